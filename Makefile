@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs campaign cov peers venv format install clean help
+.PHONY: all build setup run test check fuzz graphs campaign cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -45,6 +45,12 @@ peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, Q
 	@BUILD=$(BUILD) bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) \
 	  $(if $(QUICK),--quick)
 
+gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skipped where there is none
+	@scripts/gpu --build $(BUILD) kernels check digests models sanitizer || [ $$? -eq 77 ]
+
+gpu-peers: build ## Takt beside torch on a GPU, times as a caller sees them; skipped where there is none
+	@scripts/gpu --build $(BUILD) kernels models peers || [ $$? -eq 77 ]
+
 format: ## let clang-format rewrite all C files
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
@@ -56,4 +62,4 @@ clean: ## remove everything that was built
 	rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10

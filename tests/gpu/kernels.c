@@ -57,7 +57,6 @@ static void product(uint32_t m, uint32_t n, uint32_t k, bool compares)
                         .m = m,
                         .n = n,
                         .k = k,
-                        .chunk = 256,
                         .a_row = k,
                         .a_col = 1,
                         .b_row = n,
@@ -65,18 +64,20 @@ static void product(uint32_t m, uint32_t n, uint32_t k, bool compares)
                         .c_row = n,
                         .inner = 1};
     const uint32_t processors = (uint32_t)cuda->facts.processors;
-    const uint64_t room = takt_cuda_gemm_scratch(&g, 1, processors);
-    float *scratch = room > 0 ? device(room / 4, NULL) : NULL;
-    takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
-    const size_t count = takt_cuda_launch_gemm(&g, 1, processors, scratch, l);
-    const double us = device_us(l, count);
+    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(&g, 1, processors, TAKT_CUDA_GEMM_ANY);
+    float *scratch = device(plan.scratch_bytes / 4 + 1, NULL);
+    uint32_t *tickets = device_zeros(plan.tickets);
+    takt_cuda_launch l;
+    takt_cuda_launch_gemm(&g, 1, &plan, scratch, tickets, &l);
+    run_once(&l, 1);
     char what[64];
     snprintf(what, sizeof what, "product %ux%ux%u", m, n, k);
     if (compares)
         cpu_product(m, n, k, a, b, c);
-    line(what, l, us, 2.0 * m * n * k, 4.0 * ((double)m * k + (double)k * n + (double)m * n),
+    line(what, (takt_cuda_launch *[]){&l}, 1, 2.0 * m * n * k,
+         4.0 * ((double)m * k + (double)k * n + (double)m * n),
          compares ? differing(g.c, c, (size_t)m * n) : -1);
-    release(g.a), release(g.b), release(g.c), release(scratch);
+    release(g.a), release(g.b), release(g.c), release(scratch), release(tickets);
     free(a), free(b), free(c);
 }
 
@@ -95,7 +96,7 @@ static void rows(takt_rows_op op, const char *name, size_t count, size_t n, bool
                         .op = op};
     takt_cuda_launch l;
     takt_cuda_launch_rows(&r, &l);
-    const double us = device_us(&l, 1);
+    run_once(&l, 1);
     long differ = -1;
     if (compares) {
         y = malloc(count * n * sizeof *y);
@@ -112,7 +113,7 @@ static void rows(takt_rows_op op, const char *name, size_t count, size_t n, bool
     }
     char what[64];
     snprintf(what, sizeof what, "%s %zux%zu", name, count, n);
-    line(what, &l, us, 0, 8.0 * (double)count * (double)n, differ);
+    line(what, (takt_cuda_launch *[]){&l}, 1, 0, 8.0 * (double)count * (double)n, differ);
     release(r.dst), release(r.src);
     free(x), free(y);
 }
@@ -129,7 +130,7 @@ static void map(takt_map_op op, size_t n, bool compares)
     m.out[0] = device(n, NULL);
     takt_cuda_launch l;
     takt_cuda_launch_map(&m, &l);
-    const double us = device_us(&l, 1);
+    run_once(&l, 1);
     long differ = -1;
     if (compares) {
         y = malloc(n * sizeof *y);
@@ -139,7 +140,7 @@ static void map(takt_map_op op, size_t n, bool compares)
     }
     char what[64];
     snprintf(what, sizeof what, "%s %zu", takt_map_name(op), n);
-    line(what, &l, us, 0, 8.0 * (double)n, differ);
+    line(what, (takt_cuda_launch *[]){&l}, 1, 0, 8.0 * (double)n, differ);
     release(m.in[0].data), release(m.out[0]);
     free(x), free(y);
 }
@@ -160,7 +161,9 @@ static void sum(size_t n, bool compares)
     const uint32_t processors = (uint32_t)cuda->facts.processors;
     float *scratch = device(takt_cuda_reduce_scratch(&r, processors) / 4 + 1, NULL);
     takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
-    const double us = device_us(l, takt_cuda_launch_reduce(&r, processors, scratch, l));
+    uint32_t *tickets = device_zeros(takt_cuda_reduce_tickets(&r));
+    const size_t count = takt_cuda_launch_reduce(&r, processors, scratch, tickets, l);
+    run_once(l, count);
     long differ = -1;
     if (compares) {
         const takt_reduce s = {.op = TAKT_REDUCE_SUM,
@@ -176,88 +179,41 @@ static void sum(size_t n, bool compares)
     }
     char what[64];
     snprintf(what, sizeof what, "sum %zu", n);
-    line(what, l, us, 0, 4.0 * (double)n, differ);
-    release(r.dst), release(r.src), release(scratch);
+    line(what, (takt_cuda_launch *[]){&l[0], &l[1]}, count, 0, 4.0 * (double)n, differ);
+    release(r.dst), release(r.src), release(scratch), release(tickets);
     free(x);
 }
 
 /* ---- launch and wait, as a caller sees it ---- */
 
+/* Graphs of nodes that copy a float. */
 static void latencies(void)
 {
-    uint32_t *seen;
-    takt_cu_ptr words;
-    void *block;
-    need(d.host_get(&block, 4096, 0), "pinned memory");
-    seen = block;
-    *seen = 0;
-    need(d.mem_get(&words, 64), "memory");
-    need(d.fill(words, 0, 16, cuda->stream), "fill");
-    need(d.stream_wait(cuda->stream), "fill");
-    takt_cuda_launch l = {.kernel = "takt_cuda_done",
-                          .grid = {1, 1, 1},
-                          .threads = 32,
-                          .arg_bytes = sizeof l.args.done};
-    l.args.done = (takt_cuda_done_args){.run = (uint32_t *)(uintptr_t)words, .seen = seen};
-    takt_cu_function f;
-    takt_error error;
-    if (takt_cuda_function(cuda, &l, &error, &f) != TAKT_OK)
-        return;
-    static const int nodes[] = {1, 2, 10, 50};
-    uint32_t run = 0;
-    for (size_t k = 0; k < sizeof nodes / sizeof *nodes; k++) {
-        takt_cu_graph g;
-        takt_cu_exec e;
-        takt_cu_node last = NULL;
-        void *parameters[1] = {&l.args};
-        const takt_cu_kernel_node node = {
-            .function = f, .grid = {1, 1, 1}, .block = {32, 1, 1}, .parameters = parameters};
-        need(d.graph_create(&g, 0), "graph");
-        for (int i = 0; i < nodes[k]; i++) {
-            takt_cu_node made;
-            need(d.graph_kernel(&made, g, &last, i > 0, &node), "graph");
-            last = made;
-        }
-        need(d.graph_instantiate(&e, g, 0), "graph");
-        double us[ROUNDS];
-        for (int i = 0; i < ROUNDS + 20; i++) {
-            run += (uint32_t)nodes[k];
-            const double from = now_us();
-            need(d.graph_launch(e, cuda->stream), "graph");
-            while (*(volatile uint32_t *)seen != run)
-                continue;
-            us[i % ROUNDS] = now_us() - from;
-        }
-        printf("graph of %2d nodes, launch to flag %8.2f us\n", nodes[k], median(us));
-        need(d.exec_destroy(e), "graph");
-        need(d.graph_destroy(g), "graph");
-    }
-    need(d.stream_wait(cuda->stream), "graph");
+    static const size_t nodes[] = {1, 2, 10, 50};
+    takt_cuda_map m = {.count = 1, .dims = 1, .code_count = 1, .dim = {1}};
+    m.code[0] = (takt_cuda_instruction){
+        .is_output = 1, .from = {TAKT_CUDA_MAP_CODE, TAKT_CUDA_MAP_CODE, TAKT_CUDA_MAP_CODE}};
+    m.in[0] = (takt_cuda_operand){.data = device(1, NULL)};
+    m.out[0] = device(1, NULL);
+    takt_cuda_launch l, *all[50];
+    takt_cuda_launch_map(&m, &l);
+    for (size_t i = 0; i < 50; i++)
+        all[i] = &l;
+    for (size_t k = 0; k < sizeof nodes / sizeof *nodes; k++)
+        printf("graph of %2zu nodes and a flag, launch to flag %8.2f us\n", nodes[k],
+               caller_us(all, nodes[k]));
 }
 
 int main(void)
 {
     takt_ctx *ctx;
-    takt_cuda_driver driver;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    const char *why = takt_cuda_targets() == NULL ? "built without nvcc" : takt_cuda_load(&driver);
-    if (why != NULL) {
-        printf("skipped: %s\n", why);
-        return 77;
-    }
     if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
         return 1;
-    if (takt_cuda_open(ctx, &driver, NULL, &cuda) != TAKT_OK) {
-        printf("skipped: %s\n", takt_last_error(ctx));
+    if (!open_device(ctx, takt_cuda_targets())) {
         takt_ctx_destroy(ctx);
         return 77;
     }
-    d = cuda->driver;
-    takt_cuda_enter(cuda);
-    need(d.event_create(&begin, 0), "event");
-    need(d.event_create(&end, 0), "event");
-    printf("%s, %d multiprocessors, driver %d\n", cuda->facts.name, cuda->facts.processors,
-           cuda->facts.driver);
     latencies();
     product(1, 256, 784, true);
     product(32, 256, 784, true);

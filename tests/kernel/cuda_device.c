@@ -104,6 +104,17 @@ void *device_scratch(size_t bytes)
     return scratch;
 }
 
+static uint32_t *tickets;
+static uint32_t ticket_count;
+
+uint32_t *device_tickets(uint32_t count)
+{
+    free(tickets);
+    tickets = calloc(count + 1, sizeof *tickets);
+    ticket_count = count;
+    return device_out(tickets, count * sizeof *tickets);
+}
+
 static struct {
     const char *kernel;
     takt_lane_fn *run;
@@ -171,4 +182,8 @@ void device_end(void)
     if (real.cuda != NULL)
         need(real.cuda->driver.stream_wait(real.cuda->stream), "a kernel");
     real.used = real.out_count = 0;
+    for (uint32_t i = 0; i < ticket_count; i++)
+        if (tickets[i] != 0)
+            fail("tickets", "they are not 0 after a launch");
+    ticket_count = 0;
 }

@@ -12,6 +12,8 @@ const void *device_in(const void *host, size_t bytes);
 void *device_out(void *host, size_t bytes);
 /* Scratch. */
 void *device_scratch(size_t bytes);
+/* Words that are 0; device_end() checks that they are 0 again. */
+uint32_t *device_tickets(uint32_t count);
 /* A launch that cannot be made ends the program with a sentence. */
 void device_launch(const takt_cuda_launch *launches, size_t count);
 /* After the last launch of a call. */

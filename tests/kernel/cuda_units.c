@@ -113,6 +113,17 @@ static void rows(const takt_rows_step *r)
     d.beta = r->beta != NULL ? device_in(r->beta, r->n * sizeof(float)) : NULL;
     takt_cuda_launch l;
     takt_cuda_launch_rows(&d, &l);
+    if (calls % 4 == 1) { /* kernels for long rows take short ones as well */
+        l.kernel = "takt_cuda_rows_f32";
+        l.threads = TAKT_CUDA_ROWS_THREADS;
+        l.shared_bytes = 0;
+        l.grid[0] = (uint32_t)d.rows;
+    } else if (calls % 4 == 2 && d.n < 4096) {
+        l.kernel = "takt_cuda_rows_f32_block";
+        l.threads = calls % 8 == 2 ? 256 : 1024;
+        l.shared_bytes = ((uint32_t)d.n + l.threads) * (uint32_t)sizeof(float);
+        l.grid[0] = (uint32_t)d.rows;
+    }
     device_launch(&l, 1);
     device_end();
 }
@@ -144,7 +155,8 @@ static void reduce(const takt_reduce *r)
     const uint32_t many = processors();
     takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
     float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, many));
-    device_launch(l, takt_cuda_launch_reduce(&d, many, scratch, l));
+    uint32_t *tickets = device_tickets(takt_cuda_reduce_tickets(&d));
+    device_launch(l, takt_cuda_launch_reduce(&d, many, scratch, tickets, l));
     device_end();
 }
 
@@ -176,19 +188,22 @@ static float *unpacked(const takt_gemm_f32 *g, bool by_columns)
     return b;
 }
 
-static void set_epilogue(takt_cuda_gemm *d, const takt_gemm_f32 *g)
+static void set_epilogue(takt_cuda_epilogue *d, const takt_gemm_f32 *g)
 {
     const takt_epilogue_f32 *e = g->epilogue;
     if (e == NULL)
         return;
+    const bool has_low = e->act == TAKT_GEMM_ACT_CLIP;
+    const bool has_high = has_low || e->act == TAKT_GEMM_ACT_RELU_MIN;
     d->bias = e->bias != NULL ? device_in(e->bias, g->n * sizeof(float)) : NULL;
     d->residual =
         e->residual != NULL ? device_in(e->residual, extent(g->m, g->n, e->residual_stride)) : NULL;
     d->residual_row = (int64_t)e->residual_stride;
     d->residual_last = e->residual_last;
-    d->act = e->act;
-    d->lo = e->lo;
-    d->hi = e->hi;
+    d->is_relu = e->act == TAKT_GEMM_ACT_RELU || e->act == TAKT_GEMM_ACT_RELU_MIN;
+    d->is_leaky = e->act == TAKT_GEMM_ACT_LEAKY;
+    d->low = has_low ? device_in(&e->lo, sizeof e->lo) : NULL;
+    d->high = has_high ? device_in(&e->hi, sizeof e->hi) : NULL;
     d->slope = e->slope;
 }
 
@@ -203,7 +218,6 @@ static void gemm(const takt_gemm_f32 *g)
     takt_cuda_gemm d = {.m = (uint32_t)g->m,
                         .n = (uint32_t)g->n,
                         .k = (uint32_t)g->k,
-                        .chunk = TAKT_GEMM_CHUNK,
                         .a_row = (int64_t)g->a_row,
                         .a_col = (int64_t)g->a_col,
                         .b_row = by_columns ? 1 : (int64_t)g->n,
@@ -213,11 +227,17 @@ static void gemm(const takt_gemm_f32 *g)
     d.a = device_in(g->a, a_last * sizeof(float));
     d.b = device_in(b, g->k * g->n * sizeof(float));
     d.c = device_out(g->c, extent(g->m, g->n, g->ldc));
-    set_epilogue(&d, g);
-    const uint32_t many = processors();
-    takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
-    float *scratch = device_scratch(takt_cuda_gemm_scratch(&d, 1, many));
-    device_launch(l, takt_cuda_launch_gemm(&d, 1, many, scratch, l));
+    set_epilogue(&d.end, g);
+    /* Every tile in turn, and what would be chosen. */
+    const size_t ways = takt_cuda_gemm_ways();
+    takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(
+        &d, 1, processors(), calls % (ways + 2) < ways ? calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
+    if (plan.way == SIZE_MAX)
+        plan = takt_cuda_gemm_plan_of(&d, 1, processors(), TAKT_CUDA_GEMM_ANY);
+    takt_cuda_launch l;
+    float *scratch = device_scratch(plan.scratch_bytes);
+    takt_cuda_launch_gemm(&d, 1, &plan, scratch, device_tickets(plan.tickets), &l);
+    device_launch(&l, 1);
     device_end();
     free(b);
     if (g->epilogue != NULL && g->epilogue->tail != NULL)

@@ -10,7 +10,7 @@
 #include "kernel/kernel.h"
 
 #undef KERNEL
-#define KERNEL(name, type, threads)                                                                \
+#define KERNEL(name, type, ...)                                                                    \
     static void name##_body(const type *arguments, takt_lane *self);                               \
     takt_lane_fn TAKT_JOIN(BUG, name);                                                             \
     void TAKT_JOIN(BUG, name)(const void *args, takt_lane *self)                                   \

@@ -43,6 +43,15 @@ static bool keeps(const takt_graph *g, const takt_node *n)
     return false;
 }
 
+static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
+{
+    const char *why;
+    const takt_cuda_kind *kind = find(g, anchor, &why);
+    if (kind == NULL || kind->absorbs == NULL)
+        return "the step before it takes no epilogue";
+    return kind->absorbs(g, anchor, node);
+}
+
 /* ---- steps ---- */
 
 const takt_cuda *takt_cuda_of(const takt_planner *p)
@@ -178,6 +187,7 @@ const takt_backend takt_backend_cuda = {
     .close = close,
     .supports = supports,
     .keeps = keeps,
+    .absorbs = absorbs,
     .compile = compile,
     .machine = machine,
     .device = &takt_cuda_memory,

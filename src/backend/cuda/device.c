@@ -172,6 +172,17 @@ void takt_cuda_close(takt_cuda *c)
 
 /* ---- memory ---- */
 
+/* Sessions of several threads come here; each failure is recorded whole. */
+static takt_status record(takt_cuda *c, int result, const char *what)
+{
+    if (result == TAKT_CU_OK)
+        return TAKT_OK;
+    lock(c);
+    const takt_status status = takt_cuda_check(c, &c->ctx->error, result, what);
+    unlock(c);
+    return status;
+}
+
 static takt_status get(void *dev, size_t bytes, void **data)
 {
     takt_cuda *c = dev;
@@ -183,7 +194,7 @@ static takt_status get(void *dev, size_t bytes, void **data)
     *data = (void *)(uintptr_t)ptr;
     return result == TAKT_CU_OK              ? TAKT_OK
            : result == TAKT_CU_OUT_OF_MEMORY ? TAKT_ERR_MEMORY
-                                             : takt_cuda_check(c, &c->ctx->error, result, "memory");
+                                             : record(c, result, "memory");
 }
 
 static void put(void *dev, void *data, size_t bytes)
@@ -195,12 +206,11 @@ static void put(void *dev, void *data, size_t bytes)
     takt_cuda_leave(c);
 }
 
-static takt_status copy(void *dev, takt_copy way, void *to, const void *from, size_t bytes)
+int takt_cuda_copy(takt_cuda *c, takt_copy way, void *to, const void *from, size_t bytes)
 {
-    takt_cuda *c = dev;
     const takt_cu_ptr there = (takt_cu_ptr)(uintptr_t)to, here = (takt_cu_ptr)(uintptr_t)from;
     if (bytes == 0)
-        return TAKT_OK;
+        return TAKT_CU_OK;
     takt_cuda_enter(c);
     int result = way == TAKT_COPY_UP     ? c->driver.copy_up(there, from, bytes, c->stream)
                  : way == TAKT_COPY_DOWN ? c->driver.copy_down(to, here, bytes, c->stream)
@@ -208,7 +218,12 @@ static takt_status copy(void *dev, takt_copy way, void *to, const void *from, si
     if (result == TAKT_CU_OK)
         result = c->driver.stream_wait(c->stream);
     takt_cuda_leave(c);
-    return takt_cuda_check(c, &c->ctx->error, result, "a copy failed");
+    return result;
+}
+
+static takt_status copy(void *dev, takt_copy way, void *to, const void *from, size_t bytes)
+{
+    return record(dev, takt_cuda_copy(dev, way, to, from, bytes), "a copy failed");
 }
 
 static void memory(void *dev, uint64_t *total, uint64_t *free)

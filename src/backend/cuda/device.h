@@ -45,6 +45,9 @@ TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, in
 TAKT_MUST_USE takt_status takt_cuda_function(takt_cuda *cuda, const takt_cuda_launch *l,
                                              takt_error *error, takt_cu_function *function);
 
+/* A copy that is done when it returns; what the driver answered. */
+int takt_cuda_copy(takt_cuda *cuda, takt_copy way, void *to, const void *from, size_t bytes);
+
 /* Memory of the device, for takt_backend.device. */
 extern const takt_device takt_cuda_memory;
 

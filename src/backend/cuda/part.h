@@ -39,7 +39,9 @@ typedef struct takt_cuda_part {
     size_t graph_count;
     unsigned char *pinned; /* the number of the run, fault words, then copies */
     size_t pinned_bytes, fault_count;
-    takt_cu_ptr words; /* on the device: runs so far, then fault words */
+    takt_cu_ptr words; /* on the device: runs so far, then fault words, then tickets */
+    size_t tickets_at, ticket_count;
+    size_t ticket_next; /* while calls get their addresses */
     takt_cuda_call done;
     uint32_t run; /* graphs launched so far */
 } takt_cuda_part;

@@ -108,9 +108,10 @@ static takt_status report_fault(takt_cuda_part *p, const takt_execution *x, cons
         int32_t narrow = 0;
         takt_fault fault = {.index = words[word]};
         const char *at = (const char *)(uintptr_t)takt_cuda_place(v, x->base) + words[word] * bytes;
-        TAKT_TRY(takt_cuda_memory.copy(p->cuda, TAKT_COPY_DOWN,
-                                       bytes == 4 ? (void *)&narrow : (void *)&fault.value, at,
-                                       bytes));
+        void *to = bytes == 4 ? (void *)&narrow : (void *)&fault.value;
+        TAKT_TRY(takt_cuda_check(p->cuda, x->error,
+                                 takt_cuda_copy(p->cuda, TAKT_COPY_DOWN, to, at, bytes),
+                                 "a copy failed"));
         fault.value = bytes == 4 ? narrow : fault.value;
         takt_fault_merge(x->fault, &fault);
         *found = i;

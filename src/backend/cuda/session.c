@@ -24,6 +24,8 @@ static uint64_t address(const takt_cuda_part *p, const takt_step *s, void *const
     const uint64_t offset = token >> 16;
     if (name == TAKT_CUDA_SCRATCH)
         return (uint64_t)(uintptr_t)arena + s->scratch_offset + offset;
+    if (name == TAKT_CUDA_TICKETS)
+        return p->words + p->tickets_at + 4 * p->ticket_next;
     if (name == TAKT_CUDA_FAULT)
         return p->words + TAKT_CUDA_HEAD + 8 * p->steps[s - p->plan->steps].fault;
     const uint32_t index = (name - TAKT_CUDA_VIEW) / 2;
@@ -45,6 +47,7 @@ static takt_status resolve(takt_cuda_part *p, const takt_step *s, void *const *b
             memcpy(at, &token, sizeof token);
         }
     }
+    p->ticket_next += c->launch.tickets;
     return takt_cuda_function(p->cuda, &c->launch, &p->ctx->error, &c->function);
 }
 
@@ -65,7 +68,10 @@ static void count_all(takt_cuda_part *p)
         if (!p->steps[i].is_mine)
             continue;
         if (s->transfer.way == TAKT_COPY_NONE) {
-            p->call_count += ((const takt_cuda_step *)s->data)->count;
+            const takt_cuda_step *own = s->data;
+            p->call_count += own->count;
+            for (size_t k = 0; k < own->count; k++)
+                p->ticket_count += own->launches[k].tickets;
             p->steps[i].fault = s->can_fault ? p->fault_count++ : SIZE_MAX;
         }
     }
@@ -94,8 +100,13 @@ static takt_status get_memory(takt_cuda_part *p)
     p->pinned = block;
     memset(p->pinned, 0, TAKT_CUDA_HEAD);
     memset(p->pinned + TAKT_CUDA_HEAD, 0xff, 8 * p->fault_count);
-    const size_t bytes = TAKT_CUDA_HEAD + 8 * p->fault_count;
+    p->tickets_at = TAKT_CUDA_HEAD + 8 * p->fault_count;
+    const size_t bytes = p->tickets_at + 4 * p->ticket_count;
     TAKT_TRY(takt_cuda_check(p->cuda, error, d->mem_get(&p->words, bytes), "device memory"));
+    if (p->ticket_count > 0)
+        TAKT_TRY(takt_cuda_check(p->cuda, error,
+                                 d->fill(p->words + p->tickets_at, 0, p->ticket_count, p->stream),
+                                 "fill"));
     TAKT_TRY(takt_cuda_check(p->cuda, error, d->fill(p->words, 0, TAKT_CUDA_HEAD / 4, p->stream),
                              "fill"));
     if (p->fault_count > 0)

@@ -15,7 +15,8 @@ typedef enum takt_cuda_name {
     TAKT_CUDA_NONE, /* a NULL pointer */
     TAKT_CUDA_SCRATCH,
     TAKT_CUDA_FAULT,
-    TAKT_CUDA_VIEW /* and up: 2 * index, + 1 of step->out */
+    TAKT_CUDA_TICKETS, /* words of the launch, which are 0 */
+    TAKT_CUDA_VIEW     /* and up: 2 * index, + 1 of step->out */
 } takt_cuda_name;
 
 static inline void *takt_cuda_named(uint32_t name, size_t offset)
@@ -37,6 +38,8 @@ typedef struct takt_cuda_kind {
     const char *name;
     const char *(*accepts)(const takt_graph *g, takt_id node);
     bool (*keeps)(const takt_graph *g, const takt_node *n);
+    /* As in takt_backend; absent: nothing is fused after it. */
+    const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
     takt_status (*compile)(takt_planner *p);
 } takt_cuda_kind;
 
@@ -46,6 +49,36 @@ extern const takt_cuda_kind takt_cuda_map_kind, takt_cuda_product_kind, takt_cud
 /* Room for the launches of p->step, which become its data. */
 TAKT_MUST_USE takt_status takt_cuda_step_get(takt_planner *p, size_t launches,
                                              takt_cuda_step **step);
+/* ---- what follows a product or a convolution ---- */
+
+/* NULL if element-wise `node` may be computed in the step of `anchor`. */
+const char *takt_cuda_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
+/* What the kernel does of p->group->nodes[1..], whose result has rows of `columns` elements, and
+ * how many nodes that are. Adds what they read to the step. */
+TAKT_MUST_USE takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns,
+                                                takt_cuda_epilogue *e, size_t *taken);
+/* The group's nodes from `first` on as an element-wise launch over step->out[0], which holds the
+ * value before them; the step's output. */
+TAKT_MUST_USE takt_status takt_cuda_map_after(takt_planner *p, size_t first, takt_cuda_launch *l);
+/* The step of a product with all that follows; the inputs are there, and `index` launches. */
+TAKT_MUST_USE takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g,
+                                                 uint32_t batches, size_t columns);
+
+/* A constant matrix, or several, as device code reads them best: [count][k][n], n rounded up to a
+ * multiple of four. */
+typedef struct takt_cuda_matrices {
+    size_t count, k, n, each; /* each: elements from one to the next, as they are stored */
+    size_t row, col;          /* and between rows and columns of one */
+} takt_cuda_matrices;
+
+static inline size_t takt_cuda_columns(size_t n)
+{
+    return (n + 3) / 4 * 4;
+}
+/* Adds the packed matrices of constant `from` to the step's inputs. */
+TAKT_MUST_USE takt_status takt_cuda_packed(takt_planner *p, takt_id from,
+                                           const takt_cuda_matrices *m, size_t *index);
+
 /* The device that the plan is made for. */
 const takt_cuda *takt_cuda_of(const takt_planner *p);
 

@@ -32,7 +32,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
         return "device code for convolutions takes channels last only";
     if (s.in[0] * s.out[0] * s.kernel[0] != 1 || s.before[0] != 0)
         return "device code convolves two axes at most";
-    if (s.k == 0 || s.groups > GROUPS || s.batch * s.positions > (size_t)32 * GROUPS)
+    if (s.k == 0 || s.groups > GROUPS)
         return "a convolution larger than a grid of the device";
     return NULL;
 }
@@ -86,12 +86,10 @@ static takt_cuda_gemm product_of(const takt_conv_shape *s)
     const bool is_direct = takt_conv_is_pointwise(s);
     const size_t channels = s->groups * s->cin, outputs = s->groups * s->cout;
     return (takt_cuda_gemm){.a = takt_cuda_in(0),
-                            .b = takt_cuda_in(1),
                             .c = takt_cuda_out(0),
                             .m = (uint32_t)(s->batch * s->positions),
                             .n = (uint32_t)s->cout,
                             .k = (uint32_t)s->k,
-                            .chunk = TAKT_GEMM_CHUNK,
                             .a_row = (int64_t)channels,
                             .a_col = 1,
                             .b_row = 1,
@@ -116,42 +114,74 @@ static takt_cuda_gemm product_of(const takt_conv_shape *s)
                             .dilation_w = (uint32_t)s->dilation[2],
                             .pad_h = (int32_t)s->before[1],
                             .pad_w = (int32_t)s->before[2],
-                            .image = s->x_sample};
+                            .image = (uint32_t)s->x_sample,
+                            .end = {.bias_batch = (int64_t)s->cout}};
+}
+
+/* Weights [group][cout][k] as [group][k][cout] if they are constant. */
+static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape *s,
+                               takt_cuda_gemm *g)
+{
+    size_t index;
+    const size_t columns = takt_cuda_columns(s->cout);
+    if (!takt_planner_is_constant(p, w) || takt_planner_in_prologue(p)) {
+        TAKT_TRY(takt_planner_input(p, w, &index));
+        g->b = takt_cuda_in(index);
+        return TAKT_OK;
+    }
+    const takt_cuda_matrices m = {
+        .count = s->groups, .k = s->k, .n = s->cout, .each = s->cout * s->k, .row = 1, .col = s->k};
+    TAKT_TRY(takt_cuda_packed(p, w, &m, &index));
+    g->b = takt_cuda_in(index);
+    g->b_row = (int64_t)columns;
+    g->b_col = 1;
+    g->b_inner = (int64_t)(s->k * columns);
+    return TAKT_OK;
+}
+
+static takt_status compile_product(takt_planner *p, const takt_node *n, const takt_conv_shape *s)
+{
+    size_t index;
+    takt_cuda_gemm g = product_of(s);
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(add_weights(p, n->in[1], s, &g));
+    return takt_cuda_product_step(p, &g, (uint32_t)s->groups, s->groups * s->cout);
+}
+
+/* Element by element: a pool, or a depthwise convolution with what follows. */
+static takt_status compile_window(takt_planner *p, const takt_node *n, takt_cuda_window *w)
+{
+    takt_cuda_step *s;
+    size_t index, taken;
+    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
+    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_cuda_epilogue_of(p, w->channels, &w->end, &taken));
+    w->x = takt_cuda_in(0);
+    w->y = takt_cuda_out(0);
+    takt_cuda_launch_window(w, &s->launches[0]);
+    s->count = 1;
+    if (taken + 1 == p->group->count)
+        return takt_planner_output(p, p->group->nodes[taken], &index);
+    s->count = 2;
+    return takt_cuda_map_after(p, taken + 1, &s->launches[1]);
 }
 
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
-    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
-    takt_cuda_step *s;
-    size_t index;
-    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
-    for (uint32_t k = 0; k < n->in_count; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_cuda_window w;
-    s->count = 1;
     if (is_pool(n)) {
         const takt_pool_shape shape = takt_pool_shape_of(p->graph, id);
-        w = pool_of(&shape);
-    } else {
-        const takt_conv_shape shape = takt_conv_shape_of(p->graph, id);
-        p->step->facts.work = TAKT_WORK_PRODUCT;
-        if (!takt_conv_is_depthwise(p->graph, id)) {
-            const takt_cuda_gemm g = product_of(&shape);
-            const uint32_t groups = (uint32_t)shape.groups;
-            p->step->scratch_bytes = takt_cuda_gemm_scratch(&g, groups, processors);
-            s->count = takt_cuda_launch_gemm(&g, groups, processors,
-                                             takt_cuda_named(TAKT_CUDA_SCRATCH, 0), s->launches);
-            return TAKT_OK;
-        }
-        w = depthwise_of(&shape);
+        takt_cuda_window w = pool_of(&shape);
+        return compile_window(p, n, &w);
     }
-    w.x = takt_cuda_in(0);
-    w.y = takt_cuda_out(0);
-    takt_cuda_launch_window(&w, &s->launches[0]);
-    return TAKT_OK;
+    const takt_conv_shape shape = takt_conv_shape_of(p->graph, id);
+    if (!takt_conv_is_depthwise(p->graph, id))
+        return compile_product(p, n, &shape);
+    takt_cuda_window w = depthwise_of(&shape);
+    p->step->facts.work = TAKT_WORK_PRODUCT;
+    return compile_window(p, n, &w);
 }
 
-const takt_cuda_kind takt_cuda_conv_kind = {.name = "conv", .accepts = accepts, .compile = compile};
+const takt_cuda_kind takt_cuda_conv_kind = {
+    .name = "conv", .accepts = accepts, .absorbs = takt_cuda_absorbs, .compile = compile};

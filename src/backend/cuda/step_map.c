@@ -58,11 +58,19 @@ static const char *accepts(const takt_graph *g, takt_id node)
 typedef struct compiler {
     takt_planner *p;
     takt_cuda_map *m;
+    size_t first; /* of the group's nodes; those before it are computed in step->out[0] */
     takt_id operand[TAKT_CUDA_MAP_OPERANDS];
+    size_t index[TAKT_CUDA_MAP_OPERANDS]; /* in step->in; SIZE_MAX: step->out[0] */
     uint32_t operands;
     takt_id holds[TAKT_CUDA_MAP_CODE];                     /* per register; TAKT_NONE: free */
     int64_t stride[TAKT_CUDA_MAP_OPERANDS][TAKT_MAX_RANK]; /* along the result's axes */
 } compiler;
+
+/* NULL: the value that the nodes begin with, which lies as the result does. */
+static const takt_view *view_of(const compiler *c, uint32_t o)
+{
+    return c->index[o] == SIZE_MAX ? NULL : &c->p->step->in[c->index[o]];
+}
 
 /* Loops that all operands share: those of the result, none merged that an operand needs apart. */
 static takt_status set_loops(compiler *c, const takt_type *shape)
@@ -70,8 +78,11 @@ static takt_status set_loops(compiler *c, const takt_type *shape)
     takt_cuda_map *m = c->m;
     int64_t(*stride)[TAKT_MAX_RANK] = c->stride;
     for (uint32_t o = 0; o < c->operands; o++) {
-        const takt_view *v = &c->p->step->in[o];
-        for (int d = 0; d < v->rank; d++)
+        const takt_view *v = view_of(c, o);
+        int64_t dense = 1;
+        for (int d = shape->rank - 1; v == NULL && d >= 0; dense *= shape->dim[d--])
+            stride[o][d] = dense;
+        for (int d = 0; v != NULL && d < v->rank; d++)
             stride[o][shape->rank - v->rank + d] = v->dim[d] == 1 ? 0 : v->stride[d];
     }
     m->dims = 0;
@@ -89,13 +100,15 @@ static takt_status set_loops(compiler *c, const takt_type *shape)
             m->in[o].stride[at] = (int32_t)stride[o][d];
     }
     for (uint32_t o = 0; o < c->operands; o++) {
-        takt_map_operand how;
-        takt_map_collapse(shape, &c->p->step->in[o], &how);
+        const takt_view *v = view_of(c, o);
+        takt_map_operand how = {.is_full = true};
+        if (v != NULL)
+            takt_map_collapse(shape, v, &how);
         m->in[o].form = (uint8_t)(how.is_scalar ? TAKT_CUDA_ONE
                                   : how.is_full ? TAKT_CUDA_FULL
                                                 : TAKT_CUDA_SPREAD);
-        m->in[o].is_byte = c->p->step->in[o].dtype == TAKT_BOOL;
-        m->in[o].data = takt_cuda_in(o);
+        m->in[o].is_byte = v != NULL && v->dtype == TAKT_BOOL;
+        m->in[o].data = v != NULL ? takt_cuda_in(c->index[o]) : takt_cuda_out(0);
     }
     return TAKT_OK;
 }
@@ -111,10 +124,11 @@ static takt_status source(compiler *c, takt_id node, uint8_t *from)
     while (o < c->operands && c->operand[o] != node)
         o++;
     if (o == c->operands) {
-        size_t index;
         if (o == TAKT_CUDA_MAP_OPERANDS)
             return takt_fail(c->p->ctx, TAKT_E_INTERNAL, "an element-wise step reads too much");
-        TAKT_TRY(takt_planner_input(c->p, node, &index));
+        c->index[o] = SIZE_MAX;
+        if (c->first == 0 || node != c->p->group->nodes[c->first - 1])
+            TAKT_TRY(takt_planner_input(c->p, node, &c->index[o]));
         c->operand[c->operands++] = node;
     }
     *from = (uint8_t)(TAKT_CUDA_MAP_CODE + o);
@@ -137,7 +151,7 @@ static takt_status add(compiler *c, size_t at)
 {
     const takt_id id = c->p->group->nodes[at];
     const takt_node *n = &c->p->graph->nodes[id];
-    takt_cuda_instruction *code = &c->m->code[at];
+    takt_cuda_instruction *code = &c->m->code[at - c->first];
     size_t index;
     code->op = (uint8_t)op_of(n);
     code->is_byte = n->type->dtype == TAKT_BOOL;
@@ -152,35 +166,41 @@ static takt_status add(compiler *c, size_t at)
     if (takt_planner_escapes(c->p, id)) {
         TAKT_TRY(takt_planner_output(c->p, id, &index));
         code->is_output = 1;
-        c->m->out[at] = takt_cuda_out(index);
+        c->m->out[at - c->first] = takt_cuda_out(index);
     }
+    return TAKT_OK;
+}
+
+takt_status takt_cuda_map_after(takt_planner *p, size_t first, takt_cuda_launch *l)
+{
+    const takt_type *shape = p->graph->nodes[p->group->nodes[0]].type;
+    takt_cuda_map *m = takt_planner_get(p, sizeof *m);
+    compiler *c = takt_planner_get(p, sizeof *c);
+    size_t count;
+    if (m == NULL || c == NULL)
+        return TAKT_ERR_MEMORY;
+    if (p->group->count - first > TAKT_CUDA_MAP_CODE)
+        return takt_fail(p->ctx, TAKT_E_INTERNAL, "an element-wise step is too long");
+    c->p = p;
+    c->m = m;
+    c->first = first;
+    for (size_t r = 0; r < TAKT_CUDA_MAP_CODE; r++)
+        c->holds[r] = TAKT_NONE;
+    (void)takt_type_count(shape, &count);
+    m->count = count;
+    m->code_count = (uint32_t)(p->group->count - first);
+    for (size_t i = first; i < p->group->count; i++)
+        TAKT_TRY(add(c, i));
+    TAKT_TRY(set_loops(c, shape));
+    takt_cuda_launch_map(m, l);
     return TAKT_OK;
 }
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_type *shape = p->graph->nodes[p->group->nodes[0]].type;
     takt_cuda_step *s;
-    size_t count;
     TAKT_TRY(takt_cuda_step_get(p, 1, &s));
-    takt_cuda_map *m = takt_planner_get(p, sizeof *m);
-    compiler *c = takt_planner_get(p, sizeof *c);
-    if (m == NULL || c == NULL)
-        return TAKT_ERR_MEMORY;
-    if (p->group->count > TAKT_CUDA_MAP_CODE)
-        return takt_fail(p->ctx, TAKT_E_INTERNAL, "an element-wise step is too long");
-    c->p = p;
-    c->m = m;
-    for (size_t r = 0; r < TAKT_CUDA_MAP_CODE; r++)
-        c->holds[r] = TAKT_NONE;
-    (void)takt_type_count(shape, &count);
-    m->count = count;
-    m->code_count = (uint32_t)p->group->count;
-    for (size_t i = 0; i < p->group->count; i++)
-        TAKT_TRY(add(c, i));
-    TAKT_TRY(set_loops(c, shape));
-    takt_cuda_launch_map(m, &s->launches[0]);
-    return TAKT_OK;
+    return takt_cuda_map_after(p, 0, &s->launches[0]);
 }
 
 const takt_cuda_kind takt_cuda_map_kind = {.name = "map", .accepts = accepts, .compile = compile};

@@ -47,9 +47,61 @@ static const char *accepts(const takt_graph *g, takt_id node)
         return "there is nothing to multiply";
     if (mm.m >= INT32_MAX || mm.n >= INT32_MAX || mm.k >= INT32_MAX || mm.batch > BATCHES)
         return "a product larger than a grid of the device";
-    if (mm.m > (size_t)32 * BATCHES)
-        return "a product of more rows than a grid of the device";
     return set_batches(&mm, &as) ? NULL : "batches that broadcast in more than two ways";
+}
+
+takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t batches,
+                                   size_t columns)
+{
+    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
+    const takt_id last = p->group->nodes[p->group->count - 1];
+    const int64_t bias_batch = g->end.bias_batch;
+    takt_cuda_step *s;
+    size_t index, taken;
+    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
+    TAKT_TRY(takt_cuda_epilogue_of(p, columns, &g->end, &taken));
+    g->end.bias_batch = bias_batch;
+    g->end.residual_row = g->c_row;
+    g->end.residual_batch = g->c_batch;
+    const takt_cuda_gemm_plan plan =
+        takt_cuda_gemm_plan_of(g, batches, processors, TAKT_CUDA_GEMM_ANY);
+    if (plan.way == SIZE_MAX)
+        return takt_fail(p->ctx, TAKT_E_INTERNAL, "a product that no device kernel computes");
+    p->step->scratch_bytes = plan.scratch_bytes;
+    p->step->facts.work = TAKT_WORK_PRODUCT;
+    takt_cuda_launch_gemm(g, batches, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
+                          takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[0]);
+    s->count = 1;
+    if (taken + 1 == p->group->count)
+        return takt_planner_output(p, last, &index);
+    s->count = 2;
+    return takt_cuda_map_after(p, taken + 1, &s->launches[1]);
+}
+
+/* B as it is, or packed if it is a constant that device code would read slowly. */
+static takt_status add_b(takt_planner *p, takt_id b, const takt_product *mm, takt_cuda_gemm *g)
+{
+    size_t index;
+    const size_t columns = takt_cuda_columns(mm->n);
+    const bool is_slow = mm->b_col != 1 || columns != mm->n;
+    if (!is_slow || !takt_planner_is_constant(p, b) || takt_planner_in_prologue(p)) {
+        TAKT_TRY(takt_planner_input(p, b, &index));
+        g->b = takt_cuda_in(index);
+        return TAKT_OK;
+    }
+    const takt_cuda_matrices m = {.count = mm->b_matrices,
+                                  .k = mm->k,
+                                  .n = mm->n,
+                                  .each = mm->k * mm->n,
+                                  .row = mm->b_row,
+                                  .col = mm->b_col};
+    TAKT_TRY(takt_cuda_packed(p, b, &m, &index));
+    g->b = takt_cuda_in(index);
+    g->b_row = (int64_t)columns;
+    g->b_col = 1;
+    g->b_inner = g->b_inner / (int64_t)mm->n * (int64_t)columns;
+    g->b_outer = g->b_outer / (int64_t)mm->n * (int64_t)columns;
+    return TAKT_OK;
 }
 
 static takt_status compile(takt_planner *p)
@@ -57,32 +109,22 @@ static takt_status compile(takt_planner *p)
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     const takt_product mm = takt_product_of(p->graph, id);
-    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
-    takt_cuda_step *s;
     size_t index;
-    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
-    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
-    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_cuda_gemm g = {.a = takt_cuda_in(0),
-                        .b = takt_cuda_in(1),
-                        .c = takt_cuda_out(0),
+    takt_cuda_gemm g = {.c = takt_cuda_out(0),
                         .m = (uint32_t)mm.m,
                         .n = (uint32_t)mm.n,
                         .k = (uint32_t)mm.k,
-                        .chunk = TAKT_GEMM_CHUNK,
                         .a_row = (int64_t)mm.a_row,
                         .a_col = (int64_t)mm.a_col,
                         .b_row = (int64_t)mm.b_row,
                         .b_col = (int64_t)mm.b_col,
                         .c_row = (int64_t)mm.n};
     (void)set_batches(&mm, &g);
-    p->step->scratch_bytes = takt_cuda_gemm_scratch(&g, (uint32_t)mm.batch, processors);
-    s->count = takt_cuda_launch_gemm(&g, (uint32_t)mm.batch, processors,
-                                     takt_cuda_named(TAKT_CUDA_SCRATCH, 0), s->launches);
-    p->step->facts.work = TAKT_WORK_PRODUCT;
-    return TAKT_OK;
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    g.a = takt_cuda_in(index);
+    TAKT_TRY(add_b(p, n->in[1], &mm, &g));
+    return takt_cuda_product_step(p, &g, (uint32_t)mm.batch, mm.n);
 }
 
 const takt_cuda_kind takt_cuda_product_kind = {
-    .name = "gemm", .accepts = accepts, .compile = compile};
+    .name = "gemm", .accepts = accepts, .absorbs = takt_cuda_absorbs, .compile = compile};

@@ -93,8 +93,8 @@ static takt_status compile(takt_planner *p)
                                 .outer_stride = size * inner,
                                 .op = op_of(n)};
     p->step->scratch_bytes = takt_cuda_reduce_scratch(&r, processors);
-    s->count =
-        takt_cuda_launch_reduce(&r, processors, takt_cuda_named(TAKT_CUDA_SCRATCH, 0), s->launches);
+    s->count = takt_cuda_launch_reduce(&r, processors, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
+                                       takt_cuda_named(TAKT_CUDA_TICKETS, 0), s->launches);
     return TAKT_OK;
 }
 

@@ -58,8 +58,7 @@ typedef struct takt_cuda_rows {
     const float *src, *gamma, *beta; /* the last two may be NULL */
     uint64_t rows, n, dst_stride, src_stride;
     float epsilon;
-    uint32_t op;   /* takt_rows_op */
-    uint32_t team; /* threads to a row: 16, or all of the block */
+    uint32_t op; /* takt_rows_op */
 } takt_cuda_rows;
 
 /* ---- reductions: reduce_f32_cuda.cu ---- */
@@ -67,12 +66,15 @@ typedef struct takt_cuda_rows {
 enum {
     TAKT_CUDA_REDUCE_THREADS = 256,
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
-    TAKT_CUDA_REDUCE_ROW = 32768   /* chunks that y counts; z counts rows of them */
+    TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
+    TAKT_CUDA_REDUCE_GROUP = 256   /* chunks of a row that are added at a time */
 };
 
 typedef struct takt_cuda_reduce {
     void *dst; /* float, or int64_t of arguments */
     const float *src;
+    float *partial;    /* [chunk][result] of rows */
+    uint32_t *tickets; /* and words to add them in order: a lock, a count, one a group */
     uint64_t count, across, n, run, run_stride, step;
     uint64_t inner,
         outer_stride; /* result r begins at r / inner * outer_stride + r % inner * across */
@@ -89,30 +91,42 @@ typedef struct takt_cuda_combine {
     uint32_t op;
 } takt_cuda_combine;
 
+/* ---- what follows a product or a convolution: epilogue of gemm_f32.h ---- */
+
+/* x + bias, x + residual, activation; with residual_last the residual comes after it. The
+ * activation is relu or leaky relu, then max(x, *low), then min(x, *high). NULL leaves an operation
+ * out. */
+typedef struct takt_cuda_epilogue {
+    const float *bias, *residual, *low, *high;
+    int64_t residual_row;
+    int64_t bias_batch, residual_batch; /* floats from one batch to the next */
+    uint32_t residual_last, is_relu, is_leaky;
+    float slope;
+} takt_cuda_epilogue;
+
 /* ---- products: gemm_f32_cuda.cu ---- */
 
 enum {
-    TAKT_CUDA_GEMM_THREADS = 256,
+    TAKT_CUDA_GEMM_CHUNK = 256,  /* of k: sums of chunks are added in order */
     TAKT_CUDA_GEMM_FEW = 8,      /* rows of a product that is taken column by column */
     TAKT_CUDA_GEMM_FEW_COLS = 32 /* columns of a block of it */
 };
 
-/* C = epilogue(A * B); z counts batches, or chunks if is_cut. */
+/* C = epilogue(A * B). Blocks of x are tiles, row after row of C; z = batch * pieces + piece. */
 typedef struct takt_cuda_gemm {
     const float *a, *b;
     float *c;
+    float *partial;    /* chunks that pieces compute, tile by tile */
+    uint32_t *tickets; /* one a tile and batch: pieces that are done */
     uint32_t m, n, k;
-    uint32_t chunk;       /* of k; sums of chunks are added in order */
+    uint32_t pieces;      /* 1, or the number of chunks: each is a block's */
     int64_t a_row, a_col; /* floats between rows and columns */
     int64_t b_row, b_col;
     int64_t c_row;
-    /* Batch z = (z / inner, z % inner). */
-    uint32_t inner, is_cut;
+    /* Batch b = (b / inner, b % inner). */
+    uint32_t inner, tiles; /* tiles: of a batch */
     int64_t a_outer, a_inner, b_outer, b_inner, c_batch;
-    const float *bias, *residual; /* or NULL */
-    int64_t residual_row;
-    uint32_t residual_last, act; /* takt_gemm_act */
-    float lo, hi, slope;
+    takt_cuda_epilogue end;
     uint32_t is_conv;
     /* A of a convolution is gathered from x[batch, height, width, channels]: k = (kh, kw, ci). */
     uint32_t height, width, channels, pixel; /* pixel: floats from one to the next */
@@ -120,15 +134,8 @@ typedef struct takt_cuda_gemm {
     uint32_t stride_h, stride_w, dilation_h, dilation_w;
     int32_t pad_h, pad_w;
     uint32_t adds_zero; /* to the last chunk: the bits of k that zeros follow */
-    uint64_t image;     /* floats of one image */
+    uint32_t image;     /* floats of one image */
 } takt_cuda_gemm;
-
-/* C = epilogue(sum of partial[chunk][m][n], in order). */
-typedef struct takt_cuda_gemm_sum {
-    const float *partial;
-    uint32_t chunks;
-    takt_cuda_gemm g; /* m, n, c, c_row and the epilogue */
-} takt_cuda_gemm_sum;
 
 /* ---- moves: move_cuda.cu ---- */
 
@@ -167,6 +174,7 @@ typedef struct takt_cuda_window {
     uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
     uint32_t before_h, before_w, after_h, after_w;
     uint32_t count_pad; /* an average divides by padding, too */
+    takt_cuda_epilogue end;
 } takt_cuda_window;
 
 typedef enum takt_cuda_window_op {

@@ -11,8 +11,8 @@
  *             ARG.dst[i] = 2 * ARG.src[i];
  *     }
  *
- *   KERNEL(name, type, threads)  a kernel whose only parameter is a struct; at most so many threads
- *   ARG                          that struct, read only
+ *   KERNEL(name, type, threads)  a kernel whose only parameter is a struct; at most so many
+ * threads; a fourth word says how many blocks fit a multiprocessor ARG that struct, read only
  *   DEVICE                       before a function that kernels call
  *   SHARED(type, name, count)    an array of the block; it begins with anything
  *   DYNAMIC(type, name)          the bytes that the launch asked for, as an array
@@ -22,7 +22,12 @@
  *   INDEX                        of the thread among those of all blocks of x, 64 bits
  *   least(word, value)           word = min(word, value), whoever else does the same
  *   publish()                    what this thread wrote is there before what it writes next
- *   copy_async, copy_wait_...    global to shared memory while other work goes on
+ *   is_last(word, others)        whether so many others were here before; the word begins as 0, and
+ *                                is 0 again after the last
+ *   add_one(word), look(word)    one more, and the number before; a word as others left it
+ *   take(word), give(word)       a lock that nobody waits for: whether it was free; frees it
+ *   publish_near()               publish() for other blocks; fresh(p) reads what they published
+ *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
@@ -34,8 +39,8 @@
 
 #ifdef __CUDACC__
 
-#define KERNEL(name, type, threads)                                                                \
-    extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ type ARG)
+#define KERNEL(name, type, ...)                                                                    \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const __grid_constant__ type ARG)
 #define DEVICE static __device__ __forceinline__
 #define SHARED(type, name, count) __shared__ __align__(16) type name[count]
 #define DYNAMIC(type, name)                                                                        \
@@ -66,6 +71,47 @@ DEVICE void publish(void)
     __threadfence_system();
 }
 
+DEVICE void publish_near(void)
+{
+    __threadfence();
+}
+
+DEVICE bool is_last(uint32_t *word, uint32_t others)
+{
+    return atomicInc(word, others) == others;
+}
+
+DEVICE uint32_t add_one(uint32_t *word)
+{
+    return atomicAdd(word, 1U);
+}
+
+DEVICE uint32_t look(const uint32_t *word)
+{
+    return *(const volatile uint32_t *)word;
+}
+
+DEVICE bool take(uint32_t *word)
+{
+    return atomicCAS(word, 0U, 1U) == 0U;
+}
+
+DEVICE void give(uint32_t *word)
+{
+    __threadfence();
+    atomicExch(word, 0U);
+}
+
+DEVICE quad fresh(const quad *from)
+{
+    return __ldcg(from);
+}
+
+DEVICE float fresh_one(const float *from)
+{
+    return __ldcg(from);
+}
+
 /* Sixteen bytes, aligned on both sides. */
 DEVICE void copy_async(void *shared, const void *global)
 {
@@ -75,6 +121,18 @@ DEVICE void copy_async(void *shared, const void *global)
                  "l"(global));
 #else
     *(quad *)shared = *(const quad *)global;
+#endif
+}
+
+/* The same; zeros unless it is there. `global` can be read in any case. */
+DEVICE void copy_async_or_zero(void *shared, const void *global, bool is_there)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(is_there ? 16 : 0));
+#else
+    *(quad *)shared = is_there ? *(const quad *)global : quad{0.0f, 0.0f, 0.0f, 0.0f};
 #endif
 }
 
@@ -98,16 +156,16 @@ DEVICE void copy_end(void)
 #endif
 }
 
-/* Waits until this thread has at most one unfinished batch; others need a SYNC after it. */
-DEVICE void copy_wait_but_one(void)
-{
+/* Waits until this thread has at most n unfinished batches; others need a SYNC after it. */
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group 1;");
+#define COPY_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n))
+#else
+#define COPY_WAIT(n) ((void)0)
 #endif
-}
 
 #else
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -124,11 +182,12 @@ void *takt_lane_dynamic(takt_lane *self);
 
 typedef void takt_lane_fn(const void *args, takt_lane *self);
 
-#define KERNEL(name, type, threads)                                                                \
+#define TAKT_FIRST(first, ...) first
+#define KERNEL(name, type, ...)                                                                    \
     static void name##_body(const type *arguments, takt_lane *self);                               \
     takt_lane_fn name;                                                                             \
     extern const uint32_t name##_threads;                                                          \
-    const uint32_t name##_threads = threads;                                                       \
+    const uint32_t name##_threads = TAKT_FIRST(__VA_ARGS__, 0);                                    \
     void name(const void *args, takt_lane *self)                                                   \
     {                                                                                              \
         name##_body((const type *)args, self);                                                     \
@@ -162,17 +221,73 @@ DEVICE void least(uint64_t *word, uint64_t value)
 }
 
 DEVICE void publish(void) {}
+DEVICE void publish_near(void) {}
+DEVICE bool is_last(uint32_t *word, uint32_t others)
+{
+    const bool last = *word >= others;
+    *word = last ? 0 : *word + 1;
+    return last;
+}
+DEVICE uint32_t add_one(uint32_t *word)
+{
+    return (*word)++;
+}
+DEVICE uint32_t look(const uint32_t *word)
+{
+    return *word;
+}
+DEVICE bool take(uint32_t *word)
+{
+    const bool was_free = *word == 0;
+    *word = 1;
+    return was_free;
+}
+DEVICE void give(uint32_t *word)
+{
+    *word = 0;
+}
+DEVICE quad fresh(const quad *from)
+{
+    return *from;
+}
+DEVICE float fresh_one(const float *from)
+{
+    return *from;
+}
 DEVICE void copy_async(void *shared, const void *global)
 {
     *(quad *)shared = *(const quad *)global;
+}
+DEVICE void copy_async_or_zero(void *shared, const void *global, bool is_there)
+{
+    const quad zero = {0.0f, 0.0f, 0.0f, 0.0f};
+    *(quad *)shared = is_there ? *(const quad *)global : zero;
 }
 DEVICE void copy_async_one(void *shared, const void *global)
 {
     memcpy(shared, global, 4);
 }
 DEVICE void copy_end(void) {}
-DEVICE void copy_wait_but_one(void) {}
+#define COPY_WAIT(n) ((void)(n))
 
 #endif
+
+DEVICE void spread(float *to, quad q)
+{
+    to[0] = q.x;
+    to[1] = q.y;
+    to[2] = q.z;
+    to[3] = q.w;
+}
+
+DEVICE quad quad_of(const float *from)
+{
+    quad q;
+    q.x = from[0];
+    q.y = from[1];
+    q.z = from[2];
+    q.w = from[3];
+    return q;
+}
 
 #endif

@@ -7,13 +7,16 @@
 #ifndef TAKT_KERNEL_CUDA_LAUNCH_H
 #define TAKT_KERNEL_CUDA_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernel/cuda/args.h"
 
 typedef struct takt_cuda_launch {
     const char *kernel;
     uint32_t grid[3], threads, shared_bytes;
+    uint32_t tickets; /* words that are 0 before the first run, and after each */
     size_t arg_bytes;
     union {
         takt_cuda_map map;
@@ -21,7 +24,6 @@ typedef struct takt_cuda_launch {
         takt_cuda_reduce reduce;
         takt_cuda_combine combine;
         takt_cuda_gemm gemm;
-        takt_cuda_gemm_sum gemm_sum;
         takt_cuda_move_args move;
         takt_cuda_gather_args gather;
         takt_cuda_done_args done;
@@ -43,12 +45,29 @@ void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l
 
 /* Bytes of scratch that the next function wants at `scratch`; 0: none. */
 uint64_t takt_cuda_reduce_scratch(const takt_cuda_reduce *r, uint32_t processors);
+uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r);
 /* The number of launches, 1 or 2. */
 size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, float *scratch,
-                               takt_cuda_launch *l);
-/* `batches` products; the same. `processors`: multiprocessors of the device. */
-uint64_t takt_cuda_gemm_scratch(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors);
-size_t takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors,
-                             float *scratch, takt_cuda_launch *l);
+                               uint32_t *tickets, takt_cuda_launch *l);
+
+/* ---- products ---- */
+
+/* How a product is computed; it changes no bit. */
+typedef struct takt_cuda_gemm_plan {
+    size_t way;             /* TAKT_CUDA_GEMM_ANY: by columns, for few rows; SIZE_MAX: not at all */
+    uint64_t scratch_bytes; /* that takt_cuda_launch_gemm wants */
+    uint32_t tickets;
+} takt_cuda_gemm_plan;
+
+#define TAKT_CUDA_GEMM_ANY (SIZE_MAX - 1)
+
+/* Ways to compute one: tiles, with k whole (even) or cut (odd). */
+size_t takt_cuda_gemm_ways(void);
+/* The way that takes least time for `batches` products on a device of so many multiprocessors, or
+ * way `way`, if it is not TAKT_CUDA_GEMM_ANY. */
+takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t batches,
+                                           uint32_t processors, size_t way);
+void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
+                           float *scratch, uint32_t *tickets, takt_cuda_launch *l);
 
 #endif

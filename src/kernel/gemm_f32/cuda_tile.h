@@ -1,197 +1,290 @@
 /* cuda_tile.h - a product tile by tile on a device, for one size of tile.
  *
- * A template: a block computes BM x BN by threads of T x T elements each, in warps of 8 x 4
- * threads; TILE(name) gives names, TILED is the head of the kernel. Tiles of A and B, BK deep, come
- * to shared memory two ahead of their use. The sum of a chunk is one fma chain in a register;
- * totals are a second set of registers, which is touched once a chunk.
+ * A template. A block computes BM x BN with threads of TM x TN elements each, in warps of 8 x 4
+ * threads. Tiles of A and B, BK deep, come to shared memory STAGES - 1 ahead of their use: A as it
+ * lies, lines of k, so that neither side is transposed; a thread reads four k of a line at a time.
+ * The sum of a chunk is one fma chain in a register. Totals of earlier chunks are touched once a
+ * chunk: they lie in registers, or in shared memory if KEEPS is 1, which leaves registers for a
+ * second block on the multiprocessor. TILE(name) gives names, TILED is the head of the kernel,
+ * GATHERS is 1 if A is a convolution's.
  */
 enum {
-    TILE(A_LINE) = BM + 4, /* apart by four: a column of A is written two to a bank */
-    TILE(B_LINE) = BN + 4,
-    TILE(STAGE) = BK * (TILE(A_LINE) + TILE(B_LINE)),
-    TILE(THREADS) = (BM / T) * (BN / T)
+    TILE(A_LINE) = BK + 4, /* lines of eight rows begin in different banks */
+    TILE(B_LINE) = BN,
+    TILE(STAGE) = BM * TILE(A_LINE) + BK * TILE(B_LINE),
+    TILE(THREADS) = (BM / TM) * (BN / TN),
+    TILE(QUADS) = BK / 4,                     /* of a line of A */
+    TILE(ROWS) = TILE(THREADS) / TILE(QUADS), /* of A that the threads load at once */
+    TILE(PASSES) = BM / TILE(ROWS)
 };
 
-/* A[row .. row + BM, k .. k + depth) to a[BK][A_LINE]. */
-DEVICE void TILE(load_a)(const takt_cuda_gemm *g, const float *from, float *a, const place *at,
-                         uint32_t lane)
+/* ---- A ---- */
+
+#if GATHERS
+/* A[row .. row + BM, k .. k + BK) by quads; rows beyond the last one repeat it. */
+DEVICE void TILE(load_quads)(const takt_cuda_gemm *g, const float *from, float *a, const place *at,
+                             const spot *spots, tap *here)
 {
-    if (!g->is_conv && g->a_col != 1) { /* transposed: rows lie side by side */
-        for (uint32_t i = lane; i < BK * BM; i += TILE(THREADS)) {
-            const uint32_t q = i / BM, r = i % BM;
-            float *to = a + q * TILE(A_LINE) + r;
-            if (q >= at->depth || at->row + r >= g->m)
-                *to = 0.0f;
-            else
-                copy_async_one(to, from + (at->row + r) * g->a_row + (at->k + q) * g->a_col);
-        }
+    const uint32_t q = at->lane % TILE(QUADS) * 4;
+    const int32_t offset =
+        (here->h * (int32_t)g->width + here->w) * (int32_t)g->pixel + (int32_t)here->channel;
+    if (at->k + q >= at->last)
         return;
+    UNROLL
+    for (uint32_t i = 0; i < TILE(PASSES); i++) {
+        const bool is_there = (uint32_t)(spots[i].h + here->h) < g->height &&
+                              (uint32_t)(spots[i].w + here->w) < g->width;
+        copy_async_or_zero(a + (at->lane / TILE(QUADS) + i * TILE(ROWS)) * TILE(A_LINE) + q,
+                           from + (is_there ? spots[i].base + offset : 0), is_there);
     }
-    const uint32_t q = lane % BK;
-    tap here = {0, 0, 0};
-    if (g->is_conv)
-        here = tap_of(g, at->k + q);
-    for (uint32_t r = lane / BK; r < BM; r += TILE(THREADS) / BK) {
-        float *to = a + q * TILE(A_LINE) + r;
-        const float *x = NULL;
-        if (q < at->depth && at->row + r < g->m)
-            x = g->is_conv ? pixel_of(g, from, at->row + r, here)
-                           : from + (at->row + r) * g->a_row + (at->k + q);
+    tap_on(g, here, BK);
+}
+#else
+DEVICE void TILE(load_quads)(const takt_cuda_gemm *g, const float *from, float *a, const place *at,
+                             const spot *spots, tap *here)
+{
+    const uint32_t q = at->lane % TILE(QUADS) * 4;
+    (void)spots;
+    (void)here;
+    if (at->k + q >= at->last)
+        return;
+    UNROLL
+    for (uint32_t i = 0; i < TILE(PASSES); i++) {
+        const uint32_t r = at->lane / TILE(QUADS) + i * TILE(ROWS);
+        const uint32_t row = at->row + r < g->m ? at->row + r : g->m - 1;
+        copy_async(a + r * TILE(A_LINE) + q, from + (int64_t)row * g->a_row + (at->k + q));
+    }
+}
+#endif
+
+/* The same, element by element. */
+DEVICE void TILE(load_ones)(const takt_cuda_gemm *g, const float *from, float *a, const place *at,
+                            uint32_t lane)
+{
+    const bool is_turned = !GATHERS && g->a_col != 1; /* neighbouring rows lie side by side */
+    ROLL for (uint32_t i = lane; i < BK * BM; i += TILE(THREADS))
+    {
+        const uint32_t q = is_turned ? i / BM : i % BK, r = is_turned ? i % BM : i / BK;
+        float *to = a + r * TILE(A_LINE) + q;
+        if (at->k + q >= at->last || at->row + r >= g->m)
+            continue;
+#if GATHERS
+        const float *x = pixel_of(g, from, at->row + r, tap_of(g, at->k + q));
         if (x != NULL)
             copy_async_one(to, x);
         else
             *to = 0.0f;
+#else
+        copy_async_one(to, from + (int64_t)(at->row + r) * g->a_row + (at->k + q) * g->a_col);
+#endif
     }
 }
 
-/* B[k .. k + depth, col .. col + BN) to b[BK][B_LINE]. */
+/* ---- B[k .. k + BK, col .. col + BN) ---- */
+
 DEVICE void TILE(load_b)(const takt_cuda_gemm *g, const float *from, float *b, const place *at,
                          uint32_t lane)
 {
     if (at->by_quads) {
+        UNROLL
         for (uint32_t i = lane; i < BK * BN / 4; i += TILE(THREADS)) {
             const uint32_t q = i / (BN / 4), c = i % (BN / 4) * 4;
-            float *to = b + q * TILE(B_LINE) + c;
-            if (q < at->depth && at->col + c < g->n)
-                copy_async(to, from + (at->k + q) * g->b_row + (at->col + c));
-            else
-                to[0] = to[1] = to[2] = to[3] = 0.0f;
+            const uint32_t col = at->col + c < g->n ? at->col + c : 0;
+            if (at->k + q < at->last)
+                copy_async(b + q * TILE(B_LINE) + c, from + (int64_t)(at->k + q) * g->b_row + col);
         }
         return;
     }
     const bool is_wide = g->b_col == 1; /* neighbouring threads read neighbouring floats */
-    for (uint32_t i = lane; i < BK * BN; i += TILE(THREADS)) {
+    ROLL for (uint32_t i = lane; i < BK * BN; i += TILE(THREADS))
+    {
         const uint32_t q = is_wide ? i / BN : i % BK, c = is_wide ? i % BN : i / BK;
-        float *to = b + q * TILE(B_LINE) + c;
-        if (q < at->depth && at->col + c < g->n)
-            copy_async_one(to, from + (at->k + q) * g->b_row + (at->col + c) * g->b_col);
-        else
-            *to = 0.0f;
+        if (at->k + q < at->last && at->col + c < g->n)
+            copy_async_one(b + q * TILE(B_LINE) + c,
+                           from + (at->k + q) * g->b_row + (at->col + c) * g->b_col);
     }
 }
 
-/* One step of k: acc[i][j] = fma(a[i], b[j], acc[i][j]). */
-DEVICE void TILE(step)(const float *a, const float *b, float (*acc)[T])
-{
-    float x[T], y[T];
-    UNROLL
-    for (int i = 0; i < T; i += 4) {
-        const quad p = *(const quad *)(a + i * 8), q = *(const quad *)(b + i * 4);
-        x[i] = p.x, x[i + 1] = p.y, x[i + 2] = p.z, x[i + 3] = p.w;
-        y[i] = q.x, y[i + 1] = q.y, y[i + 2] = q.z, y[i + 3] = q.w;
-    }
-    UNROLL
-    for (int i = 0; i < T; i++)
-        UNROLL
-    for (int j = 0; j < T; j++)
-        acc[i][j] = fmaf(x[i], y[j], acc[i][j]);
-}
+/* ---- the chain: acc[i][j] = fma(a[i], b[j], acc[i][j]) for every k ---- */
 
-DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float (*acc)[T])
+DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float *acc)
 {
-    if (depth == BK) {
-        UNROLL
-        for (uint32_t q = 0; q < BK; q++)
-            TILE(step)(a + q * TILE(A_LINE), b + q * TILE(B_LINE), acc);
-        return;
-    }
-    ROLL for (uint32_t q = 0; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
-        TILE(step)(a + q * TILE(A_LINE), b + q * TILE(B_LINE), acc);
-}
-
-/* Leaves C through shared memory, so that what follows the product is written once, and lines are
- * whole. A thread has fours of rows 32 apart: one of them at a time. */
-DEVICE void TILE(finish)(const takt_cuda_gemm *g, float *c, const place *at, float *shared,
-                         float (*sum)[T] SELF_PARAMETER)
-{
-    const uint32_t lane = LANE, warp = lane / 32, l = lane % 32;
-    const uint32_t high = warp % (BM / (8 * T)) * 32 + l % 8 * 4;
-    const uint32_t wide = warp / (BM / (8 * T)) * (4 * T) + l / 8 * 4;
+    float x[TM][4], y[TN];
+    uint32_t q = 0;
     UNROLL
-    for (uint32_t h = 0; h < T / 4; h++) {
-        SYNC();
+    for (; q < BK; q += 4) {
+        if (depth != BK && q + 4 > depth)
+            break;
         UNROLL
-        for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t i = 0; i < TM; i++)
+            spread(x[i], *(const quad *)(a + 8 * i * TILE(A_LINE) + q));
+        UNROLL
+        for (uint32_t s = 0; s < 4; s++) {
             UNROLL
-        for (uint32_t j = 0; j < T; j++)
-            shared[(high + i) * TILE(B_LINE) + wide + j / 4 * 16 + j % 4] = sum[4 * h + i][j];
-        SYNC();
-        ROLL for (uint32_t i = lane; i < BM / (T / 4) * (BN / 4); i += TILE(THREADS))
-        {
-            const uint32_t r = i / (BN / 4), col = i % (BN / 4) * 4;
-            const uint32_t row = at->row + r / 32 * (8 * T) + h * 32 + r % 32;
-            if (row < g->m)
-                finish_four(g, c, row, at->col + col, shared + r * TILE(B_LINE) + col);
+            for (uint32_t j = 0; j < TN; j += 4)
+                spread(y + j, *(const quad *)(b + (q + s) * TILE(B_LINE) + 4 * j));
+            UNROLL
+            for (uint32_t i = 0; i < TM; i++)
+                UNROLL
+            for (uint32_t j = 0; j < TN; j++)
+                acc[i * TN + j] = fmaf(x[i][s], y[j], acc[i * TN + j]);
         }
     }
+    ROLL for (q = depth / 4 * 4; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
+        UNROLL for (uint32_t i = 0; i < TM; i++) UNROLL for (uint32_t j = 0; j < TN; j++)
+            acc[i * TN + j] = fmaf(a[8 * i * TILE(A_LINE) + q],
+                                   b[q * TILE(B_LINE) + j / 4 * 16 + j % 4], acc[i * TN + j]);
+}
+
+/* ---- chunks that other blocks compute: the last one of a tile adds them in order ---- */
+
+/* False: another block finishes the tile. */
+DEVICE bool TILE(gather_chunks)(const takt_cuda_gemm *g, uint32_t tile, uint32_t batch,
+                                uint32_t piece, float *shared, float *acc SELF_PARAMETER)
+{
+    const uint64_t tiles = g->tiles, each = (uint64_t)TILE(THREADS) * (TM * TN / 4);
+    quad *first = (quad *)g->partial + ((uint64_t)batch * g->pieces * tiles + tile) * each + LANE;
+    quad *mine = first + piece * tiles * each;
+    UNROLL
+    for (uint32_t i = 0; i < TM * TN / 4; i++)
+        mine[i * TILE(THREADS)] = quad_of(acc + 4 * i);
+    publish_near();
+    SYNC();
+    if (LANE == 0)
+        *(uint32_t *)shared = is_last(g->tickets + batch * tiles + tile, g->pieces - 1);
+    SYNC();
+    if (*(const uint32_t *)shared == 0)
+        return false;
+    publish_near();
+    UNROLL
+    for (uint32_t i = 0; i < TM * TN / 4; i++)
+        spread(acc + 4 * i, fresh(first + i * TILE(THREADS)));
+    ROLL for (uint32_t p = 1; p < g->pieces; p++)
+    {
+        first += tiles * each;
+        UNROLL
+        for (uint32_t i = 0; i < TM * TN / 4; i++) {
+            const quad q = fresh(first + i * TILE(THREADS));
+            float *sum = acc + 4 * i;
+            sum[0] = sum[0] + q.x;
+            sum[1] = sum[1] + q.y;
+            sum[2] = sum[2] + q.z;
+            sum[3] = sum[3] + q.w;
+        }
+    }
+    return true;
 }
 
 TILED
 {
     DYNAMIC(float, shared);
     const uint32_t lane = LANE, warp = lane / 32, l = lane % 32;
-    const uint32_t wm = warp % (BM / (8 * T)) * (8 * T), wn = warp / (BM / (8 * T)) * (4 * T);
-    const uint32_t lm = wm + l % 8 * 4, ln = wn + l / 8 * 4;
-    const uint32_t z = BLOCK_Z, first = ARG.is_cut ? z * ARG.chunk : 0;
-    const uint32_t last = ARG.is_cut && ARG.k - first > ARG.chunk ? first + ARG.chunk : ARG.k;
-    const uint32_t batch = ARG.is_cut ? 0 : z;
+    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l % 8;
+    const uint32_t wide = warp / (BM / (8 * TM)) * (4 * TN) + l / 8 * 4;
+    const uint32_t across = (ARG.n + BN - 1) / BN, batch = BLOCK_Z / ARG.pieces;
+    const uint32_t piece = BLOCK_Z % ARG.pieces, first = piece * CHUNK;
     const float *a = ARG.a + batch / ARG.inner * ARG.a_outer + batch % ARG.inner * ARG.a_inner;
     const float *b = ARG.b + batch / ARG.inner * ARG.b_outer + batch % ARG.inner * ARG.b_inner;
-    place next = {BLOCK_Y * BM, BLOCK_X * BN, first, 0, 0, is_by_quads(&ARG, b)};
-    float acc[T][T], total[T][T];
+    place next = {BLOCK_X / across * BM, BLOCK_X % across * BN, first, ARG.k, lane, false};
+    if (ARG.pieces > 1 && ARG.k - first > CHUNK)
+        next.last = first + CHUNK;
+    next.by_quads = is_by_quads(&ARG, b);
+    const bool by_quads = is_a_by_quads(&ARG, a);
+    spot spots[GATHERS ? TILE(PASSES) : 1];
+    tap here = {0, 0, 0};
+#if GATHERS
+    here = tap_of(&ARG, first + lane % TILE(QUADS) * 4);
     UNROLL
-    for (int i = 0; i < T; i++)
-        UNROLL
-    for (int j = 0; j < T; j++)
-        acc[i][j] = total[i][j] = 0.0f;
-    next.end = chunk_end(&ARG, first, last);
-    next.depth = next.end - first < BK ? next.end - first : BK;
-    place now = next;
-    uint32_t stage = 0;
-    for (uint32_t ahead = 0; ahead < STAGES - 1; ahead++) {
-        if (next.k < last) {
-            float *to = shared + ahead * TILE(STAGE);
-            TILE(load_a)(&ARG, a, to, &next, lane);
-            TILE(load_b)(&ARG, b, to + BK * TILE(A_LINE), &next, lane);
-            move_on(&ARG, &next, last);
-        }
-        copy_end();
-    }
-    ROLL while (now.k < last)
+    for (uint32_t i = 0; i < TILE(PASSES); i++)
+        spots[i] = spot_of(&ARG, next.row + lane / TILE(QUADS) + i * TILE(ROWS));
+#endif
+    const uint32_t last = next.last;
+    float acc[TM * TN];
+#if KEEPS
+    quad *const total = (quad *)(shared + STAGES * TILE(STAGE)) + lane;
+#else
+    float total[TM * TN];
+#endif
+    UNROLL
+    for (uint32_t i = 0; i < TM * TN; i++)
+        acc[i] = 0.0f;
+    uint32_t to = 0, from = 0;
+    ROLL for (uint32_t k = first, ahead = 0; k < last || ahead < STAGES - 1;)
     {
-        copy_wait_but_one();
-        SYNC();
+        if (ahead == STAGES - 1) {
+            COPY_WAIT(STAGES - 2);
+            SYNC();
+        }
         if (next.k < last) {
-            float *to = shared + (stage + STAGES - 1) % STAGES * TILE(STAGE);
-            TILE(load_a)(&ARG, a, to, &next, lane);
-            TILE(load_b)(&ARG, b, to + BK * TILE(A_LINE), &next, lane);
-            move_on(&ARG, &next, last);
+            float *stage = shared + to * TILE(STAGE);
+            if (by_quads)
+                TILE(load_quads)(&ARG, a, stage, &next, spots, &here);
+            else
+                TILE(load_ones)(&ARG, a, stage, &next, lane);
+            TILE(load_b)(&ARG, b, stage + BM * TILE(A_LINE), &next, lane);
+            next.k += BK;
         }
         copy_end();
-        const float *from = shared + stage * TILE(STAGE);
-        TILE(multiply)(from + lm, from + BK * TILE(A_LINE) + ln, now.depth, acc);
-        stage = stage + 1 == STAGES ? 0 : stage + 1;
-        const uint32_t end = now.end;
-        const bool is_first = end == chunk_end(&ARG, first, last);
-        move_on(&ARG, &now, last);
-        if (now.k == end) { /* the chunk is done */
-            const bool adds_zero = ARG.adds_zero && end == ARG.k;
+        to = to + 1 == STAGES ? 0 : to + 1;
+        if (ahead < STAGES - 1) {
+            ahead++;
+            continue;
+        }
+        const float *stage = shared + from * TILE(STAGE);
+        TILE(multiply)
+        (stage + high * TILE(A_LINE), stage + BM * TILE(A_LINE) + wide,
+         last - k < BK ? last - k : BK, acc);
+        from = from + 1 == STAGES ? 0 : from + 1;
+        const uint32_t begin = k;
+        k += BK;
+        if (k % CHUNK != 0 && k < last)
+            continue;
+        const bool adds_zero = ARG.adds_zero && k >= ARG.k, ends = k >= last;
+        const bool begins = begin / CHUNK == piece; /* the block's first chunk */
+        UNROLL
+        for (uint32_t i = 0; i < TM * TN / 4; i++) {
+            float *sum = acc + 4 * i;
             UNROLL
-            for (int i = 0; i < T; i++)
-                UNROLL
-            for (int j = 0; j < T; j++) {
-                const float sum = adds_zero ? acc[i][j] + 0.0f : acc[i][j];
-                total[i][j] = is_first ? sum : total[i][j] + sum;
-                acc[i][j] = 0.0f;
+            for (uint32_t j = 0; j < 4; j++)
+                sum[j] = adds_zero ? sum[j] + 0.0f : sum[j];
+#if KEEPS
+            if (!begins) {
+                const quad q = total[i * TILE(THREADS)];
+                sum[0] = q.x + sum[0], sum[1] = q.y + sum[1];
+                sum[2] = q.z + sum[2], sum[3] = q.w + sum[3];
             }
+            if (!ends) {
+                total[i * TILE(THREADS)] = quad_of(sum);
+                sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+            }
+#else
+            UNROLL
+            for (uint32_t j = 0; j < 4; j++) {
+                total[4 * i + j] = begins ? sum[j] : total[4 * i + j] + sum[j];
+                sum[j] = ends ? total[4 * i + j] : 0.0f;
+            }
+#endif
         }
     }
-    float *c = ARG.c + (ARG.is_cut ? (int64_t)z * ARG.m * ARG.n : batch * ARG.c_batch);
-    TILE(finish)(&ARG, c, &now, shared, total SELF);
+    if (ARG.pieces > 1 && !TILE(gather_chunks)(&ARG, BLOCK_X, batch, piece, shared, acc SELF))
+        return;
+    float *c = ARG.c + batch * ARG.c_batch;
+    UNROLL
+    for (uint32_t i = 0; i < TM; i++)
+        UNROLL
+    for (uint32_t j = 0; j < TN; j += 4)
+        if (next.row + high + 8 * i < ARG.m)
+            finish_four(&ARG, c, batch, next.row + high + 8 * i, next.col + wide + 4 * j,
+                        acc + i * TN + j);
 }
 
 #undef TILED
+#undef TILE
 #undef BM
 #undef BN
-#undef T
-#undef TILE
+#undef TM
+#undef TN
+#undef BK
+#undef STAGES
+#undef KEEPS
+#undef GATHERS

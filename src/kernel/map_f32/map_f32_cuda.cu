@@ -4,11 +4,15 @@
  * thread keeps in shared memory. All threads take the same branch of the switch, so an instruction
  * costs a few cycles more than its arithmetic; memory is the limit up to some ten of them. Programs
  * need no compiler at run time, and the tests run them on the CPU (docs/decisions).
+ *
+ * There are three kernels: for programs without elementary functions, with the common ones, and
+ * with any. The fewer registers a kernel needs, the more loads are on their way at once.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 #include "kernel/cuda/math.h"
 #include "kernel/map/map.h"
+#include "kernel/map_f32/cuda_kind.h"
 
 enum { EACH = TAKT_CUDA_MAP_EACH };
 
@@ -92,12 +96,7 @@ DEVICE void light(uint8_t op, four *r, const four *a, const four *b, const four 
     }
 }
 
-DEVICE bool is_light(uint8_t op)
-{
-    return op <= TAKT_MAP_RELU || (op >= TAKT_MAP_NOT && op <= TAKT_MAP_DIV) || op >= TAKT_MAP_MIN;
-}
-
-DEVICE void heavy(uint8_t op, four *r, const four *a, const four *b)
+DEVICE void common(uint8_t op, four *r, const four *a, const four *b)
 {
     switch (op) {
     case TAKT_MAP_SIGMOID: ALL(sigmoid_f32(x));
@@ -106,7 +105,13 @@ DEVICE void heavy(uint8_t op, four *r, const four *a, const four *b)
     case TAKT_MAP_GELU: ALL(gelu_f32(x));
     case TAKT_MAP_GELU_TANH: ALL(gelu_tanh_f32(x));
     case TAKT_MAP_EXP: ALL(exp_f32(x));
-    case TAKT_MAP_LOG: ALL(log_f32(x));
+    default: /* TAKT_MAP_LOG */ ALL(log_f32(x));
+    }
+}
+
+DEVICE void rare(uint8_t op, four *r, const four *a, const four *b)
+{
+    switch (op) {
     case TAKT_MAP_EXPM1: EACH_IN_TURN(expm1_f32(x));
     case TAKT_MAP_LOG1P: EACH_IN_TURN(log1p_f32(x));
     case TAKT_MAP_EXP2: EACH_IN_TURN(exp2_f32(x));
@@ -134,7 +139,7 @@ DEVICE float load_one(const takt_cuda_operand *o, int64_t at)
 }
 
 /* Where element `i` of the result lies in a broadcast operand. */
-DEVICE int64_t place_of(const takt_cuda_map *m, const takt_cuda_operand *o, uint64_t i)
+DEVICE int64_t place_of(const takt_cuda_map *m, const takt_cuda_operand *o, uint32_t i)
 {
     int64_t at = 0;
     for (uint32_t d = m->dims; d-- > 1;) {
@@ -164,7 +169,7 @@ DEVICE void load(const takt_cuda_map *m, const takt_cuda_operand *o, uint64_t fi
         const uint64_t e = first + (i < count ? i : 0);
         r->v[i] = load_one(o, o->form == TAKT_CUDA_FULL  ? (int64_t)e
                               : o->form == TAKT_CUDA_ONE ? 0
-                                                         : place_of(m, o, e));
+                                                         : place_of(m, o, (uint32_t)e));
     }
 }
 
@@ -196,28 +201,51 @@ DEVICE void source(const takt_cuda_map *m, uint8_t from, const four *registers, 
         load(m, &m->in[from - TAKT_CUDA_MAP_CODE], first, count, r);
 }
 
-KERNEL(takt_cuda_map_f32, takt_cuda_map, TAKT_CUDA_MAP_THREADS)
+DEVICE void carry_out(const takt_cuda_map *m, takt_cuda_map_kind kind,
+                      four *registers SELF_PARAMETER)
 {
-    DYNAMIC(four, shared);
-    four *registers = shared + LANE;
     const uint64_t first = INDEX * EACH;
-    if (first >= ARG.count)
+    if (first >= m->count)
         return;
-    const uint32_t count = ARG.count - first < EACH ? (uint32_t)(ARG.count - first) : EACH;
-    for (uint32_t k = 0; k < ARG.code_count; k++) {
-        const takt_cuda_instruction *c = &ARG.code[k];
+    const uint32_t count = m->count - first < EACH ? (uint32_t)(m->count - first) : EACH;
+    for (uint32_t k = 0; k < m->code_count; k++) {
+        const takt_cuda_instruction *c = &m->code[k];
         four r, a, b, last;
-        source(&ARG, c->from[0], registers, first, count, &a);
-        source(&ARG, c->from[1], registers, first, count, &b);
-        if (is_light(c->op)) {
+        source(m, c->from[0], registers, first, count, &a);
+        if (c->from[1] != c->from[0])
+            source(m, c->from[1], registers, first, count, &b);
+        else
+            b = a;
+        if (kind == TAKT_CUDA_MAP_LIGHT || takt_cuda_map_kind_of(c->op) == TAKT_CUDA_MAP_LIGHT) {
             if (c->op == TAKT_MAP_SELECT)
-                source(&ARG, c->from[2], registers, first, count, &last);
+                source(m, c->from[2], registers, first, count, &last);
             light(c->op, &r, &a, &b, &last);
+        } else if (kind == TAKT_CUDA_MAP_COMMON ||
+                   takt_cuda_map_kind_of(c->op) == TAKT_CUDA_MAP_COMMON) {
+            common(c->op, &r, &a, &b);
         } else {
-            heavy(c->op, &r, &a, &b);
+            rare(c->op, &r, &a, &b);
         }
         registers[c->to * TAKT_CUDA_MAP_THREADS] = r;
         if (c->is_output)
-            store(c, ARG.out[k], first, count, &r);
+            store(c, m->out[k], first, count, &r);
     }
+}
+
+KERNEL(takt_cuda_map_f32_light, takt_cuda_map, TAKT_CUDA_MAP_THREADS, 12)
+{
+    DYNAMIC(four, shared);
+    carry_out(&ARG, TAKT_CUDA_MAP_LIGHT, shared + LANE SELF);
+}
+
+KERNEL(takt_cuda_map_f32, takt_cuda_map, TAKT_CUDA_MAP_THREADS, 8)
+{
+    DYNAMIC(four, shared);
+    carry_out(&ARG, TAKT_CUDA_MAP_COMMON, shared + LANE SELF);
+}
+
+KERNEL(takt_cuda_map_f32_any, takt_cuda_map, TAKT_CUDA_MAP_THREADS)
+{
+    DYNAMIC(four, shared);
+    carry_out(&ARG, TAKT_CUDA_MAP_RARE, shared + LANE SELF);
 }

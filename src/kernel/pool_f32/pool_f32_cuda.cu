@@ -7,6 +7,8 @@
 #include "kernel/cuda/lang.h"
 #include "kernel/cuda/math.h"
 
+#include "kernel/cuda/epilogue.h"
+
 enum { CHUNK = 256 };
 
 /* Where a thread stands. */
@@ -93,7 +95,8 @@ KERNEL(takt_cuda_window_f32, takt_cuda_window, TAKT_CUDA_WINDOW_THREADS)
     s.h = (uint32_t)(position / ARG.out_width % ARG.out_height) * ARG.stride_h;
     s.image =
         ARG.x + position / ARG.out_width / ARG.out_height * ARG.height * ARG.width * ARG.channels;
-    ARG.y[i] = ARG.op == TAKT_CUDA_DEPTHWISE ? depthwise(&ARG, &s)
-               : ARG.op == TAKT_CUDA_LARGEST ? largest(&ARG, &s)
-                                             : average(&ARG, &s);
+    const float y = ARG.op == TAKT_CUDA_DEPTHWISE ? depthwise(&ARG, &s)
+                    : ARG.op == TAKT_CUDA_LARGEST ? largest(&ARG, &s)
+                                                  : average(&ARG, &s);
+    ARG.y[i] = finished(&ARG.end, y, 0, position, s.channel);
 }

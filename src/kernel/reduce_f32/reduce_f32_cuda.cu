@@ -1,8 +1,9 @@
 /* reduce_f32_cuda.cu - reductions on a device: a block takes sixteen results, each by sixteen
  * lanes.
  *
- * Long reductions are cut where the contract cuts them, at chunks of 4096: every block of y
- * computes one, and a second kernel combines them in order.
+ * Long reductions are cut where the contract cuts them, at chunks of 4096. Those of neighbours are a
+ * block each, and chunks are added in order while others are still computed. For the rest every
+ * block of y computes one, and a second kernel combines them in order.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -13,8 +14,7 @@ enum {
     THREADS = TAKT_CUDA_REDUCE_THREADS,
     RESULTS = TAKT_CUDA_REDUCE_RESULTS,
     WIDE = 16,
-    AT_ONCE = 16,
-    PARTS = 2048 /* of a result, at a time */
+    AT_ONCE = 16
 };
 
 DEVICE float identity(uint32_t op)
@@ -60,10 +60,19 @@ DEVICE float fold(uint32_t op, float *v)
     return v[0];
 }
 
+/* The same as `run(op, ...)` with `op` known where it is compiled: no switch for every element. */
+#define BY_OP(run, op, ...)                                                                        \
+    ((op) == TAKT_REDUCE_SUM     ? run(TAKT_REDUCE_SUM, __VA_ARGS__)                               \
+     : (op) == TAKT_REDUCE_SUMSQ ? run(TAKT_REDUCE_SUMSQ, __VA_ARGS__)                             \
+     : (op) == TAKT_REDUCE_MAX   ? run(TAKT_REDUCE_MAX, __VA_ARGS__)                               \
+     : (op) == TAKT_REDUCE_MIN   ? run(TAKT_REDUCE_MIN, __VA_ARGS__)                               \
+                                 : run(TAKT_REDUCE_PROD, __VA_ARGS__))
+
 /* One lane of one chunk. */
-DEVICE float lane_of(const takt_cuda_reduce *r, uint64_t result, uint32_t lane, uint64_t begin)
+DEVICE float lane_of(uint32_t op, const takt_cuda_reduce *r, uint64_t result, uint32_t lane,
+                     uint64_t begin)
 {
-    float sum = identity(r->op);
+    float sum = identity(op);
     const uint64_t rest = r->n - begin,
                    end = rest < TAKT_REDUCE_CHUNK ? r->n : begin + TAKT_REDUCE_CHUNK;
     if (result >= r->count)
@@ -77,10 +86,10 @@ DEVICE float lane_of(const takt_cuda_reduce *r, uint64_t result, uint32_t lane, 
             y[k] = element(r, x, i + k * WIDE);
         UNROLL
         for (uint32_t k = 0; k < AT_ONCE; k++)
-            sum = join(r->op, sum, y[k]);
+            sum = join(op, sum, y[k]);
     }
     for (; i < end; i += WIDE)
-        sum = join(r->op, sum, element(r, x, i));
+        sum = join(op, sum, element(r, x, i));
     return sum;
 }
 
@@ -97,7 +106,7 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
     const uint64_t end = ARG.is_cut && first + TAKT_REDUCE_CHUNK < ARG.n ? first + 1 : ARG.n;
     float total = identity(ARG.op);
     for (uint64_t begin = first; begin < end; begin += TAKT_REDUCE_CHUNK) {
-        part[mine * WIDE + lane] = lane_of(&ARG, result, lane, begin);
+        part[mine * WIDE + lane] = BY_OP(lane_of, ARG.op, &ARG, result, lane, begin);
         SYNC();
         if (lane == 0) {
             const float sum = fold(ARG.op, part + mine * WIDE);
@@ -129,24 +138,145 @@ DEVICE float joined(uint32_t op, float total, const float *part, uint32_t m, boo
     return total;
 }
 
-/* Few results of many chunks: a block brings the chunks of one, and one thread adds them. */
-KERNEL(takt_cuda_combine_few_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
+/* ---- rows: a block brings a chunk to shared memory, and sixteen threads add it ---- */
+
+enum { GROUP = TAKT_CUDA_REDUCE_GROUP };
+
+DEVICE float lane_in(uint32_t op, const float *x, uint32_t n, uint32_t lane)
 {
-    SHARED(float, part, PARTS);
-    const uint64_t result = BLOCK_X;
-    float total = 0.0f;
-    for (uint64_t first = 0; first < ARG.chunks; first += PARTS) {
-        const uint64_t rest = ARG.chunks - first;
-        const uint32_t m = rest < PARTS ? (uint32_t)rest : PARTS;
-        for (uint32_t k = LANE; k < m; k += LANES)
-            part[k] = ARG.src[(first + k) * ARG.count + result];
-        SYNC();
-        if (LANE == 0)
-            total = joined(ARG.op, total, part, m, first == 0);
-        SYNC();
+    float sum = identity(op);
+    uint32_t i = lane;
+    for (; i + (AT_ONCE - 1) * WIDE < n; i += AT_ONCE * WIDE) {
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            y[k] = x[i + k * WIDE];
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            sum = join(op, sum, y[k]);
     }
-    if (LANE == 0)
-        ARG.dst[result] = total;
+    for (; i < n; i += WIDE)
+        sum = join(op, sum, x[i]);
+    return sum;
+}
+
+/* The reduction of n <= 4096 neighbours; thread 0 has it. */
+DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
+                      float *x SELF_PARAMETER)
+{
+    if (n % 4 == 0 && ((uintptr_t)from & 15) == 0)
+        for (uint32_t i = 4 * LANE; i < n; i += 4 * LANES)
+            copy_async(x + i, from + i);
+    else
+        for (uint32_t i = LANE; i < n; i += LANES)
+            copy_async_one(x + i, from + i);
+    copy_end();
+    COPY_WAIT(0);
+    SYNC();
+    float sum = 0.0f;
+    if (LANE < WIDE)
+        sum = BY_OP(lane_in, r->op, x, n, LANE);
+    SYNC();
+    if (LANE < WIDE)
+        x[LANE] = sum;
+    SYNC();
+    return LANE == 0 ? fold(r->op, x) : 0.0f;
+}
+
+/* Words of a result: a lock, how many groups of chunks are added, and the chunks of each group that
+ * are there. */
+typedef struct tally {
+    uint32_t *lock, *added, *arrived;
+    uint32_t groups;
+} tally;
+
+DEVICE uint32_t group_size(uint64_t chunks, uint32_t group)
+{
+    const uint64_t rest = chunks - (uint64_t)group * GROUP;
+    return rest < GROUP ? (uint32_t)rest : GROUP;
+}
+
+/* Adds group after group, in order, as long as the next one is complete. Whoever has the lock does;
+ * nobody waits: a block that completes a group while the lock is taken leaves it to the owner, who
+ * looks again after it has given the lock back. */
+DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
+                       float *part SELF_PARAMETER)
+{
+    float *dst = (float *)r->dst + result;
+    uint32_t *state = (uint32_t *)(part + GROUP);
+    for (;;) {
+        if (LANE == 0) {
+            const uint32_t next = look(t->added);
+            const bool is_ready =
+                next < t->groups && look(t->arrived + next) == group_size(chunks, next);
+            state[0] = is_ready && take(t->lock);
+        }
+        SYNC();
+        const bool is_mine = state[0] != 0;
+        SYNC();
+        if (!is_mine)
+            return;
+        publish_near();
+        uint32_t next = look(t->added);
+        float total = next > 0 ? fresh_one(dst) : 0.0f;
+        while (next < t->groups) {
+            const uint32_t m = group_size(chunks, next);
+            SYNC();
+            if (LANE == 0)
+                state[0] = look(t->arrived + next) == m;
+            SYNC();
+            if (state[0] == 0)
+                break;
+            publish_near();
+            for (uint32_t k = LANE; k < m; k += LANES)
+                part[k] = fresh_one(r->partial + ((uint64_t)next * GROUP + k) * r->count + result);
+            SYNC();
+            if (LANE == 0)
+                total = BY_OP(joined, r->op, total, part, m, next == 0);
+            next++;
+        }
+        if (LANE == 0) {
+            *dst = total;
+            *t->added = next == t->groups ? 0 : next;
+            for (uint32_t g = 0; next == t->groups && g < t->groups; g++)
+                t->arrived[g] = 0;
+            give(t->lock);
+        }
+        SYNC();
+        if (next == t->groups)
+            return;
+    }
+}
+
+KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
+{
+    SHARED(float, x, TAKT_REDUCE_CHUNK);
+    const uint64_t chunks = ARG.n > 0 ? (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK : 1;
+    const uint64_t result = BLOCK_X / chunks, chunk = BLOCK_X % chunks;
+    const uint64_t begin = chunk * TAKT_REDUCE_CHUNK, rest = ARG.n - begin;
+    const uint32_t n = rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK;
+    const float sum = chunk_of(&ARG, begin_of(&ARG, result) + begin, n, x SELF);
+    if (chunks == 1) {
+        if (LANE == 0)
+            ((float *)ARG.dst)[result] = sum;
+        return;
+    }
+    tally t;
+    t.groups = (uint32_t)((chunks + GROUP - 1) / GROUP);
+    t.lock = ARG.tickets + result * (2 + t.groups);
+    t.added = t.lock + 1;
+    t.arrived = t.lock + 2;
+    const uint32_t group = (uint32_t)(chunk / GROUP);
+    if (LANE == 0) {
+        ARG.partial[chunk * ARG.count + result] = sum;
+        publish_near();
+        *(uint32_t *)x = add_one(t.arrived + group) + 1 == group_size(chunks, group);
+    }
+    SYNC();
+    const bool completes = *(const uint32_t *)x != 0;
+    SYNC();
+    if (completes)
+        add_groups(&ARG, result, chunks, &t, x SELF);
 }
 
 KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)

@@ -1,8 +1,8 @@
 /* rows_f32_cuda.cu - softmax and norms on a device.
  *
- * A row belongs to a team of threads: sixteen if it is short, else a block. Sums have sixteen lanes
- * to a chunk of 4096 (reduce/reduce.h): every sixteen threads of a team take a chunk, and all add
- * the chunks in order.
+ * Short rows lie in the registers of sixteen threads, longer ones in the shared memory of a block,
+ * and the longest are read again for every pass. Sums have sixteen lanes to a chunk of 4096
+ * (reduce/reduce.h): sixteen threads take a chunk, and chunks are added in order.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -11,7 +11,7 @@
 
 enum { THREADS = TAKT_CUDA_ROWS_THREADS, WIDE = 16, CHUNK = 4096, AT_ONCE = 16 };
 
-typedef enum summand { PLAIN, SQUARE, SQUARE_OF_DIFFERENCE } summand;
+typedef enum summand { PLAIN, SQUARE, SQUARE_OF_DIFFERENCE, EXPONENTIAL } summand;
 
 typedef struct team {
     uint32_t size, me;
@@ -38,21 +38,21 @@ DEVICE float team_max(const team *t, float most SELF_PARAMETER)
 DEVICE float join(summand what, float lane, float x, float mean)
 {
     const float d = what == SQUARE_OF_DIFFERENCE ? x - mean : x;
+    if (what == EXPONENTIAL)
+        return lane + exp_down_f32(x);
     return what == PLAIN ? lane + x : fmaf(d, d, lane);
 }
 
 DEVICE float fold(const float *lane)
 {
-    float v[WIDE];
+    float v[WIDE / 2];
     UNROLL
-    for (int k = 0; k < WIDE; k++)
-        v[k] = lane[k];
+    for (int k = 0; k < 8; k++)
+        v[k] = lane[k] + lane[k + 8];
     UNROLL
-    for (int half = WIDE / 2; half > 0; half /= 2)
-        UNROLL
-    for (int k = 0; k < half; k++)
-        v[k] = v[k] + v[k + half];
-    return v[0];
+    for (int k = 0; k < 4; k++)
+        v[k] = v[k] + v[k + 4];
+    return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
 /* The sum over a row of n elements, the same for all teams. */
@@ -169,19 +169,195 @@ DEVICE void norm(const takt_cuda_rows *r, const team *t, float *d, const float *
     }
 }
 
+/* A block to a row of any length, which is read from memory in every pass. */
 KERNEL(takt_cuda_rows_f32, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
 {
     SHARED(float, part, THREADS);
-    const uint32_t me = LANE % ARG.team, at = LANE - me;
-    const uint64_t row = (uint64_t)BLOCK_X * (THREADS / ARG.team) + at / ARG.team;
-    const bool is_there = row < ARG.rows;
-    team t = {ARG.team, me, is_there ? ARG.n : 0, part, at};
-    float *d = ARG.dst + (is_there ? row : 0) * ARG.dst_stride;
-    const float *x = ARG.src + (is_there ? row : 0) * ARG.src_stride;
+    const uint64_t row = BLOCK_X;
+    team t = {LANES, LANE, ARG.n, part, 0};
+    float *d = ARG.dst + row * ARG.dst_stride;
+    const float *x = ARG.src + row * ARG.src_stride;
     if (ARG.op == TAKT_ROWS_SOFTMAX)
         softmax(&ARG, &t, d, x SELF);
     else if (ARG.op == TAKT_ROWS_LOG_SOFTMAX)
         log_softmax(&ARG, &t, d, x SELF);
     else
         norm(&ARG, &t, d, x SELF);
+}
+
+/* ---- short rows: sixteen threads to one, in registers ---- */
+
+#define EACH 16
+#define NAMED(name) name##_16
+#include "kernel/rows_f32/cuda_short.h"
+
+KERNEL(takt_cuda_rows_f32_256, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
+{
+    SHARED(float, part, THREADS);
+    short_rows_16(&ARG, part SELF);
+}
+
+#define EACH 64
+#define NAMED(name) name##_64
+#include "kernel/rows_f32/cuda_short.h"
+
+KERNEL(takt_cuda_rows_f32_1024, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
+{
+    SHARED(float, part, THREADS);
+    short_rows_64(&ARG, part SELF);
+}
+
+/* ---- rows in the shared memory of a block ---- */
+
+typedef struct row {
+    float *x; /* shared */
+    uint32_t n;
+    float *part; /* shared: a float a thread */
+} row;
+
+DEVICE float block_max(const row *r, float most SELF_PARAMETER)
+{
+    r->part[LANE] = most;
+    for (uint32_t half = LANES / 2; half > 0; half /= 2) {
+        SYNC();
+        if (LANE < half && r->part[LANE + half] > r->part[LANE])
+            r->part[LANE] = r->part[LANE + half];
+    }
+    SYNC();
+    const float all = r->part[0];
+    SYNC();
+    return all;
+}
+
+/* The sum over the row; every sixteen threads take a chunk. */
+DEVICE float block_sum(const row *r, summand what, float mean SELF_PARAMETER)
+{
+    const uint32_t lane = LANE % WIDE, mine = LANE / WIDE, together = LANES / WIDE;
+    const uint32_t chunks = (r->n + CHUNK - 1) / CHUNK;
+    float total = 0;
+    for (uint32_t first = 0; first < chunks; first += together) {
+        const uint32_t begin = (first + mine) * CHUNK;
+        const uint32_t end = r->n < begin + CHUNK ? r->n : begin + CHUNK;
+        float sum = 0;
+        uint32_t i = begin + lane;
+        for (; i + (AT_ONCE - 1) * WIDE < end; i += AT_ONCE * WIDE) {
+            float y[AT_ONCE];
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                y[k] = r->x[i + k * WIDE];
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                sum = join(what, sum, y[k], mean);
+        }
+        for (; i < end; i += WIDE)
+            sum = join(what, sum, r->x[i], mean);
+        r->part[LANE] = sum;
+        SYNC();
+        for (uint32_t k = 0; k < together && first + k < chunks; k++) {
+            const float whole = fold(r->part + k * WIDE);
+            total = first + k == 0 ? whole : total + whole;
+        }
+        SYNC();
+    }
+    return total;
+}
+
+DEVICE bool is_by_quads(const float *p, uint32_t n)
+{
+    return n % 4 == 0 && ((uintptr_t)p & 15) == 0;
+}
+
+/* Brings the row to shared memory. */
+DEVICE void bring(const row *r, const float *from SELF_PARAMETER)
+{
+    if (is_by_quads(from, r->n))
+        for (uint32_t i = 4 * LANE; i < r->n; i += 4 * LANES)
+            copy_async(r->x + i, from + i);
+    else
+        for (uint32_t i = LANE; i < r->n; i += LANES)
+            copy_async_one(r->x + i, from + i);
+    copy_end();
+    COPY_WAIT(0);
+    SYNC();
+}
+
+/* What is left of a row: four elements at a time if they lie so. */
+#define WRITE(to, expression)                                                                      \
+    if (is_by_quads(to, r->n))                                                                     \
+        for (uint32_t i = 4 * LANE; i < r->n; i += 4 * LANES) {                                    \
+            float y[4];                                                                            \
+            UNROLL                                                                                 \
+            for (uint32_t j = 0; j < 4; j++)                                                       \
+                y[j] = expression(i + j);                                                          \
+            *(quad *)(to + i) = quad_of(y);                                                        \
+        }                                                                                          \
+    else                                                                                           \
+        for (uint32_t i = LANE; i < r->n; i += LANES)                                              \
+            to[i] = expression(i)
+
+DEVICE void block_softmax(const row *r, float *d SELF_PARAMETER)
+{
+    float most = -INFINITY;
+    for (uint32_t i = LANE; i < r->n; i += LANES)
+        most = r->x[i] > most ? r->x[i] : most;
+    most = block_max(r, most SELF);
+    for (uint32_t i = LANE; i < r->n; i += LANES)
+        r->x[i] = exp_down_f32(r->x[i] - most);
+    SYNC();
+    const float scale = 1.0f / block_sum(r, PLAIN, 0 SELF);
+#define SCALED(i) (r->x[i] * scale)
+    WRITE(d, SCALED);
+#undef SCALED
+}
+
+/* `x` is the row in memory: what lies in shared memory becomes the exponentials. */
+DEVICE void block_log_softmax(const row *r, float *d, const float *x SELF_PARAMETER)
+{
+    float most = -INFINITY;
+    for (uint32_t i = LANE; i < r->n; i += LANES)
+        most = r->x[i] > most ? r->x[i] : most;
+    most = block_max(r, most SELF);
+    for (uint32_t i = LANE; i < r->n; i += LANES)
+        r->x[i] = exp_down_f32(r->x[i] - most);
+    SYNC();
+    const float log_sum = log_f32(block_sum(r, PLAIN, 0 SELF));
+    for (uint32_t i = LANE; i < r->n; i += LANES)
+        d[i] = (x[i] - most) - log_sum;
+}
+
+DEVICE float normed(const takt_cuda_rows *a, float x, float mean, float scale, uint32_t i)
+{
+    float y = a->op == TAKT_ROWS_LAYER_NORM ? x - mean : x;
+    y = y * scale;
+    if (a->gamma)
+        y = y * a->gamma[i];
+    return a->beta ? y + a->beta[i] : y;
+}
+
+DEVICE void block_norm(const takt_cuda_rows *a, const row *r, float *d SELF_PARAMETER)
+{
+    const bool centred = a->op == TAKT_ROWS_LAYER_NORM;
+    const float n = (float)a->n;
+    const float mean = centred ? block_sum(r, PLAIN, 0 SELF) / n : 0.0f;
+    const float squares = block_sum(r, centred ? SQUARE_OF_DIFFERENCE : SQUARE, mean SELF);
+    const float scale = 1.0f / sqrtf(squares / n + a->epsilon);
+#define NORMED(i) normed(a, r->x[i], mean, scale, i)
+    WRITE(d, NORMED);
+#undef NORMED
+}
+
+KERNEL(takt_cuda_rows_f32_block, takt_cuda_rows, 1024)
+{
+    DYNAMIC(float, shared);
+    const uint64_t index = BLOCK_X;
+    const row r = {shared + LANES, (uint32_t)ARG.n, shared};
+    const float *x = ARG.src + index * ARG.src_stride;
+    float *d = ARG.dst + index * ARG.dst_stride;
+    bring(&r, x SELF);
+    if (ARG.op == TAKT_ROWS_SOFTMAX)
+        block_softmax(&r, d SELF);
+    else if (ARG.op == TAKT_ROWS_LOG_SOFTMAX)
+        block_log_softmax(&r, d, x SELF);
+    else
+        block_norm(&ARG, &r, d SELF);
 }

@@ -1,0 +1,57 @@
+/* conv_f32_cuda.cu - f32 convolutions on a device: products whose first factor is gathered from x.
+ *
+ * Channels are last; groups are batches. k = (kh, kw, channel), in the order of gemm_f32.h.
+ */
+#include "kernel/gemm_f32/cuda_place.h"
+
+/* Two blocks on a multiprocessor: totals lie in shared memory. */
+#define BM 128
+#define BN 128
+#define TM 8
+#define TN 8
+#define BK 16
+#define STAGES 2
+#define KEEPS 1
+#define GATHERS 1
+#define TILE(name) name##_128
+#define TILED KERNEL(takt_cuda_conv_f32_128, takt_cuda_gemm, 256, 2)
+#include "kernel/gemm_f32/cuda_tile.h"
+
+/* Small tiles. */
+#define BM 64
+#define BN 64
+#define TM 8
+#define TN 4
+#define BK 16
+#define STAGES 3
+#define KEEPS 0
+#define GATHERS 1
+#define TILE(name) name##_64
+#define TILED KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 4)
+#include "kernel/gemm_f32/cuda_tile.h"
+
+/* Smaller ones. */
+#define BM 64
+#define BN 32
+#define TM 4
+#define TN 4
+#define BK 32
+#define STAGES 3
+#define KEEPS 0
+#define GATHERS 1
+#define TILE(name) name##_64x32
+#define TILED KERNEL(takt_cuda_conv_f32_64x32, takt_cuda_gemm, 128, 4)
+#include "kernel/gemm_f32/cuda_tile.h"
+
+/* Few positions, deep. */
+#define BM 32
+#define BN 32
+#define TM 2
+#define TN 4
+#define BK 64
+#define STAGES 4
+#define KEEPS 0
+#define GATHERS 1
+#define TILE(name) name##_32
+#define TILED KERNEL(takt_cuda_conv_f32_32, takt_cuda_gemm, 128)
+#include "kernel/gemm_f32/cuda_tile.h"

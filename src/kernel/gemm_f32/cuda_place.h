@@ -1,0 +1,112 @@
+/* cuda_place.h - where tiles of products and convolutions lie, for cuda_tile.h. */
+#ifndef TAKT_KERNEL_GEMM_F32_CUDA_PLACE_H
+#define TAKT_KERNEL_GEMM_F32_CUDA_PLACE_H
+
+#include "kernel/cuda/args.h"
+#include "kernel/cuda/lang.h"
+#include "kernel/cuda/math.h"
+
+#include "kernel/cuda/epilogue.h"
+
+enum { CHUNK = TAKT_CUDA_GEMM_CHUNK };
+
+/* Four neighbours of C, as many as there are. */
+DEVICE void finish_four(const takt_cuda_gemm *g, float *c, uint32_t batch, uint32_t row,
+                        uint32_t col, const float *sum)
+{
+    float *to = c + row * g->c_row + col;
+    float done[4];
+    if (col >= g->n)
+        return;
+    UNROLL
+    for (uint32_t j = 0; j < 4; j++)
+        done[j] = col + j < g->n ? finished(&g->end, sum[j], batch, row, col + j) : 0.0f;
+    if (col + 4 <= g->n && ((uintptr_t)to & 15) == 0) {
+        *(quad *)to = quad_of(done);
+        return;
+    }
+    UNROLL
+    for (uint32_t j = 0; j < 4; j++)
+        if (col + j < g->n)
+            to[j] = done[j];
+}
+
+/* ---- where a block is ---- */
+
+typedef struct place {
+    uint32_t row, col; /* of the tile */
+    uint32_t k, last;  /* of what is loaded next, and where the block ends */
+    uint32_t lane;     /* the thread that loads */
+    bool by_quads;     /* B is read sixteen bytes at a time */
+} place;
+
+DEVICE bool is_by_quads(const takt_cuda_gemm *g, const float *b)
+{
+    return g->b_col == 1 && g->b_row % 4 == 0 && g->n % 4 == 0 && ((uintptr_t)b & 15) == 0;
+}
+
+DEVICE bool is_a_by_quads(const takt_cuda_gemm *g, const float *a)
+{
+    if (((uintptr_t)a & 15) != 0 || g->k % 4 != 0)
+        return false;
+    return g->is_conv ? (g->channels | g->pixel) % 4 == 0 : g->a_col == 1 && g->a_row % 4 == 0;
+}
+
+/* ---- A of a convolution ---- */
+
+typedef struct tap {
+    int32_t h, w; /* from the corner of the window, dilated */
+    uint32_t channel;
+} tap;
+
+DEVICE tap tap_of(const takt_cuda_gemm *g, uint32_t k)
+{
+    const uint32_t pixel = k / g->channels;
+    tap t;
+    t.channel = k % g->channels;
+    t.h = (int32_t)(pixel / g->kernel_width * g->dilation_h);
+    t.w = (int32_t)(pixel % g->kernel_width * g->dilation_w);
+    return t;
+}
+
+/* `by` elements of k further. */
+DEVICE void tap_on(const takt_cuda_gemm *g, tap *t, uint32_t by)
+{
+    t->channel += by;
+    while (t->channel >= g->channels) {
+        t->channel -= g->channels;
+        t->w += (int32_t)g->dilation_w;
+        if (t->w >= (int32_t)(g->kernel_width * g->dilation_w)) {
+            t->w = 0;
+            t->h += (int32_t)g->dilation_h;
+        }
+    }
+}
+
+/* The corner of the window of a row, as coordinates and as an offset into x. */
+typedef struct spot {
+    int32_t h, w, base;
+} spot;
+
+DEVICE spot spot_of(const takt_cuda_gemm *g, uint32_t row)
+{
+    row = row < g->m ? row : g->m - 1;
+    const uint32_t line = row / g->out_width, ow = row % g->out_width;
+    const uint32_t image = line / g->out_height, oh = line % g->out_height;
+    spot s;
+    s.h = (int32_t)(oh * g->stride_h) - g->pad_h;
+    s.w = (int32_t)(ow * g->stride_w) - g->pad_w;
+    s.base = (int32_t)(image * g->image) + (s.h * (int32_t)g->width + s.w) * (int32_t)g->pixel;
+    return s;
+}
+
+/* NULL: in the padding. */
+DEVICE const float *pixel_of(const takt_cuda_gemm *g, const float *x, uint32_t row, tap t)
+{
+    const spot s = spot_of(g, row);
+    if ((uint32_t)(s.h + t.h) >= g->height || (uint32_t)(s.w + t.w) >= g->width)
+        return NULL;
+    return x + s.base + (t.h * (int32_t)g->width + t.w) * (int32_t)g->pixel + (int32_t)t.channel;
+}
+
+#endif

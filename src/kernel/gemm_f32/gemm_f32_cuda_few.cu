@@ -1,0 +1,36 @@
+/* gemm_f32_cuda_few.cu - products of few rows on a device: a thread is a column, a warp a chunk.
+ *
+ * Such a product reads B once and does little else, so what counts is how much of B is on its way:
+ * a thread asks for the next columns before it uses the last ones. Rows of A lie in shared memory.
+ */
+#include "kernel/gemm_f32/cuda_place.h"
+
+enum { FEW = TAKT_CUDA_GEMM_FEW, COLS = TAKT_CUDA_GEMM_FEW_COLS };
+
+/* A chunk of a column of B. */
+typedef struct column {
+    const float *b;
+    uint32_t depth;
+} column;
+
+#define ROWS_MOST 1
+#define AT_ONCE 32
+#define NAMED(name) name##_row
+#include "kernel/gemm_f32/cuda_few.h"
+
+KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512)
+{
+    DYNAMIC(float, shared);
+    few_rows_row(&ARG, shared, 1 SELF);
+}
+
+#define ROWS_MOST TAKT_CUDA_GEMM_FEW
+#define AT_ONCE 16
+#define NAMED(name) name##_few
+#include "kernel/gemm_f32/cuda_few.h"
+
+KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512)
+{
+    DYNAMIC(float, shared);
+    few_rows_few(&ARG, shared, ARG.m SELF);
+}

@@ -1,0 +1,162 @@
+/* models.c - whole models on a device: bits against the cpu's, and times.
+ *
+ * Skipped where there is no device. `device`: the kernels of the plan as one graph, launch to flag,
+ * inputs and outputs on the device, as other engines measure it; `run`: takt_session_run with
+ * copies from and to the host; `cpu`: the same model there.
+ *
+ *     gpu_models [NAME]...  those rows alone
+ */
+#define _GNU_SOURCE
+#include <takt/takt.h>
+
+#include "api/session/session.h"
+#include "backend/cuda/part.h"
+#include "gpu/bench.h"
+#include "kernel/cuda/images.h"
+
+typedef struct row {
+    const char *name, *path, *sizes, *text;
+} row;
+
+#define PRODUCT(m, n, k)                                                                           \
+    "model p(a: f32[" #m ", " #k "], b: f32[" #k ", " #n "]) -> (y: f32[" #m ", " #n               \
+    "]) {\n  return y = a @ b\n}\n"
+
+static const row rows[] = {
+    {"mlp_b1", "examples/mlp.takt", "batch=1", NULL},
+    {"mlp_b32", "examples/mlp.takt", "batch=32", NULL},
+    {"gemm1024", NULL, NULL, PRODUCT(1024, 1024, 1024)},
+    {"resnet18_block", "bench/models/resnet18_block.takt", "batch=1", NULL},
+    {"encoder", "bench/models/encoder.takt", "batch=1", NULL},
+    {"mobilenet_v2_b1", "bench/models/mobilenet_v2.takt", "batch=1", NULL},
+    {"resnet50_b1", "bench/models/resnet50.takt", "batch=1", NULL},
+    {"resnet50_b32", "bench/models/resnet50.takt", "batch=32", NULL},
+};
+
+static void fill(const takt_tensor_view *v)
+{
+    uint32_t x = 12345;
+    size_t n = 1;
+    for (int k = 0; k < v->rank; k++)
+        n *= (size_t)v->dims[k];
+    for (size_t i = 0; i < n && v->dtype == TAKT_F32; i++) {
+        x = x * 1664525u + 1013904223u;
+        ((float *)v->data)[i] = ((float)(x >> 16) - 32768.0f) / 16384.0f;
+    }
+}
+
+static takt_session *open_session(takt_ctx *ctx, const takt_model *m, const char *sizes,
+                                  const char *backend, int threads)
+{
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.sizes = sizes, .backend = backend, .threads = threads};
+    if (takt_plan_create(m, &o, &plan) != TAKT_OK || takt_session_create(plan, NULL, &s) != TAKT_OK)
+        printf("FAIL %s: %s\n", backend, takt_last_error(ctx));
+    for (size_t i = 0; s != NULL && i < takt_session_input_count(s); i++)
+        fill(takt_session_input(s, i));
+    takt_plan_destroy(plan);
+    return s;
+}
+
+static double run_us(takt_session *s)
+{
+    double us[ROUNDS];
+    for (int i = 0; i < ROUNDS + 2; i++) {
+        const double from = now_us();
+        if (takt_session_run(s) != TAKT_OK) {
+            printf("FAIL %s\n", takt_session_error(s)->message);
+            wrong++;
+            return 0;
+        }
+        us[i % ROUNDS] = now_us() - from;
+    }
+    return median(us);
+}
+
+static long differing_outputs(takt_session *a, takt_session *b)
+{
+    long differ = 0;
+    for (size_t i = 0; i < takt_session_output_count(a); i++) {
+        const takt_tensor_view *x = takt_session_output(a, i), *y = takt_session_output(b, i);
+        size_t n = (size_t)takt_dtype_bits(x->dtype) / 8;
+        for (int k = 0; k < x->rank; k++)
+            n *= (size_t)x->dims[k];
+        differ += memcmp(x->data, y->data, n) != 0;
+    }
+    return differ;
+}
+
+/* Kernels of the plan, without copies; 0 if some steps are the host's. */
+static double kernels_us(const takt_session *s, size_t *nodes, size_t *host)
+{
+    enum { MOST = 4096 };
+    static takt_cuda_launch *all[MOST];
+    const takt_plan *plan = s->plan;
+    takt_cuda_part *p = s->parts[1];
+    *nodes = *host = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (p == NULL || (!p->steps[i].is_mine && plan->steps[i].transfer.way == TAKT_COPY_NONE))
+            ++*host;
+        for (size_t k = 0; p != NULL && k < p->steps[i].count && *nodes < MOST; k++)
+            all[(*nodes)++] = &p->steps[i].calls[k].launch;
+    }
+    return *nodes > 0 ? caller_us(all, *nodes) : 0;
+}
+
+static void measure(takt_ctx *ctx, const row *r)
+{
+    takt_model *m;
+    size_t nodes = 0, host = 0;
+    const takt_status status =
+        r->path != NULL ? takt_model_load(ctx, r->path, NULL, &m)
+                        : takt_model_load_memory(ctx, r->name, r->text, strlen(r->text), NULL, &m);
+    if (status != TAKT_OK) {
+        printf("FAIL %s: %s\n", r->name, takt_last_error(ctx));
+        wrong++;
+        return;
+    }
+    const double from = now_us();
+    takt_session *gpu = open_session(ctx, m, r->sizes, "cuda", 0);
+    const double opened = now_us() - from;
+    takt_session *cpu = open_session(ctx, m, r->sizes, "cpu", 0);
+    if (gpu != NULL && cpu != NULL) {
+        const double seen = run_us(gpu), there = run_us(cpu);
+        const long differ = differing_outputs(gpu, cpu);
+        const double kernels = kernels_us(gpu, &nodes, &host);
+        printf(
+            "%-18s device %9.1f us (%zu nodes, %zu host steps)  run %9.1f us  cpu %9.1f us  plan "
+            "and session %6.0f ms  %ld differ\n",
+            r->name, kernels, nodes, host, seen, there, opened / 1e3, differ);
+        wrong += differ != 0;
+    } else {
+        wrong++;
+    }
+    takt_session_destroy(gpu);
+    takt_session_destroy(cpu);
+    takt_model_destroy(m);
+}
+
+int main(int argc, char **argv)
+{
+    takt_ctx *ctx;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
+        return 1;
+    if (!open_device(ctx, takt_cuda_targets())) {
+        takt_ctx_destroy(ctx);
+        return 77;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool wanted = argc < 2;
+        for (int k = 1; k < argc; k++)
+            wanted |= strcmp(argv[k], rows[i].name) == 0;
+        if (wanted)
+            measure(ctx, &rows[i]);
+    }
+    takt_cuda_leave(cuda);
+    takt_cuda_close(cuda);
+    takt_ctx_destroy(ctx);
+    printf("%s\n", wrong == 0 ? "all bits equal" : "FAIL");
+    return wrong != 0;
+}

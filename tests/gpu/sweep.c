@@ -1,0 +1,139 @@
+/* sweep.c - products and convolutions by every tile, with k whole and cut: which one is fastest.
+ *
+ * Skipped where there is no device. The rates and the cost model of kernel/cuda/launch_gemm.c come
+ * from this table: a star marks the fastest way, `chosen` the one that the model takes.
+ */
+#define _GNU_SOURCE
+#include "gpu/bench.h"
+#include "kernel/cuda/images.h"
+
+typedef struct row {
+    const char *what;
+    uint32_t m, n, k, batches;
+    uint32_t side, channels, window; /* of a convolution: side x side positions; 0: a product */
+} row;
+
+static const row rows[] = {
+    {"product", 1024, 1024, 1024, 1, 0, 0, 0},
+    {"product", 4096, 4096, 4096, 1, 0, 0, 0},
+    {"product", 2048, 2048, 2048, 1, 0, 0, 0},
+    {"product", 512, 512, 512, 1, 0, 0, 0},
+    {"product", 256, 256, 256, 1, 0, 0, 0},
+    {"mlp b32, 1", 32, 256, 784, 1, 0, 0, 0},
+    {"mlp b32, 2", 32, 12, 256, 1, 0, 0, 0},
+    {"encoder qkv", 128, 768, 768, 1, 0, 0, 0},
+    {"encoder up", 128, 3072, 768, 1, 0, 0, 0},
+    {"encoder down", 128, 768, 3072, 1, 0, 0, 0},
+    {"attention qk", 128, 128, 64, 12, 0, 0, 0},
+    {"attention pv", 128, 64, 128, 12, 0, 0, 0},
+    {"resnet 1x1 56", 3136, 256, 64, 1, 0, 0, 0},
+    {"resnet 1x1 28", 784, 512, 128, 1, 0, 0, 0},
+    {"resnet 1x1 14", 196, 1024, 256, 1, 0, 0, 0},
+    {"resnet 1x1 14 down", 196, 256, 1024, 1, 0, 0, 0},
+    {"resnet 1x1 7", 49, 2048, 512, 1, 0, 0, 0},
+    {"resnet 1x1 7 down", 49, 512, 2048, 1, 0, 0, 0},
+    {"resnet 3x3 56", 3136, 64, 576, 1, 56, 64, 3},
+    {"resnet 3x3 28", 784, 128, 1152, 1, 28, 128, 3},
+    {"resnet 3x3 14", 196, 256, 2304, 1, 14, 256, 3},
+    {"resnet 3x3 7", 49, 512, 4608, 1, 7, 512, 3},
+    {"resnet b32 1x1 14", 32 * 196, 1024, 256, 1, 0, 0, 0},
+    {"resnet b32 3x3 28", 32 * 784, 128, 1152, 1, 28, 128, 3},
+    {"resnet b32 3x3 7", 32 * 49, 512, 4608, 1, 7, 512, 3},
+};
+
+static takt_cuda_gemm gemm_of(const row *r, size_t *a_count)
+{
+    takt_cuda_gemm g = {.m = r->m,
+                        .n = r->n,
+                        .k = r->k,
+                        .a_row = r->k,
+                        .a_col = 1,
+                        .b_row = r->n,
+                        .b_col = 1,
+                        .c_row = r->n,
+                        .inner = r->batches,
+                        .a_inner = (int64_t)r->m * r->k,
+                        .b_inner = (int64_t)r->k * r->n,
+                        .c_batch = (int64_t)r->m * r->n};
+    *a_count = (size_t)r->m * r->k * r->batches;
+    if (r->side > 0) {
+        const uint32_t s = r->side, c = r->channels;
+        g.is_conv = 1;
+        g.height = g.width = g.out_height = g.out_width = s;
+        g.channels = g.pixel = c;
+        g.kernel_width = r->window;
+        g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1;
+        g.pad_h = g.pad_w = (int32_t)r->window / 2;
+        g.image = s * s * c;
+        *a_count = (size_t)r->m * c;
+    }
+    return g;
+}
+
+static void sweep(const row *r)
+{
+    const uint32_t processors = (uint32_t)cuda->facts.processors;
+    size_t a_count;
+    takt_cuda_gemm g = gemm_of(r, &a_count);
+    const size_t c_count = (size_t)r->m * r->n * r->batches;
+    float *a = random_floats(a_count), *b = random_floats((size_t)r->k * r->n * r->batches);
+    float *first = malloc(c_count * sizeof *first);
+    double best = 0, us[64];
+    const char *name[64];
+    g.a = device(a_count, a);
+    g.b = device((size_t)r->k * r->n * r->batches, b);
+    g.c = device(c_count, NULL);
+    const size_t chosen =
+        takt_cuda_gemm_plan_of(&g, r->batches, processors, TAKT_CUDA_GEMM_ANY).way;
+    bool has_first = false;
+    for (size_t way = 0; way < takt_cuda_gemm_ways() && way < 64; way++) {
+        const takt_cuda_gemm_plan p = takt_cuda_gemm_plan_of(&g, r->batches, processors, way);
+        us[way] = 0;
+        if (p.way == SIZE_MAX)
+            continue;
+        float *scratch = device(p.scratch_bytes / 4 + 1, NULL);
+        uint32_t *tickets = device_zeros(p.tickets);
+        takt_cuda_launch l;
+        takt_cuda_launch_gemm(&g, r->batches, &p, scratch, tickets, &l);
+        us[way] = device_us((takt_cuda_launch *[]){&l}, 1);
+        name[way] = l.kernel + sizeof "takt_cuda_gemm_f32" - 1;
+        best = best == 0 || us[way] < best ? us[way] : best;
+        if (!has_first) {
+            need(d.copy_down(first, (takt_cu_ptr)(uintptr_t)g.c, c_count * 4, cuda->stream),
+                 "copy");
+            need(d.stream_wait(cuda->stream), "copy");
+            has_first = true;
+        } else if (differing(g.c, first, c_count) != 0) {
+            printf("FAIL %s: the bits of %s differ\n", r->what, l.kernel);
+            wrong++;
+        }
+        release(scratch), release(tickets);
+    }
+    printf("%-20s %5ux%ux%u x%u:", r->what, r->m, r->n, r->k, r->batches);
+    const double flops = 2.0 * r->m * r->n * r->k * r->batches;
+    for (size_t way = 0; way < takt_cuda_gemm_ways() && way < 64; way++)
+        if (us[way] > 0)
+            printf(" %s%s %.1f%s%s", name[way], way % 2 != 0 ? "/k" : "", us[way],
+                   us[way] == best ? "*" : "", way == chosen ? " chosen" : "");
+    printf("; best %.1f us %.1f TFLOP/s\n", best, flops / best / 1e6);
+    release(g.a), release(g.b), release(g.c);
+    free(a), free(b), free(first);
+}
+
+int main(void)
+{
+    takt_ctx *ctx;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
+        return 1;
+    if (!open_device(ctx, takt_cuda_targets())) {
+        takt_ctx_destroy(ctx);
+        return 77;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        sweep(&rows[i]);
+    takt_cuda_leave(cuda);
+    takt_cuda_close(cuda);
+    takt_ctx_destroy(ctx);
+    return wrong != 0;
+}
