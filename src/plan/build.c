@@ -260,13 +260,13 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
 
 /* ---- the whole ---- */
 
-/* The steps of the commit phase, or those before it. */
-static takt_status compile_all(takt_builder *b, bool is_commit)
+/* The groups at positions [first, end). */
+static takt_status compile_all(takt_builder *b, size_t first, size_t end)
 {
-    for (size_t i = 0; i < b->sequence_count; i++) {
+    for (size_t i = first; i < end; i++) {
         const takt_group *group = &b->groups[b->sequence[i]];
         b->position = (int32_t)i;
-        if (!b->is_constant[group->nodes[0]] && group->is_commit == is_commit)
+        if (!b->is_constant[group->nodes[0]])
             TAKT_TRY(takt_builder_compile(b, group));
     }
     b->in_prologue = false;
@@ -276,10 +276,11 @@ static takt_status compile_all(takt_builder *b, bool is_commit)
 static takt_status build(takt_builder *b)
 {
     TAKT_TRY(survey(b));
-    TAKT_TRY(compile_all(b, false));
+    TAKT_TRY(compile_all(b, 0, (size_t)b->tail));
     TAKT_TRY(takt_finish_outputs(b, takt_builder_push));
-    TAKT_TRY(compile_all(b, true));
+    TAKT_TRY(compile_all(b, (size_t)b->tail, b->sequence_count));
     TAKT_TRY(takt_finish_state(b, takt_builder_push));
+    takt_builder_seal(b);
     takt_finish_faults(b);
     takt_builder_donate(b);
     TAKT_TRY(takt_builder_place(b));

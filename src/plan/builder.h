@@ -7,6 +7,7 @@
  *   swap.c     slots whose next value is made beside the old one, and which memory that is
  *   forms.c    packed forms of state
  *   order.c    the order of the groups, and which run twice
+ *   early.c    where among them state is overwritten
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
  *   away.c     values and constants in the memory of devices, and the steps that bring them there
@@ -69,6 +70,7 @@ typedef struct takt_builder {
     int32_t *sequence;              /* groups in the order they run; one may run twice */
     size_t sequence_count;
     int32_t position;   /* in it, of the group being compiled */
+    int32_t tail;       /* in it: from here on all groups write over the state */
     int32_t *last_run;  /* per group: its last position */
     int32_t *last_read; /* per root: the last position that reads it; TAKT_FOREVER for outputs */
     takt_id *gets;      /* per node with several results: first `get`, chained by next_get */
@@ -124,6 +126,10 @@ TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_commit(takt_builder *b);
 /* What such a group computes lies where the state does. */
 TAKT_MUST_USE takt_status takt_builder_write_state(takt_builder *b, const takt_group *group);
+/* Puts groups that write over the state where they may run in `sequence`. */
+TAKT_MUST_USE takt_status takt_builder_place_commits(takt_builder *b);
+/* Steps after the first that overwrites state are neither stopped nor fail. */
+void takt_builder_seal(takt_builder *b);
 /* Fills in `sequence` and what follows from it. */
 TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 /* Weights that steps may read in 16 bits: a constant that is widened to f32. */

@@ -50,6 +50,21 @@ static void refuse(const committer *c, takt_id node)
         c->may[c->b->group_index[node]] = 0;
 }
 
+/* Numbers that updates of several slots share, such as a rate times a decay, would make one set of
+ * them all; they are computed before. */
+static void refuse_scalars(const committer *c)
+{
+    const takt_builder *b = c->b;
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < b->group_count; i++)
+        c->may[i] &= g->nodes[b->groups[i].nodes[0]].type->rank > 0;
+    for (size_t i = 0; i < g->slot_count; i++) {
+        const takt_id next = g->slots[i].next;
+        if (next != TAKT_NONE && b->group_index[next] >= 0 && g->nodes[next].type->rank == 0)
+            c->may[b->group_index[next]] = is_plain(b, &b->groups[b->group_index[next]]);
+    }
+}
+
 /* Refuses groups of which something that runs before the commit phase needs a value: what reads a
  * group has a higher number. */
 static void find_last_groups(const committer *c)
@@ -58,6 +73,7 @@ static void find_last_groups(const committer *c)
     const takt_graph *g = b->p.graph;
     for (size_t i = 0; i < b->group_count; i++)
         c->may[i] = is_plain(b, &b->groups[i]);
+    refuse_scalars(c);
     for (size_t i = 0; i < g->output_count; i++)
         refuse(c, b->root[g->outputs[i].id]);
     for (size_t i = 0; i < g->slot_count; i++)

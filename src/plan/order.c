@@ -225,24 +225,6 @@ static void insert_again(takt_builder *b, const takt_again *again)
     b->sequence_count++;
 }
 
-/* Nothing else reads what groups of the commit phase compute: any order of the others is valid. */
-static void commit_last(takt_builder *b)
-{
-    size_t kept = 0, end = b->sequence_count;
-    for (size_t i = 0; i < end; i++) {
-        const int32_t group = b->sequence[i];
-        if (!b->groups[group].is_commit) {
-            b->sequence[kept++] = group;
-            continue;
-        }
-        memmove(&b->sequence[i], &b->sequence[i + 1],
-                (b->sequence_count - i - 1) * sizeof *b->sequence);
-        b->sequence[b->sequence_count - 1] = group;
-        end--;
-        i--;
-    }
-}
-
 /* The last position at which each root is read, and at which each group runs. */
 static void find_last(takt_builder *b)
 {
@@ -288,7 +270,7 @@ takt_status takt_builder_order(takt_builder *b)
     for (size_t i = 0; i < settings->again_count; i++)
         insert_again(b, &settings->again[i]);
     b->p.plan->repeated_steps = b->sequence_count - b->group_count;
-    commit_last(b);
+    TAKT_TRY(takt_builder_place_commits(b));
     find_last(b);
     return TAKT_OK;
 }

@@ -178,8 +178,6 @@ static void guard_states(builder *b)
 takt_status takt_step_append_update(builder *b)
 {
     takt_graph *g = b->g;
-    const takt_id size = takt_unary(g, &takt_op_abs, b->site.sum);
-    b->is_good = takt_is_below(g, size, 3e38);
     if (b->spec->accumulates)
         b->apply = b->spec->fixed_rate != NULL ? takt_scalar_like(g, b->is_good, 1)
                                                : scalar_input(b, TAKT_STEP_APPLY, TAKT_BOOL);

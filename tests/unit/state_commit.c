@@ -12,6 +12,7 @@
 #include <takt/takt.h>
 
 #include "api/session/session.h"
+#include "api/train/trainer.h"
 
 static takt_ctx *ctx;
 
@@ -156,13 +157,11 @@ static bool is_state(const takt_session *s, const unsigned char *want)
     return true;
 }
 
-static void stop_everywhere(const char *text, size_t model)
+static void stop_everywhere(takt_session *s, size_t model)
 {
     static unsigned char old[1 << 20], new[1 << 20];
-    takt_session *s = session_of(text, &(takt_plan_options){.threads = 1});
     if (s == NULL || !EXPECT(s->plan->state_bytes <= sizeof old))
         return;
-    fill(s, 1);
     EXPECT(takt_session_run(s) == TAKT_OK);
     EXPECT_OK(ctx, takt_session_save_state(s, old));
     EXPECT(takt_session_run(s) == TAKT_OK);
@@ -177,15 +176,95 @@ static void stop_everywhere(const char *text, size_t model)
         EXPECT(is_state(s, status == TAKT_OK ? new : old), "model %zu, stopped after step %zu: %d",
                model, at.at, (int)status);
         if (status == TAKT_OK) /* the cancel came too late, and is for no later run */
-            EXPECT(s->plan->steps[at.at].is_commit || at.at + 1 == s->plan->step_count);
+            EXPECT(s->plan->steps[at.at].is_commit || at.at + 1 == s->plan->step_count ||
+                   s->plan->steps[at.at + 1].is_commit);
     }
-    takt_session_destroy(s);
 }
 
 static void a_stopped_run_leaves_old_or_new(void)
 {
-    for (size_t m = 0; m < MODELS; m++)
-        stop_everywhere(models[m], m);
+    for (size_t m = 0; m < MODELS; m++) {
+        takt_session *s = session_of(models[m], &(takt_plan_options){.threads = 1});
+        if (s != NULL)
+            fill(s, 1);
+        stop_everywhere(s, m);
+        takt_session_destroy(s);
+    }
+}
+
+/* ---- training ---- */
+
+/* An embedding, whose gradient has indices, below layers that are updated before it is known. */
+static const char net[] = "model net(t: i64[batch, 4]) seed=5 {\n"
+                          "  param table: f32[32, 16] = normal(0, 1)\n"
+                          "  h = reshape(gather(table, t, axis=0), shape=[batch, 64])\n"
+                          "  repeat 3 {\n    h = layer_norm(h + dense(h, 64, act=relu))\n  }\n"
+                          "  return dense(h, 8)\n}\n";
+
+static bool is_update(const takt_plan *plan, size_t step)
+{
+    const takt_step *s = &plan->steps[step];
+    bool writes = false;
+    for (size_t i = 0; i < s->out_count; i++)
+        writes |= plan->buffers[s->out[i].buffer].place == TAKT_PLACE_STATE;
+    return writes;
+}
+
+/* Gradients are still computed after the first update, unless all of them are clipped together. */
+static void look_at_updates(const takt_plan *plan, bool is_clipped)
+{
+    size_t first = 0, after = 0, updates = 0;
+    while (first < plan->step_count && !is_update(plan, first))
+        first++;
+    for (size_t i = first; i < plan->step_count; i++) {
+        updates += is_update(plan, i);
+        after += strcmp(plan->steps[i].kind, "gemm") == 0;
+        EXPECT(plan->steps[i].is_commit && !plan->steps[i].can_fault, "step %zu: %s", i,
+               plan->steps[i].name);
+    }
+    EXPECT(updates == 15 && (after > 0) == !is_clipped, "%zu updates, %zu products after the first",
+           updates, after);
+}
+
+static int64_t tokens[6 * 4], labels[6];
+static const takt_named_view batch[] = {
+    {"t", {.dtype = TAKT_I64, .rank = 2, .dims = {6, 4}, .data = tokens}},
+    {"labels", {.dtype = TAKT_I64, .rank = 1, .dims = {6}, .data = labels}}};
+
+static takt_trainer *trainer_of(const takt_model *model, const takt_train_options *o)
+{
+    takt_trainer *t = NULL;
+    takt_step_result r;
+    for (size_t i = 0; i < 24; i++)
+        tokens[i] = (int64_t)(i * i % 32);
+    for (size_t i = 0; i < 6; i++)
+        labels[i] = (int64_t)i;
+    if (EXPECT_OK(ctx, takt_trainer_create(model, o, &t)) &&
+        EXPECT_OK(ctx, takt_trainer_step(t, batch, 2, &r)))
+        return t;
+    takt_trainer_destroy(t);
+    return NULL;
+}
+
+static void train(const takt_train_options *o, size_t number)
+{
+    const takt_load_options load = {.training = true};
+    takt_model *model = NULL;
+    if (!EXPECT_OK(ctx, takt_model_load_memory(ctx, "net", net, strlen(net), &load, &model)))
+        return;
+    takt_trainer *t = trainer_of(model, o);
+    if (t != NULL) {
+        look_at_updates(t->step.session->plan, o->clip_norm > 0);
+        stop_everywhere(t->step.session, number);
+    }
+    takt_trainer_destroy(t);
+    takt_model_destroy(model);
+}
+
+static void a_stopped_training_step_leaves_old_or_new(void)
+{
+    train(&(takt_train_options){.optimizer = "adamw"}, MODELS);
+    train(&(takt_train_options){.optimizer = "adamw", .clip_norm = 1}, MODELS + 1);
 }
 
 static void begin(void)
@@ -199,4 +278,4 @@ static void end(void)
 }
 
 TEST_MAIN(begin, states_are_those_of_the_interpreter, an_update_is_one_step,
-          a_stopped_run_leaves_old_or_new, end)
+          a_stopped_run_leaves_old_or_new, a_stopped_training_step_leaves_old_or_new, end)
