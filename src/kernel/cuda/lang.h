@@ -169,6 +169,11 @@ DEVICE void copy_end(void)
 #include <stddef.h>
 #include <string.h>
 
+/* Registers of a tile are set in loops whose bounds gcc cannot relate to those that read them. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 /* A thread of a block, on the CPU; the functions belong to whoever runs the grid. */
 typedef struct takt_lane {
     uint32_t thread, threads, block[3], grid[3];
