@@ -211,7 +211,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_pass_list(takt_ctx *ctx, takt_format for
 /** The operations: all of them, or the one called `name`; NULL for all. */
 TAKT_API TAKT_MUST_USE takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format,
                                                 takt_sink_fn *sink, void *user);
-/** The operations that have no "bound" or no "gradient", and why. */
+/** The operations that have no "bound", no "relax" (linear bounds) or no "gradient", and why. */
 TAKT_API TAKT_MUST_USE takt_status takt_op_list_without(takt_ctx *ctx, const char *what,
                                                         takt_format format, takt_sink_fn *sink,
                                                         void *user);

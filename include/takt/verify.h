@@ -89,6 +89,62 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_diff(const takt_model *reference,
                                                    takt_format format, takt_sink_fn *sink,
                                                    void *user);
 
+/** What takt_model_verify found out. */
+typedef enum takt_proof {
+    TAKT_PROOF_UNKNOWN, /**< neither within the time */
+    TAKT_PROOF_FOUND,   /**< the property holds for every input of its box */
+    TAKT_PROOF_REFUTED, /**< an input was found, and the model breaks the property on it */
+} takt_proof;
+
+/** Zero in any field means the default, so `{0}` is almost valid: a property, or an input, must be
+ *  given. */
+typedef struct takt_verify_options {
+    size_t size;          /**< sizeof(takt_verify_options), or 0 */
+    const char *property; /**< path of a VNN-LIB file (1.0 or 2.0, may be compressed by gzip) */
+    /** Instead of a property: values of the only input. The greatest output on it must stay the
+     *  greatest wherever the input changes by at most `eps`. */
+    const takt_tensor_view *input;
+    double eps;
+    const char *norm;   /**< of the change: "inf" (default) or "2" */
+    const char *sizes;  /**< "batch=1": named dimensions; default 1 each */
+    const char *method; /**< "ibp", "crown", "alpha" or "search" (default) */
+    const char
+        *arithmetic;  /**< "f32" (default): the bits that Takt computes; "real": no rounding */
+    double timeout_s; /**< default 60 */
+    int threads;      /**< default: one per core this process may use */
+    const char
+        *counterexample;     /**< path of an .npy file for the input that breaks it; NULL: none */
+    const char *certificate; /**< path of a certificate to write if it is proved; NULL: none */
+    const char *vnncomp;     /**< path of a result file in the form of VNN-COMP; NULL: none */
+    bool (*is_cancelled)(void *user); /**< asked between steps; true ends the search; may be NULL */
+    void *user;
+} takt_verify_options;
+
+/** The verdict, and how far the search came. */
+typedef struct takt_verify_summary {
+    takt_proof verdict;
+    double bound;    /**< worst lower bound of the margin; above 0 where everything is proved */
+    double margin;   /**< by how much the counterexample breaks the property */
+    size_t regions;  /**< boxes that were bounded */
+    double seconds;  /**< of the search */
+    bool is_empty;   /**< the property has no input at all, so it holds */
+    char layer[128]; /**< of an unknown property: the node whose bounds lose most */
+} takt_verify_summary;
+
+/**
+ * Proves that no input of a box leads to unsafe outputs, or finds one that does: `takt verify`.
+ *
+ * A proof is for the bits that Takt computes with `numerics = exact`, on any machine and with any
+ * number of threads (docs/guarantees.md). A counterexample is an input on which a run of the model
+ * breaks the property. `summary` may be NULL.
+ *
+ * @return TAKT_ERR_UNSUPPORTED if the model has an operation that linear bounds do not follow
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_model_verify(const takt_model *model,
+                                                     const takt_verify_options *options,
+                                                     takt_format format, takt_sink_fn *sink,
+                                                     void *user, takt_verify_summary *summary);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -30,6 +31,11 @@ static void bound(takt_bounding *b)
                    takt_bound_magnitude(b, x), 0, TAKT_NONE);
 }
 
+static void relax(takt_relaxing *r)
+{
+    takt_relax_hinge(r, 0, 0, -1, 1);
+}
+
 const takt_op takt_op_abs = {
     .name = "abs",
     .summary = "|x|",
@@ -43,6 +49,7 @@ const takt_op takt_op_abs = {
     .scalar_i = eval_i,
     .grad = grad,
     .bound = bound,
+    .relax = relax,
     .samples = {"abs(f32[2, 3])", "abs(f64[7])", "abs(f16[1, 5, 2])", "abs(f32[])",
                 "abs(i32[3, 2])", "abs(u8[4])"},
 };

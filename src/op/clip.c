@@ -1,6 +1,9 @@
 /* clip.c - x held between two numbers, either of which may be missing. */
+#include <math.h>
+
 #include "ir/infer.h"
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 enum { MIN, MAX };
 
@@ -63,6 +66,12 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = x;
 }
 
+static void relax(takt_relaxing *r)
+{
+    const takt_attr *low = &r->node->attr[MIN], *high = &r->node->attr[MAX];
+    takt_relax_clip(r, low->is_set ? low->f64 : -INFINITY, high->is_set ? high->f64 : INFINITY);
+}
+
 const takt_op takt_op_clip = {
     .name = "clip",
     .summary = "x, at least min and at most max",
@@ -86,6 +95,7 @@ const takt_op takt_op_clip = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 2,
+    .relax = relax,
     .samples = {"clip(f32[2, 3], min=-0.5, max=0.5)", "clip(f64[7], min=0)",
                 "clip(f16[5], max=0.25)", "clip(i32[4, 2] in (-9, 9), min=-3, max=5)",
                 "clip(u8[3] in (0, 9), max=4)", "clip(f32[])"},

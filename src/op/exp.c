@@ -3,6 +3,7 @@
 
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -13,6 +14,29 @@ static double eval_f(takt_scalar *s, const double *x)
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     dx[0] = takt_mul(g, dy[0], id);
+}
+
+static double curve_f(const takt_node *n, double x)
+{
+    (void)n;
+    return exp(x);
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    (void)n;
+    return exp(x);
+}
+
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth curve = {.f = curve_f,
+                                      .slope = curve_slope,
+                                      .turns = {0},
+                                      .turn_count = 0,
+                                      .is_convex_first = true,
+                                      .least = -INFINITY};
+    takt_relax_curve(r, &curve);
 }
 
 const takt_op takt_op_exp = {
@@ -29,6 +53,7 @@ const takt_op takt_op_exp = {
     .flops_per_element = 10,
     .bound = takt_bound_positive,
     .error.ulps = 2,
+    .relax = relax,
     .samples = {"exp(f32[2, 3] in (-4, 4))", "exp(f64[7] in (-4, 4))",
                 "exp(f16[1, 5, 2] in (-4, 4))", "exp(f32[] in (-4, 4))"},
 };

@@ -3,6 +3,7 @@
 
 #include "op/util/bound.h"
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 enum { APPROXIMATE };
 enum { NONE, TANH };
@@ -71,6 +72,35 @@ static void bound(takt_bounding *b)
                       is_tanh ? -0.17004092 : -0.16997121, more);
 }
 
+static double curve_f(const takt_node *n, double x)
+{
+    takt_scalar s = {.attr = n->attr};
+    return eval_f(&s, &x);
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    if (n->attr[APPROXIMATE].i64 != TANH)
+        return 0.5 * erfc(-x * root_half) + x * root_1_2pi * exp(-0.5 * x * x);
+    const double t = tanh(root_2_pi * (x + cubic * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root_2_pi * (1 + 3 * cubic * x * x);
+}
+
+/* Convex between the turns. Below 0 the kernel's error is of x, as in `bound`. */
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth exact = {
+        curve_f, curve_slope, {-1.4142135623730951, 1.4142135623730951}, 2, false, -INFINITY};
+    static const takt_smooth by_tanh = {
+        curve_f, curve_slope, {-1.4185040087908284, 1.4185040087908284}, 2, false, -INFINITY};
+    takt_relax_curve(r, r->node->attr[APPROXIMATE].i64 == TANH ? &by_tanh : &exact);
+    for (size_t i = 0; i < r->count; i++) {
+        const double error = 2 * r->ulp * fmin(fmax(-r->lo[0][i], 0), -lowest);
+        r->below_at[i] -= error;
+        r->above_at[i] += error;
+    }
+}
+
 const takt_op takt_op_gelu = {
     .name = "gelu",
     .summary = "x times the normal distribution function of x",
@@ -90,6 +120,7 @@ const takt_op takt_op_gelu = {
     .flops_per_element = 16,
     .bound = bound,
     .error.ulps = 3,
+    .relax = relax,
     .samples = {"gelu(f32[2, 3] in (-3, 3))", "gelu(f64[7] in (-3, 3), approximate=tanh)",
                 "gelu(f16[1, 5, 2])", "gelu(f32[])", "gelu(bf16[4], approximate=none)"},
 };

@@ -1,5 +1,6 @@
 /* leaky_relu.c - x where x > 0, else slope * x. */
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 enum { SLOPE };
 
@@ -25,6 +26,11 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_select(g, takt_is_above(g, x, 0), x, below);
 }
 
+static void relax(takt_relaxing *r)
+{
+    takt_relax_hinge(r, 0, 0, r->node->attr[SLOPE].f64, 1);
+}
+
 const takt_op takt_op_leaky_relu = {
     .name = "leaky_relu",
     .summary = "x where x > 0, else slope * x",
@@ -42,6 +48,7 @@ const takt_op takt_op_leaky_relu = {
     .scalar_f = eval_f,
     .grad = grad,
     .lower = lower,
+    .relax = relax,
     .samples = {"leaky_relu(f32[2, 3] in (-3, 3))", "leaky_relu(f64[7] in (-3, 3))",
                 "leaky_relu(f16[1, 5, 2] in (-3, 3))", "leaky_relu(f32[] in (-3, 3))",
                 "leaky_relu(f32[5], slope=0.2)"},

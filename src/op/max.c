@@ -3,6 +3,7 @@
 
 #include "op/util/bound.h"
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -26,6 +27,11 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     takt_grad_of_choice(g, id, dy[0], true, dx);
 }
 
+static void relax(takt_relaxing *r)
+{
+    takt_relax_max(r, 1);
+}
+
 const takt_op takt_op_max = {
     .name = "max",
     .summary = "the greater of a and b; NaN if either is",
@@ -38,6 +44,7 @@ const takt_op takt_op_max = {
     .scalar_i = eval_i,
     .grad = grad,
     .bound = takt_bound_exact,
+    .relax = relax,
     .samples = {"max(f32[2, 3], f32[2, 3])", "max(f32[4, 1, 3], f32[5, 1])", "max(f64[], f64[7])",
                 "max(f16[3], f16[2, 3])", "max(i32[2, 3], i32[3])", "max(u8[5], u8[5])",
                 "max(u64[3], u64[3])"},

@@ -1,6 +1,7 @@
 /* mul.c - the product; integers wrap. */
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -67,6 +68,7 @@ const takt_op takt_op_mul = {
     .bound = bound,
     .error.ulps = 0.5,
     .affine = 3,
+    .relax = takt_relax_mul,
     .samples = {"mul(f32[2, 3], f32[2, 3])", "mul(f32[4, 1, 3], f32[5, 1])", "mul(f64[], f64[7])",
                 "mul(f16[3], f16[2, 3])", "mul(i32[2, 3], i32[3])", "mul(u8[5], u8[5])"},
 };

@@ -1,5 +1,8 @@
 /* reciprocal.c - 1 / x, by division. */
+#include <math.h>
+
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -18,6 +21,30 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_reciprocal(g, n->in[0]);
 }
 
+static double curve_f(const takt_node *n, double x)
+{
+    (void)n;
+    return 1 / x;
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    (void)n;
+    return -1 / (x * x);
+}
+
+/* Concave below 0 and convex above; nothing holds across it. */
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth left = {curve_f, curve_slope, {0}, 0, false, -INFINITY};
+    static const takt_smooth right = {curve_f, curve_slope, {0}, 0, true, 0};
+    for (size_t i = 0; i < r->count; i++)
+        if (r->hi[0][i] < 0 || r->lo[0][i] > 0)
+            takt_relax_curve_at(r, r->hi[0][i] < 0 ? &left : &right, i);
+        else
+            takt_relax_constant(r, i, -INFINITY, INFINITY);
+}
+
 const takt_op takt_op_reciprocal = {
     .name = "reciprocal",
     .summary = "1 / x",
@@ -30,6 +57,7 @@ const takt_op takt_op_reciprocal = {
     .scalar_f = eval_f,
     .grad = grad,
     .lower = lower,
+    .relax = relax,
     .samples = {"reciprocal(f32[2, 3] in (0.3, 4))", "reciprocal(f64[7] in (0.3, 4))",
                 "reciprocal(f16[1, 5, 2] in (0.3, 4))", "reciprocal(f32[] in (0.3, 4))"},
 };

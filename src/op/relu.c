@@ -1,6 +1,7 @@
 /* relu.c - 0 where x < 0, else x: NaN and -0 pass through. */
 #include "op/util/bound.h"
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -20,6 +21,11 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_keep_where(g, takt_is_above(g, id, 0), dy[0]);
 }
 
+static void relax(takt_relaxing *r)
+{
+    takt_relax_hinge(r, 0, 0, 0, 1);
+}
+
 const takt_op takt_op_relu = {
     .name = "relu",
     .summary = "0 where x < 0, else x",
@@ -33,6 +39,7 @@ const takt_op takt_op_relu = {
     .scalar_i = eval_i,
     .grad = grad,
     .bound = takt_bound_exact,
+    .relax = relax,
     .samples = {"relu(f32[2, 3])", "relu(f64[7])", "relu(f16[1, 5, 2])", "relu(f32[])",
                 "relu(i32[3, 3])", "relu(bf16[9])"},
 };

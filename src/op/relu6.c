@@ -1,5 +1,6 @@
 /* relu6.c - x cut off at 0 and 6. */
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -21,6 +22,11 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_binary(g, &takt_op_min, takt_unary(g, &takt_op_relu, n->in[0]), six);
 }
 
+static void relax(takt_relaxing *r)
+{
+    takt_relax_clip(r, 0, 6);
+}
+
 const takt_op takt_op_relu6 = {
     .name = "relu6",
     .summary = "x, at least 0 and at most 6",
@@ -33,6 +39,7 @@ const takt_op takt_op_relu6 = {
     .grad = grad,
     .lower = lower,
     .flops_per_element = 2,
+    .relax = relax,
     .samples = {"relu6(f32[2, 3] in (-3, 9))", "relu6(f64[7] in (-3, 9))",
                 "relu6(f16[1, 5, 2] in (-3, 9))", "relu6(f32[] in (-3, 9))"},
 };

@@ -3,6 +3,7 @@
 
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -31,6 +32,30 @@ static void bound(takt_bounding *b)
     takt_bound_valley(b, -1.2784645427610738, -0.27846454276107380, TAKT_NONE);
 }
 
+static double curve_f(const takt_node *n, double x)
+{
+    (void)n;
+    return x / (1 + exp(-x));
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    (void)n;
+    return (1 + x / (1 + exp(x))) / (1 + exp(-x));
+}
+
+/* Convex where |x| < 2.399. */
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth curve = {.f = curve_f,
+                                      .slope = curve_slope,
+                                      .turns = {-2.3993572805154677, 2.3993572805154677},
+                                      .turn_count = 2,
+                                      .is_convex_first = false,
+                                      .least = -INFINITY};
+    takt_relax_curve(r, &curve);
+}
+
 const takt_op takt_op_silu = {
     .name = "silu",
     .summary = "x * sigmoid(x)",
@@ -45,6 +70,7 @@ const takt_op takt_op_silu = {
     .flops_per_element = 13,
     .bound = bound,
     .error.ulps = 4,
+    .relax = relax,
     .samples = {"silu(f32[2, 3] in (-3, 3))", "silu(f64[7] in (-3, 3))",
                 "silu(f16[1, 5, 2] in (-3, 3))", "silu(f32[] in (-3, 3))"},
 };

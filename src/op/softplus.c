@@ -3,6 +3,7 @@
 
 #include "op/util/bound.h"
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -21,6 +22,29 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_softplus(g, n->in[0]);
 }
 
+static double curve_f(const takt_node *n, double x)
+{
+    (void)n;
+    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    (void)n;
+    return 1 / (1 + exp(-x));
+}
+
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth curve = {.f = curve_f,
+                                      .slope = curve_slope,
+                                      .turns = {0},
+                                      .turn_count = 0,
+                                      .is_convex_first = true,
+                                      .least = -INFINITY};
+    takt_relax_curve(r, &curve);
+}
+
 const takt_op takt_op_softplus = {
     .name = "softplus",
     .summary = "log(1 + exp(x))",
@@ -36,6 +60,7 @@ const takt_op takt_op_softplus = {
     .flops_per_element = 30,
     .bound = takt_bound_positive,
     .error.ulps = 8,
+    .relax = relax,
     .samples = {"softplus(f32[2, 3] in (-3, 3))", "softplus(f64[7] in (-3, 3))",
                 "softplus(f16[1, 5, 2] in (-3, 3))", "softplus(f32[] in (-3, 3))",
                 "softplus(f32[6] in (-90, 90))"},

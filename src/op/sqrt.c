@@ -3,6 +3,7 @@
 
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -14,6 +15,29 @@ static double eval_f(takt_scalar *s, const double *x)
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     dx[0] = takt_div(g, takt_mul_scalar(g, dy[0], 0.5), id);
+}
+
+static double curve_f(const takt_node *n, double x)
+{
+    (void)n;
+    return sqrt(x);
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    (void)n;
+    return 0.5 / sqrt(x);
+}
+
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth curve = {.f = curve_f,
+                                      .slope = curve_slope,
+                                      .turns = {0},
+                                      .turn_count = 0,
+                                      .is_convex_first = false,
+                                      .least = 0};
+    takt_relax_curve(r, &curve);
 }
 
 const takt_op takt_op_sqrt = {
@@ -29,6 +53,7 @@ const takt_op takt_op_sqrt = {
     .grad = grad,
     .bound = takt_bound_positive,
     .error.ulps = 0.5,
+    .relax = relax,
     .samples = {"sqrt(f32[2, 3] in (0.1, 9))", "sqrt(f64[7] in (0.1, 9))",
                 "sqrt(f16[1, 5, 2] in (0.1, 9))", "sqrt(f32[] in (0.1, 9))"},
 };

@@ -1,5 +1,8 @@
 /* square.c - x * x; integers wrap. */
+#include <math.h>
+
 #include "op/util/formula.h"
+#include "op/util/relax.h"
 
 static double eval_f(takt_scalar *s, const double *x)
 {
@@ -24,6 +27,29 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_square(g, n->in[0]);
 }
 
+static double curve_f(const takt_node *n, double x)
+{
+    (void)n;
+    return x * x;
+}
+
+static double curve_slope(const takt_node *n, double x)
+{
+    (void)n;
+    return 2 * x;
+}
+
+static void relax(takt_relaxing *r)
+{
+    static const takt_smooth curve = {.f = curve_f,
+                                      .slope = curve_slope,
+                                      .turns = {0},
+                                      .turn_count = 0,
+                                      .is_convex_first = true,
+                                      .least = -INFINITY};
+    takt_relax_curve(r, &curve);
+}
+
 const takt_op takt_op_square = {
     .name = "square",
     .summary = "x * x",
@@ -36,6 +62,7 @@ const takt_op takt_op_square = {
     .scalar_i = eval_i,
     .grad = grad,
     .lower = lower,
+    .relax = relax,
     .samples = {"square(f32[2, 3] in (-3, 3))", "square(f64[7] in (-3, 3))",
                 "square(f16[1, 5, 2] in (-3, 3))", "square(f32[] in (-3, 3))", "square(i32[4])",
                 "square(u8[2, 3])"},

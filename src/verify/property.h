@@ -35,6 +35,9 @@ typedef struct takt_property {
     size_t input_count, output_count; /* elements */
     takt_case *cases;
     size_t case_count;
+    const double
+        *center; /* inputs also lie within `radius` of it, by the sum of squares; or NULL */
+    double radius;
 } takt_property;
 
 /* Of VNN-LIB's text, 1.0 or 2.0; `name` is for messages. */

@@ -9,7 +9,8 @@ from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, path, su
 
 with open(os.path.join(ROOT, "docs", "guarantees.md"), encoding="utf-8") as file:
     page = file.read()
-blocks = re.findall(r"^```sh( fails| differs)?\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+blocks = re.findall(r"^```sh( fails| differs| violated)?\n(.*?)^```", page,
+                    re.DOTALL | re.MULTILINE)
 expect(len(blocks) >= 6, "the page has lost its commands")
 folder = os.path.join(TMP, "page")
 os.makedirs(os.path.join(folder, "build"), exist_ok=True)
@@ -26,6 +27,8 @@ for mark, block in blocks:
         if mark == " differs":
             expect(run.returncode == 1 and "first: h (gelu)" in run.stdout and
                    "attribute or semantics" in run.stdout, f"{line}: {run}")
+        elif mark == " violated":
+            expect(run.returncode == 1 and "counterexample.npy" in run.stdout, f"{line}: {run}")
         elif mark:
             expect(run.returncode == 1 and "ensure y < 2" in run.stderr and
                    "line 3" in run.stderr, f"{line}: exit {run.returncode}: {run.stderr}")
@@ -120,5 +123,5 @@ fails(1, "lineage", path("absent.taktp"), says=("absent.taktp",))
 
 without = parsed("ops", "--without", "bound", "--json")["without"]
 expect("custom" in without and "add" not in without, f"ops --without bound: {without}")
-fails(2, "ops", "--without", "cause", says=("bound or gradient",))
+fails(2, "ops", "--without", "cause", says=("relax or gradient",))
 finish()

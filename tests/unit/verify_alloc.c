@@ -1,5 +1,5 @@
-/* verify_alloc.c - clauses, `takt check` and `takt diff` while memory runs out: an error, nothing
- * freed twice, nothing left behind. */
+/* verify_alloc.c - clauses, `takt check`, `takt verify` and `takt diff` while memory runs out: an
+ * error, nothing freed twice, nothing left behind. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -56,6 +56,12 @@ static takt_status use(takt_ctx *ctx, int what)
     else if (status == TAKT_OK && what == 1)
         status = takt_precision_check(m, &(takt_check_options){.threads = 1}, TAKT_FORMAT_TEXT,
                                       drop, NULL, NULL);
+    else if (status == TAKT_OK && what == 3)
+        status = takt_model_verify(
+            m,
+            &(takt_verify_options){
+                .property = "tests/corpus/vnnlib/good_six", .threads = 1, .timeout_s = 1000},
+            TAKT_FORMAT_TEXT, drop, NULL, NULL);
     else if (status == TAKT_OK)
         status = takt_model_diff(ref, m, NULL, TAKT_FORMAT_TEXT, drop, NULL);
     takt_model_destroy(m);
@@ -78,7 +84,7 @@ static takt_status scenario(takt_inject *inject, void *user)
 
 static void sweeps(void)
 {
-    for (int what = 0; what < 3; what++) {
+    for (int what = 0; what < 4; what++) {
         const takt_sweep_report r = takt_sweep_some(scenario, &what, TAKT_INJECT_MEMORY, 400);
         EXPECT(r.is_good, "%d: %s", what, r.message);
     }

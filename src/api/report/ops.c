@@ -3,6 +3,7 @@
 
 #include "api/report/report.h"
 #include "io/onnx/list.h"
+#include "op/ops.h"
 
 static const char *attr_type(takt_attr_type type)
 {
@@ -119,6 +120,21 @@ static const char *bound_of(const takt_op *op)
     if (op->no_bound != NULL)
         return op->no_bound;
     return op->bound != NULL ? "its own" : op->lower != NULL ? "by its lowering" : NULL;
+}
+
+/* Why linear bounds do not pass through it; NULL if they do, by the op's own lines, because it is
+ * affine or moves elements, or through its lowering. */
+static const char *no_lines(const takt_op *op)
+{
+    const uint32_t followed = TAKT_VIEW | TAKT_LEAF;
+    if (op->relax != NULL || op->affine != 0 || (op->traits & followed) != 0 ||
+        op == &takt_op_max_pool || op == &takt_op_reduce_sum_square)
+        return NULL;
+    if ((op->traits & TAKT_CONTROL) != 0)
+        return "it has subgraphs";
+    if ((op->traits & TAKT_PREDICATE) != 0)
+        return "its result is a truth value";
+    return op->lower != NULL ? NULL : "it has no lines, and no lowering that has";
 }
 
 /* ---- text ---- */
@@ -314,19 +330,21 @@ takt_status takt_op_list_without(takt_ctx *ctx, const char *what, takt_format fo
 {
     TAKT_NEED(NULL, ctx);
     TAKT_NEED(ctx, what);
-    const bool is_bound = strcmp(what, "bound") == 0;
+    const bool is_bound = strcmp(what, "bound") == 0, is_relax = strcmp(what, "relax") == 0;
     takt_report r;
     size_t count = 0;
-    if (!is_bound && strcmp(what, "gradient") != 0) {
-        takt_fail(ctx, TAKT_E_OPTION, "operations are listed without bound or gradient, not %s",
-                  what);
+    if (!is_bound && !is_relax && strcmp(what, "gradient") != 0) {
+        takt_fail(ctx, TAKT_E_OPTION,
+                  "operations are listed without bound, relax or gradient, not %s", what);
         return takt_fail_hint(ctx, "takt ops --without bound");
     }
     takt_report_begin(&r, ctx, format);
     if (r.is_json)
         takt_json_put_open(&r.json, "without", '{');
     for (size_t i = 0; i < takt_op_count; i++) {
-        const char *why = is_bound ? takt_ops[i]->no_bound : takt_ops[i]->no_gradient;
+        const char *why = is_bound   ? takt_ops[i]->no_bound
+                          : is_relax ? no_lines(takt_ops[i])
+                                     : takt_ops[i]->no_gradient;
         if (why == NULL)
             continue;
         count++;

@@ -1,0 +1,41 @@
+/* goal.h - what a region says about the cases of a property. */
+#ifndef TAKT_VERIFY_GOAL_H
+#define TAKT_VERIFY_GOAL_H
+
+#include "verify/property.h"
+#include "verify/region.h"
+
+/* Of one case over one region. */
+typedef struct takt_goal {
+    double bound; /* the best row's least value, less its own bound: above 0 the case has no point
+                   */
+    size_t row;   /* the best one */
+    bool is_proved;
+} takt_goal;
+
+/* Cases of a property, by their numbers. */
+typedef struct takt_case_list {
+    const uint32_t *at;
+    size_t count;
+} takt_case_list;
+
+/* Rows of a case as rows of the net's output, from row `at` on; takt_region_clear comes before. */
+void takt_goal_rows(takt_region *r, const takt_case *c, size_t at);
+/* The least value of row `at`, less the bound of half-space `k` of the case. */
+double takt_goal_least(const takt_region *r, const takt_case *c, size_t k, size_t at);
+/* Bounds of the cases in `open`, over a region whose nodes are bounded. `scores`, one per
+ * input element and zeroed by the caller, or NULL, grow by what each contributes to bounds of cases
+ * that are not proved; `losses`, one per node or NULL, by what lines lose. */
+void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open, takt_goal *goals,
+                     double *scores, double *losses);
+/* Bounds of all outputs over a region whose nodes are bounded, by lines if `refines`. */
+void takt_goal_outputs(takt_region *r, bool refines, double *lower, double *upper);
+/* The label of the node whose lines lose most over the box of the cases; NULL if none does. */
+const char *takt_goal_blame(takt_region *r, const takt_property *p, takt_case_list cases,
+                            bool refines);
+/* Whether outputs y at x break the case. */
+bool takt_goal_breaks(const takt_case *c, const double *x, const double *y);
+/* How far the worst half-space is from that; at most 0 where the case is broken. */
+double takt_goal_margin(const takt_case *c, const double *x, const double *y);
+
+#endif

@@ -1,0 +1,124 @@
+/* net_fold.c - fewer nodes for the same net. */
+#include <string.h>
+
+#include "verify/net.h"
+
+static bool is_identity(const takt_net *net, const takt_net_node *n)
+{
+    const takt_net_part *p = n->parts;
+    if (n->kind != TAKT_NET_SUM || n->part_count != 1 || p->form != TAKT_NET_MAP ||
+        p->values != NULL || p->factor != 1 || net->nodes[p->source].count != n->count)
+        return false;
+    for (uint32_t i = 0; i < n->count; i++)
+        if (p->columns[i] != i)
+            return false;
+    return true;
+}
+
+static bool is_exact(const takt_net_node *n)
+{
+    return n->gamma == 0 && n->share == 0 && n->tiny == 0;
+}
+
+static bool has_bias(const takt_net_node *n)
+{
+    for (uint32_t i = 0; n->bias != NULL && i < n->count; i++)
+        if (n->bias[i] != 0)
+            return true;
+    return false;
+}
+
+static void count_uses(const takt_net *net, uint32_t *uses)
+{
+    memset(uses, 0, net->count * sizeof *uses);
+    uses[net->output]++;
+    for (size_t i = 0; i < net->count; i++) {
+        const takt_net_node *n = &net->nodes[i];
+        for (size_t k = 0; k < n->part_count; k++)
+            uses[n->parts[k].source]++;
+        if (n->kind == TAKT_NET_CURVE || n->kind == TAKT_NET_PAIR)
+            uses[n->sources[0]]++;
+        if (n->kind == TAKT_NET_PAIR)
+            uses[n->sources[1]]++;
+    }
+}
+
+/* Readers of a node that only renames read what it renames. */
+static void skip_names(takt_net *net, uint32_t *alias)
+{
+    for (uint32_t i = 0; i < net->count; i++) {
+        takt_net_node *n = &net->nodes[i];
+        for (size_t k = 0; k < n->part_count; k++)
+            n->parts[k].source = alias[n->parts[k].source];
+        n->sources[0] = alias[n->sources[0]];
+        n->sources[1] = alias[n->sources[1]];
+        alias[i] = i;
+        if (is_identity(net, n) && is_exact(n) && !has_bias(n))
+            alias[i] = n->parts[0].source;
+    }
+    net->output = alias[net->output];
+}
+
+/* x + b behind a product that nothing else reads: one sum, with the errors of both. */
+static takt_status join_bias(takt_net *net, uint32_t *uses)
+{
+    count_uses(net, uses);
+    for (uint32_t i = 0; i < net->count; i++) {
+        takt_net_node *n = &net->nodes[i];
+        if (!is_identity(net, n) || uses[n->parts[0].source] != 1)
+            continue;
+        takt_net_node *s = &net->nodes[n->parts[0].source];
+        if (s->kind != TAKT_NET_SUM || (s->share > 0 && n->gamma > 0))
+            continue;
+        double *bias = takt_arena_array(&net->arena, n->count, sizeof *bias);
+        if (bias == NULL)
+            return TAKT_ERR_MEMORY;
+        for (uint32_t k = 0; k < n->count; k++)
+            bias[k] = (n->bias != NULL ? n->bias[k] : 0) + (s->bias != NULL ? s->bias[k] : 0);
+        /* The rounding of the biases' sum is within the slack of the bounds' own arithmetic. A
+         * share of the product is at most that of its magnitudes, as is gamma. */
+        n->gamma += s->gamma + s->share;
+        n->tiny += s->tiny;
+        n->parts = s->parts;
+        n->part_count = s->part_count;
+        n->bias = bias;
+        s->part_count = 0;
+    }
+    return TAKT_OK;
+}
+
+static void mark(takt_net *net)
+{
+    net->nodes[net->output].is_used = true;
+    for (size_t i = net->count; i-- > 0;) {
+        const takt_net_node *n = &net->nodes[i];
+        const bool reads = n->kind == TAKT_NET_CURVE || n->kind == TAKT_NET_PAIR;
+        for (size_t k = 0; n->is_used && k < n->part_count; k++)
+            net->nodes[n->parts[k].source].is_used = true;
+        for (int k = 0; n->is_used && reads && k < (n->kind == TAKT_NET_PAIR ? 2 : 1); k++) {
+            takt_net_node *s = &net->nodes[n->sources[k]];
+            s->is_used = true;
+            /* Bounds of one moved element are those of the element. */
+            while (s->kind == TAKT_NET_SUM && s->part_count == 1 &&
+                   s->parts[0].form == TAKT_NET_MAP)
+                s = &net->nodes[s->parts[0].source];
+            s->is_refined = s->kind == TAKT_NET_SUM || s->kind == TAKT_NET_PAIR;
+        }
+    }
+    for (size_t i = 0; i < net->port_count; i++)
+        net->nodes[net->inputs[i]].is_used = true;
+}
+
+takt_status takt_net_fold(takt_net *net)
+{
+    uint32_t *table = takt_arena_array(&net->arena, net->count, sizeof *table);
+    if (table == NULL)
+        return TAKT_ERR_MEMORY;
+    skip_names(net, table);
+    TAKT_TRY(join_bias(net, table));
+    mark(net);
+    net->element_count = 0;
+    for (size_t i = 0; i < net->count; i++)
+        net->element_count += net->nodes[i].is_used ? net->nodes[i].count : 0;
+    return TAKT_OK;
+}

@@ -1,0 +1,37 @@
+/* prove.h - what takt_model_verify is made of. */
+#ifndef TAKT_VERIFY_PROVE_H
+#define TAKT_VERIFY_PROVE_H
+
+#include <takt/session.h>
+#include <takt/verify.h>
+
+#include "verify/search.h"
+
+typedef struct takt_prover {
+    takt_ctx *ctx;
+    const takt_model *model;
+    takt_verify_options o;
+    takt_method method;
+    bool is_real;
+    takt_graph *graph;
+    takt_net net;
+    takt_property given, proved; /* `proved` has boxes that hold every f32 nearest to a point */
+    bool has_given;
+    takt_plan *plan;
+    takt_session *session;
+    takt_pool *pool;
+    takt_search search;
+    bool has_search;
+    double seconds;
+} takt_prover;
+
+TAKT_MUST_USE takt_status takt_prover_run(takt_prover *v);
+void takt_prover_deinit(takt_prover *v);
+/* The property that the greatest output stays the greatest around an input. */
+TAKT_MUST_USE takt_status takt_prover_around(takt_prover *v);
+/* Runs the model on x, all inputs one after the other. */
+TAKT_MUST_USE takt_status takt_prover_outputs(takt_prover *v, const double *x, double *y);
+/* Files that the options ask for: the counterexample, the result of a contest. */
+TAKT_MUST_USE takt_status takt_prover_files(takt_prover *v);
+
+#endif

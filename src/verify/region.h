@@ -1,0 +1,61 @@
+/* region.h - bounds of a net over one box of inputs: intervals, and lines that lead back to it.
+ *
+ * A row is a sum of elements of one node, bounded from below. Going back through the net, every sum
+ * is replaced by what it sums and every function by the line below or above it, whichever keeps the
+ * bound, until only inputs are left; the box gives a number then. Each element j that is passed
+ * costs |coefficient| * error[j]: the kernel's rounding and that of this arithmetic (docs/
+ * guarantees.md). So the bound holds for the bits, although it is computed in f64.
+ */
+#ifndef TAKT_VERIFY_REGION_H
+#define TAKT_VERIFY_REGION_H
+
+#include "verify/net.h"
+
+typedef struct takt_lines {
+    double *below[2], *above[2], *below_at, *above_at;
+} takt_lines;
+
+typedef struct takt_region {
+    const takt_net *net;
+    takt_arena arena;
+    double **lo, **hi; /* per node */
+    double **error;    /* per node: what its value may be off */
+    takt_lines *lines; /* per node; of curves and pairs */
+    double **rows;     /* coefficients per node, [capacity][count] */
+    bool *is_touched;  /* per node, by the rows at hand */
+    bool by_intervals; /* rows end where they begin: intervals alone */
+    bool *is_open;     /* per element of one node, for refinements */
+    double *constants; /* per row */
+    double *losses;    /* per node, for reports */
+    size_t capacity;
+    const double
+        *center; /* inputs also lie within `radius` of it, by the sum of squares; or NULL */
+    double radius;
+    double own;     /* rounding of this arithmetic, of the magnitudes */
+    uint64_t backs; /* rows that went back, for reports */
+} takt_region;
+
+enum { TAKT_REGION_ROWS = 64 };
+
+TAKT_MUST_USE takt_status takt_region_init(const takt_net *net, takt_region *r);
+void takt_region_deinit(takt_region *r);
+
+/* Sets the box, of all inputs one after the other. */
+void takt_region_box(takt_region *r, const double *lo, const double *hi);
+/* Bounds of all nodes by intervals, in order; `refines`: by lines as well, where that is worth it.
+ */
+void takt_region_bound(takt_region *r, bool refines);
+/* Intervals of node `id` from those of its sources, intersected with what is there if `keeps`. */
+void takt_region_node(takt_region *r, size_t id, bool keeps);
+/* Lines of a curve or pair from the bounds of its sources. */
+void takt_region_lines(takt_region *r, size_t id, const double *const choice[2]);
+
+/* Takes rows back from node `id`: r->rows[id] holds `count` of them (at most the capacity),
+ * r->constants what is added. Afterwards inputs hold coefficients. */
+void takt_region_back(takt_region *r, size_t id, size_t count);
+/* The least value of row `row` over the box, after takt_region_back. */
+double takt_region_least(const takt_region *r, size_t row);
+/* Clears what rows left behind; before r->rows are filled. */
+void takt_region_clear(takt_region *r, size_t id, size_t count);
+
+#endif

@@ -1,0 +1,288 @@
+/* region_back.c - rows of linear bounds, from a node back to the inputs. */
+#include <math.h>
+#include <string.h>
+
+#include "op/ops.h"
+#include "verify/region.h"
+
+/* |x| of the coefficient times the error, where an infinite error of nothing is nothing. */
+static double cost_of(const double *restrict row, const double *restrict error, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += row[i] == 0 ? 0 : fabs(row[i]) * error[i];
+    return sum * (1 + 0x1p-20);
+}
+
+/* ---- through sums ---- */
+
+/* out[r] += a[r] W for four rows at a time: W is read once for them. */
+static void dense_rows(const double *restrict a, const double *restrict w, double *restrict out,
+                       size_t count, size_t width)
+{
+    for (size_t j = 0; j < count; j++) {
+        const double a0 = a[j], a1 = a[count + j], a2 = a[2 * count + j], a3 = a[3 * count + j];
+        if (a0 == 0 && a1 == 0 && a2 == 0 && a3 == 0)
+            continue;
+        const double *restrict row = w + j * width;
+        double *restrict o0 = out, *restrict o1 = out + width, *restrict o2 = out + 2 * width,
+                         *restrict o3 = out + 3 * width;
+        for (size_t k = 0; k < width; k++) {
+            const double x = row[k];
+            o0[k] += a0 * x;
+            o1[k] += a1 * x;
+            o2[k] += a2 * x;
+            o3[k] += a3 * x;
+        }
+    }
+}
+
+static void dense_row(const double *restrict a, const double *restrict w, double *restrict out,
+                      size_t count, size_t width)
+{
+    for (size_t j = 0; j < count; j++) {
+        const double x = a[j];
+        if (x == 0)
+            continue;
+        for (size_t k = 0; k < width; k++)
+            out[k] += x * w[j * width + k];
+    }
+}
+
+static void through_part(const takt_net_part *p, const double *a, double *out, size_t count,
+                         size_t width, size_t rows)
+{
+    size_t r = 0;
+    if (p->form == TAKT_NET_DENSE) {
+        for (; r + 4 <= rows; r += 4)
+            dense_rows(a + r * count, p->values, out + r * width, count, width);
+        for (; r < rows; r++)
+            dense_row(a + r * count, p->values, out + r * width, count, width);
+        return;
+    }
+    for (; r < rows; r++) {
+        const double *row = a + r * count;
+        double *to = out + r * width;
+        for (size_t j = 0; j < count; j++) {
+            const double x = row[j];
+            if (x == 0)
+                continue;
+            if (p->form == TAKT_NET_SPARSE)
+                for (size_t e = p->starts[j]; e < p->starts[j + 1]; e++)
+                    to[p->columns[e]] += x * p->values[e];
+            else if (p->columns[j] != UINT32_MAX)
+                to[p->columns[j]] += x * (p->factor * (p->values != NULL ? p->values[j] : 1));
+        }
+    }
+}
+
+/* Rows of a node that is reached for the first time begin at 0. */
+static double *touch(takt_region *r, uint32_t id, size_t rows)
+{
+    if (!r->is_touched[id]) {
+        memset(r->rows[id], 0, rows * r->net->nodes[id].count * sizeof(double));
+        r->is_touched[id] = true;
+    }
+    return r->rows[id];
+}
+
+static void through_sum(takt_region *r, size_t id, size_t rows)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const double *a = r->rows[id];
+    for (size_t i = 0; i < rows; i++) {
+        const double *row = a + i * n->count;
+        double sum = -cost_of(row, r->error[id], n->count);
+        for (size_t j = 0; n->bias != NULL && j < n->count; j++)
+            sum += row[j] * n->bias[j];
+        r->constants[i] += sum;
+    }
+    for (size_t k = 0; k < n->part_count; k++) {
+        const uint32_t source = n->parts[k].source;
+        through_part(&n->parts[k], a, touch(r, source, rows), n->count, r->net->nodes[source].count,
+                     rows);
+    }
+}
+
+/* ---- through functions ---- */
+
+static void through_lines(takt_region *r, size_t id, size_t rows)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const takt_lines *l = &r->lines[id];
+    const int inputs = n->kind == TAKT_NET_PAIR ? 2 : 1;
+    for (size_t i = 0; i < rows; i++) {
+        const double *row = r->rows[id] + i * n->count;
+        double sum = -cost_of(row, r->error[id], n->count);
+        for (size_t j = 0; j < n->count; j++)
+            sum += row[j] == 0 ? 0 : row[j] * (row[j] > 0 ? l->below_at[j] : l->above_at[j]);
+        r->constants[i] += sum;
+    }
+    for (int k = 0; k < inputs; k++) {
+        const uint32_t source = n->sources[k];
+        double *out = touch(r, source, rows);
+        for (size_t i = 0; i < rows; i++) {
+            const double *restrict row = r->rows[id] + i * n->count;
+            double *restrict to = out + i * n->count;
+            for (size_t j = 0; j < n->count; j++)
+                to[j] += row[j] * (row[j] > 0 ? l->below[k][j] : l->above[k][j]);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+void takt_region_clear(takt_region *r, size_t id, size_t count)
+{
+    memset(r->is_touched, 0, r->net->count * sizeof *r->is_touched);
+    memset(r->constants, 0, r->capacity * sizeof *r->constants);
+    touch(r, (uint32_t)id, count);
+    for (size_t i = 0; i < r->net->port_count; i++)
+        touch(r, r->net->inputs[i], count);
+}
+
+/* The least value of each row by the intervals of the node itself. */
+static void end_here(takt_region *r, size_t id, size_t count)
+{
+    const uint32_t width = r->net->nodes[id].count;
+    for (size_t i = 0; i < count; i++) {
+        const double *row = r->rows[id] + i * width;
+        double sum = 0, size = 0;
+        for (uint32_t k = 0; k < width; k++) {
+            const double lo = r->lo[id][k], hi = r->hi[id][k];
+            sum += row[k] == 0 ? 0 : row[k] * (row[k] > 0 ? lo : hi);
+            size += row[k] == 0 ? 0 : fabs(row[k]) * fmax(fabs(lo), fabs(hi));
+        }
+        r->constants[i] += sum - r->own * size;
+    }
+}
+
+void takt_region_back(takt_region *r, size_t id, size_t count)
+{
+    r->backs += count;
+    if (r->by_intervals) {
+        end_here(r, id, count);
+        return;
+    }
+    for (size_t i = id + 1; i-- > 0;) {
+        const takt_net_kind kind = r->net->nodes[i].kind;
+        if (!r->is_touched[i] || kind == TAKT_NET_INPUT)
+            continue;
+        if (kind == TAKT_NET_SUM)
+            through_sum(r, i, count);
+        else
+            through_lines(r, i, count);
+    }
+}
+
+/* Over the ball: the centre's value, less the radius times the norm of the coefficients. */
+static double least_in_ball(const takt_region *r, size_t row)
+{
+    double sum = r->constants[row], squares = 0, size = 0;
+    for (size_t i = 0, at = 0; i < r->net->port_count; i++) {
+        const uint32_t id = r->net->inputs[i];
+        const size_t count = r->net->nodes[id].count;
+        const double *a = r->rows[id] + row * count;
+        for (size_t k = 0; k < count; k++, at++) {
+            sum += a[k] * r->center[at];
+            squares += a[k] * a[k];
+            size += fabs(a[k]) * (fabs(r->center[at]) + r->radius);
+        }
+    }
+    return sum - r->radius * sqrt(squares) * (1 + 0x1p-30) - r->own * size * (1 + 0x1p-20);
+}
+
+double takt_region_least(const takt_region *r, size_t row)
+{
+    double sum = r->constants[row], size = 0;
+    for (size_t i = 0; i < r->net->port_count; i++) {
+        const uint32_t id = r->net->inputs[i];
+        const size_t count = r->net->nodes[id].count;
+        const double *a = r->rows[id] + row * count, *lo = r->lo[id], *hi = r->hi[id];
+        for (size_t k = 0; k < count; k++) {
+            sum += a[k] == 0 ? 0 : a[k] * (a[k] > 0 ? lo[k] : hi[k]);
+            size += a[k] == 0 ? 0 : fabs(a[k]) * fmax(fabs(lo[k]), fabs(hi[k]));
+        }
+    }
+    const double least = sum - r->own * size * (1 + 0x1p-20);
+    const double ball = r->center != NULL ? least_in_ball(r, row) : least;
+    return ball > least ? ball : least;
+}
+
+/* ---- bounds of all nodes ---- */
+
+/* A function that is one line over the interval gains nothing from a tighter one. */
+static bool is_settled(const takt_net_node *n, double lo, double hi)
+{
+    return n->kind == TAKT_NET_CURVE &&
+           (n->of->op == &takt_op_relu || n->of->op == &takt_op_leaky_relu) && (lo >= 0 || hi <= 0);
+}
+
+/* Elements of `id` that some function reads and that are not settled. */
+static void find_open(const takt_region *r, size_t id, bool *is_open)
+{
+    const takt_net *net = r->net;
+    const uint32_t count = net->nodes[id].count;
+    bool all = false;
+    memset(is_open, 0, count * sizeof *is_open);
+    for (size_t i = id + 1; i < net->count && !all; i++) {
+        const takt_net_node *n = &net->nodes[i];
+        if (!n->is_used)
+            continue;
+        if (n->kind == TAKT_NET_CURVE && n->sources[0] == id)
+            for (uint32_t k = 0; k < count; k++)
+                is_open[k] = is_open[k] || !is_settled(n, r->lo[id][k], r->hi[id][k]);
+        else if (n->kind == TAKT_NET_PAIR && (n->sources[0] == id || n->sources[1] == id))
+            all = true;
+        for (size_t k = 0; k < n->part_count; k++)
+            all = all || (n->parts[k].source == id && n->parts[k].form == TAKT_NET_MAP);
+    }
+    for (uint32_t k = 0; all && k < count; k++)
+        is_open[k] = true;
+}
+
+/* Both bounds of some elements: a row for each, and one for its negative. */
+static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t count)
+{
+    const uint32_t width = r->net->nodes[id].count;
+    takt_region_clear(r, id, 2 * count);
+    for (size_t i = 0; i < count; i++) {
+        r->rows[id][2 * i * width + at[i]] = 1;
+        r->rows[id][(2 * i + 1) * width + at[i]] = -1;
+    }
+    takt_region_back(r, id, 2 * count);
+    for (size_t i = 0; i < count; i++) {
+        const double lo = takt_region_least(r, 2 * i), hi = -takt_region_least(r, 2 * i + 1);
+        double *own_lo = &r->lo[id][at[i]], *own_hi = &r->hi[id][at[i]];
+        *own_lo = lo > *own_lo ? lo : *own_lo;
+        *own_hi = hi < *own_hi ? hi : *own_hi;
+        if (*own_lo > *own_hi)
+            *own_lo = *own_hi = 0.5 * (*own_lo + *own_hi);
+    }
+}
+
+static void refine(takt_region *r, size_t id)
+{
+    uint32_t at[TAKT_REGION_ROWS / 2];
+    size_t count = 0;
+    find_open(r, id, r->is_open);
+    for (uint32_t k = 0; k < r->net->nodes[id].count; k++) {
+        if (r->is_open[k])
+            at[count++] = k;
+        if (count == TAKT_REGION_ROWS / 2 || (count > 0 && k + 1 == r->net->nodes[id].count)) {
+            refine_some(r, id, at, count);
+            count = 0;
+        }
+    }
+}
+
+void takt_region_bound(takt_region *r, bool refines)
+{
+    for (size_t i = 0; i < r->net->count; i++) {
+        if (!r->net->nodes[i].is_used)
+            continue;
+        takt_region_node(r, i, false);
+        if (refines && r->net->nodes[i].is_refined)
+            refine(r, i);
+    }
+}

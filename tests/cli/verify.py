@@ -1,0 +1,113 @@
+"""verify.py - `takt verify`: verdicts, counterexamples, exit codes, and stored bounds of others."""
+import gzip
+import json
+import os
+
+from _cli import ROOT, expect, fails, finish, npy, parsed, path, read_npy, succeeds, takt, write
+
+DATA = os.path.join(os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data")), "vnn")
+ONE = ("--threads", "2")
+NET = write("net.takt", "model net(x: f32[1, 2]) -> f32[1, 2] {\n"
+            "  a = x[:, 0:1]\n  b = x[:, 1:2]\n  low = relu(b - a)\n"
+            "  return concat(relu(a + b) + low, low, axis=1)\n}\n")
+
+
+def prop(name, low, high, *asserts):
+    """Two inputs between `low` and `high`, two outputs."""
+    text = "".join(f"(declare-const {v} Real)\n" for v in ("X_0", "X_1", "Y_0", "Y_1"))
+    for i in range(2):
+        text += f"(assert (>= X_{i} {low}))\n(assert (<= X_{i} {high}))\n"
+    return write(name, text + "".join(f"(assert {a})\n" for a in asserts))
+
+
+# ---- verdicts ----
+
+# y0 = relu(a + b) + relu(b - a), y1 = relu(b - a): y0 >= y1 always.
+HOLDS = prop("holds.vnnlib", -1, 1, "(<= Y_0 (- Y_1 0.001))")
+BROKEN = prop("broken.vnnlib", -1, 1, "(>= Y_1 1.5)")
+EMPTY = prop("empty.vnnlib", 1, -1, "(>= Y_1 0)")
+said = succeeds("verify", NET, "--property", HOLDS)
+expect("proved for the bits of f32" in said, said)
+report = parsed("verify", NET, "--property", HOLDS, "--arithmetic", "real", "--json")
+expect(report["verdict"] == "proved" and report["arithmetic"] == "real", report)
+expect("no input" in succeeds("verify", NET, "--property", EMPTY), "an empty box")
+WITNESS, CONTEST = path("witness.npy"), path("contest.txt")
+run = takt("verify", NET, "--property", BROKEN, "--counterexample", WITNESS, "--vnncomp", CONTEST)
+expect(run.returncode == 1 and "violated by" in run.stdout and WITNESS in run.stdout, run)
+with open(CONTEST, encoding="ascii") as file:
+    lines = file.read().splitlines()
+expect(lines[0] == "sat" and lines[1].startswith("((X_0 ") and lines[-1].endswith("))"), lines)
+OUT = path("out.npy")
+succeeds("run", NET, "--input", f"x={WITNESS}", "-o", OUT, "--quiet")
+with open(OUT, "rb") as file:
+    values = read_npy(file.read())[1]
+expect(values[-1] >= 1.5, f"takt run breaks it: {values}")
+succeeds("verify", NET, "--property", HOLDS, "--vnncomp", CONTEST)
+with open(CONTEST, encoding="ascii") as file:
+    expect(file.read() == "unsat\n", "the contest's word")
+run = takt("verify", NET, "--property", HOLDS, "--method", "ibp")
+expect(run.returncode == 5 and "best bound" in run.stdout, f"intervals alone: {run}")
+
+# ---- around an input ----
+
+POINT = write("point.npy", npy([1, 2], [0.25, 0.75]))
+succeeds("verify", NET, "--input", POINT, "--eps", "0.1")
+run = takt("verify", NET, "--input", POINT, "--eps", "2", "--counterexample", WITNESS)
+expect(run.returncode == 1, f"too far: {run}")
+succeeds("verify", NET, "--input", POINT, "--eps", "0.2", "--norm", "2")
+
+# ---- mistakes ----
+
+fails(2, "verify", NET, says=("a property or an input",))
+fails(2, "verify", NET, "--property", HOLDS, "--input", POINT, says=("not both",))
+fails(2, "verify", NET, "--property", HOLDS, "--method", "magic", says=("ibp, crown, alpha",))
+fails(2, "verify", NET, "--property", HOLDS, "--arithmetic", "f12", says=("f32 or real",))
+fails(2, "verify", NET, "--input", POINT, "--eps", "-1", says=("not negative",))
+fails(2, "verify", NET, "--input", POINT, "--eps", "1", "--norm", "7", says=("norm is",))
+for text, words in (("(assert", "is expected"), ("(assert (<= Z 0))", "nor declared")):
+    bad = write("bad.vnnlib", text)
+    run = takt("verify", NET, "--property", bad)
+    expect(run.returncode in (1, 2, 3, 4) and words in run.stderr, f"{text}: {run}")
+
+# ---- what others found ----
+
+if not os.path.isdir(DATA):
+    print("skipped: no ../shared/data/vnn")
+    finish()
+
+
+def widths(entry):
+    return sum(u - l for l, u in zip(entry["lower"], entry["upper"]))
+
+
+with gzip.open(os.path.join(DATA, "lirpa_bounds.json.gz"), "rt") as file:
+    stored = json.load(file)["bounds"]
+METHODS = {"IBP": "ibp", "CROWN": "crown"}
+keys = [k for k in stored if k.split()[2] in METHODS]
+EVERY = 1 if os.environ.get("TAKT_ALL") else 31  # a sample: each takes a start of the command
+for key in keys[::EVERY]:
+    net, spec, method = key.split()
+    for arithmetic, factor in (("real", 1.01), ("f32", 1.02)):
+        mine = json.loads(takt("verify", os.path.join(DATA, net), "--property",
+                               os.path.join(DATA, spec + ".gz"), "--method", METHODS[method],
+                               "--arithmetic", arithmetic, "--json", *ONE).stdout)
+        mean = widths(stored[key])
+        expect(widths(mine) <= factor * mean + 1e-9,
+               f"{key} {arithmetic}: {widths(mine)} against {mean}")
+verdicts = []
+with open(os.path.join(DATA, "acasxu_nnenum_25s.txt"), encoding="ascii") as file:
+    for line in file:
+        words = line.split()
+        if len(words) == 4:
+            verdicts.append(words[:3])
+CODES = {"holds": (0, 5), "violated": (1, 5)}
+decided = 0
+for net, spec, verdict in verdicts[::1 if os.environ.get("TAKT_ALL") else 20]:
+    run = takt("verify", os.path.join(DATA, "acasxu", net), "--property",
+               os.path.join(DATA, "acasxu", spec + ".gz"), "--counterexample", WITNESS,
+               "--timeout", os.environ.get("TAKT_TIMEOUT", "0.7"), *ONE)
+    expect(run.returncode in CODES[verdict], f"{net} {spec}: {run.stdout}, nnenum: {verdict}")
+    decided += run.returncode != 5
+print(f"{decided} of nnenum's verdicts found again")
+expect(decided > 0, "nothing was decided")
+finish()
