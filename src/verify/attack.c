@@ -63,10 +63,7 @@ static void step(takt_attack *a, const takt_case *c, double part)
     for (size_t k = 0, at = 0; k < r->net->port_count; k++) {
         const uint32_t id = r->net->inputs[k];
         for (uint32_t i = 0; i < r->net->nodes[id].count; i++, at++) {
-            double g = r->rows[id][i];
-            for (size_t t = 0; t < one.rows->count; t++)
-                if (one.rows->terms[t].is_input && one.rows->terms[t].index == at)
-                    g += one.rows->terms[t].factor;
+            const double g = r->rows[id][i];
             const double width = c->hi[at] - c->lo[at];
             const double x = a->x[at] - part * width * (g > 0 ? 1 : g < 0 ? -1 : 0);
             a->x[at] = settle(fmin(fmax(x, c->lo[at]), c->hi[at]), c->lo[at], c->hi[at]);

@@ -4,38 +4,39 @@
 #include <math.h>
 #include <string.h>
 
+#include "verify/alpha.h"
+
+/* Terms of inputs are rows of inputs. */
+static void add_input(takt_region *r, const takt_term *t, size_t at)
+{
+    size_t index = t->index;
+    for (size_t k = 0; k < r->net->port_count; k++) {
+        const uint32_t id = r->net->inputs[k], width = r->net->nodes[id].count;
+        if (index < width) {
+            r->rows[id][at * width + index] += t->factor;
+            return;
+        }
+        index -= width;
+    }
+}
+
 void takt_goal_rows(takt_region *r, const takt_case *c, size_t at)
 {
     const uint32_t id = r->net->output, width = r->net->nodes[id].count;
     for (size_t k = 0; k < c->row_count; k++)
         for (size_t i = 0; i < c->rows[k].count; i++) {
             const takt_term *t = &c->rows[k].terms[i];
-            if (!t->is_input)
-                r->rows[id][(at + k) * width + t->index] = t->factor;
+            if (t->is_input)
+                add_input(r, t, at + k);
+            else
+                r->rows[id][(at + k) * width + t->index] += t->factor;
         }
 }
 
-/* Terms of inputs join the coefficients that came back. */
-static void add_inputs(takt_region *r, const takt_halfspace *h, size_t at)
+/* The least value of half-space k, less its bound. */
+static double margin_of(const takt_case *c, size_t k, double least)
 {
-    for (size_t i = 0; i < h->count; i++) {
-        if (!h->terms[i].is_input)
-            continue;
-        size_t index = h->terms[i].index;
-        for (size_t k = 0; k < r->net->port_count; k++) {
-            const uint32_t id = r->net->inputs[k], width = r->net->nodes[id].count;
-            if (index < width) {
-                r->rows[id][at * width + index] += h->terms[i].factor;
-                break;
-            }
-            index -= width;
-        }
-    }
-}
-
-double takt_goal_least(const takt_region *r, const takt_case *c, size_t k, size_t at)
-{
-    const double least = takt_region_least(r, at), bound = c->rows[k].bound;
+    const double bound = c->rows[k].bound;
     return least - bound - 0x1p-52 * (fabs(least) + fabs(bound));
 }
 
@@ -71,10 +72,10 @@ static void add_losses(const takt_region *r, size_t at, double *losses)
 static void settle(takt_region *r, const takt_case *c, size_t at, takt_goal *goal, double *scores,
                    double *losses)
 {
+    const double *best = r->best + at;
     *goal = (takt_goal){.bound = -INFINITY};
     for (size_t k = 0; k < c->row_count; k++) {
-        add_inputs(r, &c->rows[k], at + k);
-        const double least = takt_goal_least(r, c, k, at + k);
+        const double least = margin_of(c, k, best[k]);
         if (least > goal->bound) {
             goal->bound = least;
             goal->row = k;
@@ -105,7 +106,7 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
             takt_goal_rows(r, &p->cases[open.at[k]], at);
             at += p->cases[open.at[k]].row_count;
         }
-        takt_region_back(r, r->net->output, rows);
+        takt_region_best(r, r->net->output, rows, r->best);
         for (size_t at = 0; i < last; i++) {
             settle(r, &p->cases[open.at[i]], at, &goals[i], scores, losses);
             at += p->cases[open.at[i]].row_count;
@@ -126,10 +127,10 @@ void takt_goal_outputs(takt_region *r, bool refines, double *lower, double *uppe
             r->rows[id][2 * i * width + first + i] = 1;
             r->rows[id][(2 * i + 1) * width + first + i] = -1;
         }
-        takt_region_back(r, id, 2 * count);
+        takt_region_best(r, id, 2 * count, r->best);
         for (size_t i = 0; i < count; i++) {
-            lower[first + i] = fmax(lower[first + i], takt_region_least(r, 2 * i));
-            upper[first + i] = fmin(upper[first + i], -takt_region_least(r, 2 * i + 1));
+            lower[first + i] = fmax(lower[first + i], r->best[2 * i]);
+            upper[first + i] = fmin(upper[first + i], -r->best[2 * i + 1]);
         }
     }
 }

@@ -21,8 +21,6 @@ typedef struct takt_case_list {
 
 /* Rows of a case as rows of the net's output, from row `at` on; takt_region_clear comes before. */
 void takt_goal_rows(takt_region *r, const takt_case *c, size_t at);
-/* The least value of row `at`, less the bound of half-space `k` of the case. */
-double takt_goal_least(const takt_region *r, const takt_case *c, size_t k, size_t at);
 /* Bounds of the cases in `open`, over a region whose nodes are bounded. `scores`, one per
  * input element and zeroed by the caller, or NULL, grow by what each contributes to bounds of cases
  * that are not proved; `losses`, one per node or NULL, by what lines lose. */

@@ -45,11 +45,12 @@ takt_status takt_region_init(const takt_net *net, takt_region *r)
     r->rows = takt_arena_array(a, net->count, sizeof *r->rows);
     r->is_touched = takt_arena_array(a, net->count, sizeof *r->is_touched);
     r->constants = takt_arena_array(a, r->capacity, sizeof *r->constants);
+    r->best = takt_arena_array(a, r->capacity, sizeof *r->best);
     r->losses = takt_arena_array(a, net->count, sizeof *r->losses);
     r->is_open = takt_arena_array(a, net->element_count, sizeof *r->is_open);
     takt_status status = r->lo == NULL || r->hi == NULL || r->error == NULL || r->lines == NULL ||
                                  r->rows == NULL || r->is_touched == NULL || r->constants == NULL ||
-                                 r->is_open == NULL || r->losses == NULL
+                                 r->is_open == NULL || r->losses == NULL || r->best == NULL
                              ? TAKT_ERR_MEMORY
                              : TAKT_OK;
     for (size_t i = 0; status == TAKT_OK && i < net->count; i++)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "op/ops.h"
-#include "verify/region.h"
+#include "verify/alpha.h"
 
 /* |x| of the coefficient times the error, where an infinite error of nothing is nothing. */
 static double cost_of(const double *restrict row, const double *restrict error, size_t count)
@@ -124,8 +124,11 @@ static void through_lines(takt_region *r, size_t id, size_t rows)
         for (size_t i = 0; i < rows; i++) {
             const double *restrict row = r->rows[id] + i * n->count;
             double *restrict to = out + i * n->count;
+            const double *restrict below = l->below[k];
+            if (r->alpha != NULL && r->alpha->slope[id] != NULL)
+                below = r->alpha->slope[id] + i * n->count;
             for (size_t j = 0; j < n->count; j++)
-                to[j] += row[j] * (row[j] > 0 ? l->below[k][j] : l->above[k][j]);
+                to[j] += row[j] * (row[j] > 0 ? below[j] : l->above[k][j]);
         }
     }
 }
@@ -250,9 +253,10 @@ static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t co
         r->rows[id][2 * i * width + at[i]] = 1;
         r->rows[id][(2 * i + 1) * width + at[i]] = -1;
     }
-    takt_region_back(r, id, 2 * count);
+    double best[TAKT_REGION_ROWS];
+    takt_region_best(r, id, 2 * count, best);
     for (size_t i = 0; i < count; i++) {
-        const double lo = takt_region_least(r, 2 * i), hi = -takt_region_least(r, 2 * i + 1);
+        const double lo = best[2 * i], hi = -best[2 * i + 1];
         double *own_lo = &r->lo[id][at[i]], *own_hi = &r->hi[id][at[i]];
         *own_lo = lo > *own_lo ? lo : *own_lo;
         *own_hi = hi < *own_hi ? hi : *own_hi;

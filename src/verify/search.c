@@ -11,8 +11,9 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
+#include "verify/alpha.h"
 
-enum { BATCH = 64, INPUTS = 20, STARTS = 10, STEPS = 30 };
+enum { BATCH = 64, INPUTS = 20, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
 
 /* A box that waits, or is being bounded. */
 typedef struct job {
@@ -69,8 +70,9 @@ static void job_destroy(hunt *h, job *j)
         takt_mem_put(h->net->ctx, j, job_bytes(h));
 }
 
-static bool is_late(const hunt *h)
+static bool is_late(const void *user)
 {
+    const hunt *h = user;
     takt_ctx *ctx = h->net->ctx;
     return ctx->now_ns(ctx->clock_user) >= h->end_ns ||
            (h->o->is_cancelled != NULL && h->o->is_cancelled(h->o->user));
@@ -149,7 +151,7 @@ static void bound_task(void *user, size_t task, int thread)
     if (kept == 0)
         return;
     j->input = best_input(h, j, scores);
-    if (h->o->method == TAKT_BY_SEARCH)
+    if (h->o->method == TAKT_BY_SEARCH && r->alpha == NULL)
         try_worst(h, j, r, &goals[worst], thread);
 }
 
@@ -265,6 +267,20 @@ static takt_status attack(hunt *h, job *root, bool *is_over)
     return TAKT_OK;
 }
 
+/* The whole box once more, with slopes that are chosen row by row. */
+static takt_status improve(hunt *h, job *root)
+{
+    takt_region *r = &h->regions[0];
+    TAKT_TRY(takt_alpha_init(r, ALPHA_STEPS));
+    r->alpha->is_late = is_late;
+    r->alpha->user = h;
+    root->is_done = false;
+    bound_task(h, 0, 0);
+    root->is_done = true; /* it was, without them */
+    r->alpha = NULL;
+    return TAKT_OK;
+}
+
 /* The whole box; what is left open of it is attacked before it is split. */
 static takt_status begin(hunt *h, bool *is_over)
 {
@@ -281,6 +297,10 @@ static takt_status begin(hunt *h, bool *is_over)
     takt_status status = TAKT_OK;
     if (root->is_done && root->open_count > 0 && h->o->method == TAKT_BY_SEARCH)
         status = attack(h, root, is_over);
+    const bool may_split = h->o->method == TAKT_BY_SEARCH && h->p->input_count <= INPUTS;
+    if (status == TAKT_OK && !*is_over && root->open_count > 0 && root->is_done &&
+        (h->o->method == TAKT_BY_ALPHA || h->o->method == TAKT_BY_SEARCH) && !may_split)
+        status = improve(h, root);
     if (status == TAKT_OK && h->s->verdict != TAKT_PROOF_REFUTED)
         status = settle(h, root, is_over);
     job_destroy(h, root);

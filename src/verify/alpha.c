@@ -1,0 +1,225 @@
+/* alpha.c - slopes of lines that touch a hinge, chosen for each row by gradient steps. */
+#include "verify/alpha.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "op/ops.h"
+
+static bool is_hinge(const takt_net_node *n)
+{
+    return n->is_used && n->kind == TAKT_NET_CURVE &&
+           (n->of->op == &takt_op_relu ||
+            (n->of->op == &takt_op_leaky_relu && n->of->attr[0].f64 <= 1));
+}
+
+static double left_slope(const takt_net_node *n)
+{
+    return n->of->op == &takt_op_relu ? 0 : n->of->attr[0].f64;
+}
+
+takt_status takt_alpha_init(takt_region *r, int steps)
+{
+    const takt_net *net = r->net;
+    takt_arena *a = &r->arena;
+    takt_alpha *x = takt_arena_array(a, 1, sizeof *x);
+    if (x == NULL)
+        return TAKT_ERR_MEMORY;
+    *x = (takt_alpha){.steps = steps, .rate = 0.1};
+    double ***each[] = {&x->slope, &x->first, &x->second, &x->value};
+    for (size_t k = 0; k < 4; k++) {
+        *each[k] = takt_arena_array(a, net->count, sizeof **each[k]);
+        if (*each[k] == NULL)
+            return TAKT_ERR_MEMORY;
+        for (size_t i = 0; i < net->count; i++) {
+            const bool is_needed = k < 3 ? is_hinge(&net->nodes[i]) : net->nodes[i].is_used;
+            if (!is_needed)
+                continue;
+            (*each[k])[i] = takt_arena_array(a, r->capacity * net->nodes[i].count, sizeof(double));
+            if ((*each[k])[i] == NULL)
+                return TAKT_ERR_MEMORY;
+        }
+    }
+    x->best = takt_arena_array(a, r->capacity, sizeof *x->best);
+    x->seeds = takt_arena_array(a, r->capacity * net->input_count, sizeof *x->seeds);
+    if (x->best == NULL || x->seeds == NULL)
+        return TAKT_ERR_MEMORY;
+    r->alpha = x;
+    return TAKT_OK;
+}
+
+/* Slopes begin as the lines have them. */
+static void begin(takt_region *r, size_t id, size_t count)
+{
+    takt_alpha *x = r->alpha;
+    for (size_t i = 0; i < id; i++) {
+        const uint32_t width = r->net->nodes[i].count;
+        if (x->slope[i] == NULL)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            memcpy(x->slope[i] + k * width, r->lines[i].below[0], width * sizeof(double));
+        memset(x->first[i], 0, count * width * sizeof(double));
+        memset(x->second[i], 0, count * width * sizeof(double));
+    }
+}
+
+/* ---- values of the linear net ---- */
+
+static void corner(takt_region *r, size_t count)
+{
+    for (size_t k = 0, at = 0; k < r->net->port_count; k++) {
+        const uint32_t id = r->net->inputs[k], width = r->net->nodes[id].count;
+        for (size_t row = 0; row < count; row++) {
+            const double *a = r->rows[id] + row * width;
+            double *v = r->alpha->value[id] + row * width;
+            double squares = 0;
+            for (uint32_t i = 0; r->center != NULL && i < width; i++)
+                squares += a[i] * a[i];
+            const double part = squares > 0 ? r->radius / sqrt(squares) : 0;
+            for (uint32_t i = 0; i < width; i++)
+                v[i] = r->center != NULL ? r->center[at + i] - part * a[i]
+                       : a[i] > 0        ? r->lo[id][i]
+                                         : r->hi[id][i];
+        }
+        at += width;
+    }
+}
+
+static double dot(const double *restrict a, const double *restrict b, size_t count)
+{
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        s0 += a[i] * b[i];
+        s1 += a[i + 1] * b[i + 1];
+        s2 += a[i + 2] * b[i + 2];
+        s3 += a[i + 3] * b[i + 3];
+    }
+    for (; i < count; i++)
+        s0 += a[i] * b[i];
+    return s0 + s1 + s2 + s3;
+}
+
+static void sum_values(const takt_region *r, size_t id, size_t row, double *v)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    for (uint32_t j = 0; j < n->count; j++)
+        v[j] = n->bias != NULL ? n->bias[j] : 0;
+    for (size_t k = 0; k < n->part_count; k++) {
+        const takt_net_part *p = &n->parts[k];
+        const uint32_t width = r->net->nodes[p->source].count;
+        const double *x = r->alpha->value[p->source] + row * width;
+        for (uint32_t j = 0; j < n->count; j++) {
+            if (p->form == TAKT_NET_DENSE)
+                v[j] += dot(p->values + (size_t)j * width, x, width);
+            else if (p->form == TAKT_NET_SPARSE)
+                for (size_t e = p->starts[j]; e < p->starts[j + 1]; e++)
+                    v[j] += p->values[e] * x[p->columns[e]];
+            else if (p->columns[j] != UINT32_MAX)
+                v[j] += p->factor * (p->values != NULL ? p->values[j] : 1) * x[p->columns[j]];
+        }
+    }
+}
+
+static void line_values(const takt_region *r, size_t id, size_t row, double *v)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const takt_lines *l = &r->lines[id];
+    const double *a = r->rows[id] + row * n->count;
+    for (uint32_t j = 0; j < n->count; j++) {
+        const bool is_below = a[j] > 0;
+        v[j] = is_below ? l->below_at[j] : l->above_at[j];
+        for (int k = 0; k < (n->kind == TAKT_NET_PAIR ? 2 : 1); k++) {
+            double slope = is_below ? l->below[k][j] : l->above[k][j];
+            if (is_below && r->alpha->slope[id] != NULL)
+                slope = r->alpha->slope[id][row * n->count + j];
+            v[j] += slope * r->alpha->value[n->sources[k]][row * n->count + j];
+        }
+        if (!isfinite(v[j]))
+            v[j] = 0;
+    }
+}
+
+/* ---- steps ---- */
+
+/* Adam, for slopes of lines below; a slope of a relu that is on or off stays. */
+static void improve(takt_region *r, size_t id, size_t count, int step)
+{
+    takt_alpha *x = r->alpha;
+    const takt_net_node *n = &r->net->nodes[id];
+    const double left = left_slope(n), rate = x->rate * (1 - left) * pow(0.98, step);
+    const double b1 = 1 - pow(0.9, step + 1), b2 = 1 - pow(0.999, step + 1);
+    const double *lo = r->lo[n->sources[0]], *hi = r->hi[n->sources[0]];
+    for (size_t k = 0; k < count; k++)
+        for (uint32_t j = 0; j < n->count; j++) {
+            const size_t at = k * n->count + j;
+            const double a = r->rows[id][at];
+            if (!(a > 0) || !(lo[j] < 0) || !(hi[j] > 0))
+                continue;
+            const double g = a * x->value[n->sources[0]][at];
+            x->first[id][at] += 0.1 * (g - x->first[id][at]);
+            x->second[id][at] += 0.001 * (g * g - x->second[id][at]);
+            const double by = x->first[id][at] / b1 / (sqrt(x->second[id][at] / b2) + 1e-12);
+            x->slope[id][at] = fmin(fmax(x->slope[id][at] + rate * by, left), 1);
+        }
+}
+
+static void step(takt_region *r, size_t id, size_t count, int at)
+{
+    corner(r, count);
+    for (size_t i = 0; i < id; i++) {
+        const takt_net_node *n = &r->net->nodes[i];
+        if (!r->is_touched[i] || n->kind == TAKT_NET_INPUT)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            if (n->kind == TAKT_NET_SUM)
+                sum_values(r, i, k, r->alpha->value[i] + k * n->count);
+            else
+                line_values(r, i, k, r->alpha->value[i] + k * n->count);
+    }
+    for (size_t i = 0; i < id; i++)
+        if (r->is_touched[i] && r->alpha->slope[i] != NULL)
+            improve(r, i, count, at);
+}
+
+/* Rows of the node itself stay; those of inputs begin with what they were given. */
+static void restart(takt_region *r, size_t id, size_t count)
+{
+    for (size_t i = 0; i < id; i++)
+        r->is_touched[i] = false;
+    memset(r->constants, 0, count * sizeof *r->constants);
+    for (size_t k = 0, at = 0; k < r->net->port_count; k++) {
+        const uint32_t input = r->net->inputs[k];
+        const size_t size = count * r->net->nodes[input].count;
+        memcpy(r->rows[input], r->alpha->seeds + at, size * sizeof(double));
+        r->is_touched[input] = true;
+        at += r->capacity * r->net->nodes[input].count;
+    }
+}
+
+void takt_region_best(takt_region *r, size_t id, size_t count, double *best)
+{
+    takt_alpha *x = r->alpha;
+    const bool is_input = r->net->nodes[id].kind == TAKT_NET_INPUT;
+    if (x != NULL && !is_input) {
+        begin(r, id, count);
+        for (size_t k = 0, at = 0; k < r->net->port_count; k++) {
+            const uint32_t input = r->net->inputs[k];
+            const size_t size = count * r->net->nodes[input].count;
+            memcpy(x->seeds + at, r->rows[input], size * sizeof(double));
+            at += r->capacity * r->net->nodes[input].count;
+        }
+    }
+    takt_region_back(r, id, count);
+    for (size_t k = 0; k < count; k++)
+        best[k] = takt_region_least(r, k);
+    for (int s = 0; x != NULL && !is_input && !r->by_intervals && s < x->steps; s++) {
+        if (x->is_late != NULL && x->is_late(x->user))
+            break;
+        step(r, id, count, s);
+        restart(r, id, count);
+        takt_region_back(r, id, count);
+        for (size_t k = 0; k < count; k++)
+            best[k] = fmax(best[k], takt_region_least(r, k));
+    }
+}
