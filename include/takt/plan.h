@@ -120,7 +120,10 @@ typedef struct takt_plan takt_plan;
      * TAKT_ERR_RANGE if one does not hold. "off": the plan has no step for them. The command also \
      * takes sample=N. */                                                                          \
     FLAG(TEXT, checks, CHECKS, "checks", 0, TEXT, "WHEN",                                          \
-         "the model's clauses: on (default), off, or sample=100: every 100th run")
+         "the model's clauses: on (default), off, or sample=100: every 100th run")                 \
+    /* "boxes_3=100": bounds of sizes that values decide; "100": of all that have none. */         \
+    FLAG(TEXT, bounds, BOUND, "bound", 0, LIST, "NAME=N",                                          \
+         "the most that a size decided by values can be, where the model says none")
 
 #define TAKT_OPTION_SIZE(name) size_t name;
 #define TAKT_OPTION_INT(name) int name;

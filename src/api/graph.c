@@ -90,7 +90,7 @@ static takt_status read_wanted(const takt_plan_request *r, takt_arena *arena, wa
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < w->count; i++) {
         const bool is_range = ranges[i].low < ranges[i].high;
-        w->sizes[i] = ranges[i].high;
+        w->sizes[i] = ranges[i].top;
         w->first[i] = !is_range && ranges[i].high <= 1 ? ranges[i].high : -1;
         w->is_ranged = w->is_ranged || is_range;
     }

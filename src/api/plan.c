@@ -48,8 +48,8 @@ takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o, ta
     TAKT_TRY(takt_parse_ranges(arena, m->graph->dims, o->sizes, ranges, count));
     for (size_t i = 0; i < *count; i++)
         if ((*ranges)[i].high < 0)
-            (*ranges)[i] = (takt_size_range){1, 1};
-    return TAKT_OK;
+            (*ranges)[i] = (takt_size_range){1, 1, 1, false};
+    return takt_lengths_range(m, o->bounds, arena, *ranges, *count);
 }
 
 /* Only what the asked outputs need. */
@@ -170,7 +170,7 @@ static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, 
     if (sizes == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < plan->name_count; i++) {
-        sizes[i] = ranges[i].high;
+        sizes[i] = ranges[i].top;
         is_ranged = is_ranged || ranges[i].low < ranges[i].high;
     }
     plan->sizes = sizes;

@@ -148,6 +148,16 @@ takt_status takt_plan_resizer(const takt_plan *top, takt_resizer **out)
     return status;
 }
 
+bool takt_plan_has_at(takt_plan *top, const int64_t *sizes)
+{
+    takt_cache_lock(top->ctx);
+    const takt_plan *at = top->variants;
+    while (at != NULL && !is_for(at, sizes))
+        at = at->variant;
+    takt_cache_unlock(top->ctx);
+    return at != NULL;
+}
+
 takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make, takt_plan **plan)
 {
     *plan = NULL;

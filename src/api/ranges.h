@@ -8,6 +8,8 @@
  * graph and weights if it is not there. `may_make` false: then it is an error. */
 TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make,
                                        takt_plan **plan);
+/* Whether one that is not the top is there already. */
+bool takt_plan_has_at(takt_plan *top, const int64_t *sizes);
 struct takt_resizer;
 /* A plan that is given one size of the range after another; NULL with TAKT_OK: there cannot be one.
  */

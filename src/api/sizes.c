@@ -76,6 +76,8 @@ static takt_status read_range(takt_ctx *ctx, takt_span item, takt_span value,
         return takt_fail_hint(ctx,
                               "write batch=32, a whole number below 2^63, or a range, seq=1..512");
     }
+    range->top = range->high;
+    range->is_length = false;
     if (range->low > range->high)
         return takt_fail(ctx, TAKT_E_OPTION, "%.*s: the range ends before it begins",
                          (int)item.length, item.at);
@@ -110,7 +112,7 @@ takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const ch
     if (*ranges == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < *count; i++)
-        (*ranges)[i] = (takt_size_range){-1, -1};
+        (*ranges)[i] = (takt_size_range){-1, -1, -1, false};
     while (text != NULL && *text != '\0') {
         const size_t length = takt_written_length(text, ",");
         TAKT_TRY(set_range(arena->ctx, dims, (takt_span){text, length}, *ranges));

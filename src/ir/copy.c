@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "ir/graph.h"
+#include "ir/leaves.h"
 
 takt_status takt_graph_begin_copy(const takt_graph *from, takt_graph *to, takt_id *map)
 {
@@ -54,9 +55,11 @@ void takt_graph_live(const takt_graph *g, unsigned char *live)
     for (size_t i = 0; i < g->check_count; i++)
         live[g->checks[i].id] = 1;
     for (size_t i = g->count; i-- > 0;) { /* inputs have smaller ids, so one sweep suffices */
+        const takt_node *n = &g->nodes[i];
+        if (n->op == &takt_op_length) /* others mention the names that it gives sizes to */
+            live[i] = 1;
         if (!live[i])
             continue;
-        const takt_node *n = &g->nodes[i];
         for (size_t k = 0; k < n->in_count; k++)
             if (n->in[k] != TAKT_NONE)
                 live[n->in[k]] = 1;

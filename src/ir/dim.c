@@ -72,6 +72,21 @@ takt_status takt_dim_hint(takt_dims *dims, takt_span name, takt_dim *out)
     return status;
 }
 
+takt_status takt_dim_fresh(takt_dims *dims, const char *base, takt_dim *out)
+{
+    char name[80];
+    takt_status status = TAKT_OK;
+    lock(dims);
+    for (size_t before = dims->name_count, k = before; status == TAKT_OK; k++) {
+        const int length = snprintf(name, sizeof name, "%.60s_%zu", base, k);
+        status = takt_dim_find_name(dims, (takt_span){name, (size_t)length}, out);
+        if (dims->name_count > before)
+            break;
+    }
+    unlock(dims);
+    return status;
+}
+
 static takt_status check(takt_dims *dims, takt_dim d)
 {
     if (takt_dim_is_valid(dims, d))
@@ -238,6 +253,18 @@ takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out)
         status = check_result(dims, *out);
     unlock(dims);
     return noted(dims, status);
+}
+
+bool takt_dim_is_name(takt_dims *dims, takt_dim d, size_t *index)
+{
+    if (takt_dim_resolve(dims, d, &d) != TAKT_OK || takt_dim_is_number(d))
+        return false;
+    lock(dims);
+    const dim_entry *e = &dims->entry[dim_entry_of(d)];
+    const bool is_name = e->kind == DIM_NAME;
+    *index = e->index;
+    unlock(dims);
+    return is_name;
 }
 
 size_t takt_dims_name_count(const takt_dims *dims)

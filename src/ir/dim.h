@@ -42,6 +42,8 @@ static inline bool takt_dim_is_number(takt_dim d)
 
 /* The dimension called `name`, made if new. */
 TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out);
+/* A name that no dimension has so far, made of `base`. */
+TAKT_MUST_USE takt_status takt_dim_fresh(takt_dims *dims, const char *base, takt_dim *out);
 /* The same for what a file calls a dimension without proof. Where an equation has such a name and
  * others, this one is what it is solved for. */
 TAKT_MUST_USE takt_status takt_dim_hint(takt_dims *dims, takt_span name, takt_dim *out);
@@ -71,6 +73,8 @@ TAKT_MUST_USE takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim
 /* The names in the table, in order of first use. */
 size_t takt_dims_name_count(const takt_dims *dims);
 const char *takt_dims_name(const takt_dims *dims, size_t index);
+/* Whether `d`, resolved, is nothing but a name, and which one. */
+bool takt_dim_is_name(takt_dims *dims, takt_dim d, size_t *index);
 /* How many of them unification has found a meaning for; it grows with every new one. */
 size_t takt_dims_bound(const takt_dims *dims);
 /* `d` with names replaced by sizes[index] (entries < 0 stay names). */

@@ -4,6 +4,6 @@
 
 #include "ir/op.h"
 
-extern const takt_op takt_op_input, takt_op_constant, takt_op_state, takt_op_get;
+extern const takt_op takt_op_input, takt_op_constant, takt_op_state, takt_op_get, takt_op_length;
 
 #endif

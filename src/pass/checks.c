@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "ir/leaves.h"
 #include "pass/copier.h"
 #include "pass/pass.h"
 
@@ -51,6 +52,8 @@ static void mark_live(takt_copier *c, bool on)
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             c->live[g->slots[i].next] = 1;
+    for (size_t i = 0; i < g->count; i++)
+        c->live[i] |= g->nodes[i].op == &takt_op_length;
     for (size_t i = g->count; i-- > 0;)
         for (uint32_t k = 0; c->live[i] && k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE)

@@ -41,6 +41,8 @@ TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64
  * the size program. Nothing is allocated. Checked by inference; graphs with subgraphs cannot be. */
 TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_t *cells,
                                             takt_graph *g);
+/* The same of cells that were checked before. */
+void takt_template_write(const takt_template *t, const int64_t *cells, takt_graph *g);
 /* Rules that only numbers can break. */
 TAKT_MUST_USE takt_status takt_template_check(const takt_template *t, takt_graph *g);
 

@@ -4,7 +4,7 @@
 #include "ir/tensor.h"
 #include "pass/template.h"
 
-takt_status takt_template_put(const takt_template *t, const int64_t *cells, takt_graph *g)
+void takt_template_write(const takt_template *t, const int64_t *cells, takt_graph *g)
 {
     for (size_t i = 0; i < t->type_count; i++) {
         const takt_patch *p = &t->types[i];
@@ -22,5 +22,10 @@ takt_status takt_template_put(const takt_template *t, const int64_t *cells, takt
     }
     for (size_t i = 0; i < g->slot_count; i++)
         g->slots[i].type = *takt_type_of(g, g->slots[i].value);
+}
+
+takt_status takt_template_put(const takt_template *t, const int64_t *cells, takt_graph *g)
+{
+    takt_template_write(t, cells, g);
     return takt_template_check(t, g);
 }

@@ -47,7 +47,7 @@ static bool contiguous_slice(const takt_graph *g, const takt_node *n, size_t *of
 static bool is_alias(const takt_graph *g, const takt_node *n, size_t *offset)
 {
     *offset = 0;
-    if (n->op == &takt_op_reshape || n->op == &takt_op_bitcast)
+    if (n->op == &takt_op_reshape || n->op == &takt_op_bitcast || n->op == &takt_op_sized)
         return true;
     if (n->op == &takt_op_slice)
         return contiguous_slice(g, n, offset);

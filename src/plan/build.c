@@ -16,7 +16,8 @@
 
 static bool may_be_constant(const takt_node *n)
 {
-    return n->op != &takt_op_input && n->op != &takt_op_state && n->op != &takt_op_custom;
+    return n->op != &takt_op_input && n->op != &takt_op_state && n->op != &takt_op_custom &&
+           n->op != &takt_op_length;
 }
 
 static void find_constants(takt_builder *b)
@@ -100,6 +101,7 @@ static takt_status survey(takt_builder *b)
     chain_gets(b);
     b->p.uses = b->uses;
     b->p.is_constant = b->is_constant;
+    TAKT_TRY(takt_builder_lengths(b));
     TAKT_TRY(takt_builder_alias(b));
     TAKT_TRY(takt_builder_assign(b));
     TAKT_TRY(takt_builder_find_slots(b));
@@ -253,6 +255,7 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
     TAKT_TRY(takt_builder_write_state(b, group));
     TAKT_TRY(compile_step(b, group, &step));
     step.is_commit = group->is_commit;
+    step.is_point = b->p.graph->nodes[group->nodes[0]].op == &takt_op_length;
     TAKT_TRY(b->in_prologue ? run_constant(b, &step) : takt_builder_push(b, &step));
     takt_builder_consume(b, group, &step);
     return TAKT_OK;

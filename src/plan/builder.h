@@ -8,6 +8,7 @@
  *   forms.c    packed forms of state
  *   order.c    the order of the groups, and which run twice
  *   early.c    where among them state is overwritten
+ *   lengths.c  nodes that wait for sizes that values decide
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
  *   away.c     values and constants in the memory of devices, and the steps that bring them there
@@ -95,6 +96,8 @@ typedef struct takt_builder {
     takt_cost *costs; /* per group: what it costs as a step */
     struct takt_answers *answers; /* kept or told again (answers.h); NULL: neither */
     struct takt_answers *sized;   /* the same of constants that depend on sizes */
+    uint32_t *latest;             /* as takt_plan.latest; NULL: no size is decided by values */
+    takt_id *lengths;             /* the nodes that find them, [1] the first */
     unsigned char *is_taken;      /* for takt_builder_join, once it has run */
     takt_fusion *fusions;
     size_t fusion_count, fusion_capacity;
@@ -119,6 +122,8 @@ const takt_machine *takt_builder_machine(const takt_builder *b, const takt_backe
 
 TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_assign(takt_builder *b);
+/* Which nodes wait for which sizes that values decide (lengths.c). */
+TAKT_MUST_USE takt_status takt_builder_lengths(takt_builder *b);
 /* Concatenations in place, of values that are made in one space. */
 TAKT_MUST_USE takt_status takt_builder_join(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);

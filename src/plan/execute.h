@@ -37,7 +37,19 @@ struct takt_execution {
     /* One thread takes tasks from the last to the first: said of every other run, which so begins
      * with what the run before left in the caches. */
     bool is_back;
+    /* Called after a step that is a size point, to size the steps behind it; NULL: they are right
+     * only for the sizes that the plan has. */
+    takt_status (*point)(void *user, size_t step);
+    void *point_user;
 };
+
+/* Whether a size point found the sizes that its plan has now. */
+bool takt_point_holds(const takt_plan *plan, const takt_step *step, const int64_t *found);
+/* What a size point found. */
+static inline const int64_t *takt_point_found(const takt_step *s, void *const *base)
+{
+    return (const int64_t *)(const void *)((const char *)base[s->out[0].buffer] + s->out[0].offset);
+}
 
 /* The strides of an input of the step whose reads_view took them; NULL: dense. */
 static inline const int64_t *takt_view_stride(const takt_task *t, const takt_view *v)

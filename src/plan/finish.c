@@ -184,7 +184,7 @@ takt_status takt_finish_state(takt_builder *b, takt_push_fn *push)
 
 static bool is_same_segment(const takt_step *a, const takt_step *b)
 {
-    return a->space == b->space && a->is_commit == b->is_commit &&
+    return a->space == b->space && a->is_commit == b->is_commit && !a->is_point &&
            (a->space == TAKT_HOST || a->backend == b->backend);
 }
 
@@ -221,6 +221,7 @@ takt_status takt_finish_segments(takt_builder *b)
             plan->segments[plan->segment_count++] = (takt_segment){
                 .backend = s->backend, .space = s->space, .first = i, .is_commit = s->is_commit};
         plan->segments[plan->segment_count - 1].end = i + 1;
+        plan->segments[plan->segment_count - 1].is_point = s->is_point;
     }
     return TAKT_OK;
 }

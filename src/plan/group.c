@@ -90,6 +90,8 @@ static const char *general_obstacle(const takt_builder *b, takt_id id, const tak
         return "the value is reshaped, joined or one of several results in between";
     if (b->is_constant[id] != b->is_constant[group->nodes[0]])
         return "one side is computed once, when the plan is made";
+    if (b->latest != NULL && b->latest[id] != b->latest[group->nodes[0]])
+        return "its size is known later than that of the step before it";
     if (takt_builder_backend(b, id) != takt_builder_backend(b, group->nodes[0]))
         return "another backend runs the step before it";
     return NULL;

@@ -40,7 +40,7 @@ static takt_status index_uses(scheduler *s)
     const takt_graph *g = b->p.graph;
     size_t edges = 0;
     for (size_t i = 0; i < g->count; i++)
-        edges += b->live[i] ? g->nodes[i].in_count : 0;
+        edges += b->live[i] ? g->nodes[i].in_count + 1 : 0;
     takt_arena *a = &s->b->scratch;
     s->first_use = takt_arena_array(a, g->count, sizeof *s->first_use);
     s->next_use = takt_arena_array(a, edges, sizeof *s->next_use);
@@ -63,6 +63,14 @@ static uint32_t *waits_of(const scheduler *s, takt_id node)
     return group >= 0 ? &s->waits[s->b->p.graph->count + (size_t)group] : &s->waits[node];
 }
 
+static void add_edge(scheduler *s, takt_id from, takt_id to, uint32_t *edge)
+{
+    s->reader[*edge] = to;
+    s->next_use[*edge] = s->first_use[from];
+    s->first_use[from] = (*edge)++;
+    (*waits_of(s, to))++;
+}
+
 static void link_uses(scheduler *s)
 {
     const takt_builder *b = s->b;
@@ -77,11 +85,11 @@ static void link_uses(scheduler *s)
                 s->reads[b->root[from]]++;
             if (b->group_index[i] >= 0 && b->group_index[i] == b->group_index[from])
                 continue;
-            s->reader[edge] = (uint32_t)i;
-            s->next_use[edge] = s->first_use[from];
-            s->first_use[from] = edge++;
-            (*waits_of(s, (takt_id)i))++;
+            add_edge(s, from, (takt_id)i, &edge);
         }
+    for (size_t i = 0; b->latest != NULL && i < g->count; i++) /* sizes that values decide */
+        if (b->live[i] && !b->is_constant[i] && b->latest[i] > 0)
+            add_edge(s, b->lengths[b->latest[i]], (takt_id)i, &edge);
 }
 
 /* Passes on that `node` is there; whoever waited for nothing else is ready. */
@@ -260,7 +268,7 @@ takt_status takt_builder_order(takt_builder *b)
     if (b->sequence == NULL || b->last_run == NULL || b->last_read == NULL)
         return TAKT_ERR_MEMORY;
     b->sequence_count = b->group_count;
-    if (settings->order == TAKT_ORDER_GIVEN && b->copy_in[TAKT_HOST] == NULL)
+    if (settings->order == TAKT_ORDER_GIVEN && b->copy_in[TAKT_HOST] == NULL && b->latest == NULL)
         for (size_t i = 0; i < b->group_count; i++)
             b->sequence[i] = (int32_t)i;
     else

@@ -141,6 +141,7 @@ struct takt_step {
     bool can_fault;
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     bool packs_state;       /* makes a form of a state anew (takt_state_form) */
+    bool is_point;          /* a size point: its result says how large what follows is */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
     takt_space space;  /* in which it reads and writes, copies aside */
@@ -172,6 +173,7 @@ typedef struct takt_segment {
     takt_space space;
     size_t first, end; /* steps */
     bool is_commit;    /* overwrites visible state: is not interrupted, and must not fail */
+    bool is_point;     /* its last step is a size point */
 } takt_segment;
 
 /* A node that could be computed in the step that makes one of its inputs. */
@@ -236,9 +238,11 @@ typedef struct takt_plan_settings {
 
 /* ---- the plan ---- */
 
-/* Sizes that a name may have. */
+/* Sizes that a name may have, and the one that a plan is made for: the highest, unless values
+ * decide it and the highest ones of several names cannot come together. */
 typedef struct takt_size_range {
-    int64_t low, high;
+    int64_t low, high, top;
+    bool is_length; /* values decide it, not inputs */
 } takt_size_range;
 
 /* Bytes of scratch that a step takes from the arena: what is one task, one worker does. */
@@ -286,6 +290,9 @@ struct takt_plan {
     const int64_t *sizes;
     const takt_size_range *ranges;
     size_t name_count;
+    /* Per node: how many of the lengths that values decide, in the order in which they are found,
+     * have to be known for it; NULL: there are none (lengths.c). */
+    const uint32_t *latest;
     takt_plan *variants; /* plans for other sizes of the ranges (api/ranges.h), newest first */
     const takt_plan
         *widest;        /* inputs and outputs in a session's own memory have its room; or NULL */

@@ -8,6 +8,7 @@
 #include "plan/builder.h"
 #include "plan/execute.h"
 #include "plan/finish.h"
+#include "plan/kept.h"
 
 struct takt_resizer {
     takt_ctx *ctx;
@@ -22,12 +23,18 @@ struct takt_resizer {
     unsigned char *is_alias;
     size_t *room, *scratch; /* bytes per buffer, per step */
     int64_t *cells, *sizes; /* of the size program; the sizes that are set */
-    size_t group_steps;     /* those of groups; copies follow */
+    takt_kept *kept;        /* steps of sizes used before */
+    uint64_t compiled;      /* steps so far */
 };
 
 static const takt_template *template_of(const takt_resizer *r)
 {
     return r->plan->basis->template;
+}
+
+static takt_kept_source kept_source(takt_resizer *r)
+{
+    return (takt_kept_source){r->plan, &r->answers, &r->sized};
 }
 
 /* ---- making one ---- */
@@ -55,8 +62,6 @@ static takt_status keep_rooms(takt_resizer *r, const takt_plan *top)
         r->room[i] = plan->buffers[i].bytes;
     for (size_t i = 0; i < plan->step_count; i++)
         r->scratch[i] = takt_step_scratch(&plan->steps[i], plan->threads);
-    while (r->group_steps < plan->step_count && plan->steps[r->group_steps].nodes != NULL)
-        r->group_steps++;
     r->plan->name_count = top->name_count;
     r->plan->sizes = r->sizes;
     r->plan->widest = top;
@@ -117,8 +122,14 @@ takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out)
     takt_resizer *r = block;
     r->ctx = top->ctx;
     takt_arena_init(&r->b.scratch, r->ctx);
-    const takt_status status = make(r, top);
-    if (status != TAKT_OK || !is_sizable(r, top)) {
+    takt_status status = make(r, top);
+    const bool is_good = status == TAKT_OK && is_sizable(r, top);
+    const takt_kept_source source = kept_source(r);
+    if (is_good)
+        status = takt_kept_create(&source, &r->kept);
+    if (r->kept != NULL)
+        takt_kept_put(r->kept, &source, r->sizes);
+    if (status != TAKT_OK || !is_good) {
         takt_resizer_destroy(r);
         return status;
     }
@@ -131,6 +142,7 @@ void takt_resizer_destroy(takt_resizer *r)
     if (r == NULL)
         return;
     takt_arena_deinit(&r->b.scratch);
+    takt_kept_destroy(r->kept);
     if (r->constant_scratch != NULL)
         takt_mem_put(r->ctx, r->constant_scratch, r->constant_scratch_bytes);
     takt_mem_put(r->ctx, r->sized.steps, r->sized.step_capacity * sizeof *r->sized.steps);
@@ -161,6 +173,7 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
 {
     takt_builder *b = &r->b;
     const takt_step old = *s;
+    r->compiled++;
     *s = (takt_step){.task_count = 1,
                      .node_count = old.node_count,
                      .name = old.name,
@@ -171,7 +184,8 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
                      .backend = old.backend,
                      .space = old.space,
                      .scratch_offset = old.scratch_offset,
-                     .is_commit = old.is_commit};
+                     .is_commit = old.is_commit,
+                     .is_point = old.is_point};
     b->p.step = s;
     b->in_capacity = old.in_count;
     b->out_capacity = old.out_count;
@@ -262,7 +276,9 @@ static bool compile_all(takt_resizer *r)
         b->position = (int32_t)k;
         if (b->is_constant[b->p.group->nodes[0]])
             continue;
-        is_good = i < r->group_steps && compile_again(r, &plan->steps[i], i) &&
+        for (; is_good && i < count && plan->steps[i].nodes == NULL; i++) /* before the commits */
+            is_good = copy_again(r, &plan->steps[i]);
+        is_good = is_good && i < count && compile_again(r, &plan->steps[i], i) &&
                   takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
         if (is_good)
             plan->is_parallel |= plan->steps[i++].task_count > 1;
@@ -281,10 +297,35 @@ static bool buffers_fit(takt_resizer *r)
         if (buffer->value == TAKT_NONE || buffer->place == TAKT_PLACE_CONSTANT)
             continue;
         if (!takt_type_bytes(takt_type_of(plan->graph, buffer->value), &buffer->bytes) ||
-            (buffer->bytes > r->room[i] && buffer->place == TAKT_PLACE_ARENA))
+            (buffer->bytes > r->room[i] && buffer->place != TAKT_PLACE_INPUT))
             return false;
     }
     return true;
+}
+
+/* Constants of a size used before, by the steps that computed them then. */
+static bool constants_kept(takt_resizer *r)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
+        takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
+        takt_execute_alone(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault);
+        is_good = fault.element == TAKT_FAULT_NONE;
+    }
+    return is_good;
+}
+
+/* A size used before: its steps are put back. */
+static bool set_kept(takt_resizer *r, const int64_t *sizes)
+{
+    const takt_kept_source source = kept_source(r);
+    if (!takt_kept_has(r->kept, &source, sizes))
+        return false;
+    memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
+    if (takt_sizes_run(&template_of(r)->sizes, r->cells) != TAKT_OK)
+        return false;
+    takt_template_write(template_of(r), r->cells, r->plan->graph);
+    return takt_kept_get(r->kept, &source, sizes) && constants_kept(r) && buffers_fit(r);
 }
 
 static takt_status put(takt_resizer *r, const int64_t *sizes)
@@ -297,7 +338,11 @@ static takt_status put(takt_resizer *r, const int64_t *sizes)
 takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
 {
     const size_t bytes = r->plan->name_count * sizeof *sizes;
-    *done = false;
+    *done = set_kept(r, sizes);
+    if (*done) {
+        memmove(r->sizes, sizes, bytes);
+        return TAKT_OK;
+    }
     const takt_status status = put(r, sizes);
     if (status != TAKT_OK) {
         TAKT_TRY(put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL);
@@ -308,9 +353,23 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
     r->sized.at = 0;
     const takt_error before = r->ctx->error;
     *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
-    if (*done)
-        memcpy(r->sizes, sizes, bytes);
-    else
+    if (*done) {
+        const takt_kept_source source = kept_source(r);
+        memmove(r->sizes, sizes, bytes);
+        takt_kept_put(r->kept, &source, sizes);
+    } else {
         r->ctx->error = before; /* a plan of its own will do */
+    }
     return TAKT_OK;
+}
+
+bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes)
+{
+    const takt_kept_source source = {r->plan, &r->answers, (takt_answers *)(uintptr_t)&r->sized};
+    return takt_kept_has(r->kept, &source, sizes);
+}
+
+uint64_t takt_resizer_compiled(const takt_resizer *r)
+{
+    return r->compiled;
 }

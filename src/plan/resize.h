@@ -24,4 +24,9 @@ takt_plan *takt_resizer_plan(const takt_resizer *r);
  * ones. */
 TAKT_MUST_USE takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done);
 
+/* Whether sizes are among those used before: setting them again compiles nothing. */
+bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes);
+/* How many steps it has compiled so far. */
+uint64_t takt_resizer_compiled(const takt_resizer *r);
+
 #endif

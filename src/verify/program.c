@@ -21,7 +21,7 @@ takt_status takt_program_graph(const takt_model *m, const takt_plan_options *opt
     if (status == TAKT_OK && sizes == NULL)
         status = TAKT_ERR_MEMORY;
     for (size_t i = 0; status == TAKT_OK && i < count; i++)
-        sizes[i] = ranges[i].high;
+        sizes[i] = ranges[i].top;
     if (status == TAKT_OK)
         status = takt_plan_stages(
             &(takt_plan_request){.model = m, .options = options, .settings = &settings}, sizes,

@@ -47,7 +47,7 @@ def folder_of(path):
     return os.path.relpath(path, objects_dir).split(os.sep)[0]
 
 
-LEAVES = set("takt_op_input takt_op_constant takt_op_state takt_op_get".split())
+LEAVES = set("takt_op_input takt_op_constant takt_op_state takt_op_get takt_op_length".split())
 # The folders in their order, as layers.py holds ARCHITECTURE.md to it.
 layers = re.findall(r"^\| `(\w+)/", read("ARCHITECTURE.md"), re.MULTILINE)
 home = {line.split()[-1]: folder_of(line.split(":", 1)[0])

@@ -4,7 +4,9 @@
 
 #include <takt/takt.h>
 
+#include "api/session/session.h"
 #include "base/ctx.h"
+#include "plan/resize.h"
 #include "test.h"
 #include "util/inject.h"
 
@@ -144,6 +146,31 @@ static void allocates_nothing(void)
     EXPECT(inject.live_bytes == 0 && inject.faults == 0);
 }
 
+/* Going back to a size compiles nothing, and gives the bits that it gave. */
+static void sizes_come_back(void)
+{
+    takt_model *m = load(ctx);
+    takt_session *s = open(ctx, m, "batch=1..3,seq=1..64");
+    for (int64_t seq = 5; seq <= 9; seq++)
+        agree(s, m, 2, seq);
+    const struct takt_resizer *r = s->range->resizer;
+    if (EXPECT(r != NULL)) {
+        const uint64_t compiled = takt_resizer_compiled(r);
+        EXPECT(compiled > 0);
+        for (int64_t i = 0; i < 12; i++)
+            agree(s, m, 2, 5 + i * 3 % 5);
+        agree(s, m, 3, 64); /* what the plan was made for */
+        EXPECT(takt_resizer_compiled(r) == compiled, "%llu steps were compiled again",
+               (unsigned long long)(takt_resizer_compiled(r) - compiled));
+        for (int64_t seq = 10; seq <= 50; seq++)
+            agree(s, m, 1, seq); /* more than are kept */
+        agree(s, m, 2, 5);
+        EXPECT(takt_resizer_compiled(r) > compiled);
+    }
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(takt_session *s, const char *words)
@@ -269,6 +296,7 @@ int main(void)
     if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx))) {
         any_size();
         memory_is_constant();
+        sizes_come_back();
         allocates_nothing();
         mistakes();
         outputs();

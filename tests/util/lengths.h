@@ -142,7 +142,7 @@ static takt_session *alone(const takt_model *m, const char *sizes)
     if (EXPECT_OK(ctx, takt_plan_settle(m, &o, &settings)) &&
         EXPECT_OK(ctx, takt_plan_ranges(m, &o, &arena, &ranges, &count)) && EXPECT(count <= 8)) {
         for (size_t i = 0; i < count; i++)
-            numbers[i] = ranges[i].high;
+            numbers[i] = ranges[i].top;
         if (EXPECT_OK(ctx, takt_plan_stages(&request, numbers, count, &g)) &&
             EXPECT_OK(ctx, takt_plan_search(ctx, g, &settings, &plan)))
             EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));

@@ -87,7 +87,7 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
     else
         write_heads(r, &t, plan);
     for (size_t i = 0; i < plan->name_count && status == TAKT_OK; i++)
-        if (plan->ranges[i].low < plan->ranges[i].high)
+        if (plan->ranges[i].low < plan->ranges[i].high && !plan->ranges[i].is_length)
             status = write_name(r, &t, top, i);
     if (r->is_json)
         takt_json_close(&r->json, ']');

@@ -87,14 +87,9 @@ static takt_status run_with_state(takt_session *s, const takt_execution *x)
     return status;
 }
 
-static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns)
+static takt_status execute(takt_session *s, uint64_t number, uint64_t deadline_ns)
 {
     takt_record record;
-    TAKT_TRY(takt_session_settle(s));
-    TAKT_TRY(ready(s));
-    TAKT_TRY(takt_session_sample(s));
-    takt_cpu_wait(s->ctx);
-    const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
     const takt_execution x = {.plan = s->plan,
                               .base = s->base,
                               .arena = s->arena,
@@ -107,7 +102,9 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
                               .deadline_ns = deadline_ns,
                               .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
                               .strides = s->view_count > 0 ? s->strides : NULL,
-                              .is_back = s->is_back};
+                              .is_back = s->is_back,
+                              .point = takt_session_point,
+                              .point_user = s};
     s->is_back = !s->is_back;
     const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
     takt_session_copy_in(s);
@@ -115,6 +112,22 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     if (status == TAKT_OK)
         status = s->shared != NULL ? run_with_state(s, &x) : takt_execute(&x);
     takt_fp_leave(fp);
+    return status;
+}
+
+static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns)
+{
+    TAKT_TRY(takt_session_settle(s));
+    TAKT_TRY(ready(s));
+    TAKT_TRY(takt_session_sample(s));
+    takt_cpu_wait(s->ctx);
+    const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
+    takt_status status = execute(s, number, deadline_ns);
+    while (status != TAKT_OK && s->range != NULL && s->range->is_again) {
+        status = takt_session_again(s);
+        status = status == TAKT_OK ? ready(s) : status;
+        status = status == TAKT_OK ? execute(s, number, deadline_ns) : status;
+    }
     if (status == TAKT_OK) {
         takt_session_copy_out(s);
         status = takt_session_check_clauses(s);

@@ -36,6 +36,7 @@ typedef struct takt_session_range {
     struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not so far */
     bool has_resizer;             /* one was asked for */
     bool is_new;                  /* something was bound since sizes were settled */
+    bool is_again;                /* the run stopped to go on with a plan of the sizes it found */
     size_t ports, bytes;
     int64_t *cells;           /* of the size program */
     unsigned char *is_own;    /* per input: in the session's own memory, which exists */
@@ -210,6 +211,16 @@ TAKT_MUST_USE takt_status takt_session_offer(takt_session *s, takt_place_kind pl
                                              const takt_tensor_view *view);
 /* The plan for the sizes of what is bound takes the place of the one before. */
 TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);
+/* Binds what the caller bound to a plan that took the place of another. */
+TAKT_MUST_USE takt_status takt_session_bind_all(takt_session *s);
+/* lengths.c: after a size point of a run; a takt_execution's `point`. */
+TAKT_MUST_USE takt_status takt_session_point(void *session, size_t step);
+/* A plan of the sizes at which a run stopped (range->is_again), to run again with. */
+TAKT_MUST_USE takt_status takt_session_again(takt_session *s);
+/* Sizes that values decide are at most what their bounds are at the other sizes, `cells`. */
+void takt_session_clamp(takt_session *s, int64_t *cells);
+/* Whether the size of an output is decided by values. */
+bool takt_session_is_found(const takt_session *s, size_t output);
 /* Sizes inside the ranges, by index of names: the session's own plan is given them, or another one
  * takes its place. Failures go into the context. */
 TAKT_MUST_USE takt_status takt_session_change(takt_session *s, const int64_t *sizes);

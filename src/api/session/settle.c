@@ -44,6 +44,7 @@ takt_status takt_session_make_range(takt_session *s)
     s->range->bytes = takt_session_range_bytes(plan);
     s->range->cells = (int64_t *)(void *)((char *)block + views_bytes(plan));
     s->range->is_own = (unsigned char *)(s->range->cells + cell_count(plan));
+    s->range->is_new = plan->latest != NULL; /* a plan of its own can be sized inside a run */
     takt_plan_retain_internal(s->plan);
     return TAKT_OK;
 }
@@ -165,6 +166,8 @@ static takt_status resize(takt_session *s, const int64_t *sizes, bool *done)
     r->has_resizer = true;
     if (r->resizer == NULL)
         return TAKT_OK;
+    if (!takt_resizer_has(r->resizer, sizes) && takt_plan_has_at(r->top, sizes))
+        return TAKT_OK; /* it was made because they could not be put into this one */
     TAKT_TRY(takt_resizer_set(r->resizer, sizes, done));
     takt_plan *plan = takt_resizer_plan(r->resizer);
     if (*done && s->plan != plan)
@@ -199,7 +202,21 @@ takt_status takt_session_change(takt_session *s, const int64_t *sizes)
     return status;
 }
 
-static takt_status bind_all(takt_session *s)
+/* A buffer for a result whose size a run finds out has room for the largest. */
+static takt_status check_room(takt_session *s, size_t output, const takt_tensor_view *view)
+{
+    const takt_graph *top = s->range->top->graph;
+    takt_desc desc = s->output_descs[output];
+    const takt_type *type = takt_type_of(top, top->outputs[output].id);
+    memcpy(desc.dims, type->dim, (size_t)type->rank * sizeof *desc.dims);
+    if (!takt_view_is_dense(view))
+        return takt_error_set(&s->error, TAKT_E_BINDING,
+                              "%s: values decide its size, so its buffer is to be dense",
+                              desc.name);
+    return takt_session_check(s, &desc, view, false);
+}
+
+takt_status takt_session_bind_all(takt_session *s)
 {
     const size_t inputs = s->plan->graph->input_count;
     for (size_t i = 0; i < s->range->ports; i++) {
@@ -210,8 +227,11 @@ static takt_status bind_all(takt_session *s)
             TAKT_TRY(takt_session_own(s, TAKT_PLACE_INPUT, index));
         if (view->data == NULL)
             continue;
-        TAKT_TRY(takt_session_check(s, is_input ? &s->input_descs[index] : &s->output_descs[index],
-                                    view, is_input));
+        if (is_input || !takt_session_is_found(s, index))
+            TAKT_TRY(takt_session_check(
+                s, is_input ? &s->input_descs[index] : &s->output_descs[index], view, is_input));
+        else
+            TAKT_TRY(check_room(s, index, view));
         TAKT_TRY(takt_session_bind_port(s, is_input ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT, index,
                                         view));
     }
@@ -228,6 +248,7 @@ takt_status takt_session_settle(takt_session *s)
                               "sizes do not change while steps are being measured");
     int64_t *names = r->cells + takt_sizes_cells(&r->top->basis->template->sizes);
     TAKT_TRY(read_names(s, r->cells));
+    takt_session_clamp(s, r->cells);
     memcpy(names, r->cells, r->top->name_count * sizeof *names);
     takt_status status = takt_plan_holds(r->top, names);
     if (status == TAKT_OK)
@@ -242,7 +263,7 @@ takt_status takt_session_settle(takt_session *s)
         s->error = s->ctx->error;
         return status;
     }
-    TAKT_TRY(bind_all(s));
+    TAKT_TRY(takt_session_bind_all(s));
     r->is_new = false;
     return TAKT_OK;
 }

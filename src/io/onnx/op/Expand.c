@@ -1,9 +1,44 @@
 /* Expand.c - Expand: broadcasting both ways. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
+
+/* Axes that x lacks, or has one element of, are as long as a run says. */
+static takt_status by_values(takt_call *c, takt_id shape, size_t count)
+{
+    const takt_type t = *takt_onnx_type(c, 0);
+    const int rank = (int)count > t.rank ? (int)count : t.rank;
+    takt_onnx_bound bounds[TAKT_MAX_RANK];
+    takt_id asked[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK], found[TAKT_MAX_RANK];
+    size_t open = 0;
+    if (c->status != TAKT_OK || rank > TAKT_MAX_RANK)
+        return takt_onnx_refuse(c, "%d dimensions", rank);
+    for (int i = 0; i < rank; i++) {
+        const int own = i - (rank - t.rank), at = i - (rank - (int)count);
+        dims[i] = own >= 0 ? t.dim[own] : 1;
+        if (dims[i] != 1 || at < 0)
+            continue;
+        bounds[open] = takt_onnx_at_most(TAKT_LENGTH_OPEN);
+        asked[open++] = takt_onnx_item(c, shape, (size_t)at);
+    }
+    if (open > 0)
+        takt_onnx_lengths(c, takt_onnx_pack(c, asked, open), bounds, open, found);
+    for (int i = 0, k = 0; i < rank && c->status == TAKT_OK; i++)
+        if (dims[i] == 1 && i >= rank - (int)count)
+            dims[i] = found[k++];
+    return takt_onnx_done(c, c->status == TAKT_OK
+                                 ? takt_broadcast(c->g, takt_onnx_in(c, 0), dims, (size_t)rank)
+                                 : TAKT_NONE);
+}
 
 static takt_status adapt(takt_call *c)
 {
     size_t count;
+    takt_syms syms = {0};
+    if (c->status == TAKT_OK)
+        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, 1), &syms);
+    const takt_id shape = syms.at == NULL ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
+    if (shape != TAKT_NONE)
+        return by_values(c, shape, count);
     const takt_id x = takt_onnx_in(c, 0);
     const takt_type *t = takt_onnx_type(c, 0);
     const takt_dim *dims = takt_onnx_dims(c, 1, &count);

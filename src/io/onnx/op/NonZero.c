@@ -1,5 +1,5 @@
-/* NonZero.c - NonZero and Compress: how many there are must be known when the model is loaded. */
-#include "io/onnx/adapt.h"
+/* NonZero.c - NonZero and Compress: how many there are, a run finds out. */
+#include "io/onnx/lengths.h"
 
 static bool is_set(const takt_array *a, size_t i)
 {
@@ -38,52 +38,57 @@ static takt_status every_position(takt_call *c)
     return takt_onnx_done(c, takt_graph_call(c->g, &takt_op_stack, (size_t)t.rank, rows, 0, NULL));
 }
 
+/* Where a vector is true, as many places as there are. */
+static takt_id places(takt_call *c, takt_id is_true, takt_dim most)
+{
+    const takt_id found = takt_onnx_op1(c, &takt_op_find_true, is_true, 0, NULL);
+    if (found == TAKT_NONE)
+        return found;
+    const takt_dim count =
+        takt_onnx_length(c, takt_graph_get(c->g, found, 1), takt_onnx_at_most(most));
+    return takt_onnx_sized(c, takt_graph_get(c->g, found, 0), count);
+}
+
+/* Places in row-major order as the index along each axis. */
 static takt_status non_zero(takt_call *c)
 {
     if (is_everywhere(c))
         return every_position(c);
-    const takt_array *x = takt_onnx_known(c, 0);
+    takt_dim all;
+    takt_id x = takt_onnx_in(c, 0), sizes[TAKT_MAX_RANK], rows[TAKT_MAX_RANK];
+    const takt_type t = *takt_onnx_type(c, 0);
     if (c->status != TAKT_OK)
         return c->status;
-    int64_t count = 0;
-    for (size_t i = 0; i < x->count; i++)
-        count += is_set(x, i);
-    int64_t *v = takt_onnx_get(c, (size_t)(count * x->rank), sizeof *v), at = 0;
-    if (v == NULL)
-        return TAKT_ERR_MEMORY;
-    for (size_t i = 0; i < x->count; i++) {
-        size_t flat = i;
-        for (int d = x->rank - 1; d >= 0 && is_set(x, i); d--) {
-            v[d * count + at] = (int64_t)(flat % (size_t)x->dim[d]);
-            flat /= (size_t)x->dim[d];
-        }
-        at += is_set(x, i);
+    const takt_id is_true =
+        t.dtype == TAKT_BOOL ? x : takt_binary(c->g, &takt_op_ne, x, takt_scalar_like(c->g, x, 0));
+    takt_id at = takt_onnx_flat(c, is_true, &all);
+    at = places(c, at, all);
+    if (at == TAKT_NONE || c->status != TAKT_OK)
+        return takt_onnx_done(c, at);
+    takt_onnx_sizes(c, x, sizes);
+    for (int d = t.rank - 1; d >= 0; d--) {
+        rows[d] = d > 0 ? takt_binary(c->g, &takt_op_mod, at, sizes[d]) : at;
+        at = d > 0 ? takt_div(c->g, at, sizes[d]) : at;
     }
-    const takt_id list = takt_onnx_i64s(c, v, (size_t)(count * x->rank));
-    return takt_onnx_done(c, takt_onnx_shape(c, list, (int64_t[]){x->rank, count}, 2));
+    if (t.rank == 0) { /* no axis: [0, how many] */
+        const takt_dim dims[2] = {0, takt_type_of(c->g, at)->dim[0]};
+        return takt_onnx_done(c, takt_broadcast(c->g, takt_scalar_i64(c->g, 0), dims, 2));
+    }
+    return takt_onnx_done(c, takt_graph_call(c->g, &takt_op_stack, (size_t)t.rank, rows, 0, NULL));
 }
 
 static takt_status compress(takt_call *c)
 {
-    const takt_array *keep = takt_onnx_known(c, 1);
     const bool has_axis = takt_onnx_attr(c, "axis") != NULL;
-    takt_id x = takt_onnx_in(c, 0);
-    if (c->status != TAKT_OK || x == TAKT_NONE || (keep->i == NULL && keep->count > 0))
-        return takt_onnx_refuse(c, "the input is missing, or the condition not bool");
-    int64_t *v = takt_onnx_get(c, keep->count, sizeof *v);
-    size_t count = 0;
-    for (size_t i = 0; v != NULL && i < keep->count; i++)
-        if (keep->i[i] != 0)
-            v[count++] = (int64_t)i;
-    if (!has_axis) {
-        takt_dim all = 1;
-        const takt_type *t = takt_type_of(c->g, x);
-        for (int i = 0; i < t->rank; i++)
-            TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, all, t->dim[i], &all));
-        x = takt_reshape(c->g, x, &all, 1);
-    }
-    return takt_onnx_done(
-        c, takt_onnx_gather(c, x, takt_onnx_i64s(c, v, count), takt_onnx_i(c, "axis", 0)));
+    takt_id x = takt_onnx_in(c, 0), keep = takt_onnx_in(c, 1);
+    if (c->status != TAKT_OK || x == TAKT_NONE || keep == TAKT_NONE ||
+        takt_type_of(c->g, keep)->dtype != TAKT_BOOL || takt_type_of(c->g, keep)->rank != 1)
+        return takt_onnx_refuse(c, "the input is missing, or the condition no vector of bools");
+    takt_dim all;
+    if (!has_axis)
+        x = takt_onnx_flat(c, x, &all);
+    const takt_id at = places(c, keep, takt_type_of(c->g, keep)->dim[0]);
+    return takt_onnx_done(c, takt_onnx_gather(c, x, at, takt_onnx_i(c, "axis", 0)));
 }
 
 static takt_status adapt(takt_call *c)

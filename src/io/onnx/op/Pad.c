@@ -1,5 +1,5 @@
 /* Pad.c - Pad: negative amounts cut. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 static takt_id cut(takt_call *c, takt_id x, int axis, int64_t before, int64_t after)
 {
@@ -54,9 +54,105 @@ static bool spread_dims(takt_call *c, int rank, int64_t *before, takt_dim *after
     return true;
 }
 
+/* ---- amounts that a run finds out ---- */
+
+enum { CONSTANT, EDGE, REFLECT, WRAP };
+
+/* Where the elements of a longer axis are in one of `size`: `at` goes beyond both of its ends. */
+static takt_id source(takt_call *c, takt_id at, takt_id size, int mode)
+{
+    takt_graph *g = c->g;
+    const takt_id zero = takt_scalar_i64(g, 0), one = takt_scalar_i64(g, 1);
+    const takt_id last = takt_sub(g, size, one);
+    if (mode == WRAP)
+        at = takt_onnx_modulo(c, at, takt_binary(g, &takt_op_max, size, one));
+    if (mode == REFLECT) {
+        const takt_id turn = takt_binary(g, &takt_op_max, takt_add(g, last, last), one);
+        at = takt_onnx_modulo(c, at, turn);
+        at = takt_binary(g, &takt_op_min, at, takt_sub(g, turn, at));
+    }
+    return takt_binary(g, &takt_op_max, takt_binary(g, &takt_op_min, at, last), zero);
+}
+
+/* How all axes are padded. */
+typedef struct padding {
+    int mode;
+    takt_id value;
+} padding;
+
+static takt_id padded(takt_call *c, takt_id x, int axis, takt_id before, takt_dim wide,
+                      const padding *p)
+{
+    takt_graph *g = c->g;
+    const takt_type t = *takt_type_of(g, x);
+    const takt_id size = takt_onnx_size(c, x, axis);
+    const takt_id at = takt_sub(g, takt_onnx_counted(c, wide), before);
+    const takt_id y = takt_onnx_gather(c, x, source(c, at, size, p->mode), axis);
+    if (p->mode != CONSTANT || y == TAKT_NONE)
+        return y;
+    takt_dim dims[TAKT_MAX_RANK];
+    for (int i = 0; i < t.rank; i++)
+        dims[i] = i == axis ? wide : 1;
+    const takt_id inside = takt_binary(g, &takt_op_and, takt_onnx_with(c, &takt_op_ge, at, 0),
+                                       takt_binary(g, &takt_op_lt, at, size));
+    return takt_select(g, takt_reshape(g, inside, dims, (size_t)t.rank), y, p->value);
+}
+
+static takt_status by_values(takt_call *c, int mode, takt_id pads, size_t count)
+{
+    takt_graph *g = c->g;
+    takt_id x = takt_onnx_in(c, 0), own[TAKT_MAX_RANK];
+    const takt_type t = *takt_onnx_type(c, 0);
+    size_t axes = (size_t)t.rank;
+    takt_onnx_bound bounds[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK];
+    const takt_dim all = t.rank;
+    const takt_id which =
+        takt_onnx_has(c, 3) ? takt_onnx_vector(c, 3, &axes) : takt_onnx_counted(c, all);
+    if (c->status != TAKT_OK || count != 2 * axes || t.rank == 0 || which == TAKT_NONE)
+        return takt_onnx_refuse(c, "%zu pads for %zu axes", count, axes);
+    const takt_id none = takt_broadcast(g, takt_scalar_i64(g, 0), &all, 1);
+    const int64_t half = (int64_t)axes;
+    takt_id before = takt_slice(g, pads, 0, 0, half, 1),
+            after = takt_slice(g, pads, 0, half, 2 * half, 1);
+    before = takt_onnx_spread(c, before, which, axes, t.rank, none);
+    after = takt_onnx_spread(c, after, which, axes, t.rank, none);
+    takt_id value = takt_scalar_like(g, x, 0);
+    if (takt_onnx_has(c, 2))
+        value = takt_onnx_shape(c, takt_onnx_cast(c, takt_onnx_in(c, 2), t.dtype), NULL, 0);
+    takt_onnx_sizes(c, x, own);
+    const takt_id sizes = takt_onnx_pack(c, own, (size_t)t.rank);
+    for (int i = 0; i < t.rank; i++)
+        bounds[i] = takt_onnx_at_most(TAKT_LENGTH_OPEN);
+    takt_onnx_lengths(c, takt_add(g, takt_add(g, sizes, before), after), bounds, (size_t)t.rank,
+                      dims);
+    for (int i = 0; i < t.rank && c->status == TAKT_OK && x != TAKT_NONE; i++)
+        x = padded(c, x, i, takt_onnx_item(c, before, (size_t)i), dims[i], &(padding){mode, value});
+    return takt_onnx_done(c, x);
+}
+
+/* Whether amounts, axes or the value are neither numbers nor dimensions. */
+static bool is_found(takt_call *c)
+{
+    bool is_open = false;
+    for (size_t i = 1; i < 4 && c->opset >= 11 && takt_onnx_may_find(c); i++) {
+        takt_syms syms = {0};
+        if (!takt_onnx_has(c, i) || takt_onnx_peek(c, i) != NULL)
+            continue;
+        if (i != 2)
+            c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, i), &syms);
+        is_open = is_open || syms.at == NULL;
+    }
+    return is_open;
+}
+
 static takt_status adapt(takt_call *c)
 {
     static const char *const modes[] = {"constant", "edge", "reflect", "wrap", NULL};
+    size_t count = 0;
+    const takt_id pads = is_found(c) ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
+    if (pads != TAKT_NONE)
+        return by_values(c, takt_onnx_choice(c, "mode", "constant", modes), pads, count);
     const int rank = takt_onnx_type(c, 0)->rank;
     int64_t before[TAKT_MAX_RANK] = {0}, after[TAKT_MAX_RANK] = {0};
     takt_dim after_dims[TAKT_MAX_RANK] = {0};

@@ -1,7 +1,7 @@
 /* Range.c - Range: start, start + delta, … */
 #include <math.h>
 
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 static takt_status of_numbers(takt_call *c, const takt_array *start, const takt_array *limit,
                               const takt_array *delta)
@@ -74,9 +74,50 @@ static takt_status of_dimension(takt_call *c)
     return takt_onnx_done(c, y);
 }
 
+/* Numbers that a run finds out, and how many they are with them. */
+static takt_status of_values(takt_call *c)
+{
+    takt_graph *g = c->g;
+    const takt_id start = takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0),
+                  limit = takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0),
+                  delta = takt_onnx_shape(c, takt_onnx_in(c, 2), NULL, 0);
+    if (c->status != TAKT_OK || start == TAKT_NONE || limit == TAKT_NONE || delta == TAKT_NONE)
+        return takt_onnx_refuse(c, "an input is missing or no number");
+    const takt_dtype dtype = takt_type_of(g, start)->dtype;
+    const takt_id wide = takt_onnx_cast(c, takt_sub(g, limit, start), TAKT_F64);
+    takt_id count = takt_div(g, wide, takt_onnx_cast(c, delta, TAKT_F64));
+    count = takt_onnx_cast(c, takt_unary(g, &takt_op_ceil, count), TAKT_I64);
+    count = takt_onnx_with(c, &takt_op_max, count, 0);
+    const takt_dim size = takt_onnx_length(c, count, takt_onnx_at_most(TAKT_LENGTH_OPEN));
+    if (c->status != TAKT_OK)
+        return c->status;
+    const takt_id at = counted(c, size, dtype);
+    return takt_onnx_done(c, takt_add(g, start, takt_mul(g, at, delta)));
+}
+
+/* Whether an input is neither a number nor a dimension. */
+static bool is_found(takt_call *c)
+{
+    bool is_open = false;
+    for (size_t i = 0; i < 3 && takt_onnx_may_find(c); i++) {
+        takt_syms syms = {0};
+        const takt_id id = takt_onnx_in(c, i);
+        const takt_node *n = id != TAKT_NONE ? takt_node_at(c->g, id) : NULL;
+        if (n == NULL || takt_onnx_peek(c, i) != NULL)
+            continue;
+        c->status = takt_fold_syms(c->scope->room, id, &syms);
+        if (syms.at == NULL && n->op == &takt_op_cast && c->status == TAKT_OK)
+            c->status = takt_fold_syms(c->scope->room, n->in[0], &syms);
+        is_open = is_open || syms.at == NULL;
+    }
+    return is_open;
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_array *v[3];
+    if (is_found(c))
+        return of_values(c);
     for (size_t i = 0; i < 3; i++) {
         v[i] = takt_onnx_peek(c, i);
         if (v[i] == NULL || v[i]->count != 1)

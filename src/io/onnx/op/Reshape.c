@@ -1,5 +1,5 @@
 /* Reshape.c - Reshape: 0 keeps a dimension, -1 takes what is left. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 static takt_syms wanted(takt_call *c)
 {
@@ -26,8 +26,71 @@ static takt_status fill(takt_call *c, const takt_type *x, takt_dim *dims, size_t
     return takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, all, rest, &dims[hole]);
 }
 
+/* What the elements of the shape mean: 0 keeps a dimension, -1 is everything by the others. */
+static takt_id meant(takt_call *c, takt_id shape, size_t count, bool keeps_zero)
+{
+    takt_graph *g = c->g;
+    takt_id own[TAKT_MAX_RANK], dims[TAKT_MAX_RANK];
+    const takt_id x = takt_onnx_in(c, 0);
+    const int rank = takt_type_of(g, x)->rank;
+    takt_id rest = takt_scalar_i64(g, 1), all = rest;
+    takt_onnx_sizes(c, x, own);
+    for (int i = 0; i < rank; i++)
+        all = takt_mul(g, all, own[i]);
+    for (size_t i = 0; i < count; i++) {
+        dims[i] = takt_onnx_item(c, shape, i);
+        if (!keeps_zero && (int)i < rank)
+            dims[i] = takt_select(g, takt_onnx_with(c, &takt_op_eq, dims[i], 0), own[i], dims[i]);
+        const takt_id is_open = takt_onnx_with(c, &takt_op_eq, dims[i], -1);
+        rest = takt_mul(g, rest, takt_select(g, is_open, takt_scalar_i64(g, 1), dims[i]));
+    }
+    const takt_id left = takt_div(g, all, takt_onnx_with(c, &takt_op_max, rest, 1));
+    for (size_t i = 0; i < count; i++)
+        dims[i] = takt_select(g, takt_onnx_with(c, &takt_op_eq, dims[i], -1), left, dims[i]);
+    return takt_onnx_pack(c, dims, count);
+}
+
+/* A run finds all sizes but the last, which is what is left. Memory is planned as if all elements
+ * lay along the first axis. */
+static takt_status by_values(takt_call *c, takt_id shape, size_t count)
+{
+    const bool keeps_zero = takt_onnx_i(c, "allowzero", 0) != 0;
+    const takt_id x = takt_onnx_in(c, 0);
+    takt_onnx_bound bounds[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK], all, rest = 1;
+    if (c->status != TAKT_OK || count > TAKT_MAX_RANK)
+        return takt_onnx_refuse(c, "%zu dimensions", count);
+    const takt_id flat = takt_onnx_flat(c, x, &all);
+    if (count <= 1 || flat == TAKT_NONE)
+        return takt_onnx_done(c, count == 1 ? flat : takt_onnx_shape(c, x, NULL, 0));
+    for (size_t i = 0; i < count; i++)
+        bounds[i] = (takt_onnx_bound){all, i == 0 ? all : 1};
+    const takt_id n = meant(c, shape, count, keeps_zero);
+    if (keeps_zero || all == 0) { /* of nothing, any sizes can be left */
+        takt_onnx_lengths(c, n, bounds, count, dims);
+    } else {
+        takt_onnx_lengths(c, takt_slice(c->g, n, 0, 0, (int64_t)count - 1, 1), bounds, count - 1,
+                          dims);
+        for (size_t i = 0; i + 1 < count && c->status == TAKT_OK; i++)
+            c->status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, rest, dims[i], &rest);
+        if (c->status == TAKT_OK)
+            c->status = takt_dim_make(c->g->dims, TAKT_DIM_MAX, rest, 1, &rest);
+        if (c->status == TAKT_OK)
+            c->status = takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, all, rest, &dims[count - 1]);
+    }
+    return takt_onnx_done(c, c->status == TAKT_OK ? takt_reshape(c->g, x, dims, count) : TAKT_NONE);
+}
+
 static takt_status adapt(takt_call *c)
 {
+    size_t open = 0;
+    takt_syms known = {0};
+    if (c->status == TAKT_OK && c->opset >= 5)
+        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, 1), &known);
+    const takt_id asked =
+        c->opset >= 5 && known.at == NULL ? takt_onnx_vector(c, 1, &open) : TAKT_NONE;
+    if (asked != TAKT_NONE)
+        return by_values(c, asked, open);
     const takt_type *x = takt_onnx_type(c, 0);
     const takt_syms shape = wanted(c);
     const bool keeps_zero = takt_onnx_i(c, "allowzero", 0) != 0;

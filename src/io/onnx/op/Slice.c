@@ -1,5 +1,5 @@
 /* Slice.c - Slice: settings are attributes, from opset 10 on inputs. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 /* -2^63 means "as far as possible", which ours writes differently. */
 static int64_t tame(int64_t v)
@@ -128,8 +128,129 @@ static takt_status by_names(takt_call *c, takt_syms start, takt_syms stop)
     return takt_onnx_done(c, x);
 }
 
+/* ---- from and to what a run finds out ---- */
+
+static takt_id clamped(takt_call *c, takt_id v, takt_id low, takt_id high)
+{
+    v = takt_binary(c->g, &takt_op_max, v, low);
+    return takt_binary(c->g, &takt_op_min, v, high);
+}
+
+/* Per axis: where it begins, and how many elements it has. All are vectors. */
+static takt_id cut(takt_call *c, takt_id sizes, takt_id start, takt_id stop, takt_id step,
+                   takt_id *count)
+{
+    takt_graph *g = c->g;
+    const takt_id zero = takt_scalar_i64(g, 0), one = takt_scalar_i64(g, 1);
+    const takt_id back = takt_binary(g, &takt_op_lt, step, zero);
+    const takt_id first = takt_select(g, back, takt_scalar_i64(g, -1), zero);
+    const takt_id last = takt_select(g, back, takt_sub(g, sizes, one), sizes);
+    /* Limits first: one that means "as far as possible" must not overflow. */
+    start = clamped(c, start, takt_neg(g, takt_add(g, sizes, one)), takt_add(g, sizes, one));
+    stop = clamped(c, stop, takt_neg(g, takt_add(g, sizes, one)), takt_add(g, sizes, one));
+    start =
+        takt_select(g, takt_binary(g, &takt_op_lt, start, zero), takt_add(g, start, sizes), start);
+    stop = takt_select(g, takt_binary(g, &takt_op_lt, stop, zero), takt_add(g, stop, sizes), stop);
+    start = clamped(c, start, zero, last);
+    stop = clamped(c, stop, first, last);
+    const takt_id wide = takt_sub(g, takt_add(g, takt_sub(g, stop, start), step),
+                                  takt_select(g, back, takt_scalar_i64(g, -1), one));
+    *count = takt_binary(g, &takt_op_max, takt_onnx_floordiv(c, wide, step), zero);
+    return start;
+}
+
+static takt_id input_or(takt_call *c, size_t i, size_t want, takt_id other)
+{
+    size_t count = 0;
+    if (!takt_onnx_has(c, i))
+        return other;
+    const takt_id v = takt_onnx_vector(c, i, &count);
+    if (v == TAKT_NONE || count != want)
+        (void)takt_onnx_refuse(c, "input %zu has %zu elements", i, count);
+    return v;
+}
+
+/* Whether axis `i` is one of those that are cut, as far as that is known. */
+static bool is_cut(takt_call *c, int i, int rank, size_t count)
+{
+    const takt_array *axes = takt_onnx_has(c, 3) ? takt_onnx_peek(c, 3) : NULL;
+    if (!takt_onnx_has(c, 3))
+        return (size_t)i < count;
+    bool is_one = axes == NULL || axes->i == NULL;
+    for (size_t k = 0; !is_one && k < axes->count; k++)
+        is_one = axes->i[k] == i || axes->i[k] + rank == i;
+    return is_one;
+}
+
+static takt_id along_axes(takt_call *c, takt_id x, takt_id start, takt_id step, takt_id n,
+                          size_t count)
+{
+    takt_graph *g = c->g;
+    const takt_type t = *takt_type_of(g, x);
+    takt_onnx_bound bounds[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK];
+    takt_id many[TAKT_MAX_RANK];
+    size_t open = 0, at = 0;
+    for (int i = 0; i < t.rank; i++)
+        if (is_cut(c, i, t.rank, count)) {
+            bounds[open] = takt_onnx_at_most(t.dim[i]);
+            many[open++] = takt_onnx_item(c, n, (size_t)i);
+        }
+    if (open > 0)
+        takt_onnx_lengths(c, takt_onnx_pack(c, many, open), bounds, open, dims);
+    for (int i = 0; i < t.rank && c->status == TAKT_OK && x != TAKT_NONE; i++) {
+        if (!is_cut(c, i, t.rank, count))
+            continue;
+        const takt_id place =
+            takt_mul(g, takt_onnx_counted(c, dims[at++]), takt_onnx_item(c, step, (size_t)i));
+        x = takt_onnx_gather(c, x, takt_add(g, place, takt_onnx_item(c, start, (size_t)i)), i);
+    }
+    return x;
+}
+
+static takt_status by_values(takt_call *c)
+{
+    takt_graph *g = c->g;
+    takt_id x = takt_onnx_in(c, 0), own[TAKT_MAX_RANK], start, stop, step, n = TAKT_NONE;
+    const takt_type t = *takt_onnx_type(c, 0);
+    size_t count = 0;
+    start = takt_onnx_vector(c, 1, &count);
+    if (c->status != TAKT_OK || start == TAKT_NONE || t.rank == 0)
+        return takt_onnx_refuse(c, "starts are no list");
+    takt_onnx_sizes(c, x, own);
+    const takt_id sizes = takt_onnx_pack(c, own, (size_t)t.rank);
+    const takt_dim many = (takt_dim)count, all = t.rank;
+    const takt_id ones = takt_broadcast(g, takt_scalar_i64(g, 1), &many, 1);
+    stop = input_or(c, 2, count, TAKT_NONE);
+    step = input_or(c, 4, count, ones);
+    const takt_id axes = input_or(c, 3, count, takt_onnx_counted(c, many));
+    const takt_id zeros = takt_broadcast(g, takt_scalar_i64(g, 0), &all, 1);
+    const takt_id every = takt_broadcast(g, takt_scalar_i64(g, 1), &all, 1);
+    start = takt_onnx_spread(c, start, axes, count, t.rank, zeros);
+    stop = takt_onnx_spread(c, stop, axes, count, t.rank, sizes);
+    step = takt_onnx_spread(c, step, axes, count, t.rank, every);
+    start = cut(c, sizes, start, stop, step, &n);
+    return takt_onnx_done(c, along_axes(c, x, start, step, n, count));
+}
+
+/* Whether a setting is neither a number nor a dimension. */
+static bool is_found(takt_call *c)
+{
+    bool is_open = false;
+    for (size_t i = 1; i < 5 && takt_onnx_may_find(c); i++) {
+        takt_syms syms = {0};
+        if (!takt_onnx_has(c, i))
+            continue;
+        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, i), &syms);
+        is_open = is_open || syms.at == NULL;
+    }
+    return is_open;
+}
+
 static takt_status adapt(takt_call *c)
 {
+    if (c->opset >= 10 && takt_onnx_has(c, 1) && takt_onnx_has(c, 2) && is_found(c))
+        return by_values(c);
     const bool is_new = c->opset >= 10 && takt_onnx_has(c, 1) && takt_onnx_has(c, 2);
     if (!is_new || (takt_onnx_peek(c, 1) != NULL && takt_onnx_peek(c, 2) != NULL))
         return by_numbers(c);

@@ -27,21 +27,19 @@ static takt_status adapt(takt_call *c)
     takt_id x = takt_onnx_in(c, 0);
     const int rank = takt_onnx_type(c, 0)->rank;
     const bool is_known = takt_onnx_peek(c, 1) != NULL;
-    const takt_syms by = is_known ? (takt_syms){0} : takt_onnx_syms(c, 1);
+    size_t many = 0;
+    const takt_dim *times = is_known ? NULL : takt_onnx_dims(c, 1, &many);
     const takt_ints repeats = is_known ? takt_onnx_known_ints(c, 1) : (takt_ints){0};
     const takt_named_attr attr = {"repeats", takt_attr_i64s(repeats.at, repeats.count)};
     if (c->status != TAKT_OK)
         return c->status;
     if (is_known)
         return takt_onnx_done(c, takt_onnx_op1(c, &takt_op_tile, x, 1, &attr));
-    if (by.count != (size_t)rank)
-        return takt_onnx_refuse(c, "%zu repeats for %d axes", by.count, rank);
-    for (int i = 0; i < rank; i++) {
-        if (!by.at[i].is_dim && by.at[i].number < 0)
-            return takt_onnx_refuse(c, "axis %d %lld times", i, (long long)by.at[i].number);
-        if (by.at[i].is_dim || by.at[i].number != 1)
-            x = repeated(c, x, i, by.at[i].is_dim ? by.at[i].dim : by.at[i].number);
-    }
+    if (many != (size_t)rank)
+        return takt_onnx_refuse(c, "%zu repeats for %d axes", many, rank);
+    for (int i = 0; i < rank; i++)
+        if (times[i] != 1)
+            x = repeated(c, x, i, times[i]);
     return takt_onnx_done(c, x);
 }
 

@@ -1,5 +1,5 @@
 /* TopK.c - TopK: k is an attribute, from opset 10 on an input; by names all are put in order. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 static takt_status by_number(takt_call *c)
 {
@@ -43,6 +43,17 @@ static takt_status adapt(takt_call *c)
     if (c->opset < 10 || takt_onnx_peek(c, 1) != NULL)
         return by_number(c);
     size_t count = 0;
+    takt_syms syms = {0};
+    if (c->status == TAKT_OK)
+        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, 1), &syms);
+    const takt_id asked = syms.at == NULL ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
+    if (asked != TAKT_NONE && count == 1) { /* a run finds out how many */
+        const takt_type t = *takt_onnx_type(c, 0);
+        const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank);
+        const takt_dim most = c->status == TAKT_OK ? t.dim[axis] : 0;
+        const takt_dim many = takt_onnx_length(c, asked, takt_onnx_at_most(most));
+        return c->status == TAKT_OK ? by_name(c, many) : c->status;
+    }
     const takt_dim *k = takt_onnx_dims(c, 1, &count);
     if (c->status != TAKT_OK)
         return c->status;

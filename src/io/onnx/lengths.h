@@ -1,0 +1,54 @@
+/* lengths.h - sizes that values decide, for adapters: names, and the op that finds their numbers.
+ *
+ * What is known while the model is read is a number, as ever. Everything is sticky (adapt.h).
+ */
+#ifndef TAKT_IO_ONNX_LENGTHS_H
+#define TAKT_IO_ONNX_LENGTHS_H
+
+#include "io/onnx/adapt.h"
+#include "op/util/length.h"
+
+/* The most that a size can be, and what memory is planned for. */
+typedef struct takt_onnx_bound {
+    takt_dim most, top;
+} takt_onnx_bound;
+
+static inline takt_onnx_bound takt_onnx_at_most(takt_dim most)
+{
+    return (takt_onnx_bound){most, most};
+}
+
+/* Whether a run may find sizes here: not inside branches and bodies. */
+bool takt_onnx_may_find(const takt_call *c);
+/* The elements of `n`, i64[count], as dimensions. */
+void takt_onnx_lengths(takt_call *c, takt_id n, const takt_onnx_bound *bounds, size_t count,
+                       takt_dim *out);
+/* One size from a scalar or a vector of one. */
+takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound);
+/* Input `i` as i64[count], count a number; TAKT_NONE if it is no vector of whole numbers, or a run
+ * may not find sizes here. */
+takt_id takt_onnx_vector(takt_call *c, size_t i, size_t *count);
+/* Element `k` of a vector as a scalar. */
+takt_id takt_onnx_item(takt_call *c, takt_id vector, size_t k);
+/* The size of every axis as scalars. */
+void takt_onnx_sizes(takt_call *c, takt_id x, takt_id *sizes);
+/* Scalars of i64 as a vector. */
+takt_id takt_onnx_pack(takt_call *c, const takt_id *scalars, size_t count);
+/* 0, 1, … */
+takt_id takt_onnx_counted(takt_call *c, takt_dim count);
+/* All elements as one axis. */
+takt_id takt_onnx_flat(takt_call *c, takt_id x, takt_dim *count);
+/* Arithmetic with a number. */
+takt_id takt_onnx_with(takt_call *c, const takt_op *op, takt_id a, int64_t b);
+/* The first rows of what was made with room for more: as many as `n`, i64[1], says. */
+takt_id takt_onnx_sized(takt_call *c, takt_id x, takt_dim rows);
+/* Per axis of `rank`, i64 0 or 1: whether it is among `axes`, a vector. */
+takt_id takt_onnx_is_axis(takt_call *c, takt_id axes, size_t count, int rank);
+/* Per axis of `rank` what `values` say of those that `axes` lists, and `others` of the rest. */
+takt_id takt_onnx_spread(takt_call *c, takt_id values, takt_id axes, size_t count, int rank,
+                         takt_id others);
+/* floor(a / b) and a - b floor(a / b) of whole numbers, b not 0. */
+takt_id takt_onnx_floordiv(takt_call *c, takt_id a, takt_id b);
+takt_id takt_onnx_modulo(takt_call *c, takt_id a, takt_id b);
+
+#endif
