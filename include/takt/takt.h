@@ -26,6 +26,7 @@
 #include <takt/dlpack.h>
 #include <takt/eager.h>
 #include <takt/eval.h>
+#include <takt/grammar.h>
 #include <takt/graph.h>
 #include <takt/load.h>
 #include <takt/logic.h>

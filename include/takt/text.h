@@ -16,6 +16,7 @@
 #ifndef TAKT_TEXT_H
 #define TAKT_TEXT_H
 
+#include <takt/grammar.h>
 #include <takt/session.h>
 #include <takt/tokenizer.h>
 
@@ -123,6 +124,9 @@ typedef struct takt_generate_options {
     bool show_control; /**< write the names of control tokens */
     const char *stop;  /**< ends the text, and is not part of it; may be NULL */
     takt_sampling sampling;
+    const takt_grammar *grammar; /**< what the text is held to; may be NULL */
+    const char *const *stops;    /**< more stop strings */
+    size_t stop_count;
 } takt_generate_options;
 
 /** Continues `prompt` and gives the text to `sink` as it comes, whole characters only. A sink that

@@ -39,6 +39,10 @@ const takt_sampler *takt_sampler_at(size_t index);
 const takt_sampler *takt_sampler_named(const char *name, size_t length);
 #define TAKT_SAMPLER_ORDER "penalties;top_k;typ_p;top_p;min_p;temperature"
 
+/* One candidate for each score. */
+void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count);
+/* 0 <= u < 1 of a position: 53 bits of the stream that belongs to the sequence. */
+double takt_sampling_uniform(const takt_sampling *s, uint64_t position);
 void takt_candidates_sort(takt_candidates *c);
 /* Keeps the `count` best, sorted, without sorting the others. */
 void takt_candidates_keep(takt_candidates *c, size_t count);

@@ -70,6 +70,23 @@ def chat():
     fails(1, "generate", TINY, "a", "--chat-template", path, says=["3763", "roles"])
 
 
+def grammar():
+    path = os.path.join(TMP, "g.gbnf")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('root ::= ("a b" | "ba") " a"{2}')
+    for seed in "123":
+        text = parsed("generate", TINY, "b", "--grammar", path, "-n", "40", "--temp", "3", "-s",
+                      seed, "--json")
+        expect(text["text"] in ("a b a a", "ba a a") and text["end"] == "eos", f"{text}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("root ::= root")
+    fails(1, "generate", TINY, "b", "--grammar", path, says=["3773", "left-recursive"])
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"not": {}}')
+    fails(1, "generate", TINY, "b", "--json-schema", path, says=["3772", "not"])
+    fails(2, "generate", TINY, "b", "--json-schema", path, "--grammar", path, says=["a schema"])
+
+
 def mistakes():
     fails(2, "generate", TINY, says=["text is missing"])
     fails(2, "generate", TINY, "a", "--temp", "warm", says=["--temp is a number"])
@@ -130,6 +147,7 @@ def stories():
 document()
 small()
 chat()
+grammar()
 mistakes()
 damaged()
 stories()

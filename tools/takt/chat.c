@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The file `path` whole, terminated; NULL if there is none. */
-static char *read_file(const char *path, size_t *length)
+char *tool_whole_file(const char *path, size_t *length)
 {
     FILE *f = fopen(path, "rb");
     size_t room = 1 << 16;
@@ -44,7 +43,7 @@ int tool_chat_open(takt_tool *t, const takt_tokenizer *tokens, tool_chat *c)
     for (size_t i = 0; takt_chat_name(i) != NULL; i++)
         if (strcmp(takt_chat_name(i), given) == 0)
             return tool_finish(t, takt_chat_named(t->ctx, given, &c->chat));
-    char *text = read_file(tool_readable(given), &length);
+    char *text = tool_whole_file(tool_readable(given), &length);
     if (text == NULL) /* says which there are */
         return tool_finish(t, takt_chat_named(t->ctx, given, &c->chat));
     const int code = tool_finish(t, takt_chat_parse(t->ctx, given, text, length, &c->chat));

@@ -12,6 +12,8 @@ typedef struct tool_chat {
     size_t length;
 } tool_chat;
 
+/* The file `path` whole, terminated; free() it. NULL if it cannot be read. */
+char *tool_whole_file(const char *path, size_t *length);
 /* The template of --chat-template, or the model's own. Not TAKT_EXIT_OK: printed. */
 int tool_chat_open(takt_tool *t, const takt_tokenizer *tokens, tool_chat *c);
 void tool_chat_close(tool_chat *c);

@@ -4,6 +4,8 @@
 
 #include <takt/text.h>
 
+#include "base/text.h"
+#include "text/grammar/grammar.h"
 #include "text/sampler.h"
 
 typedef struct takt_engine {
@@ -37,8 +39,51 @@ struct takt_generator {
     int32_t *history; /* everything that was read */
     takt_candidate *candidates;
     uint16_t *times;
-    const float *scores; /* of the last row; NULL: nothing was read */
-    bool is_rating;      /* the plan is that of takt_generator_rate */
+    const float *scores;    /* of the last row; NULL: nothing was read */
+    bool is_rating;         /* the plan is that of takt_generator_rate */
+    takt_token_table table; /* of grammars; made by the first */
 };
+
+/* ---- a text that is being written, step by step ---- */
+
+enum { TAKT_WRITING_TOP = 20 };
+
+typedef struct takt_token_log {
+    int32_t id;
+    double log; /* of its probability, before samplers */
+} takt_token_log;
+
+typedef struct takt_writing takt_writing;
+struct takt_writing {
+    takt_generator *g;
+    takt_generate_options options;
+    takt_sampling sampling;
+    double surprise;
+    takt_text pending; /* not yet given to the sink */
+    takt_sink_fn *sink;
+    void *user;
+    takt_generated result;
+    bool is_over, is_refused; /* is_refused: the sink wants no more */
+    takt_matcher *matcher;    /* of the grammar, or NULL */
+    uint64_t *mask;
+    int32_t *prompt; /* what is still to be read, owned */
+    size_t prompt_count, prompt_read;
+    /* Of each token, before its text: `chosen` and the `top_count` best ones. May be NULL. */
+    void (*on_token)(void *user, const takt_writing *w);
+    size_t top_count;
+    takt_token_log chosen, top[TAKT_WRITING_TOP];
+};
+
+/* The options are checked and copied; strings and grammar are borrowed. End it in any case. */
+TAKT_MUST_USE takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
+                                             const takt_generate_options *options,
+                                             takt_sink_fn *sink, void *user);
+/* The tokens of the prompt, which is then read by steps. */
+TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text);
+/* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
+TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
+/* Gives what is left to the sink. */
+void takt_writing_finish(takt_writing *w);
+void takt_writing_end(takt_writing *w);
 
 #endif

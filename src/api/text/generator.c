@@ -93,6 +93,8 @@ void takt_generator_destroy(takt_generator *g)
     takt_ctx *ctx = g->engine.ctx;
     const size_t batch = (size_t)g->engine.options.batch, vocabulary = (size_t)g->vocabulary;
     takt_engine_close(&g->engine);
+    if (g->table.rows != NULL)
+        takt_token_table_deinit(&g->table);
     takt_mem_put(ctx, g->tokens, batch * sizeof *g->tokens);
     takt_mem_put(ctx, g->wanted, batch * sizeof *g->wanted);
     takt_mem_put(ctx, g->history, (size_t)g->context * sizeof *g->history);

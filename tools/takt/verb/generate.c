@@ -13,7 +13,8 @@ typedef struct job {
     takt_tool *t;
     takt_generate_options options;
     takt_token_bias bias[64];
-    char *text; /* of --json, and answers of a conversation; owned */
+    takt_grammar *grammar; /* owned */
+    char *text;            /* of --json, and answers of a conversation; owned */
     size_t length;
     bool is_json, keeps;
 } job;
@@ -89,6 +90,28 @@ static bool read_flags(job *j)
     }
     s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
     return good;
+}
+
+/* --grammar or --json-schema. */
+static int read_grammar(job *j)
+{
+    const char *grammar = tool_text_of(j->t, TAKT_F_GRAMMAR);
+    const char *schema = tool_text_of(j->t, TAKT_F_JSON_SCHEMA);
+    const char *path = grammar != NULL ? grammar : schema;
+    size_t length;
+    if (path == NULL)
+        return TAKT_EXIT_OK;
+    if (grammar != NULL && schema != NULL)
+        return tool_usage_error(j->t, 1003, "give one of them", "there is a grammar and a schema");
+    char *text = tool_whole_file(tool_readable(path), &length);
+    if (text == NULL)
+        return tool_usage_error(j->t, 3001, NULL, "cannot read %s", path);
+    const int code = tool_finish(
+        j->t, grammar != NULL ? takt_grammar_parse(j->t->ctx, text, length, &j->grammar)
+                              : takt_grammar_of_schema(j->t->ctx, text, length, &j->grammar));
+    free(text);
+    j->options.grammar = j->grammar;
+    return code;
 }
 
 /* ---- writing ---- */
@@ -253,12 +276,12 @@ static int run(takt_tool *t)
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
     if (!read_flags(&j))
         return TAKT_EXIT_USAGE;
-    int code = TAKT_EXIT_OK;
-    if (has_prompt || !is_typed)
+    int code = read_grammar(&j);
+    if (code == TAKT_EXIT_OK && (has_prompt || !is_typed))
         code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
-    if (code != TAKT_EXIT_OK)
-        return code;
-    code = tool_finish(t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(
+            t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
         tool_interrupts_catch(&before);
         code = is_chat ? converse(&j, g, &prompt) : write_text(&j, g, &prompt);
@@ -266,6 +289,7 @@ static int run(takt_tool *t)
         takt_generator_destroy(g);
     }
     free(j.text);
+    takt_grammar_destroy(j.grammar);
     tool_free_prompt(&prompt);
     return code;
 }
@@ -310,6 +334,8 @@ const takt_verb takt_verb_generate = {
               TAKT_F_CHAT_TEMPLATE,
               TAKT_F_SYSTEM_PROMPT,
               TAKT_F_INTERACTIVE,
+              TAKT_F_GRAMMAR,
+              TAKT_F_JSON_SCHEMA,
               TAKT_F_ACTIVATIONS,
               TAKT_F_THREADS,
               TAKT_F_ISA,
