@@ -65,17 +65,38 @@ def branches():
 
 
 def frozen():
-    """A size that an input's value decides is built in; another value is refused."""
+    """A setting that an input's value decides is built in; another value is refused."""
+    nodes = [node("CenterCropPad", ["x", "n"], ["y"])]
+    path, folder = store(18, nodes, {"x": ([4], [0.0, 1, 2, 3], F32), "n": ([1], [2], I64)},
+                         {"y": ([2], [1.0, 2], F32)})
+    packed = os.path.join(TMP, "frozen.taktp")
+    x = "x=" + os.path.join(folder, "input_0.pb")
+    two, three = npy("two.npy", [1], [2], "q"), npy("three.npy", [1], [3], "q")
+    says("compile", takt("compile", path, "-i", f"n={two}", "-o", packed), 0)
+    says("named", takt("inspect", packed), 0, "require: n == [2]", "input n is frozen")
+    says("lineage", takt("lineage", packed), 0, "-i n=two.npy")
+    says("the same value", takt("run", packed, "-i", x, "-i", f"n={two}"), 0, "y: f32[2]")
+    says("another value", takt("run", packed, "-i", x, "-i", f"n={three}"), 1, "5010", "n == [2]",
+         "frozen")
+
+
+def found():
+    """A size that an input's value decides is found out by every run, up to its bound."""
     nodes = [node("Range", ["zero", "n", "one"], ["r"]), node("Cast", ["r"], ["y"], to=1)]
     weights = [tensor("zero", [], I64, ints(0)), tensor("one", [], I64, ints(1))]
     path, _ = store(13, nodes, {"n": ([], [4], I64)}, {"y": ([4], [0.0, 1, 2, 3], F32)}, weights)
-    packed = os.path.join(TMP, "frozen.taktp")
+    packed = os.path.join(TMP, "found.taktp")
     four, five = npy("four.npy", [], [4], "q"), npy("five.npy", [], [5], "q")
-    says("compile", takt("compile", path, "-i", f"n={four}", "-o", packed), 0)
-    says("named", takt("inspect", packed), 0, "require: n == 4", "input n is frozen")
-    says("lineage", takt("lineage", packed), 0, "-i n=four.npy")
-    says("the same value", takt("run", packed, "-i", f"n={four}"), 0, "y: f32[4]")
-    says("another value", takt("run", packed, "-i", f"n={five}"), 1, "5010", "n == 4", "frozen")
+    says("convert", takt("convert", path, "-o", packed), 0)
+    for name in (path, packed):
+        says("no bound", takt("run", name, "-i", f"n={four}"), 1, "4012", "--bound range_0=")
+        for value, size in ((four, 4), (five, 5)):
+            says("a bound", takt("run", name, "-i", f"n={value}", "--bound", "range_0=8"), 0,
+                 f"y: f32[{size}]")
+        says("beyond it", takt("run", name, "-i", f"n={five}", "--bound", "4"), 1, "5014",
+             "a size is 5, its bound 4", "--bound range_0=5")
+        says("planned", takt("plan", name, "--bound", "8"), 0, "range_0 0 to 8",
+             "y: f32[<= 8]")
 
 
 def masks():
@@ -99,6 +120,7 @@ if __name__ == "__main__":
     squeezes()
     branches()
     frozen()
+    found()
     masks()
     print(f"{corners.count} models, {len(corners.failures)} failed")
     sys.exit(1 if corners.failures or corners.count < 3 or not os.path.isdir(TMP) else 0)

@@ -5,6 +5,7 @@
 #include "api/ranges.h"
 #include "api/report/report.h"
 #include "base/mem.h"
+#include "plan/basis.h"
 
 enum { MOST_NAMES = 64, SHOWN = 5 /* sizes of a name */ };
 
@@ -58,6 +59,44 @@ static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, siz
     return TAKT_OK;
 }
 
+/* ---- results whose size values decide ---- */
+
+/* Dimension `d` at the highest sizes, and whether it is that at all. */
+static int64_t highest(const takt_plan *plan, takt_dim d, bool *is_found)
+{
+    int64_t most[MOST_NAMES], least[MOST_NAMES];
+    takt_dim high = 0, low = 0;
+    for (size_t i = 0; i < plan->name_count; i++) {
+        most[i] = plan->ranges[i].high;
+        least[i] = plan->ranges[i].is_length ? 0 : most[i];
+    }
+    takt_dims *dims = plan->graph->dims;
+    if (takt_dim_substitute(dims, d, most, plan->name_count, &high) != TAKT_OK ||
+        takt_dim_substitute(dims, d, least, plan->name_count, &low) != TAKT_OK)
+        low = high;
+    *is_found = high != low;
+    return high;
+}
+
+/* "y: i64[<= 8400, 3]" */
+static void write_found(takt_report *r, const takt_plan *plan)
+{
+    const takt_graph *g = plan->basis->template->graph;
+    for (size_t i = 0; plan->latest != NULL && i < g->output_count; i++) {
+        const takt_type *type = takt_type_of(g, g->outputs[i].id);
+        if (plan->latest[g->outputs[i].id] == 0)
+            continue;
+        takt_text_add(&r->text, "%s: %s[", g->outputs[i].name, takt_dtype_name(type->dtype));
+        for (int d = 0; d < type->rank; d++) {
+            bool is_found;
+            const int64_t size = highest(plan, type->dim[d], &is_found);
+            takt_text_add(&r->text, "%s%s%lld", d > 0 ? ", " : "", is_found ? "<= " : "",
+                          (long long)size);
+        }
+        takt_text_add(&r->text, "], as large as a run finds it\n");
+    }
+}
+
 static void write_heads(takt_report *r, takt_table *t, const takt_plan *plan)
 {
     static const char *const heads[] = {"at", "arena", "inputs, outputs", "steps"};
@@ -93,6 +132,8 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
         takt_json_close(&r->json, ']');
     else
         takt_table_print(&t, &r->text);
+    if (!r->is_json)
+        write_found(r, plan);
     takt_table_deinit(&t);
     return status;
 }
