@@ -44,7 +44,7 @@ static kind kind_of(const char *word)
 {
     if (takt_backend_named(word) != NULL)
         return BACKEND;
-    if (strcmp(word, "cuda") == 0 || strcmp(word, "gpu") == 0)
+    if (strcmp(word, "gpu") == 0)
         return DEVICE;
     return takt_dtype_find(type_name(word)) != TAKT_DTYPE_COUNT ? DTYPE : UNKNOWN;
 }

@@ -12,6 +12,7 @@
 
 typedef struct takt_bench_op {
     const char *name, *type, *bound;
+    takt_bound limit; /* what `bound` says */
     double time_us, share, flops, bytes, percent;
 } takt_bench_op;
 

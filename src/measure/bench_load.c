@@ -6,6 +6,7 @@
 #include "io/read.h"
 #include "measure/bench.h"
 #include "measure/compare.h"
+#include "measure/roofline.h"
 
 static const takt_json *member(const takt_json *object, const char *key)
 {
@@ -94,15 +95,16 @@ static void read_operations(takt_bench *b, const takt_json *list, takt_bench_row
     r->ops = takt_arena_array(&b->arena, list->count, sizeof *r->ops);
     for (const takt_json *o = takt_json_first(list); r->ops != NULL && o != NULL;
          o = takt_json_next(o))
-        r->ops[r->op_count++] =
-            (takt_bench_op){.name = string(b, o, "name"),
-                            .type = string(b, o, "type"),
-                            .bound = member(o, "bound") != NULL ? string(b, o, "bound") : NULL,
-                            .time_us = number(o, "time_us"),
-                            .share = number(o, "share"),
-                            .flops = number(o, "flops"),
-                            .bytes = number(o, "bytes"),
-                            .percent = number(o, "pct_of_ceiling")};
+        r->ops[r->op_count++] = (takt_bench_op){
+            .name = string(b, o, "name"),
+            .type = string(b, o, "type"),
+            .bound = member(o, "bound") != NULL ? string(b, o, "bound") : NULL,
+            .limit = takt_bound_read(member(o, "bound") != NULL ? string(b, o, "bound") : NULL),
+            .time_us = number(o, "time_us"),
+            .share = number(o, "share"),
+            .flops = number(o, "flops"),
+            .bytes = number(o, "bytes"),
+            .percent = number(o, "pct_of_ceiling")};
 }
 
 static takt_status read_row(takt_bench *b, const takt_json *config, const takt_json *results)

@@ -36,13 +36,13 @@ static const char *remedy_of(const takt_bench_op *op)
 {
     if (op->bound == NULL)
         return "measure again where the ceilings are known (takt benchmark system --measure)";
-    if (strcmp(op->bound, "overhead") == 0)
+    if (op->limit == TAKT_BOUND_OVERHEAD)
         return "give it more to do at once: a larger batch, or fewer and larger layers";
-    if (op->percent >= 80 && strcmp(op->bound, "compute") == 0)
+    if (op->percent >= 80 && op->limit == TAKT_BOUND_COMPUTE)
         return "it is near what the units can do: more threads, --numerics fast, or less work";
     if (op->percent >= 80)
         return "it is near what memory can do: move fewer bytes, by fusion or --precision bf16";
-    if (strcmp(op->bound, "compute") == 0)
+    if (op->limit == TAKT_BOUND_COMPUTE)
         return "it computes below its peak: takt profile names the cause, such as sizes that leave "
                "registers or threads idle";
     return "it waits for data below the bandwidth there is: takt profile names the cause, such as "

@@ -63,4 +63,12 @@ bool takt_isa_peaks_read(const takt_json *list, takt_system_rates *r);
 /* Keys disk, network, thread_efficiency and peaks. */
 void takt_system_rates_json(takt_json_writer *w, const takt_system_rates *r);
 
+/* What keeps a step from being faster. */
+typedef enum takt_bound {
+    TAKT_BOUND_UNKNOWN,
+    TAKT_BOUND_OVERHEAD,
+    TAKT_BOUND_COMPUTE,
+    TAKT_BOUND_MEMORY, /* of some level */
+} takt_bound;
+
 #endif

@@ -124,9 +124,28 @@ void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings
     roof->floor_ns = fmax(roof->compute_ns, roof->memory_ns);
 }
 
-const char *takt_roof_bound(const takt_roof *roof, double ns)
+takt_bound takt_roof_kind(const takt_roof *roof, double ns)
 {
     if (roof->floor_ns < 0.2 * ns && ns < 3000)
-        return "overhead";
-    return roof->compute_ns >= roof->memory_ns ? "compute" : takt_level_names[roof->level];
+        return TAKT_BOUND_OVERHEAD;
+    return roof->compute_ns >= roof->memory_ns ? TAKT_BOUND_COMPUTE : TAKT_BOUND_MEMORY;
+}
+
+static const char *const words[] = {
+    [TAKT_BOUND_OVERHEAD] = "overhead", [TAKT_BOUND_COMPUTE] = "compute"};
+
+const char *takt_roof_bound(const takt_roof *roof, double ns)
+{
+    const takt_bound kind = takt_roof_kind(roof, ns);
+    return kind == TAKT_BOUND_MEMORY ? takt_level_names[roof->level] : words[kind];
+}
+
+takt_bound takt_bound_read(const char *word)
+{
+    if (word == NULL || *word == '\0')
+        return TAKT_BOUND_UNKNOWN;
+    for (int i = TAKT_BOUND_OVERHEAD; i < TAKT_BOUND_MEMORY; i++)
+        if (strcmp(word, words[i]) == 0)
+            return (takt_bound)i;
+    return TAKT_BOUND_MEMORY;
 }

@@ -20,5 +20,9 @@ void takt_roof_of(const takt_plan *plan, const takt_step *step, const takt_ceili
                   takt_roof *roof);
 /* "compute", "L1" ... "DRAM", or "overhead" if a step that takes `ns` does little of either. */
 const char *takt_roof_bound(const takt_roof *roof, double ns);
+/* The same as a fact. */
+takt_bound takt_roof_kind(const takt_roof *roof, double ns);
+/* Of a word in a file of results; NULL is allowed. */
+takt_bound takt_bound_read(const char *word);
 
 #endif

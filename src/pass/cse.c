@@ -5,11 +5,11 @@
  */
 #include "pass/passes.h"
 
-static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+static takt_status run(const takt_graph *in, const takt_pass_given *given, takt_pass_report *report,
                        takt_graph **out)
 {
     static const takt_pass copy = {.name = "cse", .summary = "copy what is live"};
-    (void)ctx;
+    (void)given;
     takt_graph merging = *in;
     merging.keeps_equals = false;
     return takt_pass_apply(&copy, &merging, report, out);

@@ -194,9 +194,33 @@ static size_t most_inputs(const takt_graph *g)
     return most;
 }
 
+/* A pass at work. */
+typedef struct job {
+    const takt_pass *pass;
+    takt_pass_given given; /* its ranges are of the graph of the sweep */
+    takt_pass_report *report;
+    takt_arena arena;           /* for ranges */
+    const takt_value_range *of; /* the graph that the sweep has made */
+} job;
+
+/* A node that takes the place of another has its values, or nearly so. */
+static takt_status carry_ranges(job *j, const takt_graph *in, const takt_graph *out,
+                                const takt_id *map)
+{
+    takt_value_range *next = takt_arena_array(&j->arena, out->count, sizeof *next);
+    if (next == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < out->count; i++)
+        next[i] = (takt_value_range){1, 0};
+    for (size_t i = 0; i < in->count; i++)
+        if (map[i] != TAKT_NONE)
+            next[map[i]] = j->given.ranges[i];
+    j->of = next;
+    return TAKT_OK;
+}
+
 /* One sweep; `*fired` counts rules that applied. */
-static takt_status sweep(const takt_pass *pass, const takt_graph *in, takt_pass_report *report,
-                         size_t *fired, takt_graph *out)
+static takt_status sweep(job *j, const takt_graph *in, size_t *fired, takt_graph *out)
 {
     takt_arena arena;
     takt_arena_init(&arena, in->ctx);
@@ -210,7 +234,12 @@ static takt_status sweep(const takt_pass *pass, const takt_graph *in, takt_pass_
     takt_graph_live(in, live);
     count_uses(in, live, uses);
     status = takt_graph_begin_copy(in, out, map);
-    takt_rewrite r = {.in = in, .out = out, .uses = uses, .pass = pass, .report = report};
+    takt_rewrite r = {.in = in,
+                      .out = out,
+                      .uses = uses,
+                      .pass = j->pass,
+                      .given = &j->given,
+                      .report = j->report};
     for (size_t i = 0; i < in->count && status == TAKT_OK; i++) {
         if (!live[i] || map[i] != TAKT_NONE)
             continue;
@@ -220,26 +249,29 @@ static takt_status sweep(const takt_pass *pass, const takt_graph *in, takt_pass_
     }
     if (status == TAKT_OK)
         status = takt_graph_end_copy(in, out, map);
+    if (status == TAKT_OK && *fired > 0 && j->given.ranges != NULL)
+        status = carry_ranges(j, in, out, map);
 done:
     takt_arena_deinit(&arena);
     return status;
 }
 
-takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in, takt_pass_report *report,
-                            takt_graph **out)
+static takt_status apply(job *j, const takt_graph *in, takt_graph **out)
 {
     enum { ROUNDS = 8 };
-    *out = NULL;
-    if (pass->run != NULL)
-        return pass->run(in->ctx, in, report, out);
     takt_graph *current = NULL;
+    if (j->pass->reads_ranges && j->given.ranges == NULL) {
+        j->given.ranges = takt_pass_constant_ranges(&j->arena, in);
+        if (j->given.ranges == NULL)
+            return TAKT_ERR_MEMORY;
+    }
     for (int round = 0; round < ROUNDS; round++) {
         takt_graph *next;
         size_t fired = 0;
         const takt_graph *from = current != NULL ? current : in;
         takt_status status = takt_graph_create(in->ctx, from, &next);
         if (status == TAKT_OK)
-            status = sweep(pass, from, report, &fired, next);
+            status = sweep(j, from, &fired, next);
         takt_graph_destroy(current);
         current = next;
         if (status != TAKT_OK) {
@@ -248,7 +280,28 @@ takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in, takt_pa
         }
         if (fired == 0)
             break;
+        j->given.ranges = j->of;
     }
     *out = current;
     return TAKT_OK;
+}
+
+takt_status takt_pass_apply_with(const takt_pass *pass, const takt_pass_given *given,
+                                 const takt_graph *in, takt_pass_report *report, takt_graph **out)
+{
+    job j = {.pass = pass, .given = *given, .report = report};
+    *out = NULL;
+    if (pass->run != NULL)
+        return pass->run(in, given, report, out);
+    takt_arena_init(&j.arena, in->ctx);
+    const takt_status status = apply(&j, in, out);
+    takt_arena_deinit(&j.arena);
+    return status;
+}
+
+takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in, takt_pass_report *report,
+                            takt_graph **out)
+{
+    const takt_pass_given given = takt_pass_defaults(pass);
+    return takt_pass_apply_with(pass, &given, in, report, out);
 }

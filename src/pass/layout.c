@@ -286,10 +286,10 @@ static void ports(takt_layout *l)
         (void)takt_layout_plain(l, in->checks[i].id);
 }
 
-static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+static takt_status run(const takt_graph *in, const takt_pass_given *given, takt_pass_report *report,
                        takt_graph **out)
 {
-    (void)ctx;
+    (void)given;
     takt_layout l = {.report = report};
     takt_status status = takt_copier_init(&l.c, in);
     if (status == TAKT_OK) {

@@ -35,6 +35,35 @@ void takt_pass_fired(takt_pass_report *report, const char *pass, const char *law
 
 typedef struct takt_pass takt_pass;
 
+/* What a pass can be told, beside the graph: "precision:to=f16". */
+typedef struct takt_pass_arg {
+    const char *name, *summary;
+    const char *const *words; /* what it may be, NULL last; its value is the index of the word */
+    double least, most;       /* of a number, if there are no words */
+    double fallback;          /* where nothing is said */
+} takt_pass_arg;
+
+enum { TAKT_PASS_ARGS = 4 };
+
+/* Finite values that a node takes lie in it; low > high: nothing is known. */
+typedef struct takt_value_range {
+    double low, high;
+} takt_value_range;
+
+typedef struct takt_pass_given {
+    double arg[TAKT_PASS_ARGS];     /* by index of the pass's args */
+    const takt_value_range *ranges; /* per node of the graph; NULL: constants are looked at, if the
+                                     * pass reads ranges */
+} takt_pass_given;
+
+/* What is given where nothing is said. */
+takt_pass_given takt_pass_defaults(const takt_pass *pass);
+/* "to=f16", several with a colon between them, on top of what is in `given`. */
+TAKT_MUST_USE takt_status takt_pass_read(takt_ctx *ctx, const takt_pass *pass, const char *text,
+                                         size_t length, takt_pass_given *given);
+/* The ranges of constants, in `arena`; NULL when memory is short. */
+takt_value_range *takt_pass_constant_ranges(takt_arena *arena, const takt_graph *g);
+
 /* One node being rewritten. */
 typedef struct takt_rewrite {
     const takt_graph *in;
@@ -42,9 +71,13 @@ typedef struct takt_rewrite {
     takt_id id;           /* of the node in `in` */
     const uint32_t *uses; /* per node of `in`: users, outputs and next values */
     const takt_pass *pass;
+    const takt_pass_given *given;
     const char *law;
     takt_pass_report *report; /* or NULL */
 } takt_rewrite;
+
+/* What is known of input `k` of the node being rewritten. */
+takt_value_range takt_rewrite_range(const takt_rewrite *r, uint32_t k);
 
 /* `n` is the node with inputs that are ids of r->out. Returns what replaces it, or TAKT_NONE. */
 typedef takt_id takt_rule_fn(takt_rewrite *r, const takt_node *n);
@@ -57,11 +90,13 @@ typedef struct takt_rule {
 
 struct takt_pass {
     const char *name, *summary;
-    const char *licence; /* heading of docs/numerics.md, or NULL */
+    const char *licence;                /* heading of docs/numerics.md, or NULL */
+    takt_pass_arg args[TAKT_PASS_ARGS]; /* name NULL: no more */
+    bool reads_ranges;
     const takt_rule *rules;
     size_t rule_count;
     /* Instead of rules. */
-    takt_status (*run)(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+    takt_status (*run)(const takt_graph *in, const takt_pass_given *given, takt_pass_report *report,
                        takt_graph **out);
 };
 
@@ -73,6 +108,11 @@ takt_id takt_refuse(takt_rewrite *r, const takt_node *n, const char *why);
 /* One pass over `in`, repeated until nothing fires (at most a few rounds). */
 TAKT_MUST_USE takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in,
                                           takt_pass_report *report, takt_graph **out);
+
+/* The same with arguments, and perhaps with ranges of the nodes of `in`. */
+TAKT_MUST_USE takt_status takt_pass_apply_with(const takt_pass *pass, const takt_pass_given *given,
+                                               const takt_graph *in, takt_pass_report *report,
+                                               takt_graph **out);
 
 /* Which passes run: "+name,-name", "-all", "-licensed" (those with a licence); later words win. */
 typedef struct takt_pass_choice {

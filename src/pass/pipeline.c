@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/near.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -86,19 +85,27 @@ static bool is_fuse(takt_span word, takt_span *more)
     return true;
 }
 
+/* It is read as if it were a pass. */
+static const takt_pass fuse = {
+    .name = "fuse",
+    .summary = "nodes of one step",
+    .args = {{.name = "min-gain",
+              .summary = "the gain that a fusion has at least, e.g. 1.5",
+              .most = 1e9}},
+};
+
 static takt_status choose_fuse(takt_ctx *ctx, takt_span more, bool off, takt_pass_choice *choice)
 {
-    static const char key[] = ":min-gain=";
-    const size_t length = sizeof key - 1;
+    takt_pass_given given = {.arg = {choice->min_gain}};
     choice->fuse = off ? -1 : 1;
     if (more.length == 0)
         return TAKT_OK;
-    if (more.length <= length || memcmp(more.at, key, length) != 0 || off ||
-        !takt_number_read(more.at + length, more.length - length, &choice->min_gain) ||
-        !(choice->min_gain >= 0 && choice->min_gain < 1e9)) {
+    if (off || more.length == 1) {
         takt_fail(ctx, TAKT_E_OPTION, "fuse%.*s is not understood", (int)more.length, more.at);
         return takt_fail_hint(ctx, "its one setting is fuse:min-gain=1.5");
     }
+    TAKT_TRY(takt_pass_read(ctx, &fuse, more.at + 1, more.length - 1, &given));
+    choice->min_gain = given.arg[0];
     return TAKT_OK;
 }
 

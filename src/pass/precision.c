@@ -8,35 +8,31 @@
 #include "pass/match.h"
 #include "pass/passes.h"
 
-#include <math.h>
+enum { TO, TO_BF16 = 0, TO_F16 = 1 }; /* the argument, and its words */
 
 static takt_dtype target(const takt_rewrite *r)
 {
-    return r->pass == &takt_pass_precision_f16 ? TAKT_F16 : TAKT_BF16;
+    return r->given->arg[TO] == TO_F16 ? TAKT_F16 : TAKT_BF16;
 }
 
 /* What rounds to f16's largest number at most; infinities stay what they are in any type. */
-static bool fits_f16(const takt_tensor *t)
+static bool fits_f16(takt_value_range w)
 {
-    const float *x = takt_tensor_data(t);
-    const size_t count = takt_tensor_count(t);
-    bool fits = true;
-    for (size_t i = 0; i < count; i++)
-        fits = fits && !(fabsf(x[i]) >= 65520 && fabsf(x[i]) < INFINITY);
-    return fits;
+    return w.low > w.high || (w.low > -65520 && w.high < 65520);
 }
 
 /* The weights through 16 bits; TAKT_NONE if they stay, or are narrow already. */
-static takt_id rounded(takt_rewrite *r, const takt_node *n, takt_id w)
+static takt_id rounded(takt_rewrite *r, const takt_node *n, uint32_t k)
 {
     takt_graph *g = r->out;
+    const takt_id w = n->in[k];
     const takt_node *made = &g->nodes[w];
     const takt_dtype to = target(r);
     if (made->type->dtype != TAKT_F32 || !takt_match_is_fixed(g, w))
         return TAKT_NONE;
     if (made->op == &takt_op_cast && takt_dtype_bits(takt_type_of(g, made->in[0])->dtype) <= 16)
         return TAKT_NONE;
-    if (to == TAKT_F16 && made->op == &takt_op_constant && !fits_f16(made->attr[0].tensor))
+    if (to == TAKT_F16 && !fits_f16(takt_rewrite_range(r, k)))
         return takt_refuse(r, n, "a weight is beyond f16's 65504; the others stay f32 with it");
     return takt_cast(g, takt_cast(g, w, to), TAKT_F32);
 }
@@ -44,7 +40,7 @@ static takt_id rounded(takt_rewrite *r, const takt_node *n, takt_id w)
 /* The node with input `k` rounded. */
 static takt_id with_rounded(takt_rewrite *r, const takt_node *n, uint32_t k)
 {
-    const takt_id w = rounded(r, n, n->in[k]);
+    const takt_id w = rounded(r, n, k);
     if (w == TAKT_NONE)
         return TAKT_NONE;
     takt_id in[2] = {n->in[0], n->in[1]};
@@ -80,17 +76,14 @@ static const takt_rule rules[] = {
     {&takt_op_gather, "gather(w, i) = gather(round(w), i)", table},
 };
 
-const takt_pass takt_pass_precision_f16 = {
-    .name = "precision-f16",
-    .summary = "store weights of products in f16",
-    .licence = "Weights in 16 bits",
-    TAKT_RULES(rules),
-};
+static const char *const types[] = {[TO_BF16] = "bf16", [TO_F16] = "f16", NULL};
 
-const takt_pass takt_pass_precision_bf16 = {
-    .name = "precision-bf16",
-    .summary = "store weights of products in bf16",
+const takt_pass takt_pass_precision = {
+    .name = "precision",
+    .summary = "store weights of products in 16 bits",
     .licence = "Weights in 16 bits",
+    .args = {[TO] = {.name = "to", .summary = "the type, bf16 or f16", .words = types}},
+    .reads_ranges = true, /* what f16 cannot hold stays f32 */
     TAKT_RULES(rules),
 };
 
@@ -99,8 +92,8 @@ takt_status takt_graph_narrow(const takt_graph *in, takt_dtype to, takt_pass_rep
 {
     takt_graph *marked;
     *out = NULL;
-    TAKT_TRY(takt_pass_apply(to == TAKT_F16 ? &takt_pass_precision_f16 : &takt_pass_precision_bf16,
-                             in, report, &marked));
+    const takt_pass_given given = {.arg[TO] = to == TAKT_F16 ? TO_F16 : TO_BF16};
+    TAKT_TRY(takt_pass_apply_with(&takt_pass_precision, &given, in, report, &marked));
     const takt_status status = takt_pass_apply(&takt_pass_widen_late, marked, report, out);
     takt_graph_destroy(marked);
     return status;

@@ -287,10 +287,10 @@ static takt_status make_tables(family *f)
     return TAKT_OK;
 }
 
-static takt_status run(takt_ctx *ctx, const takt_graph *in, takt_pass_report *report,
+static takt_status run(const takt_graph *in, const takt_pass_given *given, takt_pass_report *report,
                        takt_graph **out)
 {
-    (void)ctx;
+    (void)given;
     family f = {.report = report};
     takt_status status = takt_copier_init(&f.c, in);
     if (status == TAKT_OK)

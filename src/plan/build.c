@@ -240,6 +240,15 @@ static void forget(takt_builder *b, takt_id node)
         b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
+/* Constants that the step asked for. */
+static takt_status settle(takt_builder *b, const takt_group *group)
+{
+    const takt_status status = takt_builder_settle(b);
+    if (status != TAKT_OK)
+        takt_fail_node(b->p.ctx, takt_node_label(&b->p.graph->nodes[group->nodes[0]]));
+    return status;
+}
+
 takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
 {
     takt_step step;
@@ -249,13 +258,16 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
                    : TAKT_AWAY;
     TAKT_TRY(takt_builder_bring_all(b, group));
     b->step_index = b->in_prologue ? -1 : (int)b->p.plan->step_count;
-    if (b->last_run[b->group_index[group->nodes[0]]] == b->position) /* what ran before is gone */
+    if (!b->in_prologue &&
+        b->last_run[b->group_index[group->nodes[0]]] == b->position) /* what ran before is gone */
         for (size_t i = 0; i < group->count; i++)
             forget(b, group->nodes[i]);
     TAKT_TRY(takt_builder_write_state(b, group));
     TAKT_TRY(compile_step(b, group, &step));
     step.is_commit = group->is_commit;
     step.is_point = b->p.graph->nodes[group->nodes[0]].op == &takt_op_length;
+    if (!b->in_prologue)
+        TAKT_TRY(settle(b, group));
     TAKT_TRY(b->in_prologue ? run_constant(b, &step) : takt_builder_push(b, &step));
     takt_builder_consume(b, group, &step);
     return TAKT_OK;

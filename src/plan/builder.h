@@ -12,7 +12,8 @@
  *   alias.c    values that are other values seen differently
  *   memory.c   buffers of values
  *   away.c     values and constants in the memory of devices, and the steps that bring them there
- *   late.c     constants: found among those that other plans made, or computed when asked for
+ *   late.c     constants: found among those that other plans made, or computed once a step needs
+ *              them
  *   consume.c  constants: given back when everything that is made from them is made
  *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
@@ -48,6 +49,14 @@ typedef struct takt_found_kernel {
 
 enum { TAKT_FOUND_KERNELS = 32 };
 
+/* A constant that is to be made from another one, which does not exist yet. */
+typedef struct takt_promise {
+    takt_pack_name name; /* fill NULL: a copy */
+    void *user;          /* of fill */
+    uint32_t buffer;
+    struct takt_promise *next;
+} takt_promise;
+
 struct takt_answers;
 
 typedef struct takt_builder {
@@ -80,9 +89,12 @@ typedef struct takt_builder {
     uint32_t *output_of; /* per root: the first output that shows it; UINT32_MAX: none */
     void **bases;        /* per buffer: where constants are, for the steps that run at once */
     size_t base_count, base_capacity;
-    bool in_prologue;         /* the step being compiled is constant */
-    unsigned char *is_late;   /* per root: constant, made when something asks for it */
-    const takt_group **late;  /* groups that are being made for one that asked */
+    bool in_prologue;       /* the step being compiled is constant */
+    unsigned char *is_late; /* per root: constant, made after something has asked for it */
+    takt_id *reserved;      /* roots that a step was promised and that are not made so far */
+    size_t reserved_count;
+    takt_promise *promises;   /* packed forms and copies of them */
+    const takt_group **late;  /* groups that are being made for these */
     unsigned char *is_wanted; /* per group: it is among them */
     int step_index;           /* of the step being compiled */
     size_t step_capacity, buffer_capacity, constant_capacity;
@@ -141,8 +153,16 @@ TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 bool takt_is_widening(const takt_builder *b, takt_id node);
 /* Which constants are. */
 TAKT_MUST_USE takt_status takt_builder_mark_late(takt_builder *b);
-/* The value of a root that is_late: found, or computed by compiling and running its group. */
-TAKT_MUST_USE takt_status takt_builder_late(takt_builder *b, takt_id root);
+/* Memory for the value of a root that is_late: found, with its value, or to be filled. */
+TAKT_MUST_USE takt_status takt_builder_want(takt_builder *b, takt_id root);
+/* The same for a packed form or a copy of one that is not filled. */
+TAKT_MUST_USE takt_status takt_builder_postpone(takt_builder *b, const takt_pack_name *name,
+                                                void *user, uint32_t *buffer);
+/* Fills all of these: a stage of its own, when no step is being compiled. */
+TAKT_MUST_USE takt_status takt_builder_settle(takt_builder *b);
+/* A packed form of a constant that is there, as a constant of its own. */
+TAKT_MUST_USE takt_status takt_builder_pack(takt_builder *b, const takt_pack_name *name, void *user,
+                                            uint32_t *buffer);
 /* Compiles the group that is next; runs it if it is constant. */
 TAKT_MUST_USE takt_status takt_builder_compile(takt_builder *b, const takt_group *group);
 /* What reads each constant, and giving back those that nothing will read any more, if the settings

@@ -65,6 +65,7 @@ static takt_status copy_step(takt_builder *b, takt_id from, const takt_buffer *t
         return TAKT_ERR_MEMORY;
     *bytes = to->bytes;
     TAKT_TRY(takt_planner_input(&b->p, from, &index));
+    TAKT_TRY(takt_builder_settle(b)); /* a constant may be an output */
     takt_view *out = takt_planner_get(&b->p, sizeof *out);
     if (out == NULL)
         return TAKT_ERR_MEMORY;

@@ -1,15 +1,21 @@
-/* late.c - constants, made when something asks for them.
+/* late.c - constants that some step needs, made in a stage of their own.
  *
- * What a plan of another size has made already is taken from there, and whatever it was made from
- * is not needed at all. The rest is computed here and now, with the same kernels as all others, so
- * that folding cannot change bits; what it depends on comes first, by a list and not by recursion,
- * because chains of constants may be long.
+ * A step that asks for a computed constant is given memory for it and goes on. What a plan of
+ * another size has made already is taken from there, and whatever it was made from is not needed at
+ * all. When the step is compiled, the rest is computed with the same kernels as all others, so that
+ * folding cannot change bits; what it depends on comes first, by a list and not by recursion,
+ * because chains of constants may be long. Then packed forms and copies are made that the step
+ * asked for as well.
  */
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/sort.h"
 #include "ir/leaves.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
+
+enum { RESERVED = 2 }; /* of is_late: there is memory for it, and nothing in it so far */
 
 takt_status takt_builder_mark_late(takt_builder *b)
 {
@@ -17,7 +23,8 @@ takt_status takt_builder_mark_late(takt_builder *b)
     b->is_late = takt_arena_array(&b->scratch, g->count, 1);
     b->is_wanted = takt_arena_array(&b->scratch, b->group_count, 1);
     b->late = takt_arena_array(&b->scratch, b->group_count, sizeof *b->late);
-    if (b->is_late == NULL || b->is_wanted == NULL || b->late == NULL)
+    b->reserved = takt_arena_array(&b->scratch, g->count, sizeof *b->reserved);
+    if (b->is_late == NULL || b->is_wanted == NULL || b->late == NULL || b->reserved == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++)
         b->is_late[i] = b->live[i] && b->is_constant[i] && b->root[i] == i && !b->is_alias[i] &&
@@ -76,11 +83,13 @@ static takt_status want_inputs(takt_builder *b, const takt_group *group, size_t 
     return TAKT_OK;
 }
 
-/* A group's results get memory of their own, even one that was found: others hold that. */
+/* A group's results get memory of their own, even one that was found: others hold that. What was
+ * promised to a step stays where it is. */
 static void renew(takt_builder *b, takt_id node)
 {
+    if (b->is_late[node] != RESERVED)
+        b->p.plan->buffer_of[node] = UINT32_MAX;
     b->is_late[node] = 0;
-    b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
 static bool is_sized(const takt_builder *b, const takt_group *group)
@@ -93,7 +102,7 @@ static bool is_sized(const takt_builder *b, const takt_group *group)
     return false;
 }
 
-/* In the middle of another step's compilation, which goes on as if nothing had happened. */
+/* Compiles and runs the group that computes a constant. */
 static takt_status make(takt_builder *b, const takt_group *group)
 {
     const takt_builder was = *b;
@@ -102,7 +111,7 @@ static takt_status make(takt_builder *b, const takt_group *group)
         for (takt_id get = b->gets[group->nodes[i]]; get != TAKT_NONE; get = b->next_get[get])
             renew(b, get);
     }
-    b->answers = is_sized(b, group) ? b->sized : NULL; /* not those of the step that waits */
+    b->answers = is_sized(b, group) ? b->sized : NULL; /* not those of steps */
     const takt_status status = takt_builder_compile(b, group);
     b->answers = was.answers;
     b->p.step = was.p.step;
@@ -121,19 +130,83 @@ static bool is_before(const void *a, const void *b)
     return (const char *)a < (const char *)b;
 }
 
-takt_status takt_builder_late(takt_builder *b, takt_id root)
+takt_status takt_builder_want(takt_builder *b, takt_id root)
 {
+    if (b->is_late[root] == RESERVED)
+        return TAKT_OK;
     TAKT_TRY(find(b, root));
     if (!b->is_late[root])
         return TAKT_OK;
+    TAKT_TRY(
+        takt_builder_new_computed(b, takt_type_of(b->p.graph, root), &b->p.plan->buffer_of[root]));
+    b->is_late[root] = RESERVED;
+    b->reserved[b->reserved_count++] = root;
+    return TAKT_OK;
+}
+
+/* All that steps were promised, and what that depends on. */
+static takt_status make_all(takt_builder *b)
+{
     size_t count = 0;
-    want(b, maker(b, root), &count);
+    for (size_t i = 0; i < b->reserved_count; i++)
+        want(b, maker(b, b->reserved[i]), &count);
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(want_inputs(b, b->late[i], &count));
     takt_sort_pointers((const void **)b->late, count, is_before);
     for (size_t i = 0; i < count; i++) {
         TAKT_TRY(make(b, b->late[i]));
         b->is_wanted[b->late[i] - b->groups] = 0;
+    }
+    b->reserved_count = 0;
+    return TAKT_OK;
+}
+
+/* ---- what is made from them ---- */
+
+takt_status takt_builder_postpone(takt_builder *b, const takt_pack_name *name, void *user,
+                                  uint32_t *buffer)
+{
+    takt_tensor empty = {.type = {.dtype = TAKT_U8, .rank = 1}};
+    empty.type.dim[0] = (takt_dim)name->bytes;
+    TAKT_TRY(takt_builder_new_constant(b, &empty, buffer));
+    b->p.plan->buffers[*buffer].space = name->space;
+    takt_promise *p = takt_arena_array(&b->scratch, 1, sizeof *p);
+    if (p == NULL)
+        return TAKT_ERR_MEMORY;
+    *p = (takt_promise){.name = *name, .user = user, .buffer = *buffer, .next = b->promises};
+    p->name.format = takt_arena_text(&b->scratch, name->format, strlen(name->format));
+    b->promises = p;
+    return p->name.format != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+static takt_status keep_promise(takt_builder *b, const takt_promise *p)
+{
+    takt_plan *plan = b->p.plan;
+    uint32_t made;
+    if (b->p.settings->is_dry) {
+        plan->packed_bytes +=
+            p->name.fill != NULL && p->name.space == TAKT_HOST ? p->name.bytes : 0;
+        return takt_storage_borrow(b->p.ctx, NULL, p->name.bytes, NULL, NULL,
+                                   &plan->constants[plan->buffers[p->buffer].index].storage);
+    }
+    if (p->name.fill != NULL)
+        TAKT_TRY(takt_builder_pack(b, &p->name, p->user, &made));
+    else
+        TAKT_TRY(takt_builder_upload(b, &p->name, plan->buffer_of[p->name.node], &made));
+    takt_tensor *to = &plan->constants[plan->buffers[p->buffer].index];
+    *to = plan->constants[plan->buffers[made].index];
+    takt_storage_retain(to->storage); /* the other reference goes with a buffer that nobody reads */
+    return TAKT_OK;
+}
+
+takt_status takt_builder_settle(takt_builder *b)
+{
+    if (b->reserved_count > 0)
+        TAKT_TRY(make_all(b));
+    while (b->promises != NULL) {
+        const takt_promise *p = b->promises;
+        b->promises = p->next;
+        TAKT_TRY(keep_promise(b, p));
     }
     return TAKT_OK;
 }

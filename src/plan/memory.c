@@ -109,9 +109,11 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
 static takt_status copy_of(takt_builder *b, takt_id root, uint32_t *buffer)
 {
     uint32_t *known = &b->copy_in[b->space][root];
-    const takt_pack_name name = {.node = root, .format = "", .space = b->space};
+    const takt_pack_name name = {
+        .node = root, .format = "", .bytes = b->p.plan->buffers[*buffer].bytes, .space = b->space};
     if (*known == UINT32_MAX && b->is_constant[root])
-        TAKT_TRY(takt_builder_upload(b, &name, *buffer, known));
+        TAKT_TRY(b->is_late[root] ? takt_builder_postpone(b, &name, NULL, known)
+                                  : takt_builder_upload(b, &name, *buffer, known));
     if (*known == UINT32_MAX)
         return takt_fail(b->p.ctx, TAKT_E_INTERNAL, "the value of %s is not where it is read",
                          b->p.graph->nodes[root].op->name);
@@ -124,7 +126,7 @@ takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
     const takt_id root = b->root[node];
     uint32_t *known = &b->p.plan->buffer_of[root];
     if (b->is_late[root])
-        TAKT_TRY(takt_builder_late(b, root));
+        TAKT_TRY(takt_builder_want(b, root));
     if (*known == UINT32_MAX)
         TAKT_TRY(make_buffer(b, root, known));
     b->p.plan->buffer_of[node] = *known;

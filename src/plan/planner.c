@@ -274,13 +274,25 @@ takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t 
     return takt_builder_add_raw(b, buffer, bytes, index);
 }
 
+takt_status takt_builder_pack(takt_builder *b, const takt_pack_name *name, void *user,
+                              uint32_t *buffer)
+{
+    const takt_plan *plan = b->p.plan;
+    const pack_source from = {.node = name->node};
+    TAKT_TRY(make_pack(b, &from, name->bytes, name->fill, user, buffer));
+    if (name->space != TAKT_HOST)
+        return move_pack(b, name, buffer);
+    return takt_packs_keep(takt_builder_packs(b), name,
+                           &plan->constants[plan->buffers[*buffer].index]);
+}
+
 /* What another plan of the graph packed, or a new one that others may have. */
 static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *user,
                             uint32_t *buffer)
 {
-    takt_packs *packs = takt_builder_packs(b);
     takt_tensor packed;
-    if (takt_packs_find(packs, name, &packed)) {
+    const takt_id root = b->root[name->node];
+    if (takt_packs_find(takt_builder_packs(b), name, &packed)) {
         const takt_status status = takt_builder_new_constant(b, &packed, buffer);
         takt_tensor_release(&packed);
         if (status == TAKT_OK)
@@ -288,12 +300,10 @@ static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *u
         b->p.plan->packed_bytes += status == TAKT_OK && name->space == TAKT_HOST ? name->bytes : 0;
         return status;
     }
-    const pack_source from = {.node = name->node};
-    TAKT_TRY(make_pack(b, &from, name->bytes, name->fill, user, buffer));
-    if (name->space != TAKT_HOST)
-        return move_pack(b, name, buffer);
-    const takt_plan *plan = b->p.plan;
-    return takt_packs_keep(packs, name, &plan->constants[plan->buffers[*buffer].index]);
+    if (b->is_late[root])
+        TAKT_TRY(takt_builder_want(b, root));
+    return b->is_late[root] ? takt_builder_postpone(b, name, user, buffer)
+                            : takt_builder_pack(b, name, user, buffer);
 }
 
 takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,

@@ -22,6 +22,8 @@ FILES = {
                        "void *other(void) { puts(\"\"); takt_low(); return malloc(1); }\n",
     "src/ir/low.c": "/* low.c - is called from above. */\nvoid takt_low(void);\n"
                     "void takt_low(void) {}\n",
+    "src/base/words.c": "/* words.c - reads words. */\nint f(const struct s *s)\n{\n"
+                        "    return strcmp(s->kernel, \"gemm\") + takt_backend_ref.x;\n}\n",
     "src/base/name.c": "/* other.c - carries another name. */\n",
     "include/takt/takt.h": "/** takt.h - does not compile. */\nTAKT_API size_t takt_h(void);\n",
     "include/takt/lost.h": "/** lost.h - not included by takt.h. */\n",
@@ -41,6 +43,7 @@ WANTED = {
                   "docs/howto.md: nothing is built as build/fast/unit_up"],
     "sizes": ["takt_f (line 3) has", "takt_g (line 3) has more than 6", "nests deeper than 3"],
     "style": ["name.c: does not begin"],
+    "facts": ["words.c:4: reads words where", "words.c: names the backend ref"],
     "headers": ["takt/takt.h does not compile alone", "takt.h does not include takt/lost.h"],
     "references": ["loud.c: refers to malloc", "loud.c: refers to puts",
                    "base/loud.c: refers to takt_low of src/ir, which lies below it"],

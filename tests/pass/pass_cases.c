@@ -86,7 +86,7 @@ static size_t each_file(const char *folder, const char *end, void (*each)(const 
 /* Those of the pipeline, then those that run when they are asked for; NULL beyond. */
 static const takt_pass *pass_at(size_t index)
 {
-    static const takt_pass *const asked[] = {&takt_pass_precision_f16, &takt_pass_precision_bf16};
+    static const takt_pass *const asked[] = {&takt_pass_precision};
     const size_t count = takt_pipeline_count();
     if (index < count)
         return takt_pipeline_pass(index);
@@ -199,9 +199,12 @@ static void compare(const char *path, const char *got)
     free(want);
 }
 
+static const char *settings = ""; /* of the pass: "to=f16" */
+
 static void run_case(const char *path, void *user)
 {
     const takt_pass *pass = user;
+    takt_pass_given given = takt_pass_defaults(pass);
     char *source = read_all(path);
     takt_graph *before = NULL, *after = NULL;
     takt_pass_report report;
@@ -210,7 +213,8 @@ static void run_case(const char *path, void *user)
     takt_pass_report_init(&report, ctx);
     takt_text_init(&text, ctx);
     if (EXPECT_OK(ctx, takt_parse(ctx, path, source, strlen(source), NULL, &before)) &&
-        EXPECT_OK(ctx, takt_pass_apply(pass, before, &report, &after))) {
+        EXPECT_OK(ctx, takt_pass_read(ctx, pass, settings, strlen(settings), &given)) &&
+        EXPECT_OK(ctx, takt_pass_apply_with(pass, &given, before, &report, &after))) {
         EXPECT_OK(ctx, takt_graph_verify(after));
         describe(pass, &report, after, &text);
         compare(path, takt_text_get(&text));
@@ -224,6 +228,21 @@ static void run_case(const char *path, void *user)
     free(source);
 }
 
+/* The words of the first setting have a folder each: precision-f16. */
+static size_t cases_of(const takt_pass *pass, const char *word)
+{
+    char folder[PATH], set[64] = "";
+    snprintf(folder, sizeof folder, "tests/pass/%s%s%s", pass->name, word != NULL ? "-" : "",
+             word != NULL ? word : "");
+    if (word != NULL)
+        snprintf(set, sizeof set, "%s=%s", pass->args[0].name, word);
+    settings = set;
+    const size_t found = (size_t)each_file(folder, ".takt", run_case, (void *)pass);
+    settings = "";
+    EXPECT(found > 0, "%s has no cases", folder);
+    return found;
+}
+
 static void all_cases(void)
 {
     find_rules();
@@ -231,10 +250,11 @@ static void all_cases(void)
     EXPECT(reason_count > 5, "found %zu refusals in src/pass", reason_count);
     const takt_pass *pass;
     for (size_t p = 0; (pass = pass_at(p)) != NULL; p++) {
-        char folder[PATH];
-        snprintf(folder, sizeof folder, "tests/pass/%s", pass->name);
-        EXPECT(each_file(folder, ".takt", run_case, (void *)pass) > 0, "%s has no cases",
-               pass->name);
+        const char *const *words = pass->args[0].words;
+        if (words == NULL)
+            cases_of(pass, NULL);
+        for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+            cases_of(pass, words[i]);
     }
     for (size_t i = 0; i < rule_count; i++)
         EXPECT(rule[i].fired > 0, "%s: rule '%s' never fired", rule[i].pass->name, rule[i].law);

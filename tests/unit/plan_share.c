@@ -7,6 +7,8 @@
 
 #include <takt/takt.h>
 
+#include "api/backends.h"
+#include "backend/list.h"
 #include "base/ctx.h"
 #include "plan/plan.h"
 
@@ -101,11 +103,58 @@ static void plans_come_and_go_at_once(void)
     takt_model_destroy(m);
 }
 
+/* ---- constants that are computed ---- */
+
+static int depth, deepest, compiled;
+
+static takt_status compile_alone(takt_planner *p)
+{
+    depth++;
+    deepest = depth > deepest ? depth : deepest;
+    const takt_status status = takt_backend_cpu.compile(p);
+    depth--;
+    compiled++;
+    return status;
+}
+
+/* A step that asks for a constant is compiled to its end before the constant's own steps are. */
+static void asking_compiles_nothing(void)
+{
+    static const char computed[] =
+        "model m(x: f32[n, 64], i: i64[2]) -> (y: f32[n, 48], z: f32[2, 48], c: f32[48, 64]) {\n"
+        "  base = constant(f32[48, 1], 0.5)\n"
+        "  ramp = cast(op.iota(shape=[48, 64], axis=1), dtype=f32)\n"
+        "  w = sqrt(base + ramp) * 0.01\n"
+        "  half = op.gather(w, i, axis=0)\n"
+        "  return y = op.matmul(x, w, transpose_b=true) + op.reduce_sum(w),\n"
+        "    z = op.matmul(half, w, transpose_b=true), c = w\n}\n";
+    takt_backend alone = takt_backend_cpu;
+    alone.name = "alone";
+    alone.compile = compile_alone;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL, *other = NULL;
+    EXPECT_OK(ctx, takt_backend_add(ctx, &alone));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", computed, strlen(computed), NULL, &m));
+    takt_plan_options o = {.sizes = "n=3", .threads = 1, .backend = "alone"};
+    EXPECT_OK(ctx, takt_plan_create(m, &o, &plan));
+    EXPECT(plan != NULL && compiled > (int)plan->step_count, "%d compiled: no constant", compiled);
+    EXPECT(deepest == 1, "a step was compiled inside another one");
+    const int first = compiled;
+    o.sizes = "n=4"; /* constants are there already */
+    EXPECT_OK(ctx, takt_plan_create(m, &o, &other));
+    EXPECT(other != NULL && compiled - first <= (int)other->step_count, "%d, then %d", first,
+           compiled - first);
+    takt_plan_destroy(plan);
+    takt_plan_destroy(other);
+    takt_model_destroy(m);
+}
+
 int main(void)
 {
     if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx))) {
         second_plan_brings_no_weights();
         plans_come_and_go_at_once();
+        asking_compiles_nothing();
     }
     takt_ctx_destroy(ctx);
     return test_done();

@@ -13,6 +13,10 @@
 
 #include <takt/takt.h>
 
+#include "api/model.h"
+#include "op/ops.h"
+#include "pass/passes.h"
+
 static takt_ctx *ctx;
 
 /* A product of one row and of several, a table, convolutions of both kinds, and a batch norm that
@@ -179,6 +183,45 @@ static void computed_weights_beyond_the_range_are_refused(void)
     takt_model_destroy(m);
 }
 
+/* Settings by name; a table of ranges tells what the graph alone does not. */
+static void passes_are_told(void)
+{
+    static const char computed[] = "model m(x: f32[4, 3]) -> (y: f32[4, 2]) {\n"
+                                   "  w = constant(f32[3, 2], [1, 2, 3, 4, 5, 6]) * 20000\n"
+                                   "  return y = op.matmul(x, w)\n"
+                                   "}\n";
+    const takt_pass *pass = &takt_pass_precision;
+    takt_pass_given given = takt_pass_defaults(pass);
+    EXPECT(given.arg[0] == 0 && given.ranges == NULL);
+    EXPECT_OK(ctx, takt_pass_read(ctx, pass, "to=f16", 6, &given));
+    EXPECT(given.arg[0] == 1);
+    EXPECT_STATUS(ctx, takt_pass_read(ctx, pass, "to=f12", 6, &given), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(ctx, takt_pass_read(ctx, pass, "of=f16", 6, &given), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(ctx, takt_pass_read(ctx, pass, "to", 2, &given), TAKT_ERR_ARGUMENT);
+    takt_model *m = run_model(ctx, computed);
+    takt_value_range ranges[32];
+    takt_pass_report report;
+    takt_graph *out = NULL;
+    const takt_graph *g = m != NULL ? m->graph : NULL;
+    if (!EXPECT(g != NULL && g->count <= 32))
+        return;
+    for (size_t i = 0; i < g->count; i++)
+        ranges[i] = (takt_value_range){1, 0};
+    for (int is_known = 0; is_known < 2; is_known++) {
+        for (size_t i = 0; is_known && i < g->count; i++)
+            if (g->nodes[i].op == &takt_op_mul)
+                ranges[i] = (takt_value_range){20000, 120000};
+        given.ranges = ranges;
+        takt_pass_report_init(&report, ctx);
+        if (EXPECT_OK(ctx, takt_pass_apply_with(pass, &given, g, &report, &out)))
+            EXPECT(report.fired == (is_known ? 0 : 1) && report.refused == (is_known ? 1 : 0),
+                   "%zu fired, %zu refused", report.fired, report.refused);
+        takt_pass_report_deinit(&report);
+        takt_graph_destroy(out);
+    }
+    takt_model_destroy(m);
+}
+
 static void the_deviation_is_measured(void)
 {
     static float got[MOST], want[MOST];
@@ -217,6 +260,7 @@ int main(void)
     bytes_are_halved();
     files_hold_half_the_bytes();
     computed_weights_beyond_the_range_are_refused();
+    passes_are_told();
     the_deviation_is_measured();
     takt_ctx_destroy(ctx);
     return test_done();

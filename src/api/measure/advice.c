@@ -88,6 +88,7 @@ static void explain_waiting(const takt_profile *p, const takt_profile_row *row, 
 {
     const size_t threads = (size_t)p->plan->threads, step = (size_t)(row - p->rows);
     f->cause = "synchronisation";
+    f->is_waiting = true;
     f->gain = row->share * row->wait;
     double idle = 0;
     int length = snprintf(f->figure, sizeof f->figure,
@@ -125,16 +126,16 @@ static void explain(const takt_profile *p, const takt_profile_row *row, takt_fin
             row->step->note != NULL ? ": " : "", row->step->note != NULL ? row->step->note : "",
             takt_figure_time(row->roof.floor_ns, a));
         snprintf(f->remedy, sizeof f->remedy, "see `takt kernels` for what was refused and why");
-    } else if (strcmp(row->bound, "overhead") == 0) {
+    } else if (row->limit == TAKT_BOUND_OVERHEAD) {
         snprintf(f->figure, sizeof f->figure, "mostly overhead (%s for %.0f FLOP)",
                  takt_figure_time(row->median_ns, a), row->roof.flops);
         snprintf(f->remedy, sizeof f->remedy, "a larger batch spreads it");
-    } else if (strcmp(row->bound, "compute") == 0) {
+    } else if (row->limit == TAKT_BOUND_COMPUTE) {
         explain_compute(p, row, f);
     } else {
         explain_memory(p, row, f);
     }
-    if (row->percent <= 75 && strcmp(f->cause, "synchronisation") != 0 &&
+    if (row->percent <= 75 && !f->is_waiting &&
         takt_others_disturb(&p->rest.others, p->plan->threads)) {
         char remedy[sizeof f->remedy];
         memcpy(remedy, f->remedy, sizeof remedy);
@@ -199,7 +200,7 @@ static double say_alike(const takt_profile *p, takt_report *r, const void **rows
     }
     explain(p, row, &f);
     f.gain = row->share > 0 ? fmin(1, f.gain * share / row->share) : 0;
-    *waited += strcmp(f.cause, "synchronisation") == 0 ? f.gain : 0;
+    *waited += f.is_waiting ? f.gain : 0;
     if (alike > 1)
         snprintf(name, sizeof name, "%.180s and %zu more like it", row->step->name, alike - 1);
     else

@@ -126,6 +126,7 @@ static takt_status fill_steps(takt_bench *b, takt_session *s, takt_bench_row *r)
         r->ops[i] = (takt_bench_op){.name = takt_arena_format(&b->arena, "%s", row->step->name),
                                     .type = row->step->kind,
                                     .bound = row->bound,
+                                    .limit = row->limit,
                                     .time_us = row->median_ns * 1e-3,
                                     .share = row->share,
                                     .flops = row->roof.flops,

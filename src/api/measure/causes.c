@@ -49,7 +49,7 @@ static void sync(const takt_profile *p, takt_finding *f)
     const size_t threads = (size_t)p->plan->threads;
     double wall = 0, imbalance = 0, shared = 0;
     int length = 0;
-    *f = (takt_finding){.cause = "synchronisation"};
+    *f = (takt_finding){.cause = "synchronisation", .is_waiting = true};
     for (size_t i = 0; i < p->plan->step_count; i++) {
         const takt_profile_row *row = &p->rows[i];
         f->gain += row->share * row->wait;

@@ -98,11 +98,11 @@ static const char *colour_of(const frame *f)
 {
     if (f->row == NULL)
         return f->depth == 0 ? "#d9cfc1" : "#f0d9a8";
-    const char *bound = f->row->bound != NULL ? f->row->bound : "";
-    return strcmp(bound, "compute") == 0    ? "#e8743b"
-           : strcmp(bound, "overhead") == 0 ? "#b0b0b0"
-           : bound[0] != '\0'               ? "#5b8fd6"
-                                            : "#e0a23b";
+    static const char *const colours[] = {[TAKT_BOUND_UNKNOWN] = "#e0a23b",
+                                          [TAKT_BOUND_OVERHEAD] = "#b0b0b0",
+                                          [TAKT_BOUND_COMPUTE] = "#e8743b",
+                                          [TAKT_BOUND_MEMORY] = "#5b8fd6"};
+    return colours[f->row->limit];
 }
 
 static void draw(takt_text *text, const flame *all, const frame *f)

@@ -19,7 +19,8 @@ typedef struct takt_profile_row {
     takt_interval ci;
     double share; /* of the sum of all steps */
     takt_roof roof;
-    const char *bound;
+    const char *bound; /* `limit` in a word */
+    takt_bound limit;
     double percent;         /* of the ceiling; 0: unknown */
     double wait, imbalance; /* of shared steps: part of all threads' time that they waited, and how
                              * much longer the busiest worked than the average */
@@ -86,6 +87,7 @@ void takt_profile_advice(const takt_profile *p, takt_report *r);
  * save at most. */
 typedef struct takt_finding {
     const char *cause;
+    bool is_waiting; /* threads wait for each other */
     double gain;     /* 0 to 1 */
     bool is_unknown; /* it could not be looked at here; `figure` says why */
     char figure[400], remedy[240];

@@ -201,6 +201,7 @@ static void fill_row(takt_profile *p, size_t step, double *sorted)
     takt_roof_of(p->plan, row->step, p->has_ceilings ? &p->ceilings : NULL, &row->roof);
     if (p->has_ceilings) {
         row->bound = takt_roof_bound(&row->roof, row->median_ns);
+        row->limit = takt_roof_kind(&row->roof, row->median_ns);
         row->percent = row->median_ns > 0 ? 100 * row->roof.floor_ns / row->median_ns : 0;
     }
     fill_threads(p, row, sorted);

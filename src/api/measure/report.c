@@ -130,7 +130,7 @@ static void rate_cell(takt_table *t, const takt_profile_row *row)
 {
     char rate[FIGURE];
     const double ns = fmax(row->median_ns, 1);
-    if (row->bound != NULL && strcmp(row->bound, "compute") != 0)
+    if (row->limit != TAKT_BOUND_UNKNOWN && row->limit != TAKT_BOUND_COMPUTE)
         takt_table_cell(t, "%s", takt_figure_scaled(row->roof.bytes / ns * 1e9, "B/s", rate));
     else
         takt_table_cell(t, "%s", takt_figure_scaled(row->roof.flops / ns * 1e9, "FLOP/s", rate));
