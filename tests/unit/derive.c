@@ -287,7 +287,7 @@ static void only_what_is_asked(void)
                          "}\n");
     const size_t all = steps(m, NULL), b = steps(m, "b"), c = steps(m, "c"), a = steps(m, "first");
     EXPECT(a == 1 && b == 2 && c == 1, "%zu, %zu and %zu steps", a, b, c);
-    EXPECT(steps(m, "d") >= 3 && steps(m, "b,c") == 3 && all == 5, "%zu steps", all);
+    EXPECT(steps(m, "d") >= 2 && steps(m, "b,c") == 3 && all == 5, "%zu steps", all);
     EXPECT(steps(m, "b,c,d") == all);
     takt_session *whole = open_session(m, NULL, NULL), *part = open_session(m, NULL, "c,first");
     fill(whole, 1);
