@@ -76,6 +76,9 @@ static bool is_safe(const takt_graph *g, const takt_node *n)
                (n->op != &takt_op_div && n->op != &takt_op_mod);
     if ((n->op->traits & TAKT_REDUCES) != 0 || is_in(n->op, safe))
         return true;
+    enum { LENGTH = 4 }; /* the input of attention that may be too large */
+    if (n->op == &takt_op_attention)
+        return n->in_count <= LENGTH || n->in[LENGTH] == TAKT_NONE;
     return n->op == &takt_op_index_add && is_gathered(g, n);
 }
 

@@ -11,6 +11,7 @@
 #include "op/ops.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
+#include "plan/rematerialise.h"
 
 enum { MOST_STEPS = 4096, MOST_AGAIN = 8, TRIES = 4 };
 
@@ -194,6 +195,8 @@ takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph, const takt_plan_s
 {
     search s = {.ctx = ctx, .graph = graph};
     *plan = NULL;
+    if (takt_is_training_graph(graph) && settings->reuse && settings->in_place && !settings->rooms)
+        return takt_plan_fit(ctx, graph, settings, plan);
     if (!settings->searches)
         return takt_plan_build(ctx, graph, settings, plan);
     takt_status status = look(&s, settings);
@@ -205,8 +208,7 @@ takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph, const takt_plan_s
     return status;
 }
 
-/* Whether planning looks at large constants although none is packed: then it needs the model. */
-static bool reads_constants(const takt_graph *g)
+bool takt_plan_reads_constants(const takt_graph *g)
 {
     for (size_t i = 0; i < g->count; i++) {
         const takt_node *n = &g->nodes[i];
@@ -219,20 +221,29 @@ static bool reads_constants(const takt_graph *g)
     return false;
 }
 
-takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes)
+static takt_status minimum(const takt_plan *plan, const takt_plan_settings *settings, size_t *bytes)
 {
     search s = {.ctx = plan->ctx, .graph = plan->graph};
+    const takt_status status = takt_is_training_graph(plan->graph)
+                                   ? takt_plan_fit(plan->ctx, plan->graph, settings, &s.plan)
+                                   : look(&s, settings);
+    *bytes = s.plan != NULL ? s.plan->arena_bytes : plan->arena_bytes;
+    takt_plan_release_internal(s.plan);
+    return status;
+}
+
+takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes)
+{
     takt_plan_settings settings = plan->settings;
     settings.searches = settings.recomputes = true;
     settings.reuse = true;
+    settings.is_dry = true;
     settings.memory_limit = 0;
     *bytes = 0;
     const bool is_pinned = plan->basis != NULL && takt_basis_pin(plan->basis);
-    if (plan->basis != NULL && !is_pinned && reads_constants(plan->graph))
+    if (plan->basis != NULL && !is_pinned && takt_plan_reads_constants(plan->graph))
         return TAKT_OK;
-    const takt_status status = look(&s, &settings);
-    *bytes = s.plan != NULL ? s.plan->arena_bytes : plan->arena_bytes;
-    takt_plan_release_internal(s.plan);
+    const takt_status status = minimum(plan, &settings, bytes);
     if (is_pinned)
         takt_basis_unpin(plan->basis);
     return status;

@@ -1,7 +1,7 @@
 """train_steps.py - how many steps a training plan has, and what it keeps: counted, not timed."""
 import hashlib
 
-from _cli import CNN, MLP, expect, finish, parsed, path, succeeds, write
+from _cli import CNN, MLP, expect, fails, finish, parsed, path, succeeds, write
 
 # The shape of GPT-2: twelve blocks, the embedding once more as head. Widths change no step.
 GPT = """
@@ -50,7 +50,8 @@ def small_models():
 def gpt():
     model = write("gpt12.takt", GPT.replace("BLOCKS", "12"))
     facts, steps = plan(model)
-    expect(len(steps) <= 750, f"GPT-2 has {len(steps)} steps")
+    count = len(steps) - facts["hint"]["repeated_steps"]
+    expect(count <= 750, f"GPT-2 has {count} steps")
     count, after = updates(facts)
     expect(count == 12 * 16 + 4 and after > 2 * count, f"{count} updates, {after} steps")
     squares = [s for s in steps if "softmax" in s]
@@ -71,11 +72,33 @@ model shared(tokens: i64[batch, 300]) -> (logits: f32[batch, 300, 128]) seed=3 {
 """
 
 
+def memory():
+    """Less memory for more time, down to a limit that nothing keeps."""
+    model = write("gpt6.takt", GPT.replace("BLOCKS", "6"))
+    facts, _ = plan(model, "-t", "1")
+    points = facts["training"]["points"]
+    expect(len(points) >= 8 and points[0]["time"] == 1, points)
+    for a, b in zip(points, points[1:]):
+        expect(b["arena"] < a["arena"] and b["time"] >= a["time"], (a, b))
+    least, most = facts["memory"]["minimum"], facts["memory"]["planned"]
+    expect(least < 0.45 * most and points[-1]["time"] < 1.5, (least, most, points[-1]))
+    rest = facts["memory"]["peak"] - most
+    for share in (0.8, 0.6, 0.5):
+        limit = rest + int(share * most)
+        small = plan(model, "-t", "1", "--memory-limit", str(limit))[0]
+        expect(small["memory"]["peak"] <= limit, (share, small["memory"]))
+        expect(small["hint"]["repeated_steps"] > 0, small["hint"])
+    fails(4, "plan", model, "--train", "-D", "batch=8", "-t", "1", "--memory-limit",
+          str(rest + least // 2), says=("the limit is", "what would fit"))
+
+
 def same_bits(model, window):
-    """A step that takes an operation whole has the bits of its parts, with any code."""
+    """A step that takes an operation whole has the bits of its parts, with any code, and so has one
+    that computes values twice."""
     text = write("letters.txt", "".join(chr(97 + i * i % 23) for i in range(900)))
     digests = set()
-    for flags in (["-t", "1"], ["-t", "3"], ["-O0"], ["-t", "2", "--isa", "scalar"]):
+    for flags in (["-t", "1"], ["-t", "3"], ["-O0"], ["-t", "2", "--isa", "scalar"],
+                  ["--hint", "memory"]):
         out = path("bits.safetensors")
         succeeds("train", model, "--data", text, "--window", window, "--batch-size", "8",
                  "--epochs", "1", "-o", path("bits.taktp"), *flags)
@@ -87,6 +110,7 @@ def same_bits(model, window):
 
 small_models()
 gpt()
+memory()
 same_bits(write("gpt1.takt", GPT.replace("BLOCKS", "1")), "32")
 same_bits(write("shared.takt", SHARED), "300")
 finish()

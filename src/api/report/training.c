@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/report/report.h"
+#include "plan/rematerialise.h"
 #include "train/phase.h"
 #include "train/step.h"
 
@@ -87,13 +88,47 @@ static void write(takt_report *r, const parts *p)
     write_row(r, &t, "gradient_sums", "gradient sums", p->sums, "state: over shards");
     write_row(r, &t, "activations", "activations", p->activations, "arena: most of them at once");
     write_row(r, &t, "gradients", "gradients", p->gradients, "arena: most of them at once");
-    if (r->is_json) {
-        takt_json_close(&r->json, '}');
-    } else {
+    if (!r->is_json) {
         takt_text_add(&r->text, "training step, bytes\n");
         takt_table_print(&t, &r->text);
     }
     takt_table_deinit(&t);
+}
+
+/* What other limits would cost: activations are computed twice. */
+static takt_status write_points(takt_report *r, const takt_plan *plan)
+{
+    enum { MOST = 10 };
+    takt_remat_point points[MOST];
+    char figure[TAKT_FIGURE_TEXT];
+    size_t count;
+    takt_table t;
+    TAKT_TRY(takt_plan_points(plan, MOST, points, &count));
+    takt_table_init(&t, r->ctx, "rrr");
+    if (r->is_json)
+        takt_json_put_open(&r->json, "points", '[');
+    for (size_t i = 0; i < count; i++) {
+        if (r->is_json) {
+            takt_json_open(&r->json, '{');
+            takt_report_count(r, "arena", points[i].arena);
+            takt_json_put_number(&r->json, "time", points[i].time);
+            takt_report_count(r, "repeated_steps", points[i].steps);
+            takt_json_close(&r->json, '}');
+            continue;
+        }
+        takt_table_cell(&t, "%s", takt_figure(points[i].arena, figure));
+        takt_table_cell(&t, "%.3f", points[i].time);
+        takt_table_cell(&t, "%zu", points[i].steps);
+    }
+    if (r->is_json) {
+        takt_json_close(&r->json, ']');
+    } else if (count > 0) {
+        takt_text_add(&r->text, "with --memory-limit: arena, estimated time of a step over the "
+                                "fastest, steps that run twice\n");
+        takt_table_print(&t, &r->text);
+    }
+    takt_table_deinit(&t);
+    return TAKT_OK;
 }
 
 void takt_report_training(takt_report *r, const takt_plan *plan)
@@ -107,4 +142,8 @@ void takt_report_training(takt_report *r, const takt_plan *plan)
         r->text.status = TAKT_ERR_MEMORY;
     takt_arena_deinit(&arena);
     write(r, &p);
+    const takt_status status = write_points(r, plan);
+    r->text.status = status != TAKT_OK ? status : r->text.status;
+    if (r->is_json)
+        takt_json_close(&r->json, '}');
 }

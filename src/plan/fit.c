@@ -1,0 +1,129 @@
+/* fit.c - plans of training steps: how much is computed twice. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/basis.h"
+#include "plan/builder.h"
+#include "plan/rematerialise.h"
+
+/* Without being asked, a step that holds much may take so much longer, as estimated. */
+static const double cheap = 1.03;
+enum { MUCH = 4 << 20, ROUNDS = 6 };
+
+typedef struct fitting {
+    takt_ctx *ctx;
+    takt_graph *graph;
+    takt_plan_settings dry, best; /* `best` with the repetitions that need the least so far */
+    takt_plan *first;             /* dry, without repetitions */
+    size_t least;
+} fitting;
+
+/* Plans with what is found for `target`, and keeps it if that needs less. */
+static takt_status attempt(fitting *f, size_t target, double most_time)
+{
+    takt_remat found;
+    takt_plan *plan = NULL;
+    takt_status status = takt_remat_find(f->first, target, most_time, &found);
+    f->dry.again = found.again;
+    f->dry.again_count = found.again_count;
+    if (status == TAKT_OK && found.again_count > 0)
+        status = takt_plan_build(f->ctx, f->graph, &f->dry, &plan);
+    if (plan != NULL && plan->arena_bytes < f->least) {
+        f->least = plan->arena_bytes;
+        f->best.again_count = found.again_count;
+        f->best.again =
+            takt_arena_copy(&f->first->arena, found.again, found.again_count * sizeof *found.again);
+        status = f->best.again == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+    }
+    takt_plan_release_internal(plan);
+    takt_remat_deinit(&found);
+    return status;
+}
+
+/* The estimate may miss the plan by a little: then it is asked for less. */
+static takt_status reach(fitting *f, size_t room)
+{
+    size_t target = room;
+    for (int i = 0; i < ROUNDS && f->least > room; i++) {
+        TAKT_TRY(attempt(f, target, 0));
+        const size_t missed = (f->least > room ? f->least - room : 0) + room / 64;
+        target = target > missed ? target - missed : 0;
+    }
+    return TAKT_OK;
+}
+
+static takt_status search(fitting *f, const takt_plan_settings *settings)
+{
+    const takt_plan *p = f->first;
+    const size_t fixed = p->weight_bytes + p->packed_bytes + p->state_bytes + p->io_bytes;
+    const size_t limit = settings->memory_limit, room = limit > fixed ? limit - fixed : 0;
+    f->least = p->arena_bytes;
+    if (settings->recomputes)
+        return attempt(f, 0, 0);
+    if (f->least >= MUCH)
+        TAKT_TRY(attempt(f, 0, cheap));
+    return limit > 0 ? reach(f, room) : TAKT_OK;
+}
+
+static takt_status start(fitting *f, const takt_plan_settings *settings)
+{
+    f->dry = f->best = *settings;
+    f->dry.is_dry = true;
+    f->dry.memory_limit = 0;
+    f->dry.again_count = f->best.again_count = 0;
+    return takt_plan_build(f->ctx, f->graph, &f->dry, &f->first);
+}
+
+takt_status takt_plan_fit(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
+                          takt_plan **plan)
+{
+    fitting f = {.ctx = ctx, .graph = graph};
+    *plan = NULL;
+    takt_status status = start(&f, settings);
+    if (status == TAKT_OK)
+        status = search(&f, settings);
+    if (status == TAKT_OK)
+        status = takt_plan_build(ctx, graph, &f.best, plan);
+    if (status == TAKT_OK)
+        (*plan)->given_bytes = f.first->arena_bytes;
+    takt_plan_release_internal(f.first);
+    return status;
+}
+
+/* Points at about equal distances in memory; the first and the last always. */
+static size_t thin_out(const takt_remat *found, size_t most, takt_remat_point *points)
+{
+    const takt_remat_point *all = found->points;
+    const size_t count = found->point_count;
+    size_t kept = 0;
+    if (count == 0 || most < 2)
+        return 0;
+    const double high = (double)all[0].arena, low = (double)all[count - 1].arena;
+    for (size_t i = 0; i < count; i++) {
+        const double next = high - (high - low) * (double)kept / (double)(most - 1);
+        if (i + 1 == count || (kept + 1 < most && (double)all[i].arena <= next))
+            points[kept++] = all[i];
+    }
+    return kept;
+}
+
+takt_status takt_plan_points(const takt_plan *plan, size_t most, takt_remat_point *points,
+                             size_t *count)
+{
+    fitting f = {.ctx = plan->ctx, .graph = plan->graph};
+    takt_remat found;
+    *count = 0;
+    const bool is_pinned = plan->basis != NULL && takt_basis_pin(plan->basis);
+    if (plan->basis != NULL && !is_pinned && takt_plan_reads_constants(plan->graph))
+        return TAKT_OK;
+    takt_status status = start(&f, &plan->settings);
+    if (status == TAKT_OK) {
+        status = takt_remat_find(f.first, 0, 0, &found);
+        *count = status == TAKT_OK ? thin_out(&found, most, points) : 0;
+        takt_remat_deinit(&found);
+    }
+    takt_plan_release_internal(f.first);
+    if (is_pinned)
+        takt_basis_unpin(plan->basis);
+    return status;
+}

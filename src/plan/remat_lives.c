@@ -1,0 +1,198 @@
+/* remat_lives.c - executions of a plan's steps and what is alive at each of them. */
+#include "plan/remat_lives.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+typedef takt_remat_search search;
+typedef takt_remat_value value;
+typedef takt_remat_edges edges;
+
+double takt_remat_time(const search *s, int step)
+{
+    const takt_step *t = &s->plan->steps[step];
+    const double flops = t->cost.flops / s->machine->flops_per_us;
+    const double bytes = t->cost.bytes / s->machine->bytes_per_us;
+    return s->machine->step_us + (flops > bytes ? flops : bytes);
+}
+
+/* ---- what may be made again ---- */
+
+static bool fills(const takt_plan *plan, const takt_step *s)
+{
+    size_t bits = (size_t)takt_dtype_bits(s->out[0].dtype);
+    for (int d = 0; d < s->out[0].rank; d++)
+        bits *= (size_t)s->out[0].dim[d];
+    return s->out[0].offset == 0 && bits / 8 == plan->buffers[s->out[0].buffer].bytes;
+}
+
+static bool may_repeat(const takt_plan *plan, const takt_step *s)
+{
+    return s->node_count > 0 && s->out_count == 1 && s->undo == NULL && !s->can_fault &&
+           s->space == TAKT_HOST && s->transfer.way == TAKT_COPY_NONE && fills(plan, s);
+}
+
+static takt_status get_arrays(search *s)
+{
+    const takt_plan *plan = s->plan;
+    const size_t most = 2 * plan->step_count;
+    size_t views = 0;
+    for (size_t i = 0; i < plan->step_count; i++)
+        views += plan->steps[i].in_count + plan->steps[i].out_count;
+    uint32_t *ids = takt_arena_array(s->memory, views, sizeof *ids);
+    s->values = takt_arena_array(s->memory, plan->buffer_count + views, sizeof *s->values);
+    s->edges = takt_arena_array(s->memory, plan->step_count, sizeof *s->edges);
+    s->repeats = takt_arena_array(s->memory, plan->step_count, 1);
+    s->run = takt_arena_array(s->memory, most, sizeof *s->run);
+    s->is_again = takt_arena_array(s->memory, most, 1);
+    s->old_run = takt_arena_array(s->memory, most, sizeof *s->run);
+    s->old_again = takt_arena_array(s->memory, most, 1);
+    s->live = takt_arena_array(s->memory, most + 1, sizeof *s->live);
+    if (ids == NULL || s->values == NULL || s->edges == NULL || s->repeats == NULL ||
+        s->run == NULL || s->is_again == NULL || s->old_run == NULL || s->old_again == NULL ||
+        s->live == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        s->edges[i] = (edges){ids, ids + plan->steps[i].in_count};
+        ids += plan->steps[i].in_count + plan->steps[i].out_count;
+    }
+    return TAKT_OK;
+}
+
+static uint32_t new_value(search *s, size_t bytes)
+{
+    s->values[s->value_count] = (value){.bytes = bytes, .maker = -1, .over = -1};
+    return (uint32_t)s->value_count++;
+}
+
+static bool reads(const takt_step *s, uint32_t buffer)
+{
+    for (size_t k = 0; k < s->in_count; k++)
+        if (s->in[k].buffer == buffer)
+            return true;
+    return false;
+}
+
+/* The values of all steps; `now`: per buffer, the one that it holds. */
+static void number(search *s, uint32_t *now)
+{
+    const takt_plan *plan = s->plan;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->in_count; k++)
+            s->edges[i].in[k] = now[step->in[k].buffer];
+        for (size_t k = 0; k < step->out_count; k++) {
+            uint32_t *id = &now[step->out[k].buffer];
+            if (s->values[*id].writers > 0 && reads(step, step->out[k].buffer)) {
+                s->values[*id].over = (int)i;
+                *id = new_value(s, s->values[*id].bytes);
+            }
+            value *v = &s->values[*id];
+            v->maker = v->writers++ == 0 && may_repeat(plan, step) ? (int)i : -1;
+            s->edges[i].out[k] = *id;
+        }
+    }
+}
+
+takt_status takt_remat_survey(search *s)
+{
+    const takt_plan *plan = s->plan;
+    uint32_t *now = takt_arena_array(s->memory, plan->buffer_count, sizeof *now);
+    TAKT_TRY(now == NULL ? TAKT_ERR_MEMORY : get_arrays(s));
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        const bool is_here = b->place == TAKT_PLACE_ARENA && b->space == TAKT_HOST;
+        now[i] = new_value(s, is_here ? (b->bytes + 63) & ~(size_t)63 : 0);
+    }
+    number(s, now);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        s->run[i] = (int)i;
+        s->time += takt_remat_time(s, (int)i);
+    }
+    s->count = plan->step_count;
+    return TAKT_OK;
+}
+
+/* ---- lives ---- */
+
+/* What is written over by its last reader makes room for the next value in that step. */
+static void end_life(search *s, value *v)
+{
+    if (v->first < 0)
+        return;
+    const bool is_over = v->over >= 0 && s->run[v->last] == v->over && v->last > v->first;
+    s->live[v->first] += (int64_t)v->bytes;
+    s->live[is_over ? v->last : v->last + 1] -= (int64_t)v->bytes;
+    v->first = -1;
+}
+
+static void touch(value *v, int at)
+{
+    v->first = v->first < 0 ? at : v->first;
+    v->last = at;
+}
+
+/* Bytes alive at every execution. */
+void takt_remat_count(search *s)
+{
+    const takt_plan *plan = s->plan;
+    memset(s->live, 0, (s->count + 1) * sizeof *s->live);
+    for (size_t i = 0; i < s->value_count; i++)
+        s->values[i].first = -1;
+    for (size_t i = 0; i < s->count; i++) {
+        const takt_step *step = &plan->steps[s->run[i]];
+        const edges *e = &s->edges[s->run[i]];
+        for (size_t k = 0; k < step->in_count; k++)
+            touch(&s->values[e->in[k]], (int)i);
+        for (size_t k = 0; k < step->out_count; k++) {
+            if (s->is_again[i])
+                end_life(s, &s->values[e->out[k]]);
+            touch(&s->values[e->out[k]], (int)i);
+        }
+    }
+    for (size_t i = 0; i < s->value_count; i++)
+        end_life(s, &s->values[i]);
+    for (size_t i = 0; i < s->count; i++)
+        s->live[i + 1] += s->live[i];
+    for (size_t i = 0; i < s->count; i++)
+        s->live[i] += (int64_t)takt_step_scratch(&plan->steps[s->run[i]], plan->threads);
+}
+
+size_t takt_remat_fullest(const search *s)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < s->count; i++)
+        if (s->live[i] > s->live[at])
+            at = i;
+    return at;
+}
+
+bool takt_remat_uses(const search *s, int at, uint32_t id)
+{
+    const takt_step *step = &s->plan->steps[s->run[at]];
+    const edges *e = &s->edges[s->run[at]];
+    for (size_t k = 0; k < step->in_count; k++)
+        if (e->in[k] == id)
+            return true;
+    for (size_t k = 0; k < step->out_count; k++)
+        if (e->out[k] == id)
+            return true;
+    return false;
+}
+
+int takt_remat_next(const search *s, uint32_t id, int at)
+{
+    for (int i = at; i < (int)s->count; i++)
+        if (takt_remat_uses(s, i, id))
+            return i;
+    return -1;
+}
+
+int takt_remat_last(const search *s, uint32_t id, int before)
+{
+    for (int i = before - 1; i >= 0; i--)
+        if (takt_remat_uses(s, i, id))
+            return i;
+    return -1;
+}

@@ -1,0 +1,53 @@
+/* remat_lives.h - executions of a plan's steps and what is alive at each of them. */
+#ifndef TAKT_PLAN_REMAT_LIVES_H
+#define TAKT_PLAN_REMAT_LIVES_H
+
+#include "plan/rematerialise.h"
+
+/* What a buffer of the host's arena holds for a while: a step that reads it and writes over it
+ * begins another value. */
+typedef struct takt_remat_value {
+    size_t bytes;    /* 0: it lies elsewhere */
+    int maker;       /* the step that alone makes all of it, and may run again; -1: there is none */
+    int writers;     /* steps that write a part of it */
+    int over;        /* the step that writes the next value over it; -1: none */
+    int first, last; /* executions, while lives are counted */
+} takt_remat_value;
+
+/* The values that a step reads and writes. */
+typedef struct takt_remat_edges {
+    uint32_t *in, *out;
+} takt_remat_edges;
+
+typedef struct takt_remat_search {
+    const takt_plan *plan;
+    takt_arena *memory;
+    const takt_machine *machine;
+    takt_remat_value *values;
+    size_t value_count;
+    takt_remat_edges *edges; /* per step */
+    int *run;                /* executions: steps */
+    unsigned char *is_again; /* per execution */
+    size_t count;
+    int *old_run; /* before the last repetition, to take it back */
+    unsigned char *old_again;
+    size_t old_count;
+    unsigned char *repeats; /* per step */
+    int64_t *live;          /* per execution: bytes; one more at the end */
+    double time, extra;     /* of all steps, and of repetitions */
+} takt_remat_search;
+
+/* Estimated time of a step, in microseconds. */
+double takt_remat_time(const takt_remat_search *s, int step);
+/* Values and executions of the plan as it is. */
+TAKT_MUST_USE takt_status takt_remat_survey(takt_remat_search *s);
+/* Bytes alive at every execution, and the execution with most of them. */
+void takt_remat_count(takt_remat_search *s);
+size_t takt_remat_fullest(const takt_remat_search *s);
+/* Whether execution `at` reads or writes a value. */
+bool takt_remat_uses(const takt_remat_search *s, int at, uint32_t id);
+/* The next execution from `at` on that uses a value, and the last one before; -1: none. */
+int takt_remat_next(const takt_remat_search *s, uint32_t id, int at);
+int takt_remat_last(const takt_remat_search *s, uint32_t id, int before);
+
+#endif

@@ -1,0 +1,43 @@
+/* rematerialise.h - which steps run twice, so that their results need not be kept in between. */
+#ifndef TAKT_PLAN_REMATERIALISE_H
+#define TAKT_PLAN_REMATERIALISE_H
+
+#include "plan/plan.h"
+
+/* A point of time over memory. */
+typedef struct takt_remat_point {
+    size_t arena; /* bytes, as estimated */
+    double time;  /* estimated time of a run over that without repetitions */
+    size_t steps; /* that run twice */
+} takt_remat_point;
+
+typedef struct takt_remat {
+    takt_arena memory;
+    takt_again *again; /* in the order of insertion; in `memory` */
+    size_t again_count;
+    takt_remat_point *points; /* before the first repetition, and after each; in `memory` */
+    size_t point_count;
+} takt_remat;
+
+/* Whether a graph updates trainable parameters. */
+bool takt_is_training_graph(const takt_graph *g);
+/* Finds repetitions that bring the arena of a plan, which may be dry, down to `target` bytes, the
+ * cheapest for the bytes they free first; fewer bytes may not be reached. The estimated time stays
+ * within `most_time` times that of the plan; 0: whatever it takes. The caller calls _deinit, after
+ * a failure too. */
+TAKT_MUST_USE takt_status takt_remat_find(const takt_plan *plan, size_t target, double most_time,
+                                          takt_remat *found);
+void takt_remat_deinit(takt_remat *found);
+/* A plan of a training step. Values whose second computation costs next to nothing are computed
+ * twice; as many others as it takes to keep the limit of the settings, and with `recomputes` to
+ * need the least memory. */
+TAKT_MUST_USE takt_status takt_plan_fit(takt_ctx *ctx, takt_graph *graph,
+                                        const takt_plan_settings *settings, takt_plan **plan);
+/* Whether planning looks at large constants although none is packed: then it needs the model. */
+bool takt_plan_reads_constants(const takt_graph *g);
+/* Memory against time of a training step that is planned like `plan`, from the fastest to the
+ * smallest, at most `most` points; none if that cannot be told any more. */
+TAKT_MUST_USE takt_status takt_plan_points(const takt_plan *plan, size_t most,
+                                           takt_remat_point *points, size_t *count);
+
+#endif
