@@ -115,7 +115,8 @@ typedef struct takt_verify_options {
     const char
         *counterexample;     /**< path of an .npy file for the input that breaks it; NULL: none */
     const char *certificate; /**< path of a certificate to write if it is proved; NULL: none */
-    const char *vnncomp;     /**< path of a result file in the form of VNN-COMP; NULL: none */
+    const char *check; /**< path of a certificate: nothing is searched, it is checked; NULL: none */
+    const char *vnncomp; /**< path of a result file in the form of VNN-COMP; NULL: none */
     bool (*is_cancelled)(void *user); /**< asked between steps; true ends the search; may be NULL */
     void *user;
 } takt_verify_options;
@@ -136,7 +137,8 @@ typedef struct takt_verify_summary {
  *
  * A proof is for the bits that Takt computes with `numerics = exact`, on any machine and with any
  * number of threads (docs/guarantees.md). A counterexample is an input on which a run of the model
- * breaks the property. `summary` may be NULL.
+ * breaks the property. A certificate is checked by code that shares nothing with the search; an
+ * error says why it does not prove the property. `summary` may be NULL.
  *
  * @return TAKT_ERR_UNSUPPORTED if the model has an operation that linear bounds do not follow
  */

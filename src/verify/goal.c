@@ -114,6 +114,21 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
     }
 }
 
+uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count)
+{
+    uint32_t best = 0;
+    double most = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const double width = hi[i] - lo[i];
+        const double score = isfinite(scores[i]) ? scores[i] + 1e-12 * width : width;
+        if (score > most && width > 0) {
+            most = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
 void takt_goal_outputs(takt_region *r, bool refines, double *lower, double *upper)
 {
     const uint32_t id = r->net->output, width = r->net->nodes[id].count;

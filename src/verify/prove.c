@@ -163,15 +163,20 @@ takt_status takt_prover_run(takt_prover *v)
 {
     const takt_plan_options options = plan_options(v);
     TAKT_TRY(takt_program_graph(v->model, &options, &v->graph));
-    TAKT_TRY(takt_net_init(v->graph, v->is_real, &v->net));
-    TAKT_TRY(open_session(v));
+    if (v->o.check == NULL || v->o.property == NULL) {
+        TAKT_TRY(takt_net_init(v->graph, v->is_real, &v->net));
+        TAKT_TRY(open_session(v));
+    }
     if (v->o.property != NULL)
         TAKT_TRY(takt_property_load(v->ctx, v->o.property, &v->given));
     else
         TAKT_TRY(takt_prover_around(v));
+    if (v->o.check != NULL)
+        return takt_prover_check(v);
     TAKT_TRY(fit(v));
     TAKT_TRY(takt_pool_create(v->ctx, v->o.threads, NULL, &v->pool));
     TAKT_TRY(search(v));
+    TAKT_TRY(takt_prover_certify(v));
     return takt_prover_files(v);
 }
 

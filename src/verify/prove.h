@@ -23,6 +23,7 @@ typedef struct takt_prover {
     takt_search search;
     bool has_search;
     double seconds;
+    char note[240]; /* about the certificate */
 } takt_prover;
 
 TAKT_MUST_USE takt_status takt_prover_run(takt_prover *v);
@@ -31,6 +32,11 @@ void takt_prover_deinit(takt_prover *v);
 TAKT_MUST_USE takt_status takt_prover_around(takt_prover *v);
 /* Runs the model on x, all inputs one after the other. */
 TAKT_MUST_USE takt_status takt_prover_outputs(takt_prover *v, const double *x, double *y);
+/* Writes a certificate of a proof, if one is asked for. */
+TAKT_MUST_USE takt_status takt_prover_certify(takt_prover *v);
+/* Instead of a search: the certificate of the options proves the property, or an error says why it
+ * does not. */
+TAKT_MUST_USE takt_status takt_prover_check(takt_prover *v);
 /* Files that the options ask for: the counterexample, the result of a contest. */
 TAKT_MUST_USE takt_status takt_prover_files(takt_prover *v);
 

@@ -112,6 +112,11 @@ static void write_text(takt_report *rep, const takt_prover *v, const takt_verify
 {
     const char *arithmetic = v->is_real ? "real numbers" : "the bits of f32";
     takt_text *t = &rep->text;
+    if (v->o.check != NULL) {
+        takt_text_add(t, "confirmed for %s: %zu boxes, %.2f s\n", arithmetic, s->regions,
+                      s->seconds);
+        return;
+    }
     if (s->is_empty)
         takt_text_add(t, "proved: holds, for the property has no input\n");
     else if (s->verdict == TAKT_PROOF_FOUND)
@@ -124,6 +129,8 @@ static void write_text(takt_report *rep, const takt_prover *v, const takt_verify
         takt_text_add(t, "unknown for %s: best bound %.6g%s%s\n", arithmetic, s->bound,
                       s->layer[0] != '\0' ? "; the bounds lose most at " : "", s->layer);
     takt_text_add(t, "%zu region%s, %.2f s\n", s->regions, s->regions == 1 ? "" : "s", s->seconds);
+    if (v->note[0] != '\0')
+        takt_text_add(t, "%s\n", v->note);
 }
 
 static void put_number(takt_report *rep, const char *key, double value)
@@ -145,8 +152,8 @@ static void write_json(takt_report *rep, const takt_prover *v, const takt_verify
     put_number(rep, "seconds", s->seconds);
     if (s->layer[0] != '\0')
         takt_report_pair(rep, "layer", s->layer);
-    if (s->is_empty)
-        takt_report_pair(rep, "note", "no input");
+    if (s->is_empty || v->note[0] != '\0')
+        takt_report_pair(rep, "note", s->is_empty ? "no input" : v->note);
     takt_json_put_open(&rep->json, "lower", '[');
     for (size_t i = 0; v->search.lower != NULL && i < v->given.output_count; i++)
         takt_json_number(&rep->json, v->search.lower[i]);

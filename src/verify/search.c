@@ -19,11 +19,11 @@ enum { BATCH = 64, INPUTS = 20, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
 typedef struct job {
     uint32_t split; /* its place in the group's tree */
     uint32_t input; /* where to split it */
-    size_t open_count;
+    size_t open_count, proved_count;
     double bound;
     bool is_done, is_broken; /* it was bounded; x breaks the first open case in the net */
     double *lo, *hi, *x;
-    uint32_t *open; /* cases */
+    uint32_t *open, *proved; /* cases */
 } job;
 
 typedef struct hunt {
@@ -47,7 +47,7 @@ typedef struct hunt {
 static size_t job_bytes(const hunt *h)
 {
     return sizeof(job) + 3 * h->p->input_count * sizeof(double) +
-           h->group->count * sizeof(uint32_t);
+           2 * h->group->count * sizeof(uint32_t);
 }
 
 static takt_status job_create(hunt *h, job **out)
@@ -60,6 +60,7 @@ static takt_status job_create(hunt *h, job **out)
     j->hi = j->lo + n;
     j->x = j->hi + n;
     j->open = (uint32_t *)(j->x + n);
+    j->proved = j->open + h->group->count;
     *out = j;
     return TAKT_OK;
 }
@@ -79,21 +80,6 @@ static bool is_late(const void *user)
 }
 
 /* ---- one box ---- */
-
-static uint32_t best_input(const hunt *h, const job *j, const double *scores)
-{
-    uint32_t best = 0;
-    double most = -1;
-    for (uint32_t i = 0; i < h->p->input_count; i++) {
-        const double width = j->hi[i] - j->lo[i];
-        const double score = isfinite(scores[i]) ? scores[i] + 1e-12 * width : width;
-        if (score > most && width > 0) {
-            most = score;
-            best = i;
-        }
-    }
-    return best;
-}
 
 /* The point where the bound of the first open case is worst: often the one that breaks it. */
 static void try_worst(hunt *h, job *j, takt_region *r, const takt_goal *goal, int thread)
@@ -140,8 +126,10 @@ static void bound_task(void *user, size_t task, int thread)
     j->bound = INFINITY;
     for (size_t i = 0; i < j->open_count; i++) {
         j->bound = fmin(j->bound, goals[i].bound);
-        if (goals[i].is_proved)
+        if (goals[i].is_proved) {
+            j->proved[j->proved_count++] = j->open[i];
             continue;
+        }
         if (kept == 0)
             worst = i;
         j->open[kept++] = j->open[i];
@@ -150,7 +138,7 @@ static void bound_task(void *user, size_t task, int thread)
     j->is_done = true;
     if (kept == 0)
         return;
-    j->input = best_input(h, j, scores);
+    j->input = takt_goal_split(j->lo, j->hi, scores, h->p->input_count);
     if (h->o->method == TAKT_BY_SEARCH && r->alpha == NULL)
         try_worst(h, j, r, &goals[worst], thread);
 }
@@ -174,8 +162,10 @@ static takt_status split(hunt *h, const job *j)
     TAKT_TRY(takt_mem_grow(h->net->ctx, (void **)&g->splits, &g->split_capacity, g->split_count + 2,
                            sizeof *g->splits));
     const double at = 0.5 * (j->lo[j->input] + j->hi[j->input]);
-    g->splits[j->split] =
-        (takt_split){.input = j->input, .first = (uint32_t)g->split_count, .at = at};
+    takt_split *own = &g->splits[j->split];
+    own->input = j->input;
+    own->first = (uint32_t)g->split_count;
+    own->at = at;
     for (int side = 0; side < 2; side++) {
         job *half;
         g->splits[g->split_count] = (takt_split){.input = UINT32_MAX};
@@ -210,6 +200,16 @@ static takt_status confirm(hunt *h, size_t case_index, const double *x)
     return breaks ? take(h, case_index, x, y) : TAKT_OK;
 }
 
+static takt_status keep_proved(hunt *h, const job *j)
+{
+    takt_split *s = &h->group->splits[j->split];
+    if (j->proved_count == 0)
+        return TAKT_OK;
+    s->proved = takt_arena_copy(&h->s->arena, j->proved, j->proved_count * sizeof *j->proved);
+    s->proved_count = s->proved != NULL ? j->proved_count : 0;
+    return s->proved != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 /* What follows from a box that was bounded. */
 static takt_status settle(hunt *h, job *j, bool *is_over)
 {
@@ -220,6 +220,7 @@ static takt_status settle(hunt *h, job *j, bool *is_over)
         return TAKT_OK;
     }
     s->regions++;
+    TAKT_TRY(keep_proved(h, j));
     if (j->open_count == 0) {
         s->bound = fmin(s->bound, j->bound);
         return TAKT_OK;

@@ -27,6 +27,8 @@ typedef struct takt_split {
     uint32_t input; /* element; UINT32_MAX: a leaf */
     uint32_t first; /* the lower half; the upper one follows it */
     double at;
+    const uint32_t *proved; /* cases that hold on this box, and were open before */
+    size_t proved_count;
 } takt_split;
 
 /* Cases that share a box, and the tree of its splits. */

@@ -48,6 +48,27 @@ with open(CONTEST, encoding="ascii") as file:
 run = takt("verify", NET, "--property", HOLDS, "--method", "ibp")
 expect(run.returncode == 5 and "best bound" in run.stdout, f"intervals alone: {run}")
 
+# ---- certificates ----
+
+PROOF = path("proof.cert")
+LINEAR = write("linear.takt", "model linear(x: f32[1, 2]) -> f32[1, 2] {\n"
+               "  return relu(x) + relu(-x)\n}\n")
+SPLIT = prop("split.vnnlib", -1, 1, "(>= Y_0 1.01)")
+said = succeeds("verify", LINEAR, "--property", SPLIT, "--certificate", PROOF)
+expect(f"certificate: {PROOF}" in said, said)
+expect("confirmed" in succeeds("verify", LINEAR, "--property", SPLIT, "--check", PROOF), "check")
+said = takt("verify", LINEAR, "--property", HOLDS, "--check", PROOF)
+expect(said.returncode != 0 and "another property" in said.stderr, said)
+said = takt("verify", NET, "--property", SPLIT, "--check", PROOF)
+expect(said.returncode != 0 and "another model" in said.stderr, said)
+with open(PROOF, encoding="ascii") as file:
+    text = file.read()
+for damaged in (text[:-3], text.replace("leaf", "laef"), text + "x", ""):
+    said = takt("verify", LINEAR, "--property", SPLIT, "--check", write("bad.cert", damaged))
+    expect(said.returncode != 0 and "damaged" in said.stderr, f"damage: {said}")
+said = succeeds("verify", NET, "--property", HOLDS, "--certificate", PROOF)
+expect("no certificate: the checker does not know" in said, said)
+
 # ---- around an input ----
 
 POINT = write("point.npy", npy([1, 2], [0.25, 0.75]))

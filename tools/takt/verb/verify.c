@@ -60,6 +60,8 @@ static int verify(takt_tool *t, const takt_model *model)
                              .arithmetic = tool_text_of(t, TAKT_F_ARITHMETIC),
                              .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
                              .counterexample = file != NULL ? file : "counterexample.npy",
+                             .certificate = tool_text_of(t, TAKT_F_CERTIFICATE),
+                             .check = tool_text_of(t, TAKT_F_CHECKED_PROOF),
                              .vnncomp = tool_text_of(t, TAKT_F_VNNCOMP),
                              .is_cancelled = is_cancelled};
     int code = real_of(t, TAKT_F_EPS, "eps", 0, &o.eps);
@@ -97,7 +99,7 @@ const takt_verb takt_verb_verify = {
     .example = "takt verify examples/bounded.takt --property examples/bounded.vnnlib",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_PROPERTY,
               TAKT_F_AROUND, TAKT_F_EPS, TAKT_F_NORM, TAKT_F_PROOF_METHOD, TAKT_F_ARITHMETIC,
-              TAKT_F_TIMEOUT, TAKT_F_COUNTEREXAMPLE, TAKT_F_VNNCOMP, TAKT_F_DIM, TAKT_F_SHAPE,
-              TAKT_F_THREADS, TAKT_FLAG_IDS},
+              TAKT_F_TIMEOUT, TAKT_F_COUNTEREXAMPLE, TAKT_F_CERTIFICATE, TAKT_F_CHECKED_PROOF,
+              TAKT_F_VNNCOMP, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_FLAG_IDS},
     .run = run,
 };

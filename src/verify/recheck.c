@@ -1,0 +1,208 @@
+/* recheck.c - walks a certificate's trees and sees that every case holds on every part of its box.
+ */
+#include "verify/recheck.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct walk {
+    takt_recheck k;
+    size_t at;             /* the next box of the certificate */
+    unsigned char *proved; /* [depth][cases] */
+    size_t first, last;    /* cases of the tree at hand, with the same box */
+    bool is_bad;
+    char *why;
+} walk;
+
+void takt_property_digest(const takt_property *p, char digest[TAKT_SHA256_TEXT])
+{
+    takt_sha256 sha;
+    uint8_t bytes[TAKT_SHA256_BYTES];
+    takt_sha256_init(&sha);
+    for (size_t i = 0; i < p->case_count; i++) {
+        const takt_case *c = &p->cases[i];
+        const double head[3] = {(double)c->is_empty, (double)c->row_count, (double)p->input_count};
+        takt_sha256_add(&sha, head, sizeof head);
+        takt_sha256_add(&sha, c->lo, p->input_count * sizeof *c->lo);
+        takt_sha256_add(&sha, c->hi, p->input_count * sizeof *c->hi);
+        for (size_t k = 0; k < c->row_count; k++) {
+            const double row[3] = {c->rows[k].bound, (double)c->rows[k].count,
+                                   (double)c->rows[k].is_strict};
+            takt_sha256_add(&sha, row, sizeof row);
+            for (size_t t = 0; t < c->rows[k].count; t++) {
+                const takt_term *m = &c->rows[k].terms[t];
+                const double term[3] = {(double)m->index, (double)m->is_input, m->factor};
+                takt_sha256_add(&sha, term, sizeof term);
+            }
+        }
+    }
+    takt_sha256_end(&sha, bytes);
+    takt_sha256_text(bytes, digest);
+}
+
+static void reject(walk *w, const char *why, size_t number)
+{
+    if (!w->is_bad)
+        snprintf(w->why, 160, "%s (box %zu)", why, number);
+    w->is_bad = true;
+}
+
+/* ---- cases ---- */
+
+/* Puts a factor where output or input element `index` is. */
+static void put(takt_recheck *k, const takt_term *t)
+{
+    const takt_graph *g = k->graph;
+    const takt_port *ports = t->is_input ? g->inputs : g->outputs;
+    size_t index = t->index;
+    for (size_t i = 0; i < (t->is_input ? g->input_count : g->output_count); i++) {
+        takt_check_node *c = &k->nodes[ports[i].id];
+        if (index < c->count) {
+            c->row[index] += t->factor;
+            return;
+        }
+        index -= c->count;
+    }
+}
+
+/* One half-space that is out of reach is enough. */
+static bool holds(takt_recheck *k, const takt_case *c)
+{
+    for (size_t i = 0; i < c->row_count; i++) {
+        const takt_halfspace *h = &c->rows[i];
+        for (size_t t = 0; t < h->count; t++)
+            put(k, &h->terms[t]);
+        const double least = takt_recheck_least(k, (uint32_t)k->graph->count - 1, 0);
+        const double gap = least - h->bound - 0x1p-51 * (fabs(least) + fabs(h->bound));
+        if (gap > 0)
+            return true;
+    }
+    return false;
+}
+
+static void prove(walk *w, const takt_cut *cut, unsigned char *proved, size_t number)
+{
+    if (cut->proved_count == 0)
+        return;
+    takt_recheck_bound(&w->k);
+    for (size_t i = 0; i < cut->proved_count && !w->is_bad; i++) {
+        const uint32_t index = cut->proved[i];
+        if (index < w->first || index >= w->last)
+            reject(w, "a case of another box", number);
+        else if (!holds(&w->k, &w->k.property->cases[index]))
+            reject(w, "a case does not hold", number);
+        else
+            proved[index - w->first] = 1;
+    }
+}
+
+/* ---- boxes ---- */
+
+static void visit(walk *w, int depth)
+{
+    takt_recheck *k = &w->k;
+    const size_t number = w->at, count = w->last - w->first;
+    unsigned char *proved = w->proved + (size_t)depth * k->property->case_count;
+    if (number >= k->certificate->count || depth >= TAKT_CERTIFICATE_DEPTH) {
+        reject(w, "a box is missing", number);
+        return;
+    }
+    const takt_cut *cut = &k->certificate->cuts[w->at++];
+    prove(w, cut, proved, number);
+    if (w->is_bad)
+        return;
+    if (cut->input == UINT32_MAX) {
+        for (size_t i = 0; i < count; i++)
+            if (!proved[i] && !k->property->cases[w->first + i].is_empty)
+                reject(w, "a case is not proved", number);
+        return;
+    }
+    if (cut->input >= k->input_count || !(cut->at >= k->lo[cut->input]) ||
+        !(cut->at <= k->hi[cut->input])) {
+        reject(w, "a split is outside its box", number);
+        return;
+    }
+    const double lo = k->lo[cut->input], hi = k->hi[cut->input];
+    memcpy(proved + k->property->case_count, proved, count);
+    k->hi[cut->input] = cut->at;
+    visit(w, depth + 1);
+    k->hi[cut->input] = hi;
+    memcpy(proved + k->property->case_count, proved, count);
+    k->lo[cut->input] = cut->at;
+    if (!w->is_bad)
+        visit(w, depth + 1);
+    k->lo[cut->input] = lo;
+}
+
+/* Every f32 that is nearest to a point of the box lies in this one. */
+static void begin(walk *w)
+{
+    takt_recheck *k = &w->k;
+    const takt_case *c = &k->property->cases[w->first];
+    for (size_t i = 0; i < k->input_count; i++) {
+        k->lo[i] = c->lo[i];
+        k->hi[i] = c->hi[i];
+        if (!k->is_real) {
+            k->lo[i] = fmin(k->lo[i], (double)(float)k->lo[i]);
+            k->hi[i] = fmax(k->hi[i], (double)(float)k->hi[i]);
+        }
+    }
+    memset(w->proved, 0, k->property->case_count);
+}
+
+static takt_status trees(walk *w)
+{
+    const takt_property *p = w->k.property;
+    for (w->first = 0; w->first < p->case_count && !w->is_bad; w->first = w->last) {
+        w->last = w->first + 1;
+        if (p->cases[w->first].is_empty)
+            continue;
+        while (w->last < p->case_count &&
+               (p->cases[w->last].is_empty || p->cases[w->last].lo == p->cases[w->first].lo))
+            w->last++;
+        begin(w);
+        visit(w, 0);
+    }
+    if (!w->is_bad && w->at != w->k.certificate->count)
+        reject(w, "boxes that belong to nothing", w->at);
+    return TAKT_OK;
+}
+
+static takt_status run(walk *w)
+{
+    takt_recheck *k = &w->k;
+    const takt_certificate *c = k->certificate;
+    char digest[TAKT_SHA256_TEXT];
+    takt_property_digest(k->property, digest);
+    if (takt_graph_digest(k->graph) != c->model)
+        return takt_fail(k->ctx, TAKT_E_CERTIFICATE_OTHER,
+                         "the certificate belongs to another model, or to other passes");
+    if (strcmp(digest, c->property) != 0)
+        return takt_fail(k->ctx, TAKT_E_CERTIFICATE_OTHER,
+                         "the certificate belongs to another property");
+    if (k->property->center != NULL)
+        return takt_fail(k->ctx, TAKT_E_VERIFY_MODEL, "the checker does not know norm 2");
+    TAKT_TRY(takt_recheck_read(k));
+    if (k->input_count != k->property->input_count || k->output_count != k->property->output_count)
+        return takt_fail(k->ctx, TAKT_E_PROPERTY_COUNT, "the property does not fit the model");
+    w->proved = takt_arena_array(&k->arena, (TAKT_CERTIFICATE_DEPTH + 1), k->property->case_count);
+    if (w->proved == NULL)
+        return TAKT_ERR_MEMORY;
+    return trees(w);
+}
+
+takt_status takt_recheck_run(const takt_graph *g, const takt_property *p, const takt_certificate *c,
+                             bool *is_proved, char why[160], size_t *boxes)
+{
+    walk w = {.why = why};
+    w.k = (takt_recheck){
+        .ctx = g->ctx, .graph = g, .property = p, .certificate = c, .is_real = c->is_real};
+    takt_arena_init(&w.k.arena, g->ctx);
+    why[0] = '\0';
+    const takt_status status = run(&w);
+    *is_proved = status == TAKT_OK && !w.is_bad;
+    *boxes = w.k.boxes;
+    takt_recheck_release(&w.k);
+    return status;
+}

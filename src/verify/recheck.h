@@ -1,0 +1,84 @@
+/* recheck.h - checks a certificate: a second, small program that shares nothing with the first.
+ *
+ * It reads the graph that runs, the property and the certificate, walks the tree of splits, sees
+ * that the halves of every box cover it and that every case is proved on every leaf, or on a box
+ * around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes. It
+ * knows products with constants, convolutions, sums, moves, average pools, relu and sigmoid; models
+ * with anything else are refused.
+ */
+#ifndef TAKT_VERIFY_RECHECK_H
+#define TAKT_VERIFY_RECHECK_H
+
+#include "ir/array.h"
+#include "ir/graph.h"
+#include "verify/certificate.h"
+#include "verify/property.h"
+
+/* x[first + i * step] * w[i * stride] for i < count; w NULL: factor. */
+typedef struct takt_run {
+    uint32_t node;
+    size_t first, step, count, stride;
+    const double *w;
+    double factor;
+} takt_run;
+
+typedef enum takt_check_kind {
+    TAKT_CHECK_NONE, /* not needed */
+    TAKT_CHECK_KNOWN,
+    TAKT_CHECK_INPUT,
+    TAKT_CHECK_LINEAR,
+    TAKT_CHECK_RELU,
+    TAKT_CHECK_SIGMOID,
+} takt_check_kind;
+
+/* A node of the graph. */
+typedef struct takt_check_node {
+    takt_check_kind kind;
+    takt_array known;
+    size_t count;
+    uint32_t source; /* of a function */
+    double *lo, *hi, *error, *row;
+    double *low_slope, *low_at, *high_slope, *high_at; /* lines of a function */
+    double gamma, share, tiny;
+    bool is_read; /* by a function: worth a refinement */
+} takt_check_node;
+
+typedef struct takt_recheck {
+    takt_ctx *ctx;
+    const takt_graph *graph;
+    const takt_property *property;
+    const takt_certificate *certificate;
+    bool is_real;
+    takt_arena arena;
+    takt_check_node *nodes; /* per node of the graph */
+    takt_run *runs;         /* room for those of one element */
+    size_t run_room;
+    double slack; /* rounding of this arithmetic, of the magnitudes */
+    double *lo, *hi;
+    size_t input_count, output_count;
+    size_t boxes; /* that were bounded */
+} takt_recheck;
+
+/* Whether the certificate proves the property. TAKT_E_CERTIFICATE_OTHER if it belongs to something
+ * else; `*is_proved` is false, with the sentence in `why`, if it does not prove it. */
+TAKT_MUST_USE takt_status takt_recheck_run(const takt_graph *g, const takt_property *p,
+                                           const takt_certificate *c, bool *is_proved,
+                                           char why[160], size_t *boxes);
+
+/* What identifies a property: SHA-256 over its numbers. */
+void takt_property_digest(const takt_property *p, char digest[TAKT_SHA256_TEXT]);
+
+/* ---- parts ---- */
+
+/* Constants and kinds of all nodes. */
+TAKT_MUST_USE takt_status takt_recheck_read(takt_recheck *k);
+void takt_recheck_release(takt_recheck *k);
+/* The runs that element j of linear node `id` sums, in k->runs, and what is added. */
+size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias);
+/* Bounds of all nodes over the box k->lo, k->hi. */
+void takt_recheck_bound(takt_recheck *k);
+/* The least value over the box of the sum whose coefficients are in the nodes' rows, from node `id`
+ * down, plus `constant`. Clears the rows. */
+double takt_recheck_least(takt_recheck *k, uint32_t id, double constant);
+
+#endif
