@@ -15,6 +15,17 @@ typedef struct walk {
     char *why;
 } walk;
 
+static void add_row(takt_sha256 *sha, const takt_halfspace *h)
+{
+    const double row[3] = {h->bound, (double)h->count, (double)h->is_strict};
+    takt_sha256_add(sha, row, sizeof row);
+    for (size_t t = 0; t < h->count; t++) {
+        const takt_term *m = &h->terms[t];
+        const double term[3] = {(double)m->index, (double)m->is_input, m->factor};
+        takt_sha256_add(sha, term, sizeof term);
+    }
+}
+
 void takt_property_digest(const takt_property *p, char digest[TAKT_SHA256_TEXT])
 {
     takt_sha256 sha;
@@ -26,16 +37,8 @@ void takt_property_digest(const takt_property *p, char digest[TAKT_SHA256_TEXT])
         takt_sha256_add(&sha, head, sizeof head);
         takt_sha256_add(&sha, c->lo, p->input_count * sizeof *c->lo);
         takt_sha256_add(&sha, c->hi, p->input_count * sizeof *c->hi);
-        for (size_t k = 0; k < c->row_count; k++) {
-            const double row[3] = {c->rows[k].bound, (double)c->rows[k].count,
-                                   (double)c->rows[k].is_strict};
-            takt_sha256_add(&sha, row, sizeof row);
-            for (size_t t = 0; t < c->rows[k].count; t++) {
-                const takt_term *m = &c->rows[k].terms[t];
-                const double term[3] = {(double)m->index, (double)m->is_input, m->factor};
-                takt_sha256_add(&sha, term, sizeof term);
-            }
-        }
+        for (size_t k = 0; k < c->row_count; k++)
+            add_row(&sha, &c->rows[k]);
     }
     takt_sha256_end(&sha, bytes);
     takt_sha256_text(bytes, digest);
