@@ -1,6 +1,7 @@
 /* vnni.h - levels by vpdpbusd, which takes them unsigned as they are. A part of AVX-512 variants,
  * before body.h. */
 #include <immintrin.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { DISTANT = 4, MR = 4 };

@@ -1,0 +1,10 @@
+/* ggml_i8_avx2.c - levels by vpmaddubsw: one row by a panel, four rows by half of one. */
+enum { MR = 4 };
+
+#include "kernel/block_i8/avx2.h"
+
+#define TAKES_SIGNED 0
+
+#include "kernel/ggml_i8/ggml_i8_body.h"
+
+TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "avx2_4x8", 20, run, &info));

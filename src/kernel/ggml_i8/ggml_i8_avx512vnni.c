@@ -1,0 +1,8 @@
+/* ggml_i8_avx512vnni.c - levels by vpdpbusd: one row by a panel, four rows by a panel. */
+#include "kernel/block_i8/vnni.h"
+
+#define TAKES_SIGNED 0
+
+#include "kernel/ggml_i8/ggml_i8_body.h"
+
+TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "avx512vnni_4x16", 40, run, &info));

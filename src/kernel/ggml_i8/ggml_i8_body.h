@@ -1,0 +1,271 @@
+/* ggml_i8_body.h - rows of bytes by panels of levels, in vectors of sums: lane = column.
+ *
+ * A template: a variant defines
+ *     MR               rows of one tile
+ *     act, act_load    sixteen bytes of a row of A
+ *     dot4             adds the products of four bytes of each lane and bytes 4 * lane .. of `act`;
+ *                      levels are unsigned, of at most six bits, or of eight
+ *     TAKES_SIGNED     1: it takes levels of eight bits as they are; 0: plus 128
+ * and includes this file. Sums begin at -zero * sum of the row's bytes, so that no weight has its
+ * zero point taken away.
+ */
+#include "kernel/block_i8/quantise.h"
+#include "kernel/ggml_i8/rounded.h"
+#include "kernel/ggml_panels/level.h"
+
+/* One tile: rows from `row` on by one panel. */
+typedef struct tile_job {
+    const takt_ggml_i8 *g;
+    rounded_rows a;
+    size_t row, panel;
+} tile_job;
+
+/* The shape of a tile: known where everything is inlined. */
+typedef struct shape {
+    takt_ggml_format format;
+    size_t rows, first, vectors; /* vectors of the panel, from `first` on */
+} shape;
+
+/* Where a tile has got to. */
+typedef struct cursor {
+    const uint8_t *p;
+    const int8_t *q[MR];
+    const float *dx[MR];
+    const int32_t *sums[MR];
+} cursor;
+
+FIXED int zero_of(const takt_ggml_format format)
+{
+    return format == TAKT_GGML_Q8_0 && !TAKES_SIGNED ? 128 : ggml_shape_of(format).zero;
+}
+
+FIXED vi level_of(const takt_ggml_format format, const uint8_t *p, const int g, const size_t u)
+{
+    const vi level = ggml_level(format, p, g, u);
+    return format == TAKT_GGML_Q8_0 && !TAKES_SIGNED ? vi_xor(level, vi_set1((int32_t)0x80808080))
+                                                     : level;
+}
+
+/* The sum of the bytes of a part. */
+FIXED int32_t part_sum(const int32_t *sums, const int part, const int span)
+{
+    return span == 16 ? sums[part] : sums[2 * part] + sums[2 * part + 1];
+}
+
+/* s[r][u] = sum of bytes * (level - zero) over a part. */
+FIXED void part_sums(const cursor *o, const int part, vi (*s)[VECTORS], const shape f)
+{
+    const ggml_shape z = ggml_shape_of(f.format);
+    const unsigned bits = f.format == TAKT_GGML_Q8_0 ? 8 : 6;
+    const int zero = zero_of(f.format);
+    UNROLL for (size_t r = 0; r < f.rows; r++)
+    {
+        const vi begin = vi_set1(zero == 0 ? 0 : -zero * part_sum(o->sums[r], part, z.span));
+        UNROLL for (size_t u = 0; u < f.vectors; u++) s[r][u] = begin;
+    }
+    UNROLL for (int i = 0; i < z.span / 16; i++)
+    {
+        act x[MR];
+        UNROLL for (size_t r = 0; r < f.rows; r++) x[r] =
+            act_load(o->q[r] + part * z.span + 16 * i);
+        UNROLL for (int lane = 0; lane < 4; lane++)
+        {
+            UNROLL for (size_t u = 0; u < f.vectors; u++)
+            {
+                const vi level =
+                    level_of(f.format, o->p, (part * z.span + 16 * i) / 4 + lane, f.first + u);
+                UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
+                    dot4(s[r][u], level, x[r], lane, bits);
+            }
+        }
+    }
+}
+
+/* acc += (scale * dx) * sum, of whole numbers in s. */
+FIXED void combine(const cursor *o, const vf *scale, vi (*s)[VECTORS], vf (*acc)[VECTORS],
+                   const shape f)
+{
+    UNROLL for (size_t r = 0; r < f.rows; r++)
+    {
+        const vf dx = vf_set1(*o->dx[r]);
+        UNROLL for (size_t u = 0; u < f.vectors; u++) acc[r][u] =
+            vf_fma(vf_mul(scale[u], dx), vf_from_vi(s[r][u]), acc[r][u]);
+    }
+}
+
+FIXED void small_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
+{
+    vi s[MR][VECTORS];
+    vf scale[VECTORS];
+    part_sums(o, 0, s, f);
+    UNROLL for (size_t u = 0; u < f.vectors; u++) scale[u] =
+        ggml_half(f.format, o->p, 0, f.first + u);
+    combine(o, scale, s, acc, f);
+    if (!ggml_shape_of(f.format).has_min)
+        return;
+    UNROLL for (size_t u = 0; u < f.vectors; u++)
+    {
+        scale[u] = ggml_half(f.format, o->p, 1, f.first + u);
+        UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] = vi_set1(part_sum(o->sums[r], 0, 32));
+    }
+    combine(o, scale, s, acc, f);
+}
+
+FIXED void super_minima(const cursor *o, vf (*acc)[VECTORS], const shape f)
+{
+    const ggml_shape z = ggml_shape_of(f.format);
+    vi s[MR][VECTORS];
+    vf scale[VECTORS];
+    UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
+        s[r][u] = vi_set1(0);
+    for (int part = 0; part < 256 / z.span; part++)
+        UNROLL for (size_t u = 0; u < f.vectors; u++)
+        {
+            const vi minimum = ggml_minimum(f.format, o->p, part, f.first + u);
+            UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
+                vi_add(s[r][u], vi_mul(minimum, vi_set1(part_sum(o->sums[r], part, z.span))));
+        }
+    UNROLL for (size_t u = 0; u < f.vectors; u++) scale[u] =
+        vf_neg(ggml_half(f.format, o->p, 1, f.first + u));
+    combine(o, scale, s, acc, f);
+}
+
+FIXED void super_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
+{
+    const ggml_shape z = ggml_shape_of(f.format);
+    vi s[MR][VECTORS], sum[MR][VECTORS];
+    vf scale[VECTORS];
+    UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
+        sum[r][u] = vi_set1(0);
+    for (int part = 0; part < 256 / z.span; part++) {
+        part_sums(o, part, s, f);
+        UNROLL for (size_t u = 0; u < f.vectors; u++)
+        {
+            const vi by = ggml_scale(f.format, o->p, part, f.first + u);
+            UNROLL for (size_t r = 0; r < f.rows; r++) sum[r][u] =
+                vi_add(sum[r][u], vi_mul(by, s[r][u]));
+        }
+    }
+    UNROLL for (size_t u = 0; u < f.vectors; u++) scale[u] =
+        ggml_half(f.format, o->p, 0, f.first + u);
+    combine(o, scale, sum, acc, f);
+    if (z.has_min)
+        super_minima(o, acc, f);
+}
+
+FIXED cursor begin(const tile_job *t, const shape f)
+{
+    const rounded_rows *a = &t->a;
+    cursor o;
+    o.p = (const uint8_t *)t->g->panels + t->panel * a->blocks * takt_ggml_panel_block(f.format);
+    UNROLL for (size_t r = 0; r < f.rows; r++)
+    {
+        o.q[r] = a->q + (t->row + r) * a->k;
+        o.dx[r] = a->dx + (t->row + r) * a->blocks;
+        o.sums[r] = a->sums + (t->row + r) * (a->k / 16);
+    }
+    return o;
+}
+
+FIXED void put(const takt_ggml_i8 *g, size_t row, size_t column, vf x)
+{
+    if (column >= g->n)
+        return;
+    float *c = g->c + row * g->ldc + column;
+    if (g->n - column >= VF)
+        vf_store(c, x);
+    else
+        vf_store_n(c, x, g->n - column);
+}
+
+FIXED void tile_fixed(const tile_job *t, const shape f)
+{
+    const int weights = ggml_shape_of(f.format).weights;
+    const size_t bytes = (size_t)TAKT_GGML_PANEL * takt_ggml_formats[f.format].bytes;
+    cursor o = begin(t, f);
+    vf acc[MR][VECTORS];
+    UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
+        acc[r][u] = vf_zero();
+    for (size_t b = 0; b < t->a.blocks; b++) {
+        if (ggml_is_super(f.format))
+            super_block(&o, acc, f);
+        else
+            small_block(&o, acc, f);
+        o.p += bytes;
+        UNROLL for (size_t r = 0; r < f.rows; r++)
+        {
+            o.q[r] += weights;
+            o.dx[r]++;
+            o.sums[r] += weights / 16;
+        }
+    }
+    UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
+        put(t->g, t->row + r, t->panel * TAKT_GGML_PANEL + (f.first + u) * VF, acc[r][u]);
+}
+
+/* One row by a whole panel, MR rows by one vector of it after the other. */
+#define TILES(name)                                                                                \
+    static void row_##name(const tile_job *t)                                                      \
+    {                                                                                              \
+        tile_fixed(t, (shape){TAKT_GGML_##name, 1, 0, VECTORS});                                   \
+    }                                                                                              \
+    static void rows_##name(const tile_job *t)                                                     \
+    {                                                                                              \
+        for (size_t u = 0; u < VECTORS; u++)                                                       \
+            tile_fixed(t, (shape){TAKT_GGML_##name, MR, u, 1});                                    \
+    }
+TILES(Q4_0)
+TILES(Q4_1)
+TILES(Q5_0)
+TILES(Q5_1)
+TILES(Q8_0)
+TILES(Q2_K)
+TILES(Q3_K)
+TILES(Q4_K)
+TILES(Q5_K)
+TILES(Q6_K)
+
+typedef void tile_fn(const tile_job *t);
+#define ENTRY(name) [TAKT_GGML_##name] = {row_##name, rows_##name}
+static tile_fn *const tiles[TAKT_GGML_FORMATS][2] = {
+    ENTRY(Q4_0), ENTRY(Q4_1), ENTRY(Q5_0), ENTRY(Q5_1), ENTRY(Q8_0),
+    ENTRY(Q2_K), ENTRY(Q3_K), ENTRY(Q4_K), ENTRY(Q5_K), ENTRY(Q6_K),
+};
+
+static void run(const takt_ggml_i8 *g)
+{
+    tile_job t = {.g = g,
+                  .a = rounded_at(g->format, g->m, g->blocks, (void *)(uintptr_t)g->rounded)};
+    for (t.panel = 0; t.panel < takt_ggml_panels(g->n); t.panel++)
+        for (t.row = 0; t.row < g->m;) {
+            const bool many = g->m - t.row >= MR;
+            tiles[g->format][many](&t);
+            t.row += many ? MR : 1;
+        }
+}
+
+/* ---- rounding ---- */
+
+static void round_rows(const takt_ggml_round *r)
+{
+    const rounded_rows to = rounded_at(r->format, r->m, r->blocks, r->to);
+    const size_t size = takt_ggml_formats[r->format].weights;
+    for (size_t row = r->first; row < r->end; row++) {
+        const float *a = r->a + row * r->a_row;
+        int8_t *q = to.q + row * to.k;
+        int32_t *sums = to.sums + row * (to.k / 16);
+        for (size_t b = 0; b < to.blocks; b++) {
+            float most;
+            (void)block_round(a + b * size, size, &most, q + b * size);
+            to.dx[row * to.blocks + b] = most / 127;
+        }
+        for (size_t i = 0; i < to.k / 16; i++) {
+            int32_t sum = 0;
+            for (size_t k = 0; k < 16; k++)
+                sum += q[16 * i + k];
+            sums[i] = sum;
+        }
+    }
+}
+
+static const takt_ggml_i8_info info = {MR, rounded_bytes, round_rows};

@@ -1,0 +1,10 @@
+/* ggml_i8_dotprod.c - levels by sdot: one row by a panel, four rows by a quarter of one. */
+enum { MR = 4 };
+
+#include "kernel/block_i8/arm.h"
+
+#define TAKES_SIGNED 1
+
+#include "kernel/ggml_i8/ggml_i8_body.h"
+
+TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "dotprod_4x4", 20, run, &info));
