@@ -34,8 +34,9 @@ typedef struct takt_generator_options {
     int64_t batch;         /**< tokens of a prompt that are read at once; default 128 */
     int threads;           /**< default: as for plans */
     const char *isa;       /**< "scalar", "avx2", …: the most that is used; default: all */
-    /** "f32" (default), or "int8": activations are rounded to 8 bits by blocks of 32 before they
-     *  meet weights that are blocks, as llama.cpp does. Faster, and not exact. */
+    /** "f32" (default), or "int8": activations are rounded to 8 bits by blocks, each as long as the
+     *  weights' own, before they meet weights that are blocks, as llama.cpp does. Faster, and not
+     *  exact. */
     const char *activations;
 } takt_generator_options;
 
@@ -51,6 +52,9 @@ TAKT_API void takt_generator_destroy(takt_generator *generator);
 
 TAKT_API const takt_tokenizer *takt_generator_tokenizer(const takt_generator *generator);
 TAKT_API const takt_plan *takt_generator_plan(const takt_generator *generator);
+/** Whether activations are rounded somewhere: `activations` is "int8", and some weights are blocks.
+ */
+TAKT_API bool takt_generator_rounds(const takt_generator *generator);
 /** Tokens that there is room for, and that have been read. */
 TAKT_API int64_t takt_generator_context(const takt_generator *generator);
 TAKT_API int64_t takt_generator_position(const takt_generator *generator);
@@ -86,7 +90,7 @@ typedef struct takt_sampling {
     double top_p, min_p, typical_p;
     double repeat_penalty, presence_penalty, frequency_penalty;
     int64_t repeat_last_n; /**< tokens that penalties look at; 0: 64, -1: all */
-    int mirostat;          /**< 2: Mirostat 2 in place of all but penalties and temperature */
+    int mirostat; /**< 1 or 2: that Mirostat in place of all but penalties and temperature */
     double mirostat_tau, mirostat_eta; /**< 0: 5 and 0.1 */
     const takt_token_bias *bias;
     size_t bias_count;

@@ -1,28 +1,10 @@
 /* ggml_matmul.c - product of floats with weights in ggml's block formats: a times the floats of b,
  * transposed. */
-#include "op/util/check.h"
 #include "op/util/ggml.h"
 #include "op/util/make.h"
 
 enum { FORMAT };
 enum { A, B };
-
-static takt_status infer(takt_infer *in)
-{
-    takt_dim weights = 0;
-    const takt_type *a = in->type[A], *b = in->type[B];
-    char text[TAKT_TYPE_TEXT];
-    TAKT_TRY(takt_infer_dtype(in, A, TAKT_IN(TAKT_F32), "f32"));
-    TAKT_TRY(takt_infer_rank(in, A, 1, TAKT_MAX_RANK));
-    TAKT_TRY(takt_ggml_width(in, B, &weights));
-    TAKT_TRY(takt_infer_rank(in, B, 2, 2));
-    if (a->dim[a->rank - 1] != weights)
-        return takt_infer_fail(in, TAKT_E_SHAPE, "rows of b have %lld weights, a is %s",
-                               (long long)weights, takt_type_text(in->dims, a, text));
-    in->out[0] = *a;
-    in->out[0].dim[a->rank - 1] = b->dim[0];
-    return TAKT_OK;
-}
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
@@ -53,7 +35,7 @@ const takt_op takt_op_ggml_matmul = {
     .traits = TAKT_CONTRACTS,
     .dtypes = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_U8),
     .is_mixed = true,
-    .infer = infer,
+    .infer = takt_ggml_product,
     .lower = lower,
     .cost = cost,
     .samples = {"ggml_matmul(f32[3, 64], u8[5, 36] in (0, 60), format=q4_0)",

@@ -133,6 +133,15 @@ static size_t put_model(takt_memfs *fs, int model)
 static takt_ctx *ctx;
 static takt_memfs *fs;
 
+static bool has_avx2(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") != 0;
+#else
+    return false;
+#endif
+}
+
 static takt_generator *open_as(const char *path, const takt_generator_options *way)
 {
     takt_generator_options o = *way;
@@ -200,7 +209,42 @@ static void save(int model)
     EXPECT(memcmp(got, want, sizeof want) == 0, "model %d", model);
 }
 
-/* A vector of blocks becomes floats once; everything else is as long as in the file. */
+/* With rounded activations: near the exact scores, and the same bits for any threads, instruction
+ * set and parts of the prompt. */
+static void rounded(int model)
+{
+    static const takt_generator_options ways[] = {
+        {.threads = 1, .activations = "int8"},
+        {.threads = 2, .batch = 5, .activations = "int8"},
+        {.threads = 1, .batch = 1, .activations = "int8"},
+        {.threads = 2, .isa = "avx2", .activations = "int8"},
+        {.threads = 2, .isa = "scalar", .activations = "int8"}};
+    float exact[3][WORDS] = {{0}}, want[3][WORDS] = {{0}}, got[3][WORDS];
+    takt_generator *g = open_as("floats.gguf", &(takt_generator_options){.threads = 1});
+    double worst = 0, most = 0;
+    EXPECT(!takt_generator_rounds(g));
+    scores(g, exact);
+    takt_generator_destroy(g);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        memset(got, 0, sizeof got);
+        if (i == 3 && !has_avx2())
+            continue;
+        g = open_as("blocks.gguf", &ways[i]);
+        EXPECT(takt_generator_rounds(g));
+        scores(g, i == 0 ? want : got);
+        takt_generator_destroy(g);
+        EXPECT(i == 0 || memcmp(got, want, sizeof want) == 0, "model %d, way %zu: %g, not %g",
+               model, i, (double)got[0][0], (double)want[0][0]);
+    }
+    for (size_t i = 0; i < WORDS; i++) {
+        worst = fmax(worst, fabs((double)want[0][i] - (double)exact[0][i]));
+        most = fmax(most, fabs((double)exact[0][i]));
+    }
+    EXPECT(worst > 0 && worst < 0.05 * most, "model %d: %g of %g", model, worst, most);
+}
+
+/* A vector of blocks becomes floats once, and columns are filled up to sixteen, here those of
+ * eleven words; everything else is as long as in the file. */
 static void measure(int model, size_t bytes)
 {
     takt_plan_info info = {0};
@@ -208,7 +252,10 @@ static void measure(int model, size_t bytes)
     if (g == NULL)
         return;
     takt_plan_query(takt_generator_plan(g), &info);
-    const uint64_t most = bytes + bytes / 100 + (model == 1 ? WIDTH * sizeof(float) : 0);
+    const takt_ggml_info *table = &takt_ggml_formats[weights[0].format[model]];
+    const uint64_t more =
+        (uint64_t)(16 - WORDS) * (uint64_t)(WIDTH / table->weights * table->bytes);
+    const uint64_t most = bytes + bytes / 100 + more + (model == 1 ? WIDTH * sizeof(float) : 0);
     EXPECT(info.weights + info.packed <= most, "model %d: %" PRIu64 " + %" PRIu64 " for %zu bytes",
            model, info.weights, info.packed, bytes);
     takt_generator_destroy(g);
@@ -219,6 +266,7 @@ static void models(void)
     for (int model = 0; model < 2; model++) {
         const size_t bytes = put_model(fs, model);
         compare(model);
+        rounded(model);
         measure(model, bytes);
         save(model);
     }

@@ -141,7 +141,7 @@ static void blocks_stay_blocks(void)
 {
     static const char text[] = "model m(i: i64[1]) seed=1 {\n"
                                "  param w: u8[256, 288] = 0\n"
-                               "  x = op.ggml_dequantize(gather(w, i), format=q4_k)\n"
+                               "  x = op.ggml_rows(w, i, format=q4_k)\n"
                                "  return y = op.ggml_matmul(x, w, format=q4_k)\n}\n";
     takt_model *model = NULL;
     takt_plan *plan = NULL;

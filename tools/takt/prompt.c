@@ -111,3 +111,19 @@ takt_generator_options tool_text_options(const takt_tool *t)
                                     .isa = tool_text_of(t, TAKT_F_ISA),
                                     .activations = tool_text_of(t, TAKT_F_ACTIVATIONS)};
 }
+
+takt_generator_options tool_writer_options(const takt_tool *t)
+{
+    takt_generator_options o = tool_text_options(t);
+    if (o.activations == NULL)
+        o.activations = "int8";
+    return o;
+}
+
+void tool_tell_rounding(const takt_tool *t, const takt_generator *g)
+{
+    if (takt_generator_rounds(g) && !tool_on(t, TAKT_F_QUIET) &&
+        tool_format_of(t) != TAKT_FORMAT_JSON)
+        fprintf(stderr,
+                "activations are rounded to 8 bits by blocks; --activations f32 is exact\n");
+}

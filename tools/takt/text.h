@@ -20,5 +20,12 @@ int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_promp
 
 /* What -c, -b, -t and --isa say. */
 takt_generator_options tool_text_options(const takt_tool *t);
+/* The same for verbs that score tokens, whose --activations is int8 unless the user says otherwise;
+ * and the line that says so, where there are weights that are blocks. */
+takt_generator_options tool_writer_options(const takt_tool *t);
+void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
+
+/* takt benchmark run --type generate; the exit status. */
+int tool_bench_generate(takt_tool *t);
 
 #endif

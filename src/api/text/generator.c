@@ -6,6 +6,7 @@
 #include "api/model.h"
 #include "api/text/engine.h"
 #include "base/mem.h"
+#include "op/util/block.h"
 
 /* ---- life ---- */
 
@@ -113,6 +114,18 @@ const takt_tokenizer *takt_generator_tokenizer(const takt_generator *g)
 const takt_plan *takt_generator_plan(const takt_generator *g)
 {
     return g != NULL ? g->engine.plan : NULL;
+}
+
+bool takt_generator_rounds(const takt_generator *g)
+{
+    const takt_graph *graph = g != NULL ? g->engine.model->graph : NULL;
+    for (size_t i = 0; graph != NULL && i < graph->count; i++) {
+        const takt_node *n = &graph->nodes[i];
+        if (n->op == &takt_op_ggml_matmul_i8 ||
+            (n->op == &takt_op_block_matmul && n->attr[TAKT_BLOCK_COMPUTE].i64 == TAKT_BLOCK_INT8))
+            return true;
+    }
+    return false;
 }
 
 int64_t takt_generator_context(const takt_generator *g)

@@ -50,10 +50,9 @@ takt_id takt_gguf_parameter(takt_gguf_model *m, takt_graph *g, const takt_gguf_s
 typedef struct takt_gguf_parts {
     takt_id levels; /* [n, k] */
     takt_id scales; /* f16[n, blocks] */
-    takt_id mins;   /* f16[n, blocks], or TAKT_NONE */
     double zero;    /* what is taken off a level */
 } takt_gguf_parts;
-bool takt_gguf_has_parts(const takt_gguf_model *m, const takt_gguf_type *type);
+bool takt_gguf_has_parts(const takt_gguf_type *type);
 /* False: the failure is recorded. */
 bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s,
                      takt_gguf_parts *parts);

@@ -4,7 +4,8 @@
 
 #include "base/mem.h"
 #include "io/gguf/model.h"
-#include "op/ops.h"
+#include "kernel/ggml_panels/ggml_panels.h"
+#include "op/util/ggml.h"
 
 bool takt_gguf_is_stored(void *user, const char *name)
 {
@@ -58,18 +59,6 @@ takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt
 
 /* ---- products ---- */
 
-/* Sums of x over blocks, times the minima. */
-static takt_id of_mins(takt_graph *g, takt_id x, takt_id mins)
-{
-    takt_type t = *takt_type_of(g, x);
-    t.dim[t.rank - 1] /= 32;
-    t.dim[t.rank] = 32;
-    const takt_id apart = takt_reshape(g, x, t.dim, (size_t)t.rank + 1);
-    const int64_t last = t.rank;
-    const takt_id sums = takt_reduce_over(g, &takt_op_reduce_sum, apart, &last, 1, false);
-    return takt_matmul(g, sums, takt_cast(g, mins, TAKT_F32), false, true);
-}
-
 static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s, takt_id x)
 {
     takt_gguf_parts p;
@@ -89,20 +78,23 @@ static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_
     }
     const takt_named_attr attrs[] = {{"block", takt_attr_i64(32)},
                                      {"compute", takt_attr_i64(m->is_int8 ? 1 : 0)}};
-    const takt_id y = takt_graph_call(g, &takt_op_block_matmul, p.zero != 0 ? 4 : 3, in, 2, attrs);
-    return p.mins == TAKT_NONE ? y : takt_add(g, y, of_mins(g, x, p.mins));
+    return takt_graph_call(g, &takt_op_block_matmul, p.zero != 0 ? 4 : 3, in, 2, attrs);
 }
 
+/* A table that is also the head is read by rows, too, in the form that ggml_matmul reads. */
 static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s, takt_id x)
 {
     const takt_gguf_tensor *t = s->at[0];
-    if (takt_gguf_has_parts(m, t->type))
+    const bool is_table = strcmp(t->name, "token_embd.weight") == 0;
+    if (takt_gguf_has_parts(t->type) && !is_table)
         return block_product(m, g, s, x);
     const takt_id w = takt_gguf_parameter(m, g, s);
     if (!is_blocks(t) || w == TAKT_NONE)
         return takt_matmul(g, x, as_f32(g, t, w), false, true);
+    const bool rounds = m->is_int8 && takt_ggml_has_panels(takt_gguf_format(t->type));
     const takt_named_attr format = format_of(t);
-    return takt_graph_call(g, &takt_op_ggml_matmul, 2, (takt_id[]){x, w}, 1, &format);
+    return takt_graph_call(g, rounds ? &takt_op_ggml_matmul_i8 : &takt_op_ggml_matmul, 2,
+                           (takt_id[]){x, w}, 1, &format);
 }
 
 /* Matrices and biases that are one product. */
@@ -198,35 +190,6 @@ static takt_id gather(takt_graph *g, takt_id table, takt_id ids)
     return takt_graph_call(g, &takt_op_gather, 2, (takt_id[]){table, ids}, 1, attrs);
 }
 
-/* A factor or summand of each block of the rows, next to its 32 elements. */
-static takt_id per_block(takt_graph *g, takt_id table, takt_id ids)
-{
-    const takt_id x = takt_cast(g, gather(g, table, ids), TAKT_F32);
-    if (x == TAKT_NONE)
-        return x;
-    const takt_type t = *takt_type_of(g, x);
-    return takt_reshape(g, x, (takt_dim[]){t.dim[0], t.dim[1], 1}, 3);
-}
-
-static takt_id block_rows(takt_gguf_model *m, takt_graph *g, const takt_gguf_tensor *t, takt_id ids)
-{
-    const takt_gguf_stack s = alone(t);
-    takt_gguf_parts p;
-    if (!takt_gguf_split(m, g, &s, &p))
-        return TAKT_NONE;
-    takt_id x = takt_cast(g, gather(g, p.levels, ids), TAKT_F32);
-    if (x == TAKT_NONE)
-        return x;
-    const takt_type flat = *takt_type_of(g, x);
-    x = takt_reshape(g, x, (takt_dim[]){flat.dim[0], flat.dim[1] / 32, 32}, 3);
-    if (p.zero != 0)
-        x = takt_add_scalar(g, x, -p.zero);
-    x = takt_mul(g, x, per_block(g, p.scales, ids));
-    if (p.mins != TAKT_NONE)
-        x = takt_add(g, x, per_block(g, p.mins, ids));
-    return takt_reshape(g, x, flat.dim, 2);
-}
-
 takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size)
 {
     takt_gguf_model *m = user;
@@ -234,6 +197,9 @@ takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids,
     const takt_gguf_tensor *t = takt_gguf_need(m, g, name, 2, dims);
     if (t == NULL)
         return TAKT_NONE;
-    return takt_gguf_has_parts(m, t->type) ? block_rows(m, g, t, ids)
-                                           : as_f32(g, t, gather(g, parameter(m, g, t), ids));
+    const takt_id table = parameter(m, g, t);
+    if (!is_blocks(t) || table == TAKT_NONE)
+        return as_f32(g, t, gather(g, table, ids));
+    const takt_named_attr format = format_of(t);
+    return takt_graph_call(g, &takt_op_ggml_rows, 2, (takt_id[]){table, ids}, 1, &format);
 }

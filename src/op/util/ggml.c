@@ -26,6 +26,25 @@ takt_status takt_ggml_width(takt_infer *in, size_t input, takt_dim *weights)
     return TAKT_OK;
 }
 
+enum { A, B };
+
+takt_status takt_ggml_product(takt_infer *in)
+{
+    takt_dim weights = 0;
+    const takt_type *a = in->type[A], *b = in->type[B];
+    char text[TAKT_TYPE_TEXT];
+    TAKT_TRY(takt_infer_dtype(in, A, TAKT_IN(TAKT_F32), "f32"));
+    TAKT_TRY(takt_infer_rank(in, A, 1, TAKT_MAX_RANK));
+    TAKT_TRY(takt_ggml_width(in, B, &weights));
+    TAKT_TRY(takt_infer_rank(in, B, 2, 2));
+    if (a->dim[a->rank - 1] != weights)
+        return takt_infer_fail(in, TAKT_E_SHAPE, "rows of b have %lld weights, a is %s",
+                               (long long)weights, takt_type_text(in->dims, a, text));
+    in->out[0] = *a;
+    in->out[0].dim[a->rank - 1] = b->dim[0];
+    return TAKT_OK;
+}
+
 void takt_ggml_decode(takt_ggml_format format, const void *blocks, size_t count, float *to)
 {
     const takt_isa_set scalar = UINT32_C(1) << TAKT_ISA_scalar;

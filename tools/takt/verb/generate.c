@@ -268,7 +268,7 @@ static int run(takt_tool *t)
     takt_generator *g;
     tool_signals before;
     tool_prompt prompt = {0};
-    const takt_generator_options how = tool_text_options(t);
+    const takt_generator_options how = tool_writer_options(t);
     const bool is_typed = tool_on(t, TAKT_F_INTERACTIVE);
     const bool is_chat =
         is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
@@ -283,6 +283,7 @@ static int run(takt_tool *t)
         code = tool_finish(
             t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
+        tool_tell_rounding(t, g);
         tool_interrupts_catch(&before);
         code = is_chat ? converse(&j, g, &prompt) : write_text(&j, g, &prompt);
         tool_signals_restore(&before);

@@ -51,7 +51,7 @@ static int run(takt_tool *t)
     tool_prompt prompt;
     takt_token_ids ids;
     tally sum = {0};
-    takt_generator_options how = tool_text_options(t);
+    takt_generator_options how = tool_writer_options(t);
     how.context = how.context > 0 ? how.context : 512;
     if (how.context < 2)
         return tool_usage_error(t, 1003, NULL, "a context of one token predicts nothing");
@@ -60,6 +60,7 @@ static int run(takt_tool *t)
         return code;
     code = tool_finish(t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
+        tool_tell_rounding(t, g);
         code = tool_prompt_ids(t, takt_generator_tokenizer(g), &prompt, TAKT_TOKENIZE_ADD, &ids);
         if (code == TAKT_EXIT_OK) {
             code = rate(t, g, &ids, &sum);

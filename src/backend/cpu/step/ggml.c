@@ -1,4 +1,5 @@
-/* ggml.c - weights in ggml's block formats, which stay the bytes that they are in a file.
+/* ggml.c - floats of weights in ggml's block formats, and products with those formats whose levels
+ * are places in a table: they stay the bytes that they are in a file (others: ggml_matmul.c).
  *
  * A product makes floats of some columns at a time, one chunk of k after the other, near enough to
  * be read from L1 or L2: few rows read them as they lie (direct_f32), more have them packed first
@@ -11,6 +12,7 @@
 #include "backend/cpu/epilogue.h"
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/ggml_panels/ggml_panels.h"
 #include "kernel/pack/pack.h"
 
 enum { CHUNK = TAKT_GEMM_CHUNK, FEW = 8, FEW_COLUMNS = 32, COLUMNS = 192, ROWS = 256 };
@@ -34,13 +36,13 @@ typedef struct facts {
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
     (void)g;
-    return n->op == &takt_op_ggml_matmul;
+    return n->op == &takt_op_ggml_matmul && !takt_ggml_has_panels(takt_ggml_of(n));
 }
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
-    const takt_op *op = g->nodes[node].op;
-    return op == &takt_op_ggml_matmul || op == &takt_op_ggml_dequantize ? NULL : "";
+    const takt_node *n = &g->nodes[node];
+    return keeps(g, n) || n->op == &takt_op_ggml_dequantize ? NULL : "";
 }
 
 static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)

@@ -16,7 +16,14 @@ typedef struct work {
 
 static bool is_ggml(const takt_op *op)
 {
-    return op == &takt_op_ggml_matmul || op == &takt_op_ggml_dequantize;
+    return op == &takt_op_ggml_matmul || op == &takt_op_ggml_matmul_i8 ||
+           op == &takt_op_ggml_dequantize || op == &takt_op_ggml_rows;
+}
+
+/* In ONNX activations are not rounded. */
+static bool is_product(const takt_op *op)
+{
+    return op == &takt_op_ggml_matmul || op == &takt_op_ggml_matmul_i8;
 }
 
 static void mark(work *w, takt_id id, int format)
@@ -40,7 +47,7 @@ static void mark_all(work *w)
     }
     for (size_t i = g->count; i-- > 0;) {
         const takt_node *n = &g->nodes[i];
-        const uint32_t bytes = n->op == &takt_op_ggml_matmul ? 1 : 0;
+        const uint32_t bytes = is_product(n->op) ? 1 : 0;
         const bool by_rows = n->op == &takt_op_gather && takt_node_int(n, "axis") == 0 &&
                              takt_type_of(g, n->in[0])->rank > 1;
         for (uint32_t k = 0; w->c.live[i] && k < n->in_count; k++)
@@ -125,12 +132,15 @@ static takt_status node(work *w, takt_id id)
     if (old->op == &takt_op_constant && w->format[id] >= 0)
         return constant(w, id);
     const takt_node n = takt_copier_node(&w->c, id);
-    const bool is_product = n.op == &takt_op_ggml_matmul;
+    const bool multiplies = is_product(n.op);
     const bool is_float =
-        is_ggml(n.op) && takt_type_of(g, n.in[is_product ? 1 : 0])->dtype == TAKT_F32;
+        is_ggml(n.op) && takt_type_of(g, n.in[multiplies ? 1 : 0])->dtype == TAKT_F32;
     takt_graph_inherit(g, old);
-    if (is_float && is_product)
+    const takt_named_attr axis = {"axis", takt_attr_i64(0)};
+    if (is_float && multiplies)
         w->c.map[id] = takt_matmul(g, n.in[0], n.in[1], false, true);
+    else if (is_float && n.op == &takt_op_ggml_rows)
+        w->c.map[id] = takt_graph_call(g, &takt_op_gather, 2, n.in, 1, &axis);
     else
         w->c.map[id] = is_float ? n.in[0] : takt_graph_copy_node(g, &n, n.in);
     return g->status;
