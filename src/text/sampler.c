@@ -160,8 +160,8 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
         return refuse(ctx, "the repeat penalty must be positive");
     if (s->top_p < 0 || s->min_p < 0 || s->min_p > 1 || s->typical_p < 0)
         return refuse(ctx, "top-p, min-p and typical-p lie between 0 and 1");
-    if (s->mirostat != 0 && s->mirostat != 2)
-        return refuse(ctx, "mirostat is 0 (off) or 2");
+    if (s->mirostat < 0 || s->mirostat > 2)
+        return refuse(ctx, "mirostat is 0 (off), 1 or 2");
     fill(s);
     return check_order(ctx, s->samplers);
 }
@@ -217,7 +217,7 @@ takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c, const takt_samp
         (void)best_of(c, id);
         return TAKT_OK;
     }
-    if (s->mirostat == 2)
+    if (s->mirostat != 0)
         takt_sampler_mirostat.apply(c, s);
     *id = c->at[takt_candidates_draw(c)].id;
     return TAKT_OK;

@@ -181,6 +181,39 @@ static void mirostat(void)
     EXPECT(fabs(surprise - want) < 1e-9, "%g, not %g", surprise, want);
 }
 
+/* Mirostat 1 by its formula: as many candidates as Zipf's law, fitted to the best, wants. */
+static void mirostat_1(void)
+{
+    const takt_sampling s = {.mirostat = 1, .temperature = 1};
+    takt_sampling settled;
+    EXPECT_OK(ctx, takt_sampling_settle(ctx, &s, &settled));
+    for (int trial = 0; trial < 20; trial++) {
+        takt_candidates c = fresh(7 + (uint32_t)trial);
+        double products = 0, squares = 0, kept = 0;
+        int32_t id = -1;
+        formula(1);
+        for (int i = 0; i + 1 < COUNT && i < 99; i++) {
+            const double t = log((i + 2.0) / (i + 1.0));
+            products += t * log(share[order[i]] / share[order[i + 1]]);
+            squares += t * t;
+        }
+        const double zipf = products / squares, beyond = zipf - 1;
+        const double start = 1 + 0.3 * trial;
+        double k = pow(beyond * pow(2, start) / (1 - pow(COUNT, -beyond)), 1 / zipf);
+        k = k < 1 ? 1 : k > COUNT ? COUNT : floor(k);
+        surprise = start;
+        c.uniform = 0.9;
+        EXPECT_OK(ctx, takt_sample_chain(ctx, &c, &settled, &id));
+        bool is_kept = false;
+        for (int i = 0; i < (int)k; i++) {
+            kept += share[order[i]];
+            is_kept = is_kept || order[i] == id;
+        }
+        const double want = start - 0.1 * (-log2(share[id] / kept) - 5);
+        EXPECT(is_kept && fabs(surprise - want) < 1e-6, "%d: %g, not %g", trial, surprise, want);
+    }
+}
+
 static void expect_refused(takt_sampling s)
 {
     takt_sampling settled;
@@ -215,7 +248,7 @@ static void choices(void)
     expect_refused((takt_sampling){.temperature = NAN});
     expect_refused((takt_sampling){.min_p = 1.5});
     expect_refused((takt_sampling){.repeat_penalty = -1});
-    expect_refused((takt_sampling){.mirostat = 1});
+    expect_refused((takt_sampling){.mirostat = 3});
     expect_refused((takt_sampling){.bias_count = 1});
     EXPECT_STATUS(ctx, takt_token_draw(ctx, few, 4, NULL, &(takt_token_ids){.count = 1}, &id),
                   TAKT_ERR_ARGUMENT);
@@ -233,4 +266,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, cuts, typical, penalties, draws, mirostat, choices, end)
+TEST_MAIN(begin, cuts, typical, penalties, draws, mirostat, mirostat_1, choices, end)
