@@ -193,7 +193,7 @@ bool bench_take_flags(bench_job *j)
     takt_tool *t = j->t;
     const char *type = tool_text_of(t, TAKT_F_TYPE);
     if (type != NULL && strcmp(type, "inference") != 0 && strcmp(type, "memory") != 0) {
-        tool_usage_error(t, 1003, "there are inference, memory and system",
+        tool_usage_error(t, 1003, "there are inference, generate, training, memory and system",
                          "there is no benchmark of type %s", type);
         return false;
     }
