@@ -36,6 +36,7 @@
 #include <takt/op.h>
 #include <takt/plan.h>
 #include <takt/results.h>
+#include <takt/serve.h>
 #include <takt/session.h>
 #include <takt/settings.h>
 #include <takt/shrink.h>

@@ -93,10 +93,27 @@ takt_status takt_engine_plan_token(takt_engine *e)
     return e->ctx->error.status;
 }
 
+takt_status takt_engine_share(takt_engine *e, const takt_engine *of)
+{
+    *e = *of;
+    e->is_shared = true;
+    e->session = e->token = NULL;
+    takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    TAKT_TRY(takt_session_create(e->token_plan, &with, &e->token));
+    with.state_of = e->token;
+    TAKT_TRY(takt_session_create(e->plan, &with, &e->session));
+    if (takt_session_output(e->token, 0) != NULL)
+        return TAKT_OK;
+    e->ctx->error = *takt_session_error(e->token);
+    return e->ctx->error.status;
+}
+
 void takt_engine_close(takt_engine *e)
 {
     takt_session_destroy(e->session);
     takt_session_destroy(e->token);
+    if (e->is_shared)
+        return;
     takt_plan_destroy(e->plan);
     takt_plan_destroy(e->token_plan);
     takt_pool_close(e->pool);

@@ -18,6 +18,7 @@ typedef struct takt_engine {
     takt_plan *token_plan; /* of one token; NULL: the model does not write */
     takt_session *token;   /* has the state, which `session` shares */
     takt_generator_options options;
+    bool is_shared; /* all but the sessions belongs to another one, which must outlive it */
 } takt_engine;
 
 /* `output`: what the model must give, "logits" or "embedding". */
@@ -29,6 +30,8 @@ TAKT_MUST_USE takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const 
 TAKT_MUST_USE takt_status takt_engine_plan(takt_engine *e, const char *sizes);
 /* Plans for one token, before any other. */
 TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
+/* Sessions of their own for plans of another. */
+TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of);
 void takt_engine_close(takt_engine *e);
 
 struct takt_generator {
@@ -43,6 +46,9 @@ struct takt_generator {
     bool is_rating;         /* the plan is that of takt_generator_rate */
     takt_token_table table; /* of grammars; made by the first */
 };
+
+/* A generator with a cache of its own that shares everything else. `of` must outlive it. */
+TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, takt_generator **clone);
 
 /* ---- a text that is being written, step by step ---- */
 
@@ -80,6 +86,8 @@ TAKT_MUST_USE takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
                                              takt_sink_fn *sink, void *user);
 /* The tokens of the prompt, which is then read by steps. */
 TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text);
+/* The same from tokens, which are copied. */
+TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
 /* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
 /* Gives what is left to the sink. */

@@ -87,6 +87,24 @@ takt_status takt_generator_open(takt_ctx *ctx, const char *path,
     return status;
 }
 
+takt_status takt_generator_clone(const takt_generator *of, takt_generator **clone)
+{
+    void *block;
+    takt_ctx *ctx = of->engine.ctx;
+    *clone = NULL;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **clone, "a generator", &block));
+    takt_generator *g = block;
+    *g = (takt_generator){.context = of->context, .vocabulary = of->vocabulary};
+    takt_status status = takt_engine_share(&g->engine, &of->engine);
+    if (status == TAKT_OK)
+        status = allocate(g);
+    if (status == TAKT_OK)
+        *clone = g;
+    else
+        takt_generator_destroy(g);
+    return status;
+}
+
 void takt_generator_destroy(takt_generator *g)
 {
     if (g == NULL)

@@ -244,6 +244,16 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     return takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids);
 }
 
+takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count)
+{
+    void *block = NULL;
+    TAKT_TRY(takt_mem_zero(w->g->engine.ctx, count, sizeof *w->prompt, "the prompt", &block));
+    w->prompt = block;
+    w->prompt_count = w->result.prompt_tokens = count;
+    memcpy(w->prompt, ids, count * sizeof *ids);
+    return TAKT_OK;
+}
+
 takt_status takt_writing_step(takt_writing *w)
 {
     takt_generator *g = w->g;

@@ -1,0 +1,49 @@
+/* net.h - sockets that never block, and what two threads of a server need to meet. */
+#ifndef TAKT_OS_NET_H
+#define TAKT_OS_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All return 0 or a positive errno; sockets do not block and are not inherited. */
+
+/* Listens at a numeric IPv4 or IPv6 address; `*port` 0 is replaced by the one that was chosen. */
+int takt_net_listen(const char *host, int *port, int *socket);
+/* EAGAIN: nobody waits. */
+int takt_net_accept(int listener, int *socket);
+/* `*done` 0: the other side has closed. EAGAIN: nothing there. */
+int takt_net_read(int socket, void *to, size_t room, size_t *done);
+/* EAGAIN: no room. Never raises SIGPIPE. */
+int takt_net_write(int socket, const void *from, size_t count, size_t *done);
+void takt_net_close(int socket);
+bool takt_net_is_again(int error); /* EAGAIN and the like: try later */
+
+/* Two ends of a pipe: a byte written to `to` wakes who waits for `from`. */
+int takt_net_pipe(int *from, int *to);
+void takt_net_wake(int to); /* may be called by signal handlers */
+void takt_net_drain(int from);
+
+typedef struct takt_net_watch {
+    int socket; /* negative: not watched */
+    bool reads, writes;
+    bool can_read, can_write, is_closed; /* what happened */
+} takt_net_watch;
+
+enum { TAKT_NET_WATCHED = 4096 };
+/* Waits until something happens to one of `count` sockets, or for `ms`. */
+int takt_net_wait(takt_net_watch *watch, size_t count, int ms);
+
+/* ---- two threads ---- */
+
+/* A lock that is held for short. */
+typedef struct takt_lock {
+    _Atomic uint32_t state;
+} takt_lock;
+void takt_lock_take(takt_lock *lock);
+void takt_lock_give(takt_lock *lock);
+
+/* Seconds since 1970. */
+int64_t takt_os_seconds(void);
+
+#endif

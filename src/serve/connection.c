@@ -1,0 +1,262 @@
+/* connection.c - connections: bytes in, requests, bytes out, and how long anybody may take. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "serve/serve.h"
+
+enum { TICK_MS = 200, OUT_LIMIT = 4 << 20 };
+
+/* ---- life ---- */
+
+static void close_conn(takt_server *s, takt_conn *c)
+{
+    if (c->job != NULL)
+        takt_serve_leave(s, c->job);
+    takt_net_close(c->socket);
+    takt_mem_put(&s->shadow, c->in, c->room + 1);
+    takt_text_deinit(&c->out);
+    *c = (takt_conn){.socket = -1};
+}
+
+static bool open_conn(takt_server *s, takt_conn *c, int socket)
+{
+    void *block;
+    if (takt_mem_get(&s->shadow, TAKT_HTTP_HEADER + 1, "a connection", &block) != TAKT_OK)
+        return false;
+    *c = (takt_conn){
+        .socket = socket, .in = block, .room = TAKT_HTTP_HEADER, .since_ns = takt_serve_now(s)};
+    takt_text_init(&c->out, &s->shadow);
+    return true;
+}
+
+static void accept_all(takt_server *s)
+{
+    static const char refusal[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+                                  "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    int socket;
+    while (takt_net_accept(s->listener, &socket) == 0) {
+        size_t i = 0, done;
+        while (i < s->conn_count && s->conns[i].socket >= 0)
+            i++;
+        if (i < s->conn_count && open_conn(s, &s->conns[i], socket))
+            continue;
+        (void)takt_net_write(socket, refusal, sizeof refusal - 1, &done);
+        takt_net_close(socket);
+    }
+}
+
+/* ---- requests ---- */
+
+static void refuse(takt_server *s, takt_conn *c, int status)
+{
+    (void)s;
+    c->is_closing = true;
+    takt_serve_error(&c->out, status, false, TAKT_E_HTTP, takt_http_reason(status));
+}
+
+/* Room for the header and `bytes` of body. */
+static bool make_room(takt_server *s, takt_conn *c, size_t bytes)
+{
+    void *block;
+    const size_t room = c->request.header_bytes + bytes;
+    if (room <= c->room)
+        return true;
+    if (takt_mem_get(&s->shadow, room + 1, "a request", &block) != TAKT_OK)
+        return false;
+    memcpy(block, c->in, c->have);
+    takt_mem_put(&s->shadow, c->in, c->room + 1);
+    c->in = block;
+    c->room = room;
+    return true;
+}
+
+static bool read_header(takt_server *s, takt_conn *c)
+{
+    const takt_http_state state = takt_http_parse(c->in, c->have, &c->request);
+    const uint64_t most = (uint64_t)s->options.body_bytes;
+    if (state == TAKT_HTTP_MORE)
+        return false;
+    takt_http_request *r = &c->request;
+    const bool is_post = takt_span_is(r->method, "POST");
+    int status = state == TAKT_HTTP_BAD ? r->status : 0;
+    if (status == 0 && r->body_bytes > most)
+        status = 413;
+    if (status == 0 && is_post && !r->is_chunked && !r->has_length)
+        status = 411;
+    const size_t body = r->is_chunked ? (size_t)most + (most / 8) : (size_t)r->body_bytes;
+    if (status == 0 && !make_room(s, c, body))
+        status = 503;
+    if (status != 0) {
+        refuse(s, c, status);
+        return false;
+    }
+    /* What the header names lies in a block that may have moved. */
+    (void)takt_http_parse(c->in, c->have, r);
+    c->has_header = true;
+    c->since_ns = takt_serve_now(s);
+    if (r->expects_continue && c->have == r->header_bytes)
+        takt_text_add(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    return true;
+}
+
+/* Whether the body is there. */
+static bool read_body(takt_server *s, takt_conn *c)
+{
+    takt_http_request *r = &c->request;
+    char *at = c->in + r->header_bytes;
+    const size_t have = c->have - r->header_bytes;
+    if (!r->is_chunked) {
+        c->body = (size_t)r->body_bytes;
+        c->used = c->body;
+        return have >= c->body;
+    }
+    const takt_http_state state =
+        takt_http_chunks(at, have, (size_t)s->options.body_bytes, &c->used, &c->body);
+    if (state == TAKT_HTTP_BAD || (state == TAKT_HTTP_MORE && c->have == c->room))
+        refuse(s, c, state == TAKT_HTTP_BAD ? 400 : 413);
+    return state == TAKT_HTTP_READY;
+}
+
+/* Answers requests as long as whole ones are there; one at a time has a job. */
+static void answer(takt_server *s, takt_conn *c)
+{
+    while (c->job == NULL && !c->is_closing && c->have > 0 && c->out.length < OUT_LIMIT) {
+        if (!c->has_header && !read_header(s, c))
+            break;
+        if (!read_body(s, c))
+            break;
+        takt_serve_route(s, c);
+        c->is_closing = c->is_closing || !c->request.keeps_alive;
+        const size_t used = c->request.header_bytes + c->used;
+        memmove(c->in, c->in + used, c->have - used);
+        c->have -= used;
+        c->body = c->used = 0;
+        c->has_header = false;
+        c->since_ns = takt_serve_now(s);
+    }
+}
+
+/* ---- bytes ---- */
+
+static bool fill(takt_server *s, takt_conn *c)
+{
+    size_t done = 0;
+    if (c->have == c->room)
+        return true;
+    const int error = takt_net_read(c->socket, c->in + c->have, c->room - c->have, &done);
+    if (error != 0)
+        return takt_net_is_again(error);
+    if (done == 0)
+        return false; /* the other side has gone; an answer has no reader */
+    if (c->have == 0)
+        c->since_ns = takt_serve_now(s);
+    c->have += done;
+    return true;
+}
+
+static bool flush(takt_conn *c)
+{
+    while (c->sent < c->out.length) {
+        size_t done = 0;
+        const int error =
+            takt_net_write(c->socket, c->out.at + c->sent, c->out.length - c->sent, &done);
+        if (error != 0)
+            return takt_net_is_again(error);
+        c->sent += done;
+    }
+    c->out.length = c->sent = 0;
+    return true;
+}
+
+/* What the engine has written for it; a job that is done is freed. */
+static void collect(takt_server *s, takt_conn *c)
+{
+    takt_job *job = c->job;
+    if (job == NULL || c->out.length > OUT_LIMIT)
+        return;
+    takt_lock_take(&s->lock);
+    takt_text_put(&c->out, takt_text_get(&job->out), job->out.length);
+    job->out.length = 0;
+    const bool is_done = job->is_done;
+    const bool has_failed = job->out.status != TAKT_OK;
+    takt_lock_give(&s->lock);
+    if (!is_done && !has_failed)
+        return;
+    c->is_closing = c->is_closing || has_failed || job->is_old || !job->keeps_alive;
+    c->job = NULL;
+    takt_serve_leave(s, job);
+    c->since_ns = takt_serve_now(s);
+}
+
+/* Whether it took too long: to send a header, a body, anything; or to take an answer. */
+static bool is_late(takt_server *s, takt_conn *c)
+{
+    const uint64_t ms = (takt_serve_now(s) - c->since_ns) / 1000000;
+    if (c->job != NULL)
+        return false;
+    if (c->out.length > 0)
+        return ms > TAKT_SERVE_BODY_MS;
+    if (c->has_header || c->have > 0) {
+        if (ms <= (c->has_header ? TAKT_SERVE_BODY_MS : TAKT_SERVE_HEADER_MS))
+            return false;
+        refuse(s, c, 408);
+        (void)flush(c);
+        return true;
+    }
+    return ms > TAKT_SERVE_IDLE_MS;
+}
+
+static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
+{
+    bool good = !w->is_closed || w->can_read;
+    if (good && w->can_read)
+        good = fill(s, c);
+    if (good) {
+        collect(s, c);
+        answer(s, c);
+        collect(s, c);
+        good = flush(c) && c->out.status == TAKT_OK;
+    }
+    const bool is_idle = c->job == NULL && c->out.length == 0;
+    const bool is_stopping = atomic_load_explicit(&s->is_stopping, memory_order_relaxed);
+    if (!good || (is_idle && (c->is_closing || is_stopping)) || is_late(s, c))
+        close_conn(s, c);
+}
+
+/* ---- the loop ---- */
+
+static size_t watch_all(takt_server *s)
+{
+    size_t open = 0;
+    const bool is_stopping = atomic_load_explicit(&s->is_stopping, memory_order_relaxed);
+    s->watch[0] = (takt_net_watch){.socket = s->wake_from, .reads = true};
+    s->watch[1] = (takt_net_watch){.socket = is_stopping ? -1 : s->listener, .reads = true};
+    for (size_t i = 0; i < s->conn_count; i++) {
+        const takt_conn *c = &s->conns[i];
+        open += c->socket >= 0;
+        /* A connection with a job is watched for its end: nothing else is read meanwhile. */
+        s->watch[2 + i] = (takt_net_watch){.socket = c->socket,
+                                           .reads = c->have < c->room && !c->is_closing,
+                                           .writes = c->out.length > c->sent};
+    }
+    return open;
+}
+
+takt_status takt_serve_loop(takt_server *s)
+{
+    for (;;) {
+        const size_t open = watch_all(s);
+        if (open == 0 && atomic_load(&s->is_stopping))
+            return TAKT_OK;
+        if (takt_net_wait(s->watch, s->conn_count + 2, TICK_MS) != 0)
+            return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "waiting for connections failed");
+        if (s->watch[0].can_read)
+            takt_net_drain(s->wake_from);
+        takt_serve_expire(s);
+        for (size_t i = 0; i < s->conn_count; i++)
+            if (s->conns[i].socket >= 0)
+                serve_conn(s, &s->conns[i], &s->watch[2 + i]);
+        if (s->watch[1].can_read)
+            accept_all(s);
+    }
+}

@@ -1,0 +1,323 @@
+/* infer.c - vectors of texts, and any model with tensors as JSON. */
+#include <stdio.h>
+#include <string.h>
+
+#include "serve/serve.h"
+
+static void fail(takt_server *s, const takt_job *job, takt_text *out, takt_status status,
+                 const char *what)
+{
+    takt_error error;
+    takt_error_copy(s->ctx, &error);
+    takt_serve_error(out, what != NULL ? 400 : takt_serve_status(status), job->keeps_alive,
+                     what != NULL ? TAKT_E_SERVE_REQUEST : error.id,
+                     what != NULL ? what : error.message);
+}
+
+static void send(takt_text *out, const takt_job *job, takt_text *body)
+{
+    if (body->status == TAKT_OK)
+        takt_serve_reply(out, 200, job->keeps_alive, "application/json",
+                         (takt_span){takt_text_get(body), body->length});
+    else
+        takt_serve_error(out, 503, job->keeps_alive, 0, "out of memory for the answer");
+}
+
+/* ---- vectors ---- */
+
+static takt_status put_vector(takt_server *s, takt_json_writer *w, const takt_json *text,
+                              float *vector, int index)
+{
+    const size_t size = takt_embedder_size(s->embedder);
+    TAKT_TRY(takt_embed(s->embedder, text->text, text->text_length, vector));
+    takt_json_open(w, '{');
+    takt_json_put_string(w, "object", "embedding");
+    takt_json_put_integer(w, "index", index);
+    takt_json_put_open(w, "embedding", '[');
+    for (size_t i = 0; i < size; i++)
+        takt_json_number(w, (double)vector[i]);
+    takt_json_close(w, ']');
+    takt_json_close(w, '}');
+    return TAKT_OK;
+}
+
+void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out)
+{
+    const takt_json *input = takt_json_get(job->body, "input");
+    const bool is_list = input != NULL && input->kind == TAKT_JSON_ARRAY;
+    float *vector =
+        takt_arena_array(&job->arena, takt_embedder_size(s->embedder) + 1, sizeof *vector);
+    takt_text body;
+    takt_json_writer w;
+    takt_status status = vector != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    int index = 0;
+    takt_text_init(&body, s->ctx);
+    takt_json_begin(&w, &body, false);
+    takt_json_open(&w, '{');
+    takt_json_put_string(&w, "object", "list");
+    takt_json_put_open(&w, "data", '[');
+    bool good = input != NULL;
+    for (const takt_json *i = is_list ? takt_json_first(input) : input;
+         i != NULL && good && status == TAKT_OK; i = is_list ? takt_json_next(i) : NULL) {
+        good = i->kind == TAKT_JSON_STRING;
+        if (good)
+            status = put_vector(s, &w, i, vector, index++);
+    }
+    takt_json_close(&w, ']');
+    takt_json_key(&w, "model");
+    takt_json_spans(&w, takt_span_of(s->name));
+    takt_json_close(&w, '}');
+    if (!good || status != TAKT_OK)
+        fail(s, job, out, status, good ? NULL : "input is a string or a list of strings");
+    else
+        send(out, job, &body);
+    takt_text_deinit(&body);
+}
+
+/* ---- tensors ---- */
+
+enum { TENSORS = 12 };
+
+typedef struct tensors {
+    takt_server *s;
+    takt_job *job;
+    const takt_model *model;
+    takt_tensor_view views[TENSORS];
+    const char *names[TENSORS];
+    size_t count;
+    const char *why; /* it is refused */
+} tensors;
+
+/* KServe's names of types, and ours. */
+static takt_dtype type_of(const takt_json *v, takt_dtype fallback)
+{
+    static const struct {
+        const char *name;
+        takt_dtype type;
+    } rows[] = {{"FP64", TAKT_F64},   {"FP32", TAKT_F32},  {"INT64", TAKT_I64},
+                {"INT32", TAKT_I32},  {"INT16", TAKT_I16}, {"INT8", TAKT_I8},
+                {"UINT8", TAKT_U8},   {"BOOL", TAKT_BOOL}, {"UINT16", TAKT_U16},
+                {"UINT32", TAKT_U32}, {"UINT64", TAKT_U64}};
+    if (v == NULL || v->kind != TAKT_JSON_STRING)
+        return v == NULL ? fallback : TAKT_DTYPE_COUNT;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(v->text, rows[i].name) == 0)
+            return rows[i].type;
+    return takt_dtype_find(v->text);
+}
+
+static bool store(takt_tensor_view *view, size_t at, const takt_json *v)
+{
+    const double x = v->kind == TAKT_JSON_BOOL ? (double)v->boolean : v->number;
+    const int64_t i = v->kind == TAKT_JSON_BOOL ? (int64_t)v->boolean : v->integer;
+    const bool is_whole = v->kind == TAKT_JSON_BOOL || v->is_integer;
+    if (v->kind != TAKT_JSON_NUMBER && v->kind != TAKT_JSON_BOOL)
+        return false;
+    switch (view->dtype) {
+    case TAKT_F64: ((double *)view->data)[at] = x; return true;
+    case TAKT_F32: ((float *)view->data)[at] = (float)x; return true;
+    case TAKT_I64: ((int64_t *)view->data)[at] = i; return is_whole;
+    case TAKT_I32:
+        ((int32_t *)view->data)[at] = (int32_t)i;
+        return is_whole && i >= INT32_MIN && i <= INT32_MAX;
+    case TAKT_I16:
+        ((int16_t *)view->data)[at] = (int16_t)i;
+        return is_whole && i >= INT16_MIN && i <= INT16_MAX;
+    case TAKT_I8:
+        ((int8_t *)view->data)[at] = (int8_t)i;
+        return is_whole && i >= INT8_MIN && i <= INT8_MAX;
+    case TAKT_U64: ((uint64_t *)view->data)[at] = (uint64_t)i; return is_whole && i >= 0;
+    case TAKT_U32:
+        ((uint32_t *)view->data)[at] = (uint32_t)i;
+        return is_whole && i >= 0 && i <= UINT32_MAX;
+    case TAKT_U16:
+        ((uint16_t *)view->data)[at] = (uint16_t)i;
+        return is_whole && i >= 0 && i <= UINT16_MAX;
+    case TAKT_U8:
+        ((uint8_t *)view->data)[at] = (uint8_t)i;
+        return is_whole && i >= 0 && i <= UINT8_MAX;
+    case TAKT_BOOL: ((uint8_t *)view->data)[at] = i != 0; return is_whole;
+    default: return false;
+    }
+}
+
+/* Numbers in their order, whatever lists they are nested in. */
+static bool store_all(takt_tensor_view *view, const takt_json *data, size_t want)
+{
+    size_t at = 0;
+    if (data == NULL || data->kind != TAKT_JSON_ARRAY)
+        return false;
+    for (const takt_json *v = data + 1; v < data + data->size; v++)
+        if (v->kind != TAKT_JSON_ARRAY && (at == want || !store(view, at++, v)))
+            return false;
+    return at == want;
+}
+
+static bool read_shape(const takt_json *shape, takt_tensor_view *view, size_t *elements)
+{
+    *elements = 1;
+    if (shape == NULL || shape->kind != TAKT_JSON_ARRAY || shape->count > TAKT_MAX_RANK)
+        return false;
+    for (const takt_json *v = takt_json_first(shape); v != NULL; v = takt_json_next(v)) {
+        if (v->kind != TAKT_JSON_NUMBER || !v->is_integer || v->integer < 0 ||
+            v->integer > 1 << 30 || (*elements *= (size_t)v->integer) > 1 << 26)
+            return false;
+        view->dims[view->rank++] = v->integer;
+    }
+    return true;
+}
+
+static const takt_desc *input_named(const takt_model *m, const char *name)
+{
+    const takt_desc *d = NULL;
+    for (size_t i = 0; (d = takt_model_input(m, i)) != NULL; i++)
+        if (strcmp(d->name, name) == 0)
+            return d;
+    return NULL;
+}
+
+static void read_tensor(tensors *t, const takt_json *v)
+{
+    const takt_json *name = v->kind == TAKT_JSON_OBJECT ? takt_json_get(v, "name") : NULL;
+    const takt_desc *d =
+        name != NULL && name->kind == TAKT_JSON_STRING ? input_named(t->model, name->text) : NULL;
+    size_t elements;
+    if (d == NULL || t->count == TENSORS) {
+        t->why = "an input has no name that the model knows";
+        return;
+    }
+    takt_tensor_view *view = &t->views[t->count];
+    *view = (takt_tensor_view){.dtype = type_of(takt_json_get(v, "datatype"), d->dtype)};
+    if (view->dtype != d->dtype)
+        t->why = "an input has another datatype than the model wants";
+    else if (!read_shape(takt_json_get(v, "shape"), view, &elements))
+        t->why = "the shape of an input is impossible";
+    if (t->why != NULL)
+        return;
+    view->data = takt_arena_array(&t->job->arena, elements + 1, 8);
+    if (view->data == NULL)
+        t->why = "out of memory for an input";
+    else if (!store_all(view, takt_json_get(v, "data"), elements))
+        t->why = "the data of an input are not as many numbers of its type as its shape says";
+    t->names[t->count++] = d->name;
+}
+
+/* "batch=8,seq=2": named dimensions by the shapes that were given. */
+static bool sizes_of(const tensors *t, takt_text *sizes)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const takt_desc *d = input_named(t->model, t->names[i]);
+        if (d->rank != t->views[i].rank)
+            return false;
+        for (int k = 0; k < d->rank; k++) {
+            char name[512];
+            if (d->dim_names[k] == NULL ||
+                d->dim_names[k][strcspn(d->dim_names[k], "+-*/ ")] != '\0')
+                continue;
+            (void)snprintf(name, sizeof name, "%s=", d->dim_names[k]);
+            if (strstr(takt_text_get(sizes), name) == NULL)
+                takt_text_add(sizes, "%s%s%lld", sizes->length > 0 ? "," : "", name,
+                              (long long)t->views[i].dims[k]);
+        }
+    }
+    return true;
+}
+
+static double element(const takt_tensor_view *v, size_t i)
+{
+    switch (v->dtype) {
+    case TAKT_F64: return ((const double *)v->data)[i];
+    case TAKT_F32: return (double)((const float *)v->data)[i];
+    case TAKT_I64: return (double)((const int64_t *)v->data)[i];
+    case TAKT_I32: return ((const int32_t *)v->data)[i];
+    case TAKT_I16: return ((const int16_t *)v->data)[i];
+    case TAKT_I8: return ((const int8_t *)v->data)[i];
+    case TAKT_U64: return (double)((const uint64_t *)v->data)[i];
+    case TAKT_U32: return ((const uint32_t *)v->data)[i];
+    case TAKT_U16: return ((const uint16_t *)v->data)[i];
+    default: return ((const uint8_t *)v->data)[i];
+    }
+}
+
+static void put_output(takt_json_writer *w, const char *name, const takt_tensor_view *v)
+{
+    size_t elements = 1;
+    takt_json_open(w, '{');
+    takt_json_key(w, "name");
+    takt_json_spans(w, takt_span_of(name));
+    takt_json_put_string(w, "datatype", takt_dtype_name(v->dtype));
+    takt_json_put_open(w, "shape", '[');
+    for (int k = 0; k < v->rank; k++) {
+        takt_json_integer(w, v->dims[k]);
+        elements *= (size_t)v->dims[k];
+    }
+    takt_json_close(w, ']');
+    takt_json_put_open(w, "data", '[');
+    for (size_t i = 0; i < elements; i++)
+        takt_json_number(w, element(v, i));
+    takt_json_close(w, ']');
+    takt_json_close(w, '}');
+}
+
+static takt_status run(tensors *t, takt_session *session, takt_json_writer *w)
+{
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < t->count && status == TAKT_OK; i++)
+        status = takt_session_bind(session, t->names[i], &t->views[i]);
+    if (status == TAKT_OK)
+        status = takt_session_run(session);
+    for (size_t i = 0; status == TAKT_OK && i < takt_session_output_count(session); i++) {
+        const takt_tensor_view *v = takt_session_output(session, i);
+        if (v == NULL || takt_dtype_bits(v->dtype) < 8 || v->dtype == TAKT_F16 ||
+            v->dtype == TAKT_BF16 || v->dtype > TAKT_BOOL)
+            return takt_fail(t->s->ctx, TAKT_E_SERVE_REQUEST,
+                             "an output has a type that is not written as JSON");
+        put_output(w, takt_session_output_desc(session, i)->name, v);
+    }
+    if (status != TAKT_OK && takt_session_error(session)->status != TAKT_OK)
+        t->s->ctx->error = *takt_session_error(session);
+    return status;
+}
+
+void takt_serve_infer(takt_server *s, takt_job *job, takt_text *out)
+{
+    const takt_json *inputs = takt_json_get(job->body, "inputs");
+    tensors t = {.s = s, .job = job, .model = s->models[job->model].model};
+    takt_text sizes, body;
+    takt_json_writer w;
+    takt_plan *plan = NULL;
+    takt_session *session = NULL;
+    takt_status status = TAKT_OK;
+    takt_text_init(&sizes, s->ctx);
+    takt_text_init(&body, s->ctx);
+    takt_json_begin(&w, &body, false);
+    takt_json_open(&w, '{');
+    takt_json_put_string(&w, "model_name", s->models[job->model].name);
+    takt_json_put_open(&w, "outputs", '[');
+    if (inputs == NULL || inputs->kind != TAKT_JSON_ARRAY)
+        t.why = "inputs is a list of tensors";
+    for (const takt_json *i = t.why == NULL ? takt_json_first(inputs) : NULL;
+         i != NULL && t.why == NULL; i = takt_json_next(i))
+        read_tensor(&t, i);
+    if (t.why == NULL && !sizes_of(&t, &sizes))
+        t.why = "an input has another rank than the model wants";
+    if (t.why == NULL) {
+        const takt_plan_options how = {
+            .size = sizeof how, .sizes = takt_text_get(&sizes), .threads = s->options.text.threads};
+        status = takt_plan_get(t.model, &how, &plan);
+        if (status == TAKT_OK)
+            status = takt_session_create(plan, NULL, &session);
+        if (status == TAKT_OK)
+            status = run(&t, session, &w);
+    }
+    takt_json_close(&w, ']');
+    takt_json_close(&w, '}');
+    if (t.why != NULL || status != TAKT_OK)
+        fail(s, job, out, status, t.why);
+    else
+        send(out, job, &body);
+    takt_session_destroy(session);
+    takt_plan_destroy(plan);
+    takt_text_deinit(&sizes);
+    takt_text_deinit(&body);
+}

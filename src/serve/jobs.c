@@ -1,0 +1,122 @@
+/* jobs.c - jobs from one thread to the other: the queue, what is sent, and who frees. */
+#include "base/mem.h"
+#include "serve/serve.h"
+
+void takt_serve_job_free(takt_job *job)
+{
+    takt_grammar_destroy(job->grammar);
+    for (size_t i = 0; i < TAKT_SERVE_CHOICES; i++) {
+        takt_text_deinit(&job->choice[i].text);
+        takt_text_deinit(&job->choice[i].logs);
+    }
+    takt_text_deinit(&job->out);
+    takt_arena_deinit(&job->arena);
+    takt_mem_put(&job->server->shadow, job, sizeof *job);
+}
+
+static void call_engine(takt_server *s)
+{
+    atomic_fetch_add(&s->calls, 1);
+    takt_doze_wake(&s->doze, &s->calls, 1);
+}
+
+bool takt_serve_enqueue(takt_server *s, takt_conn *c, takt_job *job)
+{
+    job->queued_ns = takt_serve_now(s);
+    takt_lock_take(&s->lock);
+    const bool has_room = s->queued < (size_t)s->options.queue;
+    s->metrics.requests++;
+    s->metrics.refused += !has_room;
+    if (has_room) {
+        if (s->last != NULL)
+            s->last->next = job;
+        else
+            s->first = job;
+        s->last = job;
+        s->queued++;
+    }
+    takt_lock_give(&s->lock);
+    if (has_room) {
+        call_engine(s);
+        return true;
+    }
+    takt_serve_error(&c->out, 503, c->request.keeps_alive, 0, "too many requests wait");
+    takt_serve_job_free(job);
+    return false;
+}
+
+void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t length)
+{
+    takt_lock_take(&s->lock);
+    if (!job->is_left)
+        takt_text_put(&job->out, at, length);
+    takt_lock_give(&s->lock);
+    takt_net_wake(s->wake_to);
+}
+
+void takt_serve_done(takt_server *s, takt_job *job)
+{
+    takt_lock_take(&s->lock);
+    const bool is_left = job->is_left;
+    job->is_done = true;
+    s->running--;
+    takt_serve_measure(&s->metrics.whole, (double)(takt_serve_now(s) - job->queued_ns) * 1e-9);
+    takt_lock_give(&s->lock);
+    if (is_left)
+        takt_serve_job_free(job);
+    takt_net_wake(s->wake_to);
+}
+
+/* Takes a job that has not begun from the queue; false if it is not there. Under the lock. */
+static bool unlink_job(takt_server *s, const takt_job *job)
+{
+    takt_job *before = NULL, *at = s->first;
+    while (at != NULL && at != job) {
+        before = at;
+        at = at->next;
+    }
+    if (at == NULL || at->begun_ns != 0)
+        return false;
+    *(before != NULL ? &before->next : &s->first) = at->next;
+    s->last = s->last == at ? before : s->last;
+    s->queued--;
+    return true;
+}
+
+void takt_serve_leave(takt_server *s, takt_job *job)
+{
+    takt_lock_take(&s->lock);
+    const bool is_free = job->is_done || unlink_job(s, job);
+    job->is_left = true;
+    takt_lock_give(&s->lock);
+    if (is_free)
+        takt_serve_job_free(job);
+}
+
+void takt_serve_expire(takt_server *s)
+{
+    const uint64_t now = takt_serve_now(s), most = (uint64_t)s->options.wait_ms * 1000000;
+    takt_lock_take(&s->lock);
+    for (takt_job *job = s->first, *next; job != NULL; job = next) {
+        next = job->next;
+        if (now < job->queued_ns + most || !unlink_job(s, job))
+            continue;
+        s->metrics.refused++;
+        takt_serve_error(&job->out, 503, job->keeps_alive, 0, "the request waited too long");
+        job->is_done = true; /* its connection will take the answer */
+    }
+    takt_lock_give(&s->lock);
+}
+
+void takt_serve_engine(void *server)
+{
+    takt_server *s = server;
+    for (;;) {
+        const uint32_t seen = atomic_load(&s->calls);
+        if (takt_serve_texts(s))
+            continue;
+        if (atomic_load(&s->is_over))
+            return;
+        takt_doze_wait(&s->doze, &s->calls, seen);
+    }
+}

@@ -1,0 +1,260 @@
+/* route.c - which request is for whom, and the answers that need no model. */
+#include <string.h>
+
+#include "serve/serve.h"
+
+static const char page[] = {
+#define TAKT_LAYER_TEXT(name, text) text
+#include "page.inc"
+#undef TAKT_LAYER_TEXT
+};
+
+/* Takes the same time wherever they differ. */
+static bool same_key(takt_span given, const char *key)
+{
+    unsigned different = given.length != strlen(key);
+    for (size_t i = 0; i < given.length; i++)
+        different |= (unsigned char)given.at[i] ^ (unsigned char)key[i % (strlen(key) + 1)];
+    return different == 0;
+}
+
+bool takt_serve_allowed(takt_server *s, takt_conn *c)
+{
+    static const char scheme[] = "Bearer ";
+    const takt_span path = c->request.path;
+    takt_span given = c->request.authorization;
+    if (s->options.api_key_count == 0 || takt_span_is(path, "/health") || takt_span_is(path, "/"))
+        return true;
+    const size_t n = sizeof scheme - 1;
+    if (given.length > n && memcmp(given.at, scheme, n) == 0) {
+        given = (takt_span){given.at + n, given.length - n};
+        for (size_t i = 0; i < s->options.api_key_count; i++)
+            if (same_key(given, s->options.api_keys[i]))
+                return true;
+    }
+    takt_serve_error(&c->out, 401, c->request.keeps_alive, 0,
+                     "a key is needed: Authorization: "
+                     "Bearer KEY");
+    return false;
+}
+
+/* ---- small answers ---- */
+
+static void send_json(takt_conn *c, takt_text *body)
+{
+    takt_serve_reply(&c->out, 200, c->request.keeps_alive, "application/json",
+                     (takt_span){takt_text_get(body), body->length});
+    if (body->status != TAKT_OK && c->out.status == TAKT_OK)
+        c->out.status = body->status;
+    takt_text_deinit(body);
+}
+
+static void put_model(takt_json_writer *w, const char *name)
+{
+    takt_json_open(w, '{');
+    takt_json_key(w, "id");
+    takt_json_spans(w, takt_span_of(name));
+    takt_json_put_string(w, "object", "model");
+    takt_json_put_string(w, "owned_by", "takt");
+    takt_json_close(w, '}');
+}
+
+static void models(takt_server *s, takt_conn *c)
+{
+    takt_text body;
+    takt_json_writer w;
+    takt_text_init(&body, &s->shadow);
+    takt_json_begin(&w, &body, false);
+    takt_json_open(&w, '{');
+    takt_json_put_string(&w, "object", "list");
+    takt_json_put_open(&w, "data", '[');
+    if (s->name[0] != '\0')
+        put_model(&w, s->name);
+    for (size_t i = 0; i < s->model_count; i++)
+        put_model(&w, s->models[i].name);
+    takt_json_close(&w, ']');
+    takt_json_close(&w, '}');
+    send_json(c, &body);
+}
+
+/* The body as JSON; NULL: the reply is written. */
+static const takt_json *read_body(takt_server *s, takt_conn *c, takt_arena *arena, takt_span body)
+{
+    const takt_json *root;
+    const takt_status status = takt_json_parse(&s->shadow, arena, body.at, body.length, &root);
+    if (status == TAKT_OK && root->kind == TAKT_JSON_OBJECT)
+        return root;
+    takt_serve_error(&c->out, status == TAKT_OK ? 400 : takt_serve_status(status),
+                     c->request.keeps_alive, TAKT_E_SERVE_REQUEST,
+                     status == TAKT_OK ? "the body is no JSON object" : s->shadow.error.message);
+    return NULL;
+}
+
+static takt_status ids_of(takt_server *s, takt_arena *arena, const takt_json *text, unsigned flags,
+                          takt_token_ids *ids)
+{
+    *ids = (takt_token_ids){0};
+    TAKT_TRY(takt_tokenize(s->tokenizer, text->text, text->text_length, flags, ids));
+    ids->capacity = ids->count;
+    ids->at = takt_arena_array(arena, ids->count + 1, sizeof *ids->at);
+    if (ids->at == NULL)
+        return TAKT_ERR_MEMORY;
+    return takt_tokenize(s->tokenizer, text->text, text->text_length, flags, ids);
+}
+
+static void tokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt_json *root)
+{
+    const takt_json *text = takt_json_get(root, "content"),
+                    *adds = takt_json_get(root, "add_special");
+    takt_text body;
+    takt_json_writer w;
+    takt_token_ids ids;
+    const bool is_added = adds != NULL && adds->kind == TAKT_JSON_BOOL && adds->boolean;
+    if (text == NULL || text->kind != TAKT_JSON_STRING) {
+        takt_serve_error(&c->out, 400, c->request.keeps_alive, TAKT_E_SERVE_REQUEST,
+                         "content is a string");
+        return;
+    }
+    const unsigned flags = TAKT_TOKENIZE_PARSE | (is_added ? TAKT_TOKENIZE_ADD : 0);
+    if (ids_of(s, arena, text, flags, &ids) != TAKT_OK) {
+        takt_serve_error(&c->out, 503, c->request.keeps_alive, 0, "out of memory");
+        return;
+    }
+    takt_text_init(&body, &s->shadow);
+    takt_json_begin(&w, &body, false);
+    takt_json_open(&w, '{');
+    takt_json_put_open(&w, "tokens", '[');
+    for (size_t i = 0; i < ids.count; i++)
+        takt_json_integer(&w, ids.at[i]);
+    takt_json_close(&w, ']');
+    takt_json_close(&w, '}');
+    send_json(c, &body);
+}
+
+static void detokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt_json *root)
+{
+    const takt_json *tokens = takt_json_get(root, "tokens");
+    const char *why = "tokens is a list of ids of the vocabulary";
+    takt_token_text text = {0};
+    int32_t *ids = tokens != NULL && tokens->kind == TAKT_JSON_ARRAY
+                       ? takt_arena_array(arena, tokens->count + 1, sizeof *ids)
+                       : NULL;
+    size_t count = 0;
+    bool good = ids != NULL;
+    for (const takt_json *i = good ? takt_json_first(tokens) : NULL; i != NULL && good;
+         i = takt_json_next(i)) {
+        good = i->is_integer && i->integer >= 0 &&
+               (uint64_t)i->integer < takt_tokenizer_count(s->tokenizer);
+        ids[count++] = good ? (int32_t)i->integer : 0;
+    }
+    good = good && takt_detokenize(s->tokenizer, ids, count, 0, &text) == TAKT_OK;
+    text.capacity = text.length;
+    text.at = good ? takt_arena_get(arena, text.length + 1) : NULL;
+    if (text.at == NULL || takt_detokenize(s->tokenizer, ids, count, 0, &text) != TAKT_OK) {
+        takt_serve_error(&c->out, 400, c->request.keeps_alive, TAKT_E_SERVE_REQUEST, why);
+        return;
+    }
+    takt_text body;
+    takt_json_writer w;
+    takt_text_init(&body, &s->shadow);
+    takt_json_begin(&w, &body, false);
+    takt_json_open(&w, '{');
+    takt_json_key(&w, "content");
+    takt_json_spans(&w, (takt_span){text.at, text.length});
+    takt_json_close(&w, '}');
+    send_json(c, &body);
+}
+
+/* /tokenize and /detokenize */
+static void convert(takt_server *s, takt_conn *c, takt_span body, bool to_ids)
+{
+    takt_arena arena;
+    takt_arena_init(&arena, &s->shadow);
+    const takt_json *root = read_body(s, c, &arena, body);
+    if (root != NULL && to_ids)
+        tokenize(s, c, &arena, root);
+    else if (root != NULL)
+        detokenize(s, c, &arena, root);
+    takt_arena_deinit(&arena);
+}
+
+/* ---- routes ---- */
+
+typedef enum need { NEEDS_NOTHING, NEEDS_TEXT, NEEDS_VECTORS } need;
+
+static bool post(takt_server *s, takt_conn *c, takt_span body)
+{
+    static const struct {
+        const char *path;
+        takt_job_kind kind;
+        need needs;
+    } jobs[] = {{"/v1/chat/completions", TAKT_JOB_CHAT, NEEDS_TEXT},
+                {"/v1/completions", TAKT_JOB_TEXT, NEEDS_TEXT},
+                {"/completion", TAKT_JOB_TEXT, NEEDS_TEXT},
+                {"/v1/embeddings", TAKT_JOB_EMBED, NEEDS_VECTORS}};
+    static const char infer[] = "/v1/infer/";
+    const takt_span path = c->request.path;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const bool has = jobs[i].needs == NEEDS_TEXT ? s->slot_count > 0 : s->embedder != NULL;
+        if (!takt_span_is(path, jobs[i].path) || !has)
+            continue;
+        takt_job *job = takt_serve_request(s, c, jobs[i].kind, body);
+        if (job != NULL && takt_serve_enqueue(s, c, job))
+            c->job = job;
+        return true;
+    }
+    const size_t n = sizeof infer - 1;
+    for (size_t i = 0; path.length > n && memcmp(path.at, infer, n) == 0 && i < s->model_count;
+         i++) {
+        if (!takt_span_is((takt_span){path.at + n, path.length - n}, s->models[i].name))
+            continue;
+        takt_job *job = takt_serve_request(s, c, TAKT_JOB_INFER, body);
+        if (job == NULL)
+            return true;
+        job->model = i;
+        if (takt_serve_enqueue(s, c, job))
+            c->job = job;
+        return true;
+    }
+    const bool is_tokenize = takt_span_is(path, "/tokenize");
+    if (s->tokenizer == NULL || (!is_tokenize && !takt_span_is(path, "/detokenize")))
+        return false;
+    convert(s, c, body, is_tokenize);
+    return true;
+}
+
+static bool get(takt_server *s, takt_conn *c)
+{
+    const takt_span path = c->request.path;
+    if (takt_span_is(path, "/health"))
+        takt_serve_health(s, &c->out, c->request.keeps_alive);
+    else if (takt_span_is(path, "/metrics"))
+        takt_serve_metrics_page(s, &c->out, c->request.keeps_alive);
+    else if (takt_span_is(path, "/v1/models"))
+        models(s, c);
+    else if (takt_span_is(path, "/"))
+        takt_serve_reply(&c->out, 200, c->request.keeps_alive, "text/html; charset=utf-8",
+                         (takt_span){page, sizeof page - 1});
+    else
+        return false;
+    return true;
+}
+
+void takt_serve_route(takt_server *s, takt_conn *c)
+{
+    const takt_span method = c->request.method, path = c->request.path;
+    const bool is_get = takt_span_is(method, "GET"), is_post = takt_span_is(method, "POST");
+    const takt_span body = {c->in + c->request.header_bytes, c->body};
+    if (!takt_serve_allowed(s, c))
+        return;
+    if (!is_get && !is_post)
+        takt_serve_error(&c->out, 405, c->request.keeps_alive, 0, "GET and POST are answered");
+    else if (!(is_get ? get(s, c) : post(s, c, body))) {
+        takt_text text;
+        takt_text_init(&text, &s->shadow);
+        takt_text_add(&text, "there is nothing at %.*s for this method",
+                      (int)(path.length < 100 ? path.length : 100), path.at);
+        takt_serve_error(&c->out, 404, c->request.keeps_alive, 0, takt_text_get(&text));
+        takt_text_deinit(&text);
+    }
+}

@@ -1,0 +1,195 @@
+/* serve.h - what a server consists of.
+ *
+ * Two threads. The caller's has all connections: it reads requests, checks them whole, answers what
+ * needs no model, and refuses at once what cannot wait. The engine's thread has the models: it
+ * takes jobs from a bounded queue and goes round the texts that are being written, one step each.
+ * They meet in a job's `out`, under one lock that is held for short. Whoever comes second frees a
+ * job: the engine when it is done, or the connection when it has gone.
+ */
+#ifndef TAKT_SERVE_SERVE_H
+#define TAKT_SERVE_SERVE_H
+
+#include <stdatomic.h>
+#include <takt/chat.h>
+#include <takt/serve.h>
+
+#include "api/text/engine.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "os/doze.h"
+#include "os/net.h"
+#include "serve/http.h"
+
+enum {
+    TAKT_SERVE_CHOICES = 8,
+    TAKT_SERVE_STOPS = 16,
+    TAKT_SERVE_MODELS = 16,
+    TAKT_SERVE_BIASES = 64,
+    TAKT_SERVE_BUCKETS = 12,
+    TAKT_SERVE_HEADER_MS = 10000,
+    TAKT_SERVE_BODY_MS = 30000,
+    TAKT_SERVE_IDLE_MS = 60000,
+};
+
+typedef enum takt_job_kind {
+    TAKT_JOB_CHAT,
+    TAKT_JOB_TEXT,
+    TAKT_JOB_EMBED,
+    TAKT_JOB_INFER
+} takt_job_kind;
+
+/* One of `n` answers. */
+typedef struct takt_choice {
+    takt_text text, logs; /* logs: items of a JSON list */
+    size_t log_count;
+    takt_text_end end;
+} takt_choice;
+
+typedef struct takt_job {
+    struct takt_job *next; /* in the queue */
+    takt_server *server;
+    takt_job_kind kind;
+    takt_arena arena;
+    const takt_json *body;
+    bool streams, wants_logs, tells_usage, keeps_alive, is_old;
+    int choices;
+    size_t top;
+    int32_t *ids;
+    size_t id_count;
+    takt_generate_options options;
+    const char *stops[TAKT_SERVE_STOPS];
+    takt_token_bias bias[TAKT_SERVE_BIASES];
+    takt_grammar *grammar;
+    size_t model; /* INFER */
+    uint64_t number;
+    int64_t created;
+    uint64_t queued_ns, begun_ns, first_ns, last_ns;
+    /* the engine's */
+    int taken, finished;
+    size_t tokens;
+    takt_choice choice[TAKT_SERVE_CHOICES];
+    bool has_failed, has_begun; /* has_begun: the header of a stream is out */
+    /* under the lock */
+    takt_text out;
+    bool is_done, is_left; /* is_left: nobody waits for it any more */
+} takt_job;
+
+typedef struct takt_slot {
+    takt_generator *g;
+    takt_job *job; /* NULL: free */
+    int choice;
+    takt_writing w;
+} takt_slot;
+
+typedef struct takt_conn {
+    int socket; /* negative: free */
+    char *in;   /* `room` bytes, and one for a terminator */
+    size_t room, have, body, used;
+    takt_http_request request;
+    bool has_header, is_closing;
+    takt_text out;
+    size_t sent;
+    takt_job *job;
+    uint64_t since_ns; /* when what it waits for began */
+} takt_conn;
+
+typedef struct takt_histogram {
+    uint64_t bucket[TAKT_SERVE_BUCKETS + 1];
+    double sum;
+    uint64_t count;
+} takt_histogram;
+
+typedef struct takt_serve_metrics {
+    takt_histogram first, each, whole, queued; /* seconds */
+    uint64_t prompt_tokens, tokens, requests, refused;
+} takt_serve_metrics;
+
+typedef struct takt_served {
+    char name[128];
+    takt_model *model;
+} takt_served;
+
+struct takt_server {
+    takt_ctx *ctx;
+    takt_ctx shadow; /* of the thread with the connections: errors of its own */
+    takt_server_options options;
+    char name[128]; /* of the language model or the encoder */
+    takt_chat *chat;
+    const takt_tokenizer *tokenizer; /* NULL: no language model */
+    takt_embedder *embedder;
+    takt_served models[TAKT_SERVE_MODELS];
+    size_t model_count;
+    takt_slot *slots;
+    size_t slot_count;
+    uint64_t weight_bytes, cache_bytes;
+    /* connections */
+    int listener, port, wake_from, wake_to;
+    takt_conn *conns;
+    takt_net_watch *watch;
+    size_t conn_count;
+    uint64_t job_numbers;
+    _Atomic bool is_stopping;
+    /* the queue and what both threads count, under the lock */
+    takt_lock lock;
+    takt_job *first, *last;
+    size_t queued, running; /* running: taken from the queue and not done */
+    takt_serve_metrics metrics;
+    /* the engine's thread */
+    void *thread;
+    takt_doze doze;
+    _Atomic uint32_t calls; /* changes when there is work */
+    _Atomic bool is_over;
+};
+
+/* ---- replies ---- */
+
+/* A whole reply: header and body. */
+void takt_serve_reply(takt_text *out, int status, bool keeps_alive, const char *type,
+                      takt_span body);
+/* {"error": ...}; 503 says when to try again. */
+void takt_serve_error(takt_text *out, int status, bool keeps_alive, int id, const char *message);
+/* The status for a class of failure: 400, 503 or 500. */
+int takt_serve_status(takt_status status);
+void takt_json_spans(takt_json_writer *w, takt_span text); /* a string of any bytes */
+
+/* ---- the thread of connections ---- */
+
+/* Answers a whole request into `c->out`, or makes `c->job`. */
+void takt_serve_route(takt_server *s, takt_conn *c);
+/* Whether the request may come in; else the reply is written. */
+bool takt_serve_allowed(takt_server *s, takt_conn *c);
+/* A job from a body; NULL: the reply is written. */
+takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, takt_span body);
+void takt_serve_health(takt_server *s, takt_text *out, bool keeps_alive);
+void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive);
+/* Whether there was room; else the job is freed and 503 written. */
+bool takt_serve_enqueue(takt_server *s, takt_conn *c, takt_job *job);
+/* The connection has gone: the job is freed, or left to the engine. */
+void takt_serve_leave(takt_server *s, takt_job *job);
+/* Requests that waited too long are refused. */
+void takt_serve_expire(takt_server *s);
+void takt_serve_job_free(takt_job *job);
+TAKT_MUST_USE takt_status takt_serve_loop(takt_server *s);
+
+/* ---- the engine's thread ---- */
+
+void takt_serve_engine(void *server);
+/* Takes jobs into free slots and makes one step of each; false: there was nothing to do. */
+bool takt_serve_texts(takt_server *s);
+/* A piece of choice `index`; without one, its end. index < 0: the usage. */
+void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
+void takt_serve_end_stream(takt_job *job);
+void takt_serve_whole(takt_job *job);
+/* The context's last error, once a job. */
+void takt_serve_failure(takt_job *job, takt_status status);
+/* EMBED and INFER: the reply into `out`. */
+void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out);
+void takt_serve_infer(takt_server *s, takt_job *job, takt_text *out);
+/* The job's reply is complete. */
+void takt_serve_done(takt_server *s, takt_job *job);
+/* Adds to what is sent. */
+void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t length);
+void takt_serve_measure(takt_histogram *h, double seconds);
+uint64_t takt_serve_now(const takt_server *s);
+
+#endif

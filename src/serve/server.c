@@ -1,0 +1,239 @@
+/* server.c - a server's life: models, memory, the socket, the engine's thread. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/options.h"
+#include "os/os.h"
+#include "serve/serve.h"
+
+enum { QUEUE = 64, CONNECTIONS = 256, MOST_CONNECTIONS = 2048, WAIT_MS = 60000, SLOTS = 64 };
+
+/* "models/tiny.q4.gguf" is "tiny.q4". */
+static void name_of(const char *path, char to[128])
+{
+    const char *slash = strrchr(path, '/');
+    const char *from = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(from, '.');
+    size_t length = dot != NULL && dot > from ? (size_t)(dot - from) : strlen(from);
+    length = length < 127 ? length : 127;
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* ---- models ---- */
+
+static takt_status open_chat(takt_server *s)
+{
+    const char *given = s->options.chat_template;
+    if (given == NULL)
+        given = takt_tokenizer_chat_template(s->tokenizer);
+    if (given == NULL)
+        return TAKT_OK; /* conversations are refused, texts are not */
+    for (size_t i = 0; takt_chat_name(i) != NULL; i++)
+        if (strcmp(takt_chat_name(i), given) == 0)
+            return takt_chat_named(&s->shadow, given, &s->chat);
+    const takt_status status = takt_chat_parse(&s->shadow, "the chat template", given, 0, &s->chat);
+    if (status != TAKT_OK)
+        s->ctx->error = s->shadow.error;
+    return status;
+}
+
+static takt_status open_slots(takt_server *s, takt_generator *first)
+{
+    void *block;
+    takt_plan_info info, token;
+    const size_t count = (size_t)s->options.parallel;
+    const takt_status status = takt_mem_zero(s->ctx, count, sizeof *s->slots, "slots", &block);
+    if (status != TAKT_OK) {
+        takt_generator_destroy(first);
+        return status;
+    }
+    s->slots = block;
+    s->slots[0].g = first;
+    s->slot_count = 1;
+    s->tokenizer = takt_generator_tokenizer(first);
+    for (; s->slot_count < count; s->slot_count++)
+        TAKT_TRY(takt_generator_clone(first, &s->slots[s->slot_count].g));
+    takt_plan_query(first->engine.plan, &info);
+    takt_plan_query(first->engine.token_plan, &token);
+    s->weight_bytes = info.weights + info.packed;
+    s->cache_bytes = count * token.state;
+    return open_chat(s);
+}
+
+static takt_status open_other(takt_server *s, const char *path)
+{
+    if (s->model_count == TAKT_SERVE_MODELS)
+        return takt_fail(s->ctx, TAKT_E_ARGUMENT, "more than %d models", TAKT_SERVE_MODELS);
+    takt_served *m = &s->models[s->model_count];
+    name_of(path, m->name);
+    TAKT_TRY(takt_model_load(s->ctx, path, NULL, &m->model));
+    s->model_count++;
+    return TAKT_OK;
+}
+
+static bool is_gguf(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".gguf") == 0;
+}
+
+/* A GGUF writes texts or makes vectors; which, the attempt tells. */
+static takt_status open_model(takt_server *s, const char *path)
+{
+    takt_generator *g;
+    if (!is_gguf(path))
+        return open_other(s, path);
+    takt_status status = takt_generator_open(s->ctx, path, &s->options.text, &g);
+    if (status == TAKT_OK) {
+        if (s->slot_count > 0 || s->embedder != NULL) {
+            takt_generator_destroy(g);
+            return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a GGUF already", path);
+        }
+        name_of(path, s->name);
+        return open_slots(s, g);
+    }
+    if (status != TAKT_ERR_UNSUPPORTED)
+        return status;
+    const takt_error error = s->ctx->error;
+    status = takt_embedder_open(s->ctx, path, &s->options.text, &s->embedder);
+    if (status == TAKT_ERR_UNSUPPORTED)
+        s->ctx->error = error;
+    if (status == TAKT_OK)
+        name_of(path, s->name);
+    return status;
+}
+
+/* ---- opening ---- */
+
+static takt_status settle(takt_server *s, const takt_server_options *options)
+{
+    takt_server_options *o = &s->options;
+    TAKT_TRY(takt_options_read(s->ctx, "takt_server_options", options, o, sizeof *o));
+    o->host = o->host != NULL ? o->host : "127.0.0.1";
+    o->parallel = o->parallel != 0 ? o->parallel : 1;
+    o->queue = o->queue != 0 ? o->queue : QUEUE;
+    o->connections = o->connections != 0 ? o->connections : CONNECTIONS;
+    o->body_bytes = o->body_bytes != 0 ? o->body_bytes : 4 << 20;
+    o->wait_ms = o->wait_ms != 0 ? o->wait_ms : WAIT_MS;
+    if (o->port < 0 || o->port > 65535 || o->parallel < 0 || o->parallel > SLOTS || o->queue < 0 ||
+        o->connections < 0 || o->connections > MOST_CONNECTIONS || o->body_bytes < 0 ||
+        o->body_bytes > 1 << 30 || o->wait_ms < 0)
+        return takt_fail(s->ctx, TAKT_E_OPTION,
+                         "port, parallel (1 to %d), queue, connections (to %d) or another limit is "
+                         "impossible",
+                         SLOTS, MOST_CONNECTIONS);
+    if (o->api_keys == NULL && o->api_key_count > 0)
+        return takt_fail(s->ctx, TAKT_E_OPTION, "there are keys, but their list is NULL");
+    return TAKT_OK;
+}
+
+static takt_status socket_failure(takt_server *s, int error)
+{
+    char reason[128];
+    return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "cannot listen at %s, port %d: %s",
+                     s->options.host, s->options.port,
+                     takt_os_reason(error, reason, sizeof reason));
+}
+
+static takt_status open_sockets(takt_server *s)
+{
+    void *block;
+    s->conn_count = (size_t)s->options.connections;
+    TAKT_TRY(takt_mem_zero(s->ctx, s->conn_count, sizeof *s->conns, "connections", &block));
+    s->conns = block;
+    for (size_t i = 0; i < s->conn_count; i++)
+        s->conns[i].socket = -1;
+    TAKT_TRY(takt_mem_zero(s->ctx, s->conn_count + 2, sizeof *s->watch, "connections", &block));
+    s->watch = block;
+    int error = takt_net_pipe(&s->wake_from, &s->wake_to);
+    s->port = s->options.port;
+    if (error == 0)
+        error = takt_net_listen(s->options.host, &s->port, &s->listener);
+    return error == 0 ? TAKT_OK : socket_failure(s, error);
+}
+
+static takt_status open_all(takt_server *s, const char *const *models, size_t count,
+                            const takt_server_options *options)
+{
+    TAKT_TRY(settle(s, options));
+    takt_ctx_shadow(s->ctx, &s->shadow);
+    if (takt_doze_init(&s->doze) != 0)
+        return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
+    for (size_t i = 0; i < count; i++)
+        TAKT_TRY(open_model(s, models[i]));
+    return open_sockets(s);
+}
+
+takt_status takt_server_open(takt_ctx *ctx, const char *const *models, size_t count,
+                             const takt_server_options *options, takt_server **server)
+{
+    void *block;
+    TAKT_NEED(ctx, ctx);
+    TAKT_NEED(ctx, server);
+    *server = NULL;
+    TAKT_NEED(ctx, models);
+    for (size_t i = 0; i < count; i++)
+        if (models[i] == NULL)
+            return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_server_open: a model is NULL");
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **server, "a server", &block));
+    takt_server *s = block;
+    s->ctx = ctx;
+    s->listener = s->wake_from = s->wake_to = -1;
+    const takt_status status = open_all(s, models, count, options);
+    if (status == TAKT_OK)
+        *server = s;
+    else
+        takt_server_destroy(s);
+    return status;
+}
+
+int takt_server_port(const takt_server *s)
+{
+    return s != NULL ? s->port : 0;
+}
+
+void takt_server_stop(takt_server *s)
+{
+    if (s == NULL)
+        return;
+    atomic_store(&s->is_stopping, true);
+    takt_net_wake(s->wake_to);
+}
+
+takt_status takt_server_run(takt_server *s)
+{
+    TAKT_NEED(NULL, s);
+    const takt_threads *threads = &s->ctx->threads;
+    const int error = threads->start(threads->user, takt_serve_engine, s, &s->thread);
+    if (error != 0)
+        return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread does not start");
+    const takt_status status = takt_serve_loop(s);
+    atomic_store(&s->is_over, true);
+    atomic_fetch_add(&s->calls, 1);
+    takt_doze_wake(&s->doze, &s->calls, 1);
+    threads->join(threads->user, s->thread);
+    s->thread = NULL;
+    return status;
+}
+
+void takt_server_destroy(takt_server *s)
+{
+    if (s == NULL)
+        return;
+    takt_ctx *ctx = s->ctx;
+    for (size_t i = 0; i < s->slot_count; i++)
+        takt_generator_destroy(s->slots[s->slot_count - 1 - i].g);
+    takt_mem_put(ctx, s->slots, (size_t)s->options.parallel * sizeof *s->slots);
+    takt_embedder_destroy(s->embedder);
+    for (size_t i = 0; i < s->model_count; i++)
+        takt_model_destroy(s->models[i].model);
+    takt_chat_destroy(s->chat);
+    takt_net_close(s->listener);
+    takt_net_close(s->wake_from);
+    takt_net_close(s->wake_to);
+    takt_mem_put(ctx, s->conns, s->conn_count * sizeof *s->conns);
+    takt_mem_put(ctx, s->watch, (s->conn_count + 2) * sizeof *s->watch);
+    takt_doze_deinit(&s->doze);
+    takt_mem_put(ctx, s, sizeof *s);
+}

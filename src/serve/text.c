@@ -1,0 +1,228 @@
+/* text.c - texts that are written in turns: slots and steps. */
+#include <string.h>
+
+#include "serve/serve.h"
+
+/* ---- what a text tells while it is written ---- */
+
+static int on_text(void *user, const char *text, size_t length)
+{
+    takt_slot *slot = user;
+    takt_job *job = slot->job;
+    const takt_span piece = {text, length};
+    if (job->streams)
+        takt_serve_piece(job, slot->choice, &piece);
+    else
+        takt_text_put(&job->choice[slot->choice].text, text, length);
+    return 0;
+}
+
+static void put_token(takt_json_writer *w, const takt_job *job, const takt_token_log *t)
+{
+    char piece[512];
+    takt_token_text text = {piece, sizeof piece, 0};
+    const int32_t id = t->id;
+    if (takt_detokenize(job->server->tokenizer, &id, 1,
+                        TAKT_DETOKENIZE_CONTINUE | TAKT_DETOKENIZE_CONTROL, &text) != TAKT_OK)
+        text.length = 0;
+    takt_json_key(w, "token");
+    takt_json_spans(w, (takt_span){piece, text.length < sizeof piece ? text.length : sizeof piece});
+    takt_json_put_number(w, "logprob", t->log);
+    takt_json_put_integer(w, "id", id);
+}
+
+static void on_token(void *user, const takt_writing *written)
+{
+    takt_slot *slot = user;
+    takt_job *job = slot->job;
+    takt_choice *c = &job->choice[slot->choice];
+    takt_json_writer w;
+    if (c->log_count++ > 0)
+        takt_text_put(&c->logs, ", ", 2);
+    takt_json_begin(&w, &c->logs, false);
+    takt_json_open(&w, '{');
+    put_token(&w, job, &written->chosen);
+    takt_json_put_open(&w, "top_logprobs", '[');
+    for (size_t i = 0; i < written->top_count; i++) {
+        takt_json_open(&w, '{');
+        put_token(&w, job, &written->top[i]);
+        takt_json_close(&w, '}');
+    }
+    takt_json_close(&w, ']');
+    takt_json_close(&w, '}');
+}
+
+/* ---- slots ---- */
+
+/* What the slot has read is where the prompt begins: then it goes on from there. */
+static bool continues(const takt_generator *g, const takt_job *job)
+{
+    const size_t have = (size_t)g->position;
+    return have > 0 && have < job->id_count &&
+           memcmp(g->history, job->ids, have * sizeof *job->ids) == 0;
+}
+
+static void begin(takt_server *s, takt_slot *slot, takt_job *job)
+{
+    takt_generate_options options = job->options;
+    slot->job = job;
+    slot->choice = job->taken++;
+    options.size = sizeof options;
+    options.sampling.size = sizeof options.sampling;
+    options.sampling.sequence = (uint32_t)slot->choice;
+    const bool goes_on = continues(slot->g, job);
+    if (!goes_on)
+        takt_generator_reset(slot->g);
+    takt_status status = takt_writing_begin(&slot->w, slot->g, &options, on_text, slot);
+    const size_t skip = goes_on ? (size_t)slot->g->position : 0;
+    if (status == TAKT_OK)
+        status = takt_writing_tokens(&slot->w, job->ids + skip, job->id_count - skip);
+    if (job->wants_logs) {
+        slot->w.on_token = on_token;
+        slot->w.top_count = job->top;
+    }
+    if (status != TAKT_OK) {
+        takt_serve_failure(job, status);
+        slot->w.is_over = true;
+    }
+    if (job->streams && job->kind == TAKT_JOB_CHAT && !job->has_failed)
+        takt_serve_piece(job, slot->choice, &(takt_span){"", 0});
+    takt_lock_take(&s->lock);
+    s->metrics.prompt_tokens += job->id_count;
+    takt_lock_give(&s->lock);
+}
+
+static void finish(takt_server *s, takt_slot *slot)
+{
+    takt_job *job = slot->job;
+    if (!job->has_failed)
+        takt_writing_finish(&slot->w);
+    job->choice[slot->choice].end = slot->w.result.end;
+    job->tokens += slot->w.result.tokens;
+    takt_writing_end(&slot->w);
+    slot->job = NULL;
+    if (job->streams && !job->has_failed)
+        takt_serve_piece(job, slot->choice, NULL);
+    if (++job->finished < job->taken || (job->taken < job->choices && !job->has_failed))
+        return;
+    if (job->streams)
+        takt_serve_end_stream(job);
+    else if (!job->has_failed)
+        takt_serve_whole(job);
+    takt_serve_done(s, job);
+}
+
+static bool is_left(takt_server *s, const takt_job *job)
+{
+    takt_lock_take(&s->lock);
+    const bool left = job->is_left;
+    takt_lock_give(&s->lock);
+    return left;
+}
+
+static void count_token(takt_server *s, takt_job *job)
+{
+    const uint64_t now = takt_serve_now(s);
+    takt_lock_take(&s->lock);
+    s->metrics.tokens++;
+    if (job->first_ns == 0)
+        takt_serve_measure(&s->metrics.first, (double)(now - job->queued_ns) * 1e-9);
+    else
+        takt_serve_measure(&s->metrics.each, (double)(now - job->last_ns) * 1e-9);
+    takt_lock_give(&s->lock);
+    job->first_ns = job->first_ns != 0 ? job->first_ns : now;
+    job->last_ns = now;
+}
+
+static void step(takt_server *s, takt_slot *slot)
+{
+    takt_job *job = slot->job;
+    const size_t tokens = slot->w.result.tokens;
+    if (is_left(s, job) || job->has_failed) {
+        slot->w.is_over = true;
+        job->has_failed = true; /* nobody listens: nothing more is sent */
+    }
+    if (!slot->w.is_over) {
+        const takt_status status = takt_writing_step(&slot->w);
+        if (status != TAKT_OK) {
+            takt_serve_failure(job, status);
+            slot->w.is_over = true;
+        }
+    }
+    if (slot->w.result.tokens > tokens)
+        count_token(s, job);
+    if (slot->w.is_over)
+        finish(s, slot);
+}
+
+/* The first of the queue, which stays there until all its choices are taken; NULL: none. */
+static takt_job *next_job(takt_server *s)
+{
+    takt_lock_take(&s->lock);
+    takt_job *job = s->first;
+    if (job != NULL && job->begun_ns == 0) {
+        s->running++;
+        job->begun_ns = takt_serve_now(s);
+        takt_serve_measure(&s->metrics.queued, (double)(job->begun_ns - job->queued_ns) * 1e-9);
+    }
+    if (job != NULL && (job->taken + 1 >= job->choices || job->has_failed || job->is_left)) {
+        s->first = job->next;
+        s->last = s->first != NULL ? s->last : NULL;
+        s->queued--;
+    }
+    takt_lock_give(&s->lock);
+    return job;
+}
+
+static bool run_other(takt_server *s, takt_job *job)
+{
+    takt_text reply;
+    if (job->kind != TAKT_JOB_EMBED && job->kind != TAKT_JOB_INFER)
+        return false;
+    takt_text_init(&reply, s->ctx);
+    if (job->kind == TAKT_JOB_EMBED)
+        takt_serve_embed(s, job, &reply);
+    else
+        takt_serve_infer(s, job, &reply);
+    takt_serve_send(s, job, takt_text_get(&reply), reply.length);
+    takt_text_deinit(&reply);
+    job->taken = 1;
+    takt_serve_done(s, job);
+    return true;
+}
+
+/* A free slot for the job: best one that has read where it begins. */
+static takt_slot *free_slot(takt_server *s, const takt_job *job)
+{
+    takt_slot *found = NULL;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        takt_slot *slot = &s->slots[i];
+        if (slot->job != NULL)
+            continue;
+        if (job != NULL && continues(slot->g, job))
+            return slot;
+        if (found == NULL || slot->g->position < found->g->position)
+            found = slot;
+    }
+    return found;
+}
+
+bool takt_serve_texts(takt_server *s)
+{
+    bool worked = false;
+    while (s->slot_count == 0 || free_slot(s, NULL) != NULL) {
+        takt_job *job = next_job(s);
+        if (job == NULL)
+            break;
+        worked = true;
+        if (run_other(s, job))
+            continue;
+        begin(s, free_slot(s, job), job);
+    }
+    for (size_t i = 0; i < s->slot_count; i++)
+        if (s->slots[i].job != NULL) {
+            step(s, &s->slots[i]);
+            worked = true;
+        }
+    return worked;
+}

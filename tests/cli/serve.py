@@ -1,0 +1,291 @@
+"""serve.py - the server: OpenAI's routes, streams, many clients, bad clients, overload, drain."""
+import concurrent.futures
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+BERT = "tests/corpus/gguf/tiny_bert.gguf"
+
+
+class Server:
+    """A server that runs while the block does."""
+
+    def __init__(self, *args):
+        self.run = subprocess.Popen([TOOL, "serve", *args, "--port", "0"], cwd=ROOT, env=CLEAN,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.run.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        expect(found, f"the server says {line!r}: {'' if found else self.run.stderr.read()}")
+        self.port = int(found.group(1))
+        self.is_told = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if not self.is_told:
+            self.run.send_signal(signal.SIGTERM)
+        try:
+            code = self.run.wait(60)
+        except subprocess.TimeoutExpired:
+            self.run.kill()
+            code = "killed"
+        expect(code == 0, f"the server exits with {code}: {self.run.stderr.read()}")
+
+    def ask(self, method, path, body=None, headers=None):
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        data = json.dumps(body) if isinstance(body, (dict, list)) else body
+        link.request(method, path, data, headers or {})
+        reply = link.getresponse()
+        text = reply.read().decode()
+        link.close()
+        return reply.status, text, reply.headers
+
+    def post(self, path, body, **more):
+        status, text, _ = self.ask("POST", path, body, **more)
+        return status, json.loads(text)
+
+    def raw(self, data, wait=5):
+        """What comes back for these bytes, until it closes or nothing more comes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as link:
+            link.sendall(data)
+            got = b""
+            try:
+                while piece := link.recv(65536):
+                    got += piece
+                    if b"\r\n\r\n" in got and b"close" not in got:
+                        break
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return got.decode(errors="replace")
+
+
+def stream(server, path, body):
+    link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    link.request("POST", path, json.dumps({**body, "stream": True}))
+    reply = link.getresponse()
+    lines = reply.read().decode().split("\n\n")
+    link.close()
+    events = [line[6:] for line in lines if line.startswith("data: ")]
+    expect(events and events[-1] == "[DONE]", f"{lines}")
+    return [json.loads(event) for event in events[:-1]]
+
+
+def routes(server):
+    status, text, _ = server.ask("GET", "/health")
+    health = json.loads(text)
+    expect(status == 200 and health["status"] == "ok" and health["model"] == "tiny", text)
+    expect(health["kv_cache_bytes"] > 0 and health["weight_bytes"] > 0, text)
+    want = parsed("tokenize", TINY, "a b", "--ids", "--json")["ids"]
+    got = server.post("/tokenize", {"content": "a b", "add_special": True})
+    expect(got == (200, {"tokens": want}), f"{got}, not {want}")
+    status, back = server.post("/detokenize", {"tokens": [4, 5]})
+    expect(status == 200 and isinstance(back["content"], str), f"{back}")
+    status, text, _ = server.ask("GET", "/v1/models")
+    expect([m["id"] for m in json.loads(text)["data"]] == ["tiny", "mlp"], text)
+    status, text, headers = server.ask("GET", "/")
+    expect(status == 200 and "text/html" in headers["Content-Type"] and "http" not in
+           text.replace("http-equiv", "").lower(), "the page uses the network")
+    for method, path, want in (("GET", "/nowhere", 404), ("POST", "/v1/infer/nothing", 404),
+                               ("DELETE", "/health", 405), ("POST", "/v1/embeddings", 404)):
+        status, text, _ = server.ask(method, path, "{}")
+        expect(status == want and "error" in json.loads(text), f"{method} {path}: {status} {text}")
+
+
+def texts(server):
+    """The same text as the command writes."""
+    want = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json")
+    ask = {"prompt": "a b", "max_tokens": 12, "seed": 3}
+    status, got = server.post("/v1/completions", ask)
+    expect(status == 200 and got["choices"][0]["text"] == want["text"], f"{got}, not {want}")
+    expect(got["usage"]["completion_tokens"] == want["tokens"], f"{got['usage']}")
+    pieces = stream(server, "/v1/completions", {**ask, "stream_options": {"include_usage": True}})
+    text = "".join(p["choices"][0]["text"] for p in pieces if p["choices"])
+    expect(text == want["text"], f"streamed: {text!r}")
+    expect(pieces[-1]["usage"]["completion_tokens"] == want["tokens"], f"{pieces[-1]}")
+    status, got = server.post("/v1/completions", {**ask, "n": 3, "temperature": 2})
+    expect(len({c["text"] for c in got["choices"]}) > 1 and
+           [c["index"] for c in got["choices"]] == [0, 1, 2], f"{got}")
+    chat = {"messages": [{"role": "user", "content": "a b"}], "max_tokens": 6, "temperature": 0}
+    want = parsed("generate", TINY, "a b", "--chat-template", "vicuna", "-n", "6", "--temp", "0",
+                  "--json")
+    status, got = server.post("/v1/chat/completions", chat)
+    expect(status == 200 and got["choices"][0]["message"]["content"] == want["text"], f"{got}")
+    pieces = stream(server, "/v1/chat/completions", chat)
+    expect(pieces[0]["choices"][0]["delta"]["role"] == "assistant", f"{pieces[0]}")
+    text = "".join(p["choices"][0]["delta"].get("content", "") for p in pieces)
+    expect(text == want["text"] and pieces[-1]["choices"][0]["finish_reason"], f"{pieces}")
+    status, got = server.post("/v1/chat/completions", {**chat, "logprobs": True,
+                                                       "top_logprobs": 2})
+    logs = got["choices"][0]["logprobs"]["content"]
+    expect(len(logs) == got["usage"]["completion_tokens"] and all(
+        t["logprob"] <= 0 and len(t["top_logprobs"]) == 2 and
+        t["logprob"] == t["top_logprobs"][0]["logprob"] for t in logs), f"{logs}")
+    held = {"prompt": "b", "max_tokens": 40, "temperature": 3, "grammar": 'root ::= "ab" " a"{2}'}
+    status, got = server.post("/v1/completions", held)
+    expect(got["choices"][0]["text"] == "ab a a" and
+           got["choices"][0]["finish_reason"] == "stop", f"{got}")
+    full = parsed("generate", TINY, "a b", "-n", "12", "-s", "3", "--json")["text"]
+    stop = full[3:5]
+    status, got = server.post("/v1/completions", {**ask, "stop": [stop, "nowhere"]})
+    expect(got["choices"][0]["text"] == full[:full.index(stop)], f"{got} for {full!r}")
+
+
+def refusals(server):
+    text = {"prompt": "a", "max_tokens": 2}
+    for body, words in (({}, "prompt"), ({"prompt": 1}, "prompt"), ("{", "JSON"), ("[]", "object"),
+                        ({**text, "temperature": "warm"}, "temperature"),
+                        ({**text, "top_p": 2}, "top_p"), ({**text, "n": 99}, "n:"),
+                        ({**text, "stop": 3}, "stop"), ({**text, "stream": 1}, "stream"),
+                        ({**text, "grammar": "root ::= root"}, "left-recursive"),
+                        ({**text, "response_format": {"type": "x"}}, "response_format"),
+                        ({**text, "response_format": {"type": "json_schema", "json_schema": {
+                            "schema": {"not": {}}}}}, "not"),
+                        ({"prompt": [99]}, "vocabulary"), ({"prompt": "a " * 9000}, "context"),
+                        ({**text, "logit_bias": {"x": 1}}, "logit_bias")):
+        status, got = server.post("/v1/completions", body)
+        expect(status == 400 and words in got["error"]["message"] and got["error"]["code"] > 0,
+               f"{str(body)[:80]}: {status} {got}")
+    status, got = server.post("/v1/chat/completions", {"messages": 3})
+    expect(status == 400 and got["error"]["code"] == 3783, f"{got}")
+
+
+def tensors(server):
+    ask = {"inputs": [{"name": "x", "shape": [2, 784], "datatype": "FP32",
+                       "data": [[0.5] * 784, [0.25] * 784]}]}
+    status, got = server.post("/v1/infer/mlp", ask)
+    out = got["outputs"][0]
+    expect(status == 200 and out["shape"][0] == 2 and len(out["data"]) == 2 * out["shape"][1],
+           f"{str(got)[:200]}")
+    alone = server.post("/v1/infer/mlp", {"inputs": [{"name": "x", "shape": [1, 784], "data":
+                                                      [0.25] * 784}]})[1]["outputs"][0]
+    expect(alone["data"] == out["data"][out["shape"][1]:], "a batch has other numbers")
+    for change, words in (({"name": "z"}, "name"), ({"shape": [2, 783]}, "data"),
+                          ({"shape": [1568]}, "rank"), ({"datatype": "INT64"}, "datatype"),
+                          ({"data": [1, "a"]}, "data"), ({"shape": [-1]}, "shape")):
+        status, got = server.post("/v1/infer/mlp", {"inputs": [{**ask["inputs"][0], **change}]})
+        expect(status == 400 and words in got["error"]["message"], f"{change}: {status} {got}")
+
+
+def bad_clients(server):
+    good = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+    post = b"POST /tokenize HTTP/1.1\r\nHost: a\r\n"
+    body = b'{"content":"a"}'
+    for data, want in (
+            (good, "200"), (b"\x16\x03\x01\x00\n", "400"), (b"GET /\r\n\r\n", "400"),
+            (good.replace(b"\r\n", b"\n") + b"\r\n\r\n", "400"),
+            (b"GET / HTTP/1.1\r\n\r\n", "400"), (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", "505"),
+            (b"GET /" + b"a" * 20000, "414"), (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 4000, "431"),
+            (b"GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n", "400"),
+            (b"GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", "400"),
+            (post + b"\r\n", "411"), (post + b"Content-Length: -1\r\n\r\n", "400"),
+            (post + b"Content-Length: 99999999999\r\n\r\n", "413"),
+            (post + b"Content-Length: 99999999999999999999\r\n\r\n", "413"),
+            (post + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"),
+            (post + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", "400"),
+            (post + b"Transfer-Encoding: gzip\r\n\r\n", "501"),
+            (post + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", "400"),
+            (post + b"Transfer-Encoding: chunked\r\n\r\n5\r\n" + body[:5] + b"\r\na\r\n" +
+             body[5:] + b"\r\n0\r\n\r\n", "200"),
+            (post + b"Expect: 100-continue\r\nContent-Length: 15\r\n\r\n" + body, "200"),
+            (good * 50, "200")):
+        got = server.raw(data)
+        expect(got.startswith(f"HTTP/1.1 {want}"), f"{data[:60]}: {got[:80]!r}")
+        expect(want == "200" or "3781" in got, f"{data[:60]}: {got!r}")
+    # Half a request, and away: nobody else notices.
+    for cut in range(0, len(good), 7):
+        with socket.create_connection(("127.0.0.1", server.port)) as link:
+            link.sendall(good[:cut])
+    idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(100)]
+    expect(server.ask("GET", "/health")[0] == 200, "idle connections stop the server")
+    for link in idle:
+        link.close()
+
+
+def company(server):
+    """Each text is the same alone and among others."""
+    asks = [{"prompt": "a b" + " a" * i, "max_tokens": 20, "seed": i} for i in range(8)]
+    alone = [server.post("/v1/completions", ask)[1]["choices"][0]["text"] for ask in asks]
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for _ in range(3):
+            got = list(pool.map(lambda ask: server.post("/v1/completions", ask), asks * 2))
+            expect([g[1]["choices"][0]["text"] for g in got] == alone * 2, "other texts")
+
+
+def closing():
+    """A closed connection ends its text; a full queue is refused at once; SIGTERM drains."""
+    with Server(TINY, "--parallel", "1", "--queue", "2", "-c", "4096") as server:
+        long = json.dumps({"prompt": "a", "ignore_eos": True, "stream": True})
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(long)}\r\n\r\n"
+        link = socket.create_connection(("127.0.0.1", server.port))
+        link.sendall((head + long).encode())
+        got = b""
+        while b"data: " not in got and (piece := link.recv(4096)):
+            got += piece
+        expect(b"data: " in got, f"no stream: {got}")
+        waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2)]
+        for other in waiting:
+            other.sendall((head + long).encode())
+        deadline = time.time() + 20
+        while json.loads(server.ask("GET", "/health")[1])["queued"] < 2 and time.time() < deadline:
+            time.sleep(0.01)
+        status, text, headers = server.ask("POST", "/v1/completions", {"prompt": "a"})
+        expect(status == 503 and headers["Retry-After"], f"{status}: {text}")
+        for other in (link, *waiting):
+            other.close()
+        status, got = server.post("/v1/completions", {"prompt": "a", "max_tokens": 2})
+        expect(status == 200, f"{got}")
+        status, text, _ = server.ask("GET", "/metrics")
+        for name in ("time_to_first_token_seconds", "time_per_output_token_seconds",
+                     "request_duration_seconds", "queue_time_seconds", "requests_running",
+                     "kv_cache_bytes", "prompt_tokens_total", "generation_tokens_total"):
+            expect(f"takt:{name}" in text, f"{name} is not among the metrics")
+        answers = []
+        ask = {"prompt": "a b", "max_tokens": 300, "ignore_eos": True}
+        thread = threading.Thread(target=lambda: answers.append(
+            server.post("/v1/completions", ask)))
+        thread.start()
+        while json.loads(server.ask("GET", "/health")[1])["running"] == 0 and thread.is_alive():
+            time.sleep(0.005)
+        server.run.send_signal(signal.SIGTERM)
+        server.is_told = True
+        thread.join(60)
+        expect(answers and answers[0][0] == 200, f"an accepted request is lost: {answers}")
+
+
+def others():
+    keys = os.path.join(TMP, "keys")
+    with open(keys, "w", encoding="utf-8") as file:
+        file.write("first\nsecond\n")
+    with Server(BERT, "--api-key", keys) as server:
+        status, text, _ = server.ask("POST", "/v1/embeddings", {"input": "a"})
+        expect(status == 401, text)
+        status, got = server.post("/v1/embeddings", {"input": ["a b", "b"]},
+                                  headers={"Authorization": "Bearer second"})
+        want = parsed("embed", BERT, "a b", "--json")["embedding"]
+        vectors = [d["embedding"] for d in got["data"]]
+        expect(status == 200 and len(vectors) == 2 and
+               max(abs(a - b) for a, b in zip(vectors[0], want)) < 1e-6, f"{str(got)[:200]}")
+        expect(server.ask("POST", "/v1/embeddings", "{}", headers={
+            "Authorization": "Bearer third"})[0] == 401, "a wrong key is taken")
+    fails(1, "serve", TINY, "--host", "192.0.2.1", says=["3782", "192.0.2.1"])
+    fails(1, "serve", "nowhere.gguf", says=["nowhere.gguf"])
+    fails(2, "serve", TINY, "--parallel", "99", says=["parallel"])
+    fails(2, "serve", TINY, "--port", "70000", says=["65535"])
+
+
+with Server(TINY, "examples/mlp.takt", "--parallel", "3", "--chat-template", "vicuna") as served:
+    for check in (routes, texts, refusals, tensors, bad_clients, company):
+        check(served)
+closing()
+others()
+finish()
