@@ -58,13 +58,35 @@ static void conforms(void)
 
 typedef struct model {
     const char *path, *sizes;
-    bool may_stay; /* on the cpu: copies would cost more than the device saves */
+    bool may_stay;    /* on the cpu: copies would cost more than the device saves */
+    const char *text; /* NULL: a file */
+    const char *kind; /* of a step that must be there, or NULL */
+    size_t most;      /* steps on the device, or 0 */
 } model;
 
+#define ATTENTION(name, keys, heads, kv, more)                                                     \
+    "model " name "(q: f32[2, 9, 24], k: f32[2, " #keys ", " #kv " * 4], v: f32[2, " #keys         \
+    ", " #kv " * 5]) -> (y: f32[2, 9, " #heads " * 5]) {\n"                                        \
+    "  return y = op.attention(q, k, v, heads=" #heads ", kv_heads=" #kv more ")\n}\n"
+
 static const model models[] = {
-    {"examples/mlp.takt", "batch=3", false}, {"examples/mlp.takt", "batch=33", false},
-    {"examples/cnn.takt", "batch=2", true},  {"examples/encoder.takt", "batch=2,seq=19", false},
-    {"examples/gpt.takt", NULL, false},      {"examples/stream.takt", NULL, true},
+    {.path = "examples/mlp.takt", .sizes = "batch=3", .may_stay = false},
+    {.path = "examples/mlp.takt", .sizes = "batch=33", .may_stay = false},
+    {.path = "examples/cnn.takt", .sizes = "batch=2", .may_stay = true},
+    {.path = "examples/encoder.takt", .sizes = "batch=2,seq=19", .may_stay = false},
+    {.path = "examples/gpt.takt", .sizes = NULL, .may_stay = false},
+    {.path = "examples/stream.takt", .sizes = NULL, .may_stay = true},
+    {"all", NULL, false, ATTENTION("all", 700, 6, 6, ""), "attention", 1},
+    {"causal", NULL, false, ATTENTION("causal", 11, 6, 2, ", causal=true"), "attention", 1},
+    {"ending", NULL, false,
+     "model ending(x: f32[37, 300], r: f32[37, 66]) -> (y: f32[37, 66]) seed=1 {\n"
+     "  h = x |> dense(66) |> relu6()\n  return y = tanh(h + r) * 2 - r\n}\n",
+     "gemm", 1},
+    {"block", NULL, false,
+     "model block(x: f32[2, 8, 19, 17]) -> (y: f32[2, 8, 19, 17]) seed=1 {\n"
+     "  h = x |> conv(12, 1) |> relu6() |> depthwise(3) |> relu6()\n"
+     "  h = h |> conv(8, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
+     "conv", 5},
 };
 
 static size_t bytes_of(const takt_tensor_view *v)
@@ -98,8 +120,18 @@ static takt_session *open_session(takt_ctx *ctx, const takt_model *m, const mode
         for (size_t i = 0; i < takt_session_input_count(s); i++)
             fill(takt_session_input(s, i), 12345 + (uint32_t)i);
     *away = 0;
-    for (size_t i = 0; plan != NULL && i < plan->step_count; i++)
-        *away += strcmp(plan->steps[i].backend->name, "gpu") == 0;
+    bool has_kind = row->kind == NULL || strcmp(backend, "gpu") != 0;
+    size_t computing = 0;
+    for (size_t i = 0; plan != NULL && i < plan->step_count; i++) {
+        const takt_step *step = &plan->steps[i];
+        if (strcmp(step->backend->name, "gpu") != 0)
+            continue;
+        ++*away;
+        computing += step->transfer.way == TAKT_COPY_NONE;
+        has_kind |= row->kind != NULL && strcmp(step->kind, row->kind) == 0;
+    }
+    EXPECT(has_kind, "%s: no step is %s", row->path, row->kind);
+    EXPECT(row->most == 0 || computing <= row->most, "%s: %zu steps", row->path, computing);
     takt_plan_destroy(plan);
     return s;
 }
@@ -111,7 +143,9 @@ static void same_bits(const model *row)
     size_t away, none;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
-    if (EXPECT_OK(ctx, takt_model_load(ctx, row->path, NULL, &m))) {
+    if (EXPECT_OK(ctx, row->text == NULL ? takt_model_load(ctx, row->path, NULL, &m)
+                                         : takt_model_load_memory(ctx, row->path, row->text,
+                                                                  strlen(row->text), NULL, &m))) {
         takt_session *gpu = open_session(ctx, m, row, "gpu", &away);
         takt_session *cpu = open_session(ctx, m, row, "cpu", &none);
         EXPECT(away > 0 || row->may_stay, "%s: nothing runs on the device", row->path);
@@ -164,7 +198,7 @@ static void index_faults_of(const char *text)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "pick", text, strlen(text), NULL, &m));
-    takt_session *s = open_session(ctx, m, &(model){"pick", NULL, false}, "gpu", &away);
+    takt_session *s = open_session(ctx, m, &(model){.path = "pick"}, "gpu", &away);
     if (s != NULL) {
         int64_t *index = takt_session_input(s, 0)->data;
         memcpy(index, (const int64_t[]){1, -4, 3}, 24);
@@ -238,7 +272,7 @@ static void lost_device(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
     EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
-    const model row = {"mlp", "batch=2", false};
+    const model row = {.path = "mlp", .sizes = "batch=2"};
     takt_session *a = open_session(ctx, m, &row, "gpu", &away);
     takt_session *b = open_session(ctx, m, &row, "gpu", &away);
     takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);

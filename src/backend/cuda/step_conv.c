@@ -98,7 +98,7 @@ static takt_cuda_gemm product_of(const takt_conv_shape *s)
                             .inner = (uint32_t)s->groups,
                             .a_inner = (int64_t)s->cin,
                             .b_inner = (int64_t)(s->cout * s->k),
-                            .c_batch = (int64_t)s->cout,
+                            .c_inner = (int64_t)s->cout,
                             .is_conv = !is_direct,
                             .adds_zero = !is_direct && s->k_row > s->k,
                             .height = (uint32_t)s->in[1],

@@ -28,7 +28,8 @@ static bool set_batches(const takt_product *mm, takt_cuda_gemm *g)
     g->b_inner = rank > 0 ? b[rank - 1] * b_each : 0;
     g->a_outer = rank > 1 ? a[0] * a_each : 0;
     g->b_outer = rank > 1 ? b[0] * b_each : 0;
-    g->c_batch = (int64_t)(mm->m * mm->n);
+    g->c_inner = (int64_t)(mm->m * mm->n);
+    g->c_outer = g->c_inner * g->inner;
     return rank <= 2;
 }
 
@@ -62,7 +63,7 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
     TAKT_TRY(takt_cuda_epilogue_of(p, columns, &g->end, &taken));
     g->end.bias_batch = bias_batch;
     g->end.residual_row = g->c_row;
-    g->end.residual_batch = g->c_batch;
+    g->end.residual_batch = g->c_inner;
     const takt_cuda_gemm_plan plan =
         takt_cuda_gemm_plan_of(g, batches, processors, TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)

@@ -125,7 +125,7 @@ typedef struct takt_cuda_gemm {
     int64_t c_row;
     /* Batch b = (b / inner, b % inner). */
     uint32_t inner, tiles; /* tiles: of a batch */
-    int64_t a_outer, a_inner, b_outer, b_inner, c_batch;
+    int64_t a_outer, a_inner, b_outer, b_inner, c_outer, c_inner;
     takt_cuda_epilogue end;
     uint32_t is_conv;
     /* A of a convolution is gathered from x[batch, height, width, channels]: k = (kh, kw, ci). */
@@ -136,6 +136,29 @@ typedef struct takt_cuda_gemm {
     uint32_t adds_zero; /* to the last chunk: the bits of k that zeros follow */
     uint32_t image;     /* floats of one image */
 } takt_cuda_gemm;
+
+/* ---- attention: rows_f32_cuda_weigh.cu ---- */
+
+enum { TAKT_CUDA_WEIGH_THREADS = 256 };
+
+/* scores[plane][query][key] become weights: times scale, plus the mask, softmax over the keys that
+ * a query sees; 0 for the others. A plane is a head of a sequence, `first` the first one's number.
+ */
+typedef struct takt_cuda_weigh {
+    float *scores;
+    const float *mask; /* or NULL */
+    int64_t mask_stride[4];
+    uint32_t first, heads, queries, keys, is_causal;
+    float scale;
+} takt_cuda_weigh;
+
+/* Rows of the result that keys beyond a query's limit may have changed (0 * inf, -0 + 0) are
+ * computed without them. */
+typedef struct takt_cuda_again {
+    float *out;               /* [sequence][query][head][size] */
+    const float *weights, *v; /* v: [sequence][key][head of v][size] */
+    uint32_t first, heads, group, queries, keys, size;
+} takt_cuda_again;
 
 /* ---- moves: move_cuda.cu ---- */
 

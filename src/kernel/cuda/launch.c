@@ -80,6 +80,23 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
     l->arg_bytes = sizeof *w;
 }
 
+void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda_launch *l)
+{
+    enum { SHORT = 512 };
+    const uint32_t threads = w->keys <= SHORT ? 128 : TAKT_CUDA_WEIGH_THREADS;
+    *l = launch("takt_cuda_weigh_f32", planes * w->queries, threads);
+    l->shared_bytes = (w->keys + threads) * (uint32_t)sizeof(float);
+    l->args.weigh = *w;
+    l->arg_bytes = sizeof *w;
+}
+
+void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);
+    l->args.again = *a;
+    l->arg_bytes = sizeof *a;
+}
+
 /* ---- reductions ---- */
 
 enum { GRID_Y = 65535, ROW_THREADS = 128 };
@@ -203,6 +220,11 @@ static const struct {
 } fixed[] = {
     {"takt_cuda_gemm", GEMM, 9},
     {"takt_cuda_conv", GEMM, 9},
+    {"takt_cuda_weigh", {offsetof(takt_cuda_weigh, scores), offsetof(takt_cuda_weigh, mask)}, 2},
+    {"takt_cuda_attend_again",
+     {offsetof(takt_cuda_again, out), offsetof(takt_cuda_again, weights),
+      offsetof(takt_cuda_again, v)},
+     3},
     {"takt_cuda_rows",
      {offsetof(takt_cuda_rows, dst), offsetof(takt_cuda_rows, src), offsetof(takt_cuda_rows, gamma),
       offsetof(takt_cuda_rows, beta)},

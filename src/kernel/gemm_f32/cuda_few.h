@@ -66,7 +66,7 @@ DEVICE void NAMED(few_rows)(const takt_cuda_gemm *g, float *shared, uint32_t row
     const uint32_t batch = BLOCK_Z;
     const float *a = g->a + batch / g->inner * g->a_outer + batch % g->inner * g->a_inner;
     const float *b = g->b + batch / g->inner * g->b_outer + batch % g->inner * g->b_inner;
-    float *c = g->c + batch * g->c_batch;
+    float *c = g->c + batch / g->inner * g->c_outer + batch % g->inner * g->c_inner;
     float *own = shared + (uint64_t)warp * rows * CHUNK, *sums = shared + warps * rows * CHUNK;
     b += (col < g->n ? col : 0) * g->b_col;
     for (uint32_t first = 0; first < chunks; first += warps) {

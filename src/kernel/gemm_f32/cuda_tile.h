@@ -268,7 +268,7 @@ TILED
     }
     if (ARG.pieces > 1 && !TILE(gather_chunks)(&ARG, BLOCK_X, batch, piece, shared, acc SELF))
         return;
-    float *c = ARG.c + batch * ARG.c_batch;
+    float *c = ARG.c + batch / ARG.inner * ARG.c_outer + batch % ARG.inner * ARG.c_inner;
     UNROLL
     for (uint32_t i = 0; i < TM; i++)
         UNROLL

@@ -4,14 +4,8 @@
  * and the longest are read again for every pass. Sums have sixteen lanes to a chunk of 4096
  * (reduce/reduce.h): sixteen threads take a chunk, and chunks are added in order.
  */
-#include "kernel/cuda/args.h"
-#include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
 #include "kernel/rows/rows.h"
-
-enum { THREADS = TAKT_CUDA_ROWS_THREADS, WIDE = 16, CHUNK = 4096, AT_ONCE = 16 };
-
-typedef enum summand { PLAIN, SQUARE, SQUARE_OF_DIFFERENCE, EXPONENTIAL } summand;
+#include "kernel/rows_f32/cuda_block.h"
 
 typedef struct team {
     uint32_t size, me;
@@ -33,26 +27,6 @@ DEVICE float team_max(const team *t, float most SELF_PARAMETER)
     const float all = part[0];
     SYNC();
     return all;
-}
-
-DEVICE float join(summand what, float lane, float x, float mean)
-{
-    const float d = what == SQUARE_OF_DIFFERENCE ? x - mean : x;
-    if (what == EXPONENTIAL)
-        return lane + exp_down_f32(x);
-    return what == PLAIN ? lane + x : fmaf(d, d, lane);
-}
-
-DEVICE float fold(const float *lane)
-{
-    float v[WIDE / 2];
-    UNROLL
-    for (int k = 0; k < 8; k++)
-        v[k] = lane[k] + lane[k + 8];
-    UNROLL
-    for (int k = 0; k < 4; k++)
-        v[k] = v[k] + v[k + 4];
-    return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
 /* The sum over a row of n elements, the same for all teams. */
@@ -209,66 +183,13 @@ KERNEL(takt_cuda_rows_f32_1024, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS, 2)
 
 /* ---- rows in the shared memory of a block ---- */
 
-typedef struct row {
-    float *x; /* shared */
-    uint32_t n;
-    float *part; /* shared: a float a thread */
-} row;
-
-DEVICE float block_max(const row *r, float most SELF_PARAMETER)
-{
-    r->part[LANE] = most;
-    for (uint32_t half = LANES / 2; half > 0; half /= 2) {
-        SYNC();
-        if (LANE < half && r->part[LANE + half] > r->part[LANE])
-            r->part[LANE] = r->part[LANE + half];
-    }
-    SYNC();
-    const float all = r->part[0];
-    SYNC();
-    return all;
-}
-
-/* The sum over the row; every sixteen threads take a chunk. */
-DEVICE float block_sum(const row *r, summand what, float mean SELF_PARAMETER)
-{
-    const uint32_t lane = LANE % WIDE, mine = LANE / WIDE, together = LANES / WIDE;
-    const uint32_t chunks = (r->n + CHUNK - 1) / CHUNK;
-    float total = 0;
-    for (uint32_t first = 0; first < chunks; first += together) {
-        const uint32_t begin = (first + mine) * CHUNK;
-        const uint32_t end = r->n < begin + CHUNK ? r->n : begin + CHUNK;
-        float sum = 0;
-        uint32_t i = begin + lane;
-        for (; i + (AT_ONCE - 1) * WIDE < end; i += AT_ONCE * WIDE) {
-            float y[AT_ONCE];
-            UNROLL
-            for (uint32_t k = 0; k < AT_ONCE; k++)
-                y[k] = r->x[i + k * WIDE];
-            UNROLL
-            for (uint32_t k = 0; k < AT_ONCE; k++)
-                sum = join(what, sum, y[k], mean);
-        }
-        for (; i < end; i += WIDE)
-            sum = join(what, sum, r->x[i], mean);
-        r->part[LANE] = sum;
-        SYNC();
-        for (uint32_t k = 0; k < together && first + k < chunks; k++) {
-            const float whole = fold(r->part + k * WIDE);
-            total = first + k == 0 ? whole : total + whole;
-        }
-        SYNC();
-    }
-    return total;
-}
-
 DEVICE bool is_by_quads(const float *p, uint32_t n)
 {
     return n % 4 == 0 && ((uintptr_t)p & 15) == 0;
 }
 
 /* Brings the row to shared memory. */
-DEVICE void bring(const row *r, const float *from SELF_PARAMETER)
+DEVICE void bring(const held_row *r, const float *from SELF_PARAMETER)
 {
     if (is_by_quads(from, r->n))
         for (uint32_t i = 4 * LANE; i < r->n; i += 4 * LANES)
@@ -295,7 +216,7 @@ DEVICE void bring(const row *r, const float *from SELF_PARAMETER)
         for (uint32_t i = LANE; i < r->n; i += LANES)                                              \
             to[i] = expression(i)
 
-DEVICE void block_softmax(const row *r, float *d SELF_PARAMETER)
+DEVICE void block_softmax(const held_row *r, float *d SELF_PARAMETER)
 {
     float most = -INFINITY;
     for (uint32_t i = LANE; i < r->n; i += LANES)
@@ -311,7 +232,7 @@ DEVICE void block_softmax(const row *r, float *d SELF_PARAMETER)
 }
 
 /* `x` is the row in memory: what lies in shared memory becomes the exponentials. */
-DEVICE void block_log_softmax(const row *r, float *d, const float *x SELF_PARAMETER)
+DEVICE void block_log_softmax(const held_row *r, float *d, const float *x SELF_PARAMETER)
 {
     float most = -INFINITY;
     for (uint32_t i = LANE; i < r->n; i += LANES)
@@ -334,7 +255,7 @@ DEVICE float normed(const takt_cuda_rows *a, float x, float mean, float scale, u
     return a->beta ? y + a->beta[i] : y;
 }
 
-DEVICE void block_norm(const takt_cuda_rows *a, const row *r, float *d SELF_PARAMETER)
+DEVICE void block_norm(const takt_cuda_rows *a, const held_row *r, float *d SELF_PARAMETER)
 {
     const bool centred = a->op == TAKT_ROWS_LAYER_NORM;
     const float n = (float)a->n;
@@ -350,7 +271,7 @@ KERNEL(takt_cuda_rows_f32_block, takt_cuda_rows, 1024)
 {
     DYNAMIC(float, shared);
     const uint64_t index = BLOCK_X;
-    const row r = {shared + LANES, (uint32_t)ARG.n, shared};
+    const held_row r = {shared + LANES, (uint32_t)ARG.n, shared};
     const float *x = ARG.src + index * ARG.src_stride;
     float *d = ARG.dst + index * ARG.dst_stride;
     bring(&r, x SELF);

@@ -1,0 +1,235 @@
+/* step_attention.c - attention as products and rows: scores, weights, and their product with v.
+ *
+ * Heads are taken some at a time, so that their scores stay in the device's cache. The order of
+ * arithmetic is that of the lowering (op/attention.c).
+ */
+#include <math.h>
+
+#include "backend/cuda/step.h"
+#include "op/ops.h"
+
+enum { MASK = 3, LENGTH = 4, KEYS_MOST = 48 << 10, SCORES_MOST = 48 << 20, SLICES_MOST = 512 };
+
+typedef struct facts {
+    size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
+    size_t queries, keys, dim, size;    /* size: of a head of v */
+    size_t planes;                      /* heads of k and v whose scores exist at a time */
+    takt_cuda_weigh weigh;
+} facts;
+
+static bool has_input(const takt_node *n, uint32_t input)
+{
+    return n->in_count > input && n->in[input] != TAKT_NONE;
+}
+
+static facts facts_of(const takt_graph *g, const takt_node *n)
+{
+    const takt_type *q = takt_type_of(g, n->in[0]), *k = takt_type_of(g, n->in[1]);
+    const takt_type *v = takt_type_of(g, n->in[2]);
+    const takt_attr *scale = takt_node_attr(n, "scale");
+    facts f = {.batch = (size_t)q->dim[0],
+               .heads = (size_t)takt_node_int(n, "heads"),
+               .shared = (size_t)takt_node_int(n, "kv_heads"),
+               .queries = (size_t)q->dim[1],
+               .keys = (size_t)k->dim[1]};
+    f.shared = f.shared == 0 ? f.heads : f.shared;
+    f.group = f.heads / f.shared;
+    f.dim = (size_t)q->dim[2] / f.heads;
+    f.size = (size_t)v->dim[2] / f.shared;
+    const double factor = scale != NULL && scale->is_set ? scale->f64 : 1 / sqrt((double)f.dim);
+    f.weigh = (takt_cuda_weigh){.heads = (uint32_t)f.heads,
+                                .queries = (uint32_t)f.queries,
+                                .keys = (uint32_t)f.keys,
+                                .is_causal = takt_node_int(n, "causal") != 0,
+                                .scale = (float)factor};
+    /* Whole sequences, or some heads of one. */
+    const size_t each = f.group * f.queries * f.keys * sizeof(float);
+    f.planes = each > 0 ? SCORES_MOST / each : 1;
+    f.planes = f.planes < 1 ? 1 : f.planes;
+    f.planes = f.planes < f.batch * f.shared ? f.planes : f.batch * f.shared;
+    if (f.planes >= f.shared && f.shared > 0)
+        f.planes = f.planes / f.shared * f.shared;
+    else
+        while (f.planes > 0 && f.shared % f.planes != 0)
+            f.planes--;
+    return f;
+}
+
+static size_t slices_of(const facts *f)
+{
+    return f->planes > 0 ? (f->batch * f->shared + f->planes - 1) / f->planes : 0;
+}
+
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    if (n->op != &takt_op_attention || n->type->dtype != TAKT_F32 || has_input(n, LENGTH))
+        return false;
+    for (uint32_t k = 0; k < 3; k++)
+        for (int d = 0; d < 3; d++)
+            if (!takt_dim_is_number(takt_type_of(g, n->in[k])->dim[d]))
+                return true; /* sizes come later: accepts looks at them */
+    const facts f = facts_of(g, n);
+    return f.batch > 0 && f.queries > 0 && f.keys > 0 && f.dim > 0 && f.size > 0 &&
+           f.keys <= KEYS_MOST && slices_of(&f) <= SLICES_MOST &&
+           f.batch * f.heads * f.queries < INT32_MAX && f.planes * f.group < UINT16_MAX;
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    if (n->op != &takt_op_attention)
+        return "";
+    if (has_input(n, LENGTH))
+        return "device code for attention takes no lengths";
+    return keeps(g, n) ? NULL : "device code for attention takes f32 and up to 49152 keys";
+}
+
+/* Strides of a mask along [batch, heads, queries, keys]. */
+static void set_mask(const takt_view *v, int64_t stride[4])
+{
+    for (int d = 0; d < v->rank; d++)
+        stride[4 - v->rank + d] = v->dim[d] == 1 ? 0 : v->stride[d];
+}
+
+/* Heads of k and v [first, first + count) of all sequences. */
+typedef struct slice {
+    takt_planner *p;
+    const facts *f;
+    takt_cuda_step *s;
+    size_t first, count;
+    size_t member; /* of the query heads that share one of k and v */
+} slice;
+
+static void *placed(size_t index, size_t floats)
+{
+    return takt_cuda_named(TAKT_CUDA_VIEW + 2 * (uint32_t)index, floats * sizeof(float));
+}
+
+static void *placed_scores(size_t floats)
+{
+    return takt_cuda_named(TAKT_CUDA_SCRATCH, floats * sizeof(float));
+}
+
+/* Batches of a product: heads of the slice, in one sequence or in several. */
+static void add_product(const slice *c, takt_cuda_gemm *g)
+{
+    const facts *f = c->f;
+    const uint32_t processors = (uint32_t)takt_cuda_of(c->p)->facts.processors;
+    const uint64_t scores = (uint64_t)f->planes * f->group * f->queries * f->keys * sizeof(float);
+    g->inner = (uint32_t)(c->count < f->shared ? c->count : f->shared);
+    const takt_cuda_gemm_plan plan =
+        takt_cuda_gemm_plan_of(g, (uint32_t)c->count, processors, TAKT_CUDA_GEMM_ANY);
+    const uint64_t bytes = (scores + 255) / 256 * 256;
+    if (c->p->step->scratch_bytes < bytes + plan.scratch_bytes)
+        c->p->step->scratch_bytes = bytes + plan.scratch_bytes;
+    takt_cuda_launch_gemm(g, (uint32_t)c->count, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, bytes),
+                          takt_cuda_named(TAKT_CUDA_TICKETS, 0), &c->s->launches[c->s->count++]);
+}
+
+static void add_scores(const slice *c)
+{
+    const facts *f = c->f;
+    const size_t b = c->first / f->shared, h = c->first % f->shared;
+    const size_t plane = f->queries * f->keys, wide = f->heads * f->dim, kv = f->shared * f->dim;
+    takt_cuda_gemm g = {.a = placed(0, b * f->queries * wide + (h * f->group + c->member) * f->dim),
+                        .b = placed(1, b * f->keys * kv + h * f->dim),
+                        .c = placed_scores(c->member * plane),
+                        .m = (uint32_t)f->queries,
+                        .n = (uint32_t)f->keys,
+                        .k = (uint32_t)f->dim,
+                        .a_row = (int64_t)wide,
+                        .a_col = 1,
+                        .b_row = 1,
+                        .b_col = (int64_t)kv,
+                        .c_row = (int64_t)f->keys,
+                        .a_outer = (int64_t)(f->queries * wide),
+                        .a_inner = (int64_t)(f->group * f->dim),
+                        .b_outer = (int64_t)(f->keys * kv),
+                        .b_inner = (int64_t)f->dim,
+                        .c_outer = (int64_t)(f->heads * plane),
+                        .c_inner = (int64_t)(f->group * plane)};
+    add_product(c, &g);
+}
+
+static void add_values(const slice *c)
+{
+    const facts *f = c->f;
+    const size_t b = c->first / f->shared, h = c->first % f->shared;
+    const size_t plane = f->queries * f->keys, wide = f->heads * f->size, kv = f->shared * f->size;
+    takt_cuda_gemm g = {
+        .a = placed_scores(c->member * plane),
+        .b = placed(2, b * f->keys * kv + h * f->size),
+        .c = takt_cuda_named(TAKT_CUDA_VIEW + 1,
+                             (b * f->queries * wide + (h * f->group + c->member) * f->size) *
+                                 sizeof(float)),
+        .m = (uint32_t)f->queries,
+        .n = (uint32_t)f->size,
+        .k = (uint32_t)f->keys,
+        .a_row = (int64_t)f->keys,
+        .a_col = 1,
+        .b_row = (int64_t)kv,
+        .b_col = 1,
+        .c_row = (int64_t)wide,
+        .a_outer = (int64_t)(f->heads * plane),
+        .a_inner = (int64_t)(f->group * plane),
+        .b_outer = (int64_t)(f->keys * kv),
+        .b_inner = (int64_t)f->size,
+        .c_outer = (int64_t)(f->queries * wide),
+        .c_inner = (int64_t)(f->group * f->size)};
+    add_product(c, &g);
+}
+
+static void add_slice(slice *c)
+{
+    const facts *f = c->f;
+    const uint32_t planes = (uint32_t)(c->count * f->group);
+    for (c->member = 0; c->member < f->group; c->member++)
+        add_scores(c);
+    takt_cuda_weigh w = f->weigh;
+    w.first = (uint32_t)(c->first * f->group);
+    w.scores = placed_scores(0);
+    takt_cuda_launch_weigh(&w, planes, &c->s->launches[c->s->count++]);
+    for (c->member = 0; c->member < f->group; c->member++)
+        add_values(c);
+    if (!w.is_causal || f->queries == 1)
+        return;
+    const takt_cuda_again a = {.out = takt_cuda_out(0),
+                               .weights = placed_scores(0),
+                               .v = takt_cuda_in(2),
+                               .first = w.first,
+                               .heads = w.heads,
+                               .group = (uint32_t)f->group,
+                               .queries = w.queries,
+                               .keys = w.keys,
+                               .size = (uint32_t)f->size};
+    takt_cuda_launch_again(&a, planes, &c->s->launches[c->s->count++]);
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    facts f = facts_of(p->graph, n);
+    takt_cuda_step *s;
+    size_t index;
+    TAKT_TRY(takt_cuda_step_get(p, slices_of(&f) * (2 * f.group + 2), &s));
+    for (uint32_t k = 0; k < 3; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    if (has_input(n, MASK)) {
+        TAKT_TRY(takt_planner_input(p, n->in[MASK], &index));
+        f.weigh.mask = takt_cuda_in(index);
+        set_mask(&p->step->in[index], f.weigh.mask_stride);
+    }
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    p->step->facts.work = TAKT_WORK_PRODUCT;
+    s->count = 0;
+    slice c = {.p = p, .f = &f, .s = s};
+    for (c.first = 0; c.first < f.batch * f.shared; c.first += c.count) {
+        c.count = f.batch * f.shared - c.first < f.planes ? f.batch * f.shared - c.first : f.planes;
+        add_slice(&c);
+    }
+    return TAKT_OK;
+}
+
+const takt_cuda_kind takt_cuda_attention_kind = {
+    .name = "attention", .accepts = accepts, .keeps = keeps, .compile = compile};
