@@ -87,6 +87,11 @@ static const model models[] = {
      "  h = x |> conv(12, 1) |> relu6() |> depthwise(3) |> relu6()\n"
      "  h = h |> conv(8, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
      "conv", 5},
+    {"winograd", NULL, false,
+     "model winograd(x: f32[2, 24, 22, 19]) -> (y: f32[2, 24, 22, 19]) seed=1 {\n"
+     "  h = x |> conv(32, 3) |> relu6()\n"
+     "  h = h |> conv(24, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
+     "winograd", 4},
 };
 
 static size_t bytes_of(const takt_tensor_view *v)
@@ -292,4 +297,91 @@ static void lost_device(void)
     EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
 }
 
-TEST_MAIN(reasons, index_faults, model_bits, lost_device, failing_calls, conforms)
+/* The driver takes the work, and the wait for it fails: from then on every call does. */
+static void lost_in_graph(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    const model row = {.path = "mlp", .sizes = "batch=2"};
+    takt_session *a = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *b = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
+    gpu_lose_in_graph();
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT(strstr(takt_session_error(a)->message, "a segment failed") != NULL, "%s",
+           takt_session_error(a)->message);
+    EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL, "%s",
+           takt_session_error(a)->hint);
+    EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE, "and so does this one, again");
+    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    takt_session_destroy(a);
+    takt_session_destroy(b);
+    takt_session_destroy(cpu);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
+}
+
+/* What another library made current on this thread is current after every call. */
+static void other_context(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    int other;
+    gpu_driver(&(gpu_settings){0});
+    gpu_enter_other(&other);
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    const model row = {.path = "mlp", .sizes = "batch=2"};
+    takt_session *s = open_session(ctx, m, &row, "gpu", &away);
+    EXPECT(gpu_current() == &other, "a session changes the current context");
+    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT(gpu_current() == &other, "a run changes the current context");
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_current() == &other, "an end changes the current context");
+    EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
+}
+
+/* Device code that the driver refuses, such as an image without code for this device. */
+static void refused_code(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    bool seen = false;
+    for (uint64_t k = 1; k < 200 && !seen; k++) {
+        gpu_driver(&(gpu_settings){.fail_call = k, .fail_result = TAKT_CU_NO_BINARY});
+        EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+        EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+        EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+        const takt_plan_options o = {.sizes = "batch=2", .backend = "gpu", .threads = 1};
+        takt_status status = takt_plan_create(m, &o, &plan);
+        if (status == TAKT_OK)
+            status = takt_session_create(plan, NULL, &s);
+        seen = status == TAKT_ERR_DEVICE &&
+               strstr(takt_last_error(ctx), "device code cannot be loaded") != NULL;
+        EXPECT(!seen || strstr(takt_last_error(ctx), "CUDA error 209") != NULL, "%s",
+               takt_last_error(ctx));
+        takt_session_destroy(s);
+        takt_plan_destroy(plan);
+        takt_model_destroy(m);
+        takt_ctx_destroy(ctx);
+        s = NULL;
+        plan = NULL;
+    }
+    EXPECT(seen, "no image was refused");
+}
+
+TEST_MAIN(reasons, lost_in_graph, other_context, refused_code, index_faults, model_bits,
+          lost_device, failing_calls, conforms)

@@ -88,15 +88,17 @@ int gpu_primary_release(int device)
 }
 int gpu_ctx_push(takt_cu_ctx ctx)
 {
-    if (gpu.current != NULL)
+    if (gpu.under != NULL || gpu.current == ctx)
         gpu_complain("a context is pushed twice");
+    gpu.under = gpu.current;
     gpu.current = ctx;
     return TAKT_CU_OK;
 }
 int gpu_ctx_pop(takt_cu_ctx *ctx)
 {
     *ctx = gpu.current;
-    gpu.current = NULL;
+    gpu.current = gpu.under;
+    gpu.under = NULL;
     return TAKT_CU_OK;
 }
 int gpu_error_string(int error, const char **text)
@@ -136,6 +138,21 @@ void gpu_fail(uint64_t in_calls, int result, bool is_for_ever)
     gpu.set.fail_call = in_calls == 0 ? 0 : gpu.count.calls + in_calls;
     gpu.set.fail_result = result;
     gpu.set.fail_ever = is_for_ever;
+}
+
+void gpu_lose_in_graph(void)
+{
+    gpu.is_lost_in_graph = true;
+}
+
+void gpu_enter_other(void *context)
+{
+    gpu.current = context;
+}
+
+void *gpu_current(void)
+{
+    return gpu.current;
 }
 
 static takt_status open(takt_ctx *ctx, const char *which, int threads, void **state)

@@ -35,6 +35,12 @@ gpu_counts gpu_count(void);
 /* To change what fails while things exist. */
 void gpu_fail(uint64_t in_calls, int result, bool is_for_ever);
 
+/* The next graph begins, and never ends: its wait fails, and so does every call after it. */
+void gpu_lose_in_graph(void);
+/* Another library's context is current on this thread from now on; the one that is. */
+void gpu_enter_other(void *context);
+void *gpu_current(void);
+
 /* The cuda backend over this driver, called "gpu", for takt_backend_add. */
 const takt_backend *gpu_backend(void);
 

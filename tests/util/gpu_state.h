@@ -15,7 +15,8 @@ typedef struct gpu_state {
     gpu_settings set;
     gpu_counts count;
     gpu_block blocks[GPU_BLOCKS];
-    takt_cu_ctx current;
+    takt_cu_ctx current, under; /* the stack of contexts: what was current before */
+    bool is_lost_in_graph;
 } gpu_state;
 
 extern gpu_state gpu;

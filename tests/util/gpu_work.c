@@ -237,6 +237,10 @@ int gpu_graph_launch(takt_cu_exec exec, takt_cu_stream stream)
     (void)stream;
     GPU_CALL();
     gpu.count.graph_launches++;
+    if (gpu.is_lost_in_graph) {
+        gpu_fail(1, GPU_LOST, true);
+        return TAKT_CU_OK;
+    }
     for (node *n = l->first; n != NULL && result == TAKT_CU_OK; n = n->next) {
         void *parameters[1] = {&n->launch.args};
         result = n->kernel.function == NULL

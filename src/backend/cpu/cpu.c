@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/machine.h"
+#include "backend/kind.h"
 #include "backend/list.h"
 
 #define TAKT_CPU(kind) extern const takt_cpu_kind takt_cpu_##kind;
@@ -23,18 +24,17 @@ static bool is_map(const takt_node *n)
     return (n->op->traits & TAKT_ELEMENTWISE) != 0 || n->op == &takt_op_broadcast;
 }
 
+static takt_accepts_fn *accepts_of(size_t kind)
+{
+    return kinds[kind]->accepts;
+}
+
 /* The kind that runs `node`; `*why` is the most telling refusal otherwise. */
 static const takt_cpu_kind *find(const takt_graph *g, takt_id node, const char **why)
 {
     *why = "no kind of step computes this operation";
-    for (size_t i = 0; i < KINDS; i++) {
-        const char *refusal = kinds[i]->accepts(g, node);
-        if (refusal == NULL)
-            return kinds[i];
-        if (refusal[0] != '\0')
-            *why = refusal;
-    }
-    return NULL;
+    const size_t i = takt_kind_find(g, node, accepts_of, KINDS, why);
+    return i != SIZE_MAX ? kinds[i] : NULL;
 }
 
 /* What has no kernel is evaluated by the interpreter, and the step says so. */

@@ -7,26 +7,27 @@
 
 #include "backend/cuda/session.h"
 #include "backend/cuda/step.h"
+#include "backend/kind.h"
 #include "backend/list.h"
 #include "kernel/cuda/images.h"
 
-static const takt_cuda_kind *const kinds[] = {
-    &takt_cuda_map_kind,  &takt_cuda_product_kind, &takt_cuda_rows_kind,     &takt_cuda_reduce_kind,
-    &takt_cuda_move_kind, &takt_cuda_conv_kind,    &takt_cuda_attention_kind};
+static const takt_cuda_kind *const kinds[] = {&takt_cuda_map_kind,       &takt_cuda_product_kind,
+                                              &takt_cuda_rows_kind,      &takt_cuda_reduce_kind,
+                                              &takt_cuda_move_kind,      &takt_cuda_conv_kind,
+                                              &takt_cuda_attention_kind, &takt_cuda_winograd_kind};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static takt_accepts_fn *accepts_of(size_t kind)
+{
+    return kinds[kind]->accepts;
+}
 
 static const takt_cuda_kind *find(const takt_graph *g, takt_id node, const char **why)
 {
     *why = "there is no device code for this operation";
-    for (size_t i = 0; i < KINDS; i++) {
-        const char *refusal = kinds[i]->accepts(g, node);
-        if (refusal == NULL)
-            return kinds[i];
-        if (refusal[0] != '\0')
-            *why = refusal;
-    }
-    return NULL;
+    const size_t i = takt_kind_find(g, node, accepts_of, KINDS, why);
+    return i != SIZE_MAX ? kinds[i] : NULL;
 }
 
 static const char *supports(const takt_graph *g, takt_id node)

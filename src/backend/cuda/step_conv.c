@@ -37,24 +37,24 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return NULL;
 }
 
+/* The fields that convolutions and pools of two axes share; `shape` is either's. */
+#define WINDOW_OF(shape)                                                                           \
+    .height = (uint32_t)(shape)->in[1], .width = (uint32_t)(shape)->in[2],                         \
+    .out_height = (uint32_t)(shape)->out[1], .out_width = (uint32_t)(shape)->out[2],               \
+    .stride_h = (uint32_t)(shape)->stride[1], .stride_w = (uint32_t)(shape)->stride[2],            \
+    .dilation_h = (uint32_t)(shape)->dilation[1], .dilation_w = (uint32_t)(shape)->dilation[2]
+#define TAPS_OF(shape)                                                                             \
+    .kernel_h = (uint32_t)(shape)->kernel[1], .kernel_w = (uint32_t)(shape)->kernel[2],            \
+    .before_h = (uint32_t)(shape)->before[1], .before_w = (uint32_t)(shape)->before[2]
+
 static takt_cuda_window depthwise_of(const takt_conv_shape *s)
 {
     return (takt_cuda_window){.op = TAKT_CUDA_DEPTHWISE,
                               .w = takt_cuda_in(1),
                               .count = s->batch * s->positions * s->groups,
-                              .height = (uint32_t)s->in[1],
-                              .width = (uint32_t)s->in[2],
                               .channels = (uint32_t)s->groups,
-                              .out_height = (uint32_t)s->out[1],
-                              .out_width = (uint32_t)s->out[2],
-                              .kernel_h = (uint32_t)s->kernel[1],
-                              .kernel_w = (uint32_t)s->kernel[2],
-                              .stride_h = (uint32_t)s->stride[1],
-                              .stride_w = (uint32_t)s->stride[2],
-                              .dilation_h = (uint32_t)s->dilation[1],
-                              .dilation_w = (uint32_t)s->dilation[2],
-                              .before_h = (uint32_t)s->before[1],
-                              .before_w = (uint32_t)s->before[2]};
+                              WINDOW_OF(s),
+                              TAPS_OF(s)};
 }
 
 static takt_cuda_window pool_of(const takt_pool_shape *s)
@@ -62,19 +62,9 @@ static takt_cuda_window pool_of(const takt_pool_shape *s)
     return (takt_cuda_window){.op = s->op == &takt_op_max_pool ? TAKT_CUDA_LARGEST
                                                                : TAKT_CUDA_AVERAGE,
                               .count = s->batch * s->positions * s->channels,
-                              .height = (uint32_t)s->in[1],
-                              .width = (uint32_t)s->in[2],
                               .channels = (uint32_t)s->channels,
-                              .out_height = (uint32_t)s->out[1],
-                              .out_width = (uint32_t)s->out[2],
-                              .kernel_h = (uint32_t)s->kernel[1],
-                              .kernel_w = (uint32_t)s->kernel[2],
-                              .stride_h = (uint32_t)s->stride[1],
-                              .stride_w = (uint32_t)s->stride[2],
-                              .dilation_h = (uint32_t)s->dilation[1],
-                              .dilation_w = (uint32_t)s->dilation[2],
-                              .before_h = (uint32_t)s->before[1],
-                              .before_w = (uint32_t)s->before[2],
+                              WINDOW_OF(s),
+                              TAPS_OF(s),
                               .after_h = (uint32_t)s->after[1],
                               .after_w = (uint32_t)s->after[2],
                               .count_pad = s->count_pad};
@@ -101,17 +91,10 @@ static takt_cuda_gemm product_of(const takt_conv_shape *s)
                             .c_inner = (int64_t)s->cout,
                             .is_conv = !is_direct,
                             .adds_zero = !is_direct && s->k_row > s->k,
-                            .height = (uint32_t)s->in[1],
-                            .width = (uint32_t)s->in[2],
+                            WINDOW_OF(s),
                             .channels = (uint32_t)s->cin,
                             .pixel = (uint32_t)channels,
-                            .out_height = (uint32_t)s->out[1],
-                            .out_width = (uint32_t)s->out[2],
                             .kernel_width = (uint32_t)s->kernel[2],
-                            .stride_h = (uint32_t)s->stride[1],
-                            .stride_w = (uint32_t)s->stride[2],
-                            .dilation_h = (uint32_t)s->dilation[1],
-                            .dilation_w = (uint32_t)s->dilation[2],
                             .pad_h = (int32_t)s->before[1],
                             .pad_w = (int32_t)s->before[2],
                             .image = (uint32_t)s->x_sample,

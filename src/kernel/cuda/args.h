@@ -206,6 +206,16 @@ typedef enum takt_cuda_window_op {
     TAKT_CUDA_AVERAGE
 } takt_cuda_window_op;
 
+/* Transforms of Winograd's F(4x4, 3x3): winograd_f32_cuda.cu. */
+typedef struct takt_cuda_winograd {
+    const float *x; /* [batch, height, width, channels] */
+    float *y;       /* [batch, out_height, out_width, outputs] */
+    float *points;  /* [36][tiles][channels] of x, or [36][tiles][outputs] of the products */
+    uint32_t tiles, across, down; /* of the batch; in a row of an image, and in a column */
+    uint32_t channels, outputs, height, width, out_height, out_width, before_h, before_w;
+    takt_cuda_epilogue end;
+} takt_cuda_winograd;
+
 /* The end of a segment: fault words go to the host and are reset, then the number of the run. */
 typedef struct takt_cuda_done_args {
     uint32_t *run; /* of the device, and what the host looks at */

@@ -41,7 +41,7 @@ void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
 {
     enum { SHORT = 256, LONG = 1024, LONGEST = 48 << 10, WIDE = 16, FEW = 264, MANY = 4096 };
     if (r->n <= LONG) { /* few rows are spread over more blocks */
-        const uint32_t threads = r->rows < MANY ? 4 * WIDE : TAKT_CUDA_ROWS_THREADS;
+        const uint32_t threads = r->rows < MANY ? 4 * WIDE : 8 * WIDE;
         *l = launch(r->n <= SHORT ? "takt_cuda_rows_f32_256" : "takt_cuda_rows_f32_1024",
                     blocks_of(r->rows, threads / WIDE), threads);
     } else if (r->n <= LONGEST) {
@@ -77,6 +77,16 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
     *l = launch("takt_cuda_window_f32", blocks_of(w->count, TAKT_CUDA_WINDOW_THREADS),
                 TAKT_CUDA_WINDOW_THREADS);
     l->args.window = *w;
+    l->arg_bytes = sizeof *w;
+}
+
+void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt_cuda_launch *l)
+{
+    *l = launch(is_output ? "takt_cuda_winograd_out_f32" : "takt_cuda_winograd_in_f32",
+                blocks_of((uint64_t)w->tiles * (is_output ? w->outputs : w->channels),
+                          TAKT_CUDA_WINDOW_THREADS),
+                TAKT_CUDA_WINDOW_THREADS);
+    l->args.winograd = *w;
     l->arg_bytes = sizeof *w;
 }
 
@@ -235,6 +245,10 @@ static const struct {
      4},
     {"takt_cuda_combine", {offsetof(takt_cuda_combine, dst), offsetof(takt_cuda_combine, src)}, 2},
     {"takt_cuda_move", {offsetof(takt_cuda_move_args, dst), offsetof(takt_cuda_move_args, src)}, 2},
+    {"takt_cuda_winograd",
+     {offsetof(takt_cuda_winograd, x), offsetof(takt_cuda_winograd, y),
+      offsetof(takt_cuda_winograd, points), END(takt_cuda_winograd)},
+     7},
     {"takt_cuda_window",
      {offsetof(takt_cuda_window, y), offsetof(takt_cuda_window, x), offsetof(takt_cuda_window, w),
       END(takt_cuda_window)},

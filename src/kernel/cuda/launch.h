@@ -28,6 +28,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_gather_args gather;
         takt_cuda_done_args done;
         takt_cuda_window window;
+        takt_cuda_winograd winograd;
         takt_cuda_weigh weigh;
         takt_cuda_again again;
     } args;
@@ -43,6 +44,8 @@ void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l);
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l);
 void takt_cuda_launch_move(const takt_cuda_move_args *m, takt_cuda_launch *l);
 void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
+/* The transform of x, or of the products to y. */
+void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt_cuda_launch *l);
 void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);

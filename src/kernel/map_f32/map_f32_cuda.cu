@@ -21,9 +21,50 @@ typedef struct four {
     float v[EACH];
 } four;
 
+/* A magnitude as exponent and 24 bits, the highest of them set. */
+typedef struct parts {
+    int32_t exponent;
+    uint32_t bits;
+} parts;
+
+DEVICE parts parts_of(uint32_t magnitude)
+{
+    parts p;
+    p.exponent = (int32_t)(magnitude >> 23);
+    p.bits = magnitude & 0x7fffff;
+    if (p.exponent > 0)
+        p.bits |= 0x800000;
+    for (p.exponent += p.exponent == 0; p.bits < 0x800000; p.exponent--)
+        p.bits <<= 1;
+    return p;
+}
+
+/* C's fmod, exact, bit by bit: the device's own divides by approximations on the way. */
 DEVICE float rem_of(float a, float b)
 {
-    return fmodf(a, b);
+    uint32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    const uint32_t sign = x & 0x80000000;
+    x &= 0x7fffffff;
+    y &= 0x7fffffff;
+    if (y == 0 || x >= 0x7f800000 || y > 0x7f800000)
+        return NAN;
+    if (x < y)
+        return a;
+    parts p = parts_of(x);
+    const parts q = parts_of(y);
+    for (; p.exponent > q.exponent && p.bits != 0; p.exponent--)
+        p.bits = (p.bits >= q.bits ? p.bits - q.bits : p.bits) << 1;
+    p.bits = p.bits >= q.bits ? p.bits - q.bits : p.bits;
+    for (p.exponent = q.exponent; p.bits != 0 && p.bits < 0x800000 && p.exponent > 1; p.exponent--)
+        p.bits <<= 1;
+    if (p.bits >= 0x800000 && p.exponent >= 1)
+        x = sign | (uint32_t)p.exponent << 23 | (p.bits & 0x7fffff);
+    else
+        x = sign | p.bits >> (p.exponent < 1 ? 1 - p.exponent : 0);
+    memcpy(&a, &x, sizeof a);
+    return a;
 }
 
 /* Moves the remainder to the side of b; a zero takes b's sign. */
