@@ -9,6 +9,7 @@
 
 #include "api/report/report.h"
 #include "backend/list.h"
+#include "plan/auto.h"
 
 #define ROW(name) &takt_backend_##name,
 static const takt_backend *const backends[] = {TAKT_BACKEND_LIST(ROW)};
@@ -37,8 +38,16 @@ static bool is_called(const takt_backend *b, const char *name)
     return strncmp(b->name, name, length) == 0 && (name[length] == '\0' || name[length] == ':');
 }
 
+/* The caller leaves the choice to the plan. */
+static bool is_auto(const char *name)
+{
+    return name != NULL && strcmp(name, TAKT_DEVICE_AUTO) == 0;
+}
+
 const char *takt_backend_which(const char *name, const char *library)
 {
+    if (is_auto(name))
+        return TAKT_DEVICE_AUTO;
     const char *colon = name != NULL ? strchr(name, ':') : NULL;
     return colon != NULL ? colon + 1 : library;
 }
@@ -103,9 +112,32 @@ static takt_status hint_names(takt_ctx *ctx)
     return takt_fail_hint(ctx, "backends are %s", names);
 }
 
+/* The first backend with memory of its own that can be used, or NULL. `*why`: what the last one
+ * that cannot be used says. */
+static const takt_backend *first_device(const takt_ctx *ctx, const char **name, const char **why)
+{
+    for (size_t i = 0; i < BACKENDS + ADDED; i++) {
+        const takt_backend *b = i < BACKENDS ? backends[i] : ctx->added[i - BACKENDS];
+        if (b == NULL || b->device == NULL)
+            continue;
+        const char *own = reason(b);
+        if (own == NULL)
+            return b;
+        *name = b->name;
+        *why = own;
+    }
+    return NULL;
+}
+
 takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *library,
                               const takt_backend **out)
 {
+    if (is_auto(name)) {
+        const char *missing_name = NULL, *why = NULL;
+        *out = first_device(ctx, &missing_name, &why);
+        *out = *out != NULL ? *out : takt_backend_default();
+        return TAKT_OK;
+    }
     *out = takt_backend_named(name);
     if (*out == NULL)
         *out = added(ctx, name);
@@ -123,10 +155,39 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *libra
     return TAKT_OK;
 }
 
+/* What a plan whose caller left the choice to it chose, and why. */
+static void tell_choice(const takt_plan *plan, char *text, size_t size)
+{
+    const char *name = NULL, *why = NULL;
+    size_t away = 0, all = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        all += s->transfer.way == TAKT_COPY_NONE;
+        away += s->transfer.way == TAKT_COPY_NONE && s->backend == plan->backend;
+        if (s->backend != plan->backend && why == NULL)
+            why = s->note;
+    }
+    if (plan->backend->device == NULL) {
+        (void)first_device(plan->ctx, &name, &why);
+        (void)snprintf(text, size, "%s (auto: %s%s%s)", plan->backend->name,
+                       name != NULL ? name : "there is no device",
+                       why != NULL ? " cannot be used: " : "", why != NULL ? why : "");
+    } else if (away == 0) {
+        (void)snprintf(text, size, "%s (auto: %s)", plan->settings.fallback->name,
+                       why != NULL ? why : "no step has device code");
+    } else {
+        (void)snprintf(text, size, "%s (auto: %zu of %zu steps)", plan->backend->name, away, all);
+    }
+}
+
 void takt_plan_backend(const takt_plan *plan, char *text, size_t size)
 {
     if (plan == NULL)
         return;
+    if (plan->options != NULL && is_auto(plan->options->backend)) {
+        tell_choice(plan, text, size);
+        return;
+    }
     const int at = snprintf(text, size, "%s", plan->backend->name);
     if (plan->backend->about == NULL || plan->backend_state == NULL || at < 0 ||
         (size_t)at + 2 >= size)

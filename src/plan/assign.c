@@ -4,7 +4,7 @@
  * Composites are decided before they are lowered, nodes before they are grouped, so that a group is
  * one backend's. Where the preferred backend has memory of its own, its nodes form islands in a
  * graph that is otherwise computed on the host; an island whose copies cost more than it saves is
- * given back, unless it is the whole graph: then the caller has asked for just that.
+ * given back, unless it is the whole graph and the caller has named the backend.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "ir/leaves.h"
 #include "op/ops.h"
 #include "pass/pass.h"
+#include "plan/auto.h"
 #include "plan/finish.h"
 #include "plan/fusion.h"
 
@@ -206,13 +207,15 @@ static void weigh(survey *s)
 static takt_status give_back(survey *s)
 {
     takt_builder *b = s->b;
+    const char *which = b->p.settings->library;
+    const bool may_choose = which != NULL && strcmp(which, TAKT_DEVICE_AUTO) == 0;
     for (size_t i = 0; i < b->p.graph->count; i++) {
         if (!is_computed(b, (takt_id)i) || !is_away(b, (takt_id)i))
             continue;
         const uint32_t first = first_of(s, (uint32_t)i);
         const island *own = &s->islands[first];
         const double there = own->there + s->away->segment_us;
-        if (own->nodes == s->nodes || there <= own->here)
+        if ((own->nodes == s->nodes && !may_choose) || there <= own->here)
             continue;
         if (first == i) {
             b->reason_of[i] = takt_arena_format(

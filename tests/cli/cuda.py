@@ -6,6 +6,9 @@ from _cli import MLP, expect, fails, finish, parsed
 
 cuda = {row["name"]: row for row in parsed("backends", "--json")}["cuda"]
 fails(2, "run", MLP, "-d", "cpu:1", says=["cpu has no devices"])
+auto = parsed("run", MLP, "-D", "batch=8", "-d", "auto", "--json")
+expect(auto["digest"] == parsed("run", MLP, "-D", "batch=8", "--json")["digest"],
+       "auto computes something else")
 if cuda["available"]:
     digests = [parsed("run", MLP, "-D", "batch=8", "-d", name, "--json").get("digest")
                for name in ("cpu", "cuda", "cuda:0")]

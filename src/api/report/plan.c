@@ -217,11 +217,10 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
                   plan->threads, plan->threads == 1 ? "" : "s",
                   takt_figure(takt_whole(flops), figure));
     hint_text(r, plan);
-    if (plan->backend != plan->settings.fallback) {
-        char about[256];
-        takt_plan_backend(plan, about, sizeof about);
+    char about[256];
+    takt_plan_backend(plan, about, sizeof about);
+    if (strcmp(about, plan->settings.fallback->name) != 0)
         takt_text_add(&r->text, "backend %s\n", about);
-    }
     takt_report_config(r, plan);
     steps_text(r, plan, s);
     bindings_text(r, s);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kernel/cuda/images.h"
+#include "plan/auto.h"
 
 void takt_cuda_enter(takt_cuda *c)
 {
@@ -106,11 +107,13 @@ static takt_status refuse(takt_ctx *ctx, const char *why)
     return takt_fail(ctx, TAKT_E_LIBRARY, "backend cuda cannot be used: %s", why);
 }
 
-/* "1" is 1; NULL and "" are 0. */
+/* "1" is 1; NULL, "" and the choice of the plan are 0. */
 static bool named(const char *which, int *ordinal)
 {
     enum { MOST = 100 };
     *ordinal = 0;
+    if (which != NULL && strcmp(which, TAKT_DEVICE_AUTO) == 0)
+        return true;
     for (; which != NULL && *which != '\0'; which++) {
         if (*which < '0' || *which > '9' || *ordinal > MOST)
             return false;

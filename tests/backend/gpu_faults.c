@@ -1,0 +1,264 @@
+/* gpu_faults.c - the cuda backend over a driver of the tests when something goes wrong: reasons,
+ * faults, lost devices, failures of every call of the driver; and the choice of `auto`. */
+#include "backend/gpu_session.h"
+
+/* ---- why a device cannot be used ---- */
+
+static void reasons(void)
+{
+    static const struct {
+        gpu_settings set;
+        const char *why, *which;
+    } rows[] = {
+        {{.init_result = TAKT_CU_STUB}, "stub", NULL},
+        {{.init_result = TAKT_CU_NO_DEVICE}, "sees no device", NULL},
+        {{.init_result = 3}, "does not start", NULL},
+        {{.driver = 11080}, "for CUDA 11.8, and 12.0 is needed", NULL},
+        {{.devices = -1}, "sees no device", NULL},
+        {{.capability = 61}, "compute capability 6.1, and 7.5 is needed", NULL},
+        {{.devices = 2}, "there is no device 7; the driver sees 2", "7"},
+        {{.devices = 2}, "devices are called", "one"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        takt_ctx *ctx;
+        takt_cuda *c;
+        EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+        EXPECT(takt_cuda_open(ctx, gpu_driver(&rows[i].set), rows[i].which, &c) != TAKT_OK);
+        EXPECT(strstr(takt_last_error(ctx), rows[i].why) != NULL, "%s", takt_last_error(ctx));
+        EXPECT(gpu_count().live_objects == 0);
+        takt_ctx_destroy(ctx);
+    }
+}
+
+/* ---- faults and failures ---- */
+
+#define PICK "model pick(i: i64[3], t: f32[4, 5]) -> (y: f32[3, 5]) {\n"
+static const char pick[] = PICK "  return y = op.gather(t, i, axis=0) * 2\n}\n";
+/* What follows may lie where the indices were. */
+static const char longer[] = PICK "  u = op.gather(t, i, axis=0)\n"
+                                  "  v = u @ transpose(u, perm=[1, 0])\n"
+                                  "  return y = (v @ v) @ u\n}\n";
+
+static void index_faults_of(const char *text)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "pick", text, strlen(text), NULL, &m));
+    takt_session *s = open_session(ctx, m, &(model){.path = "pick"}, "gpu", &away);
+    if (s != NULL) {
+        int64_t *index = takt_session_input(s, 0)->data;
+        memcpy(index, (const int64_t[]){1, -4, 3}, 24);
+        EXPECT(takt_session_run(s) == TAKT_OK);
+        memcpy(index, (const int64_t[]){1, -9, 4}, 24);
+        EXPECT(takt_session_run(s) != TAKT_OK);
+        EXPECT(takt_session_error(s)->id == TAKT_E_INDEX);
+        EXPECT(strstr(takt_session_error(s)->message, "index -9 (element 1)") != NULL, "%s",
+               takt_session_error(s)->message);
+        memcpy(index, (const int64_t[]){0, 1, 2}, 24);
+        EXPECT(takt_session_run(s) == TAKT_OK, "a session is usable after a fault");
+    }
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
+static void index_faults(void)
+{
+    index_faults_of(pick);
+    index_faults_of(longer);
+}
+
+/* A whole life of a session in which call `k` of the driver fails. True if it came to that. */
+static bool fails_at(uint64_t k, int result, bool for_ever)
+{
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    gpu_driver(&(gpu_settings){.fail_call = k, .fail_result = result, .fail_ever = for_ever});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "pick", pick, strlen(pick), NULL, &m));
+    const takt_plan_options o = {.backend = "gpu", .threads = 1};
+    takt_status status = takt_plan_create(m, &o, &plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, NULL, &s);
+    for (int run = 0; run < 2 && status == TAKT_OK; run++)
+        status = takt_session_run(s);
+    const bool reached = gpu_count().calls >= k && status != TAKT_OK;
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0 &&
+               gpu_count().pinned_bytes == 0,
+           "call %llu fails with %d: %d objects, %zu bytes are left", (unsigned long long)k, result,
+           gpu_count().live_objects, gpu_count().live_bytes);
+    return reached;
+}
+
+static void failing_calls(void)
+{
+    static const int results[] = {TAKT_CU_OUT_OF_MEMORY, 719};
+    for (size_t r = 0; r < 2; r++) {
+        size_t seen = 0;
+        for (uint64_t k = 1; k < 120; k++)
+            seen += fails_at(k, results[r], r == 1);
+        EXPECT(seen > 30, "%zu calls failed", seen);
+    }
+}
+
+/* A device that fails once stays away; sessions on the cpu go on. */
+static void lost_device(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    const model row = {.path = "mlp", .sizes = "batch=2"};
+    takt_session *a = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *b = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
+    EXPECT(takt_session_run(a) == TAKT_OK);
+    gpu_fail(1, 719, false);
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT(takt_session_error(a)->id == TAKT_E_DEVICE_FAILED);
+    EXPECT(strstr(takt_session_error(a)->message, "unspecified launch failure") != NULL, "%s",
+           takt_session_error(a)->message);
+    EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
+    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    takt_session_destroy(a);
+    takt_session_destroy(b);
+    takt_session_destroy(cpu);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
+}
+
+/* The driver takes the work, and the wait for it fails: from then on every call does. */
+static void lost_in_graph(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    const model row = {.path = "mlp", .sizes = "batch=2"};
+    takt_session *a = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *b = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
+    gpu_lose_in_graph();
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT(strstr(takt_session_error(a)->message, "a segment failed") != NULL, "%s",
+           takt_session_error(a)->message);
+    EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL, "%s",
+           takt_session_error(a)->hint);
+    EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE, "and so does this one, again");
+    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    takt_session_destroy(a);
+    takt_session_destroy(b);
+    takt_session_destroy(cpu);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
+}
+
+/* What another library made current on this thread is current after every call. */
+static void other_context(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    int other;
+    gpu_driver(&(gpu_settings){0});
+    gpu_enter_other(&other);
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    const model row = {.path = "mlp", .sizes = "batch=2"};
+    takt_session *s = open_session(ctx, m, &row, "gpu", &away);
+    EXPECT(gpu_current() == &other, "a session changes the current context");
+    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT(gpu_current() == &other, "a run changes the current context");
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_current() == &other, "an end changes the current context");
+    EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
+}
+
+/* Device code that the driver refuses, such as an image without code for this device. */
+static void refused_code(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    bool seen = false;
+    for (uint64_t k = 1; k < 200 && !seen; k++) {
+        gpu_driver(&(gpu_settings){.fail_call = k, .fail_result = TAKT_CU_NO_BINARY});
+        EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+        EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+        EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+        const takt_plan_options o = {.sizes = "batch=2", .backend = "gpu", .threads = 1};
+        takt_status status = takt_plan_create(m, &o, &plan);
+        if (status == TAKT_OK)
+            status = takt_session_create(plan, NULL, &s);
+        seen = status == TAKT_ERR_DEVICE &&
+               strstr(takt_last_error(ctx), "device code cannot be loaded") != NULL;
+        EXPECT(!seen || strstr(takt_last_error(ctx), "CUDA error 209") != NULL, "%s",
+               takt_last_error(ctx));
+        takt_session_destroy(s);
+        takt_plan_destroy(plan);
+        takt_model_destroy(m);
+        takt_ctx_destroy(ctx);
+        s = NULL;
+        plan = NULL;
+    }
+    EXPECT(seen, "no image was refused");
+}
+
+/* A plan that may choose takes the device where that is faster, and says why. */
+static void chooses(void)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        {"model small(x: f32[1, 64]) -> (y: f32[1, 10]) seed=1 {\n  return y = x |> dense(10)\n}\n",
+         "cpu (auto: an island of"},
+        {"model large(x: f32[2048, 2048]) -> (y: f32[2048, 2048]) seed=1 {\n"
+         "  return y = x |> dense(2048) |> dense(2048)\n}\n",
+         "gpu (auto: 2 of 2 steps)"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        takt_ctx *ctx;
+        takt_model *m;
+        takt_plan *plan = NULL;
+        char text[256] = "";
+        gpu_driver(&(gpu_settings){0});
+        EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+        EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+        EXPECT_OK(ctx,
+                  takt_model_load_memory(ctx, "m", rows[i].text, strlen(rows[i].text), NULL, &m));
+        const takt_plan_options o = {.backend = "auto", .threads = 1};
+        if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
+            takt_plan_backend(plan, text, sizeof text);
+        EXPECT(strncmp(text, rows[i].says, strlen(rows[i].says)) == 0, "%s", text);
+        takt_plan_destroy(plan);
+        takt_model_destroy(m);
+        takt_ctx_destroy(ctx);
+    }
+}
+
+TEST_MAIN(reasons, chooses, index_faults, lost_device, lost_in_graph, other_context, refused_code,
+          failing_calls)
