@@ -99,6 +99,60 @@ def found():
              "y: f32[<= 8]")
 
 
+def choices():
+    """Branches whose results differ in size: a run finds out which it is."""
+    yes = Graph([node("Concat", ["x", "x"], ["a"], axis=0), node("Neg", ["x"], ["b"])], (),
+                [value("a", [6]), value("b", [3])])
+    no = Graph([node("Identity", ["x"], ["d"]), node("Identity", ["x"], ["e"])], (),
+               [value("d", [3]), value("e", [3])])
+    nodes = [node("If", ["c"], ["u", "v"], then_branch=yes, else_branch=no),
+             node("Mul", ["u", "two"], ["y"]), node("Abs", ["v"], ["z"])]
+    weights = [tensor("two", [], 1, floats(2))]
+    x = [1.0, -2, 3]
+    for flag, want in ((True, [2.0, -4, 6, 2, -4, 6]), (False, [2.0, -4, 6])):
+        check(f"a branch of {len(want)}", 13, nodes,
+              {"x": ([3], x, F32), "c": ([], [flag], BOOL)},
+              {"y": ([len(want)], want, F32), "z": ([3], [1.0, 2, 3], F32)}, weights)
+    empty = Graph([node("Slice", ["x", "zero", "zero"], ["a"])], (), [value("a", [0])])
+    same = Graph([node("Identity", ["x"], ["b"])], (), [value("b", ["n"])])
+    for flag, want in ((True, []), (False, x)):
+        check(f"nothing, or n: {len(want)}", 13,
+              [node("If", ["c"], ["y"], then_branch=empty, else_branch=same)],
+              {"x": ([3], x, F32), "c": ([], [flag], BOOL)}, {"y": ([len(want)], want, F32)},
+              [tensor("zero", [1], I64, ints(0))], {"x": ["n"]})
+
+
+def decoders():
+    """A decoder as exporters merge two: with what the cache holds, or from the beginning."""
+    def score(out):
+        return [node("MatMul", ["x", "w"], ["q"]), node("Transpose", [out], ["t"], perm=[0, 2, 1]),
+                node("MatMul", ["q", "t"], ["s"]), node("Softmax", ["s"], ["p"], axis=-1),
+                node("MatMul", ["p", out], ["l"])]
+
+    ends = [value("l", ["b", "n", 2]), value("all", ["b", "k", 2])]
+    yes = Graph([node("Concat", ["past", "x"], ["all"], axis=1), *score("all")], (), ends)
+    no = Graph([node("Identity", ["x"], ["all"]), *score("all")], (), ends)
+    nodes = [node("If", ["use_cache_branch"], ["logits", "present"], then_branch=yes,
+                  else_branch=no)]
+    weights = [tensor("w", [2, 2], 1, floats(0, 0, 0, 0))]  # the mean of all values
+    names = {"x": ["b", "n", 2], "past": ["b", "p", 2], "use_cache_branch": [1]}
+    check("the first tokens", 13, nodes,
+          {"use_cache_branch": ([1], [False], BOOL), "x": ([1, 2, 2], [1.0, 2, 3, 4], F32),
+           "past": ([1, 1, 2], [9.0, 9], F32)},
+          {"logits": ([1, 2, 2], [2.0, 3, 2, 3], F32), "present": ([1, 2, 2], [1.0, 2, 3, 4], F32)},
+          weights, names)
+    check("one more", 13, nodes,
+          {"use_cache_branch": ([1], [True], BOOL), "x": ([1, 1, 2], [5.0, 0], F32),
+           "past": ([1, 2, 2], [1.0, 2, 3, 4], F32)},
+          {"logits": ([1, 1, 2], [3.0, 2], F32), "present": ([1, 3, 2], [1.0, 2, 3, 4, 5, 0], F32)},
+          weights, names)
+    path, _ = store(13, nodes, {"use_cache_branch": ([1], [True], BOOL),
+                                "x": ([1, 1, 2], [0.0] * 2, F32),
+                                "past": ([1, 1, 2], [0.0] * 2, F32)},
+                    {"logits": ([1, 1, 2], [0.0] * 2, F32)}, weights, names)
+    says("nothing is built in", takt("inspect", path), 0, "length: ")
+
+
 def masks():
     """A mask whose length the file calls past + 1, and which the graph needs to be past + n."""
     nodes = [node("Concat", ["past", "x"], ["all"], axis=0), node("Mul", ["all", "mask"], ["y"])]
@@ -121,6 +175,8 @@ if __name__ == "__main__":
     branches()
     frozen()
     found()
+    choices()
+    decoders()
     masks()
     print(f"{corners.count} models, {len(corners.failures)} failed")
     sys.exit(1 if corners.failures or corners.count < 3 or not os.path.isdir(TMP) else 0)

@@ -3,6 +3,7 @@
  * Exporters write a squeeze of an axis that may be 1 as an If on its size, with branches of other
  * ranks. There the size is taken to be what the condition says, and checked when it is known.
  */
+#include "io/onnx/branches.h"
 #include "io/onnx/control.h"
 
 /* ---- conditions on sizes ---- */
@@ -63,34 +64,79 @@ static takt_status build(takt_call *c, const takt_pb_graph *graph, const takt_ca
     return status;
 }
 
+/* What the results are in either branch, before they are made alike. */
+typedef struct result {
+    takt_type yes, no;
+} result;
+
+static result *results_of(takt_call *c, const takt_graph *a, const takt_graph *b)
+{
+    result *list = takt_onnx_get(c, a->output_count, sizeof *list);
+    for (size_t i = 0; list != NULL && i < a->output_count; i++)
+        list[i] = (result){*takt_type_of(a, a->outputs[i].id), *takt_type_of(b, b->outputs[i].id)};
+    return list;
+}
+
+static bool is_row(takt_call *c, const result *r)
+{
+    for (int d = 0; d < r->yes.rank; d++)
+        if (!takt_dim_same(c->g->dims, r->yes.dim[d], r->no.dim[d]))
+            return true;
+    return false;
+}
+
+/* The node of both; `list`: results differ in size, and are rows. */
+static takt_status choose(takt_call *c, takt_id condition, const takt_captures *captures,
+                          takt_graph *const branch[2], const result *list)
+{
+    takt_id *in = takt_onnx_get(c, captures->count + 1, sizeof *in);
+    if (in == NULL)
+        return c->status;
+    in[0] = condition;
+    for (size_t i = 0; i < captures->count; i++)
+        in[i + 1] = captures->ids[i];
+    const takt_named_attr attrs[] = {{"then", takt_attr_graph(branch[0])},
+                                     {"else", takt_attr_graph(branch[1])}};
+    const takt_id y = takt_graph_call(c->g, &takt_op_if, captures->count + 1, in, 2, attrs);
+    const size_t count = branch[0]->output_count;
+    const takt_id sizes =
+        list != NULL && y != TAKT_NONE ? takt_graph_get(c->g, y, count - 1) : TAKT_NONE;
+    size_t at = 0;
+    for (size_t i = 0; i < c->out_count; i++) {
+        takt_id one = y == TAKT_NONE || count == 1 ? y : takt_graph_get(c->g, y, i);
+        if (list != NULL && one != TAKT_NONE && is_row(c, &list[i]))
+            one = takt_branches_narrow(c, one, sizes, &at, &list[i].yes, &list[i].no);
+        takt_onnx_set(c, i, one);
+    }
+    return c->status;
+}
+
 static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *yes,
                         const takt_pb_graph *no)
 {
     takt_captures captures = {0};
-    takt_graph *a = NULL, *b = NULL;
+    takt_graph *branch[2] = {NULL, NULL};
+    const result *list = NULL;
     TAKT_TRY(takt_subgraph_captures(c, yes, &captures));
     TAKT_TRY(takt_subgraph_captures(c, no, &captures));
-    TAKT_TRY(build(c, yes, &captures, &a));
-    takt_status status = build(c, no, &captures, &b);
-    takt_id *in = takt_onnx_get(c, captures.count + 1, sizeof *in);
+    TAKT_TRY(build(c, yes, &captures, &branch[0]));
+    takt_status status = build(c, no, &captures, &branch[1]);
     takt_dim left, right;
-    if (status == TAKT_OK && differ(a, b) && is_equation(c, condition, &left, &right)) {
+    if (status == TAKT_OK && differ(branch[0], branch[1]) &&
+        is_equation(c, condition, &left, &right)) {
         status = takt_dim_unify(c->g->dims, left, right);
         if (status == TAKT_OK)
             status = takt_subgraph_inline(c, yes, NULL, 0, c->out);
-    } else if (status == TAKT_OK && in != NULL) {
-        in[0] = condition;
-        for (size_t i = 0; i < captures.count; i++)
-            in[i + 1] = captures.ids[i];
-        const takt_named_attr attrs[] = {{"then", takt_attr_graph(a)},
-                                         {"else", takt_attr_graph(b)}};
-        const takt_id y = takt_graph_call(c->g, &takt_op_if, captures.count + 1, in, 2, attrs);
-        for (size_t i = 0; i < c->out_count; i++)
-            takt_onnx_set(
-                c, i, y == TAKT_NONE || yes->output_count == 1 ? y : takt_graph_get(c->g, y, i));
+    } else if (status == TAKT_OK) {
+        if (takt_branches_differ(c, branch[0], branch[1])) {
+            list = results_of(c, branch[0], branch[1]);
+            status = list != NULL ? takt_branches_widen(c, &branch[0], &branch[1]) : c->status;
+        }
+        if (status == TAKT_OK)
+            status = choose(c, condition, &captures, branch, list);
     }
-    takt_graph_destroy(a);
-    takt_graph_destroy(b);
+    takt_graph_destroy(branch[0]);
+    takt_graph_destroy(branch[1]);
     return status != TAKT_OK ? status : c->status;
 }
 

@@ -1,0 +1,16 @@
+/* branches.h - branches of an If whose results differ in size. */
+#ifndef TAKT_IO_ONNX_BRANCHES_H
+#define TAKT_IO_ONNX_BRANCHES_H
+
+#include "io/onnx/adapt.h"
+
+/* Whether results of the same types and ranks differ in size, so that a run can find it. */
+bool takt_branches_differ(takt_call *c, const takt_graph *a, const takt_graph *b);
+/* Others in their place: what differs is a row of elements, as long in both; one more result has
+ * the sizes. */
+TAKT_MUST_USE takt_status takt_branches_widen(takt_call *c, takt_graph **a, takt_graph **b);
+/* The result that `row` holds, `x` in one branch and `y` in the other; its sizes begin at `*at`. */
+takt_id takt_branches_narrow(takt_call *c, takt_id row, takt_id sizes, size_t *at,
+                             const takt_type *x, const takt_type *y);
+
+#endif
