@@ -153,6 +153,35 @@ def decoders():
     says("nothing is built in", takt("inspect", path), 0, "length: ")
 
 
+def loops():
+    """Rows of a loop: as many as an input says, or until a condition in the body ends it."""
+    def body(condition):
+        return Graph([node("Add", ["s", "x"], ["t"]), *condition, node("Mul", ["t", "two"], ["r"])],
+                     [value("i", [], I64), value("c", [], BOOL), value("s", [1])],
+                     [value("d", [], BOOL), value("t", [1]), value("r", [1])])
+
+    weights = [tensor("two", [], 1, floats(2)), tensor("seven", [1], 1, floats(7)),
+               tensor("true", [], 9, b"\1"), tensor("many", [], I64, ints(500))]
+    on = [node("Identity", ["c"], ["d"])]
+    short = [node("Less", ["t", "seven"], ["e"]), node("Squeeze", ["e"], ["d"])]
+    for name, trip, condition, turns in (("as many as asked", 3, on, 3), ("none", 0, on, 0),
+                                         ("an early end", 9, short, 4), ("too early", 2, short, 2)):
+        want = [2.0 * 2 * (k + 1) for k in range(turns)]
+        data = {"x": ([1], [2.0], F32), "n": ([], [trip], I64), "s0": ([1], [0.0], F32)}
+        path, folder = store(13, [node("Loop", ["n", "true", "s0"], ["last", "y"],
+                                       body=body(condition))], data,
+                             {"last": ([1], [2.0 * turns], F32), "y": ([turns, 1], want, F32)},
+                             weights)
+        run = takt("run", path, "--bound", "12", *[
+            word for k, key in enumerate(data)
+            for word in ("-i", f"{key}=" + os.path.join(folder, f"input_{k}.pb"))])
+        says(name, run, 0, f"y: f32[{turns}, 1]", *[f"[{int(v)}]" for v in want])
+    data = {"x": ([1], [2.0], F32), "s0": ([1], [0.0], F32)}
+    check("a limit, and an early end", 13, [
+        node("Loop", ["many", "true", "s0"], ["last", "y"], body=body(short))], data,
+          {"last": ([1], [8.0], F32), "y": ([4, 1], [4.0, 8, 12, 16], F32)}, weights)
+
+
 def masks():
     """A mask whose length the file calls past + 1, and which the graph needs to be past + n."""
     nodes = [node("Concat", ["past", "x"], ["all"], axis=0), node("Mul", ["all", "mask"], ["y"])]
@@ -177,6 +206,7 @@ if __name__ == "__main__":
     found()
     choices()
     decoders()
+    loops()
     masks()
     print(f"{corners.count} models, {len(corners.failures)} failed")
     sys.exit(1 if corners.failures or corners.count < 3 or not os.path.isdir(TMP) else 0)

@@ -27,6 +27,30 @@ bool takt_session_is_found(const takt_session *s, size_t output)
     return s->plan->latest != NULL && s->plan->latest[g->outputs[output].id] > 0;
 }
 
+/* ---- what is not known yet ---- */
+
+void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind)
+{
+    const takt_plan *top = s->range->top;
+    const takt_template *t = top->basis->template;
+    const takt_error before = s->ctx->error;
+    if (top->latest == NULL)
+        return;
+    for (size_t i = 0; i < t->shape_count; i++) {
+        const takt_patch *p = &t->shapes[i];
+        const takt_node *n = &t->graph->nodes[p->node];
+        size_t name;
+        if (p->node < behind || n->op != &takt_op_length || p->which != TAKT_LENGTH_TOPS ||
+            !takt_dim_is_name(t->graph->dims, n->attr[TAKT_LENGTH_NAMES].dims[p->index], &name) ||
+            name >= top->name_count || !top->ranges[name].is_length)
+            continue;
+        if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
+            s->ctx->error = before;
+        cells[name] =
+            cells[p->cell] < top->ranges[name].high ? cells[p->cell] : top->ranges[name].high;
+    }
+}
+
 /* ---- what a point found ---- */
 
 static takt_status fail_bound(takt_session *s, const takt_node *n, uint32_t k, int64_t found,
@@ -100,6 +124,9 @@ takt_status takt_session_point(void *session, size_t step)
     memcpy(names_of(s), s->plan->sizes, r->top->name_count * sizeof(int64_t));
     for (int64_t k = 0; k < at->out[0].dim[0]; k++)
         TAKT_TRY(put_size(s, at->nodes[0], (uint32_t)k, found[k]));
+    memcpy(r->cells, names_of(s), r->top->name_count * sizeof(int64_t));
+    takt_session_clamp(s, r->cells, at->nodes[0] + 1); /* those behind depend on it */
+    memcpy(names_of(s), r->cells, r->top->name_count * sizeof(int64_t));
     if (r->resizer != NULL && s->plan == takt_resizer_plan(r->resizer)) {
         const takt_status status = takt_resizer_set(r->resizer, names_of(s), &done);
         if (status != TAKT_OK)
@@ -159,28 +186,4 @@ takt_status takt_session_again(takt_session *s)
     if (status != TAKT_OK)
         s->error = s->ctx->error;
     return status;
-}
-
-/* ---- before a run ---- */
-
-void takt_session_clamp(takt_session *s, int64_t *cells)
-{
-    const takt_plan *top = s->range->top;
-    const takt_template *t = top->basis->template;
-    const takt_error before = s->ctx->error;
-    if (top->latest == NULL)
-        return;
-    for (size_t i = 0; i < t->shape_count; i++) {
-        const takt_patch *p = &t->shapes[i];
-        const takt_node *n = &t->graph->nodes[p->node];
-        size_t name;
-        if (n->op != &takt_op_length || p->which != TAKT_LENGTH_TOPS ||
-            !takt_dim_is_name(t->graph->dims, n->attr[TAKT_LENGTH_NAMES].dims[p->index], &name) ||
-            name >= top->name_count || !top->ranges[name].is_length)
-            continue;
-        if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
-            s->ctx->error = before;
-        cells[name] =
-            cells[p->cell] < top->ranges[name].high ? cells[p->cell] : top->ranges[name].high;
-    }
 }

@@ -217,8 +217,8 @@ TAKT_MUST_USE takt_status takt_session_bind_all(takt_session *s);
 TAKT_MUST_USE takt_status takt_session_point(void *session, size_t step);
 /* A plan of the sizes at which a run stopped (range->is_again), to run again with. */
 TAKT_MUST_USE takt_status takt_session_again(takt_session *s);
-/* Sizes that values decide are at most what their bounds are at the other sizes, `cells`. */
-void takt_session_clamp(takt_session *s, int64_t *cells);
+/* Sizes that values decide, from node `behind` on, are what is planned for at the other sizes. */
+void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind);
 /* Whether the size of an output is decided by values. */
 bool takt_session_is_found(const takt_session *s, size_t output);
 /* Sizes inside the ranges, by index of names: the session's own plan is given them, or another one

@@ -248,7 +248,7 @@ takt_status takt_session_settle(takt_session *s)
                               "sizes do not change while steps are being measured");
     int64_t *names = r->cells + takt_sizes_cells(&r->top->basis->template->sizes);
     TAKT_TRY(read_names(s, r->cells));
-    takt_session_clamp(s, r->cells);
+    takt_session_clamp(s, r->cells, 0);
     memcpy(names, r->cells, r->top->name_count * sizeof *names);
     takt_status status = takt_plan_holds(r->top, names);
     if (status == TAKT_OK)

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "io/onnx/control.h"
+#include "io/onnx/lengths.h"
+#include "pass/copier.h"
 
 enum { UNROLL = 256 };
 
@@ -73,27 +75,123 @@ static bool is_true(const takt_tensor *t)
            *(const unsigned char *)takt_tensor_data(t) != 0;
 }
 
-/* Scanned results are as long as there are iterations, which ours must know: nothing but the trip
- * count may end it. */
-static takt_status check_length(takt_call *c, const loop *l, const takt_graph *body)
+/* Whether nothing but the trip count ends it, so that scanned results are as long as that says. */
+static bool runs_out(takt_call *c, const loop *l, const takt_graph *body)
 {
-    if (l->scanned == 0 || l->trip == 0)
-        return TAKT_OK;
     const takt_id goes_on = body->outputs[0].id;
     const takt_node *n = takt_node_at(body, goes_on);
     const bool is_passed = goes_on == body->inputs[1].id;
     const bool is_constant = n->op == &takt_op_constant;
+    if (l->trip == 0)
+        return true;
     if (!is_passed && !(is_constant && is_true(n->attr[0].tensor)))
-        return takt_onnx_refuse(c, "scanned results whose number a condition in the body decides");
-    if (takt_onnx_has(c, 1))
-        (void)takt_onnx_known(c, 1);
+        return false;
+    return !takt_onnx_has(c, 1) || takt_onnx_peek(c, 1) != NULL;
+}
+
+/* ---- an end that values decide: the body counts ---- */
+
+static void copy_inputs(const loop *l, const takt_graph *in, takt_graph *g, takt_id *map)
+{
+    const takt_type count = {.dtype = TAKT_I64};
+    for (size_t i = 0; i < in->input_count; i++) {
+        const takt_port *p = &in->inputs[i];
+        if (i == 2 + l->carried)
+            (void)takt_graph_input(g, "(count)", &count);
+        map[p->id] = takt_graph_input(g, p->name, takt_type_of(in, p->id));
+    }
+    if (in->input_count == 2 + l->carried)
+        (void)takt_graph_input(g, "(count)", &count);
+}
+
+/* The iterations so far as one more carried value, the last. */
+static takt_status count_turns(const loop *l, const takt_graph *in, takt_graph **out)
+{
+    takt_copier copier;
+    *out = NULL;
+    takt_status status = takt_copier_init(&copier, in);
+    takt_graph *g = copier.out;
+    if (status == TAKT_OK) {
+        copy_inputs(l, in, g, copier.map);
+        status = g->status;
+    }
+    for (size_t i = 0; i < in->count && status == TAKT_OK; i++) {
+        if (!copier.live[i] || copier.map[i] != TAKT_NONE)
+            continue;
+        const takt_node n = takt_copier_node(&copier, (takt_id)i);
+        copier.map[i] = takt_graph_append(g, n.op, n.in_count, n.in, n.attr);
+        status = g->status;
+    }
+    for (size_t i = 0; i < in->output_count && status == TAKT_OK; i++) {
+        takt_graph_output(g, in->outputs[i].name, copier.map[in->outputs[i].id]);
+        if (i == l->carried)
+            takt_graph_output(g, "(count)",
+                              takt_add(g, copier.map[in->inputs[0].id], takt_scalar_i64(g, 1)));
+        status = g->status;
+    }
+    takt_arena_deinit(&copier.arena);
+    if (status != TAKT_OK)
+        takt_graph_destroy(g);
+    else
+        *out = g;
+    return status;
+}
+
+/* ---- ours ---- */
+
+/* How many iterations there are at most is what a run finds out before. */
+static takt_status find_length(takt_call *c, loop *l)
+{
+    if (l->scanned == 0 || l->is_named || (l->trip >= 0 && l->trip <= INT32_MAX))
+        return TAKT_OK;
+    if (l->trip >= 0 || !takt_onnx_may_find(c))
+        return takt_onnx_known(c, 0) == NULL ? c->status
+                                             : takt_onnx_refuse(c, "scanned results of any length");
+    const takt_id trip = takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0);
+    l->length = takt_onnx_length(c, takt_onnx_with(c, &takt_op_max, trip, 0),
+                                 takt_onnx_at_most(TAKT_LENGTH_OPEN));
     return c->status;
 }
 
-static takt_status keep(takt_call *c, const loop *l)
+static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_captures *captures,
+                        bool counts)
+{
+    const size_t carried = l->carried + counts;
+    takt_id *in = takt_onnx_get(c, 2 + carried + captures->count, sizeof *in);
+    if (in == NULL)
+        return c->status;
+    in[0] = l->trip >= 0 ? takt_scalar_i64(c->g, l->trip)
+                         : takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0);
+    in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
+                                : takt_onnx_scalar(c, TAKT_BOOL, 1);
+    for (size_t i = 0; i < l->carried; i++)
+        in[2 + i] = takt_onnx_in(c, 2 + i);
+    if (counts)
+        in[2 + l->carried] = takt_scalar_i64(c->g, 0);
+    for (size_t i = 0; i < captures->count; i++)
+        in[2 + carried + i] = captures->ids[i];
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(g)},
+                                     {"carried", takt_attr_i64((int64_t)carried)},
+                                     {"length", takt_attr_shape(&l->length, 1)}};
+    const takt_id y = takt_graph_call(c->g, &takt_op_loop, 2 + carried + captures->count, in,
+                                      l->scanned > 0 ? 3 : 2, attrs);
+    takt_dim rows = l->length;
+    if (counts && y != TAKT_NONE)
+        rows = takt_onnx_length(c, takt_graph_get(c->g, y, l->carried), takt_onnx_at_most(rows));
+    for (size_t i = 0; i < c->out_count; i++) {
+        const size_t at = i + (counts && i >= l->carried);
+        takt_id one = y == TAKT_NONE || g->output_count == 2 ? y : takt_graph_get(c->g, y, at);
+        if (counts && i >= l->carried)
+            one = takt_onnx_sized(c, one, rows);
+        takt_onnx_set(c, i, one);
+    }
+    return c->status;
+}
+
+static takt_status keep(takt_call *c, loop *l)
 {
     takt_captures captures = {0};
-    takt_graph *g;
+    takt_graph *g, *counting = NULL;
     takt_type *types = takt_onnx_get(c, 2 + l->carried, sizeof *types);
     if (types == NULL)
         return TAKT_ERR_MEMORY;
@@ -104,32 +202,20 @@ static takt_status keep(takt_call *c, const loop *l)
     TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));
     if (c->status != TAKT_OK)
         return c->status;
-    if (l->scanned > 0 && !l->is_named && (l->trip < 0 || l->trip > INT32_MAX))
-        return takt_onnx_known(c, 0) == NULL ? c->status
-                                             : takt_onnx_refuse(c, "scanned results of any length");
+    TAKT_TRY(find_length(c, l));
     TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
-    takt_id *in = takt_onnx_get(c, 2 + l->carried + captures.count, sizeof *in);
-    if (check_length(c, l, g) == TAKT_OK && in != NULL) {
-        in[0] = l->trip >= 0 ? takt_scalar_i64(c->g, l->trip)
-                             : takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0);
-        in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
-                                    : takt_onnx_scalar(c, TAKT_BOOL, 1);
-        for (size_t i = 0; i < l->carried; i++)
-            in[2 + i] = takt_onnx_in(c, 2 + i);
-        for (size_t i = 0; i < captures.count; i++)
-            in[2 + l->carried + i] = captures.ids[i];
-        const takt_named_attr attrs[] = {{"body", takt_attr_graph(g)},
-                                         {"carried", takt_attr_i64((int64_t)l->carried)},
-                                         {"length", takt_attr_shape(&l->length, 1)}};
-        const takt_id y = takt_graph_call(c->g, &takt_op_loop, 2 + l->carried + captures.count, in,
-                                          l->scanned > 0 ? 3 : 2, attrs);
-        for (size_t i = 0; i < c->out_count; i++)
-            takt_onnx_set(
-                c, i,
-                y == TAKT_NONE || l->body->output_count == 2 ? y : takt_graph_get(c->g, y, i));
-    }
+    const bool counts = l->scanned > 0 && !runs_out(c, l, g);
+    takt_status status = c->status;
+    if (counts && !takt_onnx_may_find(c))
+        status =
+            takt_onnx_refuse(c, "scanned results whose number a condition in the body decides");
+    if (status == TAKT_OK && counts)
+        status = count_turns(l, g, &counting);
+    if (status == TAKT_OK)
+        status = call(c, l, counts ? counting : g, &captures, counts);
+    takt_graph_destroy(counting);
     takt_graph_destroy(g);
-    return c->status;
+    return status;
 }
 
 /* "for t in range(x.shape[0])": as many as a dimension, whatever its size will be. */
