@@ -123,7 +123,7 @@ typedef struct takt_plan takt_plan;
          "the model's clauses: on (default), off, or sample=100: every 100th run")                 \
     /* "boxes_3=100": bounds of sizes that values decide; "100": of all that have none. */         \
     FLAG(TEXT, bounds, BOUND, "bound", 0, LIST, "NAME=N",                                          \
-         "the most that a size decided by values can be, where the model says none")
+         "bound of a size that values decide; N alone: of all without one")
 
 #define TAKT_OPTION_SIZE(name) size_t name;
 #define TAKT_OPTION_INT(name) int name;

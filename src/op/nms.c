@@ -3,7 +3,7 @@
  * Of each class of each image the best box is taken again and again, and with it go those that
  * share more than `overlap` of their area with it. As ONNX NonMaxSuppression.
  */
-#include <math.h>
+#include "op/util/nms.h"
 
 #include "op/util/check.h"
 
@@ -45,86 +45,42 @@ static takt_status infer(takt_infer *in)
     return count_rows(in, &in->out[0].dim[0]);
 }
 
-typedef struct work {
-    const takt_array *boxes, *scores;
-    bool is_center;
-    int64_t most, rows;
-    double overlap, threshold;
+typedef struct found {
+    int64_t batch, class, rows, count;
     int64_t *out; /* triples */
-    int64_t count;
-} work;
+} found;
 
-typedef struct box {
-    double y1, x1, y2, x2;
-} box;
-
-static box box_at(const work *w, int64_t batch, int64_t i)
+static bool take(void *user, int64_t box)
 {
-    const double *p = w->boxes->f + (batch * w->boxes->dim[1] + i) * 4;
-    if (w->is_center)
-        return (box){p[1] - p[3] / 2, p[0] - p[2] / 2, p[1] + p[3] / 2, p[0] + p[2] / 2};
-    return (box){fmin(p[0], p[2]), fmin(p[1], p[3]), fmax(p[0], p[2]), fmax(p[1], p[3])};
-}
-
-static double shared(box a, box b)
-{
-    const double h = fmin(a.y2, b.y2) - fmax(a.y1, b.y1), w = fmin(a.x2, b.x2) - fmax(a.x1, b.x1);
-    if (h <= 0 || w <= 0)
-        return 0;
-    const double both = (a.y2 - a.y1) * (a.x2 - a.x1) + (b.y2 - b.y1) * (b.x2 - b.x1);
-    return h * w / (both - h * w);
-}
-
-/* The best box left; of equal ones the first. */
-static int64_t best_of(const double *scores, const unsigned char *gone, int64_t n)
-{
-    int64_t best = -1;
-    for (int64_t i = 0; i < n; i++)
-        if (!gone[i] && (best < 0 || scores[i] > scores[best]))
-            best = i;
-    return best;
-}
-
-static void pick(work *w, int64_t batch, int64_t class, unsigned char *gone)
-{
-    const int64_t n = w->boxes->dim[1];
-    const double *scores = w->scores->f + (batch * w->scores->dim[1] + class) * n;
-    for (int64_t i = 0; i < n; i++)
-        gone[i] = w->threshold > -INFINITY && !(scores[i] > w->threshold);
-    for (int64_t taken = 0; taken < w->most && w->count < w->rows; taken++) {
-        const int64_t best = best_of(scores, gone, n);
-        if (best < 0)
-            return;
-        const box chosen = box_at(w, batch, best);
-        for (int64_t i = 0; i < n; i++)
-            if (!gone[i] && shared(chosen, box_at(w, batch, i)) > w->overlap)
-                gone[i] = 1;
-        gone[best] = 1;
-        const int64_t row[3] = {batch, class, best};
-        for (int k = 0; k < 3; k++)
-            w->out[3 * w->count + k] = row[k];
-        w->count++;
-    }
+    found *f = user;
+    const int64_t row[3] = {f->batch, f->class, box};
+    for (int k = 0; k < 3; k++)
+        f->out[3 * f->count + k] = row[k];
+    return ++f->count < f->rows;
 }
 
 static takt_status eval(takt_eval *e)
 {
-    const takt_array *scores = &e->in[SCORES];
-    work w = {.boxes = &e->in[BOXES],
-              .scores = scores,
-              .is_center = e->attr[CENTER].boolean,
-              .most = e->in[LIMIT].i[0],
-              .rows = e->out[0].dim[0],
-              .overlap = e->in[OVERLAP].f[0],
-              .threshold = e->in[THRESHOLD].f[0],
-              .out = e->out[0].i};
-    unsigned char *gone = takt_arena_array(e->scratch, (size_t)w.boxes->dim[1] + 1, 1);
-    if (gone == NULL)
+    const takt_array *boxes = &e->in[BOXES], *scores = &e->in[SCORES];
+    const int64_t n = boxes->dim[1], classes = scores->dim[1];
+    takt_nms w = {.count = n,
+                  .is_center = e->attr[CENTER].boolean,
+                  .most = e->in[LIMIT].i[0],
+                  .overlap = e->in[OVERLAP].f[0],
+                  .threshold = e->in[THRESHOLD].f[0],
+                  .gone = takt_arena_array(e->scratch, (size_t)n + 1, 1)};
+    found f = {.rows = e->out[0].dim[0], .out = e->out[0].i};
+    if (w.gone == NULL)
         return TAKT_ERR_MEMORY;
-    for (int64_t b = 0; scores->count > 0 && b < scores->dim[0]; b++)
-        for (int64_t k = 0; k < scores->dim[1]; k++)
-            pick(&w, b, k, gone);
-    e->out[1].i[0] = w.count;
+    for (int64_t i = 0; scores->count > 0 && f.count < f.rows && i < scores->dim[0] * classes;
+         i++) {
+        f.batch = i / classes;
+        f.class = i % classes;
+        w.boxes = boxes->f + f.batch * n * 4;
+        w.scores = scores->f + i * n;
+        takt_nms_pick(&w, take, &f);
+    }
+    e->out[1].i[0] = f.count;
     return TAKT_OK;
 }
 

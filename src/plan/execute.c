@@ -352,28 +352,6 @@ static takt_status run_segment(const takt_execution *x, takt_pool *pool, const t
     return TAKT_OK;
 }
 
-bool takt_point_holds(const takt_plan *plan, const takt_step *step, const int64_t *found)
-{
-    const takt_attr *names = &plan->graph->nodes[step->nodes[0]].attr[0];
-    for (uint32_t i = 0; i < names->count; i++)
-        if (names->dims[i] != found[i])
-            return false;
-    return true;
-}
-
-/* What follows is as large as a step has just found. */
-static takt_status at_point(const takt_execution *x, size_t step)
-{
-    const takt_step *s = &x->plan->steps[step];
-    if (takt_point_holds(x->plan, s, takt_point_found(s, x->base)))
-        return TAKT_OK;
-    if (x->point != NULL)
-        return x->point(x->point_user, step);
-    takt_error_set(x->error, TAKT_E_LENGTH_DIFFERS,
-                   "%s: a size that values decide changes inside a branch or a loop", s->name);
-    return takt_error_node(x->error, s->name);
-}
-
 static takt_status run_all(const takt_execution *x, takt_pool *pool)
 {
     const takt_plan *plan = x->plan;
@@ -382,7 +360,7 @@ static takt_status run_all(const takt_execution *x, takt_pool *pool)
     for (size_t i = 0; i < plan->segment_count; i++) {
         takt_status status = run_segment(x, pool, &plan->segments[i], &done);
         if (plan->segments[i].is_point && status == TAKT_OK)
-            status = at_point(x, done - 1);
+            status = takt_point_pass(x, done - 1);
         if (status == TAKT_OK && done == commit) /* late is late, even after the last step */
             status = interruption(x, "after", done - 1);
         if (status != TAKT_OK) {

@@ -45,6 +45,8 @@ struct takt_execution {
 
 /* Whether a size point found the sizes that its plan has now. */
 bool takt_point_holds(const takt_plan *plan, const takt_step *step, const int64_t *found);
+/* After one: what follows is as large as it found, or the run ends. */
+TAKT_MUST_USE takt_status takt_point_pass(const takt_execution *x, size_t step);
 /* What a size point found. */
 static inline const int64_t *takt_point_found(const takt_step *s, void *const *base)
 {

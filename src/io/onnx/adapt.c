@@ -294,12 +294,8 @@ takt_syms takt_onnx_syms(takt_call *c, size_t i)
 /* Elements that a run finds out; nothing in the model bounds them. */
 static const takt_dim *found_dims(takt_call *c, size_t i, size_t *count)
 {
-    takt_syms syms = {0};
     takt_onnx_bound bounds[2 * TAKT_MAX_RANK];
-    const takt_id id = takt_onnx_in(c, i);
-    if (c->status != TAKT_OK || id == TAKT_NONE)
-        return NULL;
-    c->status = takt_fold_syms(c->scope->room, id, &syms);
+    const takt_syms syms = takt_onnx_peek_syms(c, i);
     const takt_id n = syms.at == NULL ? takt_onnx_vector(c, i, count) : TAKT_NONE;
     takt_dim *dims = n != TAKT_NONE ? takt_onnx_get(c, *count, sizeof *dims) : NULL;
     for (size_t k = 0; dims != NULL && k < *count; k++)

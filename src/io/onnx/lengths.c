@@ -75,6 +75,15 @@ takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound)
     return out;
 }
 
+takt_syms takt_onnx_peek_syms(takt_call *c, size_t i)
+{
+    takt_syms syms = {0};
+    const takt_id id = takt_onnx_in(c, i);
+    if (id != TAKT_NONE && c->status == TAKT_OK)
+        c->status = takt_fold_syms(c->scope->room, id, &syms);
+    return syms;
+}
+
 takt_id takt_onnx_vector(takt_call *c, size_t i, size_t *count)
 {
     *count = 0;

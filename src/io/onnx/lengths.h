@@ -23,6 +23,9 @@ bool takt_onnx_may_find(const takt_call *c);
 /* The elements of `n`, i64[count], as dimensions. */
 void takt_onnx_lengths(takt_call *c, takt_id n, const takt_onnx_bound *bounds, size_t count,
                        takt_dim *out);
+/* What is known of the elements of input `i`, dimensions among them; at NULL: nothing, which is no
+ * failure. */
+takt_syms takt_onnx_peek_syms(takt_call *c, size_t i);
 /* One size from a scalar or a vector of one. */
 takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound);
 /* Input `i` as i64[count], count a number; TAKT_NONE if it is no vector of whole numbers, or a run

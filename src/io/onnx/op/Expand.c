@@ -33,9 +33,7 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
 static takt_status adapt(takt_call *c)
 {
     size_t count;
-    takt_syms syms = {0};
-    if (c->status == TAKT_OK)
-        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, 1), &syms);
+    const takt_syms syms = takt_onnx_peek_syms(c, 1);
     const takt_id shape = syms.at == NULL ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
     if (shape != TAKT_NONE)
         return by_values(c, shape, count);

@@ -136,14 +136,11 @@ static bool is_found(takt_call *c)
 {
     bool is_open = false;
     for (size_t i = 1; i < 4 && c->opset >= 11 && takt_onnx_may_find(c); i++) {
-        takt_syms syms = {0};
-        if (!takt_onnx_has(c, i) || takt_onnx_peek(c, i) != NULL)
+        if (!takt_onnx_has(c, i) || takt_onnx_peek(c, i) != NULL || c->status != TAKT_OK)
             continue;
-        if (i != 2)
-            c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, i), &syms);
-        is_open = is_open || syms.at == NULL;
+        is_open = i == 2 || takt_onnx_peek_syms(c, i).at == NULL || is_open;
     }
-    return is_open;
+    return is_open && c->status == TAKT_OK;
 }
 
 static takt_status adapt(takt_call *c)

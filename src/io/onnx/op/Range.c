@@ -103,14 +103,14 @@ static bool is_found(takt_call *c)
         takt_syms syms = {0};
         const takt_id id = takt_onnx_in(c, i);
         const takt_node *n = id != TAKT_NONE ? takt_node_at(c->g, id) : NULL;
-        if (n == NULL || takt_onnx_peek(c, i) != NULL)
+        if (n == NULL || takt_onnx_peek(c, i) != NULL || c->status != TAKT_OK)
             continue;
         c->status = takt_fold_syms(c->scope->room, id, &syms);
         if (syms.at == NULL && n->op == &takt_op_cast && c->status == TAKT_OK)
             c->status = takt_fold_syms(c->scope->room, n->in[0], &syms);
         is_open = is_open || syms.at == NULL;
     }
-    return is_open;
+    return is_open && c->status == TAKT_OK;
 }
 
 static takt_status adapt(takt_call *c)

@@ -84,9 +84,7 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
 static takt_status adapt(takt_call *c)
 {
     size_t open = 0;
-    takt_syms known = {0};
-    if (c->status == TAKT_OK && c->opset >= 5)
-        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, 1), &known);
+    const takt_syms known = c->opset >= 5 ? takt_onnx_peek_syms(c, 1) : (takt_syms){0};
     const takt_id asked =
         c->opset >= 5 && known.at == NULL ? takt_onnx_vector(c, 1, &open) : TAKT_NONE;
     if (asked != TAKT_NONE)

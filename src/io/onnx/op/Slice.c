@@ -238,13 +238,10 @@ static bool is_found(takt_call *c)
 {
     bool is_open = false;
     for (size_t i = 1; i < 5 && takt_onnx_may_find(c); i++) {
-        takt_syms syms = {0};
-        if (!takt_onnx_has(c, i))
-            continue;
-        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, i), &syms);
-        is_open = is_open || syms.at == NULL;
+        if (takt_onnx_has(c, i))
+            is_open = takt_onnx_peek_syms(c, i).at == NULL || is_open;
     }
-    return is_open;
+    return is_open && c->status == TAKT_OK;
 }
 
 static takt_status adapt(takt_call *c)

@@ -43,9 +43,7 @@ static takt_status adapt(takt_call *c)
     if (c->opset < 10 || takt_onnx_peek(c, 1) != NULL)
         return by_number(c);
     size_t count = 0;
-    takt_syms syms = {0};
-    if (c->status == TAKT_OK)
-        c->status = takt_fold_syms(c->scope->room, takt_onnx_in(c, 1), &syms);
+    const takt_syms syms = takt_onnx_peek_syms(c, 1);
     const takt_id asked = syms.at == NULL ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
     if (asked != TAKT_NONE && count == 1) { /* a run finds out how many */
         const takt_type t = *takt_onnx_type(c, 0);
