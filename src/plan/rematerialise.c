@@ -179,7 +179,7 @@ static void note(const search *s, size_t peak, takt_remat *found)
 
 static void improve(search *s, size_t target, double most, takt_remat *found)
 {
-    choice best;
+    choice best = {.at = 0};
     takt_remat_count(s);
     size_t full = takt_remat_fullest(s);
     int64_t peak = s->live[full];

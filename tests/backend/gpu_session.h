@@ -59,7 +59,7 @@ static inline takt_session *open_session(takt_ctx *ctx, const takt_model *m, con
         computing += step->transfer.way == TAKT_COPY_NONE;
         has_kind |= row->kind != NULL && strcmp(step->kind, row->kind) == 0;
     }
-    EXPECT(has_kind, "%s: no step is %s", row->path, row->kind);
+    EXPECT(has_kind, "%s: no step is %s", row->path, row->kind != NULL ? row->kind : "any");
     EXPECT(row->most == 0 || computing <= row->most, "%s: %zu steps", row->path, computing);
     takt_plan_destroy(plan);
     return s;
