@@ -5,7 +5,7 @@
 
 enum { MOST_KNOWN = 64 };
 
-PyObject *model_new(owner *o, owner *second, takt_model *model)
+PyObject *model_new(owner *o, takt_model *model)
 {
     model_object *m = (model_object *)PyType_GenericAlloc(takt_types.model, 0);
     if (m == NULL) {
@@ -13,7 +13,6 @@ PyObject *model_new(owner *o, owner *second, takt_model *model)
         return NULL;
     }
     m->owner = owner_retain(o);
-    m->second = second != NULL ? owner_retain(second) : NULL;
     m->model = model;
     return (PyObject *)m;
 }
@@ -23,7 +22,6 @@ static void dealloc(PyObject *self)
     model_object *m = (model_object *)self;
     PyTypeObject *type = Py_TYPE(self);
     takt_model_destroy(m->model);
-    owner_release(m->second);
     owner_release(m->owner);
     PyObject_Free(self);
     Py_DECREF((PyObject *)type);
@@ -120,8 +118,7 @@ static PyObject *load_from(const source *from, takt_load_options *options)
     PyThreadState *state = owner_enter(o);
     const takt_status status = load(o, from, options, &model);
     owner_leave(o, state, status, &error);
-    PyObject *made =
-        status == TAKT_OK ? model_new(o, NULL, model) : raise_rendered(&error, &complaint);
+    PyObject *made = status == TAKT_OK ? model_new(o, model) : raise_rendered(&error, &complaint);
     Py_XDECREF(text_take(&complaint));
     owner_release(o);
     return made;
@@ -299,7 +296,7 @@ static PyObject *derive(PyObject *self, PyObject *args)
     else if (strcmp(kind, "gradient") == 0)
         status = takt_model_gradient(m->model, a, b, &made);
     owner_leave(m->owner, state, status, &error);
-    return status == TAKT_OK ? model_new(m->owner, m->second, made) : raise_error(&error);
+    return status == TAKT_OK ? model_new(m->owner, made) : raise_error(&error);
 }
 
 static PyObject *make_plan(PyObject *self, PyObject *options)

@@ -25,11 +25,15 @@ typedef struct owner {
     long references; /* changed with the GIL held */
     PyThread_type_lock lock;
     unsigned generation; /* of forks: a lock of the parent's is not ours */
+    struct owner **kept; /* whose weights plans of this context hold */
+    size_t kept_count;
 } owner;
 
 owner *owner_create(void);
 owner *owner_retain(owner *o);
 void owner_release(owner *o);
+/* `other` lives as long as `o`: a model of `o` has weights of it. False: raised. */
+bool owner_keep(owner *o, owner *other);
 /* Takes the lock and releases the GIL; owner_leave undoes both and keeps the failure. */
 PyThreadState *owner_enter(owner *o);
 void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error *error);
@@ -98,7 +102,7 @@ typedef struct array_object {
 } array_object;
 
 typedef struct model_object {
-    PyObject_HEAD owner *owner, *second; /* second: of weights that came from another, or NULL */
+    PyObject_HEAD owner *owner;
     takt_model *model;
 } model_object;
 
@@ -128,8 +132,8 @@ PyObject *data_type(PyObject *module);
 PyObject *generator_type(PyObject *module);
 /* What a data object holds; its type was looked at. */
 const takt_data *data_of(PyObject *object);
-/* A model object of `model`, which it takes over, even on failure. `second` as in model_object. */
-PyObject *model_new(owner *o, owner *second, takt_model *model);
+/* A model object of `model`, which it takes over, even on failure. */
+PyObject *model_new(owner *o, takt_model *model);
 
 /* ---- helpers ---- */
 

@@ -55,7 +55,27 @@ void owner_release(owner *o)
         return;
     takt_ctx_destroy(o->ctx);
     PyThread_free_lock(o->lock);
+    for (size_t i = 0; i < o->kept_count; i++)
+        owner_release(o->kept[i]);
+    free((void *)o->kept);
     free(o);
+}
+
+bool owner_keep(owner *o, owner *other)
+{
+    bool has = o == other;
+    for (size_t i = 0; i < o->kept_count; i++)
+        has = has || o->kept[i] == other;
+    if (has)
+        return true;
+    void *room = realloc((void *)o->kept, (o->kept_count + 1) * sizeof *o->kept);
+    if (room == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    o->kept = room;
+    o->kept[o->kept_count++] = owner_retain(other);
+    return true;
 }
 
 PyThreadState *owner_enter(owner *o)

@@ -146,8 +146,7 @@ PyObject *model_shrink(PyObject *self, PyObject *args, PyObject *kwargs)
     const takt_status status = perform(&j, m->model, &report, &made);
     owner_leave(m->owner, state, status, &error);
     PyObject *text = text_take(&report);
-    PyObject *model =
-        status == TAKT_OK ? model_new(m->owner, m->second, made) : raise_error(&error);
+    PyObject *model = status == TAKT_OK ? model_new(m->owner, made) : raise_error(&error);
     PyObject *pair = model != NULL && text != NULL ? PyTuple_Pack(2, model, text) : NULL;
     Py_XDECREF(model);
     Py_XDECREF(text);
@@ -164,12 +163,13 @@ PyObject *model_distill(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!dd", takt_types.model, &other, &o.temperature, &o.alpha))
         return NULL;
     teacher = (model_object *)other;
+    if (!owner_keep(student->owner, teacher->owner))
+        return NULL;
     o.labels_only = o.alpha <= 0;
     PyThreadState *state = owner_enter(student->owner);
     const takt_status status = takt_model_distill(student->model, teacher->model, &o, &made);
     owner_leave(student->owner, state, status, &error);
-    return status == TAKT_OK ? model_new(student->owner, teacher->owner, made)
-                             : raise_error(&error);
+    return status == TAKT_OK ? model_new(student->owner, made) : raise_error(&error);
 }
 
 /* ---- single arrays ---- */
