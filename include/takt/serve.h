@@ -48,6 +48,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_server_open(takt_ctx *ctx, const char *c
                                                     size_t count,
                                                     const takt_server_options *options,
                                                     takt_server **server);
+/** What a server has taken for its language model: fixed from its opening on. */
+typedef struct takt_server_memory {
+    uint64_t weights, caches; /**< bytes: the weights once, the caches of all texts */
+    int parallel;             /**< texts that are written at a time */
+    int64_t context;          /**< tokens that there is room for in each */
+} takt_server_memory;
+TAKT_API takt_server_memory takt_server_bytes(const takt_server *server);
 TAKT_API int takt_server_port(const takt_server *server);
 /** Answers requests until takt_server_stop; then those that were accepted are answered still. */
 TAKT_API TAKT_MUST_USE takt_status takt_server_run(takt_server *server);

@@ -26,9 +26,11 @@ static bool bad(reader *r, const char *key, const char *what)
 
 static bool failed(reader *r, const char *key, takt_status status)
 {
+    takt_error error;
+    takt_error_copy(&r->s->shadow, &error);
     r->status = takt_serve_status(status);
-    r->id = r->s->shadow.error.id;
-    return bad(r, key, r->s->shadow.error.message);
+    r->id = error.id;
+    return bad(r, key, error.message);
 }
 
 /* ---- fields ---- */

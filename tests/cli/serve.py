@@ -23,9 +23,11 @@ class Server:
         self.run = subprocess.Popen([TOOL, "serve", *args, "--port", "0"], cwd=ROOT, env=CLEAN,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.run.stdout.readline()
+        self.memory = ""
         found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
         expect(found, f"the server says {line!r}: {'' if found else self.run.stderr.read()}")
         self.port = int(found.group(1))
+        self.memory = self.run.stdout.readline()
         self.is_told = False
 
     def __enter__(self):
@@ -85,6 +87,8 @@ def routes(server):
     health = json.loads(text)
     expect(status == 200 and health["status"] == "ok" and health["model"] == "tiny", text)
     expect(health["kv_cache_bytes"] > 0 and health["weight_bytes"] > 0, text)
+    expect(f"weights {health['weight_bytes']} bytes, caches {health['kv_cache_bytes']} bytes (3 x "
+           in server.memory, server.memory)
     want = parsed("tokenize", TINY, "a b", "--ids", "--json")["ids"]
     got = server.post("/tokenize", {"content": "a b", "add_special": True})
     expect(got == (200, {"tokens": want}), f"{got}, not {want}")
@@ -99,6 +103,23 @@ def routes(server):
                                ("DELETE", "/health", 405), ("POST", "/v1/embeddings", 404)):
         status, text, _ = server.ask(method, path, "{}")
         expect(status == want and "error" in json.loads(text), f"{method} {path}: {status} {text}")
+
+
+def document(server):
+    """Every route and flag of docs/serving.md exists."""
+    with open(os.path.join(ROOT, "docs/serving.md"), encoding="utf-8") as file:
+        text = file.read()
+    found = re.findall(r"`(GET|POST) (/[\w/]*)`", text)
+    expect(len(found) >= 10, "docs/serving.md has lost its routes")
+    for method, path in found:
+        path = path.replace("NAME", "mlp")
+        status = server.ask(method, path, "{}" if method == "POST" else None)[0]
+        want = 404 if path == "/v1/embeddings" else 200 if method == "GET" else 400
+        expect(status == want, f"{method} {path}: {status}")
+    known = subprocess.run([TOOL, "help", "serve"], cwd=ROOT, env=CLEAN, capture_output=True,
+                           text=True, check=False).stdout
+    for flag in set(re.findall(r"(--[a-z-]+)", text)) - {"--chat"}:
+        expect(flag in known, f"docs/serving.md: takt serve has no {flag}")
 
 
 def texts(server):
@@ -284,7 +305,7 @@ def others():
 
 
 with Server(TINY, "examples/mlp.takt", "--parallel", "3", "--chat-template", "vicuna") as served:
-    for check in (routes, texts, refusals, tensors, bad_clients, company):
+    for check in (routes, document, texts, refusals, tensors, bad_clients, company):
         check(served)
 closing()
 others()

@@ -86,7 +86,7 @@ static int run(takt_tool *t)
     j.options.parallel = (int)tool_number_of(t, TAKT_F_PARALLEL, 1);
     j.options.queue = (int)tool_number_of(t, TAKT_F_QUEUE, 0);
     j.options.connections = (int)tool_number_of(t, TAKT_F_CONNECTIONS, 0);
-    j.options.wait_ms = (int64_t)(tool_number_of(t, TAKT_F_MAX_WAIT, 0) / 1000000);
+    j.options.wait_ms = (int64_t)(tool_number_of(t, TAKT_F_QUEUE_TIME, 0) / 1000000);
     if (tool_number_of(t, TAKT_F_PORT, 0) > 65535)
         return tool_usage_error(t, 1003, NULL, "--port is at most 65535");
     const char **models = calloc(t->arg_count, sizeof *models);
@@ -116,7 +116,7 @@ const takt_verb takt_verb_serve = {
              "and Ctrl-C end it when all requests that were accepted are answered.",
     .example = "takt serve model.gguf --port 8080 --parallel 4",
     .flags = {TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY, TAKT_F_QUEUE,
-              TAKT_F_CONNECTIONS, TAKT_F_MAX_WAIT, TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT,
+              TAKT_F_CONNECTIONS, TAKT_F_QUEUE_TIME, TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT,
               TAKT_F_TEXT_BATCH, TAKT_F_ACTIVATIONS, TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},
     .run = run,
 };
