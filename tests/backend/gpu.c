@@ -52,6 +52,8 @@ static const model models[] = {
      "  h = x |> conv(12, 1) |> relu6() |> depthwise(3) |> relu6()\n"
      "  h = h |> conv(8, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
      "conv", 5},
+    {"sum", NULL, false,
+     "model sum(x: f32[5000003]) -> (y: f32[]) {\n  return y = op.reduce_sum(x)\n}\n", "reduce", 1},
     {"winograd", NULL, false,
      "model winograd(x: f32[2, 24, 22, 19]) -> (y: f32[2, 24, 22, 19]) seed=1 {\n"
      "  h = x |> conv(32, 3) |> relu6()\n"

@@ -231,6 +231,7 @@ int main(void)
     map(TAKT_MAP_GELU, 1 << 28, false);
     map(TAKT_MAP_RELU, 1 << 28, false);
     sum(1 << 20, true);
+    sum((1 << 24) + 5, true);
     sum(1 << 28, false);
     takt_cuda_leave(cuda);
     takt_cuda_close(cuda);

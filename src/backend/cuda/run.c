@@ -18,7 +18,8 @@ static int launch_steps(takt_cuda_part *p, const takt_execution *x, const takt_s
         const size_t count = i < g->end ? p->steps[i].count : 1;
         if (i < g->end && p->plan->steps[i].transfer.way != TAKT_COPY_NONE) {
             const takt_step *s = &p->plan->steps[i];
-            void *pinned = p->pinned + p->steps[i].pinned;
+            const size_t at = p->steps[i].pinned;
+            void *pinned = at != SIZE_MAX ? p->pinned + at : NULL;
             const size_t bytes = s->transfer.bytes;
             result =
                 s->transfer.way == TAKT_COPY_UP

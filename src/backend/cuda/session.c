@@ -168,7 +168,8 @@ static int add_copy(const takt_cuda_part *p, takt_cuda_graph *g, size_t index, v
 {
     const takt_step *s = &p->plan->steps[index];
     takt_cu_copy_node node = {.width = s->transfer.bytes, .height = 1, .depth = 1};
-    const takt_cu_side host = {.memory = 1, .host = p->pinned + p->steps[index].pinned};
+    const size_t at = p->steps[index].pinned;
+    const takt_cu_side host = {.memory = 1, .host = at != SIZE_MAX ? p->pinned + at : NULL};
     node.from = s->transfer.way == TAKT_COPY_UP
                     ? host
                     : (takt_cu_side){.memory = 2, .device = takt_cuda_place(&s->in[0], base)};

@@ -50,7 +50,6 @@ static const char *accepts(const takt_graph *g, takt_id node)
 static takt_cuda_window depthwise_of(const takt_conv_shape *s)
 {
     return (takt_cuda_window){.op = TAKT_CUDA_DEPTHWISE,
-                              .w = takt_cuda_in(1),
                               .count = s->batch * s->positions * s->groups,
                               .channels = (uint32_t)s->groups,
                               WINDOW_OF(s),
@@ -131,13 +130,32 @@ static takt_status compile_product(takt_planner *p, const takt_node *n, const ta
     return takt_cuda_product_step(p, &g, (uint32_t)s->groups, s->groups * s->cout);
 }
 
+/* Weights [channel][tap] of a depthwise convolution, as [tap][channel] if they are constant. */
+static takt_status add_taps(takt_planner *p, takt_id id, takt_cuda_window *w)
+{
+    const size_t taps = (size_t)w->kernel_h * w->kernel_w;
+    size_t index;
+    w->is_packed = w->channels % 4 == 0 && taps <= TAKT_GEMM_CHUNK &&
+                   takt_planner_is_constant(p, id) && !takt_planner_in_prologue(p);
+    const takt_cuda_matrices m = {
+        .count = 1, .k = taps, .n = w->channels, .each = taps * w->channels, .row = 1, .col = taps};
+    if (w->is_packed)
+        TAKT_TRY(takt_cuda_packed(p, id, &m, &index));
+    else
+        TAKT_TRY(takt_planner_input(p, id, &index));
+    w->w = takt_cuda_in(index);
+    return TAKT_OK;
+}
+
 /* Element by element: a pool, or a depthwise convolution with what follows. */
 static takt_status compile_window(takt_planner *p, const takt_node *n, takt_cuda_window *w)
 {
     takt_cuda_step *s;
     size_t index, taken;
     TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
-    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    if (n->in_count > 1)
+        TAKT_TRY(add_taps(p, n->in[1], w));
     TAKT_TRY(takt_cuda_epilogue_of(p, w->channels, &w->end, &taken));
     w->x = takt_cuda_in(0);
     w->y = takt_cuda_out(0);

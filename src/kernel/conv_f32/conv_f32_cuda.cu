@@ -4,17 +4,17 @@
  */
 #include "kernel/gemm_f32/cuda_place.h"
 
-/* Two blocks on a multiprocessor: totals lie in shared memory. */
+/* Large convolutions. */
 #define BM 128
 #define BN 128
 #define TM 8
-#define TN 8
+#define TN 16
 #define BK 16
 #define STAGES 2
 #define KEEPS 1
 #define GATHERS 1
-#define TILE(name) name##_128
-#define TILED KERNEL(takt_cuda_conv_f32_128, takt_cuda_gemm, 256, 2)
+#define TILE(name) name##_128w
+#define TILED KERNEL(takt_cuda_conv_f32_128w, takt_cuda_gemm, 128, 2)
 #include "kernel/gemm_f32/cuda_tile.h"
 
 /* Small tiles. */
@@ -27,7 +27,7 @@
 #define KEEPS 0
 #define GATHERS 1
 #define TILE(name) name##_64
-#define TILED KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 4)
+#define TILED KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 3)
 #include "kernel/gemm_f32/cuda_tile.h"
 
 /* Smaller ones. */

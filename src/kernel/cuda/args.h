@@ -67,7 +67,7 @@ enum {
     TAKT_CUDA_REDUCE_THREADS = 256,
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
-    TAKT_CUDA_REDUCE_GROUP = 256   /* chunks of a row that are added at a time */
+    TAKT_CUDA_REDUCE_GROUP = 1024  /* chunks of a row that are added at a time */
 };
 
 typedef struct takt_cuda_reduce {
@@ -197,6 +197,7 @@ typedef struct takt_cuda_window {
     uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
     uint32_t before_h, before_w, after_h, after_w;
     uint32_t count_pad; /* an average divides by padding, too */
+    uint32_t is_packed; /* w is [kernel_h][kernel_w][channels], channels are a multiple of four */
     takt_cuda_epilogue end;
 } takt_cuda_window;
 

@@ -40,12 +40,15 @@ void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l)
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
 {
     enum { SHORT = 256, LONG = 1024, LONGEST = 48 << 10, WIDE = 16, FEW = 264, MANY = 4096 };
-    if (r->n <= LONG) { /* few rows are spread over more blocks */
+    /* Registers pay for many rows: their code is long. */
+    if (r->n <= SHORT || (r->n <= LONG && r->rows >= MANY)) {
         const uint32_t threads = r->rows < MANY ? 4 * WIDE : 8 * WIDE;
         *l = launch(r->n <= SHORT ? "takt_cuda_rows_f32_256" : "takt_cuda_rows_f32_1024",
                     blocks_of(r->rows, threads / WIDE), threads);
     } else if (r->n <= LONGEST) {
-        const uint32_t threads = r->rows <= FEW && r->n > 4 * LONG ? 1024 : 256;
+        const uint32_t threads = r->n <= LONG                        ? 128
+                                 : r->rows <= FEW && r->n > 4 * LONG ? 1024
+                                                                     : 256;
         *l = launch("takt_cuda_rows_f32_block", (uint32_t)r->rows, threads);
         l->shared_bytes = ((uint32_t)r->n + threads) * (uint32_t)sizeof(float);
     } else {
@@ -74,7 +77,8 @@ void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l
 
 void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
 {
-    *l = launch("takt_cuda_window_f32", blocks_of(w->count, TAKT_CUDA_WINDOW_THREADS),
+    *l = launch(w->is_packed ? "takt_cuda_depthwise_f32" : "takt_cuda_window_f32",
+                blocks_of(w->is_packed ? w->count / 4 : w->count, TAKT_CUDA_WINDOW_THREADS),
                 TAKT_CUDA_WINDOW_THREADS);
     l->args.window = *w;
     l->arg_bytes = sizeof *w;
@@ -245,6 +249,10 @@ static const struct {
      4},
     {"takt_cuda_combine", {offsetof(takt_cuda_combine, dst), offsetof(takt_cuda_combine, src)}, 2},
     {"takt_cuda_move", {offsetof(takt_cuda_move_args, dst), offsetof(takt_cuda_move_args, src)}, 2},
+    {"takt_cuda_depthwise",
+     {offsetof(takt_cuda_window, y), offsetof(takt_cuda_window, x), offsetof(takt_cuda_window, w),
+      END(takt_cuda_window)},
+     7},
     {"takt_cuda_winograd",
      {offsetof(takt_cuda_winograd, x), offsetof(takt_cuda_winograd, y),
       offsetof(takt_cuda_winograd, points), END(takt_cuda_winograd)},

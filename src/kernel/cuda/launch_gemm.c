@@ -16,22 +16,22 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
     return (uint32_t)((count + each - 1) / each);
 }
 
-/* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. `rate`: GFLOP/s of one multiprocessor
- * with `resident` blocks on it, measured on an H200. */
+/* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Measured on an H200 by gpu_sweep:
+ * `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one; `begin`,
+ * us before the first product and after the last. */
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
-    uint32_t rows, cols, threads, depth, stages, keeps, resident;
-    double rate;
+    uint32_t rows, cols, threads, depth, stages, keeps;
+    double rate, alone, begin;
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128", "takt_cuda_conv_f32_128", 128, 128, 256, 16, 2, 1, 2, 350},
-    {"takt_cuda_gemm_f32_128r", NULL, 128, 128, 256, 16, 3, 0, 1, 330},
-    {"takt_cuda_gemm_f32_128x64", NULL, 128, 64, 128, 16, 3, 0, 2, 330},
-    {"takt_cuda_gemm_f32_128x64s", NULL, 128, 64, 128, 16, 3, 1, 3, 330},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 4, 270},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 4, 200},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 3, 130},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 340, 200, 6},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 290, 260, 6},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 3, 1, 270, 120, 3},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 260, 170, 3},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 240, 150, 2},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 175, 110, 1.5},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -83,26 +83,18 @@ static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
     return chunks_of(g) > 1 && (uint64_t)chunks_of(g) * batches <= GRID_Z;
 }
 
-/* Microseconds: rounds of blocks, and what chunks apart cost on their way through memory. */
+/* Microseconds: as long as one block takes, or all of a multiprocessor; chunks apart go through
+ * memory. */
 static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors, const tile *t,
                       bool is_cut)
 {
-    const double cost_of_fill = 1.5, bytes_per_us = 2e6, ticket = 1.5;
+    const double bytes_per_us = 3e6, ticket = 2.5;
     const double k = is_cut ? CHUNK : g->k > 0 ? g->k : 1;
-    const double blocks = (double)tiles_of(g, t) * batches * (is_cut ? chunks_of(g) : 1);
-    const double each = 2.0 * t->rows * t->cols * k / t->rate / 1e3; /* alone at full rate */
-    const double most = (double)processors * t->resident;
-    double rounds = 0, left = blocks;
-    if (left > most) { /* full rounds */
-        const double full = (double)(uint64_t)(left / most);
-        rounds += full * t->resident;
-        left -= full * most;
-    }
-    if (left > 0) { /* the last one: blocks share multiprocessors, few do not use one up */
-        const double share = (double)(uint64_t)((left + processors - 1) / processors);
-        rounds += share < 0.6 * t->resident ? 0.6 * t->resident : share;
-    }
-    double us = rounds * each + cost_of_fill;
+    const uint64_t blocks = tiles_of(g, t) * batches * (is_cut ? chunks_of(g) : 1);
+    const double each = 2.0 * t->rows * t->cols * k / 1e3; /* thousands of operations */
+    const double share = (double)((blocks + processors - 1) / processors);
+    const double one = each / t->alone, all = share * each / t->rate;
+    double us = t->begin + (one > all ? one : all);
     if (is_cut)
         us += ticket + 8.0 * g->m * g->n * batches * chunks_of(g) / bytes_per_us;
     return us;

@@ -107,30 +107,35 @@ DEVICE void TILE(load_b)(const takt_cuda_gemm *g, const float *from, float *b, c
 
 /* ---- the chain: acc[i][j] = fma(a[i], b[j], acc[i][j]) for every k ---- */
 
-DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float *acc)
+/* Four k. */
+DEVICE void TILE(four)(const float *a, const float *b, float *acc)
 {
     float x[TM][4], y[TN];
-    uint32_t q = 0;
     UNROLL
-    for (; q < BK; q += 4) {
-        if (depth != BK && q + 4 > depth)
-            break;
+    for (uint32_t i = 0; i < TM; i++)
+        spread(x[i], *(const quad *)(a + 8 * i * TILE(A_LINE)));
+    UNROLL
+    for (uint32_t s = 0; s < 4; s++) {
+        UNROLL
+        for (uint32_t j = 0; j < TN; j += 4)
+            spread(y + j, *(const quad *)(b + s * TILE(B_LINE) + 4 * j));
         UNROLL
         for (uint32_t i = 0; i < TM; i++)
-            spread(x[i], *(const quad *)(a + 8 * i * TILE(A_LINE) + q));
-        UNROLL
-        for (uint32_t s = 0; s < 4; s++) {
             UNROLL
-            for (uint32_t j = 0; j < TN; j += 4)
-                spread(y + j, *(const quad *)(b + (q + s) * TILE(B_LINE) + 4 * j));
-            UNROLL
-            for (uint32_t i = 0; i < TM; i++)
-                UNROLL
-            for (uint32_t j = 0; j < TN; j++)
-                acc[i * TN + j] = fmaf(x[i][s], y[j], acc[i * TN + j]);
-        }
+        for (uint32_t j = 0; j < TN; j++)
+            acc[i * TN + j] = fmaf(x[i][s], y[j], acc[i * TN + j]);
     }
-    ROLL for (q = depth / 4 * 4; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
+}
+
+DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float *acc)
+{
+    if (depth == BK) { /* without a branch: loads of one step go on during the one before */
+        UNROLL
+        for (uint32_t q = 0; q < BK; q += 4)
+            TILE(four)(a + q, b + q * TILE(B_LINE), acc);
+        return;
+    }
+    ROLL for (uint32_t q = 0; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
         UNROLL for (uint32_t i = 0; i < TM; i++) UNROLL for (uint32_t j = 0; j < TN; j++)
             acc[i * TN + j] = fmaf(a[8 * i * TILE(A_LINE) + q],
                                    b[q * TILE(B_LINE) + j / 4 * 16 + j % 4], acc[i * TN + j]);

@@ -1,11 +1,27 @@
 /* gemm_f32_cuda.cu - f32 products on a device, in the order of gemm_f32.h, tile by tile.
  *
  * A product with fewer tiles than the device has multiprocessors is cut along k: chunks are computed
- * by blocks of their own, and the last block of a tile adds them in order. launch.c chooses.
+ * by blocks of their own, and the last block of a tile adds them in order. launch_gemm.c chooses.
+ *
+ * Shared memory gives a multiprocessor 128 bytes a cycle, and 8 x 8 elements a thread need just that
+ * for 128 fma; more elements need less.
  */
 #include "kernel/gemm_f32/cuda_place.h"
 
-/* Two blocks on a multiprocessor: totals lie in shared memory. */
+/* Large products: 8 x 16 elements a thread. */
+#define BM 128
+#define BN 128
+#define TM 8
+#define TN 16
+#define BK 16
+#define STAGES 2
+#define KEEPS 1
+#define GATHERS 0
+#define TILE(name) name##_128w
+#define TILED KERNEL(takt_cuda_gemm_f32_128w, takt_cuda_gemm, 128, 2)
+#include "kernel/gemm_f32/cuda_tile.h"
+
+/* Twice the threads, for fewer tiles. */
 #define BM 128
 #define BN 128
 #define TM 8
@@ -18,34 +34,8 @@
 #define TILED KERNEL(takt_cuda_gemm_f32_128, takt_cuda_gemm, 256, 2)
 #include "kernel/gemm_f32/cuda_tile.h"
 
-/* One block, with totals in registers. */
-#define BM 128
-#define BN 128
-#define TM 8
-#define TN 8
-#define BK 16
-#define STAGES 3
-#define KEEPS 0
-#define GATHERS 0
-#define TILE(name) name##_128r
-#define TILED KERNEL(takt_cuda_gemm_f32_128r, takt_cuda_gemm, 256, 1)
-#include "kernel/gemm_f32/cuda_tile.h"
-
-/* Fewer threads. */
-#define BM 128
-#define BN 64
-#define TM 8
-#define TN 8
-#define BK 16
-#define STAGES 3
-#define KEEPS 0
-#define GATHERS 0
-#define TILE(name) name##_128x64
-#define TILED KERNEL(takt_cuda_gemm_f32_128x64, takt_cuda_gemm, 128, 2)
-#include "kernel/gemm_f32/cuda_tile.h"
-
-/* Fewer registers. */
-#define BM 128
+/* Smaller products. */
+#define BM 64
 #define BN 64
 #define TM 8
 #define TN 8
@@ -53,11 +43,11 @@
 #define STAGES 3
 #define KEEPS 1
 #define GATHERS 0
-#define TILE(name) name##_128x64s
-#define TILED KERNEL(takt_cuda_gemm_f32_128x64s, takt_cuda_gemm, 128, 3)
+#define TILE(name) name##_64w
+#define TILED KERNEL(takt_cuda_gemm_f32_64w, takt_cuda_gemm, 64, 5)
 #include "kernel/gemm_f32/cuda_tile.h"
 
-/* Small tiles, for small products. */
+/* Twice the threads. */
 #define BM 64
 #define BN 64
 #define TM 8

@@ -279,7 +279,7 @@ KERNEL(takt_cuda_map_f32_light, takt_cuda_map, TAKT_CUDA_MAP_THREADS, 12)
     carry_out(&ARG, TAKT_CUDA_MAP_LIGHT, shared + LANE SELF);
 }
 
-KERNEL(takt_cuda_map_f32, takt_cuda_map, TAKT_CUDA_MAP_THREADS, 8)
+KERNEL(takt_cuda_map_f32, takt_cuda_map, TAKT_CUDA_MAP_THREADS, 10)
 {
     DYNAMIC(four, shared);
     carry_out(&ARG, TAKT_CUDA_MAP_COMMON, shared + LANE SELF);

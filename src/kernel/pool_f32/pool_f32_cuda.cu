@@ -83,6 +83,51 @@ DEVICE float average(const takt_cuda_window *a, const spot *s)
     return count > 0 ? sum / (float)count : 0.0f;
 }
 
+/* ---- depthwise, four channels a thread; w is [taps][channels], of one chunk ---- */
+
+DEVICE void load_four(const float *p, float *to)
+{
+    if (((uintptr_t)p & 15) == 0)
+        spread(to, *(const quad *)p);
+    else
+        for (uint32_t j = 0; j < 4; j++)
+            to[j] = p[j];
+}
+
+KERNEL(takt_cuda_depthwise_f32, takt_cuda_window, TAKT_CUDA_WINDOW_THREADS)
+{
+    const uint32_t i = (uint32_t)INDEX, quads = ARG.channels / 4;
+    if (i >= (uint32_t)(ARG.count / 4))
+        return;
+    const uint32_t channel = i % quads * 4, position = i / quads, line = position / ARG.out_width;
+    const uint32_t w0 = position % ARG.out_width * ARG.stride_w - ARG.before_w;
+    const uint32_t h0 = line % ARG.out_height * ARG.stride_h - ARG.before_h;
+    const float *image = ARG.x + (uint64_t)(line / ARG.out_height) * ARG.height * ARG.width *
+                                     ARG.channels + channel;
+    const float *w = ARG.w + channel;
+    float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (uint32_t r = 0; r < ARG.kernel_h; r++)
+        for (uint32_t c = 0; c < ARG.kernel_w; c++, w += ARG.channels) {
+            const uint32_t h = h0 + r * ARG.dilation_h, col = w0 + c * ARG.dilation_w;
+            float x[4] = {0.0f, 0.0f, 0.0f, 0.0f}, y[4];
+            if (h < ARG.height && col < ARG.width)
+                load_four(image + (uint64_t)(h * ARG.width + col) * ARG.channels, x);
+            load_four(w, y);
+            UNROLL
+            for (uint32_t j = 0; j < 4; j++)
+                acc[j] = fmaf(x[j], y[j], acc[j]);
+        }
+    float *to = ARG.y + (uint64_t)position * ARG.channels + channel;
+    UNROLL
+    for (uint32_t j = 0; j < 4; j++)
+        acc[j] = finished(&ARG.end, acc[j], 0, position, channel + j);
+    if (((uintptr_t)to & 15) == 0)
+        *(quad *)to = quad_of(acc);
+    else
+        for (uint32_t j = 0; j < 4; j++)
+            to[j] = acc[j];
+}
+
 KERNEL(takt_cuda_window_f32, takt_cuda_window, TAKT_CUDA_WINDOW_THREADS)
 {
     const uint64_t i = INDEX;

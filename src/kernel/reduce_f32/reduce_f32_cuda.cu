@@ -118,26 +118,6 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
         ((float *)ARG.dst)[(ARG.is_cut ? chunk * ARG.count : 0) + result] = total;
 }
 
-/* m parts from shared memory, in order; `first`: they are the first ones. */
-DEVICE float joined(uint32_t op, float total, const float *part, uint32_t m, bool first)
-{
-    uint32_t k = 0;
-    if (first)
-        total = part[k++];
-    for (; k + AT_ONCE <= m; k += AT_ONCE) {
-        float y[AT_ONCE];
-        UNROLL
-        for (uint32_t j = 0; j < AT_ONCE; j++)
-            y[j] = part[k + j];
-        UNROLL
-        for (uint32_t j = 0; j < AT_ONCE; j++)
-            total = merge(op, total, y[j]);
-    }
-    for (; k < m; k++)
-        total = merge(op, total, part[k]);
-    return total;
-}
-
 /* ---- rows: a block brings a chunk to shared memory, and sixteen threads add it ---- */
 
 enum { GROUP = TAKT_CUDA_REDUCE_GROUP };
@@ -196,47 +176,90 @@ DEVICE uint32_t group_size(uint64_t chunks, uint32_t group)
     return rest < GROUP ? (uint32_t)rest : GROUP;
 }
 
+/* m parts from shared memory, four at a time. */
+DEVICE float joined_quads(uint32_t op, float total, const float *part, uint32_t m, bool first)
+{
+    uint32_t k = 0;
+    if (first) {
+        total = part[0];
+        for (k = 1; k < 4 && k < m; k++)
+            total = merge(op, total, part[k]);
+    }
+    for (; k + AT_ONCE <= m; k += AT_ONCE) {
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j += 4)
+            spread(y + j, *(const quad *)(part + k + j));
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            total = merge(op, total, y[j]);
+    }
+    for (; k < m; k++)
+        total = merge(op, total, part[k]);
+    return total;
+}
+
+DEVICE bool is_complete(const tally *t, uint64_t chunks, uint32_t group)
+{
+    return group < t->groups && look(t->arrived + group) == group_size(chunks, group);
+}
+
 /* Adds group after group, in order, as long as the next one is complete. Whoever has the lock does;
  * nobody waits: a block that completes a group while the lock is taken leaves it to the owner, who
- * looks again after it has given the lock back. */
+ * looks again after it has given the lock back. While one thread adds a group, another looks whether
+ * the one after the next is complete, and the second half of the block brings the next. */
 DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
                        float *part SELF_PARAMETER)
 {
     float *dst = (float *)r->dst + result;
-    uint32_t *state = (uint32_t *)(part + GROUP);
+    uint32_t *state = (uint32_t *)(part + 2 * GROUP); /* [0]: mine; [1], [2]: groups to come */
+    const uint32_t half = LANES / 2;
     for (;;) {
+        SYNC();
         if (LANE == 0) {
+            publish_near(); /* what this block did is seen before it looks at the lock */
             const uint32_t next = look(t->added);
-            const bool is_ready =
-                next < t->groups && look(t->arrived + next) == group_size(chunks, next);
-            state[0] = is_ready && take(t->lock);
+            state[0] = is_complete(t, chunks, next) && take(t->lock);
         }
         SYNC();
-        const bool is_mine = state[0] != 0;
-        SYNC();
-        if (!is_mine)
+        if (state[0] == 0)
             return;
         publish_near();
         uint32_t next = look(t->added);
         float total = next > 0 ? fresh_one(dst) : 0.0f;
-        while (next < t->groups) {
-            const uint32_t m = group_size(chunks, next);
+        SYNC();
+        if (LANE == 0) /* another may have added it before the lock was taken */
+            state[1 + next % 2] = is_complete(t, chunks, next);
+        if (LANE == 1)
+            state[1 + (next + 1) % 2] = is_complete(t, chunks, next + 1);
+        SYNC();
+        const bool is_ready = state[1 + next % 2] != 0;
+        publish_near();
+        for (uint32_t k = LANE; is_ready && k < group_size(chunks, next); k += LANES)
+            part[next % 2 * GROUP + k] =
+                fresh_one(r->partial + ((uint64_t)next * GROUP + k) * r->count + result);
+        SYNC();
+        for (bool goes_on = is_ready; goes_on; next++) {
+            const bool has_next = state[1 + (next + 1) % 2] != 0;
             SYNC();
             if (LANE == 0)
-                state[0] = look(t->arrived + next) == m;
+                total = BY_OP(joined_quads, r->op, total, part + next % 2 * GROUP,
+                              group_size(chunks, next), next == 0);
+            else if (LANE == half - 1)
+                state[1 + next % 2] = is_complete(t, chunks, next + 2);
+            else if (LANE >= half && has_next) {
+                publish_near();
+                for (uint32_t k = LANE - half; k < group_size(chunks, next + 1); k += half)
+                    part[(next + 1) % 2 * GROUP + k] = fresh_one(
+                        r->partial + ((uint64_t)(next + 1) * GROUP + k) * r->count + result);
+            }
             SYNC();
-            if (state[0] == 0)
-                break;
-            publish_near();
-            for (uint32_t k = LANE; k < m; k += LANES)
-                part[k] = fresh_one(r->partial + ((uint64_t)next * GROUP + k) * r->count + result);
-            SYNC();
-            if (LANE == 0)
-                total = BY_OP(joined, r->op, total, part, m, next == 0);
-            next++;
+            goes_on = has_next;
         }
         if (LANE == 0) {
-            *dst = total;
+            if (is_ready) /* else another block has added all of them meanwhile */
+                *dst = total;
+            publish_near();
             *t->added = next == t->groups ? 0 : next;
             for (uint32_t g = 0; next == t->groups && g < t->groups; g++)
                 t->arrived[g] = 0;
