@@ -7,8 +7,8 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
-#include "util/gpu.h"
 #include "test.h"
+#include "util/gpu.h"
 
 typedef struct model {
     const char *path, *sizes;

@@ -73,6 +73,9 @@ DEVICE void NAMED(few_rows)(const takt_cuda_gemm *g, float *shared, uint32_t row
         const uint32_t chunk = first + warp, k = chunk * CHUNK;
         const uint32_t depth = chunk >= chunks ? 0 : g->k - k < CHUNK ? g->k - k : CHUNK;
         float y[AT_ONCE], acc[ROWS_MOST];
+        UNROLL
+        for (uint32_t q = 0; q < AT_ONCE; q++)
+            y[q] = 0.0f;
         if (depth >= AT_ONCE)
             NAMED(load)(g, b + k * g->b_row, y);
         SYNC(); /* nobody reads the rows of A before */

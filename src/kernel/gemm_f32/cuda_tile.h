@@ -213,6 +213,11 @@ TILED
     UNROLL
     for (uint32_t i = 0; i < TM * TN; i++)
         acc[i] = 0.0f;
+#if !KEEPS
+    UNROLL
+    for (uint32_t i = 0; i < TM * TN; i++)
+        total[i] = 0.0f;
+#endif
     uint32_t to = 0, from = 0;
     ROLL for (uint32_t k = first, ahead = 0; k < last || ahead < STAGES - 1;)
     {
