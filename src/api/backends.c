@@ -112,12 +112,12 @@ static takt_status hint_names(takt_ctx *ctx)
     return takt_fail_hint(ctx, "backends are %s", names);
 }
 
-/* The first backend with memory of its own that can be used, or NULL. `*why`: what the last one
- * that cannot be used says. */
+/* The first backend with memory of its own that can be used, or NULL; those that were added to the
+ * context come first. `*why`: what the last one that cannot be used says. */
 static const takt_backend *first_device(const takt_ctx *ctx, const char **name, const char **why)
 {
     for (size_t i = 0; i < BACKENDS + ADDED; i++) {
-        const takt_backend *b = i < BACKENDS ? backends[i] : ctx->added[i - BACKENDS];
+        const takt_backend *b = i < ADDED ? ctx->added[i] : backends[i - ADDED];
         if (b == NULL || b->device == NULL)
             continue;
         const char *own = reason(b);

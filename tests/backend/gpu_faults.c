@@ -197,6 +197,33 @@ static void other_context(void)
     EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
 }
 
+/* What a kernel of one session needs stays allowed when another needs less. */
+static void shared_memory(void)
+{
+    static const char *const texts[] = {
+        "model wide(x: f32[2, 30000]) -> (y: f32[2, 30000]) {\n  return y = softmax(x)\n}\n",
+        "model narrow(x: f32[2, 14000]) -> (y: f32[2, 14000]) {\n  return y = softmax(x)\n}\n"};
+    takt_ctx *ctx;
+    takt_model *m[2];
+    takt_session *s[2];
+    size_t away;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", texts[i], strlen(texts[i]), NULL, &m[i]));
+        s[i] = open_session(ctx, m[i], &(model){.path = "softmax", .kind = "rows"}, "gpu", &away);
+    }
+    for (size_t i = 0; i < 2; i++)
+        EXPECT(takt_session_run(s[i]) == TAKT_OK);
+    EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
+    for (size_t i = 0; i < 2; i++) {
+        takt_session_destroy(s[i]);
+        takt_model_destroy(m[i]);
+    }
+    takt_ctx_destroy(ctx);
+}
+
 /* Device code that the driver refuses, such as an image without code for this device. */
 static void refused_code(void)
 {
@@ -260,5 +287,5 @@ static void chooses(void)
     }
 }
 
-TEST_MAIN(reasons, chooses, index_faults, lost_device, lost_in_graph, other_context, refused_code,
-          failing_calls)
+TEST_MAIN(reasons, chooses, shared_memory, index_faults, lost_device, lost_in_graph, other_context,
+          refused_code, failing_calls)

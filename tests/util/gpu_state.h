@@ -4,7 +4,7 @@
 
 #include "util/gpu.h"
 
-enum { GPU_BLOCKS = 4096, GPU_INVALID = 1, GPU_LOST = 719 };
+enum { GPU_BLOCKS = 4096, GPU_FUNCTIONS = 64, GPU_INVALID = 1, GPU_LOST = 719 };
 
 typedef struct gpu_block {
     unsigned char *at; /* red zone before it, and after */
@@ -17,6 +17,10 @@ typedef struct gpu_state {
     gpu_block blocks[GPU_BLOCKS];
     takt_cu_ctx current, under; /* the stack of contexts: what was current before */
     bool is_lost_in_graph;
+    struct {
+        takt_cu_function function;
+        unsigned bytes;
+    } shared[GPU_FUNCTIONS]; /* memory that functions may have, as they were told last */
 } gpu_state;
 
 extern gpu_state gpu;

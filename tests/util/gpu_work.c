@@ -89,10 +89,22 @@ int gpu_module_function(takt_cu_function *function, takt_cu_module module, const
 }
 int gpu_function_set(takt_cu_function function, int attribute, int value)
 {
-    (void)function;
-    (void)attribute;
-    (void)value;
-    return gpu_call();
+    size_t i = 0;
+    GPU_CALL();
+    while (i < GPU_FUNCTIONS - 1 && gpu.shared[i].function != NULL &&
+           gpu.shared[i].function != function)
+        i++;
+    gpu.shared[i].function = function;
+    gpu.shared[i].bytes = attribute == TAKT_CU_MAX_DYNAMIC_SHARED ? (unsigned)value : 0;
+    return TAKT_CU_OK;
+}
+
+static bool may_share(takt_cu_function function, unsigned bytes)
+{
+    bool may = bytes <= 48 << 10;
+    for (size_t i = 0; i < GPU_FUNCTIONS && !may; i++)
+        may = gpu.shared[i].function == function && bytes <= gpu.shared[i].bytes;
+    return may;
 }
 
 /* ---- launches ---- */
@@ -108,6 +120,8 @@ static int run(takt_cu_function function, const unsigned *grid, unsigned threads
                            .shared_bytes = shared,
                            .order = gpu.set.order};
     gpu.count.launches++;
+    if (!may_share(function, shared))
+        gpu_complain("more shared memory than the function may have");
     const char *wrong = grid_run(&l, parameters[0]);
     if (wrong != NULL)
         gpu_complain(wrong);

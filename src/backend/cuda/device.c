@@ -85,18 +85,35 @@ static takt_status find(takt_cuda *c, const char *kernel, takt_error *error,
     return TAKT_OK;
 }
 
+/* More shared memory than any kernel has without asking; what one has it keeps, since launches of
+ * other sessions count on it. */
+static takt_status allow_shared(takt_cuda *c, const takt_cuda_launch *l, takt_error *error,
+                                takt_cu_function function)
+{
+    enum { WITHOUT_ASKING = 48 << 10 };
+    size_t i = 0;
+    while (i < c->kernel_count && c->kernels[i].function != function)
+        i++;
+    const uint32_t has = i < c->kernel_count ? c->kernels[i].shared_bytes : 0;
+    if (l->shared_bytes <= (has > WITHOUT_ASKING ? has : WITHOUT_ASKING))
+        return TAKT_OK;
+    TAKT_TRY(takt_cuda_check(
+        c, error,
+        c->driver.function_set(function, TAKT_CU_MAX_DYNAMIC_SHARED, (int)l->shared_bytes),
+        l->kernel));
+    if (i < c->kernel_count)
+        c->kernels[i].shared_bytes = l->shared_bytes;
+    return TAKT_OK;
+}
+
 takt_status takt_cuda_function(takt_cuda *c, const takt_cuda_launch *l, takt_error *error,
                                takt_cu_function *function)
 {
-    enum { WITHOUT_ASKING = 48 << 10 };
     lock(c);
     takt_status status = find(c, l->kernel, error, function);
+    if (status == TAKT_OK)
+        status = allow_shared(c, l, error, *function);
     unlock(c);
-    if (status == TAKT_OK && l->shared_bytes > WITHOUT_ASKING)
-        status = takt_cuda_check(
-            c, error,
-            c->driver.function_set(*function, TAKT_CU_MAX_DYNAMIC_SHARED, (int)l->shared_bytes),
-            l->kernel);
     return status;
 }
 

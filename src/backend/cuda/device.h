@@ -23,6 +23,7 @@ typedef struct takt_cuda {
     struct {
         const char *name;
         takt_cu_function function;
+        uint32_t shared_bytes; /* that it may have */
     } kernels[TAKT_CUDA_KERNELS];
     size_t kernel_count;
     _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
