@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "peers")
 VENV = os.path.join(OUT, "venv")
 PIP = {"onnxruntime": "onnxruntime", "torch": "torch", "ncnn": "ncnn",
-       "ai-edge-litert": "ai_edge_litert", "openvino": "openvino"}
+       "ai-edge-litert": "ai_edge_litert", "openvino": "openvino", "jax": "jax"}
 APT = ["libopenblas-dev", "libblis-dev"]
 if platform.machine() == "aarch64":
     APT.append("libarm-compute-dev")

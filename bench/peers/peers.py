@@ -165,8 +165,24 @@ def run(arguments, rows):
     return result
 
 
+def train(arguments):
+    """Training steps are another comparison, with rows, peers and a table of their own."""
+    provide()
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    folder = arguments.out or (engines.OUT if arguments.quick
+                               else os.path.join(engines.ROOT, "bench", "results"))
+    os.environ.setdefault("TAKT", os.path.join(engines.ROOT, "build", "takt"))
+    command = [sys.executable, os.path.join(engines.ROOT, "bench", "train", "run"), "--peers",
+               arguments.peers or "torch,torch-compile,jax", "--threads",
+               arguments.threads or (f"1,{count}" if count > 1 else "1"), "--seconds",
+               "1" if arguments.quick else "5", "--out", folder]
+    return subprocess.run(command, check=False).returncode
+
+
 def main():
     arguments = options()
+    if arguments.rows == "train" and not arguments.list:
+        return train(arguments)
     rows = selected(arguments.rows)
     if arguments.list:
         for row in rows:
