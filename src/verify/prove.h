@@ -23,6 +23,7 @@ typedef struct takt_prover {
     takt_search search;
     bool has_search;
     double seconds;
+    size_t chosen;  /* around an input: the greatest output */
     char note[240]; /* about the certificate */
 } takt_prover;
 

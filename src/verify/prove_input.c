@@ -59,6 +59,7 @@ static takt_status make(takt_prover *v, double *x, double *lo, double *hi, doubl
     TAKT_TRY(takt_prover_outputs(v, x, y));
     for (size_t i = 1; i < p->output_count; i++)
         best = y[i] > y[best] ? i : best;
+    v->chosen = best;
     p->cases[0] = (takt_case){.lo = lo, .hi = hi};
     p->center = is_ball ? x : NULL;
     p->radius = v->o.eps;

@@ -100,7 +100,8 @@ static takt_verify_summary summarize(const takt_prover *v)
                                .bound = s->bound,
                                .regions = s->regions,
                                .seconds = v->seconds,
-                               .is_empty = s->is_empty};
+                               .is_empty = s->is_empty,
+                               .chosen = v->chosen};
     if (s->verdict == TAKT_PROOF_REFUTED)
         out.margin = -takt_goal_margin(&v->given.cases[s->case_index], s->x, s->y);
     if (s->verdict == TAKT_PROOF_UNKNOWN && s->layer != NULL)

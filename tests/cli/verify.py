@@ -77,6 +77,14 @@ run = takt("verify", NET, "--input", POINT, "--eps", "2", "--counterexample", WI
 expect(run.returncode == 1, f"too far: {run}")
 succeeds("verify", NET, "--input", POINT, "--eps", "0.2", "--norm", "2")
 
+# ---- a data set ----
+
+FLOWERS = write("flowers.csv", "a,b,label\n0.25,0.75,0\n0.75,0.25,1\n-0.5,0.5,0\n")
+counts = parsed("verify", NET, "--data", FLOWERS, "--eps", "0.01", "--json")
+expect(counts == {"samples": 3, "clean": 2, "certified": 1, "attacked": 1}, counts)
+expect("2 have the right class" in succeeds("verify", NET, "--data", FLOWERS, "--eps", "0.01"),
+       "in words")
+
 # ---- mistakes ----
 
 fails(2, "verify", NET, says=("a property or an input",))

@@ -5,6 +5,7 @@
 
 #include "data.h"
 #include "signals.h"
+#include "verify_data.h"
 
 static bool is_cancelled(void *user)
 {
@@ -38,9 +39,13 @@ static int prove(takt_tool *t, const takt_model *model, takt_verify_options *o)
     takt_verify_summary summary = {0};
     tool_signals signals;
     tool_interrupts_catch(&signals);
-    const int code =
-        tool_finish(t, takt_model_verify(model, o, tool_format_of(t), tool_to_screen, t, &summary));
+    const bool has_data = tool_text_of(t, TAKT_F_DATA_SET) != NULL;
+    const int code = has_data ? verify_data(t, model, o)
+                              : tool_finish(t, takt_model_verify(model, o, tool_format_of(t),
+                                                                 tool_to_screen, t, &summary));
     tool_signals_restore(&signals);
+    if (has_data)
+        return code;
     return code != TAKT_EXIT_OK ? code : exit_code(&summary);
 }
 
@@ -97,9 +102,13 @@ const takt_verb takt_verb_verify = {
     .about = "Proofs are for the bits that Takt computes, on every machine. Exit code 0: proved,\n"
              "1: violated, and the input is written to a file; 5: unknown, with the best bound.",
     .example = "takt verify examples/bounded.takt --property examples/bounded.vnnlib",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_PROPERTY,
-              TAKT_F_AROUND, TAKT_F_EPS, TAKT_F_NORM, TAKT_F_PROOF_METHOD, TAKT_F_ARITHMETIC,
-              TAKT_F_TIMEOUT, TAKT_F_COUNTEREXAMPLE, TAKT_F_CERTIFICATE, TAKT_F_CHECKED_PROOF,
-              TAKT_F_VNNCOMP, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,        TAKT_F_WEIGHTS,
+              TAKT_F_ALLOW_LINKS, TAKT_F_PROPERTY,      TAKT_F_AROUND,
+              TAKT_F_EPS,         TAKT_F_NORM,          TAKT_F_DATA_SET,
+              TAKT_F_SPLIT,       TAKT_F_SAMPLES,       TAKT_F_PROOF_METHOD,
+              TAKT_F_ARITHMETIC,  TAKT_F_TIMEOUT,       TAKT_F_COUNTEREXAMPLE,
+              TAKT_F_CERTIFICATE, TAKT_F_CHECKED_PROOF, TAKT_F_VNNCOMP,
+              TAKT_F_DIM,         TAKT_F_SHAPE,         TAKT_F_THREADS,
+              TAKT_FLAG_IDS},
     .run = run,
 };
