@@ -41,11 +41,14 @@ graphs: build ## a campaign of 20,000 random graphs, ref against cpu, recorded i
 cov: setup ## line coverage of the fast tests, per file
 	@scripts/coverage
 
-peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, ROWS=text, QUICK=1, PEERS=torch,...
-	@$(if $(filter text,$(ROWS)),true,BUILD=$(BUILD) bench/peers/run $(if $(ROWS),--rows $(ROWS)) \
-	  $(if $(PEERS),--peers $(PEERS)) $(if $(QUICK),--quick))
-	@$(if $(filter-out text,$(ROWS))$(PEERS),true,BUILD=$(BUILD) bench/peers/text.py \
-	  $(if $(QUICK),--quick,--out bench/results))
+# Groups of rows with a program of their own.
+peers_text = bench/peers/text.py $(if $(QUICK),--quick,--out bench/results)
+peers_verify = python3 bench/peers/verify.py
+peers_train = bench/train/run
+peers_rows = bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) $(if $(QUICK),--quick)
+
+peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify, QUICK=1, PEERS=torch,...
+	@BUILD=$(BUILD) $(or $(peers_$(ROWS)),$(peers_rows))
 
 gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skipped where there is none
 	@scripts/gpu --build $(BUILD) kernels check digests models sanitizer || [ $$? -eq 77 ]

@@ -1,0 +1,95 @@
+"""verify.py - `make peers ROWS=verify`: linear bounds of Takt beside those of auto_LiRPA.
+
+Widths are compared with the bounds that are stored in ../shared/data/vnn; where auto_LiRPA itself is
+installed it is timed in the same run, otherwise its rows are skipped and counted."""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
+DATA = os.path.join(os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data")), "vnn")
+ROWS = [("acasxu/ACASXU_run2a_1_1_batch_2000.onnx", "acasxu/prop_3.vnnlib"),
+        ("mnistfc/mnist-net_256x2.onnx", "mnistfc/prop_0_0.03.vnnlib"),
+        ("mnistfc/mnist-net_256x4.onnx", "mnistfc/prop_0_0.03.vnnlib"),
+        ("mnistfc/mnist-net_256x6.onnx", "mnistfc/prop_0_0.03.vnnlib"),
+        ("eran/nets/ffnnSIGMOID__Point_6x200.onnx",
+         "eran/specs/mnist/mnist_spec_idx_7167_eps_0.01200.vnnlib")]
+METHODS = (("ibp", "IBP"), ("crown", "CROWN"), ("alpha", "CROWN-Optimized"))
+
+
+def stored():
+    bounds = {}
+    for name in ("lirpa_bounds.json.gz", "lirpa_alpha.json.gz"):
+        with gzip.open(os.path.join(DATA, name), "rt") as file:
+            bounds.update(json.load(file)["bounds"])
+    return bounds
+
+
+def width(entry):
+    return sum(u - l for l, u in zip(entry["lower"], entry["upper"])) / len(entry["upper"])
+
+
+def takt(net, spec, method):
+    run = subprocess.run([TOOL, "verify", os.path.join(DATA, net), "--property",
+                          os.path.join(DATA, spec + ".gz"), "--method", method, "--arithmetic",
+                          "real", "--threads", "1", "--json"], capture_output=True, text=True,
+                         check=False)
+    if run.returncode not in (0, 5):
+        sys.exit(f"takt verify {net}: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def lirpa(net, spec, method):
+    """Seconds and width of auto_LiRPA, or None where it is not installed."""
+    try:
+        import onnx2pytorch  # noqa: F401  pylint: disable=import-outside-toplevel,unused-import
+        import torch  # pylint: disable=import-outside-toplevel
+        from auto_LiRPA import (  # pylint: disable=import-outside-toplevel
+            BoundedModule, BoundedTensor, PerturbationLpNorm)
+        import onnx  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        return None
+    lo, hi = {}, {}
+    with gzip.open(os.path.join(DATA, spec + ".gz"), "rt") as file:
+        for line in file:
+            words = line.replace("(", " ").replace(")", " ").split()
+            if len(words) == 4 and words[0] == "assert" and words[2].startswith("X_"):
+                (hi if words[1] == "<=" else lo)[int(words[2][2:])] = float(words[3])
+    torch.set_num_threads(1)
+    model = onnx2pytorch.ConvertModel(onnx.load(os.path.join(DATA, net)))
+    shape = [d.dim_value or 1 for d in
+             onnx.load(os.path.join(DATA, net)).graph.input[0].type.tensor_type.shape.dim]
+    low = torch.tensor([lo[i] for i in range(len(lo))]).reshape(shape)
+    high = torch.tensor([hi[i] for i in range(len(hi))]).reshape(shape)
+    x = BoundedTensor(0.5 * (low + high), PerturbationLpNorm(x_L=low, x_U=high))
+    bounded = BoundedModule(model, 0.5 * (low + high))
+    start = time.perf_counter()
+    lower, upper = bounded.compute_bounds(x=(x,), method=method)
+    seconds = time.perf_counter() - start
+    return seconds, float((upper - lower).mean())
+
+
+def main():
+    if not os.path.isdir(DATA):
+        print("verify: skipped, no ../shared/data/vnn")
+        return
+    known, skipped = stored(), 0
+    print(f"{'net':44} {'method':6} {'width':>12} {'stored':>12} {'ms':>9} {'auto_LiRPA ms':>14}")
+    for net, spec in ROWS:
+        for mine, theirs in METHODS:
+            report = takt(net, spec, mine)
+            kept = known.get(f"{net} {spec} {theirs}")
+            peer = lirpa(net, spec, theirs)
+            skipped += peer is None
+            print(f"{net[-44:]:44} {mine:6} {width(report):12.5g} "
+                  f"{width(kept) if kept else float('nan'):12.5g} {1e3 * report['seconds']:9.1f} "
+                  f"{'skipped' if peer is None else format(1e3 * peer[0], '.1f'):>14}")
+    print(f"{skipped} rows of auto_LiRPA skipped: it is not installed" if skipped else "all rows ran")
+
+
+if __name__ == "__main__":
+    main()
