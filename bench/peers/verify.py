@@ -1,7 +1,7 @@
 """verify.py - `make peers ROWS=verify`: linear bounds of Takt beside those of auto_LiRPA.
 
-Widths are compared with the bounds that are stored in ../shared/data/vnn; where auto_LiRPA itself is
-installed it is timed in the same run, otherwise its rows are skipped and counted."""
+Widths are compared with the bounds that are stored in ../shared/data/vnn; where auto_LiRPA itself
+is installed it is timed in the same run, otherwise its rows are skipped and counted."""
 import gzip
 import json
 import os
@@ -88,7 +88,7 @@ def main():
             print(f"{net[-44:]:44} {mine:6} {width(report):12.5g} "
                   f"{width(kept) if kept else float('nan'):12.5g} {1e3 * report['seconds']:9.1f} "
                   f"{'skipped' if peer is None else format(1e3 * peer[0], '.1f'):>14}")
-    print(f"{skipped} rows of auto_LiRPA skipped: it is not installed" if skipped else "all rows ran")
+    print(f"{skipped} rows of auto_LiRPA skipped: it is not installed" if skipped else "all ran")
 
 
 if __name__ == "__main__":
