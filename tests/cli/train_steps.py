@@ -94,7 +94,7 @@ def memory():
           str(rest + least // 2), says=("the limit is", "what would fit"))
 
 
-def same_bits(model, window):
+def same_bits(model, window, want):
     """A step that takes an operation whole has the bits of its parts, with any code, and so has one
     that computes values twice."""
     text = write("letters.txt", "".join(chr(97 + i * i % 23) for i in range(900)))
@@ -108,11 +108,15 @@ def same_bits(model, window):
         with open(out, "rb") as file:
             digests.add(hashlib.sha256(file.read()).hexdigest())
     expect(len(digests) == 1, f"bits depend on how a step is run: {digests}")
+    expect(digests == {want}, f"the weights were {want} before: {digests}")
 
 
 small_models()
 gpt()
 memory()
-same_bits(write("gpt1.takt", GPT.replace("BLOCKS", "1")), "32")
-same_bits(write("shared.takt", SHARED), "300")
+# Digests of the trained weights: whatever changes them changes what every training gives.
+same_bits(write("gpt1.takt", GPT.replace("BLOCKS", "1")), "32",
+          "4989b957390aba5af75d39eaa7560b14b6194038478a91a6c15f911ed774e408")
+same_bits(write("shared.takt", SHARED), "300",
+          "fad251e5e80606933141878565a794e81e8b98ad6f2852ab8c34beb043ce82e2")
 finish()
