@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { FEWEST = 4, MOST = 16, MEMORY = 1 << 20 };
+enum { FEWEST = 4, MOST = 16, MEMORY = 4 << 20 };
 
 typedef struct slot {
     uint64_t used; /* when; 0: never */

@@ -325,7 +325,7 @@ def within(onnx):
                  [value("d", [], 9), value("k", [3]), value("r", [3])])
     loop = node("Loop", ["n", "b", "x"], ["y", "z"], body=body)
     onnx("31_loop_rows", Graph([loop], [rows, b, value("n", [], 7)],
-                               [value("y", [3]), value("z", [1, 3])]), STATIC, loop)
+                               [value("y", [3]), value("z", [1, 3])]), 0)
     for trips in (0, 2):
         onnx(f"31_loop_{trips}", Graph([loop], [rows], [value("y", [3]), value("z", [1, 3])],
                                        [tensor("n", [], 7, ints(trips)),

@@ -25,6 +25,8 @@ typedef struct takt_resize {
     double cubic, beyond; /* coefficient a; value outside the picture for CROP */
     double start, end;    /* of the axis, for CROP */
     double scale;         /* NaN: out / in */
+    takt_id by;           /* the scale as a value of f32 that a run finds out, if is_found */
+    bool is_found;
     takt_dim in, out;
 } takt_resize;
 
@@ -45,6 +47,10 @@ static inline bool takt_resize_is_single(const takt_resize *r)
 /* resize_named.c: where in or out is a name. Indices and weights are computed in the types that
  * they would be here, so the bits are those of a model whose sizes are known. */
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
+/* resize_found.c: scales that are not known, TAKT_NONE if they are or sizes are given; and by such,
+ * all axes. */
+takt_id takt_resize_unknown(takt_call *c);
+takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales);
 /* floor(d * scale), the product rounded to f32, as a dimension; refuses what is none. */
 takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale);
 

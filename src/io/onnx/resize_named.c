@@ -17,6 +17,12 @@ static takt_id num(const work *w, double value)
     return takt_onnx_scalar(w->c, TAKT_F64, value);
 }
 
+static takt_id scale_of(const work *w, takt_dtype dtype)
+{
+    return w->r->is_found ? takt_onnx_cast(w->c, w->r->by, dtype)
+                          : takt_onnx_scalar(w->c, dtype, w->r->scale);
+}
+
 static takt_id op1(const work *w, const takt_op *op, takt_id a)
 {
     return takt_unary(w->g, op, a);
@@ -70,7 +76,7 @@ static takt_id position_by_size(const work *w, takt_id o)
 static takt_id unless_sizes(const work *w, takt_id o, takt_id at)
 {
     takt_graph *g = w->g;
-    const takt_id scale = takt_onnx_scalar(w->c, TAKT_F32, w->r->scale);
+    const takt_id scale = scale_of(w, TAKT_F32);
     const takt_id quotient =
         takt_div(g, takt_cast(g, w->out, TAKT_F32), takt_cast(g, w->in, TAKT_F32));
     return takt_select(g, op2(w, &takt_op_eq, quotient, scale), position_by_size(w, o), at);
@@ -79,7 +85,7 @@ static takt_id unless_sizes(const work *w, takt_id o, takt_id at)
 static takt_id position_single(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
-    const takt_id scale = takt_onnx_scalar(w->c, TAKT_F32, w->r->scale);
+    const takt_id scale = scale_of(w, TAKT_F32);
     const takt_id half = takt_onnx_scalar(w->c, TAKT_F32, 0.5);
     const takt_id narrow = takt_cast(g, o, TAKT_F32);
     if (!has_centres(w))
@@ -91,7 +97,7 @@ static takt_id position_single(const work *w, takt_id o)
 static takt_id position_by_length(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
-    const takt_id scale = num(w, w->r->scale), one = num(w, 1), half = num(w, 0.5);
+    const takt_id scale = scale_of(w, TAKT_F64), one = num(w, 1), half = num(w, 0.5);
     const takt_id wide = takt_mul(g, scale, w->in);
     if (w->r->place == TAKT_RESIZE_CORNERS)
         return takt_div(g, takt_mul(g, o, takt_sub(g, w->in, one)), takt_sub(g, wide, one));
@@ -104,7 +110,7 @@ static takt_id position_by_length(const work *w, takt_id o)
 static takt_id position_by_scale(const work *w, takt_id o)
 {
     takt_graph *g = w->g;
-    const takt_id scale = num(w, w->r->scale), half = num(w, 0.5);
+    const takt_id scale = scale_of(w, TAKT_F64), half = num(w, 0.5);
     if (takt_resize_by_length(w->r))
         return unless_sizes(w, o, position_by_length(w, o));
     return minus_half(w, takt_div(g, has_centres(w) ? takt_add(g, o, half) : o, scale), half);

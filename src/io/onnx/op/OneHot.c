@@ -1,10 +1,15 @@
 /* OneHot.c - OneHot: any values for off and on; indices out of range give off. */
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 /* A number of any type, or a dimension. */
 static takt_status depth_of(takt_call *c, takt_dim *n)
 {
     size_t count = 0;
+    if (takt_onnx_has(c, 1) && takt_onnx_peek(c, 1) == NULL && takt_onnx_may_find(c) &&
+        takt_dtype_is_float(takt_onnx_type(c, 1)->dtype)) {
+        *n = takt_onnx_length(c, takt_onnx_in(c, 1), takt_onnx_at_most(TAKT_LENGTH_OPEN));
+        return c->status;
+    }
     if (takt_onnx_has(c, 1) && takt_onnx_peek(c, 1) == NULL) {
         const takt_dim *dims = takt_onnx_dims(c, 1, &count);
         if (c->status != TAKT_OK)

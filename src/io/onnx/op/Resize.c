@@ -389,10 +389,11 @@ static takt_status adapt(takt_call *c)
     const takt_type t = *takt_onnx_type(c, 0);
     takt_id x = takt_onnx_in(c, 0);
     TAKT_TRY(read_modes(c, &p.base));
-    TAKT_TRY(read_sizes(c, &p, &t));
+    const takt_id found = takt_resize_unknown(c);
+    TAKT_TRY(found == TAKT_NONE ? read_sizes(c, &p, &t) : TAKT_OK);
     const bool is_float = takt_dtype_is_float(t.dtype) || p.base.mode == TAKT_RESIZE_NEAREST;
     x = is_float ? x : takt_onnx_cast(c, x, TAKT_F32);
-    x = apply(c, &p, x, &t);
+    x = found != TAKT_NONE ? takt_resize_found(c, x, &p.base, found) : apply(c, &p, x, &t);
     return takt_onnx_done(c, is_float ? x : whole_numbers(c, x, t.dtype, p.base.antialias));
 }
 

@@ -1,12 +1,39 @@
 /* Tables.c - constants that are computed: windows, EyeLike, MelWeightMatrix. */
 #include <math.h>
 
-#include "io/onnx/adapt.h"
+#include "io/onnx/lengths.h"
 
 static const double pi = 3.14159265358979323846;
 
+/* A window whose size a run finds out, in f64 as below. */
+static takt_status window_by_value(takt_call *c, takt_id size)
+{
+    takt_graph *g = c->g;
+    const bool hann = takt_span_is(c->node->op, "HannWindow");
+    const bool hamming = takt_span_is(c->node->op, "HammingWindow");
+    const double first = hann ? 0.5 : hamming ? 25.0 / 46 : 0.42;
+    const takt_dtype dtype = takt_onnx_to(c, "output_datatype", TAKT_F32);
+    const takt_dim n = takt_onnx_length(c, size, takt_onnx_at_most(TAKT_LENGTH_OPEN));
+    takt_id span = takt_onnx_item(c, size, 0);
+    if (takt_onnx_i(c, "periodic", 1) == 0)
+        span = takt_onnx_with(c, &takt_op_sub, span, 1);
+    span = takt_onnx_cast(c, takt_onnx_with(c, &takt_op_max, span, 1), TAKT_F64);
+    const takt_id at = takt_onnx_cast(c, takt_onnx_counted(c, n), TAKT_F64);
+    const takt_id a = takt_div(g, takt_mul_scalar(g, at, 2 * pi), span);
+    takt_id y = takt_mul_scalar(g, takt_unary(g, &takt_op_cos, a), hamming ? first - 1 : -0.5);
+    y = takt_add_scalar(g, y, first);
+    if (!hann && !hamming)
+        y = takt_add(
+            g, y, takt_mul_scalar(g, takt_unary(g, &takt_op_cos, takt_mul_scalar(g, a, 2)), 0.08));
+    return takt_onnx_done(c, y == TAKT_NONE ? y : takt_onnx_cast(c, y, dtype));
+}
+
 static takt_status window(takt_call *c)
 {
+    size_t count = 0;
+    const takt_id found = takt_onnx_peek(c, 0) == NULL ? takt_onnx_vector(c, 0, &count) : TAKT_NONE;
+    if (found != TAKT_NONE && count == 1)
+        return window_by_value(c, found);
     const takt_ints size = takt_onnx_known_ints(c, 0);
     const takt_dtype dtype = takt_onnx_to(c, "output_datatype", TAKT_F32);
     const bool periodic = takt_onnx_i(c, "periodic", 1) != 0;
