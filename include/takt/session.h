@@ -83,6 +83,10 @@ TAKT_API size_t takt_session_input_count(const takt_session *session);
 TAKT_API size_t takt_session_output_count(const takt_session *session);
 TAKT_API const takt_desc *takt_session_input_desc(const takt_session *session, size_t index);
 TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, size_t index);
+/** Whether values decide the size of an output. Its description has the size that the last run
+ * found, before the first one that which memory is planned for; a buffer bound to it has the
+ * latter. */
+TAKT_API bool takt_session_output_varies(const takt_session *session, size_t index);
 
 /** The caller's buffer for an input or output, borrowed until it is bound anew or the session dies.
  *  Dense row-major buffers are used where they lie. So is an input that is a slice or in Fortran

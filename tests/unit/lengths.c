@@ -80,6 +80,8 @@ static void check(takt_session *s, int64_t rows, int64_t kept)
     EXPECT(y->rank == 2 && y->dims[0] == kept && y->dims[1] == COLUMNS, "%lld of %lld rows",
            (long long)y->dims[0], (long long)kept);
     EXPECT(many[0] == kept && takt_session_output_desc(s, 0)->dims[0] == kept);
+    EXPECT(takt_session_output_varies(s, 0) && !takt_session_output_varies(s, 1) &&
+           !takt_session_output_varies(s, 9));
     for (int64_t i = 0; i < rows; i++) {
         if (!(x[3 * i] > 0))
             continue;
@@ -283,6 +285,51 @@ static void begins_again(void)
     takt_model_destroy(m);
 }
 
+/* ---- memory that runs out ---- */
+
+/* A run that begins again, and one that is sized where it lies. */
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    static const int64_t shapes[][2] = {{2, 3}, {1, 24}, {2, 3}};
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    (void)user;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status != TAKT_OK)
+        return status;
+    status = takt_model_load_memory(own, "m", shape_text, strlen(shape_text), NULL, &m);
+    if (status == TAKT_OK)
+        status = takt_plan_create(m, &(takt_plan_options){.threads = 1}, &plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, NULL, &s);
+    for (size_t i = 0; i < 3 && status == TAKT_OK; i++) {
+        const takt_tensor_view *a = takt_session_input(s, 0), *b = takt_session_input(s, 1);
+        if (a == NULL || b == NULL || a->data == NULL || b->data == NULL) {
+            status = takt_session_error(s)->status;
+            break;
+        }
+        memcpy(b->data, shapes[i], sizeof shapes[i]);
+        status = takt_session_run(s);
+        if (status == TAKT_OK)
+            EXPECT(takt_session_output(s, 1)->dims[0] == shapes[i][0]);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+static void sweep(void)
+{
+    const takt_sweep_report r = takt_sweep_some(scenario, NULL, TAKT_INJECT_MEMORY, 400);
+    EXPECT(r.is_good && r.runs > 100, "%s", r.message);
+}
+
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
@@ -296,6 +343,7 @@ int main(void)
     needs_bound();
     has_to_be();
     begins_again();
+    sweep();
     takt_ctx_destroy(ctx);
     return test_done();
 }

@@ -47,6 +47,7 @@ int main(void)
     EXPECT(takt_session_input(session, 0) == NULL && takt_session_output(session, 0) == NULL);
     EXPECT(takt_session_input_desc(session, 0) == NULL);
     EXPECT(takt_session_output_desc(session, 0) == NULL);
+    EXPECT(!takt_session_output_varies(session, 0));
     EXPECT(takt_session_bind(session, "x", &view) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_run(session) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_run_deadline(session, 1) == TAKT_ERR_ARGUMENT);

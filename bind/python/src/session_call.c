@@ -193,6 +193,25 @@ static bool take_outputs(call *c, PyObject *out)
 
 /* ---- the call ---- */
 
+/* A result whose size values decide: as large as the run found it. */
+static bool copy_output(call *c, size_t i)
+{
+    const takt_tensor_view *v = takt_session_output(c->o->s, i);
+    PyObject *shape = v != NULL ? shape_tuple(v->rank, v->dims) : NULL;
+    PyObject *array = shape != NULL && c->use_numpy ? numpy_empty(v->dtype, shape) : NULL;
+    if (shape != NULL && array == NULL && !PyErr_Occurred())
+        array = array_new(v->dtype, v->rank, v->dims);
+    Py_XDECREF(shape);
+    hold *h = &c->at[c->o->in_count + i];
+    c->results[i] = array;
+    if (array == NULL || !hold_take(h, array, true, c->o->ports[c->o->in_count + i].desc->name)) {
+        h->object = NULL;
+        return false;
+    }
+    memcpy(h->view.data, v->data, view_bytes(v));
+    return true;
+}
+
 static bool perform(call *c, PyObject *out, uint64_t deadline_ns)
 {
     session_object *o = c->o;
@@ -206,13 +225,17 @@ static bool perform(call *c, PyObject *out, uint64_t deadline_ns)
         if (!session_bind(o, &o->ports[i], &c->at[i].view))
             return false;
     for (size_t i = 0; i < o->out_count; i++) {
-        if (c->wanted[i] && c->results[i] == NULL && !make_output(c, i))
+        const bool is_later = c->results[i] == NULL && takt_session_output_varies(o->s, i);
+        if (c->wanted[i] && !is_later && c->results[i] == NULL && !make_output(c, i))
             return false;
         if (!session_bind(o, &o->ports[o->in_count + i],
-                          c->wanted[i] ? &c->at[o->in_count + i].view : &none))
+                          c->wanted[i] && !is_later ? &c->at[o->in_count + i].view : &none))
             return false;
     }
-    return session_execute(o, deadline_ns);
+    bool good = session_execute(o, deadline_ns);
+    for (size_t i = 0; i < o->out_count && good; i++)
+        good = !c->wanted[i] || c->results[i] != NULL || copy_output(c, i);
+    return good;
 }
 
 static PyObject *taken(call *c, size_t i)

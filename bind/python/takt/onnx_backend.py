@@ -9,10 +9,11 @@ from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from ._model import Session, loads
-from .errors import UnsupportedError
+from .errors import ShapeError, UnsupportedError
 
 
 NEEDS_VALUES = 3303  # a shape depends on the values of an input
+NEEDS_BOUND = 4012  # a size that values decide, and nothing bounds
 
 
 class TaktRep(BackendRep):
@@ -78,8 +79,8 @@ class TaktBackend(Backend):
         data = model if isinstance(model, bytes) else model.SerializeToString()
         try:
             return _ready(data, None, None)
-        except UnsupportedError as error:
-            if error.code != NEEDS_VALUES:
+        except (UnsupportedError, ShapeError) as error:
+            if error.code not in (NEEDS_VALUES, NEEDS_BOUND):
                 raise
         return DeferredRep(data)
 

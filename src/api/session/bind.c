@@ -385,3 +385,8 @@ const takt_desc *takt_session_output_desc(const takt_session *s, size_t index)
 {
     return index < takt_session_output_count(s) ? &s->output_descs[index] : NULL;
 }
+
+bool takt_session_output_varies(const takt_session *s, size_t index)
+{
+    return index < takt_session_output_count(s) && takt_session_is_found(s, index);
+}

@@ -21,10 +21,34 @@ static int64_t *names_of(const takt_session *s)
     return s->range->cells + takt_sizes_cells(&s->range->top->basis->template->sizes);
 }
 
+/* Whether a dimension is another one where lengths are 0. */
+static bool is_moved(const takt_session *s, takt_dim d)
+{
+    const takt_plan *top = s->range->top;
+    int64_t *low = names_of(s); /* not in use between runs */
+    takt_dim least = 0, most = 0;
+    if (takt_dim_is_number(d))
+        return false;
+    for (size_t i = 0; i < top->name_count; i++)
+        low[i] = top->ranges[i].is_length ? 0 : top->sizes[i];
+    const takt_error before = s->ctx->error;
+    const bool is_known =
+        takt_dim_substitute(top->graph->dims, d, low, top->name_count, &least) == TAKT_OK &&
+        takt_dim_substitute(top->graph->dims, d, top->sizes, top->name_count, &most) == TAKT_OK;
+    s->ctx->error = before;
+    return !is_known || least != most;
+}
+
 bool takt_session_is_found(const takt_session *s, size_t output)
 {
-    const takt_graph *g = s->plan->graph;
-    return s->plan->latest != NULL && s->plan->latest[g->outputs[output].id] > 0;
+    const takt_id id = s->plan->graph->outputs[output].id;
+    if (s->range == NULL || s->plan->latest == NULL || s->plan->latest[id] == 0)
+        return false;
+    const takt_type *type = takt_type_of(s->range->top->basis->template->graph, id);
+    bool is_found = false;
+    for (int d = 0; d < type->rank; d++)
+        is_found = is_found || is_moved(s, type->dim[d]);
+    return is_found;
 }
 
 /* ---- what is not known yet ---- */

@@ -198,6 +198,10 @@ static takt_status reshape_inside(takt_session *s, const char *sizes, bool *is_d
     *is_done = is_inside(s, sizes, &arena, &numbers);
     if (*is_done) {
         const size_t inputs = s->plan->graph->input_count;
+        const size_t bytes = s->range->top->name_count * sizeof *numbers;
+        memcpy(s->range->cells, numbers, bytes);
+        takt_session_clamp(s, s->range->cells, 0);
+        memcpy(numbers, s->range->cells, bytes);
         status = takt_session_change(s, numbers);
         for (size_t i = 0; i < s->range->ports; i++) {
             const bool is_input = i < inputs;

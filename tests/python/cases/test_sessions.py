@@ -54,6 +54,16 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(takt.NotFoundError, "did you mean|inputs is"):
             s(a, bb=b)
 
+    def test_sizes_that_values_decide(self):
+        s = compiled("model m(x: f32[n]) { places, count = find_true(x > 0)\n"
+                     "  l = length(count, names=[kept], bounds=[n], tops=[n])\n"
+                     "  at = sized(places, shape=[kept])\n"
+                     "  return y = gather(x, at, axis=0) * 2, many = count }")
+        for x in ([1.0, -1, 3, -2], [-1.0, -2, -3, -4], [1.0, 2, 3, 4], [0.0, 0, 0, 5]):
+            y, many = s(takt.array(x))
+            self.assertEqual(y.tolist(), [2 * v for v in x if v > 0])
+            self.assertEqual(many.tolist(), [len(y.tolist())])
+
     def test_results_outlive_everything(self):
         y = compiled(DOUBLE)(takt.array([[1.0, 2, 3]]))
         gc.collect()
