@@ -73,6 +73,9 @@ FIXED void tile_fixed(const tile_job *t, const shape f)
         UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
             acc[r][u] = vf_zero();
         for (size_t b = from; b < end; b++) {
+            if (f.rows == 1)
+                UNROLL for (size_t i = 0; i < f.vectors / VECTORS; i++)
+                    ggml_prefetch(f.format, p[i]);
             block(p, a, acc, f);
             UNROLL for (size_t i = 0; i < f.vectors / VECTORS; i++) p[i] += bytes;
             UNROLL for (size_t r = 0; r < f.rows; r++) a[r] += z.weights;

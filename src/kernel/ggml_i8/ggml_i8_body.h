@@ -187,6 +187,8 @@ FIXED void tile_fixed(const tile_job *t, const shape f)
     UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
         acc[r][u] = vf_zero();
     for (size_t b = 0; b < t->a.blocks; b++) {
+        if (f.rows == 1)
+            ggml_prefetch(f.format, o.p);
         if (ggml_is_super(f.format))
             super_block(&o, acc, f);
         else
