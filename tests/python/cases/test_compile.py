@@ -2,6 +2,7 @@
 
 Every keyword has a visible effect: the table says what it changes.
 """
+import gc
 import os
 import unittest
 
@@ -166,6 +167,9 @@ class Smaller(unittest.TestCase):
         before = student.parameters()["dense_0.weight"].tolist()
         student.copy_weights(trainer.export())
         self.assertNotEqual(student.parameters()["dense_0.weight"].tolist(), before)
+        takt.compile(both, batch=8)  # a plan that the student's context keeps
+        del teacher, both, trainer, student
+        gc.collect()  # the weights of both go, in whatever order
 
 
 class Texts(unittest.TestCase):
