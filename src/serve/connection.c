@@ -154,7 +154,7 @@ static bool fill(takt_server *s, takt_conn *c)
     return true;
 }
 
-static bool flush(takt_conn *c)
+static bool flush(const takt_server *s, takt_conn *c)
 {
     while (c->sent < c->out.length) {
         size_t done = 0;
@@ -163,6 +163,7 @@ static bool flush(takt_conn *c)
         if (error != 0)
             return takt_net_is_again(error);
         c->sent += done;
+        c->since_ns = takt_serve_now(s);
     }
     c->out.length = c->sent = 0;
     return true;
@@ -200,7 +201,7 @@ static bool is_late(takt_server *s, takt_conn *c)
         if (ms <= (c->has_header ? TAKT_SERVE_BODY_MS : TAKT_SERVE_HEADER_MS))
             return false;
         refuse(s, c, 408);
-        (void)flush(c);
+        (void)flush(s, c);
         return true;
     }
     return ms > TAKT_SERVE_IDLE_MS;
@@ -215,7 +216,7 @@ static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
         collect(s, c);
         answer(s, c);
         collect(s, c);
-        good = flush(c) && c->out.status == TAKT_OK;
+        good = flush(s, c) && c->out.status == TAKT_OK;
     }
     const bool is_idle = c->job == NULL && c->out.length == 0;
     const bool is_stopping = atomic_load_explicit(&s->is_stopping, memory_order_relaxed);
@@ -234,10 +235,11 @@ static size_t watch_all(takt_server *s)
     for (size_t i = 0; i < s->conn_count; i++) {
         const takt_conn *c = &s->conns[i];
         open += c->socket >= 0;
-        /* A connection with a job is watched for its end: nothing else is read meanwhile. */
-        s->watch[2 + i] = (takt_net_watch){.socket = c->socket,
-                                           .reads = c->have < c->room && !c->is_closing,
-                                           .writes = c->out.length > c->sent};
+        /* Also one that will be closed is read while it has a job: that its client has gone. */
+        s->watch[2 + i] =
+            (takt_net_watch){.socket = c->socket,
+                             .reads = c->have < c->room && (!c->is_closing || c->job != NULL),
+                             .writes = c->out.length > c->sent};
     }
     return open;
 }

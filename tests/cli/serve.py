@@ -246,7 +246,9 @@ def closing():
     """A closed connection ends its text; a full queue is refused at once; SIGTERM drains."""
     with Server(TINY, "--parallel", "1", "--queue", "2", "-c", "4096") as server:
         long = json.dumps({"prompt": "a", "ignore_eos": True, "stream": True})
-        head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(long)}\r\n\r\n"
+        whole = json.dumps({"prompt": "a", "ignore_eos": True}).ljust(len(long))
+        head = (f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(long)}\r\n"
+                "Connection: close\r\n\r\n")
         link = socket.create_connection(("127.0.0.1", server.port))
         link.sendall((head + long).encode())
         got = b""
@@ -255,7 +257,7 @@ def closing():
         expect(b"data: " in got, f"no stream: {got}")
         waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2)]
         for other in waiting:
-            other.sendall((head + long).encode())
+            other.sendall((head + whole).encode())
         deadline = time.time() + 20
         while json.loads(server.ask("GET", "/health")[1])["queued"] < 2 and time.time() < deadline:
             time.sleep(0.01)
