@@ -68,15 +68,16 @@ static takt_status join_bias(takt_net *net, uint32_t *uses)
         if (!is_identity(net, n) || uses[n->parts[0].source] != 1)
             continue;
         takt_net_node *s = &net->nodes[n->parts[0].source];
-        if (s->kind != TAKT_NET_SUM || (s->share > 0 && n->gamma > 0))
+        /* Two biases may cancel, and with them the magnitude that the first one's rounding is of.
+         */
+        if (s->kind != TAKT_NET_SUM || has_bias(s))
             continue;
         double *bias = takt_arena_array(&net->arena, n->count, sizeof *bias);
         if (bias == NULL)
             return TAKT_ERR_MEMORY;
         for (uint32_t k = 0; k < n->count; k++)
-            bias[k] = (n->bias != NULL ? n->bias[k] : 0) + (s->bias != NULL ? s->bias[k] : 0);
-        /* The rounding of the biases' sum is within the slack of the bounds' own arithmetic. A
-         * share of the product is at most that of its magnitudes, as is gamma. */
+            bias[k] = n->bias != NULL ? n->bias[k] : 0;
+        /* A share of the product is at most that of its magnitudes, as is gamma. */
         n->gamma += s->gamma + s->share;
         n->tiny += s->tiny;
         n->parts = s->parts;

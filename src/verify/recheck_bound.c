@@ -137,7 +137,8 @@ static void linear_bounds(takt_recheck *k, uint32_t id)
                       k->slack * (size + far);
         c->lo[j] = lo - c->error[j];
         c->hi[j] = hi + c->error[j];
-        if (!(fmax(fabs(c->lo[j]), fabs(c->hi[j])) <= max) || isnan(size)) {
+        /* A part of the sum may overflow although the sum itself does not. */
+        if (!(size + c->error[j] <= max)) {
             c->lo[j] = -INFINITY;
             c->hi[j] = c->error[j] = INFINITY;
         }

@@ -265,7 +265,9 @@ void takt_region_node(takt_region *r, size_t id, bool keeps)
         const double by = is_choice && kernel == 0 ? 0 : error[i];
         s.lo -= by;
         s.hi += by;
-        if (!(fmax(fabs(s.lo), fabs(s.hi)) <= r->net->max) || isnan(s.size)) {
+        /* A part of a sum may overflow although the sum itself does not. */
+        const double far = is_sum ? s.size + error[i] : fmax(fabs(s.lo), fabs(s.hi));
+        if (!(far <= r->net->max) || isnan(s.size)) {
             s.lo = -INFINITY;
             s.hi = INFINITY;
             error[i] = INFINITY;

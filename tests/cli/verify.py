@@ -48,6 +48,19 @@ with open(CONTEST, encoding="ascii") as file:
 run = takt("verify", NET, "--property", HOLDS, "--method", "ibp")
 expect(run.returncode == 5 and "best bound" in run.stdout, f"intervals alone: {run}")
 
+# ---- nets that sense rounding (after arXiv 2506.01054): true of reals, false of f32 ----
+
+BITS = prop("bits.vnnlib", 1.25, 2, "(>= Y_0 0.2)")
+for body in ("(x + 1e8) - 1e8 - x", "relu(x - ((x + 16777216) - 16777216))",
+             "x - ((x * 1e-30) * 1e-20) * 1e25 * 1e25", "(x * 3e38) / 3e38 - x",
+             "(x * 2.5e38 - 3e38) / 2.5e38 - x + 1.2",
+             "op.reduce_sum(concat(x - x + 1e8, x, x - x - 1e8, -x, axis=0), axes=[0], keep=true)"):
+    net = write("bits.takt", f"model bits(x: f32[1, 2]) {{\n  return abs({body})\n}}\n")
+    run = takt("verify", net, "--property", BITS, "--counterexample", path("bits.npy"))
+    expect(run.returncode in (1, 5), f"{body} is not proved for f32: {run.stdout}{run.stderr}")
+    run = takt("verify", net, "--property", BITS, "--arithmetic", "real")
+    expect(run.returncode == 0, f"{body} is proved for real numbers: {run.stdout}{run.stderr}")
+
 # ---- certificates ----
 
 PROOF = path("proof.cert")
