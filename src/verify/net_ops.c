@@ -119,11 +119,13 @@ static bool may_move(const takt_node *n, const takt_net_builder *b, takt_net_val
     for (uint32_t k = 0; k < n->in_count; k++)
         if (in[k] != NULL && !in[k]->is_known) {
             const takt_dtype dtype = takt_type_of(b->graph, n->in[k])->dtype;
-            if (dtype != TAKT_F32 && dtype != TAKT_F64)
+            /* A conversion to fewer bits keeps the numbers here, but no other values. */
+            if ((dtype != TAKT_F32 && dtype != TAKT_F64) ||
+                (n->type[0].dtype != dtype && n->type[0].dtype != TAKT_F64))
                 return false;
             count += b->net->nodes[in[k]->node].count;
         }
-    return count < (1 << 22) && n->op->error.ulps == 0 && n->op->error.roundings == NULL &&
+    return count < (1 << 21) && n->op->error.ulps == 0 && n->op->error.roundings == NULL &&
            takt_dtype_is_float(n->type[0].dtype) &&
            ((n->op->traits & TAKT_VIEW) != 0 || n->op->affine != 0);
 }

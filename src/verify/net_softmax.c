@@ -3,12 +3,12 @@
  * Differences cancel what all elements have in common, so its lines are tighter than those of the
  * lowering, which subtracts the greatest element. The kernel's error is a part of the result, as
  * `bound` in op/softmax.c has it: (n + depth) units, where depth is the distance to the greatest
- * element. Beyond 112 the result is less than the least f32 times 2^24, and `tiny` covers it.
+ * element. Beyond 112 (f64: 760) the result is less than the least number, and `tiny` covers it.
  */
 #include "op/util/bound.h"
 #include "verify/net_build.h"
 
-enum { DEPTH = 112, PAIRS = 1 << 22 };
+enum { DEPTH = 112, DEPTH_F64 = 760, PAIRS = 1 << 22 };
 
 typedef struct axis {
     size_t size, step, count; /* elements along it, their distance, elements in all */
@@ -81,7 +81,8 @@ static takt_status finish(takt_net_builder *b, const takt_node *n, uint32_t sour
     }
     if (!b->is_real) {
         const takt_grid grid = takt_grid_of(n->type[0].dtype);
-        node->share = (n->op->error.roundings(b->graph, n) + DEPTH + 2) * grid.ulp;
+        const double depth = n->type[0].dtype == TAKT_F64 ? DEPTH_F64 : DEPTH;
+        node->share = (n->op->error.roundings(b->graph, n) + depth + 2) * grid.ulp;
         node->tiny = n->type[0].dtype == TAKT_F64 ? 0x1p-1000 : 0x1p-120;
         node->ulp = grid.ulp;
     }

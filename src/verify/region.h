@@ -20,17 +20,19 @@ struct takt_alpha;
 typedef struct takt_region {
     const takt_net *net;
     takt_arena arena;
-    double **lo, **hi;        /* per node */
-    double **error;           /* per node: what its value may be off */
-    takt_lines *lines;        /* per node; of curves and pairs */
-    double **rows;            /* coefficients per node, [capacity][count] */
-    bool *is_touched;         /* per node, by the rows at hand */
-    bool by_intervals;        /* rows end where they begin: intervals alone */
-    bool *is_open;            /* per element of one node, for refinements */
-    double *best;             /* per row, for goals */
-    double *constants;        /* per row */
-    struct takt_alpha *alpha; /* slopes that are chosen (alpha.h); NULL: the usual lines */
-    double *losses;           /* per node, for reports */
+    double **lo, **hi;                 /* per node */
+    double **error;                    /* per node: what its value may be off */
+    takt_lines *lines;                 /* per node; of curves and pairs */
+    double **rows;                     /* coefficients per node, [capacity][count] */
+    bool *is_touched;                  /* per node, by the rows at hand */
+    bool by_intervals;                 /* rows end where they begin: intervals alone */
+    bool *is_open;                     /* per element of one node, for refinements */
+    double *best;                      /* per row, for goals */
+    double *constants;                 /* per row */
+    struct takt_alpha *alpha;          /* slopes that are chosen (alpha.h); NULL: the usual lines */
+    bool (*is_late)(const void *user); /* ends refinements: intervals remain; NULL: never */
+    const void *late_user;
+    double *losses; /* per node, for reports */
     size_t capacity;
     const double
         *center; /* inputs also lie within `radius` of it, by the sum of squares; or NULL */

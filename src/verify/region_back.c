@@ -271,6 +271,8 @@ static void refine(takt_region *r, size_t id)
     size_t count = 0;
     find_open(r, id, r->is_open);
     for (uint32_t k = 0; k < r->net->nodes[id].count; k++) {
+        if (r->is_late != NULL && count == 0 && r->is_late(r->late_user))
+            return;
         if (r->is_open[k])
             at[count++] = k;
         if (count == TAKT_REGION_ROWS / 2 || (count > 0 && k + 1 == r->net->nodes[id].count)) {

@@ -335,6 +335,8 @@ static takt_status prepare(hunt *h)
     for (size_t i = 0; i < n; i++) {
         TAKT_TRY(takt_region_init(h->net, &h->regions[i]));
         h->regions[i].by_intervals = h->o->method == TAKT_BY_IBP;
+        h->regions[i].is_late = is_late;
+        h->regions[i].late_user = h;
         h->regions[i].center = h->p->center;
         h->regions[i].radius = h->p->radius;
         h->goals[i] = takt_arena_array(a, h->p->case_count, sizeof **h->goals);
