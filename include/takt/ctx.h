@@ -49,6 +49,10 @@ typedef struct takt_files {
     /** Closes; a created file that was not committed disappears. Accepts NULL. */
     void (*close)(void *user, takt_file *file);
     void *user;
+    /** The first `bytes` bytes of a file, at an address of its pages, until `unmap`; the file may
+     * be closed meanwhile. EIO if it is shorter. Both NULL: files are read instead. */
+    int (*map)(void *user, takt_file *file, size_t bytes, const void **data);
+    void (*unmap)(void *user, const void *data, size_t bytes);
 } takt_files;
 
 /** Starting threads; 0 or a positive errno. */

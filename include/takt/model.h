@@ -50,6 +50,11 @@ typedef struct takt_load_options {
     /** Load the model to be trained: dropout draws, batch normalisation uses the statistics of the
      *  batch. Such a model is for takt_trainer_create. */
     bool training;
+    /** Map the file, and files of weights that are loaded later, instead of reading them: weights
+     *  are used where they lie, as far as they need no other form. For trusted files only: if such
+     *  a file becomes shorter while it is in use, the process is killed. Where files cannot be
+     *  mapped they are read. */
+    bool map;
 } takt_load_options;
 
 /** An input or output. A dimension that is not a number is -1 and has a name. */

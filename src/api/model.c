@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/philox.h"
+#include "io/map.h"
 #include "io/read.h"
 #include "ir/normal.h"
 #include "plan/basis.h"
@@ -200,6 +201,7 @@ static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_opti
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_model), "model", &block));
     takt_model *m = block;
     m->ctx = ctx;
+    m->maps = options->map;
     takt_arena_init(&m->arena, ctx);
     takt_fixed *fixed;
     takt_status status = take_known(m, options, &fixed);
@@ -239,6 +241,19 @@ takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_opt
     return takt_model_load_listing(ctx, path, options, NULL, model);
 }
 
+/* `source`, of a file whose folder may hold more of the model. */
+static takt_status load_in_folder(takt_ctx *ctx, const char *path, takt_source source,
+                                  const takt_load_options *options, takt_model **model)
+{
+    size_t folder_bytes;
+    char *folder;
+    TAKT_TRY(folder_of(ctx, path, &folder, &folder_bytes));
+    source.folder = folder;
+    const takt_status status = load(ctx, &source, options, model);
+    takt_mem_put(ctx, folder, folder_bytes);
+    return status;
+}
+
 takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                     const takt_load_options *options, takt_refusals *refusals,
                                     takt_model **model)
@@ -248,22 +263,33 @@ takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
         return TAKT_ERR_ARGUMENT;
     if (path == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
+    takt_load_options own;
+    TAKT_TRY(takt_options_read(ctx, "takt_load_options", options, &own, sizeof own));
+    if (own.map) {
+        takt_storage *mapping;
+        size_t length;
+        TAKT_TRY(takt_map_file(ctx, path, &mapping, &length));
+        if (mapping != NULL) {
+            const takt_source whole = {.name = path,
+                                       .bytes = takt_storage_data(mapping),
+                                       .length = length,
+                                       .mapping = mapping,
+                                       .refusals = refusals};
+            const takt_status status = load_in_folder(ctx, path, whole, options, model);
+            takt_storage_release(mapping);
+            return status;
+        }
+    }
     takt_skim skim;
-    size_t folder_bytes;
-    char *folder;
     TAKT_TRY(takt_skim_open(ctx, path, &skim));
     takt_status status = takt_read_skimmed(&skim);
-    if (status == TAKT_OK)
-        status = folder_of(ctx, path, &folder, &folder_bytes);
     if (status == TAKT_OK) {
-        takt_source source = {.name = path,
-                              .folder = folder,
-                              .bytes = skim.bytes,
-                              .length = skim.length,
-                              .skim = &skim,
-                              .refusals = refusals};
-        status = load(ctx, &source, options, model);
-        takt_mem_put(ctx, folder, folder_bytes);
+        const takt_source source = {.name = path,
+                                    .bytes = skim.bytes,
+                                    .length = skim.length,
+                                    .skim = &skim,
+                                    .refusals = refusals};
+        status = load_in_folder(ctx, path, source, options, model);
     }
     takt_skim_close(&skim);
     return status;

@@ -16,6 +16,7 @@ struct takt_model {
     takt_tensor *slots;   /* the value of each slot of the graph */
     takt_desc *inputs, *outputs;
     uint64_t seed;            /* of the slots' random first values */
+    bool maps;                /* files of weights are mapped */
     _Atomic uint64_t key;     /* digest of all of it; 0: not computed so far */
     const char *lineage;      /* of a compiled model, in the arena; or NULL */
     struct takt_basis *bases; /* what plans of other sizes made, as long as they live: basis.h */

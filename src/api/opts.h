@@ -32,6 +32,9 @@ TAKT_MUST_USE takt_status takt_plan_stages(const takt_plan_request *r, const int
 TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g,
                                           takt_basis **basis);
 /* The part of it about walking through memory. */
+/* "cuda=2G". */
+TAKT_MUST_USE takt_status takt_settle_limits(takt_ctx *ctx, const char *words,
+                                             takt_plan_settings *s);
 TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_config *c,
                                            takt_plan_settings *settings);
 /* "f32" (also NULL), "f16" or "bf16". */

@@ -6,6 +6,7 @@
 
 #include "api/model.h"
 #include "base/mem.h"
+#include "io/map.h"
 #include "io/read.h"
 #include "io/weights/weights.h"
 #include "ir/edge_index.h"
@@ -20,6 +21,8 @@ typedef struct loader {
     takt_tensor *fresh; /* one per slot; storage NULL until found */
     takt_text problems; /* all that do not fit, in sentences */
     size_t problem_count;
+    takt_storage *mapping; /* of the file, or NULL */
+    size_t length;
 } loader;
 
 enum { SHOWN = 8 }; /* of the problems: an error's message has its limit */
@@ -53,9 +56,11 @@ static takt_status take(void *user, const char *file, const char *name, const ta
         complain(l, "%s is in two files", name);
         return TAKT_OK;
     }
-    TAKT_TRY(takt_tensor_create(ctx, type, &l->fresh[at]));
-    if (takt_tensor_bytes(&l->fresh[at]) > 0)
-        memcpy(takt_tensor_data(&l->fresh[at]), bytes, takt_tensor_bytes(&l->fresh[at]));
+    if (!takt_map_tensor(l->mapping, l->length, type, bytes, &l->fresh[at])) {
+        TAKT_TRY(takt_tensor_create(ctx, type, &l->fresh[at]));
+        if (takt_tensor_bytes(&l->fresh[at]) > 0)
+            memcpy(takt_tensor_data(&l->fresh[at]), bytes, takt_tensor_bytes(&l->fresh[at]));
+    }
     if (!takt_type_same(g->dims, &g->slots[at].type, type))
         complain(l, "%s is %s, the model has %s", name, takt_type_text(g->dims, type, got),
                  takt_type_text(g->dims, &g->slots[at].type, want));
@@ -102,8 +107,10 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
     takt_text_init(&l.problems, m->ctx);
     const size_t count = m->graph->slot_count;
     l.fresh = takt_arena_array(&l.arena, count, sizeof *l.fresh);
-    takt_status status =
-        l.fresh != NULL ? takt_weights_each(m->ctx, path, take, &l) : TAKT_ERR_MEMORY;
+    takt_status status = TAKT_ERR_MEMORY;
+    if (l.fresh != NULL)
+        status = m->maps ? takt_weights_each_mapped(m->ctx, path, take, &l, &l.mapping, &l.length)
+                         : takt_weights_each(m->ctx, path, take, &l);
     if (status == TAKT_OK)
         status = check(&l);
     for (size_t i = 0; l.fresh != NULL && i < count; i++) {

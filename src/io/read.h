@@ -34,6 +34,7 @@ typedef struct takt_source {
     const uint8_t *bytes;
     size_t length;
     const takt_skim *skim; /* whose memory `bytes` is, or NULL: then all of them are there */
+    takt_storage *mapping; /* the whole file, if it is mapped: `bytes` are its; or NULL */
     const char *model;     /* which one, if the file holds several, or NULL */
     takt_text *complaints; /* rendered diagnostics of a text, or NULL */
     bool allow_links;

@@ -95,11 +95,13 @@ static takt_status backwards(takt_infer *in, range r, takt_dim size, takt_dim *s
 {
     if (r.stop <= -FAR)
         return below(in, r.start, size, span);
-    if (r.stop < 0 && r.start >= 0 && r.start < FAR)
-        return takt_fail(in->ctx, TAKT_E_ATTR,
-                         "slice: on an axis without a number a negative step from element %lld "
-                         "cannot stop at one counted from the end, %lld",
-                         (long long)r.start, (long long)r.stop);
+    if (r.stop < 0 && r.start >= 0 && r.start < FAR) {
+        takt_fail(in->ctx, TAKT_E_ATTR,
+                  "slice: on an axis without a number a negative step from element %lld "
+                  "cannot stop at one counted from the end, %lld",
+                  (long long)r.start, (long long)r.stop);
+        return takt_fail_hint(in->ctx, "give the dimension a number with --shape or -D");
+    }
     TAKT_TRY(below(in, r.start, size, span));
     if (r.stop >= 0)
         return takt_dim_make(in->dims, TAKT_DIM_SUB, *span, r.stop + 1, span);

@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -351,6 +353,31 @@ static int commit(void *user, takt_file *file)
     return sync_folder(file->dir);
 }
 
+/* ---- mapping ---- */
+
+static int map_file(void *user, takt_file *file, size_t bytes, const void **data)
+{
+    struct stat about;
+    (void)user;
+    *data = NULL;
+    if (fstat(file->fd, &about) != 0)
+        return errno;
+    if (bytes == 0 || about.st_size < 0 || (uintmax_t)about.st_size < bytes)
+        return EIO; /* pages beyond the end would kill whoever reads them */
+    void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
+    if (at == MAP_FAILED)
+        return errno;
+    *data = at;
+    return 0;
+}
+
+static void unmap_file(void *user, const void *data, size_t bytes)
+{
+    (void)user;
+    if (data != NULL)
+        munmap((void *)(uintptr_t)data, bytes);
+}
+
 takt_files takt_os_files(const takt_allocator *memory)
 {
     return (takt_files){
@@ -363,5 +390,7 @@ takt_files takt_os_files(const takt_allocator *memory)
         .commit = commit,
         .close = close_file,
         .user = (void *)(uintptr_t)memory,
+        .map = map_file,
+        .unmap = unmap_file,
     };
 }

@@ -126,12 +126,13 @@ static size_t add_text(char *to, size_t at, const char *text)
 }
 
 /* "dense_0: matmul+add+relu" */
-static const char *step_name(takt_builder *b, const takt_group *group)
+static const char *step_name(takt_builder *b, const takt_group *group, size_t *does)
 {
     const takt_graph *g = b->p.graph;
     char name[STEP_NAME], more[32];
     size_t at = add_text(name, 0, takt_node_label(&g->nodes[group->nodes[group->count - 1]]));
     at = add_text(name, at, ": ");
+    *does = at;
     for (size_t i = 0; i < group->count; i++) {
         if (i == STEP_OPS && group->count > STEP_OPS + 2) {
             snprintf(more, sizeof more, "+%zu more", group->count - i);
@@ -146,14 +147,16 @@ static const char *step_name(takt_builder *b, const takt_group *group)
 
 static takt_status compile_step(takt_builder *b, const takt_group *group, takt_step *step)
 {
+    size_t does;
     *step = (takt_step){.task_count = 1,
                         .node_count = group->count,
-                        .name = step_name(b, group),
+                        .name = step_name(b, group, &does),
                         .isas = b->p.settings->isas};
     step->nodes =
         takt_arena_copy(&b->p.plan->arena, group->nodes, group->count * sizeof *group->nodes);
     if (step->name == NULL || step->nodes == NULL)
         return TAKT_ERR_MEMORY;
+    step->does = step->name + does;
     b->p.step = step;
     b->p.group = group;
     b->in_capacity = b->out_capacity = 0;

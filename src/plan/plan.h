@@ -109,6 +109,8 @@ typedef struct takt_facts {
 struct takt_step {
     const char *kind;   /* "gemm": static text */
     const char *name;   /* for people: "dense_0: matmul+add+relu" */
+    const char *does;   /* the end of it, "matmul+add+relu"; NULL: it says nothing else */
+    const char *family; /* of kernels that it was chosen from, "gemm_f32"; NULL: none */
     const char *kernel; /* "gemm_f32/neon_6x16", or "generic" */
     takt_step_run_fn *run;
     /* Run once, alone, before the tasks (e.g. widening narrow operands); or NULL. */

@@ -38,6 +38,7 @@ static void note_kernel(takt_planner *p, const char *family, const takt_kernel *
     name[first] = '/';
     memcpy(name + first + 1, k->name, second);
     step->kernel = name;
+    step->family = family;
     step->facts.arithmetic = (takt_dtype)0;
     step->facts.is_fast = false;
     for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++)

@@ -177,6 +177,7 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
     *s = (takt_step){.task_count = 1,
                      .node_count = old.node_count,
                      .name = old.name,
+                     .does = old.does,
                      .nodes = old.nodes,
                      .isas = r->settings.isas,
                      .in = old.in,

@@ -234,6 +234,47 @@ static void state_stays(void)
 
 /* ---- no memory ---- */
 
+static int sink(void *user, const char *bytes, size_t length)
+{
+    char *to = user;
+    const size_t at = strlen(to);
+    if (EXPECT(at + length < 8192)) {
+        memcpy(to + at, bytes, length);
+        to[at + length] = '\0';
+    }
+    return 0;
+}
+
+/* A limit of the device's memory, to the byte; shown with what the plan needs of it. */
+static void limits(const takt_plan_options *plain, size_t need)
+{
+    static char shown[8192];
+    takt_plan *plan = NULL;
+    takt_plan_options o = *plain;
+    char words[64];
+    snprintf(words, sizeof words, "late=%zu", need);
+    o.space_limits = words;
+    shown[0] = '\0';
+    if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan))) {
+        EXPECT(plan->space[1].limit == need);
+        EXPECT_OK(ctx, takt_plan_describe(plan, TAKT_FORMAT_TEXT, sink, shown));
+        EXPECT(strstr(shown, "memory of late: constants ") != NULL, "%s", shown);
+        EXPECT(strstr(shown, " bytes of ") != NULL, "%s", shown);
+    }
+    takt_plan_destroy(plan);
+    snprintf(words, sizeof words, "late=%zu", need - 1);
+    EXPECT(takt_plan_create(model, &o, &plan) != TAKT_OK && plan == NULL);
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_PLAN_LIMIT, "%s", takt_last_error(ctx));
+    static const char *const wrong[] = {"late", "late=", "late=many", "nowhere=2G", "=2G"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        o.space_limits = wrong[i];
+        EXPECT(takt_plan_create(model, &o, &plan) == TAKT_ERR_ARGUMENT, "%s", wrong[i]);
+    }
+    o.space_limits = "late=1.5GiB,cuda=2G"; /* which has nothing to do here */
+    EXPECT_OK(ctx, takt_plan_create(model, &o, &plan));
+    takt_plan_destroy(plan);
+}
+
 /* A device that is too small is told before a session is made, to the byte. */
 static void too_small(void)
 {
@@ -244,8 +285,9 @@ static void too_small(void)
     takt_session_destroy(s);
     takt_late.total = need.constants + need.state + need.arena;
     takt_session_destroy(open("late", "n=4"));
+    takt_plan_options o = {.backend = "late", .sizes = "n=4", .threads = 1};
+    limits(&o, need.constants + need.state + need.arena);
     takt_late.total--;
-    const takt_plan_options o = {.backend = "late", .sizes = "n=4", .threads = 1};
     EXPECT(takt_plan_create(model, &o, &plan) == TAKT_ERR_MEMORY && plan == NULL);
     const takt_error *e = takt_last_error_info(ctx);
     EXPECT(e->id == TAKT_E_DEVICE_MEMORY && strstr(e->message, "on late, which has") != NULL,

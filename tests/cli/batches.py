@@ -48,6 +48,13 @@ expect("-> " + path("z.npy") in succeeds("run", MLP, "-i", path("few.npy"), "--b
 # The limit is that of one batch, not of the whole.
 succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "900k")
 fails(4, "run", MLP, "-i", path("x.npy"), "--memory-limit", "800k", says=["TAKT4002"])
+# Of a device's memory; one that runs nothing of the plan needs none.
+succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "cuda=2G")
+fails(2, "plan", MLP, "--memory-limit", "no=2G", says=["no=2G is not understood", "cuda=2G"])
+fails(2, "plan", MLP, "--space-limit", "cuda=many", says=["not understood"])
+# Weights where they lie: the same results.
+expect(parsed("run", "--json", MLP, "-i", path("x.npy"), "--mmap")["digest"]
+       == parsed("run", "--json", MLP, "-i", path("x.npy"))["digest"], "--mmap changes results")
 fails(4, "run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "64",
       says=["TAKT4002"])
 

@@ -19,8 +19,6 @@ BY_WORDS = {
     "src/io/gguf/gguf_read.c": "the place in a text that is not the user's is taken out",
     "src/kernel/cuda/launch.c": "kernels of an image are known by name",
     "src/kernel/cuda/images.c": "kernels of an image are known by name",
-    "src/io/onnx/node.c": "the operator that a sentence begins with is not told twice",
-    "src/api/report/kernels.c": "the family of a kernel is the first part of its name",
 }
 BACKEND = re.compile(r"\btakt_backend_(cpu|ref|blas|cuda)\b")
 BY_NAME = {

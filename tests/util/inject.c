@@ -326,6 +326,8 @@ static void close_file(void *user, takt_file *file)
     pthread_mutex_unlock(&inject->lock);
 }
 
+#include "util/inject_map.h"
+
 void takt_inject_init(takt_inject *inject)
 {
     *inject = (takt_inject){
@@ -339,7 +341,9 @@ void takt_inject_init(takt_inject *inject)
                   .write = write_on,
                   .commit = commit,
                   .close = close_file,
-                  .user = inject},
+                  .user = inject,
+                  .map = map_file,
+                  .unmap = unmap_file},
         .error = EIO,
     };
     pthread_mutex_init(&inject->lock, NULL);

@@ -153,7 +153,8 @@ static takt_load_options load_options(takt_tool *t)
     return (takt_load_options){.model = tool_text_of(t, TAKT_F_SELECT),
                                .training = t->trains || tool_on(t, TAKT_F_TRAIN),
                                .complaint_user = t,
-                               .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS)};
+                               .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS),
+                               .map = tool_on(t, TAKT_F_MMAP)};
 }
 
 takt_model *tool_open_model(takt_tool *t, int *code)

@@ -78,6 +78,9 @@ static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
                          flag->argument);
         return false;
     }
+    if (id == TAKT_F_MEMORY_LIMIT && strchr(value, '=') != NULL &&
+        tool_verb_takes(t->verb, TAKT_F_SPACE_LIMITS))
+        id = TAKT_F_SPACE_LIMITS; /* cuda=2G: of one memory */
     return tool_value_check(t, id, value, where) && tool_value_add(t, id, TAKT_FROM_FLAG, value);
 }
 

@@ -156,6 +156,18 @@ static void close_file(void *user, takt_file *file)
         r->inner.close(r->inner.user, file);
 }
 
+static int map_file(void *user, takt_file *file, size_t bytes, const void **data)
+{
+    const tool_reads *r = user;
+    return r->inner.map(r->inner.user, file, bytes, data);
+}
+
+static void unmap_file(void *user, const void *data, size_t bytes)
+{
+    const tool_reads *r = user;
+    r->inner.unmap(r->inner.user, data, bytes);
+}
+
 static bool begin(takt_tool *t)
 {
     tool_reads *r = calloc(1, sizeof *r);
@@ -173,7 +185,9 @@ static bool begin(takt_tool *t)
                             .write = write_on,
                             .commit = commit,
                             .close = close_file,
-                            .user = r};
+                            .user = r,
+                            .map = r->inner.map != NULL ? map_file : NULL,
+                            .unmap = r->inner.unmap != NULL ? unmap_file : NULL};
     t->reads = r;
     return true;
 }

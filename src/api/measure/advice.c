@@ -146,8 +146,7 @@ static void explain(const takt_profile *p, const takt_profile_row *row, takt_fin
 /* What a step does, without where. */
 static const char *work_of(const takt_profile_row *row)
 {
-    const char *colon = strstr(row->step->name, ": ");
-    return colon != NULL ? colon + 2 : row->step->name;
+    return row->step->does != NULL ? row->step->does : row->step->name;
 }
 
 /* The blocks of a model have steps that differ in their names only: one finding is enough. */

@@ -89,8 +89,8 @@ static void escaped(takt_text *text, takt_span from, size_t most)
 /* Of a step, what it does: the frames beneath say where. */
 static takt_span label_of(const frame *f)
 {
-    const char *colon = f->row != NULL ? strstr(f->row->step->name, ": ") : NULL;
-    return colon != NULL ? (takt_span){colon + 2, strlen(colon + 2)} : f->name;
+    const char *does = f->row != NULL ? f->row->step->does : NULL;
+    return does != NULL ? takt_span_of(does) : f->name;
 }
 
 /* Compute is warm, memory cool, overhead grey; layers are pale. */

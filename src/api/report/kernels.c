@@ -10,17 +10,12 @@
 
 enum { CANDIDATES = 32 };
 
-/* The candidates of the step's family, which its kernel's name begins with: "gemm_f32/neon". */
+/* The candidates of the step's family. */
 static size_t candidates(const takt_step *s, takt_kernel_choice *choices)
 {
-    char family[64];
-    const char *slash = strchr(s->kernel, '/');
     size_t count = 0;
-    if (slash == NULL || (size_t)(slash - s->kernel) >= sizeof family)
-        return 0;
-    memcpy(family, s->kernel, (size_t)(slash - s->kernel));
-    family[slash - s->kernel] = '\0';
-    (void)takt_kernel_find(family, s->isas, choices, CANDIDATES, &count);
+    if (s->family != NULL)
+        (void)takt_kernel_find(s->family, s->isas, choices, CANDIDATES, &count);
     return count;
 }
 

@@ -67,10 +67,14 @@ static void memory_text(takt_report *r, const takt_plan_space *s)
     char figure[TAKT_FIGURE_TEXT];
     takt_text_add(&r->text, "memory of %s: constants %s, ", s->backend->name,
                   takt_figure(s->constants, figure));
+    takt_text_add(&r->text, "state %s, ", takt_figure(s->state, figure));
     takt_text_add(&r->text, "arena %s ", takt_figure(s->arena, figure));
     takt_text_add(&r->text, "(lower bound %s), ", takt_figure(s->lower_bound, figure));
-    takt_text_add(&r->text, "together %s bytes\n",
-                  takt_figure((uint64_t)s->constants + s->arena, figure));
+    takt_text_add(&r->text, "together %s bytes",
+                  takt_figure((uint64_t)s->constants + s->state + s->arena, figure));
+    if (s->limit > 0)
+        takt_text_add(&r->text, " of %s", takt_figure(s->limit, figure));
+    takt_text_add(&r->text, "\n");
 }
 
 static void memory_json(takt_report *r, const takt_plan_space *s)
@@ -78,9 +82,12 @@ static void memory_json(takt_report *r, const takt_plan_space *s)
     takt_json_open(&r->json, '{');
     takt_report_pair(r, "name", s->backend->name);
     takt_report_count(r, "constants", s->constants);
+    takt_report_count(r, "state", s->state);
     takt_report_count(r, "arena", s->arena);
     takt_report_count(r, "lower_bound", s->lower_bound);
     takt_report_count(r, "unshared", s->unshared);
+    if (s->limit > 0)
+        takt_report_count(r, "limit", s->limit);
     takt_json_close(&r->json, '}');
 }
 

@@ -129,8 +129,10 @@ void takt_session_see_state(takt_session *s)
         if (s->slots[i].is_mirror || s->slots[i].shared->spare.storage == NULL)
             continue;
         takt_storage *before = s->state[i].storage;
-        s->state[i].storage = takt_storage_retain(value->storage);
         s->state[i].offset = value->offset;
+        if (before == value->storage)
+            continue;
+        s->state[i].storage = takt_storage_retain(value->storage);
         takt_storage_release(before);
     }
     set_bases(s);
@@ -175,9 +177,12 @@ takt_status takt_session_begin_state(takt_session *s, const takt_execution *x)
 
 static void exchange(takt_tensor *a, takt_tensor *b)
 {
-    const takt_tensor was = *a;
-    *a = *b;
-    *b = was;
+    takt_storage *storage = a->storage; /* types are the same */
+    const size_t offset = a->offset;
+    a->storage = b->storage;
+    a->offset = b->offset;
+    b->storage = storage;
+    b->offset = offset;
 }
 
 /* A slot that the run has changed. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "io/gguf/model.h"
+#include "io/map.h"
 #include "op/ops.h"
 
 const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const char *name,
@@ -99,6 +100,9 @@ static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tenso
 {
     takt_type type;
     TAKT_TRY(type_of(m, s, &type));
+    if (s->count == 1 && takt_map_tensor(m->source->mapping, m->source->length, &type,
+                                         m->source->bytes + s->at[0]->offset, out))
+        return TAKT_OK;
     TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
     uint8_t *to = takt_tensor_data(out);
     for (size_t i = 0; i < s->count; i++) {

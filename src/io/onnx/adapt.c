@@ -16,19 +16,37 @@ static bool is_good(takt_call *c)
     return c->status == TAKT_OK;
 }
 
-takt_status takt_onnx_refuse(takt_call *c, const char *format, ...)
+static takt_status refuse(takt_call *c, const char *hint, const char *format, va_list args)
 {
     char text[256];
-    va_list args;
-    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     if (is_good(c)) {
         (void)takt_fail(c->ctx, TAKT_E_ONNX_UNSUPPORTED, "%.*s: %s", (int)c->node->op.length,
                         c->node->op.at, text);
+        if (hint != NULL)
+            (void)takt_fail_hint(c->ctx, "%s", hint);
         c->status = takt_fail_offset(c->ctx, c->node->at);
     }
     return c->status;
+}
+
+takt_status takt_onnx_refuse(takt_call *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const takt_status status = refuse(c, NULL, format, args);
+    va_end(args);
+    return status;
+}
+
+takt_status takt_onnx_refuse_size(takt_call *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const takt_status status =
+        refuse(c, "give numbers for named dimensions with --shape or -D", format, args);
+    va_end(args);
+    return status;
 }
 
 static void invalid(takt_call *c, uint64_t at, const char *name, const char *why)

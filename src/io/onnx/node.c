@@ -34,28 +34,16 @@ const takt_onnx_op *takt_onnx_adapter(size_t index)
     return index < sizeof adapters / sizeof *adapters ? adapters[index] : NULL;
 }
 
-/* Whether a type in the sentence, like f32[batch, 3], has a name among its sizes. */
-static bool has_names(const char *message)
-{
-    bool is_inside = false;
-    for (const char *at = message; *at != '\0'; at++) {
-        is_inside = *at == '[' || (is_inside && *at != ']');
-        if (is_inside && ((*at | 32) >= 'a' && (*at | 32) <= 'z'))
-            return true;
-    }
-    return false;
-}
-
-static const char *hint_of(const takt_error *e)
+static const char *hint_of(const takt_error *e, bool has_names)
 {
     /* What does not fit by names may fit by numbers. */
-    const bool may_fit = e->status == TAKT_ERR_SHAPE && has_names(e->message);
+    const bool may_fit = e->status == TAKT_ERR_SHAPE && has_names;
     if (e->hint[0] != '\0' && !may_fit)
         return e->hint;
     return e->id == TAKT_E_ONNX_STATIC
                ? "give the inputs that it depends on, with -i NAME=FILE or --shape: they are "
                  "then built in"
-           : e->status == TAKT_ERR_SHAPE || strstr(e->message, "without a number") != NULL
+           : e->status == TAKT_ERR_SHAPE
                ? "give numbers for named dimensions with --shape or -D"
                : "export the model with another opset, or with this node made of simpler ones";
 }
@@ -77,7 +65,8 @@ static const char *copy(takt_arena *arena, takt_span text)
     return made != NULL ? made : "";
 }
 
-static void list(takt_refusals *to, const takt_pb_node *node, int opset, const takt_error *e)
+static void list(takt_refusals *to, const takt_pb_node *node, int opset, const takt_error *e,
+                 bool has_names)
 {
     takt_refusal *r = takt_arena_array(to->arena, 1, sizeof *r);
     if (r == NULL)
@@ -86,7 +75,7 @@ static void list(takt_refusals *to, const takt_pb_node *node, int opset, const t
                         .type = copy(to->arena, node->op),
                         .domain = copy(to->arena, node->domain),
                         .reason = copy(to->arena, takt_span_of(e->message)),
-                        .hint = copy(to->arena, takt_span_of(hint_of(e))),
+                        .hint = copy(to->arena, takt_span_of(hint_of(e, has_names))),
                         .opset = opset};
     if (to->last != NULL)
         to->last->next = r;
@@ -124,10 +113,9 @@ void takt_onnx_each(takt_onnx_each_fn *visit, void *user)
 /* The message; it need not name the operator once more. */
 static const char *without_op(const takt_pb_node *node, const takt_error *e)
 {
-    const size_t n = node->op.length;
-    const bool begins = n > 0 && strncmp(e->message, node->op.at, n) == 0;
-    return begins && e->message[n] == ':' && e->message[n + 1] == ' ' ? e->message + n + 2
-                                                                      : e->message;
+    const size_t begin = node->op.length + 2; /* "Conv: ..." (adapt.c) */
+    const bool begins = e->id == TAKT_E_ONNX_UNSUPPORTED;
+    return begins && strlen(e->message) > begin ? e->message + begin : e->message;
 }
 
 void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
@@ -142,7 +130,8 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
                       im->source->name, (int)ctx->error.id, (int)name.length, name.at,
                       (int)op.length, op.at, opset, without_op(node, &ctx->error));
     if (im->source->refusals != NULL)
-        list(im->source->refusals, node, opset, &ctx->error);
+        list(im->source->refusals, node, opset, &ctx->error,
+             im->main != NULL && takt_dims_name_count(im->main->g->dims) > 0);
     if (!im->has_failed)
         im->first = ctx->error;
     im->has_failed = true;

@@ -1,5 +1,6 @@
 /* weights_read.c - tensors by name out of whatever file holds them. */
 #include "base/mem.h"
+#include "io/map.h"
 #include "io/read.h"
 #include "io/weights/format.h"
 
@@ -37,18 +38,37 @@ takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const t
     return r->visit(r->user, r->path, name, &type, v->data);
 }
 
+static takt_status each(takt_weights_reader *r, const void *bytes, size_t length)
+{
+    takt_arena_init(&r->arena, r->ctx);
+    const takt_weights_format *format = format_of(bytes, length);
+    /* What nothing recognises is refused by the reader of the format that people use most. */
+    const takt_status status =
+        (format != NULL ? format : &takt_weights_safetensors)->each(r, bytes, length);
+    takt_arena_deinit(&r->arena);
+    return status;
+}
+
 takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit, void *user)
 {
     takt_weights_reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user};
     void *bytes;
     size_t length;
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
-    takt_arena_init(&r.arena, ctx);
-    const takt_weights_format *format = format_of(bytes, length);
-    /* What nothing recognises is refused by the reader of the format that people use most. */
-    const takt_status status =
-        (format != NULL ? format : &takt_weights_safetensors)->each(&r, bytes, length);
-    takt_arena_deinit(&r.arena);
+    const takt_status status = each(&r, bytes, length);
     takt_mem_put(ctx, bytes, length);
+    return status;
+}
+
+takt_status takt_weights_each_mapped(takt_ctx *ctx, const char *path, takt_weights_fn *visit,
+                                     void *user, takt_storage **mapping, size_t *length)
+{
+    takt_weights_reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user};
+    TAKT_TRY(takt_map_file(ctx, path, mapping, length));
+    if (*mapping == NULL)
+        return takt_weights_each(ctx, path, visit, user);
+    const takt_status status = each(&r, takt_storage_data(*mapping), *length);
+    takt_storage_release(*mapping);
+    *mapping = NULL;
     return status;
 }

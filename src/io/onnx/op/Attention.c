@@ -180,7 +180,7 @@ static takt_status adapt(takt_call *c)
     TAKT_TRY(takt_dim_resolve(c->g->dims, w.heads, &w.heads));
     TAKT_TRY(takt_dim_resolve(c->g->dims, w.kv_heads, &w.kv_heads));
     if (!w.is_flat && (!takt_dim_is_number(w.heads) || !takt_dim_is_number(w.kv_heads)))
-        return takt_onnx_refuse(c, "heads without a number");
+        return takt_onnx_refuse_size(c, "heads without a number");
     if (q.rank < 3 || q.rank > 4 || k.rank != q.rank || w.heads < 1 || w.kv_heads < 1 ||
         w.heads % w.kv_heads != 0)
         return takt_onnx_refuse(c, "ranks or heads that do not fit");

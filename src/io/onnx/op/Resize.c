@@ -227,7 +227,7 @@ static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
         p->base.basis = TAKT_RESIZE_BY_PROPORTION;
     for (int i = 0; i < t->rank && way != 0; i++) {
         if (p->is_resized[i] && isnan(p->scale[i]))
-            return takt_onnx_refuse(c, "proportions of a dimension without a number");
+            return takt_onnx_refuse_size(c, "proportions of a dimension without a number");
         if (p->is_resized[i])
             best = way == 1 ? fmin(best, p->scale[i]) : fmax(best, p->scale[i]);
     }

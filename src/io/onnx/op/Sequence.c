@@ -89,7 +89,7 @@ static takt_status split(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     if (!takt_dim_is_number(t.dim[axis]))
-        return takt_onnx_refuse(c, "a dimension without a number");
+        return takt_onnx_refuse_size(c, "a dimension without a number");
     const int64_t each = !sizes.is_set ? 1 : sizes.count > 0 ? sizes.at[0] : 0, size = t.dim[axis];
     if (is_one && each < 1)
         return takt_onnx_refuse(c, "parts of %lld", (long long)each);

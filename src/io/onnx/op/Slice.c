@@ -15,8 +15,8 @@ static int64_t first(takt_call *c, int64_t start, takt_dim size, int64_t step)
     if (step > 0 || start >= -1 || size == 0)
         return tame(start);
     if (!is_number && start > -INT32_MAX)
-        (void)takt_onnx_refuse(c, "a step of %lld from %lld on an axis without a number",
-                               (long long)step, (long long)start);
+        (void)takt_onnx_refuse_size(c, "a step of %lld from %lld on an axis without a number",
+                                    (long long)step, (long long)start);
     return is_number && start >= -size ? start : 0;
 }
 
@@ -122,8 +122,8 @@ static takt_status by_names(takt_call *c, takt_syms start, takt_syms stop)
         else if (by == 1)
             x = part_of(c, x, axis, start.at[i], stop.at[i]);
         else
-            return takt_onnx_refuse(c, "a step of %lld up to a dimension without a number",
-                                    (long long)by);
+            return takt_onnx_refuse_size(c, "a step of %lld up to a dimension without a number",
+                                         (long long)by);
     }
     return takt_onnx_done(c, x);
 }

@@ -51,7 +51,7 @@ static takt_status adapt(takt_call *c)
         takt_dim whole;
         TAKT_TRY(takt_dim_resolve(c->g->dims, x->dim[axis], &whole));
         if (!takt_dim_is_number(whole))
-            return takt_onnx_refuse(c, "equal parts of a dimension without a number");
+            return takt_onnx_refuse_size(c, "equal parts of a dimension without a number");
         const int64_t size = whole / (int64_t)parts + (whole % (int64_t)parts != 0);
         int64_t left = whole;
         for (size_t i = 0; i < parts; i++, left -= equal[i - 1])
