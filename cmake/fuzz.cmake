@@ -4,6 +4,13 @@
 # of mut_<target>.c where the format has lengths that must fit; otherwise
 # main_replay.c feeds it the corpus, with any compiler and on any machine.
 file(GLOB fuzz_files ${glob} tests/fuzz/fz_*.c)
+# For a campaign on a machine without clang: libFuzzer and the C library are linked in. The flag of
+# the compiler would add the run-time library of the sanitizers, which needs a dynamic linker.
+if(TAKT_FUZZ_STATIC)
+  execute_process(COMMAND ${CMAKE_C_COMPILER}
+                          --print-file-name=libclang_rt.fuzzer-${CMAKE_SYSTEM_PROCESSOR}.a
+                  OUTPUT_VARIABLE fuzzer_archive OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
 if(TAKT_FUZZ AND TARGET takt_tool)
   set_target_properties(takt takt_tool PROPERTIES EXCLUDE_FROM_ALL ON) # targets need neither
 endif()
@@ -18,7 +25,12 @@ foreach(file IN LISTS fuzz_files)
     string(REPLACE e2e onnx format ${target}) # a text has no fields, and is changed as bytes
     file(GLOB mutator ${glob} tests/fuzz/mut_${format}.c)
     add_executable(${stem} ${file} ${mutator})
-    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+    if(TAKT_FUZZ_STATIC)
+      target_link_options(${stem} PRIVATE -static)
+      target_link_libraries(${stem} PRIVATE ${fuzzer_archive} stdc++)
+    else()
+      target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+    endif()
     add_test(NAME fuzz_${target} COMMAND ${PROJECT_SOURCE_DIR}/scripts/fuzz
              --smoke --build ${PROJECT_BINARY_DIR} ${target})
     set_tests_properties(fuzz_${target} PROPERTIES LABELS full SKIP_RETURN_CODE 77 TIMEOUT 3600)

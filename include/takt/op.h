@@ -21,7 +21,8 @@ extern "C" {
 #endif
 
 /** Computes `out` from `in`: dense, of the types that the body declares. It must not fail, allocate
- *  or keep state, and may be called by several threads at once, each with buffers of its own. */
+ *  or keep state, and may be called by several threads at once, each with buffers of its own. A
+ *  deadline or a cancel does not interrupt it. */
 typedef void takt_op_run_fn(void *user, const takt_tensor_view *in, size_t in_count,
                             const takt_tensor_view *out, size_t out_count);
 

@@ -119,10 +119,11 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, si
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Gives up with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every
- *  step and every task of a step, inside products, convolutions, pools, attention, element-wise,
- *  row-wise and reducing tasks and moves after every block of work, at most some 40 million
- *  operations or 32 MB of traffic, and after the last step. Other tasks (sorting, gathering, trees,
- *  custom operations) are finished first; `takt plan` estimates the longest. Exempt is the commit
+ *  step and every task of a step, inside tasks of every kind after every block of work, at most
+ * some 40 million operations or half a million elements (two milliseconds of a slow core), and
+ * after the last step. A registered function (takt/op.h) is finished first. A clock of the caller's
+ * own (takt_config.now_ns) is read on the calling thread alone, so that a task on another thread is
+ *  stopped when the caller's next block or task ends. Exempt is the commit
  *  phase, in which a run overwrites its state: a run that has reached it in time returns TAKT_OK.
  *  State is old or new, never torn; outputs of a run that failed are undefined. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *session,

@@ -20,6 +20,15 @@ takt_status takt_interpret_node_by(takt_ctx *ctx, const takt_graph *g, const tak
     return status;
 }
 
+takt_status takt_interpret_node_polled(takt_ctx *ctx, const takt_graph *g, const takt_node *n,
+                                       const takt_poll *poll, const takt_array *in, takt_array *out)
+{
+    interp it = {.run.poll = poll, .ctx = ctx};
+    const takt_status status = takt_interp_node(&it, g, n, TAKT_INTERP_ANY, in, out);
+    takt_interp_forget(&it);
+    return status;
+}
+
 takt_status takt_interpret_node(takt_ctx *ctx, const takt_graph *g, const takt_node *n,
                                 const takt_array *in, takt_array *out)
 {

@@ -93,7 +93,7 @@ takt_status takt_interp_elementwise(takt_eval *e)
     for (size_t i = 0; i < e->in_count; i++)
         walker_init(&w.in[i], &e->in[i], &e->out[0]);
     const bool is_integer = !takt_dtype_is_float(e->in[0].dtype) && op->scalar_i != NULL;
-    for (size_t k = 0; k < e->out[0].count; k++) {
+    for (size_t k = 0; k < e->out[0].count && !takt_eval_stops(e, 2); k++) {
         if (is_integer)
             apply_i(&w, k);
         else

@@ -12,6 +12,7 @@
 
 #include "ir/array.h"
 #include "ir/graph.h"
+#include "kernel/poll.h"
 
 /*
  * inputs   one per input of the graph, in its order and of its types
@@ -34,6 +35,12 @@ TAKT_MUST_USE takt_status takt_interpret_arrays(takt_ctx *ctx, const takt_graph 
 TAKT_MUST_USE takt_status takt_interpret_node(takt_ctx *ctx, const takt_graph *g,
                                               const takt_node *n, const takt_array *in,
                                               takt_array *out);
+
+/* The same with a question now and then (kernel/poll.h); if the answer was yes, `out` is of no use,
+ * whatever the status. */
+TAKT_MUST_USE takt_status takt_interpret_node_polled(takt_ctx *ctx, const takt_graph *g,
+                                                     const takt_node *n, const takt_poll *poll,
+                                                     const takt_array *in, takt_array *out);
 
 /* How a node's result comes about when there is a choice, for tests. */
 typedef enum takt_interp_way {

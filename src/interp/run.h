@@ -3,6 +3,7 @@
 #define TAKT_INTERP_RUN_H
 
 #include "interp/interp.h"
+#include "op/util/stops.h"
 
 /* Lowered forms of nodes, kept because a loop's body is evaluated again and again. */
 enum { LOWERED_COUNT = 64 };
@@ -14,6 +15,7 @@ typedef struct interp_lowered {
 } interp_lowered;
 
 typedef struct interp {
+    takt_eval_run run; /* first: evaluations see this part */
     takt_ctx *ctx;
     interp_lowered lowered[LOWERED_COUNT];
     size_t next_lowered; /* the one to replace */

@@ -115,7 +115,7 @@ static bool keep_facts(declared *d, const takt_fact_table *facts)
         return takt_out_of_memory(d->f).b;
     if (facts->count > 0)
         memcpy(all, facts->tuples, facts->count * arity * sizeof *all);
-    takt_dl_sort(&(takt_dl_rows){all, room, counts, facts->count, arity});
+    (void)takt_dl_sort(&(takt_dl_rows){all, room, counts, facts->count, arity, NULL});
     size_t count = 0;
     for (size_t i = 0; i < facts->count; i++)
         if (count == 0 ||

@@ -13,6 +13,7 @@
 #include "op/util/check.h"
 #include "op/util/heads.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { MASK = 3, LENGTH = 4 }; /* inputs that may be left out */
 
@@ -154,10 +155,11 @@ static takt_status eval(takt_eval *e)
     if (e->attr[TAKT_CAUSAL].boolean && j.queries > j.keys)
         return takt_fail(e->ctx, TAKT_E_SHAPE, "attention: causal with %lld queries and %lld keys",
                          (long long)j.queries, (long long)j.keys);
+    const size_t work = (size_t)(j.keys * q->dim[2]); /* of a query */
     for (int64_t b = 0; b < q->dim[0]; b++) {
         TAKT_TRY(count_present(e, b, j.keys, &j.present));
         for (int64_t h = 0; h < heads; h++)
-            for (int64_t s = 0; s < j.queries; s++)
+            for (int64_t s = 0; s < j.queries && !takt_eval_stops(e, work); s++)
                 attend(&j, b, h, s);
     }
     return TAKT_OK;

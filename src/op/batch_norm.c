@@ -4,6 +4,7 @@
 #include "ir/infer.h"
 #include "op/util/formula.h"
 #include "op/util/norm.h"
+#include "op/util/stops.h"
 
 enum { EPSILON, LAYOUT };
 enum { X, SCALE, BIAS, MEAN, VAR };
@@ -25,7 +26,7 @@ static takt_status eval(takt_eval *e)
     size_t inner = 1;
     for (int i = 2; i < x->rank && e->attr[LAYOUT].i64 == TAKT_NCHW; i++)
         inner *= (size_t)x->dim[i];
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++) {
         const size_t c = i / inner % in[SCALE].count;
         const double y = (x->f[i] - in[MEAN].f[c]) / sqrt(in[VAR].f[c] + e->attr[EPSILON].f64);
         e->out[0].f[i] = y * in[SCALE].f[c] + in[BIAS].f[c];

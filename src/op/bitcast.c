@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/stops.h"
 
 enum { DTYPE };
 
@@ -25,7 +26,7 @@ static takt_status eval(takt_eval *e)
 {
     const takt_array *x = &e->in[0];
     takt_array *out = &e->out[0];
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         uint64_t bits = 0;
         if (x->f != NULL)
             takt_dtype_put_f(x->dtype, &bits, 0, x->f[i]);

@@ -6,6 +6,7 @@
 #include "base/half.h"
 #include "op/ops.h"
 #include "op/util/bound.h"
+#include "op/util/stops.h"
 
 enum { DTYPE, SATURATE };
 
@@ -42,7 +43,7 @@ static takt_status eval(takt_eval *e)
     const takt_array *x = &e->in[0];
     takt_array *out = &e->out[0];
     const bool saturate = e->attr[SATURATE].boolean;
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         if (out->f != NULL) {
             const double value = x->f != NULL ? x->f[i] : takt_dtype_to_double(x->dtype, x->i[i]);
             out->f[i] = float_to_float(out->dtype, value, saturate);

@@ -14,7 +14,7 @@ static takt_status infer(takt_infer *in)
 
 static takt_status eval(takt_eval *e)
 {
-    takt_conv_eval(e->attr, TAKT_CONV_DW, &e->in[0], &e->out[0], &e->in[1], &e->out[0]);
+    takt_conv_eval(e, TAKT_CONV_DW, &e->in[0], &e->out[0], &e->in[1], &e->out[0]);
     return TAKT_OK;
 }
 

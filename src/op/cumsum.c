@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 enum { AXIS, EXCLUSIVE, REVERSE };
@@ -21,7 +22,7 @@ static takt_status eval(takt_eval *e)
     takt_array *out = &e->out[0];
     const bool exclusive = e->attr[EXCLUSIVE].boolean, reverse = e->attr[REVERSE].boolean;
     const takt_rows rows = takt_rows_of(x, e->attr[AXIS].i64);
-    for (size_t r = 0; r < rows.outer * rows.inner; r++) {
+    for (size_t r = 0; r < rows.outer * rows.inner && !takt_eval_stops(e, rows.size); r++) {
         const size_t start = r / rows.inner * rows.size * rows.inner + r % rows.inner;
         double f = 0;
         uint64_t i = 0;

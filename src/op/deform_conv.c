@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "op/util/deform.h"
+#include "op/util/stops.h"
 
 /* One element of x, 0 outside. */
 static double element(const takt_array *x, size_t plane, int64_t row, int64_t column)
@@ -52,7 +53,7 @@ static takt_status eval(takt_eval *e)
     const takt_deform d = takt_deform_of(e->attr, e->in[0].dim, e->in[1].dim, e->out[0].dim);
     const takt_array *w = &e->in[1];
     const int64_t inner = d.channels / d.groups, places = d.out[0] * d.out[1];
-    for (size_t i = 0; i < e->out[0].count; i++) {
+    for (size_t i = 0; i < e->out[0].count && !takt_eval_stops(e, (size_t)(inner * d.taps)); i++) {
         const int64_t at = (int64_t)i % places, o = (int64_t)i / places % w->dim[0];
         const int64_t image = (int64_t)i / places / w->dim[0];
         const int64_t first = o / (w->dim[0] / d.groups) * inner;

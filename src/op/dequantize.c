@@ -3,6 +3,7 @@
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { AXIS, DTYPE };
 
@@ -21,7 +22,7 @@ static takt_status infer(takt_infer *in)
 static takt_status eval(takt_eval *e)
 {
     const takt_array *q = &e->in[0];
-    for (size_t i = 0; i < q->count; i++) {
+    for (size_t i = 0; i < q->count && !takt_eval_stops(e, 1); i++) {
         const takt_affine a = takt_affine_at(e, e->attr[AXIS].i64, i);
         const double level = takt_dtype_to_double(q->dtype, q->i[i]);
         e->out[0].f[i] = (level - takt_dtype_to_double(q->dtype, a.zero)) * a.scale;

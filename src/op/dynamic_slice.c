@@ -4,6 +4,7 @@
 #include "op/util/index.h"
 #include "op/util/make.h"
 #include "op/util/place.h"
+#include "op/util/stops.h"
 
 enum { AXIS, SIZE };
 
@@ -35,7 +36,7 @@ static takt_status eval(takt_eval *e)
     takt_array *out = &e->out[0];
     takt_place p;
     TAKT_TRY(takt_place_find(e, x, out, 1, e->attr[AXIS].i64, &p));
-    for (size_t o = 0; o < p.outer; o++)
+    for (size_t o = 0; o < p.outer && !takt_eval_stops(e, p.part); o++)
         for (size_t k = 0; k < p.part; k++)
             takt_index_move(out, o * p.part + k, x, o * p.whole + p.offset + k);
     return TAKT_OK;

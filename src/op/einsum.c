@@ -8,6 +8,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { EQUATION };
 enum { NAMED_SIZE = 1024 };
@@ -126,7 +127,7 @@ static takt_status eval(takt_eval *e)
             out->f[to] += f;
         else
             out->i[to] = (int64_t)((uint64_t)out->i[to] + n);
-    } while (next(&l));
+    } while (next(&l) && !takt_eval_stops(e, e->in_count));
     return TAKT_OK;
 }
 

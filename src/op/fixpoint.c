@@ -2,6 +2,7 @@
  * (op/util/datalog.h). */
 #include "op/util/check.h"
 #include "op/util/datalog.h"
+#include "op/util/stops.h"
 
 enum { PROGRAM, CAPACITY };
 
@@ -68,7 +69,8 @@ static takt_status eval(takt_eval *e)
     if (room == NULL)
         return TAKT_ERR_MEMORY;
     char text[TAKT_DL_TEXT];
-    const takt_dl_full full = takt_dl_run(&plan, (const uint32_t *const *)in, out, room);
+    const takt_dl_full full =
+        takt_dl_run(&plan, (const uint32_t *const *)in, out, room, takt_eval_poll(e));
     if (full.relation >= 0)
         return takt_fail(e->ctx, takt_dl_full_id(&full), "%s",
                          takt_dl_full_text(e->node, &plan, &full, text));

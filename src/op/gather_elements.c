@@ -4,6 +4,7 @@
 #include "op/util/elements.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { AXIS };
 
@@ -21,7 +22,7 @@ static takt_status eval(takt_eval *e)
     const takt_array *x = &e->in[0], *index = &e->in[1];
     const int64_t given = e->attr[AXIS].i64;
     const int axis = (int)(given < 0 ? given + x->rank : given);
-    for (size_t i = 0; i < index->count; i++) {
+    for (size_t i = 0; i < index->count && !takt_eval_stops(e, 1); i++) {
         int64_t at[TAKT_MAX_RANK];
         takt_index_at(index, i, at);
         TAKT_TRY(takt_index_read(e, 1, i, x->dim[axis], &at[axis]));

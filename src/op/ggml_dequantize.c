@@ -7,6 +7,7 @@
 #include "op/util/check.h"
 #include "op/util/ggml.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { FORMAT };
 
@@ -24,7 +25,7 @@ static takt_status eval(takt_eval *e)
 {
     const takt_ggml_format format = (takt_ggml_format)e->attr[FORMAT].i64;
     const takt_ggml_info *info = &takt_ggml_formats[format];
-    for (size_t i = 0; i < e->in[0].count / info->bytes; i++) {
+    for (size_t i = 0; i < e->in[0].count / info->bytes && !takt_eval_stops(e, 1); i++) {
         uint8_t block[256];
         float weights[256];
         for (size_t k = 0; k < info->bytes; k++)

@@ -3,6 +3,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { AXIS };
 
@@ -38,10 +39,10 @@ static takt_status eval(takt_eval *e)
     const size_t outer = takt_index_span(x, 0, axis), size = (size_t)x->dim[axis];
     const size_t inner = takt_index_span(x, axis + 1, x->rank);
     takt_index_copy(out, x);
-    for (size_t j = 0; j < index->count; j++) {
+    for (size_t j = 0; j < index->count && !takt_eval_stops(e, 1); j++) {
         int64_t row = 0;
         TAKT_TRY(takt_index_read(e, 1, j, x->dim[axis], &row));
-        for (size_t o = 0; o < outer; o++)
+        for (size_t o = 0; o < outer && !takt_eval_stops(e, inner); o++)
             for (size_t k = 0; k < inner; k++)
                 takt_index_combine(TAKT_ADD, out, (o * size + (size_t)row) * inner + k, u,
                                    (o * index->count + j) * inner + k);

@@ -1,6 +1,7 @@
 /* iota.c - 0, 1, 2, … along one axis, the same for all others. */
 #include "op/util/check.h"
 #include "op/util/index.h"
+#include "op/util/stops.h"
 
 enum { DTYPE, SHAPE, AXIS };
 
@@ -21,7 +22,7 @@ static takt_status eval(takt_eval *e)
     const int64_t given = e->attr[AXIS].i64;
     const int axis = (int)(given < 0 ? given + out->rank : given);
     const size_t inner = takt_index_span(out, axis + 1, out->rank);
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         const size_t value = i / inner % (size_t)out->dim[axis];
         if (takt_dtype_is_float(out->dtype))
             out->f[i] = (double)value;

@@ -1,6 +1,7 @@
 /* look_up.c - entries of a table that has one for every value of a small integer. */
 #include "op/util/check.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { X, TABLE };
 
@@ -21,7 +22,7 @@ static takt_status eval(takt_eval *e)
     const takt_array *x = &e->in[X], *table = &e->in[TABLE];
     takt_array *out = &e->out[0];
     const uint64_t mask = table->count - 1;
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++) {
         const size_t at = (size_t)((uint64_t)x->i[i] & mask);
         if (out->f != NULL)
             out->f[i] = table->f[at];

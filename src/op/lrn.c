@@ -3,6 +3,7 @@
 
 #include "ir/infer.h"
 #include "op/util/formula.h"
+#include "op/util/stops.h"
 
 enum { SIZE, ALPHA, BETA, BIAS };
 
@@ -26,7 +27,8 @@ static takt_status eval(takt_eval *e)
     size_t inner = 1;
     for (int i = 2; i < x->rank; i++)
         inner *= (size_t)x->dim[i];
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0;
+         i < x->count && !takt_eval_stops(e, (size_t)(size < channels ? size : channels)); i++) {
         const int64_t c = (int64_t)(i / inner) % channels;
         const int64_t low = before > c ? -c : -before;
         const int64_t high = after > channels - 1 - c ? channels - 1 - c : after;

@@ -8,6 +8,7 @@
 #include "op/util/index.h"
 #include "op/util/make.h"
 #include "op/util/matrix.h"
+#include "op/util/stops.h"
 
 #include <string.h>
 
@@ -94,7 +95,7 @@ static takt_status eval(takt_eval *e)
             ia[m.a_row] = index[batch];
         if (m.b_column >= 0)
             ib[m.b_column] = index[out->rank - 1];
-        for (int64_t k = 0; k < a->dim[m.a_inner]; k++) {
+        for (int64_t k = 0; k < a->dim[m.a_inner] && !takt_eval_stops(e, 1); k++) {
             ia[m.a_inner] = ib[m.b_inner] = k;
             takt_index_add_product(out, i, a, takt_index_flat(a, ia), b, takt_index_flat(b, ib));
         }

@@ -5,6 +5,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { DEPTH, AXIS, DTYPE };
 
@@ -35,7 +36,7 @@ static takt_status eval(takt_eval *e)
     const int64_t given = e->attr[AXIS].i64, depth = e->attr[DEPTH].i64;
     const int axis = (int)(given < 0 ? given + out->rank : given);
     const size_t inner = takt_index_span(out, axis + 1, out->rank);
-    for (size_t i = 0; i < e->in[0].count; i++) {
+    for (size_t i = 0; i < e->in[0].count && !takt_eval_stops(e, 1); i++) {
         const int64_t value = e->in[0].i[i];
         if (value < -depth || value >= depth)
             continue;

@@ -2,6 +2,7 @@
 #include "op/util/bits.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
+#include "op/util/stops.h"
 
 static takt_status infer(takt_infer *in)
 {
@@ -18,7 +19,7 @@ static takt_status eval(takt_eval *e)
     const takt_array *x = &e->in[0];
     takt_array *out = &e->out[0];
     const size_t bools = (size_t)x->dim[x->rank - 1], words = (size_t)out->dim[x->rank - 1];
-    for (size_t i = 0; i < x->count; i++)
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++)
         out->i[i / bools * words + i % bools / 64] |=
             (int64_t)((uint64_t)(x->i[i] != 0) << i % bools % 64);
     return TAKT_OK;

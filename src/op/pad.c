@@ -7,6 +7,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { BEFORE, AFTER, MODE, VALUE };
 enum { CONSTANT, EDGE, REFLECT, WRAP };
@@ -66,7 +67,7 @@ static takt_status eval(takt_eval *e)
     takt_array *out = &e->out[0];
     const int64_t mode = e->attr[MODE].i64;
     int64_t at[TAKT_MAX_RANK];
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         bool outside = false;
         takt_index_at(out, i, at);
         for (int d = 0; d < x->rank; d++) {

@@ -9,6 +9,7 @@
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { AXIS, DTYPE };
 
@@ -45,7 +46,7 @@ static takt_status eval(takt_eval *e)
 {
     const takt_array *x = &e->in[0];
     takt_array *out = &e->out[0];
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         const takt_affine a = takt_affine_at(e, e->attr[AXIS].i64, i);
         const double q = takt_dtype_round(x->dtype, x->f[i] / a.scale);
         out->i[i] = takt_dtype_from_double(out->dtype, half_even(q) + (double)a.zero);

@@ -12,6 +12,7 @@
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { STREAM, DIST, DTYPE, SHAPE };
 enum { UNIFORM, NORMAL, BITS };
@@ -49,7 +50,7 @@ static takt_status eval(takt_eval *e)
                                .stream = (uint32_t)e->attr[STREAM].i64};
     const uint64_t base = (uint64_t)e->in[2].i[0];
     takt_array *out = &e->out[0];
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         if (e->attr[DIST].i64 == NORMAL)
             out->f[i] = takt_philox_normal(&at, base + i);
         else if (e->attr[DIST].i64 == UNIFORM)

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/util/reduce.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 /* Infinite maxima are left out of the subtraction: inf - inf would be NaN. */
@@ -19,16 +20,16 @@ static takt_status eval(takt_eval *e)
     double *most = takt_arena_array(e->scratch, out->count, sizeof *most);
     if (most == NULL)
         return TAKT_ERR_MEMORY;
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++)
         most[i] = -INFINITY;
     takt_walk walk;
     takt_walk_reduce(&walk, x, is_axis);
-    for (size_t i = 0; i < x->count; i++, takt_walk_next(&walk))
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++, takt_walk_next(&walk))
         most[walk.at] = x->f[i] > most[walk.at] ? x->f[i] : most[walk.at];
     takt_walk_reduce(&walk, x, is_axis);
-    for (size_t i = 0; i < x->count; i++, takt_walk_next(&walk))
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++, takt_walk_next(&walk))
         out->f[walk.at] += exp(x->f[i] - shift(most[walk.at]));
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++)
         out->f[i] = log(out->f[i]) + shift(most[i]);
     return TAKT_OK;
 }

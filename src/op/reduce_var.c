@@ -1,6 +1,7 @@
 /* reduce_var.c - the variance over some axes, by two passes: mean, then squared distances. */
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 enum { CORRECTION = TAKT_REDUCE_KEEP + 1 };
@@ -17,12 +18,12 @@ static takt_status eval(takt_eval *e)
     takt_walk walk;
     takt_walk_axes(&e->attr[TAKT_REDUCE_AXES], x->rank, is_axis);
     takt_walk_reduce(&walk, x, is_axis);
-    for (size_t i = 0; i < x->count; i++, takt_walk_next(&walk))
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++, takt_walk_next(&walk))
         mean[walk.at] += x->f[i] / count;
     takt_walk_reduce(&walk, x, is_axis);
-    for (size_t i = 0; i < x->count; i++, takt_walk_next(&walk))
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++, takt_walk_next(&walk))
         out->f[walk.at] += (x->f[i] - mean[walk.at]) * (x->f[i] - mean[walk.at]);
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++)
         out->f[i] /= count - (double)e->attr[CORRECTION].i64;
     return TAKT_OK;
 }

@@ -4,6 +4,7 @@
 #include "op/util/make.h"
 #include "op/util/nd.h"
 #include "op/util/scatter_grad.h"
+#include "op/util/stops.h"
 
 enum { BATCH, REDUCE };
 
@@ -24,10 +25,10 @@ static takt_status eval(takt_eval *e)
     const takt_array *index = &e->in[1];
     const size_t rows = takt_index_span(index, 0, index->rank - 1);
     takt_index_copy(&e->out[0], &e->in[0]);
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < rows && !takt_eval_stops(e, 1); r++) {
         size_t offset = 0, size = 0;
         TAKT_TRY(takt_nd_block(e, e->attr[BATCH].i64, r, &offset, &size));
-        for (size_t i = 0; i < size; i++)
+        for (size_t i = 0; i < size && !takt_eval_stops(e, 1); i++)
             takt_index_combine((takt_scatter)e->attr[REDUCE].i64, &e->out[0], offset + i, &e->in[2],
                                r * size + i);
     }

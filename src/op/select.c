@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 static takt_status infer(takt_infer *in)
@@ -24,7 +25,7 @@ static takt_status eval(takt_eval *e)
     takt_walk at[3];
     for (size_t i = 0; i < 3; i++)
         takt_walk_broadcast(&at[i], &e->in[i], out);
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         const bool first = e->in[0].i[at[0].at] != 0;
         if (out->f != NULL)
             out->f[i] = first ? a->f[at[1].at] : b->f[at[2].at];

@@ -6,13 +6,14 @@
  */
 #include "op/util/make.h"
 #include "op/util/semiring.h"
+#include "op/util/stops.h"
 
 static void unite(const takt_eval *e, const takt_semiring_sizes *z)
 {
     const size_t words = z->k / 64 + (z->k % 64 != 0);
     const int64_t *a = e->in[0].i, *b = e->in[1].i;
     int64_t *c = e->out[0].i;
-    for (size_t r = 0; r < z->batch * z->m; r++)
+    for (size_t r = 0; r < z->batch * z->m && !takt_eval_stops(e, z->k * z->n); r++)
         for (size_t k = 0; k < z->k; k++) {
             const int64_t all = -(int64_t)((uint64_t)a[r * words + k / 64] >> k % 64 & 1);
             for (size_t j = 0; j < z->n; j++)
@@ -28,7 +29,7 @@ static takt_status eval(takt_eval *e)
         return TAKT_OK;
     }
     const takt_semiring_math math = takt_semiring_math_of(e->node);
-    for (size_t r = 0; r < z.batch * z.m; r++)
+    for (size_t r = 0; r < z.batch * z.m && !takt_eval_stops(e, z.k * z.n); r++)
         takt_semiring_row(&math, &z, e->in[0].f + r * z.k, e->in[1].f + r / z.m * z.k * z.n,
                           e->out[0].f + r * z.n);
     return TAKT_OK;

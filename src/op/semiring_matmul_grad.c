@@ -6,6 +6,7 @@
 #include "op/util/check.h"
 #include "op/util/make.h"
 #include "op/util/semiring.h"
+#include "op/util/stops.h"
 
 static takt_status infer(takt_infer *in)
 {
@@ -22,7 +23,7 @@ static takt_status eval(takt_eval *e)
 {
     const takt_semiring_sizes z = takt_semiring_sizes_in(e);
     const takt_semiring_math math = takt_semiring_math_of(e->node);
-    for (size_t r = 0; r < z.batch * z.m; r++) {
+    for (size_t r = 0; r < z.batch * z.m && !takt_eval_stops(e, 4 * z.k * z.n); r++) {
         const takt_semiring_grad row = {e->in[0].f + r * z.k, e->in[1].f + r / z.m * z.k * z.n,
                                         e->in[2].f + r * z.n, e->out[0].f + r * z.k};
         takt_semiring_grad_row(&math, &z, &row);

@@ -9,6 +9,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { AXES, START, STOP, STEP };
 
@@ -189,7 +190,7 @@ static takt_status eval(takt_eval *e)
                              "start %lld and stop %lld",
                              d, (long long)x->dim[d], (long long)r.start, (long long)r.stop);
     }
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         takt_index_at(out, i, to);
         for (int d = 0; d < x->rank; d++)
             from[d] = first[d] + to[d] * step[d];

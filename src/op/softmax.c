@@ -4,6 +4,7 @@
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/norm.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 enum { AXIS };
@@ -12,7 +13,7 @@ static takt_status eval(takt_eval *e)
 {
     const takt_array *x = &e->in[0];
     const takt_rows rows = takt_rows_of(x, e->attr[AXIS].i64);
-    for (size_t r = 0; r < rows.outer * rows.inner; r++) {
+    for (size_t r = 0; r < rows.outer * rows.inner && !takt_eval_stops(e, rows.size); r++) {
         const size_t start = r / rows.inner * rows.size * rows.inner + r % rows.inner;
         const double *in = x->f + start;
         double *out = e->out[0].f + start;

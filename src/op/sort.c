@@ -26,7 +26,7 @@ static takt_status eval(takt_eval *e)
         return TAKT_OK;
     for (size_t l = 0; l < takt_line_count(x, axis); l++) {
         const takt_line line = takt_line_at(x, axis, l);
-        takt_order(&line, e->attr[DESCENDING].boolean, order, order + line.count);
+        takt_order(e, &line, e->attr[DESCENDING].boolean, order, order + line.count);
         takt_order_put(e, &line, &line, order);
     }
     return TAKT_OK;

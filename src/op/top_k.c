@@ -52,7 +52,7 @@ static takt_status eval(takt_eval *e)
         return TAKT_OK;
     for (size_t l = 0; l < takt_line_count(x, axis); l++) {
         const takt_line line = takt_line_at(x, axis, l), out = takt_line_at(&e->out[0], axis, l);
-        takt_order(&line, e->attr[LARGEST].boolean, order, order + line.count);
+        takt_order(e, &line, e->attr[LARGEST].boolean, order, order + line.count);
         if (!e->attr[SORTED].boolean)
             by_position(order, (size_t)k);
         takt_order_put(e, &line, &out, order);

@@ -2,6 +2,7 @@
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
+#include "op/util/stops.h"
 
 enum { PERM };
 
@@ -41,7 +42,7 @@ static takt_status eval(takt_eval *e)
     const takt_array *x = &e->in[0];
     takt_array *out = &e->out[0];
     int64_t to[TAKT_MAX_RANK] = {0}, from[TAKT_MAX_RANK] = {0};
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         takt_index_at(out, i, to);
         for (int d = 0; d < x->rank; d++)
             from[source(e->attr, x->rank, d)] = to[d];

@@ -6,6 +6,7 @@
  */
 #include "op/util/check.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 #include "op/util/trees.h"
 
 static takt_status check_table(takt_infer *in, size_t which, int columns)
@@ -96,7 +97,7 @@ static takt_status eval(takt_eval *e)
         return TAKT_ERR_MEMORY;
     takt_trees_sets(&t, index.set);
     takt_trees_sort(&t, index.start, index.order);
-    for (size_t row = 0; row < (size_t)e->in[0].dim[0]; row++)
+    for (size_t row = 0; row < (size_t)e->in[0].dim[0] && !takt_eval_stops(e, 8 * t.trees); row++)
         takt_trees_row(&t, &index, e->in[0].f + row * t.features, e->out[0].f + row * t.targets,
                        has);
     return TAKT_OK;

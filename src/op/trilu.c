@@ -2,6 +2,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 enum { UPPER, K };
 
@@ -17,7 +18,7 @@ static takt_status eval(takt_eval *e)
 {
     const takt_array *x = &e->in[0];
     int64_t at[TAKT_MAX_RANK];
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++) {
         takt_index_at(x, i, at);
         const int64_t over = at[x->rank - 1] - at[x->rank - 2] - e->attr[K].i64;
         if (e->attr[UPPER].boolean ? over >= 0 : over <= 0)

@@ -4,6 +4,7 @@
 #include "op/util/index.h"
 #include "op/util/make.h"
 #include "op/util/place.h"
+#include "op/util/stops.h"
 
 enum { AXIS };
 
@@ -37,7 +38,7 @@ static takt_status eval(takt_eval *e)
     takt_place p;
     TAKT_TRY(takt_place_find(e, out, u, 2, e->attr[AXIS].i64, &p));
     takt_index_copy(out, &e->in[0]);
-    for (size_t o = 0; o < p.outer; o++)
+    for (size_t o = 0; o < p.outer && !takt_eval_stops(e, p.part); o++)
         for (size_t k = 0; k < p.part; k++)
             takt_index_move(out, o * p.whole + p.offset + k, u, o * p.part + k);
     return TAKT_OK;

@@ -3,6 +3,7 @@
 #include "plan/execute.h"
 
 #include "base/error.h"
+#include "os/os.h"
 #include "plan/backend.h"
 
 typedef struct call {
@@ -35,17 +36,23 @@ static takt_task task_of(const call *c, size_t index, size_t worker)
                        .execution = c->execution};
 }
 
-/* Whether the run is to end before this task, or in it. Only the caller's thread reads the clock.
- */
+/* A clock of the caller's own is read on the caller's thread alone. */
+static bool reads_clock(const call *c, int worker)
+{
+    return worker == 0 || c->execution->plan->ctx->now_ns == takt_os_now_ns;
+}
+
+/* Whether the run is to end before this task, or in it. */
 static bool stops(call *c, int worker)
 {
     if (!c->can_stop)
         return false;
     if (atomic_load_explicit(&c->stopping, memory_order_relaxed) != 0)
         return true;
-    const takt_error_id why = takt_is_cancelled(c->execution)             ? TAKT_E_CANCELLED
-                              : worker == 0 && takt_is_late(c->execution) ? TAKT_E_DEADLINE
-                                                                          : 0;
+    const takt_error_id why = takt_is_cancelled(c->execution) ? TAKT_E_CANCELLED
+                              : reads_clock(c, worker) && takt_is_late(c->execution)
+                                  ? TAKT_E_DEADLINE
+                                  : 0;
     if (why != 0)
         atomic_store_explicit(&c->stopping, (int)why, memory_order_relaxed);
     return why != 0;
@@ -136,11 +143,14 @@ static void run_step(call *c, takt_pool *pool)
         begin_task(c, 0, 0);
         return;
     }
-    const takt_task alone = task_of(c, 0, 0);
+    const poll p = {.base.stops = stops_inside, .call = c};
+    takt_task alone = task_of(c, 0, 0);
+    if (c->can_stop)
+        alone.poll = &p.base;
     const takt_watch *watch = c->execution != NULL ? c->execution->watch : NULL;
     uint64_t *busy_ns = watch != NULL ? watch->busy_ns : NULL;
     run_edge(c->step->before, c, &alone, busy_ns);
-    c->run = c->step->prepare;
+    c->run = c->stopping == 0 ? c->step->prepare : NULL;
     if (c->step->prepare_count == 1)
         run_edge(c->run, c, &alone, busy_ns);
     else if (c->run != NULL)

@@ -2,12 +2,14 @@
  */
 #include "fuzz/target.h"
 #include "io/read.h"
+#include "util/memfs.h"
 #include "util/meter.h"
 
 static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, uint64_t *digest)
 {
     takt_graph *g = NULL;
-    const takt_source source = {.ctx = ctx, .name = "fuzz", .bytes = data, .length = size};
+    const takt_source source = {
+        .ctx = ctx, .name = "fuzz", .folder = "m", .bytes = data, .length = size};
     const takt_status status = takt_reader_onnx.read(&source, &g);
     must((status == TAKT_OK) == (g != NULL));
     must(status != TAKT_ERR_INTERNAL && (status == TAKT_OK || takt_last_error(ctx)[0] != '\0'));
@@ -23,12 +25,27 @@ static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, ui
 /* Limits are low so that no input takes longer than a millisecond or two, yet in such proportion
  * that memory never ends: where it does is sweep_load.c's business, which lets every single request
  * for it fail. */
+/* The files that external data may lie in; made once, never written to. */
+static takt_files outside(void)
+{
+    static takt_memfs *fs;
+    static const uint8_t data[64] = {1, 2, 3};
+    if (fs == NULL) {
+        fs = takt_memfs_create();
+        must(fs != NULL && takt_memfs_put(fs, "m/data.bin", data, sizeof data) == 0 &&
+             takt_memfs_put(fs, "m/sub/data.bin", data, sizeof data) == 0);
+    }
+    return takt_memfs_files(fs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const takt_files files = outside();
     meter memory = {0};
     const takt_allocator allocator = METER_ALLOCATOR(&memory);
     const takt_config config = {
         .allocator = &allocator,
+        .files = &files,
         .limits = {.bytes = 1 << 28, .tensor_bytes = 1 << 18, .nodes = 2000, .trip_count = 256}};
     takt_ctx *ctx;
     uint64_t first, second;

@@ -53,7 +53,8 @@ static void by_pieces(const takt_block_floats *f, const takt_block_part *o)
                              .ldc = o->ldc,
                              .epilogue = o->bias ? &epilogue : NULL,
                              .scratch = o->scratch,
-                             .walk = &walk};
+                             .walk = &walk,
+                             .poll = o->poll};
     f->gemm(&g);
 }
 
@@ -105,13 +106,13 @@ static void strip(const takt_block_floats *f, const takt_block_part *o)
         f->gemm(&g);
         add_chunk(o, sums, k > 0, k + deep == o->b.k);
         k += deep;
-    } while (k < o->b.k);
+    } while (k < o->b.k && !takt_poll_stops(o->poll));
 }
 
 static void by_strips(const takt_block_floats *f, const takt_block_part *all)
 {
     for (size_t row = 0; row < all->m; row += ROWS_MOST)
-        for (size_t column = 0; column < all->b.n; column += STRIP) {
+        for (size_t column = 0; column < all->b.n && !takt_poll_stops(all->poll); column += STRIP) {
             const size_t rows = all->m - row, columns = all->b.n - column;
             takt_block_part o = *all;
             o.m = rows < ROWS_MOST ? rows : ROWS_MOST;

@@ -19,6 +19,7 @@ typedef struct takt_block_part {
     size_t m, ldc;
     float *c;
     void *scratch;
+    const takt_poll *poll; /* or NULL */
 } takt_block_part;
 
 /* For up to m rows by these weights, whose pointers are not read. */

@@ -1,7 +1,7 @@
 /* child.c - running the plan of a subgraph inside a step. */
 #include "backend/cpu/child.h"
 
-#include "backend/cpu/element.h"
+#include "backend/cpu/pace.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "plan/execute.h"
@@ -133,18 +133,22 @@ const void *takt_lane_take(const takt_lane *lane, const takt_task *t, const void
 {
     if (lane->is_direct)
         return (const char *)data + takt_element_bytes(lane->bits, i * lane->inner);
+    takt_pace pace = takt_pace_bits(t, lane->bits);
     for (size_t o = 0; o < lane->outer; o++)
-        takt_copy_elements(lane->bits, own(lane, t), o * lane->inner, data,
-                           (o * lane->size + i) * lane->inner, lane->inner);
+        if (!takt_pace_elements(&pace, own(lane, t), o * lane->inner, data,
+                                (o * lane->size + i) * lane->inner, lane->inner))
+            break;
     takt_clear_tail(lane->bits, own(lane, t), lane->outer * lane->inner);
     return own(lane, t);
 }
 
 void takt_lane_close(const takt_lane *lane, const takt_task *t, void *data, size_t i)
 {
+    takt_pace pace = takt_pace_bits(t, lane->bits);
     for (size_t o = 0; o < lane->outer && !lane->is_direct; o++)
-        takt_copy_elements(lane->bits, data, (o * lane->size + i) * lane->inner, own(lane, t),
-                           o * lane->inner, lane->inner);
+        if (!takt_pace_elements(&pace, data, (o * lane->size + i) * lane->inner, own(lane, t),
+                                o * lane->inner, lane->inner))
+            break;
 }
 
 /* ---- carried values ---- */
@@ -174,5 +178,5 @@ void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_ta
 {
     void *to = takt_view_data(t, &s->out[c->out]);
     if (last != to)
-        memcpy(to, last, c->bytes);
+        takt_pace_copy(t, to, last, c->bytes);
 }

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu/element.h"
-
 /* The scalar that x is made of; TAKT_NONE: it is any tensor. */
 static takt_id flat(const takt_planner *p, takt_id x)
 {
@@ -42,12 +40,14 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
 
 /* `x`, one element, everywhere in `to`: once, then what is there already, twice as much each time.
  */
-static void spread(const void *x, void *to, size_t count, size_t each)
+static void spread(const takt_task *t, const void *x, void *to, size_t count, size_t each)
 {
     size_t done = count < 1 ? 0 : 1;
+    takt_pace pace = takt_pace_of(t);
     memcpy(to, x, done * each);
-    for (size_t more; done < count; done += more) {
+    for (size_t more; done < count && !takt_pace_stops(&pace, done); done += more) {
         more = done < count - done ? done : count - done;
+        more = more < TAKT_PACE ? more : TAKT_PACE;
         memcpy((char *)to + done * each, to, more * each);
     }
 }
@@ -60,20 +60,20 @@ void *takt_combine_begin(const takt_combine *c, const takt_step *s, const takt_t
         float wide;
         const takt_convert widen = {.to = TAKT_F32, .from = c->dtype};
         c->convert(&widen, &wide, x, 1);
-        spread(&wide, t->scratch, c->count, sizeof wide);
+        spread(t, &wide, t->scratch, c->count, sizeof wide);
         return t->scratch;
     }
     if (c->is_flat) {
-        spread(x, y, c->count, (size_t)takt_dtype_bits(c->dtype) / 8);
+        spread(t, x, y, c->count, (size_t)takt_dtype_bits(c->dtype) / 8);
         return y;
     }
     if (c->widens) {
         const takt_convert widen = {.to = TAKT_F32, .from = c->dtype};
-        c->convert(&widen, t->scratch, x, c->count);
+        takt_pace_convert(t, c->convert, &widen, t->scratch, x, c->count);
         return t->scratch;
     }
     if (x != y)
-        memcpy(y, x, takt_element_bytes(takt_dtype_bits(c->dtype), c->count));
+        takt_pace_copy(t, y, x, takt_element_bytes(takt_dtype_bits(c->dtype), c->count));
     return y;
 }
 
@@ -81,7 +81,8 @@ void takt_combine_end(const takt_combine *c, const takt_step *s, const takt_task
 {
     const takt_convert narrow = {.to = c->dtype, .from = TAKT_F32};
     if (c->widens)
-        c->convert(&narrow, takt_view_data(t, &s->out[0]), t->scratch, c->count);
+        takt_pace_convert(t, c->convert, &narrow, takt_view_data(t, &s->out[0]), t->scratch,
+                          c->count);
 }
 
 /* NaN wins over everything, as in the op's definition. */
@@ -156,4 +157,16 @@ void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u,
         CASE(U8, uint8_t)
     default: widened(c, (float *)to + at, (const char *)u + 2 * from, n); break;
     }
+}
+
+bool takt_combine_row(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
+                      takt_pace *pace)
+{
+    for (size_t i = 0, piece; i < c->row; i += piece) {
+        piece = c->row - i < TAKT_PACE ? c->row - i : TAKT_PACE;
+        takt_combine_put(c, to, at + i, u, from + i, piece);
+        if (takt_pace_stops(pace, piece))
+            return false;
+    }
+    return !takt_pace_stops(pace, 4);
 }

@@ -7,6 +7,7 @@
 #define TAKT_BACKEND_CPU_COMBINE_H
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/convert/convert.h"
 #include "op/util/index.h" /* takt_scatter */
 
@@ -16,6 +17,7 @@ typedef struct takt_combine {
     bool widens;  /* collected in f32 in shared scratch */
     bool is_flat; /* x is one number everywhere, and step->in[0] is that number */
     size_t count; /* elements of x */
+    size_t row;   /* of takt_combine_row; set by the step */
     takt_convert_fn *convert;
 } takt_combine;
 
@@ -29,6 +31,9 @@ void *takt_combine_begin(const takt_combine *c, const takt_step *s, const takt_t
 /* to[at .. at + n) meets u[from .. from + n). */
 void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
                       size_t n);
+/* The same of c->row elements, in pieces; false: the task is to end. */
+bool takt_combine_row(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
+                      takt_pace *pace);
 void takt_combine_end(const takt_combine *c, const takt_step *s, const takt_task *t);
 
 #endif

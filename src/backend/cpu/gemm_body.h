@@ -20,6 +20,7 @@
 
 #include "backend/cpu/cut.h"
 #include "backend/cpu/narrow.h"
+#include "backend/cpu/pace.h"
 #include "backend/cpu/worth.h"
 #include "base/mem.h"
 #include "base/size.h"
@@ -60,10 +61,11 @@ static void before(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const takt_convert how = {.to = REAL, .from = f->dtype};
     if (widens(f)) {
-        f->convert(&how, (char *)t->scratch + f->a_at, takt_view_data(t, &s->in[f->a]), f->a_count);
+        takt_pace_convert(t, f->convert, &how, (char *)t->scratch + f->a_at,
+                          takt_view_data(t, &s->in[f->a]), f->a_count);
         if (!f->is_packed)
-            f->convert(&how, (char *)t->scratch + f->b_at, takt_view_data(t, &s->in[f->b]),
-                       f->b_count);
+            takt_pace_convert(t, f->convert, &how, (char *)t->scratch + f->b_at,
+                              takt_view_data(t, &s->in[f->b]), f->b_count);
     }
 }
 
@@ -71,7 +73,8 @@ static void after(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_convert how = {.to = f->dtype, .from = REAL};
-    f->convert(&how, takt_view_data(t, &s->out[0]), (char *)t->scratch + f->c_at, f->c_count);
+    takt_pace_convert(t, f->convert, &how, takt_view_data(t, &s->out[0]),
+                      (char *)t->scratch + f->c_at, f->c_count);
 }
 
 /* Rows and columns of A as they are bound; false if rows do not have one stride. */

@@ -71,13 +71,14 @@ static const real *operand(const takt_step *s, const takt_task *t, size_t index,
 }
 
 /* Share `index` of `count` of the panels of a matrix, chunk by chunk of k. */
-static void pack_share(const facts *f, const real *b, real *to, size_t index, size_t count)
+static void pack_part(const facts *f, const takt_task *t, const real *b, real *to, size_t index,
+                      size_t count)
 {
     const takt_product *mm = &f->mm;
     const size_t columns = takt_panels_columns(f->panels, mm->n);
     size_t first, end;
     takt_panels_share(f->panels, mm->n, index, count, &first, &end);
-    for (size_t p = 0, rows; first < end && p < mm->k; p += rows) {
+    for (size_t p = 0, rows; first < end && p < mm->k && !takt_poll_stops(t->poll); p += rows) {
         rows = mm->k - p < TAKT_GEMM_CHUNK ? mm->k - p : TAKT_GEMM_CHUNK;
         const takt_pack part = {.k = rows,
                                 .n = end - first,
@@ -91,16 +92,25 @@ static void pack_share(const facts *f, const real *b, real *to, size_t index, si
     }
 }
 
+/* The same share of a task, in parts of few enough columns for a chunk to take little time. */
+static void pack_share(const facts *f, const takt_task *t, const real *b, real *to, size_t count)
+{
+    enum { COLUMNS = 1024 };
+    const size_t each = 1 + f->mm.n / count / COLUMNS;
+    for (size_t i = 0; i < each; i++)
+        pack_part(f, t, b, to, t->index * each + i, count * each);
+}
+
 static void prepare(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    pack_share(f, operand(s, t, f->b, f->b_at), t->scratch, t->index, s->prepare_count);
+    pack_share(f, t, operand(s, t, f->b, f->b_at), t->scratch, s->prepare_count);
 }
 
 /* The same for a matrix that is state: a step of its own, after it has changed. */
 static void pack_state(const takt_step *s, const takt_task *t)
 {
-    pack_share(s->data, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]), t->index,
+    pack_share(s->data, t, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]),
                s->task_count);
 }
 
@@ -111,7 +121,7 @@ static void prepare_many(const takt_step *s, const takt_task *t)
     const real *b = operand(s, t, f->b, f->b_at);
     size_t first, end;
     takt_cpu_share(f->mm.b_matrices, 1, t->index, s->prepare_count, &first, &end);
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++)
         pack_one(f, b + i * f->mm.k * f->mm.n, (real *)t->scratch + i * f->packed_count);
 }
 

@@ -24,18 +24,28 @@ static uint64_t key_of(takt_dtype dtype, const void *data, size_t i)
     return takt_dtype_is_signed(dtype) ? bits ^ UINT64_C(1) << 63 : bits;
 }
 
-void takt_order_keys(takt_dtype dtype, const void *data, size_t stride, size_t n, bool descending,
-                     takt_keyed *to)
+/* Items between two questions of the poll; several moves each. */
+enum { POLLED = 1 << 15 };
+
+static bool stops(const takt_poll *poll, size_t i)
 {
-    const uint64_t flip = descending ? UINT64_MAX : 0;
-    for (size_t i = 0; i < n; i++) {
+    return i % POLLED == 0 && i > 0 && takt_poll_stops(poll);
+}
+
+bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *poll)
+{
+    const uint64_t flip = l->descending ? UINT64_MAX : 0;
+    for (size_t i = 0; i < l->n; i++) {
         uint64_t key;
-        if (dtype == TAKT_F32) /* the common case */
-            key = key_of_double((double)((const float *)data)[i * stride]);
+        if (l->dtype == TAKT_F32) /* the common case */
+            key = key_of_double((double)((const float *)l->data)[i * l->stride]);
         else
-            key = key_of(dtype, data, i * stride);
+            key = key_of(l->dtype, l->data, i * l->stride);
         to[i] = (takt_keyed){key ^ flip, i};
+        if (stops(poll, i))
+            return false;
     }
+    return true;
 }
 
 /* ---- sorting ---- */
@@ -56,9 +66,12 @@ static void insertion(takt_keyed *items, size_t n)
     }
 }
 
-static void merge(const takt_keyed *a, size_t na, const takt_keyed *b, size_t nb, takt_keyed *to)
+static bool merge(const takt_keyed *a, size_t na, const takt_keyed *b, size_t nb, takt_keyed *to,
+                  const takt_poll *poll)
 {
-    while (na > 0 && nb > 0)
+    while (na > 0 && nb > 0) {
+        if (stops(poll, na + nb))
+            return false;
         if (b->key < a->key) { /* of equals the left one: stable */
             *to++ = *b++;
             nb--;
@@ -66,21 +79,28 @@ static void merge(const takt_keyed *a, size_t na, const takt_keyed *b, size_t nb
             *to++ = *a++;
             na--;
         }
+    }
     memcpy(to, a, na * sizeof *a);
     memcpy(to + na, b, nb * sizeof *b);
+    return true;
 }
 
-void takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n)
+bool takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n, const takt_poll *poll)
 {
     enum { RUN = 16 };
     takt_keyed *from = items, *to = spare;
-    for (size_t i = 0; i < n; i += RUN)
+    for (size_t i = 0; i < n; i += RUN) {
+        if (stops(poll, i))
+            return false;
         insertion(items + i, n - i < RUN ? n - i : RUN);
+    }
     for (size_t width = RUN; width < n; width *= 2) {
         for (size_t low = 0; low < n; low += 2 * width) {
             const size_t middle = n - low < width ? n : low + width;
             const size_t high = n - middle < width ? n : middle + width;
-            merge(from + low, middle - low, from + middle, high - middle, to + low);
+            if (stops(poll, low) ||
+                !merge(from + low, middle - low, from + middle, high - middle, to + low, poll))
+                return false;
         }
         takt_keyed *const swap = from;
         from = to;
@@ -88,6 +108,7 @@ void takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n)
     }
     if (from != items)
         memcpy(items, from, n * sizeof *items);
+    return true;
 }
 
 /* ---- the first few ---- */
@@ -110,35 +131,49 @@ static void sink(takt_keyed *heap, size_t n, size_t at)
     heap[at] = it;
 }
 
-static void heap_sort(takt_keyed *heap, size_t n)
+static bool heap_make(takt_keyed *heap, size_t n, const takt_poll *poll)
+{
+    for (size_t i = n / 2; i-- > 0;) {
+        if (stops(poll, i))
+            return false;
+        sink(heap, n, i);
+    }
+    return true;
+}
+
+static bool heap_sort(takt_keyed *heap, size_t n, const takt_poll *poll)
 {
     for (size_t end = n; end > 1; end--) {
+        if (end % (POLLED / 4) == 0 && takt_poll_stops(poll)) /* each is many moves */
+            return false;
         const takt_keyed last = heap[0];
         heap[0] = heap[end - 1];
         heap[end - 1] = last;
         sink(heap, end - 1, 0);
     }
+    return true;
 }
 
-void takt_order_select(takt_keyed *items, size_t n, size_t k)
+bool takt_order_select(takt_keyed *items, size_t n, size_t k, const takt_poll *poll)
 {
     if (k == 0)
-        return;
-    for (size_t i = k / 2; i-- > 0;)
-        sink(items, k, i);
-    for (size_t i = k; i < n; i++)
+        return true;
+    if (!heap_make(items, k, poll))
+        return false;
+    for (size_t i = k; i < n; i++) {
+        if (i % (POLLED / 4) == 0 && takt_poll_stops(poll))
+            return false;
         if (is_before(&items[i], &items[0])) {
             items[0] = items[i];
             sink(items, k, 0);
         }
-    heap_sort(items, k);
+    }
+    return heap_sort(items, k, poll);
 }
 
-void takt_order_by_place(takt_keyed *items, size_t n)
+bool takt_order_by_place(takt_keyed *items, size_t n, const takt_poll *poll)
 {
     for (size_t i = 0; i < n; i++)
         items[i].key = items[i].place;
-    for (size_t i = n / 2; i-- > 0;)
-        sink(items, n, i);
-    heap_sort(items, n);
+    return heap_make(items, n, poll) && heap_sort(items, n, poll);
 }

@@ -6,21 +6,31 @@
 #include <stddef.h>
 
 #include "ir/dtype.h"
+#include "kernel/poll.h"
 
 typedef struct takt_keyed {
     uint64_t key;
     uint64_t place;
 } takt_keyed;
 
-/* Keys of `n` elements that lie `stride` apart, in ascending order of what comes first; -0 and +0
- * are equal, and so are all NaNs, which count as largest. */
-void takt_order_keys(takt_dtype dtype, const void *data, size_t stride, size_t n, bool descending,
-                     takt_keyed *to);
+/* `n` elements that lie `stride` apart. */
+typedef struct takt_order_line {
+    takt_dtype dtype;
+    const void *data;
+    size_t stride, n;
+    bool descending;
+} takt_order_line;
+
+/* All of these return false if the poll said so; the items are not to be looked at then. */
+
+/* Keys in ascending order of what comes first; -0 and +0 are equal, and so are all NaNs, which
+ * count as largest. */
+bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *poll);
 /* By key, of equals the lower place first; `spare` has room for `n` too. */
-void takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n);
+bool takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n, const takt_poll *poll);
 /* Moves the first `k` in that order to the front of `items`, sorted. */
-void takt_order_select(takt_keyed *items, size_t n, size_t k);
+bool takt_order_select(takt_keyed *items, size_t n, size_t k, const takt_poll *poll);
 /* Sorts by place. */
-void takt_order_by_place(takt_keyed *items, size_t n);
+bool takt_order_by_place(takt_keyed *items, size_t n, const takt_poll *poll);
 
 #endif

@@ -25,6 +25,12 @@ static takt_type type_of(const takt_view *v)
     return type;
 }
 
+/* Every 2^15 elements. */
+static bool stops(const takt_task *t, size_t i)
+{
+    return (i & 0x7fff) == 0 && takt_poll_stops(t->poll);
+}
+
 static takt_status load(takt_ctx *ctx, const facts *f, const takt_step *s, const takt_task *t,
                         takt_array *in)
 {
@@ -37,7 +43,7 @@ static takt_status load(takt_ctx *ctx, const facts *f, const takt_step *s, const
         const takt_type type = type_of(v);
         TAKT_TRY(takt_array_create(ctx, &type, &in[k]));
         const void *data = takt_view_data(t, v);
-        for (size_t i = 0; i < in[k].count; i++)
+        for (size_t i = 0; i < in[k].count && !stops(t, i); i++)
             if (in[k].f != NULL)
                 in[k].f[i] = takt_dtype_get_f(v->dtype, data, i);
             else
@@ -50,7 +56,7 @@ static void store(const takt_step *s, const takt_task *t, const takt_array *out)
 {
     for (size_t k = 0; k < s->out_count; k++) {
         void *data = takt_view_data(t, &s->out[k]);
-        for (size_t i = 0; i < out[k].count; i++)
+        for (size_t i = 0; i < out[k].count && !stops(t, i); i++)
             if (out[k].f != NULL)
                 takt_dtype_put_f(out[k].dtype, data, i, out[k].f[i]);
             else
@@ -71,7 +77,7 @@ static void run(const takt_step *s, const takt_task *t)
         takt_array *in = block, *out = in + n->in_count;
         status = load(&own, f, s, t, in);
         if (status == TAKT_OK)
-            status = takt_interpret_node(&own, f->graph, n, in, out);
+            status = takt_interpret_node_polled(&own, f->graph, n, t->poll, in, out);
         if (status == TAKT_OK)
             store(s, t, out);
         for (size_t i = 0; i < count; i++)

@@ -15,6 +15,7 @@
 #include "kernel/blocks/blocks.h"
 #include "kernel/kernel.h"
 #include "kernel/pack/panels.h"
+#include "kernel/poll.h"
 
 enum { TAKT_BLOCK_ROWS = 4 };
 
@@ -26,6 +27,7 @@ typedef struct takt_block_f32 {
     const float *bias; /* or NULL */
     float *c;
     size_t ldc;
+    const takt_poll *poll; /* asked every few panels; or NULL */
 } takt_block_f32;
 
 typedef void takt_block_f32_fn(const takt_block_f32 *g);

@@ -291,11 +291,18 @@ static void run(const takt_block_f32 *g)
 #if TAKT_SIMD_SET == 2
     t.ways = small_find(&g->b);
 #endif
-    for (t.panel = 0; t.panel < t.apart; t.panel++)
+    enum { POLLED = 8 }; /* panels between two questions */
+    for (t.panel = 0; t.panel < t.apart; t.panel++) {
+        if (t.panel % POLLED == 0 && takt_poll_stops(g->poll))
+            return;
         for (t.row = 0; t.row < g->m; t.row++)
             fn_of(&g->b, DISTANT_ONE)(&t);
-    for (t.panel = t.apart * DISTANT; t.panel < panels; t.panel++)
+    }
+    for (t.panel = t.apart * DISTANT; t.panel < panels; t.panel++) {
+        if (t.panel % POLLED == 0 && takt_poll_stops(g->poll))
+            return;
         by_rows(&t);
+    }
 }
 
 TAKT_KERNELS(block_f32, TAKT_KERNEL(block_f32, SIMD_NAME, SIMD_RANK, run, NULL));

@@ -21,6 +21,8 @@ static void run(const takt_block_f32 *g)
 {
     for (size_t row = 0; row < g->m; row++)
         for (size_t column = 0; column < g->b.n; column++) {
+            if (column % 16 == 0 && takt_poll_stops(g->poll))
+                return;
             const float sum = element(&g->b, g->a + row * g->a_row, column);
             g->c[row * g->ldc + column] = g->bias ? sum + g->bias[column] : sum;
         }

@@ -21,6 +21,7 @@
 #include "kernel/blocks/blocks.h"
 #include "kernel/kernel.h"
 #include "kernel/pack/panels.h"
+#include "kernel/poll.h"
 
 typedef struct takt_block_i8 {
     size_t m;
@@ -33,6 +34,7 @@ typedef struct takt_block_i8 {
     void *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
     /* All m rows of A by the kernel's `round`, 64-byte aligned; NULL: rounded in scratch. */
     const void *rounded;
+    const takt_poll *poll; /* asked every few panels; or NULL */
 } takt_block_i8;
 
 typedef void takt_block_i8_fn(const takt_block_i8 *g);

@@ -202,7 +202,7 @@ static void piece_of_strips(const takt_block_i8 *g, const room *o, target at, si
 static void all_panels(const takt_block_i8 *g, const room *o, size_t row, size_t rows)
 {
     target at = {.row = row};
-    for (; at.panel < takt_blocks_panels(g->b.n); at.panel++)
+    for (; at.panel < takt_blocks_panels(g->b.n) && !takt_poll_stops(g->poll); at.panel++)
         for (size_t from = 0, to; from < o->count; from = to) {
             const size_t end = (from / TAKT_GEMM_CHUNK + 1) * TAKT_GEMM_CHUNK;
             to = least(least(from + o->o.most, end), o->count);
@@ -226,7 +226,7 @@ static void run(const takt_block_i8 *g)
         return;
     const room o = room_of(g);
     shapes(o.o.width, g->m < HEIGHT ? round_up(g->m, 4) : HEIGHT);
-    for (size_t row = 0, rows; row < g->m; row += rows) {
+    for (size_t row = 0, rows; row < g->m && !takt_poll_stops(g->poll); row += rows) {
         rows = least(g->m - row, o.strips * HEIGHT);
         for (size_t i = 0; !g->rounded && i < rows; i += HEIGHT) {
             const strip to = strip_of(g, &o, row + i, i / HEIGHT);

@@ -317,13 +317,14 @@ static void run(const takt_block_i8 *g)
     mm_walk o = {.g = g, .at = places_of(g, g->rounded ? round_up(g->m, 2) : most)};
     char *own = (char *)g->scratch + o.at.own;
     o.rounded = g->rounded ? g->rounded : own;
-    for (; o.row < g->m; o.row += o.rows) {
+    for (; o.row < g->m && !takt_poll_stops(g->poll); o.row += o.rows) {
         o.rows = least(most, g->m - o.row);
         o.first = g->rounded ? o.row : 0;
         o.count = g->rounded ? g->m : o.rows;
         if (!g->rounded)
             round_rows(g, &o.at, (span){o.row, 0, o.rows, o.rows}, own);
-        for (o.panel = 0; o.panel < takt_blocks_panels(g->b.n); o.panel++)
+        for (o.panel = 0; o.panel < takt_blocks_panels(g->b.n) && !takt_poll_stops(g->poll);
+             o.panel++)
             one_panel(&o);
     }
 }

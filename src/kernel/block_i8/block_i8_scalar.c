@@ -68,6 +68,8 @@ static void run(const takt_block_i8 *g)
     for (size_t row = 0; row < g->m; row++) {
         quantise(&g->b, g->a + row * g->a_row, q, dx);
         for (size_t column = 0; column < g->b.n; column++) {
+            if (column % 16 == 0 && takt_poll_stops(g->poll))
+                return;
             const float sum = element(&g->b, q, dx, column);
             g->c[row * g->ldc + column] = g->bias ? sum + g->bias[column] : sum;
         }

@@ -266,18 +266,26 @@ static tile_fn *tile_of(const tile_job *t, int kind)
 static void one_row(tile_job *t)
 {
     const size_t panels = takt_blocks_panels(t->g->b.n), part = panels / DISTANT;
+    enum { POLLED = 8 }; /* panels between two questions */
     t->apart = part;
-    for (t->panel = 0; t->panel < part; t->panel++)
+    for (t->panel = 0; t->panel < part; t->panel++) {
+        if (t->panel % POLLED == 0 && takt_poll_stops(t->g->poll))
+            return;
         tile_of(t, FAR)(t);
-    for (t->panel = part * DISTANT; t->panel < panels; t->panel++)
+    }
+    for (t->panel = part * DISTANT; t->panel < panels; t->panel++) {
+        if (t->panel % POLLED == 0 && takt_poll_stops(t->g->poll))
+            return;
         tile_of(t, ROW)(t);
+    }
 }
 
 /* Rows [t->row, + rows) of C, quantised. */
 static void several_rows(tile_job *t, size_t rows)
 {
     const size_t first = t->row;
-    for (t->panel = 0; t->panel < takt_blocks_panels(t->g->b.n); t->panel++)
+    for (t->panel = 0; t->panel < takt_blocks_panels(t->g->b.n) && !takt_poll_stops(t->g->poll);
+         t->panel++)
         for (t->local = 0; t->local < rows;) {
             const bool many = rows - t->local >= MR;
             t->row = first + t->local;
@@ -333,7 +341,7 @@ static void run_rows(const takt_block_i8 *g)
     tile_job t = {.g = g, .a = &a, .small = is_small(&g->b)};
     if (g->b.n == 0)
         return;
-    for (size_t rows; t.row < g->m; t.row += rows) {
+    for (size_t rows; t.row < g->m && !takt_poll_stops(g->poll); t.row += rows) {
         rows = least(most, g->m - t.row);
         if (g->rounded)
             a = rows_at(&g->b, (char *)(uintptr_t)g->rounded, g->m, t.row);

@@ -15,6 +15,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/pack/panels.h"
+#include "kernel/poll.h"
 
 typedef struct takt_direct_f32 {
     size_t m, n, k;
@@ -24,6 +25,7 @@ typedef struct takt_direct_f32 {
     size_t b_row, b_col; /* floats between rows and between columns of B; one of them is 1 */
     float *c;
     size_t ldc;
+    const takt_poll *poll; /* asked about every 2^18 products of a strip of rows; or NULL */
 } takt_direct_f32;
 
 typedef void takt_direct_f32_fn(const takt_direct_f32 *g);

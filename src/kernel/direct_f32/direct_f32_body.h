@@ -55,10 +55,20 @@ INLINE void row_chunk(const takt_direct_f32 *g, place at, size_t first, const si
                 v < full ? VF : at.last);
 }
 
+/* Between two questions of the poll: chunks of k of a tile, and tiles of little k. */
+enum { POLLED_CHUNKS = 16, POLLED = 1 << 12 };
+
+INLINE bool stops(const takt_direct_f32 *g, size_t first)
+{
+    return first % (POLLED_CHUNKS * TAKT_GEMM_CHUNK) == 0 && first > 0 && takt_poll_stops(g->poll);
+}
+
 INLINE void row_tile(const takt_direct_f32 *g, place at, const size_t rows, const size_t count)
 {
     size_t first = 0;
     do {
+        if (stops(g, first))
+            return;
         row_chunk(g, at, first, rows, count);
         first += TAKT_GEMM_CHUNK;
     } while (first < g->k);
@@ -68,8 +78,11 @@ INLINE void row_strip(const takt_direct_f32 *g, size_t i, const size_t rows)
 {
     const size_t most = SUMS / (rows == 3 ? ROWS : rows);
     size_t j = 0;
-    for (; j + most * VF <= g->n; j += most * VF)
+    for (; j + most * VF <= g->n; j += most * VF) {
+        if (j % POLLED == 0 && takt_poll_stops(g->poll))
+            return;
         row_tile(g, (place){i, j, VF}, rows, most);
+    }
     for (; j + VF <= g->n; j += VF)
         row_tile(g, (place){i, j, VF}, rows, 1);
     if (j < g->n)
@@ -186,6 +199,8 @@ INLINE void column_tile(const takt_direct_f32 *g, place at, const size_t rows, c
         column[l] = g->b + least(at.j + l, g->n - 1) * g->b_col;
     size_t first = 0;
     do {
+        if (stops(g, first))
+            return;
         column_chunk(g, column, at, first, rows, tiles);
         first += TAKT_GEMM_CHUNK;
     } while (first < g->k);
@@ -194,8 +209,11 @@ INLINE void column_tile(const takt_direct_f32 *g, place at, const size_t rows, c
 INLINE void column_strip(const takt_direct_f32 *g, size_t i, const size_t rows)
 {
     size_t j = 0;
-    for (; j + 2 * VF <= g->n; j += 2 * VF)
+    for (; j + 2 * VF <= g->n; j += 2 * VF) {
+        if (j % POLLED == 0 && takt_poll_stops(g->poll))
+            return;
         column_tile(g, (place){i, j, VF}, rows, 2);
+    }
     for (; j < g->n; j += VF)
         column_tile(g, (place){i, j, least(g->n - j, VF)}, rows, 1);
 }

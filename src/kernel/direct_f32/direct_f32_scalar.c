@@ -18,7 +18,7 @@ static float element(const takt_direct_f32 *g, size_t i, size_t j)
 static void run(const takt_direct_f32 *g)
 {
     for (size_t i = 0; i < g->m; i++)
-        for (size_t j = 0; j < g->n; j++)
+        for (size_t j = 0; j < g->n && (j % 256 != 0 || !takt_poll_stops(g->poll)); j++)
             g->c[i * g->ldc + j] = element(g, i, j);
 }
 

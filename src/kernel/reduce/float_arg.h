@@ -8,22 +8,29 @@ static bool is_hit(T x, T extreme)
 }
 
 /* The extreme first, then the first place that has it: both passes are vectors. */
-static size_t arg_row(const T *x, size_t n, bool is_max, bool is_last)
+static size_t arg_row(const T *x, size_t n, bool is_max, bool is_last, const takt_poll *poll)
 {
-    const T extreme = is_max ? row(TAKT_REDUCE_MAX, x, n) : row(TAKT_REDUCE_MIN, x, n);
+    enum { POLLED = 1 << 17 };
+    const T extreme = is_max ? row(TAKT_REDUCE_MAX, x, n, poll) : row(TAKT_REDUCE_MIN, x, n, poll);
     if (is_last) {
         size_t i = n;
-        while (i > 1 && !is_hit(x[i - 1], extreme))
+        while (i > 1 && !is_hit(x[i - 1], extreme) && (i % POLLED != 0 || !takt_poll_stops(poll)))
             i--;
         return i == 0 ? 0 : i - 1;
     }
     const vec e = VEC(set1)(extreme);
     size_t i = 0;
     if (extreme == extreme)
-        while (i + LANES <= n && !MASK(any)(VEC(eq)(VEC(load)(x + i), e)))
+        while (i + LANES <= n && !MASK(any)(VEC(eq)(VEC(load)(x + i), e))) {
             i += LANES;
-    while (i < n && !is_hit(x[i], extreme))
+            if (i % POLLED == 0 && takt_poll_stops(poll))
+                return i;
+        }
+    while (i < n && !is_hit(x[i], extreme)) {
         i++;
+        if (i % POLLED == 0 && takt_poll_stops(poll))
+            return i;
+    }
     return i;
 }
 
@@ -47,6 +54,8 @@ static void arg_any(const takt_reduce *r, bool is_max, bool is_last)
         const size_t width = r->count - first < TILE ? r->count - first : TILE;
         T best[TILE];
         for (size_t i = 0; i < r->n; i++) {
+            if (i % CHUNK == 0 && i > 0 && takt_poll_stops(r->poll))
+                return;
             const T *x = (const T *)r->src + takt_reduce_at(r, first, i);
             for (size_t c = 0; c < width; c++) {
                 const T value = x[c * r->across];
@@ -71,7 +80,8 @@ static void arg(const takt_reduce *r)
     }
     for (size_t k = 0; k < r->count; k++) {
         const T *x = (const T *)r->src + k * r->across;
-        ((int64_t *)r->dst)[k] = r->n == 0 ? 0 : (int64_t)arg_row(x, r->n, is_max, is_last);
+        ((int64_t *)r->dst)[k] =
+            r->n == 0 ? 0 : (int64_t)arg_row(x, r->n, is_max, is_last, r->poll);
     }
 }
 

@@ -19,11 +19,11 @@ INLINE void rows(takt_reduce_op op, const takt_reduce *r)
     while (i + STREAMS <= r->count) {
         const size_t apart = i + STREAMS * FAR <= r->count ? FAR : 1;
         for (size_t j = 0; j < apart; j++)
-            four_rows(op, d + i + j, x + (i + j) * r->across, apart * r->across, apart, r->n);
+            four_rows(op, d + i + j, x + (i + j) * r->across, apart * r->across, apart, r);
         i += STREAMS * apart;
     }
     for (; i < r->count; i++)
-        d[i] = row(op, x + i * r->across, r->n);
+        d[i] = row(op, x + i * r->across, r->n, r->poll);
 }
 
 /* The lanes of `width` neighbouring columns, for rows [first, last) of one chunk. */
@@ -60,6 +60,8 @@ INLINE void columns(takt_reduce_op op, const takt_reduce *r)
         for (size_t c = 0; c < TILE; c++)
             total[c] = identity(op);
         for (size_t i = 0; i < r->n; i += CHUNK) {
+            if (i > 0 && takt_poll_stops(r->poll))
+                return;
             const size_t last = r->n - i < CHUNK ? r->n : i + CHUNK;
             column_lanes(op, lane, r, column, i, last);
             for (size_t c = 0; c < TILE; c += LANES) {
@@ -79,6 +81,8 @@ INLINE void scattered(takt_reduce_op op, const takt_reduce *r)
         T lane[1][WIDE], total = identity(op), block[GATHER];
         const T *const from[1] = {block};
         for (size_t i = 0; i < r->n; i += GATHER) {
+            if (i % (16 * CHUNK) == 0 && i > 0 && takt_poll_stops(r->poll))
+                return;
             const size_t m = r->n - i < GATHER ? r->n - i : GATHER;
             for (size_t j = 0; j < m; j++)
                 block[j] = ((const T *)r->src)[takt_reduce_at(r, k, i + j)];

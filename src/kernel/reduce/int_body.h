@@ -8,7 +8,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { TILE = 256 };
+enum { TILE = 256, POLLED = 1 << 17 };
 
 INLINE T identity(takt_reduce_op op)
 {
@@ -42,18 +42,24 @@ INLINE void reduce_as(takt_reduce_op op, const takt_reduce *r)
             total[c] = identity(op);
         if (r->across == 1) {
             for (size_t i = 0; i < r->n; i++) {
+                if (i % (POLLED / TILE) == 0 && i > 0 && takt_poll_stops(r->poll))
+                    return;
                 const T *x = (const T *)r->src + takt_reduce_at(r, first, i);
                 for (size_t c = 0; c < width; c++)
                     total[c] = join(op, total[c], x[c]);
             }
         } else {
             for (size_t c = 0; c < width; c++)
-                for (size_t i = 0; i < r->n; i += run) {
+                for (size_t i = 0, m; i < r->n; i += m) {
                     const T *x = (const T *)r->src + takt_reduce_at(r, first + c, i);
+                    const size_t left = run - i % run, most = left < POLLED ? left : POLLED;
                     T sum = total[c];
-                    for (size_t k = 0; k < run && i + k < r->n; k++)
+                    m = most < r->n - i ? most : r->n - i;
+                    for (size_t k = 0; k < m; k++)
                         sum = join(op, sum, x[k * r->step]);
                     total[c] = sum;
+                    if (m == POLLED && takt_poll_stops(r->poll))
+                        return;
                 }
         }
         for (size_t c = 0; c < width; c++)
@@ -70,6 +76,8 @@ static void arg(const takt_reduce *r)
         size_t best = 0;
         T extreme = r->n > 0 ? x[takt_reduce_at(r, k, 0)] : 0;
         for (size_t i = 1; i < r->n; i++) {
+            if (i % POLLED == 0 && takt_poll_stops(r->poll))
+                return;
             const T value = x[takt_reduce_at(r, k, i)];
             if ((is_last && value == extreme) || (is_max ? value > extreme : value < extreme)) {
                 best = i;

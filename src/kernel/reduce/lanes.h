@@ -143,11 +143,13 @@ INLINE void far_chunks(takt_reduce_op op, T *out, const T *x)
 }
 
 /* All of one contiguous row: four whole chunks at a time while there are as many. */
-INLINE T row(takt_reduce_op op, const T *x, size_t n)
+INLINE T row(takt_reduce_op op, const T *x, size_t n, const takt_poll *poll)
 {
     T part[STREAMS * FAR], total = identity(op);
     size_t i = 0;
     for (; i + STREAMS * FAR * CHUNK <= n; i += STREAMS * FAR * CHUNK) {
+        if (takt_poll_stops(poll))
+            return total;
         for (size_t j = 0; j < FAR; j++)
             far_chunks(op, part + j, x + i + j * CHUNK);
         for (size_t j = 0; j < STREAMS * FAR; j++)
@@ -168,12 +170,16 @@ INLINE T row(takt_reduce_op op, const T *x, size_t n)
 }
 
 /* Four rows, `stride` elements and `apart` results from each other, side by side. */
-INLINE void four_rows(takt_reduce_op op, T *to, const T *x, size_t stride, size_t apart, size_t n)
+INLINE void four_rows(takt_reduce_op op, T *to, const T *x, size_t stride, size_t apart,
+                      const takt_reduce *r)
 {
+    const size_t n = r->n;
     T out[STREAMS];
     for (int s = 0; s < STREAMS; s++)
         out[s] = identity(op);
     for (size_t i = 0; i < n; i += CHUNK) {
+        if (i % (FAR * CHUNK) == 0 && i > 0 && takt_poll_stops(r->poll))
+            return;
         const T *const from[STREAMS] = {x + i, x + stride + i, x + 2 * stride + i,
                                         x + 3 * stride + i};
         T part[STREAMS];

@@ -9,8 +9,13 @@
 #include "kernel/rows/passes.h"
 #include "kernel/rows/rows.h"
 
+INLINE stretch stretch_of(const takt_rows_step *r, const T *x)
+{
+    return (stretch){x, r->n, r->poll};
+}
+
 /* d[i] *= scale, from the end: what was written last is still near. */
-INLINE void scale_down(T *d, size_t n, vec scale)
+INLINE void scale_near(T *d, size_t n, vec scale)
 {
     enum { EACH = ROUNDS * WIDE }; /* at least four vectors */
     size_t i = n - n % LANES;
@@ -22,19 +27,29 @@ INLINE void scale_down(T *d, size_t n, vec scale)
             VEC(store)(to - EACH + k, VEC(mul)(VEC(load)(to - EACH + k), scale));
 }
 
+INLINE void scale_down(T *d, size_t n, vec scale, const takt_poll *poll)
+{
+    for (; n > POLLED; n -= POLLED) {
+        scale_near(d + n - POLLED, POLLED, scale);
+        if (takt_poll_stops(poll))
+            return;
+    }
+    scale_near(d, n, scale);
+}
+
 /* What passes in rounds left of the row before: the end of every chunk. CHUNK is whole rounds. */
 static void finish_before(const place *to, size_t n)
 {
     const size_t done = n - n % (ROUNDS * WIDE);
-    scale_down(to->before + done, n - done, to->scale);
+    scale_near(to->before + done, n - done, to->scale);
 }
 
 /* A row to `to->keep`, not yet divided by its sum; returns what it is to be multiplied by. */
-static T softmax_begin(const place *to, const T *x, T most, size_t n)
+static T softmax_begin(const takt_rows_step *r, const place *to, const T *x, T most)
 {
-    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, to);
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, stretch_of(r, x), to);
     if (to->before != NULL)
-        finish_before(to, n);
+        finish_before(to, r->n);
     return (T)1 / sum;
 }
 
@@ -42,7 +57,7 @@ static T softmax_begin(const place *to, const T *x, T most, size_t n)
 static T largest_next(const place *to, size_t n)
 {
     if (!PIPED)
-        return largest(to->next_x, n);
+        return largest_near(to->next_x, n);
     const size_t done = n - n % (ROUNDS * WIDE);
     return largest_of(to->next_x, done, n, VEC(larger)(to->top[0], to->top[1]));
 }
@@ -51,15 +66,15 @@ static T largest_next(const place *to, size_t n)
 static void softmax_apart(const takt_rows_step *r)
 {
     const T *x = r->src;
-    T *d = r->dst, most = largest(x, r->n);
+    T *d = r->dst, most = largest_near(x, r->n);
     for (size_t i = 1;; i++, d += r->dst_stride) {
         const place to = {.keep = d, .next_d = d};
-        const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, x, r->n, &to);
-        scale_down(d, r->n, VEC(set1)((T)1 / sum));
+        const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, stretch_of(r, x), &to);
+        scale_near(d, r->n, VEC(set1)((T)1 / sum));
         if (i == r->rows)
             return;
         x += r->src_stride;
-        most = largest(x, r->n);
+        most = largest_near(x, r->n);
     }
 }
 
@@ -75,7 +90,8 @@ static void softmax_rows(const takt_rows_step *r)
     const ptrdiff_t x_step = way * (ptrdiff_t)r->src_stride;
     const ptrdiff_t d_step = way * (ptrdiff_t)r->dst_stride;
     const T *x = (const T *)r->src + first * r->src_stride;
-    T *d = (T *)r->dst + first * r->dst_stride, *before = NULL, most = largest(x, r->n), scale = 0;
+    T *d = (T *)r->dst + first * r->dst_stride, *before = NULL, scale = 0;
+    T most = largest(stretch_of(r, x));
     for (size_t left = r->rows;; left--) {
         vec top[2] = {VEC(set1)(-(T)INFINITY), VEC(set1)(-(T)INFINITY)};
         const place to = {.keep = d,
@@ -84,7 +100,7 @@ static void softmax_rows(const takt_rows_step *r)
                           .next_x = left > 1 ? x + x_step : NULL,
                           .next_d = left > 1 ? d + d_step : d,
                           .top = top};
-        scale = softmax_begin(&to, x, most, r->n);
+        scale = softmax_begin(r, &to, x, most);
         if (left == 1)
             break;
         most = largest_next(&to, r->n);
@@ -92,17 +108,22 @@ static void softmax_rows(const takt_rows_step *r)
         x = to.next_x;
         d = to.next_d;
     }
-    scale_down(d, r->n, VEC(set1)(scale));
+    scale_down(d, r->n, VEC(set1)(scale), r->poll);
 }
 
-static void log_softmax(T *d, const T *x, size_t n)
+static void log_softmax(const takt_rows_step *r, T *d, const T *x)
 {
-    const T most = largest(x, n);
+    const size_t n = r->n;
+    const T most = largest(stretch_of(r, x));
     const vec top = VEC(set1)(most);
-    const vec log_sum = MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, x, n, NULL)));
+    const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, stretch_of(r, x), NULL);
+    const vec log_sum = MATH(log)(VEC(set1)(sum));
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
+    for (; i + LANES <= n; i += LANES) {
+        if (i % POLLED == 0 && i > 0 && takt_poll_stops(r->poll))
+            return;
         VEC(store)(d + i, VEC(sub)(VEC(sub)(VEC(load)(x + i), top), log_sum));
+    }
     VEC(store_n)(d + i, VEC(sub)(VEC(sub)(VEC(load_n)(x + i, n - i), top), log_sum), n - i);
 }
 
@@ -112,6 +133,8 @@ INLINE void apply(const takt_rows_step *r, T *d, const T *x, const T *mean, T sc
     const T *gamma = r->gamma, *beta = r->beta;
     const vec s = VEC(set1)(scale), shift = VEC(set1)(mean != NULL ? *mean : (T)0);
     for (size_t i = 0; i < r->n; i += LANES) {
+        if (i % POLLED == 0 && i > 0 && takt_poll_stops(r->poll))
+            return;
         const size_t m = r->n - i < LANES ? r->n - i : LANES;
         vec y = m == LANES ? VEC(load)(x + i) : VEC(load_n)(x + i, m);
         if (mean != NULL)
@@ -137,14 +160,14 @@ static T inverse_root(T square_sum, size_t n, double epsilon)
 
 static void layer_norm(const takt_rows_step *r, T *d, const T *x)
 {
-    const T mean = row(TAKT_REDUCE_SUM, x, r->n) / (T)r->n;
-    const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, x, r->n, NULL);
+    const T mean = row(TAKT_REDUCE_SUM, x, r->n, r->poll) / (T)r->n;
+    const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, stretch_of(r, x), NULL);
     apply(r, d, x, &mean, inverse_root(square_sum, r->n, r->epsilon));
 }
 
 static void rms_norm(const takt_rows_step *r, T *d, const T *x)
 {
-    const T square_sum = row(TAKT_REDUCE_SUMSQ, x, r->n);
+    const T square_sum = row(TAKT_REDUCE_SUMSQ, x, r->n, r->poll);
     apply(r, d, x, NULL, inverse_root(square_sum, r->n, r->epsilon));
 }
 
@@ -159,7 +182,7 @@ static void rows_run(const takt_rows_step *r)
         T *d = (T *)r->dst + row * r->dst_stride;
         const T *x = (const T *)r->src + row * r->src_stride;
         switch (r->op) {
-        case TAKT_ROWS_LOG_SOFTMAX: log_softmax(d, x, r->n); break;
+        case TAKT_ROWS_LOG_SOFTMAX: log_softmax(r, d, x); break;
         case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x); break;
         default: rms_norm(r, d, x); break;
         }

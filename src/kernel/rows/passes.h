@@ -9,6 +9,14 @@
 
 /* The vectors that a pass works out side by side: whole rounds of lanes, at least four. */
 enum { ROUNDS = REGS < 4 ? 4 / REGS : 1, SIDE = ROUNDS * REGS };
+enum { POLLED = 32 * CHUNK }; /* elements of a long row between two questions of the poll */
+
+/* A row. */
+typedef struct stretch {
+    const T *x;
+    size_t n;
+    const takt_poll *poll; /* or NULL */
+} stretch;
 
 /* What a pass makes of an element before it joins its lane. */
 typedef vec element_fn(vec x, vec parameter);
@@ -98,10 +106,14 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t 
     return fold(op, lane);
 }
 
-INLINE T pass(takt_reduce_op op, element_fn *f, T p, const T *x, size_t n, const place *to)
+INLINE T pass(takt_reduce_op op, element_fn *f, T p, stretch l, const place *to)
 {
+    const T *x = l.x;
+    const size_t n = l.n;
     T total = 0;
     for (size_t i = 0; i < n; i += CHUNK) {
+        if (i % POLLED == 0 && i > 0 && takt_poll_stops(l.poll))
+            return total;
         const size_t m = n - i < CHUNK ? n - i : CHUNK;
         T part;
         if (to != NULL) {
@@ -139,7 +151,7 @@ static T largest_of(const T *x, size_t i, size_t n, vec top)
     return most;
 }
 
-static T largest(const T *x, size_t n)
+static T largest_near(const T *x, size_t n)
 {
     T most = -(T)INFINITY;
     size_t i = 0;
@@ -155,6 +167,16 @@ static T largest(const T *x, size_t n)
             top[k] = VEC(larger)(top[k], VEC(load)(x + i + k * LANES));
     const vec low = VEC(larger)(top[0], top[1]), high = VEC(larger)(top[2], top[3]);
     return largest_of(x, i, n, VEC(larger)(low, high));
+}
+
+static T largest(stretch l)
+{
+    T most = largest_near(l.x, l.n < POLLED ? l.n : POLLED);
+    for (size_t i = POLLED; i < l.n && !takt_poll_stops(l.poll); i += POLLED) {
+        const T next = largest_near(l.x + i, l.n - i < POLLED ? l.n - i : POLLED);
+        most = next > most ? next : most;
+    }
+    return most;
 }
 
 #endif

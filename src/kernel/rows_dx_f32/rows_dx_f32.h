@@ -24,6 +24,7 @@
 #include <stddef.h>
 
 #include "kernel/kernel.h"
+#include "kernel/poll.h"
 
 typedef enum takt_rows_dx_op {
     TAKT_ROWS_DX_SOFTMAX,
@@ -47,6 +48,7 @@ typedef struct takt_rows_dx_f32 {
     double epsilon;      /* rounded to float */
     const size_t *label; /* per row, and so is the next: entropies only */
     const float *seed;
+    const takt_poll *poll; /* asked about every 2^17 elements; or NULL */
 } takt_rows_dx_f32;
 
 typedef void takt_rows_dx_f32_fn(const takt_rows_dx_f32 *r);

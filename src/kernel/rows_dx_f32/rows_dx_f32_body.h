@@ -19,7 +19,18 @@ typedef struct line {
     size_t n;
     bool is_centred;
     float mean, scale;
+    const takt_poll *poll;
 } line;
+
+INLINE bool stops(const line *w, size_t i)
+{
+    return i % POLLED == 0 && i > 0 && takt_poll_stops(w->poll);
+}
+
+INLINE stretch all_of(const line *w)
+{
+    return (stretch){w->x, w->n, w->poll};
+}
 
 INLINE vec load(const float *from, size_t i, size_t m)
 {
@@ -86,7 +97,7 @@ INLINE float sum_chunk(value_fn *f, const line *w, size_t from, size_t n)
 INLINE float sum(value_fn *f, const line *w)
 {
     float total = 0;
-    for (size_t i = 0; i < w->n; i += CHUNK) {
+    for (size_t i = 0; i < w->n && !stops(w, i); i += CHUNK) {
         const float part = sum_chunk(f, w, i, w->n - i < CHUNK ? w->n - i : CHUNK);
         total = i == 0 ? part : total + part;
     }
@@ -96,7 +107,7 @@ INLINE float sum(value_fn *f, const line *w)
 static void softmax_dx(const line *w)
 {
     const vec s = VEC(set1)(sum(product, w));
-    for (size_t i = 0; i < w->n; i += LANES) {
+    for (size_t i = 0; i < w->n && !stops(w, i); i += LANES) {
         const size_t m = w->n - i < LANES ? w->n - i : LANES;
         const vec rest = VEC(sub)(load(w->dy, i, m), s);
         store(w->dx, i, VEC(mul)(load(w->x, i, m), rest), m);
@@ -107,9 +118,9 @@ static void softmax_dx(const line *w)
 static void normalise(line *w, double epsilon)
 {
     const float n = (float)w->n;
-    w->mean = w->is_centred ? row(TAKT_REDUCE_SUM, w->x, w->n) / n : 0;
-    const float squares = w->is_centred ? pass(TAKT_REDUCE_SUMSQ, minus, w->mean, w->x, w->n, NULL)
-                                        : row(TAKT_REDUCE_SUMSQ, w->x, w->n);
+    w->mean = w->is_centred ? row(TAKT_REDUCE_SUM, w->x, w->n, w->poll) / n : 0;
+    const float squares = w->is_centred ? pass(TAKT_REDUCE_SUMSQ, minus, w->mean, all_of(w), NULL)
+                                        : row(TAKT_REDUCE_SUMSQ, w->x, w->n, w->poll);
     float root[LANES];
     VEC(store)(root, VEC(sqrt)(VEC(set1)(squares / n + (float)epsilon)));
     w->scale = 1.0f / root[0];
@@ -120,7 +131,7 @@ static void norm_dx(const line *w)
     const float n = (float)w->n;
     const vec along = VEC(set1)(sum(scaled_normal, w) / n);
     const vec level = VEC(set1)(w->is_centred ? sum(scaled, w) / n : 0);
-    for (size_t i = 0; i < w->n; i += LANES) {
+    for (size_t i = 0; i < w->n && !stops(w, i); i += LANES) {
         const size_t m = w->n - i < LANES ? w->n - i : LANES;
         vec e = VEC(sub)(scaled(w, i, m), VEC(mul)(normal(w, i, m), along));
         if (w->is_centred)
@@ -131,7 +142,7 @@ static void norm_dx(const line *w)
 
 static void norm_product(const line *w)
 {
-    for (size_t i = 0; i < w->n; i += LANES) {
+    for (size_t i = 0; i < w->n && !stops(w, i); i += LANES) {
         const size_t m = w->n - i < LANES ? w->n - i : LANES;
         store(w->dx, i, VEC(mul)(load(w->dy, i, m), normal(w, i, m)), m);
     }
@@ -142,23 +153,23 @@ static float log_sum(const line *w, float most)
 {
     float value[LANES];
     VEC(store)
-    (value, MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, w->x, w->n, NULL))));
+    (value, MATH(log)(VEC(set1)(pass(TAKT_REDUCE_SUM, exp_minus, most, all_of(w), NULL))));
     return value[0];
 }
 
 static void entropy(const line *w, size_t label)
 {
-    const float most = largest(w->x, w->n), total = log_sum(w, most);
+    const float most = largest(all_of(w)), total = log_sum(w, most);
     const float shifted = w->x[label] - most;
     w->dx[0] = -(shifted - total);
 }
 
 static void entropy_dx(const line *w, size_t label, float seed)
 {
-    const float most = largest(w->x, w->n), total = log_sum(w, most);
+    const float most = largest(all_of(w)), total = log_sum(w, most);
     const float own = label < w->n ? w->x[label] : 0; /* dx may be x */
     const vec top = VEC(set1)(most), all = VEC(set1)(total), factor = VEC(set1)(seed);
-    for (size_t i = 0; i < w->n; i += LANES) {
+    for (size_t i = 0; i < w->n && !stops(w, i); i += LANES) {
         const size_t m = w->n - i < LANES ? w->n - i : LANES;
         const vec p = MATH(exp)(VEC(sub)(VEC(sub)(load(w->x, i, m), top), all));
         store(w->dx, i, VEC(mul)(p, factor), m);
@@ -172,11 +183,17 @@ static void entropy_dx(const line *w, size_t label, float seed)
 
 static void rows_dx(const takt_rows_dx_f32 *r)
 {
-    for (size_t i = 0; i < r->rows && r->n > 0; i++) {
+    for (size_t i = 0, done = 0; i < r->rows && r->n > 0; i++, done += r->n) {
+        if (done >= POLLED) {
+            done = 0;
+            if (takt_poll_stops(r->poll))
+                return;
+        }
         line w = {.x = r->x + i * r->x_stride,
                   .dx = r->dx + i * r->dx_stride,
                   .gamma = r->gamma,
-                  .n = r->n};
+                  .n = r->n,
+                  .poll = r->poll};
         w.dy = r->dy != NULL ? r->dy + i * r->dy_stride : NULL;
         w.is_centred = r->op == TAKT_ROWS_DX_LAYER_NORM || r->op == TAKT_ROWS_DX_LAYER_PRODUCT;
         switch (r->op) {

@@ -3,6 +3,7 @@
 
 #include "ir/infer.h"
 #include "op/util/formula.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 takt_status takt_arg_infer(takt_infer *in)
@@ -35,7 +36,7 @@ takt_status takt_arg_eval(takt_eval *e, bool (*f_wins)(double x, double best),
     const takt_array *x = &e->in[0];
     const bool last = e->attr[TAKT_ARG_LAST].boolean;
     const takt_rows rows = takt_rows_of(x, e->attr[TAKT_ARG_AXIS].i64);
-    for (size_t r = 0; r < rows.outer * rows.inner; r++) {
+    for (size_t r = 0; r < rows.outer * rows.inner && !takt_eval_stops(e, rows.size); r++) {
         const size_t start = r / rows.inner * rows.size * rows.inner + r % rows.inner;
         size_t best = 0;
         for (size_t k = 1; k < rows.size; k++) {

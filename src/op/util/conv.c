@@ -6,6 +6,7 @@
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 static const takt_window_attrs at = {.kernel = -1,
                                      .stride = TAKT_CONV_STRIDE,
@@ -162,9 +163,10 @@ static void add_border(const sums *s, const int64_t *positions, int64_t per_grou
     } while (takt_window_next(s->size, place));
 }
 
-void takt_conv_eval(const takt_attr *attr, takt_conv_result which, const takt_array *x,
+void takt_conv_eval(const takt_eval *e, takt_conv_result which, const takt_array *x,
                     const takt_array *w, const takt_array *y, takt_array *out)
 {
+    const takt_attr *attr = e->attr;
     sums s = {.win = takt_window_read(attr, &at, x->rank),
               .which = which,
               .x = x,
@@ -183,7 +185,8 @@ void takt_conv_eval(const takt_attr *attr, takt_conv_result which, const takt_ar
             int64_t where[TAKT_SPATIAL] = {0};
             do
                 position(&s, n, o, o / per_group * w->dim[s.win.channel], where);
-            while (takt_window_next(positions, where));
+            while (takt_window_next(positions, where) &&
+                   !takt_eval_stops(e, w->count / (size_t)outputs));
         }
     if (which == TAKT_CONV_DX && !is_finite(w))
         add_border(&s, positions, per_group);
@@ -229,7 +232,7 @@ void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y,
 
 takt_status takt_conv_y_eval(takt_eval *e)
 {
-    takt_conv_eval(e->attr, TAKT_CONV_Y, &e->in[0], &e->in[1], &e->out[0], &e->out[0]);
+    takt_conv_eval(e, TAKT_CONV_Y, &e->in[0], &e->in[1], &e->out[0], &e->out[0]);
     return TAKT_OK;
 }
 

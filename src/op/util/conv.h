@@ -43,7 +43,7 @@ TAKT_MUST_USE takt_status takt_conv_infer(takt_infer *in, const takt_type *x, co
 
 typedef enum takt_conv_result { TAKT_CONV_Y, TAKT_CONV_DX, TAKT_CONV_DW } takt_conv_result;
 /* One of x, w and y is the zeroed result, the others are operands. */
-void takt_conv_eval(const takt_attr *attr, takt_conv_result which, const takt_array *x,
+void takt_conv_eval(const takt_eval *e, takt_conv_result which, const takt_array *x,
                     const takt_array *w, const takt_array *y, takt_array *out);
 
 /* Calls of the three with the attributes of node `n`, one of them. */

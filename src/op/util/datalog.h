@@ -13,6 +13,7 @@
 #ifndef TAKT_OP_UTIL_DATALOG_H
 #define TAKT_OP_UTIL_DATALOG_H
 
+#include "kernel/poll.h"
 #include "op/ops.h"
 
 enum {
@@ -96,13 +97,14 @@ TAKT_MUST_USE takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *prog
 typedef struct takt_dl_full {
     int relation;  /* that has no room; -1: all is well */
     bool is_spent; /* more rows were tried than the budget allows; `relation` is what was derived */
+    bool is_stopped; /* the poll said so; `relation` is any */
     size_t round;
 } takt_dl_full;
 
 /* `in` and `out`: tuples of inputs and of derived relations; `scratch` is plan->scratch_bytes,
- * 64-byte aligned. */
+ * 64-byte aligned; `poll` may be NULL. */
 takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
-                         void *scratch);
+                         void *scratch, const takt_poll *poll);
 
 /* Puts rows into ascending order. */
 enum { TAKT_DL_COUNTS = 65537 };
@@ -110,8 +112,10 @@ typedef struct takt_dl_rows {
     uint32_t *rows, *room; /* [count][arity] each */
     uint32_t *counts;      /* TAKT_DL_COUNTS of them */
     size_t count, arity;
+    const takt_poll *poll; /* or NULL */
 } takt_dl_rows;
-void takt_dl_sort(const takt_dl_rows *r);
+/* False: the poll said so. */
+bool takt_dl_sort(const takt_dl_rows *r);
 
 /* Attributes of the op: program, capacity, names. The sentence about a relation without room. */
 enum { TAKT_DL_PROGRAM, TAKT_DL_CAPACITY, TAKT_DL_NAMES };

@@ -48,7 +48,28 @@ typedef struct machine {
     uint64_t left;  /* of the budget */
     waiting batch[BATCH];
     size_t batch_count;
+    const takt_poll *poll;
 } machine;
+
+/* Rows between two questions of the poll. */
+enum { POLLED = 1 << 14 };
+
+static bool stops(machine *m)
+{
+    if (!takt_poll_stops(m->poll))
+        return false;
+    m->full.is_stopped = true;
+    m->full.relation = 0;
+    return true;
+}
+
+/* Tables are large, and are cleared in pieces. */
+static void clear(machine *m, void *memory, int byte, size_t bytes)
+{
+    enum { PIECE = 1 << 20 };
+    for (size_t i = 0; i < bytes && (i == 0 || !stops(m)); i += PIECE)
+        memset((char *)memory + i, byte, bytes - i < PIECE ? bytes - i : PIECE);
+}
 
 static uint64_t mix(uint64_t h, uint32_t x)
 {
@@ -182,6 +203,8 @@ static void try_row(machine *m, const takt_dl_literal *l, size_t row, int depth)
         m->full.relation = m->path->rule->head.relation;
         return;
     }
+    if (m->left % POLLED == 0 && stops(m))
+        return;
     if (match(m, l, s->rows + row * s->arity))
         join(m, depth + 1);
     m->bound = bound;
@@ -304,18 +327,21 @@ static void begin(machine *m, const uint32_t *const *in, uint32_t *const *out, c
         s->table = carve(scratch, 2 * size);
         s->table_row = s->arity > 2 ? carve(scratch, size) : NULL;
         s->table_mask = size - 1;
-        memset(s->table, 0xff, size * sizeof *s->table);
+        clear(m, s->table, 0xff, size * sizeof *s->table);
     }
     for (int i = 0; i < m->plan->index_count; i++) {
         chains *c = &m->index[i];
         c->of = &m->plan->index[i];
         c->head = carve(scratch, c->of->size);
         c->next = carve(scratch, m->plan->capacity[c->of->relation]);
-        memset(c->head, 0, c->of->size * sizeof *c->head);
+        clear(m, c->head, 0, c->of->size * sizeof *c->head);
     }
     for (int i = program->derived; i < program->relations; i++)
-        for (size_t row = 0; row < m->set[i].count; row++)
+        for (size_t row = 0; row < m->set[i].count && m->full.relation < 0; row++) {
+            if (row % POLLED == 0 && stops(m))
+                return;
             link_row(m, i, row);
+        }
 }
 
 static void run_paths(machine *m, int first, int end)
@@ -342,11 +368,11 @@ static bool advance(machine *m)
 }
 
 takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
-                         void *scratch)
+                         void *scratch, const takt_poll *poll)
 {
     char *at = scratch;
     size_t most = 1;
-    machine m = {.plan = plan, .full.relation = -1, .left = plan->budget};
+    machine m = {.plan = plan, .full.relation = -1, .left = plan->budget, .poll = poll};
     begin(&m, in, out, &at);
     run_paths(&m, 0, plan->first_count);
     for (; m.full.relation < 0 && advance(&m); m.full.round++)
@@ -358,9 +384,10 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
     uint32_t *room = carve(&at, most), *counts = carve(&at, TAKT_DL_COUNTS);
     for (int i = 0; i < plan->program->derived && m.full.relation < 0; i++) {
         const set *s = &m.set[i];
-        takt_dl_sort(&(takt_dl_rows){s->own, room, counts, s->count, s->arity});
-        memset(s->own + s->count * s->arity, 0xff,
-               (s->capacity - s->count) * s->arity * sizeof *s->own);
+        if (!takt_dl_sort(&(takt_dl_rows){s->own, room, counts, s->count, s->arity, poll}))
+            m.full.is_stopped = true;
+        clear(&m, s->own + s->count * s->arity, 0xff,
+              (s->capacity - s->count) * s->arity * sizeof *s->own);
     }
     return m.full;
 }

@@ -5,6 +5,7 @@
 
 #include "op/util/formula.h"
 #include "op/util/norm.h"
+#include "op/util/stops.h"
 
 static const int64_t last_axis[] = {-1};
 
@@ -129,7 +130,7 @@ static takt_status row_loss(takt_eval *e, size_t row, size_t classes, double *lo
                              "cross_entropy: label %zu is %lld, but there are %zu classes", row,
                              (long long)given, classes);
     }
-    for (size_t c = 0; c < classes; c++) {
+    for (size_t c = 0; c < classes && !takt_eval_stops(e, 1); c++) {
         const double target =
             label >= 0 ? (double)((size_t)label == c) : e->in[1].f[row * classes + c];
         *loss -= (target * (1 - smoothing) + smoothing / (double)classes) * (x[c] - total);
@@ -145,7 +146,7 @@ takt_status takt_entropy_eval(takt_eval *e)
     const size_t classes = (size_t)x->dim[x->rank - 1];
     const size_t rows = classes == 0 ? 0 : x->count / classes;
     double counted = 0, *out = e->out[0].f;
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < rows && !takt_eval_stops(e, 1); r++) {
         if (ignore->is_set && labels->i[r] == ignore->i64)
             continue;
         TAKT_TRY(row_loss(e, r, classes, &out[reduction == TAKT_EACH ? r : 0]));

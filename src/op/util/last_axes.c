@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ir/infer.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 takt_status takt_last_axes_infer(takt_infer *in)
@@ -42,7 +43,7 @@ takt_status takt_last_axes_eval(takt_eval *e, bool is_centred)
     takt_array *out = &e->out[0];
     const takt_rows first = takt_rows_of(x, e->attr[TAKT_LAST_AXIS].i64);
     const size_t row = first.size * first.inner;
-    for (size_t r = 0; r < first.outer; r++)
+    for (size_t r = 0; r < first.outer && !takt_eval_stops(e, row); r++)
         normalise(x->f + r * row, out->f + r * row, row, e->attr[TAKT_LAST_EPSILON].f64,
                   is_centred);
     for (size_t k = 1; k < e->in_count; k++) {

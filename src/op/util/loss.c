@@ -4,6 +4,7 @@
 #include "ir/infer.h"
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
+#include "op/util/stops.h"
 
 const char *const takt_reduction_names[] = {
     [TAKT_MEAN] = "mean", [TAKT_SUM] = "sum", [TAKT_EACH] = "none", NULL};
@@ -22,7 +23,7 @@ takt_status takt_loss_eval(takt_eval *e, double (*f)(const takt_attr *attr, doub
     const takt_array *x = &e->in[0], *t = &e->in[1];
     const int64_t reduction = e->attr[TAKT_LOSS_REDUCTION].i64;
     double *out = e->out[0].f;
-    for (size_t i = 0; i < x->count; i++)
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++)
         out[reduction == TAKT_EACH ? i : 0] += f(e->attr, x->f[i], t->f[i]);
     if (reduction == TAKT_MEAN)
         out[0] /= (double)x->count;

@@ -5,6 +5,7 @@
 
 #include "ir/infer.h"
 #include "op/util/formula.h"
+#include "op/util/stops.h"
 
 takt_status takt_axis_infer(takt_infer *in)
 {
@@ -127,13 +128,13 @@ takt_status takt_group_eval(takt_eval *e, size_t groups, double epsilon, int64_t
     if (mean == NULL || variance == NULL)
         return TAKT_ERR_MEMORY;
     const double count = (double)x->count / (double)cells;
-    for (size_t i = 0; i < x->count; i++)
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++)
         mean[place_of(x, groups, layout, i).group] += x->f[i] / count;
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++) {
         const size_t cell = place_of(x, groups, layout, i).group;
         variance[cell] += (x->f[i] - mean[cell]) * (x->f[i] - mean[cell]) / count;
     }
-    for (size_t i = 0; i < x->count; i++) {
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++) {
         const place at = place_of(x, groups, layout, i);
         const double y = (x->f[i] - mean[at.group]) / sqrt(variance[at.group] + epsilon);
         const double scaled = y * e->in[1].f[at.channel];

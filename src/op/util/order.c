@@ -7,6 +7,7 @@
 #include "op/util/elements.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 static bool is_less(const takt_array *a, size_t i, size_t j)
 {
@@ -22,7 +23,8 @@ static bool goes_before(const takt_line *l, bool descending, size_t i, size_t j)
     return descending ? is_less(l->array, b, a) : is_less(l->array, a, b);
 }
 
-void takt_order(const takt_line *line, bool descending, size_t *order, size_t *spare)
+void takt_order(const takt_eval *e, const takt_line *line, bool descending, size_t *order,
+                size_t *spare)
 {
     const size_t n = line->count;
     for (size_t i = 0; i < n; i++)
@@ -33,6 +35,8 @@ void takt_order(const takt_line *line, bool descending, size_t *order, size_t *s
             const size_t high = middle + width < n ? middle + width : n;
             size_t a = low, b = middle;
             for (size_t to = low; to < high; to++) { /* of equals the left one: stable */
+                if (takt_eval_stops(e, 4))
+                    return;
                 const bool right =
                     a == middle || (b < high && goes_before(line, descending, order[b], order[a]));
                 spare[to] = right ? order[b++] : order[a++];

@@ -12,7 +12,8 @@ typedef struct takt_line {
 
 /* Writes the positions 0 … count - 1 in order of value; of equals the lower position first.
  * Descending puts NaN first. `spare` has room for `count` too. */
-void takt_order(const takt_line *line, bool descending, size_t *order, size_t *spare);
+void takt_order(const takt_eval *e, const takt_line *line, bool descending, size_t *order,
+                size_t *spare);
 /* How many lines an array has along an axis, and line number `i`. */
 size_t takt_line_count(const takt_array *array, int axis);
 takt_line takt_line_at(const takt_array *array, int axis, size_t i);

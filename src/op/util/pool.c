@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
+#include "op/util/stops.h"
 
 static const takt_window_attrs at = {.kernel = TAKT_POOL_KERNEL,
                                      .stride = TAKT_POOL_STRIDE,
@@ -104,7 +105,7 @@ takt_status takt_pool_each(takt_eval *e, const takt_array *x, const takt_array *
             do {
                 const takt_pool_visit v = window_at(&k, n, c, where);
                 visit(user, &v);
-            } while (takt_window_next(positions, where));
+            } while (takt_window_next(positions, where) && !takt_eval_stops(e, taps));
         }
     return TAKT_OK;
 }

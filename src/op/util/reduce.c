@@ -3,6 +3,7 @@
 
 #include "ir/infer.h"
 #include "op/util/formula.h"
+#include "op/util/stops.h"
 #include "op/util/walk.h"
 
 takt_status takt_reduce_infer(takt_infer *in)
@@ -50,10 +51,10 @@ takt_status takt_fold_eval(takt_eval *e, const takt_fold *fold)
         fold_floats(fold, x, out, &walk);
         return TAKT_OK;
     }
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++)
         out->i[i] = out->dtype == TAKT_BOOL ? fold->start > 0 /* -inf is false here */
                                             : takt_dtype_from_double(out->dtype, fold->start);
-    for (size_t i = 0; i < x->count; i++, takt_walk_next(&walk))
+    for (size_t i = 0; i < x->count && !takt_eval_stops(e, 1); i++, takt_walk_next(&walk))
         out->i[walk.at] = fold->i(x->dtype, out->i[walk.at], x->i[i]);
     return TAKT_OK;
 }

@@ -1,6 +1,7 @@
 /* roi_record.c - inference and evaluation that the ops on regions of interest share. */
 #include "op/util/check.h"
 #include "op/util/roi.h"
+#include "op/util/stops.h"
 
 takt_status takt_roi_infer(takt_infer *in, int64_t fields, takt_type *out)
 {
@@ -64,7 +65,7 @@ static takt_status run(takt_eval *e, const takt_array *dy)
         .x.array = &e->in[0], .rois.array = &e->in[1], .batch.array = &e->in[2]};
     const size_t bins = (size_t)(r.rows * r.columns), channels = (size_t)r.channels;
     const size_t count = dy != NULL ? dy->count : e->out[0].count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !takt_eval_stops(e, 64); i++) {
         int64_t given;
         const size_t region = i / bins / channels;
         const int64_t image = takt_roi_image(&r, &d, region, &given);

@@ -29,7 +29,7 @@ takt_attention_head takt_attention_head_of(const takt_step *s, const takt_task *
     const takt_attention *f = s->data;
     const size_t row = b * f->queries * f->heads + at;
     const float *q = takt_view_data(t, &s->in[0]);
-    takt_attention_head h = {.f = f, .q = q + row * f->dim, .keys = f->keys};
+    takt_attention_head h = {.f = f, .q = q + row * f->dim, .keys = f->keys, .poll = t->poll};
     h.out = (float *)takt_view_data(t, &s->out[0]) + row * f->value_dim;
     if (f->mask >= 0)
         h.mask = (const float *)takt_view_data(t, &s->in[f->mask]) + b * f->mask_stride[0] +
@@ -76,7 +76,8 @@ void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t cou
                                         .rows = limit == 0 && h->keys > 0 ? 0 : 1,
                                         .n = limit,
                                         .dst_stride = stride,
-                                        .src_stride = stride};
+                                        .src_stride = stride,
+                                        .poll = h->poll};
         f->softmax(&softmax);
         memset(row + limit, 0, (h->keys - limit) * sizeof *row);
     }

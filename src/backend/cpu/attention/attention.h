@@ -36,6 +36,7 @@ typedef struct takt_attention_head {
     float *out;
     const float *k_packed, *v_packed;
     float *scores, *scratch;
+    const takt_poll *poll; /* of the task */
 } takt_attention_head;
 
 /* Where k and v of one head of one sequence lie. */

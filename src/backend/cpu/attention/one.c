@@ -32,7 +32,8 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
                                     .b_row = 1,
                                     .b_col = p.k_row,
                                     .c = h.scores,
-                                    .ldc = stride};
+                                    .ldc = stride,
+                                    .poll = t->poll};
     f->direct(&scores);
     for (size_t i = 0; i < count; i++) {
         takt_attention_head one = takt_attention_head_of(s, t, pair / f->shared, first + i);
@@ -49,7 +50,8 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
                                     .b_row = p.v_row,
                                     .b_col = 1,
                                     .c = h.out,
-                                    .ldc = f->value_dim};
+                                    .ldc = f->value_dim,
+                                    .poll = t->poll};
     f->direct(&values);
 }
 
@@ -58,7 +60,7 @@ void takt_attention_run_one(const takt_step *s, const takt_task *t)
     const takt_attention *f = s->data;
     size_t first, end, head, head_end;
     takt_cpu_share(f->batch * f->shared * f->parts, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
         takt_cpu_share(f->group, 1, i % f->parts, f->parts, &head, &head_end);
         run_pair(s, t, i / f->parts, head, head_end);
     }

@@ -149,7 +149,7 @@ static void run_dx(const takt_step *s, const takt_task *t)
     size_t first, end;
     memset(own(t, f->zeros), 0, f->channels * sizeof(float));
     takt_cpu_share(f->shape.batch * lines, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++)
         run_line(s, t, i / lines, i % lines);
 }
 
@@ -212,7 +212,7 @@ static void sum_positions(const takt_step *s, const takt_task *t, size_t tap, si
                         .y = own(t, f->sums),
                         .step = channels};
     for (size_t n = 0; n < c->batch; n++)
-        for (size_t at = 0; at < c->positions; at += CHUNK) {
+        for (size_t at = 0; at < c->positions && !takt_poll_stops(t->poll); at += CHUNK) {
             const float *x = (const float *)takt_view_data(t, &s->in[0]) + n * c->x_sample + first;
             const float *dy = (const float *)takt_view_data(t, &s->in[1]) + n * c->y_sample +
                               at * c->y_position + first;

@@ -109,7 +109,7 @@ static void run(const takt_step *s, const takt_task *t)
     b.rows = end - b.first;
     memset(total, 0, b.rows * c->cout * sizeof *total);
     for (; b.n < c->batch && b.rows > 0; b.n++)
-        for (b.p = 0; b.p < c->positions; b.p += CHUNK) {
+        for (b.p = 0; b.p < c->positions && !takt_poll_stops(t->poll); b.p += CHUNK) {
             const size_t left = c->positions - b.p;
             b.count = left < CHUNK ? left : CHUNK;
             chunk(s, t, &b);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "backend/cpu/pace.h"
+
 const uint16_t *takt_narrow_weights(const takt_step *s, const takt_task *t)
 {
     const takt_narrow_conv *f = s->data;
@@ -155,8 +157,11 @@ void takt_narrow_product(const takt_step *s, const takt_task *t)
                            .hi = f->hi,
                            .ldc = c->cout,
                            .scratch = t->scratch_own};
-    for (; row < end && first < last; row += g.m) {
-        g.m = is_direct || end - row < f->rows ? end - row : f->rows;
+    /* Whole tiles of rows, as many as a few hundred microseconds allow. */
+    enum { TILES = 64, FAST = 32 }; /* rows; products in the time of an element */
+    const size_t most = is_direct ? takt_pace_piece(c->k * (last - first) / FAST, TILES) : f->rows;
+    for (; row < end && first < last && !takt_poll_stops(t->poll); row += g.m) {
+        g.m = end - row < most ? end - row : most;
         if (!is_direct)
             gather(f, x, row, g.m, patches);
         g.a = is_direct ? x + row * c->x_at[2] : patches;
@@ -195,7 +200,7 @@ void takt_narrow_depthwise(const takt_step *s, const takt_task *t)
                              .room = zeros + c->groups};
     size_t first, end;
     takt_cpu_share(c->batch * c->out[1], f->cut.grain, t->index, s->task_count, &first, &end);
-    for (size_t line = first; line < end; line += d.lines) {
+    for (size_t line = first; line < end && !takt_poll_stops(t->poll); line += d.lines) {
         const size_t within = line % c->out[1], left = c->out[1] - within;
         d.lines = end - line < left ? end - line : left;
         d.lines = d.lines > TAKT_NARROW_LINES ? TAKT_NARROW_LINES : d.lines;
@@ -236,10 +241,12 @@ void takt_narrow_winograd(const takt_step *s, const takt_task *t)
     const size_t units = takt_winograd_bf16_units(w.out);
     size_t first, end;
     takt_cpu_share(c->batch * units, f->cut.grain, t->index, s->task_count, &first, &end);
-    for (; first < end; first += w.count) {
+    const size_t most = takt_pace_piece(c->cin * c->cout, f->cut.grain);
+    for (; first < end && !takt_poll_stops(t->poll); first += w.count) {
         const size_t sample = first / units;
         w.first = first % units;
         w.count = units - w.first < end - first ? units - w.first : end - first;
+        w.count = w.count < most ? w.count : most;
         w.x = x + sample * c->x_sample;
         w.residual = residual != NULL ? residual + sample * c->y_sample : NULL;
         w.y = y + sample * c->y_sample;

@@ -72,7 +72,7 @@ static void run_block(const takt_step *s, const takt_task *t, size_t sample, siz
                           .dx = to,
                           .divisor = is_max ? NULL : divisors};
     clear(c, dx, channels);
-    for (size_t row = 0; row < c->out[0] * c->out[1]; row++) {
+    for (size_t row = 0; row < c->out[0] * c->out[1] && !takt_poll_stops(t->poll); row++) {
         size_t at[3] = {row / c->out[1], row % c->out[1], 0};
         find_rows(c, x, dx, at, rows, to);
         for (; !is_max && at[2] < c->out[2]; at[2]++)

@@ -1,6 +1,8 @@
 /* run.c - helpers that the convolution steps share. */
 #include "backend/cpu/conv/run.h"
 
+#include "backend/cpu/pace.h"
+
 static size_t count_of(const takt_view *v)
 {
     size_t count = 1;
@@ -36,15 +38,16 @@ void takt_conv_widen(const takt_conv_memory *m, const takt_step *s, const takt_t
     const takt_convert c = {.to = TAKT_F32, .from = m->dtype};
     for (int k = 0; k < 2 && m->convert != NULL; k++)
         if (m->in_count[k] > 0)
-            m->convert(&c, (char *)t->scratch + m->in[k], takt_view_data(t, &s->in[k]),
-                       m->in_count[k]);
+            takt_pace_convert(t, m->convert, &c, (char *)t->scratch + m->in[k],
+                              takt_view_data(t, &s->in[k]), m->in_count[k]);
 }
 
 void takt_conv_narrow(const takt_conv_memory *m, const takt_step *s, const takt_task *t)
 {
     const takt_convert c = {.to = m->dtype, .from = TAKT_F32};
     if (m->convert != NULL)
-        m->convert(&c, takt_view_data(t, &s->out[0]), (char *)t->scratch + m->out, m->out_count);
+        takt_pace_convert(t, m->convert, &c, takt_view_data(t, &s->out[0]),
+                          (char *)t->scratch + m->out, m->out_count);
 }
 
 const float *takt_conv_in(const takt_conv_memory *m, const takt_step *s, const takt_task *t, int k)

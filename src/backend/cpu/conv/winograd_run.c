@@ -5,6 +5,7 @@
 
 #include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/winograd.h"
+#include "backend/cpu/pace.h"
 
 enum { OUT = TAKT_WINOGRAD_OUT, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
 
@@ -187,10 +188,12 @@ void takt_winograd_run(const takt_step *s, const takt_task *t)
 }
 
 /* Channels first: `from` [sample][rows][columns] to `to` [sample][columns][rows]. */
-static void transpose(const float *from, float *to, size_t samples, size_t rows, size_t cols)
+static void transpose(const takt_task *t, const float *from, float *to, size_t samples, size_t rows,
+                      size_t cols)
 {
+    takt_pace pace = takt_pace_of(t);
     for (size_t n = 0; n < samples; n++, from += rows * cols, to += rows * cols)
-        for (size_t i = 0; i < rows; i++)
+        for (size_t i = 0; i < rows && !takt_pace_stops(&pace, 2 * cols); i++)
             for (size_t j = 0; j < cols; j++)
                 to[j * rows + i] = from[i * cols + j];
 }
@@ -200,7 +203,8 @@ void takt_winograd_before(const takt_step *s, const takt_task *t)
     const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
     if (!c->is_nhwc)
-        transpose(takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch, c->cin, c->area);
+        transpose(t, takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch, c->cin,
+                  c->area);
     if (!f->is_packed)
         takt_winograd_pack(c, f->panels, takt_view_data(t, &s->in[f->w]),
                            at(t->scratch, f->weights_at));
@@ -210,6 +214,6 @@ void takt_winograd_after(const takt_step *s, const takt_task *t)
 {
     const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    transpose(at(t->scratch, f->y_at), takt_view_data(t, &s->out[0]), c->batch, c->positions,
+    transpose(t, at(t->scratch, f->y_at), takt_view_data(t, &s->out[0]), c->batch, c->positions,
               c->cout);
 }

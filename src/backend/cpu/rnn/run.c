@@ -185,7 +185,8 @@ static void multiply(const call *c, const piece *p, const char *state, char *res
                                  .b_n = n,
                                  .c = (double *)(void *)result,
                                  .ldc = n,
-                                 .scratch = c->t->scratch_own};
+                                 .scratch = c->t->scratch_own,
+                                 .poll = c->t->poll};
         f->gemm_f64(&g);
         return;
     }
@@ -199,7 +200,8 @@ static void multiply(const call *c, const piece *p, const char *state, char *res
                              .b_n = n,
                              .c = (float *)(void *)result,
                              .ldc = n,
-                             .scratch = c->t->scratch_own};
+                             .scratch = c->t->scratch_own,
+                             .poll = c->t->poll};
     f->gemm_f32(&g);
 }
 
@@ -327,13 +329,14 @@ static void run_part(void *user, size_t step, size_t part)
 /* A run that is cancelled or late ends between two turns, as it would between two steps. */
 static bool goes_on(void *user, size_t step)
 {
-    enum { EVERY = 16 }; /* turns between two looks at the clock */
+    enum { EVERY = 16, LONG = 1 << 16 }; /* turns between two looks at the clock; of few products */
     const call *c = user;
     const takt_execution *x = c->t->execution;
+    const size_t units = c->f->m.units, every = c->f->m.batch * units * units < LONG ? EVERY : 1;
     if (x == NULL)
         return true;
     /* The caller's clock is asked on the caller's thread, which always takes part. */
-    const bool is_late = c->t->worker == 0 && step % EVERY == 0 && takt_is_late(x);
+    const bool is_late = c->t->worker == 0 && step % every == 0 && takt_is_late(x);
     const bool is_cancelled = takt_is_cancelled(x);
     if (!is_late && !is_cancelled)
         return true;

@@ -76,7 +76,8 @@ static void attend(const head *h, size_t first, size_t count)
                                   .c = h->scores,
                                   .ldc = h->keys,
                                   .scratch = h->scratch,
-                                  .walk = f->walk};
+                                  .walk = f->walk,
+                                  .poll = h->poll};
     f->gemm(&scores);
     takt_attention_weigh(h, first, count, h->keys);
     const takt_gemm_f32 values = {.m = count,
@@ -90,7 +91,8 @@ static void attend(const head *h, size_t first, size_t count)
                                   .c = h->out + first * f->heads * f->value_dim,
                                   .ldc = f->heads * f->value_dim,
                                   .scratch = h->scratch,
-                                  .walk = f->walk};
+                                  .walk = f->walk,
+                                  .poll = h->poll};
     f->gemm(&values);
     if (f->is_causal)
         exclude_absent(h, first, count);
@@ -129,7 +131,7 @@ static void prepare(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end;
     takt_cpu_share(count_pairs(f), 1, t->index, s->prepare_count, &first, &end);
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
         const takt_attention_pair p = takt_attention_pair_of(s, t, i);
         pack_pair(f, &p, (float *)t->scratch + i * (f->k_packed + f->v_packed));
     }
@@ -176,7 +178,7 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end, row, row_end;
     takt_cpu_share(count_pairs(f) * f->parts, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
         takt_cpu_share(f->group * f->queries, 1, i % f->parts, f->parts, &row, &row_end);
         run_pair(s, t, i / f->parts, row, row_end);
     }

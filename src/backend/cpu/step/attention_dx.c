@@ -77,6 +77,7 @@ static void multiply(const job *j, takt_gemm_f32 g)
     g.b_n = g.n;
     g.scratch = j->own + j->f->scratch;
     g.walk = j->f->a.walk;
+    g.poll = j->poll;
     j->f->a.gemm(&g);
 }
 
@@ -215,7 +216,8 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
                  .dk = dk,
                  .dv = dv,
                  .dk_row = k_row,
-                 .dv_row = v_row};
+                 .dv_row = v_row,
+                 .poll = t->poll};
         if (a->group > 1) {
             j.dk = own + f->heads + g * each;
             j.dk_row = a->dim;

@@ -1,6 +1,7 @@
 /* bits.c - bools as bits of words, and back. */
 #include "op/util/bits.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/bits_u64/bits_u64.h"
 
 typedef struct facts {
@@ -15,25 +16,36 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_pack_bits || op == &takt_op_unpack_bits ? NULL : "";
 }
 
+/* `bools` of row `row` from the one numbered `at` on, a multiple of 64. */
+static void part(const facts *f, const void *in, void *out, size_t row, size_t at, size_t bools)
+{
+    const size_t bytes = row * f->r.bools + at, words = row * f->r.words + at / 64;
+    takt_bits_u64 job = {.job = f->is_packing ? TAKT_BITS_PACK : TAKT_BITS_UNPACK, .k = bools};
+    if (f->is_packing) {
+        job.x = (const uint8_t *)in + bytes;
+        job.c = (uint64_t *)out + words;
+    } else {
+        job.a = (const uint64_t *)in + words;
+        job.y = (uint8_t *)out + bytes;
+    }
+    f->kernel(&job);
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const void *in = takt_view_data(t, &s->in[0]);
     void *out = takt_view_data(t, &s->out[0]);
+    takt_pace pace = takt_pace_of(t);
     size_t first, end;
     takt_cpu_share(f->r.rows, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++) {
-        takt_bits_u64 job = {.job = f->is_packing ? TAKT_BITS_PACK : TAKT_BITS_UNPACK,
-                             .k = f->r.bools};
-        if (f->is_packing) {
-            job.x = (const uint8_t *)in + i * f->r.bools;
-            job.c = (uint64_t *)out + i * f->r.words;
-        } else {
-            job.a = (const uint64_t *)in + i * f->r.words;
-            job.y = (uint8_t *)out + i * f->r.bools;
+    for (size_t i = first; i < end; i++)
+        for (size_t at = 0; at < f->r.bools; at += TAKT_PACE) {
+            const size_t left = f->r.bools - at, bools = left < TAKT_PACE ? left : TAKT_PACE;
+            part(f, in, out, i, at, bools);
+            if (takt_pace_stops(&pace, bools))
+                return;
         }
-        f->kernel(&job);
-    }
 }
 
 static takt_status compile(takt_planner *p)

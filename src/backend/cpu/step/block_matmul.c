@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/epilogue.h"
+#include "backend/cpu/pace.h"
 #include "base/size.h"
 #include "kernel/block_f32/block_f32.h"
 #include "kernel/block_i8/block_i8.h"
@@ -145,17 +146,45 @@ static const void *packed(const operand *o, const takt_step *s, const takt_task 
                         : (const char *)t->scratch + o->packed_at;
 }
 
+/* An operand that is packed in a run. */
+typedef struct packing {
+    const operand *operand;
+    void (*pack)(const facts *, const void *, void *);
+    size_t from, to;           /* elements of a column, and of a packed one */
+    size_t from_bits, to_bits; /* of an element */
+} packing;
+
+/* Some panels at a time. */
+static void in_run(const takt_step *s, const takt_task *t, const packing *o)
+{
+    facts part = *(const facts *)s->data;
+    const size_t n = part.b.n, most = takt_pace_piece(4 * o->from, TAKT_BLOCKS_PANEL);
+    const char *from = takt_view_data(t, &s->in[o->operand->in]);
+    char *to = (char *)t->scratch + o->operand->packed_at;
+    for (size_t first = 0; first < n && !takt_poll_stops(t->poll); first += part.b.n) {
+        part.b.n = n - first < most ? n - first : most;
+        o->pack(&part, from + first * o->from * o->from_bits / 8,
+                to + first * o->to * o->to_bits / 8);
+    }
+}
+
 /* Packs what is not constant. */
 static void before(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    char *to = t->scratch;
+    const size_t count = takt_blocks_count(&f->b), scale = f->b.scale_is_f16 ? 16 : 32;
+    const bool is_float = f->zero == TAKT_F32;
+    const packing words = {&f->words, words_to, f->b.k, takt_blocks_deep(f->b.k),
+                           f->b.bits, f->b.bits};
+    const packing scales = {&f->scale, scale_to, count, count, scale, scale};
+    const packing zeros = {&f->zeros,        zero_to, count, count, is_float ? 32 : f->b.bits,
+                           is_float ? 32 : 8};
     if (!f->words.is_packed)
-        words_to(f, takt_view_data(t, &s->in[f->words.in]), to + f->words.packed_at);
+        in_run(s, t, &words);
     if (!f->scale.is_packed)
-        scale_to(f, takt_view_data(t, &s->in[f->scale.in]), to + f->scale.packed_at);
+        in_run(s, t, &scales);
     if (f->zeros.in != SIZE_MAX && !f->zero_is_one && !f->zeros.is_packed)
-        zero_to(f, takt_view_data(t, &s->in[f->zeros.in]), to + f->zeros.packed_at);
+        in_run(s, t, &zeros);
 }
 
 /* ---- running ---- */
@@ -195,7 +224,8 @@ static void round_rows(const takt_step *s, const takt_task *t)
 static void run_bytes(const facts *f, const takt_task *t, const takt_block_part *o)
 {
     const void *rounded = f->is_rounded_once ? (const char *)t->scratch + f->rounded_at : NULL;
-    const takt_block_i8 g = {o->m, o->a, f->b.k, o->b, o->bias, o->c, f->b.n, o->scratch, rounded};
+    const takt_block_i8 g = {o->m, o->a,   f->b.k,     o->b,    o->bias,
+                             o->c, f->b.n, o->scratch, rounded, t->poll};
     f->bytes(&g);
 }
 
@@ -216,11 +246,12 @@ static void run(const takt_step *s, const takt_task *t)
                                .m = row_end - row,
                                .ldc = f->b.n,
                                .c = (float *)takt_view_data(t, &s->out[0]) + row * f->b.n + column,
-                               .scratch = t->scratch_own};
+                               .scratch = t->scratch_own,
+                               .poll = t->poll};
     if (f->way == BYTES) {
         run_bytes(f, t, &o);
     } else if (f->way == FEW_ROWS) {
-        const takt_block_f32 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n};
+        const takt_block_f32 g = {o.m, o.a, f->b.k, o.b, o.bias, o.c, f->b.n, t->poll};
         f->few(&g);
     } else {
         takt_block_floats_run(&f->floats, &o);

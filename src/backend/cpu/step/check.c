@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "base/ctx.h"
 #include "op/util/demand.h"
 #include "plan/execute.h"
@@ -26,8 +27,11 @@ static void run(const takt_step *s, const takt_task *t)
     void *out = takt_view_data(t, &s->out[0]);
     char text[TAKT_DEMAND_TEXT];
     if (out != x && f->bytes > 0)
-        memcpy(out, x, f->bytes);
-    const uint8_t *bad = f->count > 0 ? memchr(ok, 0, f->count) : NULL;
+        takt_pace_copy(t, out, x, f->bytes);
+    const uint8_t *bad = NULL;
+    for (size_t i = 0; bad == NULL && i < f->count && (i == 0 || !takt_poll_stops(t->poll));
+         i += TAKT_PACE)
+        bad = memchr(ok + i, 0, f->count - i < TAKT_PACE ? f->count - i : TAKT_PACE);
     if (bad == NULL)
         return;
     const size_t at = (size_t)(bad - ok);

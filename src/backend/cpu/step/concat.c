@@ -1,6 +1,6 @@
 /* concat.c - inputs side by side along an axis. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/element.h"
+#include "backend/cpu/pace.h"
 #include "backend/cpu/transpose.h"
 
 typedef struct facts {
@@ -21,9 +21,12 @@ static void run_two(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end;
     takt_cpu_share(f->outer, 64, t->index, s->task_count, &first, &end);
-    takt_interleave_bytes((const char *)takt_view_data(t, &s->in[0]) + first,
-                          (const char *)takt_view_data(t, &s->in[1]) + first,
-                          (char *)takt_view_data(t, &s->out[0]) + 2 * first, end - first);
+    for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
+        n = end - first < TAKT_PACE / 2 ? end - first : TAKT_PACE / 2; /* of each input */
+        takt_interleave_bytes((const char *)takt_view_data(t, &s->in[0]) + first,
+                              (const char *)takt_view_data(t, &s->in[1]) + first,
+                              (char *)takt_view_data(t, &s->out[0]) + 2 * first, n);
+    }
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -32,11 +35,13 @@ static void run(const takt_step *s, const takt_task *t)
     size_t first, end;
     takt_cpu_share(f->outer, 1, t->index, s->task_count, &first, &end);
     void *to = takt_view_data(t, &s->out[0]);
+    takt_pace pace = takt_pace_bits(t, f->bits);
     size_t at = 0;
     for (size_t k = 0; k < s->in_count; k++) {
         const void *from = takt_view_data(t, &s->in[k]);
         for (size_t r = first; r < end; r++)
-            takt_copy_elements(f->bits, to, r * f->row + at, from, r * f->piece[k], f->piece[k]);
+            if (!takt_pace_elements(&pace, to, r * f->row + at, from, r * f->piece[k], f->piece[k]))
+                return;
         at += f->piece[k];
     }
     takt_clear_tail(f->bits, to, f->outer * f->row);

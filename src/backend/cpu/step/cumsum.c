@@ -3,6 +3,7 @@
 
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/convert/convert.h"
 
 typedef struct facts {
@@ -53,14 +54,14 @@ static void add(takt_dtype dtype, void *sum, const void *x, void *y, size_t n, b
 enum { TILE = 256 }; /* neighbouring sums made at once */
 
 /* Sums [at, at + n) of the inner axes below one outer index. */
-static void tile(const facts *f, const char *x, char *y, size_t n)
+static void tile(const facts *f, const char *x, char *y, size_t n, takt_pace *pace)
 {
     char sum[TILE * 8] = {0};
     float wide[TILE], result[TILE];
     const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
     const takt_convert widen = {.to = TAKT_F32, .from = f->dtype};
     const takt_convert narrow = {.to = f->dtype, .from = TAKT_F32};
-    for (size_t k = 0; k < f->x.size; k++) {
+    for (size_t k = 0; k < f->x.size && !takt_pace_stops(pace, n + 4); k++) {
         const size_t at = (f->reverse ? f->x.size - 1 - k : k) * f->x.inner * bytes;
         if (f->compute == f->dtype) {
             add(f->dtype, sum, x + at, y + at, n, f->exclusive);
@@ -81,10 +82,11 @@ static void run(const takt_step *s, const takt_task *t)
     char *y = takt_view_data(t, &s->out[0]);
     size_t first, end;
     takt_cpu_share(f->x.outer * tiles, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = first; i < end && !takt_pace_stops(&pace, 8); i++) {
         const size_t column = i % tiles * TILE;
         const size_t at = (i / tiles * f->x.size * f->x.inner + column) * bytes;
-        tile(f, x + at, y + at, f->x.inner - column < TILE ? f->x.inner - column : TILE);
+        tile(f, x + at, y + at, f->x.inner - column < TILE ? f->x.inner - column : TILE, &pace);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "backend/cpu/combine.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/pace.h"
 
 typedef struct facts {
     int rank, axis;
@@ -57,7 +58,8 @@ static void run_gather(const takt_step *s, const takt_task *t)
     size_t first, end;
     takt_cpu_share(f->count, 64, t->index, s->task_count, &first, &end);
     walker w = walk_from(f, first);
-    for (size_t i = first; i < end; i++, walk_on(f, &w)) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = first; i < end && !takt_pace_stops(&pace, 4); i++, walk_on(f, &w)) {
         const int64_t at = takt_index_next(&index, i, f->size);
         if (at >= 0)
             takt_copy_elements(f->bits, y, i, x, (size_t)(w.at + at * f->stride[f->axis]), 1);
@@ -73,7 +75,8 @@ static void run_scatter(const takt_step *s, const takt_task *t)
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     void *to = takt_combine_begin(&f->combine, s, t);
     walker w = walk_from(f, 0);
-    for (size_t i = 0; i < f->count; i++, walk_on(f, &w)) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = 0; i < f->count && !takt_pace_stops(&pace, 4); i++, walk_on(f, &w)) {
         const int64_t at = takt_index_next(&index, i, f->size);
         if (at >= 0)
             takt_combine_put(&f->combine, to, (size_t)(w.at + at * f->stride[f->axis]), u, i, 1);

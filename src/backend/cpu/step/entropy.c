@@ -72,7 +72,8 @@ static void run_block(const takt_step *s, const takt_task *t, block *b, size_t a
                           .x_stride = f->classes,
                           .dx_stride = f->is_dx ? f->classes : 1,
                           .label = b->label,
-                          .seed = b->seed};
+                          .seed = b->seed,
+                          .poll = t->poll};
     r.x = (const float *)takt_view_data(t, &s->in[0]) + at * f->classes;
     r.dx = f->is_dx ? (float *)takt_view_data(t, &s->out[0]) + at * f->classes : losses + at;
     f->run(&r);
@@ -109,7 +110,8 @@ static void finish(const takt_step *s, const takt_task *t)
                              .count = 1,
                              .n = f->rows,
                              .run = f->rows,
-                             .step = 1};
+                             .step = 1,
+                             .poll = t->poll};
     f->reduce(&all);
     if (f->reduction != TAKT_MEAN)
         return;

@@ -1,6 +1,7 @@
 /* fill.c - values that depend on position and shape alone: iota and dim. */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/convert/convert.h"
 
 typedef struct facts {
@@ -24,7 +25,8 @@ static void run(const takt_step *s, const takt_task *t)
     int64_t tile[TILE];
     char *to = takt_view_data(t, &s->out[0]);
     const size_t bytes = (size_t)takt_dtype_bits(f->how.to) / 8;
-    for (size_t at = 0; at < f->count; at += TILE) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t at = 0; at < f->count && !takt_pace_stops(&pace, 2 * TILE); at += TILE) {
         const size_t n = f->count - at < TILE ? f->count - at : TILE;
         for (size_t i = 0; i < n; i++)
             tile[i] = f->first + (int64_t)((at + i) / f->axis.inner % f->axis.size);

@@ -26,8 +26,8 @@ static void run(const takt_step *s, const takt_task *t)
         in[i] = takt_view_data(t, &s->in[i]);
     for (size_t i = 0; i < s->out_count; i++)
         out[i] = takt_view_data(t, &s->out[i]);
-    const takt_dl_full full = takt_dl_run(&f->plan, in, out, t->scratch);
-    if (full.relation < 0)
+    const takt_dl_full full = takt_dl_run(&f->plan, in, out, t->scratch, t->poll);
+    if (full.relation < 0 || full.is_stopped)
         return;
     takt_error *error = t->execution != NULL ? t->execution->error : &f->ctx->error;
     takt_error_set(error, takt_dl_full_id(&full), "%s",

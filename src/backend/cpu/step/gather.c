@@ -2,6 +2,7 @@
 #include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/pace.h"
 
 typedef struct facts {
     takt_axis_split x;
@@ -22,21 +23,24 @@ enum { AT_ONCE = 64 };
 typedef struct places {
     int64_t at[AT_ONCE];
     size_t count;
+    takt_pace *pace;
 } places;
 
-/* Rows of x at some places behind `from`, one after another. */
-static void pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
+/* Rows of x at some places behind `from`, one after another; false: the task is to end. */
+static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
     enum { WORD = 4 };
     if (f->row == 1 && f->bits == 8 * WORD) { /* as often, with a size that the compiler knows */
         for (size_t j = 0; j < p->count; j++)
             memcpy((char *)y + WORD * (to + j), (const char *)x + WORD * (from + (size_t)p->at[j]),
                    WORD);
-        return;
+        return !takt_pace_stops(p->pace, 2 * p->count);
     }
     for (size_t j = 0; j < p->count; j++)
-        takt_copy_elements(f->bits, y, (to + j) * f->row, x, (from + (size_t)p->at[j]) * f->row,
-                           f->row);
+        if (!takt_pace_elements(p->pace, y, (to + j) * f->row, x,
+                                (from + (size_t)p->at[j]) * f->row, f->row))
+            return false;
+    return !takt_pace_stops(p->pace, 4 * p->count);
 }
 
 /* By the outer part where it is enough: tasks that pick for the same of it write side by side, into
@@ -52,12 +56,14 @@ static void run_gather(const takt_step *s, const takt_task *t)
         takt_cpu_share(f->x.outer, 1, t->index, s->task_count, &o_first, &o_end);
     else
         takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
-    for (size_t j = first; j < end; j += AT_ONCE) {
-        places p = {.count = end - j < AT_ONCE ? end - j : AT_ONCE};
+    takt_pace pace = takt_pace_bits(t, f->bits);
+    bool goes_on = true;
+    for (size_t j = first; j < end && goes_on; j += AT_ONCE) {
+        places p = {.count = end - j < AT_ONCE ? end - j : AT_ONCE, .pace = &pace};
         for (size_t i = 0; i < p.count; i++)
             p.at[i] = takt_index_next(&index, j + i, (int64_t)f->x.size);
-        for (size_t o = o_first; o < o_end && f->x.size > 0; o++)
-            pick(f, y, o * f->picks + j, x, o * f->x.size, &p);
+        for (size_t o = o_first; o < o_end && f->x.size > 0 && goes_on; o++)
+            goes_on = pick(f, y, o * f->picks + j, x, o * f->x.size, &p);
     }
     takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);
@@ -70,9 +76,11 @@ static void run_piece(const takt_step *s, const takt_task *t)
     void *y = takt_view_data(t, &s->out[0]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     const size_t at = takt_index_start(&index, f->x.size, f->picks);
+    takt_pace pace = takt_pace_bits(t, f->bits);
     for (size_t o = 0; o < f->x.outer; o++)
-        takt_copy_elements(f->bits, y, o * f->picks * f->row, x, (o * f->x.size + at) * f->row,
-                           f->picks * f->row);
+        if (!takt_pace_elements(&pace, y, o * f->picks * f->row, x, (o * f->x.size + at) * f->row,
+                                f->picks * f->row))
+            break;
     takt_clear_tail(f->bits, y, f->x.outer * f->picks * f->row);
     takt_index_close(&index, t);
 }

@@ -10,6 +10,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/epilogue.h"
+#include "backend/cpu/pace.h"
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/ggml_panels/ggml_panels.h"
@@ -59,12 +60,16 @@ static void run_dequantize(const takt_step *s, const takt_task *t)
     const takt_ggml_info *info = &takt_ggml_formats[f->format];
     size_t first, end;
     takt_cpu_share(f->blocks, 1, t->index, s->task_count, &first, &end);
-    const takt_ggml_f32 g = {.format = f->format,
-                             .blocks = end - first,
-                             .src = (const uint8_t *)takt_view_data(t, &s->in[0]) +
-                                    first * info->bytes,
-                             .dst = (float *)takt_view_data(t, &s->out[0]) + first * info->weights};
-    f->decode(&g);
+    const size_t most = takt_pace_piece(info->weights, 1);
+    for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
+        n = end - first < most ? end - first : most;
+        const takt_ggml_f32 g = {
+            .format = f->format,
+            .blocks = n,
+            .src = (const uint8_t *)takt_view_data(t, &s->in[0]) + first * info->bytes,
+            .dst = (float *)takt_view_data(t, &s->out[0]) + first * info->weights};
+        f->decode(&g);
+    }
 }
 
 /* ---- products ---- */
@@ -76,6 +81,7 @@ typedef struct part {
     float *c;
     size_t m, n;
     char *scratch;
+    const takt_poll *poll;
 } part;
 
 /* Weights [k, k + deep) of the strip's columns, CHUNK apart. */
@@ -149,7 +155,7 @@ static void strip(const facts *f, const part *o)
                 c[j] += sum[j];
         }
         k += deep;
-    } while (k < f->k);
+    } while (k < f->k && !takt_poll_stops(o->poll));
 }
 
 /* What follows the product, on rows and columns that are complete. */
@@ -179,14 +185,15 @@ static void run_matmul(const takt_step *s, const takt_task *t)
     const uint8_t *b = takt_view_data(t, &s->in[1]);
     float *c = takt_view_data(t, &s->out[0]);
     for (size_t i = row; i < row_end; i += ROWS)
-        for (size_t j = column; j < column_end; j += f->columns) {
+        for (size_t j = column; j < column_end && !takt_poll_stops(t->poll); j += f->columns) {
             const size_t rows = row_end - i, columns = column_end - j;
             const part o = {.a = a + i * f->k,
                             .b = b + j * f->row_bytes,
                             .c = c + i * f->n + j,
                             .m = rows < ROWS ? rows : ROWS,
                             .n = columns < f->columns ? columns : f->columns,
-                            .scratch = t->scratch_own};
+                            .scratch = t->scratch_own,
+                            .poll = t->poll};
             strip(f, &o);
             finish(s, t, &o, i, j);
         }

@@ -2,6 +2,7 @@
 #include "backend/cpu/axis.h"
 #include "backend/cpu/combine.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/pace.h"
 
 typedef struct facts {
     takt_axis_split x;
@@ -20,11 +21,13 @@ static void run(const takt_step *s, const takt_task *t)
     const void *u = takt_view_data(t, &s->in[2]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     void *to = takt_combine_begin(&f->combine, s, t);
-    for (size_t j = 0; j < f->picks; j++) {
+    takt_pace pace = takt_pace_of(t);
+    bool goes_on = true;
+    for (size_t j = 0; j < f->picks && goes_on; j++) {
         const int64_t at = takt_index_next(&index, j, (int64_t)f->x.size);
-        for (size_t o = 0; o < f->x.outer && at >= 0; o++)
-            takt_combine_put(&f->combine, to, (o * f->x.size + (size_t)at) * f->x.inner, u,
-                             (o * f->picks + j) * f->x.inner, f->x.inner);
+        for (size_t o = 0; o < f->x.outer && at >= 0 && goes_on; o++)
+            goes_on = takt_combine_row(&f->combine, to, (o * f->x.size + (size_t)at) * f->x.inner,
+                                       u, (o * f->picks + j) * f->x.inner, &pace);
     }
     takt_combine_end(&f->combine, s, t);
     takt_index_close(&index, t);
@@ -43,7 +46,9 @@ static takt_status compile(takt_planner *p)
     p->step->data = f;
     p->step->can_fault = true;
     p->step->fault_id = TAKT_E_INDEX;
-    return takt_combine_compile(p, TAKT_ADD, &f->combine);
+    TAKT_TRY(takt_combine_compile(p, TAKT_ADD, &f->combine));
+    f->combine.row = f->x.inner;
+    return TAKT_OK;
 }
 
 const takt_cpu_kind takt_cpu_index_add = {

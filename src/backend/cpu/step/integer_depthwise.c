@@ -178,7 +178,7 @@ static void run(const takt_step *s, const takt_task *t)
     set_bias(s, t, &d, &q, bias);
     size_t first, end;
     takt_cpu_share(c->batch * c->positions, 1, t->index, s->task_count, &first, &end);
-    for (; first < end; first += d.positions) {
+    for (; first < end && !takt_poll_stops(t->poll); first += d.positions) {
         d.positions = end - first < POSITIONS ? end - first : POSITIONS;
         d.y = (char *)takt_view_data(t, &s->out[0]) + first * c->groups * f->integer.result_bytes;
         find_taps(&taps, first, d.positions, at);

@@ -1,6 +1,7 @@
 /* look_up.c - entries of tables: bytes by bytes on the kernel that requantize uses, others one
  * after the other. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"
 
 enum { X, TABLE, GRAIN = 256 };
@@ -41,13 +42,9 @@ COPY(copy_16, uint16_t)
 COPY(copy_32, uint32_t)
 COPY(copy_64, uint64_t)
 
-static void run(const takt_step *s, const takt_task *t)
+static void look_up(const facts *f, const void *x, const void *table, void *y, size_t first,
+                    size_t end)
 {
-    const facts *f = s->data;
-    const void *x = takt_view_data(t, &s->in[X]), *table = takt_view_data(t, &s->in[TABLE]);
-    void *y = takt_view_data(t, &s->out[0]);
-    size_t first, end;
-    takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &end);
     if (f->bytes != NULL)
         f->bytes(&(takt_affine_f32){.kind = TAKT_AFFINE_LOOK_UP,
                                     .x = (const uint8_t *)x + first,
@@ -62,6 +59,19 @@ static void run(const takt_step *s, const takt_task *t)
         copy_32(x, f->is_wide, table, y, first, end);
     else
         copy_64(x, f->is_wide, table, y, first, end);
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const void *x = takt_view_data(t, &s->in[X]), *table = takt_view_data(t, &s->in[TABLE]);
+    void *y = takt_view_data(t, &s->out[0]);
+    size_t first, last, end;
+    takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &last);
+    for (; first < last && !takt_poll_stops(t->poll); first = end) {
+        end = last - first < TAKT_PACE ? last : first + TAKT_PACE;
+        look_up(f, x, table, y, first, end);
+    }
 }
 
 static takt_status compile(takt_planner *p)

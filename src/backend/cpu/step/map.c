@@ -1,5 +1,6 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
 #include "backend/cpu/map_program.h"
+#include "backend/cpu/pace.h"
 #include "backend/cpu/worth.h"
 #include "kernel/convert/convert.h"
 #include "plan/finish.h"
@@ -42,8 +43,8 @@ static void run_cast(const takt_step *s, const takt_task *t)
     const cast *c = s->data;
     size_t first, end;
     takt_cpu_share(c->count, TAKT_MAP_TILE, t->index, s->task_count, &first, &end);
-    c->convert(&c->how, (char *)takt_view_data(t, &s->out[0]) + first * c->to,
-               (const char *)takt_view_data(t, &s->in[0]) + first * c->from, end - first);
+    takt_pace_convert(t, c->convert, &c->how, (char *)takt_view_data(t, &s->out[0]) + first * c->to,
+                      (const char *)takt_view_data(t, &s->in[0]) + first * c->from, end - first);
 }
 
 /* Types of whole bytes, at least one of them narrow: a tile program would widen them first. */

@@ -42,7 +42,7 @@ static void run(const takt_step *s, const takt_task *t)
     }
     const char *from = takt_view_data(t, &s->in[0]);
     /* Parts of the task's part, with a look at deadline and cancel between them. */
-    enum { POLLED = 4 << 20 }; /* bytes */
+    enum { POLLED = 1 << 20 }; /* bytes */
     size_t count = 0;
     (void)takt_type_count(f->node->type, &count);
     const size_t parts = 1 + count / s->task_count * f->walk.bytes / POLLED;

@@ -2,6 +2,7 @@
 #include "backend/cpu/combine.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/pace.h"
 
 typedef struct facts {
     size_t rows;                 /* of index */
@@ -41,10 +42,11 @@ static void run_gather(const takt_step *s, const takt_task *t)
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     size_t first, end;
     takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
-    for (size_t r = first; r < end; r++) {
+    takt_pace pace = takt_pace_bits(t, f->bits);
+    for (size_t r = first; r < end && !takt_pace_stops(&pace, 4); r++) {
         const int64_t at = find(f, &index, r);
-        if (at >= 0)
-            takt_copy_elements(f->bits, y, r * f->block, x, (size_t)at, f->block);
+        if (at >= 0 && !takt_pace_elements(&pace, y, r * f->block, x, (size_t)at, f->block))
+            break;
     }
     takt_clear_tail(f->bits, y, f->rows * f->block);
     takt_index_close(&index, t);
@@ -56,10 +58,12 @@ static void run_scatter(const takt_step *s, const takt_task *t)
     const void *u = takt_view_data(t, &s->in[2]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     void *to = takt_combine_begin(&f->combine, s, t);
-    for (size_t r = 0; r < f->rows; r++) {
+    takt_pace pace = takt_pace_bits(t, f->bits);
+    bool goes_on = true;
+    for (size_t r = 0; r < f->rows && goes_on; r++) {
         const int64_t at = find(f, &index, r);
         if (at >= 0)
-            takt_combine_put(&f->combine, to, (size_t)at, u, r * f->block, f->block);
+            goes_on = takt_combine_row(&f->combine, to, (size_t)at, u, r * f->block, &pace);
     }
     takt_combine_end(&f->combine, s, t);
     takt_index_close(&index, t);
@@ -98,7 +102,9 @@ static takt_status compile(takt_planner *p)
     p->step->fault_id = TAKT_E_INDEX;
     if (n->op == &takt_op_scatter_nd) {
         p->step->run = run_scatter;
-        return takt_combine_compile(p, (takt_scatter)takt_node_int(n, "reduce"), &f->combine);
+        TAKT_TRY(takt_combine_compile(p, (takt_scatter)takt_node_int(n, "reduce"), &f->combine));
+        f->combine.row = f->block;
+        return TAKT_OK;
     }
     TAKT_TRY(takt_planner_output(p, id, &index));
     p->step->run = run_gather;

@@ -1,6 +1,6 @@
 /* packed.c - the ops that move or convert elements of less than a byte, one element at a time. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/element.h"
+#include "backend/cpu/pace.h"
 #include "backend/cpu/strided.h"
 #include "kernel/convert/convert.h"
 
@@ -44,8 +44,9 @@ static void run_cast(const takt_step *s, const takt_task *t)
     takt_cpu_share(f->count, 64, t->index, s->task_count, &first, &end);
     const char *from = takt_view_data(t, &s->in[0]);
     char *to = takt_view_data(t, &s->out[0]);
-    f->convert(&f->how, to + takt_element_bytes(takt_dtype_bits(f->how.to), first),
-               from + takt_element_bytes(takt_dtype_bits(f->how.from), first), end - first);
+    takt_pace_convert(t, f->convert, &f->how,
+                      to + takt_element_bytes(takt_dtype_bits(f->how.to), first),
+                      from + takt_element_bytes(takt_dtype_bits(f->how.from), first), end - first);
 }
 
 /* To the next element of the result; `at` are places in the inputs. */
@@ -73,7 +74,8 @@ static void run_move(const takt_step *s, const takt_task *t)
         from[k] = takt_view_data(t, &s->in[k]);
         at[k] = f->from[k].start;
     }
-    for (size_t i = 0; i < f->count; i++) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = 0; i < f->count && !takt_pace_stops(&pace, 8); i++) {
         const size_t k = s->in_count == 1                               ? 0
                          : ((const unsigned char *)from[0])[at[0]] != 0 ? 1
                                                                         : 2;

@@ -1,6 +1,6 @@
 /* pad.c - elements added before and after each axis. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/element.h"
+#include "backend/cpu/pace.h"
 
 enum { CONSTANT, EDGE, REFLECT, WRAP };
 
@@ -57,13 +57,17 @@ static void run(const takt_step *s, const takt_task *t)
                   skip = f->before[f->rank - 1];
     size_t first, end;
     takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
+    takt_pace pace = takt_pace_bits(t, f->bits);
     for (size_t r = first; r < end; r++) {
         const int64_t row = source_row(f, r);
         const size_t to = r * (size_t)wide;
         for (int64_t i = 0; i < wide; i++) {
+            if (takt_pace_stops(&pace, 4))
+                return;
             if (row >= 0 && i == skip && size > 0) {
-                takt_copy_elements(f->bits, y, to + (size_t)i, x, (size_t)(row * size),
-                                   (size_t)size);
+                if (!takt_pace_elements(&pace, y, to + (size_t)i, x, (size_t)(row * size),
+                                        (size_t)size))
+                    return;
                 i += size - 1;
                 continue;
             }

@@ -6,7 +6,7 @@
  */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/element.h"
+#include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"
 #include "kernel/convert/convert.h"
 
@@ -167,15 +167,19 @@ static void run(const takt_step *s, const takt_task *t)
                    .zeros = f->has_zero ? takt_view_data(t, &s->in[2]) : NULL};
     size_t at, end;
     takt_cpu_share(f->count, TILE, t->index, s->task_count, &at, &end);
-    while (at < end) {
+    takt_pace pace = takt_pace_of(t);
+    while (at < end && !takt_pace_stops(&pace, 4)) {
         const size_t row = at / f->axis.inner, left = (row + 1) * f->axis.inner - at;
         size_t n = left < end - at ? left : end - at;
+        n = f->bytes != NULL && n > TAKT_PACE ? TAKT_PACE : n;
         n = n < TILE || f->bytes != NULL ? n : TILE;
         if (f->bytes != NULL)
             piece_of_bytes(&j, at, n, row % f->axis.size);
         else
             piece(&j, at, n, row % f->axis.size);
         at += n;
+        if (takt_pace_stops(&pace, n))
+            break;
     }
     takt_clear_tail(takt_dtype_bits(s->out[0].dtype), j.y, f->count);
 }

@@ -4,6 +4,7 @@
  * not depend on the C library.
  */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "base/philox.h"
 #include "kernel/convert/convert.h"
 #include "kernel/map/map.h"
@@ -89,11 +90,16 @@ static void run(const takt_step *s, const takt_task *t)
     const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
     size_t first, end;
     takt_cpu_share(f->count, TILE, t->index, s->task_count, &first, &end);
-    if (f->dist == BITS) {
-        takt_philox_fill(&where, *base + first, end - first, (uint32_t *)(void *)to + first);
-        return;
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = first, n; f->dist == BITS && i < end; i += n) {
+        n = end - i < TILE ? end - i : TILE;
+        takt_philox_fill(&where, *base + i, n, (uint32_t *)(void *)to + i);
+        if (takt_pace_stops(&pace, 4 * n))
+            return;
     }
-    for (size_t i = first; i < end; i += TILE - 2) {
+    if (f->dist == BITS)
+        return;
+    for (size_t i = first; i < end && !takt_pace_stops(&pace, 16 * TILE); i += TILE - 2) {
         const size_t n = end - i < TILE - 2 ? end - i : TILE - 2;
         tile(f, &where, *base + i, n, to + i * bytes);
     }

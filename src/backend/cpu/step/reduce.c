@@ -6,6 +6,7 @@
  */
 #include "kernel/reduce/reduce.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "backend/cpu/reduce_long.h"
 #include "backend/cpu/strided.h"
 #include "kernel/convert/convert.h"
@@ -90,10 +91,11 @@ static size_t bytes_of(takt_dtype dtype)
 }
 
 /* Results [first, end) of [outer, n, inner] data of the compute type. */
-static void reduce_plain(const facts *f, const char *x, char *y, size_t first, size_t end)
+static void reduce_plain(const facts *f, const takt_task *t, const char *x, char *y, size_t first,
+                         size_t end)
 {
     const size_t in = bytes_of(f->compute), out = f->is_arg ? 8 : in;
-    takt_reduce r = {.op = f->op, .n = f->n, .run = f->n};
+    takt_reduce r = {.op = f->op, .n = f->n, .run = f->n, .poll = t->poll};
     if (f->inner == 1) {
         r.src = x + first * f->n * in;
         r.dst = y + first * out;
@@ -116,16 +118,22 @@ static void reduce_plain(const facts *f, const char *x, char *y, size_t first, s
 }
 
 /* One result at a time from a row gathered into scratch. */
-static void reduce_gathered(const facts *f, const char *x, char *row, char *y, size_t first,
-                            size_t end)
+static void reduce_gathered(const facts *f, const takt_task *t, const char *x, char *y,
+                            size_t first, size_t end)
 {
+    char *row = t->scratch_own;
     const size_t in = bytes_of(f->from), wide = bytes_of(f->compute), out = f->is_arg ? 8 : wide;
     char *widened = f->from == f->compute ? row : row + takt_cpu_aligned(f->n * in);
     const takt_convert c = {.to = f->compute, .from = f->from};
     for (size_t i = first; i < end; i++) {
-        takt_strided_copy(&f->walk, x, row, i * f->n, (i + 1) * f->n);
+        for (size_t at = 0, n; at < f->n; at += n) {
+            n = f->n - at < TAKT_PACE ? f->n - at : TAKT_PACE;
+            takt_strided_copy(&f->walk, x, row + at * in, i * f->n + at, i * f->n + at + n);
+            if (takt_poll_stops(t->poll))
+                return;
+        }
         if (f->from != f->compute)
-            f->convert(&c, widened, row, f->n);
+            takt_pace_convert(t, f->convert, &c, widened, row, f->n);
         const takt_reduce r = {.op = f->op,
                                .src = widened,
                                .dst = y + i * out,
@@ -133,7 +141,8 @@ static void reduce_gathered(const facts *f, const char *x, char *row, char *y, s
                                .across = f->n,
                                .n = f->n,
                                .run = f->n,
-                               .step = 1};
+                               .step = 1,
+                               .poll = t->poll};
         f->run(&r);
     }
 }
@@ -142,7 +151,7 @@ static void widen(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_convert c = {.to = f->compute, .from = f->from};
-    f->convert(&c, t->scratch, takt_view_data(t, &s->in[0]), f->count * f->n);
+    takt_pace_convert(t, f->convert, &c, t->scratch, takt_view_data(t, &s->in[0]), f->count * f->n);
 }
 
 static bool narrows(const facts *f)
@@ -173,9 +182,9 @@ static void run(const takt_step *s, const takt_task *t)
     for (size_t last; first < end && !takt_poll_stops(t->poll); first = last) {
         last = end - first < most ? end : first + most;
         if (!f->is_plain)
-            reduce_gathered(f, x, t->scratch_own, results(s, t), first, last);
+            reduce_gathered(f, t, x, results(s, t), first, last);
         else
-            reduce_plain(f, f->from == f->compute ? x : t->scratch, results(s, t), first, last);
+            reduce_plain(f, t, f->from == f->compute ? x : t->scratch, results(s, t), first, last);
     }
 }
 
@@ -216,7 +225,7 @@ static void narrow(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_convert c = {.to = f->to, .from = f->compute};
-    f->convert(&c, takt_view_data(t, &s->out[0]), results(s, t), f->count);
+    takt_pace_convert(t, f->convert, &c, takt_view_data(t, &s->out[0]), results(s, t), f->count);
 }
 
 /* ---- compiling ---- */

@@ -1,6 +1,7 @@
 /* requantize.c - bytes to bytes by a table of all 256, made when the step runs: it costs less than
  * the step saves, and scales need not be constants. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"
 
 enum { Q, SCALE, TO_SCALE, ZERO, TO_ZERO, GRAIN = 256 };
@@ -54,11 +55,14 @@ static void run(const takt_step *s, const takt_task *t)
     size_t first, end;
     make_table(s, t, table);
     takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &end);
-    f->run(&(takt_affine_f32){.kind = TAKT_AFFINE_LOOK_UP,
-                              .x = (const uint8_t *)takt_view_data(t, &s->in[Q]) + first,
-                              .y = (uint8_t *)takt_view_data(t, &s->out[0]) + first,
-                              .n = end - first,
-                              .table = table});
+    for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
+        n = end - first < TAKT_PACE ? end - first : TAKT_PACE;
+        f->run(&(takt_affine_f32){.kind = TAKT_AFFINE_LOOK_UP,
+                                  .x = (const uint8_t *)takt_view_data(t, &s->in[Q]) + first,
+                                  .y = (uint8_t *)takt_view_data(t, &s->out[0]) + first,
+                                  .n = n,
+                                  .table = table});
+    }
 }
 
 static takt_status compile(takt_planner *p)

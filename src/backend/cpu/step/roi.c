@@ -50,6 +50,8 @@ static void close_fault(const takt_fault *fault, const takt_task *t)
         takt_fault_merge(t->fault, fault);
 }
 
+enum { POLLED = 256 }; /* results, or regions, between two questions of the poll */
+
 static void run_forward(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -60,6 +62,8 @@ static void run_forward(const takt_step *s, const takt_task *t)
     size_t first, end;
     takt_cpu_share(f->count, 1, t->index, s->task_count, &first, &end);
     for (size_t i = first; i < end; i++) {
+        if (i % POLLED == 0 && takt_poll_stops(t->poll))
+            break;
         const size_t image = image_of(f, &d, i / f->bins / channels, &fault);
         const size_t plane = (image * channels + i / f->bins % channels) * f->plane;
         takt_dtype_put_f(s->out[0].dtype, y, i,
@@ -80,10 +84,12 @@ static void run_backward(const takt_step *s, const takt_task *t)
     void *dx = takt_view_data(t, &s->out[0]);
     size_t first, end;
     takt_cpu_share((size_t)f->roi.batch * channels, 1, t->index, s->task_count, &first, &end);
-    for (size_t p = first; p < end; p++) {
+    for (size_t p = first; p < end && !takt_poll_stops(t->poll); p++) {
         for (size_t k = 0; k < f->plane; k++)
             sum[k] = 0;
         for (size_t region = 0; region < regions; region++) {
+            if (region % POLLED == 0 && takt_poll_stops(t->poll))
+                break;
             if (image_of(f, &d, region, &fault) != p / channels)
                 continue;
             const size_t at = (region * channels + p % channels) * f->bins;

@@ -1,5 +1,6 @@
 /* rotate.c - rotary embeddings as one step: pairs of each row's elements turned by their angles. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/rotate_f32/rotate_f32.h"
 
 typedef struct facts {
@@ -41,13 +42,20 @@ static void run(const takt_step *s, const takt_task *t)
     float *y = takt_view_data(t, &s->out[0]);
     size_t first, end;
     takt_cpu_share(f->groups, 1, t->index, s->task_count, &first, &end);
+    const size_t most = takt_pace_piece(g.n, 1);
+    takt_pace pace = takt_pace_of(t);
     for (size_t i = first; i < end; i++) {
         const size_t at = angles_at(f, i);
-        g.x = x + i * g.rows * g.n;
-        g.y = y + i * g.rows * g.n;
         g.cos = c + at;
         g.sin = sine + at;
-        f->run(&g);
+        for (size_t row = 0; row < f->g.rows; row += g.rows) {
+            g.rows = f->g.rows - row < most ? f->g.rows - row : most;
+            g.x = x + (i * f->g.rows + row) * g.n;
+            g.y = y + (i * f->g.rows + row) * g.n;
+            f->run(&g);
+            if (takt_pace_stops(&pace, g.rows * g.n))
+                return;
+        }
     }
 }
 

@@ -88,6 +88,7 @@ static void run(const takt_step *s, const takt_task *t)
     r.gamma = f->gamma >= 0 ? takt_view_data(t, &s->in[f->gamma]) : NULL;
     r.beta = f->beta >= 0 ? takt_view_data(t, &s->in[f->beta]) : NULL;
     r.is_back = t->execution != NULL && t->execution->is_back;
+    r.poll = t->poll;
     size_t most = end - first, blocks = most > 0;
     if (most * (r.n + 1) > POLLED) {
         most = 1 + POLLED / (r.n + 1);

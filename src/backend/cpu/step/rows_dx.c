@@ -46,6 +46,7 @@ static void run(const takt_step *s, const takt_task *t)
     const size_t most = 1 + POLLED / (r.n + 1);
     const float *x = takt_view_data(t, &s->in[0]), *dy = takt_view_data(t, &s->in[f->dy]);
     float *dx = takt_view_data(t, &s->out[0]);
+    r.poll = t->poll;
     r.gamma = f->dy == 2 ? takt_view_data(t, &s->in[1]) : NULL;
     for (size_t i = first; i < end && (i == first || !takt_poll_stops(t->poll)); i += most) {
         r.rows = end - i < most ? end - i : most;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "kernel/bits_u64/bits_u64.h"
 #include "op/util/semiring.h"
 
@@ -19,19 +20,23 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_semiring_matmul || op == &takt_op_semiring_matmul_grad ? NULL : "";
 }
 
-/* Rows [first, end) of all products, cut where one product ends. */
+/* Rows [first, end) of all products, cut where one product ends, and into as many as a few hundred
+ * microseconds allow: the poll is asked before each span. */
 typedef struct span {
     size_t product, row, count;
 } span;
 
-static bool next_span(const facts *f, size_t *at, size_t end, span *out)
+static bool next_span(const facts *f, const takt_task *t, size_t *at, size_t end, span *out)
 {
-    if (*at >= end)
+    enum { GRAIN = 4, FAST = 8 }; /* rows at a time; products in the time of an element */
+    const size_t most = takt_pace_piece(f->z.n * f->z.k / FAST, GRAIN);
+    if (*at >= end || takt_poll_stops(t->poll))
         return false;
     out->product = *at / f->z.m;
     out->row = *at;
     out->count = f->z.m - *at % f->z.m;
     out->count = out->count < end - *at ? out->count : end - *at;
+    out->count = out->count < most ? out->count : most;
     *at += out->count;
     return true;
 }
@@ -45,7 +50,7 @@ static void run_f32(const takt_step *s, const takt_task *t)
     size_t at, end;
     span r;
     takt_cpu_share(z->batch * z->m, 4, t->index, s->task_count, &at, &end);
-    while (next_span(f, &at, end, &r)) {
+    while (next_span(f, t, &at, end, &r)) {
         const takt_semiring_f32 job = {
             .semiring = f->math.semiring,
             .m = r.count,
@@ -66,7 +71,8 @@ static void run_f64(const takt_step *s, const takt_task *t)
     double *out = takt_view_data(t, &s->out[0]);
     size_t row, end;
     takt_cpu_share(z->batch * z->m, 1, t->index, s->task_count, &row, &end);
-    for (; row < end; row++) {
+    takt_pace pace = takt_pace_of(t);
+    for (; row < end && !takt_pace_stops(&pace, z->k * z->n); row++) {
         const double *right = b + row / z->m * z->k * z->n;
         if (f->is_grad) {
             const double *dy = takt_view_data(t, &s->in[2]);
@@ -85,7 +91,7 @@ static void run_bits(const takt_step *s, const takt_task *t)
     size_t at, end;
     span r;
     takt_cpu_share(z->batch * z->m, 1, t->index, s->task_count, &at, &end);
-    while (next_span(f, &at, end, &r)) {
+    while (next_span(f, t, &at, end, &r)) {
         const takt_bits_u64 job = {
             .job = TAKT_BITS_PRODUCT,
             .m = r.count,
@@ -107,8 +113,9 @@ static void transpose(const takt_step *s, const takt_task *t)
     const takt_semiring_sizes *z = &f->z;
     const float *b = takt_view_data(t, &s->in[1]);
     float *to = t->scratch;
+    takt_pace pace = takt_pace_of(t);
     for (size_t p = 0; p < z->batch; p++, b += z->k * z->n, to += z->k * z->n)
-        for (size_t k = 0; k < z->k; k++)
+        for (size_t k = 0; k < z->k && !takt_pace_stops(&pace, 4 * z->n); k++)
             for (size_t j = 0; j < z->n; j++)
                 to[j * z->k + k] = b[k * z->n + j];
 }
@@ -120,7 +127,7 @@ static void run_grad(const takt_step *s, const takt_task *t)
     size_t at, end;
     span r;
     takt_cpu_share(z->batch * z->m, 1, t->index, s->task_count, &at, &end);
-    while (next_span(f, &at, end, &r)) {
+    while (next_span(f, t, &at, end, &r)) {
         const takt_semiring_f32 job = {
             .semiring = f->math.semiring,
             .m = r.count,

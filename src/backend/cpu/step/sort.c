@@ -1,8 +1,8 @@
 /* sort.c - sort and top_k: one line along the axis after another, in scratch. */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/element.h"
 #include "backend/cpu/order.h"
+#include "backend/cpu/pace.h"
 #include "base/size.h"
 
 typedef struct facts {
@@ -18,16 +18,14 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_sort || op == &takt_op_top_k ? NULL : "";
 }
 
-static void order(const facts *f, takt_keyed *items)
+/* False: the task is to end. */
+static bool order(const facts *f, takt_keyed *items, const takt_poll *poll)
 {
     const size_t n = f->x.size;
-    if (!f->is_top) {
-        takt_order_sort(items, items + n, n);
-        return;
-    }
-    takt_order_select(items, n, f->keep);
-    if (!f->is_sorted)
-        takt_order_by_place(items, f->keep);
+    if (!f->is_top)
+        return takt_order_sort(items, items + n, n, poll);
+    return takt_order_select(items, n, f->keep, poll) &&
+           (f->is_sorted || takt_order_by_place(items, f->keep, poll));
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -40,13 +38,18 @@ static void run(const takt_step *s, const takt_task *t)
     takt_keyed *items = t->scratch_own;
     size_t first, end;
     takt_cpu_share(f->x.outer * f->x.inner, 1, t->index, s->task_count, &first, &end);
-    for (size_t line = first; line < end; line++) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t line = first; line < end && !takt_pace_stops(&pace, 4 * f->x.size); line++) {
         const size_t o = line / f->x.inner, i = line % f->x.inner;
         const size_t from = o * f->x.size * f->x.inner + i, to = o * f->keep * f->x.inner + i;
-        takt_order_keys(f->dtype, x + from * (size_t)bits / 8, f->x.inner, f->x.size, f->descending,
-                        items);
-        order(f, items);
-        for (size_t k = 0; k < f->keep; k++) {
+        const takt_order_line keys = {.dtype = f->dtype,
+                                      .data = x + from * (size_t)bits / 8,
+                                      .stride = f->x.inner,
+                                      .n = f->x.size,
+                                      .descending = f->descending};
+        if (!takt_order_keys(&keys, items, t->poll) || !order(f, items, t->poll))
+            return;
+        for (size_t k = 0; k < f->keep && !takt_pace_stops(&pace, 4); k++) {
             const size_t at = to + k * f->x.inner;
             takt_copy_elements(bits, values, at, x, from + items[k].place * f->x.inner, 1);
             places[at] = (int64_t)items[k].place;

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "backend/cpu/trees/join.h"
 #include "backend/cpu/trees/plain.h"
 
 enum { ROWS_MOST = 256, TREES_MOST = 32 }; /* at a time */
 enum { KEY_BYTES = 1 << 16, SUM_BYTES = 1 << 16, SHARED_BYTES = 1 << 22 };
-enum { STEP_COST = 20 }; /* of a step through a tree, in operations */
+enum { STEP_COST = 20, KEY_COST = 8 }; /* of a step through a tree, of a key, in operations */
 
 typedef struct facts {
     takt_trees_form form;
@@ -54,15 +55,21 @@ static takt_trees_job job_of(const work *w, const int32_t *keys)
                             .stride = w->f->form.columns};
 }
 
-static void put_keys(const work *w, size_t row, size_t rows, int32_t *keys)
+/* False: the task is to end. */
+static bool put_keys(const work *w, size_t row, size_t rows, int32_t *keys)
 {
     const facts *f = w->f;
     const takt_view *x = &w->s->in[f->x];
     const char *from = takt_view_data(w->t, x);
     const size_t stride = f->trees.features * (size_t)takt_dtype_bits(x->dtype) / 8;
-    for (size_t r = 0; r < rows; r++)
+    takt_pace pace = takt_pace_of(w->t);
+    for (size_t r = 0; r < rows; r++) {
         takt_trees_keys(&f->form, &w->p, x->dtype, from + (row + r) * stride,
                         keys + r * f->form.columns);
+        if (takt_pace_stops(&pace, KEY_COST * f->form.columns))
+            return false;
+    }
+    return true;
 }
 
 /* Sums of `rows` rows in this worker's scratch, empty. */
@@ -98,10 +105,13 @@ static void run_rows(const takt_step *s, const takt_task *t)
         const size_t rows = end - row < f->block ? end - row : f->block;
         const takt_trees_sums sum = open_sums(&w, rows);
         takt_trees_job j = job_of(&w, keys);
-        put_keys(&w, row, rows, keys);
+        if (!put_keys(&w, row, rows, keys))
+            return;
         j.rows = rows;
         j.leaf = (uint32_t *)(void *)((char *)t->scratch_own + f->leaf_at);
         for (size_t tree = 0; tree < f->form.trees; tree += TREES_MOST) {
+            if (takt_poll_stops(t->poll))
+                return;
             const size_t left = f->form.trees - tree;
             j.tree = w.p.tree + tree;
             j.trees = left < TREES_MOST ? left : TREES_MOST;
@@ -116,7 +126,7 @@ static void run_rows(const takt_step *s, const takt_task *t)
 static void before_trees(const takt_step *s, const takt_task *t)
 {
     const work w = open_work(s, t);
-    put_keys(&w, 0, w.f->rows, t->scratch);
+    (void)put_keys(&w, 0, w.f->rows, t->scratch);
 }
 
 static void walk_trees(const takt_step *s, const takt_task *t)
@@ -126,11 +136,13 @@ static void walk_trees(const takt_step *s, const takt_task *t)
     takt_trees_job j = job_of(&w, t->scratch);
     size_t first, end;
     takt_cpu_share(f->form.trees, 8, t->index, s->prepare_count, &first, &end);
-    j.tree += first;
-    j.trees = end - first;
     j.rows = f->rows;
-    j.leaf = (uint32_t *)(void *)((char *)t->scratch + f->leaf_at) + first * f->rows;
-    f->walk(&j);
+    for (; first < end && !takt_poll_stops(t->poll); first += j.trees) {
+        j.trees = end - first < TREES_MOST ? end - first : TREES_MOST;
+        j.tree = w.p.tree + first;
+        j.leaf = (uint32_t *)(void *)((char *)t->scratch + f->leaf_at) + first * f->rows;
+        f->walk(&j);
+    }
 }
 
 static void join_rows(const takt_step *s, const takt_task *t)
@@ -140,7 +152,7 @@ static void join_rows(const takt_step *s, const takt_task *t)
     const uint32_t *leaf = (const uint32_t *)(void *)((char *)t->scratch + f->leaf_at);
     size_t first, end;
     takt_cpu_share(f->rows, 8, t->index, s->task_count, &first, &end);
-    for (size_t row = first; row < end; row += f->block) {
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += f->block) {
         const size_t rows = end - row < f->block ? end - row : f->block;
         const takt_trees_sums sum = open_sums(&w, rows);
         takt_trees_add(&sum, &(takt_trees_found){leaf + row, f->rows, f->form.trees}, true);

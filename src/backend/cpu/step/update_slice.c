@@ -6,6 +6,7 @@
 #include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/pace.h"
 
 /* What an update of state overwrote; the old elements follow at KEPT bytes. */
 typedef struct old_part {
@@ -58,9 +59,11 @@ static void run(const takt_step *s, const takt_task *t)
     if (old != NULL)
         keep(f, old, x, start);
     if (x != y)
-        memcpy(y, x, takt_element_bytes(f->bits, f->x.outer * f->x.size * f->x.inner));
+        takt_pace_copy(t, y, x, takt_element_bytes(f->bits, f->x.outer * f->x.size * f->x.inner));
+    takt_pace pace = takt_pace_bits(t, f->bits);
     for (size_t o = 0; o < f->x.outer; o++)
-        takt_copy_elements(f->bits, y, place(f, o, start), u, o * run, run);
+        if (!takt_pace_elements(&pace, y, place(f, o, start), u, o * run, run))
+            return;
 }
 
 static void undo(const takt_step *s, const takt_task *t)

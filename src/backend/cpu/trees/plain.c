@@ -83,7 +83,7 @@ static void run(const takt_step *s, const takt_task *t)
     bool *has = (bool *)(void *)(sum + trees.targets);
     size_t first, end;
     takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
-    for (size_t r = first; r < end; r++) {
+    for (size_t r = first; r < end && (r % 16 != 0 || !takt_poll_stops(t->poll)); r++) {
         for (size_t k = 0; k < trees.features; k++)
             row[k] = takt_dtype_get_f(x->dtype, from, r * trees.features + k);
         if (is_good)

@@ -1,0 +1,56 @@
+/* pace.h - loops of a task that ask now and then whether its result is still wanted.
+ *
+ * A deadline or a cancel is to be seen within some two milliseconds (kernel/poll.h). What a loop
+ * does is counted in elements that are moved or computed, about a nanosecond each; a single item
+ * of more work than TAKT_PACE is cut into pieces.
+ */
+#ifndef TAKT_BACKEND_CPU_PACE_H
+#define TAKT_BACKEND_CPU_PACE_H
+
+#include "backend/cpu/element.h"
+#include "kernel/convert/convert.h"
+#include "plan/plan.h"
+
+enum { TAKT_PACE = 1 << 18 }; /* elements between two questions */
+
+typedef struct takt_pace {
+    const takt_poll *poll;
+    size_t done; /* since the last question */
+    int bits;    /* of what takt_pace_elements copies */
+} takt_pace;
+
+static inline takt_pace takt_pace_of(const takt_task *t)
+{
+    return (takt_pace){.poll = t->poll};
+}
+
+static inline takt_pace takt_pace_bits(const takt_task *t, int bits)
+{
+    return (takt_pace){.poll = t->poll, .bits = bits};
+}
+
+/* After `work` more elements: whether the task is to end. */
+static inline bool takt_pace_stops(takt_pace *p, size_t work)
+{
+    p->done += work;
+    if (p->done < TAKT_PACE)
+        return false;
+    p->done = 0;
+    return takt_poll_stops(p->poll);
+}
+
+/* How many items of `work` elements each are a piece; at least `grain`, and a multiple of it. */
+static inline size_t takt_pace_piece(size_t work, size_t grain)
+{
+    return (1 + TAKT_PACE / (work + 1) / grain) * grain;
+}
+
+/* takt_copy_elements in pieces; false: the task is to end. */
+bool takt_pace_elements(takt_pace *p, void *to, size_t at, const void *from, size_t from_at,
+                        size_t n);
+/* The same of whole bytes, and of elements that are converted, from the first on. */
+void takt_pace_copy(const takt_task *t, void *to, const void *from, size_t bytes);
+void takt_pace_convert(const takt_task *t, takt_convert_fn *convert, const takt_convert *how,
+                       void *to, const void *from, size_t count);
+
+#endif

@@ -1,0 +1,31 @@
+/* stops.h - whether an evaluation is still wanted: the poll of the run it belongs to. */
+#ifndef TAKT_OP_UTIL_STOPS_H
+#define TAKT_OP_UTIL_STOPS_H
+
+#include "ir/op.h"
+#include "kernel/poll.h"
+
+/* What the interpreter keeps for an evaluation begins with this (interp/run.h). */
+typedef struct takt_eval_run {
+    const takt_poll *poll; /* or NULL */
+    size_t done;           /* elements since it was asked */
+} takt_eval_run;
+
+static inline const takt_poll *takt_eval_poll(const takt_eval *e)
+{
+    return e->interp != NULL ? ((const takt_eval_run *)e->interp)->poll : NULL;
+}
+
+/* After `work` more elements, each some ten nanoseconds. What an evaluation that stops leaves is
+ * not looked at. */
+static inline bool takt_eval_stops(const takt_eval *e, size_t work)
+{
+    enum { POLLED = 1 << 15 };
+    takt_eval_run *run = e->interp;
+    if (run == NULL || (run->done += work) < POLLED)
+        return false;
+    run->done = 0;
+    return takt_poll_stops(run->poll);
+}
+
+#endif
