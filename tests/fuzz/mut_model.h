@@ -3,41 +3,20 @@
 #ifndef TAKT_TESTS_FUZZ_MUT_MODEL_H
 #define TAKT_TESTS_FUZZ_MUT_MODEL_H
 
-/* Numbers of fields from the model inwards; 0 is any. */
-typedef struct {
-    uint8_t step[6];
-    int count;
-} path;
-
 static const path sizes = {{7, 0, 2, 1, 2, 1}, 6}; /* of inputs, outputs, values: a dimension */
 static const path tensor_sizes = {{7, 5, 1}, 3}, tensors = {{7, 5}, 2};
 static const path attributes = {{7, 1, 5, 0}, 4};
 static const path named[] = {{{7, 1, 1}, 3},  {{7, 1, 2}, 3},  {{7, 5, 8}, 3},
                              {{7, 11, 1}, 3}, {{7, 12, 1}, 3}, {{7, 0, 2, 1, 2, 1}, 6}};
 
-static bool lies_on(const choice *c, const path *p)
-{
-    bool is_same = c->depth + 1 == p->count;
-    for (int i = 0; is_same && i < p->count; i++) {
-        const uint64_t key = i < c->depth ? c->around[i].key : c->at.key;
-        is_same = p->step[i] == 0 || key >> 3 == p->step[i];
-    }
-    return is_same;
-}
-
 /* A field on the path, at random; false: there is none. */
 static bool choose_on(work *w, const path *p, choice *found)
 {
-    size_t count = 0, all = walk(w, SIZE_MAX, NULL, found);
-    for (size_t i = 0; i < all; i++) {
-        choice c;
-        walk(w, i, NULL, &c);
-        if (lies_on(&c, p) && draw(&w->state, ++count) == 0)
-            *found = c;
-        if (all > 256) /* of a large model a part: each step is a walk from its beginning */
-            i += draw(&w->state, all / 64);
-    }
-    return count > 0;
+    const size_t count = walk(w, SIZE_MAX, NULL, p, found);
+    if (count == 0)
+        return false;
+    walk(w, (size_t)draw(&w->state, count), NULL, p, found);
+    return true;
 }
 
 static size_t put_text(uint8_t *to, uint8_t tag, const char *text)
@@ -117,7 +96,7 @@ static bool rename_all(work *w)
     if (strlen(name) == n && memcmp(name, old, n) == 0)
         return false;
     bool is_done = false;
-    for (size_t i = 0, changes = 0; changes < 64 && walk(w, i, NULL, &c) == i + 1; i++)
+    for (size_t i = 0, changes = 0; changes < 64 && walk(w, i, NULL, NULL, &c) == i + 1; i++)
         if ((c.at.key & 7) == 2 && c.at.end - c.at.body == n && c.depth < DEPTH &&
             memcmp(w->bytes + c.at.body, old, n) == 0) {
             is_done |= replace_payload(w, &c, (const uint8_t *)name, strlen(name));

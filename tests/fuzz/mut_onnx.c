@@ -107,9 +107,25 @@ static bool is_message(const uint8_t *d, const place *p)
     return true;
 }
 
+/* Numbers of fields from the model inwards; 0 is any. */
+typedef struct {
+    uint8_t step[6];
+    int count;
+} path;
+
+static bool lies_on(const choice *c, const path *p)
+{
+    bool is_same = c->depth + 1 == p->count;
+    for (int i = 0; is_same && i < p->count; i++) {
+        const uint64_t key = i < c->depth ? c->around[i].key : c->at.key;
+        is_same = p->step[i] == 0 || key >> 3 == p->step[i];
+    }
+    return is_same;
+}
+
 /* Field number `stop` in the order of the bytes; the number of fields if there are fewer. With
- * `like`, only fields with its key at its depth are counted. */
-static size_t walk(const work *w, size_t stop, const choice *like, choice *found)
+ * `like`, only fields with its key at its depth are counted, with `on` those of that path. */
+static size_t walk(const work *w, size_t stop, const choice *like, const path *on, choice *found)
 {
     size_t count = 0, at = 0;
     int depth = 0;
@@ -119,8 +135,9 @@ static size_t walk(const work *w, size_t stop, const choice *like, choice *found
         const size_t end = depth > 0 ? found->around[depth - 1].end : w->size;
         if (!next(w->bytes, end, &at, &found->at))
             break;
-        if (like == NULL || (like->depth == depth && like->at.key == found->at.key)) {
-            found->depth = depth;
+        found->depth = depth;
+        if ((like == NULL || (like->depth == depth && like->at.key == found->at.key)) &&
+            (on == NULL || lies_on(found, on))) {
             if (count++ == stop)
                 return count;
         }
@@ -134,10 +151,10 @@ static size_t walk(const work *w, size_t stop, const choice *like, choice *found
 
 static bool choose(work *w, const choice *like, choice *found)
 {
-    const size_t count = walk(w, SIZE_MAX, like, found);
+    const size_t count = walk(w, SIZE_MAX, like, NULL, found);
     if (count == 0)
         return false;
-    walk(w, (size_t)draw(&w->state, count), like, found);
+    walk(w, (size_t)draw(&w->state, count), like, NULL, found);
     return true;
 }
 
