@@ -108,7 +108,7 @@ takt_status takt_tokenizer_index(takt_tokenizer *t)
             t->longest = text.length;
     }
     find_bytes(t);
-    return TAKT_OK;
+    return t->model == TAKT_TOKENIZER_WORDS ? takt_wordpiece_index(t) : TAKT_OK;
 }
 
 takt_status takt_tokenizer_merge(takt_tokenizer *t, takt_span left, takt_span right, uint32_t rank)

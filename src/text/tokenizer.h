@@ -125,7 +125,9 @@ struct takt_tokenizer {
     uint8_t *kinds;
     float *scores; /* SCORES only */
     takt_spans index;
-    size_t longest; /* bytes of a token */
+    size_t longest;   /* bytes of a token */
+    uint32_t *sorted; /* tokens with a text by its bytes; of words alone */
+    size_t sorted_count;
     takt_merges merges;
     int32_t bytes[256]; /* the token of each byte, or -1 */
     takt_trie trie;
@@ -163,6 +165,7 @@ void takt_merging_deinit(takt_merging *m);
 
 /* One word. */
 void takt_merge_word(const takt_tokenizer *t, takt_merging *m, takt_span word, takt_ids *ids);
+TAKT_MUST_USE takt_status takt_wordpiece_index(takt_tokenizer *t);
 void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
 
 /* ---- reading ---- */

@@ -5,21 +5,89 @@
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
-/* The longest token of `word` from `at` on, at most t->longest bytes; 0: none. */
+static bool is_before(takt_span a, takt_span b)
+{
+    const size_t n = a.length < b.length ? a.length : b.length;
+    const int order = memcmp(a.at, b.at, n);
+    return order != 0 ? order < 0 : a.length < b.length;
+}
+
+/* A merge sort from the bottom up: no vocabulary makes it slow. */
+takt_status takt_wordpiece_index(takt_tokenizer *t)
+{
+    uint32_t *from = takt_arena_array(&t->arena, t->count, sizeof *from);
+    uint32_t *to = takt_arena_array(&t->arena, t->count, sizeof *to);
+    size_t n = 0;
+    if (from == NULL || to == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->texts[i].length > 0)
+            from[n++] = (uint32_t)i;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            const size_t middle = low + width < n ? low + width : n;
+            const size_t high = middle + width < n ? middle + width : n;
+            size_t a = low, b = middle;
+            for (size_t k = low; k < high; k++) {
+                const bool right =
+                    a == middle || (b < high && is_before(t->texts[from[b]], t->texts[from[a]]));
+                to[k] = right ? from[b++] : from[a++];
+            }
+        }
+        uint32_t *const other = from;
+        from = to;
+        to = other;
+    }
+    t->sorted = from;
+    t->sorted_count = n;
+    return TAKT_OK;
+}
+
+/* The first of sorted[low, high) whose byte `at` is not below `byte`; all are the same before it. A
+ * token that ends there comes before all others. */
+static size_t bound(const takt_tokenizer *t, size_t low, size_t high, size_t at, int byte)
+{
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const takt_span text = t->texts[t->sorted[middle]];
+        const int own = text.length > at ? (unsigned char)text.at[at] : -1;
+        if (own < byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether a token is the word's part [at, end): no character goes on behind it. */
+static bool is_part(const takt_tokenizer *t, uint32_t token, takt_span word, size_t at)
+{
+    const takt_span text = t->texts[token];
+    const size_t end = at + text.length;
+    return text.length <= word.length - at && memcmp(text.at, word.at + at, text.length) == 0 &&
+           (end == word.length || ((unsigned char)word.at[end] & 0xC0) != 0x80) &&
+           t->kinds[token] != TAKT_TOKEN_CONTROL;
+}
+
+/* The longest token of `word` from `at` on; 0: none. Byte by byte among the sorted tokens, so the
+ * time is in proportion to the longest token, whatever the vocabulary is. */
 static size_t longest_at(const takt_tokenizer *t, takt_span word, size_t at, int32_t *id)
 {
-    size_t length = word.length - at < t->longest ? word.length - at : t->longest;
-    for (; length > 0; length--) {
-        const bool is_inside =
-            at + length < word.length && ((unsigned char)word.at[at + length] & 0xC0) == 0x80;
-        const uint32_t found =
-            is_inside ? UINT32_MAX : takt_spans_find(&t->index, (takt_span){word.at + at, length});
-        if (found == UINT32_MAX || t->kinds[found] == TAKT_TOKEN_CONTROL)
-            continue;
-        *id = (int32_t)found;
-        return length;
+    size_t low = 0, high = t->sorted_count, longest = 0;
+    for (size_t i = 0; at + i < word.length && low < high; i++) {
+        const int byte = (unsigned char)word.at[at + i];
+        low = bound(t, low, high, i, byte);
+        high = bound(t, low, high, i, byte + 1);
+        const bool is_last = high - low == 1; /* of those that begin so: the rest of it decides */
+        if (low < high && (is_last || t->texts[t->sorted[low]].length == i + 1) &&
+            is_part(t, t->sorted[low], word, at)) {
+            *id = (int32_t)t->sorted[low];
+            longest = t->texts[t->sorted[low]].length;
+        }
+        if (is_last)
+            break;
     }
-    return 0;
+    return longest;
 }
 
 static size_t characters(takt_span word)

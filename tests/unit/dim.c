@@ -138,6 +138,8 @@ static void unification(void)
     EXPECT_STATUS(ctx, takt_dim_unify(dims, batch, add(batch, 1)), TAKT_ERR_SHAPE);
     EXPECT_STATUS(ctx, takt_dim_unify(dims, add(batch, 5), 2), TAKT_ERR_SHAPE);
     EXPECT_STATUS(ctx, takt_dim_unify(dims, mul(2, batch), 7), TAKT_ERR_SHAPE);
+    EXPECT_STATUS(ctx, takt_dim_unify(dims, mul(3, batch), mul(7, batch)), TAKT_ERR_SHAPE);
+    EXPECT(!takt_dim_same(dims, batch, 0), "no size is made 0 to make both sides equal");
     const takt_dim half = divide(batch, 2);
     EXPECT_OK(ctx, takt_dim_unify(dims, batch, 8));
     EXPECT(takt_dim_same(dims, half, 4) && takt_dim_same(dims, j, 7));

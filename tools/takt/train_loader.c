@@ -146,15 +146,20 @@ void tool_loader_destroy(tool_loader *l)
 
 /* ---- an epoch ---- */
 
-/* Waits until no worker fills what belongs to the epoch before. */
-void tool_loader_begin(tool_loader *l)
+/* Waits until no worker fills anything; called with the lock. */
+static void end_epoch(tool_loader *l)
 {
-    const tool_training *g = l->g;
-    pthread_mutex_lock(&l->lock);
     l->count = l->taken; /* nothing more is begun */
     for (size_t i = 0; i < l->slot_count; i++)
         while (l->slots[i].state == FILLING)
             pthread_cond_wait(&l->changed, &l->lock);
+}
+
+void tool_loader_begin(tool_loader *l)
+{
+    const tool_training *g = l->g;
+    pthread_mutex_lock(&l->lock);
+    end_epoch(l);
     for (size_t i = 0; i < l->slot_count; i++)
         l->slots[i].state = FREE;
     l->first = g->position;
@@ -178,7 +183,11 @@ takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *c
     while (s->state != READY || s->number != l->next)
         pthread_cond_wait(&l->changed, &l->lock);
     l->next++;
+    if (s->status != TAKT_OK)
+        end_epoch(l);
     pthread_mutex_unlock(&l->lock);
+    if (s->status != TAKT_OK)
+        fill(l, s); /* alone, so that the context's error is that of this batch */
     return s->status;
 }
 

@@ -1,6 +1,8 @@
 /* integer.c - operands of the integer products: packing, zero points, requantisation. */
 #include "backend/cpu/integer.h"
 
+#include <string.h>
+
 #include "backend/cpu/conv/run.h"
 #include "base/size.h"
 #include "op/util/conv.h"
@@ -21,6 +23,10 @@ static void pack(const takt_integer *f, const int8_t *from, char *to)
             .dst = (int8_t *)(void *)(to + g * f->group_bytes),
             .sums = (int32_t *)(void *)(to + g * f->group_bytes + f->panels_bytes)};
         takt_pack_i8(&job);
+        /* What lies between the parts is compared when plans share weights, and has a value too. */
+        char *sums_end = (char *)(job.sums + f->n), *end = to + (g + 1) * f->group_bytes;
+        memset((char *)job.dst + f->padded_bytes, 0, f->panels_bytes - f->padded_bytes);
+        memset(sums_end, 0, (size_t)(end - sums_end));
     }
 }
 
@@ -42,6 +48,7 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
     if (!takt_size_mul(panels * 16, (f->k + group - 1) / group * group, &f->panels_bytes) ||
         f->panels_bytes > SIZE_MAX / 4)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
+    f->padded_bytes = f->panels_bytes;
     f->panels_bytes = takt_cpu_aligned(f->panels_bytes);
     f->group_bytes = f->panels_bytes + takt_cpu_aligned(f->n * sizeof(int32_t));
     if (!takt_size_mul(f->group_bytes, f->groups, &bytes))

@@ -16,6 +16,7 @@ typedef struct takt_integer {
     bool is_packed, a_unsigned, b_unsigned;
     bool is_wide;                     /* the scale is f64 */
     size_t packed_at;                 /* offset in shared scratch, if not packed already */
+    size_t padded_bytes;              /* of panels, without what aligns their sums */
     size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
     takt_requant_to to;
     size_t result_bytes; /* of one element */

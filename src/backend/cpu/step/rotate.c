@@ -53,7 +53,7 @@ static void run(const takt_step *s, const takt_task *t)
             g.x = x + (i * f->g.rows + row) * g.n;
             g.y = y + (i * f->g.rows + row) * g.n;
             f->run(&g);
-            if (takt_pace_stops(&pace, g.rows * g.n))
+            if (takt_pace_stops(&pace, 2 * g.rows * g.n))
                 return;
         }
     }
