@@ -187,34 +187,6 @@ void takt_execute_first(const takt_execution *x, const takt_step *step)
         takt_pool_release(pool);
 }
 
-static void advise(takt_error *error)
-{
-    if (error->hint[0] == '\0' && error->id == TAKT_E_DIVIDE)
-        takt_error_hint(error, "integers have no infinity: keep zeros out of the divisor, or "
-                               "divide floats");
-    if (error->hint[0] == '\0' && error->id == TAKT_E_INDEX)
-        takt_error_hint(error, "indices lie between -size and size - 1 of the axis that they "
-                               "index: look at the input they come from");
-}
-
-static takt_status report_fault(const takt_execution *x, const takt_step *s)
-{
-    const unsigned long long element = atomic_load(&x->fault->element);
-    const long long value = atomic_load(&x->fault->value);
-    if (s->fault_id == 0) {
-        advise(x->error);
-        return x->error->node[0] == '\0' ? takt_error_node(x->error, s->name) : x->error->status;
-    }
-    if (s->fault_id == TAKT_E_DIVIDE)
-        takt_error_set(x->error, s->fault_id, "%s: element %llu is divided by zero", s->name,
-                       element);
-    else
-        takt_error_set(x->error, s->fault_id, "%s: index %lld (element %llu) is out of range",
-                       s->name, value, element);
-    advise(x->error);
-    return takt_error_node(x->error, s->name);
-}
-
 /* `where`: "before", "in" or "after" the step. */
 static takt_status stopped(const takt_execution *x, int id, const char *where, size_t step)
 {
@@ -273,7 +245,7 @@ static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)
         return stopped(x, c.stopping, "in", i);
     if (s->can_fault &&
         atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
-        return report_fault(x, s);
+        return takt_report_fault(x, s);
     return TAKT_OK;
 }
 
@@ -340,7 +312,7 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
         return g->is_commit ? report_loss(x, g, step) : report_failure(x, g, step);
     x->error->id = before;
     if (atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
-        return report_fault(x, &x->plan->steps[step]);
+        return takt_report_fault(x, &x->plan->steps[step]);
     *done = g->end;
     return TAKT_OK;
 }

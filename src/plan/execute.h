@@ -81,6 +81,8 @@ static inline bool takt_is_late(const takt_execution *x)
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
 /* A step before the others, by all threads that are free. */
 void takt_execute_first(const takt_execution *x, const takt_step *step);
+/* The error of the fault that step `s` of the run left. */
+takt_status takt_report_fault(const takt_execution *x, const takt_step *s);
 /* One step of the run, all its tasks, on the calling thread: for backends that are threads. */
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch);
 /* The same outside of a run: for constant steps, which run at plan time. */

@@ -152,7 +152,8 @@ static const char *const models[] = {
     "model m(x: f32[64, 50000], l: i64[64]) { return op.cross_entropy(x, l) }",
     "model m(x: f32[1, 20000, 128], c: f32[20000, 64], s: f32[20000, 64]) {\n"
     "  return op.rotary_embedding(x, c, s) }",
-    "model m(q: f32[1, 500, 128], k: f32[1, 500, 128], v: f32[1, 500, 128], d: f32[1, 500, 128]) {\n"
+    "model m(q: f32[1, 500, 128], k: f32[1, 500, 128], v: f32[1, 500, 128],\n"
+    "        d: f32[1, 500, 128]) {\n"
     "  a, b, c = op.attention_dx(q, k, v, d, heads=4)\n  return a }",
     /* elements */
     "model m(x: f32[2000000]) { return op.exp(op.sin(x)) }",
@@ -188,6 +189,7 @@ static const char *const models[] = {
     "  return op.scatter_elements(x, i, u) }",
     "model m(x: f32[10, 300000], i: i64[12, 1], u: f32[12, 300000]) {\n"
     "  return op.scatter_nd(x, i, u) }",
+    "model m(x: bool[3000000]) { i, n = op.find_true(x)\n  return i }",
     /* control flow and rules */
     "model m(x: f32[1, 300, 256]) { return lstm(x, 256) }",
     "model m(x: f32[400, 2, 256]) { return gru(x, 256) }",

@@ -146,25 +146,15 @@ static const void *packed(const operand *o, const takt_step *s, const takt_task 
                         : (const char *)t->scratch + o->packed_at;
 }
 
-/* An operand that is packed in a run. */
-typedef struct packing {
-    const operand *operand;
-    void (*pack)(const facts *, const void *, void *);
-    size_t from, to;           /* elements of a column, and of a packed one */
-    size_t from_bits, to_bits; /* of an element */
-} packing;
-
-/* Some panels at a time. */
-static void in_run(const takt_step *s, const takt_task *t, const packing *o)
+/* Words of some panels at a time; scales and zero points are few beside them. */
+static void words_in_run(const facts *f, const takt_task *t, const char *from, char *to)
 {
-    facts part = *(const facts *)s->data;
-    const size_t n = part.b.n, most = takt_pace_piece(4 * o->from, TAKT_BLOCKS_PANEL);
-    const char *from = takt_view_data(t, &s->in[o->operand->in]);
-    char *to = (char *)t->scratch + o->operand->packed_at;
-    for (size_t first = 0; first < n && !takt_poll_stops(t->poll); first += part.b.n) {
-        part.b.n = n - first < most ? n - first : most;
-        o->pack(&part, from + first * o->from * o->from_bits / 8,
-                to + first * o->to * o->to_bits / 8);
+    facts part = *f;
+    const size_t most = takt_pace_piece(4 * f->b.k, TAKT_BLOCKS_PANEL);
+    for (size_t at = 0; at < f->b.n && !takt_poll_stops(t->poll); at += part.b.n) {
+        part.b.n = f->b.n - at < most ? f->b.n - at : most;
+        words_to(&part, from + at * f->b.k * f->b.bits / 8,
+                 to + at * takt_blocks_deep(f->b.k) * f->b.bits / 8);
     }
 }
 
@@ -172,19 +162,13 @@ static void in_run(const takt_step *s, const takt_task *t, const packing *o)
 static void before(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    const size_t count = takt_blocks_count(&f->b), scale = f->b.scale_is_f16 ? 16 : 32;
-    const bool is_float = f->zero == TAKT_F32;
-    const packing words = {&f->words, words_to, f->b.k, takt_blocks_deep(f->b.k),
-                           f->b.bits, f->b.bits};
-    const packing scales = {&f->scale, scale_to, count, count, scale, scale};
-    const packing zeros = {&f->zeros,        zero_to, count, count, is_float ? 32 : f->b.bits,
-                           is_float ? 32 : 8};
+    char *to = t->scratch;
     if (!f->words.is_packed)
-        in_run(s, t, &words);
+        words_in_run(f, t, takt_view_data(t, &s->in[f->words.in]), to + f->words.packed_at);
     if (!f->scale.is_packed)
-        in_run(s, t, &scales);
+        scale_to(f, takt_view_data(t, &s->in[f->scale.in]), to + f->scale.packed_at);
     if (f->zeros.in != SIZE_MAX && !f->zero_is_one && !f->zeros.is_packed)
-        in_run(s, t, &zeros);
+        zero_to(f, takt_view_data(t, &s->in[f->zeros.in]), to + f->zeros.packed_at);
 }
 
 /* ---- running ---- */

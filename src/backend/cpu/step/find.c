@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
@@ -16,7 +17,8 @@ static void run_find(const takt_step *s, const takt_task *t)
     int64_t *places = takt_view_data(t, &s->out[0]), *count = takt_view_data(t, &s->out[1]);
     const int64_t size = s->in[0].dim[0];
     int64_t found = 0;
-    for (int64_t i = 0; i < size; i++) {
+    takt_pace pace = takt_pace_of(t);
+    for (int64_t i = 0; i < size && !takt_pace_stops(&pace, 3); i++) {
         places[found] = i; /* written over unless it counts: found <= i */
         found += x[i] != 0;
     }
@@ -26,8 +28,8 @@ static void run_find(const takt_step *s, const takt_task *t)
 
 static void run_length(const takt_step *s, const takt_task *t)
 {
-    memcpy(takt_view_data(t, &s->out[0]), takt_view_data(t, &s->in[0]),
-           (size_t)s->in[0].dim[0] * sizeof(int64_t));
+    takt_pace_copy(t, takt_view_data(t, &s->out[0]), takt_view_data(t, &s->in[0]),
+                   (size_t)s->in[0].dim[0] * sizeof(int64_t));
 }
 
 static takt_status compile(takt_planner *p)
