@@ -10,6 +10,7 @@
 #include "backend/cpu/cut.h"
 #include "backend/cpu/epilogue.h"
 #include "backend/cpu/ggml_pack.h"
+#include "backend/cpu/pace.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/ggml_few/ggml_few.h"
 #include "kernel/ggml_fill/ggml_fill.h"
@@ -84,6 +85,8 @@ static void round_rows(const takt_step *s, const takt_task *t)
     f->bytes_info->round(&r);
 }
 
+enum { FAST = 8 }; /* products in the time of an element (pace.h) */
+
 static void run_bytes(const facts *f, const takt_task *t, const part *o)
 {
     takt_ggml_i8 g = {.format = f->b.rows.format,
@@ -99,7 +102,15 @@ static void run_bytes(const facts *f, const takt_task *t, const part *o)
         f->bytes_info->round(&r);
         g.rounded = o->scratch;
     }
-    f->bytes(&g);
+    /* Columns in pieces of a few hundred microseconds. */
+    const size_t most = takt_pace_piece(o->m * f->k / FAST, PANEL);
+    const size_t panel = g.blocks * takt_ggml_panel_block(g.format);
+    for (size_t at = 0; at < o->n && !takt_poll_stops(t->poll); at += g.n) {
+        g.n = o->n - at < most ? o->n - at : most;
+        g.panels = o->b + at / PANEL * panel;
+        g.c = o->c + at;
+        f->bytes(&g);
+    }
 }
 
 /* Floats of weights [k, k + deep) of a strip's columns, packed. */
@@ -196,9 +207,12 @@ static void run(const takt_step *s, const takt_task *t)
     takt_cpu_share(f->n, PANEL, t->index % f->cut.columns, f->cut.columns, &column, &column_end);
     const bool strips = f->way == FLOATS;
     const size_t rows = strips ? ROWS : row_end - row,
-                 columns = strips ? COLUMNS : column_end - column;
+                 few = takt_pace_piece((row_end - row) * f->k / FAST, PANEL),
+                 columns = strips               ? COLUMNS
+                           : f->way == FEW_ROWS ? few
+                                                : column_end - column;
     for (size_t i = row; i < row_end; i += rows)
-        for (size_t j = column; j < column_end; j += columns) {
+        for (size_t j = column; j < column_end && !takt_poll_stops(t->poll); j += columns) {
             part o = part_at(s, t, i, j);
             o.m = row_end - i < rows ? row_end - i : rows;
             o.n = column_end - j < columns ? column_end - j : columns;

@@ -2,6 +2,7 @@
  * read: a table that is also the head is held once. */
 #include "backend/cpu/ggml_pack.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/pace.h"
 #include "op/util/ggml.h"
 
 typedef struct facts {
@@ -52,7 +53,8 @@ static void run(const takt_step *s, const takt_task *t)
     takt_index_reader index = takt_index_open(t, &s->in[1 - f->table.in]);
     size_t first, end;
     takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i++)
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = first; i < end && !takt_pace_stops(&pace, 2 * width); i++)
         put_row(f, table, (size_t)takt_index_next(&index, i, (int64_t)r->n), to + i * width);
     takt_index_close(&index, t);
 }

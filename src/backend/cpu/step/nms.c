@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 
 enum { BOXES, SCORES, LIMIT, OVERLAP, THRESHOLD };
 
@@ -20,6 +21,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
 typedef struct found {
     int64_t batch, class, rows, count;
     int64_t *out;
+    takt_pace pace;
+    size_t work; /* of a box that is taken */
 } found;
 
 static bool take(void *user, int64_t box)
@@ -29,7 +32,7 @@ static bool take(void *user, int64_t box)
     row[0] = f->batch;
     row[1] = f->class;
     row[2] = box;
-    return ++f->count < f->rows;
+    return ++f->count < f->rows && !takt_pace_stops(&f->pace, f->work);
 }
 
 static void widen(takt_dtype dtype, const void *from, int64_t first, int64_t count, double *to)
@@ -51,9 +54,12 @@ static void run(const takt_step *s, const takt_task *t)
                   .overlap = takt_dtype_get_f(f->dtype, takt_view_data(t, &s->in[OVERLAP]), 0),
                   .threshold = takt_dtype_get_f(f->dtype, takt_view_data(t, &s->in[THRESHOLD]), 0),
                   .gone = (unsigned char *)(scores + n)};
-    found made = {.rows = s->out[0].dim[0], .out = takt_view_data(t, &s->out[0])};
+    found made = {.rows = s->out[0].dim[0],
+                  .out = takt_view_data(t, &s->out[0]),
+                  .pace = takt_pace_of(t),
+                  .work = 8 * (size_t)n};
     const int64_t all = n > 0 ? s->in[SCORES].dim[0] * classes : 0;
-    for (int64_t i = 0; made.count < made.rows && i < all; i++) {
+    for (int64_t i = 0; made.count < made.rows && i < all && !takt_poll_stops(t->poll); i++) {
         made.batch = i / classes;
         made.class = i % classes;
         if (made.class == 0)

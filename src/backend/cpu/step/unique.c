@@ -5,6 +5,7 @@
 
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 
 typedef struct facts {
     takt_axis_split x; /* `size` rows */
@@ -25,11 +26,15 @@ static void run(const takt_step *s, const takt_task *t)
     const void *x = takt_view_data(t, &s->in[0]);
     double *wide = t->scratch;
     int64_t *whole = t->scratch;
-    for (size_t i = 0; i < f->count; i++)
+    takt_pace pace = takt_pace_of(t);
+    for (size_t i = 0; i < f->count; i++) {
+        if (takt_pace_stops(&pace, 4))
+            return;
         if (is_float)
             wide[i] = takt_dtype_get_f(f->dtype, x, i);
         else
             whole[i] = takt_dtype_get_i(f->dtype, x, i);
+    }
     const takt_unique u = {.f = is_float ? wide : NULL,
                            .i = whole,
                            .is_unsigned = f->dtype == TAKT_U64,
