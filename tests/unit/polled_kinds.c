@@ -39,6 +39,7 @@ static const struct {
     {"custom", "the function of the caller, which include/takt/op.h says"},
     {"if", "it runs one of two plans, whose steps are polled"},
     {"fill", "shapes alone decide its result: it runs when the plan is made"},
+    {"nms", "values decide how much it does; it asks after every few boxes that it takes"},
     {"unique", "its sort is not interrupted: docs/options.md says so"},
     {"narrow_conv", "its kernels are for processors with products of bf16; see fast_models"},
 };
@@ -191,8 +192,6 @@ static const char *const models[] = {
     "model m(x: f32[10, 300000], i: i64[12, 1], u: f32[12, 300000]) {\n"
     "  return op.scatter_nd(x, i, u) }",
     "model m(x: bool[3000000]) { i, n = op.find_true(x)\n  return i }",
-    "model m(x: f32[1, 4000, 4], s: f32[1, 1, 4000], l: i64[1], o: f32[1], t: f32[1]) {\n"
-    "  i, n = op.nms(x, s, l, o, t)\n  return i }",
     "model m(w: u8[64, 2304], i: i64[1000]) { return op.ggml_rows(w, i, format=q4_0) }",
     /* control flow and rules */
     "model m(x: f32[1, 300, 256]) { return lstm(x, 256) }",
