@@ -118,7 +118,7 @@ def document(server):
         expect(status == want, f"{method} {path}: {status}")
     known = subprocess.run([TOOL, "help", "serve"], cwd=ROOT, env=CLEAN, capture_output=True,
                            text=True, check=False).stdout
-    for flag in set(re.findall(r"(--[a-z-]+)", text)) - {"--chat"}:
+    for flag in set(re.findall(r"(--[a-z][a-z-]+)", text)) - {"--chat"}:
         expect(flag in known, f"docs/serving.md: takt serve has no {flag}")
 
 
@@ -272,6 +272,8 @@ def closing():
                      "request_duration_seconds", "queue_time_seconds", "requests_running",
                      "kv_cache_bytes", "prompt_tokens_total", "generation_tokens_total"):
             expect(f"takt:{name}" in text, f"{name} is not among the metrics")
+        while json.loads(server.ask("GET", "/health")[1])["running"] > 0:
+            time.sleep(0.005)
         answers = []
         ask = {"prompt": "a b", "max_tokens": 300, "ignore_eos": True}
         thread = threading.Thread(target=lambda: answers.append(
