@@ -54,7 +54,7 @@ typedef struct takt_server_memory {
     int parallel;             /**< texts that are written at a time */
     int64_t context;          /**< tokens that there is room for in each */
 } takt_server_memory;
-TAKT_API takt_server_memory takt_server_bytes(const takt_server *server);
+TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *memory);
 TAKT_API int takt_server_port(const takt_server *server);
 /** Answers requests until takt_server_stop; then those that were accepted are answered still. */
 TAKT_API TAKT_MUST_USE takt_status takt_server_run(takt_server *server);

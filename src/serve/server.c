@@ -188,14 +188,17 @@ takt_status takt_server_open(takt_ctx *ctx, const char *const *models, size_t co
     return status;
 }
 
-takt_server_memory takt_server_bytes(const takt_server *s)
+void takt_server_query(const takt_server *s, takt_server_memory *memory)
 {
+    if (memory == NULL)
+        return;
+    *memory = (takt_server_memory){0};
     if (s == NULL || s->slot_count == 0)
-        return (takt_server_memory){0};
-    return (takt_server_memory){.weights = s->weight_bytes,
-                                .caches = s->cache_bytes,
-                                .parallel = (int)s->slot_count,
-                                .context = s->slots[0].g->context};
+        return;
+    *memory = (takt_server_memory){.weights = s->weight_bytes,
+                                   .caches = s->cache_bytes,
+                                   .parallel = (int)s->slot_count,
+                                   .context = s->slots[0].g->context};
 }
 
 int takt_server_port(const takt_server *s)

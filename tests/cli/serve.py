@@ -14,6 +14,19 @@ from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 BERT = "tests/corpus/gguf/tiny_bert.gguf"
+started = []
+
+
+def give_up(*_):
+    """All of it took more than a minute: no server stays behind."""
+    for run in started:
+        run.kill()
+    print("FAILED: it took more than 60 s", flush=True)
+    os._exit(1)
+
+
+signal.signal(signal.SIGALRM, give_up)
+signal.alarm(60)
 
 
 class Server:
@@ -22,6 +35,7 @@ class Server:
     def __init__(self, *args):
         self.run = subprocess.Popen([TOOL, "serve", *args, "--port", "0"], cwd=ROOT, env=CLEAN,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(self.run)
         line = self.run.stdout.readline()
         self.memory = ""
         found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
@@ -37,14 +51,14 @@ class Server:
         if not self.is_told:
             self.run.send_signal(signal.SIGTERM)
         try:
-            code = self.run.wait(60)
+            code = self.run.wait(20)
         except subprocess.TimeoutExpired:
             self.run.kill()
             code = "killed"
         expect(code == 0, f"the server exits with {code}: {self.run.stderr.read()}")
 
     def ask(self, method, path, body=None, headers=None):
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         data = json.dumps(body) if isinstance(body, (dict, list)) else body
         link.request(method, path, data, headers or {})
         reply = link.getresponse()
@@ -72,7 +86,7 @@ class Server:
 
 
 def stream(server, path, body):
-    link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     link.request("POST", path, json.dumps({**body, "stream": True}))
     reply = link.getresponse()
     lines = reply.read().decode().split("\n\n")
@@ -272,7 +286,8 @@ def closing():
                      "request_duration_seconds", "queue_time_seconds", "requests_running",
                      "kv_cache_bytes", "prompt_tokens_total", "generation_tokens_total"):
             expect(f"takt:{name}" in text, f"{name} is not among the metrics")
-        while json.loads(server.ask("GET", "/health")[1])["running"] > 0:
+        deadline = time.time() + 20
+        while json.loads(server.ask("GET", "/health")[1])["running"] > 0 and time.time() < deadline:
             time.sleep(0.005)
         answers = []
         ask = {"prompt": "a b", "max_tokens": 300, "ignore_eos": True}
@@ -283,7 +298,7 @@ def closing():
             time.sleep(0.005)
         server.run.send_signal(signal.SIGTERM)
         server.is_told = True
-        thread.join(60)
+        thread.join(20)
         expect(answers and answers[0][0] == 200, f"an accepted request is lost: {answers}")
 
 

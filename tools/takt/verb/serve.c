@@ -69,7 +69,8 @@ static int serve(takt_tool *t, const job *j, const char *const *models)
     tool_signals_catch(&before, stop);
     printf("listening on http://%s:%d\n", j->options.host != NULL ? j->options.host : "127.0.0.1",
            takt_server_port(server));
-    const takt_server_memory memory = takt_server_bytes(server);
+    takt_server_memory memory;
+    takt_server_query(server, &memory);
     printf("memory: weights %llu bytes, caches %llu bytes (%d x %lld tokens)\n",
            (unsigned long long)memory.weights, (unsigned long long)memory.caches, memory.parallel,
            (long long)memory.context);
