@@ -2,7 +2,7 @@
 
 Of the PTX that nvcc made: nothing approximate, no flush to zero, no float mad, red or atom; only
 div.rn and sqrt.rn. Of ptxas' report: registers, spills and static shared memory of every kernel
-against ptxas.tsv, which a build with the nvcc named there made. `--update` writes it anew. Skipped
+against ptxas.tsv, if nvcc is of the release that is named there. `--update` writes it anew. Skipped
 where nothing was compiled for a device.
 """
 import glob
@@ -81,8 +81,8 @@ for name in sorted(set(found) | set(table)):
         complain(f"{name} is not in ptxas.tsv: run tests/lint/ptx.py --update")
     elif name not in found:
         complain(f"{name} is in ptxas.tsv, but no kernel")
-    elif found[name][1] > table[name][1] or (same and any(
-            now > was for now, was in zip(found[name], table[name]))):
+    elif same and any(now > was for now, was in zip(found[name], table[name])):
         complain(f"{name}: registers, spills, shared {found[name]}; ptxas.tsv has {table[name]}")
-print(f"{len(listings)} PTX files, {len(found)} kernels, nvcc {version}")
+print(f"{len(listings)} PTX files, {len(found)} kernels, nvcc {version}"
+      + ("" if same else "; registers are not compared: ptxas.tsv is of another release"))
 finish()

@@ -18,7 +18,7 @@ typedef struct column {
 #define NAMED(name) name##_row
 #include "kernel/gemm_f32/cuda_few.h"
 
-KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512)
+KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
     few_rows_row(&ARG, shared, 1 SELF);
@@ -29,7 +29,7 @@ KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512)
 #define NAMED(name) name##_few
 #include "kernel/gemm_f32/cuda_few.h"
 
-KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512)
+KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
     few_rows_few(&ARG, shared, ARG.m SELF);
