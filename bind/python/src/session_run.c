@@ -49,6 +49,17 @@ static void stop_listening(void)
 
 /* ---- one run ---- */
 
+/* A run that found sizes went on with another plan: descriptions of the one before are gone, or
+ * tell of other sizes. */
+static bool moved(const session_object *o)
+{
+    for (size_t i = 0; i < o->out_count; i++)
+        if (takt_session_output_varies(o->s, i) ||
+            o->ports[o->in_count + i].desc != takt_session_output_desc(o->s, i))
+            return true;
+    return false;
+}
+
 bool session_execute(session_object *o, uint64_t deadline_ns)
 {
     takt_session *s = o->s;
@@ -57,6 +68,9 @@ bool session_execute(session_object *o, uint64_t deadline_ns)
     Py_BEGIN_ALLOW_THREADS;
     status = deadline_ns > 0 ? takt_session_run_deadline(s, deadline_ns) : takt_session_run(s);
     Py_END_ALLOW_THREADS;
+    const bool is_new = moved(o); /* before anything reads names and sizes */
+    if (is_new && !session_refresh(o))
+        return false;
     if (listens) {
         stop_listening();
         if (PyErr_CheckSignals() < 0) /* a late one: the run is done, and its state is new */
