@@ -127,7 +127,7 @@ typedef struct takt_plan takt_plan;
     /* "cuda=2G": bytes of constants, state and arena in a backend's own memory; a plan that needs \
      * more fails. */                                                                              \
     FLAG(TEXT, space_limits, SPACE_LIMITS, "space-limit", 0, LIST, "cuda=2G",                      \
-         "fail if the plan needs more of a device's memory; also --memory-limit cuda=2G")
+         "fail if the plan needs more of a device's memory")
 
 #define TAKT_OPTION_SIZE(name) size_t name;
 #define TAKT_OPTION_INT(name) int name;

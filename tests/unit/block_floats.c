@@ -83,7 +83,7 @@ static void one(const shape *s, const takt_kernel *panels, const takt_kernel *ge
     takt_blocks b;
     data d = make(s, &b);
     const float *bias = s->has_bias ? d.bias : NULL;
-    const takt_block_f32 few = {s->m, d.a, s->k, b, bias, d.want, s->n};
+    const takt_block_f32 few = {s->m, d.a, s->k, b, bias, d.want, s->n, NULL};
     takt_kernel_as_block_f32(scalar("block_f32"))(&few);
     takt_block_floats f = {takt_kernel_as_block_panels(panels), takt_kernel_as_gemm_f32(gemm),
                            gemm->info, 0, 0};

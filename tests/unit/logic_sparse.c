@@ -230,15 +230,15 @@ static void programs(void)
     void *room = takt_arena_array(&arena, plan.scratch_bytes + 64, 1);
     const uint32_t *in[] = {rows};
     uint32_t *const to[] = {out};
-    takt_dl_full full = takt_dl_run(&plan, in, to, room);
+    takt_dl_full full = takt_dl_run(&plan, in, to, room, NULL);
     static const uint32_t want[] = {0, 1, 0, 2, 1, 0, 1, 2, 2, 0, 2, 1, UINT32_MAX};
     EXPECT(full.relation == -1 && memcmp(out, want, sizeof want) == 0);
     EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){5, 4}, &plan));
-    full = takt_dl_run(&plan, in, to, room);
+    full = takt_dl_run(&plan, in, to, room, NULL);
     EXPECT(full.relation == 0 && full.round == 1, "%d %zu", full.relation, full.round);
     EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, &plan));
     plan.budget = 5;
-    full = takt_dl_run(&plan, in, to, room);
+    full = takt_dl_run(&plan, in, to, room, NULL);
     EXPECT(full.is_spent && takt_dl_full_id(&full) == TAKT_E_TRIP_COUNT);
     takt_arena_deinit(&arena);
     takt_ctx_destroy(ctx);
