@@ -59,6 +59,8 @@ void takt_json_integer(takt_json_writer *w, int64_t value);
 void takt_json_unsigned(takt_json_writer *w, uint64_t value);
 void takt_json_bool(takt_json_writer *w, bool value);
 void takt_json_null(takt_json_writer *w);
+/* What was read, written again. */
+void takt_json_value(takt_json_writer *w, const takt_json *value);
 /* Members of an object: a key and its value. */
 void takt_json_put_string(takt_json_writer *w, const char *key, const char *text); /* NULL: "" */
 void takt_json_put_number(takt_json_writer *w, const char *key, double value);

@@ -186,3 +186,27 @@ void takt_json_put_open(takt_json_writer *w, const char *key, char bracket)
     takt_json_key(w, key);
     takt_json_open(w, bracket);
 }
+
+void takt_json_value(takt_json_writer *w, const takt_json *v)
+{
+    const bool is_list = v->kind == TAKT_JSON_ARRAY;
+    switch (v->kind) {
+    case TAKT_JSON_NULL: takt_json_null(w); return;
+    case TAKT_JSON_BOOL: takt_json_bool(w, v->boolean); return;
+    case TAKT_JSON_STRING: takt_json_string(w, v->text); return;
+    case TAKT_JSON_NUMBER:
+        if (v->is_integer)
+            takt_json_integer(w, v->integer);
+        else
+            takt_json_number(w, v->number);
+        return;
+    default: break;
+    }
+    takt_json_open(w, is_list ? '[' : '{');
+    for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
+        if (!is_list)
+            takt_json_key(w, i->key);
+        takt_json_value(w, i); /* as deep as the reader allows */
+    }
+    takt_json_close(w, is_list ? ']' : '}');
+}

@@ -121,37 +121,13 @@ static void read_biases(reader *r)
     job->options.sampling.bias_count = count;
 }
 
-static void write_json(takt_json_writer *w, const takt_json *v)
-{
-    const bool is_list = v->kind == TAKT_JSON_ARRAY;
-    switch (v->kind) {
-    case TAKT_JSON_NULL: takt_json_null(w); return;
-    case TAKT_JSON_BOOL: takt_json_bool(w, v->boolean); return;
-    case TAKT_JSON_STRING: takt_json_string(w, v->text); return;
-    case TAKT_JSON_NUMBER:
-        if (v->is_integer)
-            takt_json_integer(w, v->integer);
-        else
-            takt_json_number(w, v->number);
-        return;
-    default: break;
-    }
-    takt_json_open(w, is_list ? '[' : '{');
-    for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
-        if (!is_list)
-            takt_json_key(w, i->key);
-        write_json(w, i);
-    }
-    takt_json_close(w, is_list ? ']' : '}');
-}
-
 static void read_schema(reader *r, const takt_json *schema)
 {
     takt_text text;
     takt_json_writer w;
     takt_text_init(&text, &r->s->shadow);
     takt_json_begin(&w, &text, false);
-    write_json(&w, schema);
+    takt_json_value(&w, schema);
     takt_status status = text.status;
     if (status == TAKT_OK)
         status = takt_grammar_of_schema(&r->s->shadow, takt_text_get(&text), text.length,

@@ -98,37 +98,13 @@ void takt_schema_literal(takt_text *to, const char *text, size_t length)
     takt_text_put(to, "\"", 1);
 }
 
-static void write_json(takt_json_writer *w, const takt_json *v)
-{
-    const bool is_list = v->kind == TAKT_JSON_ARRAY;
-    switch (v->kind) {
-    case TAKT_JSON_NULL: takt_json_null(w); return;
-    case TAKT_JSON_BOOL: takt_json_bool(w, v->boolean); return;
-    case TAKT_JSON_STRING: takt_json_string(w, v->text); return;
-    case TAKT_JSON_NUMBER:
-        if (v->is_integer)
-            takt_json_integer(w, v->integer);
-        else
-            takt_json_number(w, v->number);
-        return;
-    default: break;
-    }
-    takt_json_open(w, is_list ? '[' : '{');
-    for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
-        if (!is_list)
-            takt_json_key(w, i->key);
-        write_json(w, i); /* as deep as the reader allows */
-    }
-    takt_json_close(w, is_list ? ']' : '}');
-}
-
 static void put_constant(takt_schema *s, takt_text *to, const takt_json *v)
 {
     takt_text text;
     takt_json_writer w;
     takt_text_init(&text, s->ctx);
     takt_json_begin(&w, &text, false);
-    write_json(&w, v);
+    takt_json_value(&w, v);
     takt_schema_literal(to, takt_text_get(&text), text.length);
     if (text.status != TAKT_OK && s->status == TAKT_OK)
         s->status = text.status;
