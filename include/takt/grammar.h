@@ -56,7 +56,7 @@ TAKT_API void takt_matcher_reset(takt_matcher *matcher);
  *  @return TAKT_ERR_LIMIT (3773) if the grammar is too ambiguous here, TAKT_ERR_ARGUMENT */
 TAKT_API TAKT_MUST_USE takt_status takt_matcher_mask(takt_matcher *matcher, uint64_t *bits,
                                                      size_t *count);
-/** Goes on by a token.
+/** Advances by one token.
  *
  *  @return TAKT_ERR_RANGE (3774) if it may not come here: then nothing has changed */
 TAKT_API TAKT_MUST_USE takt_status takt_matcher_accept(takt_matcher *matcher, int32_t id);

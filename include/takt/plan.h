@@ -123,7 +123,7 @@ typedef struct takt_plan takt_plan;
          "the model's clauses: on (default), off, or sample=100: every 100th run")                 \
     /* "boxes_3=100": bounds of sizes that values decide; "100": of all that have none. */         \
     FLAG(TEXT, bounds, BOUND, "bound", 0, LIST, "NAME=N",                                          \
-         "bound of a size that values decide; N alone: of all without one")                        \
+         "bound of a data-dependent size; N alone: of all that have none")                         \
     /* "cuda=2G": bytes of constants, state and arena in a backend's own memory; a plan that needs \
      * more fails. */                                                                              \
     FLAG(TEXT, space_limits, SPACE_LIMITS, "space-limit", 0, LIST, "cuda=2G",                      \

@@ -56,7 +56,7 @@ typedef struct takt_server_memory {
 } takt_server_memory;
 TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *memory);
 TAKT_API int takt_server_port(const takt_server *server);
-/** Answers requests until takt_server_stop; then those that were accepted are answered still. */
+/** Answers requests until takt_server_stop; requests already accepted are still answered. */
 TAKT_API TAKT_MUST_USE takt_status takt_server_run(takt_server *server);
 /** Ends takt_server_run. May be called by any thread and by signal handlers. */
 TAKT_API void takt_server_stop(takt_server *server);

@@ -84,8 +84,7 @@ TAKT_API size_t takt_session_output_count(const takt_session *session);
 TAKT_API const takt_desc *takt_session_input_desc(const takt_session *session, size_t index);
 TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, size_t index);
 /** Whether values decide the size of an output. Its description has the size that the last run
- * found, before the first one that which memory is planned for; a buffer bound to it has the
- * latter. */
+ * found, or the bound before the first run. A buffer bound to it must have room for the bound. */
 TAKT_API bool takt_session_output_varies(const takt_session *session, size_t index);
 
 /** The caller's buffer for an input or output, borrowed until it is bound anew or the session dies.
@@ -121,10 +120,11 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Gives up with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every
  *  step and every task of a step, inside tasks of every kind after every block of work, at most
  * some 40 million operations or half a million elements (two milliseconds of a slow core), and
- * after the last step. A registered function (takt/op.h) is finished first. A clock of the caller's
+ * after the last step. A registered function (takt/op.h) and the sort of op
+ * `unique` are finished first. A clock of the caller's
  * own (takt_config.now_ns) is read on the calling thread alone, so that a task on another thread is
- *  stopped when the caller's next block or task ends. Exempt is the commit
- *  phase, in which a run overwrites its state: a run that has reached it in time returns TAKT_OK.
+ *  stopped when the caller's next block or task ends. The commit phase, in
+ *  which a run overwrites its state, is exempt: a run that has reached it in time returns TAKT_OK.
  *  State is old or new, never torn; outputs of a run that failed are undefined. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *session,
                                                              uint64_t budget_ns);

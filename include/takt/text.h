@@ -90,7 +90,7 @@ typedef struct takt_sampling {
     double top_p, min_p, typical_p;
     double repeat_penalty, presence_penalty, frequency_penalty;
     int64_t repeat_last_n; /**< tokens that penalties look at; 0: 64, -1: all */
-    int mirostat; /**< 1 or 2: that Mirostat in place of all but penalties and temperature */
+    int mirostat;          /**< Mirostat 1 or 2; replaces all but penalties and temperature */
     double mirostat_tau, mirostat_eta; /**< 0: 5 and 0.1 */
     const takt_token_bias *bias;
     size_t bias_count;

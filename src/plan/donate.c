@@ -11,7 +11,8 @@
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer)
 {
     const char *words = b->p.settings->donated;
-    if (buffer->place != TAKT_PLACE_INPUT || !b->p.settings->reuse)
+    /* Where values decide sizes a run may begin again, and reads its inputs twice. */
+    if (buffer->place != TAKT_PLACE_INPUT || !b->p.settings->reuse || b->latest != NULL)
         return false;
     while (words != NULL && *words != '\0') {
         const size_t length = takt_written_length(words, ",");

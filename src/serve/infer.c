@@ -181,7 +181,7 @@ static void read_tensor(tensors *t, const takt_json *v)
     const takt_json *name = v->kind == TAKT_JSON_OBJECT ? takt_json_get(v, "name") : NULL;
     const takt_desc *d =
         name != NULL && name->kind == TAKT_JSON_STRING ? input_named(t->model, name->text) : NULL;
-    size_t elements;
+    size_t elements = 0;
     if (d == NULL || t->count == TENSORS) {
         t->why = "an input has no name that the model knows";
         return;
@@ -192,12 +192,15 @@ static void read_tensor(tensors *t, const takt_json *v)
         t->why = "an input has another datatype than the model wants";
     else if (!read_shape(takt_json_get(v, "shape"), view, &elements))
         t->why = "the shape of an input is impossible";
+    const takt_json *data = takt_json_get(v, "data");
+    if (t->why == NULL && (data == NULL || data->kind != TAKT_JSON_ARRAY || elements > data->size))
+        t->why = "the data of an input are not as many numbers of its type as its shape says";
     if (t->why != NULL)
         return;
     view->data = takt_arena_array(&t->job->arena, elements + 1, 8);
     if (view->data == NULL)
         t->why = "out of memory for an input";
-    else if (!store_all(view, takt_json_get(v, "data"), elements))
+    else if (!store_all(view, data, elements))
         t->why = "the data of an input are not as many numbers of its type as its shape says";
     t->names[t->count++] = d->name;
 }
@@ -215,7 +218,10 @@ static bool sizes_of(const tensors *t, takt_text *sizes)
                 d->dim_names[k][strcspn(d->dim_names[k], "+-*/ ")] != '\0')
                 continue;
             (void)snprintf(name, sizeof name, "%s=", d->dim_names[k]);
-            if (strstr(takt_text_get(sizes), name) == NULL)
+            const char *found = strstr(takt_text_get(sizes), name);
+            while (found != NULL && found != takt_text_get(sizes) && found[-1] != ',')
+                found = strstr(found + 1, name); /* the end of a longer name */
+            if (found == NULL)
                 takt_text_add(sizes, "%s%s%lld", sizes->length > 0 ? "," : "", name,
                               (long long)t->views[i].dims[k]);
         }

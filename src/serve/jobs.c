@@ -54,9 +54,26 @@ void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t lengt
     takt_net_wake(s->wake_to);
 }
 
+/* Takes a job from the queue; false if it is not there. Under the lock. */
+static bool remove_job(takt_server *s, const takt_job *job)
+{
+    takt_job *before = NULL, *at = s->first;
+    while (at != NULL && at != job) {
+        before = at;
+        at = at->next;
+    }
+    if (at == NULL)
+        return false;
+    *(before != NULL ? &before->next : &s->first) = at->next;
+    s->last = s->last == at ? before : s->last;
+    s->queued--;
+    return true;
+}
+
 void takt_serve_done(takt_server *s, takt_job *job)
 {
     takt_lock_take(&s->lock);
+    (void)remove_job(s, job); /* it may wait for choices that nobody will take any more */
     const bool is_left = job->is_left;
     job->is_done = true;
     s->running--;
@@ -67,20 +84,10 @@ void takt_serve_done(takt_server *s, takt_job *job)
     takt_net_wake(s->wake_to);
 }
 
-/* Takes a job that has not begun from the queue; false if it is not there. Under the lock. */
+/* The same for a job that has not begun. */
 static bool unlink_job(takt_server *s, const takt_job *job)
 {
-    takt_job *before = NULL, *at = s->first;
-    while (at != NULL && at != job) {
-        before = at;
-        at = at->next;
-    }
-    if (at == NULL || at->begun_ns != 0)
-        return false;
-    *(before != NULL ? &before->next : &s->first) = at->next;
-    s->last = s->last == at ? before : s->last;
-    s->queued--;
-    return true;
+    return job->begun_ns == 0 && remove_job(s, job);
 }
 
 void takt_serve_leave(takt_server *s, takt_job *job)

@@ -245,6 +245,8 @@ void takt_serve_route(takt_server *s, takt_conn *c)
     const takt_span method = c->request.method, path = c->request.path;
     const bool is_get = takt_span_is(method, "GET"), is_post = takt_span_is(method, "POST");
     const takt_span body = {c->in + c->request.header_bytes, c->body};
+    if (takt_span_is(method, "HEAD"))
+        c->request.keeps_alive = false; /* its answer must not be taken for that of the next */
     if (!takt_serve_allowed(s, c))
         return;
     if (!is_get && !is_post)

@@ -96,6 +96,8 @@ static takt_status open_model(takt_server *s, const char *path)
     if (status != TAKT_ERR_UNSUPPORTED)
         return status;
     const takt_error error = s->ctx->error;
+    if (s->slot_count > 0 || s->embedder != NULL)
+        return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a GGUF already", path);
     status = takt_embedder_open(s->ctx, path, &s->options.text, &s->embedder);
     if (status == TAKT_ERR_UNSUPPORTED)
         s->ctx->error = error;

@@ -216,7 +216,7 @@ bool takt_serve_texts(takt_server *s)
             break;
         worked = true;
         if (run_other(s, job))
-            continue;
+            break; /* texts that are being written have their turn */
         begin(s, free_slot(s, job), job);
     }
     for (size_t i = 0; i < s->slot_count; i++)

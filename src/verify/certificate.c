@@ -126,6 +126,9 @@ static takt_status head(reader *r)
     const takt_span sha = word(r);
     if (!is_property || sha.length != TAKT_SHA256_TEXT - 1 || r->line.length > 0)
         return bad(r, "the property's digest is missing");
+    for (size_t i = 0; i < sha.length; i++)
+        if (memchr("0123456789abcdef", sha.at[i], 16) == NULL)
+            return bad(r, "the property's digest is not one");
     memcpy(r->c->property, sha.at, sha.length);
     return TAKT_OK;
 }

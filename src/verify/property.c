@@ -127,9 +127,15 @@ static takt_status merge(maker *m, const takt_formula_atom *a, takt_halfspace *r
             terms[count++] = *t;
     }
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(terms[i].factor))
+            return takt_fail(m->ctx, TAKT_E_VNNLIB,
+                             "%s: the factors of an element add up to more "
+                             "than a number can hold",
+                             m->name);
         if (terms[i].factor != 0)
             terms[kept++] = terms[i];
+    }
     *row = (takt_halfspace){
         .terms = terms, .count = kept, .bound = a->bound, .is_strict = a->is_strict};
     return TAKT_OK;

@@ -26,7 +26,7 @@ def give_up(*_):
 
 
 signal.signal(signal.SIGALRM, give_up)
-signal.alarm(60)
+signal.alarm(240)
 
 
 class Server:
@@ -70,7 +70,7 @@ class Server:
         status, text, _ = self.ask("POST", path, body, **more)
         return status, json.loads(text)
 
-    def raw(self, data, wait=5):
+    def raw(self, data, wait=30):
         """What comes back for these bytes, until it closes or nothing more comes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as link:
             link.sendall(data)
@@ -256,6 +256,33 @@ def company(server):
             expect([g[1]["choices"][0]["text"] for g in got] == alone * 2, "other texts")
 
 
+def full_queue(server, head, bodies):
+    """Fills the queue until a request is refused; a text may end before the next one comes."""
+    for _ in range(20):
+        links = [socket.create_connection(("127.0.0.1", server.port)) for _ in bodies]
+        for link, body in zip(links, bodies):
+            link.sendall((head + body).encode())
+        until = time.time() + 1
+        while json.loads(server.ask("GET", "/health")[1])["queued"] < 2 and time.time() < until:
+            time.sleep(0.005)
+        got = server.ask("POST", "/v1/completions", {"prompt": "a", "max_tokens": 1})
+        for link in links:
+            link.close()
+        if got[0] == 503:
+            break
+    return got
+
+
+def answered(server):
+    """Whether a request is answered, once the server has seen which clients went."""
+    until = time.time() + 20
+    while time.time() < until:
+        if server.post("/v1/completions", {"prompt": "a", "max_tokens": 2})[0] == 200:
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def closing():
     """A closed connection ends its text; a full queue is refused at once; SIGTERM drains."""
     with Server(TINY, "--parallel", "1", "--queue", "2", "-c", "4096") as server:
@@ -269,18 +296,16 @@ def closing():
         while b"data: " not in got and (piece := link.recv(4096)):
             got += piece
         expect(b"data: " in got, f"no stream: {got}")
-        waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2)]
-        for other in waiting:
-            other.sendall((head + whole).encode())
-        deadline = time.time() + 20
-        while json.loads(server.ask("GET", "/health")[1])["queued"] < 2 and time.time() < deadline:
-            time.sleep(0.01)
-        status, text, headers = server.ask("POST", "/v1/completions", {"prompt": "a"})
+        link.close()
+        status, text, headers = full_queue(server, head, (long, whole, whole))
         expect(status == 503 and headers["Retry-After"], f"{status}: {text}")
-        for other in (link, *waiting):
-            other.close()
-        status, got = server.post("/v1/completions", {"prompt": "a", "max_tokens": 2})
-        expect(status == 200, f"{got}")
+        expect(answered(server), "nothing is answered after a full queue")
+        for _ in range(3):  # choices that wait for their turn go with their client
+            many = json.dumps({"prompt": "a", "n": 8, "ignore_eos": True, "stream": True})
+            with socket.create_connection(("127.0.0.1", server.port)) as link:
+                link.sendall(head.replace(str(len(long)), str(len(many))).encode() + many.encode())
+                link.recv(4096)
+            expect(answered(server), "nothing is answered after eight choices that nobody took")
         status, text, _ = server.ask("GET", "/metrics")
         for name in ("time_to_first_token_seconds", "time_per_output_token_seconds",
                      "request_duration_seconds", "queue_time_seconds", "requests_running",

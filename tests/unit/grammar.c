@@ -173,6 +173,26 @@ static void mistakes(void)
     }
 }
 
+/* Texts of a few bytes that would take for ever, or grow by powers, if they were followed. */
+static void endless(void)
+{
+    char text[4096] = "";
+    takt_grammar *g;
+    HOLD("root ::= \"\"{999999}{999999}", false, T(""), T("a"));
+    HOLD("{\"type\":\"integer\",\"minimum\":9223372036854775800,"
+         "\"maximum\":9223372036854775807}",
+         true, T("9223372036854775807"), T("9223372036854775808"));
+    for (int i = 0; i < 24; i++)
+        strcat(text, "{\"type\":\"object\",\"additionalProperties\":");
+    strcat(text, "{}");
+    for (int i = 0; i < 24; i++)
+        strcat(text, "}");
+    if (EXPECT_OK(ctx, takt_grammar_of_schema(ctx, text, 0, &g))) {
+        EXPECT(strlen(takt_grammar_text(g)) < 1 << 16);
+        takt_grammar_destroy(g);
+    }
+}
+
 static void deep(void)
 {
     static char text[1 << 16];
@@ -342,4 +362,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, gbnf, schemas, mistakes, deep, tokens, texts, memory, end)
+TEST_MAIN(begin, gbnf, schemas, mistakes, deep, endless, tokens, texts, memory, end)

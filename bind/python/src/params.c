@@ -3,34 +3,51 @@
 
 #include <string.h>
 
-static PyObject *copy_of(const takt_param *p)
+/* An array for each, with what does not change: names and types. */
+static PyObject *rows_of(const takt_model *m)
 {
-    if (p->value.data == NULL)
-        Py_RETURN_NONE; /* a dimension is a name: no value so far */
-    PyObject *made = array_new(p->value.dtype, p->value.rank, p->value.dims);
-    if (made != NULL && view_count(&p->value) > 0)
-        memcpy(((array_object *)made)->memory.view.data, p->value.data, view_bytes(&p->value));
-    return made;
+    const size_t count = takt_model_param_count(m);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    takt_param p;
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *value = NULL, *row = NULL;
+        if (takt_model_param(m, i, &p) == TAKT_OK)
+            value = p.value.data != NULL ? array_new(p.value.dtype, p.value.rank, p.value.dims)
+                                         : Py_NewRef(Py_None); /* a dimension is a name */
+        if (value != NULL)
+            row = Py_BuildValue("(sNO)", p.name, value, p.is_trainable ? Py_True : Py_False);
+        if (row == NULL || PyList_SetItem(list, (Py_ssize_t)i, row) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
 }
 
+/* Another thread may replace values: they are copied under the lock. */
 PyObject *model_params(PyObject *self, PyObject *nothing)
 {
-    const takt_model *m = ((model_object *)self)->model;
-    PyObject *list = PyList_New(0);
+    model_object *m = (model_object *)self;
+    PyObject *list = rows_of(m->model);
+    const Py_ssize_t count = list != NULL ? PyList_Size(list) : 0;
+    array_object **arrays = PyMem_Calloc((size_t)count + 1, sizeof *arrays);
+    takt_error error;
     takt_param p;
     (void)nothing;
-    for (size_t i = 0; list != NULL && takt_model_param(m, i, &p) == TAKT_OK; i++) {
-        PyObject *value = copy_of(&p);
-        PyObject *one = value != NULL ? Py_BuildValue("(sNO)", p.name, value,
-                                                      p.is_trainable ? Py_True : Py_False)
-                                      : NULL;
-        if (one == NULL || PyList_Append(list, one) < 0) {
-            Py_XDECREF(one);
-            Py_DECREF(list);
-            return NULL;
-        }
-        Py_DECREF(one);
+    if (list == NULL || arrays == NULL) {
+        Py_XDECREF(list);
+        PyMem_Free((void *)arrays);
+        return arrays == NULL ? PyErr_NoMemory() : NULL;
     }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *value = PyTuple_GetItem(PyList_GetItem(list, i), 1);
+        arrays[i] = value != Py_None ? (array_object *)value : NULL;
+    }
+    PyThreadState *state = owner_enter(m->owner);
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (arrays[i] != NULL && takt_model_param(m->model, (size_t)i, &p) == TAKT_OK &&
+            view_count(&p.value) > 0)
+            memcpy(arrays[i]->memory.view.data, p.value.data, view_bytes(&p.value));
+    owner_leave(m->owner, state, TAKT_OK, &error);
+    PyMem_Free((void *)arrays);
     return list;
 }
 

@@ -27,6 +27,7 @@ static bool revive(session_object *o)
     o->s = twin;
     o->generation = fork_generation();
     o->is_dirty = true;
+    session_forget(o);
     return session_refresh(o);
 }
 
@@ -82,8 +83,13 @@ static bool refresh_port(port *p, const takt_desc *desc)
     Py_XDECREF(p->shape);
     p->shape = shape;
     p->desc = desc;
-    p->now = (takt_tensor_view){.data = NULL};
     return true;
+}
+
+void session_forget(session_object *o)
+{
+    for (size_t i = 0; i < o->in_count + o->out_count; i++)
+        o->ports[i].now = (takt_tensor_view){.data = NULL};
 }
 
 bool session_refresh(session_object *o)

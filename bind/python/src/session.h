@@ -43,6 +43,8 @@ bool session_resize(session_object *o, PyObject *sizes);
 bool session_learn_sizes(session_object *o);
 /* Rebuilds the descriptions after the session changed size. */
 bool session_refresh(session_object *o);
+/* The session is another one now, with nothing bound. */
+void session_forget(session_object *o);
 /* The index of a port called so; -1: raised. */
 Py_ssize_t session_find(session_object *o, PyObject *name);
 bool session_raise(session_object *o);

@@ -68,14 +68,12 @@ bool session_execute(session_object *o, uint64_t deadline_ns)
     Py_BEGIN_ALLOW_THREADS;
     status = deadline_ns > 0 ? takt_session_run_deadline(s, deadline_ns) : takt_session_run(s);
     Py_END_ALLOW_THREADS;
-    const bool is_new = moved(o); /* before anything reads names and sizes */
-    if (is_new && !session_refresh(o))
-        return false;
-    if (listens) {
+    if (listens)
         stop_listening();
-        if (PyErr_CheckSignals() < 0) /* a late one: the run is done, and its state is new */
-            return false;
-    }
+    if (moved(o) && !session_refresh(o)) /* before anything reads names and sizes */
+        return false;
+    if (listens && PyErr_CheckSignals() < 0) /* a late one: the run is done, its state is new */
+        return false;
     return status == TAKT_OK || session_raise(o);
 }
 
@@ -127,6 +125,7 @@ bool session_resize(session_object *o, PyObject *sizes)
     Py_DECREF(o->sizes);
     o->sizes = sizes;
     o->is_dirty = true;
+    session_forget(o);
     return session_refresh(o);
 }
 

@@ -10,7 +10,7 @@ import inspect
 from . import _arrays, _takt, _trace
 from ._model import Model, loads
 from ._node import Node, quoted, type_text, written
-from ._tensor import Tensor, as_tensor
+from ._tensor import Tensor, as_tensor, held
 from ._trace import Parameter, State, trace, type_of
 from .errors import ArgumentError, NotFoundError, StateError, UnsupportedError
 
@@ -220,7 +220,7 @@ class Module:
     # ---- calls ----
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if _trace.current is not None:
+        if _trace.local.current is not None:
             return self.forward(*args, **named)
         given = self._types(args, named)
         return _run(self, given)
@@ -240,13 +240,13 @@ class LayerModule(Module):
         self._settings = settings
 
     def _call(self, x: Any, tensors: dict[str, Any]) -> Any:
-        assert _trace.current is not None
-        path = _trace.current.path_of(self) or self._layer
-        if path in _trace.current.called:
+        assert _trace.local.current is not None
+        path = _trace.local.current.path_of(self) or self._layer
+        if path in _trace.local.current.called:
             raise UnsupportedError(
                 f"{path} is called twice in one model: a layer owns its weights for one call; "
                 "write shared weights as takt.Parameter and operations")
-        _trace.current.called[path] = self
+        _trace.local.current.called[path] = self
         return layer(self._layer, (x,), {**self._settings, **tensors, "name": path})
 
     def __repr__(self) -> str:
@@ -256,8 +256,8 @@ class LayerModule(Module):
 
 def layer(name: str, inputs: Any, settings: dict[str, Any]) -> Any:
     """A call of a layer by its name in the language."""
-    given = [as_tensor(x) for x in inputs]
-    kept = {key: as_tensor(value) if isinstance(value, (Tensor, Parameter)) else value
+    given = [held(as_tensor(x)) for x in inputs]
+    kept = {key: held(as_tensor(value)) if isinstance(value, (Tensor, Parameter)) else value
             for key, value in settings.items()}
     tensors = {f"x{i}": x for i, x in enumerate(given)}
     tensors.update({f"k_{key}": x for key, x in kept.items() if isinstance(x, Tensor)})
@@ -333,7 +333,7 @@ class Function:
         return loads(text, self.__name__, seed=_seed)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if _trace.current is not None:
+        if _trace.local.current is not None:
             return self._function(*args, **named)
         return _run(self, self._types(args, named))
 

@@ -28,7 +28,8 @@ def _results(node: Node) -> Any:
 def operation(name: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """An operation on tensors; arrays and numbers among its inputs become tensors."""
     like = next(x for x in inputs if isinstance(x, Tensor))
-    given: list[Optional[Tensor]] = [None if x is None else as_tensor(x, like) for x in inputs]
+    given: list[Optional[Tensor]] = [None if x is None else held(as_tensor(x, like))
+                                     for x in inputs]
     while given and given[-1] is None:
         given.pop()
     kept = {key: value for key, value in attributes.items() if value is not None}
@@ -36,6 +37,12 @@ def operation(name: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> A
     found = _takt.infer(name, json.dumps(kept, default=_plain) if kept else None, types)
     return _results(Node("op", name, given, kept,
                          [(dtype, tuple(dims)) for _, dtype, dims in found]))
+
+
+def held(x: Tensor) -> Tensor:
+    """What an operation sees of a tensor, whatever is written to it later."""
+    x._shared = True
+    return Tensor(x._node, x._index)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """_text.py - tensors become the text of a model, which is planned once and run."""
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 
 from . import _arrays, _takt
@@ -91,22 +92,29 @@ class Text:
             self.add(node)
 
 
-_plans: OrderedDict[str, Any] = OrderedDict()
+class _Local(threading.local):
+    """A session serves one thread: each has its own."""
+
+    def __init__(self) -> None:
+        self.plans: OrderedDict[str, Any] = OrderedDict()
+
+
+_local = _Local()
 plans_made = 0
 
 
 def _session(text: str) -> Any:
     """A session of the text; the same text has the same one."""
     global plans_made
-    found = _plans.get(text)
+    found = _local.plans.get(text)
     if found is None:
         from ._compile import compile  # noqa: A004
         from ._model import loads
-        found = _plans[text] = compile(loads(text, "tensors"))
+        found = _local.plans[text] = compile(loads(text, "tensors"))
         plans_made += 1
-        if len(_plans) > _KEPT_PLANS:
-            _plans.popitem(last=False)
-    _plans.move_to_end(text)
+        if len(_local.plans) > _KEPT_PLANS:
+            _local.plans.popitem(last=False)
+    _local.plans.move_to_end(text)
     return found
 
 
@@ -125,5 +133,9 @@ def evaluate(tensors: Sequence[Tensor]) -> None:
     made = session._run_feed(None, {f"a{i}": a for i, a in enumerate(text.arrays)})
     for x, value in zip(roots, made):
         array = _arrays.asarray(value)
-        x._node = Node("array", "", (), {}, [(array.dtype, array.shape)], array)
-        x._index = 0
+        found = Node("array", "", (), {}, [(array.dtype, array.shape)], array)
+        if len(x._node.types) == 1:  # everything that holds the node has the value now
+            for field in Node.__slots__:
+                setattr(x._node, field, getattr(found, field))
+        else:
+            x._node, x._index = found, 0

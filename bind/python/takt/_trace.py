@@ -1,6 +1,8 @@
 """_trace.py - what a function does to tensors, as a model: parameters, states, the trace itself."""
 from __future__ import annotations
 
+import threading
+
 from . import _arrays, _takt
 from ._model import loads
 from ._node import Node, name_of, type_text
@@ -14,7 +16,11 @@ if TYPE_CHECKING:
 
     from ._module import Module
 
-current: Optional["Trace"] = None
+class _Local(threading.local):
+    current: "Optional[Trace]" = None
+
+
+local = _Local()  # each thread traces a model of its own
 
 
 class Parameter:
@@ -37,16 +43,16 @@ class Parameter:
         self.init = init
 
     def _as_tensor(self) -> Tensor:
-        if current is None:
+        if local.current is None:
             if self.value is None:
                 raise StateError("the parameter has no value before its module was built")
             return as_tensor(self.value)
-        return current.slot(self)
+        return local.current.slot(self)
 
     def declare(self, text: Text, node: Node) -> str:
         """The declaration in a model's text; its name there."""
-        assert current is not None
-        name = name_of(current.path_of(self))
+        assert local.current is not None
+        name = name_of(local.current.path_of(self))
         begins = f" = {self.init}" if self.init else " = 0" if self.value is not None else ""
         text.lines.append(f"{self._word} {name}: {type_text(self.dtype, self.shape)}{begins}")
         return name
@@ -74,9 +80,9 @@ class State(Parameter):
 
     def update(self, value: Any) -> None:
         """What the state is after the run."""
-        if current is None:
+        if local.current is None:
             raise StateError("a state is updated in forward(), while the model is traced")
-        current.updates[current.path_of(self)] = as_tensor(value, self._as_tensor())
+        local.current.updates[local.current.path_of(self)] = as_tensor(value, self._as_tensor())
 
 
 class Trace:
@@ -134,11 +140,10 @@ def _named(result: Any) -> dict[str, Tensor]:
 def trace(root: Optional[Module], function: Callable[..., Any], types: dict[str, str],
           name: str) -> tuple[str, dict[str, Module]]:
     """The text of a model that computes what the function does, and the layers it called."""
-    global current
-    if current is not None:
+    if local.current is not None:
         raise StateError("a model is being traced already")
     inputs = {key: _input(key, text) for key, text in types.items()}
-    current = made = Trace(root)
+    local.current = made = Trace(root)
     try:
         returned = _named(function(**inputs))
         text = Text()
@@ -146,7 +151,7 @@ def trace(root: Optional[Module], function: Callable[..., Any], types: dict[str,
         text.lines += [f"next {name_of(path)} = {text.name(x)}"
                        for path, x in made.updates.items()]
     finally:
-        current = None
+        local.current = None
     constants = [f"a{i} = {_constant(a)}" for i, a in enumerate(text.arrays)]
     ports = ", ".join(f"{name_of(key)}: {kind}" for key, kind in types.items())
     said = ", ".join(f"{name_of(key)} = {text.name(x)}" for key, x in returned.items())

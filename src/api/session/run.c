@@ -81,9 +81,13 @@ static takt_status run_with_state(takt_session *s, const takt_execution *x)
     TAKT_TRY(takt_session_has_state(s));
     TAKT_TRY(told(s, takt_session_begin_state(s, x)));
     const takt_status status = takt_execute(x);
-    if (status == TAKT_OK)
-        return told(s, takt_session_end_state(s));
-    s->shared->is_lost = s->error.id == TAKT_E_STATE_LOST;
+    if (status == TAKT_OK) {
+        const takt_status ended = takt_session_end_state(s);
+        s->shared->is_lost = ended != TAKT_OK; /* some of it is new, and some old */
+        return told(s, ended);
+    }
+    const bool is_again = s->range != NULL && s->range->is_again;
+    s->shared->is_lost = !is_again && s->error.id == TAKT_E_STATE_LOST;
     return status;
 }
 

@@ -69,6 +69,8 @@ static takt_status exported(const takt_trainer *t, const char *name, bool averag
 
 takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool averaged)
 {
+    model->key = 0; /* first: a failure may come after some weights have changed */
+    takt_basis_forget(t->ctx, &model->bases);
     for (size_t i = 0; i < model->graph->slot_count; i++) {
         takt_tensor value, fresh;
         TAKT_TRY(exported(t, model->graph->slots[i].name, averaged, &value));
@@ -85,7 +87,5 @@ takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool a
         takt_tensor_release(&model->slots[i]);
         model->slots[i] = fresh;
     }
-    model->key = 0;
-    takt_basis_forget(t->ctx, &model->bases);
     return TAKT_OK;
 }

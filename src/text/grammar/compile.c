@@ -147,8 +147,12 @@ static void put_choice(compiler *c, const takt_gnode *n)
 
 static void put_repeat(compiler *c, const takt_gnode *n)
 {
-    for (int64_t i = 0; i < n->least && c->status == TAKT_OK; i++)
+    for (int64_t i = 0; i < n->least && c->status == TAKT_OK; i++) {
+        const size_t before = c->g->size;
         put_node(c, n->first);
+        if (c->g->size == before)
+            break; /* nothing, however often */
+    }
     if (n->most == TAKT_GRAMMAR_MANY) {
         const size_t split = emit(c, (takt_ginstruction){.op = TAKT_GOP_SPLIT});
         put_node(c, n->first);

@@ -194,6 +194,7 @@ static takt_gnode *parse_sequence(takt_gparser *p, bool is_nested)
         int64_t least, most;
         if (c != '"' && c != '[' && c != '(' && c != '.' && !is_name(c))
             break;
+        const uint32_t depth = p->depth;
         takt_gnode *item = parse_item(p);
         while (p->status == TAKT_OK && parse_repeat(p, &least, &most)) {
             takt_gnode *repeat = takt_gbnf_node(p, TAKT_GN_REPEAT);
@@ -204,6 +205,7 @@ static takt_gnode *parse_sequence(takt_gparser *p, bool is_nested)
             if (++p->depth > TAKT_GRAMMAR_DEPTH)
                 takt_gbnf_fail(p, TAKT_E_GRAMMAR_LIMIT, "repeats of repeats nest too deeply");
         }
+        p->depth = depth;
         takt_gbnf_add(p, n, item);
         skip_space(p, is_nested);
     }

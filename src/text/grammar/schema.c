@@ -225,7 +225,8 @@ static void put_any_type(takt_schema *s, takt_text *to, const takt_json *v)
     const char *guessed = guessed_type(v);
     if (type != NULL && type->kind == TAKT_JSON_ARRAY && type->count > 0) {
         takt_text_add(to, "(");
-        for (const takt_json *i = takt_json_first(type); i != NULL; i = takt_json_next(i)) {
+        for (const takt_json *i = takt_json_first(type); i != NULL && s->status == TAKT_OK;
+             i = takt_json_next(i)) {
             takt_text_add(to, "%s", i == takt_json_first(type) ? "" : " | ");
             if (i->kind == TAKT_JSON_STRING)
                 put_type(s, to, v, i->text);
@@ -250,6 +251,9 @@ static void put_any_type(takt_schema *s, takt_text *to, const takt_json *v)
 void takt_schema_put(takt_schema *s, takt_text *to, const takt_json *v)
 {
     const takt_json *found;
+    if (s->status == TAKT_OK && s->count > TAKT_GRAMMAR_RULES)
+        s->status = takt_fail(s->ctx, TAKT_E_GRAMMAR_LIMIT, "schema: more than %d rules",
+                              TAKT_GRAMMAR_RULES);
     if (s->status != TAKT_OK)
         return;
     if (v->kind == TAKT_JSON_BOOL && v->boolean) {

@@ -32,6 +32,16 @@ static void put_class_character(pattern *p, char c)
     takt_text_add(p->to, c == ']' || c == '[' || c == '\\' || c == '^' ? "\\%c" : "%c", c);
 }
 
+/* A range of characters must not hold those that end a string or begin an escape. */
+static void check_range(pattern *p)
+{
+    if (p->at[1] != '-' || p->at[2] == ']' || p->at[2] == '\0')
+        return;
+    const unsigned char low = (unsigned char)p->at[0], high = (unsigned char)p->at[2];
+    if ((low <= '"' && high >= '"') || (low <= '\\' && high >= '\\'))
+        refuse(p, "a class with a quote or backslash inside a range");
+}
+
 static void put_class(pattern *p)
 {
     const bool is_negated = p->at[0] == '^';
@@ -39,6 +49,7 @@ static void put_class(pattern *p)
     takt_text_add(p->to, is_negated ? "[^\"\\\\\\x00-\\x1F\\x7F" : "[");
     for (bool first = true; *p->at != '\0' && (*p->at != ']' || first); first = false) {
         if (*p->at != '\\') {
+            check_range(p);
             put_class_character(p, *p->at++);
             continue;
         }

@@ -60,8 +60,11 @@ void takt_schema_integer(takt_schema *s, takt_text *to, const takt_json *v)
         takt_text_add(to, "integer");
     } else if (low != NULL && low->is_integer && high != NULL && high->is_integer &&
                high->integer >= low->integer && high->integer / 2 - low->integer / 2 < 500) {
-        for (int64_t i = low->integer; i <= high->integer; i++)
+        for (int64_t i = low->integer;; i++) { /* the last may be the largest that there is */
             takt_text_add(to, "%s\"%lld\"", i > low->integer ? " | " : "(", (long long)i);
+            if (i == high->integer)
+                break;
+        }
         takt_text_add(to, ")");
     } else if (high == NULL && low->is_integer && (low->integer == 0 || low->integer == 1)) {
         takt_text_add(to, low->integer == 0 ? "(\"0\" | [1-9] [0-9]{0,15})" : "[1-9] [0-9]{0,15}");

@@ -52,6 +52,8 @@ void *takt_jinja_get(takt_jrun *r, size_t count, size_t size)
 
 void takt_jframe_set(takt_jrun *r, takt_jframe *f, takt_span name, takt_jv value)
 {
+    if (f->count >= 16 && !takt_jinja_step(r, f->count)) /* names are searched one by one */
+        return;
     for (size_t i = 0; i < f->count; i++)
         if (f->names[i].length == name.length &&
             memcmp(f->names[i].at, name.at, name.length) == 0) {

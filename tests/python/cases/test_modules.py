@@ -57,6 +57,12 @@ class Tensors(unittest.TestCase):
         a[:2] = takt.tensor([5.0, 6.0])
         self.assertEqual(a.tolist(), [5, 6, 3])
 
+    def test_later_writes_do_not_change_results(self):
+        x = takt.tensor([1.0, 2.0])
+        y = x + 1
+        x[0] = 10.0
+        self.assertEqual((x.tolist(), y.tolist()), ([10, 2], [2, 3]))
+
     def test_slices_of_what_is_not_computed(self):
         x = takt.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]) * 1
         self.assertEqual(x[1].tolist(), [4, 5, 6])

@@ -63,6 +63,10 @@ class Calls(unittest.TestCase):
             y, many = s(takt.array(x))
             self.assertEqual(y.tolist(), [2 * v for v in x if v > 0])
             self.assertEqual(many.tolist(), [len(y.tolist())])
+        kept = many.tolist()
+        x = takt.array([1.0, 2, 0, 0])
+        got, = s._run_feed(["y"], {"x": x})  # `many` is not wanted: nothing writes it any more
+        self.assertEqual((takt.asarray(got).tolist(), many.tolist()), ([2, 4], kept))
 
     def test_results_outlive_everything(self):
         y = compiled(DOUBLE)(takt.array([[1.0, 2, 3]]))
