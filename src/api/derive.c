@@ -131,7 +131,15 @@ takt_status takt_model_batch(const takt_model *model, const char *dim, takt_mode
     *batched = NULL;
     if (dim == NULL)
         return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_batch: dim is NULL");
-    TAKT_TRY(takt_graph_batch(model->graph, dim, &graph));
+    TAKT_TRY(takt_graph_batch(model->graph, dim, false, &graph));
+    return takt_model_derive(model, graph, batched);
+}
+
+takt_status takt_model_batch_active(const takt_model *model, const char *dim, takt_model **batched)
+{
+    takt_graph *graph;
+    *batched = NULL;
+    TAKT_TRY(takt_graph_batch(model->graph, dim, true, &graph));
     return takt_model_derive(model, graph, batched);
 }
 

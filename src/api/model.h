@@ -32,6 +32,9 @@ TAKT_MUST_USE takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint
  * type, have its values, others their first ones. */
 TAKT_MUST_USE takt_status takt_model_derive(const takt_model *from, takt_graph *graph,
                                             takt_model **out);
+/* takt_model_batch with an input "active": samples whose state goes on (pass/pass.h). */
+TAKT_MUST_USE takt_status takt_model_batch_active(const takt_model *model, const char *dim,
+                                                  takt_model **batched);
 /* takt_model_load that also lists the nodes that are refused; `refusals` may be NULL. */
 TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                                   const takt_load_options *options,

@@ -142,8 +142,33 @@ static takt_status declare(takt_batcher *b)
         b->map[s->value] = takt_graph_slot(b->out, s->name, &type, &s->init, s->is_trainable);
         b->is_many[s->value] = is_many;
     }
+    const takt_type active = {.dtype = TAKT_BOOL, .rank = 1, .dim = {b->dim}};
     b->out->origin = NULL;
+    b->active = b->wants_active ? takt_graph_input(b->out, "active", &active) : TAKT_NONE;
     return b->out->status;
+}
+
+/* Whether the next value is the old one with a part put in its place: what is put beyond the part
+ * in use by a sample that rests is never read. */
+static bool is_appended(const takt_graph *g, const takt_slot *slot)
+{
+    const takt_node *n = &g->nodes[slot->next];
+    return n->op == &takt_op_update_slice && n->in[0] == slot->value;
+}
+
+/* The next value of a slot; samples that rest keep the old one. */
+static takt_id next_of(takt_batcher *b, const takt_slot *slot)
+{
+    takt_graph *g = b->out;
+    const takt_id next = for_all(b, slot->next);
+    if (b->active == TAKT_NONE || is_appended(b->in, slot) || g->status != TAKT_OK)
+        return next;
+    const takt_type type = *takt_type_of(g, next);
+    takt_dim ones[TAKT_MAX_RANK];
+    for (int i = 0; i < type.rank; i++)
+        ones[i] = i == 0 ? b->dim : 1;
+    const takt_id active = takt_reshape(g, b->active, ones, (size_t)type.rank);
+    return takt_select(g, active, next, b->map[slot->value]);
 }
 
 static takt_status build(takt_batcher *b)
@@ -157,7 +182,7 @@ static takt_status build(takt_batcher *b)
         takt_graph_output(b->out, g->outputs[i].name, for_all(b, g->outputs[i].id));
     for (size_t i = 0; i < g->slot_count && b->out->status == TAKT_OK; i++)
         if (g->slots[i].next != TAKT_NONE)
-            takt_graph_set_next(b->out, g->slots[i].name, for_all(b, g->slots[i].next));
+            takt_graph_set_next(b->out, g->slots[i].name, next_of(b, &g->slots[i]));
     for (size_t i = 0; i < g->check_count && b->out->status == TAKT_OK; i++) {
         takt_check check = g->checks[i];
         check.id = for_all(b, check.id);
@@ -199,12 +224,13 @@ static bool keeps(void *user, const takt_graph *g, const takt_node *n)
     return n->op != &takt_op_einsum && n->op != &takt_op_stack && (n->op->traits & TAKT_VIEW) == 0;
 }
 
-takt_status takt_graph_batch(const takt_graph *in, const char *dim, takt_graph **out)
+takt_status takt_graph_batch(const takt_graph *in, const char *dim, bool with_active,
+                             takt_graph **out)
 {
     takt_graph *plain;
     *out = NULL;
     TAKT_TRY(takt_graph_lower(in, keeps, NULL, &plain));
-    takt_batcher b = {.in = plain};
+    takt_batcher b = {.in = plain, .wants_active = with_active};
     takt_arena_init(&b.arena, in->ctx);
     const takt_status status = begin(&b, dim);
     takt_arena_deinit(&b.arena);

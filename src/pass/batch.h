@@ -9,6 +9,8 @@ typedef struct takt_batcher {
     takt_graph *out;
     takt_arena arena;
     takt_dim dim;           /* the new one */
+    bool wants_active;
+    takt_id active;         /* which samples go on; TAKT_NONE: all */
     takt_id *map;           /* per node of `in` */
     unsigned char *is_many; /* per node of `in`: it has the new dimension in `out` */
 } takt_batcher;

@@ -127,6 +127,24 @@ static takt_id concat(const takt_batch_node *x)
     return append(x, in, attrs);
 }
 
+/* A list of indices for every sample, into a table of its own. */
+static takt_id gather_each(const takt_batch_node *x, int64_t axis)
+{
+    takt_graph *g = x->b->out;
+    const takt_type type = takt_batch_type(x->b, &x->n->type[0]);
+    takt_dim ones[TAKT_MAX_RANK];
+    if (type_in(x, 1)->rank != 1 || !x->many[0] || !x->many[1])
+        return TAKT_NONE;
+    const int64_t at = (axis < 0 ? axis + type_in(x, 0)->rank : axis) + 1;
+    for (int i = 0; i < type.rank; i++)
+        ones[i] = i == 0 || i == at ? type.dim[i] : 1;
+    const size_t rank = (size_t)type.rank;
+    const takt_id index =
+        takt_broadcast(g, takt_reshape(g, x->in[1], ones, rank), type.dim, rank);
+    const takt_named_attr attr = {"axis", takt_attr_i64(at)};
+    return takt_graph_call(g, &takt_op_gather_elements, 2, (takt_id[]){x->in[0], index}, 1, &attr);
+}
+
 /* One table for all samples' indices, or the same indices into every sample's table. */
 static takt_id gather(const takt_batch_node *x)
 {
@@ -137,7 +155,52 @@ static takt_id gather(const takt_batch_node *x)
     if (is_alone(x, 1) && (axis == 0 || axis == -type_in(x, 0)->rank))
         return append(x, x->in, attrs);
     attrs[0].i64 = shifted(axis);
-    return is_alone(x, 0) ? append(x, x->in, attrs) : TAKT_NONE;
+    return is_alone(x, 0) ? append(x, x->in, attrs) : gather_each(x, axis);
+}
+
+/* Samples with starts of their own. One that has a first dimension of 1 takes the place of that:
+ * plans know caches by this form. */
+static takt_id update_slice(const takt_batch_node *x)
+{
+    takt_graph *g = x->b->out;
+    const takt_type *t = type_in(x, 0);
+    const takt_type type = takt_batch_type(x->b, t);
+    const int64_t given = x->n->attr[0].i64, axis = given < 0 ? given + t->rank : given;
+    const bool is_merged = t->dim[0] == 1 && type_in(x, 1)->dim[0] == 1 && axis > 0;
+    if (type_in(x, 2)->rank != 0)
+        return TAKT_NONE;
+    takt_id in[3] = {spread(x, 0), spread(x, 1), x->in[2]};
+    for (size_t i = 0; is_merged && i < 2; i++) {
+        takt_type flat = *type_in(x, i);
+        flat.dim[0] = x->b->dim;
+        in[i] = takt_reshape(g, in[i], flat.dim, (size_t)flat.rank);
+    }
+    const takt_named_attr attr = {"axis", takt_attr_i64(is_merged ? axis : axis + 1)};
+    const takt_id made = takt_graph_call(g, &takt_op_update_slice, 3, in, 1, &attr);
+    return is_merged ? takt_reshape(g, made, type.dim, (size_t)type.rank) : made;
+}
+
+/* The angles broadcast against the samples. */
+static takt_id rotary(const takt_batch_node *x)
+{
+    const int rank = type_in(x, 0)->rank;
+    const takt_id in[3] = {spread(x, 0), raise(x, 1, rank, false), raise(x, 2, rank, false)};
+    return append(x, in, x->n->attr);
+}
+
+/* Rows of samples are more rows: products with weights, and rows of a table. */
+static takt_id more_rows(const takt_batch_node *x)
+{
+    const size_t rows = x->n->op == &takt_op_ggml_rows ? 1 : 0;
+    return is_alone(x, rows) ? append(x, x->in, x->n->attr) : TAKT_NONE;
+}
+
+/* The same for all samples. */
+static takt_id dim(const takt_batch_node *x)
+{
+    const takt_named_attr attr = {"axis", takt_attr_i64(shifted(x->n->attr[0].i64))};
+    const takt_id made = takt_graph_call(x->b->out, &takt_op_dim, 1, x->in, 1, &attr);
+    return takt_broadcast(x->b->out, made, &x->b->dim, 1);
 }
 
 /* ---- shapes ---- */
@@ -258,6 +321,13 @@ static const struct {
     {&takt_op_group_norm, merged},
     {&takt_op_instance_norm, merged},
     {&takt_op_attention, merged},
+    {&takt_op_update_slice, update_slice},
+    {&takt_op_rotary_embedding, rotary},
+    {&takt_op_ggml_matmul, more_rows},
+    {&takt_op_ggml_matmul_i8, more_rows},
+    {&takt_op_ggml_rows, more_rows},
+    {&takt_op_block_matmul, more_rows},
+    {&takt_op_dim, dim},
     {&takt_op_reshape, reshape},
     {&takt_op_broadcast, broadcast},
     {&takt_op_transpose, transpose},

@@ -182,7 +182,10 @@ typedef struct takt_cut {
 TAKT_MUST_USE takt_status takt_graph_extract(const takt_graph *in, const takt_cut *cut,
                                              takt_graph **out);
 /* Gives every input and output, and every state that depends on an input, a leading dimension of
- * that name: each sample is computed as before, bit for bit. */
-TAKT_MUST_USE takt_status takt_graph_batch(const takt_graph *in, const char *dim, takt_graph **out);
+ * that name: each sample is computed as before, bit for bit. `with_active`: another input, "active"
+ * of truth values, says which samples' state goes on; that of the others stays as it is, but for
+ * rows of a cache beyond those in use. */
+TAKT_MUST_USE takt_status takt_graph_batch(const takt_graph *in, const char *dim, bool with_active,
+                                           takt_graph **out);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Two threads. The caller's has all connections: it reads requests, checks them whole, answers what
  * needs no model, and refuses at once what cannot wait. The engine's thread has the models: it
- * takes jobs from a bounded queue and goes round the texts that are being written, one step each.
+ * takes jobs from a bounded queue and goes round the texts that are being written: a part of a
+ * prompt each, then one run that reads the last token of all others.
  * They meet in a job's `out`, under one lock that is held for short. Whoever comes second frees a
  * job: the engine when it is done, or the connection when it has gone.
  */
@@ -13,7 +14,7 @@
 #include <takt/chat.h>
 #include <takt/serve.h>
 
-#include "api/text/engine.h"
+#include "api/text/together.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "os/doze.h"
@@ -120,7 +121,10 @@ struct takt_server {
     takt_served models[TAKT_SERVE_MODELS];
     size_t model_count;
     takt_slot *slots;
+    takt_generator **texts; /* of the slots */
+    int32_t *ids;           /* what they read next, or -1 */
     size_t slot_count;
+    takt_together together; /* texts NULL: they go on one by one */
     uint64_t weight_bytes, cache_bytes;
     /* connections */
     int listener, port, wake_from, wake_to;

@@ -38,22 +38,37 @@ static takt_status open_chat(takt_server *s)
     return status;
 }
 
-static takt_status open_slots(takt_server *s, takt_generator *first)
+static takt_status make_slots(takt_server *s)
 {
     void *block;
+    const size_t count = (size_t)s->options.parallel;
+    TAKT_TRY(takt_mem_zero(s->ctx, count, sizeof *s->slots, "slots", &block));
+    s->slots = block;
+    TAKT_TRY(takt_mem_zero(s->ctx, count, sizeof *s->texts, "slots", &block));
+    s->texts = block;
+    TAKT_TRY(takt_mem_zero(s->ctx, count, sizeof *s->ids, "slots", &block));
+    s->ids = block;
+    return TAKT_OK;
+}
+
+static takt_status open_slots(takt_server *s, takt_generator *first)
+{
     takt_plan_info info, token;
     const size_t count = (size_t)s->options.parallel;
-    const takt_status status = takt_mem_zero(s->ctx, count, sizeof *s->slots, "slots", &block);
+    const takt_status status = make_slots(s);
     if (status != TAKT_OK) {
         takt_generator_destroy(first);
         return status;
     }
-    s->slots = block;
     s->slots[0].g = first;
     s->slot_count = 1;
     s->tokenizer = takt_generator_tokenizer(first);
     for (; s->slot_count < count; s->slot_count++)
-        TAKT_TRY(takt_generator_clone(first, &s->slots[s->slot_count].g));
+        TAKT_TRY(takt_generator_clone(first, s->slot_count, &s->slots[s->slot_count].g));
+    for (size_t i = 0; i < count; i++)
+        s->texts[i] = s->slots[i].g;
+    if (first->engine.rows > 0)
+        TAKT_TRY(takt_together_open(&s->together, s->texts, count));
     takt_plan_query(first->engine.plan, &info);
     takt_plan_query(first->engine.token_plan, &token);
     s->weight_bytes = info.weights + info.packed;
@@ -84,7 +99,8 @@ static takt_status open_model(takt_server *s, const char *path)
     takt_generator *g;
     if (!is_gguf(path))
         return open_other(s, path);
-    takt_status status = takt_generator_open(s->ctx, path, &s->options.text, &g);
+    takt_status status = takt_generator_open_first(s->ctx, path, &s->options.text,
+                                                   (size_t)s->options.parallel, &g);
     if (status == TAKT_OK) {
         if (s->slot_count > 0 || s->embedder != NULL) {
             takt_generator_destroy(g);
@@ -237,9 +253,13 @@ void takt_server_destroy(takt_server *s)
     if (s == NULL)
         return;
     takt_ctx *ctx = s->ctx;
+    const size_t slots = (size_t)s->options.parallel;
+    takt_together_close(&s->together);
     for (size_t i = 0; i < s->slot_count; i++)
         takt_generator_destroy(s->slots[s->slot_count - 1 - i].g);
-    takt_mem_put(ctx, s->slots, (size_t)s->options.parallel * sizeof *s->slots);
+    takt_mem_put(ctx, s->slots, slots * sizeof *s->slots);
+    takt_mem_put(ctx, s->texts, slots * sizeof *s->texts);
+    takt_mem_put(ctx, s->ids, slots * sizeof *s->ids);
     takt_embedder_destroy(s->embedder);
     for (size_t i = 0; i < s->model_count; i++)
         takt_model_destroy(s->models[i].model);

@@ -1,4 +1,4 @@
-/* text.c - texts that are written in turns: slots and steps. */
+/* text.c - texts that are written side by side: slots and steps. */
 #include <string.h>
 
 #include "serve/serve.h"
@@ -134,16 +134,18 @@ static void count_token(takt_server *s, takt_job *job)
     job->last_ns = now;
 }
 
-static void step(takt_server *s, takt_slot *slot)
+/* `*id`: what the text has to read next, or -1. */
+static void step(takt_server *s, takt_slot *slot, int32_t *id)
 {
     takt_job *job = slot->job;
+    *id = -1;
     const size_t tokens = slot->w.result.tokens;
     if (is_left(s, job) || job->has_failed) {
         slot->w.is_over = true;
         job->has_failed = true; /* nobody listens: nothing more is sent */
     }
     if (!slot->w.is_over) {
-        const takt_status status = takt_writing_step(&slot->w);
+        const takt_status status = takt_writing_half(&slot->w, id);
         if (status != TAKT_OK) {
             takt_serve_failure(job, status);
             slot->w.is_over = true;
@@ -153,6 +155,24 @@ static void step(takt_server *s, takt_slot *slot)
         count_token(s, job);
     if (slot->w.is_over)
         finish(s, slot);
+}
+
+/* Texts read what they have written: all at once, or one by one. */
+static void read_all(takt_server *s)
+{
+    const bool at_once = s->together.texts != NULL;
+    const takt_status all = at_once ? takt_together_read(&s->together, s->ids) : TAKT_OK;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        takt_slot *slot = &s->slots[i];
+        if (s->ids[i] < 0)
+            continue;
+        const takt_status status = at_once ? all : takt_generator_read(slot->g, &s->ids[i], 1);
+        if (status != TAKT_OK) {
+            takt_serve_failure(slot->job, status);
+            slot->w.is_over = true;
+            finish(s, slot);
+        }
+    }
 }
 
 /* The first of the queue, which stays there until all its choices are taken; NULL: none. */
@@ -201,8 +221,8 @@ static takt_slot *free_slot(takt_server *s, const takt_job *job)
             continue;
         if (job != NULL && continues(slot->g, job))
             return slot;
-        if (found == NULL || slot->g->position < found->g->position)
-            found = slot;
+        if (found == NULL || (slot->g->position == 0 && found->g->position > 0))
+            found = slot; /* low numbers: a run of several reaches to the last that goes on */
     }
     return found;
 }
@@ -219,10 +239,13 @@ bool takt_serve_texts(takt_server *s)
             break; /* texts that are being written have their turn */
         begin(s, free_slot(s, job), job);
     }
-    for (size_t i = 0; i < s->slot_count; i++)
-        if (s->slots[i].job != NULL) {
-            step(s, &s->slots[i]);
-            worked = true;
-        }
+    for (size_t i = 0; i < s->slot_count; i++) {
+        s->ids[i] = -1;
+        if (s->slots[i].job == NULL)
+            continue;
+        step(s, &s->slots[i], &s->ids[i]);
+        worked = true;
+    }
+    read_all(s);
     return worked;
 }

@@ -157,12 +157,19 @@ static void set_bases(takt_session *s)
 
 /* ---- the whole ---- */
 
-static takt_status make_session(takt_session *s, const takt_session_options *options)
+typedef struct state_part {
+    const takt_session *of; /* NULL: the state is not part of another's */
+    size_t row;
+} state_part;
+
+static takt_status make_session(takt_session *s, const takt_session_options *options,
+                                const state_part *part)
 {
     if (s->plan->is_dry)
         return takt_fail(s->ctx, TAKT_E_STATE, "the plan is dry: it only tells sizes");
     TAKT_TRY(make_tables(s));
-    TAKT_TRY(takt_session_get_state(s, options->state_of));
+    TAKT_TRY(part->of != NULL ? takt_session_get_part(s, part->of, part->row)
+                              : takt_session_get_state(s, options->state_of));
     TAKT_TRY(takt_session_get_arena(s, options));
     TAKT_TRY(takt_session_get_spaces(s));
     set_bases(s);
@@ -176,8 +183,8 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
                : TAKT_OK;
 }
 
-takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
-                                takt_session **session)
+static takt_status create(takt_plan *plan, const takt_session_options *options,
+                          const state_part *part, takt_session **session)
 {
     TAKT_NEED(NULL, session);
     takt_session_options o;
@@ -192,13 +199,25 @@ takt_status takt_session_create(takt_plan *plan, const takt_session_options *opt
     s->plan = plan;
     s->error.offset = -1;
     takt_plan_retain_internal(plan);
-    const takt_status status = make_session(s, &o);
+    const takt_status status = make_session(s, &o, part);
     if (status != TAKT_OK) {
         takt_session_destroy(s);
         return status;
     }
     *session = s;
     return TAKT_OK;
+}
+
+takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
+                                takt_session **session)
+{
+    return create(plan, options, &(state_part){NULL, 0}, session);
+}
+
+takt_status takt_session_create_part(takt_plan *plan, const takt_session_options *options,
+                                     const takt_session *of, size_t row, takt_session **session)
+{
+    return create(plan, options, &(state_part){of, row}, session);
 }
 
 static void free_port(takt_session *s, takt_session_port *port)

@@ -60,6 +60,7 @@ typedef struct takt_state_slot {
     takt_plan_space place;    /* whose memory the value lies in; backend NULL: the host's */
     uint64_t version;         /* from 1; raised by whoever changes the value */
     takt_kept_form *forms;
+    bool is_part; /* the memory is part of another state's, where others write without telling */
 } takt_state_slot;
 
 /* State that several sessions may share (takt_session_options.state_of). */
@@ -137,6 +138,15 @@ static inline const takt_tensor *takt_session_spare(const takt_session *s, size_
 }
 /* The state that a session begins with: memory of its own, or what `of` has. */
 TAKT_MUST_USE takt_status takt_session_get_state(takt_session *s, const takt_session *of);
+/* A session whose state is rows of the state of `of`, from `row` on: every state of both has a
+ * leading dimension, and is alike behind that. `of` is only a store: it must not run, and may be
+ * destroyed. Runs of such sessions must not overlap. */
+TAKT_MUST_USE takt_status takt_session_create_part(takt_plan *plan,
+                                                   const takt_session_options *options,
+                                                   const takt_session *of, size_t row,
+                                                   takt_session **session);
+TAKT_MUST_USE takt_status takt_session_get_part(takt_session *s, const takt_session *of,
+                                                size_t row);
 void takt_session_put_state(takt_session *s);
 /* Marks the state as in use; false: another run uses it. */
 bool takt_session_enter(takt_session *s);

@@ -142,16 +142,22 @@ static void make_slots(takt_session *s, takt_supply *supplies)
     }
 }
 
-static takt_status make_own(takt_session *s)
+static takt_status make_shared(takt_session *s)
 {
     const size_t slots = s->plan->graph->slot_count;
-    takt_supply supplies[TAKT_SPACES] = {{NULL, 0}};
     void *shared;
     TAKT_TRY(takt_mem_zero(s->ctx, 1, shared_bytes(slots), "session", &shared));
     s->shared = shared;
     s->shared->references = 1;
     s->shared->slot_count = slots;
     atomic_flag_clear(&s->shared->lock);
+    return TAKT_OK;
+}
+
+static takt_status make_own(takt_session *s)
+{
+    takt_supply supplies[TAKT_SPACES] = {{NULL, 0}};
+    TAKT_TRY(make_shared(s));
     takt_status status = make_storages(s, supplies);
     if (status == TAKT_OK) {
         make_slots(s, supplies);
@@ -181,6 +187,19 @@ static takt_status make_mirror(takt_session *s, size_t i)
     return takt_fail_hint(s->ctx, "sessions that share a state use one device, or the host");
 }
 
+static takt_status use_slot(takt_session *s, size_t i, takt_state_slot *shared)
+{
+    const takt_plan_slot *own = &s->plan->slots[i];
+    s->slots[i].shared = shared;
+    /* Memory that is part of another's cannot be exchanged. */
+    if (s->plan->space[own->space].device != shared->place.device ||
+        (shared->is_part && own->is_swapped))
+        return make_mirror(s, i);
+    s->state[i] = shared->value;
+    takt_storage_retain(shared->value.storage);
+    return TAKT_OK;
+}
+
 /* Slot `i` is the one of the same name that `of` has. */
 static takt_status share_slot(takt_session *s, const takt_session *of, size_t i)
 {
@@ -196,12 +215,7 @@ static takt_status share_slot(takt_session *s, const takt_session *of, size_t i)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: state %s is %s, that session has %s",
                          slot->name, takt_type_text(s->plan->graph->dims, &slot->type, want),
                          takt_type_text(of->plan->graph->dims, &from->type, got));
-    s->slots[i].shared = shared;
-    if (s->plan->space[s->plan->slots[i].space].device != shared->place.device)
-        return make_mirror(s, i);
-    s->state[i] = *from;
-    takt_storage_retain(from->storage);
-    return TAKT_OK;
+    return use_slot(s, i, shared);
 }
 
 takt_status takt_session_get_state(takt_session *s, const takt_session *of)
@@ -218,6 +232,48 @@ takt_status takt_session_get_state(takt_session *s, const takt_session *of)
     s->shared = of->shared;
     s->swaps = s->shared->swaps;
     atomic_fetch_add(&s->shared->references, 1);
+    return takt_session_get_forms(s, &none);
+}
+
+/* ---- part of another state ---- */
+
+static bool has_rows(const takt_type *whole, const takt_type *part, size_t row)
+{
+    bool is_same = whole->dtype == part->dtype && whole->rank == part->rank && part->rank > 0 &&
+                   part->dim[0] <= whole->dim[0] && row <= (size_t)(whole->dim[0] - part->dim[0]);
+    for (int d = 1; is_same && d < part->rank; d++)
+        is_same = whole->dim[d] == part->dim[d];
+    return is_same;
+}
+
+static takt_status take_part(takt_session *s, const takt_session *of, size_t i, size_t row)
+{
+    const takt_slot *slot = &s->plan->graph->slots[i];
+    const takt_slot *other = takt_graph_find_slot(of->plan->graph, slot->name);
+    const takt_state_slot *from =
+        other != NULL ? of->slots[other - of->plan->graph->slots].shared : NULL;
+    if (from == NULL || from->place.backend != NULL ||
+        !has_rows(&from->value.type, &slot->type, row))
+        return takt_fail(s->ctx, TAKT_E_ARGUMENT,
+                         "state %s is not rows of what the other session has", slot->name);
+    const size_t rows = (size_t)from->value.type.dim[0];
+    takt_state_slot *own = &s->shared->slots[i];
+    *own = (takt_state_slot){.version = 1, .is_part = true};
+    own->value = (takt_tensor){.type = slot->type,
+                               .storage = takt_storage_retain(from->value.storage),
+                               .offset = from->value.offset +
+                                         takt_tensor_bytes(&from->value) / rows * row};
+    return use_slot(s, i, own);
+}
+
+takt_status takt_session_get_part(takt_session *s, const takt_session *of, size_t row)
+{
+    takt_supply none = {NULL, 0};
+    if (s->plan->graph->slot_count == 0)
+        return TAKT_OK;
+    TAKT_TRY(make_shared(s));
+    for (size_t i = 0; i < s->plan->graph->slot_count; i++)
+        TAKT_TRY(take_part(s, of, i, row));
     return takt_session_get_forms(s, &none);
 }
 

@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/model.h"
+#include "api/session/session.h"
 #include "base/ctx.h"
 #include "base/options.h"
+#include "op/ops.h"
 
 enum { BATCH = 128 };
 
@@ -57,21 +60,94 @@ takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
     return load(e, path, output);
 }
 
+static takt_status make_plan(const takt_engine *e, size_t rows, const char *sizes,
+                             takt_plan **plan)
+{
+    char text[128];
+    const takt_plan_options options = {
+        .size = sizeof options, .sizes = text, .threads = e->options.threads, .isa = e->options.isa};
+    (void)snprintf(text, sizeof text, e->rows > 0 ? "%s,rows=%zu" : "%s", sizes, rows);
+    return takt_plan_create(e->model, &options, plan);
+}
+
+/* Whatever it is that has the state: nobody's so far, the other session's, or a row of the store. */
+static takt_status make_session(const takt_engine *e, takt_plan *plan, size_t row,
+                                takt_session **session)
+{
+    const takt_session_options with = {.size = sizeof with, .pool = e->pool, .state_of = e->token};
+    if (e->rows > 0 && e->token == NULL)
+        return takt_session_create_part(plan, &with, e->store, row, session);
+    return takt_session_create(plan, &with, session);
+}
+
 /* One pool serves all plans: at any time one of them runs. */
+static takt_status open_pool(takt_engine *e, const takt_plan *plan)
+{
+    takt_plan_info info;
+    takt_plan_query(plan, &info);
+    return e->pool != NULL ? TAKT_OK : takt_pool_open(e->ctx, info.threads, &e->pool);
+}
+
 static takt_status open_session(takt_engine *e, const char *sizes, takt_plan **plan,
                                 takt_session **session)
 {
-    const takt_plan_options options = {.size = sizeof options,
-                                       .sizes = sizes,
-                                       .threads = e->options.threads,
-                                       .isa = e->options.isa};
-    takt_plan_info info;
-    TAKT_TRY(takt_plan_create(e->model, &options, plan));
-    takt_plan_query(*plan, &info);
-    if (e->pool == NULL)
-        TAKT_TRY(takt_pool_open(e->ctx, info.threads, &e->pool));
-    const takt_session_options with = {.size = sizeof with, .pool = e->pool, .state_of = e->token};
-    return takt_session_create(*plan, &with, session);
+    TAKT_TRY(make_plan(e, 1, sizes, plan));
+    TAKT_TRY(open_pool(e, *plan));
+    return make_session(e, *plan, 0, session);
+}
+
+/* Memory for the scores is made when it is first asked for: now, not with the first token. */
+static takt_status make_scores(const takt_engine *e, takt_session *session)
+{
+    if (takt_session_output(session, 0) != NULL)
+        return TAKT_OK;
+    e->ctx->error = *takt_session_error(session);
+    return e->ctx->error.status;
+}
+
+static size_t count_scans(const takt_graph *g)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < g->count; i++)
+        count += g->nodes[i].op == &takt_op_scan;
+    return count;
+}
+
+/* What can only be computed for one text after the other gains nothing. */
+static takt_status make_wide(takt_engine *e)
+{
+    takt_model *wide;
+    const takt_status status = takt_model_batch_active(e->model, "rows", &wide);
+    if (status != TAKT_OK)
+        return status == TAKT_ERR_UNSUPPORTED ? TAKT_OK : status;
+    const bool is_worse = count_scans(wide->graph) > count_scans(e->model->graph);
+    takt_model_destroy(is_worse ? wide : e->model);
+    if (!is_worse) {
+        e->model = wide;
+        e->rows = 1;
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_engine_widen(takt_engine *e, size_t rows)
+{
+    TAKT_TRY(make_wide(e));
+    if (e->rows == 0)
+        return TAKT_OK;
+    e->rows = rows;
+    TAKT_TRY(make_plan(e, rows, "seq=1,count=1", &e->wide_plan));
+    TAKT_TRY(open_pool(e, e->wide_plan));
+    const takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    return takt_session_create(e->wide_plan, &with, &e->store);
+}
+
+takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
+                                  takt_session **session)
+{
+    const takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    TAKT_TRY(make_plan(e, rows, "seq=1,count=1", plan));
+    TAKT_TRY(takt_session_create_part(*plan, &with, e->store, 0, session));
+    return make_scores(e, *session);
 }
 
 takt_status takt_engine_plan(takt_engine *e, const char *sizes)
@@ -86,26 +162,17 @@ takt_status takt_engine_plan(takt_engine *e, const char *sizes)
 takt_status takt_engine_plan_token(takt_engine *e)
 {
     TAKT_TRY(open_session(e, "seq=1,count=1", &e->token_plan, &e->token));
-    /* Memory for the scores is made when it is first asked for: now, not with the first token. */
-    if (takt_session_output(e->token, 0) != NULL)
-        return TAKT_OK;
-    e->ctx->error = *takt_session_error(e->token);
-    return e->ctx->error.status;
+    return make_scores(e, e->token);
 }
 
-takt_status takt_engine_share(takt_engine *e, const takt_engine *of)
+takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row)
 {
     *e = *of;
     e->is_shared = true;
     e->session = e->token = NULL;
-    takt_session_options with = {.size = sizeof with, .pool = e->pool};
-    TAKT_TRY(takt_session_create(e->token_plan, &with, &e->token));
-    with.state_of = e->token;
-    TAKT_TRY(takt_session_create(e->plan, &with, &e->session));
-    if (takt_session_output(e->token, 0) != NULL)
-        return TAKT_OK;
-    e->ctx->error = *takt_session_error(e->token);
-    return e->ctx->error.status;
+    TAKT_TRY(make_session(e, e->token_plan, row, &e->token));
+    TAKT_TRY(make_session(e, e->plan, row, &e->session));
+    return make_scores(e, e->token);
 }
 
 void takt_engine_close(takt_engine *e)
@@ -114,6 +181,8 @@ void takt_engine_close(takt_engine *e)
     takt_session_destroy(e->token);
     if (e->is_shared)
         return;
+    takt_session_destroy(e->store);
+    takt_plan_destroy(e->wide_plan);
     takt_plan_destroy(e->plan);
     takt_plan_destroy(e->token_plan);
     takt_pool_close(e->pool);

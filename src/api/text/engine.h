@@ -19,6 +19,9 @@ typedef struct takt_engine {
     takt_session *token;   /* has the state, which `session` shares */
     takt_generator_options options;
     bool is_shared; /* all but the sessions belongs to another one, which must outlive it */
+    size_t rows;    /* texts that one run can go on with (together.h); 0: the model is for one */
+    takt_plan *wide_plan; /* of one token of each; the last two while sessions are made */
+    takt_session *store;  /* has the memory of all texts' state, and never runs */
 } takt_engine;
 
 /* `output`: what the model must give, "logits" or "embedding". */
@@ -30,8 +33,14 @@ TAKT_MUST_USE takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const 
 TAKT_MUST_USE takt_status takt_engine_plan(takt_engine *e, const char *sizes);
 /* Plans for one token, before any other. */
 TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
-/* Sessions of their own for plans of another. */
-TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of);
+/* Before any plan: the model becomes one of `rows` texts, the engine's being the first; it stays as
+ * it is (`rows` 0) if it cannot compute them together. */
+TAKT_MUST_USE takt_status takt_engine_widen(takt_engine *e, size_t rows);
+/* Sessions of their own for plans of another; `row`: of several texts. */
+TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row);
+/* A plan of an engine's model for a number of texts, and a session of the first of them. */
+TAKT_MUST_USE takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
+                                                takt_session **session);
 void takt_engine_close(takt_engine *e);
 
 struct takt_generator {
@@ -47,8 +56,16 @@ struct takt_generator {
     takt_token_table table; /* of grammars; made by the first */
 };
 
-/* A generator with a cache of its own that shares everything else. `of` must outlive it. */
-TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, takt_generator **clone);
+/* takt_generator_open for the first of `rows` texts: one run can go on with several. */
+TAKT_MUST_USE takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
+                                                    const takt_generator_options *options,
+                                                    size_t rows, takt_generator **generator);
+/* Another of them, with a cache of its own. `of` must outlive it. */
+TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t row,
+                                               takt_generator **clone);
+/* Whether `count` tokens can be read: they are in the vocabulary, and there is room. */
+TAKT_MUST_USE takt_status takt_generator_check(const takt_generator *g, const int32_t *ids,
+                                               size_t count);
 
 /* ---- a text that is being written, step by step ---- */
 
@@ -90,6 +107,8 @@ TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text)
 TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
 /* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
+/* The same, but the token is not read: `*id` is one that has to be before the next step, or -1. */
+TAKT_MUST_USE takt_status takt_writing_half(takt_writing *w, int32_t *id);
 /* Gives what is left to the sink. */
 void takt_writing_finish(takt_writing *w);
 void takt_writing_end(takt_writing *w);

@@ -51,12 +51,15 @@ static takt_status allocate(takt_generator *g)
     return TAKT_OK;
 }
 
-static takt_status open_all(takt_generator *g, takt_ctx *ctx, const char *path,
-                            const takt_generator_options *options)
+static takt_status open_all(takt_generator *g, const char *path,
+                            const takt_generator_options *options, size_t rows)
 {
+    takt_ctx *ctx = g->engine.ctx;
     TAKT_TRY(takt_engine_open(&g->engine, ctx, path, options, "logits"));
     g->vocabulary = takt_model_output(g->engine.model, 0)->dims[1];
     g->context = find_context(g->engine.model);
+    if (rows > 1)
+        TAKT_TRY(takt_engine_widen(&g->engine, rows));
     if (g->engine.options.batch > g->context)
         g->engine.options.batch = g->context;
     TAKT_TRY(takt_engine_plan_token(&g->engine));
@@ -71,15 +74,23 @@ static takt_status open_all(takt_generator *g, takt_ctx *ctx, const char *path,
 takt_status takt_generator_open(takt_ctx *ctx, const char *path,
                                 const takt_generator_options *options, takt_generator **generator)
 {
-    void *block;
     TAKT_NEED(ctx, ctx);
     TAKT_NEED(ctx, generator);
     *generator = NULL;
     TAKT_NEED(ctx, path);
+    return takt_generator_open_first(ctx, path, options, 1, generator);
+}
+
+takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
+                                      const takt_generator_options *options, size_t rows,
+                                      takt_generator **generator)
+{
+    void *block;
+    *generator = NULL;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **generator, "a generator", &block));
     takt_generator *g = block;
     g->engine.ctx = ctx;
-    const takt_status status = open_all(g, ctx, path, options);
+    const takt_status status = open_all(g, path, options, rows);
     if (status == TAKT_OK)
         *generator = g;
     else
@@ -87,7 +98,7 @@ takt_status takt_generator_open(takt_ctx *ctx, const char *path,
     return status;
 }
 
-takt_status takt_generator_clone(const takt_generator *of, takt_generator **clone)
+takt_status takt_generator_clone(const takt_generator *of, size_t row, takt_generator **clone)
 {
     void *block;
     takt_ctx *ctx = of->engine.ctx;
@@ -95,7 +106,7 @@ takt_status takt_generator_clone(const takt_generator *of, takt_generator **clon
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **clone, "a generator", &block));
     takt_generator *g = block;
     *g = (takt_generator){.context = of->context, .vocabulary = of->vocabulary};
-    takt_status status = takt_engine_share(&g->engine, &of->engine);
+    takt_status status = takt_engine_share(&g->engine, &of->engine, row);
     if (status == TAKT_OK)
         status = allocate(g);
     if (status == TAKT_OK)
@@ -182,17 +193,24 @@ static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool
         g->tokens[i] = ids[i];
         g->wanted[i] = (int64_t)i;
     }
-    takt_tensor_view tokens = {.dtype = TAKT_I64, .rank = 1, .dims = {(int64_t)count}};
+    const bool is_wide = g->engine.rows > 0;
+    const int last = is_wide ? 1 : 0; /* the dimension of tokens */
+    takt_tensor_view tokens = {.dtype = TAKT_I64, .rank = last + 1, .dims = {1}};
+    tokens.dims[last] = (int64_t)count;
     takt_tensor_view wanted = tokens;
     tokens.data = g->tokens;
     wanted.data = g->wanted;
     if (!wants_all) {
-        wanted.dims[0] = 1;
+        wanted.dims[last] = 1;
         g->wanted[0] = (int64_t)count - 1;
     }
+    bool yes = true;
+    const takt_tensor_view active = {.dtype = TAKT_BOOL, .rank = 1, .dims = {1}, .data = &yes};
     takt_status status = takt_session_bind(s, "tokens", &tokens);
     if (status == TAKT_OK)
         status = takt_session_bind(s, "wanted", &wanted);
+    if (status == TAKT_OK && is_wide)
+        status = takt_session_bind(s, "active", &active);
     if (status == TAKT_OK)
         status = takt_session_run(s);
     const takt_tensor_view *out = status == TAKT_OK ? takt_session_output(s, 0) : NULL;
@@ -201,17 +219,17 @@ static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool
             g->engine.ctx->error = *takt_session_error(s);
         return status != TAKT_OK ? status : g->engine.ctx->error.status;
     }
-    if (out->dims[0] != wanted.dims[0])
+    if (out->dims[last] != wanted.dims[last])
         return takt_fail(g->engine.ctx, TAKT_E_GGUF_UNSUPPORTED,
                          "the model gives %lld rows of scores where %lld are wanted",
-                         (long long)out->dims[0], (long long)wanted.dims[0]);
+                         (long long)out->dims[last], (long long)wanted.dims[last]);
     memcpy(g->history + g->position, ids, count * sizeof *ids);
     g->position += (int64_t)count;
     g->scores = (const float *)out->data + (wants_all ? (count - 1) * (size_t)g->vocabulary : 0);
     return TAKT_OK;
 }
 
-static takt_status check(const takt_generator *g, const int32_t *ids, size_t count)
+takt_status takt_generator_check(const takt_generator *g, const int32_t *ids, size_t count)
 {
     takt_ctx *ctx = g->engine.ctx;
     if (ids == NULL && count > 0)
@@ -236,7 +254,7 @@ takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t co
     TAKT_NEED(NULL, g);
     if (g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, false));
-    TAKT_TRY(check(g, ids, count));
+    TAKT_TRY(takt_generator_check(g, ids, count));
     for (size_t at = 0; at < count;) {
         const size_t batch = (size_t)g->engine.options.batch;
         const size_t part = count - at < batch ? count - at : batch;
@@ -265,7 +283,7 @@ takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t co
     if (!g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, true));
     takt_generator_reset(g);
-    TAKT_TRY(check(g, ids, count));
+    TAKT_TRY(takt_generator_check(g, ids, count));
     const size_t vocabulary = (size_t)g->vocabulary;
     for (size_t at = 0; at < count;) {
         const size_t batch = (size_t)g->engine.options.batch;

@@ -170,11 +170,13 @@ static takt_status choose(takt_writing *w, int32_t *id, bool *is_end)
     return TAKT_OK;
 }
 
-static takt_status write_token(takt_writing *w)
+/* `*next`: what has to be read before the next one is written, or -1. */
+static takt_status write_token(takt_writing *w, int32_t *next)
 {
     takt_generator *g = w->g;
     int32_t id = -1;
     bool is_end;
+    *next = -1;
     TAKT_TRY(choose(w, &id, &is_end));
     if (is_end || (takt_token_is_end(g->engine.tokenizer, id) && !w->options.ignore_eos)) {
         w->is_over = true;
@@ -194,7 +196,8 @@ static takt_status write_token(takt_writing *w)
         w->is_over = true;
         w->result.end = TAKT_TEXT_CONTEXT;
     }
-    return w->is_over ? TAKT_OK : takt_generator_read(g, &id, 1);
+    *next = w->is_over ? -1 : id;
+    return TAKT_OK;
 }
 
 /* ---- steps ---- */
@@ -254,25 +257,41 @@ takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t coun
     return TAKT_OK;
 }
 
-takt_status takt_writing_step(takt_writing *w)
+static takt_status read_prompt(takt_writing *w)
 {
     takt_generator *g = w->g;
-    const takt_ctx *ctx = g->engine.ctx;
-    const uint64_t begin = ctx->now_ns(ctx->clock_user);
     const size_t left = w->prompt_count - w->prompt_read, batch = (size_t)g->engine.options.batch;
-    takt_status status;
-    if (left > 0) {
-        /* All of it must fit before any of it is read. */
-        const bool is_first = w->prompt_read == 0;
-        const size_t part = is_first && left > (uint64_t)(g->context - g->position) ? left
-                            : left < batch                                          ? left
-                                                                                    : batch;
-        status = takt_generator_read(g, w->prompt + w->prompt_read, part);
-        w->prompt_read += part;
-        w->result.prompt_ns += (double)(ctx->now_ns(ctx->clock_user) - begin);
-        return status;
-    }
-    status = write_token(w);
+    /* All of it must fit before any of it is read. */
+    const bool is_first = w->prompt_read == 0;
+    const size_t part = is_first && left > (uint64_t)(g->context - g->position) ? left
+                        : left < batch                                          ? left
+                                                                                : batch;
+    const takt_status status = takt_generator_read(g, w->prompt + w->prompt_read, part);
+    w->prompt_read += part;
+    return status;
+}
+
+takt_status takt_writing_half(takt_writing *w, int32_t *id)
+{
+    const takt_ctx *ctx = w->g->engine.ctx;
+    const uint64_t begin = ctx->now_ns(ctx->clock_user);
+    const bool is_prompt = w->prompt_read < w->prompt_count;
+    *id = -1;
+    const takt_status status = is_prompt ? read_prompt(w) : write_token(w, id);
+    *(is_prompt ? &w->result.prompt_ns : &w->result.ns) +=
+        (double)(ctx->now_ns(ctx->clock_user) - begin);
+    return status;
+}
+
+takt_status takt_writing_step(takt_writing *w)
+{
+    const takt_ctx *ctx = w->g->engine.ctx;
+    int32_t id;
+    TAKT_TRY(takt_writing_half(w, &id));
+    if (id < 0)
+        return TAKT_OK;
+    const uint64_t begin = ctx->now_ns(ctx->clock_user);
+    const takt_status status = takt_generator_read(w->g, &id, 1);
     w->result.ns += (double)(ctx->now_ns(ctx->clock_user) - begin);
     return status;
 }

@@ -28,16 +28,16 @@ static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t si
     return size > 0 ? 0 : -1;
 }
 
-/* Where a part of `part` elements begins in an axis of `size`; a start that leaves no room for it
- * is noted and read as 0. */
-static inline size_t takt_index_start(takt_index_reader *r, size_t size, size_t part)
+/* Where a part of `part` elements begins in an axis of `size`, by element `i`; a start that leaves
+ * no room for it is noted and read as 0. */
+static inline size_t takt_index_start(takt_index_reader *r, size_t i, size_t size, size_t part)
 {
     const int64_t given =
-        r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[0] : ((const int32_t *)r->data)[0];
+        r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[i] : ((const int32_t *)r->data)[i];
     const int64_t at = given < 0 ? given + (int64_t)size : given;
     if (at >= 0 && at <= (int64_t)(size - part))
         return (size_t)at;
-    takt_fault_note(&r->fault, 0, given);
+    takt_fault_note(&r->fault, i, given);
     return 0;
 }
 

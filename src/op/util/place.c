@@ -4,10 +4,10 @@
 #include "op/util/index.h"
 
 takt_status takt_place_find(const takt_eval *e, const takt_array *whole, const takt_array *part,
-                            size_t start, int64_t axis, takt_place *place)
+                            size_t start, size_t which, int64_t axis, takt_place *place)
 {
     const int at = (int)(axis < 0 ? axis + whole->rank : axis);
-    const int64_t size = whole->dim[at], given = e->in[start].i[0];
+    const int64_t size = whole->dim[at], given = e->in[start].i[which];
     const int64_t first = given < 0 ? given + size : given;
     if (given < -size || given > size || part->dim[at] > size - first)
         return takt_fail(e->ctx, TAKT_E_INDEX,

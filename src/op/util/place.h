@@ -9,9 +9,9 @@ typedef struct takt_place {
     size_t outer, whole, part, offset;
 } takt_place;
 
-/* Reads input `start`; TAKT_E_INDEX if `part` does not lie within `whole` there. */
+/* Reads element `which` of input `start`; TAKT_E_INDEX if `part` does not lie within `whole` there. */
 TAKT_MUST_USE takt_status takt_place_find(const takt_eval *e, const takt_array *whole,
-                                          const takt_array *part, size_t start, int64_t axis,
-                                          takt_place *place);
+                                          const takt_array *part, size_t start, size_t which,
+                                          int64_t axis, takt_place *place);
 
 #endif

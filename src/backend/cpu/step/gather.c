@@ -75,7 +75,7 @@ static void run_piece(const takt_step *s, const takt_task *t)
     const void *x = takt_view_data(t, &s->in[0]);
     void *y = takt_view_data(t, &s->out[0]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
-    const size_t at = takt_index_start(&index, f->x.size, f->picks);
+    const size_t at = takt_index_start(&index, 0, f->x.size, f->picks);
     takt_pace pace = takt_pace_bits(t, f->bits);
     for (size_t o = 0; o < f->x.outer; o++)
         if (!takt_pace_elements(&pace, y, o * f->picks * f->row, x, (o * f->x.size + at) * f->row,

@@ -34,6 +34,8 @@ static bool update_slice(takt_emit *e, const takt_node *n)
     int64_t ones[TAKT_MAX_RANK];
     for (int i = 0; i < u->rank; i++)
         ones[i] = i == axis ? -1 : 1;
+    if (takt_emit_type(e, 2)->rank > 0)
+        return false;
     const char *at = counted(e, 2, u->dim[axis]);
     at = takt_emit_2(e, "Reshape", takt_emit_fresh(e), at,
                      takt_emit_vector(e, ones, (size_t)u->rank));

@@ -1,0 +1,209 @@
+/* together.c - texts that go on in one run: the scores of each are those it has alone, whoever is
+ * beside it, joins, leaves or rests; a token allocates nothing. */
+#include "api/text/together.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+#include "util/inject.h"
+
+enum { MOST = 8, STEPS = 24, VOCABULARY = 512 };
+
+static const char *file(const char *kind)
+{
+    static char path[1024];
+    const char *data = getenv("TAKT_DATA");
+    snprintf(path, sizeof path, "%s/llm/stories260K/stories260K-%s.gguf",
+             data != NULL ? data : "../shared/data", kind);
+    return path;
+}
+
+/* Text `row` begins with a prompt of its own. */
+static size_t prompt_of(size_t row, int32_t *ids)
+{
+    static const int32_t words[] = {403, 407, 261, 378, 432, 383, 286, 376};
+    const size_t count = 1 + (row * 3) % 7;
+    ids[0] = 1;
+    for (size_t i = 1; i < count; i++)
+        ids[i] = words[(row + i) % 8];
+    return count;
+}
+
+static int32_t best(const float *scores)
+{
+    int32_t found = 0;
+    for (int32_t i = 1; i < VOCABULARY; i++)
+        found = scores[i] > scores[found] ? i : found;
+    return found;
+}
+
+/* What a text says alone, and its last scores. */
+typedef struct alone {
+    int32_t ids[STEPS];
+    float scores[STEPS][VOCABULARY];
+} alone;
+
+static void say_alone(takt_ctx *ctx, takt_generator *g, size_t row, alone *to)
+{
+    int32_t ids[8];
+    size_t count = prompt_of(row, ids);
+    takt_generator_reset(g);
+    for (size_t i = 0; i < STEPS; i++) {
+        if (!EXPECT_OK(ctx, takt_generator_read(g, ids, count)))
+            return;
+        const float *scores = takt_generator_scores(g, &count);
+        memcpy(to->scores[i], scores, sizeof to->scores[i]);
+        ids[0] = to->ids[i] = best(scores);
+        count = 1;
+    }
+}
+
+typedef struct group {
+    takt_generator *texts[MOST];
+    takt_together together;
+    size_t count;
+} group;
+
+static bool open_group(takt_ctx *ctx, group *of, const char *kind, size_t count, int threads)
+{
+    const takt_generator_options options = {
+        .threads = threads, .context = 64, .batch = 16, .activations = "int8"};
+    *of = (group){.count = count};
+    if (!EXPECT_OK(ctx, takt_generator_open_first(ctx, file(kind), &options, count,
+                                                  &of->texts[0])))
+        return false;
+    if (!EXPECT(of->texts[0]->engine.rows == count, "%s: texts do not go on together", kind))
+        return false;
+    for (size_t i = 1; i < count; i++)
+        if (!EXPECT_OK(ctx, takt_generator_clone(of->texts[0], i, &of->texts[i])))
+            return false;
+    return EXPECT_OK(ctx, takt_together_open(&of->together, of->texts, count));
+}
+
+static void close_group(group *of)
+{
+    takt_together_close(&of->together);
+    for (size_t i = of->count; i-- > 0;)
+        takt_generator_destroy(of->texts[i]);
+}
+
+/* Text `row` begins at step `row`, and every third one rests now and then. */
+static bool is_due(size_t row, size_t step, size_t said)
+{
+    return step >= row && said < STEPS && (row % 3 != 1 || (step + row) % 4 != 0);
+}
+
+static void say_together(takt_ctx *ctx, group *of, alone (*want)[MOST])
+{
+    size_t said[MOST] = {0};
+    for (size_t step = 0; step < 3 * STEPS; step++) {
+        int32_t ids[MOST];
+        for (size_t row = 0; row < of->count; row++) {
+            takt_generator *g = of->texts[row];
+            int32_t first[8];
+            ids[row] = -1;
+            if (!is_due(row, step, said[row]))
+                continue;
+            if (said[row] > 0)
+                ids[row] = (*want)[row].ids[said[row] - 1];
+            else if (!EXPECT_OK(ctx, takt_generator_read(g, first, prompt_of(row, first))))
+                return;
+        }
+        if (!EXPECT_OK(ctx, takt_together_read(&of->together, ids)))
+            return;
+        for (size_t row = 0; row < of->count; row++) {
+            size_t count;
+            if (!is_due(row, step, said[row]))
+                continue;
+            const float *scores = takt_generator_scores(of->texts[row], &count);
+            EXPECT(memcmp(scores, (*want)[row].scores[said[row]], sizeof want[0]->scores[0]) == 0,
+                   "text %zu of %zu, token %zu: other scores than alone", row, of->count,
+                   said[row]);
+            said[row]++;
+        }
+    }
+}
+
+static void same_scores(takt_ctx *ctx, const char *kind, size_t count, int threads)
+{
+    static alone want[MOST];
+    const takt_generator_options options = {
+        .threads = 1, .context = 64, .batch = 3, .activations = "int8"};
+    takt_generator *single = NULL;
+    group of;
+    if (!EXPECT_OK(ctx, takt_generator_open(ctx, file(kind), &options, &single)))
+        return;
+    for (size_t i = 0; i < count; i++)
+        say_alone(ctx, single, i, &want[i]);
+    takt_generator_destroy(single);
+    if (open_group(ctx, &of, kind, count, threads))
+        say_together(ctx, &of, &want);
+    close_group(&of);
+}
+
+/* A text that rests is full: it is forgotten, and the others go on. */
+static void full(takt_ctx *ctx)
+{
+    group of;
+    int32_t ids[3] = {1, 1, 1};
+    if (open_group(ctx, &of, "Q4_0", 3, 1)) {
+        for (int i = 0; i < 64; i++)
+            EXPECT_OK(ctx, takt_together_read(&of.together, ids));
+        EXPECT_STATUS(ctx, takt_together_read(&of.together, ids), TAKT_ERR_ARGUMENT);
+        takt_generator_reset(of.texts[0]);
+        takt_generator_reset(of.texts[2]);
+        ids[1] = -1;
+        EXPECT_OK(ctx, takt_together_read(&of.together, ids));
+        EXPECT(takt_generator_position(of.texts[1]) == 0 &&
+               takt_generator_position(of.texts[2]) == 1);
+        ids[2] = VOCABULARY;
+        EXPECT_STATUS(ctx, takt_together_read(&of.together, ids), TAKT_ERR_RANGE);
+        EXPECT(takt_generator_position(of.texts[0]) == 1);
+    }
+    close_group(&of);
+}
+
+static void no_allocation(void)
+{
+    takt_inject inject;
+    takt_config config = {0};
+    takt_ctx *own;
+    group of;
+    takt_inject_init(&inject);
+    takt_inject_config(&inject, &config);
+    if (!EXPECT(takt_ctx_create(&config, &own) == TAKT_OK))
+        return;
+    if (open_group(own, &of, "Q4_0", 4, 2)) {
+        const int32_t ids[4] = {1, 1, 1, 1};
+        EXPECT_OK(own, takt_together_read(&of.together, ids));
+        const uint64_t before = inject.gets;
+        for (int i = 0; i < 8; i++)
+            EXPECT_OK(own, takt_together_read(&of.together, ids));
+        EXPECT(inject.gets == before, "%llu allocations",
+               (unsigned long long)(inject.gets - before));
+    }
+    close_group(&of);
+    takt_ctx_destroy(own);
+    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+}
+
+static void scores(void)
+{
+    takt_ctx *ctx;
+    FILE *f = fopen(file("F32"), "rb");
+    if (f == NULL)
+        TEST_SKIP("%s is not there", file("F32"));
+    fclose(f);
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return;
+    same_scores(ctx, "F32", 2, 1);
+    same_scores(ctx, "Q4_0", 5, 2);
+    same_scores(ctx, "Q8_0", 8, 3);
+    full(ctx);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(scores, no_allocation)
