@@ -74,6 +74,8 @@ typedef struct takt_quantize_options {
     takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
     void *compare_user;
     takt_quantize_summary *summary; /**< receives what was done; may be NULL */
+    bool whole; /**< results of layers are integers even where floats follow: TensorFlow Lite's
+                     operators have no others */
 } takt_quantize_options;
 
 /**

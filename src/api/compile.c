@@ -1,4 +1,4 @@
-/* compile.c - a model into a file: compiled, as text, or as ONNX. */
+/* compile.c - a model into a file: compiled, as text, as ONNX, or as TensorFlow Lite. */
 #include <string.h>
 
 #include <takt/version.h>
@@ -11,6 +11,7 @@
 #include "io/onnx/write/write.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
+#include "io/tflite/write/write.h"
 #include "ir/edge_index.h"
 #include "op/ops.h"
 #include "pass/passes.h"
@@ -167,6 +168,9 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
         status = slots_of(m, g, &arena, &slots);
     if (status == TAKT_OK && ends_with(path, ".onnx"))
         status = save_onnx(g, slots, path, takt_text_get(&lineage));
+    else if (status == TAKT_OK && ends_with(path, ".tflite"))
+        status = takt_tflite_write(
+            g, &(takt_tflite_options){.slots = slots, .lineage = takt_text_get(&lineage)}, path);
     else if (status == TAKT_OK && ends_with(path, ".takt"))
         status = save_text(m, g, slots, path);
     else if (status == TAKT_OK)

@@ -59,7 +59,8 @@ static void reach(const takt_shrink_layers *l, const unsigned char *inside, takt
             wanted[n->in[k]] = true;
 }
 
-takt_status takt_qdq_wanted(const takt_shrink_layers *l, const bool *taken, bool *wanted)
+takt_status takt_qdq_wanted(const takt_shrink_layers *l, const bool *taken, bool is_whole,
+                            bool *wanted)
 {
     const takt_graph *g = l->graph;
     takt_arena arena;
@@ -70,9 +71,12 @@ takt_status takt_qdq_wanted(const takt_shrink_layers *l, const bool *taken, bool
     find_inside(l, taken, inside);
     for (size_t i = 0; i < g->count; i++)
         wanted[i] = false;
-    for (size_t i = 0; i < l->count; i++)
-        if (taken[i])
-            wanted[l->at[i].x] = true;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!taken[i])
+            continue;
+        wanted[l->at[i].x] = true;
+        wanted[l->at[i].end] = wanted[l->at[i].end] || is_whole;
+    }
     for (size_t i = g->count; i-- > 0;)
         if (wanted[i])
             reach(l, inside, (takt_id)i, wanted);
@@ -152,7 +156,7 @@ static takt_status build(work *w)
     if (!init(w))
         return TAKT_ERR_MEMORY;
     if (w->q->kind->x_bits > 0)
-        TAKT_TRY(takt_qdq_wanted(w->q->layers, w->q->taken, w->wanted));
+        TAKT_TRY(takt_qdq_wanted(w->q->layers, w->q->taken, w->q->is_whole, w->wanted));
     TAKT_TRY(takt_graph_begin_copy(base, w->c.out, w->c.map));
     for (size_t i = 0; i < base->count; i++) {
         if (!w->c.live[i])

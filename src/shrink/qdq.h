@@ -50,11 +50,12 @@ typedef struct takt_qdq {
     const bool *taken;                 /* per layer */
     const takt_quant_weights *weights; /* per layer */
     const takt_quant_grid *grids;      /* per node; of those that are observed */
+    bool is_whole;                     /* results of layers are integers even where floats follow */
 } takt_qdq;
 
 /* Which values become integers if these layers do; `wanted` has one entry per node. */
 TAKT_MUST_USE takt_status takt_qdq_wanted(const takt_shrink_layers *l, const bool *taken,
-                                          bool *wanted);
+                                          bool is_whole, bool *wanted);
 TAKT_MUST_USE takt_status takt_qdq_build(const takt_qdq *q, takt_graph **out);
 
 /* ---- pieces, for graphs of single layers ---- */

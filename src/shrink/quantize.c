@@ -144,7 +144,7 @@ static takt_status find_grids(takt_quantizing *z)
     takt_arena seen_arena;
     if (z->kind->x_bits == 0)
         return TAKT_OK;
-    TAKT_TRY(takt_qdq_wanted(&z->layers, z->asked, z->wanted));
+    TAKT_TRY(takt_qdq_wanted(&z->layers, z->asked, z->o.whole, z->wanted));
     takt_arena_init(&seen_arena, z->ctx);
     takt_range_seen **seen = takt_arena_array(&seen_arena, z->base->count, sizeof *seen);
     takt_status status = seen != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
@@ -240,7 +240,7 @@ static void choose_fast(takt_quantizing *z)
 takt_status takt_quantizing_build(takt_quantizing *z, takt_graph **out)
 {
     static const takt_pass live = {.name = "live", .summary = "copy what is live"};
-    const takt_qdq q = {&z->layers, z->kind, z->taken, z->weights, z->grids};
+    const takt_qdq q = {&z->layers, z->kind, z->taken, z->weights, z->grids, z->o.whole};
     takt_graph *g;
     TAKT_TRY(takt_qdq_build(&q, &g));
     const takt_status status = takt_pass_apply(&live, g, NULL, out);
@@ -298,7 +298,7 @@ static takt_status work(takt_quantizing *z, takt_model **out)
     TAKT_TRY(find_grids(z));
     TAKT_TRY(find_moments(z));
     TAKT_TRY(round_weights(z));
-    const takt_qdq q = {&z->layers, z->kind, z->asked, z->weights, z->grids};
+    const takt_qdq q = {&z->layers, z->kind, z->asked, z->weights, z->grids, z->o.whole};
     TAKT_TRY(hear_noise(z, &q));
     TAKT_TRY(takt_shrink_time_layers(&z->timer, z->model, &q, z->wanted, z->times));
     choose_fast(z);

@@ -1,8 +1,28 @@
 /* fz_tflite.c - any bytes as a TensorFlow Lite model: two readings agree; one that loads is a valid
- * graph. */
+ * graph, which is written again. */
 #include "fuzz/target.h"
 #include "io/read.h"
+#include "io/tflite/write/write.h"
 #include "util/meter.h"
+
+/* A model that was read is written, or refused with a sentence; what is written can be read. */
+static void write_again(takt_ctx *ctx, const takt_graph *g)
+{
+    takt_text bytes;
+    takt_text_init(&bytes, ctx);
+    const takt_status status = takt_tflite_bytes(g, &(takt_tflite_options){0}, &bytes);
+    must(status != TAKT_ERR_INTERNAL && (status == TAKT_OK || takt_last_error(ctx)[0] != '\0'));
+    if (status == TAKT_OK) {
+        takt_graph *back = NULL;
+        const takt_source source = {.ctx = ctx,
+                                    .name = "written",
+                                    .bytes = (const uint8_t *)takt_text_get(&bytes),
+                                    .length = bytes.length};
+        must(takt_reader_tflite.read(&source, &back) != TAKT_ERR_FORMAT);
+        takt_graph_destroy(back);
+    }
+    takt_text_deinit(&bytes);
+}
 
 static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, uint64_t *digest)
 {
@@ -15,6 +35,8 @@ static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, ui
     if (g != NULL) {
         must(takt_graph_verify(g) == TAKT_OK);
         *digest = takt_graph_digest(g);
+        if (size > 0 && data[size / 3] % 4 == 0)
+            write_again(ctx, g);
         takt_graph_destroy(g);
     }
     return status;

@@ -27,12 +27,14 @@ static bool ends_with(const char *path, const char *end)
 
 bool tool_model_ending(const takt_tool *t, const char *path)
 {
-    if (ends_with(path, ".taktp") || ends_with(path, ".onnx") || ends_with(path, ".takt"))
+    if (ends_with(path, ".taktp") || ends_with(path, ".onnx") || ends_with(path, ".takt") ||
+        ends_with(path, ".tflite"))
         return true;
-    tool_usage_error(t, 1003,
-                     ".taktp is a compiled model, .onnx is for any engine, .takt is text; weights "
-                     "alone are written by takt convert",
-                     "the ending of %s names no format of models", path);
+    tool_usage_error(
+        t, 1003,
+        ".taktp is a compiled model, .onnx is for any engine, .tflite for LiteRT, .takt is "
+        "text; weights alone are written by takt convert",
+        "the ending of %s names no format of models", path);
     return false;
 }
 

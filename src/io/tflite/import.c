@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "io/tflite/adapt.h"
 
@@ -203,10 +204,27 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return length >= 8 && memcmp(bytes + 4, "TFL3", 4) == 0;
 }
 
-static void tell_lineage(const takt_tfl_import *im, takt_text *text)
+static void tell_lineage(takt_tfl_import *im, takt_text *text)
 {
-    takt_text_add(text, "{\"format\": \"tflite\", \"schema\": 3, \"operators\": %zu}",
-                  im->model.graphs[0].op_count);
+    const takt_span about = im->model.description;
+    char *copy = takt_arena_text(&im->arena, about.at, about.length);
+    takt_json_writer json;
+    takt_json_begin(&json, text, false);
+    takt_json_open(&json, '{');
+    takt_json_put_string(&json, "format", "tflite");
+    takt_json_key(&json, "schema");
+    takt_json_integer(&json, 3);
+    takt_json_key(&json, "operators");
+    takt_json_integer(&json, (int64_t)im->model.graphs[0].op_count);
+    if (copy == NULL)
+        text->status = TAKT_ERR_MEMORY;
+    else if (about.length > 0 && about.at[0] == '{') { /* what Takt writes there */
+        takt_json_put_open(&json, "metadata", '{');
+        takt_json_put_string(&json, "takt.lineage", copy);
+        takt_json_close(&json, '}');
+    } else if (about.length > 0)
+        takt_json_put_string(&json, "description", copy);
+    takt_json_close(&json, '}');
 }
 
 static takt_status read(const takt_source *source, takt_graph **graph)

@@ -86,7 +86,7 @@ static int convert_model(takt_tool *t, const char *from, const char *to, bool ma
 static int run(takt_tool *t)
 {
     static const char *const weights[] = {".safetensors", ".npz", ".npy", ".index.json", NULL};
-    static const char *const models[] = {".onnx", ".takt", ".taktp", NULL};
+    static const char *const models[] = {".onnx", ".takt", ".taktp", ".tflite", NULL};
     const char *to = tool_text_of(t, TAKT_F_CONVERTED);
     const char *from = tool_text_of(t, TAKT_F_MODEL);
     bool holds_weights = false;
@@ -97,10 +97,11 @@ static int run(takt_tool *t)
     to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
     const bool makes_weights = is_among(to, weights);
     if (!makes_weights && !is_among(to, models))
-        return tool_usage_error(t, 1003,
-                                "models: .onnx, .takt, .taktp; weights: .safetensors, .npz, .npy, "
-                                ".index.json",
-                                "the ending of %s names no format", to);
+        return tool_usage_error(
+            t, 1003,
+            "models: .onnx, .takt, .taktp, .tflite; weights: .safetensors, .npz, "
+            ".npy, .index.json",
+            "the ending of %s names no format", to);
     if (tool_text_of(t, TAKT_F_SHARD_SIZE) != NULL && !ends_with(to, ".index.json"))
         return tool_usage_error(t, 1003, "write -o NAME.index.json",
                                 "--shard-size is for weights in parts, %s is one file", to);
@@ -118,9 +119,9 @@ const takt_verb takt_verb_convert = {
     .arg_min = 1,
     .arg_max = 1,
     .about = "The input's format is found out from its contents, the output's is its ending:\n"
-             ".onnx .takt .taktp for models, .safetensors .npz .npy and .index.json (weights in\n"
-             "parts) for weights. A model written as weights gives its parameters. -o - prints a\n"
-             "model as text, and - as IN reads what is piped in.",
+             ".onnx .takt .taktp .tflite for models, .safetensors .npz .npy and .index.json\n"
+             "(weights in parts) for weights. A model written as weights gives its parameters.\n"
+             "-o - prints a model as text, and - as IN reads what is piped in.",
     .example = "takt convert model.onnx -o model.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},

@@ -1,5 +1,15 @@
 /* quantize.c - a model whose layers compute on integers. */
+#include <string.h>
+
 #include "shrink.h"
+
+/* Its operators of integers give integers. */
+static bool is_for_litert(const char *path)
+{
+    static const char ending[] = ".tflite";
+    const size_t n = path != NULL ? strlen(path) : 0, k = sizeof ending - 1;
+    return n >= k && strcmp(path + n - k, ending) == 0;
+}
 
 static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options *o)
 {
@@ -14,6 +24,7 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
     o->metric = tool_text_of(t, TAKT_F_SCORE);
     o->accuracy_drop = tool_text_of(t, TAKT_F_ACCURACY_DROP);
     o->size_first = tool_on(t, TAKT_F_SIZE_FIRST);
+    o->whole = is_for_litert(tool_text_of(t, TAKT_F_MODEL_FILE));
     o->threads = (int)tool_number_of(t, TAKT_F_THREADS, 0);
     int code =
         tool_finish(t, takt_model_quantize(model, o, tool_format_of(t), tool_to_screen, t, &small));
@@ -69,8 +80,8 @@ const takt_verb takt_verb_quantize = {
     .about =
         "Tells for every layer what rounding does to it, its time in f32 and in integers, and\n"
         "whether it was taken: a layer that is not measured faster stays f32, unless\n"
-        "--size-first. Without -o only the report is made. Exit code 4: --accuracy-drop\n"
-        "cannot be met.",
+        "--size-first. Without -o only the report is made; -o F.tflite is for LiteRT, whose\n"
+        "layers of integers give integers. Exit code 4: --accuracy-drop cannot be met.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",

@@ -1,0 +1,24 @@
+/* window.h - windows of convolutions and pools as TensorFlow Lite has them: SAME, VALID, or a PAD
+ * before them. */
+#ifndef TAKT_IO_TFLITE_WRITE_WINDOW_H
+#define TAKT_IO_TFLITE_WRITE_WINDOW_H
+
+#include "io/tflite/write/emit.h"
+
+typedef struct takt_tflw_window {
+    int axes; /* 1 or 2 */
+    int64_t in[2], out[2], kernel[2], stride[2], dilation[2], before[2], after[2];
+} takt_tflw_window;
+
+/* One spatial axis becomes two, the first of size 1; and `*x` a tensor of four axes. */
+void takt_tflw_widen(takt_tflw *w, takt_tflw_window *v, int32_t *x);
+/* A tensor [N, 1, W, C] for the result [N, W, C]. */
+int32_t takt_tflw_widened(takt_tflw *w, int32_t y);
+/* 0: SAME, 1: VALID. Padding that is neither is put around `*x`: zeros, or `fill`. */
+int takt_tflw_window_pad(takt_tflw *w, const takt_tflw_window *v, int32_t *x, const double *fill);
+/* Its padding is neither SAME's nor none. */
+bool takt_tflw_window_is_odd(const takt_tflw_window *v);
+/* Padding as zeros around `*x`. */
+void takt_tflw_window_spread(takt_tflw *w, const takt_tflw_window *v, int32_t *x);
+
+#endif
