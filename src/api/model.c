@@ -1,6 +1,7 @@
 /* model.c - loading a model and giving its parameters their first values. */
 #include "api/model.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -254,15 +255,9 @@ static takt_status load_in_folder(takt_ctx *ctx, const char *path, takt_source s
     return status;
 }
 
-takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
-                                    const takt_load_options *options, takt_refusals *refusals,
-                                    takt_model **model)
+static takt_status load_file(takt_ctx *ctx, const char *path, const takt_load_options *options,
+                             takt_refusals *refusals, takt_model **model)
 {
-    *model = NULL;
-    if (ctx == NULL)
-        return TAKT_ERR_ARGUMENT;
-    if (path == NULL)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
     takt_load_options own;
     TAKT_TRY(takt_options_read(ctx, "takt_load_options", options, &own, sizeof own));
     if (own.map) {
@@ -292,6 +287,37 @@ takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
         status = load_in_folder(ctx, path, source, options, model);
     }
     takt_skim_close(&skim);
+    return status;
+}
+
+static bool is_folder(takt_ctx *ctx, const char *path)
+{
+    takt_file *file;
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
+    if (error == 0)
+        ctx->files.close(ctx->files.user, file);
+    return error == EISDIR;
+}
+
+/* A folder is what its config.json says. */
+takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
+                                    const takt_load_options *options, takt_refusals *refusals,
+                                    takt_model **model)
+{
+    takt_text inside;
+    *model = NULL;
+    if (ctx == NULL)
+        return TAKT_ERR_ARGUMENT;
+    if (path == NULL)
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
+    if (!is_folder(ctx, path))
+        return load_file(ctx, path, options, refusals, model);
+    takt_text_init(&inside, ctx);
+    takt_text_add(&inside, "%s/config.json", path);
+    const takt_status status =
+        inside.status == TAKT_OK ? load_file(ctx, takt_text_get(&inside), options, refusals, model)
+                                 : inside.status;
+    takt_text_deinit(&inside);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 static const takt_reader *const readers[] = {
-    &takt_reader_taktp, &takt_reader_tflite, &takt_reader_gguf,
+    &takt_reader_taktp, &takt_reader_tflite, &takt_reader_gguf, &takt_reader_hf,
     &takt_reader_onnx,  &takt_reader_text, /* last: it takes anything that is text */
 };
 
@@ -45,8 +45,8 @@ static const char *what_it_is(const takt_source *source)
             memcmp(source->bytes + s->offset, s->bytes, s->length) == 0)
             return s->hint;
     }
-    return "models are text (.takt), ONNX (.onnx), TensorFlow Lite (.tflite), GGUF (.gguf) or "
-           "compiled (.taktp)";
+    return "models are text (.takt), ONNX (.onnx), TensorFlow Lite (.tflite), GGUF (.gguf), "
+           "folders of Hugging Face or compiled (.taktp)";
 }
 
 /* Bytes that only happen to hold no control character are no text if they are not UTF-8 and the

@@ -55,7 +55,7 @@ typedef struct takt_reader {
 } takt_reader;
 
 extern const takt_reader takt_reader_text, takt_reader_onnx, takt_reader_taktp, takt_reader_tflite,
-    takt_reader_gguf;
+    takt_reader_gguf, takt_reader_hf;
 
 /* By the first reader that recognises the bytes. */
 TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph **graph);

@@ -4,8 +4,10 @@
  *     is_stored("output.weight")          whether there is such a tensor
  *     stored([n], "blk.", i, ".b")        the tensor as f32; its name is made of the parts
  *     project(x, n, "blk.", i, ".q")      x times the matrix ….weight, plus ….bias if there is one
- *     project(x, [n, m], "blk.", i, ".{q,k}")  several, one below the other: one product if it can
- * be rows(ids, n, "token_embd.weight")   rows of a table
+ *     project(x, [n, m], "blk.", i, ".{q,k}")  several, one below the other; one product if it can
+ *     rows(ids, n, "token_embd.weight")   rows of a table
+ *     packed([e, n, m], "blk.", i, ".w")  the tensor as it is stored, which may be blocks
+ *     unpacked(x, "blk.", i, ".w")        x, which was taken from that, as f32
  */
 #include <string.h>
 
@@ -71,7 +73,8 @@ static takt_value appended(takt_frame *f, const takt_call *c, takt_id id)
     return id != TAKT_NONE ? takt_value_tensor(id) : takt_complain_last(f, c->ast);
 }
 
-static takt_value stored(takt_frame *f, const takt_call *c)
+/* stored and packed. */
+static takt_value stored(takt_frame *f, const takt_call *c, bool is_packed)
 {
     const takt_parse_given *given = f->e->options->given;
     takt_type type = {.dtype = TAKT_F32};
@@ -79,14 +82,29 @@ static takt_value stored(takt_frame *f, const takt_call *c)
     if (name == NULL)
         return takt_value_poison();
     if (c->value[0].kind != TAKT_V_LIST || c->value[0].count > TAKT_MAX_RANK)
-        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "stored takes a list of sizes first");
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "%s takes a list of sizes first",
+                             c->name->text);
     for (uint32_t i = 0; i < c->value[0].count; i++) {
         if (c->value[0].items[i].kind != TAKT_V_INT)
             return takt_complain(f, c->ast, TAKT_E_DIM, NULL, "the sizes of %s must be numbers",
                                  name);
         type.dim[type.rank++] = c->value[0].items[i].i;
     }
-    return appended(f, c, given->stored(given->user, f->graph, name, &type));
+    return appended(f, c,
+                    is_packed ? given->packed(given->user, f->graph, name, &type)
+                              : given->stored(given->user, f->graph, name, &type));
+}
+
+static takt_value unpacked(takt_frame *f, const takt_call *c)
+{
+    const takt_parse_given *given = f->e->options->given;
+    const char *name = name_of(f, c, 1);
+    const takt_value *x = &c->value[0];
+    if (name == NULL || x->kind == TAKT_V_POISON)
+        return takt_value_poison();
+    if (x->kind != TAKT_V_TENSOR)
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL, "unpacked takes a tensor and a name");
+    return appended(f, c, given->unpacked(given->user, f->graph, name, x->id));
 }
 
 enum { MATRICES = 8 }; /* of one product */
@@ -137,8 +155,10 @@ bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out)
         *out = setting(f, c);
     else if (strcmp(name, "is_stored") == 0)
         *out = is_stored(f, c);
-    else if (strcmp(name, "stored") == 0)
-        *out = stored(f, c);
+    else if (strcmp(name, "stored") == 0 || strcmp(name, "packed") == 0)
+        *out = stored(f, c, name[0] == 'p');
+    else if (strcmp(name, "unpacked") == 0)
+        *out = unpacked(f, c);
     else if (strcmp(name, "project") == 0 || strcmp(name, "rows") == 0)
         *out = applied(f, c, name[0] == 'p');
     else

@@ -55,6 +55,9 @@ typedef struct takt_parse_given {
                        size_t count);
     /* Rows of the stored table [any, size] by their numbers. */
     takt_id (*rows)(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
+    /* The tensor as it is stored, and something that was gathered from it as f32. */
+    takt_id (*packed)(void *user, takt_graph *g, const char *name, const takt_type *type);
+    takt_id (*unpacked)(void *user, takt_graph *g, const char *name, takt_id x);
 } takt_parse_given;
 
 /* Zero in any field means the default, so `{0}` is always valid. */

@@ -193,15 +193,6 @@ static takt_status read_file(takt_tokenizer *t, const char *path)
     return status;
 }
 
-static bool is_there(takt_ctx *ctx, const char *path)
-{
-    takt_file *file;
-    if (ctx->files.open_read(ctx->files.user, path, &file) != 0)
-        return false;
-    ctx->files.close(ctx->files.user, file);
-    return true;
-}
-
 takt_status takt_tokenizer_load(takt_ctx *ctx, const char *path, takt_tokenizer **tokenizer)
 {
     takt_tokenizer *t;
@@ -211,14 +202,15 @@ takt_status takt_tokenizer_load(takt_ctx *ctx, const char *path, takt_tokenizer 
     *tokenizer = NULL;
     TAKT_NEED(ctx, path);
     takt_text_init(&inside, ctx);
-    takt_text_add(&inside, "%s/tokenizer.json", path);
-    takt_status status = inside.status;
+    takt_status status = takt_tokenizer_inside(ctx, path, &inside);
     if (status == TAKT_OK)
         status = create(ctx, path, &t);
     if (status == TAKT_OK) {
-        const bool is_folder = is_there(ctx, takt_text_get(&inside));
-        t->file = is_folder ? takt_text_get(&inside) : path;
-        status = finish(t, read_file(t, t->file), tokenizer);
+        t->file = inside.length > 0 ? takt_text_get(&inside) : path;
+        status = read_file(t, t->file);
+        if (status == TAKT_OK && inside.length > 0)
+            status = takt_tokenizer_read_config(t, path);
+        status = finish(t, status, tokenizer);
     }
     takt_text_deinit(&inside);
     return status;

@@ -182,6 +182,10 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
 bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);
+/* The file of a folder that has its tokenizer; the text stays empty if `path` is no such folder. */
+TAKT_MUST_USE takt_status takt_tokenizer_inside(takt_ctx *ctx, const char *path, takt_text *file);
+/* What a folder says beside it: tokens with a role, and the chat template. */
+TAKT_MUST_USE takt_status takt_tokenizer_read_config(takt_tokenizer *t, const char *folder);
 /* The text of a byte-level token as bytes, in the arena; as it is if it uses other characters. */
 TAKT_MUST_USE takt_status takt_tokenizer_unmap(takt_tokenizer *t, takt_span text, takt_span *out);
 /* A merge of two tokens by their bytes. */

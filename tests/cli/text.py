@@ -7,6 +7,7 @@ import struct
 from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
+FOLDER = "tests/corpus/hf_tiny"
 BERT = "tests/corpus/gguf/tiny_bert.gguf"
 DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "../shared/data"))
 STORIES = os.path.join(DATA, "llm/stories260K")
@@ -45,6 +46,24 @@ def small():
     expect("logits: f32[count, 11]" in succeeds("inspect", TINY), "inspect has no logits")
     expect("decoder_0" in succeeds("summary", TINY), "summary has no blocks")
     expect(parsed("plan", TINY, "-D", "seq=1..64", "--json"), "no plan")
+
+
+def folder():
+    """A folder of Hugging Face, for every verb that takes a GGUF file."""
+    text = parsed("generate", FOLDER, "-p", "hello", "-n", "8", "--temp", "0", "--json")
+    expect(text["prompt_tokens"] == 2 and text["tokens"] <= 8, f"{text}")
+    again = parsed("generate", FOLDER, "-p", "hello", "-n", "8", "--temp", "0", "--json", "-t", "2",
+                   "-b", "1")
+    expect(again["text"] == text["text"], "another text with other threads")
+    said, bare = (succeeds("generate", FOLDER, "hell", "-n", "3", "--temp", "0", "-q", *more)
+                  for more in (["--chat"], []))
+    expect(said and bare, "no text")
+    expect("47" in succeeds("tokenize", FOLDER, "hello", "--ids"), "hello is not token 47")
+    rated = parsed("perplexity", FOLDER, "-p", "hello world the", "-c", "16", "--json")
+    expect(1 < rated["perplexity"] < 1e4, f"{rated}")
+    expect("logits: f32[count, 56]" in succeeds("inspect", FOLDER), "inspect has no logits")
+    expect(parsed("plan", FOLDER, "-c", "32", "-D", "seq=1..16", "--json"), "no plan")
+    fails(1, "generate", "tests/corpus", "a", says=["tests/corpus"])
 
 
 def chat():
@@ -146,6 +165,7 @@ def stories():
 
 document()
 small()
+folder()
 chat()
 grammar()
 mistakes()

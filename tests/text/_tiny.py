@@ -1,4 +1,6 @@
-"""_tiny.py - writes the small models of tests/corpus/gguf: random weights, five letters."""
+"""_tiny.py - writes the small models of tests/corpus: GGUF files, a folder of Hugging Face, and
+seeds of the fuzz target folder. Random weights, few letters."""
+import json
 import math
 import os
 import random
@@ -114,9 +116,73 @@ def bert():
                                     "pooling_type": 1}) + keys, rows)
 
 
+def safetensors(tensors):
+    """`tensors`: name, shape, values."""
+    head, data = {}, b""
+    for name, shape, values in tensors:
+        more = struct.pack(f"<{len(values)}f", *values)
+        head[name] = {"dtype": "F32", "shape": shape,
+                      "data_offsets": [len(data), len(data) + len(more)]}
+        data += more
+    rows = json.dumps(head).encode()
+    rows += b" " * (-len(rows) % 8)
+    return struct.pack("<Q", len(rows)) + rows + data
+
+
+CONFIG = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+          "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 64,
+          "hidden_act": "silu", "vocab_size": 56}
+LAYER = {"input_layernorm": [8], "post_attention_layernorm": [8], "self_attn.q_proj": [8, 8],
+         "self_attn.k_proj": [4, 8], "self_attn.v_proj": [4, 8], "self_attn.o_proj": [8, 8]}
+PLAIN = {"mlp.gate_proj": [8, 8], "mlp.up_proj": [8, 8], "mlp.down_proj": [8, 8]}
+EXPERTS = {"block_sparse_moe.gate": [2, 8],
+           **{f"block_sparse_moe.experts.{e}.w{w}": [8, 8] for e in range(2) for w in (1, 2, 3)}}
+
+
+def folder(layer, **more):
+    """config.json and model.safetensors."""
+    draw = random.Random(3)
+    rows = {"model.embed_tokens": [56, 8], "model.norm": [8],
+            **{"model.layers.0." + name: shape for name, shape in layer.items()}}
+    tensors = [(name + ".weight", shape, [draw.gauss(len(shape) == 1, 0.3)
+                                          for _ in range(math.prod(shape))])
+               for name, shape in rows.items()]
+    return json.dumps({**CONFIG, **more}).encode(), safetensors(tensors)
+
+
+SCALED = {"rope_type": "llama3", "factor": 4.0, "original_max_position_embeddings": 16,
+          "rope_theta": 10000.0}
+YARN = {"type": "yarn", "factor": 2.0, "original_max_position_embeddings": 16}
+FOLDERS = {"llama": folder({**LAYER, **PLAIN}, model_type="llama"),
+           "scaled": folder({**LAYER, **PLAIN}, model_type="llama", rope_parameters=SCALED),
+           "yarn": folder({**LAYER, **PLAIN}, model_type="mistral", rope_scaling=YARN,
+                          sliding_window=3),
+           "experts": folder({**LAYER, **EXPERTS}, model_type="mixtral", num_local_experts=2,
+                             num_experts_per_tok=1)}
 FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert}
 
+
+def write_folder():
+    place = os.path.join(ROOT, "tests/corpus/hf_tiny")
+    os.makedirs(place, exist_ok=True)
+    config, weights = FOLDERS["llama"]
+    with open(os.path.join(ROOT, "tests/corpus/tokenizer/tiny.json"), "rb") as file:
+        words = file.read()
+    roles = {"bos_token": "<|endoftext|>", "eos_token": {"content": "<|endoftext|>"},
+             "chat_template": "{{ messages[0]['content'] }}!"}
+    for name, data in (("config.json", config), ("model.safetensors", weights),
+                       ("tokenizer.json", words),
+                       ("tokenizer_config.json", json.dumps(roles).encode())):
+        with open(os.path.join(place, name), "wb") as file:
+            file.write(data)
+
+
 if __name__ == "__main__":
+    write_folder()
+    os.makedirs(os.path.join(ROOT, "tests/corpus/folder"), exist_ok=True)
+    for case, (settings_of, weights_of) in FOLDERS.items():
+        with open(os.path.join(ROOT, "tests/corpus/folder", case + ".bin"), "wb") as out:
+            out.write(settings_of + b"\0" + weights_of)
     for file, make in FILES.items():
         with open(os.path.join(ROOT, "tests/corpus/gguf", file), "wb") as out:
             out.write(make())

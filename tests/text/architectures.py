@@ -1,5 +1,6 @@
 """architectures.py - models with random weights, of each architecture, against their formulas in
 plain Python: scores of every row, and vectors of texts."""
+import json
 import math
 import os
 import random
@@ -7,7 +8,7 @@ import struct
 import subprocess
 import sys
 
-from _tiny import F32, gguf, settings
+from _tiny import F32, gguf, safetensors, settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
@@ -172,10 +173,44 @@ def floats(path):
 
 
 def check(name, keys, weights, want, output):
-    path, out = os.path.join(TMP, name + ".gguf"), os.path.join(TMP, name + ".npy")
+    path = os.path.join(TMP, name + ".gguf")
     tensors = [(n, dims, F32, flat) for n, dims, flat in weights.rows]
     with open(path, "wb") as file:
         file.write(gguf(keys, tensors))
+    compare(name, path, want, output)
+
+
+HF_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
+            "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+            "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
+            "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+            "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+
+
+def hf_name(name):
+    parts = name.split(".")
+    if parts[0] != "blk":
+        return f"{HF_NAMES[parts[0]]}.{parts[1]}"
+    return f"model.layers.{parts[1]}.{HF_NAMES[parts[2]]}.{parts[3]}"
+
+
+def check_folder(name, config, weights, want):
+    """The same weights by the names of Hugging Face, in two parts; pairs are half a head apart."""
+    path = os.path.join(TMP, name)
+    os.makedirs(path, exist_ok=True)
+    rows = [(hf_name(n), list(reversed(dims)), flat) for n, dims, flat in weights.rows]
+    parts = {"a.safetensors": rows[::2], "b.safetensors": rows[1::2]}
+    index = {"weight_map": {n: part for part, own in parts.items() for n, _, _ in own}}
+    for file_name, data in [(part, safetensors(own)) for part, own in parts.items()] + [
+            ("config.json", json.dumps(config).encode()),
+            ("model.safetensors.index.json", json.dumps(index).encode())]:
+        with open(os.path.join(path, file_name), "wb") as file:
+            file.write(data)
+    compare(name, path, want, "logits")
+
+
+def compare(name, path, want, output):
+    out = os.path.join(TMP, name + ".npy")
     npy(os.path.join(TMP, "tokens.npy"), TOKENS)
     npy(os.path.join(TMP, "wanted.npy"), list(range(len(TOKENS))))
     call = [TOOL, "run", path, "-i", f"tokens={TMP}/tokens.npy", "-o", f"{output}={out}"]
@@ -213,6 +248,15 @@ def main():
         w = Weights(5)
         bert_keys = {**layer, "attention.layer_norm_epsilon": 1e-12, "pooling_type": pooling}
         check(f"bert_{pooling}", settings("bert", **bert_keys), w, bert(w, pooling), "embedding")
+    config = {"hidden_size": WIDTH, "intermediate_size": HIDDEN, "num_hidden_layers": 2,
+              "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+              "rms_norm_eps": 1e-5}
+    w = Weights(6)
+    check_folder("llama_folder", {**config, "model_type": "llama"}, w,
+                 llama(w, False, False, 10000.0, 8))
+    w = Weights(7)
+    check_folder("qwen2_folder", {**config, "model_type": "qwen2", "rope_theta": 1e6}, w,
+                 llama(w, False, True, 1e6, 8))
     sys.exit(len(failures) > 0)
 
 

@@ -28,8 +28,8 @@ static takt_status check_model(const takt_engine *e, const char *path, const cha
         return TAKT_OK;
     (void)takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED, "%s: the model %s", path,
                     writes ? "does not write texts" : "does not make vectors of texts");
-    return takt_fail_hint(e->ctx, writes ? "models that do come as GGUF: llama, qwen2, gpt2"
-                                         : "models that do come as GGUF: bert");
+    return takt_fail_hint(e->ctx, writes ? "models that do come as GGUF or folder: docs/text.md"
+                                         : "models that do come as GGUF or folder: bert");
 }
 
 static takt_status load(takt_engine *e, const char *path, const char *output)

@@ -24,6 +24,12 @@ static const struct limit {
     {"attention.value_length", 1, 1 << 14},
     {"rope.dimension_count", 1, 1 << 14},
     {"pooling_type", 0, 4},
+    {"attention.sliding_window", 0, 1 << 30},
+    {"rope.scaling.original_context_length", 1, INT64_C(1) << 24},
+    {"expert_count", 0, 1 << 12},
+    {"expert_used_count", 0, 1 << 12},
+    {"expert_feed_forward_length", 1, 1 << 22},
+    {"expert_shared_feed_forward_length", 1, 1 << 22},
 };
 
 static takt_status refuse(const takt_gguf_model *m, const takt_gguf_value *v, const char *wanted)
@@ -153,14 +159,11 @@ static takt_status check_form(const takt_gguf_model *m)
     takt_given_value v;
     TAKT_TRY(setting((void *)m, "rope.scaling.type", &v));
     if (v.kind == TAKT_GIVEN_TEXT && !takt_span_is(v.text, "none") &&
-        !takt_span_is(v.text, "linear"))
+        !takt_span_is(v.text, "linear") && !takt_span_is(v.text, "yarn") &&
+        !takt_span_is(v.text, "longrope"))
         return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, 0,
-                              "rope.scaling.type is %.*s; none and linear are supported",
+                              "rope.scaling.type is %.*s; none, linear, yarn and longrope are read",
                               (int)(v.text.length < 40 ? v.text.length : 40), v.text.at);
-    TAKT_TRY(setting((void *)m, "expert_count", &v));
-    if (v.kind == TAKT_GIVEN_INTEGER && v.integer > 0)
-        return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, 0,
-                              "models with experts are not supported");
     if (takt_gguf_find(m->g, "split.count") != NULL) {
         int64_t parts = 1;
         TAKT_TRY(takt_gguf_get_integer(m->g, "split.count", &parts));
@@ -189,14 +192,16 @@ static takt_status blame(const takt_gguf_model *m, takt_status status)
     return takt_gguf_fail(m->g, is_known ? (takt_error_id)e->id : TAKT_E_GGUF_MODEL, 0, "%s", why);
 }
 
-static takt_status build(takt_gguf_model *m, takt_graph **graph)
+static takt_status evaluate(takt_gguf_model *m, takt_graph **graph)
 {
     const takt_parse_given given = {.user = m,
                                     .setting = setting,
                                     .is_stored = takt_gguf_is_stored,
                                     .stored = takt_gguf_stored,
                                     .project = takt_gguf_project,
-                                    .rows = takt_gguf_rows};
+                                    .rows = takt_gguf_rows,
+                                    .packed = takt_gguf_packed,
+                                    .unpacked = takt_gguf_unpacked};
     takt_diagnostics list;
     takt_text text;
     takt_text_init(&text, m->ctx);
@@ -213,19 +218,19 @@ static takt_status build(takt_gguf_model *m, takt_graph **graph)
     return blame(m, status);
 }
 
-static takt_status read_model(const takt_source *source, const takt_gguf *g, takt_graph **graph)
+takt_status takt_gguf_build(takt_gguf_model *m, takt_graph **graph)
 {
-    takt_gguf_model m = {.ctx = source->ctx, .source = source, .g = g};
-    TAKT_TRY(find_architecture(&m));
-    TAKT_TRY(check_form(&m));
-    TAKT_TRY(find_context(&m));
-    m.is_int8 = asked_for(source->sizes, "activations=") == 8;
-    if (source->lineage != NULL) {
-        takt_text_add(source->lineage, "{\"format\": \"gguf\", \"version\": %u, \"tensors\": %zu}",
-                      g->version, g->tensor_count);
-        TAKT_TRY(source->lineage->status);
+    takt_text *lineage = m->source->lineage;
+    TAKT_TRY(find_architecture(m));
+    TAKT_TRY(check_form(m));
+    TAKT_TRY(find_context(m));
+    m->is_int8 = asked_for(m->source->sizes, "activations=") == 8;
+    if (lineage != NULL) {
+        takt_text_add(lineage, "{\"format\": \"%s\", \"version\": %u, \"tensors\": %zu}", m->format,
+                      m->g->version, m->g->tensor_count);
+        TAKT_TRY(lineage->status);
     }
-    return build(&m, graph);
+    return evaluate(m, graph);
 }
 
 static takt_status read(const takt_source *source, takt_graph **graph)
@@ -235,8 +240,10 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     takt_arena_init(&arena, source->ctx);
     takt_status status =
         takt_gguf_parse(&arena, source->name, source->bytes, source->length, source->length, &g);
-    if (status == TAKT_OK)
-        status = read_model(source, &g, graph);
+    if (status == TAKT_OK) {
+        takt_gguf_model m = {.ctx = source->ctx, .source = source, .g = &g, .format = "gguf"};
+        status = takt_gguf_build(&m, graph);
+    }
     takt_arena_deinit(&arena);
     return status;
 }

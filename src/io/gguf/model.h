@@ -1,4 +1,4 @@
-/* model.h - a GGUF file being turned into a graph.
+/* model.h - a GGUF file, or what is read as if it were one, being turned into a graph.
  *
  * The text of the architecture (arch/NAME.takt) is evaluated with the file behind it: `setting` is
  * a key of the metadata, `stored`, `project` and `rows` append nodes for tensors (store.c).
@@ -14,14 +14,26 @@ typedef struct takt_gguf_model {
     takt_ctx *ctx;
     const takt_source *source;
     const takt_gguf *g;
+    /* The bytes of a tensor that lie in no GGUF file; NULL: `source` has them at its offset. */
+    takt_status (*fetch)(void *user, const takt_gguf_tensor *t, uint8_t *to);
+    void *user;
+    const char *format; /* of the lineage */
     char architecture[64];
     int64_t context; /* rows of the cache */
     bool is_int8;    /* activations are rounded where they meet blocks */
 } takt_gguf_model;
 
+/* The graph of a model whose metadata and tensors are known; the first fields are set. */
+TAKT_MUST_USE takt_status takt_gguf_build(takt_gguf_model *m, takt_graph **graph);
+/* All bytes of a tensor. */
+TAKT_MUST_USE takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t,
+                                          uint8_t *to);
+
 /* The functions of takt_parse_given; `user` is the model. */
 bool takt_gguf_is_stored(void *user, const char *name);
 takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt_type *type);
+takt_id takt_gguf_packed(void *user, takt_graph *g, const char *name, const takt_type *type);
+takt_id takt_gguf_unpacked(void *user, takt_graph *g, const char *name, takt_id x);
 takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x,
                           const int64_t *units, size_t count);
 takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);

@@ -96,18 +96,25 @@ static takt_status type_of(takt_gguf_model *m, const takt_gguf_stack *s, takt_ty
     return TAKT_OK;
 }
 
+takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t, uint8_t *to)
+{
+    return m->fetch != NULL
+               ? m->fetch(m->user, t, to)
+               : takt_source_copy(m->source, m->source->bytes + t->offset, to, t->bytes);
+}
+
 static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tensor *out)
 {
     takt_type type;
     TAKT_TRY(type_of(m, s, &type));
-    if (s->count == 1 && takt_map_tensor(m->source->mapping, m->source->length, &type,
-                                         m->source->bytes + s->at[0]->offset, out))
+    if (s->count == 1 && m->fetch == NULL &&
+        takt_map_tensor(m->source->mapping, m->source->length, &type,
+                        m->source->bytes + s->at[0]->offset, out))
         return TAKT_OK;
     TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
     uint8_t *to = takt_tensor_data(out);
     for (size_t i = 0; i < s->count; i++) {
-        TAKT_TRY(
-            takt_source_copy(m->source, m->source->bytes + s->at[i]->offset, to, s->at[i]->bytes));
+        TAKT_TRY(takt_gguf_bytes(m, s->at[i], to));
         to += s->at[i]->bytes;
     }
     return TAKT_OK;

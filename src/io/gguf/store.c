@@ -57,6 +57,23 @@ takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt
     return t != NULL ? as_f32(g, t, parameter(m, g, t)) : TAKT_NONE;
 }
 
+takt_id takt_gguf_packed(void *user, takt_graph *g, const char *name, const takt_type *type)
+{
+    takt_gguf_model *m = user;
+    const takt_gguf_tensor *t = takt_gguf_need(m, g, name, type->rank, type->dim);
+    return t != NULL ? parameter(m, g, t) : TAKT_NONE;
+}
+
+takt_id takt_gguf_unpacked(void *user, takt_graph *g, const char *name, takt_id x)
+{
+    takt_gguf_model *m = user;
+    const takt_gguf_tensor *t = takt_gguf_tensor_find(m->g, name);
+    if (t != NULL)
+        return as_f32(g, t, x);
+    return takt_graph_fail(
+        g, takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, m->g->data, "the tensor %s is missing", name));
+}
+
 /* ---- products ---- */
 
 static takt_id block_product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s, takt_id x)

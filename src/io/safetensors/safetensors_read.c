@@ -221,10 +221,10 @@ static takt_status check_values(const reader *r, const uint8_t *bytes,
     return TAKT_OK;
 }
 
-takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uint8_t *bytes,
-                                  size_t length, takt_weight_list *weights)
+takt_status takt_safetensors_header(takt_arena *arena, const char *file, const uint8_t *bytes,
+                                    size_t have, size_t length, takt_weight_list *weights)
 {
-    takt_cursor c = takt_cursor_of(bytes, length, 0);
+    takt_cursor c = takt_cursor_of(bytes, have, 0);
     reader r = {.ctx = arena->ctx, .file = file};
     const uint64_t size = takt_cursor_u64le(&c);
     const takt_json *root;
@@ -243,7 +243,7 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
     if (text[0] != '{')
         return refuse(&r, 0, "", "the header does not begin with {");
     r.data = PREFIX + size;
-    r.data_bytes = takt_cursor_left(&c);
+    r.data_bytes = length - (size_t)r.data;
     const takt_status status = takt_json_parse(r.ctx, arena, text, (size_t)size, &root);
     if (status != TAKT_OK && r.ctx->error.offset >= 0)
         return takt_fail_offset(r.ctx, PREFIX + (uint64_t)r.ctx->error.offset);
@@ -259,6 +259,13 @@ takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uin
         else
             TAKT_TRY(read_entry(&r, e, &weights->at[weights->count++]));
     }
-    TAKT_TRY(arrange(&r, root, arena, weights));
+    return arrange(&r, root, arena, weights);
+}
+
+takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uint8_t *bytes,
+                                  size_t length, takt_weight_list *weights)
+{
+    const reader r = {.ctx = arena->ctx, .file = file};
+    TAKT_TRY(takt_safetensors_header(arena, file, bytes, length, length, weights));
     return check_values(&r, bytes, weights);
 }

@@ -1,0 +1,145 @@
+/* hf.h - a folder of Hugging Face, read as if it were a GGUF file.
+ *
+ * config.json gives the settings, safetensors files the tensors. What they are called in GGUF is
+ * said by the text of the architecture, in lines that begin with "#:" (rules.c):
+ *
+ *     #: type llama mistral                      model_type in config.json
+ *     #: prefix model.                           may stand before the name of a tensor
+ *     #: key attention.head_count num_attention_heads n_head
+ *     #: number rope.freq_base rope_theta        the same, always a float
+ *     #: set pooling_type 1                      unless config.json had it under a key
+ *     #: when multi_query true set attention.head_count_kv 1   a line for some configurations
+ *     #: expect hidden_act silu                  config.json says nothing else
+ *     #: tensor blk.*.attn_q layers.*.self_attn.q_proj pairs attention.head_count
+ *     #: skip *.rotary_emb.inv_freq
+ *
+ * Lines of common.takt follow those of the architecture; the first that gives a key counts. A `*`
+ * stands for a number. Both .weight and .bias follow a name, unless it names the whole tensor.
+ * Behind a tensor's names comes how its elements have to be moved, if they have to (fetch.c).
+ */
+#ifndef TAKT_IO_HF_HF_H
+#define TAKT_IO_HF_HF_H
+
+#include "base/json.h"
+#include "io/gguf/model.h"
+#include "io/safetensors/safetensors.h"
+
+/* ---- rules ---- */
+
+enum { TAKT_HF_WORDS = 12 };
+
+typedef struct takt_hf_line {
+    takt_span word[TAKT_HF_WORDS];
+    size_t count;
+} takt_hf_line;
+
+/* The lines of an architecture, then the common ones. */
+typedef struct takt_hf_lines {
+    const char *at, *then;
+} takt_hf_lines;
+
+takt_hf_lines takt_hf_lines_of(const char *architecture);
+/* False after the last. */
+bool takt_hf_next(takt_hf_lines *lines, takt_hf_line *line);
+bool takt_hf_is(const takt_hf_line *line, const char *verb);
+
+/* Numbers that stars of a pattern stand for. */
+typedef struct takt_hf_match {
+    uint32_t number[2];
+    size_t count;
+    takt_span rest; /* ".weight", ".bias" or "" */
+} takt_hf_match;
+
+bool takt_hf_matches(takt_span pattern, takt_span name, takt_hf_match *match);
+/* The name that `pattern` makes of the numbers, in the arena; NULL: no memory. */
+const char *takt_hf_name(takt_arena *arena, takt_span pattern, const takt_hf_match *match);
+size_t takt_hf_stars(takt_span pattern);
+
+/* ---- the folder ---- */
+
+/* How elements have to be moved from the folder's order to GGUF's. */
+typedef enum takt_hf_move {
+    TAKT_HF_AS_IS,
+    TAKT_HF_PAIRS,      /* rows of a head half a head apart become neighbours */
+    TAKT_HF_GROUPED,    /* q, k and v of each group of heads: all q, all k, all v */
+    TAKT_HF_TRANSPOSED, /* rows and columns change places */
+    TAKT_HF_FLAT,       /* dimensions of size 1 vanish */
+    TAKT_HF_PLUS_ONE,   /* 1 is added */
+    TAKT_HF_DECAY,      /* -exp(x) */
+    TAKT_HF_MOVES,
+} takt_hf_move;
+
+typedef struct takt_hf_piece takt_hf_piece;
+struct takt_hf_piece {
+    const char *name; /* in its file */
+    uint32_t file, number;
+    uint64_t offset;
+    size_t bytes;
+    takt_type type;
+    takt_hf_piece *next;
+};
+
+/* What one tensor is made of: one piece, or one for each expert. */
+typedef struct takt_hf_tensor {
+    takt_hf_piece *pieces;
+    uint32_t count;
+    takt_hf_move move;
+    int64_t heads; /* of PAIRS */
+    bool is_stack;
+    const float *made; /* computed from config.json, no piece has it; or NULL */
+} takt_hf_tensor;
+
+typedef struct takt_hf_file {
+    char *path; /* in the arena */
+    takt_file *file;
+} takt_hf_file;
+
+typedef struct takt_hf {
+    takt_ctx *ctx;
+    takt_arena *arena;
+    const takt_source *source; /* of config.json */
+    const char *folder;
+    const takt_json *config; /* what describes the text model */
+    const char *architecture;
+    takt_gguf g;
+    size_t value_room, tensor_room;
+    takt_hf_tensor *tensors; /* beside g.tensors */
+    takt_hf_file *files;
+    size_t file_count;
+} takt_hf;
+
+/* Reads headers; tensors stay in their files, which are open until takt_hf_close. Close it in any
+ * case. */
+TAKT_MUST_USE takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *source);
+void takt_hf_close(takt_hf *h);
+/* takt_gguf_model.fetch; `user` is the folder. */
+takt_status takt_hf_fetch(void *user, const takt_gguf_tensor *t, uint8_t *to);
+
+bool takt_hf_recognises(const uint8_t *bytes, size_t length);
+
+/* ---- parts of takt_hf_open ---- */
+
+takt_status takt_hf_fail(const takt_hf *h, takt_error_id id, const takt_json *at,
+                         const char *format, ...) TAKT_PRINTF(4, 5);
+/* Settings of config.json by the rules; `architecture` must be known. */
+TAKT_MUST_USE takt_status takt_hf_settings(takt_hf *h);
+TAKT_MUST_USE takt_status takt_hf_rope(takt_hf *h);
+TAKT_MUST_USE takt_status takt_hf_weights(takt_hf *h);
+
+/* A member of config.json, NULL if it is missing or null. */
+const takt_json *takt_hf_member(const takt_json *object, const char *key);
+/* A whole number among the settings so far; `fallback` if there is none. */
+int64_t takt_hf_integer(const takt_hf *h, const char *key, int64_t fallback);
+
+/* Settings: `key` is copied, with the architecture before it; nothing happens if it is there. */
+TAKT_MUST_USE takt_status takt_hf_put_integer(takt_hf *h, const char *key, int64_t value);
+TAKT_MUST_USE takt_status takt_hf_put_number(takt_hf *h, const char *key, double value);
+TAKT_MUST_USE takt_status takt_hf_put_bool(takt_hf *h, const char *key, bool value);
+TAKT_MUST_USE takt_status takt_hf_put_text(takt_hf *h, const char *key, const char *text);
+/* The same without the architecture. */
+TAKT_MUST_USE takt_status takt_hf_put_general(takt_hf *h, const char *key, const char *text);
+/* A tensor of floats that config.json stands for; `values` lie in the arena. */
+TAKT_MUST_USE takt_status takt_hf_put_tensor(takt_hf *h, const char *name, const float *values,
+                                             int64_t count);
+
+#endif

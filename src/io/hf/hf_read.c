@@ -1,0 +1,153 @@
+/* hf_read.c - a folder of Hugging Face as a model: what config.json describes. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "io/hf/hf.h"
+
+takt_status takt_hf_fail(const takt_hf *h, takt_error_id id, const takt_json *at,
+                         const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    text[takt_utf8_cut(text, sizeof text - 1)] = '\0';
+    const takt_status status = takt_fail(h->ctx, id, "%s: %s", h->source->name, text);
+    return at != NULL ? takt_fail_offset(h->ctx, at->offset) : status;
+}
+
+/* A JSON object that names the type of a model near its beginning. */
+bool takt_hf_recognises(const uint8_t *bytes, size_t length)
+{
+    static const char key[] = "\"model_type\"";
+    size_t i = 0;
+    while (i < length && (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r'))
+        i++;
+    if (i == length || bytes[i] != '{')
+        return false;
+    for (; i + sizeof key - 1 <= length; i++)
+        if (bytes[i] == '"' && memcmp(bytes + i, key, sizeof key - 1) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the architecture ---- */
+
+/* The text that has `type` in a line "#: type"; NULL: none. */
+static const char *text_for(const char *type)
+{
+    for (size_t i = 0; takt_gguf_arch_name(i) != NULL; i++) {
+        const char *name = takt_gguf_arch_name(i);
+        takt_hf_lines lines = {takt_gguf_arch(name), NULL};
+        takt_hf_line line;
+        while (takt_hf_next(&lines, &line))
+            for (size_t w = 1; takt_hf_is(&line, "type") && w < line.count; w++)
+                if (takt_span_is(line.word[w], type))
+                    return name;
+    }
+    return NULL;
+}
+
+static takt_status list_types(const takt_hf *h)
+{
+    takt_text known;
+    takt_text_init(&known, h->ctx);
+    for (size_t i = 0; takt_gguf_arch_name(i) != NULL; i++) {
+        takt_hf_lines lines = {takt_gguf_arch(takt_gguf_arch_name(i)), NULL};
+        takt_hf_line line;
+        while (takt_hf_next(&lines, &line))
+            for (size_t w = 1; takt_hf_is(&line, "type") && w < line.count; w++)
+                takt_text_add(&known, "%s%.*s", known.length > 0 ? ", " : "",
+                              (int)line.word[w].length, line.word[w].at);
+    }
+    const takt_status status = known.status != TAKT_OK
+                                   ? known.status
+                                   : takt_fail_hint(h->ctx, "known are %s", takt_text_get(&known));
+    takt_text_deinit(&known);
+    return status;
+}
+
+static takt_status find_architecture(takt_hf *h)
+{
+    const takt_json *type = takt_hf_member(h->config, "model_type");
+    const takt_json *inner = takt_hf_member(h->config, "text_config");
+    const takt_json *own = takt_hf_member(inner, "model_type");
+    if (own != NULL && own->kind == TAKT_JSON_STRING && text_for(own->text) != NULL) {
+        h->config = inner;
+        type = own;
+    }
+    if (type == NULL || type->kind != TAKT_JSON_STRING)
+        return takt_hf_fail(h, TAKT_E_GGUF_MODEL, h->config, "model_type is missing");
+    h->architecture = text_for(type->text);
+    if (h->architecture != NULL)
+        return TAKT_OK;
+    (void)takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, type, "the model_type %.60s is not known",
+                       type->text);
+    return list_types(h);
+}
+
+/* ---- life ---- */
+
+static takt_status read_config(takt_hf *h)
+{
+    const takt_source *s = h->source;
+    TAKT_TRY(takt_json_parse(h->ctx, h->arena, (const char *)s->bytes, s->length, &h->config));
+    const takt_json *packed = takt_hf_member(h->config, "quantization_config");
+    if (packed != NULL)
+        return takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, packed,
+                            "weights that are quantised in safetensors are not read");
+    TAKT_TRY(find_architecture(h));
+    return takt_hf_settings(h);
+}
+
+takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *source)
+{
+    *h = (takt_hf){.ctx = source->ctx,
+                   .arena = arena,
+                   .source = source,
+                   .folder = source->folder,
+                   .g = {.ctx = source->ctx, .version = 3, .alignment = 32}};
+    if (source->folder == NULL)
+        return takt_fail(source->ctx, TAKT_E_GGUF_MODEL, "%s: its safetensors are in no folder",
+                         source->name);
+    h->g.file = source->name;
+    TAKT_TRY(read_config(h));
+    return takt_hf_weights(h);
+}
+
+void takt_hf_close(takt_hf *h)
+{
+    for (size_t i = 0; i < h->file_count; i++)
+        h->ctx->files.close(h->ctx->files.user, h->files[i].file);
+    h->file_count = 0;
+}
+
+static takt_status read(const takt_source *source, takt_graph **graph)
+{
+    takt_arena arena;
+    takt_hf h;
+    takt_arena_init(&arena, source->ctx);
+    takt_status status = takt_hf_open(&h, &arena, source);
+    if (status == TAKT_OK) {
+        takt_gguf_model m = {.ctx = source->ctx,
+                             .source = source,
+                             .g = &h.g,
+                             .fetch = takt_hf_fetch,
+                             .user = &h,
+                             .format = "huggingface"};
+        status = takt_gguf_build(&m, graph);
+    }
+    takt_hf_close(&h);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
+const takt_reader takt_reader_hf = {
+    .name = "huggingface",
+    .summary = "folders of Hugging Face (config.json and safetensors)",
+    .recognises = takt_hf_recognises,
+    .read = read,
+};
