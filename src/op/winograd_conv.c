@@ -4,31 +4,12 @@
  * the graph. How it is computed is the backend's business: kernel/winograd_f32.
  */
 #include "op/util/bound.h"
-#include "op/util/check.h"
 #include "op/util/conv.h"
-
-static bool all_ones(const takt_attr *list)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->i64s[i] != 1)
-            return false;
-    return true;
-}
 
 static takt_status infer(takt_infer *in)
 {
     TAKT_TRY(takt_conv_infer(in, in->type[0], in->type[1], &in->out[0]));
-    const takt_type *w = in->type[1];
-    const int space = in->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? 1 : 2;
-    if (w->rank == 4 && w->dim[space] == 3 && w->dim[space + 1] == 3 &&
-        all_ones(&in->attr[TAKT_CONV_STRIDE]) && all_ones(&in->attr[TAKT_CONV_DILATION]) &&
-        in->attr[TAKT_CONV_GROUPS].i64 == 1)
-        return TAKT_OK;
-    char text[TAKT_TYPE_TEXT];
-    takt_fail(in->ctx, TAKT_E_ATTR,
-              "winograd_conv: only 3x3 kernels with stride, dilation and groups 1: w is %s",
-              takt_type_text(in->dims, w, text));
-    return takt_fail_hint(in->ctx, "conv takes every convolution");
+    return takt_conv_check_winograd(in, "winograd_conv", in->type[1]);
 }
 
 const takt_op takt_op_winograd_conv = {

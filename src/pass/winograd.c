@@ -18,10 +18,25 @@ static bool all_ones(const takt_attr *list)
     return true;
 }
 
+static const takt_type *weights_of(const takt_graph *g, const takt_node *n)
+{
+    return n->op == &takt_op_conv_dw ? n->type : takt_type_of(g, n->in[1]);
+}
+
+/* Beyond 2, the turned convolution would begin inside dy. */
+static bool pads_much(const takt_node *n)
+{
+    const takt_attr *pad = &n->attr[TAKT_CONV_PAD];
+    for (uint32_t i = 0; n->op == &takt_op_conv_dx && i < pad->count / 2; i++)
+        if (pad->i64s[i] > 2)
+            return true;
+    return false;
+}
+
 /* NULL if the transform can compute the convolution, else why not: "" if that is plain to see. */
 static const char *refusal(const takt_graph *g, const takt_node *n)
 {
-    const takt_type *w = takt_type_of(g, n->in[1]);
+    const takt_type *w = weights_of(g, n);
     const bool is_nhwc = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     const int space = is_nhwc ? 1 : 2, channel = is_nhwc ? 3 : 1;
     if (n->type->dtype != TAKT_F32 || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
@@ -32,12 +47,21 @@ static const char *refusal(const takt_graph *g, const takt_node *n)
     if (!takt_dim_is_number(w->dim[channel]) || w->dim[channel] < CHANNELS ||
         !takt_dim_is_number(w->dim[0]) || w->dim[0] < CHANNELS)
         return "it has fewer than 16 channels on one side";
-    return NULL;
+    return pads_much(n) ? "it has more than 2 zeros of padding on one side" : NULL;
+}
+
+/* What computes it by the transform; NULL: it is no convolution. */
+static const takt_op *form_of(const takt_op *op)
+{
+    return op == &takt_op_conv      ? &takt_op_winograd_conv
+           : op == &takt_op_conv_dx ? &takt_op_winograd_conv_dx
+           : op == &takt_op_conv_dw ? &takt_op_winograd_conv_dw
+                                    : NULL;
 }
 
 bool takt_winograd_suits(const takt_graph *g, const takt_node *n)
 {
-    return n->op == &takt_op_conv && refusal(g, n) == NULL;
+    return form_of(n->op) != NULL && refusal(g, n) == NULL;
 }
 
 static takt_id conv(takt_rewrite *r, const takt_node *n)
@@ -45,11 +69,13 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
     const char *why = refusal(r->out, n);
     if (why != NULL)
         return why[0] != '\0' ? takt_refuse(r, n, why) : TAKT_NONE;
-    return takt_graph_append(r->out, &takt_op_winograd_conv, 2, n->in, n->attr);
+    return takt_graph_append(r->out, form_of(n->op), 2, n->in, n->attr);
 }
 
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv 3x3 = Winograd's F(4x4, 3x3)", conv},
+    {&takt_op_conv_dx, "conv_dx 3x3 = Winograd's F(4x4, 3x3) with turned weights", conv},
+    {&takt_op_conv_dw, "conv_dw 3x3 = Winograd's F(4x4, 3x3), transposed", conv},
 };
 
 const takt_pass takt_pass_winograd = {

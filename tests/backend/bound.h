@@ -23,22 +23,31 @@ static double agree_unit(takt_dtype dtype)
 /* Sums and products over many elements, whose error is measured by the sum of magnitudes. */
 static bool agree_is_sum(const takt_node *n)
 {
-    static const char *const names[] = {"matmul",           "conv",        "conv_dx",
-                                        "conv_dw",          "reduce_sum",  "reduce_sum_square",
-                                        "reduce_prod",      "cumsum",      "avg_pool",
-                                        "avg_pool_dx",      "max_pool_dx", "index_add",
-                                        "scatter_elements", "scatter_nd",  "winograd_conv"};
+    static const char *const names[] = {"matmul",           "conv",
+                                        "conv_dx",          "conv_dw",
+                                        "reduce_sum",       "reduce_sum_square",
+                                        "reduce_prod",      "cumsum",
+                                        "avg_pool",         "avg_pool_dx",
+                                        "max_pool_dx",      "index_add",
+                                        "scatter_elements", "scatter_nd",
+                                        "winograd_conv",    "winograd_conv_dx",
+                                        "winograd_conv_dw"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(n->op->name, names[i]) == 0)
             return true;
     return false;
 }
 
+static bool agree_is_winograd(const takt_node *n)
+{
+    return strncmp(n->op->name, "winograd_conv", sizeof "winograd_conv" - 1) == 0;
+}
+
 /* Winograd's transforms mix the elements of a tile: the largest decides about the error of all. */
 static void agree_spread(const takt_node *n, takt_array *magnitude)
 {
     double most = 0;
-    if (strcmp(n->op->name, "winograd_conv") != 0 || magnitude->f == NULL)
+    if (!agree_is_winograd(n) || magnitude->f == NULL)
         return;
     for (size_t i = 0; i < magnitude->count; i++)
         most = magnitude->f[i] > most || isnan(magnitude->f[i]) ? magnitude->f[i] : most;
@@ -82,7 +91,7 @@ static double agree_rounding(const takt_node *n, const takt_array *in)
     for (uint32_t k = 0; k < n->in_count; k++)
         most = in[k].rank >= 0 && in[k].count > most ? in[k].count : most;
     /* The transforms of F(4x4, 3x3) enlarge rounding errors. */
-    return (strcmp(n->op->name, "winograd_conv") == 0 ? 64 : 1) * ((double)most + 2);
+    return (agree_is_winograd(n) ? 64 : 1) * ((double)most + 2);
 }
 
 /* `allowed` roundings of the compute type, and one of the result's own. `magnitude`: what the error

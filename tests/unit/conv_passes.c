@@ -33,6 +33,36 @@ static void winograd(void)
 }
 
 /* With the pass off, a 3x3 convolution is the direct sum. */
+/* Their gradients: borders of tiles, padding of every kind, more tiles than a chunk, blocks of
+ * channels that are no whole panels, and an empty batch. */
+static void winograd_gradients(void)
+{
+#define DX(d, w, attrs, k)                                                                         \
+    {                                                                                              \
+        "model m(d: f32" d ", w: f32" w ") { return op.conv_dx(d, w, " attrs ") }", k, false       \
+    }
+#define DW(x, d, attrs, k)                                                                         \
+    {                                                                                              \
+        "model m(x: f32" x ", d: f32" d ") { return op.conv_dw(x, d, " attrs ") }", k, false       \
+    }
+    static const conv_case cases[] = {
+        DX("[2, 9, 7, 20]", "[20, 3, 3, 18]", "pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 9, 7, 18]",
+           6400),
+        DX("[1, 17, 6, 5]", "[17, 16, 3, 3]", "pad=[0, 2, 1, 1], shape=[1, 16, 7, 4]", 6400),
+        DX("[1, 33, 8, 9]", "[33, 21, 3, 3]", "shape=[1, 21, 10, 11]", 12800),
+        DX("[1, 16, 6, 6]", "[16, 16, 3, 3]", "pad=[2, 2, 2, 2], shape=[1, 16, 4, 4]", 6400),
+        DW("[3, 9, 7, 18]", "[3, 9, 7, 20]", "pad=[1, 1, 1, 1], layout=nhwc, shape=[20, 3, 3, 18]",
+           12800),
+        DW("[2, 16, 5, 6]", "[2, 17, 6, 5]", "pad=[0, 1, 3, 0], shape=[17, 16, 3, 3]", 6400),
+        DW("[2, 40, 41, 16]", "[2, 38, 39, 19]", "layout=nhwc, shape=[19, 3, 3, 16]", 100000),
+        DW("[1, 6, 6, 140]", "[1, 6, 6, 16]",
+           "pad=[1, 1, 1, 1], layout=nhwc, shape=[16, 3, 3, 140]", 6400),
+        DW("[0, 8, 8, 16]", "[0, 8, 8, 16]", "pad=[1, 1, 1, 1], layout=nhwc, shape=[16, 3, 3, 16]",
+           0),
+    };
+    CONV_CASES(cases);
+}
+
 static void winograd_is_a_choice(void)
 {
     static const char text[] = "model m(x: f32[1, 16, 9, 9]) { return conv(x, 16, 3, bias=false) }";
@@ -74,4 +104,4 @@ static void example(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(winograd, winograd_is_a_choice, example)
+TEST_MAIN(winograd, winograd_gradients, winograd_is_a_choice, example)

@@ -111,6 +111,10 @@ static const char *const models[] = {
     "  return op.conv_dx(y, w, pad=[1, 1, 1, 1], layout=nhwc, shape=[1, 80, 80, 32]) }",
     "model m(x: f32[1, 80, 80, 32], y: f32[1, 80, 80, 32]) {\n"
     "  return op.conv_dw(x, y, pad=[1, 1, 1, 1], layout=nhwc, shape=[32, 3, 3, 32]) }",
+    "model m(y: f32[1, 80, 80, 32], w: f32[32, 5, 5, 32]) {\n"
+    "  return op.conv_dx(y, w, pad=[2, 2, 2, 2], layout=nhwc, shape=[1, 80, 80, 32]) }",
+    "model m(x: f32[1, 80, 80, 32], y: f32[1, 80, 80, 32]) {\n"
+    "  return op.conv_dw(x, y, pad=[2, 2, 2, 2], layout=nhwc, shape=[32, 5, 5, 32]) }",
     "model m(x: f32[2, 100, 100, 3], y: f32[2, 100, 100, 16]) {\n"
     "  return op.conv_dw(x, y, pad=[1, 1, 1, 1], layout=nhwc, shape=[16, 3, 3, 3]) }",
     "model m(y: f32[2, 100, 100, 32], w: f32[32, 3, 3, 1]) {\n"

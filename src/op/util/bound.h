@@ -90,6 +90,8 @@ void takt_bound_sum(takt_bounding *b);
 void takt_bound_product(takt_bounding *b);
 /* winograd_conv: as conv, with an error that the transforms enlarge. */
 void takt_bound_winograd(takt_bounding *b);
+void takt_bound_winograd_dx(takt_bounding *b);
+void takt_bound_winograd_dw(takt_bounding *b);
 /* Falls to one least value and rises after it. */
 void takt_bound_valley(takt_bounding *b, double x_least, double least, takt_id more);
 /* Values in order along an axis, and indices of that axis (sort, top_k). */

@@ -157,15 +157,17 @@ static takt_id matrix(takt_bounding *b, const double *from, int64_t rows, int64_
     return id;
 }
 
-/* The largest factor of a channel's magnitude: [out, in]. `w` is [out, in, 9], f64. */
-static takt_id enlargement(takt_bounding *b, takt_id w)
+/* The largest factor of a channel's magnitude: [out, in]. `w` is [out, in, 9], f64; its taps are in
+ * reverse order if `turns`. */
+static takt_id enlargement(takt_bounding *b, takt_id w, bool turns)
 {
     double pairs[TILE * TILE][TAPS * TAPS], back[TILE * TILE][OUT * OUT];
     for (int p = 0; p < TILE; p++)
         for (int q = 0; q < TILE; q++) {
             for (int r = 0; r < TAPS; r++)
                 for (int s = 0; s < TAPS; s++)
-                    pairs[p * TILE + q][r * TAPS + s] = winograd_g[p][r] * winograd_g[q][s];
+                    pairs[p * TILE + q][turns ? 8 - r * TAPS - s : r * TAPS + s] =
+                        winograd_g[p][r] * winograd_g[q][s];
             for (int i = 0; i < OUT; i++)
                 for (int j = 0; j < OUT; j++)
                     back[p * TILE + q][i * OUT + j] =
@@ -179,41 +181,97 @@ static takt_id enlargement(takt_bounding *b, takt_id w)
     return takt_reduce_over(b->g, &takt_op_reduce_max, each, &last, 1, false);
 }
 
-/* Weights that are intervals, or channels in another place, are not worth a formula: convolutions
- * that the pass makes have constant weights. */
-void takt_bound_winograd(takt_bounding *b)
+/* The largest magnitude of every channel of input k. */
+static takt_id largest(takt_bounding *b, size_t k)
 {
-    takt_graph *g = b->g;
-    const takt_node *n = b->node;
-    const bool is_last = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
-    const takt_range x = takt_bound_wide(b, 0), wide = takt_bound_wide(b, 1);
-    takt_id w = takt_bound_magnitude(b, wide);
-    if (b->in[1].is_point)
-        w = wide.lo;
-    const takt_type *type = takt_type_of(g, w);
-    if (w == TAKT_NONE)
-        return;
-    if (is_last)
-        w = takt_transpose(g, w, (const int64_t[]){0, 3, 1, 2}, 4);
-    const takt_dim out = type->dim[0], in = type->dim[is_last ? 3 : 1];
-    w = takt_reshape(g, w, (const takt_dim[]){out, in, TAPS * TAPS}, 3);
+    const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     const int64_t space[] = {0, is_last ? 1 : 2, is_last ? 2 : 3};
-    const takt_id largest =
-        takt_reduce_over(g, &takt_op_reduce_max, takt_bound_magnitude(b, x), space, 3, false);
-    takt_id rise = takt_matmul(g, enlargement(b, w), largest, false, false);
-    if (!b->in[1].is_point)
-        rise = takt_mul_scalar(g, rise, 64); /* |G| |w| |G'| where signs are not known */
-    const takt_dim spread[] = {1, is_last ? 1 : out, 1, is_last ? out : 1};
-    rise = takt_reshape(g, rise, spread, 4);
+    const takt_id size = takt_bound_magnitude(b, takt_bound_wide(b, k));
+    return size == TAKT_NONE ? TAKT_NONE
+                             : takt_reduce_over(b->g, &takt_op_reduce_max, size, space, 3, false);
+}
+
+/* The bounds of the direct form `op`, with the transforms' error on top. */
+static void finish_winograd(takt_bounding *b, const takt_op *op, takt_id rise)
+{
+    const takt_node *n = b->node;
     const double count = n->op->error.roundings(b->model, n) + TRANSFORMS;
-    const takt_id error =
-        takt_mul_scalar(g, rise, b->is_real ? 0 : takt_grid_gamma(n->type[0].dtype, count) * 1.01);
+    const takt_id error = takt_mul_scalar(
+        b->g, rise, b->is_real ? 0 : takt_grid_gamma(n->type[0].dtype, count) * 1.01);
     takt_node direct = *n;
-    direct.op = &takt_op_conv;
+    direct.op = op;
     b->node = &direct;
     const parts p = multiply(b);
     finish(b, &p, own_gamma(b), takt_bound_overflow(b, error, n->type[0].dtype));
     b->node = n;
+}
+
+/* Weights that are intervals, or channels in another place, are not worth a formula: convolutions
+ * that the pass makes have constant weights. */
+static void bound_winograd(takt_bounding *b, const takt_op *op, bool turns)
+{
+    takt_graph *g = b->g;
+    const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+    const takt_range wide = takt_bound_wide(b, 1);
+    takt_id w = takt_bound_magnitude(b, wide);
+    if (b->in[1].is_point)
+        w = wide.lo;
+    if (w == TAKT_NONE)
+        return;
+    const takt_type *type = takt_type_of(g, w);
+    takt_dim out = type->dim[0], in = type->dim[is_last ? 3 : 1];
+    if (is_last)
+        w = takt_transpose(g, w, (const int64_t[]){0, 3, 1, 2}, 4);
+    w = takt_reshape(g, w, (const takt_dim[]){out, in, TAPS * TAPS}, 3);
+    if (turns) {
+        w = takt_transpose(g, w, (const int64_t[]){1, 0, 2}, 3);
+        out = in;
+    }
+    takt_id rise = takt_matmul(g, enlargement(b, w, turns), largest(b, 0), false, false);
+    if (!b->in[1].is_point)
+        rise = takt_mul_scalar(g, rise, 64); /* |G| |w| |G'| where signs are not known */
+    const takt_dim spread[] = {1, is_last ? 1 : out, 1, is_last ? out : 1};
+    finish_winograd(b, op, takt_reshape(g, rise, spread, 4));
+}
+
+void takt_bound_winograd(takt_bounding *b)
+{
+    bound_winograd(b, &takt_op_conv, false);
+}
+
+void takt_bound_winograd_dx(takt_bounding *b)
+{
+    bound_winograd(b, &takt_op_conv_dx, true);
+}
+
+/* dw = G'[ sum over tiles of (B' d B) * (A t A') ]G for tiles t of dy, 4x4. With a_p for the sums
+ * of |A|'s rows, the error of an element is at most u_n times the number of tiles, the largest
+ * magnitudes of the two channels, and the sum over p, q of |G|_pr |G|_qs s_p s_q a_p a_q. */
+void takt_bound_winograd_dw(takt_bounding *b)
+{
+    static const double a[TILE] = {1, 4, 4, 15, 15, 1};
+    takt_graph *g = b->g;
+    const takt_type *dy = takt_type_of(b->model, b->node->in[1]);
+    const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+    double most = 0, tiles = (double)dy->dim[0];
+    for (int r = 0; r < TAPS; r++) {
+        double sum = 0;
+        for (int p = 0; p < TILE; p++)
+            sum += fabs(winograd_g[p][r]) * winograd_s[p] * a[p];
+        most = sum > most ? sum : most;
+    }
+    for (int i = is_last ? 1 : 2; i < (is_last ? 3 : 4); i++)
+        tiles *= ceil((double)dy->dim[i] / OUT);
+    const takt_id x = largest(b, 0), d = largest(b, 1);
+    if (x == TAKT_NONE || d == TAKT_NONE)
+        return;
+    const takt_dim in = takt_type_of(g, x)->dim[0], out = takt_type_of(g, d)->dim[0];
+    const takt_id pairs =
+        takt_matmul(g, takt_reshape(g, d, (const takt_dim[]){out, 1}, 2),
+                    takt_reshape(g, x, (const takt_dim[]){1, in}, 2), false, false);
+    const takt_dim spread[] = {out, is_last ? 1 : in, 1, is_last ? in : 1};
+    const takt_id rise = takt_mul_scalar(g, pairs, tiles * most * most);
+    finish_winograd(b, &takt_op_conv_dw, takt_reshape(g, rise, spread, 4));
 }
 
 /* ---- roundings ---- */

@@ -247,3 +247,30 @@ void takt_conv_y_cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
 {
     takt_conv_cost(g, n, &n->type[0], takt_type_of(g, n->in[1]), cost);
 }
+
+static bool all_ones(const takt_attr *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->i64s[i] != 1)
+            return false;
+    return true;
+}
+
+bool takt_conv_is_winograd(const takt_attr *attr, const takt_type *w)
+{
+    const int space = attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? 1 : 2;
+    return w->rank == 4 && w->dim[space] == 3 && w->dim[space + 1] == 3 &&
+           all_ones(&attr[TAKT_CONV_STRIDE]) && all_ones(&attr[TAKT_CONV_DILATION]) &&
+           attr[TAKT_CONV_GROUPS].i64 == 1;
+}
+
+takt_status takt_conv_check_winograd(takt_infer *in, const char *name, const takt_type *w)
+{
+    char text[TAKT_TYPE_TEXT];
+    if (takt_conv_is_winograd(in->attr, w))
+        return TAKT_OK;
+    takt_fail(in->ctx, TAKT_E_ATTR,
+              "%s: only 3x3 kernels with stride, dilation and groups 1: w is %s", name,
+              takt_type_text(in->dims, w, text));
+    return takt_fail_hint(in->ctx, "%s takes every convolution", name + sizeof "winograd_" - 1);
+}

@@ -42,6 +42,8 @@ TAKT_MUST_USE takt_status takt_conv_infer(takt_infer *in, const takt_type *x, co
                                           takt_type *y);
 
 typedef enum takt_conv_result { TAKT_CONV_Y, TAKT_CONV_DX, TAKT_CONV_DW } takt_conv_result;
+/* Of conv, conv_dx, conv_dw and Winograd's forms of them. */
+takt_conv_result takt_conv_result_of(const takt_op *op);
 /* One of x, w and y is the zeroed result, the others are operands. */
 void takt_conv_eval(const takt_eval *e, takt_conv_result which, const takt_array *x,
                     const takt_array *w, const takt_array *y, takt_array *out);
@@ -57,9 +59,25 @@ takt_id takt_conv_make_dw(takt_graph *g, const takt_node *n, takt_id x, takt_id 
 void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y, const takt_type *w,
                     takt_cost *cost);
 
+/* 3x3 with stride, dilation and groups 1: what Winograd's transform can compute. */
+bool takt_conv_is_winograd(const takt_attr *attr, const takt_type *w);
+/* Fails where it is none; `name` is the op's. */
+TAKT_MUST_USE takt_status takt_conv_check_winograd(takt_infer *in, const char *name,
+                                                   const takt_type *w);
+
 /* The records of ops whose inputs 0 and 1 are x and w, and whose result is y. */
 TAKT_MUST_USE takt_status takt_conv_y_eval(takt_eval *e);
 void takt_conv_y_grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
 void takt_conv_y_cost(const takt_graph *g, const takt_node *n, takt_cost *cost);
+
+/* Likewise of dy and w to dx, and of x and dy to dw. */
+TAKT_MUST_USE takt_status takt_conv_dx_infer(takt_infer *in);
+TAKT_MUST_USE takt_status takt_conv_dx_eval(takt_eval *e);
+void takt_conv_dx_grad(takt_graph *g, takt_id id, const takt_id *t, takt_id *dx);
+void takt_conv_dx_cost(const takt_graph *g, const takt_node *n, takt_cost *cost);
+TAKT_MUST_USE takt_status takt_conv_dw_infer(takt_infer *in);
+TAKT_MUST_USE takt_status takt_conv_dw_eval(takt_eval *e);
+void takt_conv_dw_grad(takt_graph *g, takt_id id, const takt_id *t, takt_id *dx);
+void takt_conv_dw_cost(const takt_graph *g, const takt_node *n, takt_cost *cost);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/conv/shape.h"
 #include "kernel/gemm_f32/gemm_f32.h"
+#include "op/util/conv.h"
 
 typedef struct facts {
     takt_conv_shape shape;
@@ -154,12 +155,12 @@ static size_t compute(sum *s, size_t index)
 {
     const takt_conv_shape *c = &s->f->shape;
     size_t at[3];
-    if (s->f->op == &takt_op_conv_dw) {
+    if (takt_conv_result_of(s->f->op) == TAKT_CONV_DW) {
         const size_t i = index % c->cin, t = index / c->cin % c->taps, o = index / c->k;
         sum_dw(s, o, t, i);
         return o * c->w_out + t * c->w_tap + i * c->w_in;
     }
-    const bool is_dx = s->f->op == &takt_op_conv_dx;
+    const bool is_dx = takt_conv_result_of(s->f->op) == TAKT_CONV_DX;
     const size_t channels = c->groups * (is_dx ? c->cin : c->cout);
     const size_t positions = is_dx ? c->area : c->positions;
     const size_t channel = index % channels, p = index / channels % positions;

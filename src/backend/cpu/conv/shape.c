@@ -8,9 +8,10 @@ static void find_types(const takt_graph *g, const takt_node *n, const takt_type 
                        const takt_type **w, const takt_type **y)
 {
     const takt_type *a = takt_type_of(g, n->in[0]), *b = takt_type_of(g, n->in[1]);
-    *x = n->op == &takt_op_conv_dx ? n->type : a;
-    *w = n->op == &takt_op_conv_dw ? n->type : b;
-    *y = n->op == &takt_op_conv_dx ? a : n->op == &takt_op_conv_dw ? b : n->type;
+    const takt_conv_result result = takt_conv_result_of(n->op);
+    *x = result == TAKT_CONV_DX ? n->type : a;
+    *w = result == TAKT_CONV_DW ? n->type : b;
+    *y = result == TAKT_CONV_DX ? a : result == TAKT_CONV_DW ? b : n->type;
 }
 
 static void set_strides(takt_conv_shape *s)
@@ -67,6 +68,28 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node)
     s.k_row = (s.k + 3) / 4 * 4;
     set_strides(&s);
     return s;
+}
+
+takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s)
+{
+    takt_conv_shape t = *s;
+    t.is_turned = true;
+    t.cin = s->cout;
+    t.cout = s->cin;
+    t.positions = s->area;
+    t.area = s->positions;
+    for (int i = 0; i < 3; i++) {
+        t.in[i] = s->out[i];
+        t.out[i] = s->in[i];
+        t.before[i] = s->kernel[i] - 1 - s->before[i];
+    }
+    t.k = t.taps * t.cin;
+    t.k_row = (t.k + 3) / 4 * 4;
+    set_strides(&t);
+    t.w_in = s->w_out;
+    t.w_out = s->w_in;
+    t.w_tap = s->w_tap;
+    return t;
 }
 
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node)

@@ -31,7 +31,7 @@ static void transform(const takt_conv_shape *s, const float *w, double u[TAKT_WI
 {
     double g[9], half[18];
     for (size_t t = 0; t < 9; t++)
-        g[t] = w[t * s->w_tap];
+        g[t] = w[(s->is_turned ? 8 - t : t) * s->w_tap];
     for (size_t j = 0; j < 3; j++)
         times_g(g + j, 3, half + j, 3);
     for (size_t i = 0; i < TAKT_WINOGRAD_IN; i++)

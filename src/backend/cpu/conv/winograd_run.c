@@ -187,9 +187,8 @@ void takt_winograd_run(const takt_step *s, const takt_task *t)
     }
 }
 
-/* Channels first: `from` [sample][rows][columns] to `to` [sample][columns][rows]. */
-static void transpose(const takt_task *t, const float *from, float *to, size_t samples, size_t rows,
-                      size_t cols)
+void takt_winograd_transpose(const takt_task *t, const float *from, float *to, size_t samples,
+                             size_t rows, size_t cols)
 {
     takt_pace pace = takt_pace_of(t);
     for (size_t n = 0; n < samples; n++, from += rows * cols, to += rows * cols)
@@ -203,8 +202,8 @@ void takt_winograd_before(const takt_step *s, const takt_task *t)
     const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
     if (!c->is_nhwc)
-        transpose(t, takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch, c->cin,
-                  c->area);
+        takt_winograd_transpose(t, takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch,
+                                c->cin, c->area);
     if (!f->is_packed)
         takt_winograd_pack(c, f->panels, takt_view_data(t, &s->in[f->w]),
                            at(t->scratch, f->weights_at));
@@ -214,6 +213,6 @@ void takt_winograd_after(const takt_step *s, const takt_task *t)
 {
     const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    transpose(t, at(t->scratch, f->y_at), takt_view_data(t, &s->out[0]), c->batch, c->positions,
-              c->cout);
+    takt_winograd_transpose(t, at(t->scratch, f->y_at), takt_view_data(t, &s->out[0]), c->batch,
+                            c->positions, c->cout);
 }

@@ -37,6 +37,10 @@ typedef struct takt_winograd_conv {
  * into a few sets of the nearest cache. */
 size_t takt_winograd_stride(size_t tiles, size_t channels);
 
+/* `from` [sample][rows][columns] to `to` [sample][columns][rows]: channels last, or first again. */
+void takt_winograd_transpose(const takt_task *t, const float *from, float *to, size_t samples,
+                             size_t rows, size_t cols);
+
 /* Of a step whose data is that: puts channels last and transforms weights where the plan did not,
  * computes one task, and puts channels first again. */
 void takt_winograd_before(const takt_step *s, const takt_task *t);

@@ -2,11 +2,14 @@
 #include "backend/cpu/conv/generic.h"
 #include "backend/cpu/conv/grad.h"
 #include "backend/cpu/conv/run.h"
+#include "op/util/conv.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
-    const takt_op *op = g->nodes[node].op;
-    return op == &takt_op_conv_dx || op == &takt_op_conv_dw ? NULL : "";
+    const takt_node *n = &g->nodes[node];
+    if (n->op == &takt_op_winograd_conv_dx || n->op == &takt_op_winograd_conv_dw)
+        return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has steps of its own */
+    return n->op == &takt_op_conv_dx || n->op == &takt_op_conv_dw ? NULL : "";
 }
 
 static takt_status compile(takt_planner *p)
@@ -17,9 +20,10 @@ static takt_status compile(takt_planner *p)
     const takt_conv_shape shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     if (takt_depthwise_has_grad(&shape))
         return takt_depthwise_grad_compile(p);
-    if (n->op == &takt_op_conv_dw && takt_conv_dw_is_few(&shape))
+    const bool is_dw = takt_conv_result_of(n->op) == TAKT_CONV_DW;
+    if (is_dw && takt_conv_dw_is_few(&shape))
         return takt_conv_dw_few_compile(p);
-    return n->op == &takt_op_conv_dx ? takt_conv_dx_compile(p) : takt_conv_dw_compile(p);
+    return is_dw ? takt_conv_dw_compile(p) : takt_conv_dx_compile(p);
 }
 
 const takt_cpu_kind takt_cpu_conv_grad = {

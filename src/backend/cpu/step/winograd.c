@@ -1,5 +1,6 @@
 /* winograd.c - 3x3 convolution by Winograd's F(4x4, 3x3): how the weights are packed, how large
- * blocks are and how the work is cut. conv/winograd_run.c is one task of it.
+ * blocks are and how the work is cut. conv/winograd_run.c is one task of it. Its gradient by x is
+ * the same with turned weights.
  */
 #include "backend/cpu/conv/winograd.h"
 #include "backend/cpu/conv/run.h"
@@ -17,7 +18,8 @@ enum { FAR_BYTES = 4 << 20, FAR_BLOCK_BYTES = 1800 << 10 };
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
-    return n->op == &takt_op_winograd_conv && n->type->dtype == TAKT_F32 ? NULL : "";
+    const bool is_mine = n->op == &takt_op_winograd_conv || n->op == &takt_op_winograd_conv_dx;
+    return is_mine && n->type->dtype == TAKT_F32 ? NULL : "";
 }
 
 static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
@@ -59,7 +61,10 @@ static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
     f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
-    const char *format = c->is_nhwc ? "winograd nhwc" : "winograd nchw";
+    const char *format = takt_planner_text(p, "winograd %s%s", c->is_nhwc ? "nhwc" : "nchw",
+                                           c->is_turned ? " turned" : "");
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
     if (f->is_packed)
         return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);
@@ -135,6 +140,8 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_winograd_conv_dx)
+        f->shape = takt_conv_shape_turned(&f->shape);
     f->transform = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
     const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
