@@ -112,6 +112,11 @@ int takt_net_write(int socket, const void *from, size_t count, size_t *done)
     return n < 0 ? errno : 0;
 }
 
+void takt_net_finish(int socket)
+{
+    (void)shutdown(socket, SHUT_WR);
+}
+
 void takt_net_close(int socket)
 {
     if (socket >= 0)
@@ -150,17 +155,21 @@ void takt_net_drain(int from)
         continue;
 }
 
+/* Only sockets that are open are given to poll: it refuses a list longer than the limit of open
+ * files, however many of it are none. */
 int takt_net_wait(takt_net_watch *watch, size_t count, int ms)
 {
     static _Thread_local struct pollfd list[TAKT_NET_WATCHED];
+    size_t open = 0, at = 0;
     count = count < TAKT_NET_WATCHED ? count : TAKT_NET_WATCHED;
     for (size_t i = 0; i < count; i++) {
         const int events = (watch[i].reads ? POLLIN : 0) | (watch[i].writes ? POLLOUT : 0);
-        list[i] = (struct pollfd){.fd = watch[i].socket, .events = (short)events};
+        if (watch[i].socket >= 0)
+            list[open++] = (struct pollfd){.fd = watch[i].socket, .events = (short)events};
     }
-    const int n = poll(list, (nfds_t)count, ms);
+    const int n = poll(list, (nfds_t)open, ms);
     for (size_t i = 0; i < count; i++) {
-        const int got = n > 0 && watch[i].socket >= 0 ? list[i].revents : 0;
+        const int found = watch[i].socket >= 0 ? list[at++].revents : 0, got = n > 0 ? found : 0;
         watch[i].can_read = (got & POLLIN) != 0;
         watch[i].can_write = (got & POLLOUT) != 0;
         watch[i].is_closed = (got & (POLLERR | POLLHUP | POLLNVAL)) != 0;

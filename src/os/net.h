@@ -16,6 +16,8 @@ int takt_net_accept(int listener, int *socket);
 int takt_net_read(int socket, void *to, size_t room, size_t *done);
 /* EAGAIN: no room. Never raises SIGPIPE. */
 int takt_net_write(int socket, const void *from, size_t count, size_t *done);
+/* Nothing more will be written; what the other side still sends can be read. */
+void takt_net_finish(int socket);
 void takt_net_close(int socket);
 bool takt_net_is_again(int error); /* EAGAIN and the like: try later */
 

@@ -8,7 +8,7 @@ typedef struct takt_batcher {
     const takt_graph *in;
     takt_graph *out;
     takt_arena arena;
-    takt_dim dim;           /* the new one */
+    takt_dim dim; /* the new one */
     bool wants_active;
     takt_id active;         /* which samples go on; TAKT_NONE: all */
     takt_id *map;           /* per node of `in` */

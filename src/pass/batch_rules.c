@@ -139,8 +139,7 @@ static takt_id gather_each(const takt_batch_node *x, int64_t axis)
     for (int i = 0; i < type.rank; i++)
         ones[i] = i == 0 || i == at ? type.dim[i] : 1;
     const size_t rank = (size_t)type.rank;
-    const takt_id index =
-        takt_broadcast(g, takt_reshape(g, x->in[1], ones, rank), type.dim, rank);
+    const takt_id index = takt_broadcast(g, takt_reshape(g, x->in[1], ones, rank), type.dim, rank);
     const takt_named_attr attr = {"axis", takt_attr_i64(at)};
     return takt_graph_call(g, &takt_op_gather_elements, 2, (takt_id[]){x->in[0], index}, 1, &attr);
 }

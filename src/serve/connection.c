@@ -33,8 +33,8 @@ static void accept_all(takt_server *s)
 {
     static const char refusal[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
                                   "Content-Length: 0\r\nConnection: close\r\n\r\n";
-    int socket;
-    while (takt_net_accept(s->listener, &socket) == 0) {
+    int socket, error;
+    while ((error = takt_net_accept(s->listener, &socket)) == 0) {
         size_t i = 0, done;
         while (i < s->conn_count && s->conns[i].socket >= 0)
             i++;
@@ -43,6 +43,9 @@ static void accept_all(takt_server *s)
         (void)takt_net_write(socket, refusal, sizeof refusal - 1, &done);
         takt_net_close(socket);
     }
+    /* The one that waits stays in the queue: asking at once would keep a processor busy. */
+    if (!takt_net_is_again(error))
+        s->accept_ns = takt_serve_now(s) + (uint64_t)TAKT_SERVE_ACCEPT_MS * 1000000;
 }
 
 /* ---- requests ---- */
@@ -50,7 +53,7 @@ static void accept_all(takt_server *s)
 static void refuse(takt_server *s, takt_conn *c, int status)
 {
     (void)s;
-    c->is_closing = true;
+    c->is_closing = c->is_refused = true;
     takt_serve_error(&c->out, status, false, TAKT_E_HTTP, takt_http_reason(status));
 }
 
@@ -70,6 +73,18 @@ static bool make_room(takt_server *s, takt_conn *c, size_t bytes)
     return true;
 }
 
+/* Whoever has no key cannot send a body. */
+static bool refuse_key(takt_server *s, takt_conn *c)
+{
+    const bool keeps_alive = c->request.keeps_alive;
+    c->request.keeps_alive = false;
+    const bool is_allowed = takt_serve_allowed(s, c);
+    c->request.keeps_alive = keeps_alive;
+    if (!is_allowed)
+        c->is_closing = c->is_refused = true;
+    return !is_allowed;
+}
+
 static bool read_header(takt_server *s, takt_conn *c)
 {
     const takt_http_state state = takt_http_parse(c->in, c->have, &c->request);
@@ -83,6 +98,8 @@ static bool read_header(takt_server *s, takt_conn *c)
         status = 413;
     if (status == 0 && is_post && !r->is_chunked && !r->has_length)
         status = 411;
+    if (status == 0 && (r->is_chunked || r->body_bytes > 0) && refuse_key(s, c))
+        return false;
     const size_t body = r->is_chunked ? (size_t)most + (most / 8) : (size_t)r->body_bytes;
     if (status == 0 && !make_room(s, c, body))
         status = 503;
@@ -207,8 +224,42 @@ static bool is_late(takt_server *s, takt_conn *c)
     return ms > TAKT_SERVE_IDLE_MS;
 }
 
+/* ---- the end ---- */
+
+/* Closing a socket with bytes that were not read resets the connection, and the answer is lost: so
+ * they are read for a while. Whether there is more to come. */
+static bool drain(takt_server *s, takt_conn *c)
+{
+    enum { READS = 16 };
+    size_t done = 0;
+    int error = 0;
+    for (int i = 0; i < READS && error == 0; i++) {
+        error = takt_net_read(c->socket, c->in, c->room, &done);
+        if (error == 0 && done == 0)
+            return false;
+    }
+    return (error == 0 || takt_net_is_again(error)) &&
+           (takt_serve_now(s) - c->since_ns) / 1000000 <= TAKT_SERVE_DRAIN_MS;
+}
+
+static void end_conn(takt_server *s, takt_conn *c, bool is_told)
+{
+    if (!is_told || !c->is_refused) {
+        close_conn(s, c);
+        return;
+    }
+    takt_net_finish(c->socket);
+    c->is_draining = true;
+    c->since_ns = takt_serve_now(s);
+}
+
 static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
 {
+    if (c->is_draining) {
+        if (!drain(s, c))
+            close_conn(s, c);
+        return;
+    }
     bool good = !w->is_closed || w->can_read;
     if (good && w->can_read)
         good = fill(s, c);
@@ -221,7 +272,7 @@ static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
     const bool is_idle = c->job == NULL && c->out.length == 0;
     const bool is_stopping = atomic_load_explicit(&s->is_stopping, memory_order_relaxed);
     if (!good || (is_idle && (c->is_closing || is_stopping)) || is_late(s, c))
-        close_conn(s, c);
+        end_conn(s, c, good && is_idle);
 }
 
 /* ---- the loop ---- */
@@ -231,15 +282,16 @@ static size_t watch_all(takt_server *s)
     size_t open = 0;
     const bool is_stopping = atomic_load_explicit(&s->is_stopping, memory_order_relaxed);
     s->watch[0] = (takt_net_watch){.socket = s->wake_from, .reads = true};
-    s->watch[1] = (takt_net_watch){.socket = is_stopping ? -1 : s->listener, .reads = true};
+    const bool accepts = !is_stopping && takt_serve_now(s) >= s->accept_ns;
+    s->watch[1] = (takt_net_watch){.socket = accepts ? s->listener : -1, .reads = true};
     for (size_t i = 0; i < s->conn_count; i++) {
         const takt_conn *c = &s->conns[i];
         open += c->socket >= 0;
         /* Also one that will be closed is read while it has a job: that its client has gone. */
-        s->watch[2 + i] =
-            (takt_net_watch){.socket = c->socket,
-                             .reads = c->have < c->room && (!c->is_closing || c->job != NULL),
-                             .writes = c->out.length > c->sent};
+        s->watch[2 + i] = (takt_net_watch){
+            .socket = c->socket,
+            .reads = c->is_draining || (c->have < c->room && (!c->is_closing || c->job != NULL)),
+            .writes = c->out.length > c->sent};
     }
     return open;
 }

@@ -58,7 +58,8 @@ void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out)
     takt_json_put_open(&w, "data", '[');
     bool good = input != NULL;
     for (const takt_json *i = is_list ? takt_json_first(input) : input;
-         i != NULL && good && status == TAKT_OK; i = is_list ? takt_json_next(i) : NULL) {
+         i != NULL && good && status == TAKT_OK && !takt_serve_is_left(s, job);
+         i = is_list ? takt_json_next(i) : NULL) {
         good = i->kind == TAKT_JSON_STRING;
         if (good)
             status = put_vector(s, &w, i, vector, index++);

@@ -104,6 +104,10 @@ static void read_biases(reader *r)
     takt_job *job = r->job;
     const takt_json *v = field(r, "logit_bias");
     size_t count = 0;
+    if (v != NULL && v->kind != TAKT_JSON_OBJECT && v->kind != TAKT_JSON_NULL) {
+        (void)bad(r, "logit_bias", "an object of at most 64 ids and numbers is expected");
+        return;
+    }
     for (const takt_json *i = v != NULL ? takt_json_first(v) : NULL; i != NULL;
          i = takt_json_next(i)) {
         int64_t id = 0;

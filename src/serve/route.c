@@ -240,17 +240,17 @@ static bool get(takt_server *s, takt_conn *c)
     return true;
 }
 
-void takt_serve_route(takt_server *s, takt_conn *c)
+static void answer(takt_server *s, takt_conn *c)
 {
     const takt_span method = c->request.method, path = c->request.path;
-    const bool is_get = takt_span_is(method, "GET"), is_post = takt_span_is(method, "POST");
+    const bool is_get = takt_span_is(method, "GET") || takt_span_is(method, "HEAD"),
+               is_post = takt_span_is(method, "POST");
     const takt_span body = {c->in + c->request.header_bytes, c->body};
-    if (takt_span_is(method, "HEAD"))
-        c->request.keeps_alive = false; /* its answer must not be taken for that of the next */
     if (!takt_serve_allowed(s, c))
         return;
     if (!is_get && !is_post)
-        takt_serve_error(&c->out, 405, c->request.keeps_alive, 0, "GET and POST are answered");
+        takt_serve_error(&c->out, 405, c->request.keeps_alive, 0,
+                         "GET, HEAD and POST are answered");
     else if (!(is_get ? get(s, c) : post(s, c, body))) {
         takt_text text;
         takt_text_init(&text, &s->shadow);
@@ -259,4 +259,22 @@ void takt_serve_route(takt_server *s, takt_conn *c)
         takt_serve_error(&c->out, 404, c->request.keeps_alive, 0, takt_text_get(&text));
         takt_text_deinit(&text);
     }
+}
+
+/* What answers a GET, without its body. */
+static void cut_body(takt_text *out, size_t from)
+{
+    if (out->status != TAKT_OK)
+        return;
+    const char *end = strstr(takt_text_get(out) + from, "\r\n\r\n");
+    if (end != NULL)
+        out->length = (size_t)(end - takt_text_get(out)) + 4;
+}
+
+void takt_serve_route(takt_server *s, takt_conn *c)
+{
+    const size_t from = c->out.length;
+    answer(s, c);
+    if (takt_span_is(c->request.method, "HEAD"))
+        cut_body(&c->out, from);
 }

@@ -30,6 +30,8 @@ enum {
     TAKT_SERVE_HEADER_MS = 10000,
     TAKT_SERVE_BODY_MS = 30000,
     TAKT_SERVE_IDLE_MS = 60000,
+    TAKT_SERVE_DRAIN_MS = 2000,
+    TAKT_SERVE_ACCEPT_MS = 100, /* until the next attempt, if there is no room for a connection */
 };
 
 typedef enum takt_job_kind {
@@ -88,6 +90,8 @@ typedef struct takt_conn {
     size_t room, have, body, used;
     takt_http_request request;
     bool has_header, is_closing;
+    bool is_refused;  /* before its body was read */
+    bool is_draining; /* has its answer; what still comes is thrown away */
     takt_text out;
     size_t sent;
     takt_job *job;
@@ -132,6 +136,7 @@ struct takt_server {
     takt_net_watch *watch;
     size_t conn_count;
     uint64_t job_numbers;
+    uint64_t accept_ns; /* no connection is accepted before */
     _Atomic bool is_stopping;
     /* the queue and what both threads count, under the lock */
     takt_lock lock;
@@ -189,6 +194,8 @@ void takt_serve_failure(takt_job *job, takt_status status);
 /* EMBED and INFER: the reply into `out`. */
 void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out);
 void takt_serve_infer(takt_server *s, takt_job *job, takt_text *out);
+/* Nobody waits for the reply any more. */
+bool takt_serve_is_left(takt_server *s, const takt_job *job);
 /* The job's reply is complete. */
 void takt_serve_done(takt_server *s, takt_job *job);
 /* Adds to what is sent. */

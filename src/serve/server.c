@@ -5,16 +5,26 @@
 #include "base/options.h"
 #include "os/os.h"
 #include "serve/serve.h"
+#include "text/tokenizer.h"
 
 enum { QUEUE = 64, CONNECTIONS = 256, MOST_CONNECTIONS = 2048, WAIT_MS = 60000, SLOTS = 64 };
 
-/* "models/tiny.q4.gguf" is "tiny.q4". */
-static void name_of(const char *path, char to[128])
+/* "models/tiny.q4.gguf" is "tiny.q4"; a folder "models/tiny/" is "tiny". */
+static void name_of(const char *path, bool is_folder, char to[128])
 {
-    const char *slash = strrchr(path, '/');
-    const char *from = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(from, '.');
-    size_t length = dot != NULL && dot > from ? (size_t)(dot - from) : strlen(from);
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    const char *from = path + begin;
+    size_t length = end - begin;
+    for (size_t i = length; !is_folder && i > 1; i--)
+        if (from[i - 1] == '.') {
+            length = i - 1;
+            break;
+        }
     length = length < 127 ? length : 127;
     memcpy(to, from, length);
     to[length] = '\0';
@@ -81,44 +91,54 @@ static takt_status open_other(takt_server *s, const char *path)
     if (s->model_count == TAKT_SERVE_MODELS)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "more than %d models", TAKT_SERVE_MODELS);
     takt_served *m = &s->models[s->model_count];
-    name_of(path, m->name);
+    name_of(path, false, m->name);
     TAKT_TRY(takt_model_load(s->ctx, path, NULL, &m->model));
     s->model_count++;
     return TAKT_OK;
 }
 
-static bool is_gguf(const char *path)
+/* A GGUF, or a folder with a tokenizer. */
+static takt_status has_words(takt_server *s, const char *path, bool *has, bool *is_folder)
 {
     const size_t length = strlen(path);
-    return length > 5 && strcmp(path + length - 5, ".gguf") == 0;
+    takt_text file;
+    takt_text_init(&file, s->ctx);
+    const takt_status status = takt_tokenizer_inside(s->ctx, path, &file);
+    *is_folder = file.length > 0;
+    *has = *is_folder || (length > 5 && strcmp(path + length - 5, ".gguf") == 0);
+    takt_text_deinit(&file);
+    return status;
 }
 
-/* A GGUF writes texts or makes vectors; which, the attempt tells. */
+/* Such a model writes texts or makes vectors; which, the attempt tells. */
 static takt_status open_model(takt_server *s, const char *path)
 {
     takt_generator *g;
-    if (!is_gguf(path))
+    bool is_text, is_folder;
+    TAKT_TRY(has_words(s, path, &is_text, &is_folder));
+    if (!is_text)
         return open_other(s, path);
-    takt_status status = takt_generator_open_first(s->ctx, path, &s->options.text,
-                                                   (size_t)s->options.parallel, &g);
+    takt_status status =
+        takt_generator_open_first(s->ctx, path, &s->options.text, (size_t)s->options.parallel, &g);
     if (status == TAKT_OK) {
         if (s->slot_count > 0 || s->embedder != NULL) {
             takt_generator_destroy(g);
-            return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a GGUF already", path);
+            return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a language model already",
+                             path);
         }
-        name_of(path, s->name);
+        name_of(path, is_folder, s->name);
         return open_slots(s, g);
     }
     if (status != TAKT_ERR_UNSUPPORTED)
         return status;
     const takt_error error = s->ctx->error;
     if (s->slot_count > 0 || s->embedder != NULL)
-        return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a GGUF already", path);
+        return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a language model already", path);
     status = takt_embedder_open(s->ctx, path, &s->options.text, &s->embedder);
     if (status == TAKT_ERR_UNSUPPORTED)
         s->ctx->error = error;
     if (status == TAKT_OK)
-        name_of(path, s->name);
+        name_of(path, is_folder, s->name);
     return status;
 }
 

@@ -112,7 +112,7 @@ static void finish(takt_server *s, takt_slot *slot)
     takt_serve_done(s, job);
 }
 
-static bool is_left(takt_server *s, const takt_job *job)
+bool takt_serve_is_left(takt_server *s, const takt_job *job)
 {
     takt_lock_take(&s->lock);
     const bool left = job->is_left;
@@ -140,7 +140,7 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
     takt_job *job = slot->job;
     *id = -1;
     const size_t tokens = slot->w.result.tokens;
-    if (is_left(s, job) || job->has_failed) {
+    if (takt_serve_is_left(s, job) || job->has_failed) {
         slot->w.is_over = true;
         job->has_failed = true; /* nobody listens: nothing more is sent */
     }

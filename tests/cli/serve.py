@@ -186,7 +186,8 @@ def refusals(server):
                         ({**text, "response_format": {"type": "json_schema", "json_schema": {
                             "schema": {"not": {}}}}}, "not"),
                         ({"prompt": [99]}, "vocabulary"), ({"prompt": "a " * 9000}, "context"),
-                        ({**text, "logit_bias": {"x": 1}}, "logit_bias")):
+                        ({**text, "logit_bias": {"x": 1}}, "logit_bias"),
+                        ({**text, "logit_bias": [1]}, "logit_bias")):
         status, got = server.post("/v1/completions", body)
         expect(status == 400 and words in got["error"]["message"] and got["error"]["code"] > 0,
                f"{str(body)[:80]}: {status} {got}")
@@ -244,6 +245,35 @@ def bad_clients(server):
     expect(server.ask("GET", "/health")[0] == 200, "idle connections stop the server")
     for link in idle:
         link.close()
+
+
+def answered_at_once(server, head, sent):
+    """An answer before the body was read reaches a client that goes on sending."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as link:
+        link.sendall(head)
+        time.sleep(0.05)
+        try:
+            for _ in range(sent):
+                link.sendall(b"x" * 65536)
+        except OSError:
+            pass
+        got = b""
+        while piece := link.recv(65536):
+            got += piece
+        return got.decode()
+
+
+def heads(server):
+    """HEAD is answered like GET without the body, and the connection goes on."""
+    got = server.raw(b"HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\n"
+                     b"Connection: close\r\n\r\n")
+    expect(got.startswith("HTTP/1.1 200") and "HTTP/1.1 404" in got.split("\r\n\r\n")[1], got)
+
+
+def refused_early(server):
+    head = b"POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n"
+    got = answered_at_once(server, head, 40)
+    expect(got.startswith("HTTP/1.1 413"), f"the answer is lost: {got!r}")
 
 
 def company(server):
@@ -342,6 +372,15 @@ def others():
                max(abs(a - b) for a, b in zip(vectors[0], want)) < 1e-6, f"{str(got)[:200]}")
         expect(server.ask("POST", "/v1/embeddings", "{}", headers={
             "Authorization": "Bearer third"})[0] == 401, "a wrong key is taken")
+        head = b"POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n"
+        expect(answered_at_once(server, head, 2).startswith("HTTP/1.1 401"),
+               "a body is read before the key")
+    with Server("tests/corpus/hf_tiny/", "--parallel", "2") as server:
+        status, text, _ = server.ask("GET", "/v1/models")
+        expect(status == 200 and json.loads(text)["data"][0]["id"] == "hf_tiny", text)
+        expect(server.post("/v1/completions", {"prompt": "a", "max_tokens": 3})[0] == 200,
+               "a folder writes nothing")
+    fails(2, "serve", TINY, "--chat-template", "vicunna", says=["vicuna"])
     fails(1, "serve", TINY, "--host", "192.0.2.1", says=["3782", "192.0.2.1"])
     fails(1, "serve", "nowhere.gguf", says=["nowhere.gguf"])
     fails(2, "serve", TINY, "--parallel", "99", says=["parallel"])
@@ -349,7 +388,8 @@ def others():
 
 
 with Server(TINY, "examples/mlp.takt", "--parallel", "3", "--chat-template", "vicuna") as served:
-    for check in (routes, document, texts, refusals, tensors, bad_clients, company):
+    for check in (routes, document, texts, refusals, tensors, bad_clients, heads, refused_early,
+                  company):
         check(served)
 closing()
 others()

@@ -160,8 +160,8 @@ takt_status takt_session_begin_state(takt_session *s, const takt_execution *x)
     const takt_plan *plan = s->plan;
     takt_session_see_state(s);
     for (size_t i = 0; i < plan->graph->slot_count; i++)
-        if (s->slots[i].is_mirror && (s->slots[i].shared->is_part ||
-                                      s->slots[i].version != s->slots[i].shared->version)) {
+        if (s->slots[i].is_mirror &&
+            (s->slots[i].shared->is_part || s->slots[i].version != s->slots[i].shared->version)) {
             TAKT_TRY(move_mirror(s, i, true));
             s->slots[i].version = s->slots[i].shared->version;
         }

@@ -259,10 +259,10 @@ static takt_status take_part(takt_session *s, const takt_session *of, size_t i, 
     const size_t rows = (size_t)from->value.type.dim[0];
     takt_state_slot *own = &s->shared->slots[i];
     *own = (takt_state_slot){.version = 1, .is_part = true};
-    own->value = (takt_tensor){.type = slot->type,
-                               .storage = takt_storage_retain(from->value.storage),
-                               .offset = from->value.offset +
-                                         takt_tensor_bytes(&from->value) / rows * row};
+    own->value =
+        (takt_tensor){.type = slot->type,
+                      .storage = takt_storage_retain(from->value.storage),
+                      .offset = from->value.offset + takt_tensor_bytes(&from->value) / rows * row};
     return use_slot(s, i, own);
 }
 

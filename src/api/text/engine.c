@@ -60,17 +60,19 @@ takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
     return load(e, path, output);
 }
 
-static takt_status make_plan(const takt_engine *e, size_t rows, const char *sizes,
-                             takt_plan **plan)
+static takt_status make_plan(const takt_engine *e, size_t rows, const char *sizes, takt_plan **plan)
 {
     char text[128];
-    const takt_plan_options options = {
-        .size = sizeof options, .sizes = text, .threads = e->options.threads, .isa = e->options.isa};
+    const takt_plan_options options = {.size = sizeof options,
+                                       .sizes = text,
+                                       .threads = e->options.threads,
+                                       .isa = e->options.isa};
     (void)snprintf(text, sizeof text, e->rows > 0 ? "%s,rows=%zu" : "%s", sizes, rows);
     return takt_plan_create(e->model, &options, plan);
 }
 
-/* Whatever it is that has the state: nobody's so far, the other session's, or a row of the store. */
+/* Whatever it is that has the state: nobody's so far, the other session's, or a row of the store.
+ */
 static takt_status make_session(const takt_engine *e, takt_plan *plan, size_t row,
                                 takt_session **session)
 {

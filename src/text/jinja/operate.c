@@ -144,7 +144,7 @@ static bool contains(takt_jrun *r, takt_jv in, takt_jv what)
     if (in.kind == TAKT_JV_DICT)
         return takt_jv_find(r, in, what) != NULL;
     for (size_t i = 0; in.kind == TAKT_JV_LIST && i < in.list->count; i++)
-        if (takt_jv_same(r, in.list->at[i], what))
+        if (!takt_jinja_step(r, 1) || takt_jv_same(r, in.list->at[i], what))
             return true;
     if (in.kind != TAKT_JV_LIST && in.kind != TAKT_JV_UNDEFINED)
         (void)refuse(r, takt_span_of("in"), what, in);

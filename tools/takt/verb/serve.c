@@ -45,17 +45,21 @@ static int read_keys(takt_tool *t, job *j)
 }
 
 /* A name, or the text of a file. */
-static void read_template(takt_tool *t, job *j)
+static int read_template(takt_tool *t, job *j)
 {
     const char *given = tool_text_of(t, TAKT_F_CHAT_TEMPLATE);
     size_t length;
     j->options.chat_template = given;
     for (size_t i = 0; given != NULL && takt_chat_name(i) != NULL; i++)
         if (strcmp(takt_chat_name(i), given) == 0)
-            return;
+            return TAKT_EXIT_OK;
     j->chat_text = given != NULL ? tool_whole_file(tool_readable(given), &length) : NULL;
     if (j->chat_text != NULL)
         j->options.chat_template = j->chat_text;
+    takt_chat *none; /* says which there are */
+    return given == NULL || j->chat_text != NULL
+               ? TAKT_EXIT_OK
+               : tool_finish(t, takt_chat_named(t->ctx, given, &none));
 }
 
 static int serve(takt_tool *t, const job *j, const char *const *models)
@@ -100,7 +104,8 @@ static int run(takt_tool *t)
     for (size_t i = 0; i < t->arg_count; i++)
         models[i] = tool_readable(t->args[i]);
     int code = read_keys(t, &j);
-    read_template(t, &j);
+    if (code == TAKT_EXIT_OK)
+        code = read_template(t, &j);
     if (code == TAKT_EXIT_OK)
         code = serve(t, &j, models);
     free(models);
