@@ -54,7 +54,7 @@ static takt_status keep_rooms(takt_resizer *r, const takt_plan *top)
     r->room = takt_arena_array(arena, plan->buffer_count, sizeof *r->room);
     r->scratch = takt_arena_array(arena, plan->step_count, sizeof *r->scratch);
     r->cells = takt_arena_array(arena, cells, sizeof *r->cells);
-    r->sizes = takt_arena_copy(arena, top->sizes, top->name_count * sizeof *r->sizes);
+    r->sizes = takt_arena_copy(&r->plan->arena, top->sizes, top->name_count * sizeof *r->sizes);
     if (r->root == NULL || r->is_alias == NULL || r->room == NULL || r->scratch == NULL ||
         r->cells == NULL || r->sizes == NULL)
         return TAKT_ERR_MEMORY;

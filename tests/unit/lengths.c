@@ -285,51 +285,6 @@ static void begins_again(void)
     takt_model_destroy(m);
 }
 
-/* ---- memory that runs out ---- */
-
-/* A run that begins again, and one that is sized where it lies. */
-static takt_status scenario(takt_inject *inject, void *user)
-{
-    static const int64_t shapes[][2] = {{2, 3}, {1, 24}, {2, 3}};
-    takt_config config = {0};
-    takt_ctx *own;
-    takt_model *m = NULL;
-    takt_plan *plan = NULL;
-    takt_session *s = NULL;
-    (void)user;
-    takt_inject_config(inject, &config);
-    takt_status status = takt_ctx_create(&config, &own);
-    if (status != TAKT_OK)
-        return status;
-    status = takt_model_load_memory(own, "m", shape_text, strlen(shape_text), NULL, &m);
-    if (status == TAKT_OK)
-        status = takt_plan_create(m, &(takt_plan_options){.threads = 1}, &plan);
-    if (status == TAKT_OK)
-        status = takt_session_create(plan, NULL, &s);
-    for (size_t i = 0; i < 3 && status == TAKT_OK; i++) {
-        const takt_tensor_view *a = takt_session_input(s, 0), *b = takt_session_input(s, 1);
-        if (a == NULL || b == NULL || a->data == NULL || b->data == NULL) {
-            status = takt_session_error(s)->status;
-            break;
-        }
-        memcpy(b->data, shapes[i], sizeof shapes[i]);
-        status = takt_session_run(s);
-        if (status == TAKT_OK)
-            EXPECT(takt_session_output(s, 1)->dims[0] == shapes[i][0]);
-    }
-    takt_session_destroy(s);
-    takt_plan_destroy(plan);
-    takt_model_destroy(m);
-    takt_ctx_destroy(own);
-    return status;
-}
-
-static void sweep(void)
-{
-    const takt_sweep_report r = takt_sweep_some(scenario, NULL, TAKT_INJECT_MEMORY, 400);
-    EXPECT(r.is_good && r.runs > 100, "%s", r.message);
-}
-
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
@@ -343,7 +298,6 @@ int main(void)
     needs_bound();
     has_to_be();
     begins_again();
-    sweep();
     takt_ctx_destroy(ctx);
     return test_done();
 }

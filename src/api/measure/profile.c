@@ -262,6 +262,14 @@ static takt_status keep_names(takt_profile *p, const takt_session *s, const takt
     return status != TAKT_OK ? status : is_short ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 
+/* The runs before may have settled on other sizes, and so on another plan. */
+static void take_plan(takt_profile *p, const takt_session *s)
+{
+    takt_plan_retain_internal(s->plan);
+    takt_plan_release_internal(p->plan);
+    p->plan = s->plan;
+}
+
 static takt_status look(takt_profile *p, takt_session *s, const takt_profile_options *o)
 {
     const uint64_t half = (o->max_ns > 0 ? o->max_ns : 1000000000) / 2;
@@ -272,6 +280,8 @@ static takt_status look(takt_profile *p, takt_session *s, const takt_profile_opt
     const bool is_cut = timed == TAKT_ERR_CANCELLED && p->timing.count > 0;
     if (!is_cut)
         TAKT_TRY(timed);
+    take_plan(p, s);
+    TAKT_TRY(keep_names(p, s, o));
     p->clock_ns = clock_cost(p);
     p->runs = is_cut ? 1 : count_runs(p, o); /* one run shows where the time went */
     TAKT_TRY(get_memory(p));
@@ -309,9 +319,7 @@ takt_status takt_profile_create(takt_session *s, const takt_profile_options *opt
     p->has_ceilings = o->ceilings != NULL;
     if (p->has_ceilings)
         p->ceilings = *o->ceilings;
-    takt_status status = keep_names(p, s, o);
-    if (status == TAKT_OK)
-        status = look(p, s, o);
+    const takt_status status = look(p, s, o);
     if (status != TAKT_OK) {
         takt_profile_destroy(p);
         return status;

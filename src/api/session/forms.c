@@ -99,10 +99,9 @@ static takt_status get_all(takt_session *s, takt_supply *from)
 
 takt_status takt_session_get_forms(takt_session *s, takt_supply *from)
 {
-    while (atomic_flag_test_and_set_explicit(&s->shared->lock, memory_order_acquire))
-        ; /* for a few instructions, and an allocation at most */
+    takt_shared_lock(s->shared);
     const takt_status status = get_all(s, from);
-    atomic_flag_clear_explicit(&s->shared->lock, memory_order_release);
+    takt_shared_unlock(s->shared);
     return status;
 }
 
@@ -192,9 +191,11 @@ static takt_status end_slot(takt_session *s, size_t i)
     takt_session_slot *own = &s->slots[i];
     own->shared->version++;
     if (s->plan->slots[i].is_swapped) {
+        takt_shared_lock(s->shared);
         exchange(own->is_mirror ? &s->state[i] : &own->shared->value,
                  own->is_mirror ? &own->spare : &own->shared->spare);
         s->shared->swaps++;
+        takt_shared_unlock(s->shared);
     }
     if (!own->is_mirror)
         return TAKT_OK;

@@ -196,6 +196,9 @@ takt_status takt_session_again(takt_session *s)
     takt_session_range *r = s->range;
     void *saved;
     r->is_again = false;
+    r->is_new = true; /* until it is done: the plan may be half of one size, half of another */
+    if (s->watch != NULL)
+        return takt_session_refuse_watched(s);
     for (size_t i = 0; i < s->plan->graph->input_count; i++)
         r->is_own[i] = s->inputs[i].view.data != NULL && r->bound[i].data == NULL;
     const size_t bytes = own_bytes(s);
@@ -209,5 +212,6 @@ takt_status takt_session_again(takt_session *s)
     }
     if (status != TAKT_OK)
         s->error = s->ctx->error;
+    r->is_new = status != TAKT_OK;
     return status;
 }

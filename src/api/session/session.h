@@ -67,12 +67,23 @@ typedef struct takt_state_slot {
 typedef struct takt_shared_state {
     _Atomic uint32_t references;
     _Atomic bool is_busy; /* a run of one of them is in progress */
-    atomic_flag lock;     /* while a session joins */
+    atomic_flag lock;     /* while a session joins, or values and spares are exchanged */
     bool is_lost;         /* a device failed while it wrote: nobody knows what is there */
     uint64_t swaps;       /* how often values and spares were exchanged */
     size_t slot_count;
     takt_state_slot slots[];
 } takt_shared_state;
+
+static inline void takt_shared_lock(takt_shared_state *shared)
+{
+    while (atomic_flag_test_and_set_explicit(&shared->lock, memory_order_acquire))
+        ; /* for a few instructions, and an allocation at most */
+}
+
+static inline void takt_shared_unlock(takt_shared_state *shared)
+{
+    atomic_flag_clear_explicit(&shared->lock, memory_order_release);
+}
 
 /* What a session has of a slot. */
 typedef struct takt_session_slot {
@@ -219,6 +230,8 @@ void takt_session_put_range(takt_session *s);
 /* Remembers what the caller binds; sizes that it changes are settled later. */
 TAKT_MUST_USE takt_status takt_session_offer(takt_session *s, takt_place_kind place, size_t index,
                                              const takt_tensor_view *view);
+/* What measures steps has tables for the steps of one plan. */
+TAKT_MUST_USE takt_status takt_session_refuse_watched(takt_session *s);
 /* The plan for the sizes of what is bound takes the place of the one before. */
 TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);
 /* Binds what the caller bound to a plan that took the place of another. */

@@ -238,14 +238,19 @@ takt_status takt_session_bind_all(takt_session *s)
     return TAKT_OK;
 }
 
+takt_status takt_session_refuse_watched(takt_session *s)
+{
+    return takt_error_set(&s->error, TAKT_E_STATE,
+                          "sizes do not change while steps are being measured");
+}
+
 takt_status takt_session_settle(takt_session *s)
 {
     takt_session_range *r = s->range;
     if (r == NULL || !r->is_new)
         return TAKT_OK;
     if (s->watch != NULL)
-        return takt_error_set(&s->error, TAKT_E_STATE,
-                              "sizes do not change while steps are being measured");
+        return takt_session_refuse_watched(s);
     int64_t *names = r->cells + takt_sizes_cells(&r->top->basis->template->sizes);
     TAKT_TRY(read_names(s, r->cells));
     takt_session_clamp(s, r->cells, 0);

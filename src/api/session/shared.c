@@ -226,11 +226,16 @@ takt_status takt_session_get_state(takt_session *s, const takt_session *of)
         return make_own(s);
     if (of->ctx != s->ctx)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: a session of another context");
-    for (size_t i = 0; i < s->plan->graph->slot_count; i++)
-        TAKT_TRY(share_slot(s, of, i));
+    takt_status status = TAKT_OK;
+    takt_shared_lock(of->shared); /* a run of `of` may end meanwhile, and exchange values */
+    for (size_t i = 0; i < s->plan->graph->slot_count && status == TAKT_OK; i++)
+        status = share_slot(s, of, i);
+    const uint64_t swaps = of->shared->swaps;
+    takt_shared_unlock(of->shared);
+    TAKT_TRY(status);
     takt_supply none = {NULL, 0};
     s->shared = of->shared;
-    s->swaps = s->shared->swaps;
+    s->swaps = swaps;
     atomic_fetch_add(&s->shared->references, 1);
     return takt_session_get_forms(s, &none);
 }
