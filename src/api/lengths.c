@@ -19,6 +19,7 @@ typedef struct known {
     takt_size_range *ranges;
     int64_t *tops;
     size_t count;
+    int64_t *exact; /* what a name is in every run, -1 where that is not known */
 } known;
 
 static bool is_number(takt_span item, int64_t *number)
@@ -90,6 +91,20 @@ static bool is_given(const takt_graph *g, size_t name)
     return false;
 }
 
+/* What it will be, if sizes alone decide it. */
+static takt_status worth(const takt_graph *g, const takt_node *n, uint32_t k, const known *so_far,
+                         int64_t *bound)
+{
+    int64_t found[TAKT_MAX_RANK];
+    if (n->attr[TAKT_LENGTH_NAMES].count > TAKT_MAX_RANK)
+        return TAKT_OK;
+    for (size_t i = 0; i < TAKT_MAX_RANK; i++)
+        found[i] = TAKT_LENGTH_OPEN;
+    TAKT_TRY(takt_length_worth(g, n->in[0], so_far->exact, so_far->count, found));
+    *bound = found[k] >= 0 ? found[k] : TAKT_LENGTH_OPEN;
+    return TAKT_OK;
+}
+
 static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t k, const said *s,
                               known *so_far)
 {
@@ -106,6 +121,10 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
                         : open == TAKT_LENGTH_OPEN ? s->any
                                                    : -1;
     bound = own >= 0 && own < bound ? own : bound;
+    if (bound == TAKT_LENGTH_OPEN) {
+        TAKT_TRY(worth(g, n, k, so_far, &bound));
+        so_far->exact[name] = bound != TAKT_LENGTH_OPEN ? bound : -1;
+    }
     if (bound == TAKT_LENGTH_OPEN)
         return fail_open(g, n, name);
     ranges[name] = (takt_size_range){
@@ -125,7 +144,12 @@ takt_status takt_lengths_range(const takt_model *m, const char *bounds, takt_are
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         tops[i] = ranges[i].top;
-    known so_far = {ranges, tops, count};
+    int64_t *exact = takt_arena_array(arena, count + 1, sizeof *exact);
+    if (exact == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        exact[i] = ranges[i].low == ranges[i].high && is_given(g, i) ? ranges[i].high : -1;
+    known so_far = {ranges, tops, count, exact};
     for (size_t i = 0; i < g->count; i++)
         for (uint32_t k = 0;
              g->nodes[i].op == &takt_op_length && k < g->nodes[i].attr[TAKT_LENGTH_NAMES].count;

@@ -24,12 +24,26 @@ static takt_dim larger(takt_call *c, takt_dim a, takt_dim b)
     return out;
 }
 
-static bool is_same(takt_call *c, const takt_type *a, const takt_type *b)
+bool takt_branches_same(takt_call *c, const takt_type *a, const takt_type *b)
 {
     bool same = a->rank == b->rank;
     for (int d = 0; d < a->rank && same; d++)
         same = takt_dim_same(c->g->dims, a->dim[d], b->dim[d]);
     return same;
+}
+
+takt_status takt_branches_alike(takt_call *c, const takt_type *a, const takt_type *b)
+{
+    char x[TAKT_TYPE_TEXT], y[TAKT_TYPE_TEXT];
+    if (a->dtype == b->dtype && a->rank == b->rank)
+        return TAKT_OK;
+    return takt_onnx_refuse(c, "a result is %s in one branch and %s in the other",
+                            takt_type_text(c->g->dims, a, x), takt_type_text(c->g->dims, b, y));
+}
+
+takt_dim takt_branches_wide(takt_call *c, const takt_type *a, const takt_type *b)
+{
+    return larger(c, product(c, a), product(c, b));
 }
 
 bool takt_branches_differ(takt_call *c, const takt_graph *a, const takt_graph *b)
@@ -41,16 +55,15 @@ bool takt_branches_differ(takt_call *c, const takt_graph *a, const takt_graph *b
                         *y = takt_type_of(b, b->outputs[i].id);
         if (x->dtype != y->dtype || x->rank != y->rank || takt_dtype_bits(x->dtype) < 8)
             return false;
-        some = some || !is_same(c, x, y);
-        sizes += is_same(c, x, y) ? 0 : (size_t)x->rank;
+        some = some || !takt_branches_same(c, x, y);
+        sizes += takt_branches_same(c, x, y) ? 0 : (size_t)x->rank;
     }
     return some && takt_onnx_may_find(c) && a->output_count < TAKT_MAX_OUTPUTS && sizes > 0;
 }
 
 /* ---- a branch ---- */
 
-/* Elements of `x` in a row of `wide`. */
-static takt_id in_a_row(takt_call *c, takt_graph *g, takt_id x, takt_dim wide)
+takt_id takt_branches_row(takt_call *c, takt_graph *g, takt_id x, takt_dim wide)
 {
     const takt_type t = *takt_type_of(g, x);
     const takt_dim all = product(c, &t);
@@ -85,10 +98,10 @@ static void put_outputs(takt_call *c, const takt_graph *in, const takt_graph *ot
         const takt_type x = *takt_type_of(in, in->outputs[i].id),
                         y = *takt_type_of(other, other->outputs[i].id);
         takt_id id = map[in->outputs[i].id];
-        for (int d = 0; d < x.rank && !is_same(c, &x, &y); d++)
+        for (int d = 0; d < x.rank && !takt_branches_same(c, &x, &y); d++)
             sizes[count++] = size_of(g, id, d);
-        if (!is_same(c, &x, &y))
-            id = in_a_row(c, g, id, larger(c, product(c, &x), product(c, &y)));
+        if (!takt_branches_same(c, &x, &y))
+            id = takt_branches_row(c, g, id, takt_branches_wide(c, &x, &y));
         if (id != TAKT_NONE)
             takt_graph_output(g, in->outputs[i].name, id);
     }

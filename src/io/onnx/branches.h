@@ -4,6 +4,15 @@
 
 #include "io/onnx/adapt.h"
 
+/* The same shape, as far as can be said. */
+bool takt_branches_same(takt_call *c, const takt_type *a, const takt_type *b);
+/* Fails, and names both, where element types or ranks differ. */
+TAKT_MUST_USE takt_status takt_branches_alike(takt_call *c, const takt_type *a, const takt_type *b);
+/* Elements of the larger one. */
+takt_dim takt_branches_wide(takt_call *c, const takt_type *a, const takt_type *b);
+/* Elements of `x` in a row of `wide`. */
+takt_id takt_branches_row(takt_call *c, takt_graph *g, takt_id x, takt_dim wide);
+
 /* Whether results of the same types and ranks differ in size, so that a run can find it. */
 bool takt_branches_differ(takt_call *c, const takt_graph *a, const takt_graph *b);
 /* Others in their place: what differs is a row of elements, as long in both; one more result has

@@ -22,7 +22,9 @@ static takt_status open_scope(takt_call *c, takt_room *room, const takt_pb_graph
                       .parent = c->scope,
                       .opsets = outer->opsets,
                       .opset_count = outer->opset_count,
-                      .depth = outer->depth + 1};
+                      .depth = outer->depth + 1,
+                      .has_gate = outer->has_gate && room == outer->room,
+                      .gate = outer->gate};
     if (s->depth > c->ctx->limits.depth)
         return takt_wire_fail(c->ctx, graph->at, "subgraphs nest deeper than %llu",
                               (unsigned long long)c->ctx->limits.depth);

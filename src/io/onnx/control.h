@@ -30,4 +30,21 @@ TAKT_MUST_USE takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph 
                                               const takt_type *types, size_t type_count,
                                               const takt_captures *captures, takt_graph **out);
 
+/* unfold.c: what has failed so far, before something is tried that may fail. */
+typedef struct takt_onnx_attempt {
+    bool has_failed, wanted;
+    takt_error first, error;
+    uint64_t repeats;
+    size_t length;
+    takt_refusals refusals;
+} takt_onnx_attempt;
+
+takt_onnx_attempt takt_onnx_try(takt_call *c);
+/* Afterwards. True: it failed because a run would have to find sizes inside of it, and a way around
+ * that can be tried; all is as if it had not failed. */
+bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status status);
+/* Both branches as part of this graph. */
+TAKT_MUST_USE takt_status takt_onnx_unfold_if(takt_call *c, takt_id condition,
+                                              const takt_pb_graph *yes, const takt_pb_graph *no);
+
 #endif

@@ -91,6 +91,8 @@ struct takt_scope {
     const takt_pb_function *function;
     takt_scope *caller_scope;
     uint64_t depth;
+    bool has_gate; /* it is part of a branch that is taken where `gate` holds (unfold.c) */
+    takt_id gate;  /* a bool of the room */
 };
 
 /* A running statistic of a model that is trained, and what a step makes of it. */
@@ -115,8 +117,9 @@ struct takt_import {
     size_t statistic_count, statistic_room;
     takt_span *labels; /* expressions that inputs have for dimensions: hints, see input.c */
     size_t label_count, label_capacity;
-    bool is_hopeless; /* nesting or number of nodes: what follows would fail the same way */
-    bool has_failed;  /* a node was refused; `first` says why */
+    bool is_hopeless;      /* nesting or number of nodes: what follows would fail the same way */
+    bool has_failed;       /* a node was refused; `first` says why */
+    bool is_wanted_inside; /* a run would have to find sizes inside a branch or a body */
     takt_error first;
 };
 

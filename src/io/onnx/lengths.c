@@ -5,7 +5,9 @@
 
 bool takt_onnx_may_find(const takt_call *c)
 {
-    return c->status == TAKT_OK && c->scope->room->outer == NULL;
+    const bool is_inside = c->scope->room->outer != NULL;
+    c->im->is_wanted_inside = c->im->is_wanted_inside || is_inside;
+    return c->status == TAKT_OK && !is_inside;
 }
 
 static takt_status known_sizes(takt_call *c, takt_id n, size_t count, takt_dim *out, bool *done)
@@ -69,6 +71,9 @@ takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound)
 {
     takt_dim out = 0;
     const takt_dim one = 1;
+    if (n != TAKT_NONE && c->scope->has_gate)
+        n = takt_select(c->g, c->scope->gate, takt_onnx_cast(c, n, TAKT_I64),
+                        takt_scalar_i64(c->g, 0));
     if (n != TAKT_NONE)
         n = takt_reshape(c->g, takt_onnx_cast(c, n, TAKT_I64), &one, 1);
     takt_onnx_lengths(c, n, &bound, 1, &out);

@@ -212,7 +212,9 @@ static takt_status call_function(takt_call *c, const takt_pb_function *f)
                         .caller = c->node,
                         .caller_scope = c->scope,
                         .function = f,
-                        .depth = c->scope->depth + 1};
+                        .depth = c->scope->depth + 1,
+                        .has_gate = c->scope->has_gate,
+                        .gate = c->scope->gate};
     c->im->is_hopeless = inner.depth > c->ctx->limits.depth;
     if (c->im->is_hopeless)
         return takt_wire_fail(c->ctx, c->node->at, "calls of function %.*s nest deeper than %llu",

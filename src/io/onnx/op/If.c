@@ -128,7 +128,10 @@ static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *ye
         if (status == TAKT_OK)
             status = takt_subgraph_inline(c, yes, NULL, 0, c->out);
     } else if (status == TAKT_OK) {
-        if (takt_branches_differ(c, branch[0], branch[1])) {
+        for (size_t i = 0; i < branch[0]->output_count && status == TAKT_OK; i++)
+            status = takt_branches_alike(c, takt_type_of(branch[0], branch[0]->outputs[i].id),
+                                         takt_type_of(branch[1], branch[1]->outputs[i].id));
+        if (status == TAKT_OK && takt_branches_differ(c, branch[0], branch[1])) {
             list = results_of(c, branch[0], branch[1]);
             status = list != NULL ? takt_branches_widen(c, &branch[0], &branch[1]) : c->status;
         }
@@ -156,12 +159,16 @@ static takt_status adapt(takt_call *c)
         return takt_subgraph_inline(c, *known != 0 ? yes : no, NULL, 0, c->out);
     if (takt_type_of(c->g, condition)->rank > 0)
         condition = takt_reshape(c->g, condition, NULL, 0);
-    const takt_status status = both(c, condition, yes, no);
-    if (status != TAKT_OK && status != TAKT_ERR_MEMORY && c->im->source->fixed_count == 0)
-        return takt_fail(c->ctx, TAKT_E_ONNX_STATIC,
-                         "If: the branches differ in type; the condition must be known when the "
-                         "model is loaded");
-    return status;
+    const takt_onnx_attempt attempt = takt_onnx_try(c);
+    takt_status status = both(c, condition, yes, no);
+    if (takt_onnx_tried(c, &attempt, status))
+        status = takt_onnx_unfold_if(c, condition, yes, no);
+    if (status == TAKT_OK || status == TAKT_ERR_MEMORY || c->im->source->fixed_count > 0)
+        return status;
+    takt_error error;
+    takt_error_copy(c->ctx, &error);
+    return takt_fail(c->ctx, TAKT_E_ONNX_STATIC,
+                     "If: %s; the condition must be known when the model is loaded", error.message);
 }
 
 const takt_onnx_op takt_onnx_If = {.names = {"If"}, .adapt = adapt};

@@ -1,0 +1,160 @@
+"""branches.py - branches of an If in which values decide sizes, as exporters write detectors: found
+in either branch, nested, in functions of their own; and sizes that follow from other sizes."""
+import os
+import sys
+
+import corners
+from _pb import Graph, floats, ints, node, tensor, value
+from corners import BOOL, F32, I64, TMP, check, fail, store, takt
+
+
+def says(name, run, code, *words):
+    if run.returncode != code or any(word not in run.stdout + run.stderr for word in words):
+        fail(name, f"{run.returncode}: {run.stdout + run.stderr}")
+
+
+def empty():
+    return Graph([node("Constant", [], ["none"], "c", value=tensor("", [0], I64, ints()))], [],
+                 [value("none", [0], I64)])
+
+
+def places():
+    """Where x is not 0, as a vector."""
+    return Graph([node("NonZero", ["x"], ["at"], "find"),
+                  node("Squeeze", ["at", "zero"], ["places"], "flat")], [],
+                 [value("places", ["n"], I64)])
+
+
+WEIGHTS = [tensor("zero", [1], I64, ints(0)), tensor("ten", [1], I64, ints(10))]
+NAMES = {"x": ["n"], "c": []}
+
+
+def given(items, flag):
+    return {"x": ([len(items)], items, F32), "c": ([], [flag], BOOL)}
+
+
+def found():
+    """No result, or as many as there are."""
+    nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=places())]
+    check("found", 13, nodes, given([1.0, 0, 2, 0], False), {"y": ([2], [0, 2], I64)}, WEIGHTS,
+          NAMES)
+    check("not looked for", 13, nodes, given([1.0, 0, 2, 0], True), {"y": ([0], [], I64)}, WEIGHTS,
+          NAMES)
+    check("nothing to be found", 13, nodes, given([0.0, 0], False), {"y": ([0], [], I64)}, WEIGHTS,
+          NAMES)
+    nodes = [node("If", ["c"], ["y"], "choice", then_branch=places(), else_branch=empty())]
+    check("found in the first branch", 13, nodes, given([1.0, 0, 2, 0], True),
+          {"y": ([2], [0, 2], I64)}, WEIGHTS, NAMES)
+
+
+def two_results():
+    """One of the same size in both, one of another."""
+    yes = Graph([node("NonZero", ["x"], ["at"], "find"), node("Neg", ["x"], ["minus"], "minus")],
+                [], [value("at", [1, "k"], I64), value("minus", ["n"])])
+    no = Graph([node("Range", ["i", "n", "i1"], ["count"], "count"),
+                node("Unsqueeze", ["count", "zero"], ["row"], "row"),
+                node("Relu", ["x"], ["r"], "relu")], [],
+               [value("row", [1, "m"], I64), value("r", ["n"])])
+    nodes = [node("Shape", ["x"], ["s"]), node("Squeeze", ["s"], ["n"]),
+             node("If", ["c"], ["y", "z"], "choice", then_branch=yes, else_branch=no)]
+    weights = WEIGHTS + [tensor("i", [], I64, ints(0)), tensor("i1", [], I64, ints(1))]
+    check("two results", 13, nodes, given([3.0, 0, -1], True),
+          {"y": ([1, 2], [0, 2], I64), "z": ([3], [-3.0, 0, 1], F32)}, weights, NAMES)
+    check("two results of the other branch", 13, nodes, given([3.0, 0, -1], False),
+          {"y": ([1, 3], [0, 1, 2], I64), "z": ([3], [3.0, 0, 0], F32)}, weights, NAMES)
+
+
+def nested():
+    """The condition inside depends on what the branch has found."""
+    inner_yes = Graph([node("Identity", ["places"], ["a"], "same")], [], [value("a", ["k"], I64)])
+    inner_no = Graph([node("Add", ["places", "ten"], ["b"], "more"),
+                      node("Concat", ["b", "b"], ["bb"], "twice", axis=0)], [],
+                     [value("bb", ["k2"], I64)])
+    outer = Graph([node("NonZero", ["x"], ["at"], "find"),
+                   node("Squeeze", ["at", "zero"], ["places"], "flat"),
+                   node("Size", ["places"], ["many"], "many"),
+                   node("Greater", ["many", "two"], ["is_more"], "more"),
+                   node("If", ["is_more"], ["inside"], "inner", then_branch=inner_yes,
+                        else_branch=inner_no)], [], [value("inside", ["k"], I64)])
+    nodes = [node("If", ["c"], ["y"], "choice", then_branch=outer, else_branch=empty())]
+    weights = WEIGHTS + [tensor("two", [], I64, ints(2))]
+    check("nested, many", 13, nodes, given([1.0, 2, 0, 3], True), {"y": ([3], [0, 1, 3], I64)},
+          weights, NAMES)
+    check("nested, few", 13, nodes, given([0.0, 2, 0, 3], True),
+          {"y": ([4], [11, 13, 11, 13], I64)}, weights, NAMES)
+    check("nested, not taken", 13, nodes, given([0.0, 2, 0, 3], False), {"y": ([0], [], I64)},
+          weights, NAMES)
+
+
+def boxes():
+    """What torchvision's batched_nms is exported to: nothing for no boxes, else suppression."""
+    yes = empty()
+    no = Graph([node("Unsqueeze", ["boxes", "zero"], ["b"], "b"),
+                node("Unsqueeze", ["scores", "zeros"], ["s"], "s"),
+                node("NonMaxSuppression", ["b", "s", "most", "half"], ["kept"], "nms"),
+                node("Gather", ["kept", "two"], ["column"], "column", axis=1)], [],
+               [value("column", ["k"], I64)])
+    nodes = [node("NonZero", ["alive"], ["at"]), node("Squeeze", ["at", "zero"], ["places"]),
+             node("Gather", ["all", "places"], ["boxes"]),
+             node("Gather", ["all_scores", "places"], ["scores"]),
+             node("Size", ["places"], ["many"]), node("Equal", ["many", "nil"], ["is_none"]),
+             node("If", ["is_none"], ["y"], "choice", then_branch=yes, else_branch=no)]
+    weights = WEIGHTS + [tensor("zeros", [2], I64, ints(0, 1)), tensor("two", [], I64, ints(2)),
+                         tensor("nil", [], I64, ints(0)), tensor("most", [1], I64, ints(9)),
+                         tensor("half", [1], F32, floats(0.5))]
+    square = [0.0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3]
+    names = {"all": ["n", 4], "all_scores": ["n"], "alive": ["n"]}
+    for name, alive, want in (("all", [1.0, 1, 1], [1, 2]), ("one", [1.0, 0, 0], [0]),
+                              ("none", [0.0, 0, 0], [])):
+        check(f"boxes, {name}", 13, nodes,
+              {"all": ([3, 4], square, F32), "all_scores": ([3], [0.5, 0.9, 0.4], F32),
+               "alive": ([3], alive, F32)}, {"y": ([len(want)], want, I64)}, weights, names)
+
+
+def refused():
+    """Results of other ranks or types in the branches: both are named."""
+    flat = Graph([node("NonZero", ["x"], ["at"], "find")], [], [value("at", [1, "k"], I64)])
+    nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=flat)]
+    path, _ = store(13, nodes, given([1.0], True), {"y": ([0], [], I64)}, WEIGHTS, NAMES)
+    says("ranks", takt("run", path), 1, "i64[0] in one branch", "i64[1, ", "in the other")
+    wrong = Graph([node("NonZero", ["x"], ["at"], "find"), node("Nothing", ["at"], ["r"], "odd")],
+                  [], [value("r", ["k"], I64)])
+    nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=wrong)]
+    path, _ = store(13, nodes, given([1.0], True), {"y": ([0], [], I64)}, WEIGHTS, NAMES)
+    run = takt("run", path)
+    says("an operator nobody has", run, 1, "odd (Nothing, opset 13)")
+    if (run.stdout + run.stderr).count("odd (Nothing") != 1:
+        fail("it is told once", run.stdout + run.stderr)
+
+
+def scaled():
+    """Detectors scale an image by what its sizes say: numbers for these need no --bound."""
+    ones = tensor("", [2], F32, floats(1, 1))
+    nodes = [node("Constant", [], ["ones"], value=ones), node("Shape", ["x"], ["s"]),
+             node("Slice", ["s", "two", "four"], ["hw"]),
+             node("Cast", ["hw"], ["f"], to=F32), node("ReduceMax", ["f"], ["most"], keepdims=0),
+             node("Div", ["eight", "most"], ["ratio"]), node("Concat", ["ones", "r1", "r1"], ["r"],
+                                                             axis=0),
+             node("Unsqueeze", ["ratio", "zero"], ["r1"]),
+             node("Resize", ["x", "", "r"], ["y"], "scale", mode="nearest",
+                  coordinate_transformation_mode="asymmetric", nearest_mode="floor")]
+    weights = WEIGHTS + [tensor("two", [1], I64, ints(2)), tensor("four", [1], I64, ints(4)),
+                         tensor("eight", [], F32, floats(8))]
+    x = ([1, 1, 4, 2], [1.0, 2, 3, 4, 5, 6, 7, 8], F32)
+    want = [v for row in (1, 3, 5, 7) for _ in range(2) for v in (row, row, row + 1, row + 1)]
+    path, folder = store(13, nodes, {"x": x}, {"y": ([1, 1, 8, 4], [float(v) for v in want], F32)},
+                         weights, {"x": [1, 1, "h", "w"]})
+    says("scaled", takt("run", path, "--test", folder), 0)
+    says("by -D", takt("run", path, "-D", "h=2", "-D", "w=4"), 0, "y: f32[1, 1, 4, 8]")
+    says("of a range", takt("plan", path, "-D", "h=2..4", "-D", "w=4"), 1, "4012", "--bound")
+
+
+if __name__ == "__main__":
+    found()
+    two_results()
+    nested()
+    boxes()
+    refused()
+    scaled()
+    print(f"{corners.count} models, {len(corners.failures)} failed")
+    sys.exit(1 if corners.failures or corners.count < 8 or not os.path.isdir(TMP) else 0)
