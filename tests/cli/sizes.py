@@ -32,6 +32,26 @@ for length in (1, 7, 64):
     ranged = parsed("run", "--json", ENCODER, *RANGE, "-i", f"x={x}")["digest"]
     expect(alone == ranged, f"seq={length}: {alone} and {ranged}")
 
+# requests of different sizes to one session
+told = parsed("benchmark", "run", ENCODER, "-D", "batch=1", "--lengths", "1-24", "--iterations",
+              "40", "--threads", "1", "--json")
+expect(told["dimension"] == "seq" and told["all"]["requests"] == 40, told)
+expect(told["all"]["low"] == 1 and told["all"]["high"] == 24, told)
+expect(told["all"]["different"] > 10, told)
+expect(sum(group["requests"] for group in told["groups"]) == 40, told)
+expect(0 <= told["all"]["resizing_share"] < 1 and told["all"]["median_us"] > 0, told)
+stream = write("lengths.txt", b"3 9\n3\n12 3\n")
+told = parsed("benchmark", "run", ENCODER, "-D", "batch=1", "--lengths", f"seq={stream}", "--json")
+expect(told["all"]["requests"] == 5 and told["all"]["different"] == 3, told)
+text = succeeds("benchmark", "run", ENCODER, "--lengths", "5-6", "--iterations", "4")
+expect("re-sizing" in text and "5 to 6" in text, text)
+for wrong in ("6-5", "x", "-1-4", "1-4x"):
+    fails(2, "benchmark", "run", ENCODER, "--lengths", wrong, says=["neither a range nor a file"])
+fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-D", "seq=4", says=["both -D and"])
+fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-i", "x=x.npy", says=["are random"])
+fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-o", "r.json", says=["has no -o"])
+fails(2, "benchmark", "run", ENCODER, "--lengths", "other=1-4", says=["other"])
+
 # mistakes
 fails(2, "run", ENCODER, *RANGE, "-i", f"x={tensor(65)}", says=["seq is 65", "1..64"])
 fails(2, "plan", ENCODER, "-D", "seq=9..3", says=["ends before it begins"])

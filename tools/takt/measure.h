@@ -26,6 +26,9 @@ int tool_system_rates(takt_tool *t, bool again, takt_system_rates *rates);
 /* `takt benchmark system --measure`, which is also the benchmark of type system. */
 int tool_measure_system(takt_tool *t);
 
+/* `takt benchmark run --lengths`. */
+int tool_bench_lengths(takt_tool *t);
+
 /* A growing text to write to a file at the end. */
 typedef struct tool_buffer {
     char *at;

@@ -96,6 +96,8 @@ static int run(takt_tool *t)
         return tool_bench_training(t);
     if (type != NULL && strcmp(type, "generate") == 0)
         return tool_bench_generate(t);
+    if (tool_text_of(t, TAKT_F_LENGTHS) != NULL)
+        return tool_bench_lengths(t);
     return bench_take_flags(&j) ? work(&j) : TAKT_EXIT_USAGE;
 }
 
@@ -112,7 +114,9 @@ const takt_verb takt_verb_benchmark_run = {
         "marked incomplete; the file of -o holds it after each of several cases, after each of\n"
         "several processes, and of a single stream every second. Exit status 4: no case keeps\n"
         "--slo. --type generate: tokens a second of a language model in GGUF, with the mean and\n"
-        "deviation of five runs (or --iterations), in the rows of llama-bench.",
+        "deviation of five runs (or --iterations), in the rows of llama-bench.\n\n"
+        "--lengths 1-512 sends requests of different sizes to one session, 1000 of them or\n"
+        "--iterations, and tells how much of their time went into re-sizing.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
     .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,   TAKT_F_ALLOW_LINKS,
               TAKT_F_INPUT,       TAKT_F_SHAPE,          TAKT_F_DIM,       TAKT_F_SEED,
@@ -123,6 +127,6 @@ const takt_verb takt_verb_benchmark_run = {
               TAKT_F_METRICS,     TAKT_F_CI_WIDTH,       TAKT_F_FORMAT,    TAKT_F_FILE,
               TOOL_THREAD_FLAGS,  TAKT_F_DATA_SET,       TAKT_F_OPTIMIZER, TAKT_F_LOSS,
               TAKT_F_N_PROMPT,    TAKT_F_N_GEN,          TAKT_F_DEPTH,     TAKT_F_ACTIVATIONS,
-              TAKT_FLAG_IDS},
+              TAKT_F_LENGTHS,     TAKT_FLAG_IDS},
     .run = run,
 };
