@@ -159,6 +159,8 @@ static takt_status differentiate(sweep *s, takt_id id, const takt_id *dy, takt_i
 static takt_status step(sweep *s, takt_id id)
 {
     const takt_node n = s->g->nodes[id];
+    for (uint32_t i = 0; i < n.out_count; i++)
+        s->dy[id][i] = takt_grad_join(s->g, s->dy[id][i]);
     if (n.op == &takt_op_get)
         return arrive(s, n.in[0], (size_t)n.attr[0].i64, s->dy[id][0]);
     takt_id *dx = takt_arena_array(&s->arena, n.in_count, sizeof *dx);
@@ -201,9 +203,9 @@ static takt_status sweep_all(sweep *s)
         for (size_t k = 0; k < i && is_first && s->level > 0; k++)
             is_first = s->request->in[k] != id;
         if (is_first)
-            s->request->result[i] = s->dy[id][0];
+            s->request->result[i] = takt_grad_join(s->g, s->dy[id][0]);
     }
-    return TAKT_OK;
+    return s->g->status;
 }
 
 takt_status takt_grad_reverse(takt_graph *g, const takt_grad_request *request, int level)

@@ -8,6 +8,10 @@
  * where none arrives. `level` counts lowerings within lowerings. */
 takt_status takt_grad_reverse(takt_graph *g, const takt_grad_request *request, int level);
 
+/* The same as `sum`; if it adds parts that do not overlap and cover all of it, their
+ * concatenation. */
+takt_id takt_grad_join(takt_graph *g, takt_id sum);
+
 /* Copies the nodes of `from` whose entry in `map` is TAKT_NONE. */
 takt_status takt_grad_copy(const takt_graph *from, takt_graph *to, takt_id *map);
 

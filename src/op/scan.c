@@ -219,6 +219,10 @@ const takt_op takt_op_scan = {
                 "n = tanh(add(slice(x, axes=[1], start=[6], stop=[9]), "
                 "mul(q, slice(g, axes=[1], start=[6], stop=[9])))) "
                 "y = add(mul(sub(constant(f64[], [1]), z), n), mul(z, h)) return y, y })",
+                "scan(f64[2, 3], f64[2, 4, 5], f64[5, 3], f64[3, 3], f64[3], carried=1, axes=[1], "
+                "out_axes=[-2], reverse=true, body=graph(h: f64[2, 3], x: f64[2, 5], w: f64[5, 3], "
+                "r: f64[3, 3], b: f64[3]) { a = tanh(add(add(matmul(x, w), b), matmul(h, r))) "
+                "y = add(mul(b, a), matmul(a, r)) return y, y })",
                 "scan(bf16[2, 3], bf16[4, 2, 3], bool[4, 2, 1], bf16[3, 3], carried=1, "
                 "sequences=2, reverse=true, body=graph(h: bf16[2, 3], x: bf16[2, 3], "
                 "live: bool[2, 1], r: bf16[3, 3]) { a = relu(add(x, matmul(h, r))) "
