@@ -127,7 +127,15 @@ typedef struct takt_plan takt_plan;
     /* "cuda=2G": bytes of constants, state and arena in a backend's own memory; a plan that needs \
      * more fails. */                                                                              \
     FLAG(TEXT, space_limits, SPACE_LIMITS, "space-limit", 0, LIST, "cuda=2G",                      \
-         "fail if the plan needs more of a device's memory")
+         "fail if the plan needs more of a device's memory")                                       \
+    /* Of a training step, 0 to 1: how much of the memory that the fastest plan needs beyond the   \
+     * smallest one it may have. "1" computes nothing twice, "0" as much as it can. */             \
+    SOME(TEXT, tradeoff, TRADEOFF, "tradeoff", 0, TEXT, "0.7",                                     \
+         "of a training: 1 is fastest, 0 needs the least memory")                                  \
+    /* Bytes of activations and scratch of a training step, of which the others are computed       \
+     * twice; if no plan has so few, it fails. 0: no limit. */                                     \
+    SOME(U64, activation_limit, ACTIVATION_LIMIT, "activation-limit", 0, BYTES, "64M",             \
+         "of a training: activations and scratch; others are computed twice")
 
 #define TAKT_OPTION_SIZE(name) size_t name;
 #define TAKT_OPTION_INT(name) int name;
@@ -183,6 +191,21 @@ TAKT_API TAKT_MUST_USE takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_optio
 /** The same from words: "gemm=avx2,conv=off,map=on". A mistake is explained in the context. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *options,
                                                         const char *words);
+
+/** How a training step trades time for memory: takt_opts_schedule puts it into plan options. */
+typedef struct takt_schedule_opts {
+    bool enable_checkpointing; /**< values may be computed twice; false: none is */
+    /** 0: default; else up to 1: the share of the memory between the smallest plan and the fastest
+     *  that it may have; see takt_plan_options.tradeoff. */
+    double memory_speed_tradeoff;
+    bool recompute_activations;     /**< as many as possible: the least memory */
+    uint64_t max_activation_memory; /**< bytes of activations and scratch; 0: no limit */
+} takt_schedule_opts;
+
+/** TAKT_ERR_ARGUMENT unless the tradeoff is from 0 to 1, or if checkpointing is off and something
+ *  else asks for it. */
+TAKT_API TAKT_MUST_USE takt_status takt_opts_schedule(takt_ctx *ctx, takt_plan_options *options,
+                                                      const takt_schedule_opts *schedule);
 
 /** How a plan computes, in the words of its options; for results that are to be compared. */
 typedef struct takt_run_config {

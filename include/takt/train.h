@@ -67,6 +67,13 @@ typedef struct takt_train_options {
                                          those of the inputs */
     const takt_param_group *groups; /**< the first that takes a parameter has it */
     size_t group_count;
+    /** Mixed precision: "bf16" or "f16"; NULL or "f32": none. Activations, their gradients and the
+     *  factors of products are in 16 bits; weights, optimizer state, sums, norms and losses stay
+     * f32. With f16 the loss is scaled: a step whose gradients overflow changes no weight and
+     * halves the scale. */
+    const char *amp;
+    bool async_save; /**< takt_trainer_plan counts the second copy of the state that
+                          takt_trainer_save_begin makes */
 } takt_train_options;
 
 /** What a step did. */
@@ -77,6 +84,8 @@ typedef struct takt_step_result {
     double hits;   /**< how many were right; -1 if the loss has no notion of it */
     double rate;   /**< learning rate of this step */
     double norm;   /**< of the gradient before clipping; -1 unless clip_norm is set */
+    double scale;  /**< of the loss, with amp "f16"; else 1 */
+    bool skipped;  /**< with amp "f16": gradients overflowed, and the weights stay as they are */
 } takt_step_result;
 
 /** Makes a trainer with the model's weights. The model must have been loaded with `training`, and
@@ -148,6 +157,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_export(const takt_trainer *train
  *  state, step, schedule. What was at `path` stays if this fails. `note` may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save(const takt_trainer *trainer, const char *path,
                                                      const char *note);
+/** The same in the background: copies the state, starts a thread that writes the copy, and returns.
+ *  Waits first for a save that is under way, and returns its failure. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_begin(takt_trainer *trainer, const char *path,
+                                                           const char *note);
+/** Waits until such a save is done, and says whether it has succeeded; TAKT_OK if there is none. */
+TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_end(takt_trainer *trainer);
 /** Continues from such a file: TAKT_ERR_FORMAT if it is damaged or belongs to another model or
  *  other options; the trainer is then as it was. `note` receives the text that was saved with it,
  *  valid until the next load or the trainer's end; may be NULL. */

@@ -33,6 +33,14 @@ takt_status takt_split_names(takt_arena *arena, const char *text, const char *co
     return TAKT_OK;
 }
 
+/* State that a derived graph adds and that begins as zeros, such as an optimizer's: no memory holds
+ * those zeros, sessions clear theirs. */
+static bool begins_as_zeros(const takt_slot *slot)
+{
+    return slot->init.kind == TAKT_INIT_CONSTANT && slot->init.a == 0 && !slot->is_trainable &&
+           takt_type_is_concrete(&slot->type);
+}
+
 /* The values of slots come from the model; one that changed its type begins anew. */
 static takt_status fill(const takt_model *from, takt_model *m)
 {
@@ -48,6 +56,8 @@ static takt_status fill(const takt_model *from, takt_model *m)
             takt_type_same(g->dims, &value->type, &g->slots[i].type)) {
             m->slots[i] = *value;
             takt_storage_retain(value->storage);
+        } else if (slot == NULL && begins_as_zeros(&g->slots[i])) {
+            m->slots[i] = (takt_tensor){.type = g->slots[i].type};
         } else {
             TAKT_TRY(takt_slot_fill(m->ctx, &g->slots[i], m->seed, &m->slots[i]));
         }

@@ -353,6 +353,8 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     s->reuse = !o->no_reuse;
     s->in_place = !o->no_in_place;
     s->memory_limit = (size_t)o->memory_limit;
+    s->activation_limit = (size_t)o->activation_limit;
+    TAKT_TRY(takt_settle_tradeoff(ctx, o->tradeoff, s));
     TAKT_TRY(takt_settle_limits(ctx, o->space_limits, s));
     s->is_dry = o->dry;
     return TAKT_OK;

@@ -31,6 +31,9 @@ TAKT_MUST_USE takt_status takt_plan_stages(const takt_plan_request *r, const int
  * that, retained, else NULL. With a report all passes run. */
 TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g,
                                           takt_basis **basis);
+/* "0.7", or NULL. */
+TAKT_MUST_USE takt_status takt_settle_tradeoff(takt_ctx *ctx, const char *word,
+                                               takt_plan_settings *s);
 /* The part of it about walking through memory. */
 /* "cuda=2G". */
 TAKT_MUST_USE takt_status takt_settle_limits(takt_ctx *ctx, const char *words,

@@ -141,7 +141,7 @@ static takt_status keep_initial(const takt_model *m, takt_plan *plan)
         if (value != NULL && value->storage != NULL) {
             plan->initial[i] = *value;
             takt_storage_retain(value->storage);
-        } else {
+        } else if (g->slots[i].init.kind != TAKT_INIT_CONSTANT || g->slots[i].init.a != 0) {
             TAKT_TRY(takt_slot_fill(m->ctx, &g->slots[i], m->seed, &plan->initial[i]));
         }
     }

@@ -1,6 +1,7 @@
 /* acos.c - the arc cosine; NaN beyond -1 and 1. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 
@@ -36,7 +37,7 @@ const takt_op takt_op_acos = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE,
+    .traits = TAKT_ELEMENTWISE | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

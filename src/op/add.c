@@ -1,5 +1,6 @@
 /* add.c - the sum; integers wrap. */
 #include "op/ops.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -28,7 +29,7 @@ const takt_op takt_op_add = {
     .in_min = 2,
     .in_max = 2,
     .in_names = {"lhs", "rhs"},
-    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE | TAKT_AMP_SIMPLE,
     .dtypes = TAKT_NUMBERS,
     .scalar_f = eval_f,
     .scalar_i = eval_i,

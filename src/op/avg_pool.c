@@ -1,4 +1,5 @@
 /* avg_pool.c - the mean of each window. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/pool.h"
 
@@ -39,7 +40,7 @@ const takt_op takt_op_avg_pool = {
     .in_max = 1,
     .in_names = {"x"},
     .attrs = {TAKT_POOL_ATTRS, TAKT_POOL_COUNT_ATTR},
-    .traits = TAKT_PRIMITIVE | TAKT_REDUCES,
+    .traits = TAKT_PRIMITIVE | TAKT_REDUCES | TAKT_AMP_FOLLOWS,
     .dtypes = TAKT_FLOATS,
     .infer = infer,
     .eval = eval,

@@ -1,6 +1,7 @@
 /* bce.c - the cross entropy of a yes-or-no answer, from its probability. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"
 
@@ -55,6 +56,7 @@ const takt_op takt_op_bce = {
     .in_max = 2,
     .in_names = {"probability", "target"},
     .attrs = {TAKT_LOSS_ATTR},
+    .traits = TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .infer = takt_loss_infer,
     .eval = eval,

@@ -1,4 +1,5 @@
 /* concat.c - tensors one after the other along an axis. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
@@ -85,7 +86,7 @@ const takt_op takt_op_concat = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = 0,
                         .summary = "the axis that grows"}},
-    .traits = TAKT_PRIMITIVE,
+    .traits = TAKT_PRIMITIVE | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .infer = infer,
     .eval = eval,

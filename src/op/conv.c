@@ -1,5 +1,6 @@
 /* conv.c - convolution (correlation) over one to three spatial axes; a bias is an add. */
 #include "op/util/conv.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 
 static takt_status infer(takt_infer *in)
@@ -14,7 +15,7 @@ const takt_op takt_op_conv = {
     .in_max = 2,
     .in_names = {"x", "w"},
     .attrs = {TAKT_CONV_ATTRS},
-    .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS,
+    .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS | TAKT_AMP_FACTORS,
     .dtypes = TAKT_NUMBERS,
     .infer = infer,
     .eval = takt_conv_y_eval,

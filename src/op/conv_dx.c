@@ -1,4 +1,5 @@
 /* conv_dx.c - gradient of conv with respect to x; also what others call transposed convolution. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/conv.h"
 
@@ -12,7 +13,7 @@ const takt_op takt_op_conv_dx = {
                                                     .type = TAKT_ATTR_SHAPE,
                                                     .is_required = true,
                                                     .summary = "the shape of x"}},
-    .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS,
+    .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS | TAKT_AMP_FACTORS,
     .dtypes = TAKT_NUMBERS,
     .infer = takt_conv_dx_infer,
     .eval = takt_conv_dx_eval,

@@ -5,6 +5,7 @@
  * computed in f32 and rounded at the end.
  */
 #include "ir/infer.h"
+#include "op/util/amp.h"
 #include "op/util/entropy.h"
 #include "op/util/formula.h"
 
@@ -124,7 +125,7 @@ const takt_op takt_op_cross_entropy = {
                                   .type = TAKT_ATTR_I64,
                                   .is_optional = true,
                                   .summary = "rows with this label do not count"}},
-    .traits = TAKT_INDEXED,
+    .traits = TAKT_INDEXED | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I64),
     .is_mixed = true,
     .infer = infer,

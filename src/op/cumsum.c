@@ -1,5 +1,6 @@
 /* cumsum.c - running sums along an axis, added one by one; integers wrap. */
 #include "ir/infer.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/stops.h"
@@ -73,7 +74,7 @@ const takt_op takt_op_cumsum = {
                            .type = TAKT_ATTR_BOOL,
                            .fallback.boolean = false,
                            .summary = "start at the end"}},
-    .traits = TAKT_PRIMITIVE,
+    .traits = TAKT_PRIMITIVE | TAKT_AMP_WIDE,
     .dtypes = TAKT_NUMBERS,
     .infer = infer,
     .eval = eval,

@@ -1,4 +1,5 @@
 /* dynamic_slice.c - `size` elements of an axis from a start that is known only in the run. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
@@ -63,7 +64,7 @@ const takt_op takt_op_dynamic_slice = {
                         .type = TAKT_ATTR_SHAPE,
                         .is_required = true,
                         .summary = "one dimension: how much of it"}},
-    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .is_mixed = true,
     .infer = infer,

@@ -5,6 +5,7 @@
  * result, does not depend on the sizes of a run.
  */
 #include "op/util/einsum.h"
+#include "op/util/amp.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -256,7 +257,7 @@ const takt_op takt_op_einsum = {
                             .type = TAKT_ATTR_STRING,
                             .is_required = true,
                             .summary = "a letter for each axis: \"bij,bjk->bik\""}},
-    .traits = TAKT_CONTRACTS,
+    .traits = TAKT_CONTRACTS | TAKT_AMP_FACTORS,
     .dtypes = TAKT_NUMBERS,
     .infer = infer,
     .eval = eval,

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/relax.h"
 
@@ -46,7 +47,7 @@ const takt_op takt_op_exp = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

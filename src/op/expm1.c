@@ -1,6 +1,7 @@
 /* expm1.c - exp(x) - 1, accurate near 0. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 
@@ -27,7 +28,7 @@ const takt_op takt_op_expm1 = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE | TAKT_WHOLE,
+    .traits = TAKT_ELEMENTWISE | TAKT_WHOLE | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

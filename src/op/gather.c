@@ -1,4 +1,5 @@
 /* gather.c - rows of x at the given indices along an axis, as NumPy's take. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
@@ -68,7 +69,7 @@ const takt_op takt_op_gather = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = 0,
                         .summary = "the axis that is indexed"}},
-    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED | TAKT_AMP_TABLE,
     .dtypes = TAKT_ANY,
     .is_mixed = true,
     .infer = infer,

@@ -1,4 +1,5 @@
 /* gather_elements.c - for each position of index, the element of x with that index on the axis. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/elements.h"
@@ -49,7 +50,7 @@ const takt_op takt_op_gather_elements = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = 0,
                         .summary = "the axis that is indexed"}},
-    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .is_mixed = true,
     .infer = infer,

@@ -1,4 +1,5 @@
 /* gather_nd.c - blocks of x at rows of coordinates. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/make.h"
 #include "op/util/nd.h"
@@ -42,7 +43,7 @@ const takt_op takt_op_gather_nd = {
                          .type = TAKT_ATTR_I64,
                          .onnx = "batch_dims",
                          .summary = "leading axes that x and index have in common"}},
-    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .is_mixed = true,
     .infer = infer,

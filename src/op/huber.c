@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ir/infer.h"
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"
 
@@ -57,6 +58,7 @@ const takt_op takt_op_huber = {
                                          .type = TAKT_ATTR_F64,
                                          .fallback.f64 = 1,
                                          .summary = "where the parabola ends"}},
+    .traits = TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .infer = infer,
     .eval = eval,

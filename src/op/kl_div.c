@@ -1,6 +1,7 @@
 /* kl_div.c - the divergence of a distribution from another one given by logarithms. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"
 
@@ -41,6 +42,7 @@ const takt_op takt_op_kl_div = {
     .in_max = 2,
     .in_names = {"log_probability", "target"},
     .attrs = {TAKT_LOSS_ATTR},
+    .traits = TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .infer = takt_loss_infer,
     .eval = eval,

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -28,7 +29,7 @@ const takt_op takt_op_log2 = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE,
+    .traits = TAKT_ELEMENTWISE | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

@@ -1,6 +1,7 @@
 /* log_softmax.c - the logarithm of softmax, without the overflow and cancellation of both. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/norm.h"
 #include "op/util/stops.h"
@@ -63,6 +64,7 @@ const takt_op takt_op_log_softmax = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = -1,
                         .summary = "the axis of the softmax"}},
+    .traits = TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .infer = takt_axis_infer,
     .eval = eval,

@@ -1,6 +1,7 @@
 /* mae.c - the absolute error. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"
 
@@ -39,6 +40,7 @@ const takt_op takt_op_mae = {
     .in_max = 2,
     .in_names = {"prediction", "target"},
     .attrs = {TAKT_LOSS_ATTR},
+    .traits = TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .infer = takt_loss_infer,
     .eval = eval,

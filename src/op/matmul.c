@@ -3,6 +3,7 @@
  * An input of rank 1 is a row on the left, a column on the right, and its axis is absent from the
  * result. Integers accumulate in 64 bits and wrap.
  */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
@@ -180,7 +181,7 @@ const takt_op takt_op_matmul = {
               [TRANSPOSE_B] = {.name = "transpose_b",
                                .type = TAKT_ATTR_BOOL,
                                .summary = "swap the last two axes of rhs first"}},
-    .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS,
+    .traits = TAKT_PRIMITIVE | TAKT_CONTRACTS | TAKT_AMP_FACTORS,
     .dtypes = TAKT_NUMBERS,
     .infer = infer,
     .eval = eval,

@@ -1,4 +1,5 @@
 /* max_pool.c - the largest element of each window; padding never wins. NaN wins always. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/index.h"
 #include "op/util/pool.h"
@@ -45,7 +46,7 @@ const takt_op takt_op_max_pool = {
     .in_max = 1,
     .in_names = {"x"},
     .attrs = {TAKT_POOL_ATTRS},
-    .traits = TAKT_PRIMITIVE | TAKT_REDUCES,
+    .traits = TAKT_PRIMITIVE | TAKT_REDUCES | TAKT_AMP_FOLLOWS,
     .dtypes = TAKT_NUMBERS,
     .infer = infer,
     .eval = eval,

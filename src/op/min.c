@@ -1,6 +1,7 @@
 /* min.c - the lesser (IEEE 754-2019 minimum): NaN wins, -0 is less than +0. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/relax.h"
@@ -38,7 +39,7 @@ const takt_op takt_op_min = {
     .in_min = 2,
     .in_max = 2,
     .in_names = {"lhs", "rhs"},
-    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_COMMUTES | TAKT_PRIMITIVE | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_NUMBERS,
     .scalar_f = eval_f,
     .scalar_i = eval_i,

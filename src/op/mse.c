@@ -1,4 +1,5 @@
 /* mse.c - the squared error. */
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"
 
@@ -35,6 +36,7 @@ const takt_op takt_op_mse = {
     .in_max = 2,
     .in_names = {"prediction", "target"},
     .attrs = {TAKT_LOSS_ATTR},
+    .traits = TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .infer = takt_loss_infer,
     .eval = eval,

@@ -1,5 +1,6 @@
 /* neg.c - the negative; integers wrap. */
 #include "op/ops.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -27,7 +28,7 @@ const takt_op takt_op_neg = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_NUMBERS,
     .scalar_f = eval_f,
     .scalar_i = eval_i,

@@ -3,6 +3,7 @@
  * `before` is numbers; `after` may have names, since the gradient of a slice of a named axis needs
  * that. Negative padding does not exist: it is a slice.
  */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
@@ -166,7 +167,7 @@ const takt_op takt_op_pad = {
               [VALUE] = {.name = "value",
                          .type = TAKT_ATTR_F64,
                          .summary = "the element for mode constant"}},
-    .traits = TAKT_PRIMITIVE,
+    .traits = TAKT_PRIMITIVE | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_COMPUTE,
     .infer = infer,
     .eval = eval,

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "op/ops.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 
 /* By squaring, modulo 2^64. */
@@ -96,7 +97,7 @@ const takt_op takt_op_pow = {
     .in_min = 2,
     .in_max = 2,
     .in_names = {"lhs", "rhs"},
-    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE | TAKT_AMP_WIDE,
     .dtypes = TAKT_NUMBERS,
     .scalar_f = eval_f,
     .scalar_i = eval_i,

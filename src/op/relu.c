@@ -1,4 +1,5 @@
 /* relu.c - 0 where x < 0, else x: NaN and -0 pass through. */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/relax.h"
@@ -33,7 +34,7 @@ const takt_op takt_op_relu = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_FLOATS | TAKT_SIGNED,
     .scalar_f = eval_f,
     .scalar_i = eval_i,

@@ -1,6 +1,7 @@
 /* rsqrt.c - 1 / sqrt(x), by an exact root and an exact division. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -28,7 +29,7 @@ const takt_op takt_op_rsqrt = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE,
+    .traits = TAKT_ELEMENTWISE | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

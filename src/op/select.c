@@ -1,5 +1,6 @@
 /* select.c - a where the condition holds, else b; all three broadcast. */
 #include "ir/infer.h"
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/stops.h"
@@ -71,7 +72,7 @@ const takt_op takt_op_select = {
     .in_min = 3,
     .in_max = 3,
     .in_names = {"condition", "a", "b"},
-    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .is_mixed = true,
     .infer = infer,

@@ -1,6 +1,7 @@
 /* sinh.c - the hyperbolic sine. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 
@@ -40,7 +41,7 @@ const takt_op takt_op_sinh = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE,
+    .traits = TAKT_ELEMENTWISE | TAKT_AMP_WIDE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

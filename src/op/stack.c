@@ -1,5 +1,6 @@
 /* stack.c - tensors of one shape along a new axis. */
 #include "base/mem.h"
+#include "op/util/amp.h"
 #include "op/util/check.h"
 
 enum { AXIS };
@@ -46,6 +47,7 @@ const takt_op takt_op_stack = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = 0,
                         .summary = "where the new axis is in the result"}},
+    .traits = TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .infer = infer,
     .lower = lower,

@@ -1,6 +1,7 @@
 /* tanh.c - the hyperbolic tangent. */
 #include <math.h>
 
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/relax.h"
@@ -48,7 +49,7 @@ const takt_op takt_op_tanh = {
     .in_min = 1,
     .in_max = 1,
     .in_names = {"x"},
-    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE,
+    .traits = TAKT_ELEMENTWISE | TAKT_PRIMITIVE | TAKT_AMP_SIMPLE,
     .dtypes = TAKT_FLOATS,
     .scalar_f = eval_f,
     .grad = grad,

@@ -1,4 +1,5 @@
 /* tile.c - the whole tensor repeated along each axis. */
+#include "op/util/amp.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
 
@@ -48,6 +49,7 @@ const takt_op takt_op_tile = {
                            .type = TAKT_ATTR_I64S,
                            .is_required = true,
                            .summary = "how often, for each axis"}},
+    .traits = TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .infer = infer,
     .lower = lower,

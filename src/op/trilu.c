@@ -1,4 +1,5 @@
 /* trilu.c - the upper or lower triangle of the last two axes, zero elsewhere. */
+#include "op/util/amp.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
 #include "op/util/make.h"
@@ -51,6 +52,7 @@ const takt_op takt_op_trilu = {
               [K] = {.name = "k",
                      .type = TAKT_ATTR_I64,
                      .summary = "which diagonal: 0 the main one, positive ones above it"}},
+    .traits = TAKT_AMP_CHOOSES,
     .dtypes = TAKT_COMPUTE,
     .infer = infer,
     .eval = eval,

@@ -3,6 +3,7 @@
  * One start for all, or one for every element of the first dimension: caches of several sequences
  * grow from lengths of their own.
  */
+#include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/index.h"
@@ -106,7 +107,7 @@ const takt_op takt_op_update_slice = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = 0,
                         .summary = "the axis along which u is shorter"}},
-    .traits = TAKT_PRIMITIVE | TAKT_INDEXED,
+    .traits = TAKT_PRIMITIVE | TAKT_INDEXED | TAKT_AMP_CHOOSES,
     .dtypes = TAKT_ANY,
     .is_mixed = true,
     .infer = infer,

@@ -171,6 +171,16 @@ size_t takt_graph_shown(const takt_graph *g);
 TAKT_MUST_USE takt_status takt_graph_narrow(const takt_graph *in, takt_dtype to,
                                             takt_pass_report *report, takt_graph **out);
 
+/* Activations and factors of a model in `to` (f16 or bf16); parameters, inputs and outputs keep
+ * their types. For graphs that gradients are appended to. */
+TAKT_MUST_USE takt_status takt_graph_amp(const takt_graph *in, takt_dtype to,
+                                         takt_pass_report *report, takt_graph **out);
+
+/* A training step of such a model, in which the backward pass widens values of 16 bits itself
+ * instead of reading what the forward pass made of them: so those need not be kept. `loss` is what
+ * the forward pass computes. */
+TAKT_MUST_USE takt_status takt_graph_amp_late(const takt_graph *in, takt_id loss, takt_graph **out);
+
 /* Where a graph is cut: names of inputs, outputs, values as they are printed, or layers. */
 typedef struct takt_cut {
     const char *const *from; /* become inputs; none: the graph's own, as far as they are needed */

@@ -22,6 +22,8 @@ extern const takt_pass takt_pass_widen_late;
 extern const takt_pass takt_pass_narrow_maps; /* by the plan, under `numerics = fast` */
 /* Not in the pipeline: only when asked for (takt_graph_narrow). */
 extern const takt_pass takt_pass_precision;
+/* Not in the pipeline: for models that are trained in mixed precision (takt_graph_amp). */
+extern const takt_pass takt_pass_amp;
 /* Not in the pipeline: for graphs that are written to files. */
 extern const takt_pass takt_pass_fold_constants;
 

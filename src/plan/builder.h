@@ -76,8 +76,11 @@ typedef struct takt_builder {
     unsigned char *is_alias;        /* per node: its value is there without a step */
     takt_id *root;                  /* per node: the node whose buffer holds its value */
     size_t *root_offset;            /* bytes into that buffer */
-    int32_t *ready;                 /* per node: the group after which its value is complete */
-    int32_t *sequence;              /* groups in the order they run; one may run twice */
+    /* Of a training step in mixed precision: whether a node belongs to the forward pass; else NULL.
+     */
+    const unsigned char *forward;
+    int32_t *ready;    /* per node: the group after which its value is complete */
+    int32_t *sequence; /* groups in the order they run; one may run twice */
     size_t sequence_count;
     int32_t position;   /* in it, of the group being compiled */
     int32_t tail;       /* in it: from here on all groups write over the state */

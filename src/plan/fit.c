@@ -52,16 +52,43 @@ static takt_status reach(fitting *f, size_t room)
     return TAKT_OK;
 }
 
+/* The point at `share` of the way from the least memory, 0, to the fastest plan, 1. */
+static takt_status trade(fitting *f, double share)
+{
+    takt_remat found;
+    size_t least = f->least;
+    if (share >= 1)
+        return TAKT_OK;
+    const takt_status status = takt_remat_find(f->first, 0, 0, &found);
+    if (status == TAKT_OK && found.point_count > 0)
+        least = found.points[found.point_count - 1].arena;
+    takt_remat_deinit(&found);
+    TAKT_TRY(status);
+    const double more = f->least > least ? (double)(f->least - least) : 0;
+    return attempt(f, least + (size_t)(share * more), 0);
+}
+
 static takt_status search(fitting *f, const takt_plan_settings *settings)
 {
     const takt_plan *p = f->first;
     const size_t fixed = p->weight_bytes + p->packed_bytes + p->state_bytes + p->io_bytes;
     const size_t limit = settings->memory_limit, room = limit > fixed ? limit - fixed : 0;
     f->least = p->arena_bytes;
+    const size_t most = settings->activation_limit;
     if (settings->recomputes)
         return attempt(f, 0, 0);
-    if (f->least >= MUCH)
+    if (settings->has_tradeoff)
+        TAKT_TRY(trade(f, settings->tradeoff));
+    else if (f->least >= MUCH)
         TAKT_TRY(attempt(f, 0, cheap));
+    if (most > 0 && f->least > most)
+        TAKT_TRY(reach(f, most));
+    if (most > 0 && f->least > most) {
+        takt_fail(f->ctx, TAKT_E_PLAN_LIMIT,
+                  "activations and scratch need %zu bytes, more than the %zu of the limit",
+                  f->least, most);
+        return takt_fail_hint(f->ctx, "give it more, a smaller batch, or more --shards");
+    }
     return limit > 0 ? reach(f, room) : TAKT_OK;
 }
 

@@ -10,8 +10,12 @@
 #include "ir/leaves.h"
 #include "plan/answers.h"
 #include "plan/builder.h"
+#include "plan/rematerialise.h"
 
-/* Packing must be unable to fail: it runs in the commit phase. Forms of other types than these
+/* A training step changes every weight, so that its forms would be packed in every run all the
+ * same: products pack what they read, and no memory is kept for it.
+ *
+ * Packing must be unable to fail: it runs in the commit phase. Forms of other types than these
  * would be widened in memory that has to be found first. */
 static bool has_forms(const takt_builder *b, takt_id node)
 {
@@ -19,7 +23,8 @@ static bool has_forms(const takt_builder *b, takt_id node)
     const takt_plan_settings *s = b->p.settings;
     return n->op == &takt_op_state && (n->type->dtype == TAKT_F32 || n->type->dtype == TAKT_F64) &&
            b->space == TAKT_HOST && b->space_of[node] == TAKT_HOST && !b->in_prologue && s->reuse &&
-           s->in_place && s->hint != TAKT_HINT_MEMORY && s->memory_limit == 0;
+           s->in_place && s->hint != TAKT_HINT_MEMORY && s->memory_limit == 0 &&
+           !takt_is_training_graph(b->p.graph);
 }
 
 bool takt_planner_is_kept(const takt_planner *p, takt_id node)

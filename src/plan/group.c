@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/before.h"
 #include "ir/leaves.h"
 #include "op/ops.h"
 #include "plan/finish.h"
 #include "plan/fusion.h"
+#include "plan/rematerialise.h"
 
 enum {
     LONGEST = 48, /* nodes in one step: keeps compiling linear and its registers few */
@@ -107,6 +109,8 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return general;
     if (!same_shape(g->nodes[id].type, takt_type_of(g, from)))
         return "the shapes differ";
+    if (b->forward != NULL && b->forward[id] != b->forward[group->nodes[0]])
+        return "it belongs to the backward pass, and would be kept until then";
     if (group->is_map)
         return NULL;
     if (b->uses[from] != 1)
@@ -162,6 +166,13 @@ bool takt_is_widening(const takt_builder *b, takt_id node)
         return false;
     const takt_dtype from = takt_type_of(b->p.graph, n->in[0])->dtype;
     return from == TAKT_F16 || from == TAKT_BF16;
+}
+
+static bool is_widened(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = &g->nodes[id];
+    return n->op == &takt_op_cast && n->type->dtype == TAKT_F32 &&
+           takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) == 16;
 }
 
 static takt_status start(takt_builder *b, takt_id id)
@@ -230,7 +241,8 @@ static takt_status visit(takt_builder *b, takt_id id)
         return visit_anchor(b, id);
     takt_id from;
     const int32_t latest = latest_producer(b, n, &from);
-    if (latest == TAKT_NO_GROUP || takt_is_widening(b, id))
+    if (latest == TAKT_NO_GROUP || takt_is_widening(b, id) ||
+        (b->forward != NULL && is_widened(b->p.graph, id)))
         return start(b, id);
     takt_group *group = &b->groups[latest];
     takt_fusion fusion = takt_fusion_estimate(b, id, from, &b->costs[latest]);
@@ -245,9 +257,28 @@ static takt_status visit(takt_builder *b, takt_id id)
     return join(b, group, id);
 }
 
+/* In mixed precision a value is kept in 16 bits from the forward to the backward pass, and each of
+ * them widens it for itself: a step of its own, which can run twice. */
+static takt_status find_forward(takt_builder *b)
+{
+    const takt_graph *g = b->p.graph;
+    bool is_mixed = false;
+    for (size_t i = 0; i < g->count && !is_mixed; i++)
+        is_mixed = is_widened(g, (takt_id)i);
+    if (!is_mixed || g->output_count == 0 || !takt_is_training_graph(g))
+        return TAKT_OK;
+    unsigned char *forward = takt_arena_array(&b->scratch, g->count, 1);
+    if (forward == NULL)
+        return TAKT_ERR_MEMORY;
+    takt_graph_before(g, g->outputs[0].id, forward);
+    b->forward = forward;
+    return TAKT_OK;
+}
+
 takt_status takt_builder_group(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
+    TAKT_TRY(find_forward(b));
     b->groups = takt_arena_array(&b->scratch, g->count, sizeof *b->groups);
     b->group_index = takt_arena_array(&b->scratch, g->count, sizeof *b->group_index);
     b->costs = takt_arena_array(&b->scratch, g->count, sizeof *b->costs);

@@ -49,9 +49,13 @@ static takt_status get_arrays(search *s)
     s->old_run = takt_arena_array(s->memory, most, sizeof *s->run);
     s->old_again = takt_arena_array(s->memory, most, 1);
     s->live = takt_arena_array(s->memory, most + 1, sizeof *s->live);
+    s->first_use =
+        takt_arena_array(s->memory, plan->buffer_count + views + 2, sizeof *s->first_use);
+    s->uses = takt_arena_array(s->memory, 2 * views, sizeof *s->uses);
+    s->again_at = takt_arena_array(s->memory, plan->step_count, sizeof *s->again_at);
     if (ids == NULL || s->values == NULL || s->edges == NULL || s->repeats == NULL ||
         s->run == NULL || s->is_again == NULL || s->old_run == NULL || s->old_again == NULL ||
-        s->live == NULL)
+        s->live == NULL || s->first_use == NULL || s->uses == NULL || s->again_at == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < plan->step_count; i++) {
         s->edges[i] = (edges){ids, ids + plan->steps[i].in_count};
@@ -133,10 +137,50 @@ static void touch(value *v, int at)
     v->last = at;
 }
 
+/* Calls `each` for every value of every execution, in order. */
+static void each_use(search *s, void (*each)(search *s, uint32_t id, int at))
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const takt_step *step = &s->plan->steps[s->run[i]];
+        const edges *e = &s->edges[s->run[i]];
+        for (size_t k = 0; k < step->in_count; k++)
+            each(s, e->in[k], (int)i);
+        for (size_t k = 0; k < step->out_count; k++)
+            each(s, e->out[k], (int)i);
+    }
+}
+
+static void count_use(search *s, uint32_t id, int at)
+{
+    (void)at;
+    s->first_use[id + 2]++;
+}
+
+/* After this, first_use[id + 1] is where the uses of `id` end. */
+static void list_use(search *s, uint32_t id, int at)
+{
+    s->uses[s->first_use[id + 1]++] = at;
+}
+
+static void list_uses(search *s)
+{
+    memset(s->first_use, 0, (s->value_count + 2) * sizeof *s->first_use);
+    each_use(s, count_use);
+    for (size_t i = 2; i < s->value_count + 2; i++)
+        s->first_use[i] += s->first_use[i - 1];
+    each_use(s, list_use);
+    for (size_t i = 0; i < s->plan->step_count; i++)
+        s->again_at[i] = -1;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->is_again[i])
+            s->again_at[s->run[i]] = (int)i;
+}
+
 /* Bytes alive at every execution. */
 void takt_remat_count(search *s)
 {
     const takt_plan *plan = s->plan;
+    list_uses(s);
     memset(s->live, 0, (s->count + 1) * sizeof *s->live);
     for (size_t i = 0; i < s->value_count; i++)
         s->values[i].first = -1;
@@ -181,18 +225,28 @@ bool takt_remat_uses(const search *s, int at, uint32_t id)
     return false;
 }
 
+/* The first of the uses of a value at `at` or later, as an index into `uses`. */
+static uint32_t use_from(const search *s, uint32_t id, int at)
+{
+    uint32_t low = s->first_use[id], high = s->first_use[id + 1];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->uses[middle] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int takt_remat_next(const search *s, uint32_t id, int at)
 {
-    for (int i = at; i < (int)s->count; i++)
-        if (takt_remat_uses(s, i, id))
-            return i;
-    return -1;
+    const uint32_t use = use_from(s, id, at);
+    return use < s->first_use[id + 1] ? s->uses[use] : -1;
 }
 
 int takt_remat_last(const search *s, uint32_t id, int before)
 {
-    for (int i = before - 1; i >= 0; i--)
-        if (takt_remat_uses(s, i, id))
-            return i;
-    return -1;
+    const uint32_t use = use_from(s, id, before);
+    return use > s->first_use[id] ? s->uses[use - 1] : -1;
 }

@@ -33,8 +33,14 @@ typedef struct takt_remat_search {
     unsigned char *old_again;
     size_t old_count;
     unsigned char *repeats; /* per step */
-    int64_t *live;          /* per execution: bytes; one more at the end */
-    double time, extra;     /* of all steps, and of repetitions */
+    /* Executions that use each value, in order: those of value i from first_use[i] on, up to those
+     * of the next. Only as new as the last takt_remat_count. */
+    uint32_t *first_use;
+    int *uses;
+    int *again_at;      /* per step: its second execution, or -1 */
+    uint64_t work;      /* looks at values so far */
+    int64_t *live;      /* per execution: bytes; one more at the end */
+    double time, extra; /* of all steps, and of repetitions */
 } takt_remat_search;
 
 /* Estimated time of a step, in microseconds. */

@@ -16,6 +16,8 @@
 #include "plan/remat_lives.h"
 
 enum { LONGEST = 64, DEEPEST = 32, MOST_STEPS = 1 << 14 };
+/* Looks at values in one search: some seconds. What has been found by then is used. */
+static const uint64_t most_work = UINT64_C(1) << 29;
 
 typedef takt_remat_search search;
 typedef takt_remat_value value;
@@ -48,10 +50,7 @@ static bool is_there(const search *s, uint32_t id, int at)
 /* Its second run is later than `at`, and may be moved there. */
 static bool can_move(const search *s, int step, int at)
 {
-    for (int i = at; i < (int)s->count; i++)
-        if (s->is_again[i] && s->run[i] == step)
-            return true;
-    return false;
+    return s->again_at[step] >= at;
 }
 
 /* ---- chains ---- */
@@ -65,9 +64,10 @@ static bool is_in(const chain *c, int step)
 }
 
 /* Appends the step, and before it what makes those of its inputs that are gone at `at`. */
-static void collect(const search *s, chain *c, int step, int at, int full, int depth)
+static void collect(search *s, chain *c, int step, int at, int full, int depth)
 {
     const takt_step *t = &s->plan->steps[step];
+    s->work += t->in_count + c->count;
     for (size_t k = 0; k < t->in_count && c->fits; k++) {
         const uint32_t id = s->edges[step].in[k];
         const value *v = &s->values[id];
@@ -96,9 +96,10 @@ typedef struct choice {
 } choice;
 
 /* The best value to drop at execution `full`. */
-static bool choose(const search *s, int full, double most, choice *best)
+static bool choose(search *s, int full, double most, choice *best)
 {
     best->score = 0;
+    s->work += s->value_count;
     for (uint32_t i = 0; i < s->value_count; i++) {
         const value *v = &s->values[i];
         if (v->maker < 0 || v->bytes == 0 || s->repeats[v->maker] != 0 ||
@@ -184,7 +185,7 @@ static void improve(search *s, size_t target, double most, takt_remat *found)
     size_t full = takt_remat_fullest(s);
     int64_t peak = s->live[full];
     note(s, (size_t)peak, found);
-    while ((size_t)peak > target && choose(s, (int)full, most, &best)) {
+    while ((size_t)peak > target && s->work < most_work && choose(s, (int)full, most, &best)) {
         apply(s, &best);
         takt_remat_count(s);
         full = takt_remat_fullest(s);

@@ -22,8 +22,15 @@ typedef struct takt_step_builder {
     takt_id *rate, (*scalar)[TAKT_OPT_SCALARS]; /* by group; those of no group first */
     takt_id apply;                              /* TAKT_NONE without accumulation */
     takt_id is_good;                            /* the loss is finite: otherwise nothing changes */
+    takt_id scale;                              /* of the loss; TAKT_NONE without one */
+    takt_id fits; /* all gradients are finite in spite of it: otherwise no weight changes */
 } takt_step_builder;
 
+/* Declares the loss scale, if the gradients need one; before they are appended. */
+TAKT_MUST_USE takt_status takt_step_begin_scale(takt_step_builder *b);
+/* From gradients, of all shards if they are accumulated: whether they are finite, and the next
+ * scale. */
+void takt_step_end_scale(takt_step_builder *b);
 /* Appends clipping and the update of every parameter. */
 TAKT_MUST_USE takt_status takt_step_append_update(takt_step_builder *b);
 

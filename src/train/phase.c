@@ -55,10 +55,13 @@ void takt_phases(const takt_graph *g, unsigned char *phase)
     for (size_t i = 0; i < g->slot_count; i++) /* what a parameter becomes, and states of layers */
         if (g->slots[i].next != TAKT_NONE && g->slots[i].next != g->slots[i].value)
             mark(phase, g->slots[i].next,
-                 g->slots[i].is_trainable || is_of_training(g->slots[i].name) ? TAKT_PHASE_OPTIMIZER
-                                                                              : TAKT_PHASE_FORWARD);
+                 g->slots[i].is_trainable || is_of_training(g->slots[i].name) ||
+                         begins(g->slots[i].name, TAKT_STEP_SCALES)
+                     ? TAKT_PHASE_OPTIMIZER
+                     : TAKT_PHASE_FORWARD);
     for (size_t i = 0; i < g->output_count; i++)
-        if (strcmp(g->outputs[i].name, TAKT_STEP_NORM) != 0)
+        if (strcmp(g->outputs[i].name, TAKT_STEP_NORM) != 0 &&
+            strcmp(g->outputs[i].name, TAKT_STEP_FITS) != 0)
             mark(phase, g->outputs[i].id, TAKT_PHASE_FORWARD);
     for (size_t i = g->count; i-- > 0;)
         for (uint32_t k = 0; k < g->nodes[i].in_count && phase[i] == TAKT_PHASE_FORWARD; k++)

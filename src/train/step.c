@@ -7,6 +7,7 @@
 #include "grad/grad.h"
 #include "grad/reverse.h"
 #include "op/util/formula.h"
+#include "pass/pass.h"
 
 typedef takt_step_builder builder;
 typedef takt_step_param param;
@@ -149,8 +150,12 @@ static takt_status differentiate(builder *b)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < b->count; i++)
         in[i] = b->params[i].weight;
-    const takt_grad_request request = {
-        .out_count = 1, .out = &b->site.sum, .in_count = b->count, .in = in, .result = result};
+    const takt_grad_request request = {.out_count = 1,
+                                       .out = &b->site.sum,
+                                       .seed = b->scale != TAKT_NONE ? &b->scale : NULL,
+                                       .in_count = b->count,
+                                       .in = in,
+                                       .result = result};
     TAKT_TRY(takt_grad_append(g, &request));
     for (size_t i = 0; i < b->count; i++)
         b->params[i].grad = result[i];
@@ -205,6 +210,7 @@ static takt_status build(const takt_graph *model, builder *b, bool is_eval)
     const takt_id size = takt_unary(b->g, &takt_op_abs, b->site.sum);
     b->is_good = takt_is_below(b->g, size, 3e38);
     TAKT_TRY(list_params(b));
+    TAKT_TRY(takt_step_begin_scale(b));
     TAKT_TRY(differentiate(b));
     return takt_step_append_update(b);
 }
@@ -225,7 +231,18 @@ takt_status takt_step_build(const takt_graph *model, const takt_step_spec *spec,
                             takt_step_notes *notes, takt_graph **step)
 {
     builder b = {.spec = spec, .notes = notes};
-    return make(model, &b, false, step);
+    takt_graph *narrow = NULL;
+    *step = NULL;
+    if (spec->has_amp)
+        TAKT_TRY(takt_graph_amp(model, spec->amp, NULL, &narrow));
+    takt_status status = make(narrow != NULL ? narrow : model, &b, false, step);
+    takt_graph_destroy(narrow);
+    if (status == TAKT_OK && spec->has_amp) {
+        takt_graph *early = *step;
+        status = takt_graph_amp_late(early, b.site.sum, step);
+        takt_graph_destroy(early);
+    }
+    return status;
 }
 
 takt_status takt_step_build_eval(const takt_graph *model, const takt_step_spec *spec,

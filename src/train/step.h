@@ -29,13 +29,26 @@ const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT
 /* Outputs of a step graph. */
 #define TAKT_STEP_SUM "train.loss_sum"
 #define TAKT_STEP_COUNT "train.count"
-#define TAKT_STEP_HITS "train.hits" /* if the loss has a notion of right and wrong */
-#define TAKT_STEP_NORM "train.norm" /* of the whole gradient; if it is clipped by it */
+#define TAKT_STEP_HITS "train.hits"   /* if the loss has a notion of right and wrong */
+#define TAKT_STEP_NORM "train.norm"   /* of the whole gradient; if it is clipped by it */
+#define TAKT_STEP_FITS "train.fits"   /* with a loss scale: 1, or 0 if a gradient has overflown */
+#define TAKT_STEP_SCALE "train.scale" /* the loss scale of this step, if there is one */
 
 /* Prefixes of the slots that training adds; the parameter's name follows. */
 #define TAKT_STEP_SLOT "optimizer." /* optimizer.mean/dense_0.weight */
 #define TAKT_STEP_GRAD "gradient/"
 #define TAKT_STEP_EMA "ema/"
+/* The loss scale of f16, and how many steps in a row it has been good for. */
+#define TAKT_STEP_SCALES "loss_scale/"
+#define TAKT_STEP_SCALE_SLOT TAKT_STEP_SCALES "value"
+#define TAKT_STEP_SCALE_STEPS TAKT_STEP_SCALES "steps"
+
+/* It begins with START, is doubled after GROWTH good steps, and halved whenever a gradient is not
+ * finite: that step changes nothing. At LEAST a training cannot go on. */
+#define TAKT_SCALE_START 65536.0
+#define TAKT_SCALE_MOST 16777216.0
+#define TAKT_SCALE_LEAST (1.0 / 1024)
+enum { TAKT_SCALE_GROWTH = 2000 };
 
 /* Parameters with numbers of their own. */
 typedef struct takt_step_group {
@@ -56,6 +69,8 @@ typedef struct takt_step_spec {
     const takt_step_group *groups; /* the first that takes a parameter has it */
     size_t group_count;
     bool accumulates;
+    bool has_amp; /* activations and factors in `amp`: f16, with a loss scale, or bf16 */
+    takt_dtype amp;
     /* Whether a parameter is trained; NULL: all are. */
     bool (*is_trained)(void *user, const char *name);
     void *user;

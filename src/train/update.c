@@ -36,6 +36,8 @@ static takt_id guarded(builder *b, takt_id next, takt_id old, bool only_applied)
     takt_id condition = b->is_good;
     if (only_applied && b->apply != TAKT_NONE)
         condition = takt_binary(b->g, &takt_op_and, condition, b->apply);
+    if (only_applied && b->fits != TAKT_NONE)
+        condition = takt_binary(b->g, &takt_op_and, condition, b->fits);
     return takt_select(b->g, condition, next, old);
 }
 
@@ -191,6 +193,9 @@ takt_status takt_step_append_update(builder *b)
         for (size_t i = 0; i < b->count; i++)
             b->params[i].grad = accumulated(b, b->params[i].name, b->params[i].grad);
     }
+    takt_step_end_scale(b);
+    if (b->scale != TAKT_NONE)
+        count = takt_mul(g, count, b->scale);
     for (size_t i = 0; i < b->count; i++) {
         const takt_dtype dtype = takt_type_of(g, b->params[i].grad)->dtype;
         b->params[i].grad = takt_div(g, b->params[i].grad, takt_cast(g, count, dtype));

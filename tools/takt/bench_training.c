@@ -1,4 +1,5 @@
 /* bench_training.c - the time of a training iteration: data, forward, gradient, optimizer. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ typedef struct bench {
     uint64_t place;   /* of the next sample */
     double *ns[PARTS];
     size_t count;
+    takt_bench_format format;
+    const char *path; /* of the result; "-": standard output */
 } bench;
 
 /* ---- batches ---- */
@@ -109,29 +112,68 @@ static int measure(bench *b)
 
 /* ---- what came out ---- */
 
-static void print_json(const bench *b, const takt_stats stats[PARTS])
+static void print_json(const bench *b, const takt_stats stats[PARTS], FILE *to)
 {
-    printf("{\n  \"model\": ");
-    tool_print_string(stdout, tool_model_path(b->t));
-    printf(",\n  \"type\": \"training\",\n  \"batch\": %zu,\n  \"iterations\": %zu,\n"
-           "  \"samples_per_second\": %.9g,\n  \"parts_ns\": {",
-           b->batch.room, b->count, (double)b->batch.room * 1e9 / stats[ITERATION].mean);
+    fprintf(to, "{\n  \"model\": ");
+    tool_print_string(to, tool_model_path(b->t));
+    fprintf(to,
+            ",\n  \"type\": \"training\",\n  \"batch\": %zu,\n  \"iterations\": %zu,\n"
+            "  \"samples_per_second\": %.9g,\n  \"parts_ns\": {",
+            b->batch.room, b->count, (double)b->batch.room * 1e9 / stats[ITERATION].mean);
     for (int i = 0; i < PARTS; i++)
-        printf("%s\n    \"%s\": {\"mean\": %.9g, \"low\": %.9g, \"high\": %.9g, \"median\": %.9g}",
-               i > 0 ? "," : "", names[i], stats[i].mean, stats[i].mean_ci.low,
-               stats[i].mean_ci.high, stats[i].median);
-    printf("\n  }\n}\n");
+        fprintf(to,
+                "%s\n    \"%s\": {\"mean\": %.9g, \"low\": %.9g, \"high\": %.9g, \"median\": %.9g}",
+                i > 0 ? "," : "", names[i], stats[i].mean, stats[i].mean_ci.low,
+                stats[i].mean_ci.high, stats[i].median);
+    fprintf(to, "\n  }\n}\n");
 }
 
-static void print_text(const bench *b, const takt_stats stats[PARTS])
+static void print_csv(const bench *b, const takt_stats stats[PARTS], FILE *to)
 {
-    printf("%s: training, batch %zu, %zu iterations, %.0f samples/s%s\n", tool_model_path(b->t),
-           b->batch.room, b->count, (double)b->batch.room * 1e9 / stats[ITERATION].mean,
-           b->data != NULL ? "" : ", random samples");
+    fprintf(to, "part,batch,iterations,mean_ns,low_ns,high_ns,median_ns\n");
     for (int i = 0; i < PARTS; i++)
-        printf("  %-10s %10.4f ms  (95 %%: %.4f to %.4f)  %5.1f %%\n", names[i],
-               stats[i].mean * 1e-6, stats[i].mean_ci.low * 1e-6, stats[i].mean_ci.high * 1e-6,
-               100 * stats[i].mean / stats[ITERATION].mean);
+        fprintf(to, "%s,%zu,%zu,%.9g,%.9g,%.9g,%.9g\n", names[i], b->batch.room, b->count,
+                stats[i].mean, stats[i].mean_ci.low, stats[i].mean_ci.high, stats[i].median);
+}
+
+static void print_text(const bench *b, const takt_stats stats[PARTS], FILE *to)
+{
+    fprintf(to, "%s: training, batch %zu, %zu iterations, %.0f samples/s%s\n",
+            tool_model_path(b->t), b->batch.room, b->count,
+            (double)b->batch.room * 1e9 / stats[ITERATION].mean,
+            b->data != NULL ? "" : ", random samples");
+    for (int i = 0; i < PARTS; i++)
+        fprintf(to, "  %-10s %10.4f ms  (95 %%: %.4f to %.4f)  %5.1f %%\n", names[i],
+                stats[i].mean * 1e-6, stats[i].mean_ci.low * 1e-6, stats[i].mean_ci.high * 1e-6,
+                100 * stats[i].mean / stats[ITERATION].mean);
+}
+
+static void print_as(const bench *b, const takt_stats stats[PARTS], takt_bench_format format,
+                     FILE *to)
+{
+    if (format == TAKT_BENCH_JSON)
+        print_json(b, stats, to);
+    else if (format == TAKT_BENCH_CSV)
+        print_csv(b, stats, to);
+    else
+        print_text(b, stats, to);
+}
+
+/* The text goes to the screen as well: what was measured is not lost because a disk is full. */
+static int save(const bench *b, const takt_stats stats[PARTS])
+{
+    tool_buffer text = {0};
+    FILE *to = open_memstream(&text.at, &text.length);
+    if (to == NULL)
+        return tool_finish(b->t, TAKT_ERR_MEMORY);
+    print_as(b, stats, b->format, to);
+    if (fclose(to) != 0) {
+        free(text.at);
+        return tool_finish(b->t, TAKT_ERR_MEMORY);
+    }
+    if (!tool_on(b->t, TAKT_F_QUIET))
+        print_text(b, stats, stdout);
+    return tool_buffer_save(b->t, &text, b->path);
 }
 
 static int print(const bench *b)
@@ -142,11 +184,25 @@ static int print(const bench *b)
         status = takt_stats_compute(b->t->ctx, b->ns[i], b->count, &stats[i]);
     if (status != TAKT_OK)
         return tool_finish(b->t, status);
-    if (tool_on(b->t, TAKT_F_JSON))
-        print_json(b, stats);
-    else
-        print_text(b, stats);
+    if (strcmp(b->path, "-") != 0)
+        return save(b, stats);
+    print_as(b, stats, b->format, stdout);
     return TAKT_EXIT_OK;
+}
+
+/* Where the result goes: known before anything is measured. */
+static bool take_file(bench *b, int *code)
+{
+    *code = TAKT_EXIT_USAGE;
+    if (!tool_bench_format_of(b->t, &b->format, &b->path))
+        return false;
+    if (b->format != TAKT_BENCH_TEXT && b->format != TAKT_BENCH_JSON &&
+        b->format != TAKT_BENCH_CSV) {
+        tool_usage_error(b->t, 1003, "write -o F.json, F.csv or F.txt",
+                         "of a training there is text, json and csv");
+        return false;
+    }
+    return tool_can_write(b->t, b->path, code);
 }
 
 /* ---- the whole ---- */
@@ -199,6 +255,8 @@ int tool_bench_training(takt_tool *t)
         return tool_usage_error(t, 1003, NULL,
                                 "a training is measured with one batch size and number of threads");
     b.threads = threads[0];
+    if (!take_file(&b, &code))
+        return code;
     t->trains = true;
     b.model = tool_open_model(t, &code);
     if (b.model == NULL)

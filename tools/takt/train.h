@@ -41,7 +41,9 @@ typedef struct tool_training {
     uint64_t bad_evaluations;
     FILE *log;
     tool_history history;
-    int generation; /* of the next checkpoint: 0 or 1 */
+    int generation;               /* of the next checkpoint: 0 or 1 */
+    uint64_t save_steps, save_ns; /* between two checkpoints; 0: only after every epoch */
+    uint64_t saved_ns;            /* when the last one was begun */
 } tool_training;
 
 /* What the flags say about a training; texts and pointers are its own, so it stays where it is. */
@@ -117,8 +119,15 @@ int tool_log_close(tool_training *g, int code);
 
 /* Makes the checkpoint folder this training's own; false: another one has it, which is printed. */
 bool tool_checkpoint_lock(tool_training *g, int *code);
-/* Writes the next generation of the checkpoint, if a folder is given. */
+/* Reads --checkpoint-every; false: usage error, printed. */
+bool tool_checkpoint_init(tool_training *g);
+/* Writes the next generation of the checkpoint, if a folder is given: in the background, so that a
+ * failure is returned by the next save or by `tool_checkpoint_wait`. */
 takt_status tool_checkpoint_save(tool_training *g);
+/* The same if so many steps or so much time has passed. */
+takt_status tool_checkpoint_due(tool_training *g);
+/* Until what was begun is written. */
+takt_status tool_checkpoint_wait(tool_training *g);
 /* Continues from the newest one that can be read; `*found` is false if there is none. */
 takt_status tool_checkpoint_load(tool_training *g, bool *found);
 

@@ -55,6 +55,10 @@ void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
         fprintf(g->log, ", \"accuracy\": %.9g", r->hits / r->count);
     if (r->norm >= 0)
         fprintf(g->log, ", \"norm\": %.9g", r->norm);
+    if (r->scale != 1)
+        fprintf(g->log, ", \"scale\": %.9g", r->scale);
+    if (r->skipped)
+        fprintf(g->log, ", \"skipped\": true");
     fprintf(g->log, ", \"ms\": %.4f}\n", seconds * 1e3);
 }
 

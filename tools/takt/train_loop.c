@@ -147,15 +147,14 @@ static bool gives_up(tool_training *g, double loss)
 static takt_status run_epoch(tool_training *g, bool *is_over)
 {
     tally sum = {.started = now()};
-    const uint64_t every = tool_number_of(g->t, TAKT_F_CHECKPOINT_EVERY, 0);
     double loss = -1, accuracy = -1;
     takt_status status = TAKT_OK;
     tool_loader_begin(g->loader);
     while (g->position < g->samples && status == TAKT_OK && !is_interrupted) {
         status = one_step(g, &sum);
         bar(g, &sum, g->position / g->batch.room);
-        if (status == TAKT_OK && every > 0 && takt_trainer_steps(g->trainer) % every == 0)
-            status = tool_checkpoint_save(g);
+        if (status == TAKT_OK)
+            status = tool_checkpoint_due(g);
     }
     if (status != TAKT_OK || is_interrupted)
         return status;
@@ -195,11 +194,12 @@ int tool_train_loop(tool_training *g)
     tool_signals_restore(&signals);
     tool_loader_destroy(g->loader);
     g->loader = NULL;
-    if (status != TAKT_OK)
-        return tool_finish(g->t, status);
-    if (!is_interrupted)
+    if (status == TAKT_OK && is_interrupted)
+        status = tool_checkpoint_save(g);
+    if (status == TAKT_OK)
+        status = tool_checkpoint_wait(g);
+    if (status == TAKT_OK && !is_interrupted)
         return TAKT_EXIT_OK;
-    status = tool_checkpoint_save(g);
     if (status != TAKT_OK)
         return tool_finish(g->t, status);
     fprintf(stderr, "\ntakt: interrupted after step %llu%s\n",

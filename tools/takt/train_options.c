@@ -112,6 +112,7 @@ static bool read_numbers(const takt_tool *t, takt_train_options *o)
 {
     const uint64_t accumulate = tool_number_of(t, TAKT_F_ACCUMULATE, 1);
     o->loss = tool_text_of(t, TAKT_F_LOSS);
+    o->amp = tool_text_of(t, TAKT_F_AMP);
     o->schedule = tool_text_of(t, TAKT_F_RATE_SCHEDULE);
     o->warmup = tool_number_of(t, TAKT_F_WARMUP_STEPS, 0);
     o->shards = (int64_t)tool_number_of(t, TAKT_F_SHARDS, accumulate);

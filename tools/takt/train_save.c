@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "measure.h"
 #include "train.h"
 
 static void path_of(const tool_training *g, int generation, char *to, size_t size)
@@ -41,6 +42,34 @@ bool tool_checkpoint_lock(tool_training *g, int *code)
     return false;
 }
 
+bool tool_checkpoint_init(tool_training *g)
+{
+    const char *text = tool_text_of(g->t, TAKT_F_CHECKPOINT_EVERY);
+    if (text == NULL)
+        return true;
+    g->saved_ns = tool_now_ns();
+    if (text[strspn(text, "0123456789")] != '\0')
+        return tool_duration(g->t, TAKT_F_CHECKPOINT_EVERY, 0, &g->save_ns);
+    if (tool_read_number(TAKT_FLAG_COUNT, text, &g->save_steps))
+        return true;
+    tool_usage_error(g->t, 1003, "write --checkpoint-every 500, or 60s",
+                     "--checkpoint-every %s is neither a number of steps nor a time", text);
+    return false;
+}
+
+takt_status tool_checkpoint_due(tool_training *g)
+{
+    const bool is_due =
+        (g->save_steps > 0 && takt_trainer_steps(g->trainer) % g->save_steps == 0) ||
+        (g->save_ns > 0 && tool_now_ns() - g->saved_ns >= g->save_ns);
+    return is_due ? tool_checkpoint_save(g) : TAKT_OK;
+}
+
+takt_status tool_checkpoint_wait(tool_training *g)
+{
+    return takt_trainer_save_end(g->trainer);
+}
+
 takt_status tool_checkpoint_save(tool_training *g)
 {
     const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
@@ -54,7 +83,8 @@ takt_status tool_checkpoint_save(tool_training *g)
     snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu", (unsigned long long)g->epoch,
              (unsigned long long)g->position, (unsigned long long)g->samples,
              (unsigned long long)g->batch_size, g->best, (unsigned long long)g->bad_evaluations);
-    const takt_status status = takt_trainer_save(g->trainer, path, note);
+    g->saved_ns = tool_now_ns();
+    const takt_status status = takt_trainer_save_begin(g->trainer, path, note);
     if (status == TAKT_OK)
         g->generation = 1 - g->generation;
     return status;

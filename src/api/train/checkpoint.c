@@ -16,6 +16,11 @@
 
 /* ---- saving ---- */
 
+static const char *precision_of(const takt_trainer *t)
+{
+    return takt_dtype_name(t->spec.has_amp ? t->spec.amp : TAKT_F32);
+}
+
 static void write_lineage(const takt_trainer *t, const char *note, takt_text *text)
 {
     takt_json_writer json;
@@ -24,6 +29,8 @@ static void write_lineage(const takt_trainer *t, const char *note, takt_text *te
     takt_json_put_open(&json, "training", '{');
     takt_json_put_unsigned(&json, "step", t->steps);
     takt_json_put_unsigned(&json, "seed", t->seed);
+    takt_json_put_unsigned(&json, "skipped", t->skipped);
+    takt_json_put_string(&json, "amp", precision_of(t));
     takt_json_put_integer(&json, "shards", t->shards);
     takt_json_put_string(&json, "optimizer", t->spec.optimizer->name);
     takt_json_put_string(&json, "schedule", t->schedule.kind->name);
@@ -36,12 +43,11 @@ static void write_lineage(const takt_trainer *t, const char *note, takt_text *te
     takt_json_close(&json, '}');
 }
 
-static takt_status write_slots(const takt_trainer *t, const char *path, const char *lineage)
+static takt_status write_slots(const takt_trainer *t, const char *lineage, void **bytes,
+                               size_t *length)
 {
     const takt_graph *g = t->step.model->graph;
     takt_arena arena;
-    void *bytes;
-    size_t length;
     takt_arena_init(&arena, t->ctx);
     takt_tensor *slots = takt_arena_array(&arena, g->slot_count, sizeof *slots);
     takt_status status = slots != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
@@ -49,26 +55,33 @@ static takt_status write_slots(const takt_trainer *t, const char *path, const ch
         status = takt_train_slot(t, g->slots[i].name, &slots[i]);
     }
     if (status == TAKT_OK)
-        status = takt_taktp_write(g, slots, lineage, &bytes, &length);
-    if (status == TAKT_OK) {
-        status = takt_write_file(t->ctx, path, bytes, length);
-        takt_mem_put(t->ctx, bytes, length);
-    }
+        status = takt_taktp_write(g, slots, lineage, bytes, length);
     for (size_t i = 0; slots != NULL && i < g->slot_count; i++)
         takt_tensor_release(&slots[i]);
     takt_arena_deinit(&arena);
     return status;
 }
 
-takt_status takt_trainer_save(const takt_trainer *t, const char *path, const char *note)
+takt_status takt_checkpoint_bytes(const takt_trainer *t, const char *note, void **bytes,
+                                  size_t *length)
 {
     takt_text lineage;
     takt_text_init(&lineage, t->ctx);
     write_lineage(t, note, &lineage);
     takt_status status = lineage.status;
     if (status == TAKT_OK)
-        status = write_slots(t, path, takt_text_get(&lineage));
+        status = write_slots(t, takt_text_get(&lineage), bytes, length);
     takt_text_deinit(&lineage);
+    return status;
+}
+
+takt_status takt_trainer_save(const takt_trainer *t, const char *path, const char *note)
+{
+    void *bytes;
+    size_t length;
+    TAKT_TRY(takt_checkpoint_bytes(t, note, &bytes, &length));
+    const takt_status status = takt_write_file(t->ctx, path, bytes, length);
+    takt_mem_put(t->ctx, bytes, length);
     return status;
 }
 
@@ -133,6 +146,9 @@ static takt_status read_lineage(takt_trainer *t, const char *path, const takt_mo
         return foreign(t, path, "was made with another optimizer");
     if (whole(*training, "shards") != (uint64_t)t->shards)
         return foreign(t, path, "was made with another number of shards");
+    if (!says(*training, "amp", precision_of(t)) &&
+        (t->spec.has_amp || takt_json_get(*training, "amp") != NULL))
+        return foreign(t, path, "was made in another precision (--amp)");
     return TAKT_OK;
 }
 
@@ -151,6 +167,7 @@ static void take(takt_trainer *t, takt_model *from, const takt_json *training)
     takt_basis_forget(t->ctx, &to->bases);
     t->steps = whole(training, "step");
     t->seed = whole(training, "seed");
+    t->skipped = whole(training, "skipped");
     t->schedule.scale = real(training, "scale", 1);
     t->schedule.best = real(training, "best", INFINITY);
     t->schedule.bad = whole(training, "bad");

@@ -50,6 +50,18 @@ static takt_status check_numbers(takt_ctx *ctx, const takt_train_options *o)
     return TAKT_OK;
 }
 
+static takt_status read_amp(takt_trainer *t, const char *amp)
+{
+    takt_step_spec *spec = &t->spec;
+    if (amp == NULL || strcmp(amp, "f32") == 0)
+        return TAKT_OK;
+    spec->amp = strcmp(amp, "f16") == 0 ? TAKT_F16 : TAKT_BF16;
+    spec->has_amp = true;
+    if (spec->amp == TAKT_F16 || strcmp(amp, "bf16") == 0)
+        return TAKT_OK;
+    return takt_fail(t->ctx, TAKT_E_OPTION, "mixed precision is bf16, f16 or f32, not %s", amp);
+}
+
 static takt_status read_options(takt_trainer *t, const takt_train_options *o)
 {
     takt_step_spec *spec = &t->spec;
@@ -71,6 +83,7 @@ static takt_status read_options(takt_trainer *t, const takt_train_options *o)
     if (o->class_weights != NULL)
         TAKT_TRY(take_class_weights(t, o->class_weights));
     TAKT_TRY(takt_trainer_groups(t, o));
+    TAKT_TRY(read_amp(t, o->amp));
     spec->clip_norm = o->clip_norm;
     spec->clip_value = o->clip_value;
     spec->ema = o->ema;
@@ -80,6 +93,7 @@ static takt_status read_options(takt_trainer *t, const takt_train_options *o)
     t->rate = o->rate > 0 ? o->rate : spec->optimizer->rate;
     t->shards = o->shards > 0 ? o->shards : 1;
     t->seed = o->seed;
+    t->async_save = o->async_save;
     if (o->plan != NULL)
         TAKT_TRY(takt_options_read(t->ctx, "takt_plan_options", o->plan, &t->plan, sizeof t->plan));
     return TAKT_OK;
@@ -94,10 +108,11 @@ static void begin_averages(const takt_model *m)
         if (strncmp(slot->name, TAKT_STEP_EMA, prefix) != 0)
             continue;
         const takt_slot *weight = takt_graph_find_slot(m->graph, slot->name + prefix);
-        if (weight != NULL)
-            memcpy(takt_tensor_data(&m->slots[i]),
-                   takt_tensor_data(&m->slots[weight - m->graph->slots]),
-                   takt_tensor_bytes(&m->slots[i]));
+        if (weight == NULL)
+            continue;
+        takt_tensor_release(&m->slots[i]);
+        m->slots[i] = m->slots[weight - m->graph->slots];
+        takt_storage_retain(m->slots[i].storage);
     }
 }
 
@@ -157,6 +172,7 @@ void takt_trainer_destroy(takt_trainer *t)
 {
     if (t == NULL)
         return;
+    takt_saving_stop(t);
     end_run(&t->step);
     end_run(&t->eval);
     if (t->class_weights.storage != NULL)
@@ -191,7 +207,8 @@ static void put_group(takt_trainer *t, size_t group, double factor)
     char name[TAKT_STEP_NAME];
     put_float(&t->step, takt_step_scalar("rate", group, name), rate);
     if (o->at_step != NULL)
-        o->at_step(own != NULL ? own->hyper : t->spec.hyper, rate, t->steps + 1, scalar);
+        o->at_step(own != NULL ? own->hyper : t->spec.hyper, rate, t->steps - t->skipped + 1,
+                   scalar);
     for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)
         put_float(&t->step, takt_step_scalar(o->scalars[i], group, name), scalar[i]);
 }
@@ -236,6 +253,8 @@ static takt_status run_shard(takt_trainer *t, takt_rows rows, bool is_last, doub
     sum->count += output(&t->step, TAKT_STEP_COUNT, 0);
     sum->hits += output(&t->step, TAKT_STEP_HITS, -1);
     sum->norm = output(&t->step, TAKT_STEP_NORM, -1);
+    sum->scale = output(&t->step, TAKT_STEP_SCALE, 1);
+    sum->skipped = is_last && output(&t->step, TAKT_STEP_FITS, 1) == 0;
     if (isfinite(sum->loss))
         return TAKT_OK;
     takt_fail(t->ctx, TAKT_E_TRAIN_NOT_FINITE, "the loss of step %llu is %s",
@@ -282,13 +301,21 @@ takt_status takt_trainer_step(takt_trainer *t, const takt_named_view *batch, siz
         return status;
     }
     t->steps++;
+    t->skipped += sum.skipped;
+    if (sum.skipped && sum.scale <= TAKT_SCALE_LEAST) {
+        takt_fail(t->ctx, TAKT_E_TRAIN_SCALE, "gradients of step %llu overflow f16 at any scale",
+                  (unsigned long long)t->steps);
+        return takt_fail_hint(t->ctx, "bf16 has the range of f32: --amp bf16");
+    }
     if (result != NULL)
         *result = (takt_step_result){.step = t->steps,
                                      .loss = sum.loss / sum.count,
                                      .count = sum.count,
                                      .hits = sum.hits < 0 ? -1 : sum.hits,
                                      .rate = sum.rate,
-                                     .norm = sum.norm};
+                                     .norm = sum.norm,
+                                     .scale = sum.scale,
+                                     .skipped = sum.skipped};
     return TAKT_OK;
 }
 
@@ -350,7 +377,8 @@ takt_status takt_trainer_eval(takt_trainer *t, const takt_named_view *batch, siz
                                      .count = sum.count,
                                      .hits = sum.hits < 0 ? -1 : sum.hits,
                                      .rate = 0,
-                                     .norm = -1};
+                                     .norm = -1,
+                                     .scale = 1};
     return TAKT_OK;
 }
 

@@ -16,6 +16,16 @@ typedef struct takt_train_run {
     takt_text sizes;       /* of the session: "batch=64" */
 } takt_train_run;
 
+/* A checkpoint that a thread is writing. */
+typedef struct takt_saving {
+    takt_ctx *ctx;
+    void *thread;
+    char *path;
+    void *bytes; /* the file; NULL: none is being written */
+    size_t length;
+    int error; /* of the system; set by the thread */
+} takt_saving;
+
 struct takt_trainer {
     takt_ctx *ctx;
     const takt_model *model; /* borrowed */
@@ -27,12 +37,15 @@ struct takt_trainer {
     double rate;
     int64_t shards;
     uint64_t seed, steps;
+    uint64_t skipped; /* of the steps: gradients overflowed, no weight changed */
     takt_plan_options plan;
     takt_train_run step, eval;
     uint64_t eval_step; /* steps + 1 when weights were last given to `eval`; 0: never */
     const char *note;
     const takt_watch *watch; /* around the steps of the plan under way; or NULL */
     char *loaded_note;       /* of the last checkpoint, in the arena; or NULL */
+    takt_saving saving;
+    bool async_save; /* the plan counts a second copy of the state */
 };
 
 /* Rows [first, first + rows) of a batch; rows 0: all of it. */
@@ -61,6 +74,14 @@ const void *takt_train_output(takt_train_run *run, const char *name);
 /* The present value of a slot of the step graph, to be released; storage NULL if it has none. */
 TAKT_MUST_USE takt_status takt_train_slot(const takt_trainer *t, const char *name,
                                           takt_tensor *value);
+
+/* The file that takt_trainer_save would write, to be given back with takt_mem_put. */
+TAKT_MUST_USE takt_status takt_checkpoint_bytes(const takt_trainer *t, const char *note,
+                                                void **bytes, size_t *length);
+/* Waits for a save that is under way, whatever becomes of it. */
+void takt_saving_stop(takt_trainer *t);
+/* Bytes of all slots, each at the next multiple of 64. */
+uint64_t takt_trainer_state_bytes(const takt_trainer *t);
 
 /* Before a watched run: `user` of the watch learns the plan. */
 TAKT_MUST_USE takt_status takt_timed_plan(void *user, const takt_plan *plan);

@@ -25,6 +25,9 @@ takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, siz
         status = takt_plan_create(t->step.model, &o, &plan);
     if (status == TAKT_OK) {
         takt_plan_query(plan, info);
+        const uint64_t copy = t->async_save ? takt_trainer_state_bytes(t) : 0;
+        info->state += copy;
+        info->peak += copy;
         takt_plan_destroy(plan);
     }
     takt_text_deinit(&sizes);

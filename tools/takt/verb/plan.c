@@ -69,9 +69,11 @@ const takt_verb takt_verb_plan = {
         "With -i, what a session makes of the files: an .npy in Fortran order is read where it\n"
         "lies, or costs a move.",
     .example = "takt plan -D batch=32 --svg examples/cnn.takt > arena.svg",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_MMAP,
-              TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_TEXT_CONTEXT, TAKT_F_SVG,
-              TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE, TAKT_F_CPU_MASK, TAKT_F_TRAIN,
-              TAKT_F_OPTIMIZER, TAKT_F_LOSS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,   TAKT_F_WEIGHTS,  TAKT_F_ALLOW_LINKS,
+              TAKT_F_MMAP,         TAKT_F_INPUT,    TAKT_F_SHAPE,    TAKT_F_DIM,
+              TAKT_F_TEXT_CONTEXT, TAKT_F_SVG,      TAKT_F_THREADS,  TOOL_PLAN_FLAGS,
+              TAKT_F_DONATE,       TAKT_F_CPU_MASK, TAKT_F_TRAIN,    TAKT_F_OPTIMIZER,
+              TAKT_F_LOSS,         TAKT_F_AMP,      TAKT_F_TRADEOFF, TAKT_F_ACTIVATION_LIMIT,
+              TAKT_FLAG_IDS},
     .run = run,
 };

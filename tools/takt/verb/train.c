@@ -51,6 +51,8 @@ static int introduce(tool_training *g)
     fprintf(to, "%s: %llu parameters", takt_model_name(g->model), (unsigned long long)numbers);
     if (frozen > 0)
         fprintf(to, " (%zu tensors frozen)", frozen);
+    if (tool_text_of(g->t, TAKT_F_AMP) != NULL)
+        fprintf(to, " in mixed precision (%s)", tool_text_of(g->t, TAKT_F_AMP));
     fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan\n",
             (unsigned long long)g->samples, (unsigned long long)(g->steps_per_epoch * g->epochs),
             (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps);
@@ -111,6 +113,7 @@ static int with_trainer(tool_training *g)
         if (fixed > 0) /* every part that the model takes is a shard */
             f.options.shards = (int64_t)(g->batch_size / fixed);
         f.options.steps = g->steps_per_epoch * g->epochs;
+        f.options.async_save = tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL;
         code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK)
             code = train(g);
@@ -124,7 +127,7 @@ static int with_trainer(tool_training *g)
 static int with_data(tool_training *g)
 {
     int code = TAKT_EXIT_USAGE;
-    if (!count_samples(g) ||
+    if (!count_samples(g) || !tool_checkpoint_init(g) ||
         !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
         return code;
     return with_trainer(g);
@@ -165,16 +168,52 @@ const takt_verb takt_verb_train = {
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt train --list",
-    .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,     TAKT_F_WEIGHTS,       TAKT_F_ALLOW_LINKS,
-              TAKT_F_DATA_SET,     TAKT_F_SPLIT,      TAKT_F_LABEL,         TAKT_F_WINDOW,
-              TAKT_F_SAMPLES,      TAKT_F_VAL_SPLIT,  TAKT_F_EPOCHS,        TAKT_F_TRAIN_BATCH,
-              TAKT_F_ACCUMULATE,   TAKT_F_SHARDS,     TAKT_F_OPTIMIZER,     TAKT_F_LR,
-              TAKT_F_WEIGHT_DECAY, TAKT_F_LOSS,       TAKT_F_RATE_SCHEDULE, TAKT_F_WARMUP_STEPS,
-              TAKT_F_CLIP,         TAKT_F_CLIP_VALUE, TAKT_F_EMA,           TAKT_F_FREEZE,
-              TAKT_F_GROUP,        TAKT_F_WORKERS,    TAKT_F_AUGMENT,       TAKT_F_PATIENCE,
-              TAKT_F_NO_SHUFFLE,   TAKT_F_SEED,       TAKT_F_CHECKPOINT,    TAKT_F_CHECKPOINT_EVERY,
-              TAKT_F_RESUME,       TAKT_F_LOG,        TAKT_F_CURVE,         TAKT_F_MODEL_FILE,
-              TAKT_F_LIST,         TAKT_F_THREADS,    TAKT_F_ISA,           TAKT_F_PASS,
-              TAKT_F_LEVEL,        TAKT_F_HINT,       TAKT_F_MEMORY_LIMIT,  TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,
+              TAKT_F_SELECT,
+              TAKT_F_WEIGHTS,
+              TAKT_F_ALLOW_LINKS,
+              TAKT_F_DATA_SET,
+              TAKT_F_SPLIT,
+              TAKT_F_LABEL,
+              TAKT_F_WINDOW,
+              TAKT_F_SAMPLES,
+              TAKT_F_VAL_SPLIT,
+              TAKT_F_EPOCHS,
+              TAKT_F_TRAIN_BATCH,
+              TAKT_F_ACCUMULATE,
+              TAKT_F_SHARDS,
+              TAKT_F_OPTIMIZER,
+              TAKT_F_LR,
+              TAKT_F_WEIGHT_DECAY,
+              TAKT_F_LOSS,
+              TAKT_F_RATE_SCHEDULE,
+              TAKT_F_WARMUP_STEPS,
+              TAKT_F_CLIP,
+              TAKT_F_CLIP_VALUE,
+              TAKT_F_EMA,
+              TAKT_F_AMP,
+              TAKT_F_TRADEOFF,
+              TAKT_F_ACTIVATION_LIMIT,
+              TAKT_F_FREEZE,
+              TAKT_F_GROUP,
+              TAKT_F_WORKERS,
+              TAKT_F_AUGMENT,
+              TAKT_F_PATIENCE,
+              TAKT_F_NO_SHUFFLE,
+              TAKT_F_SEED,
+              TAKT_F_CHECKPOINT,
+              TAKT_F_CHECKPOINT_EVERY,
+              TAKT_F_RESUME,
+              TAKT_F_LOG,
+              TAKT_F_CURVE,
+              TAKT_F_MODEL_FILE,
+              TAKT_F_LIST,
+              TAKT_F_THREADS,
+              TAKT_F_ISA,
+              TAKT_F_PASS,
+              TAKT_F_LEVEL,
+              TAKT_F_HINT,
+              TAKT_F_MEMORY_LIMIT,
+              TAKT_FLAG_IDS},
     .run = run,
 };
