@@ -45,6 +45,8 @@ def check_contents(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         expect(sum(info.file_size for info in archive.infolist()) < 16 << 20, "installed size")
+        points = [archive.read(n).decode() for n in names if n.endswith("entry_points.txt")]
+        expect("[torch_dynamo_backends]\ntakt" in "".join(points), "torch finds no backend")
     for part in ("takt/__init__.py", "takt/_takt.abi3.so", "takt/bin/takt", "takt/ops.py",
                  "takt/ops.pyi", "takt/_takt.pyi", "takt/py.typed"):
         expect(part in names, f"{part} is not in the wheel")

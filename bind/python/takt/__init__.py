@@ -85,7 +85,7 @@ _LATER = {
 def __getattr__(name: str) -> object:
     """What most programs do not use is imported when it is asked for."""
     import importlib
-    if name in ("ops", "nn", "benchmark", "onnx_backend"):
+    if name in ("ops", "nn", "benchmark", "onnx_backend", "torch_backend"):
         return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
