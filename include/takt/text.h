@@ -40,7 +40,7 @@ typedef struct takt_generator_options {
     const char *activations;
 } takt_generator_options;
 
-/** Opens a GGUF file.
+/** Opens a GGUF file, or a folder of Hugging Face.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3702) if the model writes no text; what takt_model_load,
  *  takt_tokenizer_load and takt_plan_create return */
@@ -141,7 +141,17 @@ TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, cons
                                                  takt_sink_fn *sink, void *user,
                                                  takt_generated *result);
 
-/** A sentence encoder (BERT) in GGUF: one vector for a text. */
+/** Writes a language model, a GGUF file or a folder of Hugging Face, to the GGUF file `to`, which
+ *  replaces what was there. `type` is what matrices become: "f32", "f16", "bf16", "q8_0", "q5_1",
+ *  "q5_0", "q4_1" or "q4_0"; NULL or "auto": as they are. Vectors become f32, matrices whose rows
+ *  are no whole blocks f16. One tensor is in memory at a time.
+ *
+ *  @return what takt_model_load and takt_tokenizer_load return; TAKT_ERR_ARGUMENT (1003) for
+ *  another type; TAKT_ERR_IO */
+TAKT_API TAKT_MUST_USE takt_status takt_text_convert(takt_ctx *ctx, const char *from,
+                                                     const char *to, const char *type);
+
+/** A sentence encoder (BERT), as GGUF or folder: one vector for a text. */
 typedef struct takt_embedder takt_embedder;
 TAKT_API TAKT_MUST_USE takt_status takt_embedder_open(takt_ctx *ctx, const char *path,
                                                       const takt_generator_options *options,

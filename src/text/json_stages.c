@@ -146,6 +146,13 @@ static takt_status read_split(takt_tokenizer *t, const takt_json *stage)
     const takt_span regex = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
                                 ? text_of(pattern, "Regex")
                                 : takt_span_of("");
+    /* Spaces that the normalizer has replaced cut nothing: Gemma. */
+    const takt_span plain = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
+                                ? text_of(pattern, "String")
+                                : takt_span_of("");
+    for (size_t i = 0; takt_span_is(plain, " ") && i < t->normal_count; i++)
+        if (t->normals[i].kind == TAKT_NORMAL_REPLACE && takt_span_is(t->normals[i].a, " "))
+            return TAKT_OK;
     t->scan = takt_scan_of_pattern(regex);
     if (t->scan == NULL || flag(stage, "invert", false) ||
         !takt_span_is(text_of(stage, "behavior"), "Isolated"))

@@ -16,6 +16,7 @@
 #include "text/scan.h"
 
 struct takt_gguf;
+struct takt_gguf_keys;
 struct takt_json;
 
 /* As GGUF numbers them. */
@@ -175,6 +176,9 @@ TAKT_MUST_USE takt_status takt_tokenizer_reserve(takt_tokenizer *t, size_t count
 /* The table of texts, the byte tokens and the trie, once all tokens are there. */
 TAKT_MUST_USE takt_status takt_tokenizer_index(takt_tokenizer *t);
 TAKT_MUST_USE takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const struct takt_gguf *g);
+/* The same the other way; unused tokens are added up to `count`. */
+TAKT_MUST_USE takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count,
+                                                    struct takt_gguf_keys *k);
 /* The stages around the model: normalizer, pre_tokenizer, post_processor (json_stages.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
                                                      const struct takt_json *root);

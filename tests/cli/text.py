@@ -66,6 +66,33 @@ def folder():
     fails(1, "generate", "tests/corpus", "a", says=["tests/corpus"])
 
 
+def conversion():
+    """From a folder to GGUF, and from there to other types."""
+    want = succeeds("generate", FOLDER, "hello the", "-n", "12", "--temp", "0", "-q")
+    first, again = (os.path.join(TMP, name) for name in ("a.gguf", "b.gguf"))
+    succeeds("convert", FOLDER, "-o", first)
+    succeeds("convert", first, "-o", again)
+    with open(first, "rb") as one, open(again, "rb") as two:
+        expect(one.read() == two.read(), "GGUF to GGUF is not the same file")
+    got = succeeds("generate", first, "hello the", "-n", "12", "--temp", "0", "-q")
+    expect(got == want, f"{got!r}, not {want!r}")
+    said = succeeds("generate", first, "hell", "--chat", "-n", "3", "--temp", "0", "-q")
+    expect(said == succeeds("generate", FOLDER, "hell", "--chat", "-n", "3", "--temp", "0", "-q"),
+           "the chat template is lost")
+    exact = parsed("perplexity", TINY, "-p", "a b a b c", "-c", "16", "--json")["perplexity"]
+    for kind in ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"):
+        path = os.path.join(TMP, kind + ".gguf")
+        succeeds("convert", TINY, "-o", path, "--outtype", kind)
+        rated = parsed("perplexity", path, "-p", "a b a b c", "-c", "16", "--activations", "f32",
+                       "--json")
+        expect(abs(rated["perplexity"] / exact - 1) < (0.5 if kind[0] == "q" else 0.02),
+               f"{kind}: {rated} is far from {exact}")
+    fails(2, "convert", TINY, "-o", first, "--outtype", "q9", says=["q9", "q8_0"])
+    fails(1, "convert", "examples/mlp.takt", "-o", first, says=["neither"])
+    fails(2, "convert", TINY, "-o", os.path.join(TMP, "x.npz"), "--outtype", "f16",
+          says=[".gguf"])
+
+
 def chat():
     one = succeeds("generate", TINY, "a b", "--chat", "--chat-template", "vicuna", "-n", "4",
                    "--temp", "0", "-q")
@@ -166,6 +193,7 @@ def stories():
 document()
 small()
 folder()
+conversion()
 chat()
 grammar()
 mistakes()

@@ -187,12 +187,26 @@ def compare(name, model, path):
     return worst < WITHIN
 
 
+def converted(name, model, folder):
+    """The same model as GGUF, which is what GGUF makes of itself, too."""
+    path = os.path.join(TMP, name + ".gguf")
+    again = os.path.join(TMP, name + ".again.gguf")
+    for source, target in ((folder, path), (path, again)):
+        if takt.takt_text_convert(ctx, source.encode(), target.encode(), None) != 0:
+            raise ValueError(takt.takt_last_error(ctx).decode())
+    with open(path, "rb") as one, open(again, "rb") as two:
+        same = one.read() == two.read()
+    if not same:
+        print(f"{name}: GGUF to GGUF changes the file")
+    return compare(name + " as GGUF", model, path) and same
+
+
 def main():
     failed = []
     for name in sys.argv[1:] or CASES:
         try:
             model, folder = save(name)
-            good = compare(name, model, folder)
+            good = compare(name, model, folder) and converted(name, model, folder)
         except (ValueError, AttributeError) as error:
             print(f"{name}: {error}")
             good = False

@@ -83,6 +83,13 @@ static int convert_model(takt_tool *t, const char *from, const char *to, bool ma
     return code;
 }
 
+/* To GGUF: a language model from one form to another, without a graph between them. */
+static int convert_text(takt_tool *t, const char *from, const char *to)
+{
+    tool_spare_reads(t);
+    return finish(t, takt_text_convert(t->ctx, from, to, tool_text_of(t, TAKT_F_OUTTYPE)));
+}
+
 static int run(takt_tool *t)
 {
     static const char *const weights[] = {".safetensors", ".npz", ".npy", ".index.json", NULL};
@@ -95,12 +102,18 @@ static int run(takt_tool *t)
         return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
                                 "there is no file to write to");
     to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
+    if (ends_with(to, ".gguf")) {
+        const int done = convert_text(t, from, to);
+        return done == TAKT_EXIT_OK ? tell(t, from, to) : done;
+    }
+    if (tool_text_of(t, TAKT_F_OUTTYPE) != NULL)
+        return tool_usage_error(t, 1003, NULL, "--outtype is for .gguf, %s is another format", to);
     const bool makes_weights = is_among(to, weights);
     if (!makes_weights && !is_among(to, models))
         return tool_usage_error(
             t, 1003,
-            "models: .onnx, .takt, .taktp, .tflite; weights: .safetensors, .npz, "
-            ".npy, .index.json",
+            "models: .onnx, .takt, .taktp, .tflite, .gguf; weights: .safetensors, .npz, .npy, "
+            ".index.json",
             "the ending of %s names no format", to);
     if (tool_text_of(t, TAKT_F_SHARD_SIZE) != NULL && !ends_with(to, ".index.json"))
         return tool_usage_error(t, 1003, "write -o NAME.index.json",
@@ -121,9 +134,12 @@ const takt_verb takt_verb_convert = {
     .about = "The input's format is found out from its contents, the output's is its ending:\n"
              ".onnx .takt .taktp .tflite for models, .safetensors .npz .npy and .index.json\n"
              "(weights in parts) for weights. A model written as weights gives its parameters.\n"
-             "-o - prints a model as text, and - as IN reads what is piped in.",
+             "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"
+             "GGUF files and folders of Hugging Face, become .gguf; --outtype says what of their\n"
+             "matrices.",
     .example = "takt convert model.onnx -o model.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
-              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_ALLOW_LINKS, TAKT_FLAG_IDS},
+              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_OUTTYPE, TAKT_F_ALLOW_LINKS,
+              TAKT_FLAG_IDS},
     .run = run,
 };

@@ -1,0 +1,248 @@
+/* convert.c - a language model, GGUF file or folder, as a GGUF file. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/text/engine.h"
+#include "base/mem.h"
+#include "base/options.h"
+#include "io/gguf/gguf_write.h"
+#include "io/hf/hf.h"
+#include "op/util/ggml.h"
+#include "text/tokenizer.h"
+
+enum { CHUNK = 1024 }; /* elements; whole blocks of every type */
+
+/* A model that is written anew. */
+typedef struct job {
+    takt_ctx *ctx;
+    const char *from, *to;
+    const takt_gguf_type *type; /* of matrices; NULL: as they are */
+    takt_gguf_model m;          /* what is read */
+    bool is_folder;
+    takt_gguf_tensor *out;
+    takt_gguf_keys keys;
+} job;
+
+/* ---- types ---- */
+
+/* Vectors and routers are small, and llama.cpp wants floats there. */
+static const takt_gguf_type *type_for(const job *j, const takt_gguf_tensor *t)
+{
+    const bool is_float = t->type->dtype == TAKT_DTYPE_COUNT || takt_dtype_is_float(t->type->dtype);
+    if (!is_float || (j->type == NULL && !j->is_folder))
+        return t->type;
+    if (t->rank == 1 || strstr(t->name, "ffn_gate_inp") != NULL)
+        return takt_gguf_type_of(0);
+    if (j->type == NULL)
+        return t->type;
+    return t->dims[t->rank - 1] % j->type->elements == 0 ? j->type : takt_gguf_type_of(1);
+}
+
+static void decode(const takt_gguf_type *type, const uint8_t *from, size_t first, size_t count,
+                   float *to)
+{
+    if (type->dtype == TAKT_DTYPE_COUNT) {
+        takt_ggml_decode(takt_gguf_format(type), from + first / type->elements * type->bytes,
+                         count / type->elements, to);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[i] = (float)takt_dtype_get_f(type->dtype, from, first + i);
+}
+
+/* The bytes of tensor `i` in its new type. */
+static takt_status fetch(void *user, size_t i, uint8_t *to)
+{
+    const job *j = user;
+    const takt_gguf_tensor *t = &j->m.g->tensors[i];
+    const takt_gguf_type *type = j->out[i].type;
+    float part[CHUNK];
+    void *block;
+    if (type == t->type)
+        return takt_gguf_bytes(&j->m, t, to);
+    if (t->type->dtype == TAKT_DTYPE_COUNT && takt_gguf_format(t->type) == TAKT_GGML_FORMATS)
+        return takt_gguf_fail(j->m.g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
+                              "%s has blocks of type %s, which Takt does not read", t->name,
+                              t->type->name);
+    TAKT_TRY(takt_mem_get(j->ctx, t->bytes, "a tensor", &block));
+    const takt_status status = takt_gguf_bytes(&j->m, t, block);
+    for (size_t at = 0; status == TAKT_OK && at < t->count; at += CHUNK) {
+        const size_t count = t->count - at < CHUNK ? t->count - at : CHUNK;
+        decode(t->type, block, at, count, part);
+        takt_gguf_encode(type, part, count, to + at / type->elements * type->bytes);
+    }
+    takt_mem_put(j->ctx, block, t->bytes);
+    return status;
+}
+
+/* ---- metadata ---- */
+
+static void put_file_type(job *j)
+{
+    static const struct {
+        const char *name;
+        uint32_t number;
+    } known[] = {{"F32", 0},  {"F16", 1},  {"Q4_0", 2}, {"Q4_1", 3},
+                 {"Q8_0", 7}, {"Q5_0", 8}, {"Q5_1", 9}, {"BF16", 32}};
+    for (size_t i = 0; j->type != NULL && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, j->type->name) == 0)
+            takt_gguf_put_u32(&j->keys, "general.file_type", known[i].number);
+    if (j->type != NULL && j->type->dtype == TAKT_DTYPE_COUNT &&
+        takt_gguf_find(j->m.g, "general.quantization_version") == NULL)
+        takt_gguf_put_u32(&j->keys, "general.quantization_version", 2);
+}
+
+static void put_values(job *j)
+{
+    for (size_t i = 0; i < j->m.g->value_count; i++) {
+        const takt_gguf_value *v = &j->m.g->values[i];
+        if (strcmp(v->key, "general.alignment") != 0 &&
+            (j->type == NULL || strcmp(v->key, "general.file_type") != 0))
+            takt_gguf_put_value(&j->keys, v);
+    }
+    put_file_type(j);
+}
+
+/* The last part of a path is what people call the model. */
+static void put_name(job *j)
+{
+    size_t end = strlen(j->from);
+    while (end > 1 && j->from[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && j->from[begin - 1] != '/')
+        begin--;
+    takt_gguf_put_text(&j->keys, "general.name", (takt_span){j->from + begin, end - begin});
+}
+
+/* A folder without a tokenizer becomes a file without one. */
+static takt_status put_tokenizer(job *j)
+{
+    takt_tokenizer *t;
+    const takt_gguf_tensor *table = takt_gguf_tensor_find(j->m.g, "token_embd.weight");
+    takt_status status = takt_tokenizer_load(j->ctx, j->from, &t);
+    if (status != TAKT_OK && j->ctx->error.id == TAKT_E_FILE_OPEN) {
+        takt_log(j->ctx, TAKT_LOG_WARNING, "%s has no tokenizer", j->from);
+        return TAKT_OK;
+    }
+    TAKT_TRY(status);
+    const int64_t rows = table != NULL && table->rank == 2 ? table->dims[0] : 0;
+    const bool is_near = rows > 0 && (uint64_t)rows < 2 * (uint64_t)takt_tokenizer_count(t) + 1024;
+    status = takt_tokenizer_write_gguf(t, is_near ? (size_t)rows : 0, &j->keys);
+    takt_tokenizer_destroy(t);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static takt_status write_gguf(job *j)
+{
+    const takt_gguf *g = j->m.g;
+    void *block;
+    const size_t room = g->tensor_count + 1;
+    takt_gguf_keys_init(&j->keys, j->ctx);
+    put_values(j);
+    takt_status status = TAKT_OK;
+    if (j->is_folder) {
+        put_name(j);
+        status = put_tokenizer(j);
+    }
+    if (status == TAKT_OK)
+        status = takt_mem_zero(j->ctx, room, sizeof *j->out, "tensors", &block);
+    if (status == TAKT_OK) {
+        j->out = block;
+        for (size_t i = 0; i < g->tensor_count; i++) {
+            j->out[i] = g->tensors[i];
+            j->out[i].type = type_for(j, &g->tensors[i]);
+        }
+        const takt_gguf_tensors all = {j->out, g->tensor_count, fetch, j};
+        status = takt_gguf_write(j->ctx, j->to, &j->keys, &all);
+        takt_mem_put(j->ctx, block, room * sizeof *j->out);
+    }
+    takt_gguf_keys_deinit(&j->keys);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static takt_status from_file(job *j, takt_arena *arena)
+{
+    takt_skim skim;
+    takt_gguf g;
+    TAKT_TRY(takt_skim_open(j->ctx, j->from, &skim));
+    takt_status status =
+        takt_gguf_recognises(skim.bytes, skim.have)
+            ? takt_gguf_skim(&skim)
+            : takt_fail(j->ctx, TAKT_E_GGUF, "%s is neither a GGUF file nor a folder", j->from);
+    if (status == TAKT_OK)
+        status = takt_gguf_parse(arena, j->from, skim.bytes, skim.length, skim.length, &g);
+    if (status == TAKT_OK) {
+        const takt_source source = {.ctx = j->ctx,
+                                    .name = j->from,
+                                    .bytes = skim.bytes,
+                                    .length = skim.length,
+                                    .skim = &skim};
+        j->m = (takt_gguf_model){.ctx = j->ctx, .source = &source, .g = &g};
+        status = write_gguf(j);
+    }
+    takt_skim_close(&skim);
+    return status;
+}
+
+static takt_status from_folder(job *j, takt_arena *arena)
+{
+    takt_hf h;
+    takt_skim skim;
+    const char *path = takt_arena_format(arena, "%s/config.json", j->from);
+    if (path == NULL)
+        return TAKT_ERR_MEMORY;
+    j->is_folder = true;
+    TAKT_TRY(takt_skim_open(j->ctx, path, &skim));
+    takt_status status = takt_skim_need(&skim, skim.length);
+    if (status == TAKT_OK) {
+        const takt_source source = {.ctx = j->ctx,
+                                    .name = path,
+                                    .folder = j->from,
+                                    .bytes = skim.bytes,
+                                    .length = skim.length};
+        status = takt_hf_open(&h, arena, &source);
+        j->m = (takt_gguf_model){
+            .ctx = j->ctx, .source = &source, .g = &h.g, .fetch = takt_hf_fetch, .user = &h};
+        if (status == TAKT_OK)
+            status = write_gguf(j);
+        takt_hf_close(&h);
+    }
+    takt_skim_close(&skim);
+    return status;
+}
+
+static bool is_folder(takt_ctx *ctx, const char *path)
+{
+    takt_file *file;
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
+    if (error == 0)
+        ctx->files.close(ctx->files.user, file);
+    return error == EISDIR;
+}
+
+takt_status takt_text_convert(takt_ctx *ctx, const char *from, const char *to, const char *type)
+{
+    takt_arena arena;
+    TAKT_NEED(ctx, ctx);
+    TAKT_NEED(ctx, from);
+    TAKT_NEED(ctx, to);
+    job j = {.ctx = ctx, .from = from, .to = to};
+    if (type != NULL && strcmp(type, "auto") != 0) {
+        j.type = takt_gguf_written_type(type);
+        if (j.type == NULL) {
+            (void)takt_fail(ctx, TAKT_E_OPTION, "tensors cannot be written as %.40s", type);
+            return takt_fail_hint(ctx, "auto, f32, f16, bf16, q8_0, q5_1, q5_0, q4_1 and q4_0 can");
+        }
+    }
+    takt_arena_init(&arena, ctx);
+    const takt_status status =
+        is_folder(ctx, from) ? from_folder(&j, &arena) : from_file(&j, &arena);
+    takt_arena_deinit(&arena);
+    return status;
+}

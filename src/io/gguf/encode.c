@@ -1,0 +1,133 @@
+/* encode.c - floats in the types that GGUF files are written in. Blocks get the bits that ggml's
+ * own reference gives them. */
+#include <math.h>
+#include <string.h>
+
+#include "io/gguf/gguf_write.h"
+#include "ir/dtype.h"
+
+enum { BLOCK = 32 };
+
+static const char *const names[] = {"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"};
+static const uint32_t numbers[] = {0, 1, 30, 8, 2, 3, 6, 7};
+
+static bool is_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if (*a != *b && !(*a >= 'a' && *a <= 'z' && *a - 32 == *b))
+            return false;
+    return *a == *b;
+}
+
+const takt_gguf_type *takt_gguf_written_type(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_name(name, names[i]))
+            return takt_gguf_type_of(numbers[i]);
+    return NULL;
+}
+
+static void put_f16(uint8_t *to, float value)
+{
+    takt_dtype_put_f(TAKT_F16, to, 0, takt_dtype_round(TAKT_F16, (double)value));
+}
+
+/* The element of the largest magnitude, with its sign. */
+static float extreme(const float *x)
+{
+    float most = 0, found = 0;
+    for (size_t i = 0; i < BLOCK; i++)
+        if (fabsf(x[i]) > most) {
+            most = fabsf(x[i]);
+            found = x[i];
+        }
+    return found;
+}
+
+static void ends_of(const float *x, float *low, float *high)
+{
+    *low = *high = x[0];
+    for (size_t i = 1; i < BLOCK; i++) {
+        *low = x[i] < *low ? x[i] : *low;
+        *high = x[i] > *high ? x[i] : *high;
+    }
+}
+
+static void q8_0(const float *x, uint8_t *to)
+{
+    const float d = fabsf(extreme(x)) / 127, by = d != 0 ? 1 / d : 0;
+    put_f16(to, d);
+    for (size_t i = 0; i < BLOCK; i++) {
+        const float whole = roundf(x[i] * by);
+        to[2 + i] = (uint8_t)(int8_t)(fabsf(whole) <= 127 ? whole : 0); /* NaN: 0 */
+    }
+}
+
+/* A level from 0 to `most` of a number that is not negative. */
+static unsigned level(float x, unsigned most)
+{
+    const float whole = truncf(x);
+    return whole > 0 ? (whole < (float)most ? (unsigned)whole : most) : 0; /* NaN: 0 */
+}
+
+/* Levels of 4 or 5 bits: halves of the block share bytes; fifth bits lie in four bytes. */
+static void put_levels(const unsigned *levels, uint8_t *fifth, uint8_t *to)
+{
+    uint32_t high = 0;
+    for (size_t i = 0; i < BLOCK / 2; i++)
+        to[i] = (uint8_t)((levels[i] & 15) | (levels[i + BLOCK / 2] & 15) << 4);
+    for (size_t i = 0; i < BLOCK; i++)
+        high |= (uint32_t)(levels[i] >> 4 & 1) << i;
+    for (size_t i = 0; fifth != NULL && i < 4; i++)
+        fifth[i] = (uint8_t)(high >> (8 * i));
+}
+
+/* Around 0: Q4_0 and Q5_0. */
+static void centred(const float *x, int bits, uint8_t *to)
+{
+    const int half = 1 << (bits - 1);
+    const float d = extreme(x) / (float)-half, by = d != 0 ? 1 / d : 0;
+    unsigned levels[BLOCK];
+    put_f16(to, d);
+    for (size_t i = 0; i < BLOCK; i++)
+        levels[i] = level(x[i] * by + (float)half + 0.5F, (1U << bits) - 1);
+    put_levels(levels, bits == 5 ? to + 2 : NULL, to + (bits == 5 ? 6 : 2));
+}
+
+/* From the least on: Q4_1 and Q5_1. */
+static void based(const float *x, int bits, uint8_t *to)
+{
+    float low, high;
+    unsigned levels[BLOCK];
+    ends_of(x, &low, &high);
+    const float d = (high - low) / (float)((1 << bits) - 1), by = d != 0 ? 1 / d : 0;
+    put_f16(to, d);
+    put_f16(to + 2, low);
+    for (size_t i = 0; i < BLOCK; i++)
+        levels[i] = level((x[i] - low) * by + 0.5F, (1U << bits) - 1);
+    put_levels(levels, bits == 5 ? to + 4 : NULL, to + (bits == 5 ? 8 : 4));
+}
+
+static void block(uint32_t number, const float *x, uint8_t *to)
+{
+    switch (number) {
+    case 8: q8_0(x, to); break;
+    case 2: centred(x, 4, to); break;
+    case 3: based(x, 4, to); break;
+    case 6: centred(x, 5, to); break;
+    default: based(x, 5, to); break;
+    }
+}
+
+void takt_gguf_encode(const takt_gguf_type *type, const float *from, size_t count, uint8_t *to)
+{
+    if (type->dtype == TAKT_F32) {
+        memcpy(to, from, count * sizeof *from);
+    } else if (type->dtype != TAKT_DTYPE_COUNT) {
+        for (size_t i = 0; i < count; i++)
+            takt_dtype_put_f(type->dtype, to, i, takt_dtype_round(type->dtype, (double)from[i]));
+    } else {
+        for (size_t i = 0; i < count / BLOCK; i++)
+            block(type->number, from + i * BLOCK, to + i * type->bytes);
+    }
+}

@@ -1,0 +1,48 @@
+/* gguf_write.h - a GGUF file from metadata and tensors, one tensor in memory at a time.
+ *
+ * The metadata is a table to which values are added; the tensors are described before the first is
+ * written. The order is that of the file.
+ */
+#ifndef TAKT_IO_GGUF_GGUF_WRITE_H
+#define TAKT_IO_GGUF_GGUF_WRITE_H
+
+#include "io/gguf/gguf.h"
+
+/* Metadata as bytes. Failures are sticky: `text.status`. */
+typedef struct takt_gguf_keys {
+    takt_text text;
+    uint64_t count;
+} takt_gguf_keys;
+
+void takt_gguf_keys_init(takt_gguf_keys *k, takt_ctx *ctx);
+void takt_gguf_keys_deinit(takt_gguf_keys *k);
+void takt_gguf_put_value(takt_gguf_keys *k, const takt_gguf_value *v);
+void takt_gguf_put_u32(takt_gguf_keys *k, const char *key, uint32_t value);
+void takt_gguf_put_bool(takt_gguf_keys *k, const char *key, bool value);
+void takt_gguf_put_text(takt_gguf_keys *k, const char *key, takt_span text);
+/* An array of `count` elements, each of which follows by one of the functions below. */
+void takt_gguf_put_array(takt_gguf_keys *k, const char *key, takt_gguf_kind kind, uint64_t count);
+void takt_gguf_put_word(takt_gguf_keys *k, uint32_t bits);
+void takt_gguf_put_span(takt_gguf_keys *k, takt_span text);
+
+/* What is written: tensors with names, types and dims. Counts, bytes and offsets are set. */
+typedef struct takt_gguf_tensors {
+    takt_gguf_tensor *at;
+    size_t count;
+    /* Bytes of tensor number `i`, in the type that it is written in. */
+    takt_status (*bytes)(void *user, size_t i, uint8_t *to);
+    void *user;
+} takt_gguf_tensors;
+
+/* Replaces the file at `path`, or leaves what was there. */
+TAKT_MUST_USE takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const takt_gguf_keys *k,
+                                          const takt_gguf_tensors *tensors);
+
+/* ---- types that tensors can be written in ---- */
+
+/* F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 by name, in capitals or not; NULL: another one. */
+const takt_gguf_type *takt_gguf_written_type(const char *name);
+/* `count` floats, whole blocks of the type. */
+void takt_gguf_encode(const takt_gguf_type *type, const float *from, size_t count, uint8_t *to);
+
+#endif
