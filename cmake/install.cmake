@@ -10,6 +10,7 @@ install(TARGETS takt takt_static EXPORT takt)
 install(DIRECTORY include/takt TYPE INCLUDE FILES_MATCHING PATTERN *.h)
 if(TARGET takt_tool)
   install(TARGETS takt_tool)
+  install(DIRECTORY zoo DESTINATION ${CMAKE_INSTALL_DATADIR}/takt)
 endif()
 install(EXPORT takt NAMESPACE takt:: DESTINATION ${package_dir} FILE takt-targets.cmake)
 configure_package_config_file(cmake/takt-config.cmake.in takt-config.cmake

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "zoo.h"
 
 enum { MOST_NAMES = 4096 }; /* of a folder; beyond that nothing is looked for */
 
@@ -176,6 +176,10 @@ void tool_near_file(const char *path, char *hint, size_t size)
     struct stat about;
     if (path[0] == '\0' || strlen(path) >= sizeof folder)
         return;
+    if (strncmp(path, "zoo:", 4) == 0) {
+        tool_zoo_near(path, hint, size);
+        return;
+    }
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
         file_within(path, hint, size);
         return;

@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "zoo.h"
 
 static const char device[] = "/dev/stdin";
 
 const char *tool_readable(const char *path)
 {
-    return strcmp(path, TOOL_STDIN) == 0 ? device : path;
+    return strcmp(path, TOOL_STDIN) == 0 ? device : tool_zoo_path(path);
 }
 
 /* ---- who reads it ---- */

@@ -1,0 +1,252 @@
+/* zoo_train.c - a model of the zoo once more: its data prepared, trained, and rounded to integers.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "zoo.h"
+#include "zoo_data.h"
+
+typedef struct job {
+    takt_tool *t;
+    tool_zoo_model m;
+    char folder[TOOL_ZOO_PATH];  /* for what is only needed meanwhile */
+    char samples[TOOL_ZOO_PATH]; /* the data set */
+    takt_model *model, *small;
+    takt_quantize_summary summary;
+} job;
+
+/* ---- data ---- */
+
+static bool is_there(const char *path)
+{
+    struct stat s;
+    return path[0] != '\0' && stat(path, &s) == 0;
+}
+
+/* Where the recipe looks, below --data (or TAKT_DATA) if that is given; or --data itself. */
+static bool find_data(const job *j, char to[TOOL_ZOO_PATH])
+{
+    const char *given = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;
+    to[0] = '\0';
+    if (where[0] == '\0')
+        return true;
+    snprintf(to, TOOL_ZOO_PATH, "%.250s%s%s", given != NULL ? given : "", given != NULL ? "/" : "",
+             where);
+    if (is_there(to))
+        return true;
+    snprintf(to, TOOL_ZOO_PATH, "%s", given != NULL ? given : "");
+    if (is_there(to))
+        return true;
+    (void)tool_usage_error(j->t, 1003, "say where it lies with --data FOLDER",
+                           "%s is trained on %s, which is not here", j->m.name, j->m.source);
+    return false;
+}
+
+static bool prepare(job *j)
+{
+    char from[TOOL_ZOO_PATH];
+    if (!find_data(j, from))
+        return false;
+    if (j->m.prepare[0] == '\0') {
+        snprintf(j->samples, sizeof j->samples, "%s", from);
+        return true;
+    }
+    snprintf(j->samples, sizeof j->samples, "%.400s/samples", j->folder);
+    return mkdir(j->samples, 0700) == 0 && tool_zoo_prepare(j->t, j->m.prepare, from, j->samples);
+}
+
+/* ---- training ---- */
+
+static void add_words(tool_command *c, const char *text)
+{
+    char copy[TOOL_ZOO_TEXT], *rest;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *word = strtok_r(copy, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+        tool_command_add(c, "%s", word);
+}
+
+/* A process of its own: `takt train` with the recipe's flags. */
+static int train(job *j, const char *trained)
+{
+    char self[TOOL_ZOO_PATH];
+    tool_command c = {0};
+    tool_buffer out = {0}, err = {0};
+    tool_command_add(&c, "%s", tool_self(self, sizeof self));
+    tool_command_add(&c, "train");
+    tool_command_add(&c, "%s", j->m.text);
+    tool_command_add(&c, "--data");
+    tool_command_add(&c, "%s", j->samples);
+    add_words(&c, j->m.train);
+    if (tool_text_of(j->t, TAKT_F_THREADS) != NULL)
+        tool_command_add(&c, "--threads=%s", tool_text_of(j->t, TAKT_F_THREADS));
+    tool_command_add(&c, "-o");
+    tool_command_add(&c, "%s", trained);
+    const int code = tool_spawn(&c, &out, &err);
+    if (code != 0 && err.at != NULL)
+        (void)fwrite(err.at, 1, err.length, stderr);
+    free(out.at);
+    free(err.at);
+    tool_command_free(&c);
+    return code == 0 ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
+}
+
+/* The weights alone come back, so that the model says nothing about where it was trained. */
+static takt_status take_weights(job *j, const char *trained)
+{
+    takt_model *from = NULL;
+    takt_status status = takt_model_load(j->t->ctx, j->m.text, NULL, &j->model);
+    if (status == TAKT_OK)
+        status = takt_model_load(j->t->ctx, trained, NULL, &from);
+    if (status == TAKT_OK)
+        status = takt_model_copy_weights(j->model, from);
+    takt_model_destroy(from);
+    return status;
+}
+
+static int to_nowhere(void *user, const char *text, size_t length)
+{
+    (void)user;
+    (void)text;
+    (void)length;
+    return 0;
+}
+
+static takt_status quantize(job *j)
+{
+    takt_data *calib = NULL, *test = NULL;
+    const takt_data_options first = {.split = "train",
+                                     .limit = (uint64_t)strtoull(j->m.calib, NULL, 10)},
+                            other = {.split = "test"};
+    takt_status status = takt_data_open(j->t->ctx, j->samples, &first, &calib);
+    if (status == TAKT_OK)
+        status = takt_data_open(j->t->ctx, j->samples, &other, &test);
+    if (status == TAKT_OK) {
+        const takt_quantize_options o = {.size = sizeof o,
+                                         .calib = calib,
+                                         .test = test,
+                                         .size_first = true,
+                                         .whole = true,
+                                         .layer_ns = 1000000,
+                                         .threads = (int)tool_number_of(j->t, TAKT_F_THREADS, 0),
+                                         .summary = &j->summary};
+        status = takt_model_quantize(j->model, &o, TAKT_FORMAT_TEXT, to_nowhere, NULL, &j->small);
+    }
+    takt_data_destroy(test);
+    takt_data_destroy(calib);
+    return status;
+}
+
+/* ---- what came out ---- */
+
+static int tell(job *j, const char *path)
+{
+    char hex[TOOL_ZOO_HEX], command[96];
+    takt_model *back = NULL;
+    snprintf(command, sizeof command, "takt zoo train %s", j->m.name);
+    takt_status status = takt_model_save(j->small, path, &(takt_save_options){.command = command});
+    if (status == TAKT_OK)
+        status = takt_model_load(j->t->ctx, path, NULL, &back);
+    if (status == TAKT_OK)
+        status = tool_zoo_digest(j->t, back, hex);
+    takt_model_destroy(back);
+    if (status != TAKT_OK)
+        return tool_finish(j->t, status);
+    const double all = (double)j->summary.samples;
+    const double floats = 100 * (double)j->summary.hits_before / all,
+                 score = 100 * (double)j->summary.hits_after / all;
+    const bool is_same = strcmp(hex, j->m.sha256) == 0;
+    if (tool_on(j->t, TAKT_F_JSON))
+        printf("{\"name\": \"%s\", \"floats\": %.4f, \"score\": %.4f, \"samples\": %llu, "
+               "\"sha256\": \"%s\", \"same\": %s}\n",
+               j->m.name, floats, score, (unsigned long long)j->summary.samples, hex,
+               is_same ? "true" : "false");
+    else
+        printf("floats    %.2f %% of %llu\nscore     %.2f %% of %llu\nsha256    %s\n%s\n", floats,
+               (unsigned long long)j->summary.samples, score,
+               (unsigned long long)j->summary.samples, hex,
+               is_same ? "the same as in the recipe" : "not the one in the recipe");
+    return !tool_on(j->t, TAKT_F_VERIFY) || is_same ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
+}
+
+static int make(job *j)
+{
+    char trained[TOOL_ZOO_PATH], made[TOOL_ZOO_PATH];
+    const char *given = tool_text_of(j->t, TAKT_F_MODEL_FILE);
+    snprintf(trained, sizeof trained, "%.400s/trained.taktp", j->folder);
+    snprintf(made, sizeof made, "%.400s/%s.taktp", j->folder, j->m.name);
+    if (!prepare(j))
+        return TAKT_EXIT_USAGE;
+    int code = train(j, trained);
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(j->t, take_weights(j, trained));
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(j->t, quantize(j));
+    if (code == TAKT_EXIT_OK)
+        code = tell(j, given != NULL ? given : made);
+    return code;
+}
+
+static void clean(const job *j)
+{
+    static const char *const names[] = {
+        "samples/train-labels-idx1-ubyte", "samples/train-images-idx3-ubyte",
+        "samples/t10k-labels-idx1-ubyte", "samples/t10k-images-idx3-ubyte", "trained.taktp"};
+    char path[TOOL_ZOO_PATH + 80];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", j->folder, names[i]);
+        (void)unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/%s.taktp", j->folder, j->m.name);
+    (void)unlink(path);
+    snprintf(path, sizeof path, "%s/samples", j->folder);
+    (void)rmdir(path);
+    (void)rmdir(j->folder);
+}
+
+static int with_job(job *j)
+{
+    const char *place = getenv("TMPDIR"), *path = tool_text_of(j->t, TAKT_F_MODEL_FILE);
+    if (!tool_zoo_find(j->t, j->t->args[0], &j->m) ||
+        (path != NULL && !tool_model_ending(j->t, path)))
+        return TAKT_EXIT_USAGE;
+    snprintf(j->folder, sizeof j->folder, "%.360s/takt-zoo-XXXXXX", place != NULL ? place : "/tmp");
+    if (mkdtemp(j->folder) == NULL)
+        return tool_cannot_write(j->t, j->folder);
+    j->summary.samples = 1;
+    const int code = make(j);
+    clean(j);
+    takt_model_destroy(j->small);
+    takt_model_destroy(j->model);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    job *j = calloc(1, sizeof *j);
+    if (j == NULL)
+        return tool_finish(t, TAKT_ERR_MEMORY);
+    j->t = t;
+    const int code = with_job(j);
+    free(j);
+    return code;
+}
+
+const takt_verb takt_verb_zoo_train = {
+    .name = "zoo-train",
+    .summary = "a model of the zoo, trained again from its data",
+    .arguments = "NAME [--data FOLDER] [-o F]",
+    .arg_min = 1,
+    .arg_max = 1,
+    .about =
+        "Prepares the data, trains and rounds to integers as the recipe says, and tells score\n"
+        "and SHA-256, which do not depend on the machine. --verify: exit code 1 if the SHA-256\n"
+        "is not the recipe's. Data that is not synthetic lies where --data says, or where its\n"
+        "recipe looks: `takt zoo show NAME`.",
+    .example = "takt zoo train motor_fault --verify",
+    .flags = {TAKT_F_DATA_SET, TAKT_F_MODEL_FILE, TAKT_F_VERIFY, TAKT_F_THREADS, TAKT_FLAG_IDS},
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* zoo.h - models that come with Takt: zoo/NAME has a text, a recipe and trained weights of 8 bits.
+ *
+ * A recipe is lines of `key: value`. What it says can be done again: `takt zoo train` prepares the
+ * data, trains, quantises, and gets the same SHA-256 on any machine.
+ */
+#ifndef TAKT_TOOL_ZOO_H
+#define TAKT_TOOL_ZOO_H
+
+#include "tool.h"
+
+enum { TOOL_ZOO_PATH = 512, TOOL_ZOO_TEXT = 256, TOOL_ZOO_MOST = 64, TOOL_ZOO_HEX = 65 };
+
+typedef struct tool_zoo_model {
+    char name[64];
+    char text[TOOL_ZOO_PATH], weights[TOOL_ZOO_PATH]; /* its files */
+    char category[TOOL_ZOO_TEXT];                     /* vision, audio or sensor */
+    char task[TOOL_ZOO_TEXT];                         /* what it does */
+    char data[TOOL_ZOO_TEXT];                         /* real, or synthetic */
+    char source[TOOL_ZOO_TEXT];                       /* where the data comes from */
+    char where[TOOL_ZOO_TEXT];   /* where it lies if --data does not say; "" if it is made */
+    char prepare[TOOL_ZOO_TEXT]; /* how it becomes samples (zoo_data.h); "": it is samples */
+    char train[TOOL_ZOO_TEXT];   /* flags of `takt train` */
+    char calib[TOOL_ZOO_TEXT];   /* how many samples the ranges come from */
+    char score[TOOL_ZOO_TEXT];   /* of the integers on the test part: "98.03 % of 10000" */
+    char floats[TOOL_ZOO_TEXT];  /* of the floats they were made of */
+    char sha256[TOOL_ZOO_TEXT];  /* of the model as text */
+} tool_zoo_model;
+
+/* The names there are, in order; -1: there is no zoo. */
+int tool_zoo_names(char names[TOOL_ZOO_MOST][64]);
+/* False: there is no such model, or its recipe lacks something; printed. */
+bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m);
+/* "zoo:NAME" as the path of its file, if there is one; any other path as it is. */
+const char *tool_zoo_path(const char *path);
+/* What was meant by "zoo:NAME"; `hint` stays as it is if that is no model of the zoo's form. */
+void tool_zoo_near(const char *path, char *hint, size_t size);
+/* SHA-256 of the model as `takt convert M -o -` prints it. */
+takt_status tool_zoo_digest(takt_tool *t, const takt_model *model, char hex[TOOL_ZOO_HEX]);
+
+#endif
