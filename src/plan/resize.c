@@ -167,6 +167,25 @@ static bool same_aliases(takt_resizer *r)
            memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
 }
 
+/* Nothing is to be done where all results are empty, and no memory is needed for that. */
+static void idle(const takt_step *s, const takt_task *t)
+{
+    (void)s;
+    (void)t;
+}
+
+static bool is_empty(const takt_step *s)
+{
+    for (size_t i = 0; i < s->out_count; i++) {
+        bool is_none = false;
+        for (int d = 0; d < s->out[i].rank; d++)
+            is_none = is_none || s->out[i].dim[d] == 0;
+        if (!is_none)
+            return false;
+    }
+    return s->out_count > 0;
+}
+
 /* The step as compile_step of build.c begins it, but where it lies; `index` of them are before it.
  */
 static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
@@ -199,6 +218,11 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
     }
     for (size_t i = 0; i < s->node_count; i++)
         takt_add_cost(r->plan->graph, s->nodes[i], &s->cost);
+    if (is_empty(s)) {
+        s->run = idle;
+        s->scratch_bytes = s->scratch_each = 0;
+        s->task_count = 1;
+    }
     return status == TAKT_OK && s->in_count == old.in_count && s->out_count == old.out_count &&
            s->in == old.in && s->out == old.out;
 }

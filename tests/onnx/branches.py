@@ -111,6 +111,58 @@ def boxes():
                "alive": ([3], alive, F32)}, {"y": ([len(want)], want, I64)}, weights, names)
 
 
+def chain(first, last, tag):
+    """first + 8 in eight nodes."""
+    names = [first] + [f"{tag}{i}" for i in range(7)] + [last]
+    return [node("Add", [a, "one"], [b], f"{tag}_{b}") for a, b in zip(names, names[1:])]
+
+
+def merged():
+    """A decoder as exporters merge it: with what came before, or from the beginning. Both branches
+    are part of the graph, and one has an empty batch."""
+    none = tensor("", [0, 3, 2], F32, floats())
+    yes = Graph([node("Concat", ["past", "x"], ["all"], "all", axis=1), *chain("all", "now", "p"),
+                 node("ReduceSum", ["now", "ones"], ["sum"], "sum", keepdims=0),
+                 node("Constant", [], ["kept"], "kept", value=none)], [],
+                [value("sum", ["b", 2]), value("now", ["b", "p + s", 2]),
+                 value("kept", [0, 3, 2])])
+    no = Graph([*chain("x", "now", "q"),
+                node("ReduceSum", ["now", "ones"], ["sum"], "sum_2", keepdims=0),
+                node("Unsqueeze", ["sum", "ones"], ["row"], "row"),
+                node("Concat", ["row", "row", "row"], ["kept"], "kept_2", axis=1)], [],
+               [value("sum", ["b", 2]), value("now", ["b", "s", 2]), value("kept", ["b", 3, 2])])
+    nodes = [node("If", ["c"], ["y", "present", "z"], "choice", then_branch=yes, else_branch=no)]
+    weights = [tensor("one", [], F32, floats(1)), tensor("ones", [1], I64, ints(1))]
+    names = {"x": ["b", "s", 2], "past": ["b", "p", 2], "c": [1]}
+    for batch, length, past, flag in ((1, 1, 3, True), (1, 4, 1, False), (2, 2, 3, True),
+                                      (2, 3, 1, False), (3, 1, 0, True)):
+        x = [[[b + i / 2, -i] for i in range(length)] for b in range(batch)]
+        old = [[[10.0 * b, i] for i in range(past)] for b in range(batch)]
+        now = [[[v + 8 for v in row] for row in (old[b] if flag else []) + x[b]]
+               for b in range(batch)]
+        total = [[sum(row[k] for row in now[b]) for k in range(2)] for b in range(batch)]
+
+        def flat(rows):
+            return [float(v) for sample in rows for row in sample for v in row]
+
+        check(f"merged, batch {batch}, {past} before, {flag}", 13, nodes,
+              {"x": ([batch, length, 2], flat(x), F32), "past": ([batch, past, 2], flat(old), F32),
+               "c": ([1], [flag], BOOL)},
+              {"y": ([batch, 2], flat([total]), F32),
+               "present": ([batch, length + (past if flag else 0), 2], flat(now), F32),
+               "z": ([0, 3, 2], [], F32) if flag else
+                    ([batch, 3, 2], flat([[row] * 3 for row in total]), F32)}, weights, names)
+    given_2 = ([1, 1, 2], [0.0] * 2, F32)
+    path, _ = store(13, nodes, {"x": given_2, "past": given_2,
+                                "c": ([1], [True], BOOL)}, {}, weights, names)
+    run = takt("plan", path, "-D", "b=2", "-D", "p=1..64")
+    says("one plan", run, 0, "p=64")
+    if " if " in run.stdout:
+        fail("no step is a branch", run.stdout)
+    says("a stream of them", takt("benchmark", "run", path, "-D", "b=2", "--lengths", "p=0-40",
+                                  "--iterations", "60", "--threads", "1"), 0, "re-sizing")
+
+
 def refused():
     """Results of other ranks or types in the branches: both are named."""
     flat = Graph([node("NonZero", ["x"], ["at"], "find")], [], [value("at", [1, "k"], I64)])
@@ -154,6 +206,7 @@ if __name__ == "__main__":
     two_results()
     nested()
     boxes()
+    merged()
     refused()
     scaled()
     print(f"{corners.count} models, {len(corners.failures)} failed")

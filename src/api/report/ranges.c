@@ -39,9 +39,10 @@ static void write_row(takt_report *r, takt_table *t, const takt_plan *plan, cons
 }
 
 /* One name goes through its range, the others are at their top. */
-static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, size_t name)
+static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, size_t name,
+                              int64_t *sizes)
 {
-    int64_t sizes[MOST_NAMES], last = -1;
+    int64_t last = -1;
     char what[128];
     memcpy(sizes, top->sizes, top->name_count * sizeof *sizes);
     for (int k = 0; k < SHOWN; k++) {
@@ -50,6 +51,7 @@ static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, siz
         if (sizes[name] == last)
             continue;
         last = sizes[name];
+        takt_plan_clamp(top, sizes, 0);
         TAKT_TRY(takt_plan_at(top, sizes, true, &plan));
         snprintf(what, sizeof what, "%.100s=%lld", takt_dims_name(top->graph->dims, name),
                  (long long)sizes[name]);
@@ -118,8 +120,11 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
     takt_plan *top = (takt_plan *)(uintptr_t)plan; /* what it remembers is no part of its value */
     takt_status status = TAKT_OK;
     takt_table t;
+    void *cells;
     if (plan->ranges == NULL || plan->name_count > MOST_NAMES)
         return TAKT_OK;
+    const size_t count = takt_sizes_cells(&plan->basis->template->sizes) + 1;
+    TAKT_TRY(takt_mem_zero(r->ctx, count, sizeof(int64_t), "sizes", &cells));
     takt_table_init(&t, r->ctx, "lrrr");
     if (r->is_json)
         takt_json_put_open(&r->json, "sizes", '[');
@@ -127,7 +132,7 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
         write_heads(r, &t, plan);
     for (size_t i = 0; i < plan->name_count && status == TAKT_OK; i++)
         if (plan->ranges[i].low < plan->ranges[i].high && !plan->ranges[i].is_length)
-            status = write_name(r, &t, top, i);
+            status = write_name(r, &t, top, i, cells);
     if (r->is_json)
         takt_json_close(&r->json, ']');
     else
@@ -135,5 +140,6 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
     if (!r->is_json)
         write_found(r, plan);
     takt_table_deinit(&t);
+    takt_mem_put(r->ctx, cells, count * sizeof(int64_t));
     return status;
 }

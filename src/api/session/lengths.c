@@ -55,24 +55,7 @@ bool takt_session_is_found(const takt_session *s, size_t output)
 
 void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind)
 {
-    const takt_plan *top = s->range->top;
-    const takt_template *t = top->basis->template;
-    const takt_error before = s->ctx->error;
-    if (top->latest == NULL)
-        return;
-    for (size_t i = 0; i < t->shape_count; i++) {
-        const takt_patch *p = &t->shapes[i];
-        const takt_node *n = &t->graph->nodes[p->node];
-        size_t name;
-        if (p->node < behind || n->op != &takt_op_length || p->which != TAKT_LENGTH_TOPS ||
-            !takt_dim_is_name(t->graph->dims, n->attr[TAKT_LENGTH_NAMES].dims[p->index], &name) ||
-            name >= top->name_count || !top->ranges[name].is_length)
-            continue;
-        if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
-            s->ctx->error = before;
-        cells[name] =
-            cells[p->cell] < top->ranges[name].high ? cells[p->cell] : top->ranges[name].high;
-    }
+    takt_plan_clamp(s->range->top, cells, behind);
 }
 
 /* ---- what a point found ---- */

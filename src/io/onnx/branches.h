@@ -18,6 +18,8 @@ bool takt_branches_differ(takt_call *c, const takt_graph *a, const takt_graph *b
 /* Others in their place: what differs is a row of elements, as long in both; one more result has
  * the sizes. */
 TAKT_MUST_USE takt_status takt_branches_widen(takt_call *c, takt_graph **a, takt_graph **b);
+/* `a` where the condition holds, else `b`, which may be of another size. */
+takt_id takt_branches_choose(takt_call *c, takt_id condition, takt_id a, takt_id b);
 /* The result that `row` holds, `x` in one branch and `y` in the other; its sizes begin at `*at`. */
 takt_id takt_branches_narrow(takt_call *c, takt_id row, takt_id sizes, size_t *at,
                              const takt_type *x, const takt_type *y);

@@ -43,6 +43,11 @@ takt_onnx_attempt takt_onnx_try(takt_call *c);
 /* Afterwards. True: it failed because a run would have to find sizes inside of it, and a way around
  * that can be tried; all is as if it had not failed. */
 bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status status);
+/* gated.c: `branch` are the branches of `from`, planned for themselves so far. `*is_done`: both are
+ * part of this graph instead, because then other sizes cost little. */
+TAKT_MUST_USE takt_status takt_onnx_gate_if(takt_call *c, takt_id condition,
+                                            const takt_pb_graph *const from[2],
+                                            const takt_graph *const branch[2], bool *is_done);
 /* Both branches as part of this graph. */
 TAKT_MUST_USE takt_status takt_onnx_unfold_if(takt_call *c, takt_id condition,
                                               const takt_pb_graph *yes, const takt_pb_graph *no);

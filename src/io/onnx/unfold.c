@@ -86,7 +86,7 @@ static takt_id sizes_in(takt_call *c, takt_id x)
     return takt_onnx_pack(c, sizes, (size_t)takt_type_of(c->g, x)->rank);
 }
 
-static takt_id choose(takt_call *c, takt_id condition, takt_id a, takt_id b)
+takt_id takt_branches_choose(takt_call *c, takt_id condition, takt_id a, takt_id b)
 {
     const takt_type x = *takt_type_of(c->g, a), y = *takt_type_of(c->g, b);
     if (a == b)
@@ -114,7 +114,7 @@ takt_status takt_onnx_unfold_if(takt_call *c, takt_id condition, const takt_pb_g
     TAKT_TRY(unfold(c, is_not, no, b));
     for (size_t i = 0; i < c->out_count && c->status == TAKT_OK; i++) {
         TAKT_TRY(check(c, &a[i], &b[i]));
-        takt_onnx_set(c, i, choose(c, condition, a[i].id, b[i].id));
+        takt_onnx_set(c, i, takt_branches_choose(c, condition, a[i].id, b[i].id));
     }
     return c->status;
 }

@@ -131,11 +131,17 @@ static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *ye
         for (size_t i = 0; i < branch[0]->output_count && status == TAKT_OK; i++)
             status = takt_branches_alike(c, takt_type_of(branch[0], branch[0]->outputs[i].id),
                                          takt_type_of(branch[1], branch[1]->outputs[i].id));
-        if (status == TAKT_OK && takt_branches_differ(c, branch[0], branch[1])) {
+        bool is_done = false;
+        const bool is_other = status == TAKT_OK && takt_branches_differ(c, branch[0], branch[1]);
+        if (is_other)
+            status =
+                takt_onnx_gate_if(c, condition, (const takt_pb_graph *const[2]){yes, no},
+                                  (const takt_graph *const[2]){branch[0], branch[1]}, &is_done);
+        if (is_other && status == TAKT_OK && !is_done) {
             list = results_of(c, branch[0], branch[1]);
             status = list != NULL ? takt_branches_widen(c, &branch[0], &branch[1]) : c->status;
         }
-        if (status == TAKT_OK)
+        if (status == TAKT_OK && !is_done)
             status = choose(c, condition, &captures, branch, list);
     }
     takt_graph_destroy(branch[0]);
