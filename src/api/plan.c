@@ -235,7 +235,8 @@ static takt_status create(takt_model *m, const takt_plan_options *options, bool 
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
     takt_status status = build(m, &o, &settings, consumes, plan);
-    if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT)
+    if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT &&
+        o.activation_limit == 0)
         status = takt_limit_refuse(m, &o, settings.threads);
     if (status == TAKT_OK)
         status = takt_require_plan(*plan, o.require);

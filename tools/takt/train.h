@@ -31,6 +31,7 @@ typedef struct tool_training {
     tool_batch batch;
     uint64_t samples, held_out; /* to train on, and behind them to evaluate on */
     uint64_t batch_size, steps_per_epoch, epochs;
+    uint64_t steps;           /* of the whole training */
     uint64_t epoch, position; /* of the next batch */
     uint64_t seed;
     bool in_order;       /* samples are not shuffled */

@@ -150,7 +150,8 @@ static takt_status run_epoch(tool_training *g, bool *is_over)
     double loss = -1, accuracy = -1;
     takt_status status = TAKT_OK;
     tool_loader_begin(g->loader);
-    while (g->position < g->samples && status == TAKT_OK && !is_interrupted) {
+    while (g->position < g->samples && status == TAKT_OK && !is_interrupted &&
+           takt_trainer_steps(g->trainer) < g->steps) {
         status = one_step(g, &sum);
         bar(g, &sum, g->position / g->batch.room);
         if (status == TAKT_OK)
@@ -166,8 +167,12 @@ static takt_status run_epoch(tool_training *g, bool *is_over)
     }
     if (status == TAKT_OK && sum.steps > 0)
         tell_epoch(g, &sum, loss, accuracy);
-    g->epoch++;
-    g->position = 0;
+    if (g->position < g->samples) { /* --steps ends it: more of them go on from here */
+        *is_over = true;
+    } else {
+        g->epoch++;
+        g->position = 0;
+    }
     return status == TAKT_OK ? tool_checkpoint_save(g) : status;
 }
 

@@ -30,7 +30,10 @@ static bool count_samples(tool_training *g)
         return false;
     }
     g->steps_per_epoch = (g->samples + g->batch_size - 1) / g->batch_size;
-    g->epochs = tool_number_of(g->t, TAKT_F_EPOCHS, 1);
+    const uint64_t steps = tool_number_of(g->t, TAKT_F_TRAIN_STEPS, 0);
+    g->epochs = steps > 0 ? (steps + g->steps_per_epoch - 1) / g->steps_per_epoch
+                          : tool_number_of(g->t, TAKT_F_EPOCHS, 1);
+    g->steps = steps > 0 ? steps : g->steps_per_epoch * g->epochs;
     g->seed = tool_number_of(g->t, TAKT_F_SEED, 0);
     g->best = INFINITY;
     return true;
@@ -54,7 +57,7 @@ static int introduce(tool_training *g)
     if (tool_text_of(g->t, TAKT_F_AMP) != NULL)
         fprintf(to, " in mixed precision (%s)", tool_text_of(g->t, TAKT_F_AMP));
     fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan\n",
-            (unsigned long long)g->samples, (unsigned long long)(g->steps_per_epoch * g->epochs),
+            (unsigned long long)g->samples, (unsigned long long)g->steps,
             (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps);
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
@@ -112,7 +115,7 @@ static int with_trainer(tool_training *g)
         f.options.plan = &request.options;
         if (fixed > 0) /* every part that the model takes is a shard */
             f.options.shards = (int64_t)(g->batch_size / fixed);
-        f.options.steps = g->steps_per_epoch * g->epochs;
+        f.options.steps = g->steps;
         f.options.async_save = tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL;
         code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK)
@@ -179,6 +182,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_SAMPLES,
               TAKT_F_VAL_SPLIT,
               TAKT_F_EPOCHS,
+              TAKT_F_TRAIN_STEPS,
               TAKT_F_TRAIN_BATCH,
               TAKT_F_ACCUMULATE,
               TAKT_F_SHARDS,
