@@ -70,12 +70,28 @@ takt_id takt_layout_plain(takt_layout *l, takt_id id)
     return l->c.map[id];
 }
 
+static takt_id operand(takt_layout *l, takt_id id, int rank);
+
+/* A value that is spread over all others is spread in the other form: what it is made of is small.
+ */
+static takt_id spread_last(takt_layout *l, const takt_node *n)
+{
+    const int rank = n->type->rank;
+    takt_dim dims[TAKT_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        dims[takt_layout_axis(d, rank)] = n->type->dim[d];
+    return takt_broadcast(l->c.out, operand(l, n->in[0], rank), dims, (size_t)rank);
+}
+
 takt_id takt_layout_last(takt_layout *l, takt_id id)
 {
     if (id == TAKT_NONE)
         return TAKT_NONE;
+    const takt_node *n = &l->c.in->nodes[id];
     if (l->last[id] == TAKT_NONE)
-        l->last[id] = to_last(l->c.out, l->c.map[id], takt_type_of(l->c.in, id)->rank);
+        l->last[id] = n->op == &takt_op_broadcast
+                          ? spread_last(l, n)
+                          : to_last(l->c.out, l->c.map[id], takt_type_of(l->c.in, id)->rank);
     return l->last[id];
 }
 

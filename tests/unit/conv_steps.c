@@ -159,6 +159,15 @@ static void special_gradients(void)
         DW("f32", "[1, 2, 40]", "[1, 17, 37]", "dilation=[3], pad=[3, 3], shape=[17, 2, 4]", 37),
         DW("f32", "[2, 30, 60, 1]", "[2, 30, 60, 16]",
            "pad=[2, 2, 2, 2], layout=nhwc, shape=[16, 5, 5, 1]", 3600),
+        /* one tap: rows of x and dy are read in place, those of dx written there */
+        DX("f32", "[2, 9, 7, 20]", "[20, 1, 1, 18]", "layout=nhwc, shape=[2, 9, 7, 18]", 20),
+        DX("f32", "[2, 9, 7, 20]", "[20, 1, 1, 9]", "groups=2, layout=nhwc, shape=[2, 9, 7, 18]",
+           10),
+        DX("bf16", "[1, 30, 7, 20]", "[20, 1, 1, 18]", "layout=nhwc, shape=[1, 30, 7, 18]", 20),
+        DW("f32", "[3, 9, 7, 70]", "[3, 9, 7, 33]", "layout=nhwc, shape=[33, 1, 1, 70]", 189),
+        DW("f32", "[2, 20, 21, 65]", "[2, 20, 21, 16]", "layout=nhwc, shape=[16, 1, 1, 65]", 840),
+        DX("f32", "[2, 9, 7, 20]", "[20, 5, 5, 6]",
+           "pad=[2, 2, 2, 2], layout=nhwc, shape=[2, 9, 7, 6]", 500),
         /* depthwise: phases of strides, borders, holes, more taps and positions than a chunk */
         DX("f32", "[2, 9, 11, 19]", "[19, 3, 3, 1]",
            "groups=19, pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 9, 11, 19]", 9),

@@ -127,6 +127,17 @@ void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_oper
     o->is_full = !o->is_scalar && o->rank == 1 && o->stride[0] == 1;
 }
 
+/* One that no other value was or will be in. */
+static takt_status take_new_register(compiler *c, takt_id holder, uint32_t *out)
+{
+    if (c->program->registers == c->register_capacity)
+        return takt_fail(c->p->ctx, TAKT_E_INTERNAL,
+                         "an element-wise step needs too many registers");
+    c->in_register[c->program->registers] = holder;
+    *out = c->program->registers++;
+    return TAKT_OK;
+}
+
 static takt_status take_register(compiler *c, takt_id holder, uint32_t *out)
 {
     for (uint32_t r = 0; r < c->program->registers; r++)
@@ -135,12 +146,19 @@ static takt_status take_register(compiler *c, takt_id holder, uint32_t *out)
             *out = r;
             return TAKT_OK;
         }
-    if (c->program->registers == c->register_capacity)
-        return takt_fail(c->p->ctx, TAKT_E_INTERNAL,
-                         "an element-wise step needs too many registers");
-    c->in_register[c->program->registers] = holder;
-    *out = c->program->registers++;
-    return TAKT_OK;
+    return take_new_register(c, holder, out);
+}
+
+/* Elements after which the operand is read from its beginning again; 0: it is not. */
+static size_t period_of(const takt_map_operand *o)
+{
+    size_t period = 1;
+    if (o->is_full || o->is_scalar || o->rank < 2 || o->stride[0] != 0)
+        return 0;
+    for (int d = 1; d < o->rank; d++)
+        if (!takt_size_mul(period, (size_t)o->dim[d], &period))
+            return 0;
+    return period <= TAKT_MAP_TILE ? period : 0;
 }
 
 enum { RESERVED = INT32_MAX }; /* a holder that no node has: staging of operands, never freed */
@@ -163,7 +181,8 @@ static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
     o->widens = compute != v->dtype;
     o->widen = (takt_convert){.to = compute, .from = v->dtype};
     if (!o->is_full && !o->is_scalar)
-        TAKT_TRY(take_register(c, RESERVED, &o->gathered));
+        TAKT_TRY(period_of(o) > 0 ? take_new_register(c, RESERVED, &o->gathered)
+                                  : take_register(c, RESERVED, &o->gathered));
     if (o->widens)
         TAKT_TRY(take_register(c, RESERVED, &o->widened));
     c->operand_node[c->program->operand_count] = node;
@@ -297,6 +316,19 @@ static bool is_streaming(const takt_map_program *m)
     return true;
 }
 
+/* Whole periods of the first operand that has one: its tiles, and most often all, are alike. */
+static void set_tile(takt_map_program *m)
+{
+    m->tile = is_streaming(m) ? m->count : TAKT_MAP_TILE;
+    for (size_t i = 0; i < m->operand_count && m->tile == TAKT_MAP_TILE; i++)
+        if (period_of(&m->operands[i]) > 0)
+            m->tile -= m->tile % period_of(&m->operands[i]);
+    for (size_t i = 0; i < m->operand_count; i++) {
+        const size_t period = period_of(&m->operands[i]);
+        m->operands[i].repeats = period > 0 && m->tile % period == 0;
+    }
+}
+
 static takt_status compile(compiler *c)
 {
     takt_map_program *m = c->program;
@@ -313,7 +345,7 @@ static takt_status compile(compiler *c)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < c->count; i++)
         TAKT_TRY(compile_node(c, i));
-    m->tile = is_streaming(m) ? m->count : TAKT_MAP_TILE;
+    set_tile(m);
     return TAKT_OK;
 }
 

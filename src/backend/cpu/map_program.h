@@ -49,7 +49,8 @@ typedef struct takt_map_operand {
     int rank;       /* otherwise: collapsed loops over the result */
     int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];
     uint32_t bytes;    /* of an element */
-    uint32_t gathered; /* register for the expanded tile */
+    bool repeats;      /* every tile but the last is expanded to the same */
+    uint32_t gathered; /* register for the expanded tile, which nothing else writes */
     uint32_t widened;  /* register for the tile in the compute type */
     bool widens;       /* the element type is not a compute type */
     takt_convert widen;

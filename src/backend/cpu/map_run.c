@@ -16,6 +16,7 @@ typedef struct machine {
     float *hot;
     takt_fault fault;
     char (*room)[VIEW_BYTES]; /* for the operands of an instruction; NULL: all are dense */
+    uint64_t kept;            /* operands whose expanded tiles are in their registers already */
 } machine;
 
 static void *reg(const machine *x, uint32_t index)
@@ -101,6 +102,21 @@ static const char *gather(const machine *x, const takt_map_operand *o, const cha
     return to;
 }
 
+/* The same, once for all tiles if they are alike. */
+static const char *gather_once(machine *x, const takt_map_operand *o, const char *data,
+                               unsigned char *is_scalar)
+{
+    const size_t number = (size_t)(o - x->m->operands);
+    const uint64_t bit = o->repeats && x->room == NULL && number < 64 ? UINT64_C(1) << number : 0;
+    char *to = reg(x, o->gathered);
+    if ((x->kept & bit) != 0)
+        return to;
+    data = gather(x, o, data, to, is_scalar);
+    if (data == to && x->n == x->m->tile)
+        x->kept |= bit;
+    return data;
+}
+
 /* The same with the strides of a bound view. */
 static const char *gather_view(const machine *x, const takt_map_operand *o, const int64_t *stride,
                                char *to, unsigned char *is_scalar)
@@ -115,8 +131,7 @@ static const char *gather_view(const machine *x, const takt_map_operand *o, cons
 }
 
 /* Operand number `k` of an instruction. */
-static const void *operand(const machine *x, const takt_map_operand *o, int k,
-                           unsigned char *is_scalar)
+static const void *operand(machine *x, const takt_map_operand *o, int k, unsigned char *is_scalar)
 {
     const char *data = takt_view_data(x->task, &x->step->in[o->view]);
     const int64_t *stride =
@@ -127,7 +142,7 @@ static const void *operand(const machine *x, const takt_map_operand *o, int k,
     else if (o->is_full)
         data += x->first * o->bytes;
     else if (!o->is_scalar)
-        data = gather(x, o, data, reg(x, o->gathered), is_scalar);
+        data = gather_once(x, o, data, is_scalar);
     if (!o->widens)
         return data;
     void *to = reg(x, o->widened);
@@ -135,8 +150,7 @@ static const void *operand(const machine *x, const takt_map_operand *o, int k,
     return to;
 }
 
-static const void *source(const machine *x, const takt_map_ref *ref, int k,
-                          unsigned char *is_scalar)
+static const void *source(machine *x, const takt_map_ref *ref, int k, unsigned char *is_scalar)
 {
     *is_scalar = 0;
     if (ref->source == TAKT_MAP_REG)

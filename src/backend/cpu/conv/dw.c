@@ -18,30 +18,30 @@ typedef struct facts {
     takt_conv_memory memory;
     takt_gemm_f32_fn *run;
     takt_panels widths;
-    size_t blocks;                 /* of columns, in a group */
-    size_t panels, product, total; /* offsets in a worker's scratch; the kernel's comes first */
+    size_t blocks;          /* of columns, in a group */
+    size_t panels, sums[2]; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
-
-static void add(float *to, const float *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = to[i] + from[i];
-}
 
 /* A range of columns of one group. */
 typedef struct block {
     size_t group, column, columns;
 } block;
 
-/* [cout][columns] += the chunk of `count` positions from `row`, counted over all samples. */
+static float *own(const takt_task *t, size_t offset)
+{
+    return (float *)(void *)((char *)t->scratch_own + offset);
+}
+
+/* sums[to] = sums[1 - to] + the chunk of `count` positions from `row`, counted over all samples:
+ * [cout][columns]. The first chunk is stored as it is. */
 static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t row, size_t count,
-                  bool is_first)
+                  int to)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    char *own = t->scratch_own;
-    float *panels = (float *)(void *)(own + f->panels), *total = (float *)(void *)(own + f->total);
-    float *product = is_first ? total : (float *)(void *)(own + f->product);
+    float *panels = own(t, f->panels);
+    const takt_epilogue_f32 add = {.residual = own(t, f->sums[1 - to]),
+                                   .residual_stride = b->columns};
     const takt_conv_part part = {b->group, row, count, b->column, b->columns, f->widths};
     takt_conv_panels(c, takt_conv_in(&f->memory, s, t, 0), &part, panels);
     const float *dy = takt_conv_in(&f->memory, s, t, 1) + b->group * c->cout * c->y_channel +
@@ -54,12 +54,11 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b, size_t
                              .a_col = c->y_position,
                              .b = panels,
                              .b_n = b->columns,
-                             .c = product,
+                             .c = own(t, f->sums[to]),
                              .ldc = b->columns,
+                             .epilogue = row > 0 ? &add : NULL,
                              .scratch = t->scratch_own};
     f->run(&g);
-    if (!is_first)
-        add(total, product, c->cout * b->columns);
 }
 
 static void store(const takt_conv_shape *c, const block *b, const float *total, float *dw)
@@ -76,21 +75,21 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    float *total = (float *)(void *)((char *)t->scratch_own + f->total);
     size_t first, end;
     takt_cpu_share(f->blocks * c->groups, 1, t->index, s->task_count, &first, &end);
     for (size_t i = first; i < end; i++) {
         block b = {.group = i / f->blocks, .column = i % f->blocks * COLUMNS};
         b.columns = c->k - b.column < COLUMNS ? c->k - b.column : COLUMNS;
-        memset(total, 0, c->cout * b.columns * sizeof *total);
+        int to = 0;
+        memset(own(t, f->sums[1]), 0, c->cout * b.columns * sizeof(float));
         for (size_t n = 0; n < c->batch; n++)
             for (size_t p = 0; p < c->positions && !takt_poll_stops(t->poll);
-                 p += TAKT_GEMM_CHUNK) {
+                 p += TAKT_GEMM_CHUNK, to = 1 - to) {
                 const size_t left = c->positions - p;
                 chunk(s, t, &b, n * c->positions + p,
-                      left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK, n == 0 && p == 0);
+                      left < TAKT_GEMM_CHUNK ? left : TAKT_GEMM_CHUNK, to);
             }
-        store(c, &b, total, takt_conv_out(&f->memory, s, t));
+        store(c, &b, own(t, f->sums[1 - to]), takt_conv_out(&f->memory, s, t));
     }
 }
 
@@ -118,10 +117,10 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         kernel = bytes > kernel ? bytes : kernel;
     }
     f->panels = takt_cpu_aligned(kernel);
-    f->product = f->panels + rows * (columns + 2 * f->widths.wide) * sizeof(float);
-    f->product = takt_cpu_aligned(f->product);
-    f->total = f->product + sums;
-    s->scratch_each = f->total + sums;
+    f->sums[0] = f->panels + rows * (columns + 2 * f->widths.wide) * sizeof(float);
+    f->sums[0] = takt_cpu_aligned(f->sums[0]);
+    f->sums[1] = f->sums[0] + sums;
+    s->scratch_each = f->sums[1] + sums;
 }
 
 takt_status takt_conv_dw_compile(takt_planner *p)

@@ -1,10 +1,10 @@
 /* dw_few.c - gradient of a convolution with respect to its weights where few inputs make an output,
- * as in first layers.
+ * as in first layers, or where one tap does.
  *
  * dw.c makes the product [cout][positions] * [positions][k], whose right-hand side has few columns
  * and must be gathered. Here it is [k][positions] * [positions][cout]: the gradient of y is the
- * right-hand side as it lies, and rows of x are copied by whole lines. Each element is the same
- * sum in the same order: 256 positions of a sample at a time.
+ * right-hand side as it lies, and rows of x are copied by whole lines, or read in place where there
+ * is one tap. Each element is the same sum in the same order: 256 positions of a sample at a time.
  */
 #include <string.h>
 
@@ -13,19 +13,22 @@
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/pack/pack.h"
 
-enum { FEW = 64, GRAIN = 4, CHUNK = TAKT_GEMM_CHUNK };
+enum { FEW = 64, SUMS = 1 << 18, GRAIN = 4, CHUNK = TAKT_GEMM_CHUNK };
 
 typedef struct facts {
     takt_conv_shape shape;
     takt_gemm_f32_fn *run;
     takt_pack_fn *pack;
     takt_panels widths;
-    size_t rows, panels, product, total; /* offsets in a worker's scratch; the kernel's is first */
+    bool reads_rows;              /* x is the left-hand side as it lies, transposed */
+    size_t most;                  /* rows of k that a task has */
+    size_t rows, panels, sums[2]; /* offsets in a worker's scratch; the kernel's is first */
 } facts;
 
 bool takt_conv_dw_is_few(const takt_conv_shape *c)
 {
-    return c->dtype == TAKT_F32 && c->is_nhwc && c->groups == 1 && c->k <= FEW && c->cout >= 16;
+    return c->dtype == TAKT_F32 && c->is_nhwc && c->groups == 1 && c->cout >= 16 &&
+           (c->k <= FEW || (takt_conv_is_pointwise(c) && c->k * c->cout <= SUMS));
 }
 
 static float *own(const takt_task *t, size_t offset)
@@ -58,9 +61,11 @@ static void gather(const takt_conv_shape *c, const float *x, size_t k, size_t p,
     }
 }
 
-/* Rows [first, first + rows) of k, at `count` positions from `p` of sample n. */
+/* Rows [first, first + rows) of k, at `count` positions from `p` of sample n; the sums are in
+ * sums[1 - to] so far. */
 typedef struct block {
     size_t first, rows, n, p, count;
+    int to;
 } block;
 
 static void chunk(const takt_step *s, const takt_task *t, const block *b)
@@ -68,7 +73,7 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b)
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
     const bool is_first = b->n == 0 && b->p == 0;
-    float *rows = own(t, f->rows), *total = own(t, f->total), *product = own(t, f->product);
+    float *rows = own(t, f->rows);
     const float *x = (const float *)takt_view_data(t, &s->in[0]) + b->n * c->x_sample;
     const float *dy = (const float *)takt_view_data(t, &s->in[1]) + b->n * c->y_sample;
     const takt_pack pack = {.k = b->count,
@@ -80,40 +85,43 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b)
                             .bytes = sizeof(float),
                             .panels = f->widths};
     f->pack(&pack);
-    for (size_t r = 0; r < b->rows; r++)
+    for (size_t r = 0; r < b->rows && !f->reads_rows; r++)
         gather(c, x, b->first + r, b->p, b->count, rows + r * b->count);
+    const takt_epilogue_f32 add = {.residual = own(t, f->sums[1 - b->to]),
+                                   .residual_stride = c->cout};
     const takt_gemm_f32 g = {.m = b->rows,
                              .n = c->cout,
                              .k = b->count,
-                             .a = rows,
-                             .a_row = b->count,
-                             .a_col = 1,
+                             .a = f->reads_rows ? x + b->p * c->cin + b->first : rows,
+                             .a_row = f->reads_rows ? 1 : b->count,
+                             .a_col = f->reads_rows ? c->cin : 1,
                              .b = own(t, f->panels),
                              .b_n = c->cout,
-                             .c = is_first ? total : product,
+                             .c = own(t, f->sums[b->to]),
                              .ldc = c->cout,
+                             .epilogue = is_first ? NULL : &add,
                              .scratch = t->scratch_own};
     f->run(&g);
-    for (size_t i = 0; !is_first && i < b->rows * c->cout; i++)
-        total[i] = total[i] + product[i];
 }
 
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    float *total = own(t, f->total), *dw = takt_view_data(t, &s->out[0]);
+    float *dw = takt_view_data(t, &s->out[0]);
     block b = {0};
     size_t end;
     takt_cpu_share(c->k, GRAIN, t->index, s->task_count, &b.first, &end);
     b.rows = end - b.first;
-    memset(total, 0, b.rows * c->cout * sizeof *total);
+    memset(own(t, f->sums[1]), 0, b.rows * c->cout * sizeof *dw);
     for (; b.n < c->batch && b.rows > 0; b.n++)
-        for (b.p = 0; b.p < c->positions && !takt_poll_stops(t->poll); b.p += CHUNK) {
+        for (b.p = 0; b.p < c->positions && !takt_poll_stops(t->poll);
+             b.p += CHUNK, b.to = 1 - b.to) {
             const size_t left = c->positions - b.p;
             b.count = left < CHUNK ? left : CHUNK;
             chunk(s, t, &b);
         }
+    const float *total = own(t, f->sums[1 - b.to]);
     for (size_t r = 0; r < b.rows; r++)
         for (size_t o = 0; o < c->cout; o++) {
             const size_t k = b.first + r;
@@ -126,19 +134,23 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t count = c->positions < CHUNK ? c->positions : CHUNK;
-    const size_t sums = takt_cpu_aligned(c->k * c->cout * sizeof(float));
+    const size_t sums = takt_cpu_aligned(f->most * c->cout * sizeof(float));
     size_t kernel = 0;
-    for (size_t rows = 1; rows <= c->k; rows++) {
-        const takt_gemm_f32 g = {.m = rows, .n = c->cout, .k = count, .a_row = count, .a_col = 1};
+    for (size_t rows = 1; rows <= f->most; rows++) {
+        const takt_gemm_f32 g = {.m = rows,
+                                 .n = c->cout,
+                                 .k = count,
+                                 .a_row = f->reads_rows ? 1 : count,
+                                 .a_col = f->reads_rows ? c->cin : 1};
         const size_t bytes = info->scratch_bytes(&g);
         kernel = bytes > kernel ? bytes : kernel;
     }
     f->rows = takt_cpu_aligned(kernel);
-    f->panels = f->rows + takt_cpu_aligned(c->k * count * sizeof(float));
-    f->product = f->panels +
+    f->panels = f->rows + (f->reads_rows ? 0 : takt_cpu_aligned(f->most * count * sizeof(float)));
+    f->sums[0] = f->panels +
                  takt_cpu_aligned(takt_panels_columns(f->widths, c->cout) * count * sizeof(float));
-    f->total = f->product + sums;
-    s->scratch_each = f->total + sums;
+    f->sums[1] = f->sums[0] + sums;
+    s->scratch_each = f->sums[1] + sums;
 }
 
 takt_status takt_conv_dw_few_compile(takt_planner *p)
@@ -157,11 +169,15 @@ takt_status takt_conv_dw_few_compile(takt_planner *p)
     size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    set_scratch(s, f, gemm->info);
     takt_cost cost = {0};
     n->op->cost(p->graph, n, &cost);
+    const size_t grains = (f->shape.k + GRAIN - 1) / GRAIN;
     s->data = f;
     s->run = run;
-    s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, (f->shape.k + GRAIN - 1) / GRAIN);
+    s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, grains);
+    f->reads_rows = takt_conv_is_pointwise(&f->shape);
+    f->most = (grains + s->task_count - 1) / s->task_count * GRAIN;
+    f->most = f->most < f->shape.k ? f->most : f->shape.k;
+    set_scratch(s, f, gemm->info);
     return TAKT_OK;
 }

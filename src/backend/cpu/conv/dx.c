@@ -31,8 +31,9 @@ typedef struct facts {
     size_t phase_count;
     size_t w, packed_at, group_floats;
     bool is_packed;
-    size_t grain, patches, tile; /* offsets in a worker's scratch; the kernel's comes first */
-    size_t longest;              /* floats of patches in a block */
+    bool reads_rows, writes_rows; /* a row of dy is a patch; rows of dx follow each other */
+    size_t grain, patches, tile;  /* offsets in a worker's scratch; the kernel's comes first */
+    size_t longest;               /* floats of patches in a block */
 } facts;
 
 /* ---- phases ---- */
@@ -185,23 +186,23 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
     const float *dy = takt_conv_in(&f->memory, s, t, 0) + b->group * c->cout * c->y_channel;
     float *dx = takt_conv_out(&f->memory, s, t) + b->group * c->cin * c->x_channel;
     size_t at[3];
-    for (size_t r = 0; r < b->rows; r++) {
+    for (size_t r = 0; r < b->rows && !f->reads_rows; r++) {
         const size_t n = locate(c, b->p, b->row + r, at);
         patch(c, b->p, dy + n * c->y_sample, at, patches + r * b->p->k);
     }
     const takt_gemm_f32 g = {.m = b->rows,
                              .n = c->cin,
                              .k = b->p->k,
-                             .a = patches,
-                             .a_row = b->p->k,
+                             .a = f->reads_rows ? dy + b->row * c->y_position : patches,
+                             .a_row = f->reads_rows ? c->y_position : b->p->k,
                              .a_col = 1,
                              .b = b->weights,
                              .b_n = c->cin,
-                             .c = tile,
-                             .ldc = c->cin,
+                             .c = f->writes_rows ? dx + b->row * c->x_at[2] : tile,
+                             .ldc = f->writes_rows ? c->x_at[2] : c->cin,
                              .scratch = t->scratch_own};
     f->run(&g);
-    for (size_t r = 0; r < b->rows; r++) {
+    for (size_t r = 0; r < b->rows && !f->writes_rows; r++) {
         const size_t n = locate(c, b->p, b->row + r, at);
         float *to =
             dx + n * c->x_sample + at[0] * c->x_at[0] + at[1] * c->x_at[1] + at[2] * c->x_at[2];
@@ -286,8 +287,11 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         const size_t step = block_rows(p->k, f->grain), all = c->batch * p->rows;
         const size_t rows = step < all ? step : all;
         for (size_t half = 1; half <= 2; half++) {
-            const takt_gemm_f32 g = {
-                .m = (rows + half - 1) / half, .n = c->cin, .k = p->k, .a_row = p->k, .a_col = 1};
+            const takt_gemm_f32 g = {.m = (rows + half - 1) / half,
+                                     .n = c->cin,
+                                     .k = p->k,
+                                     .a_row = f->reads_rows ? c->y_position : p->k,
+                                     .a_col = 1};
             const size_t bytes = info->scratch_bytes(&g);
             kernel = bytes > kernel ? bytes : kernel;
         }
@@ -295,8 +299,8 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         tile = rows * c->cin > tile ? rows * c->cin : tile;
     }
     f->patches = takt_cpu_aligned(kernel);
-    f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
-    s->scratch_each = f->tile + takt_cpu_aligned(tile * sizeof(float));
+    f->tile = f->patches + (f->reads_rows ? 0 : takt_cpu_aligned(patches * sizeof(float)));
+    s->scratch_each = f->tile + (f->writes_rows ? 0 : takt_cpu_aligned(tile * sizeof(float)));
 }
 
 takt_status takt_conv_dx_compile(takt_planner *p)
@@ -321,6 +325,8 @@ takt_status takt_conv_dx_compile(takt_planner *p)
     f->panels = info->panels;
     TAKT_TRY(set_phases(p, f));
     f->run = takt_kernel_as_gemm_f32(gemm);
+    f->reads_rows = takt_conv_is_pointwise(c);
+    f->writes_rows = c->is_nhwc && f->phase_count == 1;
     f->grain = info->rows;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(add_weights(p, f, n->in[1]));
