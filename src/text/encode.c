@@ -19,13 +19,21 @@ static void encode_words(encoding *e, takt_span text)
         takt_wordpiece(t, text, &e->ids);
         return;
     }
+    if (t->model == TAKT_TOKENIZER_UNIGRAM && t->scan == NULL) {
+        takt_unigram(t, text, &e->ids);
+        return;
+    }
     if (t->scan == NULL) {
         takt_merge_word(t, &e->merging, text, &e->ids);
         return;
     }
     for (size_t at = 0, end; at < text.length && e->ids.status == TAKT_OK; at = end) {
         end = takt_scan_word(t->scan, text, at);
-        takt_merge_word(t, &e->merging, (takt_span){text.at + at, end - at}, &e->ids);
+        const takt_span word = {text.at + at, end - at};
+        if (t->model == TAKT_TOKENIZER_UNIGRAM)
+            takt_unigram(t, word, &e->ids);
+        else
+            takt_merge_word(t, &e->merging, word, &e->ids);
     }
 }
 

@@ -100,6 +100,11 @@ static takt_status add_replace(takt_tokenizer *t, const takt_json *stage)
     const takt_span from = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
                                ? text_of(pattern, "String")
                                : takt_span_of("");
+    const takt_span regex = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
+                                ? text_of(pattern, "Regex")
+                                : takt_span_of("");
+    if (takt_span_is(regex, " {2,}"))
+        return add(t, TAKT_NORMAL_RUNS, takt_span_of(""), text_of(stage, "content"));
     if (from.length == 0)
         return unsupported(t, "normalizer", "Replace with a regular expression");
     return add(t, TAKT_NORMAL_REPLACE, from, text_of(stage, "content"));
@@ -113,6 +118,30 @@ static takt_status add_strip(takt_tokenizer *t, const takt_json *stage)
                             : left        ? "l"
                             : right       ? "r"
                                           : ""));
+}
+
+/* The table of characters, in base64. */
+static takt_status add_charsmap(takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_span text = text_of(stage, "precompiled_charsmap");
+    uint8_t *bytes = takt_arena_get(&t->arena, text.length + 1);
+    uint32_t bits = 0;
+    size_t length = 0, have = 0;
+    if (bytes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < text.length && text.at[i] != '='; i++) {
+        static const char digits[] =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const char *digit = text.at[i] != '\0' ? strchr(digits, text.at[i]) : NULL;
+        if (digit == NULL)
+            return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "precompiled_charsmap is no base64");
+        bits = bits << 6 | (uint32_t)(digit - digits);
+        have += 6;
+        if (have >= 8)
+            bytes[length++] = (uint8_t)(bits >> (have -= 8));
+    }
+    TAKT_TRY(takt_charsmap_read(t, bytes, length));
+    return add_plain(t, TAKT_NORMAL_CHARSMAP);
 }
 
 static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
@@ -132,6 +161,8 @@ static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
         return add_replace(t, stage);
     if (strcmp(type, "Strip") == 0)
         return add_strip(t, stage);
+    if (strcmp(type, "Precompiled") == 0)
+        return add_charsmap(t, stage);
     if (strcmp(type, "Prepend") != 0)
         return unsupported(t, "normalizer", type);
     t->begins_spaced = true;
@@ -198,6 +229,8 @@ static takt_status read_pre(takt_tokenizer *t, const takt_json *stage)
         return read_split(t, stage);
     if (strcmp(type, "Metaspace") == 0)
         return read_metaspace(t, stage);
+    if (strcmp(type, "WhitespaceSplit") == 0 && t->model == TAKT_TOKENIZER_UNIGRAM)
+        return add_plain(t, TAKT_NORMAL_SPACES); /* Metaspace follows */
     if (strcmp(type, "BertPreTokenizer") == 0 && t->model == TAKT_TOKENIZER_WORDS)
         return TAKT_OK;
     if (strcmp(type, "Digits") == 0 && flag(stage, "individual_digits", false)) {

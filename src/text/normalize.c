@@ -59,7 +59,37 @@ static void prepend(takt_span text, const takt_normal *n, bool begins, takt_text
     takt_text_put(to, text.at, text.length);
 }
 
-static void apply(const takt_normal *n, takt_span text, bool begins, takt_text *to)
+/* Behind the white space at `at`, or the spaces if that is all that counts; how many they are. */
+static size_t behind_spaces(takt_span text, size_t at, bool plain, size_t *count)
+{
+    size_t bytes;
+    for (*count = 0; at < text.length; at += bytes, ++*count) {
+        const uint32_t c = takt_unicode_take(text.at + at, text.length - at, &bytes);
+        if (plain ? c != ' ' : !takt_unicode_is_space(c))
+            break;
+    }
+    return at;
+}
+
+/* White space becomes one space, none at the ends; `runs`: only two spaces or more, by `n->b`. */
+static void collapse(takt_span text, const takt_normal *n, bool runs, takt_text *to)
+{
+    for (size_t i = 0, end, count; i < text.length; i = end) {
+        end = behind_spaces(text, i, runs || n->a.length > 0, &count);
+        if (count == 0) {
+            (void)takt_unicode_take(text.at + i, text.length - i, &end);
+            takt_text_put(to, text.at + i, end);
+            end += i;
+        } else if (runs && count > 1) {
+            takt_text_put(to, n->b.at, n->b.length);
+        } else if (runs || (i > 0 && end < text.length)) {
+            takt_text_put(to, " ", 1);
+        }
+    }
+}
+
+static void apply(const takt_tokenizer *t, const takt_normal *n, takt_span text, bool begins,
+                  takt_text *to)
 {
     switch (n->kind) {
     case TAKT_NORMAL_NFC: takt_unicode_nfc(text, to); break;
@@ -70,6 +100,9 @@ static void apply(const takt_normal *n, takt_span text, bool begins, takt_text *
     case TAKT_NORMAL_CLEAN: clean(text, to); break;
     case TAKT_NORMAL_REPLACE: replace(text, n, to); break;
     case TAKT_NORMAL_PREPEND: prepend(text, n, begins, to); break;
+    case TAKT_NORMAL_CHARSMAP: takt_charsmap_apply(&t->charsmap, text, to); break;
+    case TAKT_NORMAL_SPACES: collapse(text, n, false, to); break;
+    case TAKT_NORMAL_RUNS: collapse(text, n, true, to); break;
     }
 }
 
@@ -83,7 +116,7 @@ void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_t
     for (size_t i = 0; i < t->normal_count; i++) {
         takt_text *from = &forms[now], *into = &forms[!now];
         into->length = 0;
-        apply(&t->normals[i], (takt_span){takt_text_get(from), from->length}, begins, into);
+        apply(t, &t->normals[i], (takt_span){takt_text_get(from), from->length}, begins, into);
         if (from->status != TAKT_OK)
             into->status = from->status;
         now = !now;

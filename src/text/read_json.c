@@ -27,7 +27,10 @@ static takt_status count_ids(takt_tokenizer *t, const takt_json *vocab, const ta
 {
     const uint64_t most = 2 * ((uint64_t)vocab->count + (added != NULL ? added->count : 0)) + 1024;
     *count = 0;
-    for (const takt_json *v = takt_json_first(vocab); v != NULL; v = takt_json_next(v)) {
+    if (vocab->kind == TAKT_JSON_ARRAY)
+        *count = vocab->count;
+    for (const takt_json *v = *count == 0 ? takt_json_first(vocab) : NULL; v != NULL;
+         v = takt_json_next(v)) {
         if (v->kind != TAKT_JSON_NUMBER || !v->is_integer || v->integer < 0 ||
             (uint64_t)v->integer >= most)
             return REFUSE(t, "the id of a token is no number, or far beyond the others");
@@ -178,9 +181,13 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
                                        "pieces that go on begin with %.20s, not ##", prefix->text);
         return TAKT_OK;
     }
+    if (strcmp(name, "Unigram") == 0) {
+        t->model = TAKT_TOKENIZER_UNIGRAM;
+        return TAKT_OK;
+    }
     if (strcmp(name, "BPE") != 0)
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                   "the model is %.40s; BPE and WordPiece are read", name);
+                                   "the model is %.40s; BPE, WordPiece and Unigram are read", name);
     if (!is_empty(model, "continuing_subword_prefix") || !is_empty(model, "end_of_word_suffix"))
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
                                    "BPE with prefixes or suffixes of words is not supported");
@@ -223,26 +230,33 @@ static void find_roles(takt_tokenizer *t, const takt_json *model)
 static takt_status read_root(takt_tokenizer *t, const takt_json *root)
 {
     const takt_json *model = member(root, "model", TAKT_JSON_OBJECT);
-    const takt_json *vocab = member(model, "vocab", TAKT_JSON_OBJECT);
+    const takt_json *vocab = NULL;
     const takt_json *added = member(root, "added_tokens", TAKT_JSON_ARRAY);
     size_t count;
     if (model == NULL)
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING,
                                    "this JSON file holds no tokenizer: it has no model");
     TAKT_TRY(find_model(t, root, model));
+    const bool is_list = t->model == TAKT_TOKENIZER_UNIGRAM;
+    vocab = member(model, "vocab", is_list ? TAKT_JSON_ARRAY : TAKT_JSON_OBJECT);
     if (vocab == NULL)
         return REFUSE(t, "the model has no vocab");
     TAKT_TRY(count_ids(t, vocab, added, &count));
     TAKT_TRY(takt_tokenizer_reserve(t, count));
     TAKT_TRY(read_added(t, added));
-    TAKT_TRY(read_vocab(t, vocab));
+    TAKT_TRY(is_list ? takt_tokenizer_read_unigram(t, model) : read_vocab(t, vocab));
     TAKT_TRY(takt_tokenizer_index(t));
-    if (t->model != TAKT_TOKENIZER_WORDS)
+    if (is_list)
+        TAKT_TRY(takt_unigram_check(t));
+    if (t->model != TAKT_TOKENIZER_WORDS && !is_list)
         TAKT_TRY(read_merges(t, member(model, "merges", TAKT_JSON_ARRAY)));
-    if (t->model == TAKT_TOKENIZER_CHARS && !is_on(model, "byte_fallback"))
+    if ((t->model == TAKT_TOKENIZER_CHARS || is_list) && !is_on(model, "byte_fallback"))
         for (size_t b = 0; b < 256; b++)
             t->bytes[b] = -1;
     find_roles(t, model);
+    const takt_json *unknown = is_list ? member(model, "unk_id", TAKT_JSON_NUMBER) : NULL;
+    if (unknown != NULL && unknown->integer >= 0 && (uint64_t)unknown->integer < t->count)
+        t->roles[TAKT_TOKEN_UNK] = (int32_t)unknown->integer;
     TAKT_TRY(takt_tokenizer_read_stages(t, root));
     return takt_trie_build(t);
 }

@@ -30,10 +30,11 @@ typedef enum takt_token_kind {
 } takt_token_kind;
 
 typedef enum takt_tokenizer_model {
-    TAKT_TOKENIZER_BYTES,  /* byte-level BPE */
-    TAKT_TOKENIZER_CHARS,  /* BPE on characters; bytes of those that are no token */
-    TAKT_TOKENIZER_SCORES, /* SentencePiece: the pair whose token has the best score */
-    TAKT_TOKENIZER_WORDS,  /* WordPiece; tokens that begin a word begin with the mark */
+    TAKT_TOKENIZER_BYTES,   /* byte-level BPE */
+    TAKT_TOKENIZER_CHARS,   /* BPE on characters; bytes of those that are no token */
+    TAKT_TOKENIZER_SCORES,  /* SentencePiece: the pair whose token has the best score */
+    TAKT_TOKENIZER_WORDS,   /* WordPiece; tokens that begin a word begin with the mark */
+    TAKT_TOKENIZER_UNIGRAM, /* the tokens whose scores add up to the most */
 } takt_tokenizer_model;
 
 /* U+2581: a space in SentencePiece's tokens; the beginning of a word in WordPiece's. */
@@ -97,10 +98,13 @@ typedef enum takt_normal_kind {
     TAKT_NORMAL_NFD,
     TAKT_NORMAL_LOWER,
     TAKT_NORMAL_STRIP_MARKS,
-    TAKT_NORMAL_STRIP,   /* white space: b has "l", "r" or both */
-    TAKT_NORMAL_CLEAN,   /* BERT: control characters go, white space becomes spaces */
-    TAKT_NORMAL_PREPEND, /* a, unless the text is empty, or begins with b */
-    TAKT_NORMAL_REPLACE, /* a by b */
+    TAKT_NORMAL_STRIP,    /* white space: b has "l", "r" or both */
+    TAKT_NORMAL_CLEAN,    /* BERT: control characters go, white space becomes spaces */
+    TAKT_NORMAL_PREPEND,  /* a, unless the text is empty, or begins with b */
+    TAKT_NORMAL_REPLACE,  /* a by b */
+    TAKT_NORMAL_CHARSMAP, /* by the table of SentencePiece */
+    TAKT_NORMAL_SPACES,   /* white space, or `a` alone: none at the ends, else one space */
+    TAKT_NORMAL_RUNS,     /* two spaces or more by b */
 } takt_normal_kind;
 
 typedef struct takt_normal {
@@ -109,6 +113,18 @@ typedef struct takt_normal {
 } takt_normal;
 
 enum { TAKT_NORMALS = 16, TAKT_AFFIXES = 8 };
+
+/* SentencePiece's table of characters that stand for others (charsmap.c). */
+typedef struct takt_charsmap {
+    const uint32_t *units;
+    const char *texts;
+    size_t count, length;
+} takt_charsmap;
+
+/* The table from its bytes, which are not trusted; none: an empty one. */
+TAKT_MUST_USE takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *bytes,
+                                             size_t length);
+void takt_charsmap_apply(const takt_charsmap *m, takt_span text, takt_text *to);
 
 /* Adds the text in its normal form to `to`. `begins`: PREPEND applies. */
 void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to);
@@ -124,7 +140,10 @@ struct takt_tokenizer {
     size_t count;
     takt_span *texts; /* what each token stands for */
     uint8_t *kinds;
-    float *scores; /* SCORES only */
+    float *scores;   /* SCORES only */
+    double *weights; /* UNIGRAM only: NaN of tokens that no text becomes */
+    double worst;    /* the least of them */
+    takt_charsmap charsmap;
     takt_spans index;
     size_t longest;   /* bytes of a token */
     uint32_t *sorted; /* tokens with a text by its bytes; of words alone */
@@ -166,6 +185,11 @@ void takt_merging_deinit(takt_merging *m);
 
 /* One word. */
 void takt_merge_word(const takt_tokenizer *t, takt_merging *m, takt_span word, takt_ids *ids);
+void takt_unigram(const takt_tokenizer *t, takt_span text, takt_ids *ids);
+/* Whether pieces are short enough. */
+TAKT_MUST_USE takt_status takt_unigram_check(const takt_tokenizer *t);
+/* The weights, once all tokens are there: their scores. */
+TAKT_MUST_USE takt_status takt_unigram_init(takt_tokenizer *t);
 TAKT_MUST_USE takt_status takt_wordpiece_index(takt_tokenizer *t);
 void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
 
@@ -186,6 +210,13 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
 bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);
+/* SentencePiece's tokenizer.model. */
+bool takt_spm_recognises(const uint8_t *bytes, size_t length);
+TAKT_MUST_USE takt_status takt_tokenizer_read_spm(takt_tokenizer *t, const uint8_t *bytes,
+                                                  size_t length);
+/* The tokens of a tokenizer.json whose model is Unigram, after the added ones. */
+TAKT_MUST_USE takt_status takt_tokenizer_read_unigram(takt_tokenizer *t,
+                                                      const struct takt_json *model);
 /* The file of a folder that has its tokenizer; the text stays empty if `path` is no such folder. */
 TAKT_MUST_USE takt_status takt_tokenizer_inside(takt_ctx *ctx, const char *path, takt_text *file);
 /* What a folder says beside it: tokens with a role, and the chat template. */

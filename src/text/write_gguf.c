@@ -165,7 +165,7 @@ static void put_roles(const takt_tokenizer *t, takt_gguf_keys *k)
 
 takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count, takt_gguf_keys *k)
 {
-    static const char *const models[] = {"gpt2", "llama", "llama", "bert"};
+    static const char *const models[] = {"gpt2", "llama", "llama", "bert", "t5"};
     const void **merges;
     size_t merge_count;
     TAKT_TRY(sorted_merges(t, &merges, &merge_count));
@@ -179,7 +179,8 @@ takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count, tak
     put_tokens(t, count, k);
     if (t->model == TAKT_TOKENIZER_BYTES)
         put_merges(t, merges, merge_count, k);
-    if (t->model == TAKT_TOKENIZER_SCORES || t->model == TAKT_TOKENIZER_CHARS) {
+    if (t->model == TAKT_TOKENIZER_SCORES || t->model == TAKT_TOKENIZER_CHARS ||
+        t->model == TAKT_TOKENIZER_UNIGRAM) {
         takt_gguf_put_bool(k, "tokenizer.ggml.add_space_prefix", t->begins_spaced);
         status = put_scores(t, count, merges, merge_count, k);
     }

@@ -1,5 +1,6 @@
 """_tiny.py - writes the small models of tests/corpus: GGUF files, a folder of Hugging Face, and
 seeds of the fuzz target folder. Random weights, few letters."""
+import base64
 import json
 import math
 import os
@@ -162,6 +163,58 @@ FOLDERS = {"llama": folder({**LAYER, **PLAIN}, model_type="llama"),
 FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert}
 
 
+def field(number, value):
+    """One field of protobuf: bytes, a float or a number."""
+    if isinstance(value, bytes):
+        return bytes([number << 3 | 2]) + varint(len(value)) + value
+    if isinstance(value, float):
+        return bytes([number << 3 | 5]) + struct.pack("<f", value)
+    return varint(number << 3) + varint(value)
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def charsmap():
+    """A table in which A stands for a: the root's children begin at 256, the leaf is unit 400."""
+    units = [0] * 512
+    units[0] = 256 << 10
+    units[256 ^ 0x41] = 0x41 | 256 | (256 ^ 0x41 ^ 400) << 10
+    units[400] = 0x80000000
+    return struct.pack("<I512I", 2048, *units) + b"a\0"
+
+
+PIECES = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), ("▁", -3.0, 1), ("a", -4.0, 1),
+          ("b", -4.5, 1), ("▁a", -2.0, 1), ("ab", -3.5, 1), ("▁ab", -6.5, 1), ("c", -5.0, 1)]
+
+
+def sentence_piece(kind):
+    rows = b"".join(field(1, field(1, text.encode()) + field(2, score) + field(3, type_of))
+                    for text, score, type_of in PIECES)
+    trainer = field(3, kind) + field(40, 0) + field(41, 1) + field(42, 2)
+    normal = field(2, charsmap()) + field(3, 1) + field(4, 1) + field(5, 1)
+    return rows + field(2, trainer) + field(3, normal)
+
+
+def unigram_json():
+    added = [{"id": i, "content": text, "special": True} for i, (text, _, _) in
+             enumerate(PIECES[:3])]
+    return json.dumps({"added_tokens": added, "normalizer": {
+        "type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap()).decode()},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+        "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": False,
+                  "vocab": [[text, score] for text, score, _ in PIECES]}}).encode()
+
+
+TOKENIZERS = {"unigram.json": unigram_json(), "unigram.model": sentence_piece(1),
+              "bpe.model": sentence_piece(2)}
+
+
 def write_folder():
     place = os.path.join(ROOT, "tests/corpus/hf_tiny")
     os.makedirs(place, exist_ok=True)
@@ -179,6 +232,9 @@ def write_folder():
 
 if __name__ == "__main__":
     write_folder()
+    for tokenizer, content in TOKENIZERS.items():
+        with open(os.path.join(ROOT, "tests/corpus/tokenizer", tokenizer), "wb") as out:
+            out.write(content)
     os.makedirs(os.path.join(ROOT, "tests/corpus/folder"), exist_ok=True)
     for case, (settings_of, weights_of) in FOLDERS.items():
         with open(os.path.join(ROOT, "tests/corpus/folder", case + ".bin"), "wb") as out:

@@ -126,6 +126,33 @@ def mistral():
     return t
 
 
+def gemma():
+    t = llama2()
+    t.normalizer = normalizers.Replace(" ", "▁")
+    t.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    return t
+
+
+def unigram():
+    t = Tokenizer(models.Unigram())
+    t.pre_tokenizer = pre_tokenizers.Metaspace()
+    t.train_from_iterator(corpus(), trainers.UnigramTrainer(
+        vocab_size=900, special_tokens=["<unk>", "<s>", "</s>"], unk_token="<unk>",
+        show_progress=False))
+    t.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", t.token_to_id("</s>"))])
+    return t
+
+
+def t5():
+    t = unigram()
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(),
+                                               pre_tokenizers.Metaspace()])
+    t.normalizer = normalizers.Sequence([normalizers.NFC(),
+                                         normalizers.Replace(Regex(" {2,}"), " ")])
+    return t
+
+
 def texts(draw, is_old):
     """`is_old`: characters whose class has not changed since that library's tables were made."""
     plain = corpus()
@@ -189,4 +216,4 @@ def check(make):
 
 if __name__ == "__main__":
     sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, smollm, bert, llama2,
-                                          mistral)) > 0)
+                                          mistral, gemma, unigram, t5)) > 0)

@@ -304,7 +304,7 @@ static void damaged(void)
     expect_error("", TAKT_E_TOKENIZER_MISSING);
     expect_error("hello", TAKT_E_TOKENIZER_MISSING);
     expect_error("{}", TAKT_E_TOKENIZER_MISSING);
-    expect_error("{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", TAKT_E_TOKENIZER_UNSUPPORTED);
+    expect_error("{\"model\":{\"type\":\"WordLevel\",\"vocab\":[]}}", TAKT_E_TOKENIZER_UNSUPPORTED);
     expect_error("{\"model\":{\"type\":\"BPE\"}}", TAKT_E_TOKENIZER);
     expect_error(BPE("{}", "[]"), TAKT_E_TOKENIZER);
     expect_error(BPE("{\"a\":0,\"b\":0}", "[]"), TAKT_E_TOKENIZER);
