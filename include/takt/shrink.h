@@ -38,6 +38,7 @@ typedef struct takt_quantize_summary {
     takt_comparison time;               /**< the whole, before and after */
     uint64_t samples;                   /**< that were scored; 0: none */
     uint64_t hits_before, hits_after;   /**< how many of them were right */
+    size_t smoothed;                    /**< norms whose outliers went into weights */
 } takt_quantize_summary;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
@@ -74,8 +75,10 @@ typedef struct takt_quantize_options {
     takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
     void *compare_user;
     takt_quantize_summary *summary; /**< receives what was done; may be NULL */
-    bool whole; /**< results of layers are integers even where floats follow: TensorFlow Lite's
-                     operators have no others */
+    bool whole;    /**< results of layers are integers even where floats follow: TensorFlow Lite's
+                        operators have no others */
+    double smooth; /**< 0.5: outliers of what norms give to products are moved into the weights
+                        first, by this power of their size; 0: not */
 } takt_quantize_options;
 
 /**

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "pass/pass.h"
 #include "shrink/equalize.h"
+#include "shrink/smooth.h"
 
 enum { BATCH = 8, NOISE_SAMPLES = 64 };
 
@@ -81,6 +82,13 @@ static takt_status read_options(takt_quantizing *z)
     z->is_gptq = z->o.rounding != NULL && strcmp(z->o.rounding, "gptq") == 0;
     if (z->is_gptq && z->o.calib == NULL)
         return takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "gptq needs data: samples of what comes in");
+    if (!(z->o.smooth >= 0 && z->o.smooth <= 1))
+        return takt_fail(z->ctx, TAKT_E_OPTION, "smoothing is a power from 0 to 1, not %g",
+                         z->o.smooth);
+    if (z->o.smooth > 0 && z->o.calib == NULL)
+        return takt_fail(z->ctx, TAKT_E_SHRINK_DATA,
+                         "smoothing needs data: samples of what comes "
+                         "in");
     if (z->kind->x_bits > 0 && z->o.calib == NULL) {
         takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data to find the ranges of activations",
                   z->kind->name);
@@ -123,6 +131,8 @@ static takt_status find_layers(takt_quantizing *z)
     TAKT_TRY(takt_shrink_base(z->model, &z->base));
     if (z->o.equalize)
         TAKT_TRY(takt_shrink_equalize(&z->base, &z->summary.equalized));
+    if (z->o.smooth > 0)
+        TAKT_TRY(takt_shrink_smooth(&z->calib, &z->base, z->o.smooth, &z->summary.smoothed));
     TAKT_TRY(takt_shrink_layers_init(&z->layers, z->base));
     TAKT_TRY(make_room(z));
     for (size_t i = 0; i < z->layers.count; i++) {
@@ -288,13 +298,13 @@ static takt_status finish(takt_quantizing *z, takt_model **out)
 static takt_status work(takt_quantizing *z, takt_model **out)
 {
     TAKT_TRY(read_options(z));
-    TAKT_TRY(find_layers(z));
-    z->summary.layers = z->layers.count;
     if (z->o.calib != NULL)
         TAKT_TRY(takt_feed_init(&z->calib, z->model, z->o.calib, z->o.sizes, BATCH, 0));
     if (z->o.test != NULL)
         TAKT_TRY(takt_feed_init(&z->test, z->model, z->o.test, z->o.sizes, BATCH, 0));
     z->calib.threads = z->test.threads = z->o.threads;
+    TAKT_TRY(find_layers(z));
+    z->summary.layers = z->layers.count;
     TAKT_TRY(find_grids(z));
     TAKT_TRY(find_moments(z));
     TAKT_TRY(round_weights(z));

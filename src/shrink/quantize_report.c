@@ -88,6 +88,9 @@ static void write_text(takt_report *rep, const takt_quantizing *z)
     if (z->o.equalize)
         takt_text_add(&rep->text, "equalised %zu pair%s of layers\n", s->equalized,
                       s->equalized == 1 ? "" : "s");
+    if (z->o.smooth > 0)
+        takt_text_add(&rep->text, "smoothed  %zu norm%s\n", s->smoothed,
+                      s->smoothed == 1 ? "" : "s");
     if (s->taken > 0 && z->kind->x_bits > 0)
         takt_text_add(&rep->text, "returns   %zu value%s between them in floats\n", s->returns,
                       s->returns == 1 ? "" : "s");
@@ -160,6 +163,7 @@ static void write_json(takt_report *rep, const takt_quantizing *z)
     takt_report_count(rep, "layers", s->layers);
     takt_report_count(rep, "taken", s->taken);
     takt_report_count(rep, "equalized", s->equalized);
+    takt_report_count(rep, "smoothed", s->smoothed);
     takt_report_count(rep, "returns", s->returns);
     takt_report_count(rep, "bytes_before", s->bytes_before);
     takt_report_count(rep, "bytes_after", s->bytes_after);

@@ -332,6 +332,34 @@ static void neighbours(void)
     takt_model_destroy(m);
 }
 
+/* A channel sixty times as large as the others behind a norm, which two products read. */
+static void outliers(void)
+{
+    static const char text[] =
+        "model m(x: f32[batch, 8]) seed=3 {\n"
+        "  param beta: f32[8] = zeros\n  param w: f32[8, 8] = glorot\n"
+        "  param v: f32[8, 4] = glorot\n"
+        "  h = op.layer_norm(x, constant(f32[8], [60, 1, 1, 1, 1, 1, 1, 1]), beta)\n"
+        "  return tanh(h @ (w * constant(f32[8, 1], [0.01, 1, 1, 1, 1, 1, 1, 1]))) @ v,\n"
+        "    h @ (v * constant(f32[8, 1], [0.01, 1, 1, 1, 1, 1, 1, 1]))\n}\n";
+    takt_model *m = load(ctx, text, false);
+    takt_data *data = shrink_data(ctx, "outliers", 8, 0);
+    takt_quantize_summary s;
+    const takt_quantize_options plain = {.summary = &s};
+    takt_quantize_options smooth = {.smooth = 0.5, .summary = &s};
+    const double before = loudness(m, data, plain), after = loudness(m, data, smooth);
+    EXPECT(s.smoothed == 1 && after > before + 8, "%g dB became %g, %zu norms", before, after,
+           s.smoothed);
+    smooth.smooth = 2;
+    smooth.calib = data;
+    takt_model *none = NULL;
+    EXPECT(takt_model_quantize(m, &smooth, TAKT_FORMAT_TEXT, shrink_keep_text,
+                               (char[SHRINK_REPORT]){0}, &none) == TAKT_ERR_ARGUMENT,
+           "a power of 2");
+    takt_data_destroy(data);
+    takt_model_destroy(m);
+}
+
 /* ---- memory ---- */
 
 static takt_status scenario(takt_inject *inject, void *user)
@@ -381,4 +409,4 @@ static void end(void)
 }
 
 TEST_MAIN(begin, dead_channels, surgery, by_scale, nothing_to_prune, factors, distil, rounding,
-          neighbours, sweep, end)
+          neighbours, outliers, sweep, end)

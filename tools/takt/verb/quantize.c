@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "shrink.h"
+#include "train.h"
 
 /* Its operators of integers give integers. */
 static bool is_for_litert(const char *path)
@@ -21,6 +22,8 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
     o->method = tool_text_of(t, TAKT_F_QUANT_METHOD);
     o->rounding = tool_text_of(t, TAKT_F_ROUNDING);
     o->equalize = tool_on(t, TAKT_F_EQUALIZE);
+    if (!tool_real(t, TAKT_F_SMOOTH, 0, 1, &o->smooth))
+        return TAKT_EXIT_USAGE;
     o->metric = tool_text_of(t, TAKT_F_SCORE);
     o->accuracy_drop = tool_text_of(t, TAKT_F_ACCURACY_DROP);
     o->size_first = tool_on(t, TAKT_F_SIZE_FIRST);
@@ -85,11 +88,12 @@ const takt_verb takt_verb_quantize = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,        TAKT_F_WEIGHTS,     TAKT_F_ALLOW_LINKS,
-              TAKT_F_MODEL_FILE, TAKT_F_CALIB,         TAKT_F_CALIB_LIMIT, TAKT_F_SCORED,
-              TAKT_F_SAMPLES,    TAKT_F_LABEL,         TAKT_F_WINDOW,      TAKT_F_SCALE,
-              TAKT_F_QUANT_TYPE, TAKT_F_QUANT_METHOD,  TAKT_F_ROUNDING,    TAKT_F_EQUALIZE,
-              TAKT_F_SCORE,      TAKT_F_ACCURACY_DROP, TAKT_F_KEEP,        TAKT_F_SIZE_FIRST,
-              TAKT_F_DIM,        TAKT_F_SHAPE,         TAKT_F_THREADS,     TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,       TAKT_F_WEIGHTS,       TAKT_F_ALLOW_LINKS,
+              TAKT_F_MODEL_FILE, TAKT_F_CALIB,        TAKT_F_CALIB_LIMIT,   TAKT_F_SCORED,
+              TAKT_F_SAMPLES,    TAKT_F_LABEL,        TAKT_F_WINDOW,        TAKT_F_SCALE,
+              TAKT_F_QUANT_TYPE, TAKT_F_QUANT_METHOD, TAKT_F_ROUNDING,      TAKT_F_EQUALIZE,
+              TAKT_F_SMOOTH,     TAKT_F_SCORE,        TAKT_F_ACCURACY_DROP, TAKT_F_KEEP,
+              TAKT_F_SIZE_FIRST, TAKT_F_DIM,          TAKT_F_SHAPE,         TAKT_F_THREADS,
+              TAKT_FLAG_IDS},
     .run = run,
 };
