@@ -9,7 +9,7 @@ BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build", "release"))
 TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
 CASES = os.path.join(ROOT, "tests", "python", "cases")
 EXTENSION = os.path.join(BUILD, "python", "takt", "_takt.abi3.so")
-TESTED = ("TAKT_TOOL", "TAKT_FUZZ_ARGS", "TAKT_FUZZ_SEED", "TAKT_ONNX_DATA")
+TESTED = ("TAKT_TOOL", "TAKT_SAMPLES", "TAKT_FUZZ_ARGS", "TAKT_FUZZ_SEED", "TAKT_ONNX_DATA")
 
 
 def skip(why):

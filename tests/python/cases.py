@@ -10,7 +10,7 @@ if not has_extension():
 PACKAGE = os.path.join(BUILD, "python")
 # -S and an empty environment would still find what lies beside the interpreter: block it by name.
 BLOCKED = os.path.join(os.environ.get("TAKT_TEST_TMP", "/tmp"), "blocked")
-for name in ("numpy", "onnx", "onnxruntime", "torch", "ml_dtypes"):
+for name in ("numpy", "onnx", "onnxruntime", "torch", "jax", "ml_dtypes"):
     os.makedirs(os.path.join(BLOCKED, name), exist_ok=True)
     with open(os.path.join(BLOCKED, name, "__init__.py"), "w", encoding="utf-8") as to:
         to.write(f"raise ImportError('{name} is kept away from this test')\n")

@@ -39,13 +39,21 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     o.limit = limit;
     o.window = window;
-    if (d->data == NULL && (d->owner = owner_create()) != NULL) {
+    if (d->owner != NULL) {
+        raise_status(TAKT_ERR_STATE, "make another one", "the data set is open already");
+        Py_DECREF(path);
+        return -1;
+    }
+    if ((d->owner = owner_create()) != NULL) {
         PyThreadState *state = owner_enter(d->owner);
         const takt_status status =
             takt_data_open(d->owner->ctx, PyBytes_AsString(path), &o, &d->data);
         owner_leave(d->owner, state, status, &error);
-        if (status != TAKT_OK)
+        if (status != TAKT_OK) {
+            owner_release(d->owner);
+            d->owner = NULL;
             raise_error(&error);
+        }
     }
     Py_DECREF(path);
     return d->data != NULL ? 0 : -1;

@@ -34,13 +34,21 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     o.context = context;
     o.batch = batch;
-    if (g->generator == NULL && (g->owner = owner_create()) != NULL) {
+    if (g->owner != NULL) {
+        raise_status(TAKT_ERR_STATE, "make another one", "the generator is open already");
+        Py_DECREF(path);
+        return -1;
+    }
+    if ((g->owner = owner_create()) != NULL) {
         PyThreadState *state = owner_enter(g->owner);
         const takt_status status =
             takt_generator_open(g->owner->ctx, PyBytes_AsString(path), &o, &g->generator);
         owner_leave(g->owner, state, status, &error);
-        if (status != TAKT_OK)
+        if (status != TAKT_OK) {
+            owner_release(g->owner);
+            g->owner = NULL;
             raise_error(&error);
+        }
     }
     Py_DECREF(path);
     return g->generator != NULL ? 0 : -1;

@@ -24,17 +24,23 @@ typedef struct owner {
     takt_ctx *ctx;
     long references; /* changed with the GIL held */
     PyThread_type_lock lock;
+    atomic_ulong holder; /* the thread that has the lock, or 0 */
+    unsigned depth; /* how often it entered: callbacks may use the models they are asked about */
     unsigned generation; /* of forks: a lock of the parent's is not ours */
     struct owner **kept; /* whose weights plans of this context hold */
     size_t kept_count;
+    struct owner *lead; /* of a ring of owners that keep one another, which count as one */
+    struct owner *next; /* the ring, closed; itself if it is alone */
 } owner;
 
 owner *owner_create(void);
 owner *owner_retain(owner *o);
 void owner_release(owner *o);
-/* `other` lives as long as `o`: a model of `o` has weights of it. False: raised. */
+/* `other` lives as long as `o`: a model of `o` has weights of it. If `other` keeps `o` as well, by
+ * way of others or not, they live and die together. False: raised. */
 bool owner_keep(owner *o, owner *other);
-/* Takes the lock and releases the GIL; owner_leave undoes both and keeps the failure. */
+/* Takes the lock and releases the GIL; owner_leave undoes both and keeps the failure. A thread that
+ * has the lock may enter again. */
 PyThreadState *owner_enter(owner *o);
 void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error *error);
 /* How many forks lie between the first process and this one. */

@@ -39,35 +39,97 @@ owner *owner_create(void)
         return NULL;
     }
     o->references = 1;
+    o->next = o;
     o->generation = forks;
+    return o;
+}
+
+/* ---- counts ---- */
+
+static owner *lead_of(owner *o)
+{
+    while (o->lead != NULL)
+        o = o->lead;
     return o;
 }
 
 owner *owner_retain(owner *o)
 {
-    o->references++;
+    lead_of(o)->references++;
     return o;
 }
 
+/* The contexts go before what they keep, and the memory of a ring when nobody walks it any more. */
 void owner_release(owner *o)
 {
-    if (o == NULL || --o->references > 0)
+    if (o == NULL)
         return;
-    takt_ctx_destroy(o->ctx);
-    PyThread_free_lock(o->lock);
-    for (size_t i = 0; i < o->kept_count; i++)
-        owner_release(o->kept[i]);
-    free((void *)o->kept);
-    free(o);
+    owner *lead = lead_of(o), *one = lead, *next;
+    if (--lead->references > 0)
+        return;
+    do {
+        takt_ctx_destroy(one->ctx);
+        PyThread_free_lock(one->lock);
+        one = one->next;
+    } while (one != lead);
+    do {
+        for (size_t i = 0; i < one->kept_count; i++)
+            owner_release(one->kept[i]);
+        free((void *)one->kept);
+        next = one->next;
+        free(one);
+        one = next;
+    } while (one != lead);
+}
+
+/* Everything on a way from `x` to `a` becomes one with `a`; both lead. Whether there is a way. */
+static bool join(owner *x, owner *a)
+{
+    bool found = x == a;
+    owner *one = x;
+    do {
+        for (size_t i = 0; x != a && i < one->kept_count; i++)
+            found |= join(lead_of(one->kept[i]), a);
+        one = one->next;
+    } while (one != x);
+    if (!found || x == a)
+        return found;
+    owner *next = x->next;
+    x->next = a->next;
+    a->next = next;
+    x->lead = a;
+    a->references += x->references;
+    return true;
+}
+
+/* What a ring keeps of itself needs no count. */
+static void forget_own(owner *lead)
+{
+    owner *one = lead;
+    do {
+        size_t count = 0;
+        for (size_t i = 0; i < one->kept_count; i++)
+            if (lead_of(one->kept[i]) == lead)
+                lead->references--;
+            else
+                one->kept[count++] = one->kept[i];
+        one->kept_count = count;
+        one = one->next;
+    } while (one != lead);
 }
 
 bool owner_keep(owner *o, owner *other)
 {
-    bool has = o == other;
+    owner *lead = lead_of(o);
+    bool has = lead == lead_of(other);
     for (size_t i = 0; i < o->kept_count; i++)
         has = has || o->kept[i] == other;
     if (has)
         return true;
+    if (join(lead_of(other), lead)) {
+        forget_own(lead);
+        return true;
+    }
     void *room = realloc((void *)o->kept, (o->kept_count + 1) * sizeof *o->kept);
     if (room == NULL) {
         PyErr_NoMemory();
@@ -78,6 +140,8 @@ bool owner_keep(owner *o, owner *other)
     return true;
 }
 
+/* ---- the lock ---- */
+
 PyThreadState *owner_enter(owner *o)
 {
     if (o->generation != forks) { /* whoever held it is in the parent */
@@ -85,9 +149,16 @@ PyThreadState *owner_enter(owner *o)
         if (fresh != NULL)
             o->lock = fresh;
         o->generation = forks;
+        o->depth = 0;
+        atomic_store(&o->holder, 0);
     }
+    const unsigned long own = PyThread_get_thread_ident();
     PyThreadState *state = PyEval_SaveThread();
-    PyThread_acquire_lock(o->lock, WAIT_LOCK);
+    if (atomic_load(&o->holder) != own) {
+        PyThread_acquire_lock(o->lock, WAIT_LOCK);
+        atomic_store(&o->holder, own);
+    }
+    o->depth++;
     return state;
 }
 
@@ -101,7 +172,10 @@ void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error 
             snprintf(error->message, sizeof error->message, "%s", takt_status_sentence(status));
         }
     }
-    PyThread_release_lock(o->lock);
+    if (--o->depth == 0) {
+        atomic_store(&o->holder, 0);
+        PyThread_release_lock(o->lock);
+    }
     PyEval_RestoreThread(state);
 }
 

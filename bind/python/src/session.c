@@ -245,7 +245,8 @@ static PyObject *open_plan(PyObject *self, PyObject *args)
     takt_error error;
     takt_plan_info info;
     takt_session_options options = {.size = sizeof options};
-    if (!PyArg_ParseTuple(args, "O!O!", takt_types.plan, &plan, &PyDict_Type, &sizes))
+    int is_static = 0;
+    if (!PyArg_ParseTuple(args, "O!O!|p", takt_types.plan, &plan, &PyDict_Type, &sizes, &is_static))
         return NULL;
     if (o->s != NULL)
         return raise_status(TAKT_ERR_STATE, NULL, "the session is open already");
@@ -256,8 +257,9 @@ static PyObject *open_plan(PyObject *self, PyObject *args)
     if (status != TAKT_OK)
         return raise_error(&error);
     takt_plan_query(p->plan, &info);
-    if (o->owner == NULL)
-        o->owner = owner_retain(p->owner);
+    owner *before = o->owner; /* of a session that was closed and is opened with another plan */
+    o->owner = owner_retain(p->owner);
+    owner_release(before);
     Py_XDECREF(o->model);
     Py_XDECREF(o->sizes);
     o->model = p->model;
@@ -265,6 +267,7 @@ static PyObject *open_plan(PyObject *self, PyObject *args)
     Py_INCREF(o->model);
     Py_INCREF(o->sizes);
     o->generation = fork_generation();
+    o->is_static = is_static != 0;
     o->is_long = info.flops > 1e6 || info.steps > 1000;
     o->is_dirty = true;
     o->in_count = takt_session_input_count(o->s);
@@ -304,7 +307,7 @@ static void dealloc(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"_open", open_plan, METH_VARARGS, "_open(plan, sizes)"},
+    {"_open", open_plan, METH_VARARGS, "_open(plan, sizes, is_static=False)"},
     {"bind", (PyCFunction)(void (*)(void))bind, METH_VARARGS | METH_KEYWORDS,
      "bind(name, array) or bind(x=array, y=array): inputs and outputs that every run() uses.\n\n"
      "The arrays are used where they lie. None takes a binding back."},

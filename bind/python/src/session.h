@@ -21,8 +21,9 @@ typedef struct session_object {
     port *ports;     /* inputs, then outputs */
     size_t in_count, out_count;
     atomic_int busy;
-    bool is_dirty; /* what the session has is not what bind() said */
-    bool is_long;  /* a run may take so long that somebody presses Ctrl-C */
+    bool is_dirty;  /* what the session has is not what bind() said */
+    bool is_long;   /* a run may take so long that somebody presses Ctrl-C */
+    bool is_static; /* sizes stay as they are */
     unsigned generation;
 } session_object;
 

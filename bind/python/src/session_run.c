@@ -106,6 +106,11 @@ static PyObject *sizes_text(PyObject *sizes)
 
 bool session_resize(session_object *o, PyObject *sizes)
 {
+    if (o->is_static) {
+        raise_status(TAKT_ERR_SHAPE, "compile it without static_shapes",
+                     "the sizes of this model are static");
+        return false;
+    }
     PyObject *text = sizes_text(sizes);
     const char *words = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     takt_status status = TAKT_ERR_MEMORY;

@@ -215,7 +215,7 @@ static PyObject *clone_into(PyObject *self, PyObject *other)
 {
     session_object *o = (session_object *)self, *to = (session_object *)other;
     takt_error error;
-    if (!PyObject_TypeCheck(other, takt_types.session) || to->s != NULL)
+    if (!PyObject_TypeCheck(other, takt_types.session) || to->s != NULL || to->owner != NULL)
         return raise_status(TAKT_ERR_ARGUMENT, NULL, "clone: this is no new session");
     if (!session_enter(o))
         return NULL;
@@ -231,6 +231,7 @@ static PyObject *clone_into(PyObject *self, PyObject *other)
     Py_INCREF(to->model);
     to->generation = fork_generation();
     to->is_long = o->is_long;
+    to->is_static = o->is_static;
     to->is_dirty = true;
     to->in_count = o->in_count;
     to->out_count = o->out_count;

@@ -3,30 +3,36 @@
 
 #include <string.h>
 
-/* Names of layers that stay as they are. */
-static bool keeps(void *user, const char *layer)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *answer = PyObject_CallFunction(user, "s", layer);
-    const bool is_kept = answer != NULL && PyObject_IsTrue(answer) == 1;
-    Py_XDECREF(answer);
-    PyErr_Clear();
-    PyGILState_Release(gil);
-    return is_kept;
-}
-
 typedef union options {
     takt_quantize_options quantize;
     takt_prune_options prune;
     takt_lowrank_options lowrank;
 } options;
 
-/* Which of the three, with its options. False: raised. */
+/* Which of the three, with its options. */
 typedef struct job {
     char kind; /* q, p, l */
     options o;
     PyObject *keep;
+    PyObject *type, *value, *trace; /* what `keep` raised, or NULL */
 } job;
+
+/* Whether a layer stays as it is. After an exception all do, and nobody is asked any more. The
+ * function may use the model: the thread has its lock and may enter again. */
+static bool keeps(void *user, const char *layer)
+{
+    job *j = user;
+    if (j->type != NULL)
+        return true;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *answer = PyObject_CallFunction(j->keep, "s", layer);
+    const int truth = answer != NULL ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    if (truth < 0)
+        PyErr_Fetch(&j->type, &j->value, &j->trace);
+    PyGILState_Release(gil);
+    return truth != 0;
+}
 
 static bool take_data(PyObject *object, const takt_data **data)
 {
@@ -64,7 +70,7 @@ static bool take_quantize(job *j, PyObject *kwargs)
     o->layer_ns = layer_ns;
     if (j->keep != Py_None) {
         o->keeps = keeps;
-        o->keeps_user = j->keep;
+        o->keeps_user = j;
     }
     return good;
 }
@@ -88,7 +94,7 @@ static bool take_prune(job *j, PyObject *kwargs)
     o->max_ns = max_ns;
     if (j->keep != Py_None) {
         o->keeps = keeps;
-        o->keeps_user = j->keep;
+        o->keeps_user = j;
     }
     return good;
 }
@@ -112,7 +118,7 @@ static bool take_lowrank(job *j, PyObject *kwargs)
     o->layer_ns = layer_ns;
     if (j->keep != Py_None) {
         o->keeps = keeps;
-        o->keeps_user = j->keep;
+        o->keeps_user = j;
     }
     return good;
 }
@@ -146,7 +152,13 @@ PyObject *model_shrink(PyObject *self, PyObject *args, PyObject *kwargs)
     const takt_status status = perform(&j, m->model, &report, &made);
     owner_leave(m->owner, state, status, &error);
     PyObject *text = text_take(&report);
-    PyObject *model = status == TAKT_OK ? model_new(m->owner, made) : raise_error(&error);
+    PyObject *model = status == TAKT_OK ? model_new(m->owner, made) : NULL;
+    if (j.type != NULL) {
+        Py_CLEAR(model);
+        PyErr_Restore(j.type, j.value, j.trace);
+    } else if (status != TAKT_OK) {
+        raise_error(&error);
+    }
     PyObject *pair = model != NULL && text != NULL ? PyTuple_Pack(2, model, text) : NULL;
     Py_XDECREF(model);
     Py_XDECREF(text);

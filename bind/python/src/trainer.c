@@ -114,8 +114,11 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *model = NULL;
     takt_error error;
     int done = -1;
-    if (first != NULL && rest != NULL && t->trainer == NULL &&
-        PyArg_ParseTuple(first, "O!", takt_types.model, &model) && take_options(&p, rest, kwargs)) {
+    if (t->owner != NULL)
+        raise_status(TAKT_ERR_STATE, "make another one", "the trainer has a model already");
+    else if (first != NULL && rest != NULL &&
+             PyArg_ParseTuple(first, "O!", takt_types.model, &model) &&
+             take_options(&p, rest, kwargs)) {
         model_object *m = (model_object *)model;
         t->owner = owner_retain(m->owner);
         Py_INCREF(model);

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .benchmark import BenchmarkConfig, find_batch_size, run_benchmark, timed
     from ._trace import Parameter, State
     from ._backend import Backend, CpuBackend, CudaBackend, GGMLBackend, RefBackend
+    from ._foreign_backends import JaxBackend, TorchBackend
     from ._data import DataLoader, Dataset
     from ._generate import Generated, Generator
     from ._shrink import (distill, fake_quantize, low_rank_factorization, lowrank, prune, quantize)
@@ -43,16 +44,17 @@ __all__ = [
     "CudaBackend", "DataLoader", "Dataset", "DeadlineError", "DeviceError", "EpochResult",
     "Error", "ExecutionMode", "FileError", "FormatError", "Function", "GGMLBackend",
     "Generated", "Generator", "GraphOptimizationLevel", "IOBinding", "InferenceSession",
-    "InternalError", "Lamb", "Layer", "LimitError", "Lion", "Model", "ModelMetadata",
-    "ModelSyntaxError", "Module", "Muon", "NodeArg", "NotFoundError", "Optimizer", "OrtValue",
-    "OutOfMemoryError", "Parameter", "Plan", "ProfileStats", "RMSprop", "RangeError",
-    "RefBackend", "RequirementError", "RunOptions", "SGD", "Sequential", "Session",
-    "SessionOptions", "ShapeError", "State", "StateError", "StepResult", "Tensor", "TensorInfo",
-    "Trainer", "UnsupportedError", "__version__", "array", "asarray", "backends", "benchmark",
-    "compile", "distill", "empty", "errors", "evaluate", "explain", "fake_quantize",
-    "find_batch_size", "from_dlpack", "function", "get_available_providers", "get_device",
-    "load", "loads", "low_rank_factorization", "lowrank", "manual_seed", "nn", "numpy", "ops",
-    "prune", "quantize", "run_benchmark", "tensor", "timed", "zeros",
+    "InternalError", "JaxBackend", "Lamb", "Layer", "LimitError", "Lion", "Model",
+    "ModelMetadata", "ModelSyntaxError", "Module", "Muon", "NodeArg", "NotFoundError",
+    "Optimizer", "OrtValue", "OutOfMemoryError", "Parameter", "Plan", "ProfileStats", "RMSprop",
+    "RangeError", "RefBackend", "RequirementError", "RunOptions", "SGD", "Sequential",
+    "Session", "SessionOptions", "ShapeError", "State", "StateError", "StepResult", "Tensor",
+    "TensorInfo", "TorchBackend", "Trainer", "UnsupportedError", "__version__", "array",
+    "asarray", "backends", "benchmark", "compile", "distill", "empty", "errors", "evaluate",
+    "explain", "fake_quantize", "find_batch_size", "from_dlpack", "function",
+    "get_available_providers", "get_device", "load", "loads", "low_rank_factorization",
+    "lowrank", "manual_seed", "nn", "numpy", "ops", "prune", "quantize", "run_benchmark",
+    "tensor", "timed", "zeros",
 ]
 
 
@@ -74,7 +76,8 @@ _LATER = {
     "Muon": "_train", "StepResult": "_train", "EpochResult": "_train",
     "DataLoader": "_data", "Dataset": "_data", "Generator": "_generate", "Generated": "_generate",
     "Backend": "_backend", "CpuBackend": "_backend", "CudaBackend": "_backend",
-    "GGMLBackend": "_backend", "RefBackend": "_backend", "quantize": "_shrink", "prune": "_shrink",
+    "GGMLBackend": "_backend", "RefBackend": "_backend", "JaxBackend": "_foreign_backends",
+    "TorchBackend": "_foreign_backends", "quantize": "_shrink", "prune": "_shrink",
     "lowrank": "_shrink", "distill": "_shrink", "fake_quantize": "_shrink",
     "low_rank_factorization": "_shrink", "BenchmarkConfig": "benchmark",
     "run_benchmark": "benchmark", "timed": "benchmark", "find_batch_size": "benchmark",

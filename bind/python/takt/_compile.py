@@ -149,6 +149,8 @@ def compile(model: Any, *, shapes: Optional[dict[str, Any]] = None,  # noqa: A00
     """
     from ._backend import settings
     made_from = model if isinstance(model, Model) else load(model)
+    if hasattr(backend, "_compiled"):  # another framework runs it
+        return backend.compile(made_from, {**keywords, **({"profile": profile} if profile else {})})
     chosen, prepare = settings(backend)
     if vectorize:
         made_from = made_from.batched(vectorize if isinstance(vectorize, str) else "batch")
@@ -159,8 +161,9 @@ def compile(model: Any, *, shapes: Optional[dict[str, Any]] = None,  # noqa: A00
     _check_names(made_from, sizes)
     sizes = {**_sizes_of(made_from, shapes or {}), **sizes}
     compiled = (_ProfiledModel if profile else CompiledModel)()
+    is_static = bool(options.pop("static_shapes", False))
     plan = made_from.plan(options=options, **sizes)
-    compiled._open(plan._raw, sizes)
+    compiled._open(plan._raw, sizes, is_static)
     compiled._model, compiled._options, compiled._calls = made_from, options, []
     if wishes.warm:
         compiled.warmup()

@@ -68,10 +68,11 @@ def _jit_options(w: Wishes, value: Any) -> None:
 
 
 def _mode(w: Wishes, value: Any) -> None:
-    levels = {"default": 1, "reduce-overhead": 2, "max-autotune": 3}
+    levels = {"default": 2, "reduce-overhead": 2, "max-autotune": 3}
     if value not in levels:
         raise ArgumentError(f"mode is one of {', '.join(levels)}, not {value!r}")
     w.options["level"] = levels[value]
+    w.warm = w.warm or value == "reduce-overhead"
 
 
 def _optimizations(w: Wishes, value: Any) -> None:
