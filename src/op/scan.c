@@ -223,6 +223,17 @@ const takt_op takt_op_scan = {
                 "out_axes=[-2], reverse=true, body=graph(h: f64[2, 3], x: f64[2, 5], w: f64[5, 3], "
                 "r: f64[3, 3], b: f64[3]) { a = tanh(add(add(matmul(x, w), b), matmul(h, r))) "
                 "y = add(mul(b, a), matmul(a, r)) return y, y })",
+                "scan(f32[2, 3], f32[2, 3], f32[2, 4, 12], f32[3, 12], carried=2, axes=[1], "
+                "body=graph(h: f32[2, 3], c: f32[2, 3], x: f32[2, 12], r: f32[3, 12]) "
+                "{ g = add(x, matmul(h, r)) "
+                "i = sigmoid(slice(g, axes=[1], start=[0], stop=[3])) "
+                "f = sigmoid(slice(g, axes=[1], start=[3], stop=[6])) "
+                "n = tanh(slice(g, axes=[1], start=[6], stop=[9])) "
+                "o = sigmoid(slice(g, axes=[1], start=[9], stop=[12])) "
+                "d = add(mul(f, c), mul(i, n)) return mul(o, tanh(d)), d, c })",
+                "scan(f16[2, 3], f16[2, 5, 3], f16[3, 3], carried=1, axes=[1], out_axes=[1], "
+                "reverse=true, body=graph(h: f16[2, 3], x: f16[2, 3], r: f16[3, 3]) "
+                "{ return tanh(add(x, matmul(h, r))), h })",
                 "scan(bf16[2, 3], bf16[4, 2, 3], bool[4, 2, 1], bf16[3, 3], carried=1, "
                 "sequences=2, reverse=true, body=graph(h: bf16[2, 3], x: bf16[2, 3], "
                 "live: bool[2, 1], r: bf16[3, 3]) { a = relu(add(x, matmul(h, r))) "

@@ -201,6 +201,7 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
                           .h_out = h,
                           .c_out = -1,
                           .y = -1,
+                          .start = -1,
                           .eye = {-1, -1, -1}};
     x->knows_clip = x->knows_bias = false;
     if (carried == 2)
@@ -225,8 +226,12 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
     if (!found || !fits(x, scan))
         return false;
     if (x->g->output_count > (size_t)carried) {
-        m->y = carried;
-        if (!is_result(x, out[carried].id, h_new)) {
+        m->starts_cell = out[carried].id == x->c;
+        if (m->starts_cell || out[carried].id == x->h)
+            m->start = carried;
+        else
+            m->y = carried;
+        if (m->start < 0 && !is_result(x, out[carried].id, h_new)) {
             x->gives_more = true;
             return false;
         }

@@ -18,6 +18,8 @@ typedef struct takt_rnn_match {
     int eye[TAKT_RNN_PEEPHOLES]; /* likewise of the peepholes; -1: none */
     bool is_transposed;          /* r is [gates * units, units] */
     int h_out, c_out, y;         /* results of the scan */
+    int start;                   /* the one that has what every step began with, of c or of h */
+    bool starts_cell;
 } takt_rnn_match;
 
 /* NULL if the body of `scan` is a cell that a kernel computes with the bits of the body; "" if it

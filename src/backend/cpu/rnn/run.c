@@ -284,6 +284,21 @@ static void give_y(const call *c, const piece *p, const takt_rnn_turn *turn)
         narrow(f, y + f->size * i * f->y.row, (const char *)turn->y + f->wide * i * p->n, p->n);
 }
 
+/* What the turn begins with, of the cell or of the state. */
+static void give_start(const call *c, const piece *p)
+{
+    const takt_rnn_facts *f = c->f;
+    const char *from = (f->m.starts_cell ? cell_of(c) : state_before(c, p->turn)) +
+                       f->wide * (p->row * f->m.units + p->first);
+    char *to = (char *)takt_view_data(c->t, &c->s->out[f->m.start]) +
+               f->size * (element_of(f, p->turn) * f->y.turn + p->row * f->y.row + p->first);
+    for (size_t i = 0; i < p->rows; i++, from += f->wide * f->m.units, to += f->size * f->y.row)
+        if (widens(f))
+            narrow(f, to, from, p->n);
+        else
+            memcpy(to, from, p->n * f->size);
+}
+
 static void run_piece(const call *c, const piece *p)
 {
     const takt_rnn_facts *f = c->f;
@@ -297,6 +312,8 @@ static void run_piece(const call *c, const piece *p)
     set_x(c, p, &turn);
     set_vectors(c, p, &turn);
     set_state(c, p, &turn);
+    if (f->m.start >= 0 && p->half == 0)
+        give_start(c, p);
     f->cell(&turn);
     if (widens(f) && turn.y != NULL)
         give_y(c, p, &turn);

@@ -44,7 +44,7 @@ typedef struct takt_rnn_facts {
     takt_panels panels;
     takt_ctx *ctx; /* for packing at plan time */
     size_t length, block, blocks;
-    takt_rnn_lane x, y, live;
+    takt_rnn_lane x, y, live; /* y: or what every turn began with */
     bool reverse;
     bool is_packed; /* R, when the plan is made: step->in[packed] */
     size_t packed, packed_count;

@@ -1,4 +1,6 @@
 /* pad.c - elements added before and after each axis. */
+#include <string.h>
+
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 
@@ -12,6 +14,7 @@ typedef struct facts {
     int bits;
     size_t rows;    /* of the result: everything but its last axis */
     uint64_t value; /* the element for mode constant, in its first bytes */
+    bool is_plain;  /* mode constant, whole bytes, and nothing cut off along the last axis */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -48,6 +51,38 @@ static int64_t source_row(const facts *f, size_t row)
     return at;
 }
 
+/* Elements [at, at + n) of the result become the constant; of whole bytes. */
+static void fill(const facts *f, char *y, size_t at, size_t n)
+{
+    enum { BLOCK = 4096 };
+    const size_t bytes = (size_t)f->bits / 8, all = n * bytes;
+    char *to = y + at * bytes;
+    if (n == 0)
+        return;
+    memcpy(to, &f->value, bytes);
+    for (size_t done = bytes, some; done < all; done += some) {
+        some = done < BLOCK ? done : BLOCK / bytes * bytes;
+        some = some < all - done ? some : all - done;
+        memcpy(to + done, to, some);
+    }
+}
+
+/* A row of mode constant: the constant, the row of x if there is one, and the constant. */
+static bool constant_row(const facts *f, takt_pace *pace, char *y, const char *x, int64_t row,
+                         size_t to)
+{
+    const size_t wide = (size_t)f->to[f->rank - 1];
+    const size_t size = row < 0 ? 0 : (size_t)f->from[f->rank - 1];
+    const size_t skip = size == 0 ? wide : (size_t)f->before[f->rank - 1];
+    if (takt_pace_stops(pace, 1 + (wide - size) / 4))
+        return false;
+    fill(f, y, to, skip);
+    if (size > 0 && !takt_pace_elements(pace, y, to + skip, x, (size_t)row * size, size))
+        return false;
+    fill(f, y, to + skip + size, wide - skip - size);
+    return true;
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -61,6 +96,11 @@ static void run(const takt_step *s, const takt_task *t)
     for (size_t r = first; r < end; r++) {
         const int64_t row = source_row(f, r);
         const size_t to = r * (size_t)wide;
+        if (f->is_plain) {
+            if (!constant_row(f, &pace, y, x, row, to))
+                return;
+            continue;
+        }
         for (int64_t i = 0; i < wide; i++) {
             if (takt_pace_stops(&pace, 4))
                 return;
@@ -109,6 +149,9 @@ static takt_status compile(takt_planner *p)
     }
     f->bits = takt_dtype_bits(n->type->dtype);
     set_value(f, n->type->dtype, takt_node_attr(n, "value")->f64);
+    const int last = f->rank - 1;
+    f->is_plain = f->mode == CONSTANT && f->bits >= 8 && f->before[last] >= 0 &&
+                  f->before[last] + f->from[last] <= f->to[last];
     p->step->run = run;
     p->step->data = f;
     const double bytes = (double)f->rows * (double)f->to[f->rank - 1] * f->bits / 4;

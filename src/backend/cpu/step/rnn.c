@@ -32,7 +32,8 @@ static const char *find(const takt_node *n, takt_rnn_match *m)
     const char *why = takt_rnn_find(n, m);
     if (why != NULL)
         return why;
-    if (sequence_axis(n, m->x) == 2 || (m->y >= 0 && axis_of(n, "out_axes", 0) == 2))
+    const bool gives = m->y >= 0 || m->start >= 0;
+    if (sequence_axis(n, m->x) == 2 || (gives && axis_of(n, "out_axes", 0) == 2))
         return "a recurrent cell whose units do not lie side by side";
     return NULL;
 }
@@ -151,8 +152,10 @@ static takt_status add_results(takt_planner *p, const takt_node *n, takt_rnn_fac
     renumber(&m->h_out, index);
     renumber(&m->c_out, index);
     renumber(&m->y, index);
-    if (m->y >= 0)
-        f->y = lane_of(&p->step->out[m->y], axis_of(n, "out_axes", 0));
+    renumber(&m->start, index);
+    const int scanned = m->y >= 0 ? m->y : m->start;
+    if (scanned >= 0)
+        f->y = lane_of(&p->step->out[scanned], axis_of(n, "out_axes", 0));
     return TAKT_OK;
 }
 
