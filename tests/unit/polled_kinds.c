@@ -42,6 +42,7 @@ static const struct {
     {"nms", "values decide how much it does; it asks after every few boxes that it takes"},
     {"unique", "its sort is not interrupted: docs/options.md says so"},
     {"narrow_conv", "its kernels are for processors with products of bf16; see fast_models"},
+    {"conv_planes", "not all processors have kernels that take planes"},
 };
 
 typedef struct counting_clock {
