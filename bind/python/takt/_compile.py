@@ -57,6 +57,14 @@ class ProfileStats:
         return made
 
 
+    def _repr_html_(self) -> str:
+        from ._html import bar, table
+        rows = [(step["name"], step["kernel"], f"{step['time_us']:.4g}", bar(step["share"]))
+                for step in self.execution_breakdown["per_op"]]
+        return table(f"{self.calls} calls, median {self.median * 1e6:.4g} us",
+                     ("step", "kernel", "us", "share"), rows)
+
+
 class CompiledModel(Session):
     """A model that can be called: ``y = compiled(x)``. ``takt.compile`` makes one."""
 

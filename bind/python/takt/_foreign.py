@@ -114,7 +114,7 @@ class Statement:
 
 
 class Program:
-    """The statements of a model without states, and its constants."""
+    """The statements of a model whose states stay as they are, and its constants."""
 
     def __init__(self, model: "Model"):
         text = model._raw.report("print", None, True)
@@ -125,10 +125,10 @@ class Program:
         values = model.parameters()
         for line in (row.strip() for row in body.splitlines()):
             word = line.split(" ", 1)[0]
-            if word in ("state", "next") or "graph(" in line:
-                raise UnsupportedError(f"another framework runs no model with states, loops or "
-                                       f"branches: {line[:60]}")
-            if word == "param":
+            if word == "next" or "graph(" in line:
+                raise UnsupportedError(f"another framework runs no model whose states change, with "
+                                       f"loops or branches: {line[:60]}")
+            if word in ("param", "state"):
                 name = line[6:].split(":")[0].strip()
                 self.constants[name] = values[name.strip("`")]
             elif word == "return":

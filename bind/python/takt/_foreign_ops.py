@@ -239,4 +239,7 @@ def _top_k(s: Any, x: Any, k: int, axis: int = -1, largest: bool = True,
            sorted: bool = True) -> Any:  # noqa: A002
     values, at = s.sort(x, axis, largest)
     cut = tuple(slice(0, k) if i == axis % x.ndim else slice(None) for i in range(x.ndim))
-    return values[cut], at[cut]
+    if sorted:
+        return values[cut], at[cut]
+    places = s.sort(at[cut], axis, False)[0]  # as they come in x
+    return OPS["gather_elements"](s, x, places, axis), places

@@ -106,8 +106,16 @@ class Plan:
         """The arena over the steps, as a picture."""
         return self._raw.report("draw")
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def _repr_html_(self) -> str:
+        from ._html import table
+        info = self._info
+        rows = [(name, f"{info[key]:,}" if isinstance(info[key], int) else info[key])
+                for name, key in (("steps", "steps"), ("threads", "threads"),
+                                  ("peak bytes", "peak"),
+                                  ("weights", "weights"), ("packed weights", "packed"),
+                                  ("arena", "arena"), ("lower bound", "lower_bound"),
+                                  ("operations per run", "flops"), ("backend", "backend"))]
+        return table(f"plan of {self._model.name}", (), rows) + self.svg()
 
     def session(self) -> "Session":
         """A session: memory and threads for one caller at a time."""
@@ -301,6 +309,13 @@ class Model:
     def load_weights(self, path: PathLike) -> None:
         """Parameters by name; sessions made afterwards use them."""
         self._raw.weights(path, True)
+
+    def _repr_html_(self) -> str:
+        from ._html import table
+        ports = ", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in self.inputs)
+        return table(f"{self.name}({ports})", ("layer", "kind", "output", "parameters", "MACs"),
+                     [(row.name, row.kind, row.output, f"{row.parameters:,}", f"{row.macs:,}")
+                      for row in self.layers])
 
     def __repr__(self) -> str:
         ports = ", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in self.inputs)

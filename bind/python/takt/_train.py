@@ -251,6 +251,15 @@ class Trainer:
                       f"({100 * result.wait / max(result.seconds, 1e-9):.0f} % waiting for data)")
         return self.history
 
+    def _repr_html_(self) -> str:
+        from ._html import lines, table
+        rows = [(r.epoch, f"{r.loss:.4g}", f"{r.accuracy:.4g}", f"{r.val_loss:.4g}",
+                 f"{r.val_accuracy:.4g}", f"{r.seconds:.3g} s") for r in self.history]
+        return table("training", ("epoch", "loss", "accuracy", "validation loss",
+                                  "validation accuracy", "time"), rows) + lines(
+            "loss", {"loss": [r.loss for r in self.history],
+                     "validation": [r.val_loss for r in self.history]})
+
     def _epoch(self, epoch: int, data: Iterable[Any], validation: Any) -> EpochResult:
         start, waited = time.perf_counter(), 0.0
         loss = count = hits = 0.0

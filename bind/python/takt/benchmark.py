@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import namedtuple
 
-from . import _arrays
+from . import _arrays, _html
 from ._compile import CompiledModel, compile as _compile
 from ._model import Session
 from .errors import ArgumentError
@@ -77,8 +77,7 @@ class Result:
         rows = {"latency": _time(self.latency), "p99": _time(self.percentiles["p99"]),
                 "runs": str(len(self.samples)), "samples/s": f"{self.throughput:.4g}",
                 "bytes": f"{self.memory_usage:,}"}
-        cells = "".join(f"<tr><th>{_html(k)}</th><td>{_html(v)}</td></tr>" for k, v in rows.items())
-        return f"<table><caption>{_html(self.name)}</caption>{cells}</table>"
+        return _html.table(self.name, (), rows.items())
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
@@ -94,10 +93,11 @@ class Comparison(namedtuple("Comparison", "verdict ratio ci margin blocks a b"))
         return (f"{self.verdict}: {self.ratio:.3f} times the first's time "
                 f"(95 % interval {self.ci[0]:.3f} to {self.ci[1]:.3f}, {self.blocks} blocks)")
 
-
-def _html(text: str) -> str:
-    import html
-    return html.escape(text)
+    def _repr_html_(self) -> str:
+        rows = [("verdict", self.verdict), ("ratio of times", f"{self.ratio:.3f}"),
+                ("95 % interval", f"{self.ci[0]:.3f} to {self.ci[1]:.3f}"),
+                ("blocks", self.blocks)]
+        return _html.table("second beside first", (), rows)
 
 
 def _time(seconds: float) -> str:

@@ -1,0 +1,58 @@
+"""_html.py - tables and small charts for notebooks."""
+from __future__ import annotations
+
+import html
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable, Sequence
+
+_COLOURS = ("#1f77b4", "#d62728")
+
+
+def escape(text: "Any") -> str:
+    """Text for a page."""
+    return html.escape(str(text))
+
+
+def table(caption: str, head: "Sequence[str]", rows: "Iterable[Sequence[Any]]") -> str:
+    """A table with a head row; cells that begin with <svg or <div are taken as they are."""
+    def cell(value: Any) -> str:
+        text = str(value)
+        return text if text.startswith(("<svg", "<div")) else escape(text)
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>"
+                   for row in rows)
+    return (f"<table><caption>{escape(caption)}</caption>"
+            + (f"<thead><tr>{top}</tr></thead>" if head else "") + f"<tbody>{body}</tbody></table>")
+
+
+def bar(share: float) -> str:
+    """A share between 0 and 1 as a bar."""
+    width = round(100 * min(max(share, 0.0), 1.0), 1)
+    return (f'<div style="width:100px;background:#eee"><div style="width:{width}px;'
+            f'background:{_COLOURS[0]};height:0.8em"></div></div>')
+
+
+def lines(title: str, series: "dict[str, Sequence[float]]") -> str:
+    """Curves over 0, 1, 2, ... as SVG; what is no number is left out."""
+    drawn = {name: [(i, v) for i, v in enumerate(values) if v == v]
+             for name, values in series.items()}
+    drawn = {name: points for name, points in drawn.items() if points}
+    if not drawn:
+        return ""
+    every = [v for points in drawn.values() for _, v in points]
+    low, high = min(every), max(every)
+    span, last = (high - low) or 1.0, max(max(i for i, _ in p) for p in drawn.values()) or 1
+
+    def place(point: "tuple[int, float]") -> str:
+        return f"{40 + 300 * point[0] / last:.1f},{150 - 130 * (point[1] - low) / span:.1f}"
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="440" height="170" '
+             f'font-family="sans-serif" font-size="11"><title>{escape(title)}</title>'
+             f'<text x="2" y="24">{high:.3g}</text><text x="2" y="152">{low:.3g}</text>']
+    for i, (name, points) in enumerate(drawn.items()):
+        colour = _COLOURS[i % len(_COLOURS)]
+        parts.append(f'<polyline fill="none" stroke="{colour}" points="'
+                     + " ".join(place(p) for p in points)
+                     + f'"/><text x="350" y="{30 + 16 * i}" fill="{colour}">{escape(name)}</text>')
+    return "".join(parts) + "</svg>"
