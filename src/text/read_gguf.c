@@ -79,7 +79,7 @@ static takt_status read_scores(const reader *r)
 {
     const takt_gguf_value *v = takt_gguf_find(r->g, "tokenizer.ggml.scores");
     if (v == NULL)
-        return r->t->model == TAKT_TOKENIZER_SCORES
+        return r->t->model != TAKT_TOKENIZER_BYTES
                    ? refuse(r, r->tokens, "has no tokenizer.ggml.scores beside it")
                    : TAKT_OK;
     if (!v->is_array || v->kind != TAKT_GGUF_F32 || v->count != r->t->count)
@@ -260,6 +260,37 @@ static takt_status read_gpt2(const reader *r)
     return read_affixes(r, is_llama3, false);
 }
 
+/* Unigram, as SentencePiece has it. */
+static takt_status read_t5(const reader *r)
+{
+    takt_tokenizer *t = r->t;
+    const takt_gguf_value *map = takt_gguf_find(r->g, "tokenizer.ggml.precompiled_charsmap");
+    bool spaced = true, strips = false;
+    t->model = TAKT_TOKENIZER_UNIGRAM;
+    TAKT_TRY(read_tokens(r));
+    TAKT_TRY(read_scores(r));
+    TAKT_TRY(read_kinds(r));
+    TAKT_TRY(takt_tokenizer_index(t));
+    TAKT_TRY(takt_unigram_init(t));
+    t->roles[TAKT_TOKEN_UNK] = t->count > 2 ? 2 : -1;
+    TAKT_TRY(read_roles(r));
+    TAKT_TRY(takt_gguf_get_bool(r->g, "tokenizer.ggml.add_space_prefix", &spaced));
+    TAKT_TRY(takt_gguf_get_bool(r->g, "tokenizer.ggml.remove_extra_whitespaces", &strips));
+    if (map != NULL) {
+        if (!map->is_array || (map->kind != TAKT_GGUF_U8 && map->kind != TAKT_GGUF_I8))
+            return refuse(r, map, "is no list of bytes");
+        TAKT_TRY(takt_charsmap_read(t, map->bytes, map->count));
+        t->normals[t->normal_count++] = normal(TAKT_NORMAL_CHARSMAP, "", "");
+    }
+    if (strips)
+        t->normals[t->normal_count++] = normal(TAKT_NORMAL_SPACES, " ", "");
+    t->begins_spaced = spaced;
+    if (spaced)
+        t->normals[t->normal_count++] = normal(TAKT_NORMAL_PREPEND, " ", "");
+    t->normals[t->normal_count++] = normal(TAKT_NORMAL_REPLACE, " ", TAKT_TOKEN_MARK);
+    return read_affixes(r, false, true);
+}
+
 static takt_status read_bert(const reader *r)
 {
     takt_tokenizer *t = r->t;
@@ -298,10 +329,13 @@ takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const takt_gguf *g)
         TAKT_TRY(read_gpt2(&r));
     else if (takt_span_is(model, "bert"))
         TAKT_TRY(read_bert(&r));
+    else if (takt_span_is(model, "t5"))
+        TAKT_TRY(read_t5(&r));
     else
-        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                   "the tokenizer is of kind %.*s; llama, gpt2 and bert are read",
-                                   (int)(model.length < 60 ? model.length : 60), model.at);
+        return takt_tokenizer_fail(
+            t, TAKT_E_TOKENIZER_UNSUPPORTED,
+            "the tokenizer is of kind %.*s; llama, gpt2, bert and t5 are read",
+            (int)(model.length < 60 ? model.length : 60), model.at);
     takt_tokenizer_guess_roles(t);
     TAKT_TRY(read_chat(&r));
     return add_special(t);

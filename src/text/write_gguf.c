@@ -163,11 +163,41 @@ static void put_roles(const takt_tokenizer *t, takt_gguf_keys *k)
         takt_gguf_put_text(k, "tokenizer.chat_template", takt_span_of(t->chat));
 }
 
+/* The table of characters as it was read, and what becomes of spaces. */
+static void put_normal(const takt_tokenizer *t, takt_gguf_keys *k)
+{
+    const takt_charsmap *m = &t->charsmap;
+    bool strips = false;
+    for (size_t i = 0; i < t->normal_count; i++)
+        strips = strips || t->normals[i].kind == TAKT_NORMAL_SPACES;
+    takt_gguf_put_bool(k, "tokenizer.ggml.remove_extra_whitespaces", strips);
+    if (m->count == 0)
+        return;
+    takt_gguf_put_array(k, "tokenizer.ggml.precompiled_charsmap", TAKT_GGUF_U8,
+                        4 + 4 * m->count + m->length);
+    takt_gguf_put_word(k, (uint32_t)(4 * m->count));
+    for (size_t i = 0; i < m->count; i++)
+        takt_gguf_put_word(k, m->units[i]);
+    takt_text_put(&k->text, m->texts, m->length);
+}
+
+/* A file has no place for what SentencePiece's BPE may do to a text first. */
+static takt_status check(const takt_tokenizer *t)
+{
+    for (size_t i = 0; t->model == TAKT_TOKENIZER_SCORES && i < t->normal_count; i++)
+        if (t->normals[i].kind == TAKT_NORMAL_CHARSMAP || t->normals[i].kind == TAKT_NORMAL_SPACES)
+            return takt_fail(t->ctx, TAKT_E_TOKENIZER_UNSUPPORTED,
+                             "GGUF files cannot say that a BPE of SentencePiece replaces "
+                             "characters or removes spaces");
+    return TAKT_OK;
+}
+
 takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count, takt_gguf_keys *k)
 {
     static const char *const models[] = {"gpt2", "llama", "llama", "bert", "t5"};
     const void **merges;
     size_t merge_count;
+    TAKT_TRY(check(t));
     TAKT_TRY(sorted_merges(t, &merges, &merge_count));
     takt_status status = TAKT_OK;
     count = count > t->count ? count : t->count;
@@ -184,6 +214,8 @@ takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count, tak
         takt_gguf_put_bool(k, "tokenizer.ggml.add_space_prefix", t->begins_spaced);
         status = put_scores(t, count, merges, merge_count, k);
     }
+    if (t->model == TAKT_TOKENIZER_UNIGRAM)
+        put_normal(t, k);
     put_roles(t, k);
     takt_mem_put(t->ctx, merges,
                  ((t->merges.at != NULL ? t->merges.mask + 1 : 0) + 1) * sizeof *merges);

@@ -2,6 +2,7 @@
 import os
 import re
 import shlex
+import shutil
 import struct
 
 from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds, takt
@@ -79,6 +80,20 @@ def conversion():
     said = succeeds("generate", first, "hell", "--chat", "-n", "3", "--temp", "0", "-q")
     expect(said == succeeds("generate", FOLDER, "hell", "--chat", "-n", "3", "--temp", "0", "-q"),
            "the chat template is lost")
+    for source, name in (("unigram.json", "tokenizer.json"), ("unigram.model", "tokenizer.model"),
+                         ("bpe.model", "tokenizer.model")):
+        place = os.path.join(TMP, "words_" + source)
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(os.path.join(ROOT, FOLDER), place)
+        os.remove(os.path.join(place, "tokenizer.json"))
+        shutil.copy(os.path.join(ROOT, "tests/corpus/tokenizer", source),
+                    os.path.join(place, name))
+        if source == "bpe.model":
+            fails(1, "convert", place, "-o", again, says=["cannot say", "SentencePiece"])
+            continue
+        succeeds("convert", place, "-o", again)
+        one, two = (succeeds("tokenize", path, "ab  cA xy", "--ids") for path in (place, again))
+        expect(one == two and one.strip(), f"{source}: {one!r} becomes {two!r}")
     exact = parsed("perplexity", TINY, "-p", "a b a b c", "-c", "16", "--json")["perplexity"]
     for kind in ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"):
         path = os.path.join(TMP, kind + ".gguf")

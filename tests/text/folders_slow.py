@@ -13,6 +13,7 @@ TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
 PYTHON = os.path.join(ROOT, "build/venv/bin/python")
 
 try:
+    import numpy
     import torch
     import transformers
 except ImportError:
@@ -89,6 +90,11 @@ CASES = {
     "mixtral": ("Mixtral", {**MOE, "sliding_window": None}),
     "qwen2moe": ("Qwen2Moe", {**MOE, "norm_topk_prob": False}),
     "qwen3moe": ("Qwen3Moe", {**MOE, "norm_topk_prob": True, "head_dim": 32}),
+    "gptoss": ("GptOss", {**MOE, "head_dim": 16, "sliding_window": 9,
+                          "rope_parameters": {**YARN, "truncate": False, "factor": 2.0,
+                                              "beta_fast": 32.0, "beta_slow": 1.0}}),
+    "mamba": ("Mamba", {"state_size": 8, "conv_kernel": 4, "expand": 2, "time_step_rank": 6,
+                        "intermediate_size": 128, "layer_norm_epsilon": 1e-5}),
     "olmoe": ("Olmoe", {**MOE, "norm_topk_prob": False}),
 }
 
@@ -135,7 +141,8 @@ def save(name, **more):
     kind, extra = CASES[name]
     folder = os.path.join(TMP, "folder_" + name)
     shutil.rmtree(folder, ignore_errors=True)
-    base = {k: v for k, v in BASE.items() if kind != "GPTNeoX" or k != "num_key_value_heads"}
+    alone = kind in ("GPTNeoX", "GPT2")  # they have no such setting
+    base = {k: v for k, v in BASE.items() if not alone or k != "num_key_value_heads"}
     config = getattr(transformers, kind + "Config")(**{**base, **extra})
     config._attn_implementation = "eager"  # pylint: disable=protected-access
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
@@ -201,9 +208,54 @@ def converted(name, model, folder):
     return compare(name + " as GGUF", model, path) and same
 
 
+def encoder(kind, pooling):
+    """The vector of a text by an encoder, as sentence-transformers computes it."""
+    name = f"{kind} {pooling}"
+    folder = os.path.join(TMP, "encoder_" + kind)
+    shutil.rmtree(folder, ignore_errors=True)
+    sizes = {k: v for k, v in BASE.items() if k != "num_key_value_heads"}
+    config = getattr(transformers, kind + "Config")(**{**sizes, "type_vocab_size": 2,
+                                                       "pad_token_id": 1})
+    model = getattr(transformers, kind + "Model")(config).eval()
+    randomise(model)
+    model.save_pretrained(folder)
+    os.makedirs(os.path.join(folder, "1_Pooling"))
+    with open(os.path.join(folder, "1_Pooling/config.json"), "w", encoding="utf-8") as file:
+        json.dump({"pooling_mode_cls_token": pooling == "first",
+                   "pooling_mode_mean_tokens": pooling == "mean"}, file)
+    ids = list(range(7, 30))
+    numpy.save(os.path.join(TMP, "ids.npy"), numpy.array(ids, dtype=numpy.int64))
+    out = os.path.join(TMP, "vector.npy")
+    run = subprocess.run([os.path.join(BUILD, "takt"), "run", folder, "-i",
+                          f"tokens={TMP}/ids.npy", "-o", f"embedding={out}"], capture_output=True,
+                         text=True, check=False)
+    if run.returncode != 0:
+        raise ValueError(run.stderr)
+    with torch.no_grad():
+        rows = model(torch.tensor([ids])).last_hidden_state[0]
+    want = rows[0] if pooling == "first" else rows.mean(0)
+    worst = (torch.from_numpy(numpy.load(out)) - want).abs().max().item()
+    print(f"{name}: at most {worst:.2g} away")
+    return worst < WITHIN
+
+
+def encoders(failed):
+    for kind in ("Bert", "Roberta", "XLMRoberta"):
+        for pooling in ("mean", "first"):
+            try:
+                good = encoder(kind, pooling)
+            except ValueError as error:
+                print(f"{kind}: {error}")
+                good = False
+            if not good:
+                failed.append(kind)
+
+
 def main():
     failed = []
-    for name in sys.argv[1:] or CASES:
+    if len(sys.argv) < 2 or "encoders" in sys.argv:
+        encoders(failed)
+    for name in [n for n in sys.argv[1:] if n in CASES] if len(sys.argv) > 1 else CASES:
         try:
             model, folder = save(name)
             good = compare(name, model, folder) and converted(name, model, folder)

@@ -10,14 +10,15 @@
 
 /* ---- life ---- */
 
-/* Rows of the cache: of the first state that is one. */
-static int64_t find_context(const takt_model *m)
+/* Rows of the cache: of the first state that is one. A model without one keeps no rows: its texts
+ * are as long as the caller wants. */
+static int64_t find_context(const takt_engine *e)
 {
-    const takt_graph *g = m->graph;
+    const takt_graph *g = e->model->graph;
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE && g->slots[i].type.rank == 3)
             return g->slots[i].type.dim[1];
-    return 1 << 24;
+    return e->options.context > 0 ? e->options.context : 1 << 20;
 }
 
 /* The plan for parts of a prompt; that for one token stays, and so does the state. */
@@ -57,7 +58,7 @@ static takt_status open_all(takt_generator *g, const char *path,
     takt_ctx *ctx = g->engine.ctx;
     TAKT_TRY(takt_engine_open(&g->engine, ctx, path, options, "logits"));
     g->vocabulary = takt_model_output(g->engine.model, 0)->dims[1];
-    g->context = find_context(g->engine.model);
+    g->context = find_context(&g->engine);
     if (rows > 1)
         TAKT_TRY(takt_engine_widen(&g->engine, rows));
     if (g->engine.options.batch > g->context)

@@ -44,6 +44,21 @@ static void transpose(const uint8_t *from, uint8_t *to, const takt_gguf_tensor *
             memcpy(to + (r * columns + c) * n, from + (c * rows + r) * n, n);
 }
 
+/* Every `step`-th column from `first` on of [n, rows, columns], as [n, columns / step, rows]; of
+ * [n, columns] it stays [n, columns / step]. */
+static void swap(const takt_hf_tensor *made, const takt_gguf_tensor *t, const uint8_t *from,
+                 uint8_t *to)
+{
+    const size_t step = made->move == TAKT_HF_SWAPPED ? 1 : 2, first = made->move == TAKT_HF_ODD;
+    const size_t rows = t->rank == 3 ? (size_t)t->dims[2] : 1;
+    const size_t columns = (size_t)t->dims[1], n = t->type->bytes;
+    for (size_t i = 0; i < t->count; i++) {
+        const size_t r = i % rows, c = i / rows % columns, outer = i / rows / columns;
+        const size_t source = (outer * rows + r) * columns * step + c * step + first;
+        memcpy(to + i * n, from + source * n, n);
+    }
+}
+
 static void compute(const takt_hf_tensor *made, const takt_gguf_tensor *t, const uint8_t *from,
                     uint8_t *to)
 {
@@ -77,6 +92,11 @@ static takt_status move(const takt_hf *h, const takt_hf_tensor *made, const takt
         group(from, to, (size_t)kv, (size_t)(q / kv), (size_t)(rows / (q + 2 * kv)) * width);
     } else if (made->move == TAKT_HF_TRANSPOSED && t->rank == 2) {
         transpose(from, to, t);
+    } else if (made->move == TAKT_HF_SWAPPED || made->move == TAKT_HF_EVEN ||
+               made->move == TAKT_HF_ODD) {
+        swap(made, t, from, to);
+    } else if (made->move == TAKT_HF_BEHIND) {
+        memcpy(to, from + (size_t)made->heads * width, t->bytes);
     } else if (made->move == TAKT_HF_PLUS_ONE || made->move == TAKT_HF_DECAY) {
         compute(made, t, from, to);
     } else {

@@ -42,6 +42,9 @@ takt_hf_lines takt_hf_lines_of(const char *architecture);
 /* False after the last. */
 bool takt_hf_next(takt_hf_lines *lines, takt_hf_line *line);
 bool takt_hf_is(const takt_hf_line *line, const char *verb);
+typedef struct takt_hf takt_hf;
+/* "#: when NAME VALUE REST": whether config.json says so; then the line becomes its rest. */
+bool takt_hf_applies(const takt_hf *h, takt_hf_line *line);
 
 /* Numbers that stars of a pattern stand for. */
 typedef struct takt_hf_match {
@@ -66,6 +69,10 @@ typedef enum takt_hf_move {
     TAKT_HF_FLAT,       /* dimensions of size 1 vanish */
     TAKT_HF_PLUS_ONE,   /* 1 is added */
     TAKT_HF_DECAY,      /* -exp(x) */
+    TAKT_HF_BEHIND,     /* rows up to that of the padding token are left out */
+    TAKT_HF_SWAPPED,    /* of [n, a, b] a and b change places */
+    TAKT_HF_EVEN, /* of [n, a, 2 b] every other column, swapped; of [n, 2 b] every other one */
+    TAKT_HF_ODD,  /* the others */
     TAKT_HF_MOVES,
 } takt_hf_move;
 
@@ -84,7 +91,7 @@ typedef struct takt_hf_tensor {
     takt_hf_piece *pieces;
     uint32_t count;
     takt_hf_move move;
-    int64_t heads; /* of PAIRS */
+    int64_t heads; /* of PAIRS; of BEHIND the rows that are left out */
     bool is_stack;
     const float *made; /* computed from config.json, no piece has it; or NULL */
 } takt_hf_tensor;
@@ -94,7 +101,7 @@ typedef struct takt_hf_file {
     takt_file *file;
 } takt_hf_file;
 
-typedef struct takt_hf {
+struct takt_hf {
     takt_ctx *ctx;
     takt_arena *arena;
     const takt_source *source; /* of config.json */
@@ -106,7 +113,7 @@ typedef struct takt_hf {
     takt_hf_tensor *tensors; /* beside g.tensors */
     takt_hf_file *files;
     size_t file_count;
-} takt_hf;
+};
 
 /* Reads headers; tensors stay in their files, which are open until takt_hf_close. Close it in any
  * case. */

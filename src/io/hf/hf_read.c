@@ -1,9 +1,12 @@
 /* hf_read.c - a folder of Hugging Face as a model: what config.json describes. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "io/file.h"
 #include "io/hf/hf.h"
 
 takt_status takt_hf_fail(const takt_hf *h, takt_error_id id, const takt_json *at,
@@ -89,6 +92,45 @@ static takt_status find_architecture(takt_hf *h)
     return list_types(h);
 }
 
+/* ---- sentence encoders ---- */
+
+/* 1_Pooling/config.json of sentence-transformers: how vectors of tokens become one. */
+static takt_status read_pooling(takt_hf *h)
+{
+    const char *path = takt_arena_format(h->arena, "%s/1_Pooling/config.json", h->folder);
+    const takt_json *root;
+    takt_file *file;
+    void *bytes;
+    size_t length;
+    if (path == NULL)
+        return TAKT_ERR_MEMORY;
+    const int error = h->ctx->files.open_read(h->ctx->files.user, path, &file);
+    if (error == ENOENT || error == ENOTDIR) {
+        takt_log(h->ctx, TAKT_LOG_WARNING,
+                 "%s does not say how vectors of tokens become one: their mean is taken",
+                 h->folder);
+        return takt_hf_put_integer(h, "pooling_type", 1);
+    }
+    if (error != 0)
+        return takt_fail_file(h->ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    takt_status status = takt_file_whole(h->ctx, path, file, &bytes, &length);
+    h->ctx->files.close(h->ctx->files.user, file);
+    TAKT_TRY(status);
+    status = takt_json_parse(h->ctx, h->arena, bytes, length, &root);
+    takt_mem_put(h->ctx, bytes, length);
+    TAKT_TRY(status);
+    const takt_json *first = takt_hf_member(root, "pooling_mode_cls_token");
+    const takt_json *mean = takt_hf_member(root, "pooling_mode_mean_tokens");
+    if (first != NULL && first->kind == TAKT_JSON_BOOL && first->boolean)
+        return takt_hf_put_integer(h, "pooling_type", 2);
+    if (mean != NULL && mean->kind == TAKT_JSON_BOOL && mean->boolean)
+        return takt_hf_put_integer(h, "pooling_type", 1);
+    return takt_fail(h->ctx, TAKT_E_GGUF_UNSUPPORTED,
+                     "%s: vectors become one by their mean or by the first; this asks for another "
+                     "way",
+                     path);
+}
+
 /* ---- life ---- */
 
 static takt_status read_config(takt_hf *h)
@@ -100,7 +142,8 @@ static takt_status read_config(takt_hf *h)
         return takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, packed,
                             "weights that are quantised in safetensors are not read");
     TAKT_TRY(find_architecture(h));
-    return takt_hf_settings(h);
+    TAKT_TRY(takt_hf_settings(h));
+    return strcmp(h->architecture, "bert") == 0 ? read_pooling(h) : TAKT_OK;
 }
 
 takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *source)

@@ -183,8 +183,7 @@ static takt_status expect(const takt_hf *h, const takt_hf_line *line)
                                     h->architecture);
 }
 
-/* "#: when NAME VALUE REST": whether config.json says so; then the line becomes its rest. */
-static bool applies(const takt_hf *h, takt_hf_line *line)
+bool takt_hf_applies(const takt_hf *h, takt_hf_line *line)
 {
     char name[96];
     if (!takt_hf_is(line, "when") || line->count < 5)
@@ -201,7 +200,7 @@ static bool applies(const takt_hf *h, takt_hf_line *line)
 static takt_status follow(takt_hf *h, takt_hf_line *line)
 {
     char key[96];
-    if (!applies(h, line))
+    if (!takt_hf_applies(h, line))
         return TAKT_OK;
     const bool is_number = takt_hf_is(line, "number");
     (void)snprintf(key, sizeof key, "%.*s", (int)line->word[1].length, line->word[1].at);

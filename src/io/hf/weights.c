@@ -87,8 +87,9 @@ takt_status takt_hf_put_tensor(takt_hf *h, const char *name, const float *values
 
 static takt_hf_move move_of(takt_span word)
 {
-    static const char *const names[TAKT_HF_MOVES] = {"",     "pairs",    "grouped", "transposed",
-                                                     "flat", "plus_one", "decay"};
+    static const char *const names[TAKT_HF_MOVES] = {"",        "pairs",    "grouped", "transposed",
+                                                     "flat",    "plus_one", "decay",   "behind",
+                                                     "swapped", "even",     "odd"};
     size_t i = 1;
     while (i < TAKT_HF_MOVES && !takt_span_is(word, names[i]))
         i++;
@@ -143,8 +144,14 @@ static takt_status place(takt_hf *h, takt_span name, const takt_hf_piece *piece,
     takt_hf_line line;
     takt_hf_match match;
     *is_known = false;
-    while (!*is_known && takt_hf_next(&lines, &line)) {
-        if (takt_hf_is(&line, "skip"))
+    /* Two tensors may be made of one: the even and the odd columns. */
+    while (takt_hf_next(&lines, &line)) {
+        if (!takt_hf_applies(h, &line))
+            continue;
+        const bool is_half = line.count > 3 && takt_span_is(line.word[3], "odd");
+        if (*is_known && !is_half)
+            continue;
+        if (takt_hf_is(&line, "skip") && !*is_known)
             *is_known = takt_hf_matches(line.word[1], name, &match);
         if (!takt_hf_is(&line, "tensor") || line.count < 3 ||
             !takt_hf_matches(line.word[2], name, &match))
@@ -179,18 +186,41 @@ static takt_status add_weight(takt_hf *h, const takt_weight *w, uint32_t file)
 
 /* ---- sizes ---- */
 
-static void set_dims(const takt_hf_tensor *made, const takt_type *type, takt_gguf_tensor *t)
+/* Rows before those that are used; -1: the file has too few. */
+static int64_t rows_before(const takt_hf *h, const takt_type *type)
 {
+    const takt_json *v = takt_hf_member(h->config, "pad_token_id");
+    const int64_t before = v != NULL && v->is_integer ? v->integer + 1 : 2;
+    return before >= 0 && before < type->dim[0] ? before : -1;
+}
+
+/* Sizes of the tensor that its pieces become; false: they cannot. */
+static bool set_dims(const takt_hf *h, takt_hf_tensor *made, const takt_type *type,
+                     takt_gguf_tensor *t)
+{
+    const bool is_half = made->move == TAKT_HF_EVEN || made->move == TAKT_HF_ODD;
     t->rank = 0;
     if (made->is_stack)
         t->dims[t->rank++] = made->count;
     for (int d = 0; d < type->rank; d++)
         if (made->move != TAKT_HF_FLAT || type->dim[d] != 1)
             t->dims[t->rank++] = type->dim[d];
-    if (made->move == TAKT_HF_TRANSPOSED && t->rank == 2) {
-        t->dims[0] = type->dim[1];
-        t->dims[1] = type->dim[0];
+    const int last = t->rank - 1;
+    if (is_half && (last < 1 || t->dims[last] % 2 != 0))
+        return false;
+    if (is_half)
+        t->dims[last] /= 2;
+    if ((made->move == TAKT_HF_TRANSPOSED && t->rank == 2) ||
+        ((made->move == TAKT_HF_SWAPPED || is_half) && t->rank == 3)) {
+        const int64_t rows = t->dims[last - 1];
+        t->dims[last - 1] = t->dims[last];
+        t->dims[last] = rows;
     }
+    if (made->move == TAKT_HF_BEHIND) {
+        made->heads = rows_before(h, type);
+        t->dims[0] -= made->heads;
+    }
+    return made->move != TAKT_HF_BEHIND || made->heads >= 0;
 }
 
 static takt_status check_pieces(const takt_hf *h, const takt_hf_tensor *made, const char *name)
@@ -230,7 +260,9 @@ static takt_status settle(takt_hf *h, takt_hf_tensor *made, takt_gguf_tensor *t)
     if (type->rank < 1 || type->rank + made->is_stack > 4)
         return takt_hf_fail(h, TAKT_E_GGUF_MODEL, NULL, "%.100s has %d dimensions",
                             made->pieces->name, type->rank);
-    set_dims(made, type, t);
+    if (!set_dims(h, made, type, t))
+        return takt_hf_fail(h, TAKT_E_GGUF_MODEL, NULL,
+                            "%.100s has another shape than its use wants", made->pieces->name);
     t->count = 1;
     for (int d = 0; d < t->rank; d++)
         if (t->dims[d] < 1 || !takt_size_mul(t->count, (size_t)t->dims[d], &t->count))

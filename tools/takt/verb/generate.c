@@ -302,9 +302,10 @@ const takt_verb takt_verb_generate = {
     .arg_min = 1,
     .arg_max = 2,
     .about =
-        "MODEL is a GGUF file; flags are those of llama.cpp. The text is printed as it comes,\n"
-        "then how fast it was. The same seed gives the same text on every machine, with any\n"
-        "number of threads. Ctrl-C ends the text. With --chat the prompt is what a user says.",
+        "MODEL is a GGUF file or a folder of Hugging Face; flags are those of llama.cpp. The\n"
+        "text is printed as it comes, then how fast it was. The same seed gives the same text on\n"
+        "every machine, with any number of threads. Ctrl-C ends the text. With --chat the prompt\n"
+        "is what a user says.",
     .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
     .flags = {TAKT_F_PROMPT,
               TAKT_F_PROMPT_FILE,
