@@ -32,8 +32,8 @@ const takt_semantics *takt_rules_semantics(takt_frame *f, const takt_ast *at, co
         takt_nearest_try(&near, takt_semantics_at(i)->name);
     takt_complain(f, at, TAKT_E_SEMANTICS,
                   near.best != NULL ? takt_nearest_hint(&near, hint)
-                                    : "boolean, godel, product, lukasiewicz, viterbi, shortest, "
-                                      "count",
+                                    : "boolean, godel, product, lukasiewicz, probability, "
+                                      "viterbi, shortest, count",
                   "there are no semantics called %s", text);
     return NULL;
 }
@@ -53,6 +53,7 @@ takt_predicate *takt_rules_add(takt_frame *f, const takt_symbol *name, const tak
                           .place = at,
                           .value = TAKT_NONE,
                           .inner = TAKT_NONE,
+                          .log_truth = TAKT_NONE,
                           .delta = TAKT_NONE};
     *k = (takt_known){f, name, p, r->known};
     r->known = k;
@@ -161,7 +162,9 @@ static void hold(takt_frame *f, const takt_ast *a, const takt_predicate *p, cons
         return;
     }
     *h = (takt_held){.name = p->name, .at = a, .truth = truth_of(f, p)};
-    h->loss = takt_mul_scalar(f->graph, p->semantics->loss(f->graph, h->truth), rule->loss_weight);
+    const takt_id loss = p->log_truth != TAKT_NONE ? takt_neg(f->graph, p->log_truth)
+                                                   : p->semantics->loss(f->graph, h->truth);
+    h->loss = takt_mul_scalar(f->graph, loss, rule->loss_weight);
     *r->last_held = h;
     r->last_held = &h->next;
     takt_rules_list(f, p, TAKT_KIND_CONSTRAINT, rule->loss_weight);
@@ -182,7 +185,8 @@ typedef struct group {
 
 static void lower_group(takt_frame *f, const group *rules, size_t count)
 {
-    takt_program program = {.ctx = f->e->ctx, .arena = &f->e->arena, .graph = f->graph};
+    takt_program program = {
+        .ctx = f->e->ctx, .arena = &f->e->arena, .graph = f->graph, .events = &f->e->rules->events};
     gather(f, &program);
     takt_status status = takt_program_analyse(&program);
     if (status == TAKT_OK)

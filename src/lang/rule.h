@@ -39,7 +39,8 @@ typedef struct takt_rules {
     takt_pending *pending, **last_pending;
     const takt_frame *pending_frame;
     takt_held *held, **last_held;
-    takt_relations *relations; /* the graph's */
+    struct takt_events *events; /* of rules under `probability` */
+    takt_relations *relations;  /* the graph's */
 } takt_rules;
 
 /* The model's state, made at its first use; NULL when memory is short. */

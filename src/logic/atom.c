@@ -81,7 +81,7 @@ static bool fits(const takt_lower *l, const takt_predicate *p, takt_dtype dtype)
     return s->dtype == TAKT_F32 && takt_dtype_is_float(dtype);
 }
 
-static takt_id checked(takt_lower *l, const takt_predicate *p, takt_id x)
+takt_id takt_lower_checked(takt_lower *l, const takt_predicate *p, takt_id x)
 {
     if (p->is_checked || p->semantics != NULL || !l->semantics->is_truth)
         return x;
@@ -110,7 +110,7 @@ takt_labelled takt_lower_atom(takt_lower *l, const takt_formula *f)
         return misfit(l, p, dtype);
     if (dtype != l->semantics->dtype)
         v.id = takt_cast(l->g, v.id, l->semantics->dtype);
-    v.id = checked(l, p, v.id);
+    v.id = takt_lower_checked(l, p, v.id);
     return v;
 }
 

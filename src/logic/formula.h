@@ -129,6 +129,12 @@ struct takt_predicate {
     int64_t capacity;      /* asked for, of tuples; 0: not */
     const uint32_t *facts; /* [fact_count][arity], ascending; NULL: not known while it is built */
     size_t fact_count;
+    /* Under `probability` (events.h): a function of events for every tuple, lifted arguments
+     * apart. */
+    uint32_t *cells;
+    size_t cell_count;
+    bool is_closed;    /* quantifies over a lifted axis: has no functions that others could use */
+    takt_id log_truth; /* of a constraint whose logarithm is better than its truth's; or none */
     /* Found by the analysis: */
     size_t index;
     int stratum;
@@ -142,6 +148,7 @@ typedef struct takt_program {
     takt_ctx *ctx;
     takt_arena *arena;
     takt_graph *graph;
+    struct takt_events **events;        /* where those of earlier groups are, or NULL so far */
     takt_predicate *predicates, **last; /* in order of their declaration */
     size_t predicate_count;
     /* What is wrong, once something is: the sentence is in the context. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "logic/events.h"
 #include "op/util/bits.h"
 
 /* ---- connectives ---- */
@@ -187,6 +188,9 @@ static takt_status lower_stratum(takt_program *program, int stratum)
         takt_graph_set_origin(program->graph, members[0]->name, 0);
     if (count > 0 && members[0]->form == TAKT_FORM_TUPLES)
         takt_lower_sparse(&l, members, count);
+    else if (count > 0 && members[0]->semantics == &takt_semantics_probability &&
+             members[0]->form != TAKT_FORM_VALUE)
+        takt_lower_probability(&l, members, count);
     else if (count > 0 && members[0]->is_recursive)
         takt_lower_recursion(&l, members, count);
     else if (count > 0)

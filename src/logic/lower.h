@@ -58,6 +58,8 @@ void takt_lower_recursion(takt_lower *l, takt_predicate *const *members, size_t 
 /* Which relations are sets of tuples; and the rules of one stratum of them. */
 void takt_program_forms(takt_program *program);
 void takt_lower_sparse(takt_lower *l, takt_predicate *const *members, size_t count);
+/* A tensor of p's truth values, with a check that they lie within 0 to 1 unless that is known. */
+takt_id takt_lower_checked(takt_lower *l, const takt_predicate *p, takt_id x);
 /* The rules of one predicate, joined by or, in the form that the predicate has. */
 takt_id takt_lower_rules(takt_lower *l, const takt_predicate *p);
 /* Bools of a Boolean predicate's form, and back. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const takt_semantics *const all[] = {
-    &takt_semantics_boolean,     &takt_semantics_godel,   &takt_semantics_product,
-    &takt_semantics_lukasiewicz, &takt_semantics_viterbi, &takt_semantics_shortest,
-    &takt_semantics_count,
+    &takt_semantics_boolean,     &takt_semantics_godel,       &takt_semantics_product,
+    &takt_semantics_lukasiewicz, &takt_semantics_probability, &takt_semantics_viterbi,
+    &takt_semantics_shortest,    &takt_semantics_count,
 };
 
 const takt_semantics *takt_semantics_at(size_t index)

@@ -28,8 +28,8 @@ struct takt_semantics {
 };
 
 extern const takt_semantics takt_semantics_boolean, takt_semantics_godel, takt_semantics_product,
-    takt_semantics_lukasiewicz, takt_semantics_viterbi, takt_semantics_shortest,
-    takt_semantics_count;
+    takt_semantics_lukasiewicz, takt_semantics_probability, takt_semantics_viterbi,
+    takt_semantics_shortest, takt_semantics_count;
 
 /* All of them, in the order of the documentation; NULL past the last. */
 const takt_semantics *takt_semantics_at(size_t index);

@@ -134,6 +134,18 @@ static void memory(void)
     EXPECT(r.is_good && r.operations > 3, "%s", r.message);
     r = takt_sweep(scarce_text, text, TAKT_INJECT_MEMORY);
     EXPECT(r.is_good && r.operations > 20, "%s", r.message);
+    char chances[] = "domain d = 3\n"
+                     "model m(x: f32[n, d], t: i64[n]) semantics=probability {\n"
+                     "  relation r(d, d) = [[0, 1, 0.5], [1, 2, 0.5]]\n"
+                     "  row = softmax(x)\n"
+                     "  rule p(u, w) = r(u, w) or exists v: r(u, v) and p(v, w)\n"
+                     "  rule q(i, u) weight=0.5 = row(i, u) and not p(u, u)\n"
+                     "  rule s(i) = at_least(2) u: q(i, u)\n"
+                     "  constraint c = forall i: row(i, t[i])\n"
+                     "  return p, q, s\n"
+                     "}\n";
+    r = takt_sweep(scarce_text, chances, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good && r.operations > 20, "%s", r.message);
 }
 
 /* ---- relations in C ---- */

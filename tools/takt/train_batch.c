@@ -47,11 +47,23 @@ static const takt_desc *field_called(const takt_data *d, const char *name)
     return NULL;
 }
 
+/* Readers call labels "labels", whatever their name in a file. */
+static bool is_label(const char *name)
+{
+    static const char *const names[] = {"labels", "label", "y", "target", "targets"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* A field by the input's name; the first input may also be "x". */
 static const takt_desc *field_for(const takt_data *d, const takt_desc *input, size_t index)
 {
     const takt_desc *field = field_called(d, input->name);
-    return field == NULL && index == 0 ? field_called(d, "x") : field;
+    if (field == NULL && index == 0)
+        field = field_called(d, "x");
+    return field == NULL && is_label(input->name) ? field_called(d, "labels") : field;
 }
 
 static bool is_float(takt_dtype dtype)
@@ -127,7 +139,7 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
             *code = missing(t, input, d);
             return false;
         }
-        has_labels = has_labels || strcmp(input->name, "labels") == 0;
+        has_labels = has_labels || is_label(input->name);
         ok = add(b, t->ctx, input->name, input, field, room);
     }
     if (ok && labels != NULL && !has_labels) {

@@ -1,0 +1,114 @@
+"""logic_problog.py - random programs under `probability` have the probabilities that ProbLog finds.
+
+Needs the Python package problog, here or in build/venv; without it this is skipped. TAKT_PROGRAMS
+says how many programs.
+"""
+import os
+import random
+import sys
+
+try:
+    from problog import get_evaluatable
+    from problog.program import PrologString
+except ImportError:
+    VENV = os.environ.get("TAKT_VENV", "build/venv")
+    PYTHON = os.path.join(VENV, "bin", "python")
+    if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
+        os.environ["TAKT_IN_VENV"] = "1"
+        os.execv(PYTHON, [PYTHON, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    print("skipped: problog is not installed; pip install problog in build/venv gets it")
+    sys.exit(77)
+
+from _cli import TMP, expect, finish, takt  # noqa: E402
+
+PROGRAMS, RULES = int(os.environ.get("TAKT_PROGRAMS", "30")), 3
+VARIABLES = ["x", "y", "z"]
+
+
+def literal(sign, name, args, is_prolog):
+    text = f"{name}({', '.join(a.upper() if is_prolog else a for a in args)})"
+    return text if sign else ("\\+" if is_prolog else "not ") + text
+
+
+def program(seed):
+    """The same program for Takt and for ProbLog: weighted facts, rules with recursion, negation of
+    lower rules and weights."""
+    rng = random.Random(seed)
+    size = rng.randint(2, 4)
+    ours = [f"domain d = {size}", "model m() semantics=probability {"]
+    theirs = [f"v({i})." for i in range(size)]
+    for name, arity in (("p0", 1), ("p1", 2)):
+        rows = []
+        for at in range(size ** arity):
+            if rng.random() < 0.4:
+                continue
+            entry = [at] if arity == 1 else [at // size, at % size]
+            weight = rng.randint(1, 16) / 16
+            rows.append("[" + ", ".join(map(str, entry)) + f", {weight}]")
+            theirs.append(f"{weight}::{name}({','.join(map(str, entry))}).")
+        rows = rows or ["[" + "0, " * arity + "0.5]"]
+        if len(rows) == 1 and rows[0].endswith(" 0.5]") and f"::{name}(" not in "".join(theirs):
+            theirs.append(f"0.5::{name}({','.join(['0'] * arity)}).")
+        ours.append(f"  relation {name}({', '.join(['d'] * arity)}) = [{', '.join(rows)}]")
+    arity = {"p0": 1, "p1": 2}
+    for rule in range(RULES):
+        head = f"p{2 + rule}"
+        arity[head] = rng.randint(1, 2)
+        variables = VARIABLES[:arity[head]]
+        for _ in range(rng.randint(1, 2)):
+            literals = []
+            for _ in range(rng.randint(1, 3)):
+                name = rng.choice(list(arity))
+                sign = name == head or rng.random() < 0.75
+                literals.append((sign, name, rng.choices(VARIABLES, k=arity[name])))
+            weight = rng.choice([1, 1, 0.25])
+            bound = [v for v in VARIABLES if v not in variables]
+            used = [v for v in bound if any(v in args for _, _, args in literals)]
+            text = " and ".join(literal(*part, False) for part in literals)
+            text = f"exists {', '.join(used)}: {text}" if used else text
+            given = ", ".join(f"{v}: d" for v in variables)
+            ours.append(f"  rule {head}({given}) weight={weight} = {text}")
+            every = [f"v({v.upper()})" for v in variables + used]
+            body = ", ".join(every + [literal(*part, True) for part in
+                                      sorted(literals, key=lambda part: not part[0])])
+            upper = ", ".join(v.upper() for v in variables)
+            clause = f"c{len(theirs)}({upper})"
+            theirs.append(f"{clause} :- {body}.")
+            if weight != 1:
+                theirs.append(f"{weight}::w{len(theirs)}({upper}) :- "
+                              + ", ".join(f"v({v.upper()})" for v in variables) + ".")
+                clause += f", w{len(theirs) - 1}({upper})"
+            theirs.append(f"{head}({upper}) :- {clause}.")
+    heads = [f"p{2 + rule}" for rule in range(RULES)]
+    for head in heads:
+        theirs.append(f"query({head}({', '.join('_' * arity[head])})).")
+    ours += [f"  return {', '.join(heads)}", "}"]
+    return "\n".join(ours) + "\n", "\n".join(theirs) + "\n", heads
+
+
+def main():
+    asked = 0
+    path = os.path.join(TMP, "random.takt")
+    for seed in range(PROGRAMS):
+        ours, theirs, heads = program(seed)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(ours)
+        want = {str(k).replace(" ", ""): v for k, v in
+                get_evaluatable().create_from(PrologString(theirs)).evaluate().items() if v > 0}
+        got = {}
+        for head in heads:
+            run = takt("query", path, head)
+            expect(run.returncode == 0, f"seed {seed}: {run.stderr}\n{ours}")
+            for line in run.stdout.splitlines():
+                *entry, value = line.split("\t")
+                got[f"{head}({','.join(entry)})"] = float(value)
+        asked += len(want)
+        expect(set(got) == set(want), f"seed {seed}: {set(got) ^ set(want)}\n{ours}{theirs}")
+        for name in set(got) & set(want):
+            expect(abs(got[name] - want[name]) < 2e-6,
+                   f"seed {seed}: {name} is {got[name]}, not {want[name]}\n{ours}{theirs}")
+    expect(asked >= 4 * PROGRAMS, f"only {asked} probabilities were compared")
+
+
+main()
+finish()
