@@ -21,6 +21,7 @@ def reading(verb, read):
     takes = {flag["name"] for flag in verb["flags"]}
     model = write("spared.takt", MODEL)
     other = write("spared.json", "{}")
+    name = ["gesture"] if verb["arguments"].startswith("NAME") else []
     if "model" in takes:
         yield [model], model
         yield ["--model", model], model
@@ -28,7 +29,7 @@ def reading(verb, read):
         yield [other] * (1 if verb["arguments"] == "RESULT" else 2), other
     for flag in read:
         before = "n=" if "NAME=" in flag["argument"] else ""
-        yield ([model] if "model" in takes and flag["name"] != "model" else []) + [
+        yield ([model] if "model" in takes and flag["name"] != "model" else name) + [
             "--" + flag["name"], before + other], other
 
 
