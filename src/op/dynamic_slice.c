@@ -35,8 +35,8 @@ static takt_status eval(takt_eval *e)
 {
     const takt_array *x = &e->in[0];
     takt_array *out = &e->out[0];
-    takt_place p;
-    TAKT_TRY(takt_place_find(e, x, out, 1, 0, e->attr[AXIS].i64, &p));
+    takt_place p = {0};
+    TAKT_TRY(takt_place_find(e, x, out, 1, e->attr[AXIS].i64, &p));
     for (size_t o = 0; o < p.outer && !takt_eval_stops(e, p.part); o++)
         for (size_t k = 0; k < p.part; k++)
             takt_index_move(out, o * p.part + k, x, o * p.whole + p.offset + k);

@@ -53,11 +53,12 @@ static takt_status eval(takt_eval *e)
     takt_array *out = &e->out[0];
     takt_place p = {0};
     const size_t starts = e->in[2].rank == 0 ? 1 : (size_t)e->in[2].dim[0];
-    for (size_t i = 0; i < starts; i++)
-        TAKT_TRY(takt_place_find(e, out, u, 2, i, e->attr[AXIS].i64, &p));
+    for (p.which = 0; p.which < starts; p.which++)
+        TAKT_TRY(takt_place_find(e, out, u, 2, e->attr[AXIS].i64, &p));
     takt_index_copy(out, &e->in[0]);
     for (size_t i = 0; i < starts; i++) {
-        TAKT_TRY(takt_place_find(e, out, u, 2, i, e->attr[AXIS].i64, &p));
+        p.which = i;
+        TAKT_TRY(takt_place_find(e, out, u, 2, e->attr[AXIS].i64, &p));
         const size_t first = p.outer / starts * i, end = p.outer / starts * (i + 1);
         for (size_t o = first; o < end && !takt_eval_stops(e, p.part); o++)
             for (size_t k = 0; k < p.part; k++)

@@ -6,12 +6,14 @@
 
 /* `outer` times, `part` elements at `offset` of a run of `whole`. */
 typedef struct takt_place {
+    size_t which; /* of several starts */
     size_t outer, whole, part, offset;
 } takt_place;
 
-/* Reads element `which` of input `start`; TAKT_E_INDEX if `part` does not lie within `whole` there. */
+/* Reads element `place->which` of input `start`; TAKT_E_INDEX if `part` does not lie within `whole`
+ * there. */
 TAKT_MUST_USE takt_status takt_place_find(const takt_eval *e, const takt_array *whole,
-                                          const takt_array *part, size_t start, size_t which,
-                                          int64_t axis, takt_place *place);
+                                          const takt_array *part, size_t start, int64_t axis,
+                                          takt_place *place);
 
 #endif
