@@ -277,89 +277,6 @@ static void distil(void)
     takt_model_destroy(student);
 }
 
-/* ---- rounding by the data ---- */
-
-/* The sum of what the layers' reports say, in decibels. */
-static double loudness(const takt_model *m, const takt_data *data, takt_quantize_options o)
-{
-    shrink_told t = {.verdicts = faster, .count = 1};
-    char report[SHRINK_REPORT] = "";
-    takt_model *small = NULL;
-    double sum = 0;
-    o.calib = data;
-    o.no_correction = true;
-    o.compare = shrink_tell;
-    o.compare_user = &t;
-    EXPECT_OK(ctx, takt_model_quantize(m, &o, TAKT_FORMAT_JSON, shrink_keep_text, report, &small));
-    for (const char *at = report; (at = strstr(at, "\"sqnr\":")) != NULL; at++)
-        sum += strtod(at + 7, NULL);
-    takt_model_destroy(small);
-    return sum;
-}
-
-static void rounding(void)
-{
-    takt_model *m = load(ctx,
-                         "model m(x: f32[batch, 8]) seed=3 {\n  h = dense(x, 48, act=relu)\n"
-                         "  return dense(dense(h, 48, act=relu), 4)\n}\n",
-                         false);
-    takt_data *data = shrink_data(ctx, "rounding", 8, 0);
-    const takt_quantize_options plain = {.type = "w4"},
-                                by_data = {.type = "w4", .rounding = "gptq"};
-    const double nearest = loudness(m, data, plain), better = loudness(m, data, by_data);
-    EXPECT(nearest > 20 && better > nearest + 3, "%g dB by gptq, %g to nearest", better, nearest);
-    takt_data_destroy(data);
-    takt_model_destroy(m);
-}
-
-/* A channel of size 500 between two layers that could as well have size 1. */
-static void neighbours(void)
-{
-    static const char text[] =
-        "model m(x: f32[batch, 8]) seed=3 {\n"
-        "  up = constant(f32[4], [500, 1, 1, 1])\n  down = constant(f32[4, 1], [0.002, 1, 1, 1])\n"
-        "  param a: f32[8, 4] = glorot\n  param b: f32[4, 4] = glorot\n"
-        "  return relu(x @ (a * up)) @ (b * down)\n}\n";
-    takt_model *m = load(ctx, text, false);
-    takt_data *data = shrink_data(ctx, "neighbours", 8, 0);
-    takt_quantize_summary s;
-    const takt_quantize_options plain = {.summary = &s};
-    takt_quantize_options scaled = {.equalize = true, .summary = &s};
-    const double before = loudness(m, data, plain), after = loudness(m, data, scaled);
-    EXPECT(s.equalized == 1 && after > before + 15, "%g dB became %g, %zu pairs", before, after,
-           s.equalized);
-    takt_data_destroy(data);
-    takt_model_destroy(m);
-}
-
-/* A channel sixty times as large as the others behind a norm, which two products read. */
-static void outliers(void)
-{
-    static const char text[] =
-        "model m(x: f32[batch, 8]) seed=3 {\n"
-        "  param beta: f32[8] = zeros\n  param w: f32[8, 8] = glorot\n"
-        "  param v: f32[8, 4] = glorot\n"
-        "  h = op.layer_norm(x, constant(f32[8], [60, 1, 1, 1, 1, 1, 1, 1]), beta)\n"
-        "  return tanh(h @ (w * constant(f32[8, 1], [0.01, 1, 1, 1, 1, 1, 1, 1]))) @ v,\n"
-        "    h @ (v * constant(f32[8, 1], [0.01, 1, 1, 1, 1, 1, 1, 1]))\n}\n";
-    takt_model *m = load(ctx, text, false);
-    takt_data *data = shrink_data(ctx, "outliers", 8, 0);
-    takt_quantize_summary s;
-    const takt_quantize_options plain = {.summary = &s};
-    takt_quantize_options smooth = {.smooth = 0.5, .summary = &s};
-    const double before = loudness(m, data, plain), after = loudness(m, data, smooth);
-    EXPECT(s.smoothed == 1 && after > before + 8, "%g dB became %g, %zu norms", before, after,
-           s.smoothed);
-    smooth.smooth = 2;
-    smooth.calib = data;
-    takt_model *none = NULL;
-    EXPECT(takt_model_quantize(m, &smooth, TAKT_FORMAT_TEXT, shrink_keep_text,
-                               (char[SHRINK_REPORT]){0}, &none) == TAKT_ERR_ARGUMENT,
-           "a power of 2");
-    takt_data_destroy(data);
-    takt_model_destroy(m);
-}
-
 /* ---- memory ---- */
 
 static takt_status scenario(takt_inject *inject, void *user)
@@ -408,5 +325,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, dead_channels, surgery, by_scale, nothing_to_prune, factors, distil, rounding,
-          neighbours, outliers, sweep, end)
+TEST_MAIN(begin, dead_channels, surgery, by_scale, nothing_to_prune, factors, distil, sweep, end)
