@@ -129,6 +129,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_extract(const takt_model *model, c
  * stay. Fails where the numbers break a rule of the model. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_sized(const takt_model *model, const char *sizes,
                                                     takt_model **sized);
+/** A decoder whose cache is state: every input that an output appends rows to (past_key_values and
+ *  present, as exporters write them) becomes a state with room for `room` rows, which runs write
+ *  in place, and the output is gone. How many rows are in use follows from the size of another
+ *  input, such as an attention mask, or is counted in a state of its own. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_grow(const takt_model *model, int64_t room,
+                                                   takt_model **grown);
 /** A model of one sample as a model of any number of them: all inputs and outputs, and states that
  *  depend on inputs, get a leading dimension called `dim`. Every sample has the bits that it has
  *  alone. */

@@ -153,6 +153,19 @@ takt_status takt_model_batch_active(const takt_model *model, const char *dim, ta
     return takt_model_derive(model, graph, batched);
 }
 
+takt_status takt_model_grow(const takt_model *model, int64_t room, takt_model **grown)
+{
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, grown);
+    takt_graph *graph;
+    *grown = NULL;
+    if (room < 1 || room > INT32_MAX)
+        return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_grow: room for %lld rows",
+                         (long long)room);
+    TAKT_TRY(takt_graph_grow(model->graph, room, &graph));
+    return takt_model_derive(model, graph, grown);
+}
+
 takt_status takt_model_gradient(const takt_model *model, const char *output, const char *names,
                                 takt_model **gradient)
 {

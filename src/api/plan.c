@@ -201,10 +201,19 @@ static takt_status get_basis(takt_model *m, takt_basis **basis)
     return TAKT_OK;
 }
 
+/* Whether runs may need plans for sizes that they find. */
+static bool has_lengths(const takt_graph *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i].op == &takt_op_length)
+            return true;
+    return false;
+}
+
 static bool may_consume(const takt_model *m, const takt_plan_options *o, takt_basis *basis)
 {
     return o->memory_limit == 0 && (o->sizes == NULL || strstr(o->sizes, "..") == NULL) &&
-           m->graph->check_count == 0 && takt_basis_is_single(basis);
+           m->graph->check_count == 0 && !has_lengths(m->graph) && takt_basis_is_single(basis);
 }
 
 static takt_status build(takt_model *m, const takt_plan_options *o, takt_plan_settings *settings,

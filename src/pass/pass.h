@@ -197,5 +197,7 @@ TAKT_MUST_USE takt_status takt_graph_extract(const takt_graph *in, const takt_cu
  * rows of a cache beyond those in use. */
 TAKT_MUST_USE takt_status takt_graph_batch(const takt_graph *in, const char *dim, bool with_active,
                                            takt_graph **out);
+/* Inputs that outputs append rows to become state with room for `room` of them (grow.c). */
+TAKT_MUST_USE takt_status takt_graph_grow(const takt_graph *in, int64_t room, takt_graph **out);
 
 #endif

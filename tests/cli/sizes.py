@@ -52,6 +52,27 @@ fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-i", "x=x.npy", says=
 fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-o", "r.json", says=["has no -o"])
 fails(2, "benchmark", "run", ENCODER, "--lengths", "other=1-4", says=["other"])
 
+# a cache that grows is state: 2 rows, then 1 more
+CACHE = write("cache.takt", b"""model m(x: f32[s, 2], past: f32[p, 2], mask: f32[p + s]) {
+  all = concat(past, x, axis=0)
+  return y = reduce_sum(all * reshape(mask, shape=[p + s, 1]), axes=[0]), present = all
+}
+""")
+ONES = {n: write(f"ones{n}.npy", npy([n], [1.0] * n)) for n in (2, 3)}
+text = succeeds("inspect", CACHE, "--state", "auto=8")
+expect("past:" not in text and "present:" not in text, text)
+first = parsed("run", "--json", CACHE, "--state", "auto=8", "--state-out", path("rows.npz"),
+               "-i", "x=" + write("two.npy", npy([2, 2], [1.0, 2, 3, 4])), "-i", f"mask={ONES[2]}")
+expect(first["outputs"]["y"]["values"] == [4, 6], first)
+then = parsed("run", "--json", CACHE, "--state", "auto=8", "--state-in", path("rows.npz"),
+              "-i", "x=" + write("one.npy", npy([1, 2], [10.0, 20])), "-i", f"mask={ONES[3]}")
+expect(then["outputs"]["y"]["values"] == [14, 26], then)
+fails(1, "run", CACHE, "--state", "auto=2", "-i", "x=" + path("one.npy"), "-i", f"mask={ONES[3]}",
+      says=["there are no 3 rows"])
+fails(2, "run", CACHE, "--state", "yes", says=["--state auto"])
+fails(2, "run", CACHE, "--state", "auto=0", says=["room for 0 rows"])
+fails(2, "run", ENCODER, "--state", "auto", says=["rows appended"])
+
 # mistakes
 fails(2, "run", ENCODER, *RANGE, "-i", f"x={tensor(65)}", says=["seq is 65", "1..64"])
 fails(2, "plan", ENCODER, "-D", "seq=9..3", says=["ends before it begins"])

@@ -82,6 +82,51 @@ static void refuses_turns(void)
     takt_model_destroy(m);
 }
 
+/* A weight that is read as it is, and packed. */
+static const char weighted_text[] =
+    "model m(i: i64[4], x: f32[24], s: i64[2]) seed=1 {\n"
+    "  param table: f32[100, 32] = normal(0, 1)\n"
+    "  l = length(s, names=[a, b], bounds=[24, 24], tops=[24, 1])\n"
+    "  y = reshape(x, shape=[a, b, floordiv(24, max(1, a * b))])\n"
+    "  e = gather(table, i, axis=0)\n"
+    "  return z = y * 2.0, w = matmul(e, transpose(table, perm=[1, 0]))\n"
+    "}\n";
+
+static void run_weighted(takt_session *s, float *w)
+{
+    static const int64_t shapes[][2] = {{1, 24}, {2, 3}, {24, 1}, {1, 24}};
+    for (size_t i = 0; i < 4; i++) {
+        for (int64_t k = 0; k < 4; k++)
+            ((int64_t *)takt_session_input(s, 0)->data)[k] = 11 * k + (int64_t)i;
+        EXPECT(takt_session_input(s, 1) != NULL);
+        memcpy(takt_session_input(s, 2)->data, shapes[i], sizeof shapes[i]);
+        EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+        EXPECT(takt_session_output(s, 0)->dims[0] == shapes[i][0]);
+        memcpy(w + i * 400, takt_session_output(s, 1)->data, 400 * sizeof *w);
+    }
+}
+
+/* The weights of a model that is given away are there for plans that a run needs later. */
+static void keeps_weights(void)
+{
+    float want[1600], got[1600];
+    takt_model *m = load(weighted_text);
+    takt_session *s = open(m);
+    takt_plan *plan = NULL;
+    run_weighted(s, want);
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+    m = load(weighted_text);
+    s = NULL;
+    if (EXPECT_OK(ctx, takt_plan_take(m, &(takt_plan_options){.threads = 1}, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
+        run_weighted(s, got);
+        EXPECT(memcmp(got, want, sizeof want) == 0);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+}
+
 /* ---- memory that runs out ---- */
 
 static takt_status run_shape(takt_session *s, const int64_t shape[2])
@@ -144,6 +189,7 @@ int main(void)
         return test_done();
     profiles();
     refuses_turns();
+    keeps_weights();
     sweep();
     takt_ctx_destroy(ctx);
     return test_done();

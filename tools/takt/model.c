@@ -157,12 +157,33 @@ static takt_load_options load_options(takt_tool *t)
                                .map = tool_on(t, TAKT_F_MMAP)};
 }
 
+/* "auto", or "auto=1024". */
+static takt_model *grow(takt_tool *t, takt_model *model, int *code)
+{
+    const char *text = tool_text_of(t, TAKT_F_STATE_AUTO);
+    takt_model *grown = NULL;
+    uint64_t room = 512;
+    const bool is_auto = strncmp(text, "auto", 4) == 0 &&
+                         (text[4] == '\0' ||
+                          (text[4] == '=' && tool_read_number(TAKT_FLAG_NUMBER, text + 5, &room)));
+    if (is_auto)
+        *code =
+            tool_finish(t, takt_model_grow(model, room <= INT32_MAX ? (int64_t)room : -1, &grown));
+    else
+        *code = tool_usage_error(t, 1003, "write --state auto, or --state auto=1024",
+                                 "--state %s says nothing", text);
+    takt_model_destroy(model);
+    return grown;
+}
+
 takt_model *tool_open_model(takt_tool *t, int *code)
 {
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
     const takt_status status = load_model(t, tool_model_path(t), &options, &model);
     model = finish_open(t, status, model, code);
+    if (model != NULL && tool_text_of(t, TAKT_F_STATE_AUTO) != NULL)
+        model = grow(t, model, code);
     return model != NULL && tool_on(t, TAKT_F_TRAIN) ? tool_training_model(t, model, code) : model;
 }
 

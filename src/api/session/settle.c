@@ -105,7 +105,44 @@ static size_t input_of(const takt_graph *g, takt_id node)
     return i;
 }
 
-/* Names from dimensions that are nothing but a name; the others are compared afterwards. */
+/* What a cell of the size program is so far; -1: not known. */
+static int64_t known_cell(const takt_sizes *sizes, const int64_t *cells, uint32_t cell)
+{
+    if (cell < sizes->name_count)
+        return cells[cell];
+    const takt_size_op *op = &sizes->code[cell - sizes->name_count];
+    if (op->code != TAKT_SIZE_NUMBER)
+        return -1;
+    return (int64_t)((uint64_t)op->a | (uint64_t)op->b << 32);
+}
+
+/* A name that no input has by itself, from a sum with what is known: past + seq. */
+static void solve_names(takt_session *s, int64_t *cells)
+{
+    const takt_session_range *r = s->range;
+    const takt_template *t = r->top->basis->template;
+    const size_t names = r->top->name_count;
+    for (size_t i = 0; i < t->type_count; i++) {
+        const takt_patch *p = &t->types[i];
+        const size_t input = input_of(t->graph, p->node);
+        if (input == t->graph->input_count || p->cell < t->sizes.name_count ||
+            r->bound[input].data == NULL)
+            continue;
+        const takt_size_op *sum = &t->sizes.code[p->cell - t->sizes.name_count];
+        const int64_t size = r->bound[input].dims[p->index];
+        if (sum->code != TAKT_SIZE_ADD)
+            continue;
+        const bool is_first = sum->a < names && cells[sum->a] < 0;
+        const uint32_t unknown = is_first ? sum->a : sum->b;
+        const int64_t other = known_cell(&t->sizes, cells, is_first ? sum->b : sum->a);
+        if (unknown < names && cells[unknown] < 0 && other >= 0 && size >= other &&
+            !r->top->ranges[unknown].is_length)
+            cells[unknown] = size - other;
+    }
+}
+
+/* Names from dimensions that are nothing but a name, and sums of two; the others are compared
+ * afterwards. */
 static takt_status read_names(takt_session *s, int64_t *cells)
 {
     const takt_session_range *r = s->range;
@@ -123,6 +160,7 @@ static takt_status read_names(takt_session *s, int64_t *cells)
             return contradict(s, input, p->index, size, cells[p->cell]);
         cells[p->cell] = size;
     }
+    solve_names(s, cells);
     for (size_t i = 0; i < r->top->name_count; i++)
         cells[i] = cells[i] < 0 ? s->plan->sizes[i] : cells[i];
     return TAKT_OK;

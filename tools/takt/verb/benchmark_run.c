@@ -158,6 +158,7 @@ const takt_verb takt_verb_benchmark_run = {
               TAKT_F_DEPTH,
               TAKT_F_ACTIVATIONS,
               TAKT_F_LENGTHS,
+              TAKT_F_STATE_AUTO,
               TAKT_FLAG_IDS},
     .run = run,
 };

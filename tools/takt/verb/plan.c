@@ -74,6 +74,6 @@ const takt_verb takt_verb_plan = {
               TAKT_F_TEXT_CONTEXT, TAKT_F_SVG,      TAKT_F_THREADS,  TOOL_PLAN_FLAGS,
               TAKT_F_DONATE,       TAKT_F_CPU_MASK, TAKT_F_TRAIN,    TAKT_F_OPTIMIZER,
               TAKT_F_LOSS,         TAKT_F_AMP,      TAKT_F_TRADEOFF, TAKT_F_ACTIVATION_LIMIT,
-              TAKT_FLAG_IDS},
+              TAKT_F_STATE_AUTO,   TAKT_FLAG_IDS},
     .run = run,
 };

@@ -314,6 +314,7 @@ const takt_verb takt_verb_profile = {
               TAKT_F_AMP,
               TAKT_F_TRADEOFF,
               TAKT_F_ACTIVATION_LIMIT,
+              TAKT_F_STATE_AUTO,
               TAKT_FLAG_IDS},
     .run = run,
 };

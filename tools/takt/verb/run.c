@@ -212,8 +212,7 @@ const takt_verb takt_verb_run = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "Inputs without -i are random by --seed alone; the digest is the SHA-256 of the outputs.\n"
-        "--test takes folders of ONNX's test data; exit code 1: a result differs.",
+        "Inputs without -i are random by --seed; the digest is SHA-256. --test: 1 if one differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,
               TAKT_F_ALLOW_LINKS, TAKT_F_MMAP,           TAKT_F_INPUT,
@@ -225,6 +224,6 @@ const takt_verb takt_verb_run = {
               TAKT_F_PREPARE,     TAKT_F_STATIC_SHAPES,  TAKT_F_TEST,
               TAKT_F_RTOL,        TAKT_F_ATOL,           TAKT_F_MONITOR,
               TAKT_F_INTERVAL,    TAKT_F_MONITOR_REPORT, TAKT_F_CPU_LIMIT,
-              TAKT_FLAG_IDS},
+              TAKT_F_STATE_AUTO,  TAKT_FLAG_IDS},
     .run = run,
 };

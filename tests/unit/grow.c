@@ -1,0 +1,126 @@
+/* grow.c - caches that exporters write as an input and an output become state: rows are appended in
+ * place, and results are those of a model that is given all rows. */
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "base/ctx.h"
+#include "base/error.h"
+#include "test.h"
+
+/* Sums over all rows, weighted by a mask whose size tells how many there are. */
+static const char masked[] =
+    "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3], mask: f32[b, p + s]) {\n"
+    "  new = transpose(x, perm=[0, 2, 1, 3])\n"
+    "  all = concat(past, new, axis=2)\n"
+    "  weights = reshape(mask, shape=[b, 1, p + s, 1])\n"
+    "  return y = reduce_sum(all * weights, axes=[2]), present = all\n"
+    "}\n";
+
+/* The same without a mask: rows are counted. */
+static const char counted[] = "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3]) {\n"
+                              "  all = concat(past, transpose(x, perm=[0, 2, 1, 3]), axis=2)\n"
+                              "  return y = reduce_sum(all, axes=[2]), present = all\n"
+                              "}\n";
+
+enum { BATCH = 2, ROOM = 12, SPARE = 4, WIDTH = 6 };
+
+static takt_ctx *ctx;
+static float x[BATCH * ROOM * WIDTH], mask[BATCH * (ROOM + SPARE)];
+static float sums[BATCH * WIDTH]; /* over the rows so far */
+
+static takt_model *load(const char *text)
+{
+    takt_model *m = NULL;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
+    return m;
+}
+
+static takt_session *open(const char *text, const char *sizes, const char *backend)
+{
+    takt_model *m = load(text), *grown = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.sizes = sizes, .threads = 1, .backend = backend};
+    if (EXPECT_OK(ctx, takt_model_grow(m, text == masked ? ROOM + SPARE : ROOM, &grown)) &&
+        EXPECT_OK(ctx, takt_plan_create(grown, &o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    takt_plan_destroy(plan);
+    takt_model_destroy(grown);
+    takt_model_destroy(m);
+    return s;
+}
+
+/* `rows` more of them behind `past`. */
+static takt_status run(takt_session *s, int64_t past, int64_t rows, bool has_mask)
+{
+    const takt_tensor_view v = {
+        .dtype = TAKT_F32, .rank = 4, .dims = {BATCH, rows, 2, 3}, .data = x};
+    const takt_tensor_view w = {
+        .dtype = TAKT_F32, .rank = 2, .dims = {BATCH, past + rows}, .data = mask};
+    for (int64_t i = 0; i < BATCH * rows * WIDTH; i++)
+        x[i] = (float)((past * 7 + i * 5) % 11) - 4;
+    for (int64_t i = 0; i < BATCH * (ROOM + SPARE); i++)
+        mask[i] = 1;
+    EXPECT(takt_session_bind(s, "x", &v) == TAKT_OK, "%s", takt_session_error(s)->message);
+    EXPECT(!has_mask || takt_session_bind(s, "mask", &w) == TAKT_OK);
+    return takt_session_run(s);
+}
+
+static void add(int64_t rows)
+{
+    for (int64_t b = 0; b < BATCH; b++)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = 0; k < WIDTH; k++)
+                sums[b * WIDTH + k] += x[(b * rows + i) * WIDTH + k];
+}
+
+static void grows(const char *text, const char *sizes, const char *backend)
+{
+    static const int64_t pieces[] = {3, 1, 1, 4, 1, 2};
+    const bool has_mask = text == masked;
+    takt_session *s = open(text, sizes, backend);
+    if (s == NULL)
+        return;
+    EXPECT(takt_session_input_count(s) == (has_mask ? 2 : 1) && takt_session_output_count(s) == 1);
+    for (int round = 0; round < 2; round++) {
+        int64_t past = 0;
+        memset(sums, 0, sizeof sums);
+        for (size_t i = 0; i < 6; past += pieces[i++]) {
+            EXPECT(run(s, past, pieces[i], has_mask) == TAKT_OK, "%lld + %lld: %s", (long long)past,
+                   (long long)pieces[i], takt_session_error(s)->message);
+            add(pieces[i]);
+            EXPECT(memcmp(takt_session_output(s, 0)->data, sums, sizeof sums) == 0,
+                   "%lld rows, then %lld", (long long)past, (long long)pieces[i]);
+        }
+        EXPECT(run(s, ROOM + 1, 1, has_mask) != TAKT_OK, "there is no room for another row");
+        if (!has_mask)
+            takt_session_reset(s);
+    }
+    takt_session_destroy(s);
+}
+
+static void refuses(void)
+{
+    takt_model *m = load(masked), *grown = NULL;
+    EXPECT_STATUS(ctx, takt_model_grow(m, 0, &grown), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(ctx, takt_model_grow(NULL, 4, &grown), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(ctx, takt_model_grow(m, 4, NULL), TAKT_ERR_ARGUMENT);
+    takt_model_destroy(m);
+    m = load("model m(x: f32[n], y: f32[n]) { return z = concat(x * 2.0, y) }\n");
+    EXPECT_STATUS(ctx, takt_model_grow(m, 4, &grown), TAKT_ERR_ARGUMENT);
+    EXPECT(grown == NULL && strstr(takt_last_error_info(ctx)->message, "rows appended") != NULL);
+    takt_model_destroy(m);
+}
+
+int main(void)
+{
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return test_done();
+    grows(masked, "b=2,p=0..12,s=1..4", "cpu");
+    grows(masked, "b=2,p=0..12,s=1..4", "ref");
+    grows(counted, "b=2,s=1..4", "cpu");
+    refuses();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
