@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs campaign cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check fuzz graphs accuracy campaign cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -31,6 +31,9 @@ check: setup build ## the same, the slow tests, and again by clang, with sanitiz
 fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded in trust/ledger.tsv
 	@scripts/build fuzz
 	@scripts/fuzz
+
+accuracy: build ## trains Fashion-MNIST and tiny-shakespeare with 3 seeds, recorded in trust/accuracy.tsv
+	@scripts/accuracy
 
 campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in trust/ledger.tsv
 	@scripts/campaign
