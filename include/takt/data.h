@@ -34,6 +34,12 @@ typedef struct takt_data_options {
     double scale, mean, deviation;
     int64_t window;    /**< of a text: characters per sample; default 64 */
     const char *label; /**< of a table: the column that holds the label; default: the last */
+    /** A file that keeps the decoded data, which is mapped instead of lying in memory: it is used
+     * if it was written with the same `cache_stamp`, and else written. NULL: none. */
+    const char *cache;
+    /** What the data was decoded from, for example path, size and time of its files, and the
+     * options above; needed with `cache`. */
+    const char *cache_stamp;
 } takt_data_options;
 
 /** IDX files or a folder of them (also .gz), CIFAR-10 binary files, .csv tables, .npy and .npz

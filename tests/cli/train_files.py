@@ -128,7 +128,28 @@ def sounds():
     fails(1, "data", os.path.join(TMP, "empty"), says=["empty"])
 
 
+def cached():
+    """Decoded data is kept in a file, and decoded again when a picture has changed."""
+    for i, level in enumerate((10, 30)):
+        store(f"kept/{'ab'[i]}/0.pgm", ppm(2, 1, 1, [level, level]))
+    plain = parsed("data", path("kept"), "--json")
+    for _ in range(2):
+        expect(parsed("data", path("kept"), "--cache", "disk", "--json") == plain, plain)
+    expect(parsed("data", path("kept"), "--cache", "ram", "--json") == plain, plain)
+    store("kept/a/1.pgm", ppm(2, 1, 1, [110, 110]))
+    for _ in range(2):
+        facts = parsed("data", path("kept"), "--cache", "disk", "--json")
+        expect(facts["samples"] == 3 and facts["fields"][0]["mean"] == 50, facts)
+    net = write("kept.takt", "model kept(x: f32[batch, 1, 1, 2]) seed=1 {\n"
+                "  return dense(flatten(x), 2)\n}\n")
+    succeeds("train", net, "--data", path("kept"), "--cache", "disk", "-q", "-o",
+             path("kept.taktp"))
+    succeeds("eval", path("kept.taktp"), "--data", path("kept"), "--cache", "disk")
+    fails(2, "data", path("kept"), "--cache", "tape", says=["ram or disk"])
+
+
 pictures()
 grey()
 sounds()
+cached()
 finish()

@@ -76,6 +76,14 @@ int tool_bench_training(takt_tool *t);
 
 /* A number of a flag that is text; false: usage error, printed. */
 bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, double *value);
+/* The file of --cache disk. */
+typedef struct tool_data_place {
+    char path[2560], stamp[4096 + 256];
+} tool_data_place;
+
+/* Puts it into the options, which borrow `place`. False: usage error, printed. */
+bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *place,
+                     takt_data_options *options);
 /* Opens the data set that --data names. NULL: printed, `*code` set. */
 takt_data *tool_open_data(takt_tool *t, int *code);
 

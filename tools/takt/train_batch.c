@@ -22,10 +22,11 @@ takt_data *tool_open_data(takt_tool *t, int *code)
 {
     const char *path = tool_text_of(t, TAKT_F_DATA_SET);
     takt_data *data = NULL;
-    const takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
-                                       .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
-                                       .label = tool_text_of(t, TAKT_F_LABEL),
-                                       .window = (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
+    tool_data_place place;
+    takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
+                                 .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
+                                 .label = tool_text_of(t, TAKT_F_LABEL),
+                                 .window = (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
     if (path == NULL && t->arg_count > 0 && t->verb->arg_max == 1 &&
         strcmp(t->verb->name, "data") == 0)
         path = t->args[0];
@@ -33,6 +34,9 @@ takt_data *tool_open_data(takt_tool *t, int *code)
         *code = tool_usage_error(t, 1003, "write --data FOLDER", "there is no data to work on");
         return NULL;
     }
+    *code = TAKT_EXIT_USAGE;
+    if (!tool_data_cache(t, path, &place, &options))
+        return NULL;
     *code = tool_finish(t, takt_data_open(t->ctx, path, &options, &data));
     return data;
 }

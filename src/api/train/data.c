@@ -174,7 +174,7 @@ static takt_status check_fields(takt_data *d, const char *path)
     return set->window > 0 ? describe_field(d, "labels", &set->field[0].tensor) : TAKT_OK;
 }
 
-static takt_status open_path(takt_data *d, const char *path)
+static takt_status decode(takt_data *d, const char *path)
 {
     bool found = false;
     if (!exists(d->set.ctx, path)) {
@@ -185,6 +185,40 @@ static takt_status open_path(takt_data *d, const char *path)
             TAKT_TRY(read_file(d, path)); /* says what is wrong with it */
     } else {
         TAKT_TRY(read_file(d, path));
+    }
+    return TAKT_OK;
+}
+
+/* Decoded data takes no memory once it is in the file: pages come and go as they are needed. */
+static takt_status swap_for_cache(takt_data *d)
+{
+    takt_data_set cached = {.ctx = d->set.ctx};
+    bool found;
+    takt_arena_init(&cached.arena, d->set.ctx);
+    TAKT_TRY(takt_data_cache_write(&d->set, d->options.cache, d->options.cache_stamp));
+    const takt_status status =
+        takt_data_cache_read(&cached, d->options.cache, d->options.cache_stamp, &found);
+    if (status == TAKT_OK && found) {
+        takt_data_set_deinit(&d->set);
+        d->set = cached;
+    } else { /* where files cannot be mapped, it stays in memory */
+        takt_data_set_deinit(&cached);
+    }
+    return status;
+}
+
+static takt_status open_path(takt_data *d, const char *path)
+{
+    const takt_data_options *o = &d->options;
+    bool found = false;
+    if (o->cache != NULL && o->cache_stamp == NULL)
+        return takt_fail(d->set.ctx, TAKT_E_OPTION, "a cache of data needs a cache_stamp");
+    if (o->cache != NULL)
+        TAKT_TRY(takt_data_cache_read(&d->set, o->cache, o->cache_stamp, &found));
+    if (!found) {
+        TAKT_TRY(decode(d, path));
+        if (o->cache != NULL && d->set.count > 0)
+            TAKT_TRY(swap_for_cache(d));
     }
     return check_fields(d, path);
 }

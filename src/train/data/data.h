@@ -55,6 +55,13 @@ TAKT_MUST_USE takt_status takt_data_add(takt_data_set *set, const takt_data_file
                                         const char *name, const takt_type *type, takt_tensor **out);
 void takt_data_set_deinit(takt_data_set *set);
 
+/* The data set of a file that takt_data_cache_write has written with the same stamp, mapped;
+ * `*found` is false, and the set as it was, if there is none that can be used. */
+TAKT_MUST_USE takt_status takt_data_cache_read(takt_data_set *set, const char *path,
+                                               const char *stamp, bool *found);
+TAKT_MUST_USE takt_status takt_data_cache_write(const takt_data_set *set, const char *path,
+                                                const char *stamp);
+
 /* A folder of folders, one for each class, with pictures or sounds in them. `*found` is false if
  * there are none. */
 TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *folder,

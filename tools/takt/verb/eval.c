@@ -169,8 +169,8 @@ const takt_verb takt_verb_eval = {
     .arg_max = 1,
     .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DATA_SET,
-              TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_EVAL_METRIC,
-              TAKT_F_TRAIN_BATCH, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
-              TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
+              TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_DATA_CACHE,
+              TAKT_F_EVAL_METRIC, TAKT_F_TRAIN_BATCH, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,
+              TOOL_PLAN_FLAGS, TOOL_THREAD_FLAGS, TAKT_FLAG_IDS},
     .run = run,
 };

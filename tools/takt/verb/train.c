@@ -180,6 +180,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_LABEL,
               TAKT_F_WINDOW,
               TAKT_F_SAMPLES,
+              TAKT_F_DATA_CACHE,
               TAKT_F_VAL_SPLIT,
               TAKT_F_EPOCHS,
               TAKT_F_TRAIN_STEPS,

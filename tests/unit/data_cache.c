@@ -1,0 +1,177 @@
+/* data_cache.c - decoded data in a file: the same samples, decoded again when anything differs. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+#include "api/train/data.h"
+#include "base/error.h"
+#include "util/inject.h"
+
+static takt_ctx *ctx;
+static char csv[1100], text[1100], cache[1100];
+
+static void put(const char *path, const char *contents)
+{
+    FILE *file = fopen(path, "wb");
+    if (EXPECT(file != NULL, "%s", path)) {
+        fwrite(contents, 1, strlen(contents), file);
+        fclose(file);
+    }
+}
+
+/* Then it lies somewhere in a file. */
+static bool is_mapped(const takt_data *d)
+{
+    return d->set.field[0].tensor.offset > 0;
+}
+
+/* The first rows of "x" and of the labels. */
+static void compare(const takt_data *a, const takt_data *b)
+{
+    enum { ROWS = 3, MOST = 8 };
+    const uint64_t rows[ROWS] = {2, 0, 1};
+    float x[2][ROWS * MOST] = {{0}};
+    int64_t labels[2][ROWS * MOST] = {{0}};
+    const takt_data *const sets[] = {a, b};
+    EXPECT(takt_data_count(a) == takt_data_count(b) &&
+           takt_data_classes(a) == takt_data_classes(b) &&
+           takt_data_field_count(a) == takt_data_field_count(b));
+    EXPECT(strcmp(a->set.format, b->set.format) == 0);
+    for (size_t i = 0; i < 2; i++) {
+        const takt_desc *field = takt_data_field(sets[i], 0);
+        takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {ROWS, field->dims[1]}};
+        v.data = x[i];
+        EXPECT_OK(ctx, takt_data_take(sets[i], "x", rows, ROWS, &v));
+        const bool is_text = sets[i]->set.window > 0;
+        takt_tensor_view l = {.dtype = TAKT_I64, .rank = is_text ? 2 : 1, .dims = {ROWS, 4}};
+        l.data = labels[i];
+        EXPECT_OK(ctx, takt_data_take(sets[i], "labels", rows, ROWS, &l));
+    }
+    EXPECT(memcmp(x[0], x[1], sizeof x[0]) == 0 &&
+           memcmp(labels[0], labels[1], sizeof labels[0]) == 0);
+}
+
+static takt_data *open_with(const char *path, const char *stamp)
+{
+    takt_data *d = NULL;
+    const takt_data_options o = {
+        .window = 4, .cache = stamp != NULL ? cache : NULL, .cache_stamp = stamp};
+    EXPECT_OK(ctx, takt_data_open(ctx, path, &o, &d));
+    return d;
+}
+
+static void keeps(const char *path)
+{
+    unlink(cache);
+    takt_data *plain = open_with(path, NULL);
+    takt_data *written = open_with(path, "one"), *mapped = open_with(path, "one");
+    if (plain != NULL && written != NULL && mapped != NULL) {
+        EXPECT(!is_mapped(plain) && is_mapped(written) && is_mapped(mapped));
+        compare(plain, written);
+        compare(plain, mapped);
+    }
+    takt_data_destroy(written);
+    takt_data_destroy(mapped);
+    mapped = open_with(csv, "two"); /* another stamp: the file is not that of this data */
+    EXPECT(mapped != NULL && strcmp(mapped->set.format, "csv") == 0 &&
+           takt_data_count(mapped) == 4);
+    takt_data_destroy(mapped);
+    takt_data_destroy(plain);
+}
+
+/* Whatever the file holds, the data is that of the source. */
+static void damaged(void)
+{
+    unlink(cache);
+    takt_data *plain = open_with(csv, NULL), *other = open_with(csv, "one");
+    takt_data_destroy(other);
+    FILE *file = fopen(cache, "rb");
+    if (!EXPECT(file != NULL))
+        return;
+    static char bytes[4096];
+    const size_t length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t cut = 0; cut < length; cut += 7) {
+        file = fopen(cache, "wb");
+        if (EXPECT(file != NULL)) {
+            fwrite(bytes, 1, cut, file);
+            fclose(file);
+        }
+        other = open_with(csv, "one");
+        if (other != NULL)
+            compare(plain, other);
+        takt_data_destroy(other);
+    }
+    for (size_t at = 0; at < length; at += 3) { /* in the header and the facts; data has no sums */
+        bytes[at] = (char)(bytes[at] ^ 0x15);
+        file = fopen(cache, "wb");
+        if (EXPECT(file != NULL)) {
+            fwrite(bytes, 1, length, file);
+            fclose(file);
+        }
+        bytes[at] = (char)(bytes[at] ^ 0x15);
+        takt_data *d = NULL;
+        const takt_data_options o = {.cache = cache, .cache_stamp = "one"};
+        if (takt_data_open(ctx, csv, &o, &d) == TAKT_OK)
+            EXPECT(takt_data_count(d) > 0);
+        takt_data_destroy(d);
+    }
+    takt_data_destroy(plain);
+}
+
+static void refusals(void)
+{
+    takt_data *d = NULL;
+    char nowhere[1200];
+    snprintf(nowhere, sizeof nowhere, "%s.no/such/folder", cache);
+    const takt_data_options no_stamp = {.cache = cache},
+                            no_folder = {.cache = nowhere, .cache_stamp = "one"};
+    EXPECT(takt_data_open(ctx, csv, &no_stamp, &d) == TAKT_ERR_ARGUMENT && d == NULL);
+    EXPECT(takt_data_open(ctx, csv, &no_folder, &d) == TAKT_ERR_IO && d == NULL, "%s",
+           takt_last_error(ctx));
+}
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_data *d = NULL;
+    const takt_data_options o = {.cache = cache, .cache_stamp = user};
+    takt_inject_config(inject, &config);
+    unlink(cache);
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status != TAKT_OK)
+        return status;
+    for (int i = 0; i < 2 && status == TAKT_OK; i++) {
+        status = takt_data_open(own, csv, &o, &d);
+        takt_data_destroy(d);
+    }
+    takt_ctx_destroy(own);
+    return status;
+}
+
+int main(void)
+{
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    char stamp[] = "one";
+    tmp = tmp != NULL ? tmp : "/tmp";
+    snprintf(csv, sizeof csv, "%s/cached.csv", tmp);
+    snprintf(text, sizeof text, "%s/cached.txt", tmp);
+    snprintf(cache, sizeof cache, "%s/cached.safetensors", tmp);
+    put(csv, "a,b,kind\n1,2,x\n3,4,y\n5,6.5,x\n7,8,z\n");
+    put(text, "to be or not to be, that is the question\n");
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return test_done();
+    keeps(csv);
+    keeps(text);
+    damaged();
+    refusals();
+    const takt_sweep_report r = takt_sweep(scenario, stamp, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good, "%s", r.message);
+    takt_ctx_destroy(ctx);
+    return test_done();
+}

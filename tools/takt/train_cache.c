@@ -1,0 +1,96 @@
+/* train_cache.c - where decoded data is kept, and how it is known to be that of the files.
+ *
+ * The file is in the folder for caches of this user, $XDG_CACHE_HOME/takt or ~/.cache/takt, named
+ * after the data set and how it is read. Its stamp has names, sizes and times of all files of the
+ * data set: when one of them changes, the data is decoded again.
+ */
+#define _XOPEN_SOURCE 700
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "train.h"
+
+/* Of the files of a data set; nftw has no argument for it. */
+static _Thread_local struct {
+    uint64_t files, bytes, mixed;
+} seen;
+
+static uint64_t mix(uint64_t hash, const void *data, size_t length)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static int visit(const char *path, const struct stat *facts, int kind, struct FTW *place)
+{
+    (void)place;
+    if (kind != FTW_F)
+        return 0;
+    const int64_t numbers[] = {(int64_t)facts->st_size, (int64_t)facts->st_mtim.tv_sec,
+                               (int64_t)facts->st_mtim.tv_nsec, (int64_t)facts->st_ino};
+    uint64_t hash = mix(UINT64_C(14695981039346656037), path, strlen(path));
+    hash = mix(hash, numbers, sizeof numbers);
+    seen.files++;
+    seen.bytes += (uint64_t)facts->st_size;
+    seen.mixed += hash; /* in whatever order they come */
+    return 0;
+}
+
+static bool folder_of(char *to, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (cache != NULL && cache[0] == '/')
+        length = snprintf(to, size, "%s", cache);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(to, size, "%s/.cache", home);
+    if (length < 0 || (size_t)length + 6 >= size)
+        return false;
+    mkdir(to, 0777); /* it may be there; writing tells if it cannot be used */
+    strcat(to, "/takt");
+    mkdir(to, 0777);
+    return true;
+}
+
+bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *place,
+                     takt_data_options *options)
+{
+    enum { OPEN_FOLDERS = 16 };
+    const char *word = tool_text_of(t, TAKT_F_DATA_CACHE);
+    char folder[2048], *real;
+    if (word == NULL || strcmp(word, "ram") == 0)
+        return true;
+    if (strcmp(word, "disk") != 0) {
+        tool_usage_error(t, 1003, NULL, "--cache is ram or disk, not %s", word);
+        return false;
+    }
+    if (!folder_of(folder, sizeof folder)) {
+        tool_usage_error(t, 1003, "set XDG_CACHE_HOME", "there is no folder for caches");
+        return false;
+    }
+    real = realpath(data, NULL);
+    memset(&seen, 0, sizeof seen);
+    if (real == NULL || nftw(real, visit, OPEN_FOLDERS, FTW_PHYS) != 0) {
+        free(real);
+        return true; /* opening it says what is wrong */
+    }
+    const char *split = options->split != NULL ? options->split : "train";
+    const char *label = options->label != NULL ? options->label : "";
+    snprintf(place->stamp, sizeof place->stamp,
+             "1 %s %s %" PRId64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %s", split, label,
+             options->window, seen.files, seen.bytes, seen.mixed, real);
+    uint64_t name = mix(UINT64_C(14695981039346656037), real, strlen(real));
+    name = mix(mix(name, split, strlen(split) + 1), label, strlen(label) + 1);
+    name = mix(name, &options->window, sizeof options->window);
+    snprintf(place->path, sizeof place->path, "%s/data-%016" PRIx64 ".safetensors", folder, name);
+    options->cache = place->path;
+    options->cache_stamp = place->stamp;
+    free(real);
+    return true;
+}
