@@ -20,6 +20,23 @@ model gpt(tokens: i64[batch, 32]) -> (logits: f32[batch, 32, 256]) seed=11 {
 }
 """
 
+# Gradients of recurrent cells, and of 3x3 convolutions by Winograd's transform.
+CELLS = """
+model cells(tokens: i64[batch, 32]) -> (logits: f32[batch, 32, 256]) seed=12 {
+  param wte: f32[256, 24] = normal(0, 0.1)
+  h = gru(gather(wte, tokens, axis=0), 20) |> lstm(24)
+  return logits = einsum("bsd,vd->bsv", h, wte)
+}
+"""
+IMAGES = """
+model images(tokens: i64[batch, 32]) -> (logits: f32[batch, 32, 256]) seed=13 {
+  param wte: f32[256, 54] = normal(0, 0.1)
+  h = reshape(gather(wte, tokens, axis=0), [batch, 32, 6, 9])
+  h = conv(h, 20, 3, pad=1, act=relu) |> conv(32, 3, pad=1) |> conv(32, 1)
+  return logits = einsum("bsd,vd->bsv", reshape(h, [batch, 32, 54]), wte)
+}
+"""
+
 
 def plan(model, *flags):
     facts = parsed("plan", model, "--train", "-D", "batch=8", "--json", *flags)
@@ -94,13 +111,15 @@ def memory():
           str(rest + least // 2), says=("the limit is", "what would fit"))
 
 
-def same_bits(model, window, want):
+LICENSED = (["-O0"], ["--hint", "memory"])  # these do without Winograd's transform
+
+
+def same_bits(model, window, want, more=LICENSED):
     """A step that takes an operation whole has the bits of its parts, with any code, and so has one
     that computes values twice."""
     text = write("letters.txt", "".join(chr(97 + i * i % 23) for i in range(900)))
     digests = set()
-    for flags in (["-t", "1"], ["-t", "3"], ["-O0"], ["-t", "2", "--isa", "scalar"],
-                  ["--hint", "memory"]):
+    for flags in (["-t", "1"], ["-t", "3"], ["-t", "2", "--isa", "scalar"], *more):
         out = path("bits.safetensors")
         succeeds("train", model, "--data", text, "--window", window, "--batch-size", "8",
                  "--epochs", "1", "-o", path("bits.taktp"), *flags)
@@ -119,4 +138,8 @@ same_bits(write("gpt1.takt", GPT.replace("BLOCKS", "1")), "32",
           "4989b957390aba5af75d39eaa7560b14b6194038478a91a6c15f911ed774e408")
 same_bits(write("shared.takt", SHARED), "300",
           "fad251e5e80606933141878565a794e81e8b98ad6f2852ab8c34beb043ce82e2")
+same_bits(write("cells.takt", CELLS), "32",
+          "bb5214cbd53cfbea95633dd213c2b5e0b6050ac4998f5cf97afcea5e06b017cb")
+same_bits(write("images.takt", IMAGES), "32",
+          "67aba9f5a1ecba93168b2766f80c17df73825e267bf89f6da6f5e9c9f3ef2baa", more=())
 finish()
