@@ -52,8 +52,10 @@ def full(shape: "Sequence[int]", value: Any, dtype: str) -> Tensor:
     else:
         value = float(value)
     made = as_tensor(value, Tensor(Node("number", "", (), {}, [(dtype, ())]), 0))
-    return op("broadcast", made, shape=list(shape)) if len(shape) else \
+    whole = op("broadcast", made, shape=list(shape)) if len(shape) else \
         op("reshape", made, shape=[])
+    assert isinstance(whole, Tensor)
+    return whole
 
 
 def iota(count: int, dtype: str) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import time
 
 from ._model import Model, Plan, Session, load
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError, StateError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
@@ -81,6 +81,10 @@ class CompiledModel(Session):
     def plan(self) -> Plan:
         """The plan for the sizes of the last call."""
         return self._model.plan(options=self._options, **self.sizes())
+
+    def get_profile_stats(self) -> ProfileStats:
+        """Times of the calls so far, of a model that was compiled with profile=True."""
+        raise StateError("calls are timed if the model is compiled with profile=True")
 
 
 class _ProfiledModel(CompiledModel):

@@ -57,9 +57,12 @@ class Module:
         self.__dict__.setdefault("_sessions", {})
         self.__dict__.setdefault("training", False)
 
-    def forward(self, *args: Any) -> Any:
-        """What the module computes; every module has its own."""
-        raise UnsupportedError(f"{type(self).__name__} has no forward()")
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]  # of any signature
+    else:
+        def forward(self, *args):
+            """What the module computes; every module has its own."""
+            raise UnsupportedError(f"{type(self).__name__} has no forward()")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, (Module, Parameter)):

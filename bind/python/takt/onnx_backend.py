@@ -24,7 +24,7 @@ class TaktRep(BackendRep):
         self._inputs, self._names = list(inputs), list(names)
         self._known = {info.name for info in session.inputs}
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple:
+    def run(self, inputs: Any, **kwargs: Any) -> "tuple[Any, ...]":
         """The outputs, in order; `inputs` is a sequence in order, or a dictionary."""
         feed = _feed(inputs, self._inputs)
         results = self._session._run_feed(None, {k: v for k, v in feed.items() if k in self._known})
@@ -40,7 +40,7 @@ class DeferredRep(BackendRep):
         constant = {tensor.name for tensor in graph.initializer}
         self._inputs = [info.name for info in graph.input if info.name not in constant]
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple:
+    def run(self, inputs: Any, **kwargs: Any) -> "tuple[Any, ...]":
         """Loads the model for these inputs, and runs it."""
         feed = _feed(inputs, self._inputs)
         return _ready(self._data, feed, self._inputs).run(feed)
@@ -85,13 +85,14 @@ class TaktBackend(Backend):
         return DeferredRep(data)
 
     @classmethod
-    def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> tuple:
+    def run_model(cls, model: Any, inputs: Any, device: str = "CPU",
+                  **kwargs: Any) -> "tuple[Any, ...]":
         """Prepares and runs."""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
     def run_node(cls, node: Any, inputs: Any, device: str = "CPU",
-                 outputs_info: Optional[Sequence[Any]] = None, **kwargs: Any) -> tuple:
+                 outputs_info: Optional[Sequence[Any]] = None, **kwargs: Any) -> "tuple[Any, ...]":
         """Runs one node, as a model of its own."""
         arrays = [np.asarray(value) for value in inputs]
         names = [name for name in node.input if name]

@@ -169,7 +169,7 @@ def _partition(graph: "torch.fx.GraphModule", left: "dict[Any, str]", frozen: "s
     for node in fused.graph.nodes:
         if node.op != "call_module":
             continue
-        part = fused.get_submodule(node.target)
+        part: Any = fused.get_submodule(node.target)
         held = {i for i, arg in enumerate(node.args)
                 if arg in places and places.index(arg) in frozen}
         setattr(fused, node.target, _Region(part, held, f"{name}.{count}", options))
@@ -196,6 +196,7 @@ def compile_graph(graph: "torch.fx.GraphModule", frozen: "set[int]", name: str,
     """A graph of ATen's operations as a function; arguments in `frozen` are weights."""
     left = _left(graph)
     reasons = {str(node.target): why for node, why in left.items()}
+    run: Any
     if left:
         run, count = _partition(graph, left, frozen, name, options)
         _log.warning("%s: %d of %d operations stay in torch: %s", name, len(left),

@@ -112,6 +112,8 @@ class Keywords(unittest.TestCase):
         stats = made.get_profile_stats()
         self.assertEqual(stats.calls, 1)
         self.assertTrue(stats.execution_breakdown)
+        with self.assertRaises(takt.StateError):
+            takt.compile(takt.loads(MLP), batch=4).get_profile_stats()
 
 
 class Backends(unittest.TestCase):
