@@ -13,7 +13,7 @@ takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *bytes, size_t l
     if (length == 0)
         return TAKT_OK;
     const uint32_t size = takt_cursor_u32le(&c);
-    if (c.failed || size % 4 != 0 || size > takt_cursor_left(&c) || size == 0)
+    if (c.failed || size % 4 != 0 || size >= takt_cursor_left(&c) || size == 0)
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "the table of characters is damaged");
     takt_charsmap *m = &t->charsmap;
     uint32_t *units = takt_arena_array(&t->arena, size / 4, sizeof *units);

@@ -89,7 +89,7 @@ void takt_gguf_put_value(takt_gguf_keys *k, const takt_gguf_value *v)
         head(k, v->key, v->kind);
     for (size_t i = 0; v->kind == TAKT_GGUF_STRING && i < v->count; i++)
         put_span(&k->text, v->texts[i]);
-    if (v->kind != TAKT_GGUF_STRING)
+    if (v->kind != TAKT_GGUF_STRING && v->count > 0)
         takt_text_put(&k->text, (const char *)v->bytes, v->count * widths[v->kind]);
 }
 
