@@ -61,6 +61,8 @@ def _conv_dw(s: Any, x: Any, dy: Any, shape: Any, **given: Any) -> Any:
 
 
 OPS["winograd_conv"] = _conv
+OPS["winograd_conv_dx"] = _conv_dx
+OPS["winograd_conv_dw"] = _conv_dw
 
 
 def _sizes(x: Any, kernel: Any, stride: Any, dilation: Any, pads: Any, ceil: bool) -> "list[int]":
