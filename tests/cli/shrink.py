@@ -5,7 +5,7 @@ import subprocess
 import zipfile
 
 from _cli import (CLEAN, ROOT, TMP, TOOL, expect, fails, finish, is_written, npy, parsed, path,
-                  succeeds, write)
+                  succeeds, takt, write)
 
 DATA = os.environ.get("TAKT_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
 SPIRALS = ("examples/spirals.takt", "--calib", "examples/spirals.csv")
@@ -61,6 +61,19 @@ report = parsed("lowrank", "examples/mlp.takt", "--rank", "8", "--size-first", "
 expect(report["taken"] >= 1 and report["parameters_after"] < report["parameters_before"],
        f"lowrank: {report}")
 succeeds("run", path("low.onnx"), "-D", "batch=2", "--random")
+arms = os.path.join(folder, "arms.taktp")
+pruned = ("prune", arms, "--amount", "0.5", "--json", "--rounds", "2", "-o")
+report = parsed(*pruned, path("cut.taktp"))
+expect(report["parameters_after"] < report["parameters_before"], f"prune in rounds: {report}")
+parsed(*pruned, path("tuned.taktp"), "--finetune", "examples/spirals.csv", "--epochs", "8", "--lr",
+       "1e-2")
+scores = [parsed("eval", path(f"{name}.taktp"), "--data", "examples/spirals.csv", "--json")
+          for name in ("cut", "tuned")]
+right = [score["metrics"][0]["value"] for score in scores]
+expect(right[1] > right[0] + 0.05, f"finetuning: {scores}")
+run = takt("prune", arms, "--finetune", path("nothing.csv"), "-o", path("never.taktp"))
+expect(run.returncode == 1 and "nothing.csv" in run.stderr and not is_written(path("never.taktp")),
+       f"finetuning on nothing: {run.returncode}, {run.stderr}")
 fails(1, "lowrank", "examples/mlp.takt", "--energy", "0", says=["TAKT7505"])
 fails(2, "distill", "examples/spirals.takt", "--data", "examples/spirals.csv", says=["--teacher"])
 fails(1, "distill", "examples/spirals.takt", "--teacher", "examples/mlp.takt", "--data",

@@ -14,6 +14,9 @@ bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t
 bool tool_keep_init(takt_tool *t, regex_t *room, regex_t **keep);
 /* Whether a layer stays as it is; `user` is that expression, or NULL. */
 bool tool_keeps(void *user, const char *layer);
+/* `*model` trained on the data of --finetune, by `takt train` in a process of its own with the
+ * flags of training that were given. */
+int tool_finetune(takt_tool *t, takt_model **model);
 /* The model that a verb made goes to -o, with a link to what it was made of and to the data sets
  * that these flags name. Without -o nothing is written. */
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,
