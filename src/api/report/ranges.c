@@ -137,6 +137,8 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
         takt_json_close(&r->json, ']');
     else
         takt_table_print(&t, &r->text);
+    if (status == TAKT_OK)
+        status = takt_report_guards(r, top, cells);
     if (!r->is_json)
         write_found(r, plan);
     takt_table_deinit(&t);

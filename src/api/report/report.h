@@ -94,6 +94,8 @@ void takt_report_stops(takt_report *r, const takt_plan *plan);
 void takt_report_spaces(takt_report *r, const takt_plan *plan);
 /* What a plan with ranges takes at some sizes; nothing of others. */
 TAKT_MUST_USE takt_status takt_report_ranges(takt_report *r, const takt_plan *plan);
+/* guards.c: at which of them steps change; `cells` are those of the size program. */
+TAKT_MUST_USE takt_status takt_report_guards(takt_report *r, takt_plan *top, int64_t *cells);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
 void takt_report_count(takt_report *r, const char *key, uint64_t value);
 /* What the model is for, if its author said so. */
