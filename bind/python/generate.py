@@ -142,7 +142,7 @@ def layers(folder):
                  f"    def __init__(self{typed}) -> None: ...",
                  f"    def forward(self, {first}: Any, **tensors: Any) -> Any: ..."]
     listed = ", ".join(f'"{name}"' for name in names)
-    return code + ["", f"__all__ = [{listed}]", ""], stub + ["", "__all__: list[str]", ""]
+    return code + ["", f"__all__ = [{listed}]", ""], stub + ["", f"__all__ = [{listed}]", ""]
 
 
 def main():
@@ -171,7 +171,7 @@ def main():
     code += ["", "# Attributes that are texts; other strings are words of the language.",
              f"_texts = {{{listed}}}"]
     code += ["", f"__all__ = [{names}]", ""]
-    stub += ["", "__all__: list[str]", ""]
+    stub += ["", f"__all__ = [{names}]", ""]
     os.makedirs(options.out, exist_ok=True)
     nn_code, nn_stub = layers(options.layers)
     for file, rows in (("ops.py", code), ("ops.pyi", stub), ("nn.py", nn_code),

@@ -2,6 +2,8 @@
 import sys
 from typing import Any, Optional, Union, final
 
+from typing_extensions import disjoint_base
+
 version: str
 
 @final
@@ -62,6 +64,7 @@ class Plan:
     def info(self) -> dict[str, Any]: ...
     def report(self, kind: str, node: Optional[str] = ..., json: bool = ..., /) -> str: ...
 
+@disjoint_base
 class Session:
     def _open(self, plan: Plan, sizes: dict[str, int], is_static: bool = ..., /) -> None: ...
     def bind(self, name: str = ..., array: Any = ..., /, **arrays: Any) -> None: ...
