@@ -106,6 +106,11 @@ TAKT_API TAKT_MUST_USE takt_status takt_query(const takt_model *model, const cha
 TAKT_API TAKT_MUST_USE takt_status takt_relation_save(const takt_model *model, const char *relation,
                                                       const takt_tensor_view *view,
                                                       const char *path);
+/** A program in Soufflé's plain Datalog (.dl) as a text with rules (.takt), written to `to`, which
+ *  lies beside its files of facts. docs/logic.md lists what is read; all else is refused with its
+ *  line. What was at `to` stays if this fails. */
+TAKT_API TAKT_MUST_USE takt_status takt_datalog_convert(takt_ctx *ctx, const char *path,
+                                                        const char *to);
 /** Relations, rules and constraints: kind, form, bytes, stratum, order of products. Writes
  *  nothing if the model has none. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_rules(const takt_model *model, takt_format format,

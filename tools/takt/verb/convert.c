@@ -90,6 +90,17 @@ static int convert_text(takt_tool *t, const char *from, const char *to)
     return finish(t, takt_text_convert(t->ctx, from, to, tool_text_of(t, TAKT_F_OUTTYPE)));
 }
 
+/* Datalog is rules, and stays text. */
+static int convert_rules(takt_tool *t, const char *from, const char *to)
+{
+    if (!ends_with(to, ".takt"))
+        return tool_usage_error(t, 1003, "write -o NAME.takt", "%s holds rules, which are text",
+                                from);
+    tool_spare_reads(t);
+    const int code = finish(t, takt_datalog_convert(t->ctx, from, to));
+    return code == TAKT_EXIT_OK ? tell(t, from, to) : code;
+}
+
 static int run(takt_tool *t)
 {
     static const char *const weights[] = {".safetensors", ".npz", ".npy", ".index.json", NULL};
@@ -102,6 +113,8 @@ static int run(takt_tool *t)
         return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
                                 "there is no file to write to");
     to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
+    if (ends_with(from, ".dl"))
+        return convert_rules(t, from, to);
     if (ends_with(to, ".gguf")) {
         const int done = convert_text(t, from, to);
         return done == TAKT_EXIT_OK ? tell(t, from, to) : done;
@@ -136,7 +149,7 @@ const takt_verb takt_verb_convert = {
              "(weights in parts) for weights. A model written as weights gives its parameters.\n"
              "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"
              "GGUF files and folders of Hugging Face, become .gguf; --outtype says what of their\n"
-             "matrices.",
+             "matrices. Soufflé's plain Datalog (.dl) becomes rules in a .takt.",
     .example = "takt convert model.onnx -o model.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_OUTTYPE, TAKT_F_ALLOW_LINKS,

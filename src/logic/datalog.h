@@ -1,0 +1,97 @@
+/* datalog.h - Soufflé's plain Datalog as a text with rules.
+ *
+ * Read: .decl, .type of symbols and numbers, .input, .output, .printsize, facts, rules of atoms,
+ * negated atoms, comparisons, arithmetic, `,` and `;`. Everything else is refused with its line.
+ */
+#ifndef TAKT_LOGIC_DATALOG_H
+#define TAKT_LOGIC_DATALOG_H
+
+#include "base/text.h"
+#include "logic/domain.h"
+
+/* The text of a file of facts beside the program; what it gives is put back with takt_mem_put. */
+typedef takt_status takt_dlog_file_fn(void *user, const char *name, void **bytes, size_t *length);
+
+/* Writes the rules to `out`. `file`: for messages. */
+TAKT_MUST_USE takt_status takt_dlog_translate(takt_ctx *ctx, const char *file, takt_span text,
+                                              takt_dlog_file_fn *facts, void *user, takt_text *out);
+
+/* ---- between the files ---- */
+
+typedef enum takt_dlog_kind {
+    TAKT_DLOG_NAME, /* a variable; text */
+    TAKT_DLOG_ANY,  /* _ */
+    TAKT_DLOG_STRING,
+    TAKT_DLOG_NUMBER,
+    TAKT_DLOG_SUM,     /* a op b, terms; op is its sign */
+    TAKT_DLOG_ATOM,    /* relation(terms) */
+    TAKT_DLOG_COMPARE, /* a op b */
+    TAKT_DLOG_NOT,
+    TAKT_DLOG_BOTH,
+    TAKT_DLOG_EITHER,
+    TAKT_DLOG_TRUTH, /* number is 0 or 1 */
+} takt_dlog_kind;
+
+enum { TAKT_DLOG_MOST_TERMS = 16, TAKT_DLOG_DEPTH = 64 };
+
+typedef struct takt_dlog_relation takt_dlog_relation;
+
+typedef struct takt_dlog_node {
+    takt_dlog_kind kind;
+    int line;
+    takt_span text;
+    int64_t number;
+    const char *op;
+    takt_dlog_relation *relation;
+    struct takt_dlog_node *a, *b;
+    struct takt_dlog_node *terms[TAKT_DLOG_MOST_TERMS];
+    int term_count;
+} takt_dlog_node;
+
+typedef struct takt_dlog_clause {
+    takt_dlog_node *head, *body; /* body NULL: a fact */
+    struct takt_dlog_clause *next;
+} takt_dlog_clause;
+
+struct takt_dlog_relation {
+    takt_span name;
+    int line, arity;
+    bool is_symbol[TAKT_DLOG_MOST_TERMS]; /* else a number */
+    const char *input;                    /* a file, or NULL */
+    bool is_output, is_counted, has_facts, has_rules;
+    takt_dlog_relation *next;
+};
+
+typedef struct takt_dlog_type {
+    takt_span name;
+    bool is_symbol;
+    struct takt_dlog_type *next;
+} takt_dlog_type;
+
+typedef struct takt_dlog_program {
+    takt_ctx *ctx;
+    takt_arena arena;
+    const char *file;
+    takt_dlog_relation *relations, **last_relation;
+    takt_dlog_clause *clauses, **last_clause;
+    takt_dlog_type *types;
+} takt_dlog_program;
+
+/* What a program names, each once, in order of first use. */
+typedef struct takt_dlog_symbols {
+    takt_span *at;
+    size_t count, capacity;
+    uint32_t *table;
+    size_t table_size;
+    int64_t largest; /* number, or -1 */
+} takt_dlog_symbols;
+
+TAKT_MUST_USE takt_status takt_dlog_symbols_of(takt_dlog_program *p, takt_dlog_file_fn *facts,
+                                               void *user, takt_dlog_symbols *all);
+TAKT_MUST_USE takt_status takt_dlog_read(takt_dlog_program *p, takt_span text);
+TAKT_MUST_USE takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_fn *facts,
+                                          void *user, takt_text *out);
+takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *what,
+                             takt_span name);
+
+#endif

@@ -1,0 +1,318 @@
+/* datalog_read.c - the text of a Datalog program as clauses. */
+#include <string.h>
+
+#include "logic/datalog_words.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool same(takt_span a, takt_span b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+/* ---- terms ---- */
+
+static takt_dlog_node *node(takt_dlog_reader *r, takt_dlog_kind kind)
+{
+    takt_dlog_node *n = r->status == TAKT_OK ? takt_dlog_room(r, sizeof *n) : NULL;
+    if (n != NULL) {
+        n->kind = kind;
+        n->line = r->line;
+        n->text = r->word;
+    }
+    return n;
+}
+
+static takt_dlog_node *number(takt_dlog_reader *r)
+{
+    takt_dlog_node *n = node(r, TAKT_DLOG_NUMBER);
+    for (size_t i = 0; n != NULL && i < r->word.length; i++) {
+        if (!is_digit(r->word.at[i]) || n->number > INT32_MAX / 10 - 1)
+            return takt_dlog_wrong(r, "only numbers from 0 to 2147483600 are read");
+        n->number = 10 * n->number + (r->word.at[i] - '0');
+    }
+    takt_dlog_advance(r);
+    return n;
+}
+
+static takt_dlog_node *sum(takt_dlog_reader *r, int level);
+
+static takt_dlog_node *primary(takt_dlog_reader *r)
+{
+    takt_dlog_node *n;
+    if (r->kind == TAKT_DLOG_DIGITS)
+        return number(r);
+    if (takt_dlog_take(r, "(")) {
+        n = ++r->depth < TAKT_DLOG_DEPTH ? sum(r, 0) : takt_dlog_wrong(r, "this nests too deep");
+        r->depth--;
+        return takt_dlog_need(r, ")") ? n : NULL;
+    }
+    if (r->kind != TAKT_DLOG_QUOTED && r->kind != TAKT_DLOG_WORD)
+        return takt_dlog_wrong(r, "terms are variables, names, numbers and arithmetic");
+    n = node(r, r->kind == TAKT_DLOG_QUOTED ? TAKT_DLOG_STRING
+                : takt_dlog_at(r, "_")      ? TAKT_DLOG_ANY
+                                            : TAKT_DLOG_NAME);
+    takt_dlog_advance(r);
+    if (takt_dlog_at(r, "(") || takt_dlog_at(r, ":"))
+        return takt_dlog_wrong(r, "functors and aggregates are not read");
+    return n;
+}
+
+/* + and -, then * / %. */
+static takt_dlog_node *sum(takt_dlog_reader *r, int level)
+{
+    static const char *const signs[2][3] = {{"+", "-", "+"}, {"*", "/", "%"}};
+    takt_dlog_node *left = level == 0 ? sum(r, 1) : primary(r);
+    for (int i = 0; i < 3 && left != NULL && r->status == TAKT_OK; i++) {
+        if (!takt_dlog_at(r, signs[level][i]))
+            continue;
+        takt_dlog_node *both = node(r, TAKT_DLOG_SUM);
+        takt_dlog_advance(r);
+        if (both == NULL)
+            return NULL;
+        both->op = signs[level][i][0] == '/' ? "//" : signs[level][i];
+        both->a = left;
+        both->b = level == 0 ? sum(r, 1) : primary(r);
+        left = both->b != NULL ? both : NULL;
+        i = -1;
+    }
+    return r->status == TAKT_OK ? left : NULL;
+}
+
+/* ---- literals ---- */
+
+static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
+{
+    takt_dlog_relation *of = r->p->relations;
+    while (of != NULL && !same(of->name, word))
+        of = of->next;
+    if (of == NULL && r->status == TAKT_OK)
+        r->status = takt_dlog_refuse(r->p, r->line, "no .decl before this", word);
+    return of;
+}
+
+static takt_dlog_node *atom(takt_dlog_reader *r, takt_span word)
+{
+    takt_dlog_node *n = node(r, TAKT_DLOG_ATOM);
+    if (n == NULL || (n->relation = relation(r, word)) == NULL || !takt_dlog_need(r, "("))
+        return NULL;
+    while (!takt_dlog_at(r, ")") && r->status == TAKT_OK) {
+        if (n->term_count == n->relation->arity)
+            return takt_dlog_wrong(r, "more arguments than the .decl has");
+        if ((n->terms[n->term_count] = sum(r, 0)) == NULL)
+            return NULL;
+        n->term_count++;
+        if (!takt_dlog_at(r, ")") && !takt_dlog_need(r, ","))
+            return NULL;
+    }
+    takt_dlog_advance(r);
+    return n->term_count == n->relation->arity
+               ? n
+               : takt_dlog_wrong(r, "fewer arguments than the .decl has");
+}
+
+static takt_dlog_node *compare(takt_dlog_reader *r)
+{
+    static const char *const signs[][2] = {{"=", "=="},  {"!=", "!="}, {"<", "<"},
+                                           {"<=", "<="}, {">", ">"},   {">=", ">="}};
+    takt_dlog_node *left = sum(r, 0), *n = node(r, TAKT_DLOG_COMPARE);
+    for (size_t i = 0; n != NULL && left != NULL && i < sizeof signs / sizeof *signs; i++) {
+        if (!takt_dlog_take(r, signs[i][0]))
+            continue;
+        n->op = signs[i][1];
+        n->a = left;
+        return (n->b = sum(r, 0)) != NULL ? n : NULL;
+    }
+    return takt_dlog_wrong(r, "a comparison or an atom is wanted here");
+}
+
+static takt_dlog_node *body(takt_dlog_reader *r);
+
+static takt_dlog_node *literal(takt_dlog_reader *r)
+{
+    takt_dlog_node *n;
+    if (takt_dlog_at(r, "!")) {
+        n = node(r, TAKT_DLOG_NOT);
+        takt_dlog_advance(r);
+        return n != NULL && (n->a = literal(r)) != NULL ? n : NULL;
+    }
+    if (takt_dlog_at(r, "true") || takt_dlog_at(r, "false")) {
+        n = node(r, TAKT_DLOG_TRUTH);
+        if (n != NULL)
+            n->number = takt_dlog_at(r, "true");
+        takt_dlog_advance(r);
+        return n;
+    }
+    if (r->kind == TAKT_DLOG_WORD && r->at < r->end && *r->at == '(')
+        return atom(r, takt_dlog_word(r));
+    if (!takt_dlog_at(r, "("))
+        return compare(r);
+    takt_dlog_advance(r);
+    n = body(r);
+    return takt_dlog_need(r, ")") ? n : NULL;
+}
+
+static takt_dlog_node *join(takt_dlog_reader *r, takt_dlog_kind kind)
+{
+    const char *sign = kind == TAKT_DLOG_BOTH ? "," : ";";
+    takt_dlog_node *left = kind == TAKT_DLOG_BOTH ? literal(r) : join(r, TAKT_DLOG_BOTH);
+    while (left != NULL && takt_dlog_at(r, sign)) {
+        takt_dlog_node *both = node(r, kind);
+        takt_dlog_advance(r);
+        if (both == NULL)
+            return NULL;
+        both->a = left;
+        both->b = kind == TAKT_DLOG_BOTH ? literal(r) : join(r, TAKT_DLOG_BOTH);
+        left = both->b != NULL ? both : NULL;
+    }
+    return r->status == TAKT_OK ? left : NULL;
+}
+
+static takt_dlog_node *body(takt_dlog_reader *r)
+{
+    takt_dlog_node *n = ++r->depth < TAKT_DLOG_DEPTH ? join(r, TAKT_DLOG_EITHER)
+                                                     : takt_dlog_wrong(r, "this nests too deep");
+    r->depth--;
+    return n;
+}
+
+/* ---- statements ---- */
+
+static void clause(takt_dlog_reader *r)
+{
+    takt_dlog_node *heads[TAKT_DLOG_MOST_TERMS], *rest = NULL;
+    int count = 0;
+    do {
+        if (count == TAKT_DLOG_MOST_TERMS)
+            takt_dlog_wrong(r, "too many heads");
+        else
+            heads[count++] = atom(r, takt_dlog_word(r));
+    } while (takt_dlog_take(r, ","));
+    if (takt_dlog_take(r, ":-"))
+        rest = body(r);
+    if (!takt_dlog_need(r, "."))
+        return;
+    for (int i = 0; i < count && r->status == TAKT_OK; i++) {
+        takt_dlog_clause *c = takt_dlog_room(r, sizeof *c);
+        if (c == NULL)
+            return;
+        c->head = heads[i];
+        c->body = rest;
+        *(rest != NULL ? &heads[i]->relation->has_rules : &heads[i]->relation->has_facts) = true;
+        *r->p->last_clause = c;
+        r->p->last_clause = &c->next;
+    }
+}
+
+/* Whether a type is of symbols; numbers otherwise. */
+static bool is_symbol(takt_dlog_reader *r, takt_span word)
+{
+    for (const takt_dlog_type *t = r->p->types; t != NULL; t = t->next)
+        if (same(t->name, word))
+            return t->is_symbol;
+    const bool is_number = takt_span_is(word, "number") || takt_span_is(word, "unsigned");
+    if (!takt_span_is(word, "symbol") && !is_number && r->status == TAKT_OK)
+        r->status = takt_dlog_refuse(r->p, r->line, "no type of symbols or numbers", word);
+    return !is_number;
+}
+
+static void declare_type(takt_dlog_reader *r)
+{
+    takt_dlog_type *t = takt_dlog_room(r, sizeof *t);
+    const takt_span word = takt_dlog_word(r);
+    if (t == NULL)
+        return;
+    t->name = word;
+    t->is_symbol = true;
+    if (takt_dlog_take(r, "<:") || takt_dlog_take(r, "="))
+        t->is_symbol = is_symbol(r, takt_dlog_word(r));
+    if (takt_dlog_at(r, "|") || takt_dlog_at(r, "{") || takt_dlog_at(r, "["))
+        takt_dlog_wrong(r, "only types that are symbols or numbers are read");
+    t->next = r->p->types;
+    r->p->types = t;
+}
+
+static void declare(takt_dlog_reader *r)
+{
+    takt_dlog_relation *of = takt_dlog_room(r, sizeof *of);
+    if (of == NULL)
+        return;
+    of->line = r->line;
+    of->name = takt_dlog_word(r);
+    takt_dlog_need(r, "(");
+    while (r->status == TAKT_OK && !takt_dlog_at(r, ")")) {
+        if (of->arity == TAKT_DLOG_MOST_TERMS) {
+            takt_dlog_wrong(r, "more than 16 arguments");
+            return;
+        }
+        (void)takt_dlog_word(r);
+        takt_dlog_need(r, ":");
+        of->is_symbol[of->arity++] = is_symbol(r, takt_dlog_word(r));
+        if (!takt_dlog_at(r, ")"))
+            takt_dlog_need(r, ",");
+    }
+    takt_dlog_advance(r);
+    while (takt_dlog_at(r, "brie") || takt_dlog_at(r, "btree"))
+        takt_dlog_advance(r);
+    *r->p->last_relation = of;
+    r->p->last_relation = &of->next;
+}
+
+/* name(IO=file, filename="x.facts") or name, ... */
+static void direct(takt_dlog_reader *r, takt_span word)
+{
+    takt_dlog_relation *of = relation(r, takt_dlog_word(r));
+    if (of == NULL)
+        return;
+    of->is_output = of->is_output || takt_span_is(word, "output");
+    of->is_counted = of->is_counted || takt_span_is(word, "printsize");
+    if (takt_span_is(word, "input"))
+        of->input =
+            takt_arena_format(&r->p->arena, "%.*s.facts", (int)of->name.length, of->name.at);
+    if (!takt_dlog_take(r, "("))
+        return;
+    while (r->status == TAKT_OK && !takt_dlog_at(r, ")")) {
+        const takt_span key = takt_dlog_word(r);
+        takt_dlog_need(r, "=");
+        if (takt_span_is(key, "filename") && of->input != NULL)
+            of->input = takt_arena_text(&r->p->arena, r->word.at, r->word.length);
+        takt_dlog_advance(r);
+        if (!takt_dlog_at(r, ")"))
+            takt_dlog_need(r, ",");
+    }
+    takt_dlog_advance(r);
+}
+
+static void directive(takt_dlog_reader *r)
+{
+    const takt_span word = takt_dlog_word(r);
+    if (takt_span_is(word, "decl"))
+        declare(r);
+    else if (takt_span_is(word, "type"))
+        declare_type(r);
+    else if (takt_span_is(word, "input") || takt_span_is(word, "output") ||
+             takt_span_is(word, "printsize"))
+        do
+            direct(r, word);
+        while (takt_dlog_take(r, ","));
+    else if (r->status == TAKT_OK)
+        r->status = takt_dlog_refuse(r->p, r->line,
+                                     "directives are .decl, .type, .input, .output and "
+                                     ".printsize, not",
+                                     word);
+}
+
+takt_status takt_dlog_read(takt_dlog_program *p, takt_span text)
+{
+    takt_dlog_reader r = {.p = p, .at = text.at, .end = text.at + text.length, .line = 1};
+    for (takt_dlog_advance(&r); r.kind != TAKT_DLOG_END && r.status == TAKT_OK;) {
+        if (takt_dlog_take(&r, "."))
+            directive(&r);
+        else
+            clause(&r);
+    }
+    return r.status;
+}

@@ -1,0 +1,138 @@
+/* datalog_symbols.c - every symbol and number that a Datalog program and its files name. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "logic/datalog.h"
+
+typedef struct finder {
+    takt_dlog_program *p;
+    takt_dlog_symbols *all;
+} finder;
+
+static uint64_t hash(takt_span s)
+{
+    uint64_t h = 1469598103934665603U;
+    for (size_t i = 0; i < s.length; i++)
+        h = (h ^ (unsigned char)s.at[i]) * 1099511628211U;
+    return h ^ h >> 29;
+}
+
+static takt_status enlarge(finder *w)
+{
+    takt_dlog_symbols *s = w->all;
+    const size_t capacity = s->capacity > 0 ? 2 * s->capacity : 64;
+    takt_span *at = takt_arena_array(&w->p->arena, capacity, sizeof *at);
+    uint32_t *table = takt_arena_array(&w->p->arena, 4 * capacity, sizeof *table);
+    if (at == NULL || table == NULL)
+        return TAKT_ERR_MEMORY;
+    if (s->count > 0)
+        memcpy(at, s->at, s->count * sizeof *at);
+    for (size_t i = 0; i < s->count; i++) {
+        size_t place = hash(at[i]) & (4 * capacity - 1);
+        while (table[place] != 0)
+            place = (place + 1) & (4 * capacity - 1);
+        table[place] = (uint32_t)i + 1;
+    }
+    s->at = at;
+    s->table = table;
+    s->capacity = capacity;
+    s->table_size = 4 * capacity;
+    return TAKT_OK;
+}
+
+static takt_status add_symbol(finder *w, takt_span name)
+{
+    takt_dlog_symbols *s = w->all;
+    if (s->count == s->capacity)
+        TAKT_TRY(enlarge(w));
+    size_t place = hash(name) & (s->table_size - 1);
+    for (; s->table[place] != 0; place = (place + 1) & (s->table_size - 1)) {
+        const takt_span other = s->at[s->table[place] - 1];
+        if (other.length == name.length && memcmp(other.at, name.at, name.length) == 0)
+            return TAKT_OK;
+    }
+    char *copy = takt_arena_text(&w->p->arena, name.at, name.length);
+    if (copy == NULL)
+        return TAKT_ERR_MEMORY;
+    s->table[place] = (uint32_t)s->count + 1;
+    s->at[s->count++] = (takt_span){copy, name.length};
+    return TAKT_OK;
+}
+
+static takt_status collect(finder *w, const takt_dlog_node *n)
+{
+    if (n == NULL)
+        return TAKT_OK;
+    if (n->kind == TAKT_DLOG_STRING)
+        return add_symbol(w, n->text);
+    if (n->kind == TAKT_DLOG_NUMBER && n->number > w->all->largest)
+        w->all->largest = n->number;
+    TAKT_TRY(collect(w, n->a));
+    TAKT_TRY(collect(w, n->b));
+    for (int i = 0; i < n->term_count; i++)
+        TAKT_TRY(collect(w, n->terms[i]));
+    return TAKT_OK;
+}
+
+/* One field of a file of facts. */
+static takt_status field(finder *w, const takt_dlog_relation *r, int index, takt_span text)
+{
+    int64_t value = 0;
+    if (index >= r->arity)
+        return takt_dlog_refuse(w->p, r->line, "a file of facts has more columns than", r->name);
+    if (r->is_symbol[index])
+        return add_symbol(w, text);
+    for (size_t i = 0; i < text.length && value < INT32_MAX / 16; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return takt_dlog_refuse(w->p, r->line, "only numbers from 0 on are read, not", text);
+        value = 10 * value + (text.at[i] - '0');
+    }
+    w->all->largest = value > w->all->largest ? value : w->all->largest;
+    return TAKT_OK;
+}
+
+static takt_status scan(finder *w, const takt_dlog_relation *r, takt_span text)
+{
+    const char *end = text.at + text.length;
+    for (const char *at = text.at; at < end;) {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        line = line != NULL ? line : end;
+        const char *last = line > at && line[-1] == '\r' ? line - 1 : line;
+        for (int i = 0; at < last || (i == 0 && at < last); i++) {
+            const char *tab = memchr(at, '\t', (size_t)(last - at));
+            tab = tab != NULL ? tab : last;
+            TAKT_TRY(field(w, r, i, (takt_span){at, (size_t)(tab - at)}));
+            at = tab < last ? tab + 1 : last;
+        }
+        at = line + 1;
+    }
+    return TAKT_OK;
+}
+
+static takt_status read_inputs(finder *w, takt_dlog_file_fn *facts, void *user)
+{
+    for (takt_dlog_relation *r = w->p->relations; r != NULL; r = r->next) {
+        void *bytes;
+        size_t length;
+        if (r->input == NULL)
+            continue;
+        r->has_facts = true;
+        TAKT_TRY(facts(user, r->input, &bytes, &length));
+        const takt_status status = scan(w, r, (takt_span){bytes, length});
+        takt_mem_put(w->p->ctx, bytes, length);
+        TAKT_TRY(status);
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_dlog_symbols_of(takt_dlog_program *p, takt_dlog_file_fn *facts, void *user,
+                                 takt_dlog_symbols *all)
+{
+    finder w = {p, all};
+    *all = (takt_dlog_symbols){.largest = -1};
+    for (const takt_dlog_clause *c = p->clauses; c != NULL; c = c->next) {
+        TAKT_TRY(collect(&w, c->head));
+        TAKT_TRY(collect(&w, c->body));
+    }
+    return read_inputs(&w, facts, user);
+}

@@ -1,0 +1,144 @@
+/* datalog_words.c - words, strings, signs and comments of a Datalog text. */
+#include "logic/datalog_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *what, takt_span name)
+{
+    const int shown = name.length < 64 ? (int)name.length : 64;
+    return takt_fail(p->ctx, TAKT_E_DATALOG, "%s:%d: %s%s%.*s", p->file, line, what,
+                     shown > 0 ? ": " : "", shown, shown > 0 ? name.at : "");
+}
+
+/* Remembers the first mistake; gives NULL. */
+void *takt_dlog_wrong(takt_dlog_reader *r, const char *what)
+{
+    if (r->status == TAKT_OK)
+        r->status = takt_dlog_refuse(r->p, r->line, what, r->word);
+    return NULL;
+}
+
+void *takt_dlog_room(takt_dlog_reader *r, size_t size)
+{
+    void *at = takt_arena_array(&r->p->arena, 1, size);
+    if (at == NULL && r->status == TAKT_OK)
+        r->status = TAKT_ERR_MEMORY;
+    return at;
+}
+
+/* ---- words ---- */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '?';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* True if there was a comment, which is passed. */
+static bool comment(takt_dlog_reader *r)
+{
+    if (r->end - r->at < 2 || r->at[0] != '/' || (r->at[1] != '/' && r->at[1] != '*'))
+        return false;
+    const bool is_line = r->at[1] == '/';
+    for (r->at += 2; r->at < r->end; r->at++) {
+        r->line += *r->at == '\n';
+        if (is_line && *r->at == '\n')
+            return true;
+        if (!is_line && *r->at == '/' && r->at[-1] == '*')
+            break;
+    }
+    r->at += r->at < r->end;
+    return true;
+}
+
+static void skip(takt_dlog_reader *r)
+{
+    while (r->at < r->end) {
+        if (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n')
+            r->line += *r->at++ == '\n';
+        else if (!comment(r))
+            return;
+    }
+}
+
+static void string(takt_dlog_reader *r)
+{
+    const char *from = ++r->at;
+    r->kind = TAKT_DLOG_QUOTED;
+    while (r->at < r->end && *r->at != '"' && *r->at != '\\' && (unsigned char)*r->at >= ' ')
+        r->at++;
+    r->word = (takt_span){from, (size_t)(r->at - from)};
+    if (r->at == r->end || *r->at != '"')
+        takt_dlog_wrong(r, "a string without its end, or with what no name has");
+    else
+        r->at++;
+}
+
+void takt_dlog_advance(takt_dlog_reader *r)
+{
+    skip(r);
+    const char *from = r->at;
+    r->kind = TAKT_DLOG_END;
+    r->word = (takt_span){from, 0};
+    if (r->at == r->end || r->status != TAKT_OK)
+        return;
+    if (*r->at == '"') {
+        string(r);
+        return;
+    }
+    if (is_letter(*r->at)) {
+        r->kind = TAKT_DLOG_WORD;
+        while (r->at < r->end && (is_letter(*r->at) || is_digit(*r->at)))
+            r->at++;
+    } else if (is_digit(*r->at)) {
+        r->kind = TAKT_DLOG_DIGITS;
+        while (r->at < r->end && (is_digit(*r->at) || is_letter(*r->at)))
+            r->at++;
+    } else {
+        static const char *const pairs[] = {":-", "<=", ">=", "!=", "<:"};
+        r->kind = TAKT_DLOG_SIGN;
+        size_t length = 1;
+        for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+            if (r->end - r->at > 1 && memcmp(r->at, pairs[i], 2) == 0)
+                length = 2;
+        r->at += length;
+    }
+    r->word.length = (size_t)(r->at - from);
+}
+
+bool takt_dlog_at(const takt_dlog_reader *r, const char *sign)
+{
+    return (r->kind == TAKT_DLOG_SIGN || r->kind == TAKT_DLOG_WORD) && takt_span_is(r->word, sign);
+}
+
+bool takt_dlog_take(takt_dlog_reader *r, const char *sign)
+{
+    if (r->status != TAKT_OK || !takt_dlog_at(r, sign))
+        return false;
+    takt_dlog_advance(r);
+    return true;
+}
+
+bool takt_dlog_need(takt_dlog_reader *r, const char *sign)
+{
+    char what[64];
+    if (takt_dlog_take(r, sign))
+        return true;
+    snprintf(what, sizeof what, "here stands no %s", sign);
+    takt_dlog_wrong(r, what);
+    return false;
+}
+
+takt_span takt_dlog_word(takt_dlog_reader *r)
+{
+    const takt_span word = r->word;
+    if (r->kind != TAKT_DLOG_WORD)
+        takt_dlog_wrong(r, "a name is wanted here");
+    takt_dlog_advance(r);
+    return word;
+}

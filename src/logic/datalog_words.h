@@ -1,0 +1,29 @@
+/* datalog_words.h - the words of a Datalog text, one after the other. */
+#ifndef TAKT_LOGIC_DATALOG_WORDS_H
+#define TAKT_LOGIC_DATALOG_WORDS_H
+
+#include "logic/datalog.h"
+
+typedef struct takt_dlog_reader {
+    takt_dlog_program *p;
+    const char *at, *end;
+    int line, depth;
+    takt_span word; /* the current token; of a string what is between its quotes */
+    enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
+    takt_status status;
+} takt_dlog_reader;
+
+/* Remembers the first mistake, at the current word; gives NULL. */
+void *takt_dlog_wrong(takt_dlog_reader *r, const char *what);
+/* Zeroed memory of the program; NULL when it is short, which the reader remembers. */
+void *takt_dlog_room(takt_dlog_reader *r, size_t size);
+/* Goes to the next word. */
+void takt_dlog_advance(takt_dlog_reader *r);
+/* Whether the current word is that sign or word; the same, and passes it; and must be it. */
+bool takt_dlog_at(const takt_dlog_reader *r, const char *sign);
+bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
+bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
+/* A name, which is passed. */
+takt_span takt_dlog_word(takt_dlog_reader *r);
+
+#endif
