@@ -20,7 +20,7 @@ TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 BUILD, ROOT = os.environ["TAKT_BUILD_DIR"], pathlib.Path.cwd()
 HERE = ROOT / "tests/guides"
 # What Takt does not have yet, and what no machine of ours is.
-LATER = {"training", "CUDA", "WebAssembly", "several devices"}
+LATER = {"16 bits on CUDA", "tensor cores", "WebAssembly", "several devices"}
 HARDWARE = {"Metal", "macOS", "TPU"}
 # A program, a library or an instruction set that this machine lacks, as the messages say it.
 LACKS = {"TAKT8004": "counters", "not permitted": "perf", "No permission": "perf",
