@@ -56,6 +56,20 @@ expect(report["parameters_after"] < 0.52 * report["parameters_before"], f"heads:
 succeeds("run", path("heads.takt"), "-D", "seq=5", "--random")
 fails(1, "prune", "examples/cnn.takt", "--amount", "1", says=["TAKT7504"])
 fails(2, "prune", "examples/cnn.takt", "--structured", "rows", says=["--unstructured"])
+fails(2, "prune", "examples/spirals.takt", "--unstructured", "--amount", "0.5", "--finetune",
+      "examples/spirals.csv", "-o", path("dense.taktp"), says=["fill the zeros"])
+expect(not is_written(path("dense.taktp")), "zeros were to be trained")
+zeros = [parsed("prune", "examples/spirals.takt", "--unstructured", "--amount", "0.5", "--json",
+                "--rounds", rounds).get("zeros", 0) for rounds in ("1", "2", "8")]
+expect(zeros[0] > 0 and zeros == zeros[:1] * 3, f"zeros in rounds: {zeros}")
+small = write("sixteen.takt", "model sixteen(x: f32[batch, 4]) seed=1 {\n"
+              "  return dense(dense(x, 16, act=relu), 3)\n}\n")
+report = parsed("prune", small, "--amount", "0.5", "--rounds", "8", "--json", "-o",
+                path("nine.taktp"))
+expect(8 <= report["rows"][0]["after"] <= 9, f"a layer of 16 in rounds: {report}")
+expect("nothing can go in this round" in succeeds("prune", small, "--amount", "0.5", "--rounds",
+                                                  "8"), "rounds without a channel")
+fails(1, "prune", small, "--amount", "0.01", "--rounds", "3", says=["TAKT7502"])
 report = parsed("lowrank", "examples/mlp.takt", "--rank", "8", "--size-first", "--json", "-o",
                 path("low.onnx"))
 expect(report["taken"] >= 1 and report["parameters_after"] < report["parameters_before"],

@@ -1,4 +1,5 @@
 /* prune.c - a model without the channels that are worth least. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "shrink.h"
@@ -12,53 +13,94 @@ static double gone(double amount, uint64_t round, uint64_t rounds)
     return amount * (1 - rest * rest * rest);
 }
 
-static int to_nowhere(void *user, const char *text, size_t length)
+/* What is pruned, round by round. */
+typedef struct pruning {
+    takt_tool *t;
+    takt_prune_options *o;
+    double amount;   /* of the whole */
+    uint64_t rounds; /* of them all */
+    double gone;     /* nominally, after the rounds in which something went */
+    takt_model *small;
+    char *report; /* for programs: of the last round in which something went */
+    size_t length;
+} pruning;
+
+static int keep_report(void *user, const char *text, size_t length)
 {
-    (void)user;
-    (void)text;
-    (void)length;
+    pruning *p = user;
+    char *own = realloc(p->report, p->length + length + 1);
+    if (own == NULL)
+        return 1;
+    memcpy(own + p->length, text, length);
+    p->report = own;
+    p->length += length;
     return 0;
 }
 
-/* One round: of what is left so much goes that the whole comes out right. Reports of rounds before
- * the last are no part of a report for programs. */
-static int prune_round(takt_tool *t, takt_prune_options *o, double amount, uint64_t round,
-                       const takt_model *model, takt_model **small)
+/* One round: of the channels that are left so many go that the whole comes out right; weights that
+ * are zero stay among the others, so that the amount is of them all. */
+static takt_status prune_round(pruning *p, uint64_t round, const takt_model *model,
+                               takt_model **next)
 {
-    const uint64_t rounds = tool_number_of(t, TAKT_F_ROUNDS, 1);
-    const double before = gone(amount, round - 1, rounds), after = gone(amount, round, rounds);
-    const bool is_told = round == rounds || !tool_on(t, TAKT_F_JSON);
-    o->amount = before < 1 ? 1 - (1 - after) / (1 - before) : 1;
-    if (rounds > 1 && is_told && !tool_on(t, TAKT_F_JSON) && !tool_on(t, TAKT_F_QUIET))
-        printf("round %llu of %llu\n", (unsigned long long)round, (unsigned long long)rounds);
-    return tool_finish(t, takt_model_prune(model, o, tool_format_of(t),
-                                           is_told ? tool_to_screen : to_nowhere, t, small));
+    const double after = gone(p->amount, round, p->rounds);
+    const bool is_json = tool_on(p->t, TAKT_F_JSON);
+    p->o->amount = after;
+    if (!p->o->unstructured && p->gone < 1)
+        p->o->amount = 1 - (1 - after) / (1 - p->gone);
+    if (p->rounds > 1 && !is_json && !tool_on(p->t, TAKT_F_QUIET))
+        printf("round %llu of %llu\n", (unsigned long long)round, (unsigned long long)p->rounds);
+    const takt_status status =
+        takt_model_prune(model, p->o, tool_format_of(p->t), is_json ? keep_report : tool_to_screen,
+                         is_json ? (void *)p : p->t, next);
+    if (status == TAKT_OK)
+        p->gone = after;
+    return status;
+}
+
+/* A round in which nothing can go leaves it to the next ones, unless none is left to do it. */
+static int prune_rounds(pruning *p, const takt_model *model)
+{
+    enum { NOTHING = 7502 };
+    int code = TAKT_EXIT_OK;
+    for (uint64_t i = 1; i <= p->rounds && code == TAKT_EXIT_OK; i++) {
+        takt_model *next = NULL;
+        const size_t length = p->length;
+        p->length = 0;
+        const takt_status status = prune_round(p, i, p->small != NULL ? p->small : model, &next);
+        if (status != TAKT_OK && takt_last_error_info(p->t->ctx)->id == NOTHING &&
+            (i < p->rounds || p->small != NULL)) {
+            p->length = length;
+            if (!tool_on(p->t, TAKT_F_JSON) && !tool_on(p->t, TAKT_F_QUIET))
+                printf("nothing can go in this round\n");
+            continue;
+        }
+        code = tool_finish(p->t, status);
+        takt_model_destroy(p->small);
+        p->small = next;
+        if (code == TAKT_EXIT_OK && tool_text_of(p->t, TAKT_F_FINETUNE) != NULL)
+            code = tool_finetune(p->t, &p->small);
+    }
+    return code;
 }
 
 static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
 {
     static const tool_flag_id reads[] = {TAKT_F_SCORED, TAKT_F_FINETUNE};
     char command[160];
-    takt_model *small = NULL;
-    const double amount = o->amount;
-    const uint64_t rounds = tool_number_of(t, TAKT_F_ROUNDS, 1);
-    int code = TAKT_EXIT_OK;
-    for (uint64_t i = 1; i <= rounds && code == TAKT_EXIT_OK; i++) {
-        takt_model *next = NULL;
-        code = prune_round(t, o, amount, i, small != NULL ? small : model, &next);
-        takt_model_destroy(small);
-        small = next;
-        if (code == TAKT_EXIT_OK && tool_text_of(t, TAKT_F_FINETUNE) != NULL)
-            code = tool_finetune(t, &small);
-    }
+    pruning p = {
+        .t = t, .o = o, .amount = o->amount, .rounds = tool_number_of(t, TAKT_F_ROUNDS, 1)};
+    int code = prune_rounds(&p, model);
+    if (code == TAKT_EXIT_OK && p.length > 0)
+        (void)tool_to_screen(t, p.report, p.length);
     if (code == TAKT_EXIT_OK) {
         snprintf(command, sizeof command, "takt prune %s --amount %g --criterion %s%s",
-                 o->unstructured ? "--unstructured" : "--structured channels", amount,
+                 o->unstructured ? "--unstructured" : "--structured channels", p.amount,
                  o->criterion != NULL ? o->criterion : "magnitude",
                  tool_text_of(t, TAKT_F_FINETUNE) != NULL ? " --finetune" : "");
-        code = tool_shrink_save(t, small, command, reads, 2);
+        code = tool_shrink_save(t, p.small, command, reads, 2);
     }
-    takt_model_destroy(small);
+    takt_model_destroy(p.small);
+    free(p.report);
     return code;
 }
 
@@ -76,6 +118,9 @@ static int with_model(takt_tool *t, const takt_model *model)
     if (structured != NULL && (strcmp(structured, "channels") != 0 || o.unstructured))
         return tool_usage_error(t, 1003, "write --structured channels, or --unstructured",
                                 "what goes is channels, or single weights, not %s", structured);
+    if (o.unstructured && tool_text_of(t, TAKT_F_FINETUNE) != NULL)
+        return tool_usage_error(t, 1003, "write --structured channels, or leave --finetune out",
+                                "training would fill the zeros of --unstructured again");
     if (!tool_real(t, TAKT_F_AMOUNT, 0, 1, &o.amount) || !tool_sizes_init(t, model, &sizes) ||
         !tool_keep_init(t, &room, &keep))
         return TAKT_EXIT_USAGE;
