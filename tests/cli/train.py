@@ -167,6 +167,7 @@ def logs():
 
 def mistakes():
     fails(2, "train", NET, says=["--data"])
+    fails(2, "train", NET, *COMMON, "--steps", "20", "--epochs", "3", says=["--steps and --epochs"])
     fails(1, "train", NET, "--data", path("nothing"), says=["nothing"])
     fails(2, "train", NET, *COMMON, "--optimizer", "adma", says=["did you mean adam"])
     fails(2, "train", NET, *COMMON, "--optimizer", "adam:beta3=1", says=["beta3", "did you mean"])

@@ -145,6 +145,9 @@ static int run(takt_tool *t)
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "write takt train MODEL --data FOLDER",
                                 "there is no model to train");
+    if (tool_text_of(t, TAKT_F_TRAIN_STEPS) != NULL && tool_text_of(t, TAKT_F_EPOCHS) != NULL)
+        return tool_usage_error(t, 1003, "write one of them",
+                                "--steps and --epochs both say how long the training is");
     t->trains = true;
     g.model = tool_open_model(t, &code);
     if (g.model == NULL)
