@@ -148,8 +148,52 @@ def cached():
     fails(2, "data", path("kept"), "--cache", "tape", says=["ram or disk"])
 
 
+def samples(mean, *data):
+    """What --cache disk gives, decoded or kept."""
+    for _ in range(2):
+        facts = parsed("data", *data, "--cache", "disk", "--json")
+        expect(facts["fields"][0]["mean"] == mean, f"{data}: {facts}, not {mean}")
+
+
+def swap_unseen(file, data):
+    """Other contents, which size, time and number of the file do not tell."""
+    facts = os.stat(file)
+    with open(file, "r+b") as out:
+        out.write(data)
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def kept_or_not():
+    """Folders are read from the cache; what links and lists name is looked at."""
+    one = store("hold/a/0.pgm", ppm(2, 1, 1, [10, 10]))
+    store("hold/b/0.pgm", ppm(2, 1, 1, [30, 30]))
+    samples(20, path("hold"))
+    swap_unseen(one, ppm(2, 1, 1, [50, 50]))
+    samples(20, path("hold"))
+    store("hold/a/0.pgm", ppm(2, 1, 1, [70, 70]))
+    samples(50, path("hold"))
+    os.makedirs(path("linked/a"), exist_ok=True)
+    for name, target in (("linked/a/0.pgm", "hold/a/0.pgm"), ("linked/b", "hold/b"),
+                         ("linked/loop", "linked")):
+        if not os.path.lexists(path(name)):
+            os.symlink(path(target), path(name))
+    samples(50, path("linked"))
+    store("hold/a/0.pgm", ppm(2, 1, 1, [90, 90]))
+    samples(60, path("linked"))
+    store("hold/b/0.pgm", ppm(2, 1, 1, [110, 110]))
+    samples(100, path("linked"))
+    with open(path("hold/all.tsv"), "w") as out:
+        out.write("a/0.pgm\t0\r\nb/0.pgm\t1\n")
+    samples(100, path("hold/all.tsv"))
+    store("hold/b/0.pgm", ppm(2, 1, 1, [10, 10]))
+    samples(50, path("hold/all.tsv"))
+    swap_unseen(path("hold/b/0.pgm"), ppm(2, 1, 1, [30, 30]))
+    samples(50, path("hold/all.tsv"))
+
+
 pictures()
 grey()
 sounds()
 cached()
+kept_or_not()
 finish()

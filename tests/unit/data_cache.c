@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <takt/takt.h>
@@ -12,7 +13,7 @@
 #include "util/inject.h"
 
 static takt_ctx *ctx;
-static char csv[1100], text[1100], cache[1100];
+static char csv[1100], text[1100], pictures[1100], cache[1100];
 
 static void put(const char *path, const char *contents)
 {
@@ -43,7 +44,9 @@ static void compare(const takt_data *a, const takt_data *b)
     EXPECT(strcmp(a->set.format, b->set.format) == 0);
     for (size_t i = 0; i < 2; i++) {
         const takt_desc *field = takt_data_field(sets[i], 0);
-        takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {ROWS, field->dims[1]}};
+        takt_tensor_view v = {.dtype = TAKT_F32, .rank = field->rank};
+        memcpy(v.dims, field->dims, sizeof v.dims);
+        v.dims[0] = ROWS;
         v.data = x[i];
         EXPECT_OK(ctx, takt_data_take(sets[i], "x", rows, ROWS, &v));
         const bool is_text = sets[i]->set.window > 0;
@@ -81,6 +84,22 @@ static void keeps(const char *path)
            takt_data_count(mapped) == 4);
     takt_data_destroy(mapped);
     takt_data_destroy(plain);
+}
+
+/* Folders of two classes. */
+static void put_pictures(void)
+{
+    static const char *const names[] = {"a", "b"};
+    char path[1300];
+    mkdir(pictures, 0777);
+    for (int i = 0; i < 4; i++) {
+        char picture[] = "P5\n2 1\n255\n0a";
+        picture[sizeof picture - 2] = (char)('a' + i);
+        snprintf(path, sizeof path, "%s/%s", pictures, names[i % 2]);
+        mkdir(path, 0777);
+        snprintf(path, sizeof path, "%s/%s/%d.pgm", pictures, names[i % 2], i);
+        put(path, picture);
+    }
 }
 
 /* Whatever the file holds, the data is that of the source. */
@@ -161,6 +180,7 @@ int main(void)
     tmp = tmp != NULL ? tmp : "/tmp";
     snprintf(csv, sizeof csv, "%s/cached.csv", tmp);
     snprintf(text, sizeof text, "%s/cached.txt", tmp);
+    snprintf(pictures, sizeof pictures, "%s/cached.pictures", tmp);
     snprintf(cache, sizeof cache, "%s/cached.safetensors", tmp);
     put(csv, "a,b,kind\n1,2,x\n3,4,y\n5,6.5,x\n7,8,z\n");
     put(text, "to be or not to be, that is the question\n");
@@ -168,6 +188,8 @@ int main(void)
         return test_done();
     keeps(csv);
     keeps(text);
+    put_pictures();
+    keeps(pictures);
     damaged();
     refusals();
     const takt_sweep_report r = takt_sweep(scenario, stamp, TAKT_INJECT_MEMORY);

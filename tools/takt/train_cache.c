@@ -2,7 +2,8 @@
  *
  * The file is in the folder for caches of this user, $XDG_CACHE_HOME/takt or ~/.cache/takt, named
  * after the data set and how it is read. Its stamp has names, sizes and times of all files of the
- * data set: when one of them changes, the data is decoded again.
+ * data set, of what links point to, and of what a list names: when one of them changes, the data is
+ * decoded again.
  */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
@@ -17,7 +18,10 @@
 /* Of the files of a data set; nftw has no argument for it. */
 static _Thread_local struct {
     uint64_t files, bytes, mixed;
+    int links; /* to folders, on the way to where it is */
 } seen;
+
+enum { OPEN_FOLDERS = 16, LINKS = 2 /* a part, and a class of it, may be elsewhere */ };
 
 static uint64_t mix(uint64_t hash, const void *data, size_t length)
 {
@@ -27,11 +31,8 @@ static uint64_t mix(uint64_t hash, const void *data, size_t length)
     return hash;
 }
 
-static int visit(const char *path, const struct stat *facts, int kind, struct FTW *place)
+static void stamp(const char *path, const struct stat *facts)
 {
-    (void)place;
-    if (kind != FTW_F)
-        return 0;
     const int64_t numbers[] = {(int64_t)facts->st_size, (int64_t)facts->st_mtim.tv_sec,
                                (int64_t)facts->st_mtim.tv_nsec, (int64_t)facts->st_ino};
     uint64_t hash = mix(UINT64_C(14695981039346656037), path, strlen(path));
@@ -39,7 +40,52 @@ static int visit(const char *path, const struct stat *facts, int kind, struct FT
     seen.files++;
     seen.bytes += (uint64_t)facts->st_size;
     seen.mixed += hash; /* in whatever order they come */
-    return 0;
+}
+
+static int visit(const char *path, const struct stat *facts, int kind, struct FTW *place)
+{
+    struct stat target;
+    char inside[4096];
+    (void)place;
+    if (kind == FTW_F)
+        stamp(path, facts);
+    if (kind != FTW_SL || stat(path, &target) != 0)
+        return 0;
+    stamp(path, &target);
+    if (!S_ISDIR(target.st_mode) || seen.links == LINKS ||
+        snprintf(inside, sizeof inside, "%s/.", path) >= (int)sizeof inside)
+        return 0;
+    seen.links++;
+    const int result = nftw(inside, visit, OPEN_FOLDERS, FTW_PHYS);
+    seen.links--;
+    return result;
+}
+
+/* What a list names, beside it or in folders there. False: not to be known from the file. */
+static bool stamp_list(const char *list)
+{
+    const size_t length = strlen(list);
+    const char *slash = strrchr(list, '/');
+    const int folder = slash != NULL ? (int)(slash - list) + 1 : 0;
+    char *line = NULL, path[4096];
+    size_t room = 0;
+    bool is_plain = true;
+    if (length < 4 || strcmp(list + length - 4, ".tsv") != 0)
+        return true;
+    FILE *file = fopen(list, "rb");
+    if (file == NULL)
+        return false;
+    while (is_plain && getline(&line, &room, file) >= 0) {
+        struct stat facts;
+        is_plain = strncmp(line, "\x1f\x8b", 2) != 0; /* compressed */
+        line[strcspn(line, "\t\r\n")] = '\0';
+        if (snprintf(path, sizeof path, "%.*s%s", folder, list, line) < (int)sizeof path &&
+            stat(path, &facts) == 0)
+            stamp(path, &facts);
+    }
+    free(line);
+    fclose(file);
+    return is_plain;
 }
 
 static bool folder_of(char *to, size_t size)
@@ -61,7 +107,6 @@ static bool folder_of(char *to, size_t size)
 bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *place,
                      takt_data_options *options)
 {
-    enum { OPEN_FOLDERS = 16 };
     const char *word = tool_text_of(t, TAKT_F_DATA_CACHE);
     char folder[2048], *real;
     if (word == NULL || strcmp(word, "ram") == 0)
@@ -76,14 +121,14 @@ bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *plac
     }
     real = realpath(data, NULL);
     memset(&seen, 0, sizeof seen);
-    if (real == NULL || nftw(real, visit, OPEN_FOLDERS, FTW_PHYS) != 0) {
+    if (real == NULL || nftw(real, visit, OPEN_FOLDERS, FTW_PHYS) != 0 || !stamp_list(data)) {
         free(real);
-        return true; /* opening it says what is wrong */
+        return true; /* opening it says what is wrong; a list that is compressed is not kept */
     }
     const char *split = options->split != NULL ? options->split : "train";
     const char *label = options->label != NULL ? options->label : "";
     snprintf(place->stamp, sizeof place->stamp,
-             "1 %s %s %" PRId64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %s", split, label,
+             "2 %s %s %" PRId64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %s", split, label,
              options->window, seen.files, seen.bytes, seen.mixed, real);
     uint64_t name = mix(UINT64_C(14695981039346656037), real, strlen(real));
     name = mix(mix(name, split, strlen(split) + 1), label, strlen(label) + 1);

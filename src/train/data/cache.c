@@ -124,7 +124,7 @@ static const char *format_of(const source *s)
     for (size_t i = 0; name != NULL && takt_data_readers[i] != NULL; i++)
         if (strcmp(takt_data_readers[i]->name, name) == 0)
             return takt_data_readers[i]->name;
-    return NULL;
+    return name != NULL && strcmp(name, takt_data_folders) == 0 ? takt_data_folders : NULL;
 }
 
 /* "field.03.labels" is field 3 and called labels. */

@@ -46,6 +46,8 @@ typedef struct takt_data_reader {
 extern const takt_data_reader *const takt_data_readers[];
 extern const takt_data_reader takt_data_idx, takt_data_cifar, takt_data_npy, takt_data_npz,
     takt_data_csv, takt_data_text, takt_data_picture, takt_data_wav, takt_data_files;
+/* The format of what takt_data_read_folder read, which is no reader of one file. */
+extern const char takt_data_folders[];
 
 /* "PATH: sentence", as TAKT_E_TRAIN_DATA. */
 takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)

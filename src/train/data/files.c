@@ -264,6 +264,8 @@ const takt_data_reader takt_data_files = {.name = "files",
 
 /* ---- folders ---- */
 
+const char takt_data_folders[] = "folders";
+
 static bool visit(void *user, const char *name, bool is_folder)
 {
     gathering *g = user;
@@ -298,6 +300,6 @@ takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *
     if (classes.status != TAKT_OK || !*found)
         return classes.status;
     takt_sort_pointers((const void **)g.at, g.count, by_path); /* whatever order the disk has */
-    set->format = "folders";
+    set->format = takt_data_folders;
     return read_samples(&g);
 }
