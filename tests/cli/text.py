@@ -1,4 +1,5 @@
 """text.py - the verbs of text: the commands of docs/text.md, a trained model's text, mistakes."""
+import json
 import os
 import re
 import shlex
@@ -20,7 +21,8 @@ def document():
     lines = [line for block in blocks for line in block.splitlines()]
     expect(len(lines) >= 9, "docs/text.md has lost its commands")
     for line in lines:
-        expect(succeeds(*shlex.split(line)[1:]), f"{line} prints nothing")
+        words = shlex.split(line.replace("/tmp/", TMP + "/"))
+        expect(succeeds(*words[1:]), f"{line} prints nothing")
 
 
 def small():
@@ -65,6 +67,18 @@ def folder():
     expect("logits: f32[count, 56]" in succeeds("inspect", FOLDER), "inspect has no logits")
     expect(parsed("plan", FOLDER, "-c", "32", "-D", "seq=1..16", "--json"), "no plan")
     fails(1, "generate", "tests/corpus", "a", says=["tests/corpus"])
+    place, plain = os.path.join(TMP, "types"), rated["perplexity"]
+    for more, same in (({"sliding_window": 2}, False),
+                       ({"sliding_window": 2, "layer_types": ["sliding_attention"]}, False),
+                       ({"sliding_window": 2, "layer_types": ["full_attention"]}, True)):
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(os.path.join(ROOT, FOLDER), place)
+        with open(os.path.join(place, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        with open(os.path.join(place, "config.json"), "w", encoding="utf-8") as file:
+            json.dump({**config, **more}, file)
+        rated = parsed("perplexity", place, "-p", "hello world the", "-c", "16", "--json")
+        expect((rated["perplexity"] == plain) == same, f"{more}: {rated}, without it {plain}")
 
 
 def conversion():
@@ -94,6 +108,7 @@ def conversion():
         succeeds("convert", place, "-o", again)
         one, two = (succeeds("tokenize", path, "ab  cA xy", "--ids") for path in (place, again))
         expect(one == two and one.strip(), f"{source}: {one!r} becomes {two!r}")
+    without_tokenizer(again)
     exact = parsed("perplexity", TINY, "-p", "a b a b c", "-c", "16", "--json")["perplexity"]
     for kind in ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"):
         path = os.path.join(TMP, kind + ".gguf")
@@ -106,6 +121,18 @@ def conversion():
     fails(1, "convert", "examples/mlp.takt", "-o", first, says=["neither"])
     fails(2, "convert", TINY, "-o", os.path.join(TMP, "x.npz"), "--outtype", "f16",
           says=[".gguf"])
+
+
+def without_tokenizer(to):
+    """None is said; one that cannot be read is a failure."""
+    place = os.path.join(TMP, "wordless")
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(os.path.join(ROOT, FOLDER), place)
+    os.remove(os.path.join(place, "tokenizer.json"))
+    run = takt("convert", place, "-o", to)
+    expect(run.returncode == 0 and "no tokenizer in " + place in run.stderr, f"{run}")
+    os.mkdir(os.path.join(place, "tokenizer.json"))
+    fails(1, "convert", place, "-o", to, says=["tokenizer.json"])
 
 
 def chat():

@@ -56,6 +56,30 @@ static void replace(char *bytes, size_t *length, const char *from, const char *t
     EXPECT(found, "%s is not there", from);
 }
 
+/* One more tensor, eight zeros. */
+static void extend(folder *f, const char *name)
+{
+    char entry[256], *bytes = f->weights;
+    size_t head = 0;
+    for (size_t i = 0; i < 8; i++)
+        head |= (size_t)(uint8_t)bytes[i] << (8 * i);
+    const size_t data = f->weights_length - 8 - head;
+    size_t end = 8 + head;
+    while (bytes[--end] != '}')
+        continue;
+    const int length = snprintf(entry, sizeof entry,
+                                ", \"%s\": {\"dtype\": \"F32\", \"shape\": [8], "
+                                "\"data_offsets\": [%zu, %zu]}",
+                                name, data, data + 32);
+    memmove(bytes + end + length, bytes + end, f->weights_length - end);
+    memcpy(bytes + end, entry, (size_t)length);
+    f->weights_length += (size_t)length;
+    memset(bytes + f->weights_length, 0, 32);
+    f->weights_length += 32;
+    for (size_t i = 0; i < 8; i++)
+        bytes[i] = (char)((head + (size_t)length) >> (8 * i));
+}
+
 static takt_status load(const folder *f, const char *index, char *message)
 {
     takt_ctx *ctx;
@@ -149,9 +173,127 @@ static void weights(void)
     replace(f.weights, &f.weights_length, "experts.1.w2", "experts.2.w2");
     EXPECT(load(&f, NULL, message) != TAKT_OK && strstr(message, "is missing") != NULL, "%s",
            message);
+    f = experts; /* one space less behind the header */
+    replace(f.weights, &f.weights_length, "experts.1.w2", "experts.01.w2");
+    replace(f.weights, &f.weights_length, "}}  ", "}} ");
+    EXPECT(load(&f, NULL, message) != TAKT_OK && strstr(message, "experts.01.w2") != NULL, "%s",
+           message);
     f = base;
     f.weights_length--;
     EXPECT(load(&f, NULL, message) != TAKT_OK, "a file without its last byte was read");
+}
+
+/* layer_types agrees with the architecture, or is refused. */
+static void layers(void)
+{
+    static const struct {
+        const char *type, *list;
+        int count;
+        bool is_good;
+    } cases[] = {
+#define NEAR "\"sliding_attention\""
+#define FULL "\"full_attention\""
+        {"llama\"", "[" FULL "]", 1, true},
+        {"llama\"", "[" FULL ", " FULL "]", 1, true},
+        {"llama\"", "null", 1, true},
+        {"llama\", \"sliding_window\": 3", "[" FULL "]", 1, true},
+        {"llama\", \"sliding_window\": 3", "[" NEAR "]", 1, true},
+        {"llama\", \"sliding_window\": 3", "[" NEAR ", " FULL "]", 2, false},
+        {"llama\"", "[" NEAR "]", 1, false},
+        {"llama\"", "[\"chunked_attention\"]", 1, false},
+        {"llama\"", "[7]", 1, false},
+        {"llama\"", "[]", 1, false},
+        {"llama\"", FULL, 1, false},
+        {"qwen3\"", "[" FULL ", " FULL "]", 2, true},
+        {"qwen3\"", "[" FULL ", " NEAR "]", 2, false},
+        {"smollm3\"", "[" FULL "]", 1, true},
+        {"gemma2\"", "[" NEAR ", " FULL ", " NEAR "]", 3, true},
+        {"gemma2\"", "[" FULL ", " NEAR "]", 2, false},
+        {"gemma2\"", "[" FULL ", " FULL "]", 2, false},
+        {"gpt_oss\", \"sliding_window\": 9", "[" NEAR ", " FULL "]", 2, true},
+        {"gpt_oss\"", "[" NEAR ", " NEAR "]", 2, false},
+#define FIVE NEAR ", " NEAR ", " NEAR ", " NEAR ", " NEAR
+        {"gemma3_text\"", "[" FIVE ", " FULL ", " NEAR "]", 7, true},
+        {"gemma3_text\", \"_sliding_window_pattern\": 6", "[" FIVE ", " FULL "]", 6, true},
+        {"gemma3_text\", \"sliding_window_pattern\": 2", "[" NEAR ", " FULL "]", 2, true},
+        {"gemma3_text\", \"sliding_window_pattern\": 0", "[" NEAR ", " FULL "]", 2, false},
+        {"gemma3_text\"", "[" FIVE ", " NEAR "]", 6, false},
+        {"gemma3_text\"", "[" NEAR ", " FULL "]", 2, false},
+        {"gemma3_text\"", "[" FULL ", " FULL "]", 2, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char message[512], to[512];
+        folder f = base;
+        (void)snprintf(to, sizeof to, "\"%s, \"layer_types\": %s", cases[i].type, cases[i].list);
+        replace(f.config, &f.config_length, "\"llama\"", to);
+        (void)snprintf(to, sizeof to, "\"num_hidden_layers\": %d", cases[i].count);
+        replace(f.config, &f.config_length, "\"num_hidden_layers\": 1", to);
+        const takt_status status = load(&f, NULL, message);
+        EXPECT((strstr(message, "layer_types") == NULL) == cases[i].is_good, "case %zu: %s", i,
+               message);
+        /* The weights are those of a llama; of others the settings are read. */
+        if (cases[i].is_good && strncmp(cases[i].type, "llama", 5) == 0)
+            EXPECT(status == TAKT_OK, "case %zu: %s", i, message);
+    }
+}
+
+/* A tensor that the model would not read is refused; buffers of old versions are not. */
+static void unread(void)
+{
+    static const change changes[] = {
+        {"", "model.norm.bias", "model.norm.bias"},
+        {"", "model.layers.1.input_layernorm.weight", "model.layers.1.input_layernorm.weight"},
+        {"", "model.layers.0.self_attn.q_norm.bias", "q_norm.bias"},
+        {"", "model.layers.0.mlp.gate_proj.bias", NULL},
+        {"", "model.layers.0.self_attn.rotary_emb.inv_freq", NULL},
+        {"", "model.rotary_emb.inv_freq", NULL},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char message[512];
+        folder f = base;
+        extend(&f, changes[i].to);
+        const takt_status status = load(&f, NULL, message);
+        if (changes[i].says == NULL)
+            EXPECT(status == TAKT_OK, "%s: %s", changes[i].to, message);
+        else
+            EXPECT(status != TAKT_OK && strstr(message, "reads the tensor") != NULL &&
+                       strstr(message, changes[i].says) != NULL,
+                   "%s: %s", changes[i].to, message);
+    }
+}
+
+/* The same expert in three files: as many as there must be, and yet not all. */
+static void repeated(void)
+{
+    static const char head[] =
+        "{\"model.layers.0.block_sparse_moe.experts.1.w1.weight\": {\"dtype\": "
+        "\"F32\", \"shape\": [1], \"data_offsets\": [0, 4]}}";
+    static const char index[] = "{\"weight_map\": {\"x\": \"0.safetensors\", \"y\": "
+                                "\"1.safetensors\", \"z\": \"2.safetensors\"}}";
+    char bytes[8 + sizeof head - 1 + 4] = {(char)(sizeof head - 1)}, path[32];
+    takt_ctx *ctx;
+    takt_model *model = NULL;
+    takt_memfs *fs = takt_memfs_create();
+    memcpy(bytes + 8, head, sizeof head - 1);
+    bool is_made = fs != NULL;
+    for (int i = 0; is_made && i < 3; i++) {
+        (void)snprintf(path, sizeof path, "m/%d.safetensors", i);
+        is_made = takt_memfs_put(fs, path, bytes, sizeof bytes) == 0;
+    }
+    if (!is_made ||
+        takt_memfs_put(fs, "m/config.json", experts.config, experts.config_length) != 0 ||
+        takt_memfs_put(fs, "m/model.safetensors.index.json", index, sizeof index - 1) != 0)
+        exit(EXIT_FAILURE);
+    const takt_files files = takt_memfs_files(fs);
+    const takt_config config = {.files = &files};
+    if (takt_ctx_create(&config, &ctx) != TAKT_OK)
+        exit(EXIT_FAILURE);
+    EXPECT(takt_model_load(ctx, "m/config.json", NULL, &model) != TAKT_OK &&
+               strstr(takt_last_error(ctx), "experts.1.w1.weight is there twice") != NULL,
+           "%s", takt_last_error(ctx));
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+    takt_memfs_destroy(fs);
 }
 
 static void parts(void)
@@ -201,4 +343,4 @@ static void sweep(void)
     EXPECT(r.is_good, "%s", r.message);
 }
 
-TEST_MAIN(begin, good, configs, weights, parts, sweep)
+TEST_MAIN(begin, good, configs, weights, layers, unread, repeated, parts, sweep)

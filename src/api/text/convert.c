@@ -121,12 +121,17 @@ static takt_status put_tokenizer(job *j)
 {
     takt_tokenizer *t;
     const takt_gguf_tensor *table = takt_gguf_tensor_find(j->m.g, "token_embd.weight");
-    takt_status status = takt_tokenizer_load(j->ctx, j->from, &t);
-    if (status != TAKT_OK && j->ctx->error.id == TAKT_E_FILE_OPEN) {
-        takt_log(j->ctx, TAKT_LOG_WARNING, "%s has no tokenizer", j->from);
+    takt_text file;
+    takt_text_init(&file, j->ctx);
+    takt_status status = takt_tokenizer_inside(j->ctx, j->from, &file);
+    const bool is_there = file.length > 0;
+    takt_text_deinit(&file);
+    TAKT_TRY(status);
+    if (!is_there) {
+        takt_log(j->ctx, TAKT_LOG_WARNING, "no tokenizer in %s: the file has none", j->from);
         return TAKT_OK;
     }
-    TAKT_TRY(status);
+    TAKT_TRY(takt_tokenizer_load(j->ctx, j->from, &t));
     const int64_t rows = table != NULL && table->rank == 2 ? table->dims[0] : 0;
     const bool is_near = rows > 0 && (uint64_t)rows < 2 * (uint64_t)takt_tokenizer_count(t) + 1024;
     status = takt_tokenizer_write_gguf(t, is_near ? (size_t)rows : 0, &j->keys);

@@ -18,6 +18,8 @@ const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const 
     bool fits = t->rank == rank;
     for (int d = 0; fits && d < rank; d++)
         fits = dims[d] < 0 || dims[d] == t->dims[d];
+    if (fits && m->is_read != NULL)
+        m->is_read[t - m->g->tensors] = true;
     if (fits)
         return t;
     takt_graph_fail(g,

@@ -11,6 +11,7 @@
  *     #: when multi_query true set attention.head_count_kv 1   a line for some configurations
  *     #: expect hidden_act silu                  config.json says nothing else
  *     #: tensor blk.*.attn_q layers.*.self_attn.q_proj pairs attention.head_count
+ *     #: full 6 attention.sliding_window_pattern every 6th layer, or what the key says, sees all
  *     #: skip *.rotary_emb.inv_freq
  *
  * Lines of common.takt follow those of the architecture; the first that gives a key counts. A `*`
@@ -131,6 +132,10 @@ takt_status takt_hf_fail(const takt_hf *h, takt_error_id id, const takt_json *at
 /* Settings of config.json by the rules; `architecture` must be known. */
 TAKT_MUST_USE takt_status takt_hf_settings(takt_hf *h);
 TAKT_MUST_USE takt_status takt_hf_rope(takt_hf *h);
+/* layer_types: whether it takes away a window that all layers would have; whether it agrees with
+ * the architecture, once the settings are known. */
+bool takt_hf_has_no_window(const takt_hf *h);
+TAKT_MUST_USE takt_status takt_hf_layers(const takt_hf *h);
 TAKT_MUST_USE takt_status takt_hf_weights(takt_hf *h);
 
 /* A member of config.json, NULL if it is missing or null. */

@@ -168,21 +168,46 @@ void takt_hf_close(takt_hf *h)
     h->file_count = 0;
 }
 
+/* Tensors of the folder that the model has no use for: it is another one than config.json says. */
+static takt_status check_read(const takt_hf *h, const bool *is_read)
+{
+    for (size_t i = 0; i < h->g.tensor_count; i++)
+        if (!is_read[i] && h->tensors[i].made == NULL)
+            return takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, NULL,
+                                "nothing of the model that it describes reads the tensor %.120s",
+                                h->tensors[i].pieces->name);
+    return TAKT_OK;
+}
+
+static takt_status build(takt_hf *h, takt_graph **graph)
+{
+    bool *is_read = takt_arena_array(h->arena, h->g.tensor_count + 1, sizeof *is_read);
+    if (is_read == NULL)
+        return TAKT_ERR_MEMORY;
+    takt_gguf_model m = {.ctx = h->ctx,
+                         .source = h->source,
+                         .g = &h->g,
+                         .fetch = takt_hf_fetch,
+                         .user = h,
+                         .format = "huggingface",
+                         .is_read = is_read};
+    TAKT_TRY(takt_gguf_build(&m, graph));
+    const takt_status status = check_read(h, is_read);
+    if (status != TAKT_OK) {
+        takt_graph_destroy(*graph);
+        *graph = NULL;
+    }
+    return status;
+}
+
 static takt_status read(const takt_source *source, takt_graph **graph)
 {
     takt_arena arena;
     takt_hf h;
     takt_arena_init(&arena, source->ctx);
     takt_status status = takt_hf_open(&h, &arena, source);
-    if (status == TAKT_OK) {
-        takt_gguf_model m = {.ctx = source->ctx,
-                             .source = source,
-                             .g = &h.g,
-                             .fetch = takt_hf_fetch,
-                             .user = &h,
-                             .format = "huggingface"};
-        status = takt_gguf_build(&m, graph);
-    }
+    if (status == TAKT_OK)
+        status = build(&h, graph);
     takt_hf_close(&h);
     takt_arena_deinit(&arena);
     return status;

@@ -57,14 +57,14 @@ size_t takt_hf_stars(takt_span pattern)
     return count;
 }
 
-/* Digits at `*at`; false: there are none, or too many. */
+/* Digits at `*at`; false: there are none, too many, or a 0 before others: 1 has one name. */
 static bool take_number(takt_span name, size_t *at, uint32_t *number)
 {
     const size_t first = *at;
     *number = 0;
     while (*at < name.length && name.at[*at] >= '0' && name.at[*at] <= '9' && *at - first < 7)
         *number = 10 * *number + (uint32_t)(name.at[(*at)++] - '0');
-    return *at > first;
+    return *at > first && (name.at[first] != '0' || *at == first + 1);
 }
 
 bool takt_hf_matches(takt_span pattern, takt_span name, takt_hf_match *match)

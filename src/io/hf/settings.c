@@ -210,6 +210,8 @@ static takt_status follow(takt_hf *h, takt_hf_line *line)
         return set(h, key, line->word[2]);
     if (!is_number && !takt_hf_is(line, "key"))
         return TAKT_OK;
+    if (strcmp(key, "attention.sliding_window") == 0 && takt_hf_has_no_window(h))
+        return TAKT_OK;
     const takt_json *v = look(h, line);
     return v != NULL ? put(h, key, v, is_number) : TAKT_OK;
 }
@@ -229,5 +231,5 @@ takt_status takt_hf_settings(takt_hf *h)
     takt_hf_lines lines = takt_hf_lines_of(h->architecture);
     while (takt_hf_next(&lines, &line))
         TAKT_TRY(follow(h, &line));
-    return TAKT_OK;
+    return takt_hf_layers(h);
 }

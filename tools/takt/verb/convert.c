@@ -87,7 +87,10 @@ static int convert_model(takt_tool *t, const char *from, const char *to, bool ma
 static int convert_text(takt_tool *t, const char *from, const char *to)
 {
     tool_spare_reads(t);
-    return finish(t, takt_text_convert(t->ctx, from, to, tool_text_of(t, TAKT_F_OUTTYPE)));
+    tool_notes_begin(t);
+    const takt_status status = takt_text_convert(t->ctx, from, to, tool_text_of(t, TAKT_F_OUTTYPE));
+    tool_notes_end(t, status == TAKT_OK);
+    return finish(t, status);
 }
 
 /* Datalog is rules, and stays text. */
