@@ -32,7 +32,13 @@ typedef enum takt_dlog_kind {
     TAKT_DLOG_TRUTH, /* number is 0 or 1 */
 } takt_dlog_kind;
 
-enum { TAKT_DLOG_MOST_TERMS = 16, TAKT_DLOG_DEPTH = 64 };
+/* Signs between literals of a clause, and within one term: what the rules' own reader bears. */
+enum {
+    TAKT_DLOG_MOST_TERMS = 16,
+    TAKT_DLOG_DEPTH = 64,
+    TAKT_DLOG_MOST_SIGNS = 128,
+    TAKT_DLOG_TERM_SIGNS = 48
+};
 
 typedef struct takt_dlog_relation takt_dlog_relation;
 
@@ -44,8 +50,8 @@ typedef struct takt_dlog_node {
     const char *op;
     takt_dlog_relation *relation;
     struct takt_dlog_node *a, *b;
-    struct takt_dlog_node *terms[TAKT_DLOG_MOST_TERMS];
     int term_count;
+    struct takt_dlog_node *terms[]; /* of an atom: as many as its relation has */
 } takt_dlog_node;
 
 typedef struct takt_dlog_clause {
@@ -54,7 +60,7 @@ typedef struct takt_dlog_clause {
 } takt_dlog_clause;
 
 struct takt_dlog_relation {
-    takt_span name;
+    takt_span name, written; /* as the program has it, and as the rules do */
     int line, arity;
     bool is_symbol[TAKT_DLOG_MOST_TERMS]; /* else a number */
     const char *input;                    /* a file, or NULL */
@@ -91,6 +97,18 @@ TAKT_MUST_USE takt_status takt_dlog_symbols_of(takt_dlog_program *p, takt_dlog_f
 TAKT_MUST_USE takt_status takt_dlog_read(takt_dlog_program *p, takt_span text);
 TAKT_MUST_USE takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_fn *facts,
                                           void *user, takt_text *out);
+/* Refuses arithmetic on variables that no atom binds. */
+TAKT_MUST_USE takt_status takt_dlog_check_body(const takt_dlog_program *p,
+                                               const takt_dlog_node *body);
+/* A name as the rules have it: words of formulas get a line after them, and ? becomes one. */
+TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name,
+                                            takt_span *written);
+/* Whether a written name looks like a variable that the rules make up. */
+bool takt_dlog_is_made_up(takt_span written);
+/* Refuses relations that would be one in the rules. */
+TAKT_MUST_USE takt_status takt_dlog_check_names(const takt_dlog_program *p);
+/* Why a symbol cannot stand in a fact; NULL: it can. */
+const char *takt_dlog_unfit(const takt_dlog_relation *r, int index, takt_span symbol);
 takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *what,
                              takt_span name);
 

@@ -15,15 +15,31 @@ static bool same(takt_span a, takt_span b)
 
 /* ---- terms ---- */
 
-static takt_dlog_node *node(takt_dlog_reader *r, takt_dlog_kind kind)
+static takt_dlog_node *node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms)
 {
-    takt_dlog_node *n = r->status == TAKT_OK ? takt_dlog_room(r, sizeof *n) : NULL;
+    const size_t size = sizeof(takt_dlog_node) + (size_t)terms * sizeof(takt_dlog_node *);
+    takt_dlog_node *n = r->status == TAKT_OK ? takt_dlog_room(r, size) : NULL;
     if (n != NULL) {
         n->kind = kind;
         n->line = r->line;
         n->text = r->word;
     }
     return n;
+}
+
+static takt_dlog_node *node(takt_dlog_reader *r, takt_dlog_kind kind)
+{
+    return node_of(r, kind, 0);
+}
+
+/* A node above others; their number is limited, and so is how deep they lie. */
+static takt_dlog_node *above(takt_dlog_reader *r, takt_dlog_kind kind)
+{
+    if (++r->signs > TAKT_DLOG_MOST_SIGNS)
+        return takt_dlog_wrong(r, "a clause of more than 128 signs");
+    if (kind == TAKT_DLOG_SUM && ++r->term_signs > TAKT_DLOG_TERM_SIGNS)
+        return takt_dlog_wrong(r, "a term of more than 48 signs");
+    return node(r, kind);
 }
 
 static takt_dlog_node *number(takt_dlog_reader *r)
@@ -61,6 +77,19 @@ static takt_dlog_node *primary(takt_dlog_reader *r)
     return n;
 }
 
+/* / and % of numbers alone: of others Soufflé rounds otherwise, and 0 may come. */
+static bool divides(takt_dlog_reader *r, const takt_dlog_node *n)
+{
+    if (n->op[0] != '/' && n->op[0] != '%')
+        return true;
+    if (n->a->kind == TAKT_DLOG_NUMBER && n->b->kind == TAKT_DLOG_NUMBER && n->b->number > 0)
+        return true;
+    if (r->status == TAKT_OK)
+        r->status =
+            takt_dlog_refuse(r->p, n->line, "only numbers are divided, and not by 0", n->text);
+    return false;
+}
+
 /* + and -, then * / %. */
 static takt_dlog_node *sum(takt_dlog_reader *r, int level)
 {
@@ -69,26 +98,38 @@ static takt_dlog_node *sum(takt_dlog_reader *r, int level)
     for (int i = 0; i < 3 && left != NULL && r->status == TAKT_OK; i++) {
         if (!takt_dlog_at(r, signs[level][i]))
             continue;
-        takt_dlog_node *both = node(r, TAKT_DLOG_SUM);
+        takt_dlog_node *both = above(r, TAKT_DLOG_SUM);
         takt_dlog_advance(r);
         if (both == NULL)
             return NULL;
         both->op = signs[level][i][0] == '/' ? "//" : signs[level][i];
         both->a = left;
         both->b = level == 0 ? sum(r, 1) : primary(r);
-        left = both->b != NULL ? both : NULL;
+        left = both->b != NULL && divides(r, both) ? both : NULL;
         i = -1;
     }
     return r->status == TAKT_OK ? left : NULL;
 }
 
+static takt_dlog_node *term(takt_dlog_reader *r)
+{
+    r->term_signs = 0;
+    return sum(r, 0);
+}
+
 /* ---- literals ---- */
 
-static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
+static takt_dlog_relation *find(const takt_dlog_reader *r, takt_span word)
 {
     takt_dlog_relation *of = r->p->relations;
     while (of != NULL && !same(of->name, word))
         of = of->next;
+    return of;
+}
+
+static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
+{
+    takt_dlog_relation *of = find(r, word);
     if (of == NULL && r->status == TAKT_OK)
         r->status = takt_dlog_refuse(r->p, r->line, "no .decl before this", word);
     return of;
@@ -96,13 +137,15 @@ static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
 
 static takt_dlog_node *atom(takt_dlog_reader *r, takt_span word)
 {
-    takt_dlog_node *n = node(r, TAKT_DLOG_ATOM);
-    if (n == NULL || (n->relation = relation(r, word)) == NULL || !takt_dlog_need(r, "("))
+    takt_dlog_relation *of = relation(r, word);
+    takt_dlog_node *n = of != NULL ? node_of(r, TAKT_DLOG_ATOM, of->arity) : NULL;
+    if (n == NULL || !takt_dlog_need(r, "("))
         return NULL;
+    n->relation = of;
     while (!takt_dlog_at(r, ")") && r->status == TAKT_OK) {
         if (n->term_count == n->relation->arity)
             return takt_dlog_wrong(r, "more arguments than the .decl has");
-        if ((n->terms[n->term_count] = sum(r, 0)) == NULL)
+        if ((n->terms[n->term_count] = term(r)) == NULL)
             return NULL;
         n->term_count++;
         if (!takt_dlog_at(r, ")") && !takt_dlog_need(r, ","))
@@ -118,13 +161,13 @@ static takt_dlog_node *compare(takt_dlog_reader *r)
 {
     static const char *const signs[][2] = {{"=", "=="},  {"!=", "!="}, {"<", "<"},
                                            {"<=", "<="}, {">", ">"},   {">=", ">="}};
-    takt_dlog_node *left = sum(r, 0), *n = node(r, TAKT_DLOG_COMPARE);
+    takt_dlog_node *left = term(r), *n = node(r, TAKT_DLOG_COMPARE);
     for (size_t i = 0; n != NULL && left != NULL && i < sizeof signs / sizeof *signs; i++) {
         if (!takt_dlog_take(r, signs[i][0]))
             continue;
         n->op = signs[i][1];
         n->a = left;
-        return (n->b = sum(r, 0)) != NULL ? n : NULL;
+        return (n->b = term(r)) != NULL ? n : NULL;
     }
     return takt_dlog_wrong(r, "a comparison or an atom is wanted here");
 }
@@ -135,7 +178,7 @@ static takt_dlog_node *literal(takt_dlog_reader *r)
 {
     takt_dlog_node *n;
     if (takt_dlog_at(r, "!")) {
-        n = node(r, TAKT_DLOG_NOT);
+        n = above(r, TAKT_DLOG_NOT);
         takt_dlog_advance(r);
         return n != NULL && (n->a = literal(r)) != NULL ? n : NULL;
     }
@@ -160,7 +203,7 @@ static takt_dlog_node *join(takt_dlog_reader *r, takt_dlog_kind kind)
     const char *sign = kind == TAKT_DLOG_BOTH ? "," : ";";
     takt_dlog_node *left = kind == TAKT_DLOG_BOTH ? literal(r) : join(r, TAKT_DLOG_BOTH);
     while (left != NULL && takt_dlog_at(r, sign)) {
-        takt_dlog_node *both = node(r, kind);
+        takt_dlog_node *both = above(r, kind);
         takt_dlog_advance(r);
         if (both == NULL)
             return NULL;
@@ -185,6 +228,7 @@ static void clause(takt_dlog_reader *r)
 {
     takt_dlog_node *heads[TAKT_DLOG_MOST_TERMS], *rest = NULL;
     int count = 0;
+    r->signs = 0;
     do {
         if (count == TAKT_DLOG_MOST_TERMS)
             takt_dlog_wrong(r, "too many heads");
@@ -225,6 +269,9 @@ static void declare_type(takt_dlog_reader *r)
     const takt_span word = takt_dlog_word(r);
     if (t == NULL)
         return;
+    for (const takt_dlog_type *other = r->p->types; other != NULL; other = other->next)
+        if (same(other->name, word) && r->status == TAKT_OK)
+            r->status = takt_dlog_refuse(r->p, r->line, "a second .type of", word);
     t->name = word;
     t->is_symbol = true;
     if (takt_dlog_take(r, "<:") || takt_dlog_take(r, "="))
@@ -242,6 +289,10 @@ static void declare(takt_dlog_reader *r)
         return;
     of->line = r->line;
     of->name = takt_dlog_word(r);
+    if (r->status == TAKT_OK && find(r, of->name) != NULL)
+        r->status = takt_dlog_refuse(r->p, of->line, "a second .decl of", of->name);
+    if (r->status == TAKT_OK)
+        r->status = takt_dlog_written(r->p, of->name, &of->written);
     takt_dlog_need(r, "(");
     while (r->status == TAKT_OK && !takt_dlog_at(r, ")")) {
         if (of->arity == TAKT_DLOG_MOST_TERMS) {
@@ -261,29 +312,49 @@ static void declare(takt_dlog_reader *r)
     r->p->last_relation = &of->next;
 }
 
+/* IO=file or filename="x.facts"; other options would change what is read. */
+static void option(takt_dlog_reader *r, takt_dlog_relation *of, bool is_input)
+{
+    const takt_span key = takt_dlog_word(r);
+    const bool is_name = takt_span_is(key, "filename");
+    takt_dlog_need(r, "=");
+    if (r->status != TAKT_OK)
+        return;
+    if (!is_name && !takt_span_is(key, "IO"))
+        r->status = takt_dlog_refuse(r->p, r->line, "options are IO and filename, not", key);
+    else if (r->kind != TAKT_DLOG_QUOTED && (is_name || r->kind != TAKT_DLOG_WORD))
+        takt_dlog_wrong(r, "a string is wanted here");
+    else if (is_input && !is_name && !takt_span_is(r->word, "file"))
+        takt_dlog_wrong(r, "facts come from files alone");
+    else if (is_input && is_name)
+        of->input = takt_arena_text(&r->p->arena, r->word.at, r->word.length);
+    takt_dlog_advance(r);
+}
+
 /* name(IO=file, filename="x.facts") or name, ... */
 static void direct(takt_dlog_reader *r, takt_span word)
 {
     takt_dlog_relation *of = relation(r, takt_dlog_word(r));
+    const bool is_input = takt_span_is(word, "input");
     if (of == NULL)
         return;
     of->is_output = of->is_output || takt_span_is(word, "output");
     of->is_counted = of->is_counted || takt_span_is(word, "printsize");
-    if (takt_span_is(word, "input"))
+    if (is_input)
         of->input =
             takt_arena_format(&r->p->arena, "%.*s.facts", (int)of->name.length, of->name.at);
+    if (is_input && of->input == NULL)
+        r->status = TAKT_ERR_MEMORY;
     if (!takt_dlog_take(r, "("))
         return;
     while (r->status == TAKT_OK && !takt_dlog_at(r, ")")) {
-        const takt_span key = takt_dlog_word(r);
-        takt_dlog_need(r, "=");
-        if (takt_span_is(key, "filename") && of->input != NULL)
-            of->input = takt_arena_text(&r->p->arena, r->word.at, r->word.length);
-        takt_dlog_advance(r);
+        option(r, of, is_input);
         if (!takt_dlog_at(r, ")"))
             takt_dlog_need(r, ",");
     }
     takt_dlog_advance(r);
+    if (is_input && of->input == NULL && r->status == TAKT_OK)
+        r->status = TAKT_ERR_MEMORY;
 }
 
 static void directive(takt_dlog_reader *r)

@@ -75,36 +75,53 @@ static takt_status collect(finder *w, const takt_dlog_node *n)
 }
 
 /* One field of a file of facts. */
-static takt_status field(finder *w, const takt_dlog_relation *r, int index, takt_span text)
+static takt_status field(finder *w, const takt_dlog_relation *r, int line, int index,
+                         takt_span text)
 {
     int64_t value = 0;
-    if (index >= r->arity)
-        return takt_dlog_refuse(w->p, r->line, "a file of facts has more columns than", r->name);
+    const char *unfit = r->is_symbol[index] ? takt_dlog_unfit(r, index, text) : NULL;
+    if (unfit != NULL)
+        return takt_dlog_refuse(w->p, line, unfit, text);
     if (r->is_symbol[index])
         return add_symbol(w, text);
-    for (size_t i = 0; i < text.length && value < INT32_MAX / 16; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return takt_dlog_refuse(w->p, r->line, "only numbers from 0 on are read, not", text);
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9' || value > INT32_MAX / 10 - 1)
+            return takt_dlog_refuse(w->p, line, "only numbers from 0 to 2147483600 are read", text);
         value = 10 * value + (text.at[i] - '0');
     }
+    if (text.length == 0)
+        return takt_dlog_refuse(w->p, line, "a number is missing", text);
     w->all->largest = value > w->all->largest ? value : w->all->largest;
     return TAKT_OK;
 }
 
+static takt_status fields(finder *w, const takt_dlog_relation *r, int line, takt_span text)
+{
+    int count = 0;
+    const char *end = text.at + text.length;
+    for (const char *at = text.at; at <= end; count++) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        tab = tab != NULL ? tab : end;
+        if (count == r->arity)
+            return takt_dlog_refuse(w->p, line, "more columns than the .decl of", r->name);
+        TAKT_TRY(field(w, r, line, count, (takt_span){at, (size_t)(tab - at)}));
+        at = tab + 1;
+    }
+    return count == r->arity
+               ? TAKT_OK
+               : takt_dlog_refuse(w->p, line, "fewer columns than the .decl of", r->name);
+}
+
 static takt_status scan(finder *w, const takt_dlog_relation *r, takt_span text)
 {
-    const char *end = text.at + text.length;
-    for (const char *at = text.at; at < end;) {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        line = line != NULL ? line : end;
-        const char *last = line > at && line[-1] == '\r' ? line - 1 : line;
-        for (int i = 0; at < last || (i == 0 && at < last); i++) {
-            const char *tab = memchr(at, '\t', (size_t)(last - at));
-            tab = tab != NULL ? tab : last;
-            TAKT_TRY(field(w, r, i, (takt_span){at, (size_t)(tab - at)}));
-            at = tab < last ? tab + 1 : last;
-        }
-        at = line + 1;
+    size_t at = 0;
+    for (int line = 1; at < text.length; line++) {
+        const char *from = text.at + at, *end = memchr(from, '\n', text.length - at);
+        size_t length = end != NULL ? (size_t)(end - from) : text.length - at;
+        at += length + 1;
+        length -= length > 0 && from[length - 1] == '\r';
+        if (length > 0)
+            TAKT_TRY(fields(w, r, line, (takt_span){from, length}));
     }
     return TAKT_OK;
 }
@@ -118,7 +135,10 @@ static takt_status read_inputs(finder *w, takt_dlog_file_fn *facts, void *user)
             continue;
         r->has_facts = true;
         TAKT_TRY(facts(user, r->input, &bytes, &length));
+        const char *program = w->p->file;
+        w->p->file = r->input; /* for messages */
         const takt_status status = scan(w, r, (takt_span){bytes, length});
+        w->p->file = program;
         takt_mem_put(w->p->ctx, bytes, length);
         TAKT_TRY(status);
     }

@@ -45,11 +45,12 @@ static bool comment(takt_dlog_reader *r)
     if (r->end - r->at < 2 || r->at[0] != '/' || (r->at[1] != '/' && r->at[1] != '*'))
         return false;
     const bool is_line = r->at[1] == '/';
-    for (r->at += 2; r->at < r->end; r->at++) {
+    const char *from = r->at += 2;
+    for (; r->at < r->end; r->at++) {
         r->line += *r->at == '\n';
         if (is_line && *r->at == '\n')
             return true;
-        if (!is_line && *r->at == '/' && r->at[-1] == '*')
+        if (!is_line && r->at > from && *r->at == '/' && r->at[-1] == '*')
             break;
     }
     r->at += r->at < r->end;

@@ -8,7 +8,8 @@ typedef struct takt_dlog_reader {
     takt_dlog_program *p;
     const char *at, *end;
     int line, depth;
-    takt_span word; /* the current token; of a string what is between its quotes */
+    int signs, term_signs; /* so far, of the clause and of the term */
+    takt_span word;        /* the current token; of a string what is between its quotes */
     enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
     takt_status status;
 } takt_dlog_reader;

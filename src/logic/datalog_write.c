@@ -15,6 +15,7 @@ typedef struct writer {
     takt_text *out;
     takt_dlog_symbols all;
     takt_span seen[MOST_NAMES]; /* variables of the current clause: those of the head first */
+    takt_span written[MOST_NAMES];
     int seen_count, fresh;
 } writer;
 
@@ -33,37 +34,43 @@ static void put_domains(const writer *w)
 
 /* ---- names ---- */
 
-/* Words of formulas get a line after them, and ? becomes one. */
-static void put_name(const writer *w, takt_span name)
+static void put_span(const writer *w, takt_span s)
 {
-    static const char *const words[] = {
-        "and",    "or",       "not",        "implies", "iff",    "exists", "forall",
-        "where",  "in",       "if",         "else",    "sum",    "min",    "max",
-        "mean",   "product",  "at_least",   "count",   "true",   "false",  "model",
-        "rule",   "relation", "constraint", "domain",  "return", "layer",  "op",
-        "symbol", "number",   "import",     "state",   "for",    "while"};
-    for (size_t i = 0; i < name.length; i++)
-        takt_text_add(w->out, "%c", name.at[i] == '?' ? '_' : name.at[i]);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (takt_span_is(name, words[i]))
-            takt_text_add(w->out, "_");
+    takt_text_add(w->out, "%.*s", (int)s.length, s.at);
+}
+
+/* The place of a variable of the current clause; seen_count: it has none. */
+static int place_of(const writer *w, takt_span name)
+{
+    int i = 0;
+    while (i < w->seen_count &&
+           (w->seen[i].length != name.length || memcmp(w->seen[i].at, name.at, name.length) != 0))
+        i++;
+    return i;
 }
 
 static bool is_seen(const writer *w, takt_span name)
 {
-    for (int i = 0; i < w->seen_count; i++)
-        if (w->seen[i].length == name.length && memcmp(w->seen[i].at, name.at, name.length) == 0)
-            return true;
-    return false;
+    return place_of(w, name) < w->seen_count;
 }
 
 static takt_status see(writer *w, const takt_dlog_node *n)
 {
+    takt_span written;
     if (is_seen(w, n->text))
         return TAKT_OK;
     if (w->seen_count == MOST_NAMES)
         return takt_dlog_refuse(w->p, n->line, "a clause has more than 64 variables", n->text);
-    w->seen[w->seen_count++] = n->text;
+    TAKT_TRY(takt_dlog_written(w->p, n->text, &written));
+    bool is_taken = takt_dlog_is_made_up(written);
+    for (int i = 0; i < w->seen_count; i++)
+        is_taken = is_taken || (w->written[i].length == written.length &&
+                                memcmp(w->written[i].at, written.at, written.length) == 0);
+    if (is_taken)
+        return takt_dlog_refuse(w->p, n->line, "the rules need this name for something else",
+                                n->text);
+    w->seen[w->seen_count] = n->text;
+    w->written[w->seen_count++] = written;
     return TAKT_OK;
 }
 
@@ -89,7 +96,7 @@ static void put_term(writer *w, const takt_dlog_node *n)
     } else if (n->kind == TAKT_DLOG_NUMBER) {
         takt_text_add(w->out, "%lld", (long long)n->number);
     } else if (n->kind == TAKT_DLOG_NAME) {
-        put_name(w, n->text);
+        put_span(w, w->written[place_of(w, n->text)]);
     } else if (n->kind == TAKT_DLOG_ANY) {
         takt_text_add(w->out, "any_%d", w->fresh++);
     } else {
@@ -111,7 +118,7 @@ static void put_atom(writer *w, const takt_dlog_node *n)
             takt_text_add(w->out, any++ == 0 ? "(exists any_%d" : ", any_%d", w->fresh++);
     takt_text_add(w->out, "%s", any > 0 ? ": " : "");
     w->fresh = first;
-    put_name(w, n->relation->name);
+    put_span(w, n->relation->written);
     takt_text_add(w->out, "(");
     for (int i = 0; i < n->term_count; i++) {
         takt_text_add(w->out, "%s", i > 0 ? ", " : "");
@@ -154,7 +161,7 @@ static takt_status put_rule(writer *w, const takt_dlog_clause *c)
     bool is_own[TAKT_DLOG_MOST_TERMS];
     w->seen_count = w->fresh = 0;
     takt_text_add(w->out, "  rule ");
-    put_name(w, head->relation->name);
+    put_span(w, head->relation->written);
     takt_text_add(w->out, "(");
     for (int i = 0; i < head->term_count; i++) {
         const takt_dlog_node *t = head->terms[i];
@@ -165,7 +172,7 @@ static takt_status put_rule(writer *w, const takt_dlog_clause *c)
         takt_text_add(w->out, "%s", i > 0 ? ", " : "");
         if (is_own[i]) {
             TAKT_TRY(see(w, t));
-            put_name(w, t->text);
+            put_span(w, w->written[place_of(w, t->text)]);
         } else {
             takt_text_add(w->out, "arg_%d", i);
         }
@@ -173,10 +180,11 @@ static takt_status put_rule(writer *w, const takt_dlog_clause *c)
     }
     takt_text_add(w->out, ") = ");
     const int first = w->seen_count;
+    TAKT_TRY(takt_dlog_check_body(w->p, c->body));
     TAKT_TRY(see_all(w, c->body));
     for (int i = first; i < w->seen_count; i++) {
         takt_text_add(w->out, i == first ? "exists " : ", ");
-        put_name(w, w->seen[i]);
+        put_span(w, w->written[i]);
     }
     takt_text_add(w->out, w->seen_count > first ? ": " : "");
     for (int i = 0; i < head->term_count; i++) {
@@ -208,6 +216,10 @@ static takt_status put_fact(writer *w, const takt_dlog_node *head, bool is_first
         if (!is_right)
             return takt_dlog_refuse(w->p, t->line,
                                     "a fact has names and numbers, as its .decl says", t->text);
+        const char *unfit =
+            t->kind == TAKT_DLOG_STRING ? takt_dlog_unfit(head->relation, i, t->text) : NULL;
+        if (unfit != NULL)
+            return takt_dlog_refuse(w->p, t->line, unfit, t->text);
         takt_text_add(w->out, "%s", i > 0 ? ", " : "");
         put_term(w, t);
     }
@@ -228,7 +240,7 @@ static void put_arguments(const writer *w, const takt_dlog_relation *r, bool has
 static void put_whole(const writer *w, const takt_dlog_relation *r, const char *value)
 {
     takt_text_add(w->out, "  rule ");
-    put_name(w, r->name);
+    put_span(w, r->written);
     takt_text_add(w->out, "(");
     put_arguments(w, r, true);
     takt_text_add(w->out, ") = ");
@@ -236,7 +248,7 @@ static void put_whole(const writer *w, const takt_dlog_relation *r, const char *
         takt_text_add(w->out, "%s\n", value);
         return;
     }
-    put_name(w, r->name);
+    put_span(w, r->written);
     takt_text_add(w->out, "_facts(");
     put_arguments(w, r, false);
     takt_text_add(w->out, ")\n");
@@ -251,7 +263,7 @@ static takt_status put_relation(writer *w, const takt_dlog_relation *r)
         return TAKT_OK;
     }
     takt_text_add(w->out, "  relation ");
-    put_name(w, r->name);
+    put_span(w, r->written);
     takt_text_add(w->out, "%s(", r->has_rules ? "_facts" : "");
     put_types(w, r, "");
     takt_text_add(w->out, ") = ");
@@ -283,11 +295,11 @@ static void put_return(const writer *w)
         if (!r->is_counted || r->arity == 0)
             continue;
         takt_text_add(w->out, "  rule ");
-        put_name(w, r->name);
+        put_span(w, r->written);
         takt_text_add(w->out, "_size(n: i64) = n == count ");
         put_arguments(w, r, false);
         takt_text_add(w->out, ": ");
-        put_name(w, r->name);
+        put_span(w, r->written);
         takt_text_add(w->out, "(");
         put_arguments(w, r, false);
         takt_text_add(w->out, ")\n");
@@ -297,7 +309,7 @@ static void put_return(const writer *w)
             if (!(size == 0 ? r->is_output || !has_output : r->is_counted && r->arity > 0))
                 continue;
             takt_text_add(w->out, "%s", before);
-            put_name(w, r->name);
+            put_span(w, r->written);
             takt_text_add(w->out, "%s", size > 0 ? "_size" : "");
             before = ", ";
         }
@@ -313,6 +325,7 @@ takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_fn *facts, void
     *w = (writer){.p = p, .out = out};
     if (p->relations == NULL)
         return takt_dlog_refuse(p, 1, "the text declares no relation", (takt_span){"", 0});
+    TAKT_TRY(takt_dlog_check_names(p));
     TAKT_TRY(takt_dlog_symbols_of(p, facts, user, &w->all));
     put_domains(w);
     takt_text_add(out, "model program() {\n");

@@ -1,0 +1,173 @@
+/* datalog_check.c - what a Datalog program must not hold for its rules to mean the same.
+ *
+ * Variables range over a domain, so arithmetic on a variable that no atom binds would lose the
+ * values that the domain lacks. Names that the rules make up must not be the program's own.
+ */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "logic/datalog.h"
+
+/* Literals that hold together with the one at hand. */
+typedef struct beside {
+    const takt_dlog_node *n;
+    const struct beside *up;
+} beside;
+
+static bool same(takt_span a, takt_span b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+/* ---- arithmetic ---- */
+
+static bool is_fixed(const takt_dlog_node *a, const takt_dlog_node *b, takt_span name)
+{
+    return a->kind == TAKT_DLOG_NAME && same(a->text, name) &&
+           (b->kind == TAKT_DLOG_NUMBER || b->kind == TAKT_DLOG_STRING);
+}
+
+static bool binds(const takt_dlog_node *n, takt_span name)
+{
+    if (n->kind == TAKT_DLOG_BOTH)
+        return binds(n->a, name) || binds(n->b, name);
+    if (n->kind == TAKT_DLOG_EITHER)
+        return binds(n->a, name) && binds(n->b, name);
+    if (n->kind == TAKT_DLOG_COMPARE)
+        return strcmp(n->op, "==") == 0 &&
+               (is_fixed(n->a, n->b, name) || is_fixed(n->b, n->a, name));
+    for (int i = 0; i < n->term_count; i++)
+        if (n->terms[i]->kind == TAKT_DLOG_NAME && same(n->terms[i]->text, name))
+            return true;
+    return false;
+}
+
+static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *t, const beside *b)
+{
+    if (t->kind == TAKT_DLOG_SUM) {
+        TAKT_TRY(check_term(p, t->a, b));
+        return check_term(p, t->b, b);
+    }
+    if (t->kind == TAKT_DLOG_ANY)
+        return takt_dlog_refuse(p, t->line, "_ stands in atoms alone", (takt_span){"", 0});
+    if (t->kind != TAKT_DLOG_NAME)
+        return TAKT_OK;
+    for (; b != NULL; b = b->up)
+        if (binds(b->n, t->text))
+            return TAKT_OK;
+    return takt_dlog_refuse(p, t->line, "arithmetic on a variable that no atom binds", t->text);
+}
+
+static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b)
+{
+    for (int i = 0; i < n->term_count; i++)
+        if (n->terms[i]->kind == TAKT_DLOG_SUM)
+            TAKT_TRY(check_term(p, n->terms[i], b));
+    return TAKT_OK;
+}
+
+static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b)
+{
+    beside next = {n, b};
+    switch (n->kind) {
+    case TAKT_DLOG_BOTH:
+        next.n = n->b;
+        TAKT_TRY(check(p, n->a, &next));
+        next.n = n->a;
+        return check(p, n->b, &next);
+    case TAKT_DLOG_EITHER: TAKT_TRY(check(p, n->a, b)); return check(p, n->b, b);
+    case TAKT_DLOG_NOT: /* a negated atom binds nothing */
+        return n->a->kind == TAKT_DLOG_ATOM ? check_atom(p, n->a, b) : check(p, n->a, b);
+    case TAKT_DLOG_ATOM: return check_atom(p, n, &next);
+    case TAKT_DLOG_COMPARE:
+        if (n->a->kind != TAKT_DLOG_SUM && n->b->kind != TAKT_DLOG_SUM)
+            return TAKT_OK;
+        TAKT_TRY(check_term(p, n->a, b));
+        return check_term(p, n->b, b);
+    default: return TAKT_OK;
+    }
+}
+
+takt_status takt_dlog_check_body(const takt_dlog_program *p, const takt_dlog_node *body)
+{
+    return check(p, body, NULL);
+}
+
+/* ---- names ---- */
+
+static bool is_word(const char *name, size_t length)
+{
+    static const char *const words[] = {
+        "and",    "or",       "not",        "implies", "iff",    "exists", "forall",
+        "where",  "in",       "if",         "else",    "sum",    "min",    "max",
+        "mean",   "product",  "at_least",   "count",   "true",   "false",  "model",
+        "rule",   "relation", "constraint", "domain",  "return", "layer",  "op",
+        "symbol", "number",   "import",     "state",   "for",    "while"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (takt_span_is((takt_span){name, length}, words[i]))
+            return true;
+    return false;
+}
+
+takt_status takt_dlog_written(takt_dlog_program *p, takt_span name, takt_span *written)
+{
+    char *copy = takt_arena_array(&p->arena, name.length + 2, 1);
+    if (copy == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < name.length; i++)
+        copy[i] = name.at[i] == '?' ? '_' : name.at[i];
+    *written = (takt_span){copy, name.length};
+    if (is_word(copy, name.length))
+        copy[written->length++] = '_';
+    return TAKT_OK;
+}
+
+bool takt_dlog_is_made_up(takt_span name)
+{
+    if (takt_span_is(name, "_"))
+        return true;
+    if (name.length < 5 || (memcmp(name.at, "arg_", 4) != 0 && memcmp(name.at, "any_", 4) != 0))
+        return false;
+    for (size_t i = 4; i < name.length; i++)
+        if (name.at[i] < '0' || name.at[i] > '9')
+            return false;
+    return true;
+}
+
+/* Whether b is a with that after it. */
+static bool extends(takt_span a, const char *tail, takt_span b)
+{
+    const size_t more = strlen(tail);
+    return b.length == a.length + more && memcmp(b.at, a.at, a.length) == 0 &&
+           memcmp(b.at + a.length, tail, more) == 0;
+}
+
+takt_status takt_dlog_check_names(const takt_dlog_program *p)
+{
+    for (const takt_dlog_relation *a = p->relations; a != NULL; a = a->next) {
+        for (const takt_dlog_relation *b = p->relations; b != NULL; b = b->next)
+            if (a != b &&
+                (same(a->written, b->written) || extends(a->written, "_facts", b->written) ||
+                 extends(a->written, "_size", b->written)))
+                return takt_dlog_refuse(p, b->line > a->line ? b->line : a->line,
+                                        "the rules need this name for something else", b->name);
+    }
+    return TAKT_OK;
+}
+
+/* ---- facts ---- */
+
+const char *takt_dlog_unfit(const takt_dlog_relation *r, int index, takt_span symbol)
+{
+    if (symbol.length == 0)
+        return "an empty symbol is not read";
+    if (index == 0 && symbol.at[0] == '#')
+        return "a line of facts that begins with # would be a comment";
+    if (r->arity == 1 && memchr(symbol.at, ',', symbol.length) != NULL)
+        return "a comma in the only column of a fact is not read";
+    for (size_t i = 0; i < symbol.length; i++)
+        if (symbol.at[i] == '"' || symbol.at[i] == '\\' || (unsigned char)symbol.at[i] < ' ')
+            return "a symbol with quotes, backslashes or control characters is not read";
+    return takt_utf8_check(symbol.at, symbol.length) == symbol.length ? NULL
+                                                                      : "a symbol is not UTF-8";
+}
