@@ -160,8 +160,9 @@ takt_status takt_model_grow(const takt_model *model, int64_t room, takt_model **
     takt_graph *graph;
     *grown = NULL;
     if (room < 1 || room > INT32_MAX)
-        return takt_fail(model->ctx, TAKT_E_ARGUMENT, "takt_model_grow: room for %lld rows",
-                         (long long)room);
+        return takt_fail(model->ctx, TAKT_E_ARGUMENT,
+                         "takt_model_grow: room for %lld rows; it is 1 to %d", (long long)room,
+                         INT32_MAX);
     TAKT_TRY(takt_graph_grow(model->graph, room, &graph));
     return takt_model_derive(model, graph, grown);
 }

@@ -69,11 +69,13 @@ static takt_status list_grown(growth *w)
     if (w->list == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->output_count; i++) {
-        bool is_known = false;
-        for (size_t k = 0; k < w->count; k++)
-            is_known = is_known || w->list[k].past == g->nodes[g->outputs[i].id].in[0];
-        if (!is_known && is_grown(w, g->outputs[i].id, &w->list[w->count]))
-            w->count++;
+        grown *next = &w->list[w->count];
+        size_t k = 0;
+        if (!is_grown(w, g->outputs[i].id, next))
+            continue;
+        while (k < w->count && w->list[k].past != next->past)
+            k++;
+        w->count += k == w->count;
     }
     if (w->count > 0)
         return TAKT_OK;

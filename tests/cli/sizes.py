@@ -79,6 +79,8 @@ fails(1, "run", CACHE, "--state", "auto=2", "-i", "x=" + path("one.npy"), "-i", 
       says=["there are no 3 rows"])
 fails(2, "run", CACHE, "--state", "yes", says=["--state auto"])
 fails(2, "run", CACHE, "--state", "auto=0", says=["room for 0 rows"])
+fails(2, "run", CACHE, "--state", "auto=9999999999999999",
+      says=["room for 9999999999999999 rows", "1 to 2147483647"])
 fails(2, "run", ENCODER, "--state", "auto", says=["rows appended"])
 
 # mistakes

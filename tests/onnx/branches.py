@@ -163,6 +163,97 @@ def merged():
                                   "--iterations", "60", "--threads", "1"), 0, "re-sizing")
 
 
+def untaken():
+    """What nothing makes fail is computed in a branch that is not taken; the rest is refused."""
+    weights = WEIGHTS + [tensor("nil", [], I64, ints(0)), tensor("hundred", [], I64, ints(100)),
+                         tensor("one", [1], I64, ints(1)), tensor("last", [1], I64, ints(-1)),
+                         tensor("far", [1], I64, ints(1 << 40)),
+                         tensor("row", [2], I64, ints(1, -1)),
+                         tensor("three", [3], I64, ints(1, 2, 3)),
+                         tensor("pair", [1, 2], I64, ints(5, 7))]
+
+    def model(*rest):
+        yes = Graph([node("NonZero", ["x"], ["at"], "find"),
+                     node("Squeeze", ["at", "zero"], ["places"], "flat"), *rest], [],
+                    [value("r", ["k"], I64)])
+        return [node("If", ["c"], ["y"], "choice", then_branch=yes, else_branch=empty())]
+
+    def plus(name):
+        return node("Add", ["places", name], ["r"], "sum")
+
+    works = {
+        "most": ([node("ReduceMax", ["places"], ["m"], "m", axes=[0], keepdims=1), plus("m")],
+                 [6, 8]),
+        "row": ([node("Reshape", ["places", "row"], ["m"], "m"),
+                 node("Squeeze", ["m", "zero"], ["r"], "r")], [2, 4]),
+        "half": ([node("Div", ["places", "one"], ["r"], "r")], [2, 4]),
+        "a column": ([node("Gather", ["pair", "last"], ["m"], "m", axis=1),
+                      node("Reshape", ["m", "last"], ["n"], "n"), plus("n")], [9, 11]),
+        "all": ([node("Slice", ["places", "zero", "far", "zero", "one"], ["r"], "r")], [2, 4]),
+        "a part": ([node("Slice", ["pair", "zero", "one", "one"], ["m"], "m"),
+                    node("Reshape", ["m", "last"], ["n"], "n"), plus("n")], [7, 9]),
+    }
+    for name, (rest, want) in works.items():
+        check(f"{name}, taken", 13, model(*rest), given([0.0, 0, 2, 0, 3], True),
+              {"y": ([2], want, I64)}, weights, NAMES)
+        for x in ([0.0, 0, 2, 0, 3], [0.0, 0]):
+            check(f"{name}, not taken", 13, model(*rest), given(x, False), {"y": ([0], [], I64)},
+                  weights, NAMES)
+    wrong = {
+        "first": [node("Gather", ["places", "nil"], ["m"], "m", axis=0), plus("m")],
+        "share": [node("Size", ["places"], ["n"], "n"),
+                  node("Div", ["hundred", "n"], ["m"], "m"), plus("m")],
+        "best": [node("ArgMax", ["places"], ["m"], "m", axis=0), plus("m")],
+        "top": [node("TopK", ["places", "one"], ["m", "i"], "m", axis=0), plus("m")],
+        "tail": [node("Slice", ["places", "last", "far", "zero"], ["m"], "m"), plus("m")],
+        "as many": [node("Add", ["places", "three"], ["r"], "m")],
+        "inside": [node("Size", ["places"], ["n"], "n"), node("Greater", ["n", "nil"], ["g"], "g"),
+                   node("If", ["g"], ["r"], "m", then_branch=Graph(
+                       [node("Gather", ["places", "nil"], ["m"], "in", axis=0),
+                        node("Add", ["places", "m"], ["s"], "sum")], [], [value("s", ["k"], I64)]),
+                        else_branch=Graph([node("Identity", ["places"], ["t"], "same")], [],
+                                          [value("t", ["k"], I64)]))],
+    }
+    for name, rest in wrong.items():
+        path, _ = store(13, model(*rest), given([0.0, 0, 2], False), {"y": ([0], [], I64)}, weights,
+                        NAMES)
+        says(name, takt("run", path), 1, "a size that values decide inside a branch")
+
+
+def samples():
+    """Branches as large as a decoder's in which a sample depends on others: neither is empty."""
+    weights = [tensor("one", [], F32, floats(1)), tensor("nil", [], I64, ints(0)),
+               tensor("zero", [1], I64, ints(0)), tensor("ones", [1], I64, ints(1))]
+    ways = {
+        "first": lambda t: [node("Gather", ["now", "nil"], ["m"], f"{t}m", axis=0)],
+        "part": lambda t: [node("Slice", ["now", "zero", "ones", "zero"], ["m"], f"{t}m")],
+        "most": lambda t: [node("ReduceMax", ["now"], ["m"], f"{t}m", axes=[0], keepdims=1)],
+        "best": lambda t: [node("ArgMax", ["now"], ["i"], f"{t}i", axis=0, keepdims=1),
+                           node("Cast", ["i"], ["m"], f"{t}m", to=F32)],
+        "top": lambda t: [node("TopK", ["now", "ones"], ["m", "i"], f"{t}m", axis=0)],
+    }
+    worth = {"first": lambda of: of[0], "part": lambda of: of[0], "most": max, "top": max,
+             "best": lambda of: of.index(max(of))}
+    for way, made in ways.items():
+        def branch(first, tag, size, before):
+            return Graph([*before, *chain(first, "now", tag), *made(tag),
+                          node("Add", ["now", "m"], [f"{tag}sum"], f"{tag}sum")], [],
+                         [value(f"{tag}sum", ["b", size])])
+
+        nodes = [node("If", ["c"], ["y"], "choice", then_branch=branch(
+            "all", "p", "p + s", [node("Concat", ["past", "x"], ["all"], "all", axis=1)]),
+                      else_branch=branch("x", "q", "s", []))]
+        for batch, flag in ((1, True), (1, False), (2, True), (2, False)):
+            x, old = [[1.0 + b, 2.0] for b in range(batch)], [[5.0, 6.0 - b] for b in range(batch)]
+            now = [[v + 8 for v in (old[b] if flag else []) + x[b]] for b in range(batch)]
+            more = [worth[way](list(column)) for column in zip(*now)]
+            want = [float(v + m) for row in now for v, m in zip(row, more)]
+            check(f"{way} of {batch}, {flag}", 13, nodes,
+                  {"x": ([batch, 2], sum(x, []), F32), "past": ([batch, 2], sum(old, []), F32),
+                   "c": ([1], [flag], BOOL)}, {"y": ([batch, len(more)], want, F32)}, weights,
+                  {"x": ["b", "s"], "past": ["b", "p"], "c": [1]})
+
+
 def refused():
     """Results of other ranks or types in the branches: both are named."""
     flat = Graph([node("NonZero", ["x"], ["at"], "find")], [], [value("at", [1, "k"], I64)])
@@ -207,6 +298,8 @@ if __name__ == "__main__":
     nested()
     boxes()
     merged()
+    untaken()
+    samples()
     refused()
     scaled()
     print(f"{corners.count} models, {len(corners.failures)} failed")

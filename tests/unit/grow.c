@@ -113,6 +113,18 @@ static void refuses(void)
     takt_model_destroy(m);
 }
 
+/* Outputs that have no inputs of their own, behind one that has. */
+static void leaves(void)
+{
+    takt_model *grown = NULL, *m = load("model m(x: f32[n, 2], past: f32[p, 2]) {\n"
+                                        "  all = concat(past, x, axis=0)\n"
+                                        "  return present = all, same = x, again = all\n"
+                                        "}\n");
+    EXPECT_OK(ctx, takt_model_grow(m, 4, &grown));
+    takt_model_destroy(grown);
+    takt_model_destroy(m);
+}
+
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
@@ -121,6 +133,7 @@ int main(void)
     grows(masked, "b=2,p=0..12,s=1..4", "ref");
     grows(counted, "b=2,s=1..4", "cpu");
     refuses();
+    leaves();
     takt_ctx_destroy(ctx);
     return test_done();
 }

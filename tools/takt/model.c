@@ -167,8 +167,8 @@ static takt_model *grow(takt_tool *t, takt_model *model, int *code)
                          (text[4] == '\0' ||
                           (text[4] == '=' && tool_read_number(TAKT_FLAG_NUMBER, text + 5, &room)));
     if (is_auto)
-        *code =
-            tool_finish(t, takt_model_grow(model, room <= INT32_MAX ? (int64_t)room : -1, &grown));
+        *code = tool_finish(
+            t, takt_model_grow(model, room <= INT64_MAX ? (int64_t)room : INT64_MAX, &grown));
     else
         *code = tool_usage_error(t, 1003, "write --state auto, or --state auto=1024",
                                  "--state %s says nothing", text);

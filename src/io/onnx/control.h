@@ -48,6 +48,8 @@ bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status statu
 TAKT_MUST_USE takt_status takt_onnx_gate_if(takt_call *c, takt_id condition,
                                             const takt_pb_graph *const from[2],
                                             const takt_graph *const branch[2], bool *is_done);
+/* untaken.c: refuses a node that may fail where it is part of a branch that is not taken. */
+TAKT_MUST_USE takt_status takt_onnx_check_untaken(takt_call *c);
 /* Both branches as part of this graph. */
 TAKT_MUST_USE takt_status takt_onnx_unfold_if(takt_call *c, takt_id condition,
                                               const takt_pb_graph *yes, const takt_pb_graph *no);

@@ -3,7 +3,8 @@
  * Steps of a branch that is planned for itself cannot be given other sizes where they lie, and a
  * decoder has another size at every token. So both branches become part of the graph around them,
  * and the one that is not taken gets an empty batch: whatever it reads is cut to `gate` samples,
- * which a run finds to be all or none. Of each result one branch has all elements and the other
+ * which a run finds to be all or none. What a sample becomes must not depend on others, or a node
+ * finds none where it needs one. Of each result one branch has all elements and the other
  * none, so the two in a row are what is asked for.
  */
 #include "base/mem.h"
@@ -22,6 +23,8 @@ typedef struct gated {
     takt_dim gate[2];                    /* of either branch */
     takt_dim pair[PAIRS][2], now[PAIRS]; /* sizes that differ, and which it is */
     size_t pair_count;
+    int64_t *sizes; /* of names, to put in */
+    size_t size_count;
 } gated;
 
 /* ---- what the branches read ---- */
@@ -133,6 +136,73 @@ static takt_status find_sizes(gated *a, takt_id condition)
     return c->status != TAKT_OK ? c->status : c->g->status;
 }
 
+/* ---- samples ---- */
+
+static takt_dim product(takt_call *c, const takt_type *t)
+{
+    takt_dim all = 1;
+    for (int d = 0; d < t->rank && c->status == TAKT_OK; d++)
+        c->status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, all, t->dim[d], &all);
+    return all;
+}
+
+/* Whether `d` is 0 where `samples`, a name, is. */
+static bool vanishes(gated *a, takt_dim samples, takt_dim d)
+{
+    takt_call *c = a->c;
+    size_t name;
+    takt_dim left = -1;
+    const size_t count = takt_dims_name_count(c->g->dims);
+    if (a->size_count < count) {
+        a->sizes = takt_onnx_get(c, count, sizeof *a->sizes);
+        a->size_count = count;
+    }
+    if (a->sizes == NULL || !takt_dim_is_name(c->g->dims, samples, &name) || name >= count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        a->sizes[i] = i == name ? 0 : -1;
+    return takt_dim_substitute(c->g->dims, d, a->sizes, count, &left) == TAKT_OK && left == 0;
+}
+
+static bool is_empty(gated *a, const takt_type *t)
+{
+    return vanishes(a, a->batch, product(a->c, t));
+}
+
+/* Of nothing it makes nothing, and it divides by nothing that could be 0. */
+static bool is_harmless(gated *a, const takt_graph *g, const takt_node *n)
+{
+    bool is_fed = true, is_left = false;
+    for (size_t i = 0; i < n->in_count; i++)
+        is_fed = is_fed && (n->in[i] == TAKT_NONE || !is_empty(a, takt_type_of(g, n->in[i])));
+    for (size_t i = 0; i < n->out_count; i++)
+        is_left = is_left || !is_empty(a, &n->type[i]);
+    for (size_t i = 0; i < TAKT_MAX_ATTRS && n->op->attrs[i].type != TAKT_ATTR_NONE; i++)
+        if (n->op->attrs[i].type == TAKT_ATTR_GRAPH)
+            return false;
+    if (n->op == &takt_op_dim) {
+        const takt_type *t = takt_type_of(g, n->in[0]);
+        const int64_t axis = takt_node_int(n, "axis");
+        return !vanishes(a, a->batch, t->dim[axis < 0 ? axis + t->rank : axis]);
+    }
+    if ((n->op == &takt_op_div || n->op == &takt_op_mod) && takt_dtype_is_int(n->type->dtype) &&
+        is_left && g->nodes[n->in[1]].op != &takt_op_constant)
+        return false;
+    return is_fed || !is_left;
+}
+
+static bool is_per_sample(gated *a, const takt_graph *g)
+{
+    unsigned char *live = takt_onnx_get(a->c, g->count, 1);
+    if (live == NULL)
+        return false;
+    takt_graph_live(g, live);
+    for (size_t i = 0; i < g->count; i++)
+        if (live[i] && !is_harmless(a, g, &g->nodes[i]))
+            return false;
+    return true;
+}
+
 /* ---- a branch ---- */
 
 /* The names as they are there: as many samples as the gate lets through. */
@@ -171,29 +241,6 @@ static takt_status enter(const gated *a, int branch, const takt_pb_graph *graph,
 
 /* ---- results ---- */
 
-static takt_dim product(takt_call *c, const takt_type *t)
-{
-    takt_dim all = 1;
-    for (int d = 0; d < t->rank && c->status == TAKT_OK; d++)
-        c->status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, all, t->dim[d], &all);
-    return all;
-}
-
-/* Whether there is no element where the gate is closed. */
-static bool vanishes(const gated *a, int branch, takt_dim elements)
-{
-    takt_call *c = a->c;
-    size_t name;
-    takt_dim left = -1;
-    const size_t count = takt_dims_name_count(c->g->dims);
-    int64_t *sizes = takt_onnx_get(c, count, sizeof *sizes);
-    if (sizes == NULL || !takt_dim_is_name(c->g->dims, a->gate[branch], &name) || name >= count)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        sizes[i] = i == name ? 0 : -1;
-    return takt_dim_substitute(c->g->dims, elements, sizes, count, &left) == TAKT_OK && left == 0;
-}
-
 /* `x` and `y`: what the result is in either branch if that is taken. */
 static takt_id join(gated *a, const takt_id in[2], const takt_type *x, const takt_type *y)
 {
@@ -203,7 +250,7 @@ static takt_id join(gated *a, const takt_id in[2], const takt_type *x, const tak
     size_t count = 0;
     for (int branch = 0; branch < 2; branch++) {
         const takt_dim elements = product(c, takt_type_of(c->g, in[branch]));
-        if (c->status != TAKT_OK || !vanishes(a, branch, elements))
+        if (c->status != TAKT_OK || !vanishes(a, a->gate[branch], elements))
             return TAKT_NONE;
         if (elements != 0)
             parts[count++] = takt_reshape(c->g, in[branch], &elements, 1);
@@ -255,8 +302,8 @@ takt_status takt_onnx_gate_if(takt_call *c, takt_id condition, const takt_pb_gra
     list_all(a, from[0]);
     list_all(a, from[1]);
     list_pairs(a, branch[0], branch[1]);
-    if (a->is_bad || !a->has_batch)
-        return TAKT_OK;
+    if (a->is_bad || !a->has_batch || !is_per_sample(a, branch[0]) || !is_per_sample(a, branch[1]))
+        return c->status;
     *is_done = true;
     TAKT_TRY(find_sizes(a, condition));
     TAKT_TRY(enter(a, 0, from[0], out[0]));

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "io/onnx/adapt.h"
+#include "io/onnx/control.h"
 #include "io/onnx/list.h"
 
 #define TAKT_ONNX(stem) extern const takt_onnx_op takt_onnx_##stem;
@@ -248,6 +249,7 @@ static takt_status adapt(takt_call *c)
     const takt_pb_function *f = find_function(c->im, n);
     if (f != NULL)
         return call_function(c, f);
+    TAKT_TRY(takt_onnx_check_untaken(c));
     if (c->opset == 0)
         return takt_wire_fail(c->ctx, n->at, "the model imports no version of domain \"%.*s\"",
                               (int)n->domain.length, n->domain.at);

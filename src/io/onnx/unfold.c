@@ -3,7 +3,8 @@
  * A run finds such sizes between the steps of the model, not inside those of a branch. So both
  * branches become part of the graph around them, and results are chosen: the elements of either in
  * a row, as long as the larger one, and its sizes. Sizes that are found in the branch that is not
- * taken are 0, which leaves little to compute there.
+ * taken are 0, which leaves little to compute there. Nothing of it may fail: see untaken.c; and
+ * nothing there may ask for other sizes.
  */
 #include "io/onnx/branches.h"
 #include "io/onnx/control.h"
@@ -59,6 +60,7 @@ static takt_status unfold(takt_call *c, takt_id gate, const takt_pb_graph *graph
                           takt_onnx_value *out)
 {
     const takt_scope before = *c->scope;
+    const size_t asked = takt_dims_bound(c->g->dims) + takt_dims_assumed(c->g->dims);
     c->scope->has_gate = true;
     c->scope->gate = before.has_gate ? takt_binary(c->g, &takt_op_and, before.gate, gate) : gate;
     const size_t held = takt_dims_hold(c->g->dims);
@@ -67,6 +69,8 @@ static takt_status unfold(takt_call *c, takt_id gate, const takt_pb_graph *graph
     takt_dims_let_go(c->g->dims, held);
     c->scope->has_gate = before.has_gate;
     c->scope->gate = before.gate;
+    if (status == TAKT_OK && takt_dims_bound(c->g->dims) + takt_dims_assumed(c->g->dims) > asked)
+        return takt_onnx_refuse(c, "a size that values decide inside a branch or a loop");
     return status;
 }
 
