@@ -372,18 +372,12 @@ class Leaks(unittest.TestCase):
                     s(3)
                 except TypeError:
                     pass
-        some(2000)
-        gc.collect()
-        objects = len(gc.get_objects())
-        grown = []
-        for _ in range(4):  # what others do in the process happens once; a leak every time
-            before = resident()
-            some(20000)
             gc.collect()
-            grown.append(resident() - before)
-            if grown[-1] < 1 << 20:
-                break
-        self.assertLess(grown[-1], 1 << 20, f"bytes more by 20,000 calls each: {grown}")
+            return resident()
+        some(2000)
+        objects = len(gc.get_objects())
+        sizes = [some(10000) for _ in range(4)]  # others may allocate once; a leak grows each time
+        self.assertLess(min(b - a for a, b in zip(sizes, sizes[1:])), 1 << 20)
         self.assertLess(abs(len(gc.get_objects()) - objects), 20)
 
     def test_references(self):
