@@ -170,6 +170,7 @@ def untaken():
                          tensor("far", [1], I64, ints(1 << 40)),
                          tensor("row", [2], I64, ints(1, -1)),
                          tensor("three", [3], I64, ints(1, 2, 3)),
+                         tensor("places_of", [5], I64, ints(10, 20, 30, 40, 50)),
                          tensor("pair", [1, 2], I64, ints(5, 7))]
 
     def model(*rest):
@@ -189,11 +190,15 @@ def untaken():
         "half": ([node("Div", ["places", "one"], ["r"], "r")], [2, 4]),
         "a column": ([node("Gather", ["pair", "last"], ["m"], "m", axis=1),
                       node("Reshape", ["m", "last"], ["n"], "n"), plus("n")], [9, 11]),
+        "those found": ([node("Gather", ["places_of", "places"], ["r"], "r", axis=0)], [30, 50]),
         "all": ([node("Slice", ["places", "zero", "far", "zero", "one"], ["r"], "r")], [2, 4]),
         "a part": ([node("Slice", ["pair", "zero", "one", "one"], ["m"], "m"),
                     node("Reshape", ["m", "last"], ["n"], "n"), plus("n")], [7, 9]),
     }
     for name, (rest, want) in works.items():
+        path, _ = store(13, model(*rest), given([0.0], False), {"y": ([0], [], I64)}, weights,
+                        NAMES)
+        says(f"{name}, whatever the inputs are", takt("inspect", path), 0, "find_true: 1")
         check(f"{name}, taken", 13, model(*rest), given([0.0, 0, 2, 0, 3], True),
               {"y": ([2], want, I64)}, weights, NAMES)
         for x in ([0.0, 0, 2, 0, 3], [0.0, 0]):
@@ -201,6 +206,9 @@ def untaken():
                   weights, NAMES)
     wrong = {
         "first": [node("Gather", ["places", "nil"], ["m"], "m", axis=0), plus("m")],
+        "another": [node("Cast", ["x"], ["i"], "i", to=I64),
+                    node("Gather", ["three", "i"], ["m"], "m", axis=0),
+                    node("Gather", ["m", "places"], ["r"], "r", axis=0)],
         "share": [node("Size", ["places"], ["n"], "n"),
                   node("Div", ["hundred", "n"], ["m"], "m"), plus("m")],
         "best": [node("ArgMax", ["places"], ["m"], "m", axis=0), plus("m")],
@@ -243,6 +251,10 @@ def samples():
         nodes = [node("If", ["c"], ["y"], "choice", then_branch=branch(
             "all", "p", "p + s", [node("Concat", ["past", "x"], ["all"], "all", axis=1)]),
                       else_branch=branch("x", "q", "s", []))]
+        path, _ = store(13, nodes, {"x": ([1, 1], [0.0], F32), "past": ([1, 1], [0.0], F32),
+                                    "c": ([1], [True], BOOL)}, {}, weights,
+                        {"x": ["b", "s"], "past": ["b", "p"], "c": [1]})
+        says(f"{way}, a branch", takt("inspect", path), 0, "  if: 1")
         for batch, flag in ((1, True), (1, False), (2, True), (2, False)):
             x, old = [[1.0 + b, 2.0] for b in range(batch)], [[5.0, 6.0 - b] for b in range(batch)]
             now = [[v + 8 for v in (old[b] if flag else []) + x[b]] for b in range(batch)]

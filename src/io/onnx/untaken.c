@@ -14,7 +14,7 @@ typedef enum need {
     AXES,      /* and says which axes */
     MEAN,      /* of floats, and the same */
     DIVISOR,   /* floats, or a divisor that is known */
-    INDEX,     /* an axis whose size is a number, and known indices into it */
+    INDEX,     /* an axis whose size is a number, and known indices into it; or none at all */
     AXIS,      /* an axis whose size is a number that is not 0; further inputs are known */
     PART,      /* such sizes of all axes that are cut */
     STEP,      /* input 2 is known */
@@ -105,8 +105,34 @@ static int64_t size_of(takt_call *c, int64_t axis)
     return size;
 }
 
+/* Whether takt_onnx_length has found `size`: it is 0 where the branch is not taken. */
+static bool is_gated(takt_call *c, takt_dim size)
+{
+    const takt_graph *g = c->g;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        const takt_attr *names = n->op == &takt_op_length ? takt_node_attr(n, "names") : NULL;
+        if (names == NULL || names->count != 1 || !takt_dim_same(g->dims, names->dims[0], size))
+            continue;
+        const takt_node *row = &g->nodes[n->in[0]];
+        const takt_node *chosen = row->op == &takt_op_reshape ? &g->nodes[row->in[0]] : row;
+        return chosen->op == &takt_op_select && chosen->in[0] == c->scope->gate;
+    }
+    return false;
+}
+
+static bool has_no_element(takt_call *c, const takt_type t)
+{
+    for (int d = 0; d < t.rank && c->scope->has_gate; d++)
+        if (is_gated(c, t.dim[d]))
+            return true;
+    return false;
+}
+
 static bool is_index(takt_call *c)
 {
+    if (has_no_element(c, *takt_onnx_type(c, 1)))
+        return true;
     const takt_array *at = takt_onnx_peek(c, 1);
     const int64_t size = size_of(c, takt_onnx_i(c, "axis", 0));
     if (at == NULL || at->i == NULL)
@@ -170,6 +196,8 @@ takt_status takt_onnx_check_untaken(takt_call *c)
     while (s != NULL && !s->has_gate)
         s = s->parent != NULL ? s->parent : s->caller_scope;
     if (s == NULL || (find_need(c->node, &what) && is_met(c, what)))
+        return c->status;
+    if (c->status != TAKT_OK)
         return c->status;
     return takt_onnx_refuse(c, "a size that values decide inside a branch or a loop");
 }
