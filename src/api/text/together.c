@@ -61,17 +61,6 @@ void takt_together_close(takt_together *t)
     *t = (takt_together){.texts = NULL};
 }
 
-uint64_t takt_together_bytes(const takt_together *t)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < t->width_count; i++) {
-        takt_plan_info info;
-        takt_plan_query(t->widths[i].plan, &info);
-        bytes += info.arena;
-    }
-    return bytes;
-}
-
 /* ---- one run ---- */
 
 /* Texts that rest read a token like the others, into a place that nobody looks at. */

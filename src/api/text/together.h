@@ -28,7 +28,5 @@ void takt_together_close(takt_together *t);
 /* Each text with an id that is not negative reads it. Its scores are valid until the next call. On
  * failure no text has read anything. */
 TAKT_MUST_USE takt_status takt_together_read(takt_together *t, const int32_t *ids);
-/* Bytes of arenas, results and records that its sessions have. */
-uint64_t takt_together_bytes(const takt_together *t);
 
 #endif
