@@ -34,9 +34,10 @@ def rows(out):
 
 env = _ceilings.keep(TOOL, path("cache"))
 until(lambda out, err: "interrupted after" in err and "blocks" in out,
-      "benchmark", "compare", MLP, CNN, "--duration", "60s", "--blocks", "9999")
+      "benchmark", "compare", MLP, CNN, "--duration", "60s", "--blocks", "40000")
 until(lambda out, err: "interrupted after" in err and json.loads(out),
-      "benchmark", "compare", MLP, CNN, "--duration", "60s", "--blocks", "9999", "--format", "json")
+      "benchmark", "compare", MLP, CNN, "--duration", "60s", "--blocks", "40000", "--format",
+      "json")
 for duration in ("60s", "4s"):  # while it times runs, and while it looks at steps
     until(lambda out, err: "interrupted" in err and json.loads(out)["per_op"],
           "profile", MLP, "--json", "--duration", duration, env=env)
