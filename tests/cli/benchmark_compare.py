@@ -36,6 +36,7 @@ def backends():
 
 def builds():
     compare(f"a.takt --bin-a {TOOL} --bin-b {TOOL} --blocks 4", (0, 5), "4 blocks")
+    compare(f"a.takt --bin-a {TOOL} --bin-b {TOOL} --blocks 25", 2, "at most 24 blocks")
     compare(f"a.takt --bin-a {TOOL} --bin-b /bin/false", 1, "/bin/false")
     compare(f"a.takt --bin-a {TOOL}", 2, "two programs")
     ENVIRONMENT["TMPDIR"] = str(TMP / "nowhere")

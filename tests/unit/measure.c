@@ -187,6 +187,8 @@ static void comparisons(void)
     EXPECT_OK(ctx, takt_session_compare(session, other, &options, &c));
     EXPECT(c.blocks == 8 && c.ratio > 0.2 && c.ratio < 5 && c.ci.low <= c.ci.high, "%g", c.ratio);
     EXPECT(c.a_ns > 0 && c.b_ns > 0 && strlen(takt_verdict_name(c.verdict)) > 3);
+    const takt_compare_options many = {.blocks = 100001};
+    EXPECT(takt_session_compare(session, other, &many, &c) == TAKT_ERR_ARGUMENT);
     takt_session_destroy(other);
 }
 

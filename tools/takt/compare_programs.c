@@ -91,13 +91,15 @@ static int one_block(shift *s)
 static int fight(shift *s, size_t other)
 {
     const uint64_t begun = tool_now_ns();
-    const uint64_t asked = tool_number_of(s->j->t, TAKT_F_BLOCKS, MOST_BLOCKS);
-    const size_t most = asked < MOST_BLOCKS ? (size_t)asked : MOST_BLOCKS;
+    const uint64_t most = tool_number_of(s->j->t, TAKT_F_BLOCKS, MOST_BLOCKS);
     takt_timing t[2] = {{0}, {0}};
     takt_comparison c;
     uint64_t max_ns;
     if (!tool_duration(s->j->t, TAKT_F_DURATION, 10000000000, &max_ns))
         return TAKT_EXIT_USAGE;
+    if (most > MOST_BLOCKS)
+        return tool_usage_error(s->j->t, 1003, "--blocks 24, and a longer --duration",
+                                "two programs are compared in at most %d blocks", MOST_BLOCKS);
     while (s->blocks < most && (s->blocks < LEAST_BLOCKS || tool_now_ns() - begun < max_ns)) {
         const int code = one_block(s);
         if (code == TAKT_EXIT_INTERRUPTED && s->blocks >= LEAST_KEPT)

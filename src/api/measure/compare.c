@@ -9,12 +9,13 @@
 #include "base/options.h"
 #include "measure/stats.h"
 
-enum { MOST_BLOCKS = 400, MOST_RUNS = 512, LEAST_BLOCKS = 4 };
+enum { USUAL_BLOCKS = 400, MOST_BLOCKS = 100000, MOST_RUNS = 512, LEAST_BLOCKS = 4 };
 
 typedef struct duel {
     takt_session *a, *b;
     takt_ctx *ctx;
-    double *a_medians, *b_medians; /* MOST_BLOCKS each */
+    size_t most;                   /* blocks */
+    double *a_medians, *b_medians; /* `most` each */
     double *times;                 /* 2 * MOST_RUNS: one side of a block */
     size_t blocks, runs;           /* runs: of one side in half a block */
     double inject;                 /* what B is slowed by */
@@ -110,10 +111,9 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
 {
     const uint64_t begun = now(d), max_ns = o->max_ns > 0 ? o->max_ns : 3000000000;
     const double margin = o->margin > 0 ? o->margin : 0.01;
-    const size_t most = o->blocks > 0 && o->blocks < MOST_BLOCKS ? o->blocks : MOST_BLOCKS;
     takt_status status = TAKT_OK;
     TAKT_TRY(choose_runs(d));
-    while (d->blocks < most) {
+    while (d->blocks < d->most) {
         status = renew(d, o);
         if (status == TAKT_OK)
             status = run_block(d);
@@ -143,14 +143,18 @@ takt_status takt_session_compare(takt_session *a, takt_session *b,
     TAKT_NEED(NULL, a);
     TAKT_NEED(NULL, c);
     takt_compare_options o;
-    const size_t room = 2 * MOST_BLOCKS + 4 * MOST_RUNS;
     void *block;
     *c = (takt_comparison){.verdict = TAKT_INCONCLUSIVE};
     TAKT_TRY(takt_options_read(a->ctx, "takt_compare_options", options, &o, sizeof o));
+    if (o.blocks > MOST_BLOCKS)
+        return takt_fail(a->ctx, TAKT_E_ARGUMENT, "%zu blocks; there may be %d at most", o.blocks,
+                         MOST_BLOCKS);
+    const size_t most = o.blocks > 0 ? o.blocks : USUAL_BLOCKS;
+    const size_t room = 2 * most + 4 * MOST_RUNS;
     TAKT_TRY(takt_mem_zero(a->ctx, room, sizeof(double), "a comparison", &block));
     double *at = block;
-    duel d = {.a = a, .b = b, .ctx = a->ctx, .a_medians = at, .b_medians = at + MOST_BLOCKS};
-    d.times = at + 2 * MOST_BLOCKS;
+    duel d = {.a = a, .b = b, .ctx = a->ctx, .most = most, .a_medians = at, .b_medians = at + most};
+    d.times = at + 2 * most;
     d.inject = options != NULL ? options->inject : 0;
     const takt_status status = fight(&d, &o, c);
     takt_mem_put(d.ctx, block, room * sizeof(double)); /* `a` may have been renewed */
