@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs accuracy campaign cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check fuzz graphs accuracy campaign python-versions cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -27,6 +27,11 @@ test: setup build ## run every test; TAKT_FUZZ_SECONDS (5) is the time per fuzz 
 
 check: setup build ## the same, the slow tests, and again by clang, with sanitizers, in other presets
 	@scripts/test $(PRESET) slow preload cross fuzz clang asan tsan native lto native-lto minsize
+
+python-versions: build ## the wheel under Python 3.13 to 3.15, references counted; recorded in trust/ledger.tsv
+	@for part in references versions; do \
+	  TAKT_BUILD_DIR=$(abspath $(BUILD)) TAKT_TOOL=$(abspath build/takt) python3 -B tests/python/$$part.py || \
+	    [ $$? -eq 77 ] || exit 1; done
 
 fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded in trust/ledger.tsv
 	@scripts/build fuzz

@@ -4,13 +4,12 @@ What pip cannot fetch is skipped and told.
 """
 import glob
 import os
-import shutil
-import subprocess
 import sys
 import time
 import zipfile
 
-from _runner import BUILD, ROOT, TMP, environment, has_extension, run_cases, skip
+from _runner import BUILD, has_extension, run_cases, skip
+from _wheel import build, call, install, make_environment
 
 failures = []
 
@@ -19,24 +18,6 @@ def expect(good, what):
     if not good:
         failures.append(what)
         print("FAILED:", what)
-
-
-def call(*args, **more):
-    return subprocess.run([str(a) for a in args], capture_output=True, text=True, check=False,
-                          env=environment(), **more)
-
-
-def make_environment(name):
-    """The interpreter of a new environment; None if there can be none."""
-    folder = os.path.join(TMP, name)
-    shutil.rmtree(folder, ignore_errors=True)
-    made = call(sys.executable, "-m", "venv", folder)
-    return os.path.join(folder, "bin", "python") if made.returncode == 0 else None
-
-
-def install(python, *names):
-    return call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                "--retries", "1", "--timeout", "10", *names, timeout=300).returncode == 0
 
 
 def device_bytes():
@@ -68,21 +49,14 @@ if builder is None:
     skip("no virtual environment can be made: python3-venv is missing")
 if not install(builder, "scikit-build-core"):
     skip("pip cannot fetch scikit-build-core")
-shutil.rmtree(os.path.join(TMP, "wheel-build"), ignore_errors=True)
-for old in glob.glob(os.path.join(TMP, "takt_engine-*.whl")):
-    os.remove(old)
 start = time.monotonic()
-built = call(builder, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps",
-             "--wheel-dir", TMP, "--config-settings", f"cmake.define.TAKT_PREBUILT={BUILD}",
-             "--config-settings", f"build-dir={TMP}/wheel-build", ROOT, timeout=300)
-wheels = sorted(glob.glob(os.path.join(TMP, "takt_engine-*.whl")), key=os.path.getmtime)
-if built.returncode != 0 or not wheels:
-    print(built.stdout[-2000:], built.stderr[-4000:])
+wheel_path = build(builder)
+if wheel_path is None:
     sys.exit(1)
 print(f"wheel: built in {time.monotonic() - start:.1f} s beside a built library")
-check_contents(wheels[-1])
+check_contents(wheel_path)
 user = make_environment("user")
-expect(install(user, "--no-index", "--no-deps", wheels[-1]), "the wheel cannot be installed")
+expect(install(user, "--no-index", "--no-deps", wheel_path), "the wheel cannot be installed")
 command = call(os.path.join(os.path.dirname(user), "takt"), "version")
 expect(command.returncode == 0 and "takt" in command.stdout, f"the command: {command.stderr}")
 expect(run_cases(user, "wheel alone"), "cases with the wheel alone")

@@ -266,6 +266,40 @@ static bool refuse_kind(PyObject *object, const char *what)
     return false;
 }
 
+/* A failure of the buffer protocol after which the array interface may still help. */
+static bool is_soft_failure(const hold *h)
+{
+    return h->buffer.obj == NULL &&
+           (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_BufferError) ||
+            PyErr_ExceptionMatches(PyExc_TypeError));
+}
+
+/* With the buffer protocol's exception pending, which stays if this does not help either: NumPy's
+ * own words say more. No attribute may be looked up while it is pending. */
+static bool take_interface_instead(hold *h, PyObject *object, bool writable, const char *what)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (has(object, "__array_interface__") && take_interface(h, object, writable, what)) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        return true;
+    }
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+static bool take_protocol(hold *h, PyObject *object, bool writable, const char *what)
+{
+    if (PyCapsule_CheckExact(object) || has(object, "__dlpack__"))
+        return take_dlpack(h, object, writable, what);
+    if (has(object, "__array_interface__"))
+        return take_interface(h, object, writable, what);
+    return refuse_kind(object, what);
+}
+
 bool hold_take(hold *h, PyObject *object, bool writable, const char *what)
 {
     *h = (hold){.buffer = {.obj = NULL}};
@@ -277,32 +311,11 @@ bool hold_take(hold *h, PyObject *object, bool writable, const char *what)
         good = !writable || !from->read_only;
         if (!good)
             raise_status(TAKT_ERR_ARGUMENT, NULL, "%s is read-only, and would be written", what);
-    } else if (PyObject_CheckBuffer(object) && take_buffer(h, object, writable, what)) {
-        good = true;
-    } else if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_ValueError) &&
-               !PyErr_ExceptionMatches(PyExc_BufferError) &&
-               !PyErr_ExceptionMatches(PyExc_TypeError)) {
-        good = false;
-    } else if (PyErr_Occurred() && h->buffer.obj != NULL) {
-        good = false; /* it has a buffer, of a kind that is no use */
-    } else if (!PyErr_Occurred() && !PyObject_CheckBuffer(object) && has(object, "__dlpack__")) {
-        good = take_dlpack(h, object, writable, what);
-    } else if (PyCapsule_CheckExact(object)) {
-        good = take_dlpack(h, object, writable, what);
-    } else if (has(object, "__array_interface__")) {
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        good = take_interface(h, object, writable, what);
-        if (!good && type != NULL) { /* NumPy's own words say more */
-            PyErr_Clear();
-            PyErr_Restore(type, value, trace);
-        } else {
-            Py_XDECREF(type);
-            Py_XDECREF(value);
-            Py_XDECREF(trace);
-        }
+    } else if (!PyObject_CheckBuffer(object)) {
+        good = take_protocol(h, object, writable, what);
     } else {
-        good = PyErr_Occurred() ? false : refuse_kind(object, what);
+        good = take_buffer(h, object, writable, what) ||
+               (is_soft_failure(h) && take_interface_instead(h, object, writable, what));
     }
     if (good) {
         Py_INCREF(object);
