@@ -1,7 +1,7 @@
-"""references.py - no case keeps a reference: each runs four times under Debian's debug interpreter.
+"""references_slow.py - no case keeps a reference: each runs four times under a debug interpreter.
 
-The extension is compiled against that interpreter's headers, so that its references are counted,
-and `sys.gettotalrefcount` must be the same after the last two runs. Part of `make python-versions`.
+The extension is compiled against the headers of Debian's debug interpreter, so that its
+references are counted, and `sys.gettotalrefcount` must be the same after the last two runs.
 """
 import glob
 import os
