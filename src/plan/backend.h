@@ -117,7 +117,8 @@ TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, con
                                               size_t bytes, takt_fill_fn *fill, void *user,
                                               size_t *index);
 /* True of what takt_planner_packed takes: constants, and state whose packed forms sessions keep, so
- * that runs find them packed. `fill` must not fail for state, which is f32 or f64 then. */
+ * that runs find them packed; also what is made of such state by a transpose or a cast. `fill` must
+ * not fail for state. */
 bool takt_planner_is_kept(const takt_planner *p, takt_id node);
 /* A form of such state that is packed by several threads: step->in[*index] views it as raw u8. */
 typedef struct takt_packer {
@@ -127,6 +128,7 @@ typedef struct takt_packer {
     const void *data;      /* of that step, in the plan's arena */
     size_t parts;
     takt_fill_fn *fill; /* that `run` calls, or NULL */
+    size_t room;        /* bytes of scratch that `run` needs */
 } takt_packer;
 TAKT_MUST_USE takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *how,
                                             size_t *index);

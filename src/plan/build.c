@@ -110,6 +110,7 @@ static takt_status survey(takt_builder *b)
     TAKT_TRY(takt_builder_group(b));
     TAKT_TRY(takt_builder_commit(b));
     TAKT_TRY(takt_builder_mark_late(b));
+    TAKT_TRY(takt_builder_mark_derived(b));
     TAKT_TRY(takt_builder_order(b));
     return takt_builder_count_reads(b);
 }
@@ -145,7 +146,7 @@ static const char *step_name(takt_builder *b, const takt_group *group, size_t *d
     return takt_arena_text(&b->p.plan->arena, name, at);
 }
 
-static takt_status compile_step(takt_builder *b, const takt_group *group, takt_step *step)
+takt_status takt_builder_step(takt_builder *b, const takt_group *group, takt_step *step)
 {
     size_t does;
     *step = (takt_step){.task_count = 1,
@@ -243,7 +244,7 @@ static void forget(takt_builder *b, takt_id node)
         b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
-/* Constants that the step asked for. */
+/* Constants and other values that the step asked for. */
 static takt_status settle(takt_builder *b, const takt_group *group)
 {
     const takt_status status = takt_builder_settle(b);
@@ -266,7 +267,7 @@ takt_status takt_builder_compile(takt_builder *b, const takt_group *group)
         for (size_t i = 0; i < group->count; i++)
             forget(b, group->nodes[i]);
     TAKT_TRY(takt_builder_write_state(b, group));
-    TAKT_TRY(compile_step(b, group, &step));
+    TAKT_TRY(takt_builder_step(b, group, &step));
     step.is_commit = group->is_commit;
     step.is_point = b->p.graph->nodes[group->nodes[0]].op == &takt_op_length;
     if (!b->in_prologue)
@@ -284,7 +285,7 @@ static takt_status compile_all(takt_builder *b, size_t first, size_t end)
     for (size_t i = first; i < end; i++) {
         const takt_group *group = &b->groups[b->sequence[i]];
         b->position = (int32_t)i;
-        if (!b->is_constant[group->nodes[0]])
+        if (!b->is_constant[group->nodes[0]] && !b->is_derived[group->nodes[0]])
             TAKT_TRY(takt_builder_compile(b, group));
     }
     b->in_prologue = false;

@@ -6,6 +6,7 @@
  *   commit.c   groups that write over the state, at the end
  *   swap.c     slots whose next value is made beside the old one, and which memory that is
  *   forms.c    packed forms of state
+ *   derived.c  transposes and casts of state, which those who pack them do not read
  *   order.c    the order of the groups, and which run twice
  *   early.c    where among them state is overwritten
  *   lengths.c  nodes that wait for sizes that values decide
@@ -28,7 +29,9 @@
 #include "plan/packs.h"
 
 enum { TAKT_NO_GROUP = -1, TAKT_FOREVER = INT32_MAX };
-enum { TAKT_AWAY = 1 }; /* the space of the preferred backend, if it has memory of its own */
+enum { TAKT_DERIVED_MOST = 8 };
+enum { TAKT_AT_BEGIN = -2 }; /* `first` of buffers in the arena that runs use before any step */
+enum { TAKT_AWAY = 1 };      /* the space of the preferred backend, if it has memory of its own */
 
 typedef struct takt_pack_key {
     takt_id from;
@@ -118,6 +121,10 @@ typedef struct takt_builder {
     size_t fusion_count, fusion_capacity;
     takt_state_form *forms; /* of state */
     size_t form_count, form_capacity;
+    size_t settled_forms;      /* so many have the steps that they begin with */
+    unsigned char *is_derived; /* per root: made of a weight that is state, by so many steps */
+    takt_id *asked;            /* those whose value the step being compiled reads as it is */
+    size_t asked_count;
     uint32_t *next_of; /* per root: the first slot whose next value it holds; UINT32_MAX: none */
 } takt_builder;
 
@@ -209,6 +216,19 @@ TAKT_MUST_USE takt_status takt_builder_add_raw(takt_builder *b, uint32_t buffer,
 /* A packed form of state, by a function that packs constants, too. */
 TAKT_MUST_USE takt_status takt_builder_fill_form(takt_builder *b, const takt_pack_name *name,
                                                  void *user, size_t *index);
+/* Whether packed forms of that state are kept. */
+bool takt_state_has_forms(const takt_builder *b, takt_id node);
+/* Which nodes are derived (derived.c); then one that a step reads as it is, if it is derived and
+ * not there; and the steps for those, before the one being compiled. */
+TAKT_MUST_USE takt_status takt_builder_mark_derived(takt_builder *b);
+void takt_builder_ask(takt_builder *b, takt_id root);
+TAKT_MUST_USE takt_status takt_builder_make_asked(takt_builder *b);
+/* Steps that new forms begin with, and where their values lie once the arena is known. */
+TAKT_MUST_USE takt_status takt_builder_settle_forms(takt_builder *b);
+TAKT_MUST_USE takt_status takt_builder_place_forms(takt_builder *b);
+/* Makes a step of a group, which nobody runs so far. */
+TAKT_MUST_USE takt_status takt_builder_step(takt_builder *b, const takt_group *group,
+                                            takt_step *step);
 /* The steps that pack what the run has changed. */
 TAKT_MUST_USE takt_status takt_builder_pack_state(takt_builder *b);
 /* Adds a view to the step's results. */

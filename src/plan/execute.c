@@ -180,7 +180,10 @@ void takt_execute_step(const takt_execution *x, const takt_step *step, void *scr
 
 void takt_execute_first(const takt_execution *x, const takt_step *step)
 {
-    call c = {.step = step, .base = x->base, .execution = x};
+    call c = {.step = step,
+              .base = x->base,
+              .scratch = (char *)x->arena + step->scratch_offset,
+              .execution = x};
     takt_pool *pool = step->task_count > 1 && takt_pool_try_lease(x->pool) ? x->pool : NULL;
     run_step(&c, pool);
     if (pool != NULL)

@@ -7,30 +7,69 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "ir/leaves.h"
+#include "op/ops.h"
 #include "plan/answers.h"
 #include "plan/builder.h"
 #include "plan/rematerialise.h"
 
+/* Caches are written a row at a time, and read in between. */
+static bool is_cache(const takt_builder *b, takt_id state)
+{
+    const takt_id next = b->p.graph->slots[b->port_of[state]].next;
+    return next != TAKT_NONE && b->p.graph->nodes[b->root[next]].op == &takt_op_update_slice;
+}
+
 /* A training step changes every weight, so that its forms would be packed in every run all the
- * same: products pack what they read, and no memory is kept for it.
- *
- * Packing must be unable to fail: it runs in the commit phase. Forms of other types than these
- * would be widened in memory that has to be found first. */
-static bool has_forms(const takt_builder *b, takt_id node)
+ * same: products pack what they read, and no memory is kept for it. */
+bool takt_state_has_forms(const takt_builder *b, takt_id node)
 {
     const takt_node *n = &b->p.graph->nodes[node];
     const takt_plan_settings *s = b->p.settings;
-    return n->op == &takt_op_state && (n->type->dtype == TAKT_F32 || n->type->dtype == TAKT_F64) &&
+    return n->op == &takt_op_state && takt_dtype_is_float(n->type->dtype) &&
            b->space == TAKT_HOST && b->space_of[node] == TAKT_HOST && !b->in_prologue && s->reuse &&
            s->in_place && s->hint != TAKT_HINT_MEMORY && s->memory_limit == 0 &&
-           !takt_is_training_graph(b->p.graph);
+           !takt_is_training_graph(b->p.graph) && !is_cache(b, node);
 }
 
 bool takt_planner_is_kept(const takt_planner *p, takt_id node)
 {
     const takt_builder *b = (const takt_builder *)p;
-    return (p->is_constant[node] && !b->in_prologue) || has_forms(b, node);
+    const takt_id root = b->root[node];
+    if (p->is_constant[node])
+        return !b->in_prologue;
+    return takt_state_has_forms(b, root) || (b->is_derived[root] && !b->in_prologue);
+}
+
+/* ---- what it is made of ---- */
+
+/* The state whose elements these are, and the derived values in between, the last one first. */
+static takt_id source_of(const takt_builder *b, takt_id node, takt_id chain[TAKT_DERIVED_MOST],
+                         size_t *count)
+{
+    takt_id root = b->root[node];
+    for (*count = 0; b->is_derived[root]; root = b->root[b->p.graph->nodes[root].in[0]])
+        chain[(*count)++] = root;
+    return root;
+}
+
+/* "" of a state itself; else how the value comes out of it. */
+static const char *way_to(const takt_builder *b, takt_id node)
+{
+    const takt_graph *g = b->p.graph;
+    const char *way = "";
+    char type[TAKT_TYPE_TEXT];
+    while (way != NULL && g->nodes[node].op != &takt_op_state) {
+        const takt_node *n = &g->nodes[node];
+        const takt_attr *perm = n->op == &takt_op_transpose ? takt_node_attr(n, "perm") : NULL;
+        way = takt_arena_format(&b->p.plan->arena, "%s%s %s+%zu ", way, n->op->name,
+                                takt_type_text(g->dims, n->type, type), b->root_offset[node]);
+        for (uint32_t i = 0; way != NULL && perm != NULL && i < perm->count; i++)
+            way = takt_arena_format(&b->p.plan->arena, "%s%lld ", way, (long long)perm->i64s[i]);
+        node = n->in[0];
+    }
+    return way;
 }
 
 /* ---- asking for one ---- */
@@ -46,12 +85,13 @@ static void run_filler(const takt_step *s, const takt_task *t)
     (void)f->fill(f->user, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]));
 }
 
-static takt_state_form *find(const takt_builder *b, uint32_t slot, const takt_packer *how)
+static takt_state_form *find(const takt_builder *b, uint32_t slot, const takt_packer *how,
+                             const char *format)
 {
     for (size_t i = 0; i < b->form_count; i++) {
         takt_state_form *f = &b->forms[i];
         if (f->slot == slot && f->bytes == how->bytes && f->fill == how->fill &&
-            f->pack.run == how->run && strcmp(f->format, how->format) == 0)
+            f->pack.run == how->run && strcmp(f->format, format) == 0)
             return f;
     }
     return NULL;
@@ -63,7 +103,22 @@ static takt_view flat(takt_dtype dtype, size_t count, uint32_t buffer)
         .dtype = dtype, .rank = 1, .buffer = buffer, .dim = {(int64_t)count}, .stride = {1}};
 }
 
-static takt_status make(takt_builder *b, takt_id node, const takt_packer *how,
+/* Where the value lies while it is packed: the state does, a derived one is in the arena. */
+static takt_status lay_value(takt_builder *b, takt_id node, uint32_t *buffer)
+{
+    const takt_id root = b->root[node];
+    takt_buffer room = {.place = TAKT_PLACE_ARENA,
+                        .first = TAKT_AT_BEGIN,
+                        .last = TAKT_AT_BEGIN,
+                        .value = TAKT_NONE};
+    if (!b->is_derived[root])
+        return takt_builder_buffer(b, root, buffer);
+    if (!takt_type_bytes(b->p.graph->nodes[root].type, &room.bytes))
+        return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a weight is too large");
+    return takt_builder_new_buffer(b, room, buffer);
+}
+
+static takt_status make(takt_builder *b, takt_id node, const takt_packer *how, const char *format,
                         takt_state_form *form)
 {
     const takt_type *type = b->p.graph->nodes[node].type;
@@ -75,19 +130,22 @@ static takt_status make(takt_builder *b, takt_id node, const takt_packer *how,
                                 .first = -1,
                                 .last = TAKT_FOREVER,
                                 .value = TAKT_NONE};
+    takt_id chain[TAKT_DERIVED_MOST];
     uint32_t from, to;
-    size_t count;
+    size_t count, deep;
     if (views == NULL)
         return TAKT_ERR_MEMORY;
-    TAKT_TRY(takt_builder_buffer(b, node, &from));
+    TAKT_TRY(lay_value(b, node, &from));
     TAKT_TRY(takt_builder_new_buffer(b, buffer, &to));
     (void)takt_type_count(type, &count); /* the value has a buffer already */
     views[0] = flat(type->dtype, count, from);
+    views[0].offset = b->root_offset[node];
     views[1] = flat(TAKT_U8, how->bytes, to);
-    *form = (takt_state_form){.slot = b->port_of[node],
-                              .format = takt_arena_text(arena, how->format, strlen(how->format)),
+    *form = (takt_state_form){.slot = b->port_of[source_of(b, node, chain, &deep)],
+                              .format = format,
                               .fill = how->fill,
-                              .bytes = how->bytes};
+                              .bytes = how->bytes,
+                              .value = b->root[node]};
     form->pack =
         (takt_step){.kind = "pack",
                     .kernel = "pack",
@@ -101,11 +159,12 @@ static takt_status make(takt_builder *b, takt_id node, const takt_packer *how,
                     .out = &views[1],
                     .out_count = 1,
                     .task_count = how->parts,
+                    .scratch_bytes = how->room,
                     .cost.bytes = 2 * (double)how->bytes,
                     .packs_state = true,
                     .backend = b->p.step->backend,
                     .isas = b->p.step->isas};
-    return form->format != NULL && form->pack.name != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    return form->pack.name != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
 takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *how, size_t *index)
@@ -118,7 +177,15 @@ takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *
             return TAKT_OTHER_QUESTION;
         return takt_builder_add_raw(b, a->buffer, how->bytes, index);
     }
-    takt_state_form *form = find(b, b->port_of[node], how);
+    takt_id chain[TAKT_DERIVED_MOST];
+    size_t deep;
+    const uint32_t slot = b->port_of[source_of(b, node, chain, &deep)];
+    const char *way = way_to(b, node);
+    const char *format =
+        way != NULL ? takt_arena_format(&p->plan->arena, "%s%s", way, how->format) : NULL;
+    if (format == NULL)
+        return TAKT_ERR_MEMORY;
+    takt_state_form *form = find(b, slot, how, format);
     if (form == NULL) {
         void *forms = b->forms;
         const takt_status status =
@@ -126,7 +193,7 @@ takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *
         b->forms = forms;
         TAKT_TRY(status);
         form = &b->forms[b->form_count];
-        TAKT_TRY(make(b, node, how, form));
+        TAKT_TRY(make(b, node, how, format, form));
         b->form_count++;
     }
     const uint32_t buffer = form->pack.out[0].buffer;
@@ -134,7 +201,7 @@ takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *
                                                 .node = node,
                                                 .buffer = buffer,
                                                 .bytes = how->bytes,
-                                                .format = form->format}));
+                                                .format = format + strlen(way)}));
     return takt_builder_add_raw(b, buffer, how->bytes, index);
 }
 
@@ -154,7 +221,133 @@ takt_status takt_builder_fill_form(takt_builder *b, const takt_pack_name *name, 
     return takt_planner_form(&b->p, name->node, &how, index);
 }
 
+/* ---- steps before it ---- */
+
+/* The step that makes a derived value where it is packed. */
+static takt_status make_one(takt_builder *b, takt_id node, uint32_t buffer, takt_step *step)
+{
+    uint32_t *place = &b->p.plan->buffer_of[node];
+    const uint32_t was = *place; /* others may read it as it is */
+    const takt_view view = b->p.plan->view_of[node];
+    *place = buffer;
+    const takt_status status = takt_builder_step(b, &b->groups[b->group_index[node]], step);
+    *place = was;
+    b->p.plan->view_of[node] = view;
+    b->p.plan->buffers[buffer].last = TAKT_AT_BEGIN;
+    step->packs_state = true;
+    return status;
+}
+
+static takt_status make_first(takt_builder *b, takt_state_form *form)
+{
+    takt_plan *plan = b->p.plan;
+    takt_id chain[TAKT_DERIVED_MOST];
+    uint32_t was[TAKT_DERIVED_MOST];
+    size_t count;
+    (void)source_of(b, form->value, chain, &count);
+    form->first = takt_arena_array(&plan->arena, count, sizeof *form->first);
+    if (form->first == NULL)
+        return TAKT_ERR_MEMORY;
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; i < count; i++)
+        was[i] = plan->buffer_of[chain[i]];
+    for (size_t i = count; status == TAKT_OK && i-- > 0;) {
+        uint32_t buffer = form->pack.in[0].buffer;
+        if (i > 0)
+            status = lay_value(b, chain[i], &buffer);
+        if (status == TAKT_OK)
+            status = make_one(b, chain[i], buffer, &form->first[form->first_count++]);
+        plan->buffer_of[chain[i]] = buffer; /* for the next one */
+    }
+    for (size_t i = 0; i < count; i++)
+        plan->buffer_of[chain[i]] = was[i];
+    return status;
+}
+
+takt_status takt_builder_settle_forms(takt_builder *b)
+{
+    const takt_builder was = *b;
+    takt_status status = TAKT_OK;
+    b->answers = NULL; /* no step of the plan asks */
+    for (; status == TAKT_OK && b->settled_forms < b->form_count; b->settled_forms++)
+        status = make_first(b, &b->forms[b->settled_forms]);
+    b->answers = was.answers;
+    b->p.step = was.p.step;
+    b->p.group = was.p.group;
+    b->in_capacity = was.in_capacity;
+    b->out_capacity = was.out_capacity;
+    return status;
+}
+
+/* At the beginning of a run nothing is in the arena. */
+static takt_status place_step(takt_builder *b, takt_step *step, size_t *end)
+{
+    const size_t parts = step->task_count == 1 ? 1 : (size_t)b->p.plan->threads;
+    size_t all;
+    step->scratch_offset = *end;
+    if (takt_size_align(step->scratch_each, TAKT_ALIGN, &step->scratch_each) &&
+        takt_size_mul(step->scratch_each, parts, &all) &&
+        takt_size_align(step->scratch_bytes, TAKT_ALIGN, &step->scratch_bytes) &&
+        takt_size_add(all, step->scratch_bytes, &all) && takt_size_add(*end, all, end))
+        return TAKT_OK;
+    return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "the scratch of step %s is too large", step->name);
+}
+
+takt_status takt_builder_place_forms(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    for (size_t i = 0; i < b->form_count; i++) {
+        takt_state_form *f = &b->forms[i];
+        size_t end = 0, bytes;
+        for (size_t k = 0; k < f->first_count; k++) {
+            takt_buffer *value = &plan->buffers[f->first[k].out[0].buffer];
+            value->offset = end;
+            if (!takt_size_align(value->bytes, TAKT_ALIGN, &bytes) ||
+                !takt_size_add(end, bytes, &end))
+                return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a weight is too large");
+        }
+        for (size_t k = 0; k < f->first_count; k++)
+            TAKT_TRY(place_step(b, &f->first[k], &end));
+        TAKT_TRY(place_step(b, &f->pack, &end));
+        takt_plan_space *s = &plan->space[TAKT_HOST];
+        s->arena = end > s->arena ? end : s->arena;
+        s->lower_bound = end > s->lower_bound ? end : s->lower_bound;
+        s->unshared = end > s->unshared ? end : s->unshared;
+    }
+    return TAKT_OK;
+}
+
 /* ---- the commit phase ---- */
+
+/* The same views, with one buffer for another. */
+static takt_view *elsewhere(takt_builder *b, const takt_view *views, size_t count, uint32_t old,
+                            uint32_t new)
+{
+    takt_view *made = takt_arena_copy(&b->p.plan->arena, views, count * sizeof *views);
+    for (size_t i = 0; made != NULL && i < count; i++)
+        made[i].buffer = made[i].buffer == old ? new : made[i].buffer;
+    return made;
+}
+
+/* One step of those that pack a form. It reads `*from` instead of `old`, and if it is not the last
+ * one, both are then what it makes. */
+static takt_status push_step(takt_builder *b, const takt_step *of, bool is_last, uint32_t *old,
+                             uint32_t *from)
+{
+    takt_step step = *of;
+    const int at = (int)b->p.plan->step_count;
+    step.is_commit = true;
+    step.in = elsewhere(b, of->in, of->in_count, *old, *from);
+    if (!is_last) {
+        *old = of->out[0].buffer;
+        takt_buffer room = b->p.plan->buffers[*old];
+        room.first = at;
+        room.last = at + 1;
+        TAKT_TRY(takt_builder_new_buffer(b, room, from));
+        step.out = elsewhere(b, of->out, of->out_count, *old, *from);
+    }
+    return step.in != NULL && step.out != NULL ? takt_builder_push(b, &step) : TAKT_ERR_MEMORY;
+}
 
 takt_status takt_builder_pack_state(takt_builder *b)
 {
@@ -164,17 +357,12 @@ takt_status takt_builder_pack_state(takt_builder *b)
         const takt_plan_slot *slot = &plan->slots[form->slot];
         if (!slot->is_changed)
             continue;
-        takt_step step = form->pack;
-        step.is_commit = true;
-        if (slot->is_swapped) { /* the value that the slot will have lies elsewhere so far */
-            takt_view *from = takt_arena_array(&plan->arena, 1, sizeof *from);
-            if (from == NULL)
-                return TAKT_ERR_MEMORY;
-            *from = step.in[0];
-            from->buffer = plan->buffer_of[b->root[b->p.graph->slots[form->slot].next]];
-            step.in = from;
-        }
-        TAKT_TRY(takt_builder_push(b, &step));
+        uint32_t old = plan->buffer_of[b->p.graph->slots[form->slot].value], from = old;
+        if (slot->is_swapped) /* the value that the slot will have lies elsewhere so far */
+            from = plan->buffer_of[b->root[b->p.graph->slots[form->slot].next]];
+        for (size_t k = 0; k < form->first_count; k++)
+            TAKT_TRY(push_step(b, &form->first[k], false, &old, &from));
+        TAKT_TRY(push_step(b, &form->pack, true, &old, &from));
     }
     return TAKT_OK;
 }

@@ -201,6 +201,8 @@ static takt_status keep_promise(takt_builder *b, const takt_promise *p)
 
 takt_status takt_builder_settle(takt_builder *b)
 {
+    TAKT_TRY(takt_builder_make_asked(b));
+    TAKT_TRY(takt_builder_settle_forms(b));
     if (b->reserved_count > 0)
         TAKT_TRY(make_all(b));
     while (b->promises != NULL) {

@@ -127,6 +127,7 @@ takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer)
     uint32_t *known = &b->p.plan->buffer_of[root];
     if (b->is_late[root])
         TAKT_TRY(takt_builder_want(b, root));
+    takt_builder_ask(b, root);
     if (*known == UINT32_MAX)
         TAKT_TRY(make_buffer(b, root, known));
     b->p.plan->buffer_of[node] = *known;

@@ -248,7 +248,7 @@ static void take_rooms(takt_plan *plan, const takt_plan *rooms)
     for (size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0); i < plan->buffer_count;
          i = next_buffer(plan, i + 1), k = next_buffer(rooms, k + 1)) {
         takt_buffer *own = &plan->buffers[i];
-        if (own->place != TAKT_PLACE_ARENA)
+        if (own->place != TAKT_PLACE_ARENA || own->first == TAKT_AT_BEGIN)
             continue;
         own->offset = rooms->buffers[k].offset;
         reach(plan, own->space, own->offset + aligned(own->bytes));
@@ -286,7 +286,8 @@ static takt_status collect(takt_builder *b, takt_space space, item *items, item 
     size_t n = 0;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         takt_buffer *buffer = &plan->buffers[i];
-        if (buffer->place != TAKT_PLACE_ARENA || buffer->space != space)
+        if (buffer->place != TAKT_PLACE_ARENA || buffer->space != space ||
+            buffer->first == TAKT_AT_BEGIN)
             continue;
         items[n] = (item){.bytes = buffer->bytes,
                           .first = buffer->first,
@@ -378,6 +379,7 @@ takt_status takt_builder_place(takt_builder *b)
         TAKT_TRY(place_space(b, (takt_space)i, has_room));
     if (has_room)
         take_rooms(plan, rooms);
+    TAKT_TRY(takt_builder_place_forms(b));
     plan->arena_bytes = plan->space[TAKT_HOST].arena;
     plan->lower_bound = plan->space[TAKT_HOST].lower_bound;
     plan->unshared_bytes = plan->space[TAKT_HOST].unshared;

@@ -151,14 +151,17 @@ struct takt_step {
 };
 
 /* The value of a slot in another layout, which steps read instead of it. Sessions keep it with the
- * slot: the run that changes the slot ends with `pack`, and a run begins with it where somebody
- * else has changed the slot since. */
+ * slot: the run that changes the slot ends with `first` and `pack`, and a run begins with them
+ * where somebody else has changed the slot since. */
 typedef struct takt_state_form {
     uint32_t slot;
     const char *format; /* all that `pack` depends on, but for the function */
     takt_status (*fill)(void *user, const void *from, void *to); /* which it calls, or NULL */
     size_t bytes;
-    takt_step pack; /* from in[0], the slot's value, to out[0] */
+    takt_id value;    /* whose elements it has: the slot's, or what is made of them alone */
+    takt_step *first; /* steps that make that value, in the arena, where it is not the slot's own */
+    size_t first_count;
+    takt_step pack; /* from in[0], that value, to out[0] */
 } takt_state_form;
 
 /* What a plan does with a slot of its graph. */

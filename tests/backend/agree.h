@@ -113,6 +113,9 @@ static void agree_before(void *user, size_t step)
          * been moved by the time the plan's own list of views was finished. */
         const takt_view *v = s->in_count == n->in_count ? &s->in[k] : NULL;
         const takt_type *type = takt_type_of(plan->graph, n->in[k]);
+        if (v != NULL && plan->buffers[v->buffer].place == TAKT_PLACE_FORM &&
+            plan->graph->nodes[n->in[k]].op != &takt_op_state)
+            return; /* made of a state, packed: the value itself may be gone */
         if (v != NULL && v->dtype == type->dtype && v->rank == type->rank) {
             const char *data = (const char *)c->session->base[v->buffer] + v->offset;
             if (agree_load(c->subject->ctx, v, data, &c->in[k]) != TAKT_OK)

@@ -169,6 +169,8 @@ takt_status takt_session_begin_state(takt_session *s, const takt_execution *x)
         const uint64_t version = s->slots[form->slot].shared->version;
         if (s->forms[i]->version == version)
             continue;
+        for (size_t k = 0; k < form->first_count; k++)
+            takt_execute_first(x, &form->first[k]);
         takt_execute_first(x, &form->pack);
         s->forms[i]->version = version;
     }

@@ -195,7 +195,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     size_t bytes;
     const bool is_plain = f->narrow.fast == NULL && f->narrow.bytes == sizeof(real);
     const bool is_constant = takt_planner_is_constant(p, n->in[1]);
-    f->is_packed = takt_planner_is_kept(p, n->in[1]) && (is_constant || f->narrow.fast == NULL) &&
+    const bool may_fail = f->narrow.fast != NULL || (widens(f) && f->mm.b_matrices > 1);
+    f->is_packed = takt_planner_is_kept(p, n->in[1]) && (is_constant || !may_fail) &&
                    !(is_plain && takt_product_keeps_one(p, n));
     const size_t k = f->mm.k + (f->narrow.fast != NULL ? TAKT_F16_HEAD : 0); /* padding */
     if (!takt_size_mul(takt_panels_columns(f->panels, f->mm.n), k, &f->packed_count) ||
@@ -214,7 +215,12 @@ static takt_status add_operands(takt_planner *p, facts *f)
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     bytes = f->packed_count * f->mm.b_matrices * f->narrow.bytes;
-    const takt_packer how = {format, bytes, pack_state, f, pack_parts(p, f), NULL};
+    takt_packer how = {.format = format, .bytes = bytes, .run = pack_state, .data = f};
+    how.parts = widens(f) ? 1 : pack_parts(p, f);
+    if (widens(f)) {
+        how.run = pack_narrow_state;
+        how.room = f->b_count * sizeof(real);
+    }
     if (!is_constant && f->mm.b_matrices == 1)
         return takt_planner_form(p, n->in[1], &how, &f->b);
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);

@@ -114,6 +114,15 @@ static void pack_state(const takt_step *s, const takt_task *t)
                s->task_count);
 }
 
+/* The same of 16 bits: one task, which widens it first. */
+static void pack_narrow_state(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_convert how = {.to = REAL, .from = f->dtype};
+    f->convert(&how, t->scratch, takt_view_data(t, &s->in[0]), f->b_count);
+    pack_share(f, t, t->scratch, takt_view_data(t, &s->out[0]), 1);
+}
+
 /* Some of several computed matrices, each as a whole. */
 static void prepare_many(const takt_step *s, const takt_task *t)
 {

@@ -63,6 +63,12 @@ static takt_status fill_packed(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
+/* The same of a state. */
+static void pack_state(const takt_step *s, const takt_task *t)
+{
+    takt_rnn_pack(s->data, takt_view_data(t, &s->in[0]), t->scratch, takt_view_data(t, &s->out[0]));
+}
+
 /* R packed is asked for by what its form depends on. */
 static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
 {
@@ -71,7 +77,20 @@ static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
     snprintf(format, sizeof format, "rnn%d%d-%zu-%d%d%d%d%c", (int)m->form.kind, m->form.couples,
              f->block, m->gate[0], m->gate[1], m->gate[2], m->gate[3],
              m->is_transposed ? 't' : 'n');
-    return takt_planner_packed(p, r, format, f->packed_count * f->wide, fill_packed, f, &f->packed);
+    if (takt_planner_is_constant(p, r))
+        return takt_planner_packed(p, r, format, f->packed_count * f->wide, fill_packed, f,
+                                   &f->packed);
+    takt_rnn_facts *kept = takt_planner_get(p, sizeof *kept);
+    if (kept == NULL)
+        return TAKT_ERR_MEMORY;
+    *kept = *f; /* as they are for this form, whatever sizes the step is given later */
+    const takt_packer how = {.format = format,
+                             .bytes = f->packed_count * f->wide,
+                             .run = pack_state,
+                             .data = kept,
+                             .parts = 1,
+                             .room = m->gates * m->units * m->units * f->wide};
+    return takt_planner_form(p, r, &how, &f->packed);
 }
 
 /* A number of the scan's input, or result, becomes that of the step's. */
@@ -122,8 +141,7 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
     size_t *index = takt_planner_get(p, n->in_count * sizeof *index);
     if (index == NULL)
         return TAKT_ERR_MEMORY;
-    f->is_packed = m->r >= TAKT_RNN_INNER ||
-                   (takt_planner_is_constant(p, n->in[m->r]) && !takt_planner_in_prologue(p));
+    f->is_packed = m->r >= TAKT_RNN_INNER || takt_planner_is_kept(p, n->in[m->r]);
     for (uint32_t k = 0; k < n->in_count; k++)
         if (f->is_packed && (int)k == m->r)
             TAKT_TRY(add_packed(p, f, n->in[k]));
