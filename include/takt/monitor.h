@@ -58,6 +58,7 @@ typedef struct takt_profile_results {
     takt_profile_event *events; /**< in order of their ends: the first 16,384 */
     size_t event_count;
     uint64_t dropped; /**< calls that are in no event, or in no row because it had 256 already */
+    uint64_t move_ns; /**< in steps that only copy */
 } takt_profile_results;
 
 /** From now on all sessions of the context enter their steps; no run may be under way. Costs two

@@ -110,7 +110,8 @@ static int report_counts(compare_job *j, size_t other, const double count[2], co
 {
     const double ratio = count[1] / count[0];
     const double margin = tool_text_of(j->t, TAKT_F_MARGIN) != NULL ? j->margin : 0.001;
-    const char *verdict = ratio > 1 + margin ? "more" : ratio < 1 / (1 + margin) ? "fewer" : "same";
+    const bool is_more = ratio > 1 + margin, is_fewer = ratio < 1 / (1 + margin);
+    const char *verdict = is_more ? "more" : is_fewer ? "fewer" : "same";
     if (tool_on(j->t, TAKT_F_JSON)) {
         printf("{\"schema\": \"takt-compare/1\", \"a\": ");
         tool_print_string(stdout, j->sides[0].name);
@@ -122,7 +123,7 @@ static int report_counts(compare_job *j, size_t other, const double count[2], co
     } else {
         printf("%s runs %.0f instructions, %s %.0f (%s): ", j->sides[0].name, count[0],
                j->sides[other].name, count[1], source);
-        if (strcmp(verdict, "same") == 0)
+        if (!is_more && !is_fewer)
             printf("the same, within %g %%\n", 100 * margin);
         else
             printf("%.3g %% %s\n", 100 * fabs(ratio - 1), verdict);

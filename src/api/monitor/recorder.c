@@ -104,6 +104,7 @@ static void after(void *user, size_t step)
         return;
     lock(r);
     r->moves++;
+    r->move_ns += e.ns;
     r->move_bytes += written_bytes(s->plan, done);
     atomic_store(&r->busy, false);
 }
@@ -205,6 +206,7 @@ takt_status takt_profile_stop(takt_ctx *ctx, takt_profile_results *to)
     to->allocations = atomic_load(&ctx->allocations) - r->allocations;
     to->bytes = atomic_load(&ctx->allocated_bytes) - r->allocated_bytes + r->move_bytes;
     to->moves = r->moves;
+    to->move_ns = r->move_ns;
     to->dropped = r->dropped;
     takt_status status = takt_mem_zero(ctx, r->op_count, sizeof(takt_op_times), "profile", &ops);
     if (status == TAKT_OK)

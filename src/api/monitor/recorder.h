@@ -12,7 +12,7 @@ enum { TAKT_RECORD_OPS = 256, TAKT_RECORD_EVENTS = 16384 };
 typedef struct takt_recorder {
     uint64_t start_ns, allocations, allocated_bytes;
     _Atomic bool busy; /* held while something is entered */
-    uint64_t moves, move_bytes, dropped;
+    uint64_t moves, move_bytes, move_ns, dropped;
     size_t op_count, event_count;
     takt_op_times ops[TAKT_RECORD_OPS];
     takt_profile_event events[TAKT_RECORD_EVENTS];
