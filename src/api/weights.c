@@ -199,9 +199,10 @@ takt_status takt_weights_convert(takt_ctx *ctx, const char *from, const char *to
     gatherer t = {.ctx = ctx};
     if (from == NULL || to == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_weights_convert: a path is NULL");
+    char endings[128];
+    takt_weights_endings(endings, sizeof endings);
     if (!takt_weights_ending(to))
-        return takt_fail(ctx, TAKT_E_ARGUMENT,
-                         "%s: weights are written as .safetensors, .index.json, .npz or .npy", to);
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "%s: weights are written as %s", to, endings);
     takt_arena_init(&t.arena, ctx);
     takt_status status = takt_weights_each(ctx, from, gather, &t);
     if (status == TAKT_OK)

@@ -137,6 +137,7 @@ static PyMethodDef functions[] = {
     {"low_rank", module_low_rank, METH_VARARGS, "low_rank(w, rank): (u, v, error)"},
     {"catalogue", catalogue, METH_VARARGS, "catalogue(kind): 'ops' or 'backends', as JSON."},
     {"explain", explain, METH_O, "explain(id): what the error catalogue says."},
+    {"plan_options", module_plan_options, METH_NOARGS, "Names of the options of plans."},
     {"statuses", statuses, METH_NOARGS, "(name, sentence) of every class of failure."},
     {NULL, NULL, 0, NULL},
 };

@@ -148,6 +148,7 @@ PyObject *shape_tuple(int rank, const int64_t *dims);
 PyObject *describe(const takt_desc *d);
 /* Options of plans out of a dictionary; strings live as long as the dictionary. False: raised. */
 bool plan_options_of(PyObject *dict, takt_plan_options *options);
+PyObject *module_plan_options(PyObject *module, PyObject *nothing);
 /* Text that a report writes, as str. */
 typedef struct text_sink {
     char *at;

@@ -4,36 +4,30 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef enum kind { TEXT, INT, BYTES, SWITCH } kind;
+typedef enum kind { NONE, TEXT, INT, BYTES, SWITCH } kind;
+
+/* Kinds of fields of takt/plan.h that a value of Python can be put into. */
+#define KIND_TEXT TEXT
+#define KIND_SIZES TEXT
+#define KIND_INT INT
+#define KIND_U64 BYTES
+#define KIND_BOOL SWITCH
+#define KIND_ASIDE SWITCH
+#define KIND_CAPS NONE
+#define KIND_FIXED NONE
+#define KIND_CACHE NONE
 
 static const struct option {
     const char *name;
     kind kind;
     size_t offset;
 } options[] = {
-#define FIELD(kind, name)                                                                          \
-    {                                                                                              \
-#name, kind, offsetof(takt_plan_options, name)                                             \
-    }
-    FIELD(TEXT, sizes),
-    FIELD(INT, threads),
-    FIELD(TEXT, backend),
-    FIELD(TEXT, blas),
-    FIELD(TEXT, isa),
-    FIELD(TEXT, passes),
-    FIELD(TEXT, hint),
-    FIELD(TEXT, donate),
-    FIELD(TEXT, require),
-    FIELD(TEXT, outputs),
-    FIELD(TEXT, precision),
-    FIELD(TEXT, numerics),
-    FIELD(SWITCH, dry),
-    FIELD(SWITCH, no_reuse),
-    FIELD(SWITCH, no_in_place),
-    FIELD(BYTES, memory_limit),
-    FIELD(SWITCH, static_shapes),
-#undef FIELD
+#define ROW(of, name, ...) {#name, KIND_##of, offsetof(takt_plan_options, name)},
+    TAKT_PLAN_OPTIONS(ROW, ROW, ROW)
+#undef ROW
 };
+
+enum { OPTIONS = sizeof options / sizeof *options };
 
 static bool put(const struct option *o, PyObject *value, takt_plan_options *to)
 {
@@ -51,6 +45,12 @@ static bool put(const struct option *o, PyObject *value, takt_plan_options *to)
         *(bool *)at = PyObject_IsTrue(value) == 1;
     }
     return !PyErr_Occurred();
+}
+
+/* Options that are words or numbers here and something else there. */
+static bool is_other(const char *name)
+{
+    return strcmp(name, "level") == 0 || strcmp(name, "simd") == 0;
 }
 
 static bool put_other(const char *name, PyObject *value, takt_plan_options *to)
@@ -87,12 +87,30 @@ bool plan_options_of(PyObject *dict, takt_plan_options *to)
             return false;
         if (value == Py_None)
             continue;
-        size_t i = 0;
-        while (i < sizeof options / sizeof *options && strcmp(options[i].name, name) != 0)
+        size_t i = is_other(name) ? OPTIONS : 0;
+        while (i < OPTIONS && (options[i].kind == NONE || strcmp(options[i].name, name) != 0))
             i++;
-        if (!(i < sizeof options / sizeof *options ? put(&options[i], value, to)
-                                                   : put_other(name, value, to)))
+        if (!(i < OPTIONS ? put(&options[i], value, to) : put_other(name, value, to)))
             return false;
     }
     return true;
+}
+
+PyObject *module_plan_options(PyObject *module, PyObject *nothing)
+{
+    PyObject *list = PyList_New(0);
+    (void)module;
+    (void)nothing;
+    for (size_t i = 0; list != NULL && i < OPTIONS; i++) {
+        if (options[i].kind == NONE && !is_other(options[i].name))
+            continue;
+        PyObject *name = PyUnicode_FromString(options[i].name);
+        if (name == NULL || PyList_Append(list, name) < 0) {
+            Py_XDECREF(name);
+            Py_DECREF(list);
+            return NULL;
+        }
+        Py_DECREF(name);
+    }
+    return list;
 }

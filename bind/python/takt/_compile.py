@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 
+from . import _takt
 from ._model import Model, Plan, Session, load
 from .errors import ArgumentError, StateError, UnsupportedError
 
@@ -10,8 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
     from typing import Any, Optional, Union
 
-_OPTIONS = ("threads", "backend", "blas", "isa", "simd", "passes", "hint", "donate", "require",
-            "outputs", "precision", "numerics", "memory_limit", "static_shapes", "level")
+# All of them but sizes, which are given one by one, and those for debugging.
+_OPTIONS = [name for name in _takt.plan_options()
+            if name not in ("sizes", "dry", "no_reuse", "no_in_place")]
 
 
 def _near(name: str, names: Any) -> str:

@@ -18,13 +18,27 @@ typedef struct takt_weights_reader {
     void *user;
 } takt_weights_reader;
 
+/* What is to be written. */
+typedef struct takt_weights_set {
+    const takt_named_tensor *tensors;
+    size_t count;
+    uint64_t shard_bytes; /* most bytes of a part, for formats with parts */
+} takt_weights_set;
+
 typedef struct takt_weights_format {
     const char *name;
     /* Whether a file that begins with these bytes is one. */
     bool (*recognises)(const uint8_t *bytes, size_t length);
     /* Gives every tensor to r->visit. */
     takt_status (*each)(takt_weights_reader *r, const uint8_t *bytes, size_t length);
+    const char *ending; /* of files that `save` writes: ".npz"; NULL: it writes none */
+    takt_status (*save)(takt_ctx *ctx, const char *path, const takt_weights_set *set);
 } takt_weights_format;
+
+/* The folder's, by name; the one that a path's ending says, or NULL. */
+extern const takt_weights_format *const takt_weights_formats[];
+extern const size_t takt_weights_format_count;
+const takt_weights_format *takt_weights_by_ending(const char *path);
 
 static inline bool takt_weights_starts(const uint8_t *bytes, size_t length, const char *magic)
 {
@@ -33,5 +47,8 @@ static inline bool takt_weights_starts(const uint8_t *bytes, size_t length, cons
 }
 
 takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const takt_tensor_view *v);
+takt_tensor_view takt_weights_view(const takt_tensor *t);
+takt_status takt_weights_save_safetensors(takt_ctx *ctx, const char *path,
+                                          const takt_weights_set *set);
 
 #endif

@@ -9,19 +9,20 @@
 #undef TAKT_WEIGHTS
 
 #define TAKT_WEIGHTS(name) &takt_weights_##name,
-static const takt_weights_format *const formats[] = {
+const takt_weights_format *const takt_weights_formats[] = {
 #include "weights_list.inc"
 };
 #undef TAKT_WEIGHTS
 
-enum { FORMATS = sizeof formats / sizeof *formats };
+enum { FORMATS = sizeof takt_weights_formats / sizeof *takt_weights_formats };
+const size_t takt_weights_format_count = FORMATS;
 
 /* NULL: none of them. */
 static const takt_weights_format *format_of(const uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i < FORMATS; i++)
-        if (formats[i]->recognises(bytes, length))
-            return formats[i];
+        if (takt_weights_formats[i]->recognises(bytes, length))
+            return takt_weights_formats[i];
     return NULL;
 }
 

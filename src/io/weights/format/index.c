@@ -1,4 +1,6 @@
 /* index.c - tensors of a .index.json file, which names the safetensors files that hold them. */
+#include <stdio.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -148,5 +150,80 @@ static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t len
     return TAKT_OK;
 }
 
+/* ---- writing ---- */
+
+/* First tensor after the part that begins at `from`. */
+static size_t part_end(const takt_named_tensor *t, size_t count, size_t from, uint64_t most)
+{
+    uint64_t sum = 0;
+    size_t i = from;
+    for (; i < count; i++) {
+        sum += takt_tensor_bytes(t[i].tensor);
+        if (sum > most && i > from)
+            break;
+    }
+    return i;
+}
+
+/* "m.safetensors.index.json": the parts are m-00001-of-00002.safetensors. */
+static size_t stem_of(const char *path)
+{
+    const size_t length = strlen(path) - strlen(".index.json");
+    const size_t tail = strlen(".safetensors");
+    return length >= tail && strncmp(path + length - tail, ".safetensors", tail) == 0
+               ? length - tail
+               : length;
+}
+
+static takt_status save_parts(takt_ctx *ctx, const char *path, const takt_named_tensor *t,
+                              size_t count, uint64_t most, takt_json_writer *json)
+{
+    size_t parts = 0, part = 0;
+    for (size_t i = 0; i < count; i = part_end(t, count, i, most))
+        parts++;
+    for (size_t i = 0, end; i < count; i = end) {
+        char name[1200];
+        end = part_end(t, count, i, most);
+        const int length = snprintf(name, sizeof name, "%.*s-%05zu-of-%05zu.safetensors",
+                                    (int)stem_of(path), path, ++part, parts);
+        if (length < 0 || (size_t)length >= sizeof name)
+            return takt_fail(ctx, TAKT_E_ARGUMENT, "the path %.100s... is too long", path);
+        const takt_weights_set own = {t + i, end - i, 0};
+        TAKT_TRY(takt_weights_save_safetensors(ctx, name, &own));
+        const char *slash = strrchr(name, '/');
+        for (size_t k = i; k < end; k++) {
+            takt_json_put_string(json, t[k].name, slash != NULL ? slash + 1 : name);
+        }
+    }
+    return TAKT_OK;
+}
+
+/* The index comes last: what it names is there. */
+static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set *set)
+{
+    const takt_named_tensor *t = set->tensors;
+    const size_t count = set->count;
+    const uint64_t most = set->shard_bytes != 0 ? set->shard_bytes : UINT64_C(5000000000);
+    takt_text text;
+    takt_json_writer json;
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += takt_tensor_bytes(t[i].tensor);
+    takt_text_init(&text, ctx);
+    takt_json_begin(&json, &text, true);
+    takt_json_open(&json, '{');
+    takt_json_put_open(&json, "metadata", '{');
+    takt_json_put_unsigned(&json, "total_size", total);
+    takt_json_close(&json, '}');
+    takt_json_put_open(&json, "weight_map", '{');
+    takt_status status = save_parts(ctx, path, t, count, most, &json);
+    takt_json_close(&json, '}');
+    takt_json_close(&json, '}');
+    if (status == TAKT_OK)
+        status = takt_write_text(ctx, path, &text);
+    takt_text_deinit(&text);
+    return status;
+}
+
 const takt_weights_format takt_weights_index = {
-    .name = "index", .recognises = recognises, .each = each};
+    .name = "index", .recognises = recognises, .each = each, .ending = ".index.json", .save = save};

@@ -24,5 +24,14 @@ static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t len
     return status;
 }
 
+static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set *set)
+{
+    if (set->count != 1)
+        return takt_fail(ctx, TAKT_E_WEIGHTS, "%s: an .npy file holds one array, there are %zu",
+                         path, set->count);
+    const takt_tensor_view view = takt_weights_view(set->tensors[0].tensor);
+    return takt_npy_save(ctx, path, &view);
+}
+
 const takt_weights_format takt_weights_npy = {
-    .name = "npy", .recognises = recognises, .each = each};
+    .name = "npy", .recognises = recognises, .each = each, .ending = ".npy", .save = save};

@@ -1,4 +1,5 @@
 /* npz.c - the arrays of an .npz file. */
+#include "base/mem.h"
 #include "io/npy/npy.h"
 #include "io/weights/format.h"
 
@@ -21,5 +22,22 @@ static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t len
                          r);
 }
 
+static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set *set)
+{
+    takt_arena arena;
+    takt_arena_init(&arena, ctx);
+    const char **names = takt_arena_array(&arena, set->count + 1, sizeof *names);
+    takt_tensor_view *views = takt_arena_array(&arena, set->count + 1, sizeof *views);
+    takt_status status = names != NULL && views != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    for (size_t i = 0; status == TAKT_OK && i < set->count; i++) {
+        names[i] = set->tensors[i].name;
+        views[i] = takt_weights_view(set->tensors[i].tensor);
+    }
+    if (status == TAKT_OK)
+        status = takt_npz_save(ctx, path, names, views, set->count);
+    takt_arena_deinit(&arena);
+    return status;
+}
+
 const takt_weights_format takt_weights_npz = {
-    .name = "npz", .recognises = recognises, .each = each};
+    .name = "npz", .recognises = recognises, .each = each, .ending = ".npz", .save = save};
