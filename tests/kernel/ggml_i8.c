@@ -71,14 +71,14 @@ static void bench(takt_check *c, takt_ggml_format format, size_t m)
 
 void check_ggml_i8(takt_check *c, const takt_kernel *reference)
 {
-    static const size_t rows[] = {1, 2, 4, 5, 9}, columns[] = {1, 3, 15, 16, 17, 31, 33, 48};
+    static const size_t rows[] = {1, 2, 4, 5, 6, 9, 14}, columns[] = {1, 3, 15, 16, 17, 31, 33, 48};
     unsigned bits = 0;
     for (int f = check_ggml_next(0); f < TAKT_GGML_FORMATS; f = check_ggml_next(f + 1)) {
         const size_t most = takt_ggml_formats[f].weights == 256 ? 3 : 9;
         for (size_t blocks = 0; blocks < most; blocks++)
             for (size_t i = 0; i < sizeof columns / sizeof *columns; i++, bits++) {
                 const takt_ggml_i8 g = {.format = (takt_ggml_format)f,
-                                        .m = rows[(bits + i) % 5],
+                                        .m = rows[(bits + i) % 7],
                                         .n = columns[i],
                                         .blocks = blocks};
                 one(c, reference, g, bits * 5 + (unsigned)i);

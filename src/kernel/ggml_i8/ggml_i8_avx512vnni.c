@@ -5,4 +5,6 @@
 
 #include "kernel/ggml_i8/ggml_i8_body.h"
 
-TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "avx512vnni_4x16", 40, run, &info));
+static const takt_ggml_i8_info info = {MR, rounded_bytes, round_rows};
+
+TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "avx512vnni_4x16", 40, run_rows, &info));

@@ -11,7 +11,7 @@
  */
 #include "kernel/block_i8/quantise.h"
 #include "kernel/ggml_i8/rounded.h"
-#include "kernel/ggml_panels/level.h"
+#include "kernel/ggml_panels/parts.h"
 
 /* One tile: rows from `row` on by one panel. */
 typedef struct tile_job {
@@ -34,6 +34,13 @@ typedef struct cursor {
     const int32_t *sums[MR];
 } cursor;
 
+/* Keeps the compiler from loading ahead more than it has registers for. */
+FIXED void hold(const shape f)
+{
+    if (f.rows == 1)
+        __asm__ volatile("" ::: "memory");
+}
+
 FIXED int zero_of(const takt_ggml_format format)
 {
     return format == TAKT_GGML_Q8_0 && !TAKES_SIGNED ? 128 : ggml_shape_of(format).zero;
@@ -46,34 +53,25 @@ FIXED vi level_of(const takt_ggml_format format, const uint8_t *p, const int g, 
                                                      : level;
 }
 
-/* The sum of the bytes of a part. */
-FIXED int32_t part_sum(const int32_t *sums, const int part, const int span)
+/* Blocks of 32: s[r][u] = sum of bytes * (level - zero). */
+FIXED void small_sums(const cursor *o, vi (*s)[VECTORS], const shape f)
 {
-    return span == 16 ? sums[part] : sums[2 * part] + sums[2 * part + 1];
-}
-
-/* s[r][u] = sum of bytes * (level - zero) over a part. */
-FIXED void part_sums(const cursor *o, const int part, vi (*s)[VECTORS], const shape f)
-{
-    const ggml_shape z = ggml_shape_of(f.format);
     const unsigned bits = f.format == TAKT_GGML_Q8_0 ? 8 : 6;
     const int zero = zero_of(f.format);
     UNROLL for (size_t r = 0; r < f.rows; r++)
     {
-        const vi begin = vi_set1(zero == 0 ? 0 : -zero * part_sum(o->sums[r], part, z.span));
+        const vi begin = vi_set1(zero == 0 ? 0 : -zero * *o->sums[r]);
         UNROLL for (size_t u = 0; u < f.vectors; u++) s[r][u] = begin;
     }
-    UNROLL for (int i = 0; i < z.span / 16; i++)
+    UNROLL for (int i = 0; i < 2; i++)
     {
         act x[MR];
-        UNROLL for (size_t r = 0; r < f.rows; r++) x[r] =
-            act_load(o->q[r] + part * z.span + 16 * i);
+        UNROLL for (size_t r = 0; r < f.rows; r++) x[r] = act_load(o->q[r] + 16 * i);
         UNROLL for (int lane = 0; lane < 4; lane++)
         {
             UNROLL for (size_t u = 0; u < f.vectors; u++)
             {
-                const vi level =
-                    level_of(f.format, o->p, (part * z.span + 16 * i) / 4 + lane, f.first + u);
+                const vi level = level_of(f.format, o->p, 4 * i + lane, f.first + u);
                 UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
                     dot4(s[r][u], level, x[r], lane, bits);
             }
@@ -97,7 +95,7 @@ FIXED void small_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
 {
     vi s[MR][VECTORS];
     vf scale[VECTORS];
-    part_sums(o, 0, s, f);
+    small_sums(o, s, f);
     UNROLL for (size_t u = 0; u < f.vectors; u++) scale[u] =
         ggml_half(f.format, o->p, 0, f.first + u);
     combine(o, scale, s, acc, f);
@@ -106,51 +104,121 @@ FIXED void small_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
     UNROLL for (size_t u = 0; u < f.vectors; u++)
     {
         scale[u] = ggml_half(f.format, o->p, 1, f.first + u);
-        UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] = vi_set1(part_sum(o->sums[r], 0, 32));
+        UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] = vi_set1(*o->sums[r]);
     }
     combine(o, scale, s, acc, f);
 }
 
-FIXED void super_minima(const cursor *o, vf (*acc)[VECTORS], const shape f)
+/* ---- super-blocks ---- */
+
+/* Half of a group: sixteen weights of each of `runs` runs of 32, from `first` on. */
+typedef struct half_group {
+    ggml_group from;
+    int part, first, runs; /* part: that of run 0 */
+    int side;
+} half_group;
+
+/* s[run][r][u] += bytes * level. */
+FIXED void group_sums(const cursor *o, const half_group *h, vi (*s)[MR][VECTORS], const shape f)
+{
+    const int span = ggml_shape_of(f.format).span;
+    act x[4][MR];
+    UNROLL for (int q = 0; q < h->runs; q++) UNROLL for (size_t r = 0; r < f.rows; r++) x[q][r] =
+        act_load(o->q[r] + h->part * span + (h->first + q) * 32 + h->side * 16);
+    UNROLL for (int lane = 0; lane < 4; lane++) UNROLL for (size_t u = 0; u < f.vectors; u++)
+    {
+        UNROLL for (int q = 0; q < h->runs; q++)
+        {
+            const vi level =
+                ggml_run_level(f.format, &h->from, h->first + q, 4 * h->side + lane, f.first + u);
+            UNROLL for (size_t r = 0; r < f.rows; r++) s[q][r][u] =
+                dot4(s[q][r][u], level, x[q][r], lane, 6);
+        }
+        hold(f);
+    }
+}
+
+/* Where sums of a part begin. */
+FIXED void begin_parts(const cursor *o, const half_group *h, vi (*s)[MR][VECTORS], const shape f)
+{
+    const ggml_shape z = ggml_shape_of(f.format);
+    UNROLL for (int q = 0; q < h->runs; q++) UNROLL for (size_t r = 0; r < f.rows; r++)
+    {
+        const int part = h->part + (h->first + q) * (32 / z.span) + h->side;
+        const vi begin = vi_set1(z.zero == 0 ? 0 : -z.zero * o->sums[r][part]);
+        UNROLL for (size_t u = 0; u < f.vectors; u++) s[q][r][u] = begin;
+    }
+}
+
+/* sum += scale of the part * s. */
+FIXED void end_parts(const ggml_parts *by, const half_group *h, vi (*s)[MR][VECTORS],
+                     vi (*sum)[VECTORS], const shape f)
+{
+    const int each = 32 / ggml_shape_of(f.format).span;
+    UNROLL for (int q = 0; q < h->runs; q++) UNROLL for (size_t u = 0; u < f.vectors; u++)
+    {
+        const int part = h->part + (h->first + q) * each + (each == 2 ? h->side : 0);
+        const vi scale = vi_load_i8(by->scale[part] + (f.first + u) * VF);
+        UNROLL for (size_t r = 0; r < f.rows; r++) sum[r][u] =
+            vi_add(sum[r][u], vi_mul(scale, s[q][r][u]));
+        hold(f);
+    }
+}
+
+FIXED void super_minima(const cursor *o, const ggml_parts *by, vf (*acc)[VECTORS], const shape f)
 {
     const ggml_shape z = ggml_shape_of(f.format);
     vi s[MR][VECTORS];
     vf scale[VECTORS];
     UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
         s[r][u] = vi_set1(0);
-    for (int part = 0; part < 256 / z.span; part++)
+    UNROLL for (int part = 0; part < 256 / z.span; part++)
         UNROLL for (size_t u = 0; u < f.vectors; u++)
-        {
-            const vi minimum = ggml_minimum(f.format, o->p, part, f.first + u);
-            UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
-                vi_add(s[r][u], vi_mul(minimum, vi_set1(part_sum(o->sums[r], part, z.span))));
-        }
+    {
+        const vi minimum = vi_load_i8(by->minimum[part] + (f.first + u) * VF);
+        UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
+            vi_add(s[r][u], vi_mul(minimum, vi_set1(o->sums[r][part])));
+        hold(f);
+    }
     UNROLL for (size_t u = 0; u < f.vectors; u++) scale[u] =
         vf_neg(ggml_half(f.format, o->p, 1, f.first + u));
     combine(o, scale, s, acc, f);
 }
 
+/* Runs of a group that are summed at once: as many as there are registers for. */
+FIXED int runs_at_once(const shape f)
+{
+    const size_t most = VF == 8 ? 8 : 16, all = (size_t)ggml_runs(f.format);
+    return all * f.rows * f.vectors <= most ? (int)all : 2;
+}
+
 FIXED void super_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
 {
     const ggml_shape z = ggml_shape_of(f.format);
-    vi s[MR][VECTORS], sum[MR][VECTORS];
+    const int runs = runs_at_once(f), all = ggml_runs(f.format), each = 32 / z.span;
+    ggml_parts by;
+    vi s[4][MR][VECTORS], sum[MR][VECTORS];
     vf scale[VECTORS];
+    ggml_parts_of(f.format, o->p, &by);
     UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
         sum[r][u] = vi_set1(0);
-    for (int part = 0; part < 256 / z.span; part++) {
-        part_sums(o, part, s, f);
-        UNROLL for (size_t u = 0; u < f.vectors; u++)
+    for (int i = 0; i < 8 / all; i++)
+        UNROLL for (int first = 0; first < all; first += runs)
+            UNROLL for (int side = 0; side < 2; side++)
         {
-            const vi by = ggml_scale(f.format, o->p, part, f.first + u);
-            UNROLL for (size_t r = 0; r < f.rows; r++) sum[r][u] =
-                vi_add(sum[r][u], vi_mul(by, s[r][u]));
+            const half_group h = {ggml_group_at(f.format, o->p, i), i * all * each, first, runs,
+                                  side};
+            if (each == 2 || side == 0)
+                begin_parts(o, &h, s, f);
+            group_sums(o, &h, s, f);
+            if (each == 2 || side == 1)
+                end_parts(&by, &h, s, sum, f);
         }
-    }
     UNROLL for (size_t u = 0; u < f.vectors; u++) scale[u] =
         ggml_half(f.format, o->p, 0, f.first + u);
     combine(o, scale, sum, acc, f);
     if (z.has_min)
-        super_minima(o, acc, f);
+        super_minima(o, &by, acc, f);
 }
 
 FIXED cursor begin(const tile_job *t, const shape f)
@@ -162,7 +230,7 @@ FIXED cursor begin(const tile_job *t, const shape f)
     {
         o.q[r] = a->q + (t->row + r) * a->k;
         o.dx[r] = a->dx + (t->row + r) * a->blocks;
-        o.sums[r] = a->sums + (t->row + r) * (a->k / 16);
+        o.sums[r] = a->sums + (t->row + r) * a->parts;
     }
     return o;
 }
@@ -181,6 +249,7 @@ FIXED void put(const takt_ggml_i8 *g, size_t row, size_t column, vf x)
 FIXED void tile_fixed(const tile_job *t, const shape f)
 {
     const int weights = ggml_shape_of(f.format).weights;
+    const int parts = weights / ggml_shape_of(f.format).span;
     const size_t bytes = (size_t)TAKT_GGML_PANEL * takt_ggml_formats[f.format].bytes;
     cursor o = begin(t, f);
     vf acc[MR][VECTORS];
@@ -198,7 +267,7 @@ FIXED void tile_fixed(const tile_job *t, const shape f)
         {
             o.q[r] += weights;
             o.dx[r]++;
-            o.sums[r] += weights / 16;
+            o.sums[r] += parts;
         }
     }
     UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
@@ -234,7 +303,7 @@ static tile_fn *const tiles[TAKT_GGML_FORMATS][2] = {
     ENTRY(Q2_K), ENTRY(Q3_K), ENTRY(Q4_K), ENTRY(Q5_K), ENTRY(Q6_K),
 };
 
-static void run(const takt_ggml_i8 *g)
+static void run_rows(const takt_ggml_i8 *g)
 {
     tile_job t = {.g = g,
                   .a = rounded_at(g->format, g->m, g->blocks, (void *)(uintptr_t)g->rounded)};
@@ -255,19 +324,11 @@ static void round_rows(const takt_ggml_round *r)
     for (size_t row = r->first; row < r->end; row++) {
         const float *a = r->a + row * r->a_row;
         int8_t *q = to.q + row * to.k;
-        int32_t *sums = to.sums + row * (to.k / 16);
         for (size_t b = 0; b < to.blocks; b++) {
             float most;
             (void)block_round(a + b * size, size, &most, q + b * size);
             to.dx[row * to.blocks + b] = most / 127;
         }
-        for (size_t i = 0; i < to.k / 16; i++) {
-            int32_t sum = 0;
-            for (size_t k = 0; k < 16; k++)
-                sum += q[16 * i + k];
-            sums[i] = sum;
-        }
+        rounded_sums(&to, row);
     }
 }
-
-static const takt_ggml_i8_info info = {MR, rounded_bytes, round_rows};

@@ -7,4 +7,6 @@ enum { MR = 4 };
 
 #include "kernel/ggml_i8/ggml_i8_body.h"
 
-TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "dotprod_4x4", 20, run, &info));
+static const takt_ggml_i8_info info = {MR, rounded_bytes, round_rows};
+
+TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "dotprod_4x4", 20, run_rows, &info));

@@ -36,12 +36,7 @@ static void round_rows(const takt_ggml_round *r)
             for (size_t k = b * size; k < (b + 1) * size; k++)
                 q[k] = rounded(a[k] * inverse);
         }
-        for (size_t i = 0; i < to.k / 16; i++) {
-            int32_t sum = 0;
-            for (size_t k = 0; k < 16; k++)
-                sum += q[16 * i + k];
-            to.sums[row * to.k / 16 + i] = sum;
-        }
+        rounded_sums(&to, row);
     }
 }
 

@@ -1,0 +1,146 @@
+/* ggml_i8_i8mm.c - super-blocks by smmla: six rows by eight columns, two by two by eight k each.
+ *
+ * Levels of a panel's block are spread to bytes once for all rows, as [k / 8][8 pairs of
+ * columns][2][8] in L1; scales and minima with them. Sums of a part meet its scale in integers; C
+ * holds the sums of floats from block to block. Fewer than six rows, and blocks of 32, are left to
+ * sdot, which spreads nothing.
+ */
+enum { MR = 4 };
+
+#include "kernel/block_i8/arm.h"
+
+#define TAKES_SIGNED 1
+
+#include "kernel/ggml_i8/ggml_i8_body.h"
+
+#include "kernel/ggml_i8/mm_rows.h"
+
+#include "kernel/ggml_i8/mm_spread.h"
+
+#include "kernel/ggml_i8/mm_tile.h"
+
+#define SPREAD(name)                                                                               \
+    static void spread_##name(const uint8_t *p, mm_block *to)                                      \
+    {                                                                                              \
+        spread(TAKT_GGML_##name, p, to);                                                           \
+    }
+SPREAD(Q2_K)
+SPREAD(Q3_K)
+SPREAD(Q4_K)
+SPREAD(Q5_K)
+SPREAD(Q6_K)
+
+typedef struct mm_kind {
+    void (*spread)(const uint8_t *p, mm_block *to);
+    void (*tile[PAIRS])(const mm_job *t);
+} mm_kind;
+
+#define MM_KIND(name, tile) [TAKT_GGML_##name] = {spread_##name, {tile##_1, tile##_2, tile##_3}}
+static const mm_kind kinds[TAKT_GGML_FORMATS] = {
+    MM_KIND(Q2_K, short_minima), MM_KIND(Q3_K, short_plain), MM_KIND(Q4_K, long_minima),
+    MM_KIND(Q5_K, long_minima), MM_KIND(Q6_K, short_plain)};
+
+/* What one panel is multiplied with, and where to. */
+typedef struct mm_walk {
+    const mm_kind *kind;
+    mm_rows a;
+    const uint8_t *panel;
+    float *c;
+    size_t ldc, bytes; /* bytes: of the panel's block */
+} mm_walk;
+
+/* Strip `strip` of block b; rows beyond the last go to `none`. */
+static void one_strip(const mm_walk *o, const mm_block *block, size_t strip, size_t b)
+{
+    const mm_rows *a = &o->a;
+    const size_t pairs = mm_pairs(a, strip);
+    float none[TAKT_GGML_PANEL] = {0};
+    mm_job t = {.q = mm_bytes_at(a, strip, b),
+                .sums = a->sums + mm_sums_at(a, strip, b),
+                .is_first = b == 0,
+                .b = block};
+    for (size_t r = 0; r < 2 * pairs; r++) {
+        const size_t row = strip * STRIP_ROWS + r;
+        t.dx[r] = a->dx + row * a->blocks + b;
+        t.c[r] = row < a->m ? o->c + row * o->ldc : none;
+    }
+    o->kind->tile[pairs - 1](&t);
+}
+
+static size_t strips_of(const mm_rows *a)
+{
+    return (a->m + STRIP_ROWS - 1) / STRIP_ROWS;
+}
+
+static void whole_panel(const mm_walk *o)
+{
+    mm_block block;
+    for (size_t b = 0; b < o->a.blocks; b++) {
+        o->kind->spread(o->panel + b * o->bytes, &block);
+        for (size_t strip = 0; strip < strips_of(&o->a); strip++)
+            one_strip(o, &block, strip, b);
+    }
+}
+
+/* The first `columns` of a panel: a strip at a time, by way of whole columns. */
+static void part_panel(const mm_walk *o, size_t columns)
+{
+    mm_block block;
+    float c[STRIP_ROWS][TAKT_GGML_PANEL];
+    for (size_t strip = 0; strip < strips_of(&o->a); strip++) {
+        const size_t first = strip * STRIP_ROWS, left = o->a.m - first;
+        mm_walk part = *o;
+        part.c = *c - first * TAKT_GGML_PANEL;
+        part.ldc = TAKT_GGML_PANEL;
+        for (size_t b = 0; b < o->a.blocks; b++) {
+            o->kind->spread(o->panel + b * o->bytes, &block);
+            one_strip(&part, &block, strip, b);
+        }
+        for (size_t r = 0; r < left && r < STRIP_ROWS; r++)
+            memcpy(o->c + (first + r) * o->ldc, c[r], columns * sizeof(float));
+    }
+}
+
+static bool by_rows(takt_ggml_format format, size_t m, size_t blocks)
+{
+    return m < STRIP_ROWS || blocks == 0 || kinds[format].spread == NULL;
+}
+
+static void run(const takt_ggml_i8 *g)
+{
+    if (by_rows(g->format, g->m, g->blocks)) {
+        run_rows(g);
+        return;
+    }
+    mm_walk o = {.kind = &kinds[g->format],
+                 .a = mm_rows_at(g->format, g->m, g->blocks, (void *)(uintptr_t)g->rounded),
+                 .panel = g->panels,
+                 .ldc = g->ldc,
+                 .bytes = takt_ggml_panel_block(g->format)};
+    for (size_t column = 0; column < g->n; column += TAKT_GGML_PANEL) {
+        o.c = g->c + column;
+        if (g->n - column >= TAKT_GGML_PANEL)
+            whole_panel(&o);
+        else
+            part_panel(&o, g->n - column);
+        o.panel += g->blocks * o.bytes;
+    }
+}
+
+static size_t bytes(takt_ggml_format format, size_t m, size_t blocks)
+{
+    return by_rows(format, m, blocks) ? rounded_bytes(format, m, blocks)
+                                      : mm_bytes(format, m, blocks);
+}
+
+static void round_all(const takt_ggml_round *r)
+{
+    if (by_rows(r->format, r->m, r->blocks))
+        round_rows(r);
+    else
+        mm_round(r);
+}
+
+static const takt_ggml_i8_info info = {STRIP_ROWS, bytes, round_all};
+
+TAKT_KERNELS(ggml_i8, TAKT_KERNEL(ggml_i8, "i8mm_6x8", 30, run, &info));
