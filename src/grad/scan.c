@@ -1,8 +1,8 @@
 /* scan.c - the gradient of `scan`: a scan in the other direction.
  *
- * It needs the carried values that every step began with. Where the scan gives them as a result
- * they are at hand; the others come from running it again. The second scan carries their gradients,
- * and sums of those of the captures, from the last step to the first:
+ * It needs the carried values that every step began with: results of the scan, or of another one
+ * that the pass join-scans makes one with it. The backward scan carries their gradients, and sums
+ * of those of the captures, from the last step to the first:
  *
  *     (d carried..., d captures..., elements..., carried..., d scanned..., products...,
  * captures...)
@@ -10,7 +10,7 @@
  *
  * Products of a carried value or an element by a capture are cut out of the body (scan.h): their
  * values come in as a sequence, and what their gradients bring to the captures is one product of
- * all steps afterwards.
+ * all steps afterwards. Values behind such products may come in, too (scan_keep.c).
  */
 #include "grad/scan.h"
 
@@ -20,18 +20,18 @@ typedef struct work {
     takt_graph *g;
     const takt_node *n;
     const takt_graph *body;
+    takt_scan_backward b;
     const takt_id *dy;
     takt_id *dx;
-    size_t carried, sequences, captures, scanned;
-    takt_graph *forward, *backward;
+    size_t carried, sequences;
+    takt_graph *forward;
     takt_scan_cuts cuts;
     takt_id *starts; /* what every step began with: sequences, by carried value */
     int64_t *start_axes;
     /* of the backward scan */
-    takt_id *in;
-    int64_t *axes, *out_axes;
+    int64_t *out_axes;
     takt_id *outs; /* scanned results of its body */
-    size_t in_count, axis_count, out_count;
+    size_t out_count;
     size_t *element; /* which of them has the gradient of an element; SIZE_MAX: none */
     /* inside its body */
     takt_id *map;
@@ -49,21 +49,16 @@ static bool is_summed(const work *w, size_t input)
     return is_float(w, input) && !takt_scan_is_cut(w->n, &w->cuts, input);
 }
 
-static int rank_of(const work *w, takt_id id)
-{
-    return takt_type_of(w->body, id)->rank;
-}
-
 static int64_t axis_in(const work *w, size_t input)
 {
     return takt_scan_axis(&w->n->attr[AXES], input - w->carried,
-                          rank_of(w, w->body->inputs[input].id));
+                          takt_type_of(w->body, w->body->inputs[input].id)->rank);
 }
 
 static int64_t axis_out(const work *w, size_t output)
 {
     return takt_scan_axis(&w->n->attr[OUT_AXES], output - w->carried,
-                          rank_of(w, w->body->outputs[output].id));
+                          takt_type_of(w->body, w->body->outputs[output].id)->rank);
 }
 
 static takt_status init(work *w)
@@ -73,12 +68,11 @@ static takt_status init(work *w)
     w->body = n->attr[BODY].graph;
     w->carried = (size_t)n->attr[CARRIED].i64;
     w->sequences = (size_t)n->attr[SEQUENCES].i64;
-    w->captures = n->in_count - w->carried - w->sequences;
-    w->scanned = n->out_count - w->carried;
     TAKT_TRY(takt_scan_find_cuts(w->g, n, &w->cuts));
-    const size_t most = 2 * ((size_t)n->in_count + n->out_count) + 2 * w->cuts.count;
-    w->in = takt_arena_array(arena, most, sizeof *w->in);
-    w->axes = takt_arena_array(arena, most, sizeof *w->axes);
+    w->b.cuts = &w->cuts;
+    const size_t most = 2 * ((size_t)n->in_count + n->out_count) + 2 * w->cuts.count + 8;
+    w->b.in = takt_arena_array(arena, most, sizeof *w->b.in);
+    w->b.axes = takt_arena_array(arena, most, sizeof *w->b.axes);
     w->out_axes = takt_arena_array(arena, most, sizeof *w->out_axes);
     w->outs = takt_arena_array(arena, most, sizeof *w->outs);
     w->element = takt_arena_array(arena, most, sizeof *w->element);
@@ -87,14 +81,14 @@ static takt_status init(work *w)
     w->map = takt_arena_array(arena, w->body->count, sizeof *w->map);
     w->seeds = takt_arena_array(arena, most, sizeof *w->seeds);
     w->sums = takt_arena_array(arena, most, sizeof *w->sums);
-    if (w->in == NULL || w->axes == NULL || w->out_axes == NULL || w->outs == NULL ||
+    if (w->b.in == NULL || w->b.axes == NULL || w->out_axes == NULL || w->outs == NULL ||
         w->element == NULL || w->starts == NULL || w->start_axes == NULL || w->map == NULL ||
         w->seeds == NULL || w->sums == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < w->body->count; i++)
         w->map[i] = TAKT_NONE;
     TAKT_TRY(takt_graph_create(w->g->ctx, w->g, &w->forward));
-    return takt_graph_create(w->g->ctx, w->g, &w->backward);
+    return takt_graph_create(w->g->ctx, w->g, &w->b.body);
 }
 
 /* ---- what every step began with ---- */
@@ -135,22 +129,25 @@ static takt_id run_forward(work *w)
 {
     takt_graph *to = w->forward;
     const takt_node *n = w->n;
+    size_t count = 0;
     takt_id *map = takt_arena_array(&to->arena, w->body->count, sizeof *map);
     takt_status status = map == NULL ? TAKT_ERR_MEMORY : takt_graph_begin_copy(w->body, to, map);
-    if (status == TAKT_OK)
-        status = takt_grad_copy(w->body, to, map);
+    status = status == TAKT_OK ? takt_grad_copy(w->body, to, map) : status;
     for (size_t i = 0; i < w->carried && status == TAKT_OK; i++)
         takt_grad_output(to, map[w->body->outputs[i].id]);
     for (size_t i = 0; i < w->carried && status == TAKT_OK; i++)
-        if (w->starts[i] == TAKT_NONE)
+        if (w->starts[i] == TAKT_NONE) {
+            w->out_axes[count++] = w->start_axes[i];
             takt_grad_output(to, map[w->body->inputs[i].id]);
+        }
     takt_graph_fail_if(w->g, status != TAKT_OK ? status : to->status);
     const takt_named_attr attrs[] = {{"body", takt_attr_graph(to)},
                                      {"carried", n->attr[CARRIED]},
                                      {"sequences", n->attr[SEQUENCES]},
                                      {"axes", n->attr[AXES]},
+                                     {"out_axes", takt_attr_i64s(w->out_axes, count)},
                                      {"reverse", n->attr[REVERSE]}};
-    return takt_graph_call(w->g, &takt_op_scan, n->in_count, n->in, 5, attrs);
+    return takt_graph_call(w->g, &takt_op_scan, n->in_count, n->in, 6, attrs);
 }
 
 static takt_status find_starts(work *w)
@@ -158,11 +155,11 @@ static takt_status find_starts(work *w)
     size_t missing = 0;
     for (size_t i = 0; i < w->carried; i++) {
         const size_t k = result_of(w, i);
-        const bool is_there = k < w->n->out_count;
+        const bool is_there = k < w->n->out_count, is_taken = is_there && w->cuts.count == 0;
         w->start_axes[i] = is_there ? axis_out(w, k) : 0;
-        w->starts[i] = is_there ? shifted(w, i, k) : TAKT_NONE;
+        w->starts[i] = is_taken ? shifted(w, i, k) : TAKT_NONE;
         TAKT_TRY(w->g->status);
-        missing += !is_there;
+        missing += !is_taken;
     }
     const takt_id again = missing > 0 ? run_forward(w) : TAKT_NONE;
     TAKT_TRY(w->g->status);
@@ -183,8 +180,8 @@ static takt_status find_starts(work *w)
 
 static void add_sequence(work *w, takt_id id, int64_t axis)
 {
-    w->in[w->in_count++] = id;
-    w->axes[w->axis_count++] = axis;
+    w->b.in[w->b.in_count++] = id;
+    w->b.axes[w->b.axis_count++] = axis;
 }
 
 static takt_id zeros(takt_graph *g, takt_id like)
@@ -194,15 +191,15 @@ static takt_id zeros(takt_graph *g, takt_id like)
 
 static void declare_carried(work *w)
 {
-    takt_graph *to = w->backward;
+    takt_graph *to = w->b.body;
     for (size_t i = 0; i < w->carried; i++)
         if (is_float(w, i)) {
-            w->in[w->in_count++] = w->dy[i] != TAKT_NONE ? w->dy[i] : zeros(w->g, w->n->in[i]);
+            w->b.in[w->b.in_count++] = w->dy[i] != TAKT_NONE ? w->dy[i] : zeros(w->g, w->n->in[i]);
             w->seeds[i] = takt_grad_input(to, "dh", &w->n->type[i]);
         }
     for (size_t i = w->carried + w->sequences; i < w->n->in_count; i++)
         if (is_summed(w, i)) {
-            w->in[w->in_count++] = zeros(w->g, w->n->in[i]);
+            w->b.in[w->b.in_count++] = zeros(w->g, w->n->in[i]);
             w->sums[i] = takt_grad_input(to, "dw", takt_type_of(w->body, w->body->inputs[i].id));
         }
 }
@@ -210,7 +207,7 @@ static void declare_carried(work *w)
 static void declare_input(work *w, size_t i)
 {
     const takt_id id = w->body->inputs[i].id;
-    w->map[id] = takt_grad_input(w->backward, "x", takt_type_of(w->body, id));
+    w->map[id] = takt_grad_input(w->b.body, "x", takt_type_of(w->body, id));
 }
 
 static void declare_cuts(work *w)
@@ -218,7 +215,7 @@ static void declare_cuts(work *w)
     for (size_t i = 0; i < w->cuts.count; i++) {
         takt_scan_cut *c = &w->cuts.list[i];
         add_sequence(w, takt_scan_cut_value(w->g, w->n, c), c->axis);
-        c->in = takt_grad_input(w->backward, "g", takt_type_of(w->body, c->result));
+        c->in = takt_grad_input(w->b.body, "g", takt_type_of(w->body, c->result));
         w->map[c->product] = w->map[c->result] = c->in;
     }
 }
@@ -238,11 +235,11 @@ static void declare_rest(work *w)
             continue;
         add_sequence(w, w->dy[k], axis_out(w, k));
         w->seeds[k] =
-            takt_grad_input(w->backward, "dy", takt_type_of(w->body, w->body->outputs[k].id));
+            takt_grad_input(w->b.body, "dy", takt_type_of(w->body, w->body->outputs[k].id));
     }
     declare_cuts(w);
     for (size_t i = w->carried + w->sequences; i < w->n->in_count; i++) {
-        w->in[w->in_count++] = w->n->in[i];
+        w->b.in[w->b.in_count++] = w->n->in[i];
         declare_input(w, i);
     }
 }
@@ -263,7 +260,7 @@ static void request_inputs(work *w, takt_grad_request *r, takt_id *in)
 /* What a cut brings to the carried value on its left. */
 static void add_cut(work *w, const takt_scan_cut *c, takt_id *gradients)
 {
-    takt_graph *to = w->backward;
+    takt_graph *to = w->b.body;
     if (c->dy == TAKT_NONE || c->left >= w->carried)
         return;
     const takt_id weight = w->map[w->body->inputs[c->weight].id];
@@ -276,7 +273,7 @@ static void add_cut(work *w, const takt_scan_cut *c, takt_id *gradients)
  * TAKT_NONE where nothing does. */
 static takt_status differentiate_body(work *w, takt_id *gradients)
 {
-    takt_graph *to = w->backward;
+    takt_graph *to = w->b.body;
     const size_t most = (size_t)w->n->in_count + w->n->out_count + w->cuts.count;
     const size_t first = w->carried + w->sequences;
     takt_id *ids = takt_arena_array(&to->arena, 4 * most, sizeof *ids);
@@ -285,6 +282,7 @@ static takt_status differentiate_body(work *w, takt_id *gradients)
     takt_grad_request r = {
         .out = ids, .seed = ids + most, .in = ids + 2 * most, .result = ids + 3 * most};
     TAKT_TRY(takt_grad_copy(w->body, to, w->map));
+    w->b.copied = to->count;
     for (size_t k = 0; k < w->n->out_count; k++) {
         const bool arrives = k < w->carried ? is_float(w, k) : w->dy[k] != TAKT_NONE;
         if (arrives) {
@@ -316,14 +314,14 @@ static size_t scanned(work *w, takt_id id, int64_t axis)
     if (i == w->out_count) {
         w->outs[w->out_count] = id;
         w->out_axes[w->out_count++] = axis;
-        takt_grad_output(w->backward, id);
+        takt_grad_output(w->b.body, id);
     }
     return i;
 }
 
 static takt_status finish_body(work *w)
 {
-    takt_graph *to = w->backward;
+    takt_graph *to = w->b.body;
     takt_id *gradients = takt_arena_array(&to->arena, w->n->in_count, sizeof *gradients);
     if (gradients == NULL)
         return TAKT_ERR_MEMORY;
@@ -356,13 +354,16 @@ static takt_status run_backward(work *w)
     size_t carried = 0, result = 0;
     for (size_t i = 0; i < w->n->in_count; i++)
         carried += i < w->carried ? is_float(w, i) : i >= first && is_summed(w, i);
-    const takt_named_attr attrs[] = {{"body", takt_attr_graph(w->backward)},
+    w->b.carried = carried;
+    w->b.map = w->map;
+    TAKT_TRY(takt_scan_keep(&w->b));
+    const takt_named_attr attrs[] = {{"body", takt_attr_graph(w->b.body)},
                                      {"carried", takt_attr_i64((int64_t)carried)},
-                                     {"sequences", takt_attr_i64((int64_t)w->axis_count)},
-                                     {"axes", takt_attr_i64s(w->axes, w->axis_count)},
+                                     {"sequences", takt_attr_i64((int64_t)w->b.axis_count)},
+                                     {"axes", takt_attr_i64s(w->b.axes, w->b.axis_count)},
                                      {"out_axes", takt_attr_i64s(w->out_axes, w->out_count)},
                                      {"reverse", takt_attr_bool(!w->n->attr[REVERSE].boolean)}};
-    const takt_id id = takt_graph_call(w->g, &takt_op_scan, w->in_count, w->in, 6, attrs);
+    const takt_id id = takt_graph_call(w->g, &takt_op_scan, w->b.in_count, w->b.in, 6, attrs);
     for (size_t i = 0; i < w->n->in_count; i++)
         if (i < w->carried ? is_float(w, i) : i >= first && is_summed(w, i))
             w->dx[i] = takt_graph_get(w->g, id, result++);
@@ -384,16 +385,16 @@ static takt_status differentiate(work *w)
     declare_carried(w);
     declare_rest(w);
     TAKT_TRY(w->g->status);
-    TAKT_TRY(w->backward->status);
+    TAKT_TRY(w->b.body->status);
     TAKT_TRY(finish_body(w));
     return run_backward(w);
 }
 
 takt_status takt_grad_scan(takt_graph *g, const takt_node *n, const takt_id *dy, takt_id *dx)
 {
-    work w = {.g = g, .n = n, .dy = dy, .dx = dx};
+    work w = {.g = g, .n = n, .dy = dy, .dx = dx, .b = {.g = g, .n = n}};
     const takt_status status = differentiate(&w);
     takt_graph_destroy(w.forward);
-    takt_graph_destroy(w.backward);
+    takt_graph_destroy(w.b.body);
     return status;
 }

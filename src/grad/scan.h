@@ -34,6 +34,26 @@ takt_id takt_scan_cut_value(takt_graph *g, const takt_node *n, const takt_scan_c
 void takt_scan_cut_grad(takt_graph *g, const takt_node *n, const takt_scan_cut *c, takt_id dy,
                         takt_id *dx);
 
+/* The backward scan of `n` while it is put together: `body` with its outputs, and the inputs that
+ * belong to those of the body: carried ones, sequences with their axes, captures. */
+typedef struct takt_scan_backward {
+    takt_graph *g;
+    const takt_node *n;
+    takt_graph *body;
+    const takt_id *map; /* nodes of the forward body in `body` */
+    size_t copied;      /* nodes of `body` before the first gradient */
+    const takt_scan_cuts *cuts;
+    takt_id *in; /* with room for eight more */
+    int64_t *axes;
+    size_t carried, in_count, axis_count;
+} takt_scan_backward;
+
+enum { TAKT_SCAN_CAPTURES = 32 }; /* with more of them nothing is kept */
+
+/* Lets the backward scan read values that the forward one has computed behind a cut, where that is
+ * enough to drop the cut. */
+TAKT_MUST_USE takt_status takt_scan_keep(takt_scan_backward *b);
+
 /* Entry `i` of a scan's list of axes, of sequences whose elements have `rank` axes. */
 int64_t takt_scan_axis(const takt_attr *list, size_t i, int rank);
 

@@ -5,6 +5,7 @@
 #include "pass/pass.h"
 
 extern const takt_pass takt_pass_cse;
+extern const takt_pass takt_pass_join_scans;
 extern const takt_pass takt_pass_canonicalize;
 extern const takt_pass takt_pass_fold_shapes;
 extern const takt_pass takt_pass_fold_identity;

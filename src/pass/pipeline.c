@@ -13,6 +13,7 @@ typedef struct stage {
 
 static const stage stages[] = {
     {&takt_pass_cse, "first, so that every later pass sees each value once"},
+    {&takt_pass_join_scans, "before their bodies are rewritten, each by itself"},
     {&takt_pass_canonicalize,
      "one spelling of everything, so that later rules need not look twice"},
     {&takt_pass_fold_shapes, "sizes become numbers before anything asks whether they are 1"},

@@ -79,6 +79,17 @@ def gpt():
     expect(facts["memory"]["weights"] < 8192, f"constants of {facts['memory']['weights']} bytes")
 
 
+def cells():
+    """A recurrent cell runs forward once: its gradient reads what that run kept, and needs neither
+    the activations nor the recurrent product again."""
+    facts, steps = plan(write("cells.takt", CELLS))
+    for kind in ("rnn", "scan"):
+        count = sum(step.startswith(kind + " ") for step in steps)
+        expect(count == 2, f"{count} steps are {kind}: {steps}")
+    wide = [s for s in facts["steps"] if s["kind"] == "rnn"]
+    expect([len(s["writes"]) for s in wide] == [7, 10], wide)
+
+
 # More queries than a product sums up at once, and heads that share keys and values.
 SHARED = """
 model shared(tokens: i64[batch, 300]) -> (logits: f32[batch, 300, 128]) seed=3 {
@@ -132,6 +143,7 @@ def same_bits(model, window, want, more=LICENSED):
 
 small_models()
 gpt()
+cells()
 memory()
 # Digests of the trained weights: whatever changes them changes what every training gives.
 same_bits(write("gpt1.takt", GPT.replace("BLOCKS", "1")), "32",

@@ -29,7 +29,7 @@
 
 enum {
     CHECK_TAILS = 130,         /* every tail of every unrolling up to 64 */
-    CHECK_SLOTS = 11,          /* buffers at a time */
+    CHECK_SLOTS = 13,          /* buffers at a time */
     CHECK_SLOT_BYTES = 1 << 22 /* their greatest size */
 };
 

@@ -5,7 +5,7 @@
 
 #include "kernel/simd/half.h"
 
-enum { H_NEXT, X, R, BIAS, PEEPHOLE, H, C, C_NEXT, Y, LIVE, WANT, ROUNDS = 8 };
+enum { H_NEXT, X, R, BIAS, PEEPHOLE, H, C, C_NEXT, Y, LIVE, KEEP, WANT, WANT_KEEP, ROUNDS = 8 };
 
 static const char *const names[] = {"plain", "lstm", "gru", "gru_reset", "gru_update"};
 
@@ -96,6 +96,28 @@ static void compare(const subject *s, const void *got, const void *want, const t
             }
 }
 
+/* Every value that the kind computes, in every other round; rows of each behind one another. */
+static void set_keeps(const subject *s, takt_rnn_turn *t, int slot, int round)
+{
+    static const unsigned all[] = {0x01, 0x1f, 0x27, 0x03, 0x04};
+    const size_t bytes = t->rows * t->y_stride * s->size;
+    char *to = check_place(s->c, slot, TAKT_RNN_KEEPS * bytes, s->where);
+    const unsigned computed =
+        all[t->form->kind] & ~(t->form->couples && t->form->kind == TAKT_RNN_LSTM ? 2u : 0u);
+    memset(to, 0x11, TAKT_RNN_KEEPS * bytes);
+    for (size_t k = 0; k < TAKT_RNN_KEEPS; k++) {
+        t->keep[k] = round % 2 == 1 && computed >> k & 1 ? to + k * bytes : NULL;
+        t->keep_stride[k] = t->y_stride;
+    }
+}
+
+static void compare_keeps(const subject *s, const takt_rnn_turn *t, const unsigned char *want)
+{
+    for (size_t k = 0; k < TAKT_RNN_KEEPS; k++)
+        if (t->keep[k] != NULL)
+            compare(s, t->keep[k], want + k * t->rows * t->y_stride * s->size, t, t->y_stride);
+}
+
 static void check_once(const subject *s, const takt_kernel *reference, takt_rnn_turn *t, int round)
 {
     takt_check *c = s->c;
@@ -109,7 +131,9 @@ static void check_once(const subject *s, const takt_kernel *reference, takt_rnn_
     t->h_next = want;
     t->c_next = want + bytes;
     t->y = round & 1 ? NULL : want + 2 * bytes;
+    set_keeps(s, t, WANT_KEEP, round);
     takt_kernel_as_rnn_f32(reference)(t);
+    set_keeps(s, t, KEEP, round);
     t->h_next = check_place(c, H_NEXT, t->rows * t->stride * s->size, s->where);
     t->c_next = check_place(c, C_NEXT, t->rows * t->stride * s->size, s->where);
     char *y = check_place(c, Y, t->rows * t->y_stride * s->size, s->where);
@@ -123,8 +147,10 @@ static void check_once(const subject *s, const takt_kernel *reference, takt_rnn_
         compare(s, t->c_next, want + bytes, t, t->stride);
     if (t->y != NULL && t->form->kind != TAKT_RNN_GRU_RESET)
         compare(s, t->y, want + 2 * bytes, t, t->y_stride);
+    compare_keeps(s, t, c->placed[WANT_KEEP].p);
     for (int slot = 0; slot < WANT; slot++)
         check_intact(c, slot);
+    memset(t->keep, 0, sizeof t->keep);
 }
 
 /* The same in place: what h and c were is what they become. */

@@ -97,7 +97,8 @@ static void write_gru(rnn_text *w, const rnn_text_form *f)
     if (f->kind == RNN_GRU) {
         rnn_text r = {.length = 0};
         cut(&r, f, "back", f->order[2]);
-        pair(&n, f, "mul", "q", r.text);
+        add(w, "    m = %s\n", r.text);
+        pair(&n, f, "mul", "q", "m");
     } else {
         snprintf(rows, sizeof rows, "slice(r, axes=[%d], start=[%d], stop=[%d])",
                  f->transposed ? 0 : 1, at, at + f->units);
@@ -115,6 +116,20 @@ static void write_gru(rnn_text *w, const rnn_text_form *f)
     add(w, "    h1 = ");
     pair(w, f, "add", "mul(sub(1, z), n)", "mul(z, h)");
     add(w, "\n");
+}
+
+/* What the cell keeps; the last letter is missing where gates are coupled. */
+static const char *kept_of(const rnn_text_form *f, bool is_outside)
+{
+    static const char *const inside[] = {", h, h1", ", h, i, c, g, o, t, f", ", m, h, z, q, n",
+                                         ", q, h, z, n"};
+    static const char *const outside[] = {", k0, k1", ", k0, k1, k2, k3, k4, k5, k6",
+                                          ", k0, k1, k2, k3, k4", ", k0, k1, k2, k3"};
+    if (!f->keeps)
+        return "";
+    if (f->couples && f->kind == RNN_LSTM)
+        return is_outside ? ", k0, k1, k2, k3, k4, k5" : ", h, i, c, g, o, t";
+    return is_outside ? outside[f->kind] : inside[f->kind];
 }
 
 static void write_body(rnn_text *w, const rnn_text_form *f, bool gives_more)
@@ -142,7 +157,8 @@ static void write_body(rnn_text *w, const rnn_text_form *f, bool gives_more)
     } else {
         add(w, "    y = h1\n    h2 = h1\n");
     }
-    add(w, "    return h2%s, y%s\n", f->kind == RNN_LSTM ? ", c1" : "", gives_more ? ", h" : "");
+    add(w, "    return h2%s, y%s%s\n", f->kind == RNN_LSTM ? ", c1" : "", kept_of(f, false),
+        gives_more ? ", neg(h)" : "");
 }
 
 /* The captures after r, as parameters of the model, of the body, and as arguments. */
@@ -181,14 +197,20 @@ void rnn_text_write(rnn_text *w, const rnn_text_form *f, bool gives_more)
         add(w, "  param r: %s[%d, %d] = uniform(-0.5, 0.5)\n", f->dtype,
             f->transposed ? wide : f->units, f->transposed ? f->units : wide);
     add(w,
-        "  hl, %sys%s = scan(h, %sx%s, r%s%s, carried=%d, sequences=%d, axes=[%d%s], "
-        "out_axes=[%d%s], reverse=%s,\n    body=graph(",
-        carried == 2 ? "cl, " : "", gives_more ? ", more" : "", carried == 2 ? "c, " : "",
-        f->live ? ", live" : "", f->bias ? ", b" : "", f->peephole ? ", p" : "", carried,
-        1 + f->live, f->batch_first, f->live ? ", 0" : "", f->batch_first, gives_more ? ", 0" : "",
+        "  hl, %sys%s%s = scan(h, %sx%s, r%s%s, carried=%d, sequences=%d, axes=[%d%s], "
+        "out_axes=[%d",
+        carried == 2 ? "cl, " : "", kept_of(f, true), gives_more ? ", more" : "",
+        carried == 2 ? "c, " : "", f->live ? ", live" : "", f->bias ? ", b" : "",
+        f->peephole ? ", p" : "", carried, 1 + f->live, f->batch_first, f->live ? ", 0" : "",
+        f->batch_first);
+    int axis = 0;
+    for (const char *k = kept_of(f, true); *k != '\0'; k++)
+        if (*k == 'k')
+            add(w, ", %d", axis++ % 2); /* results may lie in other ways than each other */
+    add(w, "%s], reverse=%s,\n    body=graph(", gives_more ? ", 0" : "",
         f->reverse ? "true" : "false");
     write_types(w, f, true);
     add(w, ") {\n");
     write_body(w, f, gives_more);
-    add(w, "  })\n  return hl, %sys\n}\n", carried == 2 ? "cl, " : "");
+    add(w, "  })\n  return hl, %sys%s\n}\n", carried == 2 ? "cl, " : "", kept_of(f, true));
 }

@@ -14,6 +14,7 @@ typedef struct rnn_text_form {
     int order[4]; /* which part of x each gate is */
     bool bias, transposed, clip, live, peephole, couples;
     bool slices_first, param, batch_first, reverse, swaps;
+    bool keeps; /* gives what steps begin with and the values of gates, too */
 } rnn_text_form;
 
 typedef struct rnn_text {

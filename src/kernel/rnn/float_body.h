@@ -53,8 +53,16 @@ ACT(act_sigmoid, MATH(sigmoid))
 ACT(act_tanh, MATH(tanh))
 ACT(act_relu, VEC(relu))
 
+/* Where kept value `which` goes; NULL: it is not kept. */
+INLINE T *kept(const spot *s, int which)
+{
+    T *to = s->t->keep[which];
+    return to != NULL ? to + s->row * s->t->keep_stride[which] + s->first : NULL;
+}
+
 INLINE void activate(const spot *s, T *x, int which, const takt_rnn_rounding rounding)
 {
+    T *keep = kept(s, which);
     switch (s->t->form->act[which]) {
     case TAKT_RNN_SIGMOID: act_sigmoid(x, s->wide); break;
     case TAKT_RNN_TANH: act_tanh(x, s->wide); break;
@@ -62,6 +70,8 @@ INLINE void activate(const spot *s, T *x, int which, const takt_rnn_rounding rou
     }
     for (size_t i = 0; rounding != TAKT_RNN_OWN && i < s->wide; i += LANES)
         VEC(store)(x + i, round_to(VEC(load)(x + i), rounding));
+    for (size_t i = 0; keep != NULL && i < s->wide; i += LANES)
+        put(s, keep, i, VEC(load)(x + i));
 }
 
 INLINE vec clip(const spot *s, vec x)
@@ -156,12 +166,14 @@ INLINE void mix(const spot *s, const T *z, const T *m, const takt_rnn_rounding r
 INLINE void gru(const spot *s, const takt_rnn_rounding rounding)
 {
     const T *x = GATE(x, 2), *r = GATE(r, 2), *bias = VECTOR(bias, 2);
-    T z[TILE], q[TILE], m[TILE];
+    T z[TILE], q[TILE], m[TILE], *keep = kept(s, TAKT_RNN_BACK);
     gate_of(s, z, 0, -1, NULL, rounding);
     gate_of(s, q, 1, -1, NULL, rounding);
     for (size_t i = 0; i < s->wide; i += LANES) {
-        const vec back = MUL(VEC(load)(q + i), recurrent(s, r, bias, i, rounding));
-        VEC(store)(m + i, clip(s, ADD(at(s, x, i), back)));
+        const vec back = recurrent(s, r, bias, i, rounding);
+        if (keep != NULL)
+            put(s, keep, i, back);
+        VEC(store)(m + i, clip(s, ADD(at(s, x, i), MUL(VEC(load)(q + i), back))));
     }
     activate(s, m, 2, rounding);
     mix(s, z, m, rounding);
@@ -239,17 +251,48 @@ static void cell_rounded(const spot *s)
         cell_own(s);
 }
 
+/* The same where something is kept: computed like any other row, then put back. */
+static void stay_computed(const spot *s)
+{
+    const bool has_cell = s->t->form->kind == TAKT_RNN_LSTM;
+    T h[TILE], c[TILE];
+    for (size_t i = 0; i < s->wide; i += LANES) {
+        VEC(store)(h + i, at(s, AT(h), i));
+        if (has_cell)
+            VEC(store)(c + i, at(s, AT(c), i));
+    }
+    cell_rounded(s);
+    for (size_t i = 0; i < s->wide; i += LANES) {
+        put(s, TO(h_next), i, VEC(load)(h + i));
+        if (has_cell)
+            put(s, TO(c_next), i, VEC(load)(c + i));
+        if (s->t->y != NULL)
+            put(s, (T *)s->t->y + s->row * s->t->y_stride + s->first, i, VEC(zero)());
+    }
+}
+
+static bool keeps(const takt_rnn_turn *t)
+{
+    bool any = false;
+    for (int k = 0; k < TAKT_RNN_KEEPS; k++)
+        any |= t->keep[k] != NULL;
+    return any;
+}
+
 static void rnn_run(const takt_rnn_turn *t)
 {
+    const bool computes = keeps(t);
     const bool asks = t->live != NULL && t->form->kind != TAKT_RNN_GRU_RESET;
     for (size_t row = 0; row < t->rows; row++)
         for (size_t first = 0; first < t->n; first += TILE) {
             const size_t left = t->n - first, n = left < TILE ? left : TILE;
             const spot s = {t, row, first, n, (n + LANES - 1) / LANES * LANES};
-            if (asks && t->live[row * t->live_stride] == 0)
-                stay(&s);
-            else
+            if (!asks || t->live[row * t->live_stride] != 0)
                 cell_rounded(&s);
+            else if (computes)
+                stay_computed(&s);
+            else
+                stay(&s);
         }
 }
 

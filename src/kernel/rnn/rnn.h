@@ -18,13 +18,14 @@
  *   live       a row whose byte is 0 keeps its state, h' = h and c' = c, and its y is +0;
  *              NULL: all are live. gru_reset does not ask
  *   y          h' once more, elsewhere; NULL: nowhere
- *   p, bias    n elements each; all NULL where there are none: the operation is left out
- *   rounding   every operation above by itself; `rounding` says to what. Then values are the
- *              family's type but hold what f16 or bf16 can, only r need not: it is rounded first
- *   bits       equal in every variant, NaN payloads apart
- *   aliasing   h' may be exactly h, c' exactly c; no other overlap
- *   alignment  none beyond that of the element
- *   reads      n elements of every row; writes exactly n of each row of h', c' and y
+ *   keep       what a gradient reads, of every row, live or not: a0(...) to a4(...) as above and,
+ * of gru, r[2] + bias[2]; NULL: not kept. gru_reset keeps 0 and 1, gru_update keeps 2 p, bias    n
+ * elements each; all NULL where there are none: the operation is left out rounding   every
+ * operation above by itself; `rounding` says to what. Then values are the family's type but hold
+ * what f16 or bf16 can, only r need not: it is rounded first bits       equal in every variant, NaN
+ * payloads apart aliasing   h' may be exactly h, c' exactly c; no other overlap alignment  none
+ * beyond that of the element reads      n elements of every row; writes exactly n of each row of
+ * h', c', y and kept values
  */
 #ifndef TAKT_KERNEL_RNN_RNN_H
 #define TAKT_KERNEL_RNN_RNN_H
@@ -59,6 +60,8 @@ typedef enum takt_rnn_rounding {
 } takt_rnn_rounding;
 
 enum { TAKT_RNN_GATES = 4, TAKT_RNN_PEEPHOLES = 3, TAKT_RNN_ACTIVATIONS = 5 };
+/* Kept values: activations by number, then the recurrent part of a gru's new state. */
+enum { TAKT_RNN_BACK = TAKT_RNN_ACTIVATIONS, TAKT_RNN_KEEPS };
 
 /* What all turns share. */
 typedef struct takt_rnn_form {
@@ -80,6 +83,8 @@ typedef struct takt_rnn_turn {
     size_t x_stride, r_stride, y_stride; /* elements from row to row */
     size_t stride;                       /* of h, c, h_next and c_next */
     size_t live_stride;                  /* bytes */
+    void *keep[TAKT_RNN_KEEPS];
+    size_t keep_stride[TAKT_RNN_KEEPS];
 } takt_rnn_turn;
 
 typedef void takt_rnn_fn(const takt_rnn_turn *t);

@@ -103,6 +103,7 @@ static bool is_new(takt_rnn_matcher *x, takt_id id)
             int here = gate;
             if (takt_rnn_is_recurrent(x, product->in[j], x->h, &here)) {
                 x->m.form.kind = TAKT_RNN_GRU;
+                x->kept[TAKT_RNN_BACK] = product->in[j];
                 return takt_rnn_settle_gate(x, 2, here) &&
                        takt_rnn_is_gate(x, product->in[1 - j], 1);
             }
@@ -150,6 +151,33 @@ static bool is_result(const takt_rnn_matcher *x, takt_id id, takt_id h)
         return id == h;
     return n != NULL && takt_rnn_input(x, n->in[0]) == x->m.live && n->in[1] == h &&
            takt_rnn_scalar(x, n->in[2], &zero) && zero == 0 && !signbit(zero);
+}
+
+/* Which of the first `count` of `ids` it is, unless an earlier result was it; -1: none. */
+static int place_of(takt_id id, const takt_id *ids, const int *taken, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (ids[i] == id && ids[i] != TAKT_NONE && taken[i] < 0)
+            return i;
+    return -1;
+}
+
+/* Scanned result `k` is every state, what every step began with, or a kept value. */
+static bool is_given(takt_rnn_matcher *x, int k, takt_id h_new)
+{
+    const takt_id id = x->g->outputs[k].id, starts[TAKT_RNN_STARTS] = {x->h, x->c};
+    takt_rnn_match *m = &x->m;
+    if (m->y < 0 && is_result(x, id, h_new)) {
+        m->y = k;
+        return true;
+    }
+    const int start = place_of(id, starts, m->start, TAKT_RNN_STARTS),
+              keep = place_of(id, x->kept, m->keep, TAKT_RNN_KEEPS);
+    if (start >= 0)
+        m->start[start] = k;
+    else if (keep >= 0)
+        m->keep[keep] = k;
+    return start >= 0 || keep >= 0;
 }
 
 static bool has_shape(const takt_type *t, int rank, size_t rows, size_t columns)
@@ -201,9 +229,12 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
                           .h_out = h,
                           .c_out = -1,
                           .y = -1,
-                          .start = -1,
+                          .start = {-1, -1},
+                          .keep = {-1, -1, -1, -1, -1, -1},
                           .eye = {-1, -1, -1}};
     x->knows_clip = x->knows_bias = false;
+    for (int i = 0; i < TAKT_RNN_KEEPS; i++)
+        x->kept[i] = TAKT_NONE;
     if (carried == 2)
         m->c = m->c_out = 1 - h;
     const takt_type *ht = takt_type_of(x->g, in[h].id), *xt = takt_type_of(x->g, in[m->x].id);
@@ -225,18 +256,11 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
                                                                        : is_plain(x, h_new);
     if (!found || !fits(x, scan))
         return false;
-    if (x->g->output_count > (size_t)carried) {
-        m->starts_cell = out[carried].id == x->c;
-        if (m->starts_cell || out[carried].id == x->h)
-            m->start = carried;
-        else
-            m->y = carried;
-        if (m->start < 0 && !is_result(x, out[carried].id, h_new)) {
-            x->gives_more = true;
-            return false;
-        }
-    }
-    return true;
+    bool gives_known = true;
+    for (int k = carried; k < (int)x->g->output_count && gives_known; k++)
+        gives_known = is_given(x, k, h_new);
+    x->gives_more |= !gives_known;
+    return gives_known;
 }
 
 /* Some carried value is the left side of a product. */
@@ -260,7 +284,7 @@ const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match)
     const takt_dtype dtype = takt_type_of(g, g->inputs[0].id)->dtype;
     if (dtype != TAKT_F32 && dtype != TAKT_F64 && dtype != TAKT_F16 && dtype != TAKT_BF16)
         return "no recurrent cell has this element type";
-    if (carried > 2 || sequences > 2 || g->output_count > (size_t)carried + 1)
+    if (carried > 2 || sequences > 2 || g->output_count > (size_t)carried + TAKT_RNN_RESULTS)
         return "no recurrent cell carries, reads or gives so many values";
     for (int h = 0; h < carried; h++)
         for (int seq = 0; seq < sequences; seq++)

@@ -8,6 +8,9 @@
 /* What the body itself holds as a constant has this and its node as a number. */
 enum { TAKT_RNN_INNER = 1 << 24 };
 
+/* Values that every step began with; scanned results at most. */
+enum { TAKT_RNN_STARTS = 2, TAKT_RNN_RESULTS = 1 + TAKT_RNN_STARTS + TAKT_RNN_KEEPS };
+
 /* Inputs are numbered as the scan's, which are the body's; -1: there is none. R, bias and peepholes
  * may be constants of the body. */
 typedef struct takt_rnn_match {
@@ -18,8 +21,8 @@ typedef struct takt_rnn_match {
     int eye[TAKT_RNN_PEEPHOLES]; /* likewise of the peepholes; -1: none */
     bool is_transposed;          /* r is [gates * units, units] */
     int h_out, c_out, y;         /* results of the scan */
-    int start;                   /* the one that has what every step began with, of c or of h */
-    bool starts_cell;
+    int start[TAKT_RNN_STARTS];  /* those that have what every step began with, of h and of c */
+    int keep[TAKT_RNN_KEEPS];    /* those that have what the kernel keeps for a gradient */
 } takt_rnn_match;
 
 /* NULL if the body of `scan` is a cell that a kernel computes with the bits of the body; "" if it

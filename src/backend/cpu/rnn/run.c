@@ -19,64 +19,6 @@ static char *shared(const takt_task *t, size_t at)
     return (char *)t->scratch + at;
 }
 
-static bool widens(const takt_rnn_facts *f)
-{
-    return f->dtype != f->compute;
-}
-
-static void widen(const takt_rnn_facts *f, void *to, const void *from, size_t count)
-{
-    const takt_convert how = {.to = f->compute, .from = f->dtype};
-    f->convert(&how, to, from, count);
-}
-
-static void narrow(const takt_rnn_facts *f, void *to, const void *from, size_t count)
-{
-    const takt_convert how = {.to = f->dtype, .from = f->compute};
-    f->convert(&how, to, from, count);
-}
-
-/* ---- R ---- */
-
-/* Gates of the block side by side: rows of `ordered` if R is transposed, else columns. */
-static void order_block(const takt_rnn_facts *f, const takt_rnn_product *p, const char *r,
-                        size_t block, char *ordered)
-{
-    const size_t units = f->m.units, all = f->m.gates * units, first = block * f->block;
-    const size_t n = units - first < f->block ? units - first : f->block;
-    const size_t runs = f->m.is_transposed ? 1 : units, run = f->m.is_transposed ? n * units : n;
-    for (size_t i = 0; i < runs; i++)
-        for (size_t k = 0; k < p->count; k++) {
-            const size_t at = (size_t)f->m.gate[p->gates[k]] * units + first;
-            const char *from = r + f->size * (f->m.is_transposed ? at * units : i * all + at);
-            char *to = ordered + f->wide * (i * p->count + k) * run;
-            if (widens(f))
-                widen(f, to, from, run);
-            else
-                memcpy(to, from, run * f->size);
-        }
-}
-
-void takt_rnn_pack(const takt_rnn_facts *f, const void *r, void *ordered, void *to)
-{
-    const size_t units = f->m.units;
-    for (size_t h = 0; h < f->halves; h++)
-        for (size_t b = 0; b < f->blocks; b++) {
-            const takt_rnn_product *p = &f->product[h];
-            const size_t left = units - b * f->block, n = left < f->block ? left : f->block;
-            order_block(f, p, r, b, ordered);
-            const takt_pack pack = {.k = units,
-                                    .n = p->count * n,
-                                    .src = ordered,
-                                    .row = f->m.is_transposed ? 1 : p->count * n,
-                                    .col = f->m.is_transposed ? units : 1,
-                                    .dst = (char *)to + f->wide * (p->at + b * p->block),
-                                    .bytes = f->wide,
-                                    .panels = f->panels};
-            f->pack(&pack);
-        }
-}
-
 /* ---- state ---- */
 
 /* Where the state after turn `turn` is; the last one is the step's result. */
@@ -84,7 +26,7 @@ static char *state_after(const call *c, size_t turn)
 {
     const takt_rnn_facts *f = c->f;
     const size_t which = (f->length - 1 - turn) % 2;
-    if (which == 0 && !widens(f))
+    if (which == 0 && !takt_rnn_widens(f))
         return takt_view_data(c->t, &c->s->out[f->m.h_out]);
     return shared(c->t, f->state_at[which]);
 }
@@ -93,14 +35,14 @@ static const char *state_before(const call *c, size_t turn)
 {
     if (turn > 0)
         return state_after(c, turn - 1);
-    return widens(c->f) ? shared(c->t, c->f->state_at[c->f->length % 2])
-                        : takt_view_data(c->t, &c->s->in[c->f->m.h]);
+    return takt_rnn_widens(c->f) ? shared(c->t, c->f->state_at[c->f->length % 2])
+                                 : takt_view_data(c->t, &c->s->in[c->f->m.h]);
 }
 
 static char *cell_of(const call *c)
 {
-    return widens(c->f) ? shared(c->t, c->f->cell_at)
-                        : takt_view_data(c->t, &c->s->out[c->f->m.c_out]);
+    return takt_rnn_widens(c->f) ? shared(c->t, c->f->cell_at)
+                                 : takt_view_data(c->t, &c->s->out[c->f->m.c_out]);
 }
 
 static void open_vectors(const call *c)
@@ -108,17 +50,18 @@ static void open_vectors(const call *c)
     const takt_rnn_facts *f = c->f;
     const size_t count = f->m.batch * f->m.units;
     const takt_view *in = c->s->in;
-    if (widens(f)) {
-        widen(f, shared(c->t, f->state_at[f->length % 2]), takt_view_data(c->t, &in[f->m.h]),
-              count);
+    if (takt_rnn_widens(f)) {
+        takt_rnn_widen(f, shared(c->t, f->state_at[f->length % 2]),
+                       takt_view_data(c->t, &in[f->m.h]), count);
         if (f->m.bias >= 0)
-            widen(f, shared(c->t, f->bias_at), takt_view_data(c->t, &in[f->m.bias]),
-                  f->m.gates * f->m.units);
+            takt_rnn_widen(f, shared(c->t, f->bias_at), takt_view_data(c->t, &in[f->m.bias]),
+                           f->m.gates * f->m.units);
         if (f->m.peephole >= 0)
-            widen(f, shared(c->t, f->peephole_at), takt_view_data(c->t, &in[f->m.peephole]),
-                  TAKT_RNN_PEEPHOLES * f->m.units);
+            takt_rnn_widen(f, shared(c->t, f->peephole_at),
+                           takt_view_data(c->t, &in[f->m.peephole]),
+                           TAKT_RNN_PEEPHOLES * f->m.units);
         if (f->m.c >= 0)
-            widen(f, cell_of(c), takt_view_data(c->t, &in[f->m.c]), count);
+            takt_rnn_widen(f, cell_of(c), takt_view_data(c->t, &in[f->m.c]), count);
     } else if (f->m.c >= 0) {
         memcpy(cell_of(c), takt_view_data(c->t, &in[f->m.c]), count * f->size);
     }
@@ -141,10 +84,11 @@ void takt_rnn_after(const takt_step *s, const takt_task *t)
     const call c = {.f = f, .s = s, .t = t};
     const size_t count = f->m.batch * f->m.units;
     takt_crew_close((takt_crew *)(void *)shared(t, f->crew_at));
-    if (widens(f)) {
-        narrow(f, takt_view_data(t, &s->out[f->m.h_out]), shared(t, f->state_at[0]), count);
+    if (takt_rnn_widens(f)) {
+        takt_rnn_narrow(f, takt_view_data(t, &s->out[f->m.h_out]), shared(t, f->state_at[0]),
+                        count);
         if (f->m.c >= 0)
-            narrow(f, takt_view_data(t, &s->out[f->m.c_out]), cell_of(&c), count);
+            takt_rnn_narrow(f, takt_view_data(t, &s->out[f->m.c_out]), cell_of(&c), count);
     } else if (f->length == 0) {
         memcpy(takt_view_data(t, &s->out[f->m.h_out]), takt_view_data(t, &s->in[f->m.h]),
                count * f->size);
@@ -219,20 +163,20 @@ static void set_x(const call *c, const piece *p, takt_rnn_turn *turn)
     const char *x = (const char *)takt_view_data(c->t, &c->s->in[f->m.x]) +
                     f->size * (element_of(f, p->turn) * f->x.turn + p->row * f->x.row + p->first);
     char *own = (char *)c->t->scratch_own + f->x_at;
-    turn->x_stride = widens(f) ? product->count * p->n : f->x.row;
+    turn->x_stride = takt_rnn_widens(f) ? product->count * p->n : f->x.row;
     for (size_t k = 0; k < product->count; k++) {
         const int gate = product->gates[k];
         const char *from = x + f->size * (size_t)f->m.gate[gate] * f->m.units;
-        turn->x[gate] = widens(f) ? own + f->wide * k * p->n : from;
-        for (size_t i = 0; widens(f) && i < p->rows; i++)
-            widen(f, own + f->wide * (i * product->count + k) * p->n, from + f->size * i * f->x.row,
-                  p->n);
+        turn->x[gate] = takt_rnn_widens(f) ? own + f->wide * k * p->n : from;
+        for (size_t i = 0; takt_rnn_widens(f) && i < p->rows; i++)
+            takt_rnn_widen(f, own + f->wide * (i * product->count + k) * p->n,
+                           from + f->size * i * f->x.row, p->n);
     }
 }
 
 static const char *vector_of(const call *c, int input, size_t at)
 {
-    return widens(c->f) ? shared(c->t, at) : takt_view_data(c->t, &c->s->in[input]);
+    return takt_rnn_widens(c->f) ? shared(c->t, at) : takt_view_data(c->t, &c->s->in[input]);
 }
 
 static void set_vectors(const call *c, const piece *p, takt_rnn_turn *turn)
@@ -254,6 +198,20 @@ static void set_vectors(const call *c, const piece *p, takt_rnn_turn *turn)
     turn->live_stride = f->live.row;
 }
 
+/* Where the first unit of the first row of scanned result `result` is. */
+static char *scanned_at(const call *c, const piece *p, int result, const takt_rnn_lane *lane)
+{
+    const takt_rnn_facts *f = c->f;
+    return (char *)takt_view_data(c->t, &c->s->out[result]) +
+           f->size * (element_of(f, p->turn) * lane->turn + p->row * lane->row + p->first);
+}
+
+static char *own_keep(const call *c, size_t k)
+{
+    const takt_rnn_facts *f = c->f;
+    return (char *)c->t->scratch_own + f->keep_at + k * TAKT_RNN_ROWS * f->block * f->wide;
+}
+
 /* What goes into the turn and comes out of it; two halves hand over what is between them. */
 static void set_state(const call *c, const piece *p, takt_rnn_turn *turn)
 {
@@ -268,35 +226,58 @@ static void set_state(const call *c, const piece *p, takt_rnn_turn *turn)
     else if (f->halves == 2)
         turn->c = turn->c_next = shared(c->t, f->update_at) + at;
     if (f->m.y >= 0 && !is_first_half) {
-        char *y = (char *)takt_view_data(c->t, &c->s->out[f->m.y]) +
-                  f->size * (element_of(f, p->turn) * f->y.turn + p->row * f->y.row + p->first);
-        turn->y = widens(f) ? (char *)c->t->scratch_own + f->y_at : y;
-        turn->y_stride = widens(f) ? p->n : f->y.row;
+        turn->y = takt_rnn_widens(f) ? (char *)c->t->scratch_own + f->y_at
+                                     : scanned_at(c, p, f->m.y, &f->y);
+        turn->y_stride = takt_rnn_widens(f) ? p->n : f->y.row;
     }
 }
 
-static void give_y(const call *c, const piece *p, const takt_rnn_turn *turn)
+/* Rows of a result that were computed in own memory. */
+static void give(const call *c, const piece *p, int result, const takt_rnn_lane *lane,
+                 const char *from, size_t stride)
 {
     const takt_rnn_facts *f = c->f;
-    char *y = (char *)takt_view_data(c->t, &c->s->out[f->m.y]) +
-              f->size * (element_of(f, p->turn) * f->y.turn + p->row * f->y.row + p->first);
-    for (size_t i = 0; i < p->rows; i++)
-        narrow(f, y + f->size * i * f->y.row, (const char *)turn->y + f->wide * i * p->n, p->n);
-}
-
-/* What the turn begins with, of the cell or of the state. */
-static void give_start(const call *c, const piece *p)
-{
-    const takt_rnn_facts *f = c->f;
-    const char *from = (f->m.starts_cell ? cell_of(c) : state_before(c, p->turn)) +
-                       f->wide * (p->row * f->m.units + p->first);
-    char *to = (char *)takt_view_data(c->t, &c->s->out[f->m.start]) +
-               f->size * (element_of(f, p->turn) * f->y.turn + p->row * f->y.row + p->first);
-    for (size_t i = 0; i < p->rows; i++, from += f->wide * f->m.units, to += f->size * f->y.row)
-        if (widens(f))
-            narrow(f, to, from, p->n);
+    char *to = scanned_at(c, p, result, lane);
+    for (size_t i = 0; i < p->rows; i++, from += f->wide * stride, to += f->size * lane->row)
+        if (takt_rnn_widens(f))
+            takt_rnn_narrow(f, to, from, p->n);
         else
             memcpy(to, from, p->n * f->size);
+}
+
+/* What the turn begins with, of the state and of the cell. */
+static void give_starts(const call *c, const piece *p)
+{
+    const takt_rnn_facts *f = c->f;
+    const size_t at = f->wide * (p->row * f->m.units + p->first);
+    if (f->m.start[0] >= 0)
+        give(c, p, f->m.start[0], &f->start[0], state_before(c, p->turn) + at, f->m.units);
+    if (f->m.start[1] >= 0)
+        give(c, p, f->m.start[1], &f->start[1], cell_of(c) + at, f->m.units);
+}
+
+/* Values that the half of the turn computes and that are kept: where they go. */
+static void set_keeps(const call *c, const piece *p, takt_rnn_turn *turn)
+{
+    const takt_rnn_facts *f = c->f;
+    for (size_t k = 0; k < TAKT_RNN_KEEPS; k++) {
+        const bool is_here = f->halves == 1 || (k == 2) == (p->half == 1);
+        if (f->m.keep[k] < 0 || !is_here)
+            continue;
+        turn->keep[k] =
+            takt_rnn_widens(f) ? own_keep(c, k) : scanned_at(c, p, f->m.keep[k], &f->keep[k]);
+        turn->keep_stride[k] = takt_rnn_widens(f) ? p->n : f->keep[k].row;
+    }
+}
+
+static void give_narrowed(const call *c, const piece *p, const takt_rnn_turn *turn)
+{
+    const takt_rnn_facts *f = c->f;
+    if (turn->y != NULL)
+        give(c, p, f->m.y, &f->y, turn->y, p->n);
+    for (size_t k = 0; k < TAKT_RNN_KEEPS; k++)
+        if (turn->keep[k] != NULL)
+            give(c, p, f->m.keep[k], &f->keep[k], turn->keep[k], p->n);
 }
 
 static void run_piece(const call *c, const piece *p)
@@ -312,11 +293,12 @@ static void run_piece(const call *c, const piece *p)
     set_x(c, p, &turn);
     set_vectors(c, p, &turn);
     set_state(c, p, &turn);
-    if (f->m.start >= 0 && p->half == 0)
-        give_start(c, p);
+    set_keeps(c, p, &turn);
+    if (p->half == 0)
+        give_starts(c, p);
     f->cell(&turn);
-    if (widens(f) && turn.y != NULL)
-        give_y(c, p, &turn);
+    if (takt_rnn_widens(f))
+        give_narrowed(c, p, &turn);
 }
 
 static void run_blocks(const call *c, size_t step, size_t first, size_t end)

@@ -44,7 +44,7 @@ typedef struct takt_rnn_facts {
     takt_panels panels;
     takt_ctx *ctx; /* for packing at plan time */
     size_t length, block, blocks;
-    takt_rnn_lane x, y, live; /* y: or what every turn began with */
+    takt_rnn_lane x, y, live, start[TAKT_RNN_STARTS], keep[TAKT_RNN_KEEPS];
     bool reverse;
     bool is_packed; /* R, when the plan is made: step->in[packed] */
     size_t packed, packed_count;
@@ -53,8 +53,27 @@ typedef struct takt_rnn_facts {
     size_t crew_at, packed_at, ordered_at, state_at[2], cell_at, update_at, reset_at, bias_at,
         peephole_at;
     /* And into a worker's own, which begins with what the product's kernel needs. */
-    size_t result_at, x_at, y_at;
+    size_t result_at, x_at, y_at, keep_at;
 } takt_rnn_facts;
+
+/* Elements are computed in another type than they are stored in. */
+static inline bool takt_rnn_widens(const takt_rnn_facts *f)
+{
+    return f->dtype != f->compute;
+}
+
+static inline void takt_rnn_widen(const takt_rnn_facts *f, void *to, const void *from, size_t count)
+{
+    const takt_convert how = {.to = f->compute, .from = f->dtype};
+    f->convert(&how, to, from, count);
+}
+
+static inline void takt_rnn_narrow(const takt_rnn_facts *f, void *to, const void *from,
+                                   size_t count)
+{
+    const takt_convert how = {.to = f->dtype, .from = f->compute};
+    f->convert(&how, to, from, count);
+}
 
 takt_step_run_fn takt_rnn_before, takt_rnn_run, takt_rnn_after;
 /* Packs R, as it is in the graph, for the products; `ordered` has room for its elements, widened.

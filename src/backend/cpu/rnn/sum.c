@@ -201,6 +201,7 @@ takt_id takt_rnn_inside(takt_rnn_matcher *x, takt_id id, int which)
     for (int i = 0; i < TAKT_RNN_ACTS; i++) {
         const takt_node *n = takt_rnn_node(x, id, ops[i]);
         x->m.form.act[which] = n != NULL ? (takt_rnn_act)i : x->m.form.act[which];
+        x->kept[which] = n != NULL ? id : x->kept[which];
         if (n != NULL)
             return unclipped(x, n->in[0]);
     }

@@ -9,7 +9,8 @@ typedef struct takt_rnn_matcher {
     takt_rnn_match m;
     takt_id h, c, x; /* its inputs */
     bool knows_clip, knows_bias;
-    bool gives_more; /* a cell, but not only its states are given */
+    takt_id kept[TAKT_RNN_KEEPS]; /* nodes that have what the kernel can keep */
+    bool gives_more; /* a cell, but something else than its states and kept values is given */
 } takt_rnn_matcher;
 
 /* The node, if it computes `op`; else NULL. */

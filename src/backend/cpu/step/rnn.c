@@ -32,10 +32,10 @@ static const char *find(const takt_node *n, takt_rnn_match *m)
     const char *why = takt_rnn_find(n, m);
     if (why != NULL)
         return why;
-    const bool gives = m->y >= 0 || m->start >= 0;
-    if (sequence_axis(n, m->x) == 2 || (gives && axis_of(n, "out_axes", 0) == 2))
-        return "a recurrent cell whose units do not lie side by side";
-    return NULL;
+    bool is_apart = sequence_axis(n, m->x) == 2;
+    for (size_t k = 0; k < n->out_count - (size_t)takt_node_int(n, "carried"); k++)
+        is_apart |= axis_of(n, "out_axes", k) == 2;
+    return is_apart ? "a recurrent cell whose units do not lie side by side" : NULL;
 }
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -159,21 +159,32 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
     return TAKT_OK;
 }
 
+/* A scanned result, if there is one. */
+static void add_lane(takt_planner *p, const takt_node *n, const size_t *index, int *number,
+                     takt_rnn_lane *lane)
+{
+    if (*number < 0)
+        return;
+    const size_t scanned = (size_t)*number - (size_t)takt_node_int(n, "carried");
+    renumber(number, index);
+    *lane = lane_of(&p->step->out[*number], axis_of(n, "out_axes", scanned));
+}
+
 static takt_status add_results(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
 {
     const takt_id id = p->group->nodes[0];
     takt_rnn_match *m = &f->m;
-    size_t index[3] = {0}; /* a cell carries two values at most */
+    size_t index[2 + TAKT_RNN_RESULTS] = {0}; /* a cell carries two values at most */
     for (uint32_t k = 0; k < n->out_count; k++)
         TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index[k])
                                    : takt_planner_result(p, id, k, &index[k]));
     renumber(&m->h_out, index);
     renumber(&m->c_out, index);
-    renumber(&m->y, index);
-    renumber(&m->start, index);
-    const int scanned = m->y >= 0 ? m->y : m->start;
-    if (scanned >= 0)
-        f->y = lane_of(&p->step->out[scanned], axis_of(n, "out_axes", 0));
+    add_lane(p, n, index, &m->y, &f->y);
+    for (size_t k = 0; k < TAKT_RNN_STARTS; k++)
+        add_lane(p, n, index, &m->start[k], &f->start[k]);
+    for (size_t k = 0; k < TAKT_RNN_KEEPS; k++)
+        add_lane(p, n, index, &m->keep[k], &f->keep[k]);
     return TAKT_OK;
 }
 
@@ -317,6 +328,7 @@ static takt_status set_scratch(takt_planner *p, takt_rnn_facts *f)
     f->result_at = own(p->step, TAKT_RNN_GATES * rows * f->wide);
     f->x_at = own(p->step, widens ? TAKT_RNN_GATES * rows * f->wide : 0);
     f->y_at = own(p->step, widens ? rows * f->wide : 0);
+    f->keep_at = own(p->step, widens ? TAKT_RNN_KEEPS * rows * f->wide : 0);
     return TAKT_OK;
 }
 
