@@ -1,21 +1,25 @@
 /* cache.c - a decoded data set in a file, which the next training maps instead of decoding it.
  *
  * The file is one of safetensors: fields are called "field.N.NAME", and "takt.stamp", "takt.format"
- * and "takt.facts" say what was decoded, from which format, and what is no field. Whatever does not
- * look like that is not used: the data set is decoded again, and the file replaced.
+ * and "takt.facts" say what was decoded, from which format, and what is no field. The last bytes,
+ * "takt.sum", are the CRC-32C of all before them, as text. Whatever does not look like that is not
+ * used: the data set is decoded again, and the file replaced.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/map.h"
 #include "io/safetensors/safetensors.h"
 #include "train/data/data.h"
 
-enum { OWN = 3, WINDOW = 0, CLASSES, FACTS };
+enum { OWN = 4, WINDOW = 0, CLASSES, FACTS };
+enum { SUM = 9 }; /* bytes: eight digits and the end of the text */
 
 static const char stamp_name[] = "takt.stamp", format_name[] = "takt.format",
-                  facts_name[] = "takt.facts", field_prefix[] = "field.";
+                  facts_name[] = "takt.facts", sum_name[] = "takt.sum", field_prefix[] = "field.";
 
 /* ---- writing ---- */
 
@@ -35,6 +39,12 @@ static takt_status facts_tensor(const takt_data_set *set, takt_tensor *out)
     facts[WINDOW] = set->window;
     facts[CLASSES] = set->classes;
     return TAKT_OK;
+}
+
+/* The checksum of all bytes but the last SUM. */
+static void sum_of(const void *bytes, size_t length, char text[static SUM])
+{
+    snprintf(text, SUM, "%08x", (unsigned)takt_crc32c(0, bytes, length - SUM));
 }
 
 /* Those of the widest elements first, so that every element is aligned. */
@@ -60,6 +70,7 @@ static takt_status write_file(const takt_data_set *set, const char *path, takt_n
     void *bytes;
     size_t length;
     TAKT_TRY(takt_safetensors_write(set->ctx, all, count, &bytes, &length));
+    sum_of(bytes, length, (char *)bytes + length - SUM);
     const takt_status status = takt_write_file(set->ctx, path, bytes, length);
     takt_mem_put(set->ctx, bytes, length);
     return status;
@@ -76,10 +87,13 @@ takt_status takt_data_cache_write(const takt_data_set *set, const char *path, co
         status = text_tensor(set->ctx, stamp, &own[1]);
     if (status == TAKT_OK)
         status = text_tensor(set->ctx, set->format, &own[2]);
+    if (status == TAKT_OK)
+        status = text_tensor(set->ctx, "00000000", &own[3]);
     all[0] = (takt_named_tensor){facts_name, &own[0]};
     const size_t fields = arrange(&arena, set, all + 1);
     all[1 + fields] = (takt_named_tensor){stamp_name, &own[1]};
     all[2 + fields] = (takt_named_tensor){format_name, &own[2]};
+    all[3 + fields] = (takt_named_tensor){sum_name, &own[3]};
     if (status == TAKT_OK && fields < set->count)
         status = TAKT_ERR_MEMORY;
     if (status == TAKT_OK)
@@ -116,6 +130,17 @@ static const char *text_of(const source *s, const char *name)
         s->bytes[w->offset + w->bytes - 1] != '\0')
         return NULL;
     return s->bytes + w->offset;
+}
+
+/* No byte has changed since the file was written. */
+static bool is_whole(const source *s)
+{
+    const takt_weight *w = find(s, sum_name);
+    char sum[SUM];
+    if (w == NULL || w->bytes != SUM || w->offset + SUM != s->length)
+        return false;
+    sum_of(s->bytes, s->length, sum);
+    return memcmp(sum, s->bytes + w->offset, SUM) == 0;
 }
 
 static const char *format_of(const source *s)
@@ -167,7 +192,7 @@ static bool take_facts(source *s)
 static bool take(source *s, const char *stamp)
 {
     const char *was = text_of(s, stamp_name);
-    bool is_good = was != NULL && strcmp(was, stamp) == 0;
+    bool is_good = was != NULL && strcmp(was, stamp) == 0 && is_whole(s);
     for (size_t i = 0; i < s->list.count && is_good; i++)
         is_good = take_field(s, &s->list.at[i]);
     s->set->format = format_of(s);
