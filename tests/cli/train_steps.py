@@ -62,6 +62,10 @@ def small_models():
         count, after = updates(facts)
         expect(count == parameters, f"{model}: {count} updates, expected {parameters}")
         expect(after > count, f"{model}: parameters are updated last")
+        for optimizer in ("adam", "adamw"):
+            chosen = [s["kernel"] for s in plan(model, "--optimizer", optimizer)[0]["steps"]]
+            fused = sum(kernel is not None and kernel.startswith("adam_f32") for kernel in chosen)
+            expect(fused == 4 if model == MLP else fused >= 4, f"{model}: {fused} by {optimizer}")
         expect(facts["memory"]["weights"] < 8192, f"{model}: constants of {facts['memory']}")
     expect(len(plan(MLP)[1]) <= 19, f"the MLP has {len(plan(MLP)[1])} steps")
 

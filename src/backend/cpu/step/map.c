@@ -1,8 +1,10 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
+#include "backend/cpu/adam.h"
 #include "backend/cpu/map_program.h"
 #include "backend/cpu/pace.h"
 #include "backend/cpu/worth.h"
 #include "kernel/convert/convert.h"
+#include "plan/execute.h"
 #include "plan/finish.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -28,6 +30,42 @@ static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
     (void)in;
     (void)stride;
     return true;
+}
+
+/* ---- an update by Adam ---- */
+
+static bool has_view(const takt_step *s, const takt_task *t)
+{
+    for (size_t i = 0; i < s->in_count; i++)
+        if (takt_view_stride(t, &s->in[i]) != NULL)
+            return true;
+    return false;
+}
+
+static void run_adam(const takt_step *s, const takt_task *t)
+{
+    const takt_adam_facts *f = s->data;
+    size_t first, end;
+    takt_cpu_share(f->program->count, TAKT_MAP_TILE, t->index, s->task_count, &first, &end);
+    if (has_view(s, t))
+        takt_map_run(f->program, s, t, t->scratch_own, first, end);
+    else
+        takt_adam_run(f, s, t, first, end);
+}
+
+static takt_status use_adam(takt_planner *p, const takt_map_program *m)
+{
+    takt_adam_facts found, *f;
+    if (!takt_adam_find(p, m, &found))
+        return TAKT_OK;
+    if ((f = takt_planner_get(p, sizeof *f)) == NULL)
+        return TAKT_ERR_MEMORY;
+    *f = found;
+    p->step->kernel = NULL; /* that of the program, which runs for bound views alone */
+    f->run = takt_kernel_as_adam_f32(takt_planner_kernel(p, "adam_f32"));
+    p->step->run = run_adam;
+    p->step->data = f;
+    return TAKT_OK;
 }
 
 /* ---- a conversion by itself ---- */
@@ -127,6 +165,7 @@ static takt_status compile(takt_planner *p)
     s->run = run;
     s->reads_view = reads_view;
     s->data = m;
+    TAKT_TRY(use_adam(p, m));
     s->scratch_each = takt_map_scratch(m);
     s->can_fault = m->can_fault;
     s->fault_id = TAKT_E_DIVIDE;

@@ -1,0 +1,275 @@
+/* adam.c - element-wise steps that are an update by Adam or AdamW, as one kernel.
+ *
+ * A tile program reads and writes every value once for each of its seventeen operations. The update
+ * (train/optimizer.c) is recognised node by node, factors of sums and products in either order,
+ * which changes no bit; a node more or less, and the program runs as it is.
+ */
+#include "backend/cpu/adam.h"
+
+#include <string.h>
+
+enum { NODES = 16 }; /* of an update without decay and division */
+
+typedef struct finder {
+    const takt_graph *g;
+    const takt_map_program *program;
+    const takt_id *nodes;
+    size_t count;
+    takt_adam_facts *f;
+} finder;
+
+/* The node, if it is in the group and computes `op`; else NULL. */
+static const takt_node *node_of(const finder *x, takt_id id, const takt_op *op)
+{
+    for (size_t i = 0; i < x->count; i++)
+        if (x->nodes[i] == id)
+            return x->g->nodes[id].op == op ? &x->g->nodes[id] : NULL;
+    return NULL;
+}
+
+/* The operand that input `k` of a node of the group is; NULL: it is no f32 from outside. */
+static const takt_map_operand *operand_of(const finder *x, const takt_node *n, int k)
+{
+    size_t at = 0;
+    while (at < x->count && &x->g->nodes[x->nodes[at]] != n)
+        at++;
+    const takt_map_ref *ref = &x->program->code[at].src[k];
+    const takt_map_operand *o =
+        ref->source == TAKT_MAP_VIEW ? &x->program->operands[ref->index] : NULL;
+    return o != NULL && !o->widens ? o : NULL;
+}
+
+static bool is_scalar(const finder *x, const takt_node *n, int k, int *view)
+{
+    const takt_map_operand *o = operand_of(x, n, k);
+    if (o == NULL || !o->is_scalar || o->bytes != sizeof(float))
+        return false;
+    *view = (int)o->view;
+    return true;
+}
+
+static bool is_full(const finder *x, const takt_node *n, int k, int *view)
+{
+    const takt_map_operand *o = operand_of(x, n, k);
+    if (o == NULL || !o->is_full || o->bytes != sizeof(float))
+        return false;
+    *view = (int)o->view;
+    return true;
+}
+
+/* op(x, scalar), or the other way round: x; TAKT_NONE if it is none. */
+static takt_id with_scalar(const finder *x, takt_id id, const takt_op *op, int *view)
+{
+    const takt_node *n = node_of(x, id, op);
+    for (int k = 0; n != NULL && k < 2; k++)
+        if (is_scalar(x, n, k, view))
+            return n->in[1 - k];
+    return TAKT_NONE;
+}
+
+/* old * beta + step * rest, where `step` may be known; else it is found out. */
+static bool is_mean(const finder *x, takt_id id, takt_id old, takt_id *step, int *beta, int *rest)
+{
+    const takt_node *n = node_of(x, id, &takt_op_add);
+    for (int k = 0; n != NULL && k < 2; k++)
+        if (with_scalar(x, n->in[k], &takt_op_mul, beta) == old) {
+            *step = with_scalar(x, n->in[1 - k], &takt_op_mul, rest);
+            return *step != TAKT_NONE;
+        }
+    return false;
+}
+
+/* old * beta + step * rest * step. */
+static bool is_square(const finder *x, takt_id id, takt_id old, takt_id step)
+{
+    const takt_node *n = node_of(x, id, &takt_op_add);
+    for (int k = 0; n != NULL && k < 2; k++) {
+        const takt_node *part = node_of(x, n->in[1 - k], &takt_op_mul);
+        if (with_scalar(x, n->in[k], &takt_op_mul, &x->f->beta2) != old || part == NULL)
+            continue;
+        for (int j = 0; j < 2; j++)
+            if (part->in[j] == step &&
+                with_scalar(x, part->in[1 - j], &takt_op_mul, &x->f->rest2) == step)
+                return true;
+    }
+    return false;
+}
+
+/* The three results: select(is_good, next, old). */
+typedef struct results {
+    const takt_node *select[TAKT_ADAM_RESULTS];
+    int out[TAKT_ADAM_RESULTS];
+} results;
+
+static bool find_results(const finder *x, results *r)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        const takt_node *n = &x->g->nodes[x->nodes[i]];
+        const takt_map_instr *code = &x->program->code[i];
+        const bool is_result = n->op == &takt_op_select && n->type->dtype == TAKT_F32;
+        if (is_result != (code->out >= 0) || (is_result && found == TAKT_ADAM_RESULTS))
+            return false; /* something else is given */
+        if (is_result) {
+            r->out[found] = code->out;
+            r->select[found++] = n;
+        }
+    }
+    return found == TAKT_ADAM_RESULTS && r->select[0]->in[0] == r->select[1]->in[0] &&
+           r->select[0]->in[0] == r->select[2]->in[0];
+}
+
+/* The result that `next` becomes; TAKT_ADAM_RESULTS: none. */
+static size_t result_of(const results *r, takt_id next)
+{
+    size_t i = 0;
+    while (i < TAKT_ADAM_RESULTS && r->select[i]->in[1] != next)
+        i++;
+    return i;
+}
+
+static bool add_result(const finder *x, const results *r, size_t i, int role)
+{
+    if (i == TAKT_ADAM_RESULTS)
+        return false;
+    x->f->result[i].out = r->out[i];
+    x->f->result[i].role = role;
+    return is_full(x, r->select[i], 2, &x->f->result[i].old);
+}
+
+/* weight - mean / (sqrt(square) / correction + epsilon) * rate: the nodes of mean and square. */
+static bool find_way(const finder *x, const takt_node *sub, takt_id weight, takt_id *mean,
+                     takt_id *square)
+{
+    takt_adam_facts *f = x->f;
+    f->keep = -1;
+    if (sub->in[0] != weight && with_scalar(x, sub->in[0], &takt_op_mul, &f->keep) != weight)
+        return false;
+    const takt_id way = with_scalar(x, sub->in[1], &takt_op_mul, &f->rate);
+    const takt_node *ratio = way == TAKT_NONE ? NULL : node_of(x, way, &takt_op_div);
+    if (ratio == NULL)
+        return false;
+    const takt_id root = with_scalar(x, ratio->in[1], &takt_op_add, &f->epsilon);
+    const takt_node *corrected = root == TAKT_NONE ? NULL : node_of(x, root, &takt_op_div);
+    if (corrected == NULL || !is_scalar(x, corrected, 1, &f->correction))
+        return false;
+    const takt_node *sqrt = node_of(x, corrected->in[0], &takt_op_sqrt);
+    *mean = ratio->in[0];
+    *square = sqrt != NULL ? sqrt->in[0] : TAKT_NONE;
+    return sqrt != NULL;
+}
+
+/* The gradient, or gradient / divisor. */
+static bool find_gradient(const finder *x, takt_id step, const takt_node *reader)
+{
+    const takt_node *n = node_of(x, step, &takt_op_div);
+    x->f->divisor = -1;
+    if (n != NULL)
+        return is_full(x, n, 0, &x->f->g) && is_scalar(x, n, 1, &x->f->divisor);
+    return is_full(x, reader, reader->in[0] == step ? 0 : 1, &x->f->g);
+}
+
+/* Some node of the group that reads `id`. */
+static const takt_node *reader_of(const finder *x, takt_id id)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        const takt_node *n = &x->g->nodes[x->nodes[i]];
+        if (n->op == &takt_op_mul && (n->in[0] == id || n->in[1] == id))
+            return n;
+    }
+    return NULL;
+}
+
+static bool find(const finder *x)
+{
+    results r;
+    takt_adam_facts *f = x->f;
+    size_t last = 0;
+    if (!find_results(x, &r))
+        return false;
+    while (last < TAKT_ADAM_RESULTS && node_of(x, r.select[last]->in[1], &takt_op_sub) == NULL)
+        last++;
+    if (last == TAKT_ADAM_RESULTS || !add_result(x, &r, last, 2))
+        return false;
+    takt_id mean, square, step = TAKT_NONE;
+    const takt_node *sub = &x->g->nodes[r.select[last]->in[1]];
+    if (!find_way(x, sub, r.select[last]->in[2], &mean, &square))
+        return false;
+    const size_t m = result_of(&r, mean), v = result_of(&r, square);
+    if (!add_result(x, &r, m, 0) || !add_result(x, &r, v, 1) ||
+        !is_mean(x, mean, r.select[m]->in[2], &step, &f->beta1, &f->rest1) ||
+        !is_square(x, square, r.select[v]->in[2], step))
+        return false;
+    const takt_node *reader = reader_of(x, step);
+    const takt_map_operand *good = operand_of(x, r.select[0], 0);
+    f->m = f->result[m].old;
+    f->v = f->result[v].old;
+    f->w = f->result[last].old;
+    if (reader == NULL || !find_gradient(x, step, reader) || good == NULL || !good->is_scalar)
+        return false;
+    f->is_good = (int)good->view;
+    return x->count == (size_t)NODES + (f->keep >= 0) + (f->divisor >= 0);
+}
+
+bool takt_adam_find(const takt_planner *p, const takt_map_program *program, takt_adam_facts *f)
+{
+    const finder x = {.g = p->graph,
+                      .program = program,
+                      .nodes = p->group->nodes,
+                      .count = p->group->count,
+                      .f = f};
+    *f = (takt_adam_facts){.program = program};
+    return p->group->count >= NODES && p->group->count <= NODES + 2 && find(&x);
+}
+
+static const float *floats(const takt_step *s, const takt_task *t, int in)
+{
+    return in >= 0 ? takt_view_data(t, &s->in[in]) : NULL;
+}
+
+/* The step does not count: everything stays. */
+static void stay(const takt_adam_facts *f, const takt_step *s, const takt_task *t, size_t first,
+                 size_t n)
+{
+    for (size_t i = 0; i < TAKT_ADAM_RESULTS; i++) {
+        float *to = (float *)takt_view_data(t, &s->out[f->result[i].out]) + first;
+        const float *from = floats(s, t, f->result[i].old) + first;
+        if (to != from)
+            memmove(to, from, n * sizeof *to);
+    }
+}
+
+void takt_adam_run(const takt_adam_facts *f, const takt_step *s, const takt_task *t, size_t first,
+                   size_t end)
+{
+    enum { POLLED = 16 * TAKT_MAP_TILE }; /* elements between two looks at the clock */
+    const uint8_t *good = takt_view_data(t, &s->in[f->is_good]);
+    float *next[TAKT_ADAM_RESULTS];
+    for (size_t i = 0; i < TAKT_ADAM_RESULTS; i++)
+        next[f->result[i].role] = takt_view_data(t, &s->out[f->result[i].out]);
+    for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
+        n = end - first < POLLED ? end - first : POLLED;
+        if (*good == 0) {
+            stay(f, s, t, first, n);
+            continue;
+        }
+        const takt_adam_f32 a = {.n = n,
+                                 .g = floats(s, t, f->g) + first,
+                                 .m = floats(s, t, f->m) + first,
+                                 .v = floats(s, t, f->v) + first,
+                                 .w = floats(s, t, f->w) + first,
+                                 .divisor = floats(s, t, f->divisor),
+                                 .keep = floats(s, t, f->keep),
+                                 .correction = floats(s, t, f->correction),
+                                 .rate = floats(s, t, f->rate),
+                                 .beta1 = *floats(s, t, f->beta1),
+                                 .rest1 = *floats(s, t, f->rest1),
+                                 .beta2 = *floats(s, t, f->beta2),
+                                 .rest2 = *floats(s, t, f->rest2),
+                                 .epsilon = *floats(s, t, f->epsilon),
+                                 .m_next = next[0] + first,
+                                 .v_next = next[1] + first,
+                                 .w_next = next[2] + first};
+        f->run(&a);
+    }
+}
