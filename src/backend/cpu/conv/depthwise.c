@@ -11,11 +11,14 @@ enum { PACE = 3 }; /* times as long as a product takes for its operations, at be
 /* ---- compiling ---- */
 
 /* [channels][taps] to [taps][channels]. */
-static void pack(const takt_conv_shape *c, const float *w, float *to)
+static void pack(const takt_conv_shape *c, const void *from, float *to)
 {
+    const float *w = from;
     for (size_t t = 0; t < c->taps; t++)
         for (size_t i = 0; i < c->groups; i++)
-            to[t * c->groups + i] = w[i * c->taps + t];
+            to[t * c->groups + i] = c->dtype == TAKT_F32
+                                        ? w[i * c->taps + t]
+                                        : (float)takt_dtype_get_f(c->dtype, from, i * c->taps + t);
 }
 
 static takt_status pack_constant(void *user, const void *from, void *to)
@@ -60,7 +63,11 @@ takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f)
     f->pointers = f->zeros + takt_cpu_aligned(TAKT_DEPTHWISE_ZEROS * c->groups * sizeof(float));
     f->registers = f->pointers + takt_cpu_aligned(((TAKT_DEPTHWISE_LINES - 1) * f->x_step + taps) *
                                                   sizeof(float *));
-    s->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
+    f->lines = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
+    s->scratch_each = f->lines;
+    if (c->dtype != TAKT_F32)
+        s->scratch_each +=
+            takt_cpu_aligned(TAKT_DEPTHWISE_LINES * c->out[2] * c->groups * sizeof(float));
     return TAKT_OK;
 }
 
@@ -122,12 +129,16 @@ void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task
     d->clips = clips;
     d->lo = f->end.lo;
     d->limit = clips ? f->end.hi : f->end.limit;
-    d->y = (float *)takt_view_data(t, &s->out[0]) + row * f->shape.out[2] * f->shape.groups;
+    const size_t across = f->shape.out[2], width = f->shape.groups;
+    const bool rounds = f->shape.dtype != TAKT_F32;
+    d->y = rounds ? (float *)(void *)((char *)t->scratch_own + f->lines)
+                  : (float *)takt_view_data(t, &s->out[0]) + row * across * width;
     f->run(d);
-    const takt_conv_block block = {.y = d->y,
-                                   .ld = f->shape.groups,
-                                   .rows = d->lines * f->shape.out[2],
-                                   .columns = f->shape.groups};
+    const takt_conv_block block = {
+        .y = d->y, .ld = width, .rows = d->lines * across, .columns = width};
     if (ends && !is_known)
         takt_conv_finish(&e, &block);
+    const takt_conv_rounded result = {d->y, block.rows, width, row * across, 0, width};
+    if (rounds)
+        takt_conv_round(&f->memory, s, t, &result);
 }

@@ -3,6 +3,7 @@
 #define TAKT_BACKEND_CPU_CONV_DEPTHWISE_H
 
 #include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/run.h"
 #include "backend/cpu/conv/shape.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
@@ -16,6 +17,8 @@ typedef struct takt_cpu_lines {
     size_t w;
     bool is_packed;
     size_t packed_at;                  /* of the weights in shared scratch, unless is_packed */
+    takt_conv_memory memory;           /* of 16 bits: x is widened, lines are rounded */
+    size_t lines;                      /* of them, in a worker's scratch */
     size_t x_step;                     /* rows of x from one line of outputs to the next */
     size_t zeros, pointers, registers; /* offsets in a worker's scratch */
 } takt_cpu_lines;

@@ -37,7 +37,9 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                                        .column = first}};
     takt_epilogue_f32 epilogue;
     const bool ends = takt_conv_end_for(&ending, &epilogue);
-    float *y = takt_conv_out(&f->memory, s, t), *tile = (float *)(void *)(own + f->tile);
+    const bool rounds = takt_conv_product_rounds(f);
+    float *y = rounds ? NULL : takt_conv_out(&f->memory, s, t);
+    float *tile = (float *)(void *)(own + f->tile);
     takt_gemm_stored stored;
     takt_gemm_f32 g = {.m = b->rows,
                        .n = b->columns,
@@ -47,8 +49,8 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .a_col = 1,
                        .b_n = c->cout,
                        .b_first = b->column,
-                       .c = c->is_nhwc ? y + b->row * outputs + first : tile,
-                       .ldc = c->is_nhwc ? outputs : b->columns,
+                       .c = c->is_nhwc && !rounds ? y + b->row * outputs + first : tile,
+                       .ldc = c->is_nhwc && !rounds ? outputs : b->columns,
                        .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
                        .walk = f->walk,
@@ -56,8 +58,23 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .poll = t->poll};
     takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
     f->run(&g);
-    if (!c->is_nhwc)
+    const takt_conv_rounded result = {tile, b->rows, b->columns, b->row, first, outputs};
+    if (rounds)
+        takt_conv_round(&f->memory, s, t, &result);
+    else if (!c->is_nhwc)
         spread(c, b, tile, y);
+}
+
+/* Rows of x of a block, all groups of them, as f32. */
+static const float *widen_rows(const takt_step *s, const takt_task *t, size_t row, size_t rows,
+                               float *to)
+{
+    const takt_conv_product *f = s->data;
+    const takt_convert how = {.to = TAKT_F32, .from = f->memory.dtype};
+    const size_t width = f->shape.x_at[2];
+    f->memory.convert(&how, to, (const uint16_t *)takt_view_data(t, &s->in[0]) + row * width,
+                      rows * width);
+    return to;
 }
 
 static const char *packed_weights(const takt_step *s, const takt_task *t)
@@ -81,13 +98,18 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
     const float *x = takt_conv_in(&f->memory, s, t, 0);
     const char *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
-    const size_t step = f->is_direct ? end - first : f->rows;
-    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step)
+    const bool rounds = takt_conv_product_rounds(f);
+    const size_t step = f->is_direct && !rounds ? end - first : f->rows;
+    for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step) {
+        const size_t rows = end - row < step ? end - row : step;
+        const float *direct = x + row * c->x_at[2];
+        if (f->is_direct && rounds)
+            direct = widen_rows(s, t, row, rows, patches);
         for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;
              g++) {
             block b = {.group = g,
                        .row = row,
-                       .rows = end - row < step ? end - row : step,
+                       .rows = rows,
                        .columns = c->cout,
                        .weights = weights + g * f->group_floats * f->narrow.bytes};
             if (c->groups == 1) {
@@ -96,17 +118,26 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
             }
             if (!f->is_direct)
                 takt_conv_patches(c, x, g, row, b.rows, patches);
-            multiply(s, t, &b, f->is_direct ? x + row * c->x_at[2] + g * c->cin : patches);
+            multiply(s, t, &b, f->is_direct ? direct + g * c->cin : patches);
         }
+    }
 }
 
 void takt_conv_product_before(const takt_step *s, const takt_task *t)
 {
     const takt_conv_product *f = s->data;
-    takt_conv_widen(&f->memory, s, t);
+    if (takt_conv_product_rounds(f))
+        takt_conv_widen_w(&f->memory, s, t);
+    else
+        takt_conv_widen(&f->memory, s, t);
     if (!f->is_packed)
         takt_conv_pack_weights(&f->shape, f->panels, takt_conv_in(&f->memory, s, t, 1),
                                (float *)(void *)((char *)t->scratch + f->packed_at));
+}
+
+void takt_conv_product_prepare(const takt_step *s, const takt_task *t)
+{
+    takt_conv_widen_x(&((const takt_conv_product *)s->data)->memory, s, t);
 }
 
 void takt_conv_product_after(const takt_step *s, const takt_task *t)

@@ -20,10 +20,11 @@ typedef struct takt_conv_product {
     takt_conv_end end;
     takt_gemm_f32_fn *run;
     takt_panels panels;
-    size_t w;                  /* index into step->in */
-    bool is_packed;            /* w is packed already */
-    takt_narrow narrow;        /* what it is packed as */
-    takt_ctx *ctx;             /* for packing at plan time */
+    size_t w;           /* index into step->in */
+    bool is_packed;     /* w is packed already */
+    takt_narrow narrow; /* what it is packed as */
+    takt_ctx *ctx;      /* for packing at plan time */
+    takt_isa_set isas;
     size_t w_count;            /* elements of w */
     size_t packed_at;          /* else: offset of the packed form in shared scratch */
     bool is_direct;            /* patches are rows of x */
@@ -35,8 +36,15 @@ typedef struct takt_conv_product {
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } takt_conv_product;
 
+/* Results of 16 bits with channels last are rounded block by block. */
+static inline bool takt_conv_product_rounds(const takt_conv_product *f)
+{
+    return f->shape.dtype != TAKT_F32 && f->shape.is_nhwc;
+}
+
 /* Of a step whose data is that: widens operands and packs weights, computes one task, and rounds
  * the result to its type. */
+void takt_conv_product_prepare(const takt_step *s, const takt_task *t);
 void takt_conv_product_before(const takt_step *s, const takt_task *t);
 void takt_conv_product_run(const takt_step *s, const takt_task *t);
 void takt_conv_product_after(const takt_step *s, const takt_task *t);

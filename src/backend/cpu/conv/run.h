@@ -20,6 +20,22 @@ typedef struct takt_conv_memory {
 /* For step->in[0], in[1] and out[0] of `dtype`; adds to step->scratch_bytes. `skip`: index of an
  * input that needs no widening (packed already), or -1. */
 void takt_conv_memory_plan(takt_planner *p, takt_dtype dtype, int skip, takt_conv_memory *m);
+/* The same for steps that round what they computed block by block: nothing is kept for out[0].
+ * Input 0 is widened by takt_conv_widen_x unless `is_direct`, input 1 in `before` if not packed. */
+void takt_conv_memory_blocks(takt_planner *p, takt_dtype dtype, bool is_direct, bool is_packed,
+                             takt_conv_memory *m);
+/* Share t->index of s->prepare_count of input 0, and all of input 1. */
+void takt_conv_widen_x(const takt_conv_memory *m, const takt_step *s, const takt_task *t);
+void takt_conv_widen_w(const takt_conv_memory *m, const takt_step *s, const takt_task *t);
+/* Tasks that widening input 0 is worth. */
+size_t takt_conv_widen_tasks(const takt_planner *p, const takt_conv_memory *m);
+/* `rows` rows of `columns` floats to the result, from row `row` and column `column` of `width`. */
+typedef struct takt_conv_rounded {
+    const float *from;
+    size_t rows, columns, row, column, width;
+} takt_conv_rounded;
+void takt_conv_round(const takt_conv_memory *m, const takt_step *s, const takt_task *t,
+                     const takt_conv_rounded *r);
 void takt_conv_widen(const takt_conv_memory *m, const takt_step *s, const takt_task *t);
 void takt_conv_narrow(const takt_conv_memory *m, const takt_step *s, const takt_task *t);
 const float *takt_conv_in(const takt_conv_memory *m, const takt_step *s, const takt_task *t, int k);

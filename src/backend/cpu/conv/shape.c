@@ -92,10 +92,21 @@ takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s)
     return t;
 }
 
+static bool is_single(const takt_conv_shape *s)
+{
+    return s->is_nhwc && s->groups > 1 && s->cin == 1 && s->cout == 1;
+}
+
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node)
 {
     const takt_conv_shape s = takt_conv_shape_of(g, node);
-    return s.dtype == TAKT_F32 && s.is_nhwc && s.groups > 1 && s.cin == 1 && s.cout == 1;
+    return s.dtype == TAKT_F32 && is_single(&s);
+}
+
+bool takt_conv_is_narrow_depthwise(const takt_graph *g, takt_id node)
+{
+    const takt_conv_shape s = takt_conv_shape_of(g, node);
+    return (s.dtype == TAKT_F16 || s.dtype == TAKT_BF16) && is_single(&s);
 }
 
 bool takt_conv_is_pointwise(const takt_conv_shape *s)

@@ -38,6 +38,9 @@ takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s);
 /* One channel in, one out, channels last, f32: what the depthwise step takes. */
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node);
 
+/* The same of f16 or bf16. */
+bool takt_conv_is_narrow_depthwise(const takt_graph *g, takt_id node);
+
 /* One tap and no stride, channels last: a patch is a row of x. */
 bool takt_conv_is_pointwise(const takt_conv_shape *s);
 

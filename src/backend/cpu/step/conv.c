@@ -8,6 +8,7 @@
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/product.h"
+#include "base/mem.h"
 #include "base/size.h"
 #include "op/util/narrow.h"
 
@@ -19,7 +20,10 @@ static const char *accepts(const takt_graph *g, takt_id node)
     const takt_node *n = &g->nodes[node];
     if (n->op == &takt_op_winograd_conv)
         return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has a step of its own */
-    return n->op == &takt_op_conv && !takt_conv_is_depthwise(g, node) ? NULL : "";
+    return n->op == &takt_op_conv && !takt_conv_is_depthwise(g, node) &&
+                   !takt_conv_is_narrow_depthwise(g, node)
+               ? NULL
+               : "";
 }
 
 /* Where channels come last the result is a matrix of positions by channels; elsewhere not. */
@@ -54,11 +58,36 @@ static takt_status pack_fast(const takt_conv_product *f, const void *from, void 
     return takt_narrow_pack_fast(&job, &f->narrow, &w, from, to);
 }
 
+/* Weights of 16 bits as f32, in `wide`, and from there. */
+static void pack_wide(const takt_conv_product *f, takt_isa_set isas, const void *from, void *wide,
+                      void *to)
+{
+    const takt_kernel *convert = takt_kernel_find("convert", isas, NULL, 0, NULL);
+    const takt_convert how = {.to = TAKT_F32, .from = f->shape.dtype};
+    takt_kernel_as_convert(convert)(&how, wide, from, f->w_count);
+    takt_conv_pack_weights(&f->shape, f->panels, wide, to);
+}
+
+/* Those of a state. */
+static void pack_state(const takt_step *s, const takt_task *t)
+{
+    pack_wide(s->data, s->isas, takt_view_data(t, &s->in[0]), t->scratch,
+              takt_view_data(t, &s->out[0]));
+}
+
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
     const takt_conv_product *f = user;
+    const size_t bytes = f->w_count * sizeof(float);
+    void *wide;
     if (f->narrow.fast != NULL)
         return pack_fast(f, from, to);
+    if (f->shape.dtype != TAKT_F32 && !takt_is_narrow(&f->narrow)) {
+        TAKT_TRY(takt_mem_get(f->ctx, bytes, "weights to pack", &wide));
+        pack_wide(f, f->isas, from, wide, to);
+        takt_mem_put(f->ctx, wide, bytes);
+        return TAKT_OK;
+    }
     if (takt_is_narrow(&f->narrow)) {
         const takt_narrow_job job = {.ctx = f->ctx,
                                      .count = f->w_count,
@@ -84,8 +113,13 @@ static takt_status add_operands(takt_planner *p, takt_conv_product *f)
     if (f->narrow.fast != NULL)
         floats = c->groups * takt_narrow_count(&f->narrow, c->k_row, c->cout);
     f->group_floats = floats / c->groups;
-    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_kept(p, n->in[1]);
+    f->is_packed = takt_planner_is_kept(p, n->in[1]);
     f->ctx = p->ctx;
+    f->isas = p->step->isas;
+    /* Every block would widen them again. */
+    if (c->dtype != TAKT_F32 && c->batch * c->positions > 2 * f->rows &&
+        p->settings->hint != TAKT_HINT_MEMORY)
+        f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float), .from = n->in[1]};
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
     if (!f->is_packed) {
         f->packed_at = takt_conv_reserve(p->step, floats * sizeof(float));
@@ -96,6 +130,14 @@ static takt_status add_operands(takt_planner *p, takt_conv_product *f)
     format = format != NULL ? takt_narrow_format(p, &f->narrow, format) : NULL;
     if (format == NULL)
         return TAKT_ERR_MEMORY;
+    const takt_packer how = {.format = format,
+                             .bytes = floats * sizeof(float),
+                             .run = pack_state,
+                             .data = f,
+                             .parts = 1,
+                             .room = f->w_count * sizeof(float)};
+    if (c->dtype != TAKT_F32 && !takt_planner_is_constant(p, n->in[1]))
+        return takt_planner_form(p, n->in[1], &how, &f->w);
     return takt_planner_packed(p, f->narrow.from, format, floats * f->narrow.bytes, pack_constant,
                                f, &f->w);
 }
@@ -164,9 +206,10 @@ static size_t most_kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_
 {
     const size_t m = f->shape.batch * f->shape.positions;
     size_t most = 0, first, end;
-    for (size_t i = 0; i < (f->is_direct ? f->cut.rows : rows); i++) {
+    const bool is_whole = f->is_direct && !takt_conv_product_rounds(f);
+    for (size_t i = 0; i < (is_whole ? f->cut.rows : rows); i++) {
         takt_cpu_share(m, f->cut.grain, i, f->cut.rows, &first, &end);
-        const size_t bytes = kernel_bytes(f, info, f->is_direct ? end - first : i + 1);
+        const size_t bytes = kernel_bytes(f, info, is_whole ? end - first : i + 1);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -177,14 +220,17 @@ static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
 {
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
-    const size_t rows = f->is_direct ? m : f->rows < m ? f->rows : m;
+    const bool rounds = takt_conv_product_rounds(f);
+    const size_t rows = f->is_direct && !rounds ? m : f->rows < m ? f->rows : m;
     const size_t kernel = most_kernel_bytes(f, info, rows);
+    const size_t width = !f->is_direct ? c->k_row : rounds ? c->x_at[2] : 0;
     size_t patches = 0;
-    if (!f->is_direct && (!takt_size_mul(rows, c->k_row, &patches) || patches > SIZE_MAX / 16))
+    if (!takt_size_mul(rows, width, &patches) || patches > SIZE_MAX / 16)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = takt_cpu_aligned(kernel);
     f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
-    f->registers = f->tile + (c->is_nhwc ? 0 : takt_cpu_aligned(rows * c->cout * sizeof(float)));
+    const bool has_tile = !c->is_nhwc || rounds;
+    f->registers = f->tile + (has_tile ? takt_cpu_aligned(rows * c->cout * sizeof(float)) : 0);
     p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;
 }
@@ -199,9 +245,7 @@ static bool is_meagre(const takt_conv_shape *c)
 static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
 {
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
-    f->narrow = (takt_narrow){.dtype = TAKT_F32, .bytes = sizeof(float), .from = weights};
-    if (f->shape.dtype == TAKT_F32)
-        f->narrow = takt_narrow_of(p, weights, sizeof(float));
+    f->narrow = takt_narrow_of(p, weights, sizeof(float));
     const bool is_slow = is_meagre(&f->shape);
     const takt_kernel *fast = NULL;
     if (f->shape.dtype == TAKT_F32 && !is_slow)
@@ -244,13 +288,23 @@ static takt_status compile(takt_planner *p)
     f->rows = block_rows(f, info->rows);
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
-    takt_conv_memory_plan(p, f->shape.dtype, -1, &f->memory);
+    const bool rounds = takt_conv_product_rounds(f);
+    if (rounds)
+        takt_conv_memory_blocks(p, f->shape.dtype, f->is_direct, f->is_packed, &f->memory);
+    else
+        takt_conv_memory_plan(p, f->shape.dtype, f->is_packed ? 1 : -1, &f->memory);
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f, info));
     p->step->data = f;
     p->step->run = takt_conv_product_run;
-    p->step->before = f->is_packed ? NULL : takt_conv_product_before;
-    p->step->after = f->shape.dtype != TAKT_F32 ? takt_conv_product_after : NULL;
+    const bool is_narrow = f->shape.dtype != TAKT_F32;
+    if (!f->is_packed || (is_narrow && !rounds))
+        p->step->before = takt_conv_product_before;
+    if (rounds && !f->is_direct) {
+        p->step->prepare = takt_conv_product_prepare;
+        p->step->prepare_count = takt_conv_widen_tasks(p, &f->memory);
+    }
+    p->step->after = is_narrow && !rounds ? takt_conv_product_after : NULL;
     p->step->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }

@@ -4,7 +4,10 @@
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
-    return g->nodes[node].op == &takt_op_conv && takt_conv_is_depthwise(g, node) ? NULL : "";
+    const bool is_conv = g->nodes[node].op == &takt_op_conv;
+    return is_conv && (takt_conv_is_depthwise(g, node) || takt_conv_is_narrow_depthwise(g, node))
+               ? NULL
+               : "";
 }
 
 /* ---- running ---- */
@@ -39,7 +42,7 @@ static void run(const takt_step *s, const takt_task *t)
     const takt_cpu_lines *f = s->data;
     const takt_conv_shape *c = &f->shape;
     const size_t per_sample = c->out[0] * c->out[1];
-    const float *x = takt_view_data(t, &s->in[0]);
+    const float *x = takt_conv_in(&f->memory, s, t, 0);
     takt_depthwise_f32 d;
     takt_lines_begin(f, s, t, &d);
     size_t first, end;
@@ -53,6 +56,11 @@ static void run(const takt_step *s, const takt_task *t)
     }
 }
 
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    takt_conv_widen_x(&((const takt_cpu_lines *)s->data)->memory, s, t);
+}
+
 /* ---- compiling ---- */
 
 static takt_status compile(takt_planner *p)
@@ -63,6 +71,11 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_planner_input(p, p->graph->nodes[p->group->nodes[0]].in[0], &x));
     TAKT_TRY(takt_lines_compile(p, f));
+    takt_conv_memory_blocks(p, f->shape.dtype, false, true, &f->memory);
+    if (f->shape.dtype != TAKT_F32) {
+        p->step->prepare = prepare;
+        p->step->prepare_count = takt_conv_widen_tasks(p, &f->memory);
+    }
     p->step->data = f;
     p->step->run = run;
     p->step->task_count = takt_lines_tasks(p, f);
