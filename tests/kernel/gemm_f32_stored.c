@@ -1,6 +1,7 @@
 /* gemm_f32_stored.c - products with B in another form: the bits of the product with B as f32. */
 #include "gemm_f32_stored.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,37 @@ static void pieces(takt_check *c, const takt_kernel *reference, shape s, takt_dt
     check_same_f32(c, g.c, want, s.m * s.n);
 }
 
+/* A product that is lost to minus zero, and weights of minus zero after it: the sum keeps its
+ * sign, however weights are widened. */
+static void signs_of_zero(takt_check *c, const takt_kernel *reference)
+{
+    const shape s = {1, 52, 6};
+    check_case(c, "stored, sums of minus zero");
+    float *a = check_place(c, A, s.k * sizeof *a, CHECK_AT_END);
+    uint16_t *bits = check_place(c, PLAIN, s.k * s.n * sizeof *bits, CHECK_AT_END);
+    for (size_t p = 0; p < s.k; p++) {
+        a[p] = p == 0 ? -0x1p-140f : 1;
+        for (size_t j = 0; j < s.n; j++)
+            bits[p * s.n + j] = p == 0 ? 1 : 0x8000; /* 2^-24, then -0 */
+    }
+    const matrix b = {bits, s, TAKT_F16};
+    takt_gemm_f32 g = {.m = 1, .n = s.n, .k = s.k, .a = a, .a_row = s.k, .a_col = 1};
+    g.b_n = g.ldc = s.n;
+    float *want = check_place(c, WANT, s.n * sizeof *want, CHECK_AT_END);
+    g.c = want;
+    g.b = packed(c, WIDE, reference, &b, true);
+    takt_kernel_as_gemm_f32(reference)(&g);
+    if (!signbit(want[0]))
+        check_fail(c, "the sum is not minus zero");
+    const takt_gemm_stored stored =
+        stored_of(TAKT_F16, packed(c, B, c->kernel, &b, false), c->kernel, s.n);
+    g.stored = &stored;
+    g.c = check_place(c, C, s.n * sizeof *g.c, CHECK_AT_END);
+    g.scratch = scratch_for(c, c->kernel, &g);
+    CHECK_CALL(c, takt_kernel_as_gemm_f32(c->kernel)(&g));
+    check_same_f32(c, g.c, want, s.n);
+}
+
 static void bench(takt_check *c, shape s, takt_dtype dtype)
 {
     takt_gemm_f32 g = {.m = s.m, .n = s.n, .k = s.k, .a_row = s.k, .a_col = 1, .ldc = s.n};
@@ -210,6 +242,7 @@ void check_gemm_f32_stored(takt_check *c, const takt_kernel *reference)
         pieces(c, reference, (shape){31, 100, 520}, dtypes[d]);
         pieces(c, reference, (shape){1, 200, 300}, dtypes[d]);
     }
+    signs_of_zero(c, reference);
     static const shape timed[] = {{1, 256, 784},   {1, 1024, 1024},  {1, 4096, 4096},
                                   {8, 4096, 4096}, {32, 1024, 1024}, {512, 512, 512}};
     const size_t count = check_timed(c, sizeof timed / sizeof *timed, 1);
