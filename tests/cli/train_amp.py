@@ -118,6 +118,13 @@ def curves():
     narrow = losses(curve("--amp", "bf16"))
     expect(len(wide) == 3 * ROWS // BATCH and wide[-1] < 0.5 * wide[0], wide)
     expect(0 < apart(wide, narrow) < 0.03, f"bf16 is {apart(wide, narrow)} from f32")
+    for more in ([], ["--amp", "bf16"]):
+        fast = losses(curve("--numerics", "fast", *more))
+        expect(apart(wide, fast) < 0.05, f"fast {more} is {apart(wide, fast)} from f32")
+    planned = parsed("plan", NET, "--train", "-D", "batch=32", "--numerics", "fast", "--json")
+    chosen = [s["kernel"] for s in planned["steps"] if s["kind"] == "gemm"]
+    if any(kernel.startswith("gemm_bf16") for kernel in chosen):  # where the machine has them
+        expect(all(kernel.startswith("gemm_bf16") for kernel in chosen), chosen)
     half = curve("--amp", "f16")
     skipped = [line for line in half if line.get("skipped")]
     expect(all(line["scale"] >= 1 for line in half), half[0])

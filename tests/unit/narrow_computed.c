@@ -66,6 +66,12 @@ static const char *const texts[] = {
     "model d(x: f32[2, n, 700], z: f32[2, 700, 20]) -> (y: f32[2, n, 20]) {\n"
     "  return y = op.matmul(x, z)\n"
     "}\n",
+    "model e(x: f32[n, 300], z: f32[300, 29]) -> (y: f32[n, 29]) {\n"
+    "  return y = relu(op.matmul(x, z) + 0.5)\n"
+    "}\n",
+    "model f(x: f32[70, n], z: f32[40, 70]) -> (y: f32[n, 40]) {\n"
+    "  return y = op.matmul(x, z, transpose_a=true, transpose_b=true)\n"
+    "}\n",
 };
 
 static bool has_bf16(void)
@@ -100,7 +106,7 @@ int main(void)
             one_model(texts[i], "n=16", true);
             one_model(texts[i], "n=29", true);
             one_model(texts[i], "n=15", false);
-            if (i == 3) /* large enough for several threads to share a product */
+            if (i >= 3) /* large enough for several threads to share a product */
                 one_model(texts[i], "n=400", true);
         }
     takt_ctx_destroy(ctx);

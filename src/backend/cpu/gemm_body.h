@@ -384,10 +384,11 @@ static takt_status compile(takt_planner *p)
     set_scratch(s, f, info);
     s->data = f;
     s->before = widens(f) ? before : NULL;
-    s->prepare = !f->is_shared ? NULL : f->mm.batch == 1 ? prepare : prepare_many;
+    const bool by_panels = f->mm.batch == 1 && f->narrow.fast == NULL;
+    s->prepare = !f->is_shared ? NULL : by_panels ? prepare : prepare_many;
     s->prepare_count = takt_cpu_tasks(
         p, 0, 2.0 * sizeof(real) * (double)f->packed_count * (double)f->mm.b_matrices,
-        f->mm.batch == 1 ? takt_panels_count(f->panels, f->mm.n) : f->mm.b_matrices);
+        by_panels ? takt_panels_count(f->panels, f->mm.n) : f->mm.b_matrices);
     s->after = widens(f) ? after : NULL;
     s->run = f->mm.batch == 1 ? run_single : run_batch;
     s->task_count = f->cut.rows * f->cut.columns;

@@ -200,6 +200,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_CLIP_VALUE,
               TAKT_F_EMA,
               TAKT_F_AMP,
+              TAKT_F_NUMERICS,
               TAKT_F_TRADEOFF,
               TAKT_F_ACTIVATION_LIMIT,
               TAKT_F_FREEZE,

@@ -46,7 +46,7 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
 static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const takt_product *mm,
                                       takt_narrow *n)
 {
-    if (mm->batch > 1 && !takt_planner_is_constant(p, weights))
+    if (!takt_planner_is_constant(p, weights))
         return takt_narrow_computed(p, mm->m, n);
     return takt_narrow_fast(p, weights, mm->m, n);
 }
