@@ -94,6 +94,39 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_quantize(const takt_model *model,
                                                        takt_format format, takt_sink_fn *sink,
                                                        void *user, takt_model **quantized);
 
+/* ---- trained as integers ---- */
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_aware_options {
+    size_t size;            /**< sizeof(takt_aware_options), or 0 */
+    const char *type;       /**< as in takt_quantize_options; default "int8" */
+    const takt_data *calib; /**< samples that ranges of activations begin with: the first 256;
+                                 "w8" and "w4" need none. Borrowed for the call */
+    /** Whether a layer stays f32, by its name; NULL: none need. */
+    bool (*keeps)(void *user, const char *layer);
+    void *keeps_user;
+    const char *sizes; /**< "seq=64": named dimensions other than the samples; default 1 each */
+    int threads;       /**< default: one per core this process may use */
+    bool whole;        /**< results of layers are integers even where floats follow */
+} takt_aware_options;
+
+/**
+ * A model to train as the integers it will become: `takt train --qat`.
+ *
+ * Weights, biases and the values between layers are rounded in every training step; gradients go
+ * straight through the rounding. Batch normalisation is folded into the weights first, with the
+ * statistics that it has. Ranges of activations follow the batches. Train the result with
+ * takt_trainer_create, export to it, then call takt_model_aware_convert. TAKT_ERR_UNSUPPORTED
+ * (7502) if there is no layer to take, TAKT_ERR_ARGUMENT (7501) if the data does not fit.
+ */
+TAKT_API TAKT_MUST_USE takt_status takt_model_aware(const takt_model *model,
+                                                    const takt_aware_options *options,
+                                                    takt_model **aware);
+/** The integers of such a model, as takt_model_quantize makes them; their results are bit for bit
+ *  those of `aware`. TAKT_ERR_UNSUPPORTED (7502) for another model. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_aware_convert(const takt_model *aware,
+                                                            takt_model **integers);
+
 /* ---- fewer channels ---- */
 
 /** What takt_model_prune did. */

@@ -14,18 +14,18 @@ enum { BATCH = 8, NOISE_SAMPLES = 64 };
 
 /* ---- options ---- */
 
-static takt_status read_type(takt_quantizing *z)
+takt_status takt_quant_kind_read(takt_ctx *ctx, const char *type, const takt_quant_kind **kind)
 {
-    const char *word = z->o.type != NULL ? z->o.type : "int8";
+    const char *word = type != NULL ? type : "int8";
     if (strcmp(word, "int4") == 0)
         word = "w4";
     for (size_t i = 0; i < TAKT_QUANT_TYPES; i++)
         if (strcmp(word, takt_quant_kinds[i].name) == 0) {
-            z->kind = &takt_quant_kinds[i];
+            *kind = &takt_quant_kinds[i];
             return TAKT_OK;
         }
-    takt_fail(z->ctx, TAKT_E_OPTION, "there is no quantised type %s", word);
-    return takt_fail_hint(z->ctx, "int8, w8, w4, int16x8 or w4a8");
+    takt_fail(ctx, TAKT_E_OPTION, "there is no quantised type %s", word);
+    return takt_fail_hint(ctx, "int8, w8, w4, int16x8 or w4a8");
 }
 
 static takt_status read_method(takt_quantizing *z)
@@ -69,7 +69,7 @@ static takt_status read_drop(takt_quantizing *z)
 static takt_status read_options(takt_quantizing *z)
 {
     const char *metric = z->o.metric != NULL ? z->o.metric : "top1";
-    TAKT_TRY(read_type(z));
+    TAKT_TRY(takt_quant_kind_read(z->ctx, z->o.type, &z->kind));
     TAKT_TRY(read_method(z));
     TAKT_TRY(read_drop(z));
     z->top = strcmp(metric, "top1") == 0 ? 1 : strcmp(metric, "top5") == 0 ? 5 : 0;

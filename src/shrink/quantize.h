@@ -38,6 +38,9 @@ typedef struct takt_quantizing {
     takt_quantize_summary summary;
 } takt_quantizing;
 
+/* The type of that name; NULL: int8. */
+TAKT_MUST_USE takt_status takt_quant_kind_read(takt_ctx *ctx, const char *type,
+                                               const takt_quant_kind **kind);
 /* The graph with the layers that are taken, and nothing that is dead. */
 TAKT_MUST_USE takt_status takt_quantizing_build(takt_quantizing *z, takt_graph **out);
 /* Leaves layers out until the budget is met; scores before and after. */

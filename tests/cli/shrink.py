@@ -44,6 +44,24 @@ expect([row["taken"] for row in report["rows"]] == [True, False, True], f"--keep
 calib = write("x.npy", npy((11, 784), [i % 13 / 13 for i in range(11 * 784)]))
 succeeds("quantize", "examples/mlp.takt", "--calib", calib, "--size-first")
 
+# ---- trained as integers ----
+
+AWARE = ("train", "examples/spirals.takt", "--data", "examples/spirals.csv", "--quiet")
+for name in ("int8.tflite", "w4a8.takt", "w8.taktp"):
+    kind = name.split(".", maxsplit=1)[0]
+    succeeds(*AWARE, "--qat", kind, "-o", path("aware_" + name))
+    succeeds("run", path("aware_" + name), "--random")
+lineage = succeeds("lineage", path("aware_w8.taktp"))
+expect("--qat w8" in lineage, f"the lineage of a model trained as integers: {lineage}")
+half = ("--qat", "int8", "--checkpoint", path("aware_steps"), "--seed", "3")
+succeeds(*AWARE, *half, "--epochs", "1", "-o", path("aware_1.taktp"))
+succeeds(*AWARE, *half, "--epochs", "2", "--resume", "-o", path("aware_2.taktp"))
+succeeds(*AWARE, "--qat", "int8", "--seed", "3", "--epochs", "2", "-o", path("aware_3.taktp"))
+expect(" 0 findings" in succeeds("diff", path("aware_2.taktp"), path("aware_3.taktp")),
+       "a training that goes on gives other integers")
+fails(2, *AWARE, "--qat", "int3", says=["w4a8"])
+fails(1, *AWARE, "--qat", "int8", "--keep", ".*", says=["TAKT7502"])
+
 # ---- fewer channels, thin factors, a teacher ----
 
 report = parsed("prune", "examples/cnn.takt", "--amount", "0.5", "--json", "-o", path("thin.onnx"))

@@ -111,6 +111,11 @@ void tool_loader_begin(tool_loader *l);
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
+/* With --qat: the model becomes one that is trained as integers. False: printed. */
+bool tool_qat_begin(tool_training *g, int *code);
+/* Writes the integers of the model, which has its weights by now. */
+int tool_qat_save(tool_training *g);
+
 /* The loop over epochs; the exit code. */
 int tool_train_loop(tool_training *g);
 /* Mean loss and share of right answers over samples [first, first + count). */

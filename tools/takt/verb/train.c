@@ -73,6 +73,8 @@ static int finish(tool_training *g)
         return tool_finish(g->t, status);
     if (tool_text_of(g->t, TAKT_F_MODEL_FILE) == NULL)
         return TAKT_EXIT_OK;
+    if (tool_text_of(g->t, TAKT_F_QAT) != NULL)
+        return tool_qat_save(g);
     return tool_write_model(g->t, g->model, "takt train");
 }
 
@@ -153,7 +155,7 @@ static int run(takt_tool *t)
     if (g.model == NULL)
         return code;
     g.data = tool_open_data(t, &code);
-    if (g.data != NULL)
+    if (g.data != NULL && tool_qat_begin(&g, &code))
         code = with_data(&g);
     tool_batch_free(&g.batch, t->ctx);
     if (g.lock >= 0)
@@ -170,7 +172,8 @@ const takt_verb takt_verb_train = {
     .about =
         "Forward, loss, backward and update are one plan. The bits of the result do not depend "
         "on the number of threads or on the processor. A model whose last layer is a softmax "
-        "or sigmoid is trained without it where the loss contains it.",
+        "or sigmoid is trained without it where the loss contains it. With --qat weights and "
+        "values are rounded in every step, and what is written is the model of integers.",
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt train --list",
@@ -200,6 +203,8 @@ const takt_verb takt_verb_train = {
               TAKT_F_CLIP_VALUE,
               TAKT_F_EMA,
               TAKT_F_AMP,
+              TAKT_F_QAT,
+              TAKT_F_KEEP,
               TAKT_F_NUMERICS,
               TAKT_F_TRADEOFF,
               TAKT_F_ACTIVATION_LIMIT,
