@@ -7,9 +7,8 @@
 #   src/io/tflite/op, src/io/weights/format        one each           -> tflite_list.inc, …
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   src/io/gguf/arch/<name>.takt                   an architecture    -> arch.inc
-#   src/text/sampler/<name>.c                      a sampler          -> sampler_list.inc
-#   src/text/chat/<name>.jinja                     a chat template    -> chat.inc
-#   tools/takt/verb/<name>.c, tests/kernel/*.c     verbs, checks      -> tool/verb_list.inc, …
+#   src/text/sampler/*.c, src/text/chat/*.jinja    samplers, templates -> sampler_list.inc, chat.inc
+#   tools/takt/verb, tools/takt/zoo, tests/kernel  verbs, data, checks -> tool/verb_list.inc, …
 set(glob CONFIGURE_DEPENDS LIST_DIRECTORIES false)
 
 # Write `name` into the folder of generated files, only if it changed.
@@ -58,6 +57,7 @@ takt_list(sampler_list.inc TAKT_SAMPLER src/text/sampler/*.c)
 takt_list(op_list.inc TAKT_OP src/op/*.c)
 takt_list(cpu_list.inc TAKT_CPU src/backend/cpu/step/*.c)
 takt_list(tool/verb_list.inc TAKT_VERB tools/takt/verb/*.c)
+takt_list(tool/zoo_list.inc TAKT_ZOO tools/takt/zoo/*.c)
 
 # A family's check has the name of the family's folder; other files there are helpers.
 foreach(file IN LISTS check_files)

@@ -5,8 +5,9 @@ import subprocess
 from _cli import CNN, MLP, TOOL, expect, fails, finish, path, succeeds, write
 
 # A verb of a group is judged by what comes after the group.
-expect("did you mean" not in fails(2, "benchmark-all30", says=["no verb benchmark all30",
-                                                               "takt benchmark --help"]), "all30")
+said = fails(2, "benchmark-everything",
+             says=["no verb benchmark everything", "takt benchmark --help"])
+expect("did you mean" not in said, said)
 fails(2, "benchmark-comapre", says=["did you mean `takt benchmark compare`?"])
 for said in ("bench", "benchmark"):
     fails(2, said, "-m", MLP, says=["takt benchmark is a group of verbs and wants one of them",

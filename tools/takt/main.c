@@ -73,7 +73,7 @@ int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
     const char *dash = strchr(word, '-');
     if (dash != NULL && dash != word && (size_t)(dash - word) < sizeof group) {
         snprintf(group, sizeof group, "%.*s", (int)(dash - word), word);
-        if (is_group(group)) /* benchmark-all30: what comes after the group is judged alone */
+        if (is_group(group)) /* benchmark-x: what comes after the group is judged alone */
             return tool_unknown_verb(t, group, dash + 1);
     }
     const bool in_group = second != NULL && second[0] != '-' && is_group(word);

@@ -9,6 +9,10 @@
 
 #include "process.h"
 
+const char *const tool_zoo_categories[] = {"vision", "audio", "sensor", "text", NULL};
+/* Recorded; recordings put together; recordings whose labels are computed; made by code. */
+const char *const tool_zoo_kinds[] = {"real", "recomposed", "derived", "synthetic", NULL};
+
 static bool is_there(const char *path)
 {
     struct stat s;
@@ -78,6 +82,9 @@ static const struct {
             {"where", offsetof(tool_zoo_model, where), false},
             {"prepare", offsetof(tool_zoo_model, prepare), false},
             {"train", offsetof(tool_zoo_model, train), true},
+            {"metric", offsetof(tool_zoo_model, metric), false},
+            {"chance", offsetof(tool_zoo_model, chance), false},
+            {"note", offsetof(tool_zoo_model, note), false},
             {"calib", offsetof(tool_zoo_model, calib), true},
             {"score", offsetof(tool_zoo_model, score), false},
             {"floats", offsetof(tool_zoo_model, floats), false},

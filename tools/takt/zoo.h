@@ -13,18 +13,24 @@ enum { TOOL_ZOO_PATH = 512, TOOL_ZOO_TEXT = 256, TOOL_ZOO_MOST = 64, TOOL_ZOO_HE
 typedef struct tool_zoo_model {
     char name[64];
     char text[TOOL_ZOO_PATH], weights[TOOL_ZOO_PATH]; /* its files */
-    char category[TOOL_ZOO_TEXT];                     /* vision, audio or sensor */
+    char category[TOOL_ZOO_TEXT];                     /* vision, audio, sensor or text */
     char task[TOOL_ZOO_TEXT];                         /* what it does */
-    char data[TOOL_ZOO_TEXT];                         /* real, or synthetic */
+    char data[TOOL_ZOO_TEXT];                         /* its kind: tool_zoo_kinds */
     char source[TOOL_ZOO_TEXT];                       /* where the data comes from */
     char where[TOOL_ZOO_TEXT];   /* where it lies if --data does not say; "" if it is made */
     char prepare[TOOL_ZOO_TEXT]; /* how it becomes samples (zoo_data.h); "": it is samples */
     char train[TOOL_ZOO_TEXT];   /* flags of `takt train` */
+    char metric[TOOL_ZOO_TEXT];  /* of the score: top1 ("" too), f1 or mae */
+    char chance[TOOL_ZOO_TEXT];  /* what an answer without a model scores */
+    char note[TOOL_ZOO_TEXT];    /* what else a reader of the score must know; may be "" */
     char calib[TOOL_ZOO_TEXT];   /* how many samples the ranges come from */
     char score[TOOL_ZOO_TEXT];   /* of the integers on the test part: "98.03 % of 10000" */
     char floats[TOOL_ZOO_TEXT];  /* of the floats they were made of */
     char sha256[TOOL_ZOO_TEXT];  /* of the model as text */
 } tool_zoo_model;
+
+/* What `category` and `data` may be; both end with NULL. */
+extern const char *const tool_zoo_categories[], *const tool_zoo_kinds[];
 
 /* The names there are, in order; -1: there is no zoo. */
 int tool_zoo_names(char names[TOOL_ZOO_MOST][64]);
@@ -34,6 +40,8 @@ bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m);
 const char *tool_zoo_path(const char *path);
 /* What was meant by "zoo:NAME"; `hint` stays as it is if that is no model of the zoo's form. */
 void tool_zoo_near(const char *path, char *hint, size_t size);
+/* `takt benchmark zoo`; the exit code. */
+int tool_zoo_benchmark(takt_tool *t);
 /* SHA-256 of the model as `takt convert M -o -` prints it. */
 takt_status tool_zoo_digest(takt_tool *t, const takt_model *model, char hex[TOOL_ZOO_HEX]);
 

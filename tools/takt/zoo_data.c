@@ -1,166 +1,112 @@
-/* zoo_data.c - data of the zoo as samples. Nothing here depends on a library's functions of real
- * numbers, so that samples have the same bits everywhere. */
-#define _GNU_SOURCE
+/* zoo_data.c - samples of the zoo: collected, written, and what needs no model to be right. */
 #include "zoo_data.h"
 
-#include <dirent.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOUND = 5600, BEAT = 140, CHANNELS = 6, POINTS = 100, WAVE = 256, KINDS = 4 };
+#include <takt/array.h>
+#include <takt/data.h>
 
-/* Samples of `size` numbers. */
-typedef struct part {
-    float *x;
-    uint8_t *label;
-    size_t count, capacity, size;
-    uint32_t dims[2]; /* of a sample; the second 0: a row */
-    bool is_broken;
-} part;
+#define TAKT_ZOO(stem) extern const tool_zoo_source tool_zoo_source_##stem;
+#include "zoo_list.inc"
+#undef TAKT_ZOO
 
-static float *add(part *p, int label)
+static const tool_zoo_source *const sources[] = {
+#define TAKT_ZOO(stem) &tool_zoo_source_##stem,
+#include "zoo_list.inc"
+#undef TAKT_ZOO
+};
+
+/* ---- samples ---- */
+
+static void set_shape(tool_zoo_array *a, const int64_t *dims, bool is_whole)
+{
+    a->size = 1;
+    a->is_whole = is_whole;
+    for (int i = 0; i < TOOL_ZOO_AXES && dims != NULL && dims[i] > 0; i++) {
+        a->dims[i] = dims[i];
+        a->size *= (size_t)dims[i];
+    }
+}
+
+void tool_zoo_shape(tool_zoo_job *job, const int64_t *x, bool x_is_whole, const int64_t *y,
+                    bool y_is_whole)
+{
+    tool_zoo_part *const parts[] = {job->train, job->test};
+    for (int i = 0; i < 2; i++) {
+        set_shape(&parts[i]->x, x, x_is_whole);
+        set_shape(&parts[i]->y, y, y_is_whole);
+        parts[i]->baseline = -1;
+    }
+}
+
+static bool grow(tool_zoo_array *a, size_t count)
+{
+    float *more = realloc(a->at, count * a->size * sizeof *more);
+    a->at = more != NULL ? more : a->at;
+    return more != NULL;
+}
+
+float *tool_zoo_next(tool_zoo_part *p, float **y)
 {
     if (p->count == p->capacity) {
         const size_t more = p->capacity > 0 ? 2 * p->capacity : 64;
-        float *x = realloc(p->x, more * p->size * sizeof *x);
-        p->x = x != NULL ? x : p->x;
-        uint8_t *l = x != NULL ? realloc(p->label, more) : NULL;
-        p->label = l != NULL ? l : p->label;
-        p->is_broken = p->is_broken || l == NULL;
-        if (p->is_broken)
+        if (!grow(&p->x, more) || !grow(&p->y, more))
             return NULL;
         p->capacity = more;
     }
-    float *to = p->x + p->count * p->size;
-    memset(to, 0, p->size * sizeof *to);
-    p->label[p->count++] = (uint8_t)label;
+    float *to = p->x.at + p->count * p->x.size, *target = p->y.at + p->count * p->y.size;
+    memset(to, 0, p->x.size * sizeof *to);
+    memset(target, 0, p->y.size * sizeof *target);
+    p->count++;
+    if (y != NULL)
+        *y = target;
     return to;
 }
 
-/* ---- IDX ---- */
-
-static void put32(FILE *f, uint32_t v)
+float *tool_zoo_add(tool_zoo_part *p, int label)
 {
-    const uint8_t bytes[] = {(uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v};
-    (void)fwrite(bytes, 1, 4, f);
+    float *y, *x = tool_zoo_next(p, &y);
+    if (x != NULL)
+        y[0] = (float)label;
+    return x;
 }
 
-static FILE *create(const char *folder, const char *name, uint32_t kind, size_t count)
+/* ---- numbers ---- */
+
+/* SplitMix64. */
+double tool_zoo_chance(uint64_t *seed)
 {
-    char path[1200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    if (f == NULL)
-        return NULL;
-    put32(f, kind);
-    put32(f, (uint32_t)count);
-    return f;
+    *seed += 0x9e3779b97f4a7c15;
+    uint64_t z = *seed;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-static bool finished(FILE *f)
+int tool_zoo_below(uint64_t *seed, int count)
 {
-    const bool is_good = f != NULL && !ferror(f);
-    return f != NULL && fclose(f) == 0 && is_good;
+    return (int)(tool_zoo_chance(seed) * count);
 }
 
-static bool write_part(const part *p, const char *folder, bool is_test)
+double tool_zoo_noise(uint64_t *seed)
 {
-    FILE *f = create(folder, is_test ? "t10k-labels-idx1-ubyte" : "train-labels-idx1-ubyte", 0x0801,
-                     p->count);
-    if (f != NULL)
-        (void)fwrite(p->label, 1, p->count, f);
-    if (!finished(f))
-        return false;
-    const uint32_t rank = p->dims[1] > 0 ? 3 : 2;
-    f = create(folder, is_test ? "t10k-images-idx3-ubyte" : "train-images-idx3-ubyte",
-               0x0d00 | rank, p->count);
-    for (uint32_t d = 0; f != NULL && d + 1 < rank; d++)
-        put32(f, p->dims[d]);
-    for (size_t i = 0; f != NULL && i < p->count * p->size; i++) {
-        uint32_t bits;
-        memcpy(&bits, &p->x[i], sizeof bits);
-        put32(f, bits);
-    }
-    return finished(f);
+    double sum = tool_zoo_chance(seed);
+    sum += tool_zoo_chance(seed);
+    return sum + tool_zoo_chance(seed) - 1.5;
 }
 
-/* ---- sounds ---- */
-
-static uint32_t get(const uint8_t *at, int bytes)
+double tool_zoo_wave(double turns)
 {
-    uint32_t v = 0;
-    for (int i = bytes; i-- > 0;)
-        v = v << 8 | at[i];
-    return v;
+    double t = turns - (double)(int64_t)turns;
+    t = t > 0.5 ? t - 1 : t;
+    const double x = t * 6.283185307179586, y = x * x;
+    return x * (1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110)))));
 }
 
-/* 16 bits, one channel, from the chunk "data"; what is longer is cut. */
-static bool read_wav(const char *path, float *to)
-{
-    static uint8_t bytes[1 << 17];
-    FILE *f = fopen(path, "rb");
-    const size_t length = f != NULL ? fread(bytes, 1, sizeof bytes, f) : 0;
-    if (f != NULL)
-        (void)fclose(f);
-    if (length < 44 || memcmp(bytes, "RIFF", 4) != 0 || get(bytes + 22, 2) != 1 ||
-        get(bytes + 34, 2) != 16)
-        return false;
-    size_t at = 12;
-    while (length - at >= 8 && memcmp(bytes + at, "data", 4) != 0) {
-        const size_t step = 8 + (size_t)get(bytes + at + 4, 4);
-        if (step > length - at)
-            return false;
-        at += step;
-    }
-    if (length - at < 8)
-        return false;
-    for (size_t i = 0, from = at + 8; i < SOUND && from + 2 <= length; i++, from += 2)
-        to[i] = (float)(int16_t)get(bytes + from, 2) / 32768;
-    return true;
-}
-
-static int is_wav(const struct dirent *e)
-{
-    const char *dot = strrchr(e->d_name, '.');
-    return dot != NULL && strcmp(dot, ".wav") == 0;
-}
-
-/* "7_lucas_3.wav": what is said, by whom, which take. */
-static bool add_sound(part parts[2], const char *folder, const char *name, bool is_speaker)
-{
-    static const char *const people[] = {"george", "jackson", "lucas", "yweweler"};
-    char who[32], path[1200];
-    int digit, take, speaker = 0;
-    if (sscanf(name, "%d_%31[a-z]_%d.wav", &digit, who, &take) != 3 || digit < 0 || digit > 9)
-        return true;
-    while (speaker < KINDS && strcmp(people[speaker], who) != 0)
-        speaker++;
-    if (speaker == KINDS)
-        return true;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    float *x = add(&parts[take < 3], is_speaker ? speaker : digit);
-    return x != NULL && read_wav(path, x);
-}
-
-static bool sounds(part parts[2], const char *folder, bool is_speaker)
-{
-    struct dirent **list = NULL;
-    const int count = scandir(folder, &list, is_wav, alphasort);
-    bool is_good = count > 0;
-    parts[0].size = parts[1].size = parts[0].dims[0] = parts[1].dims[0] = SOUND;
-    for (int i = 0; i < count; i++) {
-        is_good = is_good && add_sound(parts, folder, list[i]->d_name, is_speaker);
-        free(list[i]);
-    }
-    free(list);
-    return is_good;
-}
-
-/* ---- tables ---- */
-
-/* The next number of a text; the C library rounds it correctly, so it is the same everywhere. */
-static bool number(const char **at, double *value)
+bool tool_zoo_number(const char **at, double *value)
 {
     char *end;
     *value = strtod(*at, &end);
@@ -169,141 +115,178 @@ static bool number(const char **at, double *value)
     return is_there;
 }
 
-static bool beats(part parts[2], const char *folder)
+/* ---- files ---- */
+
+char *tool_zoo_read(const char *folder, const char *name, size_t *length)
 {
-    static char line[1 << 14];
     char path[1200];
-    snprintf(path, sizeof path, "%s/ECG5000_TRAIN.txt", folder);
-    FILE *f = fopen(path, "r");
-    bool is_good = f != NULL;
-    parts[0].size = parts[1].size = parts[0].dims[0] = parts[1].dims[0] = BEAT;
-    for (size_t row = 0; is_good && fgets(line, sizeof line, f) != NULL; row++) {
-        const char *at = line;
-        double v;
-        is_good = number(&at, &v);
-        float *x = is_good ? add(&parts[row % 4 == 3], v != 1) : NULL;
-        for (int i = 0; i < BEAT && x != NULL && is_good; i++) {
-            is_good = number(&at, &v);
-            x[i] = (float)v;
-        }
-        is_good = is_good && x != NULL;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "rb");
+    long size = -1;
+    if (f != NULL && fseek(f, 0, SEEK_END) == 0)
+        size = ftell(f);
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    if (text != NULL) {
+        rewind(f);
+        *length = fread(text, 1, (size_t)size, f);
+        text[*length] = '\0';
     }
     if (f != NULL)
         (void)fclose(f);
+    return text;
+}
+
+static bool take_pictures(const takt_data *data, tool_zoo_pictures *p)
+{
+    const takt_tensor_view x = {
+        .dtype = TAKT_F32, .rank = 2, .dims = {(int64_t)p->count, (int64_t)p->size}, .data = p->at};
+    int64_t *labels = calloc(p->count, sizeof *labels);
+    uint64_t *rows = calloc(p->count, sizeof *rows);
+    bool is_good = labels != NULL && rows != NULL;
+    const takt_tensor_view y = {
+        .dtype = TAKT_I64, .rank = 1, .dims = {(int64_t)p->count}, .data = labels};
+    for (size_t i = 0; is_good && i < p->count; i++)
+        rows[i] = i;
+    is_good = is_good && takt_data_take(data, "x", rows, p->count, &x) == TAKT_OK;
+    if (is_good && takt_data_field_count(data) > 1)
+        is_good = takt_data_take(data, "labels", rows, p->count, &y) == TAKT_OK;
+    for (size_t i = 0; is_good && i < p->count; i++)
+        p->label[i] = (int)labels[i];
+    free(labels);
+    free(rows);
     return is_good;
 }
 
-/* Lines of six series with colons between them, and the name of what was done. */
-static bool motions_of(part *p, const char *folder, const char *name)
+bool tool_zoo_pictures_open(const tool_zoo_job *job, const char *split, size_t count,
+                            tool_zoo_pictures *p)
 {
-    static const char *const kinds[] = {"Standing", "Running", "Walking", "Badminton"};
-    static char line[1 << 15];
+    const takt_data_options options = {.split = split, .limit = count};
+    takt_data *data = NULL;
+    *p = (tool_zoo_pictures){0};
+    if (takt_data_open(job->t->ctx, job->from, &options, &data) != TAKT_OK)
+        return false;
+    const takt_desc *d = takt_data_field(data, 0);
+    p->count = (size_t)takt_data_count(data);
+    p->size = 1;
+    for (int i = 1; i < d->rank; i++)
+        p->size *= (size_t)d->dims[i];
+    p->at = calloc(p->count * p->size, sizeof *p->at);
+    p->label = calloc(p->count, sizeof *p->label);
+    const bool is_good =
+        p->count > 0 && p->at != NULL && p->label != NULL && take_pictures(data, p);
+    takt_data_destroy(data);
+    return is_good;
+}
+
+void tool_zoo_pictures_free(tool_zoo_pictures *p)
+{
+    free(p->at);
+    free(p->label);
+}
+
+/* A view of all samples of an array; integers are copied to `whole`, which is the caller's. */
+static bool view_of(const tool_zoo_array *a, size_t count, int64_t **whole, takt_tensor_view *v)
+{
+    *v = (takt_tensor_view){.dtype = TAKT_F32, .rank = 1, .dims = {(int64_t)count}, .data = a->at};
+    for (int i = 0; i < TOOL_ZOO_AXES && a->dims[i] > 0; i++)
+        v->dims[v->rank++] = a->dims[i];
+    *whole = NULL;
+    if (!a->is_whole)
+        return true;
+    *whole = malloc(count * a->size * sizeof **whole);
+    for (size_t i = 0; *whole != NULL && i < count * a->size; i++)
+        (*whole)[i] = (int64_t)a->at[i];
+    v->dtype = TAKT_I64;
+    v->data = *whole;
+    return *whole != NULL;
+}
+
+static bool write_part(const takt_tool *t, const tool_zoo_part *p, const char *folder,
+                       const char *name)
+{
+    static const char *const names[] = {"x", "labels"};
     char path[1200];
-    bool is_good = true, is_data = false;
+    int64_t *whole[2] = {NULL, NULL};
+    takt_tensor_view views[2];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "r");
-    p->size = CHANNELS * POINTS;
-    p->dims[0] = CHANNELS;
-    p->dims[1] = POINTS;
-    while (f != NULL && is_good && fgets(line, sizeof line, f) != NULL) {
-        line[strcspn(line, "\r\n")] = '\0';
-        if (!is_data || line[0] == '\0') {
-            is_data = is_data || strcmp(line, "@data") == 0;
+    const bool is_good = view_of(&p->x, p->count, &whole[0], &views[0]) &&
+                         view_of(&p->y, p->count, &whole[1], &views[1]) &&
+                         takt_npz_save(t->ctx, path, names, views, 2) == TAKT_OK;
+    free(whole[0]);
+    free(whole[1]);
+    return is_good;
+}
+
+/* ---- what needs no model ---- */
+
+/* The most frequent class for every row: its share, or its F1 score averaged over classes (of two
+ * classes, that of class 1). */
+static double chance_of_classes(const tool_zoo_part *p, bool is_f1)
+{
+    enum { CLASSES = 256 };
+    double counts[CLASSES] = {0}, all = 0;
+    int best = 0, classes = 0;
+    for (size_t i = 0; i < p->count * p->y.size; i++) {
+        const int label = (int)p->y.at[i];
+        if (label < 0 || label >= CLASSES)
             continue;
-        }
-        const char *word = strrchr(line, ':'), *at = line;
-        int kind = 0;
-        while (word != NULL && kind < KINDS && strcmp(word + 1, kinds[kind]) != 0)
-            kind++;
-        float *x = word != NULL && kind < KINDS ? add(p, kind) : NULL;
-        is_good = x != NULL;
-        for (int i = 0; i < CHANNELS * POINTS && is_good; i++) {
-            double v;
-            is_good = number(&at, &v) && (*at == ',' || *at == ':');
-            at += *at != '\0';
-            x[i] = (float)v;
-        }
+        counts[label]++;
+        all++;
+        classes = label >= classes ? label + 1 : classes;
+        best = counts[label] > counts[best] ? label : best;
     }
-    if (f != NULL)
-        (void)fclose(f);
-    return f != NULL && is_good && p->count > 0;
+    const double share = all > 0 ? counts[best] / all : 0, f1 = 2 * share / (1 + share);
+    if (!is_f1)
+        return share;
+    return classes > 2 ? f1 / classes : best == 1 ? f1 : 0;
 }
 
-/* ---- vibration ---- */
-
-/* SplitMix64, and a number from 0 to 1. */
-static double chance(uint64_t *state)
+/* Mean absolute error of the training part's mean, element by element. */
+static double chance_of_numbers(const tool_zoo_part *train, const tool_zoo_part *test)
 {
-    *state += 0x9e3779b97f4a7c15;
-    uint64_t z = *state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
-/* The sine of 2 pi `turns`, by a polynomial: a wave, not to the last bit but the same everywhere.
- */
-static double wave(double turns)
-{
-    double t = turns - (double)(int64_t)turns;
-    t = t > 0.5 ? t - 1 : t;
-    const double x = t * 6.283185307179586, y = x * x;
-    return x * (1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110)))));
-}
-
-static bool vibration(part *p, uint64_t seed, size_t count)
-{
-    p->size = p->dims[0] = WAVE;
-    for (size_t i = 0; i < count; i++) {
-        const int kind = (int)(i % KINDS);
-        float *x = add(p, kind);
-        if (x == NULL)
-            return false;
-        const double turn = (20 + 12 * chance(&seed)) / 2048, phase = chance(&seed);
-        const double size = 0.6 + 0.8 * chance(&seed), other = chance(&seed);
-        const double first = kind == 1 ? 1.0 : 0.35, second = kind == 2 ? 0.8 : 0.1;
-        double ring = 0, knock = chance(&seed);
-        for (int k = 0; k < WAVE; k++) {
-            double v = first * wave(turn * k + phase) + second * wave(2 * turn * k + other);
-            knock += 3.6 * turn;
-            if (knock >= 1) {
-                knock -= 1;
-                ring = kind == 3 ? 0.9 : 0;
-            }
-            v += ring * wave(0.21 * k);
-            ring *= 0.88;
-            v += 1.1 * (chance(&seed) + chance(&seed) + chance(&seed) - 1.5);
-            x[k] = (float)(size * v);
-        }
+    double sum = 0;
+    if (test->baseline >= 0)
+        return test->baseline;
+    for (size_t k = 0; k < test->y.size; k++) {
+        double mean = 0;
+        for (size_t i = 0; i < train->count; i++)
+            mean += (double)train->y.at[i * train->y.size + k];
+        mean /= (double)train->count;
+        for (size_t i = 0; i < test->count; i++)
+            sum += fabs((double)test->y.at[i * test->y.size + k] - mean);
     }
-    return true;
+    return sum / (double)(test->count * test->y.size);
 }
 
-bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to)
+static const tool_zoo_source *find(const char *how)
 {
-    enum { TRAIN = 1600, TEST = 800 };
-    part parts[2] = {{0}};
-    bool is_good = false;
-    if (strcmp(how, "digits") == 0 || strcmp(how, "speakers") == 0)
-        is_good = sounds(parts, from, how[0] == 's');
-    else if (strcmp(how, "beats") == 0)
-        is_good = beats(parts, from);
-    else if (strcmp(how, "motions") == 0)
-        is_good = motions_of(&parts[0], from, "BasicMotions_TRAIN.ts") &&
-                  motions_of(&parts[1], from, "BasicMotions_TEST.ts");
-    else if (strcmp(how, "vibration") == 0)
-        is_good = vibration(&parts[0], 1, TRAIN) && vibration(&parts[1], 2, TEST);
-    if (!is_good)
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        for (int k = 0; k < TOOL_ZOO_WAYS && sources[i]->ways[k] != NULL; k++)
+            if (strcmp(sources[i]->ways[k], how) == 0)
+                return sources[i];
+    return NULL;
+}
+
+bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
+                      const char *metric, double *chance)
+{
+    tool_zoo_part train = {.baseline = -1}, test = train;
+    tool_zoo_job job = {t, how, from, &train, &test};
+    const tool_zoo_source *source = find(how);
+    bool is_good = source != NULL && source->make(&job) && train.count > 0 && test.count > 0;
+    if (!is_good) {
         (void)tool_usage_error(t, 1003, "`takt zoo show` tells where the data comes from",
                                "%s holds no data of the kind %s", from, how);
-    for (int i = 0; i < 2 && is_good; i++) {
-        is_good = write_part(&parts[i], to, i == 1);
+    } else {
+        *chance = strcmp(metric, "mae") == 0 ? chance_of_numbers(&train, &test)
+                                             : chance_of_classes(&test, strcmp(metric, "f1") == 0);
+        is_good = write_part(t, &train, to, "train.npz") && write_part(t, &test, to, "test.npz");
         if (!is_good)
             (void)tool_usage_error(t, 1003, NULL, "cannot write samples to %s", to);
     }
-    for (int i = 0; i < 2; i++) {
-        free(parts[i].x);
-        free(parts[i].label);
-    }
+    free(train.x.at);
+    free(train.y.at);
+    free(test.x.at);
+    free(test.y.at);
     return is_good;
 }

@@ -1,17 +1,87 @@
-/* zoo_data.h - data of the zoo as samples: IDX files, a training and a test part. */
+/* zoo_data.h - data of the zoo as samples: a training and a test part.
+ *
+ * A file of tools/takt/zoo makes samples of one source, in one or several ways, which recipes name.
+ * Nothing there depends on a library's functions of real numbers or on the order of a folder, so
+ * that samples have the same bits everywhere.
+ */
 #ifndef TAKT_TOOL_ZOO_DATA_H
 #define TAKT_TOOL_ZOO_DATA_H
 
 #include "tool.h"
 
-/* `how` of a recipe from the folder `from`, which may be "", into the folder `to`. False: printed.
- *
- *   digits, speakers   FSDD's sounds, 8 kHz: 0.7 s each; takes 0 to 2 are the test part
- *   beats              ECG5000's table: normal or not; every fourth row is the test part
- *   motions            BasicMotions' two files: six channels of 100 points
- *   vibration          made here: a motor that is sound, unbalanced, misaligned, or whose bearing
- *                      is worn
+enum { TOOL_ZOO_AXES = 3, TOOL_ZOO_WAYS = 8 };
+
+/* Numbers of every sample. */
+typedef struct tool_zoo_array {
+    int64_t dims[TOOL_ZOO_AXES]; /* of one sample; 0 ends them */
+    bool is_whole;               /* integers: tokens, class numbers */
+    size_t size;
+    float *at;
+} tool_zoo_array;
+
+typedef struct tool_zoo_part {
+    tool_zoo_array x, y; /* inputs, and what should come out */
+    size_t count, capacity;
+    /* Mean absolute error of an answer that needs no model, such as the last value; below 0: that
+     * of the mean of the training part. */
+    double baseline;
+} tool_zoo_part;
+
+typedef struct tool_zoo_job {
+    const takt_tool *t;
+    const char *how, *from; /* of the recipe; the folder with data, or "" */
+    tool_zoo_part *train, *test;
+} tool_zoo_job;
+
+typedef struct tool_zoo_source {
+    const char *ways[TOOL_ZOO_WAYS]; /* what recipes call them */
+    bool (*make)(tool_zoo_job *job);
+} tool_zoo_source;
+
+/* ---- samples ---- */
+
+/* Shapes of both parts; dims end with 0. `y` NULL: one class number. `x` is whole if it is tokens,
+ * `y` if it is classes. */
+void tool_zoo_shape(tool_zoo_job *job, const int64_t *x, bool x_is_whole, const int64_t *y,
+                    bool y_is_whole);
+/* One more sample, all zero: its x, and its y unless NULL. NULL: memory is short. */
+float *tool_zoo_next(tool_zoo_part *p, float **y);
+/* One more sample of class `label`. */
+float *tool_zoo_add(tool_zoo_part *p, int label);
+
+/* ---- numbers ---- */
+
+/* From 0 to 1, and a whole number below `count`. */
+double tool_zoo_chance(uint64_t *seed);
+int tool_zoo_below(uint64_t *seed, int count);
+/* About Gaussian: mean 0, deviation 0.5, never beyond 1.5. */
+double tool_zoo_noise(uint64_t *seed);
+/* The sine of 2 pi `turns`, by a polynomial: a wave, not to the last bit but the same everywhere.
  */
-bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to);
+double tool_zoo_wave(double turns);
+/* The next number of a text, correctly rounded. */
+bool tool_zoo_number(const char **at, double *value);
+
+/* ---- files ---- */
+
+/* A whole file with a 0 behind it, to be freed; NULL: it cannot be read. */
+char *tool_zoo_read(const char *folder, const char *name, size_t *length);
+
+/* Samples of one class each that a data set of pictures has. */
+typedef struct tool_zoo_pictures {
+    size_t count, size;
+    float *at; /* 0 to 1 */
+    int *label;
+} tool_zoo_pictures;
+
+/* The first `count` samples of a part ("train", "test"). */
+bool tool_zoo_pictures_open(const tool_zoo_job *job, const char *split, size_t count,
+                            tool_zoo_pictures *p);
+void tool_zoo_pictures_free(tool_zoo_pictures *p);
+
+/* `how` of a recipe from the folder `from`, which may be "", as train.npz and test.npz in `to`.
+ * `chance` receives what answers without a model reach by `metric`. False: printed. */
+bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
+                      const char *metric, double *chance);
 
 #endif

@@ -15,7 +15,8 @@ static void row(const takt_tool *t, const tool_zoo_model *m, bool is_first)
     const char *const pairs[][2] = {{"name", m->name},     {"category", m->category},
                                     {"task", m->task},     {"data", m->data},
                                     {"source", m->source}, {"score", m->score},
-                                    {"floats", m->floats}, {"sha256", m->sha256}};
+                                    {"floats", m->floats}, {"sha256", m->sha256},
+                                    {"chance", m->chance}, {"note", m->note}};
     printf("%s{", is_first ? "" : ", ");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         printf("%s\"%s\": ", i > 0 ? ", " : "", pairs[i][0]);

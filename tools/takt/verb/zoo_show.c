@@ -8,9 +8,9 @@ static int run(takt_tool *t)
     if (!tool_zoo_find(t, t->args[0], &m))
         return TAKT_EXIT_USAGE;
     const char *const pairs[][2] = {
-        {"category", m.category}, {"task", m.task},   {"data", m.data},     {"source", m.source},
-        {"train", m.train},       {"calib", m.calib}, {"floats", m.floats}, {"score", m.score},
-        {"sha256", m.sha256},     {"file", m.weights}};
+        {"category", m.category}, {"task", m.task},     {"data", m.data},     {"source", m.source},
+        {"note", m.note},         {"train", m.train},   {"calib", m.calib},   {"floats", m.floats},
+        {"score", m.score},       {"chance", m.chance}, {"sha256", m.sha256}, {"file", m.weights}};
     const bool json = tool_on(t, TAKT_F_JSON);
     printf("%s", json ? "{" : "");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

@@ -1,0 +1,40 @@
+"""zoo_slow.py - every model of the zoo trained again from its data: the SHA-256 of its recipe.
+
+Data comes from TAKT_DATA, Debian's packages, and for faces from scikit-image's folder in
+TAKT_ZOO_FACES (the folder that contains skimage/data). What is not there is counted."""
+import json
+import os
+import re
+
+from _cli import ROOT, expect, finish, parsed, takt
+
+DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))
+FACES = os.environ.get("TAKT_ZOO_FACES", "")
+
+
+def folder(name):
+    """Where the data of a model lies; None: it is not here; "": it needs none."""
+    with open(os.path.join(ROOT, "zoo", name, "recipe"), encoding="utf-8") as f:
+        where = re.search(r"^where: (.*)$", f.read(), re.M)
+    if where is None:
+        return ""
+    for root in (DATA, FACES, "/"):
+        if root and os.path.exists(os.path.join(root, where.group(1).lstrip("/"))):
+            return root
+    return None
+
+
+absent = []
+for m in parsed("zoo", "list", "--json"):
+    name = m["name"]
+    root = folder(name)
+    if root is None:
+        absent.append(name)
+        continue
+    run = takt("zoo", "train", name, "--verify", "--json", *(["--data", root] if root else []))
+    made = json.loads(run.stdout or "{}")
+    expect(made.get("same") is True, f"{name}: {made}, {run.stderr}")
+    print(name, made.get("score"), flush=True)
+print(f"without data: {len(absent)} {' '.join(absent)}")
+
+finish()
