@@ -207,6 +207,29 @@ static takt_id matmul_transposed(takt_rewrite *r, const takt_node *n)
     return changed ? takt_matmul(r->out, in[0], in[1], flags[0], flags[1]) : TAKT_NONE;
 }
 
+/* The same indices along the axis everywhere: rows are picked, not elements one by one. */
+static takt_id same_indices(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *b = takt_match_op(r->out, n->in[1], &takt_op_broadcast);
+    if (b == NULL)
+        return TAKT_NONE;
+    const takt_id index = b->in[0];
+    const takt_type x = *takt_type_of(r->out, n->in[0]), i = *takt_type_of(r->out, index);
+    int64_t axis = takt_node_int(n, "axis");
+    axis += axis < 0 ? x.rank : 0;
+    const int missing = x.rank - i.rank; /* axes that the broadcast puts in front */
+    for (int d = 0; d < x.rank; d++) {
+        const bool is_one = d < missing || i.dim[d - missing] == 1;
+        if (d == axis ? is_one != (n->type->dim[d] == 1) : !is_one)
+            return TAKT_NONE;
+        if (d != axis && (n->type->dim[d] != x.dim[d] || x.dim[d] == 0))
+            return TAKT_NONE;
+    }
+    const takt_id flat = takt_reshape(r->out, index, &n->type->dim[axis], 1);
+    const takt_named_attr along = {"axis", takt_attr_i64(axis)};
+    return takt_graph_call(r->out, &takt_op_gather, 2, (takt_id[]){n->in[0], flat}, 1, &along);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_reshape, "reshape to its own shape = x", same_as_input},
     {&takt_op_reshape, "reshape(reshape(x)) = reshape(x)", reshape_twice},
@@ -219,6 +242,7 @@ static const takt_rule rules[] = {
     {&takt_op_slice, "slice of everything = x", whole_slice},
     {&takt_op_pad, "pad by nothing = x", pad_nothing},
     {&takt_op_concat, "concat of one = x", concat_one},
+    {&takt_op_gather_elements, "gather_elements(x, broadcast(i)) = gather(x, i)", same_indices},
     {&takt_op_matmul, "matmul(a, transpose(b)) = matmul(a, b, transpose_b)", matmul_transposed},
     {NULL, "f(transpose(x)) = transpose(f(x))", sink_transpose},
 };

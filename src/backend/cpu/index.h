@@ -28,6 +28,25 @@ static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t si
     return size > 0 ? 0 : -1;
 }
 
+/* Elements from `first` on: almost always all are good, and are looked at without a branch. */
+static inline void takt_index_list(takt_index_reader *r, size_t first, size_t count, int64_t size,
+                                   int64_t *at)
+{
+    const int64_t *wide = (const int64_t *)r->data + first;
+    const int32_t *narrow = (const int32_t *)r->data + first;
+    uint64_t bad = 0;
+    for (size_t i = 0; i < count && r->dtype == TAKT_I64; i++) {
+        at[i] = wide[i] + (size & (wide[i] >> 63));
+        bad |= (uint64_t)at[i] >= (uint64_t)size;
+    }
+    for (size_t i = 0; i < count && r->dtype != TAKT_I64; i++) {
+        at[i] = narrow[i] + (size & ((int64_t)narrow[i] >> 63));
+        bad |= (uint64_t)at[i] >= (uint64_t)size;
+    }
+    for (size_t i = 0; i < count && bad != 0; i++)
+        at[i] = takt_index_next(r, first + i, size);
+}
+
 /* Where a part of `part` elements begins in an axis of `size`, by element `i`; a start that leaves
  * no room for it is noted and read as 0. */
 static inline size_t takt_index_start(takt_index_reader *r, size_t i, size_t size, size_t part)

@@ -18,22 +18,29 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_gather || op == &takt_op_dynamic_slice ? NULL : "";
 }
 
-enum { AT_ONCE = 64 };
+/* Indices that are read at a time: they, and what they pick of one row of x, stay in L1. */
+enum { AT_ONCE = 4096, FEW = 256 };
 
 typedef struct places {
-    int64_t at[AT_ONCE];
+    int64_t *at;
     size_t count;
     takt_pace *pace;
 } places;
 
+/* Single words, as often; buffers of such elements are aligned to them. */
+static void pick_words(uint32_t *restrict y, const uint32_t *restrict x, const int64_t *restrict at,
+                       size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        y[j] = x[at[j]];
+}
+
 /* Rows of x at some places behind `from`, one after another; false: the task is to end. */
 static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
-    enum { WORD = 4 };
-    if (f->row == 1 && f->bits == 8 * WORD) { /* as often, with a size that the compiler knows */
-        for (size_t j = 0; j < p->count; j++)
-            memcpy((char *)y + WORD * (to + j), (const char *)x + WORD * (from + (size_t)p->at[j]),
-                   WORD);
+    enum { WORD = 32 };
+    if (f->row == 1 && f->bits == WORD) {
+        pick_words((uint32_t *)y + to, (const uint32_t *)x + from, p->at, p->count);
         return !takt_pace_stops(p->pace, 2 * p->count);
     }
     for (size_t j = 0; j < p->count; j++)
@@ -57,11 +64,13 @@ static void run_gather(const takt_step *s, const takt_task *t)
     else
         takt_cpu_share(f->picks, 1, t->index, s->task_count, &first, &end);
     takt_pace pace = takt_pace_bits(t, f->bits);
+    int64_t few[FEW];
     bool goes_on = true;
     for (size_t j = first; j < end && goes_on; j += AT_ONCE) {
-        places p = {.count = end - j < AT_ONCE ? end - j : AT_ONCE, .pace = &pace};
-        for (size_t i = 0; i < p.count; i++)
-            p.at[i] = takt_index_next(&index, j + i, (int64_t)f->x.size);
+        const places p = {.at = f->picks <= FEW ? few : t->scratch_own,
+                          .count = end - j < AT_ONCE ? end - j : AT_ONCE,
+                          .pace = &pace};
+        takt_index_list(&index, j, p.count, (int64_t)f->x.size, p.at);
         for (size_t o = o_first; o < o_end && f->x.size > 0 && goes_on; o++)
             goes_on = pick(f, y, o * f->picks + j, x, o * f->x.size, &p);
     }
@@ -105,6 +114,8 @@ static takt_status compile(takt_planner *p)
         f->picks = takt_axis_split_of(n->type, takt_node_int(n, "axis")).size;
     else
         (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->picks);
+    if (!f->is_piece && f->picks > FEW)
+        p->step->scratch_each = (f->picks < AT_ONCE ? f->picks : AT_ONCE) * sizeof(int64_t);
     const size_t most = f->x.outer > f->picks ? f->x.outer : f->picks;
     p->step->run = f->is_piece ? run_piece : run_gather;
     p->step->data = f;

@@ -11,6 +11,9 @@ typedef struct sampler {
     takt_graph *g;
     int mode, padding, rank; /* rank: of space, 1 to 3 */
     bool corners;
+    /* Places are whole numbers that f32 has, all of them; and one that is not a number makes the
+     * result none, whatever it reads. */
+    bool is_small;
     takt_id x; /* [N, C, size] */
     takt_dim batch, channels, points;
     int64_t size[3];
@@ -102,8 +105,12 @@ static void find_taps(sampler *s, takt_id grid, int axis)
     s->weight[axis][3] = cubic(s, takt_add(g, rest, number(s, 1)), false);
 }
 
-/* One tap: its flat index, inside or not, its weight; the elements there times the weight. */
-static takt_id tap(sampler *s, int code)
+/* One tap: the elements there, whether it is inside, its weight. */
+typedef struct tap {
+    takt_id y, inside, weight;
+} tap;
+
+static tap find(sampler *s, int code)
 {
     takt_graph *g = s->g;
     takt_id flat = TAKT_NONE, inside = TAKT_NONE, weight = TAKT_NONE;
@@ -119,17 +126,30 @@ static takt_id tap(sampler *s, int code)
         } else {
             at = takt_unary(g, &takt_op_round, placed(s, at, axis));
         }
-        at = takt_cast(g, clamp(s, at, 0, last), TAKT_I64);
-        flat = flat == TAKT_NONE
-                   ? at
-                   : takt_add(g, takt_mul(g, flat, takt_scalar_i64(g, s->size[axis])), at);
+        at = clamp(s, at, 0, last);
+        if (!s->is_small)
+            at = takt_cast(g, at, TAKT_I64);
+        const takt_id size =
+            s->is_small ? number(s, (double)s->size[axis]) : takt_scalar_i64(g, s->size[axis]);
+        flat = flat == TAKT_NONE ? at : takt_add(g, takt_mul(g, flat, size), at);
         const takt_id w = s->weight[axis][k];
         weight = weight == TAKT_NONE ? w : takt_mul(g, weight, w);
     }
+    if (s->is_small)
+        flat = takt_cast(g, flat, TAKT_I32);
     const takt_dim wide[3] = {s->batch, s->channels, s->points};
     const takt_id index = takt_broadcast(g, takt_onnx_unsqueeze(s->c, flat, 1), wide, 3);
-    takt_id y = takt_onnx_op2(s->c, &takt_op_gather_elements, s->x, index, 1,
-                              &(takt_named_attr){"axis", takt_attr_i64(2)});
+    const takt_id y = takt_onnx_op2(s->c, &takt_op_gather_elements, s->x, index, 1,
+                                    &(takt_named_attr){"axis", takt_attr_i64(2)});
+    return (tap){y, inside, weight};
+}
+
+/* The elements times their weight. */
+static takt_id weigh(sampler *s, const tap *t)
+{
+    takt_graph *g = s->g;
+    const takt_id inside = t->inside, weight = t->weight;
+    takt_id y = t->y;
     if (inside != TAKT_NONE && y != TAKT_NONE)
         y = takt_select(g, takt_onnx_unsqueeze(s->c, inside, 1), y, takt_scalar_like(g, y, 0));
     if (weight != TAKT_NONE && y != TAKT_NONE)
@@ -146,8 +166,12 @@ static takt_status run(sampler *s, takt_id grid, takt_dim *out)
     s->taps = s->mode == NEAREST ? 1 : s->mode == LINEAR ? 2 : 4;
     for (int axis = 0; axis < s->rank; axis++, codes *= s->taps)
         find_taps(s, grid, axis);
+    /* All elements first: what follows is one step. */
+    tap taps[64];
+    for (int code = 0; code < codes && s->g->status == TAKT_OK; code++)
+        taps[code] = find(s, code);
     for (int code = 0; code < codes && s->g->status == TAKT_OK; code++) {
-        const takt_id part = tap(s, code);
+        const takt_id part = weigh(s, &taps[code]);
         sum = sum == TAKT_NONE ? part : takt_add(s->g, sum, part);
     }
     if (s->g->status != TAKT_OK || sum == TAKT_NONE)
@@ -181,6 +205,10 @@ static takt_status adapt(takt_call *c)
         out[i + 2] = grid.dim[i + 1];
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, s.points, grid.dim[i + 1], &s.points));
     }
+    double elements = 1;
+    for (int i = 0; i < s.rank; i++)
+        elements *= (double)s.size[i];
+    s.is_small = s.mode != NEAREST && elements <= 0x1p24;
     s.x = takt_reshape(c->g, takt_onnx_in(c, 0), (takt_dim[]){s.batch, s.channels, whole}, 3);
     takt_id places = takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_F32);
     places = takt_reshape(c->g, places, (takt_dim[]){s.batch, s.points, s.rank}, 3);
