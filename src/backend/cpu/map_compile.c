@@ -290,6 +290,19 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
     return TAKT_OK;
 }
 
+/* Chooses among floats of its own type, or changes a sign. */
+static bool is_exact(const takt_graph *g, const takt_node *n)
+{
+    const takt_op *const ops[] = {&takt_op_relu, &takt_op_max, &takt_op_min,
+                                  &takt_op_abs,  &takt_op_neg, &takt_op_select};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        is_known |= n->op == ops[i];
+    for (uint32_t k = n->op == &takt_op_select; is_known && k < n->in_count; k++)
+        is_known = takt_type_of(g, n->in[k])->dtype == n->type->dtype;
+    return is_known && takt_dtype_is_float(n->type->dtype);
+}
+
 static takt_status compile_node(compiler *c, size_t at)
 {
     const takt_node *n = &c->p->graph->nodes[c->nodes[at]];
@@ -299,6 +312,8 @@ static takt_status compile_node(compiler *c, size_t at)
         TAKT_TRY(reference(c, n->in[k], &code->src[k]));
     TAKT_TRY(choose_kernel(c, n, code));
     TAKT_TRY(add_output(c, at, code));
+    code->is_exact = is_exact(c->p->graph, n);
+    code->is_read = code->is_final || used_later(c, c->nodes[at], at);
     TAKT_TRY(take_register(c, c->nodes[at], &code->dst)); /* before freeing: never over a source */
     free_registers(c, at);
     c->program->can_fault |= code->can_fault;

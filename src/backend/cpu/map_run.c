@@ -179,9 +179,9 @@ static void run_cast(machine *x, const takt_map_instr *code, const void *src, bo
     x->m->convert(&code->cast, to, src, n);
     if (is_scalar)
         spread(to, x->n, code->narrow_bytes);
-    if (code->narrows)
+    if (code->narrows && code->is_read)
         x->m->convert(&code->widen, dst, to, x->n);
-    else if (out != NULL)
+    else if (!code->narrows && out != NULL)
         memcpy(out, dst, x->n * code->narrow_bytes);
 }
 
@@ -203,11 +203,15 @@ static void run_code(machine *x, const takt_map_instr *code)
     }
     void *dst = code->is_direct ? (void *)out : code->is_final ? (void *)x->hot : reg(x, code->dst);
     code->fn(dst, src, is_scalar, x->n, code->can_fault ? &x->fault : NULL);
-    if (code->narrows) {
+    if (code->narrows && code->is_exact) {
+        if (out != NULL)
+            x->m->convert(&code->narrow, out, dst, x->n);
+    } else if (code->narrows) {
         char narrow[TAKT_MAP_TILE * 2];
         char *to = out != NULL ? out : narrow;
         x->m->convert(&code->narrow, to, dst, x->n);
-        x->m->convert(&code->widen, dst, to, x->n);
+        if (code->is_read)
+            x->m->convert(&code->widen, dst, to, x->n);
     } else if (code->is_direct && code->keeps_copy) {
         memcpy(reg(x, code->dst), dst, x->n * code->narrow_bytes);
     }
