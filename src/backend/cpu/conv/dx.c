@@ -110,7 +110,19 @@ static size_t tap_of(const takt_conv_shape *c, const phase *p, size_t t)
     return (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];
 }
 
-static void pack_phase(const facts *f, const phase *p, size_t group, const float *w, float *to)
+/* Weights as they are, or widened already. */
+typedef struct stored {
+    const void *at;
+    takt_dtype dtype;
+} stored;
+
+static float weight(const stored *w, size_t i)
+{
+    return w->dtype == TAKT_F32 ? ((const float *)w->at)[i]
+                                : (float)takt_dtype_get_f(w->dtype, w->at, i);
+}
+
+static void pack_phase(const facts *f, const phase *p, size_t group, const stored *w, float *to)
 {
     const takt_conv_shape *c = &f->shape;
     memset(to, 0, takt_panels_columns(f->panels, c->cin) * p->k * sizeof *to);
@@ -118,20 +130,21 @@ static void pack_phase(const facts *f, const phase *p, size_t group, const float
         const size_t tap = tap_of(c, p, k / c->cout), o = group * c->cout + k % c->cout;
         for (size_t j = 0; j < c->cin; j++)
             to[takt_packed_at(f->panels, p->k, c->cin, k, j)] =
-                w[o * c->w_out + tap * c->w_tap + j * c->w_in];
+                weight(w, o * c->w_out + tap * c->w_tap + j * c->w_in);
     }
 }
 
-static void pack(const facts *f, const float *w, float *to)
+static void pack(const facts *f, stored w, float *to)
 {
     for (size_t g = 0; g < f->shape.groups; g++)
         for (size_t i = 0; i < f->phase_count; i++)
-            pack_phase(f, &f->phases[i], g, w, to + g * f->group_floats + f->phases[i].packed);
+            pack_phase(f, &f->phases[i], g, &w, to + g * f->group_floats + f->phases[i].packed);
 }
 
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    pack(user, from, to);
+    const facts *f = user;
+    pack(f, (stored){from, f->shape.dtype}, to);
     return TAKT_OK;
 }
 
@@ -247,7 +260,7 @@ static void before(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     takt_conv_widen(&f->memory, s, t);
     if (!f->is_packed)
-        pack(f, takt_conv_in(&f->memory, s, t, 1),
+        pack(f, (stored){takt_conv_in(&f->memory, s, t, 1), TAKT_F32},
              (float *)(void *)((char *)t->scratch + f->packed_at));
 }
 
@@ -265,7 +278,7 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
     if (!takt_size_mul(f->group_floats, c->groups * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
-    f->is_packed = c->dtype == TAKT_F32 && takt_planner_is_kept(p, w);
+    f->is_packed = takt_planner_is_kept(p, w);
     if (!f->is_packed) {
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, w, &f->w);
@@ -331,13 +344,13 @@ takt_status takt_conv_dx_compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(add_weights(p, f, n->in[1]));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_conv_memory_plan(p, c->dtype, -1, &f->memory);
+    takt_conv_memory_plan(p, c->dtype, f->is_packed ? 1 : -1, &f->memory);
     set_scratch(s, f, info);
     takt_cost cost = {0};
     n->op->cost(p->graph, n, &cost);
     s->data = f;
     s->run = run;
-    s->before = f->is_packed ? NULL : before;
+    s->before = f->is_packed && c->dtype == TAKT_F32 ? NULL : before;
     s->after = c->dtype != TAKT_F32 ? after : NULL;
     s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, c->batch * c->area / f->grain + 1);
     return TAKT_OK;
