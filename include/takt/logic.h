@@ -1,4 +1,4 @@
-/** logic.h - relations of a model with rules: facts in, tuples out, questions.
+/** logic.h - relations of a model with rules: facts in, tuples out, questions, proofs.
  *
  *     takt_tuples tuples;
  *     const takt_tensor_view *y = takt_session_output(session, 0);
@@ -13,7 +13,7 @@
 #ifndef TAKT_LOGIC_H
 #define TAKT_LOGIC_H
 
-#include <takt/model.h>
+#include <takt/session.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,6 +101,48 @@ TAKT_API TAKT_MUST_USE takt_status takt_query(const takt_model *model, const cha
                                               const takt_tensor_view *view,
                                               const takt_query_options *options, takt_sink_fn *sink,
                                               void *user);
+/** A proof of a fact: a tree of facts and of tuples that rules derive from others. */
+typedef struct takt_derivation takt_derivation;
+
+/** A tuple of a proof. Its premises are steps, too; a tuple that is used twice is one step. */
+typedef struct takt_derivation_step {
+    const char *relation;
+    int arity;
+    uint32_t entries[TAKT_MAX_RANK]; /**< of a rule that gives a number the last is 0 */
+    double value;                    /**< that number */
+    int line;                        /**< of the rule in its text; 0: a fact */
+    int height;                      /**< 0: a fact; else above all its premises */
+    const size_t *premises;
+    size_t premise_count;
+} takt_derivation_step;
+
+/** Writes the values that a proof of `fact` reads, "a,b,c", to a sink. A session whose plan has
+ *  them as takt_plan_options.outputs can be asked for proofs of the fact after a run. */
+TAKT_API TAKT_MUST_USE takt_status takt_fact_outputs(const takt_model *model, const char *fact,
+                                                     takt_sink_fn *sink, void *user);
+/** The lowest proof of a fact, "ancestor(ann, bo)"; among lowest ones the first: rules in order,
+ *  variables ascending. Every proof is replayed before it is given out.
+ *  @param session  has run with the outputs of takt_fact_outputs
+ *  @param proof    receives the proof, to be given back with takt_derivation_free; NULL if the fact
+ * does not hold, which is no failure
+ *  @return TAKT_ERR_UNSUPPORTED for relations that are not boolean, TAKT_ERR_LIMIT if there are too
+ *          many ways to derive the fact */
+TAKT_API TAKT_MUST_USE takt_status takt_fact_prove(const takt_model *model, const char *fact,
+                                                   takt_session *session, takt_derivation **proof);
+TAKT_API size_t takt_derivation_step_count(const takt_derivation *proof);
+/** Step 0 is the fact. TAKT_ERR_NOT_FOUND beyond the last. What the step points to lives as long as
+ *  the proof. */
+TAKT_API TAKT_MUST_USE takt_status takt_derivation_at(const takt_derivation *proof, size_t index,
+                                                      takt_derivation_step *step);
+TAKT_API TAKT_MUST_USE takt_status takt_derivation_write(const takt_derivation *proof,
+                                                         takt_format format, takt_sink_fn *sink,
+                                                         void *user);
+TAKT_API void takt_derivation_free(takt_derivation *proof);
+/** Why a fact does not hold: for every rule, and every side of an `or` in it, the first literal
+ *  that fails, with the first values for which those before it hold. */
+TAKT_API TAKT_MUST_USE takt_status takt_fact_why_not(const takt_model *model, const char *fact,
+                                                     takt_session *session, takt_format format,
+                                                     takt_sink_fn *sink, void *user);
 /** Writes all tuples of a relation's tensor to a file, as TSV. What was at `path` stays if this
  *  fails. */
 TAKT_API TAKT_MUST_USE takt_status takt_relation_save(const takt_model *model, const char *relation,

@@ -153,7 +153,7 @@ static takt_id truth_of(takt_frame *f, const takt_predicate *p)
     return p->semantics->dtype == TAKT_BOOL ? takt_cast(f->graph, p->value, TAKT_F32) : p->value;
 }
 
-static void hold(takt_frame *f, const takt_ast *a, const takt_predicate *p, const takt_rule *rule)
+static void hold(takt_frame *f, const takt_ast *a, takt_predicate *p, const takt_rule *rule)
 {
     takt_rules *r = f->e->rules;
     takt_held *h = takt_arena_array(&f->e->arena, 1, sizeof *h);

@@ -68,8 +68,7 @@ void takt_eval_relation(takt_frame *f, const takt_ast *a);
 takt_predicate *takt_rules_find(takt_frame *f, const takt_symbol *name);
 takt_predicate *takt_rules_add(takt_frame *f, const takt_symbol *name, const takt_ast *at);
 /* Lists a relation with the graph. */
-void takt_rules_list(takt_frame *f, const takt_predicate *p, takt_relation_kind kind,
-                     double weight);
+void takt_rules_list(takt_frame *f, takt_predicate *p, takt_relation_kind kind, double weight);
 
 /* A rule's head and options, and then its body; NULL and false after a complaint. All heads of a
  * group are begun before the first body is read. */

@@ -119,7 +119,7 @@ takt_rule *takt_rule_begin(takt_frame *f, const takt_ast *a)
             takt_out_of_memory(f);
         return NULL;
     }
-    *rule = (takt_rule){.head = p, .place = a, .loss_weight = 1};
+    *rule = (takt_rule){.head = p, .place = a, .loss_weight = 1, .line = (int)a->line};
     for (const takt_ast *o = a->c; o != NULL; o = o->next)
         if (!option(f, o, p, rule))
             return NULL;

@@ -1,6 +1,7 @@
 /* rule_outputs.c - what a model with rules returns beside its own results, and what is told of it.
  */
 #include "lang/rule.h"
+#include "logic/keep.h"
 
 /* The relations of the graph, made when there is a first one. */
 static takt_relations *relations_of(takt_frame *f)
@@ -21,7 +22,7 @@ static const char *kept(takt_frame *f, const char *text)
     return text != NULL ? takt_arena_format(&f->graph->arena, "%s", text) : "";
 }
 
-void takt_rules_list(takt_frame *f, const takt_predicate *p, takt_relation_kind kind, double weight)
+void takt_rules_list(takt_frame *f, takt_predicate *p, takt_relation_kind kind, double weight)
 {
     takt_relations *all = relations_of(f);
     takt_relation_info *r = all != NULL ? takt_arena_array(&f->graph->arena, 1, sizeof *r) : NULL;
@@ -38,7 +39,8 @@ void takt_rules_list(takt_frame *f, const takt_predicate *p, takt_relation_kind 
                               .is_recursive = p->is_recursive,
                               .joins = "",
                               .weight = weight,
-                              .type = *takt_type_of(f->graph, p->value)};
+                              .type = *takt_type_of(f->graph, p->value),
+                              .predicate = takt_predicate_keep(&f->graph->arena, all, p)};
     for (int i = 0; i < p->arity; i++)
         r->arg[i] = p->arg[i];
     for (const takt_rule *rule = p->rules; rule != NULL; rule = rule->next, r->rule_count++)
@@ -46,7 +48,7 @@ void takt_rules_list(takt_frame *f, const takt_predicate *p, takt_relation_kind 
             r->joins = r->joins[0] == '\0'
                            ? kept(f, rule->joins)
                            : takt_arena_format(&f->graph->arena, "%s; %s", r->joins, rule->joins);
-    if (r->name == NULL || r->joins == NULL) {
+    if (r->name == NULL || r->joins == NULL || r->predicate == NULL) {
         takt_out_of_memory(f);
         return;
     }

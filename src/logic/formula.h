@@ -104,6 +104,7 @@ struct takt_rule {
     double loss_weight; /* of a constraint */
     takt_rule *next;    /* of the same head */
     const char *joins;  /* the order in which its products are made, for people */
+    int line;           /* in its text */
 };
 
 /* How the value of a predicate lies in its tensor. */
@@ -141,6 +142,7 @@ struct takt_predicate {
     bool is_recursive;
     /* While a recursion is lowered: its value in the loop's body, and what is new in it. */
     takt_id inner, delta;
+    takt_predicate *kept; /* its copy that lives as long as the graph (keep.h); or NULL */
     takt_predicate *next;
 };
 

@@ -24,9 +24,10 @@ typedef struct takt_relation_info {
     int stratum;           /* of rules, else -1 */
     bool is_recursive;
     size_t rule_count;
-    const char *joins; /* the order of its products, or "" */
-    double weight;     /* of a constraint */
-    takt_type type;    /* of its tensor */
+    const char *joins;               /* the order of its products, or "" */
+    double weight;                   /* of a constraint */
+    takt_type type;                  /* of its tensor */
+    const takt_predicate *predicate; /* with its rules (keep.h) */
     struct takt_relation_info *next;
 } takt_relation_info;
 
@@ -34,6 +35,8 @@ typedef struct takt_relation_info {
 typedef struct takt_relations {
     takt_relation_info *first, **last;
     size_t count;
+    takt_predicate *kept; /* all that rules use, newest first; `index` counts them from 0 */
+    size_t kept_count;
 } takt_relations;
 
 /* NULL if there is none. */

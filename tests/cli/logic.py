@@ -1,5 +1,6 @@
 """logic.py - docs/logic.md works as it stands; relations in files, the example in C; the closure of
 a real graph, the same bits by any number of threads and any vector code."""
+import json
 import os
 import re
 import shutil
@@ -61,6 +62,23 @@ for question, code in (("path(zoe, x)", 0), ("path(ann)", 2), ("pth(ann, x)", 2)
     expect((run.returncode == 0) == (code == 0), f"{question}: {run}")
 expect(takt("query", "examples/mlp.takt").returncode != 0, "a model without rules has relations")
 expect(takt("query", FAMILY, "parent(x, y)", "--format", "xml").returncode != 0, "xml is a format")
+
+# ---- proofs ----
+
+proof = json.loads(succeeds("explain", FAMILY, "--fact", "ancestor(ann, eve)", "--json"))
+expect(proof["holds"] and proof["steps"][0]["height"] == 3, f"another proof: {proof}")
+proof = json.loads(succeeds("explain", FAMILY, "--fact", "ancestor(eve, ann)", "--json"))
+expect(proof == {"holds": False, "steps": []}, f"a proof of what is false: {proof}")
+proof = json.loads(succeeds("explain", FAMILY, "--fact", "ancestor(eve, ann)", "--why-not",
+                            "--json"))
+expect([rule["fails"] for rule in proof["rules"]] == ["parent(eve, ann)", "parent(eve, y)"],
+       f"another reason: {proof}")
+expect("path(ann, eve)" in succeeds("explain", model, "--fact", "path(ann, eve)", "-i",
+                                    "edge=" + tsv), "an input relation has no proofs")
+for fact in ("ancestor(ann, x)", "ancestor(ann)", "heirs(ann)", "nobody(ann)"):
+    expect(takt("explain", FAMILY, "--fact", fact).returncode != 0, f"{fact} is a fact")
+expect(takt("explain", "examples/mlp.takt", "--fact", "p(1)").returncode != 0,
+       "a model without rules has facts")
 
 # ---- the example in C ----
 

@@ -13,6 +13,12 @@ const takt_relation_info *takt_logic_find(const takt_model *model, const char *n
 TAKT_MUST_USE takt_status takt_logic_check(const takt_model *model, const takt_relation_info *r,
                                            const takt_tensor_view *view);
 
+/* A question without variables: its relation and tuple; `value` is the last argument of a rule
+ * that gives a number. */
+TAKT_MUST_USE takt_status takt_question_fact(const takt_model *model, const char *text,
+                                             const takt_relation_info **relation,
+                                             uint32_t tuple[static TAKT_MAX_RANK], double *value);
+
 /* Goes through the tuples of a tensor in ascending order. */
 typedef struct takt_tuple_walk {
     const takt_relation_info *relation;

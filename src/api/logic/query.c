@@ -173,6 +173,28 @@ takt_status takt_query_relation(const takt_model *model, const char *text, char 
     return takt_logic_find(model, name) != NULL ? TAKT_OK : TAKT_ERR_NOT_FOUND;
 }
 
+takt_status takt_question_fact(const takt_model *model, const char *text,
+                               const takt_relation_info **relation,
+                               uint32_t tuple[static TAKT_MAX_RANK], double *value)
+{
+    question q = {.model = model, .text = text};
+    TAKT_TRY(read_question(&q));
+    *relation = q.relation;
+    *value = 0;
+    for (int i = 0; i < q.count; i++) {
+        const argument *a = &q.args[i];
+        tuple[i] = a->entry;
+        if (a->kind == NUMBER) {
+            *value = a->number;
+        } else if (a->kind != ENTRY) {
+            takt_fail(model->ctx, TAKT_E_DOMAIN, "%.*s is nothing of the domain of argument %d",
+                      a->name.length < 64 ? (int)a->name.length : 64, a->name.at, i + 1);
+            return takt_fail_hint(model->ctx, "a fact has no variables: ancestor(ann, bo)");
+        }
+    }
+    return TAKT_OK;
+}
+
 /* ---- answering ---- */
 
 static bool fits(const question *q, const takt_tuple_walk *w)

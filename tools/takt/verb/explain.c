@@ -4,7 +4,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "facts.h"
 
 /* ---- errors ---- */
 
@@ -127,22 +127,25 @@ static int run(takt_tool *t)
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
-    code = explain_model(t, model);
+    code = tool_text_of(t, TAKT_F_FACT) != NULL ? tool_explain_fact(t, model)
+                                                : explain_model(t, model);
     takt_model_destroy(model);
     return code;
 }
 
 const takt_verb takt_verb_explain = {
     .name = "explain",
-    .summary = "what an error means; which rules fired on a model, what fused and what not",
+    .summary = "what an error means; what the compiler did to a model; why a fact holds",
     .arguments = "MODEL | ERROR",
     .arg_min = 0,
     .arg_max = 1,
-    .about = "Passes run before and after composites are taken apart: what they refuse both times "
-             "is listed twice.",
-    .example = "takt explain 2103; takt explain --node dense_0 examples/mlp.takt",
+    .about = "Passes run before and after composites are taken apart: what they refuse both times\n"
+             "is listed twice. With --fact: the lowest proof of a fact of the model's rules; with\n"
+             "--why-not the first literal of every rule that fails.",
+    .example = "takt explain 2103; takt explain family.takt --fact \"ancestor(ann, eve)\"",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
-              TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS,
-              TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},
+              TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_FACT, TAKT_F_WHY_NOT, TAKT_F_SEED,
+              TAKT_F_RANDOM, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
+              TAKT_FLAG_IDS},
     .run = run,
 };
