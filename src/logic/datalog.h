@@ -68,9 +68,15 @@ struct takt_dlog_relation {
     takt_dlog_relation *next;
 };
 
+/* Alternatives of a type that is a union of others. */
+typedef struct takt_dlog_base {
+    takt_span name;
+    struct takt_dlog_base *next;
+} takt_dlog_base;
+
 typedef struct takt_dlog_type {
     takt_span name;
-    bool is_symbol;
+    takt_dlog_base *bases; /* NULL: symbols */
     struct takt_dlog_type *next;
 } takt_dlog_type;
 
@@ -97,9 +103,14 @@ TAKT_MUST_USE takt_status takt_dlog_symbols_of(takt_dlog_program *p, takt_dlog_f
 TAKT_MUST_USE takt_status takt_dlog_read(takt_dlog_program *p, takt_span text);
 TAKT_MUST_USE takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_fn *facts,
                                           void *user, takt_text *out);
-/* Refuses arithmetic on variables that no atom binds. */
-TAKT_MUST_USE takt_status takt_dlog_check_body(const takt_dlog_program *p,
-                                               const takt_dlog_node *body);
+/* Refuses variables that no atom binds, as Soufflé does, and arithmetic on those that are bound by
+ * an equation alone. */
+TAKT_MUST_USE takt_status takt_dlog_check_clause(const takt_dlog_program *p,
+                                                 const takt_dlog_clause *c);
+/* Whether a variable stands in an atom, from which its domain follows. */
+bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name);
+/* Whether it is a symbol, by what it is compared with. */
+bool takt_dlog_is_symbolic(const takt_dlog_node *body, takt_span name);
 /* A name as the rules have it: words of formulas get a line after them, and ? becomes one. */
 TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name,
                                             takt_span *written);

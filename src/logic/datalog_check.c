@@ -1,7 +1,7 @@
 /* datalog_check.c - what a Datalog program must not hold for its rules to mean the same.
  *
- * Variables range over a domain, so arithmetic on a variable that no atom binds would lose the
- * values that the domain lacks. Names that the rules make up must not be the program's own.
+ * Variables range over a domain, so a variable that no atom binds would have values there, where
+ * Soufflé refuses the clause. Names that the rules make up must not be the program's own.
  */
 #include <string.h>
 
@@ -19,56 +19,88 @@ static bool same(takt_span a, takt_span b)
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* ---- arithmetic ---- */
+/* ---- variables ---- */
 
-static bool is_fixed(const takt_dlog_node *a, const takt_dlog_node *b, takt_span name)
+static bool is_variable(const takt_dlog_node *n, takt_span name)
 {
-    return a->kind == TAKT_DLOG_NAME && same(a->text, name) &&
-           (b->kind == TAKT_DLOG_NUMBER || b->kind == TAKT_DLOG_STRING);
+    return n->kind == TAKT_DLOG_NAME && same(n->text, name);
 }
 
-static bool binds(const takt_dlog_node *n, takt_span name)
+static bool is_constant(const takt_dlog_node *n)
+{
+    return n->kind == TAKT_DLOG_NUMBER || n->kind == TAKT_DLOG_STRING;
+}
+
+/* The other side of an equation with the variable, or NULL. */
+static const takt_dlog_node *equal_to(const takt_dlog_node *n, takt_span name)
+{
+    if (n->kind != TAKT_DLOG_COMPARE || strcmp(n->op, "==") != 0)
+        return NULL;
+    return is_variable(n->a, name) ? n->b : is_variable(n->b, name) ? n->a : NULL;
+}
+
+static bool is_bound(const beside *all, takt_span name, int depth);
+
+/* Whether a literal gives a variable its values; `all` are those beside it, and `depth` limits
+ * equations of variables. */
+static bool binds(const takt_dlog_node *n, takt_span name, const beside *all, int depth)
 {
     if (n->kind == TAKT_DLOG_BOTH)
-        return binds(n->a, name) || binds(n->b, name);
+        return binds(n->a, name, all, depth) || binds(n->b, name, all, depth);
     if (n->kind == TAKT_DLOG_EITHER)
-        return binds(n->a, name) && binds(n->b, name);
-    if (n->kind == TAKT_DLOG_COMPARE)
-        return strcmp(n->op, "==") == 0 &&
-               (is_fixed(n->a, n->b, name) || is_fixed(n->b, n->a, name));
-    for (int i = 0; i < n->term_count; i++)
-        if (n->terms[i]->kind == TAKT_DLOG_NAME && same(n->terms[i]->text, name))
+        return binds(n->a, name, all, depth) && binds(n->b, name, all, depth);
+    const takt_dlog_node *other = equal_to(n, name);
+    if (other != NULL)
+        return is_constant(other) || (other->kind == TAKT_DLOG_NAME && depth > 0 &&
+                                      is_bound(all, other->text, depth - 1));
+    for (int i = 0; n->kind == TAKT_DLOG_ATOM && i < n->term_count; i++)
+        if (is_variable(n->terms[i], name))
             return true;
     return false;
 }
 
-static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *t, const beside *b)
+static bool is_bound(const beside *all, takt_span name, int depth)
+{
+    for (const beside *b = all; b != NULL; b = b->up)
+        if (binds(b->n, name, all, depth))
+            return true;
+    return false;
+}
+
+enum { EQUATIONS = 4 }; /* in a row */
+
+static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *t, const beside *b,
+                              bool is_sum)
 {
     if (t->kind == TAKT_DLOG_SUM) {
-        TAKT_TRY(check_term(p, t->a, b));
-        return check_term(p, t->b, b);
+        TAKT_TRY(check_term(p, t->a, b, true));
+        return check_term(p, t->b, b, true);
     }
     if (t->kind == TAKT_DLOG_ANY)
         return takt_dlog_refuse(p, t->line, "_ stands in atoms alone", (takt_span){"", 0});
-    if (t->kind != TAKT_DLOG_NAME)
+    if (t->kind != TAKT_DLOG_NAME || is_bound(b, t->text, EQUATIONS))
         return TAKT_OK;
-    for (; b != NULL; b = b->up)
-        if (binds(b->n, t->text))
-            return TAKT_OK;
-    return takt_dlog_refuse(p, t->line, "arithmetic on a variable that no atom binds", t->text);
+    return takt_dlog_refuse(p, t->line,
+                            is_sum ? "arithmetic on a variable that no atom binds"
+                                   : "a variable that no atom binds",
+                            t->text);
 }
 
-static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b)
+/* Sums, and of a negated atom variables, too. */
+static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b,
+                              bool is_negated)
 {
     for (int i = 0; i < n->term_count; i++)
-        if (n->terms[i]->kind == TAKT_DLOG_SUM)
-            TAKT_TRY(check_term(p, n->terms[i], b));
+        if (n->terms[i]->kind == TAKT_DLOG_SUM ||
+            (is_negated && n->terms[i]->kind == TAKT_DLOG_NAME))
+            TAKT_TRY(check_term(p, n->terms[i], b, false));
     return TAKT_OK;
 }
 
 static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b)
 {
     beside next = {n, b};
+    bool is_sum;
     switch (n->kind) {
     case TAKT_DLOG_BOTH:
         next.n = n->b;
@@ -77,20 +109,59 @@ static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, co
         return check(p, n->b, &next);
     case TAKT_DLOG_EITHER: TAKT_TRY(check(p, n->a, b)); return check(p, n->b, b);
     case TAKT_DLOG_NOT: /* a negated atom binds nothing */
-        return n->a->kind == TAKT_DLOG_ATOM ? check_atom(p, n->a, b) : check(p, n->a, b);
-    case TAKT_DLOG_ATOM: return check_atom(p, n, &next);
+        return n->a->kind == TAKT_DLOG_ATOM ? check_atom(p, n->a, b, true) : check(p, n->a, b);
+    case TAKT_DLOG_ATOM: return check_atom(p, n, &next, false);
     case TAKT_DLOG_COMPARE:
-        if (n->a->kind != TAKT_DLOG_SUM && n->b->kind != TAKT_DLOG_SUM)
-            return TAKT_OK;
-        TAKT_TRY(check_term(p, n->a, b));
-        return check_term(p, n->b, b);
+        is_sum = n->a->kind == TAKT_DLOG_SUM || n->b->kind == TAKT_DLOG_SUM;
+        if (!is_sum)
+            b = &next; /* an equation binds its own variable */
+        TAKT_TRY(check_term(p, n->a, b, is_sum));
+        return check_term(p, n->b, b, is_sum);
     default: return TAKT_OK;
     }
 }
 
-takt_status takt_dlog_check_body(const takt_dlog_program *p, const takt_dlog_node *body)
+takt_status takt_dlog_check_clause(const takt_dlog_program *p, const takt_dlog_clause *c)
 {
-    return check(p, body, NULL);
+    const beside body = {c->body, NULL};
+    TAKT_TRY(check(p, c->body, NULL));
+    for (int i = 0; i < c->head->term_count; i++)
+        TAKT_TRY(check_term(p, c->head->terms[i], &body, false));
+    return TAKT_OK;
+}
+
+bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name)
+{
+    if (n == NULL)
+        return false;
+    for (int i = 0; i < n->term_count; i++)
+        if (is_variable(n->terms[i], name))
+            return true;
+    return takt_dlog_stands_in_atom(n->a, name) || takt_dlog_stands_in_atom(n->b, name);
+}
+
+/* Whether a part of the body `all` says that a variable is a symbol. */
+static bool says_symbol(const takt_dlog_node *all, const takt_dlog_node *n, takt_span name,
+                        int depth)
+{
+    if (n == NULL)
+        return false;
+    for (int i = 0; i < n->term_count; i++)
+        if (is_variable(n->terms[i], name))
+            return n->relation->is_symbol[i];
+    if (n->kind != TAKT_DLOG_COMPARE)
+        return says_symbol(all, n->a, name, depth) || says_symbol(all, n->b, name, depth);
+    const takt_dlog_node *other = is_variable(n->a, name)   ? n->b
+                                  : is_variable(n->b, name) ? n->a
+                                                            : NULL;
+    return other != NULL &&
+           (other->kind == TAKT_DLOG_STRING || (other->kind == TAKT_DLOG_NAME && depth > 0 &&
+                                                says_symbol(all, all, other->text, depth - 1)));
+}
+
+bool takt_dlog_is_symbolic(const takt_dlog_node *body, takt_span name)
+{
+    return says_symbol(body, body, name, EQUATIONS);
 }
 
 /* ---- names ---- */

@@ -131,7 +131,7 @@ static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
 {
     takt_dlog_relation *of = find(r, word);
     if (of == NULL && r->status == TAKT_OK)
-        r->status = takt_dlog_refuse(r->p, r->line, "no .decl before this", word);
+        r->status = takt_dlog_refuse(r->p, r->line, "there is no .decl of", word);
     return of;
 }
 
@@ -251,35 +251,24 @@ static void clause(takt_dlog_reader *r)
     }
 }
 
-/* Whether a type is of symbols; numbers otherwise. */
-static bool is_symbol(takt_dlog_reader *r, takt_span word)
+/* ---- relations ---- */
+
+/* Passes over what a directive has, up to the bracket that closes it. */
+static void skip_brackets(takt_dlog_reader *r)
 {
-    for (const takt_dlog_type *t = r->p->types; t != NULL; t = t->next)
-        if (same(t->name, word))
-            return t->is_symbol;
-    const bool is_number = takt_span_is(word, "number") || takt_span_is(word, "unsigned");
-    if (!takt_span_is(word, "symbol") && !is_number && r->status == TAKT_OK)
-        r->status = takt_dlog_refuse(r->p, r->line, "no type of symbols or numbers", word);
-    return !is_number;
+    if (!takt_dlog_take(r, "("))
+        return;
+    while (r->status == TAKT_OK && r->kind != TAKT_DLOG_END && !takt_dlog_at(r, ")"))
+        takt_dlog_advance(r);
+    takt_dlog_need(r, ")");
 }
 
-static void declare_type(takt_dlog_reader *r)
+static void skip_decl(takt_dlog_reader *r)
 {
-    takt_dlog_type *t = takt_dlog_room(r, sizeof *t);
-    const takt_span word = takt_dlog_word(r);
-    if (t == NULL)
-        return;
-    for (const takt_dlog_type *other = r->p->types; other != NULL; other = other->next)
-        if (same(other->name, word) && r->status == TAKT_OK)
-            r->status = takt_dlog_refuse(r->p, r->line, "a second .type of", word);
-    t->name = word;
-    t->is_symbol = true;
-    if (takt_dlog_take(r, "<:") || takt_dlog_take(r, "="))
-        t->is_symbol = is_symbol(r, takt_dlog_word(r));
-    if (takt_dlog_at(r, "|") || takt_dlog_at(r, "{") || takt_dlog_at(r, "["))
-        takt_dlog_wrong(r, "only types that are symbols or numbers are read");
-    t->next = r->p->types;
-    r->p->types = t;
+    (void)takt_dlog_word(r);
+    skip_brackets(r);
+    while (takt_dlog_at(r, "brie") || takt_dlog_at(r, "btree"))
+        takt_dlog_advance(r);
 }
 
 static void declare(takt_dlog_reader *r)
@@ -301,7 +290,7 @@ static void declare(takt_dlog_reader *r)
         }
         (void)takt_dlog_word(r);
         takt_dlog_need(r, ":");
-        of->is_symbol[of->arity++] = is_symbol(r, takt_dlog_word(r));
+        of->is_symbol[of->arity++] = takt_dlog_is_symbol(r, takt_dlog_word(r));
         if (!takt_dlog_at(r, ")"))
             takt_dlog_need(r, ",");
     }
@@ -360,15 +349,22 @@ static void direct(takt_dlog_reader *r, takt_span word)
 static void directive(takt_dlog_reader *r)
 {
     const takt_span word = takt_dlog_word(r);
-    if (takt_span_is(word, "decl"))
+    if (takt_span_is(word, "decl") && r->stage == TAKT_DLOG_DECLS)
         declare(r);
+    else if (takt_span_is(word, "decl"))
+        skip_decl(r);
     else if (takt_span_is(word, "type"))
-        declare_type(r);
+        takt_dlog_declare_type(r);
     else if (takt_span_is(word, "input") || takt_span_is(word, "output") ||
              takt_span_is(word, "printsize"))
-        do
-            direct(r, word);
-        while (takt_dlog_take(r, ","));
+        do {
+            if (r->stage == TAKT_DLOG_CLAUSES) {
+                direct(r, word);
+            } else {
+                (void)takt_dlog_word(r);
+                skip_brackets(r);
+            }
+        } while (r->status == TAKT_OK && takt_dlog_take(r, ","));
     else if (r->status == TAKT_OK)
         r->status = takt_dlog_refuse(r->p, r->line,
                                      "directives are .decl, .type, .input, .output and "
@@ -376,14 +372,29 @@ static void directive(takt_dlog_reader *r)
                                      word);
 }
 
+/* Up to its point. */
+static void skip_clause(takt_dlog_reader *r)
+{
+    while (r->status == TAKT_OK && r->kind != TAKT_DLOG_END && !takt_dlog_at(r, "."))
+        takt_dlog_advance(r);
+    if (r->kind != TAKT_DLOG_END)
+        takt_dlog_advance(r);
+}
+
 takt_status takt_dlog_read(takt_dlog_program *p, takt_span text)
 {
-    takt_dlog_reader r = {.p = p, .at = text.at, .end = text.at + text.length, .line = 1};
-    for (takt_dlog_advance(&r); r.kind != TAKT_DLOG_END && r.status == TAKT_OK;) {
-        if (takt_dlog_take(&r, "."))
-            directive(&r);
-        else
-            clause(&r);
+    for (int stage = 0; stage < TAKT_DLOG_STAGES; stage++) {
+        takt_dlog_reader r = {
+            .p = p, .at = text.at, .end = text.at + text.length, .line = 1, .stage = stage};
+        for (takt_dlog_advance(&r); r.kind != TAKT_DLOG_END && r.status == TAKT_OK;) {
+            if (takt_dlog_take(&r, "."))
+                directive(&r);
+            else if (stage == TAKT_DLOG_CLAUSES)
+                clause(&r);
+            else
+                skip_clause(&r);
+        }
+        TAKT_TRY(r.status);
     }
-    return r.status;
+    return TAKT_OK;
 }

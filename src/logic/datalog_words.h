@@ -4,10 +4,13 @@
 
 #include "logic/datalog.h"
 
+enum { TAKT_DLOG_TYPES, TAKT_DLOG_DECLS, TAKT_DLOG_CLAUSES, TAKT_DLOG_STAGES };
+
 typedef struct takt_dlog_reader {
     takt_dlog_program *p;
     const char *at, *end;
     int line, depth;
+    int stage;             /* TAKT_DLOG_TYPES, ...: names may be used before they are declared */
     int signs, term_signs; /* so far, of the clause and of the term */
     takt_span word;        /* the current token; of a string what is between its quotes */
     enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
@@ -26,5 +29,8 @@ bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
 /* A name, which is passed. */
 takt_span takt_dlog_word(takt_dlog_reader *r);
+/* What follows `.type`; and whether a type is of symbols, not numbers (datalog_types.c). */
+void takt_dlog_declare_type(takt_dlog_reader *r);
+bool takt_dlog_is_symbol(takt_dlog_reader *r, takt_span word);
 
 #endif

@@ -180,11 +180,14 @@ static takt_status put_rule(writer *w, const takt_dlog_clause *c)
     }
     takt_text_add(w->out, ") = ");
     const int first = w->seen_count;
-    TAKT_TRY(takt_dlog_check_body(w->p, c->body));
+    TAKT_TRY(takt_dlog_check_clause(w->p, c));
     TAKT_TRY(see_all(w, c->body));
     for (int i = first; i < w->seen_count; i++) {
         takt_text_add(w->out, i == first ? "exists " : ", ");
         put_span(w, w->written[i]);
+        if (!takt_dlog_stands_in_atom(c->body, w->seen[i]))
+            takt_text_add(w->out, " in %s",
+                          takt_dlog_is_symbolic(c->body, w->seen[i]) ? "symbol" : "number");
     }
     takt_text_add(w->out, w->seen_count > first ? ": " : "");
     for (int i = 0; i < head->term_count; i++) {

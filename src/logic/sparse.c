@@ -7,55 +7,9 @@
 #include <string.h>
 
 #include "logic/lower.h"
-#include "logic/relation.h"
 #include "op/util/datalog.h"
 
 enum { MOST_PARTS = 256, DEFAULT_CAPACITY = 1 << 16, MOST_CAPACITY = 1 << 27 };
-
-/* ---- which relations are tuples ---- */
-
-static bool is_large(const takt_predicate *p)
-{
-    double bits = 1;
-    for (int i = 0; i < p->arity; i++)
-        bits *= takt_dim_is_number(p->arg[i].size) ? (double)p->arg[i].size : 0;
-    return bits / 8 > (double)TAKT_DENSE_LIMIT;
-}
-
-static bool touch(takt_predicate *p, const takt_formula *f)
-{
-    bool has_changed = false;
-    if (f->kind == TAKT_LOGIC_ATOM) {
-        takt_predicate *q = f->predicate;
-        const bool is_sparse = p->form == TAKT_FORM_TUPLES || q->form == TAKT_FORM_TUPLES;
-        if (is_sparse && p->form == TAKT_FORM_BITS) {
-            p->form = TAKT_FORM_TUPLES;
-            has_changed = true;
-        }
-        if (is_sparse && p->form == TAKT_FORM_TUPLES && q->form == TAKT_FORM_BITS &&
-            q->rules != NULL) {
-            q->form = TAKT_FORM_TUPLES;
-            has_changed = true;
-        }
-    }
-    for (size_t i = 0; i < takt_formula_children(f); i++)
-        if (takt_formula_child(f, i) != NULL)
-            has_changed = touch(p, takt_formula_child(f, i)) || has_changed;
-    return has_changed;
-}
-
-void takt_program_forms(takt_program *program)
-{
-    for (takt_predicate *p = program->predicates; p != NULL; p = p->next)
-        if (p->rules != NULL && p->form == TAKT_FORM_BITS && (p->capacity > 0 || is_large(p)))
-            p->form = TAKT_FORM_TUPLES;
-    for (bool goes_on = true; goes_on;) {
-        goes_on = false;
-        for (takt_predicate *p = program->predicates; p != NULL; p = p->next)
-            for (const takt_rule *r = p->rules; r != NULL; r = r->next)
-                goes_on = touch(p, r->body) || goes_on;
-    }
-}
 
 /* ---- bodies as disjunctions ---- */
 
@@ -63,6 +17,11 @@ typedef struct conjunction {
     const takt_formula *at[TAKT_DL_BODY];
     int count;
 } conjunction;
+
+/* What a variable is equal to, by an equation of the conjunction; NULL: only itself. */
+typedef struct equals {
+    const takt_formula *of[TAKT_DL_VARIABLES];
+} equals;
 
 typedef struct parts {
     conjunction at[MOST_PARTS];
@@ -78,6 +37,7 @@ typedef struct writer {
     size_t input_count;
     takt_text text;
     parts *room; /* for products: one more for every level */
+    equals same; /* of the conjunction that is written */
 } writer;
 
 static bool refuse(writer *w, const takt_formula *f, const char *what)
@@ -238,8 +198,47 @@ static int number_of(writer *w, const takt_formula *f)
     return (int)(w->count + w->input_count++);
 }
 
-static void put_term(writer *w, const takt_formula *t)
+/* The constant or variable that stands for a term. */
+static const takt_formula *resolve(const writer *w, const takt_formula *t)
 {
+    while (t->kind == TAKT_LOGIC_VARIABLE && t->variable < TAKT_DL_VARIABLES &&
+           w->same.of[t->variable] != NULL)
+        t = w->same.of[t->variable];
+    return t;
+}
+
+/* Drops equations with a variable and puts the other side in its place everywhere; false: two
+ * constants differ, so that the conjunction never holds. */
+static bool substitute(writer *w, conjunction *c)
+{
+    int kept = 0;
+    w->same = (equals){0};
+    for (int i = 0; i < c->count; i++) {
+        const takt_formula *f = c->at[i];
+        c->at[kept] = f;
+        if (f->kind != TAKT_LOGIC_COMPARE || f->op != TAKT_LOGIC_EQ) {
+            kept++;
+            continue;
+        }
+        const takt_formula *a = resolve(w, f->a), *b = resolve(w, f->b);
+        const takt_formula *variable = a->kind == TAKT_LOGIC_VARIABLE ? a : b;
+        const takt_formula *other = variable == a ? b : a;
+        if (variable->kind != TAKT_LOGIC_VARIABLE) {
+            if (a->integer != b->integer)
+                return false;
+        } else if (variable->variable >= TAKT_DL_VARIABLES) {
+            kept++;
+        } else if (other->kind != TAKT_LOGIC_VARIABLE || other->variable != variable->variable) {
+            w->same.of[variable->variable] = other;
+        }
+    }
+    c->count = kept;
+    return true;
+}
+
+static void put_term(writer *w, const takt_formula *term)
+{
+    const takt_formula *t = resolve(w, term);
     if (t->kind == TAKT_LOGIC_INTEGER)
         takt_text_add(&w->text, "%lld", (long long)t->integer);
     else if (t->variable < 26)
@@ -270,27 +269,30 @@ static bool put_literal(writer *w, const takt_formula *f)
     return true;
 }
 
-static bool binds(const conjunction *c, int variable)
+static bool binds(const writer *w, const conjunction *c, const takt_formula *term)
 {
     for (int i = 0; i < c->count; i++)
-        for (size_t k = 0; c->at[i]->kind == TAKT_LOGIC_ATOM && k < c->at[i]->term_count; k++)
-            if (c->at[i]->terms[k]->kind == TAKT_LOGIC_VARIABLE &&
-                c->at[i]->terms[k]->variable == variable)
+        for (size_t k = 0; c->at[i]->kind == TAKT_LOGIC_ATOM && k < c->at[i]->term_count; k++) {
+            const takt_formula *t = resolve(w, c->at[i]->terms[k]);
+            if (t->kind == TAKT_LOGIC_VARIABLE && t->variable == term->variable)
                 return true;
-    return false;
+        }
+    return term->kind == TAKT_LOGIC_INTEGER;
 }
 
 /* Variables that no atom binds have no finite set of values. */
 static bool check_bound(writer *w, const takt_rule *rule, const conjunction *c)
 {
-    for (int i = 0; i < rule->head->arity; i++)
-        if (!binds(c, i)) {
+    for (int i = 0; i < rule->head->arity; i++) {
+        const takt_formula own = {.kind = TAKT_LOGIC_VARIABLE, .variable = i};
+        if (!binds(w, c, resolve(w, &own))) {
             w->l->place = rule->place;
             takt_lower_fail(w->l, TAKT_E_UNBOUND,
                             "%s is bound by no relation in a part of the rule, as tuples need it",
                             rule->variables[i].name);
             return false;
         }
+    }
     return true;
 }
 
@@ -305,12 +307,17 @@ static bool put_rule(writer *w, int head, const takt_rule *rule)
     if (!expand(w, rule->body, all))
         return false;
     for (size_t i = 0; i < all->count; i++) {
+        if (!substitute(w, &all->at[i]))
+            continue;
         if (!check_bound(w, rule, &all->at[i]))
             return false;
         takt_text_add(&w->text, " ; %d(", head);
-        for (int k = 0; k < rule->head->arity; k++)
-            takt_text_add(&w->text, "%s%c", k > 0 ? ", " : "", 'a' + k);
-        takt_text_add(&w->text, ") <- ");
+        for (int k = 0; k < rule->head->arity; k++) {
+            const takt_formula own = {.kind = TAKT_LOGIC_VARIABLE, .variable = k};
+            takt_text_add(&w->text, "%s", k > 0 ? ", " : "");
+            put_term(w, &own);
+        }
+        takt_text_add(&w->text, ") <- %s", all->at[i].count == 0 ? "0 = 0" : "");
         for (int k = 0; k < all->at[i].count; k++) {
             takt_text_add(&w->text, "%s", k > 0 ? ", " : "");
             if (!put_literal(w, all->at[i].at[k]))
