@@ -1,4 +1,5 @@
-/* datalog_run.c - semi-naive evaluation: sets of tuples, indexes by chains, nested loops of joins.
+/* datalog_run.c - semi-naive evaluation: sets of tuples, indexes by takt_dl_chains, nested loops of
+ * joins.
  *
  * Rows of a derived relation are kept in the order in which they were found, so that what the last
  * round found is a range of them. A row that is found while a round runs is seen by that round as
@@ -10,51 +11,12 @@
  */
 #include <string.h>
 
-#include "op/util/datalog.h"
-
-typedef struct set {
-    const uint32_t *rows; /* of inputs: the caller's; of derived relations: `own` */
-    uint32_t *own;
-    uint64_t *table;     /* of derived relations: the row as a key, or its hash; EMPTY for none */
-    uint32_t *table_row; /* of more than two columns: which row */
-    size_t arity, count, capacity, table_mask;
-    size_t from, to; /* what the last round found */
-} set;
-
-typedef struct chains {
-    const takt_dl_index *of;
-    uint32_t *head, *next; /* row + 1 */
-} chains;
-
-#define EMPTY UINT64_MAX
-
-enum { BATCH = 64 };
-
-typedef struct waiting {
-    int relation;
-    uint32_t row[TAKT_DL_ARITY];
-    size_t at; /* in the table */
-    uint64_t key;
-} waiting;
-
-typedef struct machine {
-    const takt_dl_plan *plan;
-    set set[TAKT_DL_RELATIONS];
-    chains index[TAKT_DL_INDEXES];
-    takt_dl_full full;
-    const takt_dl_path *path;
-    uint32_t value[TAKT_DL_VARIABLES];
-    uint64_t bound; /* variables that have one */
-    uint64_t left;  /* of the budget */
-    waiting batch[BATCH];
-    size_t batch_count;
-    const takt_poll *poll;
-} machine;
+#include "op/util/datalog_machine.h"
 
 /* Rows between two questions of the poll. */
 enum { POLLED = 1 << 14 };
 
-static bool stops(machine *m)
+static bool stops(takt_dl_machine *m)
 {
     if (!takt_poll_stops(m->poll))
         return false;
@@ -64,17 +26,11 @@ static bool stops(machine *m)
 }
 
 /* Tables are large, and are cleared in pieces. */
-static void clear(machine *m, void *memory, int byte, size_t bytes)
+static void clear(takt_dl_machine *m, void *memory, int byte, size_t bytes)
 {
     enum { PIECE = 1 << 20 };
     for (size_t i = 0; i < bytes && (i == 0 || !stops(m)); i += PIECE)
         memset((char *)memory + i, byte, bytes - i < PIECE ? bytes - i : PIECE);
-}
-
-static uint64_t mix(uint64_t h, uint32_t x)
-{
-    h = (h ^ x) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 29;
 }
 
 /* Rows of one or two columns are their own keys; others have their hash. */
@@ -84,8 +40,8 @@ static uint64_t key_of(const uint32_t *row, size_t arity)
     if (arity <= 2)
         return arity == 1 ? row[0] : (uint64_t)row[0] << 32 | row[1];
     for (size_t i = 0; i < arity; i++)
-        h = mix(h, row[i]);
-    return h == EMPTY ? 0 : h;
+        h = takt_dl_mix(h, row[i]);
+    return h == TAKT_DL_EMPTY ? 0 : h;
 }
 
 static size_t place_of(uint64_t key)
@@ -95,36 +51,27 @@ static size_t place_of(uint64_t key)
     return (size_t)(key * UINT64_C(0xD6E8FEB86659FD93) >> 20);
 }
 
-/* Of those columns alone. */
-static size_t hash_columns(const uint32_t *row, uint32_t columns)
-{
-    uint64_t h = 0;
-    for (; columns != 0; columns &= columns - 1)
-        h = mix(h, row[__builtin_ctz(columns)]);
-    return (size_t)(h >> 16);
-}
-
 /* ---- adding ---- */
 
-static void link_row(machine *m, int relation, size_t row)
+static void link_row(takt_dl_machine *m, int relation, size_t row)
 {
     const uint32_t *at = m->set[relation].rows + row * m->set[relation].arity;
     for (int i = 0; i < m->plan->index_count; i++) {
-        chains *c = &m->index[i];
+        takt_dl_chains *c = &m->index[i];
         if (c->of->relation != relation)
             continue;
-        uint32_t *head = &c->head[hash_columns(at, c->of->columns) & (c->of->size - 1)];
+        uint32_t *head = &c->head[takt_dl_hash(at, c->of->columns) & (c->of->size - 1)];
         c->next[row] = *head;
         *head = (uint32_t)row + 1;
     }
 }
 
-static void insert(machine *m, const waiting *w)
+static void insert(takt_dl_machine *m, const takt_dl_waiting *w)
 {
-    set *s = &m->set[w->relation];
+    takt_dl_set *s = &m->set[w->relation];
     const size_t bytes = s->arity * sizeof *w->row;
     size_t at = w->at;
-    for (; s->table[at] != EMPTY; at = (at + 1) & s->table_mask)
+    for (; s->table[at] != TAKT_DL_EMPTY; at = (at + 1) & s->table_mask)
         if (s->table[at] == w->key &&
             (s->arity <= 2 || memcmp(s->own + s->table_row[at] * s->arity, w->row, bytes) == 0))
             return;
@@ -142,7 +89,7 @@ static void insert(machine *m, const waiting *w)
     link_row(m, w->relation, s->count++);
 }
 
-static void flush(machine *m)
+static void flush(takt_dl_machine *m)
 {
     for (size_t i = 0; i < m->batch_count && m->full.relation < 0; i++)
         insert(m, &m->batch[i]);
@@ -151,24 +98,13 @@ static void flush(machine *m)
 
 /* ---- joining ---- */
 
-static uint32_t value_of(const machine *m, const takt_dl_term *t)
-{
-    return t->kind == TAKT_DL_NUMBER ? t->value : m->value[t->value];
-}
-
-static bool is_known(const machine *m, const takt_dl_term *t)
-{
-    return t->kind == TAKT_DL_NUMBER ||
-           (t->kind == TAKT_DL_VARIABLE && (m->bound >> t->value & 1) != 0);
-}
-
 /* Whether a row agrees with what is known; binds the rest. The caller restores `bound`. */
-static bool match(machine *m, const takt_dl_literal *l, const uint32_t *row)
+static bool match(takt_dl_machine *m, const takt_dl_literal *l, const uint32_t *row)
 {
     for (int i = 0; i < l->count; i++) {
         const takt_dl_term *t = &l->term[i];
-        if (is_known(m, t)) {
-            if (value_of(m, t) != row[i])
+        if (takt_dl_known(m, t)) {
+            if (takt_dl_value(m, t) != row[i])
                 return false;
         } else if (t->kind == TAKT_DL_VARIABLE) {
             m->value[t->value] = row[i];
@@ -178,9 +114,9 @@ static bool match(machine *m, const takt_dl_literal *l, const uint32_t *row)
     return true;
 }
 
-static bool holds(const machine *m, const takt_dl_literal *l)
+static bool holds(const takt_dl_machine *m, const takt_dl_literal *l)
 {
-    const uint32_t a = value_of(m, &l->term[0]), b = value_of(m, &l->term[1]);
+    const uint32_t a = takt_dl_value(m, &l->term[0]), b = takt_dl_value(m, &l->term[1]);
     switch (l->relation) {
     case 0: return a == b;
     case 1: return a != b;
@@ -191,11 +127,11 @@ static bool holds(const machine *m, const takt_dl_literal *l)
     }
 }
 
-static void join(machine *m, int depth);
+static void join(takt_dl_machine *m, int depth);
 
-static void try_row(machine *m, const takt_dl_literal *l, size_t row, int depth)
+static void try_row(takt_dl_machine *m, const takt_dl_literal *l, size_t row, int depth)
 {
-    const set *s = &m->set[l->relation];
+    const takt_dl_set *s = &m->set[l->relation];
     const uint64_t bound = m->bound;
     if (m->left-- == 0) {
         m->left = 0;
@@ -211,24 +147,24 @@ static void try_row(machine *m, const takt_dl_literal *l, size_t row, int depth)
 }
 
 /* The first row of a chain for what is known of the literal. */
-static uint32_t find(const machine *m, const chains *c, const takt_dl_literal *l)
+static uint32_t find(const takt_dl_machine *m, const takt_dl_chains *c, const takt_dl_literal *l)
 {
     uint32_t key[TAKT_DL_ARITY];
     for (int i = 0; i < l->count; i++)
-        key[i] = is_known(m, &l->term[i]) ? value_of(m, &l->term[i]) : 0;
-    return c->head[hash_columns(key, c->of->columns) & (c->of->size - 1)];
+        key[i] = takt_dl_known(m, &l->term[i]) ? takt_dl_value(m, &l->term[i]) : 0;
+    return c->head[takt_dl_hash(key, c->of->columns) & (c->of->size - 1)];
 }
 
 /* Whether no row agrees. */
-static bool is_absent(machine *m, const takt_dl_step *s)
+static bool is_absent(takt_dl_machine *m, const takt_dl_step *s)
 {
     const takt_dl_literal *l = s->literal;
-    const set *of = &m->set[l->relation];
+    const takt_dl_set *of = &m->set[l->relation];
     const uint64_t bound = m->bound;
     bool is_there = false;
     if (s->index < 0)
         return of->count == 0;
-    const chains *c = &m->index[s->index];
+    const takt_dl_chains *c = &m->index[s->index];
     for (uint32_t row = find(m, c, l); row != 0 && !is_there; row = c->next[row - 1]) {
         is_there = match(m, l, of->rows + (row - 1) * of->arity);
         m->bound = bound;
@@ -236,25 +172,25 @@ static bool is_absent(machine *m, const takt_dl_step *s)
     return !is_there;
 }
 
-static void emit(machine *m)
+static void emit(takt_dl_machine *m)
 {
     const takt_dl_literal *head = &m->path->rule->head;
-    const set *s = &m->set[head->relation];
-    waiting *w = &m->batch[m->batch_count];
+    const takt_dl_set *s = &m->set[head->relation];
+    takt_dl_waiting *w = &m->batch[m->batch_count];
     w->relation = head->relation;
     for (int i = 0; i < head->count; i++)
-        w->row[i] = value_of(m, &head->term[i]);
+        w->row[i] = takt_dl_value(m, &head->term[i]);
     w->key = key_of(w->row, s->arity);
     if (w->row[0] == TAKT_DL_ABSENT)
         return; /* no tuple begins so: such rows are those that hold none */
     w->at = place_of(w->key) & s->table_mask;
     __builtin_prefetch(&s->table[w->at], 1);
-    if (++m->batch_count == BATCH)
+    if (++m->batch_count == TAKT_DL_BATCH)
         flush(m);
 }
 
 /* No deeper than a rule has literals. */
-static void join(machine *m, int depth)
+static void join(takt_dl_machine *m, int depth)
 {
     if (m->full.relation >= 0)
         return;
@@ -274,16 +210,20 @@ static void join(machine *m, int depth)
             join(m, depth + 1);
         return;
     }
-    const set *of = &m->set[l->relation];
+    const takt_dl_set *of = &m->set[l->relation];
     if (s->index >= 0) {
-        const chains *c = &m->index[s->index];
+        const takt_dl_chains *c = &m->index[s->index];
         for (uint32_t row = find(m, c, l); row != 0 && m->full.relation < 0; row = c->next[row - 1])
             try_row(m, l, row - 1, depth);
         return;
     }
     const size_t from = s->is_delta ? of->from : 0, to = s->is_delta ? of->to : of->count;
-    for (size_t row = from; row < to && m->full.relation < 0; row++)
+    takt_dl_ahead ahead;
+    takt_dl_look(m, l, depth, &ahead);
+    for (size_t row = from; row < to && m->full.relation < 0; row++) {
+        takt_dl_prefetch(&ahead, row, to);
         try_row(m, l, row, depth);
+    }
 }
 
 /* ---- rounds ---- */
@@ -308,11 +248,12 @@ static size_t count_rows(const uint32_t *rows, size_t arity, size_t capacity)
     return low;
 }
 
-static void begin(machine *m, const uint32_t *const *in, uint32_t *const *out, char **scratch)
+static void begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
+                  char **scratch)
 {
     const takt_dl *program = m->plan->program;
     for (int i = 0; i < program->relations; i++) {
-        set *s = &m->set[i];
+        takt_dl_set *s = &m->set[i];
         s->arity = (size_t)program->arity[i];
         s->capacity = m->plan->capacity[i];
         if (i >= program->derived) {
@@ -330,7 +271,7 @@ static void begin(machine *m, const uint32_t *const *in, uint32_t *const *out, c
         clear(m, s->table, 0xff, size * sizeof *s->table);
     }
     for (int i = 0; i < m->plan->index_count; i++) {
-        chains *c = &m->index[i];
+        takt_dl_chains *c = &m->index[i];
         c->of = &m->plan->index[i];
         c->head = carve(scratch, c->of->size);
         c->next = carve(scratch, m->plan->capacity[c->of->relation]);
@@ -344,7 +285,7 @@ static void begin(machine *m, const uint32_t *const *in, uint32_t *const *out, c
         }
 }
 
-static void run_paths(machine *m, int first, int end)
+static void run_paths(takt_dl_machine *m, int first, int end)
 {
     for (int i = first; i < end && m->full.relation < 0; i++) {
         m->path = &m->plan->paths[i];
@@ -355,11 +296,11 @@ static void run_paths(machine *m, int first, int end)
 }
 
 /* What was found since becomes the next round's range; false if that is nothing. */
-static bool advance(machine *m)
+static bool advance(takt_dl_machine *m)
 {
     bool goes_on = false;
     for (int i = 0; i < m->plan->program->derived; i++) {
-        set *s = &m->set[i];
+        takt_dl_set *s = &m->set[i];
         s->from = s->to;
         s->to = s->count;
         goes_on = goes_on || s->to > s->from;
@@ -372,7 +313,7 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
 {
     char *at = scratch;
     size_t most = 1;
-    machine m = {.plan = plan, .full.relation = -1, .left = plan->budget, .poll = poll};
+    takt_dl_machine m = {.plan = plan, .full.relation = -1, .left = plan->budget, .poll = poll};
     begin(&m, in, out, &at);
     run_paths(&m, 0, plan->first_count);
     for (; m.full.relation < 0 && advance(&m); m.full.round++)
@@ -383,7 +324,7 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
     }
     uint32_t *room = carve(&at, most), *counts = carve(&at, TAKT_DL_COUNTS);
     for (int i = 0; i < plan->program->derived && m.full.relation < 0; i++) {
-        const set *s = &m.set[i];
+        const takt_dl_set *s = &m.set[i];
         if (!takt_dl_sort(&(takt_dl_rows){s->own, room, counts, s->count, s->arity, poll}))
             m.full.is_stopped = true;
         clear(&m, s->own + s->count * s->arity, 0xff,
