@@ -119,6 +119,7 @@ typedef struct takt_generated {
     size_t prompt_tokens, tokens;
     double prompt_ns, ns; /**< to read the prompt, and to write the rest */
     takt_text_end end;
+    size_t drafted, accepted; /**< tokens that were guessed, and guesses that were right */
 } takt_generated;
 
 typedef struct takt_generate_options {
@@ -131,11 +132,21 @@ typedef struct takt_generate_options {
     const takt_grammar *grammar; /**< what the text is held to; may be NULL */
     const char *const *stops;    /**< more stop strings */
     size_t stop_count;
+    /** Speculation: tokens that are guessed and then read in one run. The text is the same, and
+     *  comes faster where guesses are right. A draft is a smaller model with the same vocabulary,
+     *  which must outlive the call; it may be NULL. */
+    takt_generator *draft;
+    bool lookup;        /**< guess what followed the same words before */
+    size_t draft_max;   /**< tokens that are guessed at once; 0: 16 */
+    double draft_p_min; /**< the draft stops below this probability; 0: 0.75, negative: never */
 } takt_generate_options;
 
 /** Continues `prompt` and gives the text to `sink` as it comes, whole characters only. A sink that
  *  does not return 0 ends the text. Goes on from what was read before; takt_generator_reset clears
- *  that. `result` may be NULL. */
+ *  that. `result` may be NULL.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED (3765) if the draft has another vocabulary, or a model cannot
+ *  speculate; what takt_generator_read returns */
 TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, const char *prompt,
                                                  const takt_generate_options *options,
                                                  takt_sink_fn *sink, void *user,

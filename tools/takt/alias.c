@@ -23,6 +23,21 @@ static bool verb_has(const takt_verb *verb, const char *name)
     return false;
 }
 
+/* Two letters behind one dash, as llama.cpp has them: not said, since they are the known names. */
+static const char *const letters[][2] = {
+    {"md", "model-draft"},
+    {"np", "parallel"},
+};
+
+const char *tool_letters(const takt_tool *t, const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (strlen(letters[i][0]) == length && strncmp(letters[i][0], word, length) == 0 &&
+            verb_has(t->verb, letters[i][1]))
+            return letters[i][1];
+    return NULL;
+}
+
 const char *tool_alias(const takt_tool *t, const char *word, size_t length)
 {
     if (strncmp(t->verb->name, "benchmark-", 10) != 0)

@@ -121,6 +121,17 @@ static bool take_short(takt_tool *t, const char *word, words *w)
     return true;
 }
 
+/* -md is --model-draft: whether the word was one of these; `*good` says if it could be taken. */
+static bool take_letters(takt_tool *t, const char *word, words *w, bool *good)
+{
+    const size_t length = strcspn(word, "=");
+    const char *name = tool_letters(t, word, length);
+    if (name != NULL)
+        *good = take(t, find_long(t->verb, name, strlen(name)),
+                     word[length] == '=' ? word + length + 1 : NULL, w);
+    return name != NULL;
+}
+
 /* --long, or OpenVINO's -long. */
 static bool is_long(const takt_tool *t, const char *word)
 {
@@ -133,10 +144,14 @@ static bool take_words(takt_tool *t, words *w)
     bool only_args = false;
     while (w->next < w->count) {
         const char *word = w->at[w->next++];
+        bool good = true;
         if (only_args || word[0] != '-' || word[1] == '\0') {
             t->args[t->arg_count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_args = true;
+        } else if (word[1] != '-' && take_letters(t, word + 1, w, &good)) {
+            if (!good)
+                return false;
         } else if (!(is_long(t, word) ? take_long(t, word + 1 + (word[1] == '-'), w)
                                       : take_short(t, word + 1, w))) {
             return false;

@@ -90,8 +90,8 @@ static takt_status open_pool(takt_engine *e, const takt_plan *plan)
     return e->pool != NULL ? TAKT_OK : takt_pool_open(e->ctx, info.threads, &e->pool);
 }
 
-static takt_status open_session(takt_engine *e, const char *sizes, takt_plan **plan,
-                                takt_session **session)
+takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
+                                  takt_session **session)
 {
     TAKT_TRY(make_plan(e, 1, sizes, plan));
     TAKT_TRY(open_pool(e, *plan));
@@ -158,12 +158,12 @@ takt_status takt_engine_plan(takt_engine *e, const char *sizes)
     takt_plan_destroy(e->plan);
     e->session = NULL;
     e->plan = NULL;
-    return open_session(e, sizes, &e->plan, &e->session);
+    return takt_engine_open_plan(e, sizes, &e->plan, &e->session);
 }
 
 takt_status takt_engine_plan_token(takt_engine *e)
 {
-    TAKT_TRY(open_session(e, "seq=1,count=1", &e->token_plan, &e->token));
+    TAKT_TRY(takt_engine_open_plan(e, "seq=1,count=1", &e->token_plan, &e->token));
     return make_scores(e, e->token);
 }
 

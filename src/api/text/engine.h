@@ -36,6 +36,9 @@ TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
 /* Before any plan: the model becomes one of `rows` texts, the engine's being the first; it stays as
  * it is (`rows` 0) if it cannot compute them together. */
 TAKT_MUST_USE takt_status takt_engine_widen(takt_engine *e, size_t rows);
+/* A plan of its own for other sizes, and a session that shares the state of `token`. */
+TAKT_MUST_USE takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
+                                                takt_session **session);
 /* Sessions of their own for plans of another; `row`: of several texts. */
 TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row);
 /* A plan of an engine's model for a number of texts, and a session of the first of them. */
@@ -54,6 +57,11 @@ struct takt_generator {
     const float *scores;    /* of the last row; NULL: nothing was read */
     bool is_rating;         /* the plan is that of takt_generator_rate */
     takt_token_table table; /* of grammars; made by the first */
+    /* Speculation: tokens that are read before they are known to be right. */
+    takt_plan *ahead_plan; /* of up to `ahead_rows` tokens, with the scores of all; or NULL */
+    takt_session *ahead_session;
+    size_t ahead_rows;
+    size_t ahead; /* tokens behind `position` that the state has, and `history` too */
 };
 
 /* takt_generator_open for the first of `rows` texts: one run can go on with several. */
@@ -66,6 +74,31 @@ TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t 
 /* Whether `count` tokens can be read: they are in the vocabulary, and there is room. */
 TAKT_MUST_USE takt_status takt_generator_check(const takt_generator *g, const int32_t *ids,
                                                size_t count);
+
+
+/* ---- what the state has of a text (state.c) ---- */
+
+/* Whether it can forget the last tokens: a cache can, a memory that every token changes cannot. */
+bool takt_generator_rewinds(const takt_generator *g);
+/* Forgets what was read behind the first `position` tokens: the state has the bits that it had
+ * then. There are no scores until something is read. */
+TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *g, int64_t position);
+
+/* ---- reading ahead (ahead.c) ---- */
+
+/* Room for `rows` tokens that are read at once. */
+TAKT_MUST_USE takt_status takt_generator_open_ahead(takt_generator *g, size_t rows);
+/* Reads ids[0], and the others on trial. */
+TAKT_MUST_USE takt_status takt_generator_read_ahead(takt_generator *g, const int32_t *ids,
+                                                    size_t count);
+/* Whether the next token was read on trial; then it has been read. */
+bool takt_generator_accept(takt_generator *g, int32_t id);
+/* Forgets what is still on trial. */
+TAKT_MUST_USE takt_status takt_generator_settle(takt_generator *g);
+/* One run of a session over `count` tokens; scores of the last one, or of all: then those of the
+ * first come first. */
+TAKT_MUST_USE takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t *ids,
+                                             size_t count, bool wants_all);
 
 /* ---- a text that is being written, step by step ---- */
 
@@ -95,6 +128,8 @@ struct takt_writing {
     void (*on_token)(void *user, const takt_writing *w);
     size_t top_count;
     takt_token_log chosen, top[TAKT_WRITING_TOP];
+    int32_t *guesses; /* room for a token and what may follow it; NULL: nothing is guessed */
+    size_t guess_room;
 };
 
 /* The options are checked and copied; strings and grammar are borrowed. End it in any case. */
@@ -109,6 +144,14 @@ TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *id
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
 /* The same, but the token is not read: `*id` is one that has to be before the next step, or -1. */
 TAKT_MUST_USE takt_status takt_writing_half(takt_writing *w, int32_t *id);
+/* Reads a token that was written, and maybe guesses that follow it. */
+TAKT_MUST_USE takt_status takt_writing_read(takt_writing *w, int32_t id);
+/* The next token by these scores, `position` tokens being there; it is not said. */
+TAKT_MUST_USE takt_status takt_writing_draw(takt_writing *w, const float *scores, size_t count,
+                                            size_t position, double *surprise, int32_t *id);
+/* Whether the draft can guess for the generator, and memory for guesses (speculate.c). */
+TAKT_MUST_USE takt_status takt_speculate_open(takt_writing *w);
+void takt_speculate_close(takt_writing *w);
 /* Gives what is left to the sink. */
 void takt_writing_finish(takt_writing *w);
 void takt_writing_end(takt_writing *w);

@@ -64,7 +64,7 @@ static takt_status write_text(takt_writing *w, const char *prompt)
     while (!w->is_over)
         TAKT_TRY(takt_writing_step(w));
     takt_writing_finish(w);
-    return TAKT_OK;
+    return takt_generator_settle(w->g);
 }
 
 takt_status takt_generate(takt_generator *g, const char *prompt,

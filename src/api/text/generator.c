@@ -123,6 +123,8 @@ void takt_generator_destroy(takt_generator *g)
         return;
     takt_ctx *ctx = g->engine.ctx;
     const size_t batch = (size_t)g->engine.options.batch, vocabulary = (size_t)g->vocabulary;
+    takt_session_destroy(g->ahead_session);
+    takt_plan_destroy(g->ahead_plan);
     takt_engine_close(&g->engine);
     if (g->table.rows != NULL)
         takt_token_table_deinit(&g->table);
@@ -174,6 +176,7 @@ void takt_generator_reset(takt_generator *g)
         return;
     takt_session_reset(g->engine.token);
     g->position = 0;
+    g->ahead = 0;
     g->scores = NULL;
 }
 
@@ -186,10 +189,9 @@ const float *takt_generator_scores(const takt_generator *g, size_t *count)
 
 /* ---- reading ---- */
 
-/* One run over `count` tokens; the scores of the last row, or of all. */
-static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool wants_all)
+takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t *ids, size_t count,
+                               bool wants_all)
 {
-    takt_session *s = count == 1 ? g->engine.token : g->engine.session;
     for (size_t i = 0; i < count; i++) {
         g->tokens[i] = ids[i];
         g->wanted[i] = (int64_t)i;
@@ -226,8 +228,14 @@ static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool
                          (long long)out->dims[last], (long long)wanted.dims[last]);
     memcpy(g->history + g->position, ids, count * sizeof *ids);
     g->position += (int64_t)count;
-    g->scores = (const float *)out->data + (wants_all ? (count - 1) * (size_t)g->vocabulary : 0);
+    g->scores = out->data;
     return TAKT_OK;
+}
+
+static takt_status run(takt_generator *g, const int32_t *ids, size_t count, bool wants_all)
+{
+    takt_session *s = count == 1 ? g->engine.token : g->engine.session;
+    return takt_generator_run(g, s, ids, count, wants_all);
 }
 
 takt_status takt_generator_check(const takt_generator *g, const int32_t *ids, size_t count)
@@ -256,6 +264,7 @@ takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t co
     if (g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, false));
     TAKT_TRY(takt_generator_check(g, ids, count));
+    TAKT_TRY(takt_generator_settle(g));
     for (size_t at = 0; at < count;) {
         const size_t batch = (size_t)g->engine.options.batch;
         const size_t part = count - at < batch ? count - at : batch;
@@ -290,9 +299,10 @@ takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t co
         const size_t batch = (size_t)g->engine.options.batch;
         const size_t part = count - at < batch ? count - at : batch;
         TAKT_TRY(run(g, ids + at, part, true));
-        const float *first = g->scores - (part - 1) * vocabulary;
+        const float *first = g->scores;
         for (size_t i = 0; i < part && at + i + 1 < count; i++)
             logs[at + i] = log_share(first + i * vocabulary, vocabulary, ids[at + i + 1]);
+        g->scores = first + (part - 1) * vocabulary;
         at += part;
     }
     return TAKT_OK;

@@ -145,20 +145,36 @@ static void rate(takt_writing *w, int32_t id)
     }
 }
 
+/* All tokens by their scores, those that end a text never if they are not wanted. */
+static void gather(const takt_writing *w, const float *scores, size_t count, size_t position,
+                   takt_candidates *c)
+{
+    const takt_generator *g = w->g;
+    const takt_tokenizer *t = g->engine.tokenizer;
+    c->at = g->candidates;
+    c->times = g->times;
+    c->history = g->history;
+    c->history_count = position;
+    c->uniform = takt_sampling_uniform(&w->sampling, (uint64_t)position);
+    takt_candidates_fill(c, scores, count);
+    for (size_t i = 0; w->options.ignore_eos && i < takt_tokenizer_count(t) && i < count; i++)
+        if (takt_token_is_end(t, (int32_t)i))
+            c->at[i].score = -__builtin_inff();
+}
+
+takt_status takt_writing_draw(takt_writing *w, const float *scores, size_t count, size_t position,
+                              double *surprise, int32_t *id)
+{
+    takt_candidates c = {.surprise = surprise};
+    gather(w, scores, count, position, &c);
+    return takt_sample_chain(w->g->engine.ctx, &c, &w->sampling, id);
+}
+
 static takt_status choose(takt_writing *w, int32_t *id, bool *is_end)
 {
     takt_generator *g = w->g;
-    takt_candidates c = {.at = g->candidates,
-                         .times = g->times,
-                         .history = g->history,
-                         .history_count = (size_t)g->position,
-                         .surprise = &w->surprise,
-                         .uniform = takt_sampling_uniform(&w->sampling, (uint64_t)g->position)};
-    takt_candidates_fill(&c, g->scores, (size_t)g->vocabulary);
-    const takt_tokenizer *t = g->engine.tokenizer;
-    for (size_t i = 0; w->options.ignore_eos && i < takt_tokenizer_count(t); i++)
-        if (takt_token_is_end(t, (int32_t)i))
-            c.at[i].score = -__builtin_inff();
+    takt_candidates c = {.surprise = &w->surprise};
+    gather(w, g->scores, (size_t)g->vocabulary, (size_t)g->position, &c);
     *is_end = false;
     if (w->matcher != NULL)
         TAKT_TRY(hold(w, &c, is_end));
@@ -227,6 +243,7 @@ takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
     if (w->options.stops == NULL && w->options.stop_count > 0)
         return takt_fail(ctx, TAKT_E_OPTION, "there are stop strings, but their list is NULL");
     w->surprise = 2 * w->sampling.mirostat_tau;
+    TAKT_TRY(takt_speculate_open(w));
     return w->options.grammar != NULL ? open_grammar(w) : TAKT_OK;
 }
 
@@ -291,7 +308,7 @@ takt_status takt_writing_step(takt_writing *w)
     if (id < 0)
         return TAKT_OK;
     const uint64_t begin = ctx->now_ns(ctx->clock_user);
-    const takt_status status = takt_generator_read(w->g, &id, 1);
+    const takt_status status = takt_writing_read(w, id);
     w->result.ns += (double)(ctx->now_ns(ctx->clock_user) - begin);
     return status;
 }
@@ -305,6 +322,7 @@ void takt_writing_end(takt_writing *w)
 {
     takt_ctx *ctx = w->g->engine.ctx;
     takt_matcher_destroy(w->matcher);
+    takt_speculate_close(w);
     takt_mem_put(ctx, w->mask, (size_t)(w->g->vocabulary + 63) / 64 * sizeof *w->mask);
     takt_mem_put(ctx, w->prompt, w->prompt_count * sizeof *w->prompt);
     takt_text_deinit(&w->pending);

@@ -14,6 +14,7 @@ typedef struct job {
     takt_generate_options options;
     takt_token_bias bias[64];
     takt_grammar *grammar; /* owned */
+    takt_generator *draft; /* owned */
     char *text;            /* of --json, and answers of a conversation; owned */
     size_t length;
     bool is_json, keeps;
@@ -114,6 +115,26 @@ static int read_grammar(job *j)
     return code;
 }
 
+/* --draft-p-min, and what -md guesses with. */
+static int open_draft(job *j)
+{
+    const takt_tool *t = j->t;
+    const char *path = tool_text_of(t, TAKT_F_MODEL_DRAFT);
+    const takt_generator_options how = tool_writer_options(t);
+    double least;
+    j->options.lookup = tool_on(t, TAKT_F_LOOKUP);
+    j->options.draft_max = (size_t)tool_number_of(t, TAKT_F_DRAFT, 0);
+    if (!number(t, TAKT_F_DRAFT_P_MIN, 0.75, &least))
+        return TAKT_EXIT_USAGE;
+    j->options.draft_p_min = least > 0 ? least : -1;
+    if (path == NULL)
+        return TAKT_EXIT_OK;
+    const int code =
+        tool_finish(t, takt_generator_open(t->ctx, tool_readable(path), &how, &j->draft));
+    j->options.draft = j->draft;
+    return code;
+}
+
 /* ---- writing ---- */
 
 static int put(void *user, const char *text, size_t length)
@@ -144,8 +165,9 @@ static void tell(const job *j, const takt_generated *r)
         printf("{\"text\": ");
         tool_print_string(stdout, j->text != NULL ? j->text : "");
         printf(", \"end\": \"%s\", \"prompt_tokens\": %zu, \"tokens\": %zu, "
-               "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, \"seed\": %llu}\n",
-               ends[r->end], r->prompt_tokens, r->tokens, prompt, rate,
+               "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, \"drafted\": %zu, "
+               "\"accepted\": %zu, \"seed\": %llu}\n",
+               ends[r->end], r->prompt_tokens, r->tokens, prompt, rate, r->drafted, r->accepted,
                (unsigned long long)j->options.sampling.seed);
         return;
     }
@@ -155,6 +177,8 @@ static void tell(const job *j, const takt_generated *r)
         return;
     fprintf(stderr, "\nprompt %zu tokens, %.1f tokens/s; text %zu tokens, %.1f tokens/s; end: %s",
             r->prompt_tokens, prompt, r->tokens, rate, ends[r->end]);
+    if (r->drafted > 0)
+        fprintf(stderr, "; guesses: %zu of %zu accepted", r->accepted, r->drafted);
     if (j->options.sampling.temperature > 0)
         fprintf(stderr, "; seed %llu", (unsigned long long)j->options.sampling.seed);
     fputc('\n', stderr);
@@ -283,10 +307,14 @@ static int run(takt_tool *t)
         code = tool_finish(
             t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
-        tool_tell_rounding(t, g);
-        tool_interrupts_catch(&before);
-        code = is_chat ? converse(&j, g, &prompt) : write_text(&j, g, &prompt);
-        tool_signals_restore(&before);
+        code = open_draft(&j);
+        if (code == TAKT_EXIT_OK) {
+            tool_tell_rounding(t, g);
+            tool_interrupts_catch(&before);
+            code = is_chat ? converse(&j, g, &prompt) : write_text(&j, g, &prompt);
+            tool_signals_restore(&before);
+        }
+        takt_generator_destroy(j.draft);
         takt_generator_destroy(g);
     }
     free(j.text);
@@ -338,6 +366,10 @@ const takt_verb takt_verb_generate = {
               TAKT_F_INTERACTIVE,
               TAKT_F_GRAMMAR,
               TAKT_F_JSON_SCHEMA,
+              TAKT_F_MODEL_DRAFT,
+              TAKT_F_LOOKUP,
+              TAKT_F_DRAFT,
+              TAKT_F_DRAFT_P_MIN,
               TAKT_F_ACTIVATIONS,
               TAKT_F_THREADS,
               TAKT_F_ISA,

@@ -1,0 +1,185 @@
+/* speculate.c - guesses of what comes next, by a smaller model or by what followed the same words
+ * before. They are read in one run; a guess counts if it is the token that is drawn anyway. So the
+ * text is the one without guesses, and only its speed depends on them. */
+#include <math.h>
+#include <string.h>
+
+#include "api/text/engine.h"
+#include "base/mem.h"
+#include "text/tokenizer.h"
+
+enum { GUESSES = 16, WORDS_MOST = 4, WORDS_LEAST = 2, VOCABULARY_SPARE = 128 };
+
+/* ---- opening ---- */
+
+/* Its ids must mean the same. Models of one family differ in unused ids at the end. */
+static takt_status check_draft(const takt_generator *g, const takt_generator *draft)
+{
+    takt_ctx *ctx = g->engine.ctx;
+    const takt_tokenizer *a = g->engine.tokenizer, *b = draft->engine.tokenizer;
+    const size_t least = a->count < b->count ? a->count : b->count;
+    if (draft == g || draft->engine.ctx != ctx)
+        return takt_fail(ctx, TAKT_E_ARGUMENT,
+                         "the draft is the generator itself, or one of another context");
+    if (a->count + b->count - 2 * least > VOCABULARY_SPARE)
+        return takt_fail(ctx, TAKT_E_SPECULATION,
+                         "the draft has a vocabulary of %zu tokens, the model one of %zu", b->count,
+                         a->count);
+    for (size_t i = 0; i < least; i++)
+        if (a->texts[i].length != b->texts[i].length ||
+            memcmp(a->texts[i].at, b->texts[i].at, a->texts[i].length) != 0)
+            return takt_fail(ctx, TAKT_E_SPECULATION,
+                             "token %zu of the draft is another one than the model's", i);
+    if (!takt_generator_rewinds(draft))
+        return takt_fail(ctx, TAKT_E_SPECULATION, "the draft cannot forget its last tokens");
+    return TAKT_OK;
+}
+
+takt_status takt_speculate_open(takt_writing *w)
+{
+    takt_generator *g = w->g;
+    takt_ctx *ctx = g->engine.ctx;
+    const size_t wanted = w->options.draft_max > 0 ? w->options.draft_max : GUESSES;
+    const size_t most = (size_t)g->engine.options.batch - 1;
+    const size_t room = (wanted < most ? wanted : most) + 1;
+    void *block;
+    if (w->options.draft == NULL && !w->options.lookup)
+        return TAKT_OK;
+    if (!isfinite(w->options.draft_p_min))
+        return takt_fail(ctx, TAKT_E_OPTION, "draft_p_min is not a finite number");
+    if (!takt_generator_rewinds(g))
+        return takt_fail(ctx, TAKT_E_SPECULATION,
+                         "guesses need a model that can forget its last tokens");
+    if (w->options.draft != NULL)
+        TAKT_TRY(check_draft(g, w->options.draft));
+    if (room < 2)
+        return TAKT_OK; /* one token at a time: -b 1 */
+    TAKT_TRY(takt_generator_open_ahead(g, room));
+    TAKT_TRY(takt_mem_zero(ctx, room, sizeof *w->guesses, "guesses", &block));
+    w->guesses = block;
+    w->guess_room = room;
+    return TAKT_OK;
+}
+
+void takt_speculate_close(takt_writing *w)
+{
+    takt_mem_put(w->g->engine.ctx, w->guesses, w->guess_room * sizeof *w->guesses);
+    w->guesses = NULL;
+}
+
+/* ---- by what was read ---- */
+
+/* What followed the last words where they came before: the longest match, and of those the latest.
+ * `count` tokens are known, `to` has room for `most`. */
+static size_t look_up(const int32_t *ids, size_t count, size_t most, int32_t *to)
+{
+    for (size_t words = WORDS_MOST; words >= WORDS_LEAST; words--) {
+        for (size_t end = count; end-- > words;) {
+            if (memcmp(ids + end - words, ids + count - words, words * sizeof *ids) != 0)
+                continue;
+            const size_t found = count - end < most ? count - end : most;
+            memcpy(to, ids + end, found * sizeof *ids);
+            return found;
+        }
+    }
+    return 0;
+}
+
+/* ---- by a smaller model ---- */
+
+static double share_of(const float *scores, size_t count, int32_t id)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += isnan(scores[i]) ? 0 : exp((double)scores[i] - (double)scores[id]);
+    return 1 / sum;
+}
+
+/* The draft reads what it has not read of the `count` tokens. */
+static takt_status catch_up(takt_generator *draft, const int32_t *ids, size_t count)
+{
+    size_t same = 0;
+    while (same + 1 < count && same < (size_t)draft->position && draft->history[same] == ids[same])
+        same++;
+    TAKT_TRY(takt_generator_rewind(draft, (int64_t)same));
+    return takt_generator_read(draft, ids + same, count - same);
+}
+
+/* Each guess is drawn as the model would draw it, with the same random number. */
+static takt_status ask_draft(takt_writing *w, size_t count, size_t most, size_t *found)
+{
+    takt_generator *g = w->g, *draft = w->options.draft;
+    const int64_t least = g->vocabulary < draft->vocabulary ? g->vocabulary : draft->vocabulary;
+    const double p_min = w->options.draft_p_min != 0 ? w->options.draft_p_min : 0.75;
+    double surprise = w->surprise;
+    const size_t room = (size_t)draft->context - count;
+    *found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (g->history[i] >= draft->vocabulary)
+            return TAKT_OK;
+    TAKT_TRY(catch_up(draft, g->history, count));
+    while (*found < most) {
+        int32_t id;
+        TAKT_TRY(takt_writing_draw(w, draft->scores, (size_t)least, count, &surprise, &id));
+        if (share_of(draft->scores, (size_t)least, id) < p_min ||
+            takt_token_is_end(g->engine.tokenizer, id))
+            return TAKT_OK;
+        g->history[count++] = w->guesses[++*found] = id;
+        if (*found < most && *found < room)
+            TAKT_TRY(takt_generator_read(draft, &id, 1));
+        else
+            break;
+    }
+    return TAKT_OK;
+}
+
+/* ---- reading ---- */
+
+/* How many guesses may follow the next token: all must fit, and those past the end are wasted. */
+static size_t most_guesses(const takt_writing *w)
+{
+    const takt_generator *g = w->g;
+    size_t most = w->guess_room - 1;
+    const uint64_t fits = (uint64_t)(g->context - g->position) - 1;
+    most = most < fits ? most : (size_t)fits;
+    if (w->options.max_tokens > 0) {
+        const size_t left = w->options.max_tokens - w->result.tokens;
+        most = left <= 1 ? 0 : left - 1 < most ? left - 1 : most;
+    }
+    return most;
+}
+
+static takt_status guess(takt_writing *w, size_t *found)
+{
+    takt_generator *g = w->g;
+    const takt_generator *draft = w->options.draft;
+    const size_t count = (size_t)g->position + 1, most = most_guesses(w);
+    *found = 0;
+    if (most == 0)
+        return TAKT_OK;
+    if (w->options.lookup)
+        *found = look_up(g->history, count, most, w->guesses + 1);
+    if (*found == 0 && draft != NULL && count < (size_t)draft->context)
+        return ask_draft(w, count, most, found);
+    return TAKT_OK;
+}
+
+takt_status takt_writing_read(takt_writing *w, int32_t id)
+{
+    takt_generator *g = w->g;
+    size_t found = 0;
+    if (takt_generator_accept(g, id)) {
+        w->result.accepted++;
+        return TAKT_OK;
+    }
+    if (w->guesses == NULL)
+        return takt_generator_read(g, &id, 1);
+    TAKT_TRY(takt_generator_settle(g));
+    TAKT_TRY(takt_generator_check(g, &id, 1));
+    g->history[g->position] = w->guesses[0] = id;
+    TAKT_TRY(guess(w, &found));
+    if (found == 0)
+        return takt_generator_read(g, &id, 1);
+    w->result.drafted += found;
+    return takt_generator_read_ahead(g, w->guesses, found + 1);
+}
