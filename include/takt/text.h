@@ -60,6 +60,20 @@ TAKT_API int64_t takt_generator_context(const takt_generator *generator);
 TAKT_API int64_t takt_generator_position(const takt_generator *generator);
 /** Forgets everything that was read. */
 TAKT_API void takt_generator_reset(takt_generator *generator);
+/** Forgets what was read behind the first `position` tokens. There are no scores until something is
+ *  read.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED (3765) if every token changes the whole state, as in Mamba */
+TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generator,
+                                                         int64_t position);
+/** Writes what was read, and what the model made of it, to a file, which replaces what was there;
+ *  and takes it from one. The file has a checksum and is bound to the model, its context and its
+ *  activations.
+ *
+ *  @return TAKT_ERR_FORMAT (3766) if the file is damaged, TAKT_ERR_ARGUMENT (3767) if it is of
+ *  another model: then the generator is as it was; TAKT_ERR_IO */
+TAKT_API TAKT_MUST_USE takt_status takt_generator_save(takt_generator *generator, const char *path);
+TAKT_API TAKT_MUST_USE takt_status takt_generator_load(takt_generator *generator, const char *path);
 
 /** Reads tokens. Afterwards takt_generator_scores has the scores of what comes next.
  *
@@ -120,6 +134,7 @@ typedef struct takt_generated {
     double prompt_ns, ns; /**< to read the prompt, and to write the rest */
     takt_text_end end;
     size_t drafted, accepted; /**< tokens that were guessed, and guesses that were right */
+    size_t cached_tokens;     /**< of the prompt, that had been read before */
 } takt_generated;
 
 typedef struct takt_generate_options {
@@ -139,6 +154,9 @@ typedef struct takt_generate_options {
     bool lookup;        /**< guess what followed the same words before */
     size_t draft_max;   /**< tokens that are guessed at once; 0: 16 */
     double draft_p_min; /**< the draft stops below this probability; 0: 0.75, negative: never */
+    /** The prompt is the text from its beginning: what was read before is kept as far as it is the
+     *  same, and the rest forgotten. The text is as if all was read again. */
+    bool reuse;
 } takt_generate_options;
 
 /** Continues `prompt` and gives the text to `sink` as it comes, whole characters only. A sink that

@@ -61,7 +61,7 @@ static uint64_t digest_of(const takt_model *m)
     return h != 0 ? h : 1;
 }
 
-static uint64_t key_of(const takt_model *m)
+uint64_t takt_model_digest(const takt_model *m)
 {
     _Atomic uint64_t *key = (_Atomic uint64_t *)&m->key; /* computed once, the same by anybody */
     uint64_t value = atomic_load_explicit(key, memory_order_relaxed);
@@ -74,7 +74,7 @@ static uint64_t key_of(const takt_model *m)
 
 static takt_status write_key(const takt_model *m, const takt_plan_options *o, takt_text *text)
 {
-    const uint64_t digest = key_of(m);
+    const uint64_t digest = takt_model_digest(m);
     if (digest == 0)
         return TAKT_ERR_MEMORY;
     takt_text_add(text, "%016" PRIx64, digest);

@@ -25,6 +25,8 @@ struct takt_model {
 /* The first value of a slot; a type that is not concrete gets none. */
 TAKT_MUST_USE takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed,
                                          takt_tensor *out);
+/* Of the graph and all values of its slots, computed once; 0 if memory is short. */
+uint64_t takt_model_digest(const takt_model *model);
 /* A model of a graph, which is taken over whatever happens. On failure `*model` is NULL. */
 TAKT_MUST_USE takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint64_t seed,
                                           takt_model **model);

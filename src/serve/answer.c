@@ -35,6 +35,9 @@ static void put_usage(takt_json_writer *w, const takt_job *job)
     takt_json_put_unsigned(w, "prompt_tokens", job->id_count);
     takt_json_put_unsigned(w, "completion_tokens", job->tokens);
     takt_json_put_unsigned(w, "total_tokens", job->id_count + job->tokens);
+    takt_json_put_open(w, "prompt_tokens_details", '{');
+    takt_json_put_unsigned(w, "cached_tokens", job->cached);
+    takt_json_close(w, '}');
     takt_json_close(w, '}');
 }
 

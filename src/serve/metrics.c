@@ -69,6 +69,8 @@ void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive)
     put_value(&t, "memory_bytes", "gauge", "memory of the context now",
               atomic_load_explicit(&s->ctx->live_bytes, memory_order_relaxed));
     put_value(&t, "prompt_tokens_total", "counter", "tokens of prompts", m.prompt_tokens);
+    put_value(&t, "prompt_tokens_cached_total", "counter",
+              "tokens of prompts that were not computed again", m.cached_tokens);
     put_value(&t, "generation_tokens_total", "counter", "tokens that were written", m.tokens);
     put_value(&t, "requests_total", "counter", "requests for a model", m.requests);
     put_value(&t, "requests_refused_total", "counter", "refused because too many wait", m.refused);

@@ -69,7 +69,7 @@ typedef struct takt_job {
     uint64_t queued_ns, begun_ns, first_ns, last_ns;
     /* the engine's */
     int taken, finished;
-    size_t tokens;
+    size_t tokens, cached; /* cached: of the prompt, that were not computed for the first choice */
     takt_choice choice[TAKT_SERVE_CHOICES];
     bool has_failed, has_begun; /* has_begun: the header of a stream is out */
     /* under the lock */
@@ -82,6 +82,7 @@ typedef struct takt_slot {
     takt_job *job; /* NULL: free */
     int choice;
     takt_writing w;
+    uint64_t used; /* when it was taken last, by the server's count */
 } takt_slot;
 
 typedef struct takt_conn {
@@ -106,7 +107,7 @@ typedef struct takt_histogram {
 
 typedef struct takt_serve_metrics {
     takt_histogram first, each, whole, queued; /* seconds */
-    uint64_t prompt_tokens, tokens, requests, refused;
+    uint64_t prompt_tokens, cached_tokens, tokens, requests, refused;
 } takt_serve_metrics;
 
 typedef struct takt_served {
@@ -128,6 +129,7 @@ struct takt_server {
     takt_generator **texts; /* of the slots */
     int32_t *ids;           /* what they read next, or -1 */
     size_t slot_count;
+    uint64_t slot_uses;
     takt_together together; /* texts NULL: they go on one by one */
     uint64_t weight_bytes, cache_bytes;
     /* connections */
@@ -185,6 +187,12 @@ TAKT_MUST_USE takt_status takt_serve_loop(takt_server *s);
 void takt_serve_engine(void *server);
 /* Takes jobs into free slots and makes one step of each; false: there was nothing to do. */
 bool takt_serve_texts(takt_server *s);
+/* A free slot for a job, and what it or another one has read of the prompt (prefix.c). */
+takt_slot *takt_serve_slot(takt_server *s, const takt_job *job);
+TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot);
+/* Before a part of a prompt is read: takes what another slot has read meanwhile. True: another one
+ * is about to read the same; wait for it. */
+bool takt_serve_waits(takt_server *s, takt_slot *slot);
 /* A piece of choice `index`; without one, its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
 void takt_serve_end_stream(takt_job *job);

@@ -54,14 +54,6 @@ static void on_token(void *user, const takt_writing *written)
 
 /* ---- slots ---- */
 
-/* What the slot has read is where the prompt begins: then it goes on from there. */
-static bool continues(const takt_generator *g, const takt_job *job)
-{
-    const size_t have = (size_t)g->position;
-    return have > 0 && have < job->id_count &&
-           memcmp(g->history, job->ids, have * sizeof *job->ids) == 0;
-}
-
 static void begin(takt_server *s, takt_slot *slot, takt_job *job)
 {
     takt_generate_options options = job->options;
@@ -70,13 +62,9 @@ static void begin(takt_server *s, takt_slot *slot, takt_job *job)
     options.size = sizeof options;
     options.sampling.size = sizeof options.sampling;
     options.sampling.sequence = (uint32_t)slot->choice;
-    const bool goes_on = continues(slot->g, job);
-    if (!goes_on)
-        takt_generator_reset(slot->g);
     takt_status status = takt_writing_begin(&slot->w, slot->g, &options, on_text, slot);
-    const size_t skip = goes_on ? (size_t)slot->g->position : 0;
     if (status == TAKT_OK)
-        status = takt_writing_tokens(&slot->w, job->ids + skip, job->id_count - skip);
+        status = takt_serve_begin_prompt(s, slot);
     if (job->wants_logs) {
         slot->w.on_token = on_token;
         slot->w.top_count = job->top;
@@ -99,6 +87,9 @@ static void finish(takt_server *s, takt_slot *slot)
         takt_writing_finish(&slot->w);
     job->choice[slot->choice].end = slot->w.result.end;
     job->tokens += slot->w.result.tokens;
+    takt_lock_take(&s->lock);
+    s->metrics.cached_tokens += slot->w.result.cached_tokens;
+    takt_lock_give(&s->lock);
     takt_writing_end(&slot->w);
     slot->job = NULL;
     if (job->streams && !job->has_failed)
@@ -144,13 +135,15 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
         slot->w.is_over = true;
         job->has_failed = true; /* nobody listens: nothing more is sent */
     }
-    if (!slot->w.is_over) {
+    if (!slot->w.is_over && !takt_serve_waits(s, slot)) {
         const takt_status status = takt_writing_half(&slot->w, id);
         if (status != TAKT_OK) {
             takt_serve_failure(job, status);
             slot->w.is_over = true;
         }
     }
+    if (slot->choice == 0)
+        job->cached = slot->w.result.cached_tokens;
     if (slot->w.result.tokens > tokens)
         count_token(s, job);
     if (slot->w.is_over)
@@ -211,33 +204,17 @@ static bool run_other(takt_server *s, takt_job *job)
     return true;
 }
 
-/* A free slot for the job: best one that has read where it begins. */
-static takt_slot *free_slot(takt_server *s, const takt_job *job)
-{
-    takt_slot *found = NULL;
-    for (size_t i = 0; i < s->slot_count; i++) {
-        takt_slot *slot = &s->slots[i];
-        if (slot->job != NULL)
-            continue;
-        if (job != NULL && continues(slot->g, job))
-            return slot;
-        if (found == NULL || (slot->g->position == 0 && found->g->position > 0))
-            found = slot; /* low numbers: a run of several reaches to the last that goes on */
-    }
-    return found;
-}
-
 bool takt_serve_texts(takt_server *s)
 {
     bool worked = false;
-    while (s->slot_count == 0 || free_slot(s, NULL) != NULL) {
+    while (s->slot_count == 0 || takt_serve_slot(s, NULL) != NULL) {
         takt_job *job = next_job(s);
         if (job == NULL)
             break;
         worked = true;
         if (run_other(s, job))
             break; /* texts that are being written have their turn */
-        begin(s, free_slot(s, job), job);
+        begin(s, takt_serve_slot(s, job), job);
     }
     for (size_t i = 0; i < s->slot_count; i++) {
         s->ids[i] = -1;

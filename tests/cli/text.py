@@ -158,6 +158,55 @@ def chat():
     fails(1, "generate", TINY, "a", "--chat-template", path, says=["3763", "roles"])
 
 
+def speculation():
+    """Guesses and caches of prompts: the same text."""
+    for more in (["--temp", "0"], ["-s", "5"], ["-s", "6", "--temp", "1.5", "--top-k", "0"]):
+        ask = ["generate", TINY, "-p", "a b a b a", "-n", "20", "--json", *more]
+        want = parsed(*ask)
+        expect(want["drafted"] == want["accepted"] == want["cached_tokens"] == 0, f"{want}")
+        for guess in (["-md", TINY, "--draft", "4", "--draft-p-min", "0"], ["--lookup"],
+                      ["--model-draft", TINY, "--lookup"]):
+            got = parsed(*ask, *guess)
+            expect(got["text"] == want["text"], f"{guess}: {got}, not {want}")
+            if "--draft" in guess:
+                expect(0 < got["accepted"] == got["drafted"], f"a model that guesses itself: {got}")
+    said = takt("generate", TINY, "a b a", "-n", "12", "--temp", "0", "-md", TINY,
+                "--draft-p-min", "0").stderr
+    expect(re.search(r"guesses: (\d+) of \1 accepted", said), said)
+    fails(1, "generate", TINY, "a", "-md", FOLDER, says=["3765"])
+    fails(1, "generate", TINY, "a", "-md", "nowhere.gguf", says=["nowhere.gguf"])
+    fails(2, "generate", TINY, "a", "--lookup", "--draft-p-min", "x", says=["--draft-p-min"])
+
+
+def without(name):
+    """A path at which no file of a run before is left."""
+    path = os.path.join(TMP, name)
+    if os.path.exists(path):
+        os.remove(path)
+    return path
+
+
+def prompt_cache():
+    path = without("prompt.kv")
+    ask = ["generate", TINY, "-n", "6", "-s", "2", "--json", "--prompt-cache", path]
+    want = parsed(*ask[:-2], "-p", "a b a b a")
+    for cached, more in ((0, []), (want["prompt_tokens"] - 1, []),
+                         (want["prompt_tokens"] - 1, ["--prompt-cache-all"]),
+                         (want["prompt_tokens"] - 1, ["--prompt-cache-ro"])):
+        got = parsed(*ask, "-p", "a b a b a", *more)
+        expect(got["text"] == want["text"] and got["cached_tokens"] == cached, f"{more}: {got}")
+    got = parsed(*ask, "-p", "a b a b a" + want["text"] + " b", "--prompt-cache-ro")
+    expect(got["cached_tokens"] >= want["prompt_tokens"], f"{got}")
+    said = takt(*ask[:-3], "--prompt-cache", path, "-p", "a b a").stderr
+    expect("of the prompt were cached" in said, said)
+    fails(1, *ask, "-p", "a", "-c", "20", says=["3767", "another model"])
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data[:-9] + b"x" + data[-8:])
+    fails(1, *ask, "-p", "a", says=["3766", "checksum"])
+
+
 def grammar():
     path = os.path.join(TMP, "g.gbnf")
     with open(path, "w", encoding="utf-8") as file:
@@ -232,11 +281,14 @@ def stories():
         expect(got.rstrip("\n") == want.rstrip("\n"), f"{kind}: {got!r}, not {want!r}")
 
 
+without("takt-prompt.kv")
 document()
 small()
 folder()
 conversion()
 chat()
+speculation()
+prompt_cache()
 grammar()
 mistakes()
 damaged()

@@ -25,6 +25,11 @@ takt_generator_options tool_text_options(const takt_tool *t);
 takt_generator_options tool_writer_options(const takt_tool *t);
 void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 
+/* --prompt-cache: what is in the file, if there is one; and what was read into it, the first
+ * `tokens` of it unless --prompt-cache-all says more. The exit status. */
+int tool_load_prompt(const takt_tool *t, takt_generator *g);
+int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
+
 /* takt benchmark run --type generate; the exit status. */
 int tool_bench_generate(takt_tool *t);
 

@@ -75,14 +75,31 @@ TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t 
 TAKT_MUST_USE takt_status takt_generator_check(const takt_generator *g, const int32_t *ids,
                                                size_t count);
 
-
 /* ---- what the state has of a text (state.c) ---- */
 
 /* Whether it can forget the last tokens: a cache can, a memory that every token changes cannot. */
 bool takt_generator_rewinds(const takt_generator *g);
-/* Forgets what was read behind the first `position` tokens: the state has the bits that it had
- * then. There are no scores until something is read. */
-TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *g, int64_t position);
+/* How many of the tokens are those that were read first. */
+size_t takt_generator_common(const takt_generator *g, const int32_t *ids, size_t count);
+/* Keeps what was read as far as it is where `ids` begin, at most all but the last one, whose scores
+ * are wanted; forgets the rest. */
+TAKT_MUST_USE takt_status takt_generator_reuse(takt_generator *g, const int32_t *ids, size_t count,
+                                               size_t *kept);
+/* The first `count` tokens of another of takt_generator_clone take the place of what was read;
+ * false: they cannot be copied, and nothing has changed. */
+bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t count);
+/* State `i` by its bytes; of a cache those of the first `tokens`. */
+size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens);
+TAKT_MUST_USE takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to,
+                                                    size_t bytes);
+TAKT_MUST_USE takt_status takt_generator_state_write(takt_generator *g, size_t i, const void *from,
+                                                     size_t bytes);
+/* Whether such a value can be the state's after so many tokens. */
+bool takt_generator_state_fits(const takt_generator *g, size_t i, const void *value,
+                               int64_t tokens);
+/* takt_generator_load from bytes; `path` is for messages. */
+TAKT_MUST_USE takt_status takt_generator_load_bytes(takt_generator *g, const char *path,
+                                                    const uint8_t *bytes, size_t length);
 
 /* ---- reading ahead (ahead.c) ---- */
 
@@ -140,6 +157,8 @@ TAKT_MUST_USE takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
 TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text);
 /* The same from tokens, which are copied. */
 TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
+/* The prompt is all of the text: what the generator has read of it is not read again. */
+TAKT_MUST_USE takt_status takt_writing_reuse(takt_writing *w);
 /* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
 /* The same, but the token is not read: `*id` is one that has to be before the next step, or -1. */

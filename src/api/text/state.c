@@ -72,6 +72,11 @@ static takt_status clear_rows(const takt_generator *g, takt_state_slot *slot, in
 
 takt_status takt_generator_rewind(takt_generator *g, int64_t position)
 {
+    TAKT_NEED(NULL, g);
+    if (position < 0 || position > g->position)
+        return takt_fail(g->engine.ctx, TAKT_E_ARGUMENT,
+                         "takt_generator_rewind: %lld of %lld tokens", (long long)position,
+                         (long long)g->position);
     const int64_t end = g->position + (int64_t)g->ahead;
     if (position == end)
         return TAKT_OK;
@@ -88,4 +93,95 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
     g->position = position;
     g->ahead = 0;
     return TAKT_OK;
+}
+
+/* ---- texts that begin alike ---- */
+
+size_t takt_generator_common(const takt_generator *g, const int32_t *ids, size_t count)
+{
+    size_t same = 0;
+    while (same < count && same < (size_t)g->position && g->history[same] == ids[same])
+        same++;
+    return same;
+}
+
+takt_status takt_generator_reuse(takt_generator *g, const int32_t *ids, size_t count, size_t *kept)
+{
+    TAKT_TRY(takt_generator_settle(g));
+    const size_t same = takt_generator_common(g, ids, count > 0 ? count - 1 : 0);
+    *kept = same == (size_t)g->position || takt_generator_rewinds(g) ? same : 0;
+    if (*kept == 0)
+        takt_generator_reset(g);
+    else if (*kept < (size_t)g->position)
+        TAKT_TRY(takt_generator_rewind(g, (int64_t)*kept));
+    return TAKT_OK;
+}
+
+bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t count)
+{
+    const int64_t end = to->position + (int64_t)to->ahead;
+    if (!takt_generator_rewinds(to))
+        return false;
+    for (size_t i = 0; i < slot_count(to); i++)
+        if (slot_at(to, i)->place.backend != NULL || slot_at(from, i)->place.backend != NULL)
+            return false;
+    const int64_t position = (int64_t)count;
+    for (size_t i = 0; i < slot_count(to); i++) {
+        takt_state_slot *slot = slot_at(to, i);
+        const void *value = takt_tensor_data(&slot_at(from, i)->value);
+        slot->version++;
+        if (is_count(&slot->value.type))
+            memcpy(takt_tensor_data(&slot->value), &position, sizeof position);
+        else
+            memcpy(takt_tensor_data(&slot->value), value,
+                   takt_generator_state_bytes(to, i, position));
+        if (!is_count(&slot->value.type) && end > position && /* on the host it cannot fail */
+            clear_rows(to, slot, position, end) != TAKT_OK)
+            return false;
+    }
+    memcpy(to->history, from->history, count * sizeof *to->history);
+    to->position = position;
+    to->ahead = 0;
+    to->scores = NULL;
+    return true;
+}
+
+/* ---- values one by one ---- */
+
+size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens)
+{
+    const takt_tensor *value = &slot_at(g, i)->value;
+    const size_t bytes = takt_tensor_bytes(value);
+    return is_cache(g, &value->type) ? bytes / (size_t)g->context * (size_t)tokens : bytes;
+}
+
+takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to, size_t bytes)
+{
+    const takt_state_slot *slot = slot_at(g, i);
+    const takt_plan_space *p = &slot->place;
+    const void *from = takt_tensor_data(&slot->value);
+    if (bytes > 0 && p->backend != NULL)
+        return p->backend->device->copy(p->device, TAKT_COPY_DOWN, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TAKT_OK;
+}
+
+takt_status takt_generator_state_write(takt_generator *g, size_t i, const void *from, size_t bytes)
+{
+    takt_state_slot *slot = slot_at(g, i);
+    const takt_plan_space *p = &slot->place;
+    void *to = takt_tensor_data(&slot->value);
+    slot->version++;
+    if (bytes > 0 && p->backend != NULL)
+        return p->backend->device->copy(p->device, TAKT_COPY_UP, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TAKT_OK;
+}
+
+bool takt_generator_state_fits(const takt_generator *g, size_t i, const void *value, int64_t tokens)
+{
+    const takt_type *t = &slot_at(g, i)->value.type;
+    return !is_count(t) || memcmp(value, &tokens, sizeof tokens) == 0;
 }

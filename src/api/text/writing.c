@@ -251,17 +251,26 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
 {
     takt_generator *g = w->g;
     takt_ctx *ctx = g->engine.ctx;
-    const unsigned flags = TAKT_TOKENIZE_PARSE | (g->position == 0 ? TAKT_TOKENIZE_ADD : 0);
+    const bool is_first = g->position == 0 || w->options.reuse;
+    const unsigned flags = TAKT_TOKENIZE_PARSE | (is_first ? TAKT_TOKENIZE_ADD : 0);
     takt_token_ids ids = {0};
     void *block = NULL;
     TAKT_TRY(takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids));
-    if (ids.count == 0 && g->scores == NULL)
+    if (ids.count == 0 && (g->scores == NULL || w->options.reuse))
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the prompt is empty, and the model has no token to begin with");
     TAKT_TRY(takt_mem_zero(ctx, ids.count, sizeof *ids.at, "the prompt", &block));
     ids.at = w->prompt = block;
     ids.capacity = w->prompt_count = w->result.prompt_tokens = ids.count;
-    return takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids);
+    TAKT_TRY(takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids));
+    return w->options.reuse ? takt_writing_reuse(w) : TAKT_OK;
+}
+
+takt_status takt_writing_reuse(takt_writing *w)
+{
+    TAKT_TRY(takt_generator_reuse(w->g, w->prompt, w->prompt_count, &w->prompt_read));
+    w->result.cached_tokens = w->prompt_read;
+    return TAKT_OK;
 }
 
 takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count)
@@ -279,7 +288,7 @@ static takt_status read_prompt(takt_writing *w)
     takt_generator *g = w->g;
     const size_t left = w->prompt_count - w->prompt_read, batch = (size_t)g->engine.options.batch;
     /* All of it must fit before any of it is read. */
-    const bool is_first = w->prompt_read == 0;
+    const bool is_first = w->prompt_read == w->result.cached_tokens;
     const size_t part = is_first && left > (uint64_t)(g->context - g->position) ? left
                         : left < batch                                          ? left
                                                                                 : batch;

@@ -159,16 +159,18 @@ static int put(void *user, const char *text, size_t length)
 static void tell(const job *j, const takt_generated *r)
 {
     static const char *const ends[] = {"length", "eos", "context", "stop"};
-    const double prompt = r->prompt_ns > 0 ? 1e9 * (double)r->prompt_tokens / r->prompt_ns : 0;
+    const size_t read = r->prompt_tokens - r->cached_tokens;
+    const double prompt = r->prompt_ns > 0 ? 1e9 * (double)read / r->prompt_ns : 0;
     const double rate = r->ns > 0 ? 1e9 * (double)r->tokens / r->ns : 0;
     if (j->is_json) {
         printf("{\"text\": ");
         tool_print_string(stdout, j->text != NULL ? j->text : "");
-        printf(", \"end\": \"%s\", \"prompt_tokens\": %zu, \"tokens\": %zu, "
-               "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, \"drafted\": %zu, "
-               "\"accepted\": %zu, \"seed\": %llu}\n",
-               ends[r->end], r->prompt_tokens, r->tokens, prompt, rate, r->drafted, r->accepted,
-               (unsigned long long)j->options.sampling.seed);
+        printf(
+            ", \"end\": \"%s\", \"prompt_tokens\": %zu, \"cached_tokens\": %zu, \"tokens\": %zu, "
+            "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, \"drafted\": %zu, "
+            "\"accepted\": %zu, \"seed\": %llu}\n",
+            ends[r->end], r->prompt_tokens, r->cached_tokens, r->tokens, prompt, rate, r->drafted,
+            r->accepted, (unsigned long long)j->options.sampling.seed);
         return;
     }
     putchar('\n');
@@ -177,6 +179,8 @@ static void tell(const job *j, const takt_generated *r)
         return;
     fprintf(stderr, "\nprompt %zu tokens, %.1f tokens/s; text %zu tokens, %.1f tokens/s; end: %s",
             r->prompt_tokens, prompt, r->tokens, rate, ends[r->end]);
+    if (r->cached_tokens > 0)
+        fprintf(stderr, "; %zu tokens of the prompt were cached", r->cached_tokens);
     if (r->drafted > 0)
         fprintf(stderr, "; guesses: %zu of %zu accepted", r->accepted, r->drafted);
     if (j->options.sampling.temperature > 0)
@@ -203,11 +207,12 @@ static int answer(job *j, takt_generator *g, tool_chat *c, char **before)
     if (code != TAKT_EXIT_OK)
         return code;
     const char *rest = rest_of(c, *before);
-    if (rest == NULL)
-        takt_generator_reset(g);
+    j->options.reuse = rest == NULL;
     j->length = 0;
     code = tool_finish(
         j->t, takt_generate(g, rest != NULL ? rest : c->text, &j->options, put, j, &result));
+    if (code == TAKT_EXIT_OK && *before == NULL && !tool_on(j->t, TAKT_F_INTERACTIVE))
+        code = tool_save_prompt(j->t, g, result.prompt_tokens);
     if (code != TAKT_EXIT_OK)
         return code;
     tell(j, &result);
@@ -277,13 +282,15 @@ static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
     const bool shows = !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
     if (shows)
         (void)put(j, prompt->text, prompt->length);
+    j->options.reuse = true;
     const takt_status status = takt_generate(g, prompt->text, &j->options, put, j, &result);
     if (status != TAKT_OK && shows) /* what failed is told on a line of its own */
         (void)put(j, "\n", 1);
     const int code = tool_finish(j->t, status);
-    if (code == TAKT_EXIT_OK)
-        tell(j, &result);
-    return code;
+    if (code != TAKT_EXIT_OK)
+        return code;
+    tell(j, &result);
+    return tool_save_prompt(j->t, g, result.prompt_tokens);
 }
 
 static int run(takt_tool *t)
@@ -308,6 +315,8 @@ static int run(takt_tool *t)
             t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
         code = open_draft(&j);
+        if (code == TAKT_EXIT_OK)
+            code = tool_load_prompt(t, g);
         if (code == TAKT_EXIT_OK) {
             tool_tell_rounding(t, g);
             tool_interrupts_catch(&before);
@@ -370,6 +379,9 @@ const takt_verb takt_verb_generate = {
               TAKT_F_LOOKUP,
               TAKT_F_DRAFT,
               TAKT_F_DRAFT_P_MIN,
+              TAKT_F_PROMPT_CACHE,
+              TAKT_F_PROMPT_CACHE_ALL,
+              TAKT_F_PROMPT_CACHE_RO,
               TAKT_F_ACTIVATIONS,
               TAKT_F_THREADS,
               TAKT_F_ISA,

@@ -1,0 +1,190 @@
+/* prompt_cache.c - what a generator has read, in a file: for texts that begin alike.
+ *
+ *     "TAKT-KV1", u64 digest of the model, u64 tokens, u64 states,
+ *     per state: u32 bytes of its name, u64 bytes of its value, its name;
+ *     the tokens as i32, the values one after the other, u32 CRC-32C of all before
+ *
+ * Numbers are little-endian. Of a cache only the rows that are used are there.
+ */
+#include <string.h>
+
+#include "api/model.h"
+#include "api/session/session.h"
+#include "api/text/engine.h"
+#include "base/crc32c.h"
+#include "base/cursor.h"
+#include "base/mem.h"
+#include "io/file.h"
+
+static const char magic[8] = {'T', 'A', 'K', 'T', '-', 'K', 'V', '1'};
+enum { HEAD = 32, ENTRY = 12, TAIL = 4 };
+
+static size_t slot_count(const takt_generator *g)
+{
+    return g->engine.token->plan->graph->slot_count;
+}
+
+static const char *slot_name(const takt_generator *g, size_t i)
+{
+    return g->engine.token->plan->graph->slots[i].name;
+}
+
+static takt_status digest_of(const takt_generator *g, uint64_t *digest)
+{
+    *digest = takt_model_digest(g->engine.model);
+    return *digest != 0 ? TAKT_OK
+                        : takt_fail(g->engine.ctx, TAKT_E_MEMORY, "no memory for a digest");
+}
+
+/* ---- writing ---- */
+
+static void put(uint8_t **at, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        *(*at)++ = (uint8_t)(value >> 8 * i);
+}
+
+static size_t file_bytes(const takt_generator *g)
+{
+    const size_t tokens = (size_t)g->position;
+    size_t bytes = HEAD + tokens * sizeof(int32_t) + TAIL;
+    for (size_t i = 0; i < slot_count(g); i++)
+        bytes += ENTRY + strlen(slot_name(g, i)) + takt_generator_state_bytes(g, i, g->position);
+    return bytes;
+}
+
+static takt_status fill(const takt_generator *g, uint8_t *to, size_t bytes)
+{
+    uint64_t digest;
+    uint8_t *at = to;
+    TAKT_TRY(digest_of(g, &digest));
+    memcpy(at, magic, sizeof magic);
+    at += sizeof magic;
+    put(&at, digest, 8);
+    put(&at, (uint64_t)g->position, 8);
+    put(&at, slot_count(g), 8);
+    for (size_t i = 0; i < slot_count(g); i++) {
+        const size_t length = strlen(slot_name(g, i));
+        put(&at, length, 4);
+        put(&at, takt_generator_state_bytes(g, i, g->position), 8);
+        memcpy(at, slot_name(g, i), length);
+        at += length;
+    }
+    for (int64_t i = 0; i < g->position; i++)
+        put(&at, (uint32_t)g->history[i], 4);
+    for (size_t i = 0; i < slot_count(g); i++) {
+        const size_t length = takt_generator_state_bytes(g, i, g->position);
+        TAKT_TRY(takt_generator_state_read(g, i, at, length));
+        at += length;
+    }
+    put(&at, takt_crc32c(0, to, bytes - TAIL), 4);
+    return TAKT_OK;
+}
+
+takt_status takt_generator_save(takt_generator *g, const char *path)
+{
+    void *block;
+    TAKT_NEED(NULL, g);
+    TAKT_NEED(g->engine.ctx, path);
+    takt_ctx *ctx = g->engine.ctx;
+    TAKT_TRY(takt_generator_settle(g));
+    const size_t bytes = file_bytes(g);
+    TAKT_TRY(takt_mem_zero(ctx, bytes, 1, "a prompt cache", &block));
+    takt_status status = fill(g, block, bytes);
+    if (status == TAKT_OK)
+        status = takt_write_file(ctx, path, block, bytes);
+    takt_mem_put(ctx, block, bytes);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static takt_status damaged(const takt_generator *g, const char *path, const char *what)
+{
+    return takt_fail(g->engine.ctx, TAKT_E_PROMPT_CACHE, "%s: %s", path, what);
+}
+
+/* States and tokens must be what this model has; `c` then stands before the tokens. */
+static takt_status check_head(const takt_generator *g, const char *path, takt_cursor *c,
+                              uint64_t *tokens)
+{
+    uint64_t digest;
+    TAKT_TRY(digest_of(g, &digest));
+    (void)takt_cursor_skip(c, sizeof magic);
+    if (takt_cursor_u64le(c) != digest) {
+        (void)takt_fail(g->engine.ctx, TAKT_E_PROMPT_CACHE_MODEL,
+                        "%s is the cache of another model, context or kind of activations", path);
+        return takt_fail_hint(g->engine.ctx, "remove it, or give another name");
+    }
+    *tokens = takt_cursor_u64le(c);
+    if (c->failed || *tokens > (uint64_t)g->context)
+        return damaged(g, path, "it has more tokens than the context");
+    if (takt_cursor_u64le(c) != slot_count(g))
+        return damaged(g, path, "it has another number of states than the model");
+    for (size_t i = 0; i < slot_count(g); i++) {
+        const uint32_t length = takt_cursor_u32le(c);
+        const uint64_t bytes = takt_cursor_u64le(c);
+        const uint8_t *name = takt_cursor_take(c, length);
+        if (name == NULL || length != strlen(slot_name(g, i)) ||
+            memcmp(name, slot_name(g, i), length) != 0 ||
+            bytes != takt_generator_state_bytes(g, i, (int64_t)*tokens))
+            return damaged(g, path, "a state has another name or size than the model's");
+    }
+    return TAKT_OK;
+}
+
+static takt_status check_tokens(const takt_generator *g, const char *path, takt_cursor *c,
+                                uint64_t tokens)
+{
+    size_t bytes = 0;
+    for (uint64_t i = 0; i < tokens; i++)
+        if (takt_cursor_u32le(c) >= (uint64_t)g->vocabulary || c->failed)
+            return damaged(g, path, "a token is not in the vocabulary");
+    for (size_t i = 0; i < slot_count(g); i++)
+        bytes += takt_generator_state_bytes(g, i, (int64_t)tokens);
+    if (takt_cursor_left(c) != bytes)
+        return damaged(g, path, "it has another length");
+    takt_cursor values = *c;
+    for (size_t i = 0; i < slot_count(g); i++) {
+        const size_t part = takt_generator_state_bytes(g, i, (int64_t)tokens);
+        if (!takt_generator_state_fits(g, i, takt_cursor_take(&values, part), (int64_t)tokens))
+            return damaged(g, path, "its count of tokens is another one than its state's");
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const uint8_t *bytes,
+                                      size_t length)
+{
+    uint64_t tokens = 0;
+    if (length < HEAD + TAIL || memcmp(bytes, magic, sizeof magic) != 0)
+        return damaged(g, path, "it is no prompt cache");
+    takt_cursor sum = takt_cursor_of(bytes + length - TAIL, TAIL, length - TAIL);
+    if (takt_cursor_u32le(&sum) != takt_crc32c(0, bytes, length - TAIL))
+        return damaged(g, path, "its checksum is wrong");
+    takt_cursor c = takt_cursor_of(bytes, length - TAIL, 0);
+    TAKT_TRY(check_head(g, path, &c, &tokens));
+    takt_cursor ids = c;
+    TAKT_TRY(check_tokens(g, path, &c, tokens));
+    takt_generator_reset(g);
+    for (size_t i = 0; i < slot_count(g); i++) {
+        const size_t part = takt_generator_state_bytes(g, i, (int64_t)tokens);
+        TAKT_TRY(takt_generator_state_write(g, i, takt_cursor_take(&c, part), part));
+    }
+    for (uint64_t i = 0; i < tokens; i++)
+        g->history[i] = (int32_t)takt_cursor_u32le(&ids);
+    g->position = (int64_t)tokens;
+    return TAKT_OK;
+}
+
+takt_status takt_generator_load(takt_generator *g, const char *path)
+{
+    void *bytes;
+    size_t length;
+    TAKT_NEED(NULL, g);
+    TAKT_NEED(g->engine.ctx, path);
+    TAKT_TRY(takt_read_file(g->engine.ctx, path, &bytes, &length));
+    const takt_status status = takt_generator_load_bytes(g, path, bytes, length);
+    takt_mem_put(g->engine.ctx, bytes, length);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* prefix.c - prompts that begin alike are read once: a slot goes on from what it has read, or takes
+ * what another one has. Caches are copied row by row, so the text is as if all had been read. */
+#include "serve/serve.h"
+
+/* Waiting for another slot costs a step: not for less than this. */
+enum { WORTH = 16 };
+
+/* All but the last token, whose scores are wanted. */
+static size_t most_of(const takt_job *job)
+{
+    return job->id_count > 0 ? job->id_count - 1 : 0;
+}
+
+static size_t has_of(const takt_slot *slot, const takt_job *job)
+{
+    return takt_generator_common(slot->g, job->ids, most_of(job));
+}
+
+/* The slot that has read most of the prompt, free or not. */
+static takt_slot *best_slot(takt_server *s, const takt_job *job, size_t *count)
+{
+    takt_slot *best = NULL;
+    *count = 0;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        const size_t has = has_of(&s->slots[i], job);
+        if (has > *count) {
+            *count = has;
+            best = &s->slots[i];
+        }
+    }
+    return best;
+}
+
+/* One whose text the prompt continues; else an empty one, of which low numbers are better since a
+ * run of several texts reaches to the last that goes on; else the one that was not used longest. */
+takt_slot *takt_serve_slot(takt_server *s, const takt_job *job)
+{
+    takt_slot *found = NULL;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        takt_slot *slot = &s->slots[i];
+        const size_t has = (size_t)slot->g->position;
+        if (slot->job != NULL)
+            continue;
+        if (job != NULL && has > 0 && has_of(slot, job) == has)
+            return slot;
+        if (found == NULL || (found->g->position > 0 && (has == 0 || slot->used < found->used)))
+            found = slot;
+    }
+    return found;
+}
+
+takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot)
+{
+    const takt_job *job = slot->job;
+    size_t count;
+    const takt_slot *best = best_slot(s, job, &count);
+    slot->used = ++s->slot_uses;
+    TAKT_TRY(takt_writing_tokens(&slot->w, job->ids, job->id_count));
+    if (best != NULL && best != slot && count > has_of(slot, job))
+        (void)takt_generator_adopt(slot->g, best->g, count);
+    return takt_writing_reuse(&slot->w);
+}
+
+/* How many tokens two prompts have in common. */
+static size_t common(const takt_job *a, const takt_job *b)
+{
+    const size_t most = most_of(b);
+    size_t same = 0;
+    while (same < most && same < a->id_count && a->ids[same] == b->ids[same])
+        same++;
+    return same;
+}
+
+static bool is_reading(const takt_slot *slot)
+{
+    return slot->job != NULL && !slot->w.is_over && slot->w.prompt_read < slot->w.prompt_count;
+}
+
+/* Whether a slot before this one, at the same place, reads on what this one needs. */
+static bool is_led(const takt_server *s, const takt_slot *slot)
+{
+    const size_t has = slot->w.prompt_read;
+    for (const takt_slot *other = s->slots; other != slot; other++)
+        if (is_reading(other) && other->w.prompt_read == has &&
+            common(other->job, slot->job) >= has + WORTH)
+            return true;
+    return false;
+}
+
+bool takt_serve_waits(takt_server *s, takt_slot *slot)
+{
+    size_t count;
+    if (!is_reading(slot) || s->slot_count < 2 || !takt_generator_rewinds(slot->g))
+        return false;
+    const takt_slot *best = best_slot(s, slot->job, &count);
+    if (best != NULL && best != slot && count > slot->w.prompt_read &&
+        takt_generator_adopt(slot->g, best->g, count)) {
+        slot->w.result.cached_tokens += count - slot->w.prompt_read;
+        slot->w.prompt_read = count;
+    }
+    return is_led(s, slot);
+}
