@@ -115,10 +115,13 @@ static takt_status through_lowering(sweep *s, const takt_node *n, const takt_id 
     return takt_grad_reverse(s->g, &inner, s->level + 1);
 }
 
-/* Attention without mask and lengths has an op for its gradients; any other is taken apart. */
-static bool is_plain_attention(const takt_node *n)
+/* Attention of one type, without mask and lengths, has an op for its gradients; any other is taken
+ * apart. */
+static bool is_plain_attention(const takt_graph *g, const takt_node *n)
 {
     bool is_plain = true;
+    for (uint32_t k = 1; k < 3; k++)
+        is_plain &= takt_type_of(g, n->in[k])->dtype == takt_type_of(g, n->in[0])->dtype;
     for (uint32_t k = 3; k < n->in_count; k++)
         is_plain &= n->in[k] == TAKT_NONE;
     return is_plain;
@@ -141,7 +144,7 @@ static takt_status differentiate(sweep *s, takt_id id, const takt_id *dy, takt_i
         return takt_grad_loop(s->g, &n, dy, dx);
     if (n.op == &takt_op_scan)
         return takt_grad_scan(s->g, &n, dy, dx);
-    if (n.op == &takt_op_attention && is_plain_attention(&n)) {
+    if (n.op == &takt_op_attention && is_plain_attention(s->g, &n)) {
         attention(s->g, &n, dy[0], dx);
         return s->g->status;
     }

@@ -5,7 +5,8 @@
  * query sees all keys, the one before all but the last, and so on: keys beyond a query's limit are
  * absent. A mask is added to the scores and broadcasts to [batch, heads, queries, keys]. With a
  * length for every sequence, keys from there on are absent, and the last query sees all before it:
- * k and v may be a cache that is filled so far. A query that sees no key gives zeros.
+ * k and v may be a cache that is filled so far. A query that sees no key gives zeros. k and v of
+ * queries in f32 may be f16 or bf16, which are widened.
  */
 #include <math.h>
 
@@ -242,8 +243,10 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_dim flat[4] = {q->dim[0], heads, q->dim[1], k->dim[1]};
     const takt_dim grouped[5] = {q->dim[0], shared, group, q->dim[1], k->dim[1]};
     const double scale = takt_attention_scale(g, n);
+    const takt_dtype dtype = q->dtype;
+    const takt_id keys = takt_cast(g, n->in[1], dtype), values = takt_cast(g, n->in[2], dtype);
     const takt_id product = takt_matmul(g, takt_split_heads(g, n->in[0], shared, group),
-                                        takt_split_heads(g, n->in[1], shared, 1), false, true);
+                                        takt_split_heads(g, keys, shared, 1), false, true);
     takt_id scores = takt_reshape(g, takt_mul_scalar(g, product, scale), flat, 4);
     if (has_input(n, MASK))
         scores = takt_add(g, scores, n->in[MASK]);
@@ -257,7 +260,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     if (has_length) /* rows of a query that sees no key are NaN */
         weights = takt_select(g, seen, weights, takt_scalar_like(g, weights, 0));
     const takt_id split = takt_reshape(g, weights, grouped, 5);
-    const takt_id v = takt_split_heads(g, n->in[2], shared, 1);
+    const takt_id v = takt_split_heads(g, values, shared, 1);
     const takt_dim planes[5] = {flat[0], 1, 1, flat[2], flat[3]};
     const takt_id mixed = has_length ? takt_absent_mix(g, split, v, widened(g, seen, planes))
                                      : mix(g, n, split, v, seen);
@@ -300,5 +303,7 @@ const takt_op takt_op_attention = {
          "attention(f32[2, 1, 8], f32[2, 5, 4], f32[2, 5, 4], none, i64[2] in (1, 5), heads=4, "
          "kv_heads=2)",
          "attention(f32[2, 3, 4], f32[2, 6, 4], f32[2, 6, 4], f32[3, 6], i32[2] in (0, 6), "
-         "causal=true)"},
+         "causal=true)",
+         "attention(f32[2, 1, 8], f16[2, 5, 4], bf16[2, 5, 4], none, i64[2] in (1, 5), heads=4, "
+         "kv_heads=2)"},
 };

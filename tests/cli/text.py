@@ -30,6 +30,7 @@ def small():
     small, large = (parsed("plan", TINY, "-c", str(n), "--json") for n in (16, 64))
     expect(small != large, "-c does not change the plan")
     fails(2, "generate", TINY, "a", "--activations", "f64", says=["f32 or int8"])
+    caches()
     for more in (["-t", "1"], ["-t", "4", "-b", "1"], ["--isa", "scalar"], ["-c", "20"]):
         again = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json", *more)
         expect(again["text"] == first["text"], f"another text with {more}")
@@ -49,6 +50,23 @@ def small():
     expect("logits: f32[count, 11]" in succeeds("inspect", TINY), "inspect has no logits")
     expect("decoder_0" in succeeds("summary", TINY), "summary has no blocks")
     expect(parsed("plan", TINY, "-D", "seq=1..64", "--json"), "no plan")
+
+
+def caches():
+    """Keys and values in 16 bits: half the state, and one text for any threads and parts."""
+    def state(*more):
+        return parsed("plan", TINY, "-c", "64", "--json", *more)["memory"]["state"]
+    for kind in ("f16", "bf16"):
+        flags = ["--cache-type-k", kind, "--cache-type-v", kind]
+        one = state("--cache-type-k", kind)
+        expect(state() > one > state(*flags), f"{kind}: {state()}, {one}, {state(*flags)}")
+        texts = {parsed("generate", TINY, "-p", "a b a b", "-n", "24", "--temp", "0", "--json",
+                        *flags, *more)["text"]
+                 for more in ([], ["-t", "1", "-b", "1"], ["-t", "4", "-b", "3"],
+                              ["--isa", "scalar"])}
+        expect(len(texts) == 1, f"{kind}: {texts}")
+    fails(2, "generate", TINY, "a", "--cache-type-k", "q9", says=["f32, f16 or bf16"])
+    fails(2, "plan", TINY, "--cache-type-v", "q9", says=["f32, f16 or bf16"])
 
 
 def folder():

@@ -91,17 +91,26 @@ static bool gather_known(const takt_tool *t, known *k)
     return true;
 }
 
+/* What is told to the reader of language models, if anything. */
+static const char *text_sizes(const takt_tool *t, char *to, size_t room)
+{
+    const uint64_t context = tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0);
+    const char *k = tool_text_of(t, TAKT_F_CACHE_TYPE_K), *v = tool_text_of(t, TAKT_F_CACHE_TYPE_V);
+    if (context == 0 && k == NULL && v == NULL)
+        return NULL;
+    snprintf(to, room, "context=%llu,cache_k=%.20s,cache_v=%.20s", (unsigned long long)context,
+             k != NULL ? k : "f32", v != NULL ? v : "f32");
+    return to;
+}
+
 /* With the inputs that are known, if a shape depends on them. A first failure is silent: the second
  * try tells all that is wrong. */
 static takt_status load_model(takt_tool *t, const char *path, takt_load_options *options,
                               takt_model **model)
 {
-    char context[40];
-    const uint64_t asked = tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0);
-    if (asked > 0) {
-        snprintf(context, sizeof context, "context=%llu", (unsigned long long)asked);
-        options->sizes = context;
-    }
+    char sizes[96];
+    const char *told = text_sizes(t, sizes, sizeof sizes);
+    options->sizes = told;
     takt_status status = takt_model_load(t->ctx, path, options, model);
     options->sizes = NULL;
     if (status == TAKT_OK) {
@@ -115,7 +124,7 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
     if (gather_known(t, k)) {
         options->known = k->count > 0 ? k->at : NULL;
         options->known_count = k->count;
-        options->sizes = k->sizes;
+        options->sizes = k->sizes != NULL ? k->sizes : told;
         t->has_fixed_sizes = k->sizes != NULL;
         t->has_known = k->count > 0;
         tool_notes_begin(t);

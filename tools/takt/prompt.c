@@ -109,7 +109,9 @@ takt_generator_options tool_text_options(const takt_tool *t)
                                     .batch = (int64_t)tool_number_of(t, TAKT_F_TEXT_BATCH, 0),
                                     .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
                                     .isa = tool_text_of(t, TAKT_F_ISA),
-                                    .activations = tool_text_of(t, TAKT_F_ACTIVATIONS)};
+                                    .activations = tool_text_of(t, TAKT_F_ACTIVATIONS),
+                                    .cache_type_k = tool_text_of(t, TAKT_F_CACHE_TYPE_K),
+                                    .cache_type_v = tool_text_of(t, TAKT_F_CACHE_TYPE_V)};
 }
 
 takt_generator_options tool_writer_options(const takt_tool *t)

@@ -34,14 +34,16 @@ static takt_status check_model(const takt_engine *e, const char *path, const cha
 
 static takt_status load(takt_engine *e, const char *path, const char *output)
 {
-    char sizes[64];
+    char sizes[128];
+    const char *k = e->options.cache_type_k, *v = e->options.cache_type_v;
     const char *tokenizer = e->options.tokenizer, *activations = e->options.activations;
     const bool is_int8 = activations != NULL && strcmp(activations, "int8") == 0;
     if (activations != NULL && !is_int8 && strcmp(activations, "f32") != 0)
         return takt_fail(e->ctx, TAKT_E_OPTION, "activations are f32 or int8, not %s", activations);
     /* How a caller tells the reader of GGUF; 0 is what it does by itself. */
-    (void)snprintf(sizes, sizeof sizes, "context=%lld,activations=%d",
-                   (long long)e->options.context, is_int8 ? 8 : 0);
+    (void)snprintf(sizes, sizeof sizes, "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s",
+                   (long long)e->options.context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
+                   v != NULL ? v : "f32");
     const takt_load_options load = {.size = sizeof load, .sizes = sizes};
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
     TAKT_TRY(takt_model_load(e->ctx, path, &load, &e->model));

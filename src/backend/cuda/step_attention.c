@@ -65,6 +65,9 @@ static bool keeps(const takt_graph *g, const takt_node *n)
     if (n->op != &takt_op_attention || n->type->dtype != TAKT_F32 || has_input(n, LENGTH))
         return false;
     for (uint32_t k = 0; k < 3; k++)
+        if (takt_type_of(g, n->in[k])->dtype != TAKT_F32)
+            return false;
+    for (uint32_t k = 0; k < 3; k++)
         for (int d = 0; d < 3; d++)
             if (!takt_dim_is_number(takt_type_of(g, n->in[k])->dim[d]))
                 return true; /* sizes come later: accepts looks at them */

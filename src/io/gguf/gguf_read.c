@@ -88,6 +88,12 @@ static takt_status setting(void *user, const char *key, takt_given_value *out)
         *out = (takt_given_value){.kind = TAKT_GIVEN_INTEGER, .integer = m->context};
         return TAKT_OK;
     }
+    for (int i = 0; i < 2; i++)
+        if (strcmp(key, i == 0 ? "cache_type_k" : "cache_type_v") == 0) {
+            *out = (takt_given_value){.kind = TAKT_GIVEN_TEXT,
+                                      .text = {m->cache[i], strlen(m->cache[i])}};
+            return TAKT_OK;
+        }
     if (strcmp(key, "vocabulary") == 0) {
         const takt_gguf_tensor *t = takt_gguf_tensor_find(m->g, "token_embd.weight");
         if (t != NULL && t->rank == 2)
@@ -101,20 +107,25 @@ static takt_status setting(void *user, const char *key, takt_given_value *out)
 
 /* ---- the file ---- */
 
-/* N of "NAME=N" in the caller's sizes, where `name` is "NAME="; 0: nothing was said. */
-static int64_t asked_for(const char *sizes, const char *name)
+/* What follows "NAME=" in the caller's sizes, where `name` is "NAME="; "": nothing was said. */
+static const char *text_of(const char *sizes, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *at = sizes; at != NULL && *at != '\0'; at = strchr(at, ',')) {
-        int64_t value = 0;
         at += *at == ',';
-        const bool is_it = strncmp(at, name, length) == 0;
-        for (const char *d = at + length; is_it && *d >= '0' && *d <= '9' && value < INT32_MAX; d++)
-            value = 10 * value + (*d - '0');
-        if (is_it)
-            return value;
+        if (strncmp(at, name, length) == 0)
+            return at + length;
     }
-    return 0;
+    return "";
+}
+
+/* That as a number; 0: nothing was said. */
+static int64_t asked_for(const char *sizes, const char *name)
+{
+    int64_t value = 0;
+    for (const char *d = text_of(sizes, name); *d >= '0' && *d <= '9' && value < INT32_MAX; d++)
+        value = 10 * value + (*d - '0');
+    return value;
 }
 
 static takt_status find_context(takt_gguf_model *m)
@@ -130,6 +141,23 @@ static takt_status find_context(takt_gguf_model *m)
     if (asked > most)
         takt_log(m->ctx, TAKT_LOG_WARNING, "%s was trained for %lld tokens; the context has %lld",
                  m->g->file, (long long)most, (long long)asked);
+    return TAKT_OK;
+}
+
+static takt_status find_cache(takt_gguf_model *m)
+{
+    static const char *const types[] = {"f32", "f16", "bf16"};
+    for (int i = 0; i < 2; i++) {
+        const char *text = text_of(m->source->sizes, i == 0 ? "cache_k=" : "cache_v=");
+        const size_t length = strcspn(text, ",");
+        m->cache[i] = *text == '\0' ? "f32" : NULL;
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+            if (strlen(types[k]) == length && strncmp(text, types[k], length) == 0)
+                m->cache[i] = types[k];
+        if (m->cache[i] == NULL)
+            return takt_fail(m->ctx, TAKT_E_OPTION, "a cache is f32, f16 or bf16, not %.*s",
+                             (int)length, text);
+    }
     return TAKT_OK;
 }
 
@@ -229,6 +257,7 @@ takt_status takt_gguf_build(takt_gguf_model *m, takt_graph **graph)
     TAKT_TRY(check_form(m));
     TAKT_TRY(find_context(m));
     m->is_int8 = asked_for(m->source->sizes, "activations=") == 8;
+    TAKT_TRY(find_cache(m));
     if (lineage != NULL) {
         takt_text_add(lineage, "{\"format\": \"%s\", \"version\": %u, \"tensors\": %zu}", m->format,
                       m->g->version, m->g->tensor_count);

@@ -19,9 +19,10 @@ typedef struct takt_gguf_model {
     void *user;
     const char *format; /* of the lineage */
     char architecture[64];
-    int64_t context; /* rows of the cache */
-    bool is_int8;    /* activations are rounded where they meet blocks */
-    bool *is_read;   /* for each tensor, set when the text asks for it; or NULL */
+    int64_t context;      /* rows of the cache */
+    const char *cache[2]; /* types of keys and values in it */
+    bool is_int8;         /* activations are rounded where they meet blocks */
+    bool *is_read;        /* for each tensor, set when the text asks for it; or NULL */
 } takt_gguf_model;
 
 /* The graph of a model whose metadata and tensors are known; the first fields are set. */

@@ -157,6 +157,8 @@ const takt_verb takt_verb_benchmark_run = {
               TAKT_F_N_GEN,
               TAKT_F_DEPTH,
               TAKT_F_ACTIVATIONS,
+              TAKT_F_CACHE_TYPE_K,
+              TAKT_F_CACHE_TYPE_V,
               TAKT_F_LENGTHS,
               TAKT_F_STATE_AUTO,
               TAKT_FLAG_IDS},

@@ -383,6 +383,8 @@ const takt_verb takt_verb_generate = {
               TAKT_F_PROMPT_CACHE_ALL,
               TAKT_F_PROMPT_CACHE_RO,
               TAKT_F_ACTIVATIONS,
+              TAKT_F_CACHE_TYPE_K,
+              TAKT_F_CACHE_TYPE_V,
               TAKT_F_THREADS,
               TAKT_F_ISA,
               TAKT_FLAG_IDS},

@@ -127,6 +127,7 @@ const takt_verb takt_verb_serve = {
     .example = "takt serve model.gguf --port 8080 --parallel 4",
     .flags = {TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY, TAKT_F_QUEUE,
               TAKT_F_CONNECTIONS, TAKT_F_QUEUE_TIME, TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT,
-              TAKT_F_TEXT_BATCH, TAKT_F_ACTIVATIONS, TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},
+              TAKT_F_TEXT_BATCH, TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V,
+              TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},
     .run = run,
 };

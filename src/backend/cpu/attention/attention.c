@@ -44,9 +44,10 @@ takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *
     const int64_t *k = takt_view_stride(t, &s->in[1]), *v = takt_view_stride(t, &s->in[2]);
     k = k != NULL ? k : s->in[1].stride;
     v = v != NULL ? v : s->in[2].stride;
-    const float *keys = takt_view_data(t, &s->in[1]), *values = takt_view_data(t, &s->in[2]);
-    return (takt_attention_pair){.k = keys + b * (size_t)k[0] + at * f->dim,
-                                 .v = values + b * (size_t)v[0] + at * f->value_dim,
+    const char *keys = takt_view_data(t, &s->in[1]), *values = takt_view_data(t, &s->in[2]);
+    const size_t k_at = b * (size_t)k[0] + at * f->dim, v_at = b * (size_t)v[0] + at * f->value_dim;
+    return (takt_attention_pair){.k = keys + k_at * takt_attention_bytes(f->k_type),
+                                 .v = values + v_at * takt_attention_bytes(f->v_type),
                                  .k_row = (size_t)k[1],
                                  .v_row = (size_t)v[1],
                                  .keys = takt_attention_keys(s, t, b)};

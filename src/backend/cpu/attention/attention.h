@@ -3,6 +3,7 @@
 #define TAKT_BACKEND_CPU_ATTENTION_H
 
 #include "backend/cpu/cpu.h"
+#include "kernel/convert/convert.h"
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/map/map.h"
@@ -26,6 +27,9 @@ typedef struct takt_attention {
     size_t block;                             /* queries at a time */
     size_t parts; /* of the queries of a head of k and v; 1: tasks pack for themselves */
     const takt_gemm_walk *walk; /* as the caller said, or NULL */
+    takt_convert_fn *convert;
+    takt_dtype k_type, v_type; /* f32, or 16 bits that are widened */
+    size_t wide_at;            /* of one query: floats of scratch before widened rows */
 } takt_attention;
 
 /* One head of one sequence. */
@@ -41,10 +45,16 @@ typedef struct takt_attention_head {
 
 /* Where k and v of one head of one sequence lie. */
 typedef struct takt_attention_pair {
-    const float *k, *v;
-    size_t k_row, v_row; /* floats from one key to the next */
+    const void *k, *v;
+    size_t k_row, v_row; /* elements from one key to the next */
     size_t keys;
 } takt_attention_pair;
+
+/* Bytes of an element of k or v. */
+static inline size_t takt_attention_bytes(takt_dtype dtype)
+{
+    return dtype == TAKT_F32 ? sizeof(float) : sizeof(uint16_t);
+}
 
 /* To whole cache lines of floats. */
 static inline size_t takt_attention_aligned(size_t floats)
@@ -73,6 +83,8 @@ void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t cou
 
 /* One query: k and v are read where they lie. */
 takt_step_run_fn takt_attention_run_one;
+/* Floats of scratch that it takes behind the scores: rows of 16 bits, widened a chunk at a time. */
+size_t takt_attention_wide(const takt_attention *f);
 bool takt_attention_reads_view(const takt_step *s, size_t in, const int64_t *stride);
 
 #endif

@@ -3,56 +3,144 @@
  * A task takes heads of k and v. All query heads that share one pass over it together, or, where
  * threads outnumber the heads of k and v, parts of them: their scores are the product with the
  * keys, column-major as they lie; the result the product with the values. Nothing is packed, and
- * nothing beyond a sequence's length is read.
+ * nothing beyond a sequence's length is read. Rows of 16 bits become floats a chunk of keys at a
+ * time, near enough to be read from L1 or L2; sums of chunks are added in order, as in any product.
  */
 #include <string.h>
 
 #include "backend/cpu/attention/attention.h"
 
+enum { CHUNK = TAKT_GEMM_CHUNK };
+
+static bool is_wide(const takt_attention *f)
+{
+    return f->k_type != TAKT_F32 || f->v_type != TAKT_F32;
+}
+
+static size_t widest(const takt_attention *f)
+{
+    return f->dim > f->value_dim ? f->dim : f->value_dim;
+}
+
+size_t takt_attention_wide(const takt_attention *f)
+{
+    return is_wide(f) ? takt_attention_aligned((CHUNK + f->group) * widest(f)) : 0;
+}
+
+/* Some heads of one sequence that share a pair. */
+typedef struct heads {
+    const takt_attention *f;
+    takt_attention_pair p;
+    size_t count, stride; /* stride: of scores */
+    const float *q;
+    float *scores, *out;
+    float *wide; /* [CHUNK][size], then [count][value_dim] sums */
+    const takt_poll *poll;
+} heads;
+
+/* Keys [first, first + count) as floats that lie together: rows of `size`. */
+typedef struct rows {
+    const void *from;
+    size_t row, size; /* elements */
+    takt_dtype type;
+} rows;
+
+static const float *floats_of(const heads *o, const rows *r, size_t first, size_t count,
+                              size_t *row)
+{
+    const takt_convert how = {.to = TAKT_F32, .from = r->type};
+    const char *from = (const char *)r->from + first * r->row * takt_attention_bytes(r->type);
+    *row = r->row;
+    if (r->type == TAKT_F32)
+        return (const float *)(const void *)from;
+    for (size_t i = 0; i < count; i++, from += r->row * takt_attention_bytes(r->type))
+        o->f->convert(&how, o->wide + i * r->size, from, r->size);
+    *row = r->size;
+    return o->wide;
+}
+
+/* Keys that are taken at once. */
+static size_t step_of(const heads *o, takt_dtype type, size_t first)
+{
+    const size_t left = o->p.keys - first;
+    return type == TAKT_F32 || left < CHUNK ? left : CHUNK;
+}
+
+static void score(const heads *o)
+{
+    const takt_attention *f = o->f;
+    const rows keys = {o->p.k, o->p.k_row, f->dim, f->k_type};
+    for (size_t first = 0, n; first < o->p.keys && !takt_poll_stops(o->poll); first += n) {
+        takt_direct_f32 g = {.m = o->count,
+                             .k = f->dim,
+                             .a = o->q,
+                             .a_row = f->dim,
+                             .b_row = 1,
+                             .c = o->scores + first,
+                             .ldc = o->stride,
+                             .poll = o->poll};
+        g.n = n = step_of(o, f->k_type, first);
+        g.b = floats_of(o, &keys, first, n, &g.b_col);
+        f->direct(&g);
+    }
+}
+
+static void add_sums(const heads *o, const float *sums)
+{
+    const size_t count = o->count * o->f->value_dim;
+    for (size_t i = 0; i < count; i++)
+        o->out[i] += sums[i];
+}
+
+static void sum_values(const heads *o)
+{
+    const takt_attention *f = o->f;
+    const rows values = {o->p.v, o->p.v_row, f->value_dim, f->v_type};
+    float *sums = o->wide + CHUNK * widest(f);
+    for (size_t first = 0, n; first < o->p.keys && !takt_poll_stops(o->poll); first += n) {
+        takt_direct_f32 g = {.m = o->count,
+                             .n = f->value_dim,
+                             .a = o->scores + first,
+                             .a_row = o->stride,
+                             .b_col = 1,
+                             .c = first == 0 ? o->out : sums,
+                             .ldc = f->value_dim,
+                             .poll = o->poll};
+        g.k = n = step_of(o, f->v_type, first);
+        g.b = floats_of(o, &values, first, n, &g.b_row);
+        f->direct(&g);
+        if (first > 0)
+            add_sums(o, sums);
+    }
+}
+
 /* Heads [head, end) of those that share a pair. */
 static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t head, size_t end)
 {
     const takt_attention *f = s->data;
-    const size_t first = pair % f->shared * f->group + head, count = end - head;
-    const size_t stride = takt_attention_aligned(f->keys);
-    const takt_attention_pair p = takt_attention_pair_of(s, t, pair);
-    takt_attention_head h = takt_attention_head_of(s, t, pair / f->shared, first);
-    if (p.keys == 0) {
-        memset(h.out, 0, count * f->value_dim * sizeof *h.out);
+    const size_t first = pair % f->shared * f->group + head, b = pair / f->shared;
+    const takt_attention_head h = takt_attention_head_of(s, t, b, first);
+    const heads o = {.f = f,
+                     .p = takt_attention_pair_of(s, t, pair),
+                     .count = end - head,
+                     .stride = takt_attention_aligned(f->keys),
+                     .q = h.q,
+                     .scores = t->scratch_own,
+                     .out = h.out,
+                     .wide = (float *)t->scratch_own + f->wide_at,
+                     .poll = t->poll};
+    if (o.p.keys == 0) {
+        memset(h.out, 0, o.count * f->value_dim * sizeof *h.out);
         return;
     }
-    h.keys = p.keys;
-    h.scores = t->scratch_own;
-    const takt_direct_f32 scores = {.m = count,
-                                    .n = p.keys,
-                                    .k = f->dim,
-                                    .a = h.q,
-                                    .a_row = f->dim,
-                                    .b = p.k,
-                                    .b_row = 1,
-                                    .b_col = p.k_row,
-                                    .c = h.scores,
-                                    .ldc = stride,
-                                    .poll = t->poll};
-    f->direct(&scores);
-    for (size_t i = 0; i < count; i++) {
-        takt_attention_head one = takt_attention_head_of(s, t, pair / f->shared, first + i);
-        one.keys = p.keys;
-        one.scores = h.scores + i * stride;
-        takt_attention_weigh(&one, 0, 1, stride);
+    score(&o);
+    for (size_t i = 0; i < o.count; i++) {
+        takt_attention_head one = takt_attention_head_of(s, t, b, first + i);
+        one.keys = o.p.keys;
+        one.scores = o.scores + i * o.stride;
+        takt_attention_weigh(&one, 0, 1, o.stride);
     }
-    const takt_direct_f32 values = {.m = count,
-                                    .n = f->value_dim,
-                                    .k = p.keys,
-                                    .a = h.scores,
-                                    .a_row = stride,
-                                    .b = p.v,
-                                    .b_row = p.v_row,
-                                    .b_col = 1,
-                                    .c = h.out,
-                                    .ldc = f->value_dim,
-                                    .poll = t->poll};
-    f->direct(&values);
+    sum_values(&o);
 }
 
 void takt_attention_run_one(const takt_step *s, const takt_task *t)

@@ -98,26 +98,46 @@ static void attend(const head *h, size_t first, size_t count)
         exclude_absent(h, first, count);
 }
 
+/* `count` numbers of 16 bits, the upper half of as many floats, to these floats. */
+static void widen(const facts *f, takt_dtype from, float *to, size_t count)
+{
+    enum { PIECE = 1024 };
+    const takt_convert how = {.to = TAKT_F32, .from = from};
+    const uint16_t *rest = (const uint16_t *)(const void *)to + count;
+    uint16_t piece[PIECE]; /* what is widened may lie where it goes to */
+    for (size_t i = 0; i < count; i += PIECE) {
+        const size_t n = count - i < PIECE ? count - i : PIECE;
+        memcpy(piece, rest + i, n * sizeof *piece);
+        f->convert(&how, to + i, piece, n);
+    }
+}
+
+/* Packs to floats at `p.dst`, whatever the elements are. */
+static void pack_floats(const facts *f, takt_pack p, takt_dtype from)
+{
+    const size_t count = takt_panels_columns(f->panels, p.n) * p.k;
+    float *to = p.dst;
+    p.bytes = takt_attention_bytes(from);
+    p.panels = f->panels;
+    if (from != TAKT_F32)
+        p.dst = (uint16_t *)p.dst + count;
+    f->pack(&p);
+    if (from != TAKT_F32)
+        widen(f, from, to, count);
+}
+
 static void pack_pair(const facts *f, const takt_attention_pair *p, float *to)
 {
-    const takt_pack keys = {.k = f->dim,
-                            .n = p->keys,
-                            .src = p->k,
-                            .row = 1,
-                            .col = p->k_row,
-                            .dst = to,
-                            .bytes = sizeof *to,
-                            .panels = f->panels};
+    const takt_pack keys = {
+        .k = f->dim, .n = p->keys, .src = p->k, .row = 1, .col = p->k_row, .dst = to};
     const takt_pack values = {.k = p->keys,
                               .n = f->value_dim,
                               .src = p->v,
                               .row = p->v_row,
                               .col = 1,
-                              .dst = to + f->k_packed,
-                              .bytes = sizeof *to,
-                              .panels = f->panels};
-    f->pack(&keys);
-    f->pack(&values);
+                              .dst = to + f->k_packed};
+    pack_floats(f, keys, f->k_type);
+    pack_floats(f, values, f->v_type);
 }
 
 /* Heads of k and v of all sequences. */
@@ -221,6 +241,8 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
     const takt_type *v = takt_type_of(p->graph, n->in[2]);
     const int64_t shared = takt_node_int(n, "kv_heads");
     const takt_attr *scale = takt_node_attr(n, "scale");
+    f->k_type = k->dtype;
+    f->v_type = v->dtype;
     f->batch = (size_t)q->dim[0];
     f->heads = (size_t)takt_node_int(n, "heads");
     f->shared = shared == 0 ? f->heads : (size_t)shared;
@@ -237,6 +259,7 @@ static void set_row_kernels(takt_planner *p, facts *f)
 {
     const takt_kernel *map = takt_planner_find(p, "map_f32");
     f->softmax = takt_kernel_as_rows_f32(takt_planner_find(p, "rows_f32"));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     f->mul = takt_map_find(map, TAKT_MAP_MUL);
     f->add = takt_map_find(map, TAKT_MAP_ADD);
 }
@@ -323,7 +346,8 @@ static takt_status compile_one(takt_planner *p, facts *f)
     f->parts = most < f->group ? most : f->group;
     set_row_kernels(p, f);
     p->step->run = takt_attention_run_one;
-    p->step->scratch_each = f->group * takt_attention_aligned(f->keys) * sizeof(float);
+    f->wide_at = f->group * takt_attention_aligned(f->keys);
+    p->step->scratch_each = (f->wide_at + takt_attention_wide(f)) * sizeof(float);
     p->step->task_count = takt_cpu_tasks(p, 2 * pair * (double)(f->heads * f->batch),
                                          sizeof(float) * pair * (double)pairs, pairs * f->parts);
     return TAKT_OK;
