@@ -87,7 +87,7 @@ def cells():
     """A recurrent cell runs forward once: its gradient reads what that run kept, and needs neither
     the activations nor the recurrent product again."""
     facts, steps = plan(write("cells.takt", CELLS))
-    for kind in ("rnn", "scan"):
+    for kind in ("rnn", "rnn_dx"):
         count = sum(step.startswith(kind + " ") for step in steps)
         expect(count == 2, f"{count} steps are {kind}: {steps}")
     wide = [s for s in facts["steps"] if s["kind"] == "rnn"]

@@ -162,6 +162,16 @@ static const char *const models[] = {
     "model m(q: f32[1, 500, 128], k: f32[1, 500, 128], v: f32[1, 500, 128],\n"
     "        d: f32[1, 500, 128]) {\n"
     "  a, b, c = op.attention_dx(q, k, v, d, heads=4)\n  return a }",
+    "model m(d: f32[16, 64], h: f32[600, 16, 64], y: f32[600, 16, 64], q: f32[600, 16, 64],\n"
+    "        z: f32[600, 16, 64], b: f32[600, 16, 64], m: f32[600, 16, 64], r: f32[64, 192]) {\n"
+    "  e, f, g = scan(d, h, y, q, z, b, m, r, carried=1, sequences=6, reverse=true,\n"
+    "    body=graph(d: f32[16, 64], h: f32[16, 64], y: f32[16, 64], q: f32[16, 64],\n"
+    "      z: f32[16, 64], b: f32[16, 64], m: f32[16, 64], r: f32[64, 192]) {\n"
+    "      a = d + y\n      t = 1 - z\n      n = a * t * (1 - m * m)\n"
+    "      p = n * b * (q * (1 - q))\n      s = (a * h + op.neg(a * m)) * (z * t)\n"
+    "      v = op.concat(p, s, n * q, axis=1)\n"
+    "      return a * z + op.matmul(v, r, transpose_b=true), op.concat(p, s, n, axis=1), v\n"
+    "    })\n  return e }",
     /* elements */
     "model m(x: f32[2000000]) { return op.exp(op.sin(x)) }",
     "model m(x: f32[4000000]) { return op.cast(x, dtype=bf16) }",
