@@ -94,6 +94,7 @@ static inline void store_i32_n(int32_t *p, vf v, size_t n)
 }
 
 #define FLOAT_PAIRS(X)                                                                             \
+    X(F32, float, vf_store, F32, float, vf_load)                                                   \
     X(F32, float, vf_store, F16, uint16_t, vf_load_f16)                                            \
     X(F32, float, vf_store, BF16, uint16_t, vf_load_bf16)                                          \
     X(F32, float, vf_store, I8, int8_t, load_i8)                                                   \
