@@ -27,15 +27,20 @@ static const takt_node *node_of(const finder *x, takt_id id, const takt_op *op)
     return NULL;
 }
 
-/* The operand that input `k` of a node of the group is; NULL: it is no f32 from outside. */
-static const takt_map_operand *operand_of(const finder *x, const takt_node *n, int k)
+/* The operand that input `k` of a node of the group is; NULL: it does not come from outside. */
+static const takt_map_operand *any_operand(const finder *x, const takt_node *n, int k)
 {
     size_t at = 0;
     while (at < x->count && &x->g->nodes[x->nodes[at]] != n)
         at++;
     const takt_map_ref *ref = &x->program->code[at].src[k];
-    const takt_map_operand *o =
-        ref->source == TAKT_MAP_VIEW ? &x->program->operands[ref->index] : NULL;
+    return ref->source == TAKT_MAP_VIEW ? &x->program->operands[ref->index] : NULL;
+}
+
+/* The same, if it is computed with as it is. */
+static const takt_map_operand *operand_of(const finder *x, const takt_node *n, int k)
+{
+    const takt_map_operand *o = any_operand(x, n, k);
     return o != NULL && !o->widens ? o : NULL;
 }
 
@@ -159,14 +164,26 @@ static bool find_way(const finder *x, const takt_node *sub, takt_id weight, takt
     return sqrt != NULL;
 }
 
+/* Input `k` of the node is the gradient, or a narrow one that is widened. */
+static bool is_gradient(const finder *x, const takt_node *n, int k)
+{
+    const takt_node *cast = node_of(x, n->in[k], &takt_op_cast);
+    const takt_map_operand *o = cast != NULL ? any_operand(x, cast, 0) : NULL;
+    x->f->widens = o != NULL && o->widens && o->widen.to == TAKT_F32 && o->is_full;
+    if (!x->f->widens)
+        return cast == NULL && is_full(x, n, k, &x->f->g);
+    x->f->g = (int)o->view;
+    return true;
+}
+
 /* The gradient, or gradient / divisor. */
 static bool find_gradient(const finder *x, takt_id step, const takt_node *reader)
 {
     const takt_node *n = node_of(x, step, &takt_op_div);
     x->f->divisor = -1;
     if (n != NULL)
-        return is_full(x, n, 0, &x->f->g) && is_scalar(x, n, 1, &x->f->divisor);
-    return is_full(x, reader, reader->in[0] == step ? 0 : 1, &x->f->g);
+        return is_gradient(x, n, 0) && is_scalar(x, n, 1, &x->f->divisor);
+    return is_gradient(x, reader, reader->in[0] == step ? 0 : 1);
 }
 
 /* Some node of the group that reads `id`. */
@@ -208,7 +225,7 @@ static bool find(const finder *x)
     if (reader == NULL || !find_gradient(x, step, reader) || good == NULL || !good->is_scalar)
         return false;
     f->is_good = (int)good->view;
-    return x->count == (size_t)NODES + (f->keep >= 0) + (f->divisor >= 0);
+    return x->count == (size_t)NODES + (f->keep >= 0) + (f->divisor >= 0) + f->widens;
 }
 
 bool takt_adam_find(const takt_planner *p, const takt_map_program *program, takt_adam_facts *f)
@@ -219,7 +236,7 @@ bool takt_adam_find(const takt_planner *p, const takt_map_program *program, takt
                       .count = p->group->count,
                       .f = f};
     *f = (takt_adam_facts){.program = program};
-    return p->group->count >= NODES && p->group->count <= NODES + 2 && find(&x);
+    return p->group->count >= NODES && p->group->count <= NODES + 3 && find(&x);
 }
 
 static const float *floats(const takt_step *s, const takt_task *t, int in)
@@ -239,6 +256,19 @@ static void stay(const takt_adam_facts *f, const takt_step *s, const takt_task *
     }
 }
 
+/* Elements from `first` on of the gradient, at most a tile if it is widened. */
+static const float *gradient(const takt_adam_facts *f, const takt_step *s, const takt_task *t,
+                             size_t first, size_t n)
+{
+    const takt_view *v = &s->in[f->g];
+    const char *data = takt_view_data(t, v);
+    data += first * ((size_t)takt_dtype_bits(v->dtype) / 8);
+    if (!f->widens)
+        return (const float *)(const void *)data;
+    f->program->convert(&(takt_convert){.to = TAKT_F32, .from = v->dtype}, t->scratch_own, data, n);
+    return t->scratch_own;
+}
+
 void takt_adam_run(const takt_adam_facts *f, const takt_step *s, const takt_task *t, size_t first,
                    size_t end)
 {
@@ -248,13 +278,14 @@ void takt_adam_run(const takt_adam_facts *f, const takt_step *s, const takt_task
     for (size_t i = 0; i < TAKT_ADAM_RESULTS; i++)
         next[f->result[i].role] = takt_view_data(t, &s->out[f->result[i].out]);
     for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
-        n = end - first < POLLED ? end - first : POLLED;
+        n = f->widens ? TAKT_MAP_TILE : POLLED;
+        n = end - first < n ? end - first : n;
         if (*good == 0) {
             stay(f, s, t, first, n);
             continue;
         }
         const takt_adam_f32 a = {.n = n,
-                                 .g = floats(s, t, f->g) + first,
+                                 .g = gradient(f, s, t, first, n),
                                  .m = floats(s, t, f->m) + first,
                                  .v = floats(s, t, f->v) + first,
                                  .w = floats(s, t, f->w) + first,

@@ -11,6 +11,7 @@ typedef struct takt_adam_facts {
     const takt_map_program *program;
     takt_adam_f32_fn *run;
     /* Indices into step->in; divisor and keep are negative where there are none. */
+    bool widens; /* g is a narrow float */
     int g, m, v, w, is_good, beta1, rest1, beta2, rest2, epsilon, divisor, keep, correction, rate;
     /* Results in the order in which the program writes them. */
     struct {

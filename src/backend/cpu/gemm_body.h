@@ -63,7 +63,7 @@ static void before(const takt_step *s, const takt_task *t)
     if (widens(f)) {
         takt_pace_convert(t, f->convert, &how, (char *)t->scratch + f->a_at,
                           takt_view_data(t, &s->in[f->a]), f->a_count);
-        if (!f->is_packed)
+        if (!f->is_packed && !packs_rounded(f))
             takt_pace_convert(t, f->convert, &how, (char *)t->scratch + f->b_at,
                               takt_view_data(t, &s->in[f->b]), f->b_count);
     }
@@ -171,7 +171,7 @@ static void run_batch(const takt_step *s, const takt_task *t)
         takt_product_pair(&f->mm, i / parts, &a, &b);
         takt_cpu_share(f->mm.m, 1, i % parts, parts, &range[0], &range[1]);
         if (is_own && b != held)
-            pack_one(f, data + b * f->mm.k * f->mm.n, own);
+            pack_one(f, matrix_of(f, data, b), own);
         held = b;
         product(s, t, i / parts, range, is_own ? own : packed + b * packed_bytes);
     }
@@ -338,7 +338,7 @@ static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
     if (!widens(f))
         return;
     f->a_at = share(s, f->a_count);
-    f->b_at = f->is_packed ? 0 : share(s, f->b_count);
+    f->b_at = f->is_packed || packs_rounded(f) ? 0 : share(s, f->b_count);
     f->c_at = share(s, f->c_count);
 }
 

@@ -10,8 +10,27 @@ static bool widens(const facts *f)
     return f->dtype != REAL;
 }
 
+/* A computed factor is bf16 already and stays so: it is packed as it is. */
+static bool packs_rounded(const facts *f)
+{
+    return f->dtype == TAKT_BF16 && f->narrow.fast != NULL && !f->narrow.is_fast_f16 &&
+           !f->is_packed;
+}
+
+/* Matrix `i` of a computed factor. */
+static const void *matrix_of(const facts *f, const void *b, size_t i)
+{
+    return (const char *)b +
+           i * f->mm.k * f->mm.n * (packs_rounded(f) ? sizeof(uint16_t) : sizeof(real));
+}
+
 static void pack_one(const facts *f, const void *b, void *to)
 {
+    if (packs_rounded(f)) {
+        const takt_gemm_bf16_rounded m = {f->mm.k, f->mm.n, b, f->mm.b_row, f->mm.b_col};
+        takt_gemm_bf16_pack_rounded(takt_narrow_bf16(&f->narrow), &m, to);
+        return;
+    }
     if (f->narrow.fast != NULL) {
         const takt_gemm_bf16_matrix m = {f->mm.k, f->mm.n, b, f->mm.b_row, f->mm.b_col};
         takt_narrow_pack_computed(&f->narrow, f->convert, &m, to);
@@ -65,7 +84,7 @@ static takt_status pack_constant(void *user, const void *from, void *to)
 static const real *operand(const takt_step *s, const takt_task *t, size_t index, size_t at)
 {
     const facts *f = s->data;
-    const bool is_wide = widens(f) && !(index == f->b && f->is_packed);
+    const bool is_wide = widens(f) && !(index == f->b && (f->is_packed || packs_rounded(f)));
     return is_wide ? (const real *)(const void *)((char *)t->scratch + at)
                    : takt_view_data(t, &s->in[index]);
 }
@@ -131,7 +150,7 @@ static void prepare_many(const takt_step *s, const takt_task *t)
     size_t first, end;
     takt_cpu_share(f->mm.b_matrices, 1, t->index, s->prepare_count, &first, &end);
     for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++)
-        pack_one(f, b + i * f->mm.k * f->mm.n, (real *)t->scratch + i * f->packed_count);
+        pack_one(f, matrix_of(f, b, i), (real *)t->scratch + i * f->packed_count);
 }
 
 #endif
