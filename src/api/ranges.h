@@ -14,9 +14,6 @@ struct takt_resizer;
 /* A plan that is given one size of the range after another; NULL with TAKT_OK: there cannot be one.
  */
 TAKT_MUST_USE takt_status takt_plan_resizer(const takt_plan *top, struct takt_resizer **out);
-/* Sizes that values decide, from node `behind` on, become what is planned for where the others are
- * what `cells`, those of the size program, begin with. */
-void takt_plan_clamp(const takt_plan *top, int64_t *cells, takt_id behind);
 /* Every size lies in its range. */
 TAKT_MUST_USE takt_status takt_plan_holds(const takt_plan *top, const int64_t *sizes);
 

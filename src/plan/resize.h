@@ -24,6 +24,11 @@ takt_plan *takt_resizer_plan(const takt_resizer *r);
  * ones. */
 TAKT_MUST_USE takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done);
 
+/* Sizes that values decide, from node `behind` on, become what is planned for where the others are
+ * what `cells`, those of the size program, begin with; or 0 where `is_none`, by index of names or
+ * NULL, says so. */
+void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
+                     takt_id behind);
 /* Whether sizes are among those used before: setting them again compiles nothing. */
 bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes);
 /* How many steps it has compiled so far. */

@@ -8,6 +8,7 @@
 
 #include "api/ranges.h"
 #include "api/report/report.h"
+#include "plan/resize.h"
 
 enum { MOST_PLANS = 40, MOST_ROWS = 24 };
 
@@ -25,7 +26,7 @@ static takt_status plan_at(walk *w, int64_t size, takt_plan **plan)
     memcpy(w->cells, w->top->sizes, w->top->name_count * sizeof *w->cells);
     w->cells[w->name] = size;
     w->plans++;
-    takt_plan_clamp(w->top, w->cells, 0);
+    takt_plan_clamp(w->top, w->cells, NULL, 0);
     return takt_plan_at(w->top, w->cells, true, plan);
 }
 

@@ -6,6 +6,7 @@
 #include "api/report/report.h"
 #include "base/mem.h"
 #include "plan/basis.h"
+#include "plan/resize.h"
 
 enum { MOST_NAMES = 64, SHOWN = 5 /* sizes of a name */ };
 
@@ -51,7 +52,7 @@ static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, siz
         if (sizes[name] == last)
             continue;
         last = sizes[name];
-        takt_plan_clamp(top, sizes, 0);
+        takt_plan_clamp(top, sizes, NULL, 0);
         TAKT_TRY(takt_plan_at(top, sizes, true, &plan));
         snprintf(what, sizeof what, "%.100s=%lld", takt_dims_name(top->graph->dims, name),
                  (long long)sizes[name]);

@@ -53,9 +53,11 @@ bool takt_session_is_found(const takt_session *s, size_t output)
 
 /* ---- what is not known yet ---- */
 
+/* What there was none of is taken to be 0 again, such as the batch of a branch that is not taken:
+ * where that is right, the run need not be sized once more. */
 void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind)
 {
-    takt_plan_clamp(s->range->top, cells, behind);
+    takt_plan_clamp(s->range->top, cells, s->range->is_none, behind);
 }
 
 /* ---- what a point found ---- */
@@ -92,9 +94,10 @@ static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t f
         most = top->ranges[name].high;
     if (found < 0 || found > most)
         return fail_bound(s, n, k, found, most);
-    if (is_name && top->ranges[name].is_length)
+    if (is_name && top->ranges[name].is_length) {
         names_of(s)[name] = found;
-    else if (found != is) {
+        s->range->is_none[name] = found == 0;
+    } else if (found != is) {
         takt_error_set(&s->error, TAKT_E_LENGTH_DIFFERS,
                        "%s: a size is %" PRId64 ", and has to be %" PRId64, takt_node_label(n),
                        found, is);

@@ -28,7 +28,8 @@ size_t takt_session_range_bytes(const takt_plan *plan)
 {
     if (plan->ranges == NULL)
         return 0;
-    return views_bytes(plan) + cell_count(plan) * sizeof(int64_t) + plan->graph->input_count;
+    return views_bytes(plan) + cell_count(plan) * sizeof(int64_t) + plan->graph->input_count +
+           plan->name_count;
 }
 
 takt_status takt_session_make_range(takt_session *s)
@@ -44,6 +45,7 @@ takt_status takt_session_make_range(takt_session *s)
     s->range->bytes = takt_session_range_bytes(plan);
     s->range->cells = (int64_t *)(void *)((char *)block + views_bytes(plan));
     s->range->is_own = (unsigned char *)(s->range->cells + cell_count(plan));
+    s->range->is_none = s->range->is_own + plan->graph->input_count;
     s->range->is_new = plan->latest != NULL; /* a plan of its own can be sized inside a run */
     takt_plan_retain_internal(s->plan);
     return TAKT_OK;

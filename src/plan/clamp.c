@@ -1,0 +1,46 @@
+/* clamp.c - sizes that values decide and that are not known yet. */
+#include "ir/leaves.h"
+#include "op/util/length.h"
+#include "plan/resize.h"
+
+static void clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none, size_t name,
+                  int64_t size)
+{
+    cells[name] = size < top->ranges[name].high ? size : top->ranges[name].high;
+    if (is_none != NULL && is_none[name] != 0)
+        cells[name] = 0;
+}
+
+/* Which name element `k` of a length gives a number to; false: none that values decide. */
+static bool decides(const takt_plan *top, const takt_node *n, uint32_t k, size_t *name)
+{
+    const takt_graph *g = top->basis->template->graph;
+    return takt_dim_is_name(g->dims, n->attr[TAKT_LENGTH_NAMES].dims[k], name) &&
+           *name < top->name_count && top->ranges[*name].is_length;
+}
+
+void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
+                     takt_id behind)
+{
+    const takt_template *t = top->basis->template;
+    const takt_error before = top->ctx->error;
+    size_t name;
+    if (top->latest == NULL)
+        return;
+    for (size_t i = behind; i < t->graph->count; i++) {
+        const takt_node *n = &t->graph->nodes[i];
+        for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
+            if (takt_dim_is_number(n->attr[TAKT_LENGTH_TOPS].dims[k]) && decides(top, n, k, &name))
+                clamp(top, cells, is_none, name, n->attr[TAKT_LENGTH_TOPS].dims[k]);
+    }
+    for (size_t i = 0; i < t->shape_count; i++) {
+        const takt_patch *p = &t->shapes[i];
+        const takt_node *n = &t->graph->nodes[p->node];
+        if (p->node < behind || n->op != &takt_op_length || p->which != TAKT_LENGTH_TOPS ||
+            !decides(top, n, p->index, &name))
+            continue;
+        if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
+            top->ctx->error = before;
+        clamp(top, cells, is_none, name, cells[p->cell]);
+    }
+}
