@@ -16,6 +16,7 @@ typedef struct said {
 
 /* What is known so far, by index of names. */
 typedef struct known {
+    const takt_graph *model;
     takt_size_range *ranges;
     int64_t *tops;
     size_t count;
@@ -112,7 +113,7 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
     int64_t bound, top;
     size_t name;
     if (!takt_dim_is_name(g->dims, n->attr[TAKT_LENGTH_NAMES].dims[k], &name) ||
-        name >= so_far->count || ranges[name].is_length || is_given(g, name))
+        name >= so_far->count || ranges[name].is_length || is_given(so_far->model, name))
         return TAKT_OK; /* it has to be what else is known of it, and a run looks whether it is */
     const takt_dim open = n->attr[TAKT_LENGTH_BOUNDS].dims[k];
     TAKT_TRY(number_of(g, open, so_far->tops, so_far->count, &bound));
@@ -133,6 +134,20 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
     return TAKT_OK;
 }
 
+/* Bodies of loops have such sizes of their own; graphs nest at most limits.depth deep. */
+static takt_status add_lengths(const takt_graph *g, const said *s, known *so_far)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
+            TAKT_TRY(add_length(g, n, k, s, so_far));
+        for (size_t k = 0; k < takt_op_attr_count(n->op); k++)
+            if (n->attr[k].is_set && n->op->attrs[k].type == TAKT_ATTR_GRAPH)
+                TAKT_TRY(add_lengths(n->attr[k].graph, s, so_far));
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_lengths_range(const takt_model *m, const char *bounds, takt_arena *arena,
                                takt_size_range *ranges, size_t count)
 {
@@ -149,11 +164,6 @@ takt_status takt_lengths_range(const takt_model *m, const char *bounds, takt_are
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         exact[i] = ranges[i].low == ranges[i].high && is_given(g, i) ? ranges[i].high : -1;
-    known so_far = {ranges, tops, count, exact};
-    for (size_t i = 0; i < g->count; i++)
-        for (uint32_t k = 0;
-             g->nodes[i].op == &takt_op_length && k < g->nodes[i].attr[TAKT_LENGTH_NAMES].count;
-             k++)
-            TAKT_TRY(add_length(g, &g->nodes[i], k, &s, &so_far));
-    return TAKT_OK;
+    known so_far = {g, ranges, tops, count, exact};
+    return add_lengths(g, &s, &so_far);
 }

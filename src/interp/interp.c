@@ -32,6 +32,8 @@ static takt_status init(run *r, interp *it, const takt_graph *g)
         for (uint32_t k = 0; live[i] && k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE)
                 r->uses[g->nodes[i].in[k]]++;
+    for (size_t i = 0; i < g->count; i++) /* others mention its names */
+        r->uses[i] += live[i] && g->nodes[i].op == &takt_op_length;
     for (size_t i = 0; i < g->output_count; i++)
         r->uses[g->outputs[i].id]++;
     for (size_t i = 0; i < g->slot_count; i++)
@@ -72,8 +74,11 @@ static takt_status check_given(run *r, const char *what, const char *name, const
                                const takt_array *given)
 {
     const takt_type got = takt_array_type(given);
+    takt_type now = *want;
+    if (r->it->size_count > 0)
+        TAKT_TRY(takt_interp_type(r->it, r->g, want, &now));
     char left[TAKT_TYPE_TEXT], right[TAKT_TYPE_TEXT];
-    if (takt_type_same(r->g->dims, want, &got))
+    if (takt_type_same(r->g->dims, &now, &got))
         return TAKT_OK;
     return takt_fail(r->it->ctx, TAKT_E_BINDING, "%s %s is %s but was given %s", what, name,
                      takt_type_text(r->g->dims, want, left),
@@ -133,6 +138,8 @@ static takt_status compute(run *r, const takt_node *n, takt_array *out)
     takt_status status = gather_inputs(r, n, block);
     if (status == TAKT_OK)
         status = takt_interp_node(r->it, r->g, n, TAKT_INTERP_ANY, block, out);
+    if (status == TAKT_OK && n->op == &takt_op_length)
+        status = takt_interp_found(r->it, r->g, n, out);
     takt_mem_put(ctx, block, bytes);
     return status;
 }

@@ -1,6 +1,7 @@
 /* lower.c - evaluating an op through the simpler ops it is made of. */
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "interp/run.h"
 
 static takt_type concrete(const takt_graph *g, takt_id id)
@@ -85,4 +86,7 @@ void takt_interp_forget(interp *it)
 {
     for (size_t i = 0; i < LOWERED_COUNT; i++)
         drop(&it->lowered[i]);
+    takt_mem_put(it->ctx, it->sizes, it->size_count * sizeof *it->sizes);
+    it->sizes = NULL;
+    it->size_count = 0;
 }

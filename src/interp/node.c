@@ -13,26 +13,13 @@ static takt_status run_graph(takt_eval *e, takt_graph *g, const takt_array *in, 
     return takt_interp_run(e->interp, g, in, NULL, out, NULL);
 }
 
-static takt_status make_type(takt_ctx *ctx, const takt_graph *g, const takt_type *from,
-                             takt_type *type)
-{
-    *type = *from;
-    for (int i = 0; i < type->rank; i++)
-        TAKT_TRY(takt_dim_resolve(g->dims, from->dim[i], &type->dim[i]));
-    if (takt_type_is_concrete(type))
-        return TAKT_OK;
-    char text[TAKT_TYPE_TEXT];
-    return takt_fail(ctx, TAKT_E_PLAN_SIZE, "a value of type %s has no concrete size",
-                     takt_type_text(g->dims, type, text));
-}
-
-static takt_status make_outputs(takt_ctx *ctx, const takt_graph *g, const takt_node *n,
+static takt_status make_outputs(const interp *it, const takt_graph *g, const takt_node *n,
                                 takt_array *out)
 {
     for (uint32_t i = 0; i < n->out_count; i++) {
         takt_type type;
-        TAKT_TRY(make_type(ctx, g, &n->type[i], &type));
-        TAKT_TRY(takt_array_create(ctx, &type, &out[i]));
+        TAKT_TRY(takt_interp_type(it, g, &n->type[i], &type));
+        TAKT_TRY(takt_array_create(it->ctx, &type, &out[i]));
     }
     return TAKT_OK;
 }
@@ -66,7 +53,7 @@ static takt_status check_lowering(interp *it, const takt_graph *g, const takt_no
         takt_type want;
         const takt_type got = takt_array_type(&out[i]);
         char left[TAKT_TYPE_TEXT], right[TAKT_TYPE_TEXT];
-        TAKT_TRY(make_type(it->ctx, g, &n->type[i], &want));
+        TAKT_TRY(takt_interp_type(it, g, &n->type[i], &want));
         if (!takt_type_same(g->dims, &want, &got))
             return takt_fail(it->ctx, TAKT_E_INTERNAL, "%s: the lowering gives %s instead of %s",
                              n->op->name, takt_type_text(g->dims, &got, left),
@@ -89,17 +76,20 @@ static takt_status by_record(interp *it, const takt_graph *g, const takt_node *n
 {
     takt_arena scratch;
     takt_arena_init(&scratch, it->ctx);
+    takt_node now = *n;
     takt_eval e = {.ctx = it->ctx,
                    .scratch = &scratch,
-                   .node = n,
-                   .attr = n->attr,
+                   .node = &now,
                    .in_count = n->in_count,
                    .in = in,
                    .out_count = n->out_count,
                    .out = out,
                    .run_graph = run_graph,
                    .interp = it};
-    takt_status status = make_outputs(it->ctx, g, n, out);
+    takt_status status = takt_interp_attrs(it, g, n, &scratch, &now.attr);
+    e.attr = now.attr;
+    if (status == TAKT_OK)
+        status = make_outputs(it, g, n, out);
     if (status == TAKT_OK)
         status = n->op->eval != NULL ? n->op->eval(&e) : takt_interp_elementwise(&e);
     takt_arena_deinit(&scratch);

@@ -19,7 +19,20 @@ typedef struct interp {
     takt_ctx *ctx;
     interp_lowered lowered[LOWERED_COUNT];
     size_t next_lowered; /* the one to replace */
+    int64_t *sizes;      /* that values have decided, by index of names; -1: none so far */
+    size_t size_count;
 } interp;
+
+/* sizes.c: what op `length` has found goes to its names; others know them from now on. */
+TAKT_MUST_USE takt_status takt_interp_found(interp *it, const takt_graph *g, const takt_node *n,
+                                            const takt_array *found);
+/* `type` as it is now. */
+TAKT_MUST_USE takt_status takt_interp_type(const interp *it, const takt_graph *g,
+                                           const takt_type *from, takt_type *type);
+/* Attributes as they are now: the node's own, or in `scratch`. */
+TAKT_MUST_USE takt_status takt_interp_attrs(const interp *it, const takt_graph *g,
+                                            const takt_node *n, takt_arena *scratch,
+                                            const takt_attr **attrs);
 
 /* `n` of `g` as a graph of simpler nodes, whose inputs are those of `n` that are present. The
  * caller drops its reference. */

@@ -2,8 +2,12 @@
 #include "pass/branch.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/mem.h"
+#include "ir/leaves.h"
 #include "op/util/demand.h"
+#include "op/util/length.h"
 
 static takt_status sized_type(takt_dims *dims, const takt_type *from, const int64_t *sizes,
                               size_t count, takt_type *to)
@@ -64,6 +68,39 @@ static takt_status replace_branch(takt_ctx *ctx, const takt_node *n, const int64
     return fail_instead(from, children[!bad], what, sizes, count, &children[bad]);
 }
 
+/* ---- sizes that a subgraph finds by itself ---- */
+
+/* Entries of names that values decide in `g` become -1: in every turn of a loop they are others. */
+static bool open_lengths(const takt_graph *g, int64_t *sizes, size_t count)
+{
+    bool some = false;
+    size_t name;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
+            if (takt_length_names(g, n, k, &name) && name < count) {
+                if (sizes != NULL)
+                    sizes[name] = -1;
+                some = true;
+            }
+    }
+    return some;
+}
+
+static takt_status specialize(const takt_graph *g, const int64_t *sizes, size_t count,
+                              takt_graph **out)
+{
+    void *block;
+    if (!open_lengths(g, NULL, count))
+        return takt_graph_specialize(g, sizes, count, out); /* depth is limited */
+    TAKT_TRY(takt_mem_get(g->ctx, count * sizeof *sizes, "sizes", &block));
+    memcpy(block, sizes, count * sizeof *sizes);
+    (void)open_lengths(g, block, count);
+    const takt_status status = takt_graph_specialize_body(g, block, sizes, count, out);
+    takt_mem_put(g->ctx, block, count * sizeof *sizes);
+    return status;
+}
+
 takt_status takt_specialize_children(const takt_graph *g, const takt_node *n, const int64_t *sizes,
                                      size_t count, takt_graph *children[static TAKT_MAX_ATTRS])
 {
@@ -74,8 +111,7 @@ takt_status takt_specialize_children(const takt_graph *g, const takt_node *n, co
     for (size_t i = 0; i < takt_op_attr_count(n->op); i++) {
         if (!n->attr[i].is_set || n->op->attrs[i].type != TAKT_ATTR_GRAPH)
             continue;
-        const takt_status status = /* depth is limited */
-            takt_graph_specialize(n->attr[i].graph, sizes, count, &children[i]);
+        const takt_status status = specialize(n->attr[i].graph, sizes, count, &children[i]);
         if (status != TAKT_OK && (status != TAKT_ERR_SHAPE || n->op != &takt_op_if))
             return status;
         if (bad != TAKT_OK && status != TAKT_OK)

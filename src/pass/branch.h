@@ -11,4 +11,10 @@ TAKT_MUST_USE takt_status takt_specialize_children(const takt_graph *g, const ta
                                                    const int64_t *sizes, size_t count,
                                                    takt_graph *children[static TAKT_MAX_ATTRS]);
 
+/* A body that finds sizes by itself: their names have no number in `sizes`; `tops` has what they
+ * are planned for, where the caller said it. */
+TAKT_MUST_USE takt_status takt_graph_specialize_body(const takt_graph *in, const int64_t *sizes,
+                                                     const int64_t *tops, size_t count,
+                                                     takt_graph **out);
+
 #endif

@@ -2,12 +2,15 @@
 #include <string.h>
 
 #include "ir/attr.h"
+#include "ir/leaves.h"
+#include "op/util/length.h"
 #include "pass/branch.h"
 #include "pass/copier.h"
 
 typedef struct sizes {
     const int64_t *of;
     size_t count;
+    const int64_t *tops; /* what a body finds in every turn is planned for; NULL: nothing */
 } sizes;
 
 static takt_status put_dim(takt_dims *dims, takt_dim from, const sizes *s, takt_dim *to)
@@ -35,6 +38,22 @@ static takt_status put_shape(takt_copier *c, const takt_attr *from, const sizes 
     return TAKT_OK;
 }
 
+/* A bound that nothing in the model says is what the caller said. */
+static void put_bounds(const takt_copier *c, const takt_node *n, const sizes *s, takt_attr *attrs)
+{
+    const takt_attr *names = &n->attr[TAKT_LENGTH_NAMES];
+    size_t name;
+    for (uint32_t k = 0; k < names->count; k++) {
+        takt_dim *bound = (takt_dim *)(uintptr_t)attrs[TAKT_LENGTH_BOUNDS].dims; /* put_shape's */
+        takt_dim *top = (takt_dim *)(uintptr_t)attrs[TAKT_LENGTH_TOPS].dims;
+        if (!takt_dim_is_name(c->in->dims, names->dims[k], &name) || name >= s->count ||
+            s->tops[name] < 0)
+            continue;
+        bound[k] = bound[k] == TAKT_LENGTH_OPEN ? s->tops[name] : bound[k];
+        top[k] = top[k] == TAKT_LENGTH_OPEN ? s->tops[name] : top[k];
+    }
+}
+
 static takt_status copy(takt_copier *c, takt_id id, const sizes *s)
 {
     const takt_node n = takt_copier_node(c, id);
@@ -49,6 +68,8 @@ static takt_status copy(takt_copier *c, takt_id id, const sizes *s)
         if (children[i] != NULL)
             attrs[i].graph = children[i];
     }
+    if (status == TAKT_OK && n.op == &takt_op_length && s->tops != NULL)
+        put_bounds(c, &n, s, attrs);
     if (status == TAKT_OK) {
         c->map[id] = takt_graph_append(c->out, n.op, n.in_count, n.in, attrs);
         status = c->out->status;
@@ -77,10 +98,10 @@ static takt_status edges(takt_copier *c, const sizes *s)
     return c->out->status;
 }
 
-takt_status takt_graph_specialize(const takt_graph *in, const int64_t *of, size_t count,
-                                  takt_graph **out)
+takt_status takt_graph_specialize_body(const takt_graph *in, const int64_t *of, const int64_t *tops,
+                                       size_t count, takt_graph **out)
 {
-    const sizes s = {of, count};
+    const sizes s = {of, count, tops};
     takt_copier c;
     takt_status status = takt_copier_init(&c, in);
     if (status == TAKT_OK)
@@ -89,4 +110,10 @@ takt_status takt_graph_specialize(const takt_graph *in, const int64_t *of, size_
         if (c.live[i] && c.map[i] == TAKT_NONE)
             status = copy(&c, (takt_id)i, &s);
     return takt_copier_done(&c, status, out);
+}
+
+takt_status takt_graph_specialize(const takt_graph *in, const int64_t *of, size_t count,
+                                  takt_graph **out)
+{
+    return takt_graph_specialize_body(in, of, NULL, count, out);
 }

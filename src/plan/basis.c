@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ir/held.h"
+#include "plan/repeat.h"
 
 static void lock(takt_ctx *ctx)
 {
@@ -117,14 +118,14 @@ void takt_basis_list(takt_basis *b, takt_basis **list)
 
 /* ---- constants that no step reads ---- */
 
-/* The graphs of bodies that steps interpret are read in every run; clauses that fail are computed
- * once more, from the first constant on. */
+/* The graphs of bodies that steps interpret, or size, are read in every run; clauses that fail are
+ * computed once more, from the first constant on. */
 static void strip_plan(takt_plan *plan, const takt_graph *shared)
 {
     takt_graph *g = plan->graph;
     for (takt_plan *child = plan->child; child != NULL; child = child->sibling)
         strip_plan(child, NULL); /* subgraphs are nested to a limited depth */
-    if (g->check_count > 0 || plan->interprets)
+    if (g->check_count > 0 || plan->interprets || takt_repeat_of(plan) != NULL)
         return;
     if (shared == NULL) {
         takt_graph_strip(g);

@@ -20,8 +20,9 @@ struct takt_basis {
     bool is_bare; /* constants that no step reads are gone, and all below with them */
     char *key;
     size_t key_bytes;
-    takt_template *template; /* NULL: of one size */
-    takt_packs *packs;       /* or NULL */
+    takt_template *template;  /* NULL: of one size */
+    takt_packs *packs;        /* or NULL */
+    struct takt_repeat *body; /* of the plan that it is made for (repeat.h), or NULL */
 };
 
 /* Retains `graph`, whose dimensions may be names. */

@@ -2,6 +2,7 @@
 #include "pass/pass.h"
 #include "plan/answers.h"
 #include "plan/builder.h"
+#include "plan/repeat.h"
 
 /* The same stages as for a whole model; sizes were put in when its own were. */
 static takt_status prepare(const takt_planner *p, const takt_plan_settings *s,
@@ -40,9 +41,12 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     if (settings.backend->device != NULL)            /* bodies run inside a step of the host */
         settings.backend = settings.fallback;
     TAKT_TRY(prepare(p, &settings, g, &ready));
-    const takt_status status = takt_plan_build(p->ctx, ready, &settings, child);
+    *child = NULL;
+    const takt_status status = takt_repeat_finds(ready)
+                                   ? takt_repeat_create(p->ctx, ready, &settings, child)
+                                   : takt_plan_build(p->ctx, ready, &settings, child);
     takt_graph_destroy(ready);
-    if (status == TAKT_OK) {
+    if (status == TAKT_OK && *child != NULL) {
         (*child)->sibling = p->plan->child;
         p->plan->child = *child;
     }

@@ -8,6 +8,7 @@
 #include "ir/storage.h"
 #include "plan/answers.h"
 #include "plan/basis.h"
+#include "plan/repeat.h"
 
 const char *takt_node_label(const takt_node *n)
 {
@@ -293,6 +294,7 @@ void takt_plan_release_internal(takt_plan *plan)
         next = other->variant;
         takt_plan_release_internal(other); /* which has none itself */
     }
+    takt_repeat_destroy(takt_repeat_of(plan));
     takt_basis_leave(plan);
     if (plan->is_pinning)
         takt_basis_unpin(plan->basis);

@@ -4,7 +4,7 @@
 #include "backend/cpu/pace.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "plan/execute.h"
+#include "plan/repeat.h"
 
 takt_status takt_scratch_add(takt_planner *p, size_t bytes, size_t *at)
 {
@@ -21,9 +21,15 @@ static size_t pointers(const takt_plan *plan)
 
 takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child *child)
 {
-    takt_plan *plan;
-    TAKT_TRY(takt_planner_child(p, g, &plan));
-    child->plan = plan;
+    takt_plan *made;
+    TAKT_TRY(takt_planner_child(p, g, &made));
+    *child = (takt_child){.plan = made};
+    if (made == NULL)
+        return TAKT_OK;
+    child->body = takt_repeat_of(made);
+    if (child->body != NULL)
+        child->plan = takt_repeat_plan(child->body);
+    const takt_plan *plan = child->plan;
     if (!takt_size_add(takt_cpu_aligned(pointers(plan) * sizeof(void *)) +
                            takt_cpu_aligned(sizeof(takt_fault_slot)),
                        plan->arena_bytes, &child->bytes))
@@ -44,31 +50,21 @@ takt_child_room takt_child_open(const takt_child *child, const takt_task *t)
     return room;
 }
 
-static void bind(const takt_plan *plan, const takt_child_room *room)
-{
-    for (size_t i = 0; i < plan->buffer_count; i++) {
-        const takt_buffer *b = &plan->buffers[i];
-        switch (b->place) {
-        case TAKT_PLACE_ARENA: room->base[i] = room->arena + b->offset; break;
-        case TAKT_PLACE_CONSTANT:
-            room->base[i] = plan->constants[b->index].storage != NULL
-                                ? takt_tensor_data(&plan->constants[b->index])
-                                : NULL;
-            break;
-        case TAKT_PLACE_INPUT:
-            room->base[i] = (void *)(uintptr_t)room->in[b->index]; /* inputs are only read */
-            break;
-        case TAKT_PLACE_OUTPUT: room->base[i] = room->out[b->index]; break;
-        case TAKT_PLACE_STATE: /* subgraphs have none */
-        case TAKT_PLACE_NEXT:
-        case TAKT_PLACE_FORM: room->base[i] = NULL; break;
-        }
-    }
-}
-
 static takt_error *error_of(const takt_child *child, const takt_task *t)
 {
     return t->execution != NULL ? t->execution->error : &child->plan->ctx->error;
+}
+
+void takt_child_begin(const takt_child *child)
+{
+    if (child->body != NULL)
+        takt_repeat_begin(child->body);
+}
+
+void takt_child_end(const takt_child *child)
+{
+    if (child->body != NULL)
+        takt_repeat_end(child->body);
 }
 
 static void note(const takt_task *t)
@@ -78,7 +74,6 @@ static void note(const takt_task *t)
 
 bool takt_child_run(const takt_child *child, const takt_child_room *room, const takt_task *t)
 {
-    bind(child->plan, room);
     takt_execution x = {.plan = child->plan,
                         .base = room->base,
                         .arena = room->arena,
@@ -89,7 +84,14 @@ bool takt_child_run(const takt_child *child, const takt_child_room *room, const 
         x.run = t->execution->run;
         x.deadline_ns = t->execution->deadline_ns;
     }
-    if (takt_execute(&x) == TAKT_OK)
+    const void *const *in = room->in;
+    void *const *out = room->out;
+    if (child->body == NULL)
+        takt_repeat_bind(child->plan, room->arena, in, out, room->base);
+    const takt_status status = child->body == NULL
+                                   ? takt_execute(&x)
+                                   : takt_repeat_turn(child->body, &x, room->base, in, out);
+    if (status == TAKT_OK)
         return true;
     note(t);
     return false;

@@ -6,7 +6,8 @@
 
 typedef struct takt_child {
     const takt_plan *plan;
-    size_t at; /* bytes into the step's shared scratch, and how many */
+    struct takt_repeat *body; /* or NULL: its sizes are found in every turn (plan/repeat.h) */
+    size_t at;                /* bytes into the step's shared scratch, and how many */
     size_t bytes;
 } takt_child;
 
@@ -19,10 +20,16 @@ typedef struct takt_child_room {
     unsigned char *arena;
 } takt_child_room;
 
-/* Plans `g` and takes room for it at the end of the step's scratch. */
+/* Plans `g` and takes room for it at the end of the step's scratch. child->plan NULL: steps of it
+ * cannot be sized while it runs. */
 TAKT_MUST_USE takt_status takt_child_compile(takt_planner *p, const takt_graph *g,
                                              takt_child *child);
+/* cpu.c: the step is the interpreter's, and its note says why. */
+TAKT_MUST_USE takt_status takt_child_interpret(takt_planner *p, const char *why);
 takt_child_room takt_child_open(const takt_child *child, const takt_task *t);
+/* Around all runs of one that finds sizes. */
+void takt_child_begin(const takt_child *child);
+void takt_child_end(const takt_child *child);
 /* False: it failed, and so does the step; nothing more to do. */
 bool takt_child_run(const takt_child *child, const takt_child_room *room, const takt_task *t);
 /* For other failures of control flow: recorded as the step's. */

@@ -178,6 +178,7 @@ takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph *graph, const 
     takt_room *room;
     *out = NULL;
     TAKT_TRY(takt_room_create(c->im, c->scope->room, &room));
+    room->may_find = captures->may_find;
     const size_t known = captures->count;
     takt_status status = fill(c, room, graph, types, type_count, captures);
     if (status == TAKT_OK && room->capture_count != known)

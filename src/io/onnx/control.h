@@ -22,6 +22,7 @@ typedef struct takt_subgraph {
 typedef struct takt_captures {
     takt_id *ids; /* of the call's room */
     size_t count, capacity;
+    bool may_find; /* values may decide sizes inside of what captures them */
 } takt_captures;
 /* Adds what `graph` uses from outside. */
 TAKT_MUST_USE takt_status takt_subgraph_captures(takt_call *c, const takt_pb_graph *graph,
@@ -29,6 +30,24 @@ TAKT_MUST_USE takt_status takt_subgraph_captures(takt_call *c, const takt_pb_gra
 TAKT_MUST_USE takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph *graph,
                                               const takt_type *types, size_t type_count,
                                               const takt_captures *captures, takt_graph **out);
+
+/* appended.c: carried values of a Loop that its body only appends rows to, as if each turn gave
+ * those rows as a scanned result. */
+typedef struct takt_appended {
+    takt_pb_graph body; /* without them as carried values, and with them as its last results */
+    size_t *kept;       /* the carried values that are left, by index of all */
+    size_t *which;      /* the others */
+    int64_t *axis;      /* along which they grow */
+    size_t kept_count, count;
+} takt_appended;
+TAKT_MUST_USE takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *body,
+                                             size_t carried, takt_appended *out);
+/* `first`, and behind it the rows of all turns, `rows`. */
+takt_id takt_appended_join(takt_call *c, takt_id first, takt_id rows, int64_t axis);
+/* found.c: whether `t` has a size that values decide in `g`. */
+bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
+/* `x` of `g` as what `type` says; a run in which its sizes are others fails. */
+takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const takt_type *type);
 
 /* unfold.c: what has failed so far, before something is tried that may fail. */
 typedef struct takt_onnx_attempt {

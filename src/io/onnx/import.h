@@ -51,6 +51,7 @@ struct takt_room {
     takt_import *im;
     takt_graph *g;
     takt_room *outer;
+    bool may_find; /* a run may find sizes there: the model, and bodies of loops */
     takt_capture *captures;
     size_t capture_count, capture_capacity;
     takt_fact *facts;

@@ -5,7 +5,7 @@
 
 bool takt_onnx_may_find(const takt_call *c)
 {
-    const bool is_inside = c->scope->room->outer != NULL;
+    const bool is_inside = !c->scope->room->may_find;
     c->im->is_wanted_inside = c->im->is_wanted_inside || is_inside;
     return c->status == TAKT_OK && !is_inside;
 }
@@ -24,6 +24,52 @@ static takt_status known_sizes(takt_call *c, takt_id n, size_t count, takt_dim *
     }
     *done = true;
     return takt_fold_bind(c->scope->room, n);
+}
+
+/* ---- elements of which something is known, beside others ---- */
+
+/* The value that element `*k` of `id`, all elements in a row, is one of, before it was moved. */
+static takt_id source_of(takt_call *c, takt_id id, size_t *k)
+{
+    for (;;) {
+        const takt_node *n = takt_node_at(c->g, id);
+        const bool is_move =
+            n->op == &takt_op_reshape || n->op == &takt_op_squeeze || n->op == &takt_op_unsqueeze ||
+            (n->op == &takt_op_cast && takt_dtype_is_int(takt_type_of(c->g, n->in[0])->dtype) &&
+             takt_type_of(c->g, id)->dtype == TAKT_I64);
+        if (is_move) {
+            id = n->in[0];
+            continue;
+        }
+        if (n->op != &takt_op_concat || n->type->rank != 1)
+            return id;
+        uint32_t i = 0;
+        for (; i < n->in_count; i++) {
+            const takt_dim size = takt_type_of(c->g, n->in[i])->dim[0];
+            if (!takt_dim_is_number(size))
+                return id;
+            if (*k < (size_t)size)
+                break;
+            *k -= (size_t)size;
+        }
+        if (i == n->in_count)
+            return id;
+        id = n->in[i];
+    }
+}
+
+static takt_status known_size(takt_call *c, takt_id n, size_t k, takt_dim *out, bool *is_known)
+{
+    takt_syms syms;
+    *is_known = false;
+    const takt_id source = source_of(c, n, &k);
+    TAKT_TRY(takt_fold_syms(c->scope->room, source, &syms));
+    if (syms.at == NULL || k >= syms.count || syms.at[k].is_minus ||
+        (!syms.at[k].is_dim && syms.at[k].number < 0))
+        return TAKT_OK;
+    *is_known = true;
+    *out = syms.at[k].is_dim ? syms.at[k].dim : syms.at[k].number;
+    return syms.at[k].is_dim ? TAKT_OK : takt_fold_bind(c->scope->room, source);
 }
 
 /* "nonzero_3", after the operator. */
@@ -56,15 +102,26 @@ void takt_onnx_lengths(takt_call *c, takt_id n, const takt_onnx_bound *bounds, s
         (void)takt_onnx_refuse(c, "a size that values decide inside a branch or a loop");
         return;
     }
+    size_t open = 0;
+    takt_id asked[TAKT_MAX_RANK];
+    takt_dim names[TAKT_MAX_RANK];
     for (size_t i = 0; i < count && c->status == TAKT_OK; i++) {
-        most[i] = bounds[i].most;
-        top[i] = bounds[i].top;
-        c->status = fresh(c, &out[i]);
+        c->status = known_size(c, n, i, &out[i], &is_known);
+        if (is_known || c->status != TAKT_OK)
+            continue;
+        most[open] = bounds[i].most;
+        top[open] = bounds[i].top;
+        asked[open] = takt_onnx_item(c, n, i);
+        c->status = fresh(c, &names[open]);
+        out[i] = names[open++];
     }
-    const takt_named_attr attrs[] = {{"names", takt_attr_shape(out, count)},
-                                     {"bounds", takt_attr_shape(most, count)},
-                                     {"tops", takt_attr_shape(top, count)}};
-    (void)takt_onnx_op1(c, &takt_op_length, n, 3, attrs);
+    if (open == 0 || c->status != TAKT_OK)
+        return;
+    const takt_named_attr attrs[] = {{"names", takt_attr_shape(names, open)},
+                                     {"bounds", takt_attr_shape(most, open)},
+                                     {"tops", takt_attr_shape(top, open)}};
+    (void)takt_onnx_op1(c, &takt_op_length, open < count ? takt_onnx_pack(c, asked, open) : n, 3,
+                        attrs);
 }
 
 takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound)

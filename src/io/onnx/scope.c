@@ -66,7 +66,7 @@ takt_status takt_room_create(takt_import *im, takt_room *outer, takt_room **out)
     takt_room *room = takt_arena_array(&im->arena, 1, sizeof *room);
     if (room == NULL)
         return TAKT_ERR_MEMORY;
-    *room = (takt_room){.im = im, .outer = outer};
+    *room = (takt_room){.im = im, .outer = outer, .may_find = outer == NULL};
     *out = room;
     return takt_graph_create(im->ctx, outer != NULL ? outer->g : NULL, &room->g);
 }

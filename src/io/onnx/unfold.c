@@ -34,7 +34,7 @@ bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status statu
     const bool is_wanted = c->im->is_wanted_inside;
     c->im->is_wanted_inside = is_wanted || a->wanted;
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY || !is_wanted || c->im->is_hopeless ||
-        c->scope->room->outer != NULL)
+        !c->scope->room->may_find)
         return false;
     c->im->has_failed = a->has_failed;
     c->im->first = a->first;

@@ -10,10 +10,11 @@ enum { UNROLL = 256 };
 typedef struct loop {
     const takt_pb_graph *body;
     size_t carried, scanned;
-    int64_t trip;    /* INT64_MAX if it has none; -1 if not known */
-    bool is_named;   /* the trip count is not known but as `length`, a dimension */
-    takt_dim length; /* of scanned results */
-    bool begins;     /* by its condition, if that is known */
+    int64_t trip;        /* INT64_MAX if it has none; -1 if not known */
+    bool is_named;       /* the trip count is not known but as `length`, a dimension */
+    takt_dim length;     /* of scanned results */
+    bool begins;         /* by its condition, if that is known */
+    takt_appended grown; /* what is kept of it where it stays a loop */
 } loop;
 
 static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
@@ -153,6 +154,27 @@ static takt_status find_length(takt_call *c, loop *l)
     return c->status;
 }
 
+/* Carried value `i` of those that are kept. */
+static size_t input_of(const loop *l, size_t i)
+{
+    return 2 + l->grown.kept[i];
+}
+
+/* Result `i` of the loop that is kept: of the node's, the carried ones first; then what grew. */
+static void give(takt_call *c, const loop *l, size_t i, takt_id id)
+{
+    const size_t own = l->carried + l->scanned - l->grown.count;
+    const size_t grown = i - own;
+    const size_t to = i < l->carried ? l->grown.kept[i]
+                      : i < own      ? i + l->grown.count
+                                     : l->grown.which[grown];
+    if (to >= c->out_count)
+        return;
+    if (i >= own)
+        id = takt_appended_join(c, takt_onnx_in(c, 2 + to), id, l->grown.axis[grown]);
+    takt_onnx_set(c, to, id);
+}
+
 static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_captures *captures,
                         bool counts)
 {
@@ -165,7 +187,7 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
                                 : takt_onnx_scalar(c, TAKT_BOOL, 1);
     for (size_t i = 0; i < l->carried; i++)
-        in[2 + i] = takt_onnx_in(c, 2 + i);
+        in[2 + i] = takt_onnx_in(c, input_of(l, i));
     if (counts)
         in[2 + l->carried] = takt_scalar_i64(c->g, 0);
     for (size_t i = 0; i < captures->count; i++)
@@ -178,34 +200,60 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     takt_dim rows = l->length;
     if (counts && y != TAKT_NONE)
         rows = takt_onnx_length(c, takt_graph_get(c->g, y, l->carried), takt_onnx_at_most(rows));
-    for (size_t i = 0; i < c->out_count; i++) {
+    for (size_t i = 0; i < l->carried + l->scanned && c->status == TAKT_OK; i++) {
         const size_t at = i + (counts && i >= l->carried);
         takt_id one = y == TAKT_NONE || g->output_count == 2 ? y : takt_graph_get(c->g, y, at);
         if (counts && i >= l->carried)
             one = takt_onnx_sized(c, one, rows);
-        takt_onnx_set(c, i, one);
+        give(c, l, i, one);
     }
     return c->status;
 }
 
+/* Rows of a scanned result are of one size; those that are appended are as what is there. */
+static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
+{
+    const size_t own = l->scanned - l->grown.count;
+    char text[TAKT_TYPE_TEXT];
+    for (size_t i = 0; i < l->scanned && c->status == TAKT_OK; i++) {
+        takt_port *port = &g->outputs[1 + l->carried + i];
+        takt_type row = *takt_type_of(g, port->id);
+        if (i >= own && takt_onnx_is_found(c, g, &row)) {
+            const takt_type all = *takt_onnx_type(c, 2 + l->grown.which[i - own]);
+            const int axis = takt_onnx_axis(c, l->grown.axis[i - own], row.rank);
+            for (int d = 0; d < row.rank && all.rank == row.rank; d++)
+                row.dim[d] = d == axis ? row.dim[d] : all.dim[d];
+            port->id = takt_onnx_demand_shape(c, g, port->id, &row);
+        }
+        if (c->status == TAKT_OK && takt_onnx_is_found(c, g, &row))
+            return takt_onnx_refuse(c, "rows of a result are %s, of another size in every turn",
+                                    takt_type_text(g->dims, &row, text));
+    }
+    return c->status != TAKT_OK ? c->status : g->status;
+}
+
 static takt_status keep(takt_call *c, loop *l)
 {
-    takt_captures captures = {0};
+    takt_captures captures = {.may_find = true};
     takt_graph *g, *counting = NULL;
+    TAKT_TRY(takt_onnx_appended(c, l->body, l->carried, &l->grown));
+    l->body = &l->grown.body;
+    l->carried = l->grown.kept_count;
+    l->scanned += l->grown.count;
     takt_type *types = takt_onnx_get(c, 2 + l->carried, sizeof *types);
     if (types == NULL)
         return TAKT_ERR_MEMORY;
     types[0].dtype = TAKT_I64;
     types[1].dtype = TAKT_BOOL;
     for (size_t i = 0; i < l->carried; i++)
-        types[2 + i] = *takt_onnx_type(c, 2 + i);
+        types[2 + i] = *takt_onnx_type(c, input_of(l, i));
     TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(find_length(c, l));
     TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
     const bool counts = l->scanned > 0 && !runs_out(c, l, g);
-    takt_status status = c->status;
+    takt_status status = check_rows(c, l, g);
     if (counts && !takt_onnx_may_find(c))
         status =
             takt_onnx_refuse(c, "scanned results whose number a condition in the body decides");

@@ -1,0 +1,125 @@
+/* appended.c - carried values that the body of a Loop only appends rows to.
+ *
+ * Exporters write a list of results so: every turn concatenates one more to what there is. As a
+ * carried value it would have another size in every turn, and be copied as often. Rows that all
+ * turns give in the same size are a scanned result instead, put behind the first value at the end.
+ */
+#include <string.h>
+
+#include "io/onnx/control.h"
+
+/* How often `name` is read in a graph and those inside of it, results included. */
+static size_t uses(const takt_pb_graph *g, takt_span name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < g->node_count; i++) {
+        const takt_pb_node *n = &g->nodes[i];
+        for (size_t k = 0; k < n->input_count; k++)
+            count += takt_onnx_same(n->inputs[k], name);
+        for (size_t k = 0; k < n->attr_count; k++)
+            count += n->attrs[k].g != NULL ? uses(n->attrs[k].g, name) : 0;
+    }
+    for (size_t i = 0; i < g->output_count; i++)
+        count += takt_onnx_same(g->outputs[i].name, name);
+    return count;
+}
+
+static bool is_own(const takt_pb_node *n)
+{
+    return n->domain.length == 0 || takt_span_is(n->domain, "ai.onnx");
+}
+
+/* The node that makes carried value `i` of itself and rows behind it; `*at` is its index. */
+static bool is_appended(const takt_pb_graph *g, size_t i, size_t *at, int64_t *axis)
+{
+    const takt_span from = g->inputs[2 + i].name, to = g->outputs[1 + i].name;
+    for (size_t k = 0; k < g->node_count; k++) {
+        const takt_pb_node *n = &g->nodes[k];
+        if (n->output_count != 1 || !takt_onnx_same(n->outputs[0], to))
+            continue;
+        bool has_axis = false;
+        for (size_t a = 0; a < n->attr_count; a++)
+            if (takt_span_is(n->attrs[a].name, "axis") && n->attrs[a].ref.length == 0) {
+                *axis = n->attrs[a].i;
+                has_axis = true;
+            }
+        *at = k;
+        return is_own(n) && takt_span_is(n->op, "Concat") && has_axis && n->input_count > 1 &&
+               takt_onnx_same(n->inputs[0], from) && uses(g, from) == 1 && uses(g, to) == 1;
+    }
+    return false;
+}
+
+static takt_status set_edges(takt_call *c, const takt_pb_graph *from, size_t carried,
+                             takt_appended *a)
+{
+    takt_pb_graph *to = &a->body;
+    to->inputs = takt_onnx_get(c, from->input_count, sizeof *to->inputs);
+    to->outputs = takt_onnx_get(c, from->output_count, sizeof *to->outputs);
+    if (to->inputs == NULL || to->outputs == NULL)
+        return TAKT_ERR_MEMORY;
+    size_t in = 2, out = 1;
+    memcpy(to->inputs, from->inputs, 2 * sizeof *to->inputs);
+    to->outputs[0] = from->outputs[0];
+    for (size_t i = 0; i < a->kept_count; i++) {
+        to->inputs[in++] = from->inputs[2 + a->kept[i]];
+        to->outputs[out++] = from->outputs[1 + a->kept[i]];
+    }
+    for (size_t i = 1 + carried; i < from->output_count; i++)
+        to->outputs[out++] = from->outputs[i];
+    for (size_t i = 0; i < a->count; i++)
+        to->outputs[out++] = from->outputs[1 + a->which[i]];
+    to->input_count = in;
+    return TAKT_OK;
+}
+
+takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *body, size_t carried,
+                               takt_appended *out)
+{
+    *out = (takt_appended){.body = *body};
+    out->kept = takt_onnx_get(c, carried + 1, sizeof *out->kept);
+    out->which = takt_onnx_get(c, carried + 1, sizeof *out->which);
+    out->axis = takt_onnx_get(c, carried + 1, sizeof *out->axis);
+    takt_pb_node *nodes = takt_onnx_get(c, body->node_count + 1, sizeof *nodes);
+    if (out->kept == NULL || out->which == NULL || out->axis == NULL || nodes == NULL)
+        return TAKT_ERR_MEMORY;
+    if (body->input_count != 2 + carried) /* which is refused later */
+        carried = 0;
+    if (body->node_count > 0)
+        memcpy(nodes, body->nodes, body->node_count * sizeof *nodes);
+    for (size_t i = 0; i < carried; i++) {
+        size_t at;
+        if (!is_appended(body, i, &at, &out->axis[out->count])) {
+            out->kept[out->kept_count++] = i;
+            continue;
+        }
+        nodes[at].inputs++; /* the rows alone */
+        nodes[at].input_count--;
+        out->which[out->count++] = i;
+    }
+    out->body.nodes = nodes;
+    return carried > 0 ? set_edges(c, body, carried, out) : TAKT_OK;
+}
+
+takt_id takt_appended_join(takt_call *c, takt_id first, takt_id rows, int64_t axis)
+{
+    if (first == TAKT_NONE || rows == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_type t = *takt_type_of(c->g, rows);
+    const int at = takt_onnx_axis(c, axis, t.rank - 1);
+    int64_t order[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK];
+    if (c->status != TAKT_OK)
+        return TAKT_NONE;
+    for (int d = 0; d < t.rank; d++)
+        order[d] = d < at ? d + 1 : d == at ? 0 : d;
+    for (int d = 0; d + 1 < t.rank; d++)
+        dims[d] = t.dim[d + 1];
+    c->status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], t.dim[at + 1], &dims[at]);
+    const takt_named_attr attr = {"perm", takt_attr_i64s(order, (size_t)t.rank)};
+    const takt_id turned = takt_onnx_op1(c, &takt_op_transpose, rows, 1, &attr);
+    if (c->status != TAKT_OK || turned == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_id parts[2] = {first, takt_reshape(c->g, turned, dims, (size_t)t.rank - 1)};
+    return parts[1] == TAKT_NONE ? TAKT_NONE : takt_concat(c->g, parts, 2, at);
+}

@@ -1,0 +1,396 @@
+/* repeat.c - a body of a loop in which values decide sizes. */
+#include "plan/repeat.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/leaves.h"
+#include "op/util/length.h"
+#include "os/os.h"
+#include "plan/finish.h"
+#include "plan/resize.h"
+
+enum { VARIANTS = 16 };
+
+/* A plan for sizes that the body's own cannot have, and its memory. */
+typedef struct variant {
+    takt_plan *plan;
+    int64_t *sizes;
+    void **base;
+    unsigned char *arena;
+} variant;
+
+struct takt_repeat {
+    takt_ctx *ctx;
+    const takt_plan *top; /* which owns this */
+    takt_resizer *resizer;
+    int64_t *cells, *names; /* of the size program; the sizes of this turn so far */
+    size_t cell_count;
+    variant variants[VARIANTS];
+    size_t next; /* the one to replace */
+    bool is_off; /* the resizer's plan is of no size: it is set before it runs */
+    atomic_bool is_busy;
+};
+
+bool takt_repeat_finds(const takt_graph *g)
+{
+    size_t name;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_attr *names = &g->nodes[i].attr[TAKT_LENGTH_NAMES];
+        for (uint32_t k = 0; g->nodes[i].op == &takt_op_length && k < names->count; k++)
+            if (takt_length_names(g, &g->nodes[i], k, &name))
+                return true;
+    }
+    return false;
+}
+
+/* ---- making one ---- */
+
+static takt_status number_of(const takt_graph *g, takt_dim d, const int64_t *sizes, size_t count,
+                             int64_t *out)
+{
+    takt_dim dim;
+    TAKT_TRY(takt_dim_substitute(g->dims, d, sizes, count, &dim));
+    *out = takt_dim_is_number(dim) ? dim : TAKT_LENGTH_OPEN;
+    return TAKT_OK;
+}
+
+/* What each name may be and is planned for, in the order in which they are found. */
+static takt_status find_ranges(const takt_graph *g, takt_size_range *ranges, int64_t *sizes,
+                               size_t count)
+{
+    size_t name;
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = 1;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count;
+             k++) {
+            int64_t bound, top;
+            if (!takt_length_names(g, n, k, &name) || name >= count || ranges[name].is_length)
+                continue;
+            TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_BOUNDS].dims[k], sizes, count, &bound));
+            TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_TOPS].dims[k], sizes, count, &top));
+            if (bound == TAKT_LENGTH_OPEN)
+                return takt_fail(g->ctx, TAKT_E_LENGTH_OPEN,
+                                 "%s is a size that values decide, and nothing bounds it",
+                                 takt_dims_name(g->dims, name));
+            top = top < bound ? top : bound;
+            ranges[name] =
+                (takt_size_range){.low = 0, .high = bound, .top = top, .is_length = true};
+            sizes[name] = top;
+        }
+    }
+    return TAKT_OK;
+}
+
+static takt_status plan_top(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
+                            takt_plan **plan)
+{
+    const size_t count = takt_dims_name_count(graph->dims);
+    takt_plan_settings with = *settings;
+    takt_graph *g = NULL;
+    void *block;
+    const size_t bytes = (count + 1) * (sizeof(takt_size_range) + sizeof(int64_t));
+    TAKT_TRY(takt_mem_zero(ctx, 1, bytes, "sizes", &block));
+    takt_size_range *ranges = block;
+    int64_t *sizes = (int64_t *)(void *)(ranges + count + 1);
+    takt_status status = takt_basis_create(graph, "", &with.basis);
+    if (status == TAKT_OK)
+        status = find_ranges(graph, ranges, sizes, count);
+    if (status == TAKT_OK)
+        status = takt_template_size(with.basis->template, sizes, count, &g);
+    if (status == TAKT_OK)
+        status = takt_plan_build(ctx, g, &with, plan);
+    takt_graph_destroy(g);
+    takt_basis_release(with.basis);
+    if (status == TAKT_OK) {
+        takt_plan *p = *plan;
+        p->name_count = count;
+        p->sizes = takt_arena_copy(&p->arena, sizes, count * sizeof *sizes);
+        p->ranges = takt_arena_copy(&p->arena, ranges, count * sizeof *ranges);
+        if (p->sizes == NULL || p->ranges == NULL)
+            status = TAKT_ERR_MEMORY;
+    }
+    takt_mem_put(ctx, block, bytes);
+    return status;
+}
+
+static takt_status make(takt_plan *top)
+{
+    void *block, *cells;
+    TAKT_TRY(takt_mem_zero(top->ctx, 1, sizeof(takt_repeat), "a body", &block));
+    takt_repeat *b = block;
+    top->basis->body = b;
+    b->ctx = top->ctx;
+    b->top = top;
+    TAKT_TRY(takt_resizer_create(top, &b->resizer));
+    if (b->resizer == NULL)
+        return TAKT_OK;
+    b->cell_count = takt_sizes_cells(&top->basis->template->sizes) + top->name_count;
+    TAKT_TRY(takt_mem_zero(top->ctx, b->cell_count, sizeof *b->cells, "a body", &cells));
+    b->cells = cells;
+    b->names = b->cells + takt_sizes_cells(&top->basis->template->sizes);
+    return TAKT_OK;
+}
+
+takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
+                               takt_plan **plan)
+{
+    *plan = NULL;
+    takt_status status = plan_top(ctx, graph, settings, plan);
+    if (status == TAKT_OK)
+        status = make(*plan);
+    if (*plan != NULL && (status != TAKT_OK || takt_repeat_of(*plan)->resizer == NULL)) {
+        takt_plan_release_internal(*plan);
+        *plan = NULL;
+    }
+    return status;
+}
+
+static size_t pointers(const takt_plan *plan)
+{
+    return plan->buffer_count + 1;
+}
+
+static void drop(takt_repeat *b, variant *v)
+{
+    if (v->plan != NULL) {
+        takt_mem_put(b->ctx, v->base, pointers(v->plan) * sizeof *v->base);
+        takt_mem_put(b->ctx, v->arena, v->plan->arena_bytes + TAKT_ALIGN);
+        takt_mem_put(b->ctx, v->sizes, b->top->name_count * sizeof *v->sizes);
+        takt_plan_release_internal(v->plan);
+    }
+    *v = (variant){0};
+}
+
+takt_repeat *takt_repeat_of(const takt_plan *plan)
+{
+    takt_repeat *b = plan->basis != NULL ? plan->basis->body : NULL;
+    return b != NULL && b->top == plan ? b : NULL;
+}
+
+void takt_repeat_destroy(takt_repeat *b)
+{
+    if (b == NULL)
+        return;
+    b->top->basis->body = NULL;
+    for (size_t i = 0; i < VARIANTS; i++)
+        drop(b, &b->variants[i]);
+    takt_resizer_destroy(b->resizer);
+    takt_mem_put(b->ctx, b->cells, b->cell_count * sizeof *b->cells);
+    takt_mem_put(b->ctx, b, sizeof *b);
+}
+
+const takt_plan *takt_repeat_plan(const takt_repeat *b)
+{
+    return takt_resizer_plan(b->resizer);
+}
+
+/* ---- sizes that the plan cannot be given ---- */
+
+static variant *find(takt_repeat *b)
+{
+    const size_t bytes = b->top->name_count * sizeof *b->names;
+    for (size_t i = 0; i < VARIANTS; i++)
+        if (b->variants[i].plan != NULL && memcmp(b->variants[i].sizes, b->names, bytes) == 0)
+            return &b->variants[i];
+    return NULL;
+}
+
+static takt_status fill(takt_repeat *b, variant *v)
+{
+    const takt_plan *top = b->top;
+    takt_plan_settings settings = top->settings;
+    takt_graph *g;
+    void *base, *arena, *sizes;
+    const size_t bytes = top->name_count * sizeof *b->names;
+    settings.basis = top->basis;
+    settings.rooms = top;
+    TAKT_TRY(takt_template_size(top->basis->template, b->names, top->name_count, &g));
+    takt_status status = takt_plan_build(b->ctx, g, &settings, &v->plan);
+    takt_graph_destroy(g);
+    TAKT_TRY(status);
+    v->plan->name_count = top->name_count;
+    TAKT_TRY(takt_mem_get(b->ctx, bytes, "a body", &sizes));
+    v->sizes = sizes;
+    memcpy(v->sizes, b->names, bytes);
+    v->plan->sizes = v->sizes;
+    TAKT_TRY(takt_mem_get(b->ctx, pointers(v->plan) * sizeof *v->base, "a body", &base));
+    v->base = base;
+    TAKT_TRY(takt_mem_get(b->ctx, v->plan->arena_bytes + TAKT_ALIGN, "a body", &arena));
+    v->arena = arena;
+    return TAKT_OK;
+}
+
+static takt_status get_variant(takt_repeat *b, variant **out)
+{
+    *out = find(b);
+    if (*out != NULL)
+        return TAKT_OK;
+    variant *v = &b->variants[b->next++ % VARIANTS];
+    drop(b, v);
+    const takt_status status = fill(b, v);
+    if (status != TAKT_OK)
+        drop(b, v);
+    else
+        *out = v;
+    return status;
+}
+
+/* ---- a turn ---- */
+
+/* One after another: what follows a size point is sized for one session. */
+void takt_repeat_begin(takt_repeat *b)
+{
+    while (atomic_exchange_explicit(&b->is_busy, true, memory_order_acquire))
+        takt_os_yield();
+}
+
+void takt_repeat_end(takt_repeat *b)
+{
+    atomic_store_explicit(&b->is_busy, false, memory_order_release);
+}
+
+typedef struct turn {
+    takt_repeat *body;
+    const takt_execution *x;
+    bool is_again; /* with a plan of its own for the sizes so far */
+} turn;
+
+static takt_status fail_bound(const turn *t, const takt_node *n, size_t name, int64_t found,
+                              int64_t most)
+{
+    takt_error *e = t->x->error;
+    takt_error_set(e, TAKT_E_LENGTH, "%s: a size is %" PRId64 ", its bound %" PRId64,
+                   takt_node_label(n), found, most);
+    (void)takt_error_node(e, takt_node_label(n));
+    if (found < 0)
+        return takt_error_hint(e, "no size is negative");
+    return takt_error_hint(e, "make the plan with a higher one: --bound %s=%" PRId64,
+                           takt_dims_name(t->body->top->graph->dims, name), found);
+}
+
+/* Element `k` of what a length found. */
+static takt_status put_size(const turn *t, const takt_node *n, const takt_node *named, uint32_t k,
+                            int64_t found)
+{
+    const takt_repeat *b = t->body;
+    int64_t most = n->attr[TAKT_LENGTH_BOUNDS].dims[k];
+    size_t name = 0;
+    const bool is_name =
+        takt_dim_is_name(b->top->graph->dims, named->attr[TAKT_LENGTH_NAMES].dims[k], &name) &&
+        name < b->top->name_count && b->top->ranges[name].is_length;
+    if (is_name && b->top->ranges[name].high < most)
+        most = b->top->ranges[name].high;
+    if (found < 0 || (is_name && found > most))
+        return fail_bound(t, n, name, found, most);
+    if (is_name)
+        b->names[name] = found;
+    else if (found != n->attr[TAKT_LENGTH_NAMES].dims[k]) {
+        takt_error_set(t->x->error, TAKT_E_LENGTH_DIFFERS,
+                       "%s: a size is %" PRId64 ", and has to be %" PRId64, takt_node_label(n),
+                       found, n->attr[TAKT_LENGTH_NAMES].dims[k]);
+        return takt_error_node(t->x->error, takt_node_label(n));
+    }
+    return TAKT_OK;
+}
+
+/* Those behind node `behind` become what is planned for with the others as they are. */
+static void clamp(takt_repeat *b, takt_id behind)
+{
+    const size_t bytes = b->top->name_count * sizeof *b->names;
+    memcpy(b->cells, b->names, bytes);
+    takt_plan_clamp(b->top, b->cells, NULL, behind);
+    memcpy(b->names, b->cells, bytes);
+}
+
+static takt_status point(void *user, size_t step)
+{
+    turn *t = user;
+    takt_repeat *b = t->body;
+    const takt_plan *plan = t->x->plan;
+    const takt_step *at = &plan->steps[step];
+    const takt_id node = at->nodes[0];
+    const int64_t *found = takt_point_found(at, t->x->base);
+    bool done = false;
+    memcpy(b->names, plan->sizes, b->top->name_count * sizeof *b->names);
+    for (int64_t k = 0; k < at->out[0].dim[0]; k++)
+        TAKT_TRY(put_size(t, &plan->graph->nodes[node],
+                          &b->top->basis->template->graph->nodes[node], (uint32_t)k, found[k]));
+    clamp(b, node + 1);
+    if (plan == takt_repeat_plan(b)) {
+        const takt_error before = b->ctx->error;
+        const takt_status status = takt_resizer_set(b->resizer, b->names, &done);
+        if (status != TAKT_OK)
+            *t->x->error = b->ctx->error;
+        b->ctx->error = before;
+        b->is_off = !done;
+        TAKT_TRY(status);
+    }
+    t->is_again = !done;
+    return done ? TAKT_OK : TAKT_ERR_STATE;
+}
+
+void takt_repeat_bind(const takt_plan *plan, unsigned char *arena, const void *const *in,
+                      void *const *out, void **base)
+{
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        const takt_buffer *b = &plan->buffers[i];
+        switch (b->place) {
+        case TAKT_PLACE_ARENA: base[i] = arena + b->offset; break;
+        case TAKT_PLACE_CONSTANT:
+            base[i] = plan->constants[b->index].storage != NULL
+                          ? takt_tensor_data(&plan->constants[b->index])
+                          : NULL;
+            break;
+        case TAKT_PLACE_INPUT: base[i] = (void *)(uintptr_t)in[b->index]; break; /* only read */
+        case TAKT_PLACE_OUTPUT: base[i] = out[b->index]; break;
+        case TAKT_PLACE_STATE: /* subgraphs have none */
+        case TAKT_PLACE_NEXT:
+        case TAKT_PLACE_FORM: base[i] = NULL; break;
+        }
+    }
+}
+
+/* The resizer's plan, at some size. */
+static takt_status recover(takt_repeat *b)
+{
+    bool done = false;
+    if (!b->is_off)
+        return TAKT_OK;
+    TAKT_TRY(takt_resizer_set(b->resizer, b->top->sizes, &done));
+    b->is_off = !done;
+    return done ? TAKT_OK : takt_fail(b->ctx, TAKT_E_INTERNAL, "a body has lost its sizes");
+}
+
+takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, const void *const *in,
+                             void *const *out)
+{
+    turn t = {.body = b, .x = x};
+    unsigned char *arena = x->arena;
+    takt_status status = recover(b);
+    x->plan = takt_repeat_plan(b);
+    x->base = base;
+    x->point = point;
+    x->point_user = &t;
+    while (status == TAKT_OK) {
+        t.is_again = false;
+        takt_repeat_bind(x->plan, x->arena, in, out, (void **)(uintptr_t)x->base);
+        status = takt_execute(x);
+        if (status == TAKT_OK || !t.is_again)
+            break;
+        variant *v;
+        status = get_variant(b, &v);
+        if (status != TAKT_OK) {
+            *x->error = b->ctx->error;
+            break;
+        }
+        x->plan = v->plan;
+        x->base = v->base;
+        x->arena = v->arena + (TAKT_ALIGN - (uintptr_t)v->arena % TAKT_ALIGN) % TAKT_ALIGN;
+    }
+    x->arena = arena;
+    return status;
+}

@@ -1,0 +1,37 @@
+/* repeat.h - a body of a loop in which values decide sizes: every turn has others.
+ *
+ * Its plan is made for the largest, and given other sizes where it lies in the middle of a turn, as
+ * a session does it (resize.h). Sizes that it cannot be given have a plan of their own, made when
+ * they come and kept; the turn begins again with that. Sessions of one plan take turns at it.
+ */
+#ifndef TAKT_PLAN_REPEAT_H
+#define TAKT_PLAN_REPEAT_H
+
+#include "plan/execute.h"
+
+typedef struct takt_repeat takt_repeat;
+
+/* Whether values decide sizes in `g`. */
+bool takt_repeat_finds(const takt_graph *g);
+/* The plan of `graph`, after all passes, and with it the body, which dies with it; NULL with
+ * TAKT_OK: its steps cannot be sized so. */
+TAKT_MUST_USE takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph,
+                                             const takt_plan_settings *settings, takt_plan **plan);
+/* What was made with the plan, or NULL. */
+takt_repeat *takt_repeat_of(const takt_plan *plan);
+void takt_repeat_destroy(takt_repeat *b); /* accepts NULL */
+/* The plan that runs, at the largest sizes. */
+const takt_plan *takt_repeat_plan(const takt_repeat *b);
+
+/* From the first turn to the last. */
+void takt_repeat_begin(takt_repeat *b);
+void takt_repeat_end(takt_repeat *b);
+/* One turn; `x` has no plan yet, and its memory is that of takt_repeat_plan. `in` and `out`: where
+ * inputs and results lie. */
+TAKT_MUST_USE takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base,
+                                           const void *const *in, void *const *out);
+/* Where the buffers of a subgraph's plan lie. */
+void takt_repeat_bind(const takt_plan *plan, unsigned char *arena, const void *const *in,
+                      void *const *out, void **base);
+
+#endif

@@ -1,0 +1,169 @@
+"""bodies.py - sizes that values decide inside the body of a Loop, other ones in every turn, and
+results that grow there: as exporters write masks that are pasted into images."""
+import os
+import sys
+
+import corners
+from _pb import Graph, floats, ints, node, tensor, value
+from branches import says
+from corners import BOOL, F32, I64, TMP, check, store, takt
+
+WEIGHTS = [tensor("zero", [1], I64, ints(0)), tensor("one", [1], I64, ints(1)),
+           tensor("i0", [], I64, ints(0)), tensor("i1", [], I64, ints(1)),
+           tensor("yes", [], BOOL, b"\1"), tensor("far", [1], I64, ints(1 << 40))]
+NAMES = {"x": ["n", "m"]}
+ROWS = [[1.0, 0, 2, 0], [0.0, 0, 0, 0], [5.0, 6, 7, 8], [0.0, 0, 0, 3]]
+
+
+def given(rows, names=None):
+    flat = [v for row in rows for v in row]
+    return {"x": ([len(rows), len(rows[0])], flat, F32), **(names or {})}
+
+
+def body(nodes, carried, results, goes_on="yes"):
+    """The number of the turn, the condition, what is carried; every turn has `row`, its row."""
+    inputs = [value("i", [], I64), value("c", [], BOOL), *(value(n, d) for n, d in carried)]
+    outputs = [value(goes_on, [], BOOL), *(value(n, d) for n, d in results)]
+    return Graph([node("Gather", ["x", "i"], ["row"], "row", axis=0), *nodes], inputs, outputs)
+
+
+def loop(graph, inputs, outputs):
+    return [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "i0"], ["many"], axis=0),
+            node("Loop", ["many", "yes", *inputs], outputs, "loop", body=graph)]
+
+
+def places():
+    return [node("NonZero", ["row"], ["at"], "find"), node("Squeeze", ["at", "zero"], ["places"])]
+
+
+def found():
+    """How many, where, and which: of another size in every turn, gone at its end."""
+    nodes = [*places(), node("Gather", ["row", "places"], ["those"], "those", axis=0),
+             node("ReduceSum", ["those", "zero"], ["sum"], "sum", keepdims=0),
+             node("Add", ["old", "sum"], ["new"], "new"),
+             node("Size", ["places"], ["size"], "size"), node("Cast", ["size"], ["count"], to=F32)]
+    graph = body(nodes, [("old", [])], [("new", []), ("count", [])])
+    weights = WEIGHTS + [tensor("start", [], F32, floats(100))]
+    for rows in (ROWS, ROWS[:1], ROWS[1:2], ROWS[::-1], [[0.0, 2]] * 7):
+        total = 100.0 + sum(map(sum, rows))
+        counts = [float(sum(v != 0 for v in row)) for row in rows]
+        check(f"found in {len(rows)} turns", 13, loop(graph, ["start"], ["y", "z"]), given(rows),
+              {"y": ([], [total], F32), "z": ([len(rows)], counts, F32)}, weights, NAMES)
+    path, _ = store(13, loop(graph, ["start"], ["y", "z"]), given(ROWS),
+                    {"y": ([], [0.0], F32), "z": ([4], [0.0] * 4, F32)}, weights, NAMES)
+    run = takt("plan", path, "-D", "n=4", "-D", "m=4")
+    says("a body that is planned", run, 0, "loop")
+    if "interpreter" in run.stdout:
+        corners.fail("a body that is planned", run.stdout)
+
+
+def pasted():
+    """Something of a computed size between zeros of computed sizes, cut to a row of `m`: what is
+    appended has one size, though nothing says so before the run."""
+    size = [node("Unsqueeze", ["size", "zero"], ["n1"]), node("Sub", ["width", "n1"], ["rest"]),
+            node("ConstantOfShape", ["n1"], ["left"], "left",
+                 value=tensor("", [1], F32, floats(2))),
+            node("ConstantOfShape", ["rest"], ["right"], "right"),
+            node("Concat", ["left", "right"], ["wide"], "wide", axis=0),
+            node("Slice", ["wide", "zero", "width", "zero"], ["cut"], "cut"),
+            node("Unsqueeze", ["cut", "zero"], ["one_row"], "one_row"),
+            node("Concat", ["all", "one_row"], ["more"], "more", axis=0)]
+    many = [node("Sign", ["row"], ["sign"]),
+            node("ReduceSum", ["sign", "zero"], ["sum"], keepdims=0),
+            node("Cast", ["sum"], ["size"], to=I64)]
+    graph = body([*many, *size], [("all", ["k", "m"])], [("more", ["k1", "m"])])
+    before = [node("Shape", ["x"], ["s"]), node("Slice", ["s", "one", "far"], ["width"]),
+              node("Concat", ["zero", "width"], ["none"], axis=0),
+              node("ConstantOfShape", ["none"], ["start"], "start")]
+    for rows in (ROWS, ROWS[2:3], ROWS[1:3], [[1.0, 0, 0]] * 5):
+        counts = [sum(v != 0 for v in row) for row in rows]
+        want = [2.0 * (i < c) for c in counts for i in range(len(rows[0]))]
+        check(f"{len(rows)} pasted", 13, before + loop(graph, ["start"], ["y"]), given(rows),
+              {"y": ([len(rows), len(rows[0])], want, F32)}, WEIGHTS, NAMES)
+    path, folder = store(13, before + loop(graph, ["start"], ["y"]), given(ROWS),
+                         {"y": ([4, 4], [0.0] * 16, F32)}, WEIGHTS, NAMES)
+    says("nothing bounds it", takt("run", path, "--test", folder), 1, "4012", "--bound constantof")
+    path, folder = store(13, before + loop(graph, ["start"], ["y"]), given(ROWS[2:3]),
+                         {"y": ([1, 4], [2.0] * 4, F32)}, WEIGHTS, NAMES)
+    for backend in ("cpu", "ref"):
+        run = takt("run", path, "--test", folder, "--bound", "3", "--backend", backend)
+        says("beyond the bound", run, 1, "5014", "a size is 4, its bound 3", "--bound")
+    wrong = [*many, *size[:4],
+             node("Concat", ["left", "left", "right"], ["cut"], "wide", axis=0), *size[6:]]
+    graph = body(wrong, [("all", ["k", "m"])], [("more", ["k1", "m"])])
+    path, folder = store(13, before + loop(graph, ["start"], ["y"]), given(ROWS),
+                         {"y": ([4, 4], [0.0] * 16, F32)}, WEIGHTS, NAMES)
+    for backend in ("cpu", "ref"):
+        run = takt("run", path, "--test", folder, "--bound", "9", "--backend", backend)
+        says("rows that do not fit", run, 1, "5016", "a size is 6, and has to be 4")
+
+
+def appended():
+    """Rows behind what was there, along any axis, several in a turn; nothing else reads it."""
+    two = [node("Unsqueeze", ["row", "zero"], ["r"]), node("Neg", ["r"], ["minus"])]
+    graph = body([*two, node("Concat", ["all", "r", "minus"], ["more"], axis=0)],
+                 [("all", ["k", "m"])], [("more", ["k1", "m"])])
+    weights = WEIGHTS + [tensor("first", [1, 4], F32, floats(9, 9, 9, 9)),
+                         tensor("column", [4, 1], F32, floats(9, 9, 9, 9))]
+    rows = [[9.0] * 4] + [r for row in ROWS for r in (row, [-v for v in row])]
+    check("two rows in a turn", 13, loop(graph, ["first"], ["y"]), given(ROWS),
+          {"y": ([9, 4], sum(rows, []), F32)}, weights, NAMES)
+    graph = body([node("Unsqueeze", ["row", "one"], ["r"]),
+                  node("Concat", ["all", "r"], ["more"], axis=-1)],
+                 [("all", [4, "k"])], [("more", [4, "k1"])])
+    want = [[9.0] + [row[i] for row in ROWS] for i in range(4)]
+    check("columns", 13, loop(graph, ["column"], ["y"]), given(ROWS),
+          {"y": ([4, 5], sum(want, []), F32)}, weights, NAMES)
+    # An end that values decide: as many rows as there were turns.
+    nodes = [node("Unsqueeze", ["row", "zero"], ["r"]), node("ReduceMax", ["row"], ["top"],
+                                                             keepdims=0),
+             node("Concat", ["all", "r"], ["more"], axis=0), node("Less", ["top", "five"], ["go"])]
+    graph = body(nodes, [("all", ["k", "m"])], [("more", ["k1", "m"])], goes_on="go")
+    check("until one is large", 13, loop(graph, ["first"], ["y"]), given(ROWS),
+          {"y": ([4, 4], [9.0] * 4 + sum(ROWS[:3], []), F32)},
+          weights + [tensor("five", [], F32, floats(5))], NAMES)
+    graph = body([*places(), node("Gather", ["row", "places"], ["r"], axis=0),
+                  node("Concat", ["all", "r"], ["more"], "more", axis=0)],
+                 [("all", ["k"])], [("more", ["k1"])])
+    want = [v for row in ROWS for v in row if v != 0]
+    path, _ = store(13, loop(graph, ["none"], ["y"]), given(ROWS), {"y": ([len(want)], want, F32)},
+                    weights + [tensor("none", [0], F32, b"")], NAMES)
+    says("as many as each turn finds", takt("run", path, "--bound", "64"), 1,
+         "of another size in every turn")
+
+
+def branches():
+    """An If in the body whose branches find sizes; and a loop in a loop."""
+    none = Graph([node("Constant", [], ["none"], value=tensor("", [0], I64, b""))], [],
+                 [value("none", [0], I64)])
+    some = Graph([*places()], [], [value("places", ["k"], I64)])
+    nodes = [node("ReduceMax", ["row"], ["top"], keepdims=0),
+             node("Less", ["top", "five"], ["few"]),
+             node("If", ["few"], ["which"], "choice", then_branch=some, else_branch=none),
+             node("Size", ["which"], ["size"], "size"), node("Cast", ["size"], ["count"], to=F32)]
+    graph = body(nodes, [], [("count", [])])
+    weights = WEIGHTS + [tensor("five", [], F32, floats(5))]
+    check("an If in a body", 13, loop(graph, [], ["y"]), given(ROWS),
+          {"y": ([4], [2.0, 0, 0, 1], F32)}, weights, NAMES)
+    inner = Graph([node("Slice", ["row", "zero", "end", "zero"], ["part"], "part"),
+                   node("Unsqueeze", ["k", "zero"], ["end"]),
+                   node("ReduceSum", ["part", "zero"], ["s"], keepdims=0)],
+                  [value("k", [], I64), value("d", [], BOOL)],
+                  [value("yes", [], BOOL), value("s", [])])
+    nodes = [*places(), node("Size", ["places"], ["size"]),
+             node("Loop", ["two", "yes"], ["sums"], "inner", body=inner),
+             node("ReduceSum", ["sums", "zero"], ["both"], keepdims=0),
+             node("Cast", ["size"], ["count"], to=F32), node("Add", ["both", "count"], ["sum"])]
+    graph = body(nodes, [], [("sum", [])])
+    want = [row[0] + sum(v != 0 for v in row) for row in ROWS]
+    check("a loop in a body", 13, loop(graph, [], ["y"]), given(ROWS), {"y": ([4], want, F32)},
+          weights + [tensor("two", [], I64, ints(2))], NAMES)
+
+
+if __name__ == "__main__":
+    found()
+    pasted()
+    appended()
+    branches()
+    print(f"{corners.count} models, {len(corners.failures)} failed")
+    sys.exit(1 if corners.failures or corners.count < 8 or not os.path.isdir(TMP) else 0)
