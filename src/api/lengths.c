@@ -1,6 +1,7 @@
 /* lengths.c - sizes that values decide: what they may be, and what a plan is made for. */
 #include <string.h>
 
+#include "api/lengths.h"
 #include "api/model.h"
 #include "base/mem.h"
 #include "base/written.h"
@@ -20,7 +21,7 @@ typedef struct known {
     takt_size_range *ranges;
     int64_t *tops;
     size_t count;
-    int64_t *exact; /* what a name is in every run, -1 where that is not known */
+    takt_length_span *spans; /* what a name can be */
 } known;
 
 static bool is_number(takt_span item, int64_t *number)
@@ -92,17 +93,19 @@ static bool is_given(const takt_graph *g, size_t name)
     return false;
 }
 
-/* What it will be, if sizes alone decide it. */
+/* What it can be, if sizes alone decide it. */
 static takt_status worth(const takt_graph *g, const takt_node *n, uint32_t k, const known *so_far,
-                         int64_t *bound)
+                         takt_length_span *out)
 {
-    int64_t found[TAKT_MAX_RANK];
+    takt_length_span found[TAKT_MAX_RANK];
+    *out = (takt_length_span){0, TAKT_LENGTH_OPEN};
     if (n->attr[TAKT_LENGTH_NAMES].count > TAKT_MAX_RANK)
         return TAKT_OK;
     for (size_t i = 0; i < TAKT_MAX_RANK; i++)
-        found[i] = TAKT_LENGTH_OPEN;
-    TAKT_TRY(takt_length_worth(g, n->in[0], so_far->exact, so_far->count, found));
-    *bound = found[k] >= 0 ? found[k] : TAKT_LENGTH_OPEN;
+        found[i] = *out;
+    TAKT_TRY(takt_length_worth(g, n->in[0], so_far->spans, so_far->count, found));
+    if (found[k].high >= 0)
+        *out = (takt_length_span){found[k].low > 0 ? found[k].low : 0, found[k].high};
     return TAKT_OK;
 }
 
@@ -122,12 +125,13 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
                         : open == TAKT_LENGTH_OPEN ? s->any
                                                    : -1;
     bound = own >= 0 && own < bound ? own : bound;
-    if (bound == TAKT_LENGTH_OPEN) {
-        TAKT_TRY(worth(g, n, k, so_far, &bound));
-        so_far->exact[name] = bound != TAKT_LENGTH_OPEN ? bound : -1;
-    }
+    takt_length_span span = {0, bound};
+    if (bound == TAKT_LENGTH_OPEN)
+        TAKT_TRY(worth(g, n, k, so_far, &span));
+    bound = span.high;
     if (bound == TAKT_LENGTH_OPEN)
         return fail_open(g, n, name);
+    so_far->spans[name] = span;
     ranges[name] = (takt_size_range){
         .low = 0, .high = bound, .top = top < bound ? top : bound, .is_length = true};
     so_far->tops[name] = ranges[name].top;
@@ -159,11 +163,12 @@ takt_status takt_lengths_range(const takt_model *m, const char *bounds, takt_are
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         tops[i] = ranges[i].top;
-    int64_t *exact = takt_arena_array(arena, count + 1, sizeof *exact);
-    if (exact == NULL)
+    takt_length_span *spans = takt_arena_array(arena, count + 1, sizeof *spans);
+    if (spans == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        exact[i] = ranges[i].low == ranges[i].high && is_given(g, i) ? ranges[i].high : -1;
-    known so_far = {g, ranges, tops, count, exact};
+        spans[i] = is_given(g, i) ? (takt_length_span){ranges[i].low, ranges[i].high}
+                                  : (takt_length_span){-1, -1};
+    known so_far = {g, ranges, tops, count, spans};
     return add_lengths(g, &s, &so_far);
 }

@@ -1,21 +1,31 @@
 /* lengths_worth.c - sizes that are computed from other sizes alone, as detectors compute to what
- * size an image is scaled: with numbers for those they are numbers, and need no bound. */
+ * size an image is scaled: with numbers for those they are numbers, and need no bound.
+ *
+ * Where the sizes come from ranges, every value is computed twice, at its least and at its most.
+ * That says how far a result can go for operations that, as one of their inputs grows and the
+ * others stay, only grow or only fall; what else there is has to be the same at both ends.
+ */
+#include <math.h>
 #include <string.h>
 
-#include "api/model.h"
-#include "base/mem.h"
+#include "api/lengths.h"
+#include "base/arena.h"
+#include "base/ctx.h"
+#include "base/size.h"
 #include "interp/interp.h"
 #include "ir/leaves.h"
+#include "ir/sizes.h"
 #include "op/ops.h"
 
 enum { MOST_NODES = 4096, MOST_ELEMENTS = 64 };
+enum { LEAST, MOST };
 
 typedef struct worth {
     const takt_graph *g;
-    const int64_t *sizes; /* by index of names */
+    const takt_length_span *spans; /* by index of names */
     size_t count;
     unsigned char *is_wanted; /* per node up to the one in question */
-    takt_array **values;      /* per node: its results; NULL: not known */
+    takt_array **values[2];   /* per node: its results, at their least and most; NULL: not known */
     takt_arena *arena;
 } worth;
 
@@ -62,33 +72,271 @@ static bool mark(worth *w, takt_id last)
     return true;
 }
 
-static takt_status size_of(worth *w, const takt_node *n, takt_array *out)
+/* ---- dimensions ---- */
+
+/* Ends of a product or quotient: the four corners. */
+static bool corners(takt_size_code code, const int64_t a[2], const int64_t b[2], int64_t out[2])
+{
+    out[LEAST] = INT64_MAX;
+    out[MOST] = INT64_MIN;
+    for (int i = 0; i < 4; i++) {
+        const int64_t x = a[i / 2], y = b[i % 2];
+        int64_t v = 0;
+        if (code == TAKT_SIZE_MUL && !takt_i64_mul(x, y, &v))
+            return false;
+        if (code == TAKT_SIZE_FLOORDIV && y <= 0)
+            return false;
+        if (code == TAKT_SIZE_FLOORDIV)
+            v = x / y - (x % y < 0);
+        out[LEAST] = v < out[LEAST] ? v : out[LEAST];
+        out[MOST] = v > out[MOST] ? v : out[MOST];
+    }
+    return true;
+}
+
+static bool step(const takt_size_op *op, const int64_t a[2], const int64_t b[2], int64_t out[2])
+{
+    switch (op->code) {
+    case TAKT_SIZE_NUMBER:
+        out[LEAST] = out[MOST] = (int64_t)((uint64_t)op->a | (uint64_t)op->b << 32);
+        return true;
+    case TAKT_SIZE_ADD:
+        return takt_i64_add(a[LEAST], b[LEAST], &out[LEAST]) &&
+               takt_i64_add(a[MOST], b[MOST], &out[MOST]);
+    case TAKT_SIZE_MUL:
+    case TAKT_SIZE_FLOORDIV: return corners(op->code, a, b, out);
+    case TAKT_SIZE_MOD: /* of what is not negative, by what is not 0 */
+        if (b[LEAST] <= 0)
+            return false;
+        out[LEAST] =
+            a[LEAST] == a[MOST] && b[LEAST] == b[MOST] && a[LEAST] >= 0 ? a[LEAST] % b[LEAST] : 0;
+        out[MOST] =
+            a[LEAST] == a[MOST] && b[LEAST] == b[MOST] && a[LEAST] >= 0 ? out[LEAST] : b[MOST] - 1;
+        return true;
+    case TAKT_SIZE_MIN:
+    case TAKT_SIZE_MAX:
+        for (int i = 0; i < 2; i++)
+            out[i] = (a[i] < b[i]) == (op->code == TAKT_SIZE_MIN) ? a[i] : b[i];
+        return true;
+    }
+    return false;
+}
+
+/* How small and how large a dimension can be; false: that is not known. */
+static bool span_of(const worth *w, takt_dim dim, int64_t out[2])
+{
+    takt_sizes sizes;
+    uint32_t cell = 0;
+    bool is_known = takt_sizes_init(&sizes, w->g->ctx, w->g->dims) == TAKT_OK;
+    is_known = is_known && takt_sizes_cell(&sizes, dim, &cell) == TAKT_OK;
+    const size_t cells = is_known ? takt_sizes_cells(&sizes) : 0;
+    int64_t(*span)[2] = takt_arena_array(w->arena, cells + 1, sizeof *span);
+    unsigned char *is_there = takt_arena_array(w->arena, cells + 1, 1);
+    is_known = is_known && span != NULL && is_there != NULL;
+    for (size_t i = 0; is_known && i < sizes.name_count; i++) {
+        is_there[i] = i < w->count && w->spans[i].low >= 0;
+        span[i][LEAST] = is_there[i] ? w->spans[i].low : 0;
+        span[i][MOST] = is_there[i] ? w->spans[i].high : 0;
+    }
+    for (size_t i = 0; is_known && i < sizes.count; i++) {
+        const takt_size_op *op = &sizes.code[i];
+        const bool is_number = op->code == TAKT_SIZE_NUMBER;
+        const uint32_t a = is_number ? 0 : op->a, b = is_number ? 0 : op->b;
+        int64_t *to = span[sizes.name_count + i];
+        is_there[sizes.name_count + i] =
+            (is_number || (is_there[a] && is_there[b])) && step(op, span[a], span[b], to);
+    }
+    is_known = is_known && is_there[cell];
+    for (int i = 0; is_known && i < 2; i++)
+        out[i] = span[cell][i];
+    takt_sizes_deinit(&sizes);
+    return is_known;
+}
+
+static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2])
 {
     const takt_type *x = takt_type_of(w->g, n->in[0]);
     const int64_t axis = n->attr[0].i64 < 0 ? n->attr[0].i64 + x->rank : n->attr[0].i64;
-    takt_dim size;
-    TAKT_TRY(takt_dim_substitute(w->g->dims, x->dim[axis], w->sizes, w->count, &size));
-    if (!takt_dim_is_number(size))
+    int64_t span[2];
+    if (!span_of(w, x->dim[axis], span))
         return TAKT_ERR_SHAPE;
-    TAKT_TRY(takt_array_create(w->g->ctx, &n->type[0], out));
-    out->i[0] = size;
+    for (int i = 0; i < 2; i++) {
+        TAKT_TRY(takt_array_create(w->g->ctx, &n->type[0], out[i]));
+        out[i]->i[0] = span[i];
+    }
     return TAKT_OK;
 }
 
-static takt_status evaluate(worth *w, const takt_node *n, takt_array *out)
+/* ---- values ---- */
+
+/* In which way a result follows its inputs. */
+typedef enum way {
+    ANY,      /* none that is known: its inputs have to be the same at both ends */
+    TOGETHER, /* it grows with all of them */
+    APART,    /* with each of them it grows or falls, whatever the others are */
+    PLACES,   /* the same with input 0; others say where, and do not change */
+    CHOICE,   /* the first says which of the others it is */
+} way;
+
+static way way_of(const takt_op *op)
+{
+    static const struct {
+        const takt_op *op;
+        way is;
+    } ways[] = {
+        {&takt_op_add, TOGETHER},
+        {&takt_op_min, TOGETHER},
+        {&takt_op_max, TOGETHER},
+        {&takt_op_concat, TOGETHER},
+        {&takt_op_reshape, TOGETHER},
+        {&takt_op_squeeze, TOGETHER},
+        {&takt_op_unsqueeze, TOGETHER},
+        {&takt_op_transpose, TOGETHER},
+        {&takt_op_slice, TOGETHER},
+        {&takt_op_broadcast, TOGETHER},
+        {&takt_op_cast, TOGETHER},
+        {&takt_op_floor, TOGETHER},
+        {&takt_op_ceil, TOGETHER},
+        {&takt_op_round, TOGETHER},
+        {&takt_op_trunc, TOGETHER},
+        {&takt_op_sqrt, TOGETHER},
+        {&takt_op_exp, TOGETHER},
+        {&takt_op_relu, TOGETHER},
+        {&takt_op_and, TOGETHER},
+        {&takt_op_or, TOGETHER},
+        {&takt_op_stack, TOGETHER},
+        {&takt_op_length, TOGETHER},
+        {&takt_op_reduce_max, TOGETHER},
+        {&takt_op_reduce_min, TOGETHER},
+        {&takt_op_reduce_sum, TOGETHER},
+        {&takt_op_sub, APART},
+        {&takt_op_mul, APART},
+        {&takt_op_div, APART},
+        {&takt_op_neg, APART},
+        {&takt_op_not, APART},
+        {&takt_op_lt, APART},
+        {&takt_op_le, APART},
+        {&takt_op_gt, APART},
+        {&takt_op_ge, APART},
+        {&takt_op_gather, PLACES},
+        {&takt_op_gather_elements, PLACES},
+        {&takt_op_gather_nd, PLACES},
+        {&takt_op_select, CHOICE},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (ways[i].op == op)
+            return ways[i].is;
+    return ANY;
+}
+
+static double item(const takt_array *a, size_t i)
+{
+    return a->f != NULL ? a->f[i] : (double)a->i[i];
+}
+
+static bool is_less(const takt_array *a, const takt_array *b, size_t i)
+{
+    return a->f != NULL ? a->f[i] < b->f[i] : a->i[i] < b->i[i];
+}
+
+static bool is_fixed(const worth *w, takt_id id)
+{
+    const takt_array *a = w->values[LEAST][id], *b = w->values[MOST][id];
+    for (size_t i = 0; i < a->count; i++)
+        if (is_less(a, b, i) || is_less(b, a, i))
+            return false;
+    return true;
+}
+
+/* Whether it keeps its sign and is not 0. */
+static bool is_apart(const worth *w, takt_id id)
+{
+    const takt_array *a = w->values[LEAST][id], *b = w->values[MOST][id];
+    for (size_t i = 0; i < a->count; i++)
+        if (!(item(a, i) > 0) && !(item(b, i) < 0))
+            return false;
+    return true;
+}
+
+/* Results with input k at its least, or at its most where bit k of `ends` is set. */
+static takt_status at(worth *w, const takt_node *n, unsigned ends, takt_array *out)
 {
     takt_array *in = takt_arena_array(w->arena, n->in_count + 1, sizeof *in);
     if (in == NULL)
         return TAKT_ERR_MEMORY;
-    if (n->op == &takt_op_constant)
-        return takt_array_from_tensor(w->g->ctx, n->attr[0].tensor, out);
+    for (uint32_t k = 0; k < n->in_count; k++)
+        in[k] = n->in[k] == TAKT_NONE ? (takt_array){.rank = -1}
+                                      : w->values[ends >> (k < 31 ? k : 31) & 1][n->in[k]][0];
+    return takt_interpret_node(w->g->ctx, w->g, n, in, out);
+}
+
+/* `of` becomes the lesser of both, or the larger, element by element. */
+static bool spread(takt_array *of, const takt_array *with, int end)
+{
+    for (size_t i = 0; i < of->count; i++) {
+        if (isnan(item(with, i)) || isnan(item(of, i)))
+            return false;
+        if (end == LEAST ? !is_less(with, of, i) : !is_less(of, with, i))
+            continue;
+        if (of->f != NULL)
+            of->f[i] = with->f[i];
+        else
+            of->i[i] = with->i[i];
+    }
+    return true;
+}
+
+/* The ends of what all `count` combinations give. */
+static takt_status hull(worth *w, const takt_node *n, const unsigned *ends, size_t count,
+                        takt_array *const out[2])
+{
+    bool is_good = n->out_count == 1;
+    TAKT_TRY(at(w, n, ends[0], out[LEAST]));
+    TAKT_TRY(at(w, n, ends[0], out[MOST]));
+    for (size_t i = 1; i < count && is_good; i++) {
+        takt_array one = {0};
+        TAKT_TRY(at(w, n, ends[i], &one));
+        is_good = spread(out[LEAST], &one, LEAST) && spread(out[MOST], &one, MOST);
+        takt_array_release(w->g->ctx, &one);
+    }
+    return is_good ? TAKT_OK : TAKT_ERR_SHAPE;
+}
+
+static takt_status between(worth *w, const takt_node *n, takt_array *const out[2])
+{
+    static const unsigned four[] = {0, 1, 2, 3};
+    bool is_same = true;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        is_same = is_same && (n->in[k] == TAKT_NONE || is_fixed(w, n->in[k]));
+    TAKT_TRY(at(w, n, 0, out[LEAST]));
+    if (is_same)
+        return at(w, n, 0, out[MOST]);
+    switch (way_of(n->op)) {
+    case TOGETHER: return at(w, n, ~0U, out[MOST]);
+    case APART:
+        if (n->op == &takt_op_div && !is_apart(w, n->in[1]))
+            return TAKT_ERR_SHAPE;
+        takt_array_release(w->g->ctx, out[LEAST]);
+        return hull(w, n, four, n->in_count == 1 ? 2 : 4, out);
+    case PLACES: return is_fixed(w, n->in[1]) ? at(w, n, 1, out[MOST]) : TAKT_ERR_SHAPE;
+    case CHOICE:
+        takt_array_release(w->g->ctx, out[LEAST]);
+        return hull(w, n, (const unsigned[]){0, 6, 1, 7}, 4, out);
+    case ANY: break;
+    }
+    return TAKT_ERR_SHAPE;
+}
+
+static takt_status evaluate(worth *w, const takt_node *n, takt_array *const out[2])
+{
+    takt_ctx *ctx = w->g->ctx;
     if (n->op == &takt_op_dim)
         return size_of(w, n, out);
-    if (n->op == &takt_op_get)
-        return takt_array_copy(w->g->ctx, &w->values[n->in[0]][n->attr[0].i64], out);
-    for (uint32_t k = 0; k < n->in_count; k++)
-        in[k] = n->in[k] == TAKT_NONE ? (takt_array){.rank = -1} : w->values[n->in[k]][0];
-    return takt_interpret_node(w->g->ctx, w->g, n, in, out);
+    for (int i = 0; i < 2 && n->op == &takt_op_constant; i++)
+        TAKT_TRY(takt_array_from_tensor(ctx, n->attr[0].tensor, out[i]));
+    for (int i = 0; i < 2 && n->op == &takt_op_get; i++)
+        TAKT_TRY(takt_array_copy(ctx, &w->values[i][n->in[0]][n->attr[0].i64], out[i]));
+    return n->op == &takt_op_constant || n->op == &takt_op_get ? TAKT_OK : between(w, n, out);
 }
 
 static takt_status evaluate_all(worth *w, takt_id last)
@@ -97,14 +345,15 @@ static takt_status evaluate_all(worth *w, takt_id last)
         const takt_node *n = &w->g->nodes[i];
         if (w->is_wanted[i] == 0)
             continue;
-        takt_array *out = takt_arena_array(w->arena, n->out_count, sizeof *out);
-        if (out == NULL)
-            return TAKT_ERR_MEMORY;
-        memset(out, 0, n->out_count * sizeof *out);
-        const takt_status status = evaluate(w, n, out);
-        if (status != TAKT_OK)
-            return status;
-        w->values[i] = out;
+        takt_array *out[2];
+        for (int end = 0; end < 2; end++) {
+            out[end] = takt_arena_array(w->arena, n->out_count, sizeof *out[end]);
+            if (out[end] == NULL)
+                return TAKT_ERR_MEMORY;
+            memset(out[end], 0, n->out_count * sizeof *out[end]);
+            w->values[end][i] = out[end];
+        }
+        TAKT_TRY(evaluate(w, n, out));
     }
     return TAKT_OK;
 }
@@ -112,28 +361,32 @@ static takt_status evaluate_all(worth *w, takt_id last)
 static void release(worth *w, takt_id last)
 {
     for (takt_id i = 0; i <= last; i++)
-        for (uint32_t k = 0; w->values[i] != NULL && k < w->g->nodes[i].out_count; k++)
-            takt_array_release(w->g->ctx, &w->values[i][k]);
+        for (int end = 0; end < 2; end++)
+            for (uint32_t k = 0; w->values[end][i] != NULL && k < w->g->nodes[i].out_count; k++)
+                takt_array_release(w->g->ctx, &w->values[end][i][k]);
 }
 
-takt_status takt_length_worth(const takt_graph *g, takt_id n, const int64_t *sizes, size_t count,
-                              int64_t *out)
+takt_status takt_length_worth(const takt_graph *g, takt_id n, const takt_length_span *spans,
+                              size_t count, takt_length_span *out)
 {
     takt_arena arena;
     const takt_error before = g->ctx->error;
     const size_t nodes = (size_t)n + 1;
     takt_arena_init(&arena, g->ctx);
-    worth w = {.g = g, .sizes = sizes, .count = count, .arena = &arena};
+    worth w = {.g = g, .spans = spans, .count = count, .arena = &arena};
     w.is_wanted = takt_arena_array(&arena, nodes, 1);
-    w.values = takt_arena_array(&arena, nodes, sizeof *w.values);
-    takt_status status = w.is_wanted != NULL && w.values != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    w.values[LEAST] = takt_arena_array(&arena, nodes, sizeof **w.values);
+    w.values[MOST] = takt_arena_array(&arena, nodes, sizeof **w.values);
+    takt_status status = w.is_wanted != NULL && w.values[LEAST] != NULL && w.values[MOST] != NULL
+                             ? TAKT_OK
+                             : TAKT_ERR_MEMORY;
     if (status == TAKT_OK) {
         memset(w.is_wanted, 0, nodes);
-        memset(w.values, 0, nodes * sizeof *w.values);
-        if (mark(&w, n))
-            status = evaluate_all(&w, n);
-        for (size_t k = 0; w.values[n] != NULL && k < w.values[n][0].count; k++)
-            out[k] = w.values[n][0].i[k];
+        memset(w.values[LEAST], 0, nodes * sizeof **w.values);
+        memset(w.values[MOST], 0, nodes * sizeof **w.values);
+        status = mark(&w, n) ? evaluate_all(&w, n) : TAKT_ERR_SHAPE;
+        for (size_t k = 0; status == TAKT_OK && k < w.values[MOST][n]->count; k++)
+            out[k] = (takt_length_span){w.values[LEAST][n]->i[k], w.values[MOST][n]->i[k]};
         release(&w, n);
     }
     takt_arena_deinit(&arena);

@@ -50,10 +50,6 @@ TAKT_MUST_USE takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *
                                             const char *text, takt_size_range **ranges,
                                             size_t *count);
 /* Puts in the ranges of sizes that values decide; `bounds` is what the caller says of them. */
-/* The elements of node `n`, whole numbers, where they follow from these sizes alone, by index of
- * names; else `out` stays what it is. */
-TAKT_MUST_USE takt_status takt_length_worth(const takt_graph *g, takt_id n, const int64_t *sizes,
-                                            size_t count, int64_t *out);
 TAKT_MUST_USE takt_status takt_lengths_range(const takt_model *m, const char *bounds,
                                              takt_arena *arena, takt_size_range *ranges,
                                              size_t count);
