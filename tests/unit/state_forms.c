@@ -238,6 +238,47 @@ static void values_that_are_read_as_they_are(void)
             same_bits(readers[i], threads, 0);
 }
 
+/* ---- any size ---- */
+
+static const char sized_text[] =
+    "model m(x: f32[batch, 6, 9, 9]) {\n  state w: f32[7, 6, 5, 5] = 0.125\n"
+    "  state d: f16[7, 1, 3, 3] = 0.25\n"
+    "  y = op.conv(op.conv(x, w), op.cast(d, dtype=f32), groups=7)\n"
+    "  next w = w * 0.5\n  next d = d + 0.25\n  return y = y\n}\n";
+
+/* Sizes of a range in turn, beside plans of each size that share one state. */
+static void every_size_reads_the_same_forms(void)
+{
+    static float x[8 * 6 * 9 * 9];
+    static const int64_t batches[] = {8, 3, 1, 5, 3};
+    takt_session *wide =
+        open(sized_text, &(takt_plan_options){.threads = 1, .sizes = "batch=1..8"}, NULL);
+    takt_session *first =
+        open(sized_text, &(takt_plan_options){.threads = 1, .hint = "memory"}, NULL);
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        x[i] = (float)(i % 37) / 8 - 2;
+    for (size_t i = 0; wide != NULL && i < sizeof batches / sizeof *batches; i++) {
+        char sizes[32];
+        snprintf(sizes, sizeof sizes, "batch=%d", (int)batches[i]);
+        const takt_tensor_view view = {
+            .dtype = TAKT_F32, .rank = 4, .dims = {batches[i], 6, 9, 9}, .data = x};
+        takt_session *alone =
+            open(sized_text, &(takt_plan_options){.threads = 1, .hint = "memory", .sizes = sizes},
+                 first);
+        EXPECT_OK(ctx, takt_session_bind(wide, "x", &view));
+        EXPECT_OK(ctx, takt_session_bind(alone, "x", &view));
+        EXPECT(takt_session_run(wide) == TAKT_OK && takt_session_run(alone) == TAKT_OK);
+        const takt_tensor_view *got = takt_session_output(wide, 0);
+        const takt_tensor_view *want = takt_session_output(alone, 0);
+        EXPECT(count_of(got) == count_of(want) &&
+                   memcmp(got->data, want->data, count_of(want) * sizeof(float)) == 0,
+               "batch %d", (int)batches[i]);
+        takt_session_destroy(alone);
+    }
+    takt_session_destroy(first);
+    takt_session_destroy(wide);
+}
+
 /* ---- two memories ---- */
 
 static const char swap_text[] =
@@ -337,5 +378,5 @@ static void end(void)
 }
 
 TEST_MAIN(begin, adam_of_4_mb, packed_once_for_every_value, read_as_it_is,
-          every_kind_has_the_same_bits, values_that_are_read_as_they_are, memories_change_places,
-          every_allocation_may_fail, end)
+          every_kind_has_the_same_bits, values_that_are_read_as_they_are,
+          every_size_reads_the_same_forms, memories_change_places, every_allocation_may_fail, end)
