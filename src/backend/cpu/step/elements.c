@@ -49,6 +49,33 @@ static void walk_on(const facts *f, walker *w)
     }
 }
 
+/* Elements of 32 bits along the last axis: a part of a row of indices at a time. */
+static void run_words(const takt_step *s, const takt_task *t)
+{
+    enum { AT_ONCE = 256 };
+    const facts *f = s->data;
+    const uint32_t *x = takt_view_data(t, &s->in[0]);
+    uint32_t *y = takt_view_data(t, &s->out[0]);
+    takt_index_reader index = takt_index_open(t, &s->in[1]);
+    takt_pace pace = takt_pace_of(t);
+    const size_t across = (size_t)f->dim[f->axis];
+    size_t first, end, n;
+    takt_cpu_share(f->count, 64, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i += n) {
+        int64_t at[AT_ONCE];
+        const size_t left = across - i % across;
+        n = end - i < left ? end - i : left;
+        n = n < AT_ONCE ? n : AT_ONCE;
+        takt_index_list(&index, i, n, f->size, at);
+        const uint32_t *row = x + walk_from(f, i).at;
+        for (size_t k = 0; k < n && f->size > 0; k++)
+            y[i + k] = row[at[k]];
+        if (takt_pace_stops(&pace, 2 * n))
+            break;
+    }
+    takt_index_close(&index, t);
+}
+
 static void run_gather(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -119,7 +146,7 @@ static takt_status compile(takt_planner *p)
         return takt_combine_compile(p, (takt_scatter)takt_node_int(n, "reduce"), &f->combine);
     }
     TAKT_TRY(takt_planner_output(p, id, &index));
-    p->step->run = run_gather;
+    p->step->run = f->bits == 32 && f->axis == f->rank - 1 ? run_words : run_gather;
     p->step->task_count =
         takt_cpu_tasks(p, 0, 16.0 * (double)f->count, f->bits < 8 ? 1 : (f->count + 63) / 64);
     return TAKT_OK;
