@@ -73,6 +73,7 @@ typedef struct takt_dl_index {
     int relation;
     uint32_t columns; /* a set */
     size_t size;      /* of the table, a power of two */
+    bool has_runs;    /* of an input: rows that agree lie side by side */
 } takt_dl_index;
 
 /* All that does not depend on values: made once, before any run. */

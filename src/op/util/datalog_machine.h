@@ -13,9 +13,12 @@ typedef struct takt_dl_set {
     size_t from, to; /* what the last round found */
 } takt_dl_set;
 
+/* Rows that agree in some columns. Those of a derived relation are chains, which grow; those of an
+ * input lie side by side: bucket b from head[b] to head[b + 1]. */
 typedef struct takt_dl_chains {
     const takt_dl_index *of;
-    uint32_t *head, *next; /* row + 1 */
+    uint32_t *head; /* of chains: row + 1 */
+    uint32_t *next; /* the same; of an input: the rows themselves */
 } takt_dl_chains;
 
 #define TAKT_DL_EMPTY UINT64_MAX
@@ -70,17 +73,20 @@ static inline bool takt_dl_known(const takt_dl_machine *m, const takt_dl_term *t
 }
 
 /* How the literal after a scan finds its rows: columns of the scanned row, or values that are known
- * before. What it reads is in no cache, and is asked for while earlier rows are joined. */
+ * before. What it reads is in no cache, and is prefetched for a block of rows at a time. */
 typedef struct takt_dl_ahead {
-    const takt_dl_chains *index; /* NULL: nothing to prefetch */
-    const takt_dl_set *scanned, *next;
+    const takt_dl_chains *index;
+    const takt_dl_set *next;
+    size_t arity;              /* of scanned rows */
     int column[TAKT_DL_ARITY]; /* of the scanned row; -1: `key` has it */
     uint32_t key[TAKT_DL_ARITY];
 } takt_dl_ahead;
 
-/* For a scan of `l`, which is at `depth` of the path. */
-void takt_dl_look(const takt_dl_machine *m, const takt_dl_literal *l, int depth, takt_dl_ahead *a);
-/* Before `row` is joined; rows up to `to` exist. */
-void takt_dl_prefetch(const takt_dl_ahead *a, size_t row, size_t to);
+enum { TAKT_DL_BLOCK = 32 };
+
+/* For a scan of `l`, which is at `depth` of the path; false: there is nothing to prefetch. */
+bool takt_dl_look(const takt_dl_machine *m, const takt_dl_literal *l, int depth, takt_dl_ahead *a);
+/* Before `count` rows, at most TAKT_DL_BLOCK, are joined. */
+void takt_dl_prefetch(const takt_dl_ahead *a, const uint32_t *rows, size_t count);
 
 #endif

@@ -57,8 +57,8 @@ static int index_for(takt_dl_plan *p, int relation, uint32_t columns)
             return i;
     if (p->index_count == TAKT_DL_INDEXES)
         return -2;
-    p->index[p->index_count] =
-        (takt_dl_index){relation, columns, table_size(p->capacity[relation])};
+    p->index[p->index_count] = (takt_dl_index){relation, columns, table_size(p->capacity[relation]),
+                                               relation >= p->program->derived};
     return p->index_count++;
 }
 
@@ -147,9 +147,12 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
     if (is_good && !make_paths(plan))
         return takt_fail(arena->ctx, TAKT_E_ATTR, "fixpoint: the rules need more than %d indexes",
                          TAKT_DL_INDEXES);
-    for (int i = 0; is_good && i < plan->index_count; i++)
-        is_good = add(&plan->scratch_bytes, plan->index[i].size, 4) &&
-                  add(&plan->scratch_bytes, capacity[plan->index[i].relation], 4);
+    for (int i = 0; is_good && i < plan->index_count; i++) {
+        const int relation = plan->index[i].relation;
+        const size_t columns = plan->index[i].has_runs ? (size_t)program->arity[relation] : 1;
+        is_good = add(&plan->scratch_bytes, plan->index[i].size + 2, 4) &&
+                  add(&plan->scratch_bytes, capacity[relation], 4 * columns);
+    }
     is_good = is_good && add(&plan->scratch_bytes, most, 4) &&
               add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
     return is_good

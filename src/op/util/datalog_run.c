@@ -57,7 +57,7 @@ static void link_row(takt_dl_machine *m, int relation, size_t row)
 {
     const uint32_t *at = m->set[relation].rows + row * m->set[relation].arity;
     for (int i = 0; i < m->plan->index_count; i++) {
-        takt_dl_chains *c = &m->index[i];
+        const takt_dl_chains *c = &m->index[i];
         if (c->of->relation != relation)
             continue;
         uint32_t *head = &c->head[takt_dl_hash(at, c->of->columns) & (c->of->size - 1)];
@@ -129,9 +129,8 @@ static bool holds(const takt_dl_machine *m, const takt_dl_literal *l)
 
 static void join(takt_dl_machine *m, int depth);
 
-static void try_row(takt_dl_machine *m, const takt_dl_literal *l, size_t row, int depth)
+static void try_row(takt_dl_machine *m, const takt_dl_literal *l, const uint32_t *row, int depth)
 {
-    const takt_dl_set *s = &m->set[l->relation];
     const uint64_t bound = m->bound;
     if (m->left-- == 0) {
         m->left = 0;
@@ -141,21 +140,22 @@ static void try_row(takt_dl_machine *m, const takt_dl_literal *l, size_t row, in
     }
     if (m->left % POLLED == 0 && stops(m))
         return;
-    if (match(m, l, s->rows + row * s->arity))
+    if (match(m, l, row))
         join(m, depth + 1);
     m->bound = bound;
 }
 
-/* The first row of a chain for what is known of the literal. */
-static uint32_t find(const takt_dl_machine *m, const takt_dl_chains *c, const takt_dl_literal *l)
+/* Where an index has what is known of the literal. */
+static const uint32_t *find(const takt_dl_machine *m, const takt_dl_chains *c,
+                            const takt_dl_literal *l)
 {
     uint32_t key[TAKT_DL_ARITY];
     for (int i = 0; i < l->count; i++)
         key[i] = takt_dl_known(m, &l->term[i]) ? takt_dl_value(m, &l->term[i]) : 0;
-    return c->head[takt_dl_hash(key, c->of->columns) & (c->of->size - 1)];
+    return &c->head[takt_dl_hash(key, c->of->columns) & (c->of->size - 1)];
 }
 
-/* Whether no row agrees. */
+/* Whether no row of an input agrees. */
 static bool is_absent(takt_dl_machine *m, const takt_dl_step *s)
 {
     const takt_dl_literal *l = s->literal;
@@ -165,8 +165,9 @@ static bool is_absent(takt_dl_machine *m, const takt_dl_step *s)
     if (s->index < 0)
         return of->count == 0;
     const takt_dl_chains *c = &m->index[s->index];
-    for (uint32_t row = find(m, c, l); row != 0 && !is_there; row = c->next[row - 1]) {
-        is_there = match(m, l, of->rows + (row - 1) * of->arity);
+    const uint32_t *head = find(m, c, l);
+    for (uint32_t row = head[0]; row < head[1] && !is_there; row++) {
+        is_there = match(m, l, c->next + row * of->arity);
         m->bound = bound;
     }
     return !is_there;
@@ -187,6 +188,23 @@ static void emit(takt_dl_machine *m)
     __builtin_prefetch(&s->table[w->at], 1);
     if (++m->batch_count == TAKT_DL_BATCH)
         flush(m);
+}
+
+/* Rows that lie side by side. */
+static void scan(takt_dl_machine *m, const takt_dl_literal *l, const uint32_t *rows, size_t count,
+                 int depth)
+{
+    enum { FEW = 4 };
+    const size_t arity = m->set[l->relation].arity;
+    takt_dl_ahead ahead;
+    const bool has_ahead = count >= FEW && takt_dl_look(m, l, depth, &ahead);
+    for (size_t at = 0; at < count && m->full.relation < 0; at += TAKT_DL_BLOCK) {
+        const size_t end = at + TAKT_DL_BLOCK < count ? at + TAKT_DL_BLOCK : count;
+        if (has_ahead)
+            takt_dl_prefetch(&ahead, rows + at * arity, end - at);
+        for (size_t i = at; i < end && m->full.relation < 0; i++)
+            try_row(m, l, rows + i * arity, depth);
+    }
 }
 
 /* No deeper than a rule has literals. */
@@ -211,19 +229,19 @@ static void join(takt_dl_machine *m, int depth)
         return;
     }
     const takt_dl_set *of = &m->set[l->relation];
-    if (s->index >= 0) {
-        const takt_dl_chains *c = &m->index[s->index];
-        for (uint32_t row = find(m, c, l); row != 0 && m->full.relation < 0; row = c->next[row - 1])
-            try_row(m, l, row - 1, depth);
+    if (s->index < 0) {
+        const size_t from = s->is_delta ? of->from : 0, to = s->is_delta ? of->to : of->count;
+        scan(m, l, of->rows + from * of->arity, to - from, depth);
         return;
     }
-    const size_t from = s->is_delta ? of->from : 0, to = s->is_delta ? of->to : of->count;
-    takt_dl_ahead ahead;
-    takt_dl_look(m, l, depth, &ahead);
-    for (size_t row = from; row < to && m->full.relation < 0; row++) {
-        takt_dl_prefetch(&ahead, row, to);
-        try_row(m, l, row, depth);
+    const takt_dl_chains *c = &m->index[s->index];
+    const uint32_t *head = find(m, c, l);
+    if (c->of->has_runs) {
+        scan(m, l, c->next + head[0] * of->arity, head[1] - head[0], depth);
+        return;
     }
+    for (uint32_t row = *head; row != 0 && m->full.relation < 0; row = c->next[row - 1])
+        try_row(m, l, of->rows + (row - 1) * of->arity, depth);
 }
 
 /* ---- rounds ---- */
@@ -246,6 +264,27 @@ static size_t count_rows(const uint32_t *rows, size_t arity, size_t capacity)
             low = middle + 1;
     }
     return low;
+}
+
+/* Puts the rows of an input beside those of the same bucket. */
+static void gather(takt_dl_machine *m, const takt_dl_chains *c)
+{
+    const takt_dl_set *s = &m->set[c->of->relation];
+    const size_t mask = c->of->size - 1;
+    for (size_t row = 0; row < s->count; row++) {
+        if (row % POLLED == 0 && stops(m))
+            return;
+        c->head[(takt_dl_hash(s->rows + row * s->arity, c->of->columns) & mask) + 2]++;
+    }
+    for (size_t i = 2; i < c->of->size + 2; i++)
+        c->head[i] += c->head[i - 1];
+    for (size_t row = 0; row < s->count; row++) {
+        if (row % POLLED == 0 && stops(m))
+            return;
+        const uint32_t *from = s->rows + row * s->arity;
+        const uint32_t to = c->head[(takt_dl_hash(from, c->of->columns) & mask) + 1]++;
+        memcpy(c->next + to * s->arity, from, s->arity * sizeof *from);
+    }
 }
 
 static void begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
@@ -273,16 +312,14 @@ static void begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const
     for (int i = 0; i < m->plan->index_count; i++) {
         takt_dl_chains *c = &m->index[i];
         c->of = &m->plan->index[i];
-        c->head = carve(scratch, c->of->size);
-        c->next = carve(scratch, m->plan->capacity[c->of->relation]);
-        clear(m, c->head, 0, c->of->size * sizeof *c->head);
+        c->head = carve(scratch, c->of->size + 2);
+        const size_t capacity = m->plan->capacity[c->of->relation];
+        const size_t columns = c->of->has_runs ? m->set[c->of->relation].arity : 1;
+        c->next = carve(scratch, capacity * columns);
+        clear(m, c->head, 0, (c->of->size + 2) * sizeof *c->head);
+        if (c->of->has_runs && m->full.relation < 0)
+            gather(m, c);
     }
-    for (int i = program->derived; i < program->relations; i++)
-        for (size_t row = 0; row < m->set[i].count && m->full.relation < 0; row++) {
-            if (row % POLLED == 0 && stops(m))
-                return;
-            link_row(m, i, row);
-        }
 }
 
 static void run_paths(takt_dl_machine *m, int first, int end)
