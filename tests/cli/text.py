@@ -65,6 +65,8 @@ def caches():
                  for more in ([], ["-t", "1", "-b", "1"], ["-t", "4", "-b", "3"],
                               ["--isa", "scalar"])}
         expect(len(texts) == 1, f"{kind}: {texts}")
+    expect(state("-ctk", "f16", "-ctv=f16") == state("--cache-type-k", "f16", "--cache-type-v",
+                                                     "f16"), "-ctk and -ctv are others")
     fails(2, "generate", TINY, "a", "--cache-type-k", "q9", says=["f32, f16 or bf16"])
     fails(2, "plan", TINY, "--cache-type-v", "q9", says=["f32, f16 or bf16"])
 

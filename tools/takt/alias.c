@@ -1,4 +1,4 @@
-/* alias.c - flags that people know from other benchmark tools, where they mean the same. */
+/* alias.c - flags that people know from other tools, where they mean the same. */
 #include <string.h>
 
 #include "tool.h"
@@ -14,6 +14,9 @@ static const char *const pairs[][2] = {
     {"hint", "hint"},     /* our name, with OpenVINO's one dash */
     {"warmUp", "warmup"}, /* trtexec */
 };
+
+/* llama.cpp's, for all verbs. */
+static const char *const texts[][2] = {{"ctk", "cache-type-k"}, {"ctv", "cache-type-v"}};
 
 static bool verb_has(const takt_verb *verb, const char *name)
 {
@@ -40,11 +43,14 @@ const char *tool_letters(const takt_tool *t, const char *word, size_t length)
 
 const char *tool_alias(const takt_tool *t, const char *word, size_t length)
 {
-    if (strncmp(t->verb->name, "benchmark-", 10) != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (strlen(pairs[i][0]) == length && strncmp(pairs[i][0], word, length) == 0 &&
-            verb_has(t->verb, pairs[i][1]))
-            return pairs[i][1];
+    const bool is_benchmark = strncmp(t->verb->name, "benchmark-", 10) == 0;
+    const size_t known = sizeof texts / sizeof *texts;
+    const size_t count = known + (is_benchmark ? sizeof pairs / sizeof *pairs : 0);
+    for (size_t i = 0; i < count; i++) {
+        const char *const *pair = i < known ? texts[i] : pairs[i - known];
+        if (strlen(pair[0]) == length && strncmp(pair[0], word, length) == 0 &&
+            verb_has(t->verb, pair[1]))
+            return pair[1];
+    }
     return NULL;
 }
