@@ -150,6 +150,19 @@ FIXED void begin_parts(const cursor *o, const half_group *h, vi (*s)[MR][VECTORS
     }
 }
 
+/* Whether scales of parts have signs. */
+FIXED bool has_signs(const takt_ggml_format format)
+{
+    return format == TAKT_GGML_Q3_K || format == TAKT_GGML_Q6_K;
+}
+
+/* Scales or minima of a part: from a table where vectors are known, else as they lie. */
+FIXED vi part_numbers(const int8_t *from, const size_t u, const bool is_signed, const shape f)
+{
+    return f.rows == 1 ? ggml_numbers(from, f.first + u, is_signed)
+                       : vi_load_i8(from + (f.first + u) * VF);
+}
+
 /* sum += scale of the part * s. */
 FIXED void end_parts(const ggml_parts *by, const half_group *h, vi (*s)[MR][VECTORS],
                      vi (*sum)[VECTORS], const shape f)
@@ -158,7 +171,7 @@ FIXED void end_parts(const ggml_parts *by, const half_group *h, vi (*s)[MR][VECT
     UNROLL for (int q = 0; q < h->runs; q++) UNROLL for (size_t u = 0; u < f.vectors; u++)
     {
         const int part = h->part + (h->first + q) * each + (each == 2 ? h->side : 0);
-        const vi scale = vi_load_i8(by->scale[part] + (f.first + u) * VF);
+        const vi scale = part_numbers(by->scale[part], u, has_signs(f.format), f);
         UNROLL for (size_t r = 0; r < f.rows; r++) sum[r][u] =
             vi_add(sum[r][u], vi_mul(scale, s[q][r][u]));
         hold(f);
@@ -175,7 +188,7 @@ FIXED void super_minima(const cursor *o, const ggml_parts *by, vf (*acc)[VECTORS
     UNROLL for (int part = 0; part < 256 / z.span; part++)
         UNROLL for (size_t u = 0; u < f.vectors; u++)
     {
-        const vi minimum = vi_load_i8(by->minimum[part] + (f.first + u) * VF);
+        const vi minimum = part_numbers(by->minimum[part], u, false, f);
         UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
             vi_add(s[r][u], vi_mul(minimum, vi_set1(o->sums[r][part])));
         hold(f);

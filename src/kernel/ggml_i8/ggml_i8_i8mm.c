@@ -2,10 +2,10 @@
  *
  * Levels of a panel's block are spread to bytes once for all rows, as [k / 8][8 pairs of
  * columns][2][8] in L1; scales and minima with them. Sums of a part meet its scale in integers; C
- * holds the sums of floats from block to block. Fewer than six rows, and blocks of 32, are left to
- * sdot, which spreads nothing.
+ * holds the sums of floats from block to block. One row or two, and blocks of 32, are left to sdot,
+ * which spreads nothing.
  */
-enum { MR = 4 };
+enum { MR = 4, FEWEST = 3 }; /* rows for which it is worth it to spread */
 
 #include "kernel/block_i8/arm.h"
 
@@ -103,7 +103,7 @@ static void part_panel(const mm_walk *o, size_t columns)
 
 static bool by_rows(takt_ggml_format format, size_t m, size_t blocks)
 {
-    return m < STRIP_ROWS || blocks == 0 || kinds[format].spread == NULL;
+    return m < FEWEST || blocks == 0 || kinds[format].spread == NULL;
 }
 
 static void run(const takt_ggml_i8 *g)

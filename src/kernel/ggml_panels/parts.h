@@ -104,42 +104,74 @@ FIXED ggml_group ggml_group_at(const takt_ggml_format format, const uint8_t *p, 
 
 #if TAKT_SIMD_SET == 2
 
+/* Bits of each byte moved down, or up if `shift` is negative, with anything around them. Neoverse
+ * cores shift one vector a cycle, and do four times as much of anything else. */
+FIXED vi ggml_move(vi word, const int shift)
+{
+    const uint8x16_t x = (uint8x16_t)word;
+    return (vi)(shift < 0 ? x << (unsigned char)-shift : x >> (unsigned char)shift);
+}
+
 /* Bits [shift, shift + count) of each byte. */
 FIXED vi ggml_field(vi word, const int shift, const int count)
 {
-    const uint8x16_t x = (uint8x16_t)word >> (unsigned char)shift;
+    const uint8x16_t x = (uint8x16_t)ggml_move(word, shift);
     return (vi)(shift + count == 8 ? x : x & (unsigned char)((1 << count) - 1));
 }
 
-/* `count` bits above the lowest `below` of each byte of `low`. */
-FIXED vi ggml_above(vi low, vi high, const int below)
+/* The lowest `below` bits of each byte of `low`, and above them `count` of `high`. */
+FIXED vi ggml_join(vi low, vi high, const int below, const int count)
 {
-    return (vi)(below == 4 ? vsliq_n_u8((uint8x16_t)low, (uint8x16_t)high, 4)
-                           : vsliq_n_u8((uint8x16_t)low, (uint8x16_t)high, 2));
+    const uint8x16_t mask = vdupq_n_u8((uint8_t)((1 << below) - 1));
+    const uint8x16_t all = vdupq_n_u8((uint8_t)((1 << (below + count)) - 1));
+    return (vi)vandq_u8(vbslq_u8(mask, (uint8x16_t)low, (uint8x16_t)high), all);
 }
 
-/* Bits from `shift` on, with anything above the first `count`. */
-FIXED vi ggml_down(vi word, const int shift, const int count)
+/* A plane, whose bit of run 0 comes to bit `at`. */
+FIXED vi ggml_plane_at(const ggml_group *o, const int w, const size_t u, const int at)
 {
-    (void)count;
-    return (vi)((uint8x16_t)word >> (unsigned char)shift);
+    return (vi)vshlq_u32((uint32x4_t)ggml_word(o->high, w, u), vdupq_n_s32(at - o->shift));
+}
+
+/* Numbers of sixteen columns, of which lane = column. */
+FIXED vi ggml_numbers(const int8_t *from, const size_t u, const bool is_signed)
+{
+    const uint32_t first = (uint32_t)(4 * u) * 0x01010101u; /* bytes beyond the table give 0 */
+    const uint32x4_t low = {0xffffff00u, 0xffffff01u, 0xffffff02u, 0xffffff03u};
+    const uint32x4_t high = {0x00ffffffu, 0x01ffffffu, 0x02ffffffu, 0x03ffffffu};
+    const uint8x16_t table = vld1q_u8((const uint8_t *)from);
+    const uint32x4_t by = is_signed ? high + (first & 0xff000000u) : low + (first & 0xffu);
+    const vi x = (vi)vqtbl1q_u8(table, (uint8x16_t)by);
+    return is_signed ? vi_sar(x, 24) : x;
 }
 
 #else
+
+FIXED vi ggml_move(vi word, const int shift)
+{
+    return shift < 0 ? vi_shl(word, -shift) : shift > 0 ? vi_shr(word, shift) : word;
+}
 
 FIXED vi ggml_field(vi word, const int shift, const int count)
 {
     return ggml_bits(word, shift, (1 << count) - 1);
 }
 
-FIXED vi ggml_above(vi low, vi high, const int below)
+FIXED vi ggml_join(vi low, vi high, const int below, const int count)
 {
-    return vi_or(low, vi_shl(high, below));
+    const int above = ((1 << count) - 1) << below;
+    return vi_or(ggml_bits(low, 0, (1 << below) - 1), ggml_bits(high, 0, above));
 }
 
-FIXED vi ggml_down(vi word, const int shift, const int count)
+FIXED vi ggml_plane_at(const ggml_group *o, const int w, const size_t u, const int at)
 {
-    return ggml_field(word, shift, count);
+    return vi_shl(vi_shr(ggml_word(o->high, w, u), o->shift), at);
+}
+
+FIXED vi ggml_numbers(const int8_t *from, const size_t u, const bool is_signed)
+{
+    (void)is_signed;
+    return vi_load_i8(from + u * VF);
 }
 
 #endif
@@ -150,20 +182,16 @@ FIXED vi ggml_run_level(const takt_ggml_format format, const ggml_group *o, cons
 {
     switch (format) {
     case TAKT_GGML_Q2_K: return ggml_field(ggml_word(o->low, w, u), 2 * run, 2);
-    case TAKT_GGML_Q3_K: {
-        const vi plane = vi_shr(ggml_word(o->high, w, u), o->shift);
-        return ggml_above(ggml_field(ggml_word(o->low, w, u), 2 * run, 2),
-                          ggml_field(plane, run, 1), 2);
-    }
+    case TAKT_GGML_Q3_K:
+        return ggml_join(ggml_move(ggml_word(o->low, w, u), 2 * run),
+                         ggml_move(ggml_plane_at(o, w, u, 2), run), 2, 1);
     case TAKT_GGML_Q4_K: return ggml_field(ggml_word(o->low, w, u), 4 * run, 4);
-    case TAKT_GGML_Q5_K: {
-        const vi plane = vi_shr(ggml_word(o->high, w, u), o->shift);
-        return ggml_above(ggml_down(ggml_word(o->low, w, u), 4 * run, 4), ggml_field(plane, run, 1),
-                          4);
-    }
+    case TAKT_GGML_Q5_K:
+        return ggml_join(ggml_move(ggml_word(o->low, w, u), 4 * run),
+                         ggml_move(ggml_plane_at(o, w, u, 4), run), 4, 1);
     default: /* Q6_K */
-        return ggml_above(ggml_down(ggml_word(o->low, run % 2 * 8 + w, u), run / 2 * 4, 4),
-                          ggml_field(ggml_word(o->high, w, u), 2 * run, 2), 4);
+        return ggml_join(ggml_move(ggml_word(o->low, run % 2 * 8 + w, u), run / 2 * 4),
+                         ggml_move(ggml_word(o->high, w, u), 2 * run - 4), 4, 2);
     }
 }
 
