@@ -8,6 +8,8 @@
 #ifndef TAKT_KERNEL_RNN_FLOAT_BODY_H
 #define TAKT_KERNEL_RNN_FLOAT_BODY_H
 
+#include <string.h>
+
 #include "kernel/rnn/rnn.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -70,8 +72,8 @@ INLINE void activate(const spot *s, T *x, int which, const takt_rnn_rounding rou
     }
     for (size_t i = 0; rounding != TAKT_RNN_OWN && i < s->wide; i += LANES)
         VEC(store)(x + i, round_to(VEC(load)(x + i), rounding));
-    for (size_t i = 0; keep != NULL && i < s->wide; i += LANES)
-        put(s, keep, i, VEC(load)(x + i));
+    if (keep != NULL)
+        memcpy(keep, x, s->n * sizeof *x);
 }
 
 INLINE vec clip(const spot *s, vec x)
@@ -166,15 +168,17 @@ INLINE void mix(const spot *s, const T *z, const T *m, const takt_rnn_rounding r
 INLINE void gru(const spot *s, const takt_rnn_rounding rounding)
 {
     const T *x = GATE(x, 2), *r = GATE(r, 2), *bias = VECTOR(bias, 2);
-    T z[TILE], q[TILE], m[TILE], *keep = kept(s, TAKT_RNN_BACK);
+    T z[TILE], q[TILE], m[TILE], b[TILE], *keep = kept(s, TAKT_RNN_BACK);
     gate_of(s, z, 0, -1, NULL, rounding);
     gate_of(s, q, 1, -1, NULL, rounding);
     for (size_t i = 0; i < s->wide; i += LANES) {
         const vec back = recurrent(s, r, bias, i, rounding);
         if (keep != NULL)
-            put(s, keep, i, back);
+            VEC(store)(b + i, back);
         VEC(store)(m + i, clip(s, ADD(at(s, x, i), MUL(VEC(load)(q + i), back))));
     }
+    if (keep != NULL)
+        memcpy(keep, b, s->n * sizeof *b);
     activate(s, m, 2, rounding);
     mix(s, z, m, rounding);
 }
