@@ -230,6 +230,28 @@ static takt_id same_indices(takt_rewrite *r, const takt_node *n)
     return takt_graph_call(r->out, &takt_op_gather, 2, (takt_id[]){n->in[0], flat}, 1, &along);
 }
 
+/* Known before the run, or state: such a factor stays the second, which is packed ahead. */
+static bool is_weight(const takt_graph *g, takt_id id)
+{
+    return takt_match_is_fixed(g, id) || g->nodes[id].op == &takt_op_state;
+}
+
+/* Every element is the sum of the same products in the same order. Gradients of tied embeddings
+ * are such. */
+static takt_id transposed_product(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *mm = takt_match_op(r->out, n->in[0], &takt_op_matmul);
+    const takt_attr *perm = takt_node_attr(n, "perm");
+    if (mm == NULL || r->uses[r->in->nodes[r->id].in[0]] != 1 || n->type->rank != 2 ||
+        perm->count != 2 || perm->i64s[0] != 1 || !takt_dtype_is_float(n->type->dtype) ||
+        takt_type_of(r->out, mm->in[0])->rank != 2 || takt_type_of(r->out, mm->in[1])->rank != 2 ||
+        is_weight(r->out, mm->in[1]))
+        return TAKT_NONE;
+    const bool a = takt_node_attr(mm, "transpose_a")->boolean,
+               b = takt_node_attr(mm, "transpose_b")->boolean;
+    return takt_matmul(r->out, mm->in[1], mm->in[0], !b, !a);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_reshape, "reshape to its own shape = x", same_as_input},
     {&takt_op_reshape, "reshape(reshape(x)) = reshape(x)", reshape_twice},
@@ -238,6 +260,8 @@ static const takt_rule rules[] = {
     {&takt_op_transpose, "transpose(transpose(x)) = transpose(x)", transpose_twice},
     {&takt_op_transpose, "transpose of axes of size 1 = reshape", transpose_ones},
     {&takt_op_transpose, "transpose(reshape(concat(x, y))) = x and y interleaved", interleave},
+    {&takt_op_transpose, "transpose(matmul(a, b)) = matmul(transpose(b), transpose(a))",
+     transposed_product},
     {&takt_op_broadcast, "broadcast to its own shape = x", same_as_input},
     {&takt_op_slice, "slice of everything = x", whole_slice},
     {&takt_op_pad, "pad by nothing = x", pad_nothing},
