@@ -271,16 +271,19 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
     return TAKT_OK;
 }
 
+/* One for each thread, with whole tiles of rows for the product where there are enough. */
 static void set_tasks(takt_planner *p, const facts *f)
 {
-    enum { GATE = 12 }; /* a gate takes as long as so many operations */
+    enum { GATE = 12, TILE = 8 }; /* a gate takes as long as so many operations */
     const double turns = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
     const double product = 2 * rows * units * units * gates, cell = rows * units * gates;
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const size_t tiles = (f->m.batch + TILE - 1) / TILE, most = tiles < threads ? tiles : threads;
     p->step->cost.flops = turns * (product + GATE * cell);
     const size_t tasks =
-        takt_cpu_tasks(p, turns * (product + GATE * cell),
-                       turns * units * units * gates * (double)sizeof(float), f->m.batch);
+        takt_cpu_tasks(p, p->step->cost.flops,
+                       turns * units * units * gates * (double)sizeof(float), most < 1 ? 1 : most);
     p->step->task_count = tasks < 1 ? 1 : tasks;
 }
 
