@@ -1,6 +1,7 @@
 /* model.c - takt._takt.Model: a model, what it consists of, and what can be made of it. */
 #include "module.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_KNOWN = 64 };
@@ -295,6 +296,8 @@ static PyObject *derive(PyObject *self, PyObject *args)
         status = takt_model_batch(m->model, a, &made);
     else if (strcmp(kind, "gradient") == 0)
         status = takt_model_gradient(m->model, a, b, &made);
+    else if (strcmp(kind, "grow") == 0)
+        status = takt_model_grow(m->model, a != NULL ? strtoll(a, NULL, 10) : 0, &made);
     owner_leave(m->owner, state, status, &error);
     return status == TAKT_OK ? model_new(m->owner, made) : raise_error(&error);
 }

@@ -1,6 +1,7 @@
 """_model.py - models, plans and sessions: the library's own objects in Python's clothes."""
 from __future__ import annotations
 
+import operator
 import os
 from collections import namedtuple
 
@@ -264,6 +265,11 @@ class Model:
     def batched(self, dim: str = "batch") -> "Model":
         """A model of one sample as one of any number of them."""
         return Model(self._raw.derive("batch", dim), self._path)
+
+    def grown(self, room: int) -> "Model":
+        """A decoder whose cache is state: inputs that outputs append rows to (past and present, as
+        exporters write them) become states with room for so many rows, written in place."""
+        return Model(self._raw.derive("grow", str(operator.index(room))), self._path)
 
     def gradient(self, output: Optional[str] = None, names: Optional[str] = None) -> "Model":
         """The same with outputs 'grad.NAME': gradients of the sum of an output."""

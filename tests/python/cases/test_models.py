@@ -66,6 +66,27 @@ class Models(unittest.TestCase):
         one = takt.loads("model one(x: f32[3]) { return relu(x) }")
         self.assertEqual(one.batched("n").inputs[0].shape, ("n", 3))
 
+    def test_grown(self):
+        m = takt.loads("model m(x: f32[s, 2], past: f32[p, 2]) {\n  all = concat(past, x, axis=0)\n"
+                       "  return y = reduce_sum(all, axes=[0]), present = all\n}")
+        grown = m.grown(4)
+        self.assertEqual(([i.name for i in grown.inputs], [o.name for o in grown.outputs]),
+                         (["x"], ["y"]))
+        s = takt.compile(grown, s=1)
+        rows = takt.array([[1.0, 2.0]])
+        self.assertEqual([s(rows).tolist() for _ in range(4)], [[i, 2 * i] for i in range(1, 5)])
+        with self.assertRaises(takt.Error):
+            s(rows)
+        s.reset()
+        self.assertEqual(s(rows).tolist(), [1, 2])
+        for wrong in (0, -1, 1 << 70):
+            with self.assertRaises(takt.ArgumentError):
+                m.grown(wrong)
+        with self.assertRaises(TypeError):
+            m.grown("4")
+        with self.assertRaises(takt.ArgumentError):
+            grown.grown(4)
+
     def test_gradient(self):
         m = takt.loads("model m(x: f32[3]) -> (y: f32[]) "
                        "{ return y = reduce_sum(x * x, axes=[0]) }")
