@@ -108,8 +108,8 @@ def appended():
     rows = [[9.0] * 4] + [r for row in ROWS for r in (row, [-v for v in row])]
     check("two rows in a turn", 13, loop(graph, ["first"], ["y"]), given(ROWS),
           {"y": ([9, 4], sum(rows, []), F32)}, weights, NAMES)
-    graph = body([node("Unsqueeze", ["row", "one"], ["r"]),
-                  node("Concat", ["all", "r"], ["more"], axis=-1)],
+    graph = body([node("Unsqueeze", ["row", "one"], ["r"]), node("Cast", ["all"], ["same"], to=F32),
+                  node("Concat", ["same", "r"], ["more"], axis=-1)],
                  [("all", [4, "k"])], [("more", [4, "k1"])])
     want = [[9.0] + [row[i] for row in ROWS] for i in range(4)]
     check("columns", 13, loop(graph, ["column"], ["y"]), given(ROWS),

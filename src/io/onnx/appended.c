@@ -29,25 +29,48 @@ static bool is_own(const takt_pb_node *n)
     return n->domain.length == 0 || takt_span_is(n->domain, "ai.onnx");
 }
 
-/* The node that makes carried value `i` of itself and rows behind it; `*at` is its index. */
-static bool is_appended(const takt_pb_graph *g, size_t i, size_t *at, int64_t *axis)
+/* The node that gives `name`; node_count: none does. */
+static size_t maker_of(const takt_pb_graph *g, takt_span name)
+{
+    size_t k = 0;
+    while (k < g->node_count &&
+           (g->nodes[k].output_count != 1 || !takt_onnx_same(g->nodes[k].outputs[0], name)))
+        k++;
+    return k;
+}
+
+/* Where carried value `i` becomes itself and rows behind it. */
+typedef struct appending {
+    size_t concat;
+    size_t cast; /* between the two, to the type that it has; node_count: there is none */
+    int64_t axis;
+} appending;
+
+static bool is_appended(const takt_pb_graph *g, size_t i, appending *a)
 {
     const takt_span from = g->inputs[2 + i].name, to = g->outputs[1 + i].name;
-    for (size_t k = 0; k < g->node_count; k++) {
-        const takt_pb_node *n = &g->nodes[k];
-        if (n->output_count != 1 || !takt_onnx_same(n->outputs[0], to))
-            continue;
-        bool has_axis = false;
-        for (size_t a = 0; a < n->attr_count; a++)
-            if (takt_span_is(n->attrs[a].name, "axis") && n->attrs[a].ref.length == 0) {
-                *axis = n->attrs[a].i;
-                has_axis = true;
-            }
-        *at = k;
-        return is_own(n) && takt_span_is(n->op, "Concat") && has_axis && n->input_count > 1 &&
-               takt_onnx_same(n->inputs[0], from) && uses(g, from) == 1 && uses(g, to) == 1;
-    }
-    return false;
+    bool has_axis = false;
+    a->concat = maker_of(g, to);
+    if (a->concat == g->node_count)
+        return false;
+    const takt_pb_node *n = &g->nodes[a->concat];
+    for (size_t k = 0; k < n->attr_count; k++)
+        if (takt_span_is(n->attrs[k].name, "axis") && n->attrs[k].ref.length == 0) {
+            a->axis = n->attrs[k].i;
+            has_axis = true;
+        }
+    if (!is_own(n) || !takt_span_is(n->op, "Concat") || !has_axis || n->input_count < 2 ||
+        uses(g, from) != 1 || uses(g, to) != 1)
+        return false;
+    a->cast = g->node_count;
+    if (takt_onnx_same(n->inputs[0], from))
+        return true;
+    a->cast = maker_of(g, n->inputs[0]);
+    if (a->cast == g->node_count)
+        return false;
+    const takt_pb_node *c = &g->nodes[a->cast];
+    return is_own(c) && (takt_span_is(c->op, "Cast") || takt_span_is(c->op, "Identity")) &&
+           c->input_count == 1 && takt_onnx_same(c->inputs[0], from) && uses(g, n->inputs[0]) == 1;
 }
 
 static takt_status set_edges(takt_call *c, const takt_pb_graph *from, size_t carried,
@@ -73,6 +96,16 @@ static takt_status set_edges(takt_call *c, const takt_pb_graph *from, size_t car
     return TAKT_OK;
 }
 
+/* Nodes whose operator was taken away leave the list. */
+static size_t without_gone(const takt_pb_graph *from, takt_pb_node *nodes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < from->node_count; i++)
+        if (nodes[i].op.length > 0 || from->nodes[i].op.length == 0)
+            nodes[count++] = nodes[i];
+    return count;
+}
+
 takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *body, size_t carried,
                                takt_appended *out)
 {
@@ -88,16 +121,19 @@ takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *body, size_t c
     if (body->node_count > 0)
         memcpy(nodes, body->nodes, body->node_count * sizeof *nodes);
     for (size_t i = 0; i < carried; i++) {
-        size_t at;
-        if (!is_appended(body, i, &at, &out->axis[out->count])) {
+        appending a = {0};
+        if (!is_appended(body, i, &a)) {
             out->kept[out->kept_count++] = i;
             continue;
         }
-        nodes[at].inputs++; /* the rows alone */
-        nodes[at].input_count--;
+        nodes[a.concat].inputs++; /* the rows alone */
+        nodes[a.concat].input_count--;
+        nodes[a.cast].op = (takt_span){0}; /* which may be the one behind the last */
+        out->axis[out->count] = a.axis;
         out->which[out->count++] = i;
     }
     out->body.nodes = nodes;
+    out->body.node_count = without_gone(body, nodes);
     return carried > 0 ? set_edges(c, body, carried, out) : TAKT_OK;
 }
 
