@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/infer.h"
 #include "ir/leaves.h"
 #include "op/ops.h"
 #include "pass/branch.h"
@@ -106,6 +105,8 @@ takt_status takt_template_create(takt_graph *graph, takt_template **out)
         status = find(t);
     }
     if (status == TAKT_OK)
+        status = takt_template_list(t);
+    if (status == TAKT_OK)
         *out = t;
     else
         takt_template_destroy(t);
@@ -122,6 +123,7 @@ void takt_template_destroy(takt_template *t)
     takt_mem_put(ctx, t->values, t->value_capacity * sizeof *t->values);
     takt_mem_put(ctx, t->outer, t->outer_capacity * sizeof *t->outer);
     takt_mem_put(ctx, t->is_sized, t->graph->count);
+    takt_mem_put(ctx, t->checked, t->checked_capacity * sizeof *t->checked);
     takt_sizes_deinit(&t->sizes);
     takt_graph_destroy(t->graph);
     takt_mem_put(ctx, t, sizeof *t);
@@ -131,7 +133,8 @@ size_t takt_template_bytes(const takt_template *t)
 {
     return sizeof *t + t->type_capacity * sizeof *t->types + t->shape_capacity * sizeof *t->shapes +
            t->value_capacity * sizeof *t->values + t->outer_capacity * sizeof *t->outer +
-           (t->graph->count > 0 ? t->graph->count : 1) + takt_sizes_bytes(&t->sizes);
+           t->checked_capacity * sizeof *t->checked + (t->graph->count > 0 ? t->graph->count : 1) +
+           takt_sizes_bytes(&t->sizes);
 }
 
 /* ---- the graph of a size ---- */
@@ -307,53 +310,6 @@ static takt_status put_edges(const takt_template *t, takt_graph *g)
         for (size_t k = 0; k < takt_op_attr_count(n->op); k++)
             if (n->op->attrs[k].type == TAKT_ATTR_TYPE)
                 attrs[k].type = n->type;
-    }
-    return TAKT_OK;
-}
-
-/* ---- rules that only numbers can break ---- */
-
-enum { MOST_INPUTS = 64 };
-
-static takt_status check_node(takt_graph *g, takt_id id)
-{
-    const takt_node *n = &g->nodes[id];
-    const takt_type *types[MOST_INPUTS];
-    if (n->in_count > MOST_INPUTS || n->in_count == 0)
-        return TAKT_OK;
-    for (uint32_t k = 0; k < n->in_count; k++)
-        types[k] = n->in[k] == TAKT_NONE ? NULL : takt_type_of(g, n->in[k]);
-    if (n->op == &takt_op_get)
-        types[0] = g->nodes[n->in[0]].type;
-    takt_infer in = {.graph = g,
-                     .ctx = g->ctx,
-                     .dims = g->dims,
-                     .op = n->op,
-                     .attr = n->attr,
-                     .in_count = n->in_count,
-                     .in = n->in,
-                     .type = types,
-                     .out_count = n->op->out_count == 0 ? 1 : (size_t)n->op->out_count};
-    TAKT_TRY(n->op->infer != NULL ? n->op->infer(&in) : takt_infer_elementwise(&in));
-    for (size_t k = 0; k < in.out_count && k < n->out_count; k++)
-        if (in.out[k].dtype != n->type[k].dtype || in.out[k].rank != n->type[k].rank ||
-            memcmp(in.out[k].dim, n->type[k].dim,
-                   (size_t)n->type[k].rank * sizeof *n->type[k].dim) != 0)
-            return takt_fail(g->ctx, TAKT_E_DIM, "%s: its size is not what its name said",
-                             n->op->name);
-    return TAKT_OK;
-}
-
-takt_status takt_template_check(const takt_template *t, takt_graph *g)
-{
-    for (size_t i = 0; i < g->count; i++) {
-        const takt_node *n = &g->nodes[i];
-        if (!t->is_sized[i])
-            continue;
-        const takt_status status = takt_dims_blame(g->dims, check_node(g, (takt_id)i));
-        if (status != TAKT_OK && (n->origin != NULL || n->name != NULL))
-            (void)takt_fail_node(g->ctx, n->origin != NULL ? n->origin->name : n->name);
-        TAKT_TRY(status);
     }
     return TAKT_OK;
 }

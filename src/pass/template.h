@@ -26,6 +26,8 @@ typedef struct takt_template {
     size_t outer_count, outer_capacity;
     unsigned char *is_sized; /* per node: something of it, or of what it is computed from, depends
                               * on sizes */
+    takt_id *checked;        /* nodes whose rules a size may break, in order */
+    size_t checked_count, checked_capacity;
 } takt_template;
 
 /* `graph` is retained. */
@@ -43,7 +45,9 @@ TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_
                                             takt_graph *g);
 /* The same of cells that were checked before. */
 void takt_template_write(const takt_template *t, const int64_t *cells, takt_graph *g);
-/* Rules that only numbers can break. */
+/* template_check.c: finds the nodes whose rules a number can break; and looks whether any of them
+ * does. */
+TAKT_MUST_USE takt_status takt_template_list(takt_template *t);
 TAKT_MUST_USE takt_status takt_template_check(const takt_template *t, takt_graph *g);
 
 #endif
