@@ -127,6 +127,44 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_aware(const takt_model *model,
 TAKT_API TAKT_MUST_USE takt_status takt_model_aware_convert(const takt_model *aware,
                                                             takt_model **integers);
 
+/* ---- language models in blocks ---- */
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_text_quantize_options {
+    size_t size;         /**< sizeof(takt_text_quantize_options), or 0 */
+    const char *type;    /**< as in takt_text_convert */
+    const char *imatrix; /**< importance matrix, from takt_imatrix_write or llama.cpp (GGUF); may be
+                              NULL. Errors count by it: worth it at 4 bits and below */
+    /** The type of a tensor, by its name: NULL where `type` is meant; "Q6_K", say. */
+    const char *(*type_of)(void *user, const char *tensor);
+    void *user;
+} takt_text_quantize_options;
+
+/** Writes a language model, GGUF file or folder, as a GGUF file whose matrices are blocks:
+ *  `takt quantize --type Q4_K`. Without an importance matrix blocks have the bytes of ggml's
+ *  reference. Rows that a type's blocks do not divide get a smaller type, or F16. TAKT_ERR_ARGUMENT
+ *  (7501) if the importance matrix belongs to another model. */
+TAKT_API TAKT_MUST_USE takt_status takt_text_quantize(takt_ctx *ctx, const char *from,
+                                                      const char *to,
+                                                      const takt_text_quantize_options *options);
+
+/** Zero in any field means the default, so `{0}` is always valid. */
+typedef struct takt_imatrix_options {
+    size_t size;       /**< sizeof(takt_imatrix_options), or 0 */
+    int64_t context;   /**< tokens that are read at a time; default 512 */
+    int threads;       /**< default: one per core this process may use */
+    const char *about; /**< what the tokens are of, written into the file; may be NULL */
+    size_t *matrices;  /**< receives how many matrices were seen; may be NULL */
+} takt_imatrix_options;
+
+/** Reads tokens with a language model and writes how large what comes to each column of its
+ * matrices is: an importance matrix in GGUF, as llama.cpp reads it too. Take a model of F32 or F16.
+ *  TAKT_ERR_ARGUMENT (7501) for fewer than two tokens. */
+TAKT_API TAKT_MUST_USE takt_status takt_imatrix_write(takt_ctx *ctx, const char *model,
+                                                      const int32_t *ids, size_t count,
+                                                      const takt_imatrix_options *options,
+                                                      const char *to);
+
 /* ---- fewer channels ---- */
 
 /** What takt_model_prune did. */
@@ -254,9 +292,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_low_rank(takt_ctx *ctx, const takt_tenso
                                                  const takt_tensor_view *u,
                                                  const takt_tensor_view *v, double *error);
 
-/** Weights in a block type of ggml, "Q4_0", "Q4_1", "Q5_0", "Q5_1" or "Q8_0", with the bytes that
- *  its reference writes. Rows are a multiple of 32 long. `needed` receives the size; with `to` NULL
- *  that is all. */
+/** Weights in a block type of ggml, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL" or "Q2_K" to
+ *  "Q6_K", with the bytes that its reference writes. Rows are a multiple of 32 long, those of K
+ * types of 256. `needed` receives the size; with `to` NULL that is all. */
 TAKT_API TAKT_MUST_USE takt_status takt_block_quantize(takt_ctx *ctx, const char *type,
                                                        const takt_tensor_view *w, void *to,
                                                        size_t size, size_t *needed);

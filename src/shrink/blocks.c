@@ -9,6 +9,7 @@
 #include <takt/shrink.h>
 
 #include "base/error.h"
+#include "io/gguf/gguf_write.h"
 #include "ir/dtype.h"
 
 enum { BLOCK = 32 };
@@ -113,7 +114,7 @@ static void write_block(const block_type *t, const float *x, uint8_t *to)
 
 /* ---- the call ---- */
 
-static takt_status check(takt_ctx *ctx, const takt_tensor_view *w, size_t *count)
+static takt_status check(takt_ctx *ctx, const takt_tensor_view *w, size_t block, size_t *count)
 {
     bool good = w != NULL && w->data != NULL && w->dtype == TAKT_F32 && w->rank > 0;
     *count = 1;
@@ -121,9 +122,10 @@ static takt_status check(takt_ctx *ctx, const takt_tensor_view *w, size_t *count
         good = w->dims[d] > 0 && w->strides[d] == 0;
         *count *= good ? (size_t)w->dims[d] : 1;
     }
-    if (!good || w->dims[w->rank - 1] % BLOCK != 0)
+    if (!good || w->dims[w->rank - 1] % (int64_t)block != 0)
         return takt_fail(ctx, TAKT_E_ARGUMENT,
-                         "takt_block_quantize: dense f32 in rows of a multiple of 32 is wanted");
+                         "takt_block_quantize: dense f32 in rows of a multiple of %zu is wanted",
+                         block);
     for (size_t i = 0; i < *count; i++)
         if (!isfinite(((const float *)w->data)[i]))
             return takt_fail(ctx, TAKT_E_SHRINK_DATA, "takt_block_quantize: element %zu is %g", i,
@@ -135,25 +137,28 @@ takt_status takt_block_quantize(takt_ctx *ctx, const char *type, const takt_tens
                                 void *to, size_t size, size_t *needed)
 {
     const block_type *t = NULL;
+    const takt_gguf_type *g = type != NULL ? takt_gguf_written_type(type) : NULL;
     size_t count;
     if (ctx == NULL)
         return TAKT_ERR_ARGUMENT;
     for (size_t i = 0; type != NULL && i < sizeof types / sizeof *types; i++)
         if (strcmp(type, types[i].name) == 0)
             t = &types[i];
-    if (t == NULL) {
+    if (t == NULL && (g == NULL || g->elements == 1)) {
         takt_fail(ctx, TAKT_E_OPTION, "there is no block type %s", type != NULL ? type : "NULL");
-        return takt_fail_hint(ctx, "Q4_0, Q4_1, Q5_0, Q5_1 or Q8_0");
+        return takt_fail_hint(ctx, "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K or IQ4_NL");
     }
-    TAKT_TRY(check(ctx, w, &count));
-    const size_t bytes = count / BLOCK * t->bytes;
+    TAKT_TRY(check(ctx, w, t != NULL ? BLOCK : g->elements, &count));
+    const size_t bytes = t != NULL ? count / BLOCK * t->bytes : count / g->elements * g->bytes;
     if (needed != NULL)
         *needed = bytes;
     if (to == NULL)
         return TAKT_OK;
     if (size < bytes)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_block_quantize: %zu bytes are needed", bytes);
-    for (size_t i = 0; i < count / BLOCK; i++)
+    if (t == NULL)
+        takt_gguf_encode(g, w->data, count, NULL, to);
+    for (size_t i = 0; t != NULL && i < count / BLOCK; i++)
         write_block(t, (const float *)w->data + i * BLOCK, (uint8_t *)to + i * t->bytes);
     return TAKT_OK;
 }

@@ -17,6 +17,7 @@ with open(os.path.join(ROOT, "docs", "shrinking.md"), encoding="utf-8") as file:
 folder = os.path.join(TMP, "shrinking")
 os.makedirs(os.path.join(folder, "build"), exist_ok=True)
 for name, target in (("examples", os.path.join(ROOT, "examples")),
+                     ("tests", os.path.join(ROOT, "tests")),
                      ("build/takt", os.path.abspath(TOOL))):
     if not os.path.lexists(os.path.join(folder, name)):
         os.symlink(target, os.path.join(folder, name))
@@ -61,6 +62,23 @@ expect(" 0 findings" in succeeds("diff", path("aware_2.taktp"), path("aware_3.ta
        "a training that goes on gives other integers")
 fails(2, *AWARE, "--qat", "int3", says=["w4a8"])
 fails(1, *AWARE, "--qat", "int8", "--keep", ".*", says=["TAKT7502"])
+
+# ---- language models ----
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+report = parsed("imatrix", TINY, "-p", "a b a b", "-c", "4", "-o", path("im.gguf"), "--json")
+expect(report["matrices"] > 0, f"imatrix: {report}")
+succeeds("quantize", TINY, "--type", "q4_k", "--imatrix", path("im.gguf"), "-o", path("k.gguf"))
+succeeds("generate", path("k.gguf"), "-p", "a b", "-n", "4", "--seed", "1")
+fails(2, "imatrix", TINY, "-p", "a b", says=["-o F.gguf"])
+fails(2, "quantize", TINY, "--type", "Q4_0", "-o", path("k.onnx"), says=["GGUF"])
+fails(2, "quantize", TINY, "--type", "Q4_0", "--tensor-type", "a=Q9", "-o", path("x.gguf"),
+      says=["REGEX=TYPE"])
+fails(2, "quantize", TINY, "--type", "Q4_0", "--tensor-type", "(=Q4_0", "-o", path("x.gguf"),
+      says=["--tensor-type"])
+fails(1, "quantize", TINY, "--type", "Q4_0", "--imatrix", TINY, "-o", path("x.gguf"),
+      says=["TAKT7501"])
+fails(2, "quantize", *SPIRALS, "--imatrix", path("im.gguf"), says=["block types"])
 
 # ---- fewer channels, thin factors, a teacher ----
 

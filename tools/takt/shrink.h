@@ -17,6 +17,10 @@ bool tool_keeps(void *user, const char *layer);
 /* `*model` trained on the data of --finetune, by `takt train` in a process of its own with the
  * flags of training that were given. */
 int tool_finetune(takt_tool *t, takt_model **model);
+/* Whether a type is one of ggml's blocks: those of language models. */
+bool tool_is_block_type(const char *type);
+/* `takt quantize` of a language model: a GGUF file of blocks. */
+int tool_quantize_text(takt_tool *t);
 /* The model that a verb made goes to -o, with a link to what it was made of and to the data sets
  * that these flags name. Without -o nothing is written. */
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,

@@ -3,22 +3,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <takt/shrink.h>
+
 #include "api/text/engine.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "io/gguf/gguf_write.h"
+#include "io/gguf/importance.h"
 #include "io/hf/hf.h"
 #include "op/util/ggml.h"
 #include "text/tokenizer.h"
-
-enum { CHUNK = 1024 }; /* elements; whole blocks of every type */
 
 /* A model that is written anew. */
 typedef struct job {
     takt_ctx *ctx;
     const char *from, *to;
     const takt_gguf_type *type; /* of matrices; NULL: as they are */
-    takt_gguf_model m;          /* what is read */
+    takt_text_quantize_options o;
+    takt_importance *importance; /* NULL: there is none */
+    takt_gguf_model m;           /* what is read */
     bool is_folder;
     takt_gguf_tensor *out;
     takt_gguf_keys keys;
@@ -26,17 +29,33 @@ typedef struct job {
 
 /* ---- types ---- */
 
+/* Rows that are no whole super-blocks are written in blocks of 32 of about as many bits, as
+ * llama.cpp has it, and other rows as F16. */
+static const takt_gguf_type *fitting(const takt_gguf_type *type, int64_t columns)
+{
+    static const uint32_t smaller[] = {20, 20, 6, 7, 8}; /* of Q2_K to Q6_K */
+    if (columns % type->elements == 0)
+        return type;
+    if (type->number >= 10 && type->number <= 14 && columns % 32 == 0)
+        return takt_gguf_type_of(smaller[type->number - 10]);
+    return takt_gguf_type_of(1);
+}
+
 /* Vectors and routers are small, and llama.cpp wants floats there. */
 static const takt_gguf_type *type_for(const job *j, const takt_gguf_tensor *t)
 {
     const bool is_float = t->type->dtype == TAKT_DTYPE_COUNT || takt_dtype_is_float(t->type->dtype);
+    const char *own = j->o.type_of != NULL ? j->o.type_of(j->o.user, t->name) : NULL;
+    const takt_gguf_type *wanted = own != NULL ? takt_gguf_written_type(own) : NULL;
+    if (own != NULL && wanted == NULL)
+        return NULL;
+    if (is_float && own != NULL && t->rank > 1)
+        return fitting(wanted, t->dims[t->rank - 1]);
     if (!is_float || (j->type == NULL && !j->is_folder))
         return t->type;
     if (t->rank == 1 || strstr(t->name, "ffn_gate_inp") != NULL)
         return takt_gguf_type_of(0);
-    if (j->type == NULL)
-        return t->type;
-    return t->dims[t->rank - 1] % j->type->elements == 0 ? j->type : takt_gguf_type_of(1);
+    return j->type == NULL ? t->type : fitting(j->type, t->dims[t->rank - 1]);
 }
 
 static void decode(const takt_gguf_type *type, const uint8_t *from, size_t first, size_t count,
@@ -51,13 +70,34 @@ static void decode(const takt_gguf_type *type, const uint8_t *from, size_t first
         to[i] = (float)takt_dtype_get_f(type->dtype, from, first + i);
 }
 
+/* Row by row: from the bytes of the file to floats, and on to the new type. */
+static takt_status recode(const job *j, const takt_gguf_tensor *t, const takt_gguf_type *type,
+                          const uint8_t *from, uint8_t *to)
+{
+    const size_t columns = (size_t)t->dims[t->rank - 1];
+    const size_t rows = t->count / columns, bytes = columns / type->elements * type->bytes;
+    float *importance = NULL;
+    size_t matrices = 1;
+    void *row;
+    if (j->importance != NULL && type->dtype == TAKT_DTYPE_COUNT)
+        TAKT_TRY(takt_importance_of(j->importance, t, &importance, &matrices));
+    TAKT_TRY(takt_mem_get(j->ctx, columns * sizeof(float), "a row", &row));
+    for (size_t i = 0; i < rows; i++) {
+        const size_t matrix = i / (rows / matrices);
+        decode(t->type, from, i * columns, columns, row);
+        takt_gguf_encode(type, row, columns,
+                         importance != NULL ? importance + matrix * columns : NULL, to + i * bytes);
+    }
+    takt_mem_put(j->ctx, row, columns * sizeof(float));
+    return TAKT_OK;
+}
+
 /* The bytes of tensor `i` in its new type. */
 static takt_status fetch(void *user, size_t i, uint8_t *to)
 {
     const job *j = user;
     const takt_gguf_tensor *t = &j->m.g->tensors[i];
     const takt_gguf_type *type = j->out[i].type;
-    float part[CHUNK];
     void *block;
     if (type == t->type)
         return takt_gguf_bytes(&j->m, t, to);
@@ -66,12 +106,9 @@ static takt_status fetch(void *user, size_t i, uint8_t *to)
                               "%s has blocks of type %s, which Takt does not read", t->name,
                               t->type->name);
     TAKT_TRY(takt_mem_get(j->ctx, t->bytes, "a tensor", &block));
-    const takt_status status = takt_gguf_bytes(&j->m, t, block);
-    for (size_t at = 0; status == TAKT_OK && at < t->count; at += CHUNK) {
-        const size_t count = t->count - at < CHUNK ? t->count - at : CHUNK;
-        decode(t->type, block, at, count, part);
-        takt_gguf_encode(type, part, count, to + at / type->elements * type->bytes);
-    }
+    takt_status status = takt_gguf_bytes(&j->m, t, block);
+    if (status == TAKT_OK && t->count > 0)
+        status = recode(j, t, type, block, to);
     takt_mem_put(j->ctx, block, t->bytes);
     return status;
 }
@@ -83,8 +120,9 @@ static void put_file_type(job *j)
     static const struct {
         const char *name;
         uint32_t number;
-    } known[] = {{"F32", 0},  {"F16", 1},  {"Q4_0", 2}, {"Q4_1", 3},
-                 {"Q8_0", 7}, {"Q5_0", 8}, {"Q5_1", 9}, {"BF16", 32}};
+    } known[] = {{"F32", 0},   {"F16", 1},   {"Q4_0", 2},  {"Q4_1", 3},   {"Q8_0", 7},
+                 {"Q5_0", 8},  {"Q5_1", 9},  {"Q2_K", 10}, {"Q3_K", 12},  {"Q4_K", 15},
+                 {"Q5_K", 17}, {"Q6_K", 18}, {"BF16", 32}, {"IQ4_NL", 25}};
     for (size_t i = 0; j->type != NULL && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, j->type->name) == 0)
             takt_gguf_put_u32(&j->keys, "general.file_type", known[i].number);
@@ -141,6 +179,18 @@ static takt_status put_tokenizer(job *j)
 
 /* ---- writing ---- */
 
+static takt_status choose_types(job *j)
+{
+    for (size_t i = 0; i < j->m.g->tensor_count; i++) {
+        j->out[i] = j->m.g->tensors[i];
+        j->out[i].type = type_for(j, &j->m.g->tensors[i]);
+        if (j->out[i].type == NULL)
+            return takt_fail(j->ctx, TAKT_E_OPTION, "%s cannot be written in the type asked for",
+                             j->out[i].name);
+    }
+    return TAKT_OK;
+}
+
 static takt_status write_gguf(job *j)
 {
     const takt_gguf *g = j->m.g;
@@ -157,12 +207,10 @@ static takt_status write_gguf(job *j)
         status = takt_mem_zero(j->ctx, room, sizeof *j->out, "tensors", &block);
     if (status == TAKT_OK) {
         j->out = block;
-        for (size_t i = 0; i < g->tensor_count; i++) {
-            j->out[i] = g->tensors[i];
-            j->out[i].type = type_for(j, &g->tensors[i]);
-        }
+        status = choose_types(j);
         const takt_gguf_tensors all = {j->out, g->tensor_count, fetch, j};
-        status = takt_gguf_write(j->ctx, j->to, &j->keys, &all);
+        if (status == TAKT_OK)
+            status = takt_gguf_write(j->ctx, j->to, &j->keys, &all);
         takt_mem_put(j->ctx, block, room * sizeof *j->out);
     }
     takt_gguf_keys_deinit(&j->keys);
@@ -231,23 +279,43 @@ static bool is_folder(takt_ctx *ctx, const char *path)
     return error == EISDIR;
 }
 
-takt_status takt_text_convert(takt_ctx *ctx, const char *from, const char *to, const char *type)
+static takt_status read_type(job *j, const char *type)
+{
+    if (type == NULL || strcmp(type, "auto") == 0)
+        return TAKT_OK;
+    j->type = takt_gguf_written_type(type);
+    if (j->type != NULL)
+        return TAKT_OK;
+    (void)takt_fail(j->ctx, TAKT_E_OPTION, "tensors cannot be written as %.40s", type);
+    return takt_fail_hint(j->ctx, "auto, f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, q6_k, q5_k, "
+                                  "q4_k, q3_k, q2_k and iq4_nl can");
+}
+
+takt_status takt_text_quantize(takt_ctx *ctx, const char *from, const char *to,
+                               const takt_text_quantize_options *options)
 {
     takt_arena arena;
+    takt_importance importance = {.ctx = NULL};
     TAKT_NEED(ctx, ctx);
     TAKT_NEED(ctx, from);
     TAKT_NEED(ctx, to);
     job j = {.ctx = ctx, .from = from, .to = to};
-    if (type != NULL && strcmp(type, "auto") != 0) {
-        j.type = takt_gguf_written_type(type);
-        if (j.type == NULL) {
-            (void)takt_fail(ctx, TAKT_E_OPTION, "tensors cannot be written as %.40s", type);
-            return takt_fail_hint(ctx, "auto, f32, f16, bf16, q8_0, q5_1, q5_0, q4_1 and q4_0 can");
-        }
+    TAKT_TRY(takt_options_read(ctx, "takt_text_quantize_options", options, &j.o, sizeof j.o));
+    TAKT_TRY(read_type(&j, j.o.type));
+    if (j.o.imatrix != NULL) {
+        TAKT_TRY(takt_importance_open(&importance, ctx, j.o.imatrix));
+        j.importance = &importance;
     }
     takt_arena_init(&arena, ctx);
     const takt_status status =
         is_folder(ctx, from) ? from_folder(&j, &arena) : from_file(&j, &arena);
     takt_arena_deinit(&arena);
+    takt_importance_close(&importance);
     return status;
+}
+
+takt_status takt_text_convert(takt_ctx *ctx, const char *from, const char *to, const char *type)
+{
+    const takt_text_quantize_options options = {.size = sizeof options, .type = type};
+    return takt_text_quantize(ctx, from, to, &options);
 }

@@ -8,8 +8,9 @@
 
 enum { BLOCK = 32 };
 
-static const char *const names[] = {"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"};
-static const uint32_t numbers[] = {0, 1, 30, 8, 2, 3, 6, 7};
+static const char *const names[] = {"F32",  "F16",  "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0",
+                                    "Q5_1", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL"};
+static const uint32_t numbers[] = {0, 1, 30, 8, 2, 3, 6, 7, 10, 11, 12, 13, 14, 20};
 
 static bool is_name(const char *a, const char *b)
 {
@@ -119,15 +120,35 @@ static void block(uint32_t number, const float *x, uint8_t *to)
     }
 }
 
-void takt_gguf_encode(const takt_gguf_type *type, const float *from, size_t count, uint8_t *to)
+static void blocks(const takt_gguf_type *type, const float *row, size_t count,
+                   const float *importance, uint8_t *to)
+{
+    const bool is_super = type->elements > BLOCK, is_nl = type->number == 20;
+    if (importance != NULL && !is_super && !is_nl && type->number != 8) {
+        takt_gguf_encode_weighted(type, row, count, importance, to);
+        return;
+    }
+    for (size_t i = 0; i < count / type->elements; i++) {
+        const float *x = row + i * type->elements;
+        const float *weight = importance != NULL ? importance + i * type->elements : NULL;
+        if (is_super)
+            takt_gguf_encode_k(type->number, x, weight, to + i * type->bytes);
+        else if (is_nl)
+            takt_gguf_encode_nl(x, weight, to + i * type->bytes);
+        else
+            block(type->number, x, to + i * type->bytes);
+    }
+}
+
+void takt_gguf_encode(const takt_gguf_type *type, const float *row, size_t count,
+                      const float *importance, uint8_t *to)
 {
     if (type->dtype == TAKT_F32) {
-        memcpy(to, from, count * sizeof *from);
+        memcpy(to, row, count * sizeof *row);
     } else if (type->dtype != TAKT_DTYPE_COUNT) {
         for (size_t i = 0; i < count; i++)
-            takt_dtype_put_f(type->dtype, to, i, takt_dtype_round(type->dtype, (double)from[i]));
+            takt_dtype_put_f(type->dtype, to, i, takt_dtype_round(type->dtype, (double)row[i]));
     } else {
-        for (size_t i = 0; i < count / BLOCK; i++)
-            block(type->number, from + i * BLOCK, to + i * type->bytes);
+        blocks(type, row, count, importance, to);
     }
 }

@@ -40,9 +40,18 @@ TAKT_MUST_USE takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const
 
 /* ---- types that tensors can be written in ---- */
 
-/* F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 by name, in capitals or not; NULL: another one. */
+/* F32, F16, BF16, Q8_0, Q4_0 to Q5_1, Q2_K to Q6_K, IQ4_NL by name, in capitals or not; NULL:
+ * another one. */
 const takt_gguf_type *takt_gguf_written_type(const char *name);
-/* `count` floats, whole blocks of the type. */
-void takt_gguf_encode(const takt_gguf_type *type, const float *from, size_t count, uint8_t *to);
+/* One row, whole blocks of the type. `importance` says how much the error of each element counts;
+ * NULL: as ggml's reference has it. */
+void takt_gguf_encode(const takt_gguf_type *type, const float *row, size_t count,
+                      const float *importance, uint8_t *to);
+
+/* Parts of it: a row of Q4_0 to Q5_1, a super-block, a block. */
+void takt_gguf_encode_weighted(const takt_gguf_type *type, const float *row, size_t count,
+                               const float *importance, uint8_t *to);
+void takt_gguf_encode_k(uint32_t number, const float *x, const float *importance, uint8_t *to);
+void takt_gguf_encode_nl(const float *x, const float *importance, uint8_t *to);
 
 #endif

@@ -68,6 +68,11 @@ static int with_model(takt_tool *t, const takt_model *model)
 static int run(takt_tool *t)
 {
     int code;
+    if (tool_is_block_type(tool_text_of(t, TAKT_F_QUANT_TYPE)))
+        return tool_quantize_text(t);
+    if (tool_text_of(t, TAKT_F_IMATRIX) != NULL || tool_item_of(t, TAKT_F_TENSOR_TYPE, 0) != NULL)
+        return tool_usage_error(t, 1003, "write --type Q4_K -o F.gguf",
+                                "--imatrix and --tensor-type are for block types");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -84,7 +89,9 @@ const takt_verb takt_verb_quantize = {
         "Tells for every layer what rounding does to it, its time in f32 and in integers, and\n"
         "whether it was taken: a layer that is not measured faster stays f32, unless\n"
         "--size-first. Without -o only the report is made; -o F.tflite is for LiteRT, whose\n"
-        "layers of integers give integers. Exit code 4: --accuracy-drop cannot be met.",
+        "layers of integers give integers. Exit code 4: --accuracy-drop cannot be met.\n"
+        "Language models: --type Q4_0 to Q6_K or IQ4_NL writes a GGUF file of such blocks, which\n"
+        "needs -o F.gguf and no data; --imatrix F (takt imatrix) says which columns count most.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",
@@ -93,7 +100,7 @@ const takt_verb takt_verb_quantize = {
               TAKT_F_SAMPLES,    TAKT_F_LABEL,        TAKT_F_WINDOW,        TAKT_F_SCALE,
               TAKT_F_QUANT_TYPE, TAKT_F_QUANT_METHOD, TAKT_F_ROUNDING,      TAKT_F_EQUALIZE,
               TAKT_F_SMOOTH,     TAKT_F_SCORE,        TAKT_F_ACCURACY_DROP, TAKT_F_KEEP,
-              TAKT_F_SIZE_FIRST, TAKT_F_DIM,          TAKT_F_SHAPE,         TAKT_F_THREADS,
-              TAKT_FLAG_IDS},
+              TAKT_F_IMATRIX,    TAKT_F_TENSOR_TYPE,  TAKT_F_SIZE_FIRST,    TAKT_F_DIM,
+              TAKT_F_SHAPE,      TAKT_F_THREADS,      TAKT_FLAG_IDS},
     .run = run,
 };

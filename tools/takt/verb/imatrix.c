@@ -1,0 +1,65 @@
+/* imatrix.c - which columns of a language model's matrices count most. */
+#include <stdlib.h>
+
+#include "text.h"
+
+static int write_file(takt_tool *t, const char *model, const takt_token_ids *ids)
+{
+    const char *to = tool_text_of(t, TAKT_F_IMATRIX_FILE);
+    size_t matrices = 0;
+    const takt_imatrix_options o = {.size = sizeof o,
+                                    .context = (int64_t)tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0),
+                                    .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
+                                    .about = tool_text_of(t, TAKT_F_PROMPT_FILE),
+                                    .matrices = &matrices};
+    tool_spare_reads(t);
+    const takt_status status = takt_imatrix_write(t->ctx, model, ids->at, ids->count, &o, to);
+    if (tool_spared(t) != NULL)
+        return tool_usage_error(t, 1003, "write to another file",
+                                "%s is read for this, and would be written over", tool_spared(t));
+    const int code = tool_finish(t, status);
+    if (code == TAKT_EXIT_OK && !tool_on(t, TAKT_F_QUIET))
+        printf(tool_on(t, TAKT_F_JSON) ? "{\"file\": \"%s\", \"matrices\": %zu, \"tokens\": %zu}\n"
+                                       : "%s: %zu matrices, %zu tokens\n",
+               to, matrices, ids->count);
+    return code;
+}
+
+static int run(takt_tool *t)
+{
+    tool_prompt prompt;
+    takt_token_ids ids;
+    takt_tokenizer *tokens = NULL;
+    const char *model = tool_readable(tool_model_path(t));
+    if (tool_text_of(t, TAKT_F_IMATRIX_FILE) == NULL)
+        return tool_usage_error(t, 1003, "write -o F.gguf", "there is no file to write to");
+    int code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    code = tool_finish(t, takt_tokenizer_load(t->ctx, model, &tokens));
+    if (code == TAKT_EXIT_OK)
+        code = tool_prompt_ids(t, tokens, &prompt, TAKT_TOKENIZE_ADD, &ids);
+    if (code == TAKT_EXIT_OK) {
+        code = write_file(t, model, &ids);
+        free(ids.at);
+    }
+    takt_tokenizer_destroy(tokens);
+    tool_free_prompt(&prompt);
+    return code;
+}
+
+const takt_verb takt_verb_imatrix = {
+    .name = "imatrix",
+    .summary = "which columns of a language model's matrices count most",
+    .arguments = "MODEL [TEXT] -o F.gguf",
+    .arg_min = 1,
+    .arg_max = 2,
+    .about = "Reads a text in pieces as long as the context (-c, default 512) and writes the mean\n"
+             "square of what comes to each column of every matrix, as llama.cpp does, for\n"
+             "takt quantize --imatrix. Take a model of F32 or F16, and a text like those that the\n"
+             "model will read.",
+    .example = "takt quantize --help",
+    .flags = {TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,
+              TAKT_F_IMATRIX_FILE, TAKT_F_THREADS, TAKT_FLAG_IDS},
+    .run = run,
+};
