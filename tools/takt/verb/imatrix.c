@@ -58,7 +58,7 @@ const takt_verb takt_verb_imatrix = {
              "square of what comes to each column of every matrix, as llama.cpp does, for\n"
              "takt quantize --imatrix. Take a model of F32 or F16, and a text like those that the\n"
              "model will read.",
-    .example = "takt quantize --help",
+    .example = "takt imatrix tests/corpus/gguf/tiny.gguf -p \"a b a b\" -c 4 -o /tmp/takt-im.gguf",
     .flags = {TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,
               TAKT_F_IMATRIX_FILE, TAKT_F_THREADS, TAKT_FLAG_IDS},
     .run = run,
