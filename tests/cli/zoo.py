@@ -21,7 +21,7 @@ names = [m["name"] for m in models]
 folders = sorted(d for d in os.listdir(os.path.join(ROOT, "zoo"))
                  if os.path.isdir(os.path.join(ROOT, "zoo", d)))
 expect(names == folders == sorted(digests), f"zoo list has {names}, the folder {folders}")
-expect(len(names) >= 19, f"there are {len(names)} models")
+expect(len(names) >= 25, f"there are {len(names)} models")
 KINDS = ("real", "recomposed", "derived", "synthetic")
 
 
