@@ -219,8 +219,8 @@ static bool write_part(const takt_tool *t, const tool_zoo_part *p, const char *f
 
 /* ---- what needs no model ---- */
 
-/* The most frequent class for every row: its share, or its F1 score averaged over classes (of two
- * classes, that of class 1). */
+/* The most frequent class for every row: its share, or its F1 score averaged over classes. Of two
+ * classes, the F1 score of answering 1 always. */
 static double chance_of_classes(const tool_zoo_part *p, bool is_f1)
 {
     enum { CLASSES = 256 };
@@ -235,10 +235,11 @@ static double chance_of_classes(const tool_zoo_part *p, bool is_f1)
         classes = label >= classes ? label + 1 : classes;
         best = counts[label] > counts[best] ? label : best;
     }
-    const double share = all > 0 ? counts[best] / all : 0, f1 = 2 * share / (1 + share);
+    const int answer = is_f1 && classes == 2 ? 1 : best;
+    const double share = all > 0 ? counts[answer] / all : 0, f1 = 2 * share / (1 + share);
     if (!is_f1)
         return share;
-    return classes > 2 ? f1 / classes : best == 1 ? f1 : 0;
+    return classes > 2 ? f1 / classes : f1;
 }
 
 /* Mean absolute error of the training part's mean, element by element. */
