@@ -22,6 +22,9 @@ def reading(verb, read):
     model = write("spared.takt", MODEL)
     other = write("spared.json", "{}")
     name = ["gesture"] if verb["arguments"].startswith("NAME") else []
+    if verb["arguments"].startswith("MODEL") and "model" not in takes:
+        name = [model]
+        yield [model], model
     if "model" in takes:
         yield [model], model
         yield ["--model", model], model

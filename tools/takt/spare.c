@@ -68,7 +68,9 @@ bool tool_spares_model(const takt_tool *t, const char *path)
 /* What the command line names; results and models that are compared are arguments, too. */
 static bool spares_named(const takt_tool *t, const char *path)
 {
-    if (tool_verb_takes(t->verb, TAKT_F_MODEL) && !tool_spares_model(t, path))
+    const bool takes_model = tool_verb_takes(t->verb, TAKT_F_MODEL) ||
+                             strncmp(t->verb->arguments, "MODEL", strlen("MODEL")) == 0;
+    if (takes_model && !tool_spares_model(t, path))
         return false;
     if (tool_verb_takes(t->verb, TAKT_F_RESULTS))
         for (size_t i = 0; i < t->arg_count; i++)
