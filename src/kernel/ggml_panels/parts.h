@@ -127,6 +127,12 @@ FIXED vi ggml_join(vi low, vi high, const int below, const int count)
     return (vi)vandq_u8(vbslq_u8(mask, (uint8x16_t)low, (uint8x16_t)high), all);
 }
 
+/* The lowest four bits of each byte of `low`, and `high` above them. */
+FIXED vi ggml_above(vi low, vi high)
+{
+    return (vi)vsliq_n_u8((uint8x16_t)low, (uint8x16_t)high, 4);
+}
+
 /* A plane, whose bit of run 0 comes to bit `at`. */
 FIXED vi ggml_plane_at(const ggml_group *o, const int w, const size_t u, const int at)
 {
@@ -163,6 +169,11 @@ FIXED vi ggml_join(vi low, vi high, const int below, const int count)
     return vi_or(ggml_bits(low, 0, (1 << below) - 1), ggml_bits(high, 0, above));
 }
 
+FIXED vi ggml_above(vi low, vi high)
+{
+    return vi_or(ggml_bits(low, 0, 15), vi_shl(high, 4));
+}
+
 FIXED vi ggml_plane_at(const ggml_group *o, const int w, const size_t u, const int at)
 {
     return vi_shl(vi_shr(ggml_word(o->high, w, u), o->shift), at);
@@ -190,8 +201,8 @@ FIXED vi ggml_run_level(const takt_ggml_format format, const ggml_group *o, cons
         return ggml_join(ggml_move(ggml_word(o->low, w, u), 4 * run),
                          ggml_move(ggml_plane_at(o, w, u, 4), run), 4, 1);
     default: /* Q6_K */
-        return ggml_join(ggml_move(ggml_word(o->low, run % 2 * 8 + w, u), run / 2 * 4),
-                         ggml_move(ggml_word(o->high, w, u), 2 * run - 4), 4, 2);
+        return ggml_above(ggml_move(ggml_word(o->low, run % 2 * 8 + w, u), run / 2 * 4),
+                          ggml_field(ggml_word(o->high, w, u), 2 * run, 2));
     }
 }
 
