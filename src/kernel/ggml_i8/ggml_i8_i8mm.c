@@ -46,6 +46,7 @@ typedef struct mm_walk {
     mm_rows a;
     const uint8_t *panel;
     float *c;
+    size_t first;      /* row that c begins with */
     size_t ldc, bytes; /* bytes: of the panel's block */
 } mm_walk;
 
@@ -62,7 +63,7 @@ static void one_strip(const mm_walk *o, const mm_block *block, size_t strip, siz
     for (size_t r = 0; r < 2 * pairs; r++) {
         const size_t row = strip * STRIP_ROWS + r;
         t.dx[r] = a->dx + row * a->blocks + b;
-        t.c[r] = row < a->m ? o->c + row * o->ldc : none;
+        t.c[r] = row < a->m ? o->c + (row - o->first) * o->ldc : none;
     }
     o->kind->tile[pairs - 1](&t);
 }
@@ -90,7 +91,8 @@ static void part_panel(const mm_walk *o, size_t columns)
     for (size_t strip = 0; strip < strips_of(&o->a); strip++) {
         const size_t first = strip * STRIP_ROWS, left = o->a.m - first;
         mm_walk part = *o;
-        part.c = *c - first * TAKT_GGML_PANEL;
+        part.c = *c;
+        part.first = first;
         part.ldc = TAKT_GGML_PANEL;
         for (size_t b = 0; b < o->a.blocks; b++) {
             o->kind->spread(o->panel + b * o->bytes, &block);
