@@ -3,6 +3,7 @@
 #include "api/session/session.h"
 #include "plan/plan.h"
 #include "test.h"
+#include "util/inject.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,6 +118,39 @@ static void shared_work(void)
     check("lstm(x, 40)", 32, 8, 1);
 }
 
+/* ---- every allocation fails once ---- */
+
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    const char *text = user;
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_model *m = NULL, *g = NULL;
+    takt_plan *plan = NULL;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status != TAKT_OK)
+        return status;
+    status = takt_model_load_memory(own, "m", text, strlen(text), NULL, &m);
+    if (status == TAKT_OK)
+        status = takt_model_gradient(m, "y", NULL, &g);
+    if (status == TAKT_OK)
+        status = takt_plan_create(g, &(takt_plan_options){.threads = 1}, &plan);
+    EXPECT((status == TAKT_OK) == (plan != NULL));
+    takt_plan_destroy(plan);
+    takt_model_destroy(g);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+static void out_of_memory(void)
+{
+    char text[] = "model m(x: f32[2, 3, 2]) -> (y: f32[]) { return y = reduce_sum(gru(x, 2)) }\n";
+    const takt_sweep_report r = takt_sweep(scenario, text, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good && r.operations > 20, "%s", r.message);
+}
+
 static void open_all(void)
 {
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
@@ -127,4 +161,4 @@ static void close_all(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(open_all, cells, around, shared_work, close_all)
+TEST_MAIN(open_all, cells, around, shared_work, close_all, out_of_memory)
