@@ -6,8 +6,8 @@
 
 #include "check.h"
 
-enum { G, M, V, W, M_NEXT, V_NEXT, W_NEXT, SCALARS, WANT };
-enum { OPERANDS = 4, RESULTS = 3 };
+enum { G, M, V, W, MORE, M_NEXT, V_NEXT, W_NEXT, SCALARS, WANT };
+enum { OPERANDS = 5, RESULTS = 3 };
 
 check_fn check_adam_f32;
 
@@ -27,6 +27,7 @@ static takt_adam_f32 step_of(takt_check *c, size_t n, int where, int values, int
                            .m = in[M],
                            .v = in[V],
                            .w = in[W],
+                           .more = form & 8 ? in[MORE] : NULL,
                            .divisor = form & 1 ? scalars : NULL,
                            .keep = form & 2 ? scalars + 1 : NULL,
                            .correction = scalars + 2,
@@ -74,7 +75,7 @@ static void bench(takt_check *c)
 
 void check_adam_f32(takt_check *c, const takt_kernel *reference)
 {
-    for (int form = 0; form < 8; form++)
+    for (int form = 0; form < 16; form++)
         for (size_t n = 0; n <= CHECK_TAILS; n++)
             one(c, reference, n, (int)(n % CHECK_PLACES), (int)check_below(c, CHECK_VALUES), form);
     if (c->bench)

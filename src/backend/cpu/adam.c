@@ -164,9 +164,14 @@ static bool find_way(const finder *x, const takt_node *sub, takt_id weight, takt
     return sqrt != NULL;
 }
 
-/* Input `k` of the node is the gradient, or a narrow one that is widened. */
+/* Input `k` of the node is the gradient, a sum of two, or a narrow one that is widened. */
 static bool is_gradient(const finder *x, const takt_node *n, int k)
 {
+    const takt_node *sum = node_of(x, n->in[k], &takt_op_add);
+    x->f->more = -1;
+    x->f->widens = false;
+    if (sum != NULL)
+        return is_full(x, sum, 0, &x->f->g) && is_full(x, sum, 1, &x->f->more);
     const takt_node *cast = node_of(x, n->in[k], &takt_op_cast);
     const takt_map_operand *o = cast != NULL ? any_operand(x, cast, 0) : NULL;
     x->f->widens = o != NULL && o->widens && o->widen.to == TAKT_F32 && o->is_full;
@@ -225,7 +230,8 @@ static bool find(const finder *x)
     if (reader == NULL || !find_gradient(x, step, reader) || good == NULL || !good->is_scalar)
         return false;
     f->is_good = (int)good->view;
-    return x->count == (size_t)NODES + (f->keep >= 0) + (f->divisor >= 0) + f->widens;
+    return x->count ==
+           (size_t)NODES + (f->keep >= 0) + (f->divisor >= 0) + (f->more >= 0) + f->widens;
 }
 
 bool takt_adam_find(const takt_planner *p, const takt_map_program *program, takt_adam_facts *f)
@@ -286,6 +292,7 @@ void takt_adam_run(const takt_adam_facts *f, const takt_step *s, const takt_task
         }
         const takt_adam_f32 a = {.n = n,
                                  .g = gradient(f, s, t, first, n),
+                                 .more = f->more >= 0 ? floats(s, t, f->more) + first : NULL,
                                  .m = floats(s, t, f->m) + first,
                                  .v = floats(s, t, f->v) + first,
                                  .w = floats(s, t, f->w) + first,

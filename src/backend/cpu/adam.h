@@ -10,9 +10,10 @@ enum { TAKT_ADAM_RESULTS = 3 };
 typedef struct takt_adam_facts {
     const takt_map_program *program;
     takt_adam_f32_fn *run;
-    /* Indices into step->in; divisor and keep are negative where there are none. */
+    /* Indices into step->in; more, divisor and keep are negative where there are none. */
     bool widens; /* g is a narrow float */
-    int g, m, v, w, is_good, beta1, rest1, beta2, rest2, epsilon, divisor, keep, correction, rate;
+    int g, more, m, v, w, is_good, beta1, rest1, beta2, rest2, epsilon, divisor, keep, correction,
+        rate;
     /* Results in the order in which the program writes them. */
     struct {
         int out;  /* index into step->out */

@@ -28,12 +28,21 @@ INLINE values update(const scalars *s, vf g, values old, bool divides, bool deca
     return (values){m, v, vf_sub(decays ? vf_mul(old.w, s->keep) : old.w, way)};
 }
 
+/* The gradient of `n` parameters from `i` on. */
+INLINE vf gradient(const takt_adam_f32 *a, size_t i, size_t n)
+{
+    const vf g = n == VF ? vf_load(a->g + i) : vf_load_n(a->g + i, n);
+    if (a->more == NULL)
+        return g;
+    return vf_add(g, n == VF ? vf_load(a->more + i) : vf_load_n(a->more + i, n));
+}
+
 INLINE void loop(const takt_adam_f32 *a, const scalars *s, bool divides, bool decays)
 {
     size_t i = 0;
     for (; i + VF <= a->n; i += VF) {
         const values old = {vf_load(a->m + i), vf_load(a->v + i), vf_load(a->w + i)};
-        const values next = update(s, vf_load(a->g + i), old, divides, decays);
+        const values next = update(s, gradient(a, i, VF), old, divides, decays);
         vf_store(a->m_next + i, next.m);
         vf_store(a->v_next + i, next.v);
         vf_store(a->w_next + i, next.w);
@@ -43,7 +52,7 @@ INLINE void loop(const takt_adam_f32 *a, const scalars *s, bool divides, bool de
         return;
     const values old = {vf_load_n(a->m + i, rest), vf_load_n(a->v + i, rest),
                         vf_load_n(a->w + i, rest)};
-    const values next = update(s, vf_load_n(a->g + i, rest), old, divides, decays);
+    const values next = update(s, gradient(a, i, rest), old, divides, decays);
     vf_store_n(a->m_next + i, next.m, rest);
     vf_store_n(a->v_next + i, next.v, rest);
     vf_store_n(a->w_next + i, next.w, rest);
