@@ -21,4 +21,9 @@ TAKT_MUST_USE takt_status takt_gptq_round(takt_arena *arena, const takt_quant_fo
                                           double *values, const double *moments,
                                           takt_quant_weights *w);
 
+/* The same with every weight rounded up or down: adaround.c. */
+TAKT_MUST_USE takt_status takt_adaround_round(takt_arena *arena, const takt_quant_form *form,
+                                              const double *values, const double *moments,
+                                              takt_quant_weights *w);
+
 #endif

@@ -66,6 +66,20 @@ static takt_status read_drop(takt_quantizing *z)
                                          "a budget needs samples with labels to score on");
 }
 
+static takt_status read_rounding(takt_quantizing *z)
+{
+    const char *word = z->o.rounding != NULL ? z->o.rounding : "nearest";
+    z->is_gptq = strcmp(word, "gptq") == 0;
+    z->is_adaround = strcmp(word, "adaround") == 0;
+    if (!z->is_gptq && !z->is_adaround && strcmp(word, "nearest") != 0)
+        return takt_fail(z->ctx, TAKT_E_OPTION,
+                         "there is no rounding %s: nearest, adaround or gptq", word);
+    if ((z->is_gptq || z->is_adaround) && z->o.calib == NULL)
+        return takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data: samples of what comes in",
+                         word);
+    return TAKT_OK;
+}
+
 static takt_status read_options(takt_quantizing *z)
 {
     const char *metric = z->o.metric != NULL ? z->o.metric : "top1";
@@ -75,13 +89,7 @@ static takt_status read_options(takt_quantizing *z)
     z->top = strcmp(metric, "top1") == 0 ? 1 : strcmp(metric, "top5") == 0 ? 5 : 0;
     if (z->top == 0)
         return takt_fail(z->ctx, TAKT_E_OPTION, "there is no metric %s: top1 or top5", metric);
-    if (z->o.rounding != NULL && strcmp(z->o.rounding, "nearest") != 0 &&
-        strcmp(z->o.rounding, "gptq") != 0)
-        return takt_fail(z->ctx, TAKT_E_OPTION, "there is no rounding %s: nearest or gptq",
-                         z->o.rounding);
-    z->is_gptq = z->o.rounding != NULL && strcmp(z->o.rounding, "gptq") == 0;
-    if (z->is_gptq && z->o.calib == NULL)
-        return takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "gptq needs data: samples of what comes in");
+    TAKT_TRY(read_rounding(z));
     if (!(z->o.smooth >= 0 && z->o.smooth <= 1))
         return takt_fail(z->ctx, TAKT_E_OPTION, "smoothing is a power from 0 to 1, not %g",
                          z->o.smooth);
@@ -170,7 +178,7 @@ static takt_status find_grids(takt_quantizing *z)
 
 static takt_status find_moments(takt_quantizing *z)
 {
-    if (!z->is_gptq)
+    if (!z->is_gptq && !z->is_adaround)
         return TAKT_OK;
     bool any = false, *suits = takt_arena_array(&z->arena, z->layers.count, sizeof *suits);
     z->moments = takt_arena_array(&z->arena, z->layers.count, sizeof *z->moments);
@@ -202,8 +210,11 @@ static takt_status round_weights(takt_quantizing *z)
                                        "%s has weights that are NaN or infinite", l->name);
         }
         const takt_quant_form form = {z->base, l, z->kind, NULL};
-        if (status == TAKT_OK && z->moments != NULL && z->moments[i] != NULL)
-            status = takt_gptq_round(&z->arena, &form, values, z->moments[i], &z->weights[i]);
+        const double *moments = z->moments != NULL ? z->moments[i] : NULL;
+        if (status == TAKT_OK && moments != NULL)
+            status = z->is_gptq
+                         ? takt_gptq_round(&z->arena, &form, values, moments, &z->weights[i])
+                         : takt_adaround_round(&z->arena, &form, values, moments, &z->weights[i]);
         else if (status == TAKT_OK)
             status =
                 takt_quant_weights_make(&z->arena, z->base, l, z->kind, values, &z->weights[i]);

@@ -45,6 +45,20 @@ static void rounding(void)
                                 by_data = {.type = "w4", .rounding = "gptq"};
     const double nearest = loudness(m, data, plain), better = loudness(m, data, by_data);
     EXPECT(nearest > 20 && better > nearest + 3, "%g dB by gptq, %g to nearest", better, nearest);
+    const char *const types[] = {"w4", "w4a8", "int8"};
+    for (size_t i = 0; i < 3; i++) {
+        const takt_quantize_options even = {.type = types[i]},
+                                    turned = {.type = types[i], .rounding = "adaround"};
+        const double before = loudness(m, data, even), after = loudness(m, data, turned);
+        EXPECT(after > before + (i < 2 ? 3 : 0.2), "%s: %g dB by adaround, %g to nearest", types[i],
+               after, before);
+    }
+    takt_model *none = NULL;
+    EXPECT(takt_model_quantize(m, &(takt_quantize_options){.type = "w4", .rounding = "adaround"},
+                               TAKT_FORMAT_TEXT, shrink_keep_text, (char[SHRINK_REPORT]){0},
+                               &none) == TAKT_ERR_ARGUMENT &&
+               takt_last_error_info(ctx)->id == 7501,
+           "adaround without data");
     takt_data_destroy(data);
     takt_model_destroy(m);
 }
