@@ -105,14 +105,12 @@ static bool step(const takt_size_op *op, const int64_t a[2], const int64_t b[2],
                takt_i64_add(a[MOST], b[MOST], &out[MOST]);
     case TAKT_SIZE_MUL:
     case TAKT_SIZE_FLOORDIV: return corners(op->code, a, b, out);
-    case TAKT_SIZE_MOD: /* of what is not negative, by what is not 0 */
-        if (b[LEAST] <= 0)
-            return false;
-        out[LEAST] =
-            a[LEAST] == a[MOST] && b[LEAST] == b[MOST] && a[LEAST] >= 0 ? a[LEAST] % b[LEAST] : 0;
-        out[MOST] =
-            a[LEAST] == a[MOST] && b[LEAST] == b[MOST] && a[LEAST] >= 0 ? out[LEAST] : b[MOST] - 1;
-        return true;
+    case TAKT_SIZE_MOD:
+        out[LEAST] = 0;
+        out[MOST] = b[MOST] - 1;
+        if (b[LEAST] > 0 && a[LEAST] == a[MOST] && b[LEAST] == b[MOST])
+            out[LEAST] = out[MOST] = a[LEAST] % b[LEAST];
+        return a[LEAST] >= 0 && b[LEAST] > 0;
     case TAKT_SIZE_MIN:
     case TAKT_SIZE_MAX:
         for (int i = 0; i < 2; i++)
@@ -122,35 +120,44 @@ static bool step(const takt_size_op *op, const int64_t a[2], const int64_t b[2],
     return false;
 }
 
-/* How small and how large a dimension can be; false: that is not known. */
-static bool span_of(const worth *w, takt_dim dim, int64_t out[2])
+/* The cells of a size program at both ends, as far as they are known. */
+static bool run_cells(const worth *w, const takt_sizes *sizes, int64_t (*span)[2], uint32_t cell,
+                      unsigned char *is_there)
 {
-    takt_sizes sizes;
-    uint32_t cell = 0;
-    bool is_known = takt_sizes_init(&sizes, w->g->ctx, w->g->dims) == TAKT_OK;
-    is_known = is_known && takt_sizes_cell(&sizes, dim, &cell) == TAKT_OK;
-    const size_t cells = is_known ? takt_sizes_cells(&sizes) : 0;
-    int64_t(*span)[2] = takt_arena_array(w->arena, cells + 1, sizeof *span);
-    unsigned char *is_there = takt_arena_array(w->arena, cells + 1, 1);
-    is_known = is_known && span != NULL && is_there != NULL;
-    for (size_t i = 0; is_known && i < sizes.name_count; i++) {
+    for (size_t i = 0; i < sizes->name_count; i++) {
         is_there[i] = i < w->count && w->spans[i].low >= 0;
         span[i][LEAST] = is_there[i] ? w->spans[i].low : 0;
         span[i][MOST] = is_there[i] ? w->spans[i].high : 0;
     }
-    for (size_t i = 0; is_known && i < sizes.count; i++) {
-        const takt_size_op *op = &sizes.code[i];
+    for (size_t i = 0; i < sizes->count; i++) {
+        const takt_size_op *op = &sizes->code[i];
         const bool is_number = op->code == TAKT_SIZE_NUMBER;
         const uint32_t a = is_number ? 0 : op->a, b = is_number ? 0 : op->b;
-        int64_t *to = span[sizes.name_count + i];
-        is_there[sizes.name_count + i] =
+        int64_t *to = span[sizes->name_count + i];
+        is_there[sizes->name_count + i] =
             (is_number || (is_there[a] && is_there[b])) && step(op, span[a], span[b], to);
     }
-    is_known = is_known && is_there[cell];
-    for (int i = 0; is_known && i < 2; i++)
+    return is_there[cell];
+}
+
+/* How small and how large a dimension can be; TAKT_ERR_SHAPE: that is not known. */
+static takt_status span_of(const worth *w, takt_dim dim, int64_t out[2])
+{
+    takt_sizes sizes;
+    uint32_t cell = 0;
+    TAKT_TRY(takt_sizes_init(&sizes, w->g->ctx, w->g->dims));
+    takt_status status = takt_sizes_cell(&sizes, dim, &cell);
+    const size_t cells = takt_sizes_cells(&sizes) + 1;
+    int64_t(*span)[2] = takt_arena_array(w->arena, cells, sizeof *span);
+    unsigned char *is_there = takt_arena_array(w->arena, cells, 1);
+    if (status == TAKT_OK && (span == NULL || is_there == NULL))
+        status = TAKT_ERR_MEMORY;
+    if (status == TAKT_OK && !run_cells(w, &sizes, span, cell, is_there))
+        status = TAKT_ERR_SHAPE;
+    for (int i = 0; status == TAKT_OK && i < 2; i++)
         out[i] = span[cell][i];
     takt_sizes_deinit(&sizes);
-    return is_known;
+    return status;
 }
 
 static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2])
@@ -158,8 +165,7 @@ static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2
     const takt_type *x = takt_type_of(w->g, n->in[0]);
     const int64_t axis = n->attr[0].i64 < 0 ? n->attr[0].i64 + x->rank : n->attr[0].i64;
     int64_t span[2];
-    if (!span_of(w, x->dim[axis], span))
-        return TAKT_ERR_SHAPE;
+    TAKT_TRY(span_of(w, x->dim[axis], span));
     for (int i = 0; i < 2; i++) {
         TAKT_TRY(takt_array_create(w->g->ctx, &n->type[0], out[i]));
         out[i]->i[0] = span[i];
@@ -198,13 +204,11 @@ static way way_of(const takt_op *op)
         {&takt_op_floor, TOGETHER},
         {&takt_op_ceil, TOGETHER},
         {&takt_op_round, TOGETHER},
-        {&takt_op_trunc, TOGETHER},
         {&takt_op_sqrt, TOGETHER},
-        {&takt_op_exp, TOGETHER},
-        {&takt_op_relu, TOGETHER},
+        {&takt_op_trunc, TOGETHER},
+        {&takt_op_stack, TOGETHER},
         {&takt_op_and, TOGETHER},
         {&takt_op_or, TOGETHER},
-        {&takt_op_stack, TOGETHER},
         {&takt_op_length, TOGETHER},
         {&takt_op_reduce_max, TOGETHER},
         {&takt_op_reduce_min, TOGETHER},
@@ -219,8 +223,6 @@ static way way_of(const takt_op *op)
         {&takt_op_gt, APART},
         {&takt_op_ge, APART},
         {&takt_op_gather, PLACES},
-        {&takt_op_gather_elements, PLACES},
-        {&takt_op_gather_nd, PLACES},
         {&takt_op_select, CHOICE},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)

@@ -10,7 +10,11 @@ static takt_status run_graph(takt_eval *e, takt_graph *g, const takt_array *in, 
     if (count != g->input_count)
         return takt_fail(e->ctx, TAKT_E_INTERNAL, "%s: a subgraph of %zu inputs is given %zu",
                          e->node->op->name, g->input_count, count);
-    return takt_interp_run(e->interp, g, in, NULL, out, NULL);
+    interp *it = e->interp;
+    it->depth++;
+    const takt_status status = takt_interp_run(it, g, in, NULL, out, NULL);
+    it->depth--;
+    return status;
 }
 
 static takt_status make_outputs(const interp *it, const takt_graph *g, const takt_node *n,

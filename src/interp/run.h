@@ -21,6 +21,7 @@ typedef struct interp {
     size_t next_lowered; /* the one to replace */
     int64_t *sizes;      /* that values have decided, by index of names; -1: none so far */
     size_t size_count;
+    int depth; /* of the subgraph that runs; 0: the graph itself */
 } interp;
 
 /* sizes.c: what op `length` has found goes to its names; others know them from now on. */

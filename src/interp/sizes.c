@@ -1,7 +1,8 @@
 /* sizes.c - sizes that values decide while a graph is interpreted: bodies of loops.
  *
- * A whole model is given numbers before it runs. A body may find others in every turn; there, what
- * a `length` found stands for its names until it finds something else.
+ * A whole model is given numbers before it runs, and who runs it compares them. A body may find
+ * others in every turn; there, what a `length` found stands for its names until it finds something
+ * else.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -46,6 +47,8 @@ takt_status takt_interp_found(interp *it, const takt_graph *g, const takt_node *
                               const takt_array *found)
 {
     const takt_attr *names = &n->attr[TAKT_LENGTH_NAMES], *bounds = &n->attr[TAKT_LENGTH_BOUNDS];
+    if (it->depth == 0)
+        return TAKT_OK;
     TAKT_TRY(make_room(it, g));
     for (uint32_t k = 0; k < names->count; k++) {
         const int64_t size = found->i[k];
