@@ -92,6 +92,18 @@ bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index
     return domain->table[at] != 0;
 }
 
+void takt_domain_prefetch(const takt_domain *d, takt_span name, int stage)
+{
+    const uint32_t *at =
+        &d->table[takt_hash_bytes(name.length, name.at, name.length) & (d->table_size - 1)];
+    if (stage == 0)
+        __builtin_prefetch(at);
+    else if (*at != 0 && stage == 1)
+        __builtin_prefetch(&d->entries[*at - 1]);
+    else if (*at != 0)
+        __builtin_prefetch(d->entries[*at - 1].at);
+}
+
 const char *takt_domain_nearest(const takt_domain *domain, takt_span name,
                                 char buffer[static TAKT_DOMAIN_HINT])
 {

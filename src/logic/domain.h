@@ -25,6 +25,10 @@ TAKT_MUST_USE takt_status takt_domain_of(takt_arena *arena, const char *name,
 /* The number of an entry, by its name or in digits if it has none; false if there is none such. A
  * domain whose size is not a number takes any number. */
 bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index);
+/* Brings closer what takt_domain_find will read for a name: first its place in the table, some time
+ * later its entry, then that entry's text. */
+enum { TAKT_DOMAIN_STAGES = 3 };
+void takt_domain_prefetch(const takt_domain *domain, takt_span name, int stage);
 /* An entry that resembles `name`, or NULL; in `buffer`. */
 enum { TAKT_DOMAIN_HINT = 128 };
 const char *takt_domain_nearest(const takt_domain *domain, takt_span name,

@@ -19,6 +19,8 @@ typedef struct reader {
     int columns;   /* of every line; 0: none was read so far */
     char *unquote; /* room for a field without its quotes */
     size_t unquote_bytes;
+    bool is_large; /* a domain's names are in no cache: they are prefetched */
+    takt_lines ahead[TAKT_DOMAIN_STAGES];
 } reader;
 
 static takt_status wrong(const reader *r, const char *format, ...) TAKT_PRINTF(2, 3);
@@ -144,6 +146,40 @@ static takt_status add(reader *r, takt_span line)
     return TAKT_OK;
 }
 
+/* ---- prefetching ---- */
+
+enum { LARGE = 1 << 14, AHEAD = 8 }; /* entries of a table; lines between two stages */
+
+/* The names of the next line of a stage. Quoted ones are left alone. */
+static void look(reader *r, int stage)
+{
+    takt_span line;
+    if (!takt_lines_next(&r->ahead[stage], &line))
+        return;
+    const char *at = line.at, *end = line.at + line.length;
+    for (int i = 0; i < r->of->arity && at <= end; i++) {
+        const takt_domain *d = r->of->domains[i];
+        const char *mark = memchr(at, r->mark, (size_t)(end - at));
+        mark = mark != NULL ? mark : end;
+        if (d->entries != NULL && at < mark && *at != '"')
+            takt_domain_prefetch(d, (takt_span){at, (size_t)(mark - at)}, stage);
+        at = mark + 1;
+    }
+}
+
+/* The lines from the second on. */
+static void look_first(reader *r)
+{
+    for (int i = 0; i < r->of->arity; i++)
+        r->is_large = r->is_large || (r->of->domains[i]->entries != NULL &&
+                                      r->of->domains[i]->table_size >= LARGE);
+    for (int stage = 0; stage < TAKT_DOMAIN_STAGES && r->is_large; stage++) {
+        r->ahead[stage] = r->lines;
+        for (int i = 0; i < (TAKT_DOMAIN_STAGES - stage) * AHEAD; i++)
+            look(r, stage);
+    }
+}
+
 /* The first line decides what parts fields, and whether there are weights. */
 static void begin(reader *r, takt_span line)
 {
@@ -164,8 +200,12 @@ takt_status takt_facts_read(takt_ctx *ctx, const takt_facts_of *of, const char *
     TAKT_TRY(takt_mem_get(ctx, r.unquote_bytes, "facts", &room));
     r.unquote = room;
     while (status == TAKT_OK && takt_lines_next(&r.lines, &line)) {
-        if (r.columns == 0)
+        if (r.columns == 0) {
             begin(&r, line);
+            look_first(&r);
+        }
+        for (int stage = 0; stage < TAKT_DOMAIN_STAGES && r.is_large; stage++)
+            look(&r, stage);
         status = add(&r, line);
     }
     takt_mem_put(ctx, room, r.unquote_bytes);
