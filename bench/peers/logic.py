@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""logic.py - rules beside databases and solvers: CPU seconds of one thread, one table.
+
+    bench/peers/logic.py [--rounds 3] [--rows closure,dag] [--quick]
+
+Peers come from PyPI, in build/venv or here: duckdb, python-graphblas, clingo, torch. What is absent
+is skipped and counted. Every row is the CPU time of what is asked for alone: Takt's is that of its
+command less the same command with the facts only, a peer's is measured inside its process, after
+its data is there. Programs take turns, and the smallest of all rounds counts: other load on the
+machine only adds. Every result is compared with Takt's.
+"""
+import argparse
+import importlib.util
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OUT = os.path.join(ROOT, "build", "peers", "logic")
+TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
+DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))
+PACKAGES = {"duckdb": "duckdb", "graphblas": "graphblas", "clingo": "clingo", "torch": "torch"}
+
+
+def in_venv():
+    """Goes on in build/venv if that has more of the peers."""
+    python = os.path.join(os.environ.get("TAKT_VENV", os.path.join(ROOT, "build", "venv")), "bin",
+                          "python")
+    has_all = all(importlib.util.find_spec(name) for name in PACKAGES.values())
+    if not has_all and os.path.exists(python) and "TAKT_IN_VENV" not in os.environ:
+        os.environ["TAKT_IN_VENV"] = "1"
+        os.execv(python, [python, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+
+
+# ---- programs ----
+
+def write(name, text):
+    path = os.path.join(OUT, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def pairs_file(name, rows):
+    write(name, "".join(f"{a},{b}\n" for a, b in rows))
+
+
+def graph(name):
+    """The edges of a stored graph, or of a random one of about its size."""
+    path = os.path.join(DATA, "logic", "graphs", name)
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            return [tuple(map(int, line.split(","))) for line in file]
+    rng = random.Random(1)
+    if name == "random2000.csv":
+        return sorted({(rng.randrange(2000), rng.randrange(2000)) for _ in range(4000)})
+    return sorted({(i, max(0, i - 1 - int(rng.expovariate(0.05)))) for i in range(1, 200000)})
+
+
+def model(size, facts, rules, counted):
+    relations = "\n".join(f'  relation {name}(node, node) = "{file}"' for name, file in facts)
+    return (f"domain node = {size}\nmodel m() {{\n{relations}\n{rules}"
+            f"  rule pairs(n: i64) = n == count x, y: {counted}(x, y)\n  return pairs\n}}\n")
+
+
+def spent(command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run(command, check=True, text=True, capture_output=True, cwd=OUT).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, out
+
+
+def takt(text, base, threads=1):
+    """CPU seconds of a program beyond those of `base`, and the number that it counts."""
+    full, empty = write("full.takt", text), write("base.takt", base)
+    flags = ["-t", str(threads)]
+    lower, _ = spent([TAKT, "query", *flags, empty, "pairs(n)"])
+    upper, out = spent([TAKT, "query", *flags, full, "pairs(n)"])
+    return max(upper - lower, 0.0), int(out.split()[0])
+
+
+def clocked(work):
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, int(result)
+
+
+def duck(tables, query):
+    def run():
+        import duckdb
+        base = duckdb.connect()
+        base.execute("SET threads = 1")
+        for name, file in tables:
+            base.execute(f"CREATE TABLE {name} AS SELECT column0 AS a, column1 AS b FROM "
+                         f"read_csv('{os.path.join(OUT, file)}', header = false)")
+        return clocked(lambda: base.execute(query).fetchone()[0])
+    return run
+
+
+def clingo_rules(tables, rules, counted):
+    def run():
+        import clingo
+        control = clingo.Control(["--warn=none"])
+        facts = []
+        for name, file in tables:
+            with open(os.path.join(OUT, file), encoding="utf-8") as lines:
+                facts += [f"{name}({line.strip()})." for line in lines]
+        control.add("base", [], "\n".join(facts) + rules)
+
+        def ground():
+            control.ground([("base", [])])
+            return sum(1 for _ in control.symbolic_atoms.by_signature(counted, 2))
+        return clocked(ground)
+    return run
+
+
+def blas_closure(file, size):
+    def run():
+        import graphblas as gb
+        with open(os.path.join(OUT, file), encoding="utf-8") as lines:
+            rows = [tuple(map(int, line.split(","))) for line in lines]
+        edge = gb.Matrix.from_coo([r[0] for r in rows], [r[1] for r in rows], True,
+                                  nrows=size, ncols=size, dtype=bool)
+        gb.ss.config["nthreads"] = 1
+
+        def close():
+            path = edge.dup()
+            new = edge.dup()
+            while new.nvals > 0:
+                found = gb.Matrix(bool, size, size)
+                found(~path.S, replace=True) << edge.mxm(new, gb.semiring.any_pair)
+                path(gb.binary.any) << found
+                new = found
+            return path.nvals
+        return clocked(close)
+    return run
+
+
+# ---- rows ----
+
+def closure(file, size, capacity=""):
+    edges = graph(file)
+    pairs_file(file, edges)
+    rule = (f"  rule path(x, z){capacity} = edge(x, z) or exists y: edge(x, y) and path(y, z)\n")
+    text = model(size, [("edge", file)], rule, "path")
+    base = model(size, [("edge", file)], f"  rule path(x, z){capacity} = edge(x, z)\n", "path")
+    query = ("WITH RECURSIVE path(a, b) AS (SELECT a, b FROM edge UNION SELECT edge.a, path.b FROM "
+             "edge, path WHERE edge.b = path.a) SELECT count(*) FROM path")
+    rules = "path(X,Y) :- edge(X,Y). path(X,Z) :- edge(X,Y), path(Y,Z)."
+    peers = {"duckdb": duck([("edge", file)], query), "graphblas": blas_closure(file, size)}
+    if size <= 2000:
+        peers["clingo"] = clingo_rules([("edge", file)], rules, "path")
+    return text, base, peers
+
+
+def random_pairs(name, count, sizes, seed):
+    rng = random.Random(seed)
+    rows = set()
+    while len(rows) < count:
+        rows.add((rng.randrange(sizes[0]), rng.randrange(sizes[1])))
+    pairs_file(name, sorted(rows))
+
+
+def generation():
+    """People of the same generation: a forest of 3 children each."""
+    count = 1100
+    pairs_file("up.csv", [(i, (i - 1) // 3) for i in range(1, count)])
+    rule = ("  rule same(x, z) capacity=1000000 = (exists u: up(x, u) and up(z, u)) or "
+            "exists u, v: up(x, u) and up(z, v) and same(u, v)\n")
+    base = "  rule same(x, z) capacity=1000000 = up(x, z)\n"
+    query = ("WITH RECURSIVE same(a, b) AS (SELECT p.a, q.a FROM up p, up q WHERE p.b = q.b UNION "
+             "SELECT p.a, q.a FROM up p, up q, same WHERE p.b = same.a AND q.b = same.b) "
+             "SELECT count(*) FROM same")
+    rules = "same(X,Z) :- up(X,U), up(Z,U). same(X,Z) :- up(X,U), same(U,V), up(Z,V)."
+    facts = [("up", "up.csv")]
+    return (model(count, facts, rule, "same"), model(count, facts, base, "same"),
+            {"duckdb": duck(facts, query), "clingo": clingo_rules(facts, rules, "same")})
+
+
+def points_to():
+    """Andersen's analysis without fields: new, assign, load and store, 10^6 facts."""
+    size = 400000
+    for name, count, seed in (("new", 860000, 1), ("assign", 100000, 2), ("load", 20000, 3),
+                              ("store", 20000, 4)):
+        random_pairs(name + ".csv", count, (size, size), seed)
+    facts = [(name, name + ".csv") for name in ("new", "assign", "load", "store")]
+    rule = ("  rule pt(v, o) capacity=4000000 = new(v, o) or (exists w: assign(v, w) and pt(w, o))"
+            " or (exists w, h: load(v, w) and pt(w, h) and heap(h, o))\n"
+            "  rule heap(h, o) capacity=4000000 = exists v, w: store(v, w) and pt(v, h) and "
+            "pt(w, o)\n")
+    base = "  rule pt(v, o) capacity=4000000 = new(v, o)\n"
+    rules = ("pt(V,O) :- new(V,O). pt(V,O) :- assign(V,W), pt(W,O). pt(V,O) :- load(V,W), pt(W,H), "
+             "heap(H,O). heap(H,O) :- store(V,W), pt(V,H), pt(W,O).")
+    return (model(size, facts, rule, "pt"), model(size, facts, base, "pt"),
+            {"clingo": clingo_rules(facts, rules, "pt")})
+
+
+def triangles():
+    """Edges that begin a triangle, of 10^6."""
+    size = 100000
+    random_pairs("tri.csv", 1000000, (size, size), 5)
+    facts = [("edge", "tri.csv")]
+    rule = ("  rule tri(x, y) capacity=1000000 = exists z: edge(x, y) and edge(y, z) and "
+            "edge(z, x)\n")
+    query = ("SELECT count(*) FROM (SELECT DISTINCT p.a, p.b FROM edge p, edge q, edge r WHERE "
+             "p.b = q.a AND q.b = r.a AND r.b = p.a)")
+    base = "  rule tri(x, y) capacity=1000000 = edge(x, y)\n"
+    return (model(size, facts, rule, "tri"), model(size, facts, base, "tri"),
+            {"duckdb": duck(facts, query)})
+
+
+ROWS = {"closure": lambda: closure("random2000.csv", 2000),
+        "dag": lambda: closure("dag200k.csv", 200000, " capacity=8000000"),
+        "generation": generation, "triangles": triangles, "points_to": points_to}
+
+
+def facts_row(rounds):
+    """10^6 facts with names: read, and the number of different ones."""
+    rng = random.Random(7)
+    names = [f"name{i:06d}" for i in range(100000)]
+    write("names.txt", "\n".join(names) + "\n")
+    write("named.tsv", "".join(f"{rng.choice(names)}\t{rng.choice(names)}\n"
+                               for _ in range(1000000)))
+    text = ('domain node = "names.txt"\nmodel m() {\n  relation fact(node, node) = "named.tsv"\n'
+            "  rule pairs(n: i64) = n == count x, y: fact(x, y)\n  return pairs\n}\n")
+    base = text.replace('= "named.tsv"', '= [["name000000", "name000001"]]')
+
+    def load():
+        import duckdb
+        base = duckdb.connect()
+        base.execute("SET threads = 1")
+        name = os.path.join(OUT, "named.tsv")
+        return clocked(lambda: base.execute(
+            f"SELECT count(*) FROM (SELECT DISTINCT column0, column1 FROM read_csv('{name}', "
+            "delim = '\t', header = false))").fetchone()[0])
+    return table_row("facts", text, base, {"duckdb": load}, rounds)
+
+
+def product_row(name, rounds):
+    """A product of two 256 x 256 matrices of truth values: CPU seconds of one, of 50."""
+    file = write("product.takt", "model m(a: f32[256, 256], b: f32[256, 256]) {\n"
+                 f"  return semiring_matmul(a, b, semiring={name})\n}}\n")
+
+    def ours():
+        flags = [TAKT, "run", "-t", "1", "--random", file, "-r"]
+        return (spent([*flags, "51"])[0] - spent([*flags, "1"])[0]) / 50
+
+    def theirs():
+        import torch
+        torch.set_num_threads(1)
+        a, b = torch.rand(256, 256), torch.rand(256, 256)
+
+        def run():
+            if name == "max_min":
+                return torch.minimum(a[:, :, None], b[None]).amax(1).numel()
+            return (1 - (1 - a[:, :, None] * b[None]).prod(1)).numel()
+        run()
+        return clocked(lambda: [run() for _ in range(5)][0])
+    if importlib.util.find_spec("torch") is None:
+        print(f"{name:10} torch skipped: not installed")
+        return 1, 0
+    pairs = [(ours(), child(theirs)[0] / 5) for _ in range(rounds)]
+    mine, other = min(p[0] for p in pairs), min(p[1] for p in pairs)
+    print(f"{name:10} {'':9}  takt {1e3 * mine:.2f} ms, torch {1e3 * other:.2f} ms, "
+          f"torch x{other / max(mine, 1e-6):.1f}", flush=True)
+    return 0, 0
+
+
+# ---- the table ----
+
+def child(work):
+    """In a process of its own, so that no peer leaves threads or memory behind."""
+    read, to = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            seconds, count = work()
+            os.write(to, f"{seconds} {count}".encode())
+            os._exit(0)
+        except BaseException as error:  # noqa: BLE001 - told to the parent
+            os.write(to, f"error {type(error).__name__}: {error}".encode()[:200])
+            os._exit(1)
+    os.close(to)
+    with os.fdopen(read, "rb") as pipe:
+        text = pipe.read().decode()
+    os.waitpid(pid, 0)
+    if text.startswith("error") or not text:
+        return None, text
+    seconds, count = text.split()
+    return float(seconds), int(count)
+
+
+def table_row(name, text, base, peers, rounds):
+    best, counts, why = {}, {}, {}
+    for turn in range(rounds):
+        order = ["takt", *peers] if turn % 2 == 0 else [*reversed(list(peers)), "takt"]
+        for engine in order:
+            if engine != "takt" and importlib.util.find_spec(PACKAGES[engine]) is None:
+                why[engine] = "not installed"
+                continue
+            seconds, count = takt(text, base) if engine == "takt" else child(peers[engine])
+            if seconds is None:
+                why[engine] = count
+                continue
+            best[engine] = min(best.get(engine, seconds), seconds)
+            counts[engine] = count
+    cells = [f"{engine} {best[engine]:.3f} s" for engine in ("takt", *peers) if engine in best]
+    cells += [f"{engine} x{best[engine] / max(best['takt'], 1e-3):.1f}" for engine in peers
+              if engine in best]
+    print(f"{name:10} {counts['takt']:>9}  " + ", ".join(cells), flush=True)
+    for engine, reason in why.items():
+        print(f"{'':10} {engine} skipped: {reason}", flush=True)
+    wrong = [engine for engine, count in counts.items() if count != counts["takt"]]
+    for engine in wrong:
+        print(f"{'':10} {engine} has {counts[engine]} tuples instead", flush=True)
+    return len(why), len(wrong)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    names = [*ROWS, "facts", "max_min", "noisy_or"]
+    parser.add_argument("--rows", default=",".join(names))
+    parser.add_argument("--quick", action="store_true", help="one round")
+    given = parser.parse_args()
+    in_venv()
+    os.makedirs(OUT, exist_ok=True)
+    skipped = wrong = 0
+    rounds = 1 if given.quick else given.rounds
+    for name in given.rows.split(","):
+        if name not in names:
+            parser.error(f"rows are {', '.join(names)}, not {name}")
+        if name in ROWS:
+            more = table_row(name, *ROWS[name](), rounds)
+        else:
+            more = facts_row(rounds) if name == "facts" else product_row(name, rounds)
+        skipped, wrong = skipped + more[0], wrong + more[1]
+    print(f"{skipped} skipped, {wrong} with other results")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
