@@ -1,11 +1,6 @@
 /* viterbi.c - the most probable proof: its factors multiplied, the best of several. */
 #include "logic/semantics.h"
 
-static takt_id both(takt_graph *g, takt_id a, takt_id b)
-{
-    return takt_mul(g, a, b);
-}
-
 static takt_id either(takt_graph *g, takt_id a, takt_id b)
 {
     return takt_binary(g, &takt_op_max, a, b);
@@ -18,11 +13,6 @@ static takt_id exists(takt_graph *g, takt_id x, const int64_t *axes, size_t coun
                        takt_scalar_like(g, x, 0));
 }
 
-static takt_id forall(takt_graph *g, takt_id x, const int64_t *axes, size_t count)
-{
-    return takt_reduce_over(g, &takt_op_reduce_prod, x, axes, count, false);
-}
-
 const takt_semantics takt_semantics_viterbi = {
     .name = "viterbi",
     .summary = "the most probable proof: products, and the best of them",
@@ -32,9 +22,9 @@ const takt_semantics takt_semantics_viterbi = {
     .is_truth = true,
     .distributes = true,
     .semiring = TAKT_MAX_MUL,
-    .both = both,
+    .both = takt_mul,
     .either = either,
     .exists = exists,
-    .forall = forall,
+    .forall = takt_semantics_all,
     .loss = takt_semantics_complement,
 };
