@@ -87,6 +87,15 @@ CASES = {
     "smollm3": ("SmolLM3", {"num_hidden_layers": 5, "no_rope_layer_interval": 4}),
     "gpt2": ("GPT2", {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 128, "n_inner": 96,
                       "tie_word_embeddings": True}),
+    "bloom": ("Bloom", {"n_layer": 2, "n_head": 4, "hidden_size": 64,
+                        "tie_word_embeddings": True}),
+    "bloom_heads": ("Bloom", {"n_layer": 2, "n_head": 6, "hidden_size": 48,
+                              "tie_word_embeddings": True}),
+    "mpt": ("Mpt", {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 128,
+                    "tie_word_embeddings": True}),
+    "mpt_clipped": ("Mpt", {"d_model": 48, "n_heads": 6, "n_layers": 2, "max_seq_len": 128,
+                            "attn_config": {"alibi": True, "clip_qkv": 0.5},
+                            "tie_word_embeddings": True}),
     "mixtral": ("Mixtral", {**MOE, "sliding_window": None}),
     "qwen2moe": ("Qwen2Moe", {**MOE, "norm_topk_prob": False}),
     "qwen3moe": ("Qwen3Moe", {**MOE, "norm_topk_prob": True, "head_dim": 32}),
@@ -142,7 +151,9 @@ def save(name, **more):
     folder = os.path.join(TMP, "folder_" + name)
     shutil.rmtree(folder, ignore_errors=True)
     alone = kind in ("GPTNeoX", "GPT2")  # they have no such setting
-    base = {k: v for k, v in BASE.items() if not alone or k != "num_key_value_heads"}
+    named = kind in ("Bloom", "Mpt")  # sizes have names of their own
+    base = {k: v for k, v in BASE.items() if (not alone or k != "num_key_value_heads") and
+            (not named or k == "vocab_size" or k.endswith("_token_id"))}
     config = getattr(transformers, kind + "Config")(**{**base, **extra})
     config._attn_implementation = "eager"  # pylint: disable=protected-access
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")

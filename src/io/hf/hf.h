@@ -8,6 +8,7 @@
  *     #: key attention.head_count num_attention_heads n_head
  *     #: number rope.freq_base rope_theta        the same, always a float
  *     #: set pooling_type 1                      unless config.json had it under a key
+ *     #: times feed_forward_length 4 embedding_length   the same, by another one
  *     #: when multi_query true set attention.head_count_kv 1   a line for some configurations
  *     #: expect hidden_act silu                  config.json says nothing else
  *     #: tensor blk.*.attn_q layers.*.self_attn.q_proj pairs attention.head_count

@@ -12,6 +12,18 @@ const takt_json *takt_hf_member(const takt_json *object, const char *key)
     return v != NULL && v->kind != TAKT_JSON_NULL ? v : NULL;
 }
 
+/* A word of a rule names a member of config.json, or with a dot a member of one: "a.b". */
+static const takt_json *named(const takt_hf *h, takt_span word)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "%.*s", (int)word.length, word.at);
+    char *dot = strchr(name, '.');
+    if (dot == NULL)
+        return takt_hf_member(h->config, name);
+    *dot = '\0';
+    return takt_hf_member(takt_hf_member(h->config, name), dot + 1);
+}
+
 int64_t takt_hf_integer(const takt_hf *h, const char *key, int64_t fallback)
 {
     char full[160];
@@ -117,12 +129,9 @@ takt_status takt_hf_put_text(takt_hf *h, const char *key, const char *text)
 /* The first of the names behind the key that config.json has; NULL: none. */
 static const takt_json *look(const takt_hf *h, const takt_hf_line *line)
 {
-    char name[96];
     const takt_json *v = NULL;
-    for (size_t i = 2; v == NULL && i < line->count; i++) {
-        (void)snprintf(name, sizeof name, "%.*s", (int)line->word[i].length, line->word[i].at);
-        v = takt_hf_member(h->config, name);
-    }
+    for (size_t i = 2; v == NULL && i < line->count; i++)
+        v = named(h, line->word[i]);
     return v;
 }
 
@@ -170,15 +179,14 @@ static bool is_said(const takt_json *v, takt_span wanted)
 /* "#: expect NAME VALUE ..." */
 static takt_status expect(const takt_hf *h, const takt_hf_line *line)
 {
-    char name[96];
-    (void)snprintf(name, sizeof name, "%.*s", (int)line->word[1].length, line->word[1].at);
-    const takt_json *v = takt_hf_member(h->config, name);
+    const takt_json *v = named(h, line->word[1]);
     for (size_t i = 2; v != NULL && i < line->count; i++)
         if (is_said(v, line->word[i]))
             return TAKT_OK;
     return v == NULL ? TAKT_OK
                      : takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, v,
-                                    "%s is %s, which %s.takt does not have", name,
+                                    "%.*s is %s, which %s.takt does not have",
+                                    (int)line->word[1].length, line->word[1].at,
                                     v->kind == TAKT_JSON_STRING ? v->text : "another value",
                                     h->architecture);
 }
@@ -216,6 +224,21 @@ static takt_status follow(takt_hf *h, takt_hf_line *line)
     return v != NULL ? put(h, key, v, is_number) : TAKT_OK;
 }
 
+/* "#: times KEY N OTHER": N times what OTHER is, unless config.json had it. */
+static takt_status multiply(takt_hf *h, takt_hf_line *line)
+{
+    char key[96], other[96];
+    if (!takt_hf_applies(h, line) || !takt_hf_is(line, "times") || line->count != 4)
+        return TAKT_OK;
+    const takt_span by = line->word[2];
+    (void)snprintf(key, sizeof key, "%.*s", (int)line->word[1].length, line->word[1].at);
+    (void)snprintf(other, sizeof other, "%.*s", (int)line->word[3].length, line->word[3].at);
+    const int64_t value = takt_hf_integer(h, other, 0);
+    if (by.length != 1 || value < 1 || value > INT32_MAX)
+        return TAKT_OK; /* what is wrong with OTHER is told by who needs it */
+    return takt_hf_put_integer(h, key, value * (by.at[0] - '0'));
+}
+
 takt_status takt_hf_settings(takt_hf *h)
 {
     enum { ROOM = 128 };
@@ -231,5 +254,8 @@ takt_status takt_hf_settings(takt_hf *h)
     takt_hf_lines lines = takt_hf_lines_of(h->architecture);
     while (takt_hf_next(&lines, &line))
         TAKT_TRY(follow(h, &line));
+    lines = takt_hf_lines_of(h->architecture);
+    while (takt_hf_next(&lines, &line))
+        TAKT_TRY(multiply(h, &line));
     return takt_hf_layers(h);
 }
