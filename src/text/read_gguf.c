@@ -250,14 +250,13 @@ static takt_status read_gpt2(const reader *r)
     takt_tokenizer *t = r->t;
     t->model = TAKT_TOKENIZER_BYTES;
     TAKT_TRY(find_scan(r));
-    const bool is_llama3 = takt_scan_named(takt_span_of("llama3")) == t->scan;
     TAKT_TRY(read_tokens(r));
     TAKT_TRY(read_kinds(r));
     TAKT_TRY(takt_tokenizer_index(t));
     TAKT_TRY(read_merges(r));
-    t->takes_whole = is_llama3;
+    t->takes_whole = t->scan->takes_whole;
     TAKT_TRY(read_roles(r));
-    return read_affixes(r, is_llama3, false);
+    return read_affixes(r, t->scan->adds_first, false);
 }
 
 /* Unigram, as SentencePiece has it. */

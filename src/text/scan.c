@@ -5,91 +5,6 @@
 
 #include "text/unicode.h"
 
-/* ---- the known ones ---- */
-
-#define CONTRACTIONS "'s|'t|'re|'ve|'m|'ll|'d"
-#define OTHERS "| ?[^\\s\\p{L}\\p{N}]+"
-#define WORDS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
-#define LINES "[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-
-const takt_scan takt_scan_gpt2 = {
-    .name = "gpt-2", .patterns = {CONTRACTIONS "| ?\\p{L}+| ?\\p{N}+" OTHERS "|\\s+(?!\\S)|\\s+"}};
-const takt_scan takt_scan_digits = {.name = "smollm", .is_alone = true};
-const takt_scan takt_scan_marks = {.name = "metaspace", .is_marked = true};
-static const takt_scan llama3 = {
-    .name = "llama-bpe",
-    .any_case = true,
-    .joins_any = true,
-    .joins_lines = true,
-    .digits = 3,
-    .patterns = {"(?i:" CONTRACTIONS ")" WORDS "|\\p{N}{1,3}" OTHERS LINES,
-                 "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])" WORDS
-                 "|\\p{N}{1,3}" OTHERS LINES}};
-static const takt_scan qwen2 = {
-    .name = "qwen2",
-    .any_case = true,
-    .joins_any = true,
-    .joins_lines = true,
-    .digits = 1,
-    .patterns = {"(?i:" CONTRACTIONS ")" WORDS "|\\p{N}" OTHERS LINES,
-                 "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])" WORDS
-                 "|\\p{N}" OTHERS LINES}};
-
-static const struct {
-    const char *name;
-    const takt_scan *scan;
-} names[] = {
-    {"gpt-2", &takt_scan_gpt2},
-    {"phi-2", &takt_scan_gpt2},
-    {"jina-es", &takt_scan_gpt2},
-    {"jina-de", &takt_scan_gpt2},
-    {"jina-v2-es", &takt_scan_gpt2},
-    {"jina-v2-de", &takt_scan_gpt2},
-    {"gigachat", &takt_scan_gpt2},
-    {"mpt", &takt_scan_gpt2},
-    {"olmo", &takt_scan_gpt2},
-    {"jais", &takt_scan_gpt2},
-    {"roberta-bpe", &takt_scan_gpt2},
-    {"llama3", &llama3},
-    {"llama-v3", &llama3},
-    {"llama-bpe", &llama3},
-    {"falcon3", &llama3},
-    {"falcon-h1", &llama3},
-    {"pixtral", &llama3},
-    {"lfm2", &llama3},
-    {"smaug-bpe", &llama3},
-    {"dbrx", &llama3},
-    {"qwen2", &qwen2},
-    {"deepseek-r1-qwen", &qwen2},
-    {"stablelm2", &qwen2},
-    {"hunyuan", &qwen2},
-    {"megrez", &qwen2},
-    {"smollm", &takt_scan_digits},
-    {"starcoder", &takt_scan_digits},
-    {"refact", &takt_scan_digits},
-    {"command-r", &takt_scan_digits},
-    {"codeshell", &takt_scan_digits},
-    {"exaone", &takt_scan_digits},
-};
-
-const takt_scan *takt_scan_named(takt_span name)
-{
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (takt_span_is(name, names[i].name))
-            return names[i].scan;
-    return NULL;
-}
-
-const takt_scan *takt_scan_of_pattern(takt_span pattern)
-{
-    static const takt_scan *const all[] = {&takt_scan_gpt2, &llama3, &qwen2};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        for (size_t k = 0; k < 3 && all[i]->patterns[k] != NULL; k++)
-            if (takt_span_is(pattern, all[i]->patterns[k]))
-                return all[i];
-    return NULL;
-}
-
 /* ---- one word ---- */
 
 typedef struct scanner {
@@ -103,6 +18,22 @@ static uint32_t look(const scanner *w, size_t at, size_t *bytes)
 {
     *bytes = 0;
     return at < w->end ? takt_unicode_take(w->text.at + at, w->end - at, bytes) : 0;
+}
+
+static bool is_mark(uint32_t c)
+{
+    const takt_unicode_class k = c < 0x300 ? TAKT_U_OTHER : takt_unicode_class_of(c);
+    return k == TAKT_U_MN || k == TAKT_U_M;
+}
+
+static bool is_letter_or_mark(uint32_t c)
+{
+    return takt_unicode_is_letter(c) || is_mark(c);
+}
+
+static bool is_other_than_mark(uint32_t c)
+{
+    return !takt_unicode_is_space(c) && !is_letter_or_mark(c) && !takt_unicode_is_number(c);
 }
 
 static bool is_other(uint32_t c)
@@ -130,6 +61,11 @@ static bool is_line_end(uint32_t c)
     return c == '\r' || c == '\n';
 }
 
+static bool is_line_end_or_slash(uint32_t c)
+{
+    return is_line_end(c) || c == '/';
+}
+
 /* 's 't 're 've 'm 'll 'd; 0: none. */
 static size_t contraction(const scanner *w, size_t at)
 {
@@ -151,13 +87,98 @@ static size_t contraction(const scanner *w, size_t at)
 /* Letters, and the one character before them. */
 static size_t letters(const scanner *w, size_t at)
 {
+    char_fn *is = w->s->has_marks ? is_letter_or_mark : takt_unicode_is_letter;
     size_t bytes;
     const uint32_t c = look(w, at, &bytes);
     if (takt_unicode_is_letter(c))
-        return run_of(w, at, takt_unicode_is_letter, 0);
+        return run_of(w, at, is, 0);
     const bool joins = w->s->joins_any ? !is_line_end(c) && !takt_unicode_is_number(c) : c == ' ';
-    const size_t end = joins ? run_of(w, at + bytes, takt_unicode_is_letter, 0) : at;
-    return end > at + bytes ? end : 0;
+    const size_t end = joins ? run_of(w, at + bytes, is, 0) : at;
+    if (end > at + bytes)
+        return end;
+    const size_t marks = run_of(w, at, is, 0); /* one that nothing follows */
+    return marks > at ? marks : 0;
+}
+
+/* ---- words that capitals begin ---- */
+
+static bool is_upper(uint32_t c)
+{
+    if (c < 0x80)
+        return c >= 'A' && c <= 'Z';
+    const takt_unicode_class k = takt_unicode_class_of(c);
+    return k == TAKT_U_LU || (k >= TAKT_U_LT && k <= TAKT_U_M);
+}
+
+static bool is_lower(uint32_t c)
+{
+    if (c < 0x80)
+        return c >= 'a' && c <= 'z';
+    const takt_unicode_class k = takt_unicode_class_of(c);
+    return k == TAKT_U_LL || (k >= TAKT_U_LM && k <= TAKT_U_M);
+}
+
+/* Capitals, then at least one small letter. What is neither is both, so the last such capital may
+ * be the small letter. */
+static size_t small_word(const scanner *w, size_t from)
+{
+    const size_t capitals = run_of(w, from, is_upper, 0);
+    const size_t end = run_of(w, capitals, is_lower, 0);
+    size_t both = 0;
+    if (end > capitals)
+        return end;
+    for (size_t at = from, bytes; at < capitals; at += bytes)
+        if (is_lower(look(w, at, &bytes)))
+            both = at + bytes;
+    return both;
+}
+
+static size_t capital_word(const scanner *w, size_t from)
+{
+    const size_t end = run_of(w, from, is_upper, 0);
+    return end > from ? end : 0;
+}
+
+/* One of these, behind one character that is neither letter, number nor line end, if that is there;
+ * and a contraction behind it. */
+static size_t cased(const scanner *w, size_t at)
+{
+    size_t bytes;
+    const uint32_t c = look(w, at, &bytes);
+    const bool joins = !takt_unicode_is_letter(c) && !takt_unicode_is_number(c) && !is_line_end(c);
+    size_t end = joins ? small_word(w, at + bytes) : 0;
+    if (end == 0)
+        end = small_word(w, at);
+    if (end == 0 && joins)
+        end = capital_word(w, at + bytes);
+    if (end == 0)
+        end = capital_word(w, at);
+    const size_t more = end > 0 && end < w->end && w->s->is_contracted ? contraction(w, end) : 0;
+    return more > 0 ? more : end;
+}
+
+/* ---- words of BLOOM ---- */
+
+static bool is_bloom(uint32_t c)
+{
+    static const uint32_t not [] = {'(',    ')',    '|',    '.',    ',',   '!',   '?',
+                                    0x2026, 0x3002, 0xFF0C, 0x3001, 0x964, 0x6D4, 0x60C};
+    for (size_t i = 0; i < sizeof not / sizeof *not ; i++)
+        if (c == not [i])
+            return false;
+    return !takt_unicode_is_space(c);
+}
+
+/* Such a word with a space before it; or all up to the next one. */
+static size_t bloom_word(const scanner *w, size_t at)
+{
+    for (size_t from = at, bytes; from < w->end; from += bytes) {
+        const uint32_t c = look(w, from, &bytes);
+        const size_t end = run_of(w, c == ' ' ? from + 1 : from, is_bloom, 0);
+        if (end > from + (c == ' '))
+            return from == at ? end : from;
+    }
+    return w->end;
 }
 
 static size_t numbers(const scanner *w, size_t at)
@@ -170,9 +191,11 @@ static size_t numbers(const scanner *w, size_t at)
 static size_t others(const scanner *w, size_t at)
 {
     const size_t from = w->text.at[at] == ' ' ? at + 1 : at;
-    const size_t end = run_of(w, from, is_other, 0);
+    const size_t end = run_of(w, from, w->s->has_marks ? is_other_than_mark : is_other, 0);
     if (end == from)
         return 0;
+    if (w->s->joins_slashes)
+        return run_of(w, end, is_line_end_or_slash, 0);
     return w->s->joins_lines ? run_of(w, end, is_line_end, 0) : end;
 }
 
@@ -195,8 +218,8 @@ static size_t spaces(const scanner *w, size_t at)
 
 static size_t word(const scanner *w, size_t at)
 {
-    size_t end = contraction(w, at);
-    if (end == 0)
+    size_t end = w->s->is_cased ? cased(w, at) : contraction(w, at);
+    if (end == 0 && !w->s->is_cased)
         end = letters(w, at);
     if (end == 0)
         end = numbers(w, at);
@@ -229,6 +252,8 @@ size_t takt_scan_word(const takt_scan *s, takt_span text, size_t at)
     size_t bytes;
     if (s->is_marked)
         return next_mark(text, at);
+    if (s->is_bloom)
+        return bloom_word(&w, at);
     if (s->is_alone && takt_unicode_is_number(look(&w, at, &bytes)))
         return at + bytes;
     const size_t end = s->is_alone ? spaces_before_digit(&w, at) : 0;

@@ -16,6 +16,13 @@ typedef struct takt_scan {
     bool joins_lines;        /* other characters take the line ends behind them; lines end words */
     bool is_alone;           /* each digit is a word that ends its neighbours */
     bool is_marked;          /* words begin with U+2581, and that is all */
+    bool is_cased;           /* capitals begin words: o200k, tekken */
+    bool is_contracted;      /* such words take contractions behind them */
+    bool joins_slashes;      /* other characters take slashes as well as line ends behind them */
+    bool has_marks;          /* marks are letters */
+    bool is_bloom;           /* words are all but white space and a dozen marks of sentences */
+    bool takes_whole;        /* GGUF: a word that is a token is that token, whatever merges say */
+    bool adds_first;         /* GGUF: texts begin with the first token unless the file says no */
     unsigned digits;         /* in one word; 0: any number, with a space before them */
     const char *patterns[3]; /* the regular expressions that say the same; NULL after the last */
 } takt_scan;

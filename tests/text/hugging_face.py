@@ -44,6 +44,14 @@ CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LINES = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 LLAMA3 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + LINES
 QWEN2 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + LINES
+QWEN35 = (CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}" +
+          LINES.replace(r"\p{L}\p{N}", r"\p{L}\p{M}\p{N}"))
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+BEFORE, SLASHES = r"[^\r\n\p{L}\p{N}]?", LINES.replace(r"]+[\r\n]*", r"]+[\r\n/]*")
+O200K = (f"{BEFORE}{UPPER}*{LOWER}+{CONTRACTIONS}?|{BEFORE}{UPPER}+{LOWER}*{CONTRACTIONS}?" +
+         r"|\p{N}{1,3}" + SLASHES)
+TEKKEN = f"{BEFORE}{UPPER}*{LOWER}+|{BEFORE}{UPPER}+{LOWER}*" + r"|\p{N}" + SLASHES
+BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
 SPECIAL = ["<|end|>", "<|im_start|>"]
 
 
@@ -92,6 +100,24 @@ def qwen2():
     t = byte_level(split(QWEN2))
     t.normalizer = normalizers.NFC()
     return t
+
+
+def qwen35():
+    t = byte_level(split(QWEN35))
+    t.normalizer = normalizers.NFC()
+    return t
+
+
+def o200k():
+    return byte_level(split(O200K))
+
+
+def tekken():
+    return byte_level(split(TEKKEN), ignore_merges=True)
+
+
+def bloom():
+    return byte_level(split(BLOOM))
 
 
 def smollm():
@@ -159,7 +185,9 @@ def texts(draw, is_old):
     pieces = SPECIAL + ["<think>", " <r>  ", "  <l> ", "one", "'s", "'LL", "'re", "\n\n", " \n ",
                         "\t",
                         "12345", "1", "  ", "   ", "é", "é", "한국어", "我", "½", "🚀", "ﬁ", "​",
-                        "…", "[CLS]", "İ", "Å", "ᾳ", "��", "ß", " "]
+                        "…", "[CLS]", "iPhone", "HTTPServer's", "a/b//\n", "ǅ",
+                        "ʰ", "́", "A'Ve", "। ",
+                        "İ", "Å", "ᾳ", "��", "ß", " "]
     for _ in range(STRINGS):
         kind = draw.random()
         if kind < 0.3:
@@ -191,6 +219,9 @@ def decode(tokens, ids):
     return text.raw[:room.count].decode(errors="replace")
 
 
+DECODED = (gpt2, llama3, qwen2, qwen35, o200k, tekken, bloom, smollm)
+
+
 def check(make):
     theirs = make()
     path = os.path.join(TMP, make.__name__ + ".json")
@@ -205,7 +236,7 @@ def check(make):
             wrong += 1
             if wrong < 4:
                 print(f"{make.__name__}: {text!r}: {got}, not {want}")
-        elif make in (gpt2, llama3, qwen2, smollm) and decode(ours, got) != theirs.decode(want):
+        elif make in DECODED and decode(ours, got) != theirs.decode(want):
             decoded += 1
             if decoded < 4:
                 print(f"{make.__name__}: {decode(ours, got)!r}, not {theirs.decode(want)!r}")
@@ -215,5 +246,6 @@ def check(make):
 
 
 if __name__ == "__main__":
-    sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, smollm, bert, llama2,
+    sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, qwen35, o200k,
+                                          tekken, bloom, smollm, bert, llama2,
                                           mistral, gemma, unigram, t5)) > 0)

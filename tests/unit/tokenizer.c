@@ -6,7 +6,6 @@
 
 #include "../test.h"
 #include "base/error.h"
-#include "text/scan.h"
 #include "text/unicode.h"
 #include "util/inject.h"
 
@@ -230,35 +229,7 @@ static void small_others(void)
     takt_tokenizer_destroy(t);
 }
 
-/* ---- ways to cut texts ---- */
-
-static void expect_words(const char *name, const char *text, const char *want)
-{
-    const takt_scan *s = takt_scan_named(takt_span_of(name));
-    const takt_span span = takt_span_of(text);
-    char got[512] = "";
-    for (size_t at = 0, end; at < span.length; at = end) {
-        end = takt_scan_word(s, span, at);
-        if (!EXPECT(end > at && end <= span.length))
-            return;
-        snprintf(got + strlen(got), sizeof got - strlen(got), "[%.*s]", (int)(end - at), text + at);
-    }
-    EXPECT(strcmp(got, want) == 0, "%s: %s, not %s", name, got, want);
-}
-
-static void words(void)
-{
-    expect_words("gpt-2", "it's  a 12345 ok!?\n\n x ",
-                 "[it]['s][ ][ a][ 12345][ ok][!?][\n\n][ x][ ]");
-    expect_words("gpt-2", "IT'S", "[IT]['][S]");
-    expect_words("llama3", "IT'S", "[IT]['S]");
-    expect_words("llama3", "it's  a 12345 ok!?\n\n x ",
-                 "[it]['s][ ][ a][ ][123][45][ ok][!?\n\n][ x][ ]");
-    expect_words("qwen2", "a12 \n\n b", "[a][1][2][ \n\n][ b]");
-    expect_words("smollm", "a12  3 b", "[a][1][2][  ][3][ b]");
-    EXPECT(takt_scan_named(takt_span_of("nothing")) == NULL);
-    EXPECT(takt_scan_of_pattern(takt_span_of("\\w+")) == NULL);
-}
+/* ---- forms of texts ---- */
 
 static void expect_form(void (*form)(takt_span, takt_text *), const char *text, const char *want)
 {
@@ -396,4 +367,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, shared, small_bytes, small_others, words, forms, damaged, long_words, memory, end)
+TEST_MAIN(begin, shared, small_bytes, small_others, forms, damaged, long_words, memory, end)
