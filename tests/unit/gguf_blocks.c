@@ -265,9 +265,11 @@ static const char another[] =
     "One day, a boy named Tim went to the store to buy some more tape. He saw a big "
     "pile of books in the\n";
 
+enum { TOKENS = 1024 };
+
 static double surprise(const char *path, const int32_t *ids, size_t count)
 {
-    static double logs[512];
+    static double logs[TOKENS];
     takt_generator *g = NULL;
     const takt_generator_options o = {.context = 512, .threads = 1};
     double sum = 0;
@@ -283,18 +285,18 @@ static double surprise(const char *path, const int32_t *ids, size_t count)
 static size_t tokens_of(const char *model, const char *text, int32_t *ids)
 {
     takt_tokenizer *t = NULL;
-    takt_token_ids to = {ids, 512, 0};
+    takt_token_ids to = {ids, TOKENS, 0};
     if (EXPECT_OK(ctx, takt_tokenizer_load(ctx, model, &t)))
         EXPECT_OK(ctx, takt_tokenize(t, text, strlen(text), TAKT_TOKENIZE_ADD, &to));
     takt_tokenizer_destroy(t);
-    return to.count;
+    return EXPECT(to.count <= TOKENS, "%zu", to.count) ? to.count : TOKENS;
 }
 
 static void less_lost(void)
 {
     static const char *const types[] = {"Q4_0", "Q4_1", "IQ4_NL"};
     const char *folder = getenv("TAKT_DATA");
-    static int32_t learnt[512], other[512];
+    static int32_t learnt[TOKENS], other[TOKENS];
     char model[1024];
     snprintf(model, sizeof model, "%s/llm/stories260K/stories260K-F32.gguf",
              folder != NULL ? folder : "../shared/data");
