@@ -357,3 +357,9 @@ def _quantize(s: Any, x: Any, scale: Any, zero: Any = None, axis: int = 1,
     y = s.xp.round(x / _along(s, x, scale, axis))
     y = y if zero is None else y + s.cast(_along(s, x, zero, axis), s.dtype(x))
     return s.cast(s.xp.clip(y, *limits[dtype]), dtype)
+
+
+@op("fake_quantize")
+def _fake_quantize(s: Any, x: Any, scale: Any, zero: Any, low: int = -128,
+                   high: int = 127) -> Any:
+    return (s.xp.clip(s.xp.round(x / scale) + zero, low, high) - zero) * scale

@@ -115,6 +115,10 @@ static void pack_strip(const gemm *g, const float *a, size_t rows, size_t k, flo
 
 #include "kernel/gemm_f32/neon_half.h"
 
+#ifndef RUN
+#define RUN run
+#endif
+
 /* A sum with a bias that is not -0 is never -0, for which alone relu differs from a maximum with
  * +0: one operation less for each vector. */
 static void clip_or_run(const gemm *g)
@@ -122,7 +126,7 @@ static void clip_or_run(const gemm *g)
     const epilogue *e = g->epilogue;
     if (e == NULL || e->act != TAKT_GEMM_ACT_RELU_MIN || e->residual_last || e->bias == NULL ||
         takt_has_minus_zero(e->bias, g->n)) {
-        run(g);
+        RUN(g);
         return;
     }
     epilogue clip = *e;
@@ -130,7 +134,7 @@ static void clip_or_run(const gemm *g)
     clip.act = TAKT_GEMM_ACT_CLIP;
     clip.lo = 0;
     same.epilogue = &clip;
-    run(&same);
+    RUN(&same);
 }
 
 static const takt_gemm_f32_info info = {MR, {WIDE, NARROW}, scratch_bytes, 0, 0};
