@@ -64,6 +64,21 @@ static void refuse_read(takt_builder *b)
             b->is_derived[b->root[g->slots[i].next]] = 0;
 }
 
+/* What was made of a value that is read as it is, is not made of the state any more. */
+static bool refuse_orphans(takt_builder *b)
+{
+    bool any = false;
+    for (size_t i = 0; i < b->group_count; i++) {
+        const takt_id node = b->groups[i].nodes[0];
+        if (b->is_derived[node] == 0 ||
+            depth_of(b, b->p.graph->nodes[node].in[0]) < TAKT_DERIVED_MOST)
+            continue;
+        b->is_derived[node] = 0;
+        any = true;
+    }
+    return any;
+}
+
 takt_status takt_builder_mark_derived(takt_builder *b)
 {
     const size_t count = b->p.graph->count;
@@ -81,8 +96,10 @@ takt_status takt_builder_mark_derived(takt_builder *b)
         b->is_derived[node] = (unsigned char)(depth_of(b, b->p.graph->nodes[node].in[0]) + 1);
         any = true;
     }
-    if (any)
+    while (any) { /* each that goes reads what it is made of as it is */
         refuse_read(b);
+        any = refuse_orphans(b);
+    }
     return TAKT_OK;
 }
 

@@ -79,8 +79,8 @@ ALWAYS void fma_quick(float32x4_t *s, const uint16_t *b, float32x4_t a, const in
     }
 }
 
-/* Whether no element is subnormal: then no product is lost to minus zero, and the sign of a weight
- * of zero changes no sum. */
+/* Whether every element is zero or at least 2^-125: then no product with an f16, of which 2^-24 is
+ * the least, is lost to minus zero, and the sign of a weight of zero changes no sum. */
 static bool is_quick(const float *a, size_t k)
 {
     uint32x4_t least = vdupq_n_u32(UINT32_MAX); /* of twice the bits, less one */
@@ -93,7 +93,7 @@ static bool is_quick(const float *a, size_t k)
         const uint32x4_t bits = vreinterpretq_u32_f32(vld1q_dup_f32(a + p));
         least = vminq_u32(least, vsubq_u32(vshlq_n_u32(bits, 1), vdupq_n_u32(1)));
     }
-    return vminvq_u32(least) >= (1U << 24) - 1;
+    return vminvq_u32(least) >= (2U << 24) - 1;
 }
 
 #else
