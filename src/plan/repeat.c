@@ -11,7 +11,7 @@
 #include "plan/finish.h"
 #include "plan/resize.h"
 
-enum { VARIANTS = 16 };
+enum { VARIANTS = 16, WAIT_NS = 50000 /* between two looks at whether a body is free */ };
 
 /* A plan for sizes that the body's own cannot have, and its memory. */
 typedef struct variant {
@@ -242,10 +242,14 @@ static takt_status get_variant(takt_repeat *b, variant **out)
 /* ---- a turn ---- */
 
 /* One after another: what follows a size point is sized for one session. */
-void takt_repeat_begin(takt_repeat *b)
+bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll)
 {
-    while (atomic_exchange_explicit(&b->is_busy, true, memory_order_acquire))
-        takt_os_yield();
+    while (atomic_exchange_explicit(&b->is_busy, true, memory_order_acquire)) {
+        if (takt_poll_stops(poll))
+            return false;
+        takt_os_sleep_until(takt_os_now_ns(NULL) + WAIT_NS);
+    }
+    return true;
 }
 
 void takt_repeat_end(takt_repeat *b)

@@ -7,6 +7,7 @@
 #ifndef TAKT_PLAN_REPEAT_H
 #define TAKT_PLAN_REPEAT_H
 
+#include "kernel/poll.h"
 #include "plan/execute.h"
 
 typedef struct takt_repeat takt_repeat;
@@ -23,8 +24,9 @@ void takt_repeat_destroy(takt_repeat *b); /* accepts NULL */
 /* The plan that runs, at the largest sizes. */
 const takt_plan *takt_repeat_plan(const takt_repeat *b);
 
-/* From the first turn to the last. */
-void takt_repeat_begin(takt_repeat *b);
+/* From the first turn to the last. False: a deadline or a cancel ended the wait for another session
+ * that is in the loop; nothing to end then. */
+TAKT_MUST_USE bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll);
 void takt_repeat_end(takt_repeat *b);
 /* One turn; `x` has no plan yet, and its memory is that of takt_repeat_plan. `in` and `out`: where
  * inputs and results lie. */

@@ -55,10 +55,9 @@ static takt_error *error_of(const takt_child *child, const takt_task *t)
     return t->execution != NULL ? t->execution->error : &child->plan->ctx->error;
 }
 
-void takt_child_begin(const takt_child *child)
+bool takt_child_begin(const takt_child *child, const takt_task *t)
 {
-    if (child->body != NULL)
-        takt_repeat_begin(child->body);
+    return child->body == NULL || takt_repeat_begin(child->body, t->poll);
 }
 
 void takt_child_end(const takt_child *child)

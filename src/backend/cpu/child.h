@@ -27,8 +27,8 @@ TAKT_MUST_USE takt_status takt_child_compile(takt_planner *p, const takt_graph *
 /* cpu.c: the step is the interpreter's, and its note says why. */
 TAKT_MUST_USE takt_status takt_child_interpret(takt_planner *p, const char *why);
 takt_child_room takt_child_open(const takt_child *child, const takt_task *t);
-/* Around all runs of one that finds sizes. */
-void takt_child_begin(const takt_child *child);
+/* Around all runs of one that finds sizes; false: the run is to end, and nothing has begun. */
+TAKT_MUST_USE bool takt_child_begin(const takt_child *child, const takt_task *t);
 void takt_child_end(const takt_child *child);
 /* False: it failed, and so does the step; nothing more to do. */
 bool takt_child_run(const takt_child *child, const takt_child_room *room, const takt_task *t);

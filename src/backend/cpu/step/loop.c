@@ -87,7 +87,8 @@ static void run(const takt_step *s, const takt_task *t)
                takt_element_bytes(l->bits, l->outer * l->size * l->inner));
     }
     bool is_good = true;
-    takt_child_begin(&f->body);
+    if (!takt_child_begin(&f->body, t))
+        return;
     for (; is_good && c->number < trip && c->condition[0] != 0; c->number++)
         is_good = turn(s, t, &room, c);
     takt_child_end(&f->body);

@@ -1,0 +1,89 @@
+/* lengths_loop.c - sizes that values decide inside the body of a loop: sessions that wait for each
+ * other there, and failures beside them. */
+#include <pthread.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "api/session/session.h"
+#include "os/os.h"
+#include "plan/repeat.h"
+#include "test.h"
+
+enum { ROWS = 8, COLUMNS = 16 };
+
+/* The sum of the positive elements of every row. */
+static const char text[] = "model m(x: f32[8, 16]) {\n"
+                           "  y = loop(8, true, 0.0, x, carried=1,\n"
+                           "    body=graph(i: i64[], c: bool[], h: f32[], x: f32[8, 16]) {\n"
+                           "      row = gather(x, i, axis=0)\n"
+                           "      places, count = find_true(row > 0.0)\n"
+                           "      l = length(count, names=[kept], bounds=[16], tops=[16])\n"
+                           "      at = sized(places, shape=[kept])\n"
+                           "      return c, add(h, reduce_sum(gather(row, at, axis=0), axes=[0]))\n"
+                           "    })\n"
+                           "  return y\n"
+                           "}\n";
+
+static takt_ctx *ctx;
+
+static takt_session *open(const char *model)
+{
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.threads = 1};
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", model, strlen(model), NULL, &m)) &&
+        EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    return s;
+}
+
+/* Row i has i positive elements. */
+static void fill(takt_session *s)
+{
+    float *x = takt_session_input(s, 0)->data;
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        x[i] = i % COLUMNS < i / COLUMNS ? 1 : -1;
+}
+
+static void *cancel_later(void *session)
+{
+    takt_os_sleep_until(takt_os_now_ns(NULL) + 2000000);
+    takt_session_cancel(session);
+    return NULL;
+}
+
+/* A session that waits for another one at a loop still looks at its deadline and at cancel. */
+static void waits(void)
+{
+    takt_session *s = open(text);
+    pthread_t thread;
+    if (s == NULL)
+        return;
+    fill(s);
+    EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+    takt_repeat *body = s->plan->child != NULL ? takt_repeat_of(s->plan->child) : NULL;
+    if (EXPECT(body != NULL && takt_repeat_begin(body, NULL))) {
+        EXPECT(takt_session_run_deadline(s, 2000000) == TAKT_ERR_DEADLINE);
+        if (EXPECT(pthread_create(&thread, NULL, cancel_later, s) == 0)) {
+            EXPECT(takt_session_run(s) == TAKT_ERR_CANCELLED);
+            pthread_join(thread, NULL);
+        }
+        takt_repeat_end(body);
+    }
+    EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+    EXPECT(*(const float *)takt_session_output(s, 0)->data == 28);
+    takt_session_destroy(s);
+}
+
+int main(void)
+{
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return test_done();
+    waits();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
