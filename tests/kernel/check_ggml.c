@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-takt_ggml_format check_ggml_next(int format)
+int check_ggml_next(int format)
 {
     while (format < TAKT_GGML_FORMATS && !takt_ggml_has_panels((takt_ggml_format)format))
         format++;
-    return (takt_ggml_format)format;
+    return format;
 }
 
 /* Bytes of a block that are the high ones of f16 numbers. */

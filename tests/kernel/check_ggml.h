@@ -12,6 +12,6 @@ enum { GGML_PANELS, GGML_SLOTS };
 /* Panels of n columns of `blocks` blocks: any bytes, or with `usual` scales as models have them. */
 const void *check_ggml(takt_check *c, takt_ggml_format format, size_t n, size_t blocks, bool usual);
 /* The next format that has panels, from `format` on. */
-takt_ggml_format check_ggml_next(int format);
+int check_ggml_next(int format);
 
 #endif
