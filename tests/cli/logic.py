@@ -79,6 +79,25 @@ for fact in ("ancestor(ann, x)", "ancestor(ann)", "heirs(ann)", "nobody(ann)"):
     expect(takt("explain", FAMILY, "--fact", fact).returncode != 0, f"{fact} is a fact")
 expect(takt("explain", "examples/mlp.takt", "--fact", "p(1)").returncode != 0,
        "a model without rules has facts")
+for flags in ((), ("--why-not",)):
+    run = takt("explain", model, "--fact", "path(ann, eve)", *flags)
+    expect(run.returncode == 2 and "no file for input edge" in run.stderr and not run.stdout,
+           f"a proof from nothing: {run}")
+for seed in range(8):
+    flags = ("explain", model, "--fact", "edge(ann, bo)", "--random", "--seed", str(seed))
+    text, proof = succeeds(*flags), json.loads(succeeds(*flags, "--json"))
+    expect(text.endswith("filled by --random: edge\n") and "  fact\n" not in text, text)
+    expect(proof["random"] == ["edge"], f"nothing is random: {proof}")
+    expect(("edge(ann, bo)  random\n" in text) == proof["holds"], f"{text}, but {proof}")
+for flags in (("--why-not",), ("--fact", "ancestor(ann, eve)", "--fusions"),
+              ("--fact", "ancestor(ann, eve)", "--node", "a"),
+              ("--fact", "ancestor(ann, eve)", "--outputs", "ancestor"),
+              ("--fact", "ancestor(ann, eve)", "--list")):
+    run = takt("explain", FAMILY, *flags)
+    expect(run.returncode == 2 and not run.stdout, f"{flags} do something: {run}")
+named = re.findall(r"\S+\.takt", takt("explain", "--help").stdout)
+expect(named and all(os.path.exists(os.path.join(ROOT, path)) for path in named),
+       f"the help names what is not there: {named}")
 
 # ---- the example in C ----
 

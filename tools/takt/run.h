@@ -15,6 +15,7 @@ typedef struct tool_run {
     bool *is_random; /* one per input: filled with random numbers */
     size_t random_count;
     bool may_lack;   /* not every input needs a file or --random */
+    bool needs_all;  /* every input does, even where no file is given */
     const char *cut; /* the dimension that is cut into batches, or NULL */
     tool_sizes sizes;
     uint64_t *times_ns; /* one per run */

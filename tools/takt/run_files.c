@@ -154,7 +154,7 @@ int tool_load_inputs(tool_run *r)
             continue;
         r->is_random[i] = true;
         r->random_count++;
-        if (given > 0 && !r->may_lack && !tool_on(r->t, TAKT_F_RANDOM))
+        if ((given > 0 || r->needs_all) && !r->may_lack && !tool_on(r->t, TAKT_F_RANDOM))
             return tool_usage_error(r->t, 1003, "give it with -i, or let --random fill it",
                                     "there is no file for input %s", name);
     }

@@ -109,9 +109,28 @@ static int explain_model(takt_tool *t, const takt_model *model)
     return code;
 }
 
+/* Flags that would do nothing. */
+static int check_flags(const takt_tool *t)
+{
+    const bool has_fact = tool_text_of(t, TAKT_F_FACT) != NULL;
+    const char *other = tool_on(t, TAKT_F_LIST)                   ? "--list"
+                        : tool_on(t, TAKT_F_FUSIONS)              ? "--fusions"
+                        : tool_text_of(t, TAKT_F_NODE) != NULL    ? "--node"
+                        : tool_text_of(t, TAKT_F_OUTPUTS) != NULL ? "--outputs"
+                                                                  : NULL;
+    if (has_fact && other != NULL)
+        return tool_usage_error(t, 1003, NULL, "--fact and %s do not go together", other);
+    if (!has_fact && tool_on(t, TAKT_F_WHY_NOT))
+        return tool_usage_error(t, 1003, "name the fact: --fact \"ancestor(ann, bo)\"",
+                                "--why-not wants --fact");
+    return TAKT_EXIT_OK;
+}
+
 static int run(takt_tool *t)
 {
-    int code;
+    int code = check_flags(t);
+    if (code != TAKT_EXIT_OK)
+        return code;
     if (tool_on(t, TAKT_F_LIST))
         return list_errors(t);
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
@@ -142,7 +161,7 @@ const takt_verb takt_verb_explain = {
     .about = "Passes run before and after composites are taken apart: what they refuse both times\n"
              "is listed twice. With --fact: the lowest proof of a fact of the model's rules; with\n"
              "--why-not the first literal of every rule that fails.",
-    .example = "takt explain 2103; takt explain family.takt --fact \"ancestor(ann, eve)\"",
+    .example = "takt explain 2103; takt explain examples/family.takt --fact \"ancestor(ann, eve)\"",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_FACT, TAKT_F_WHY_NOT, TAKT_F_SEED,
               TAKT_F_RANDOM, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
