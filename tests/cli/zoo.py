@@ -5,8 +5,12 @@ import hashlib
 import json
 import os
 import re
+import signal
+import struct
+import subprocess
+import time
 
-from _cli import ROOT, TMP, expect, fails, finish, parsed, path, succeeds, takt
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, path, succeeds, takt
 
 DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))
 
@@ -74,6 +78,18 @@ fails(2, "zoo", "train", "gait", "--data", NOTHING, says=["gait"])
 with open(os.path.join(NOTHING, "0_lucas_1.wav"), "wb") as f:
     f.write(b"RIFF")
 fails(2, "zoo", "train", "vad", "--data", NOTHING, says=["voice"])
+
+# Labels that Fashion-MNIST does not have, and groups of classes without a picture.
+for label in (0, 9, 10, 200):
+    WRONG = path(f"labels{label}")
+    os.makedirs(WRONG, exist_ok=True)
+    for part in ("train", "t10k"):
+        with open(os.path.join(WRONG, f"{part}-images-idx3-ubyte"), "wb") as f:
+            f.write(struct.pack(">4I", 0x803, 20, 28, 28) + bytes(20 * 784))
+        with open(os.path.join(WRONG, f"{part}-labels-idx1-ubyte"), "wb") as f:
+            f.write(struct.pack(">2I", 0x801, 20) + bytes([label]) * 20)
+    fails(2, "zoo", "train", "scene", "--data", WRONG, says=["scenes"])
+fails(2, "zoo", "train", "ocr", "--data", WRONG, says=["strings"])
 expect(takt("zoo", "list", env={"TAKT_ZOO": path("no-zoo")}).returncode == 2,
        "a zoo that is not there is listed")
 
@@ -99,12 +115,28 @@ def again(name, *flags, env=None):
     return run.returncode, json.loads(run.stdout or "{}")
 
 
-code, made = again("intent", "--threads", "1")
+code, made = again("intent", "--threads", "1", "-o", path("intent.onnx"))
 listed = next(m for m in models if m["name"] == "intent")
 expect(code == 0 and made["same"] and f"{made['score']:.2f} %" in listed["score"],
        f"intent: {made}, listed {listed}")
+succeeds("run", path("intent.onnx"), "--random", "--quiet")
 code, made = again("motor_fault", env={"TAKT_ZOO": path("zoo")})
 expect(code == 1 and not made["same"], f"another SHA-256 verifies: {made}")
+
+# A signal ends the training, and nothing is left.
+place = path("interrupted")
+os.makedirs(place, exist_ok=True)
+with subprocess.Popen([TOOL, "zoo", "train", "pose"], cwd=ROOT,
+                      env={**CLEAN, "TMPDIR": place}, stdout=subprocess.DEVNULL,
+                      stderr=subprocess.PIPE, text=True) as run:
+    end = time.monotonic() + 60
+    while not os.listdir(place) and run.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    run.send_signal(signal.SIGTERM)
+    said = run.communicate(timeout=60)[1]
+expect(run.returncode == 130 and not os.listdir(place),
+       f"interrupted: {run.returncode}, {os.listdir(place)}, {said}")
 
 # ---- time ----
 

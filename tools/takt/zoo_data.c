@@ -1,6 +1,7 @@
 /* zoo_data.c - samples of the zoo: collected, written, and what needs no model to be right. */
 #include "zoo_data.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static bool take_pictures(const takt_data *data, tool_zoo_pictures *p)
     if (is_good && takt_data_field_count(data) > 1)
         is_good = takt_data_take(data, "labels", rows, p->count, &y) == TAKT_OK;
     for (size_t i = 0; is_good && i < p->count; i++)
-        p->label[i] = (int)labels[i];
+        p->label[i] = labels[i] >= 0 && labels[i] <= INT_MAX ? (int)labels[i] : -1;
     free(labels);
     free(rows);
     return is_good;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "signals.h"
 #include "zoo.h"
 #include "zoo_data.h"
 
@@ -18,6 +19,28 @@ typedef struct job {
     takt_model *model, *small;
     double chance; /* what an answer without a model scores; NAN: not known */
 } job;
+
+/* A handler has no argument to find it by. */
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    is_interrupted = 1;
+}
+
+/* A program that is asked to end as soon as this one is; what it says is then nothing to tell. */
+static int spawn(const tool_command *c, tool_buffer *out)
+{
+    tool_buffer err = {0};
+    int code = tool_spawn(c, out, &err) == 0 ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
+    if (is_interrupted != 0)
+        code = TAKT_EXIT_INTERRUPTED;
+    else if (code != TAKT_EXIT_OK && err.at != NULL)
+        (void)fputs(err.at, stderr);
+    free(err.at);
+    return code;
+}
 
 /* ---- data ---- */
 
@@ -83,8 +106,7 @@ static void add_words(tool_command *c, const char *text)
 static int train(job *j, const char *trained)
 {
     char self[TOOL_ZOO_PATH];
-    tool_command c = {0};
-    tool_buffer out = {0}, err = {0};
+    tool_command c = {.stop = &is_interrupted};
     tool_command_add(&c, "%s", tool_self(self, sizeof self));
     tool_command_add(&c, "train");
     tool_command_add(&c, "%s", j->m.text);
@@ -95,13 +117,9 @@ static int train(job *j, const char *trained)
         tool_command_add(&c, "--threads=%s", tool_text_of(j->t, TAKT_F_THREADS));
     tool_command_add(&c, "-o");
     tool_command_add(&c, "%s", trained);
-    const int code = tool_spawn(&c, &out, &err);
-    if (code != 0 && err.at != NULL)
-        (void)fwrite(err.at, 1, err.length, stderr);
-    free(out.at);
-    free(err.at);
+    const int code = spawn(&c, NULL);
     tool_command_free(&c);
-    return code == 0 ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
+    return code;
 }
 
 /* The weights alone come back, so that the model says nothing about where it was trained. */
@@ -161,8 +179,8 @@ static const char *after(const char *text, const char *word)
 static int score(const job *j, const char *path, scored *s)
 {
     char self[TOOL_ZOO_PATH];
-    tool_command c = {0};
-    tool_buffer out = {0}, err = {0};
+    tool_command c = {.stop = &is_interrupted};
+    tool_buffer out = {0};
     const char *const words[] = {tool_self(self, sizeof self),
                                  "eval",
                                  path,
@@ -176,15 +194,12 @@ static int score(const job *j, const char *path, scored *s)
                                  "--threads=1"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         tool_command_add(&c, "%s", words[i]);
-    const int code = tool_spawn(&c, &out, &err);
-    if (code != 0 && err.at != NULL)
-        (void)fwrite(err.at, 1, err.length, stderr);
+    const int code = spawn(&c, &out);
     s->value = strtod(after(out.at, "\"value\": "), NULL);
     s->rows = strtoull(after(out.at, "\"rows\": "), NULL, 10);
     free(out.at);
-    free(err.at);
     tool_command_free(&c);
-    return code == 0 ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
+    return code;
 }
 
 /* A score as recipes have it: "97.60 % of 125", "F1 0.853 of 960", "MAE 0.0312 of 800". */
@@ -202,12 +217,18 @@ static void print_score(const job *j, const char *key, const scored *s)
     printf("\n");
 }
 
-static takt_status save(job *j, const char *path, char hex[TOOL_ZOO_HEX])
+static takt_status save(const job *j, const char *path)
 {
     char command[96];
-    takt_model *back = NULL;
     snprintf(command, sizeof command, "takt zoo train %s", j->m.name);
-    takt_status status = takt_model_save(j->small, path, &(takt_save_options){.command = command});
+    return takt_model_save(j->small, path, &(takt_save_options){.command = command});
+}
+
+/* Of the compiled model as it is read back: other formats change names and graphs. */
+static takt_status digest(const job *j, const char *path, char hex[TOOL_ZOO_HEX])
+{
+    takt_model *back = NULL;
+    takt_status status = save(j, path);
     if (status == TAKT_OK)
         status = takt_model_load(j->t->ctx, path, NULL, &back);
     if (status == TAKT_OK)
@@ -216,15 +237,18 @@ static takt_status save(job *j, const char *path, char hex[TOOL_ZOO_HEX])
     return status;
 }
 
-static int tell(job *j, const char *trained, const char *path)
+static int tell(const job *j, const char *trained, const char *made)
 {
     char hex[TOOL_ZOO_HEX];
+    const char *given = tool_text_of(j->t, TAKT_F_MODEL_FILE);
     scored floats = {0}, whole = {0};
-    int code = tool_finish(j->t, save(j, path, hex));
+    int code = tool_finish(j->t, digest(j, made, hex));
     if (code == TAKT_EXIT_OK)
         code = score(j, trained, &floats);
     if (code == TAKT_EXIT_OK)
-        code = score(j, path, &whole);
+        code = score(j, made, &whole);
+    if (code == TAKT_EXIT_OK && given != NULL)
+        code = tool_finish(j->t, save(j, given));
     if (code != TAKT_EXIT_OK)
         return code;
     const bool is_same = strcmp(hex, j->m.sha256) == 0;
@@ -248,18 +272,17 @@ static int tell(job *j, const char *trained, const char *path)
 static int make(job *j)
 {
     char trained[TOOL_ZOO_PATH], made[TOOL_ZOO_PATH];
-    const char *given = tool_text_of(j->t, TAKT_F_MODEL_FILE);
     snprintf(trained, sizeof trained, "%.400s/trained.taktp", j->folder);
     snprintf(made, sizeof made, "%.400s/%s.taktp", j->folder, j->m.name);
     if (!prepare(j))
         return TAKT_EXIT_USAGE;
-    int code = train(j, trained);
+    int code = is_interrupted != 0 ? TAKT_EXIT_INTERRUPTED : train(j, trained);
     if (code == TAKT_EXIT_OK)
         code = tool_finish(j->t, take_weights(j, trained));
     if (code == TAKT_EXIT_OK)
         code = tool_finish(j->t, quantize(j));
     if (code == TAKT_EXIT_OK)
-        code = tell(j, trained, given != NULL ? given : made);
+        code = tell(j, trained, made);
     return code;
 }
 
@@ -281,14 +304,20 @@ static void clean(const job *j)
 static int with_job(job *j)
 {
     const char *place = getenv("TMPDIR"), *path = tool_text_of(j->t, TAKT_F_MODEL_FILE);
+    tool_signals before;
     if (!tool_zoo_find(j->t, j->t->args[0], &j->m) ||
         (path != NULL && !tool_model_ending(j->t, path)))
         return TAKT_EXIT_USAGE;
     snprintf(j->folder, sizeof j->folder, "%.360s/takt-zoo-XXXXXX", place != NULL ? place : "/tmp");
-    if (mkdtemp(j->folder) == NULL)
-        return tool_cannot_write(j->t, j->folder);
-    const int code = make(j);
-    clean(j);
+    tool_signals_catch(&before, interrupt);
+    int code = TAKT_EXIT_OK;
+    if (mkdtemp(j->folder) == NULL) {
+        code = tool_cannot_write(j->t, j->folder);
+    } else {
+        code = make(j);
+        clean(j);
+    }
+    tool_signals_restore(&before);
     takt_model_destroy(j->small);
     takt_model_destroy(j->model);
     return code;

@@ -60,7 +60,8 @@ typedef struct maker {
     uint64_t *seed;
 } maker;
 
-/* Any piece, or one of the classes that are not 0 in `wanted`; its class. */
+/* Any piece, or one of the classes that are not 0 in `wanted`, of which there is one (is_complete);
+ * its class. */
 static int draw(const maker *m, const char *wanted, const float **piece)
 {
     for (;;) {
@@ -150,14 +151,17 @@ static void make_mask(const maker *m, float *x, float *y)
             y[(r + i / FULL) * SIDE + c + i % FULL] = (float)part;
 }
 
+enum { GROUPS = 4 };
+
+/* tops, trousers and dresses, shoes, bags */
+static const char groups[GROUPS][CLASSES] = {{1, 0, 1, 0, 1, 0, 1},
+                                             {0, 1, 0, 1},
+                                             {0, 0, 0, 0, 0, 1, 0, 1, 0, 1},
+                                             {0, 0, 0, 0, 0, 0, 0, 0, 1}};
+
 static void make_scene(const maker *m, float *x, float *y)
 {
-    enum { SIDE = 32, GROUPS = 4 };
-    /* tops, trousers and dresses, shoes, bags */
-    static const char groups[GROUPS][CLASSES] = {{1, 0, 1, 0, 1, 0, 1},
-                                                 {0, 1, 0, 1},
-                                                 {0, 0, 0, 0, 0, 1, 0, 1, 0, 1},
-                                                 {0, 0, 0, 0, 0, 0, 0, 0, 1}};
+    enum { SIDE = 32 };
     const canvas to = {x, SIDE, SIDE};
     const int kind = tool_zoo_below(m->seed, GROUPS + 1);
     const int other = (kind + 1 + tool_zoo_below(m->seed, GROUPS - 1)) % GROUPS;
@@ -182,6 +186,23 @@ static const struct way {
             {"masks", {1, 32, 32}, {32, 32}, make_mask, 1200, 300},
             {"scenes", {1, 32, 32}, {0}, make_scene, 2500, 1000}};
 
+/* Whether pictures are of the classes that there are, and each group has one, where they matter. */
+static bool is_complete(const tool_zoo_pictures *from, bool has_groups)
+{
+    bool is_there[GROUPS] = {false};
+    for (size_t i = 0; i < from->count; i++) {
+        const int label = from->label[i];
+        if (label < 0 || label >= CLASSES)
+            return false;
+        for (int g = 0; g < GROUPS; g++)
+            is_there[g] = is_there[g] || groups[g][label] != 0;
+    }
+    for (int g = 0; has_groups && g < GROUPS; g++)
+        if (!is_there[g])
+            return false;
+    return true;
+}
+
 static bool make_part(tool_zoo_job *job, const struct way *w, bool is_test)
 {
     tool_zoo_pictures from;
@@ -189,7 +210,7 @@ static bool make_part(tool_zoo_job *job, const struct way *w, bool is_test)
     const maker m = {&from, &seed};
     bool is_good =
         tool_zoo_pictures_open(job, is_test ? "test" : "train", is_test ? 5000 : 20000, &from) &&
-        from.size == FULL * FULL;
+        from.size == FULL * FULL && is_complete(&from, w->make == make_scene);
     for (size_t i = 0; is_good && i < (is_test ? w->test : w->train); i++) {
         float *y, *x = tool_zoo_next(is_test ? job->test : job->train, &y);
         is_good = x != NULL;
