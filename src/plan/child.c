@@ -49,6 +49,8 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     if (status == TAKT_OK && *child != NULL) {
         (*child)->sibling = p->plan->child;
         p->plan->child = *child;
+        if (p->settings->memory_limit > 0 && takt_repeat_of(*child) != NULL)
+            takt_repeat_limit(takt_repeat_of(*child));
     }
     return status;
 }

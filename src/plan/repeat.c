@@ -10,16 +10,9 @@
 #include "os/os.h"
 #include "plan/finish.h"
 #include "plan/resize.h"
+#include "plan/variants.h"
 
-enum { VARIANTS = 16, WAIT_NS = 50000 /* between two looks at whether a body is free */ };
-
-/* A plan for sizes that the body's own cannot have, and its memory. */
-typedef struct variant {
-    takt_plan *plan;
-    int64_t *sizes;
-    void **base;
-    unsigned char *arena;
-} variant;
+enum { WAIT_NS = 50000 }; /* between two looks at whether a body is free */
 
 struct takt_repeat {
     takt_ctx *ctx;
@@ -27,8 +20,7 @@ struct takt_repeat {
     takt_resizer *resizer;
     int64_t *cells, *names; /* of the size program; the sizes of this turn so far */
     size_t cell_count;
-    variant variants[VARIANTS];
-    size_t next; /* the one to replace */
+    takt_variants variants;
     bool is_off; /* the resizer's plan is of no size: it is set before it runs */
     atomic_bool is_busy;
 };
@@ -124,7 +116,7 @@ static takt_status make(takt_plan *top)
     takt_repeat *b = block;
     top->basis->body = b;
     b->ctx = top->ctx;
-    b->top = top;
+    b->top = b->variants.top = top;
     TAKT_TRY(takt_resizer_create(top, &b->resizer));
     if (b->resizer == NULL)
         return TAKT_OK;
@@ -149,22 +141,6 @@ takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph, const takt_plan
     return status;
 }
 
-static size_t pointers(const takt_plan *plan)
-{
-    return plan->buffer_count + 1;
-}
-
-static void drop(takt_repeat *b, variant *v)
-{
-    if (v->plan != NULL) {
-        takt_mem_put(b->ctx, v->base, pointers(v->plan) * sizeof *v->base);
-        takt_mem_put(b->ctx, v->arena, v->plan->arena_bytes + TAKT_ALIGN);
-        takt_mem_put(b->ctx, v->sizes, b->top->name_count * sizeof *v->sizes);
-        takt_plan_release_internal(v->plan);
-    }
-    *v = (variant){0};
-}
-
 takt_repeat *takt_repeat_of(const takt_plan *plan)
 {
     takt_repeat *b = plan->basis != NULL ? plan->basis->body : NULL;
@@ -176,67 +152,20 @@ void takt_repeat_destroy(takt_repeat *b)
     if (b == NULL)
         return;
     b->top->basis->body = NULL;
-    for (size_t i = 0; i < VARIANTS; i++)
-        drop(b, &b->variants[i]);
+    takt_variants_deinit(&b->variants);
     takt_resizer_destroy(b->resizer);
     takt_mem_put(b->ctx, b->cells, b->cell_count * sizeof *b->cells);
     takt_mem_put(b->ctx, b, sizeof *b);
 }
 
+void takt_repeat_limit(takt_repeat *b)
+{
+    b->variants.is_limited = true;
+}
+
 const takt_plan *takt_repeat_plan(const takt_repeat *b)
 {
     return takt_resizer_plan(b->resizer);
-}
-
-/* ---- sizes that the plan cannot be given ---- */
-
-static variant *find(takt_repeat *b)
-{
-    const size_t bytes = b->top->name_count * sizeof *b->names;
-    for (size_t i = 0; i < VARIANTS; i++)
-        if (b->variants[i].plan != NULL && memcmp(b->variants[i].sizes, b->names, bytes) == 0)
-            return &b->variants[i];
-    return NULL;
-}
-
-static takt_status fill(takt_repeat *b, variant *v)
-{
-    const takt_plan *top = b->top;
-    takt_plan_settings settings = top->settings;
-    takt_graph *g;
-    void *base, *arena, *sizes;
-    const size_t bytes = top->name_count * sizeof *b->names;
-    settings.basis = top->basis;
-    settings.rooms = top;
-    TAKT_TRY(takt_template_size(top->basis->template, b->names, top->name_count, &g));
-    takt_status status = takt_plan_build(b->ctx, g, &settings, &v->plan);
-    takt_graph_destroy(g);
-    TAKT_TRY(status);
-    v->plan->name_count = top->name_count;
-    TAKT_TRY(takt_mem_get(b->ctx, bytes, "a body", &sizes));
-    v->sizes = sizes;
-    memcpy(v->sizes, b->names, bytes);
-    v->plan->sizes = v->sizes;
-    TAKT_TRY(takt_mem_get(b->ctx, pointers(v->plan) * sizeof *v->base, "a body", &base));
-    v->base = base;
-    TAKT_TRY(takt_mem_get(b->ctx, v->plan->arena_bytes + TAKT_ALIGN, "a body", &arena));
-    v->arena = arena;
-    return TAKT_OK;
-}
-
-static takt_status get_variant(takt_repeat *b, variant **out)
-{
-    *out = find(b);
-    if (*out != NULL)
-        return TAKT_OK;
-    variant *v = &b->variants[b->next++ % VARIANTS];
-    drop(b, v);
-    const takt_status status = fill(b, v);
-    if (status != TAKT_OK)
-        drop(b, v);
-    else
-        *out = v;
-    return status;
 }
 
 /* ---- a turn ---- */
@@ -385,15 +314,16 @@ takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, con
         status = takt_execute(x);
         if (status == TAKT_OK || !t.is_again)
             break;
-        variant *v;
-        status = get_variant(b, &v);
+        const takt_variant *v;
+        status = takt_variants_get(&b->variants, b->names, &v);
+        if (status == TAKT_OK)
+            status = takt_variants_arena(&b->variants, v, arena, &x->arena);
         if (status != TAKT_OK) {
             *x->error = b->ctx->error;
             break;
         }
         x->plan = v->plan;
         x->base = v->base;
-        x->arena = v->arena + (TAKT_ALIGN - (uintptr_t)v->arena % TAKT_ALIGN) % TAKT_ALIGN;
     }
     x->arena = arena;
     return status;

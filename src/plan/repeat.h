@@ -21,6 +21,8 @@ TAKT_MUST_USE takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph,
 /* What was made with the plan, or NULL. */
 takt_repeat *takt_repeat_of(const takt_plan *plan);
 void takt_repeat_destroy(takt_repeat *b); /* accepts NULL */
+/* Sizes that need more than the arena of the largest are refused from now on. */
+void takt_repeat_limit(takt_repeat *b);
 /* The plan that runs, at the largest sizes. */
 const takt_plan *takt_repeat_plan(const takt_repeat *b);
 
@@ -28,8 +30,8 @@ const takt_plan *takt_repeat_plan(const takt_repeat *b);
  * that is in the loop; nothing to end then. */
 TAKT_MUST_USE bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll);
 void takt_repeat_end(takt_repeat *b);
-/* One turn; `x` has no plan yet, and its memory is that of takt_repeat_plan. `in` and `out`: where
- * inputs and results lie. */
+/* One turn; `x` has no plan yet, and its arena is as large as that of the plan made first. `in` and
+ * `out`: where inputs and results lie. */
 TAKT_MUST_USE takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base,
                                            const void *const *in, void *const *out);
 /* Where the buffers of a subgraph's plan lie. */

@@ -1,11 +1,12 @@
 /* lengths_loop.c - sizes that values decide inside the body of a loop: sessions that wait for each
- * other there, and failures beside them. */
+ * other there, and memory that stays what the plan says. */
 #include <pthread.h>
 #include <string.h>
 
 #include <takt/takt.h>
 
 #include "api/session/session.h"
+#include "base/ctx.h"
 #include "os/os.h"
 #include "plan/repeat.h"
 #include "test.h"
@@ -24,6 +25,21 @@ static const char text[] = "model m(x: f32[8, 16]) {\n"
                            "    })\n"
                            "  return y\n"
                            "}\n";
+
+/* Cannot be sized where it lies: other sizes get plans of their own. */
+static const char again_text[] =
+    "model m(x: f32[8, 16], w: f32[16, 20000]) {\n"
+    "  y = loop(8, true, 0.0, x, w, carried=1,\n"
+    "    body=graph(i: i64[], c: bool[], h: f32[], x: f32[8, 16], w: f32[16, 20000]) {\n"
+    "      row = gather(x, i, axis=0)\n"
+    "      places, count = find_true(row > 0.0)\n"
+    "      l = length(count, names=[kept], bounds=[16], tops=[16])\n"
+    "      those = gather(w, sized(places, shape=[kept]), axis=0)\n"
+    "      both = concat(cumsum(those, axis=0), those, axis=0)\n"
+    "      return c, add(h, reduce_sum(transpose(both, perm=[1, 0])))\n"
+    "    })\n"
+    "  return y\n"
+    "}\n";
 
 static takt_ctx *ctx;
 
@@ -79,11 +95,32 @@ static void waits(void)
     takt_session_destroy(s);
 }
 
+/* Plans for other sizes run in the arena that the session has. */
+static void keeps_memory(void)
+{
+    takt_session *s = open(again_text);
+    if (s == NULL)
+        return;
+    fill(s);
+    float *w = takt_session_input(s, 1)->data;
+    for (int i = 0; i < 16 * 20000; i++)
+        w[i] = i % 20000 < 10 ? 1 : 0;
+    const uint64_t before = ctx->live_bytes;
+    EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
+    /* Of k rows of ten ones each: 10 * (1 + ... + k) and 10 * k. */
+    EXPECT(*(const float *)takt_session_output(s, 0)->data == 10 * (84 + 28));
+    const uint64_t more = ctx->live_bytes - before;
+    EXPECT(more < s->plan->arena_bytes, "%llu bytes more beside an arena of %zu",
+           (unsigned long long)more, s->plan->arena_bytes);
+    takt_session_destroy(s);
+}
+
 int main(void)
 {
     if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
         return test_done();
     waits();
+    keeps_memory();
     takt_ctx_destroy(ctx);
     return test_done();
 }

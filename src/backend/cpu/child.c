@@ -32,7 +32,7 @@ takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child 
     const takt_plan *plan = child->plan;
     if (!takt_size_add(takt_cpu_aligned(pointers(plan) * sizeof(void *)) +
                            takt_cpu_aligned(sizeof(takt_fault_slot)),
-                       plan->arena_bytes, &child->bytes))
+                       made->arena_bytes, &child->bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a subgraph needs too much memory");
     return takt_scratch_add(p, child->bytes, &child->at);
 }
