@@ -41,7 +41,8 @@ void takt_proof_tree_release(takt_ctx *ctx, takt_proof_tree *tree);
 /* ---- why not ---- */
 
 /* One alternative of a rule, and the literal where it ends: those before it hold together for some
- * values, with it none do. */
+ * values, with it none do. NULL: all of them hold, by numbers that the run rounded in another way.
+ */
 typedef struct takt_rule_refusal {
     const takt_rule *rule;
     const takt_formula *alternative, *literal;

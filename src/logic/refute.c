@@ -97,11 +97,11 @@ static bool alternative(attempt *a, const takt_formula *f, const uint32_t *tuple
             v < (size_t)a->rule->head->arity ? (int64_t)tuple[v] : INT64_C(-1);
     if (!try_from(a, 0) || a->w->status != TAKT_OK)
         return false;
-    for (size_t v = 0; a->furthest < a->count && v < a->rule->variable_count; v++)
-        if (is_bound_below(a->literal[a->furthest], (int)v))
+    const takt_formula *literal = a->furthest < a->count ? a->literal[a->furthest] : NULL;
+    for (size_t v = 0; v < a->rule->variable_count; v++)
+        if (is_bound_below(literal != NULL ? literal : f, (int)v))
             a->reached[v] = -1;
-    if (a->furthest < a->count)
-        tell(user, &(takt_rule_refusal){a->rule, f, a->literal[a->furthest], a->reached});
+    tell(user, &(takt_rule_refusal){a->rule, f, literal, a->reached});
     return true;
 }
 

@@ -1,4 +1,6 @@
 /* world_eval.c - truth of formulas and values of terms in the relations of a run. */
+#include <math.h>
+
 #include "logic/world.h"
 
 /* ---- terms ---- */
@@ -8,14 +10,21 @@ double takt_world_number(takt_world_value v)
     return v.is_float ? v.number : (double)v.integer;
 }
 
+/* Beside a float: f32, as in a run (term.c). */
+static double narrow(takt_world_value v)
+{
+    return (double)(float)takt_world_number(v);
+}
+
 static takt_world_value whole(int64_t integer)
 {
     return (takt_world_value){.integer = integer};
 }
 
+/* Of f32 numbers, one operation in f64 and this rounding are the operation in f32. */
 static takt_world_value real(double number)
 {
-    return (takt_world_value){.is_float = true, .number = number};
+    return (takt_world_value){.is_float = true, .number = (double)(float)number};
 }
 
 int64_t takt_world_size(takt_world *w, const takt_rule *rule, int variable)
@@ -58,9 +67,16 @@ static int64_t quotient(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+/* With the sign of the divisor. */
+static double remainder_of(double x, double y)
+{
+    const double rest = fmod(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
 static takt_world_value arith(int op, takt_world_value a, takt_world_value b)
 {
-    const double x = takt_world_number(a), y = takt_world_number(b);
+    const double x = narrow(a), y = narrow(b);
     const bool is_float = a.is_float || b.is_float;
     const uint64_t i = (uint64_t)a.integer, k = (uint64_t)b.integer;
     switch ((takt_logic_op)op) {
@@ -69,7 +85,9 @@ static takt_world_value arith(int op, takt_world_value a, takt_world_value b)
     case TAKT_LOGIC_MUL:
     case TAKT_LOGIC_PRODUCT: return is_float ? real(x * y) : whole((int64_t)(i * k));
     case TAKT_LOGIC_DIV: return is_float ? real(x / y) : whole(quotient(a.integer, b.integer));
-    default: return whole((int64_t)(i - (uint64_t)quotient(a.integer, b.integer) * k));
+    default:
+        return is_float ? real(remainder_of(x, y))
+                        : whole((int64_t)(i - (uint64_t)quotient(a.integer, b.integer) * k));
     }
 }
 
@@ -87,16 +105,21 @@ static bool fold_one(takt_world_walk *walk)
         f->count++;
         return true;
     }
-    const takt_world_value v = takt_world_term(walk->w, walk->rule, fold->a, walk->env);
+    takt_world_value v = takt_world_term(walk->w, walk->rule, fold->a, walk->env);
+    if (fold->op == TAKT_LOGIC_MEAN)
+        v = real(takt_world_number(v));
     const double x = takt_world_number(v), y = takt_world_number(f->so_far);
     const bool is_first = f->count++ == 0;
     if (fold->op == TAKT_LOGIC_MIN || fold->op == TAKT_LOGIC_MAX)
         f->so_far = is_first || (fold->op == TAKT_LOGIC_MIN ? x < y : x > y) ? v : f->so_far;
+    else if (is_first)
+        f->so_far = v;
+    else if (v.is_float || f->so_far.is_float) /* rounded at the end, as the op's reference does */
+        f->so_far = (takt_world_value){.is_float = true,
+                                       .number = fold->op == TAKT_LOGIC_PRODUCT ? x * y : x + y};
     else
-        f->so_far = is_first
-                        ? v
-                        : arith(fold->op == TAKT_LOGIC_PRODUCT ? TAKT_LOGIC_MUL : TAKT_LOGIC_ADD,
-                                f->so_far, v);
+        f->so_far =
+            arith(fold->op == TAKT_LOGIC_PRODUCT ? TAKT_LOGIC_MUL : TAKT_LOGIC_ADD, f->so_far, v);
     return true;
 }
 
@@ -119,8 +142,8 @@ static takt_world_value fold(takt_world *w, const takt_rule *rule, const takt_fo
     if (t->op == TAKT_LOGIC_COUNT)
         return whole(f.count);
     if (t->op == TAKT_LOGIC_MEAN)
-        return real(takt_world_number(f.so_far) / (double)(f.count > 0 ? f.count : 1));
-    return f.so_far;
+        return real(narrow(f.so_far) / narrow(whole(f.count > 0 ? f.count : 1)));
+    return f.so_far.is_float ? real(f.so_far.number) : f.so_far;
 }
 
 takt_world_value takt_world_term(takt_world *w, const takt_rule *rule, const takt_formula *t,
@@ -145,7 +168,7 @@ takt_world_value takt_world_term(takt_world *w, const takt_rule *rule, const tak
 bool takt_world_compare(int op, takt_world_value a, takt_world_value b)
 {
     const bool is_float = a.is_float || b.is_float;
-    const double x = takt_world_number(a), y = takt_world_number(b);
+    const double x = narrow(a), y = narrow(b);
     const bool is_less = is_float ? x < y : a.integer < b.integer;
     const bool is_equal = is_float ? x == y : a.integer == b.integer;
     const bool is_more = is_float ? x > y : a.integer > b.integer;

@@ -262,6 +262,62 @@ static void texts(void)
     takt_ctx_destroy(ctx);
 }
 
+/* ---- numbers that are rounded ---- */
+
+static const char NUMBERS[] = "domain d = 3\nmodel m(v: f32[3]) {\n"
+                              "  w = constant(f32[3], [0.1, 0.2, 0.4])\n"
+                              "  rule exact(x: d) = w[x] == 0.1 * (x + 1)\n"
+                              "  rule all(x: d) = (sum y in d: w[y]) <= 0.7\n"
+                              "  rule mid(x: d, m: f32) = m == mean y in d: w[y]\n"
+                              "  rule rest(x: d) = w[x] % 0.3 > 0.05\n"
+                              "  rule most(x: d) = (sum y in d: v[y]) > 16777216\n"
+                              "  return exact, all, mid, rest, most\n}\n";
+
+/* The run sums to 2^24 in f32, whatever the order, unless 0.75 meets 0.75 first. */
+static takt_status open_numbers(takt_ctx *ctx, const char *fact, asking *a)
+{
+    static const float v[] = {16777216, 0.75F, 0.75F};
+    written outputs = {.length = 0};
+    TAKT_TRY(takt_model_load_memory(ctx, "m.takt", NUMBERS, strlen(NUMBERS), NULL, &a->m));
+    TAKT_TRY(takt_fact_outputs(a->m, fact, collect, &outputs));
+    const takt_plan_options options = {.size = sizeof options, .outputs = outputs.at};
+    TAKT_TRY(takt_plan_create(a->m, &options, &a->plan));
+    TAKT_TRY(takt_session_create(a->plan, NULL, &a->s));
+    const takt_tensor_view *own = takt_session_input(a->s, 0);
+    if (own != NULL)
+        memcpy(own->data, v, sizeof v);
+    return takt_session_run(a->s);
+}
+
+static void rounded(void)
+{
+    static const char *const facts[] = {
+        "exact(0)", "exact(1)", "all(2)", "mid(1, 0.23333333432674408)", "rest(0)", "rest(2)"};
+    static const char want[] = "most(1) does not hold\n  line 8, (sum y: v[y]) > 16777216\n"
+                               "    (sum y: v[y]) > 16777216 compares numbers that are rounded\n";
+    takt_ctx *ctx;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        asking a = {0};
+        takt_derivation *proof = NULL;
+        if (EXPECT_OK(ctx, open_numbers(ctx, facts[i], &a)) &&
+            EXPECT_OK(ctx, takt_fact_prove(a.m, facts[i], a.s, &proof)))
+            EXPECT(proof != NULL, "%s does not hold", facts[i]);
+        takt_derivation_free(proof);
+        close_fact(&a);
+    }
+    asking a = {0};
+    written text = {.length = 0}, json = {.length = 0};
+    if (EXPECT_OK(ctx, open_numbers(ctx, "most(1)", &a))) {
+        EXPECT_OK(ctx, takt_fact_why_not(a.m, "most(1)", a.s, TAKT_FORMAT_TEXT, collect, &text));
+        EXPECT_OK(ctx, takt_fact_why_not(a.m, "most(1)", a.s, TAKT_FORMAT_JSON, collect, &json));
+    }
+    EXPECT(strcmp(text.at, want) == 0, "%s instead of %s", text.at, want);
+    EXPECT(strstr(json.at, "\"rounded\": true") != NULL, "%s", json.at);
+    close_fact(&a);
+    takt_ctx_destroy(ctx);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(void)
@@ -338,4 +394,4 @@ static void memory(void)
     EXPECT(r.is_good, "%s", r.message);
 }
 
-TEST_MAIN(heights, checker, texts, refused, memory)
+TEST_MAIN(heights, checker, texts, rounded, refused, memory)

@@ -255,16 +255,20 @@ static void put_refusal(void *user, const takt_rule_refusal *f)
     takt_text_init(&whole, r->ctx);
     takt_text_init(&literal, r->ctx);
     takt_formula_text(f->rule, f->alternative, NULL, &whole);
-    takt_formula_text(f->rule, f->literal, f->env, &literal);
+    const bool is_rounded = f->literal == NULL;
+    takt_formula_text(f->rule, is_rounded ? f->alternative : f->literal, f->env, &literal);
     if (r->is_json) {
         takt_json_open(&r->json, '{');
         takt_json_put_integer(&r->json, "line", f->rule->line);
         takt_json_put_string(&r->json, "rule", takt_text_get(&whole));
         takt_json_put_string(&r->json, "fails", takt_text_get(&literal));
+        if (is_rounded)
+            takt_json_put_bool(&r->json, "rounded", true);
         takt_json_close(&r->json, '}');
     } else {
-        takt_text_add(&r->text, "  line %d, %s\n    %s fails\n", f->rule->line,
-                      takt_text_get(&whole), takt_text_get(&literal));
+        takt_text_add(&r->text, "  line %d, %s\n    %s %s\n", f->rule->line, takt_text_get(&whole),
+                      takt_text_get(&literal),
+                      is_rounded ? "compares numbers that are rounded" : "fails");
     }
     if (r->text.status == TAKT_OK)
         r->text.status = whole.status != TAKT_OK ? whole.status : literal.status;
