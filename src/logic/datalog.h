@@ -77,8 +77,13 @@ typedef struct takt_dlog_base {
 typedef struct takt_dlog_type {
     takt_span name;
     takt_dlog_base *bases; /* NULL: symbols */
-    struct takt_dlog_type *next;
 } takt_dlog_type;
+
+/* Types or relations by name. */
+typedef struct takt_dlog_table {
+    struct takt_dlog_entry *at; /* `places` of them */
+    size_t count, places;
+} takt_dlog_table;
 
 typedef struct takt_dlog_program {
     takt_ctx *ctx;
@@ -86,7 +91,7 @@ typedef struct takt_dlog_program {
     const char *file;
     takt_dlog_relation *relations, **last_relation;
     takt_dlog_clause *clauses, **last_clause;
-    takt_dlog_type *types;
+    takt_dlog_table types, names; /* names: of relations */
 } takt_dlog_program;
 
 /* What a program names, each once, in order of first use. */
@@ -117,7 +122,12 @@ TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name
 /* Whether a written name looks like a variable that the rules make up. */
 bool takt_dlog_is_made_up(takt_span written);
 /* Refuses relations that would be one in the rules. */
-TAKT_MUST_USE takt_status takt_dlog_check_names(const takt_dlog_program *p);
+TAKT_MUST_USE takt_status takt_dlog_check_names(takt_dlog_program *p);
+/* What has that name, or NULL. */
+void *takt_dlog_find(const takt_dlog_table *table, takt_span name);
+/* `of` gets a name that nothing in the table has. */
+TAKT_MUST_USE takt_status takt_dlog_name(takt_dlog_program *p, takt_dlog_table *table,
+                                         takt_span name, void *of);
 /* Why a symbol cannot stand in a fact; NULL: it can. */
 const char *takt_dlog_unfit(const takt_dlog_relation *r, int index, takt_span symbol);
 takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *what,

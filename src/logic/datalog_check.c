@@ -205,24 +205,34 @@ bool takt_dlog_is_made_up(takt_span name)
     return true;
 }
 
-/* Whether b is a with that after it. */
-static bool extends(takt_span a, const char *tail, takt_span b)
+static takt_status taken(const takt_dlog_program *p, const takt_dlog_relation *a,
+                         const takt_dlog_relation *b)
 {
-    const size_t more = strlen(tail);
-    return b.length == a.length + more && memcmp(b.at, a.at, a.length) == 0 &&
-           memcmp(b.at + a.length, tail, more) == 0;
+    return takt_dlog_refuse(p, b->line > a->line ? b->line : a->line,
+                            "the rules need this name for something else", b->name);
 }
 
-takt_status takt_dlog_check_names(const takt_dlog_program *p)
+takt_status takt_dlog_check_names(takt_dlog_program *p)
 {
-    for (const takt_dlog_relation *a = p->relations; a != NULL; a = a->next) {
-        for (const takt_dlog_relation *b = p->relations; b != NULL; b = b->next)
-            if (a != b &&
-                (same(a->written, b->written) || extends(a->written, "_facts", b->written) ||
-                 extends(a->written, "_size", b->written)))
-                return takt_dlog_refuse(p, b->line > a->line ? b->line : a->line,
-                                        "the rules need this name for something else", b->name);
+    static const char *const tails[] = {"facts", "size"};
+    takt_dlog_table written = {0};
+    for (takt_dlog_relation *r = p->relations; r != NULL; r = r->next) {
+        const takt_dlog_relation *other = takt_dlog_find(&written, r->written);
+        if (other != NULL)
+            return taken(p, other, r);
+        TAKT_TRY(takt_dlog_name(p, &written, r->written, r));
     }
+    for (const takt_dlog_relation *r = p->relations; r != NULL; r = r->next)
+        for (int i = 0; i < 2; i++) {
+            const char *longer = takt_arena_format(&p->arena, "%.*s_%s", (int)r->written.length,
+                                                   r->written.at, tails[i]);
+            if (longer == NULL)
+                return TAKT_ERR_MEMORY;
+            const takt_dlog_relation *other =
+                takt_dlog_find(&written, (takt_span){longer, strlen(longer)});
+            if (other != NULL)
+                return taken(p, r, other);
+        }
     return TAKT_OK;
 }
 

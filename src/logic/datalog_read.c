@@ -1,16 +1,9 @@
 /* datalog_read.c - the text of a Datalog program as clauses. */
-#include <string.h>
-
 #include "logic/datalog_words.h"
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
-}
-
-static bool same(takt_span a, takt_span b)
-{
-    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
 /* ---- terms ---- */
@@ -119,17 +112,9 @@ static takt_dlog_node *term(takt_dlog_reader *r)
 
 /* ---- literals ---- */
 
-static takt_dlog_relation *find(const takt_dlog_reader *r, takt_span word)
-{
-    takt_dlog_relation *of = r->p->relations;
-    while (of != NULL && !same(of->name, word))
-        of = of->next;
-    return of;
-}
-
 static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
 {
-    takt_dlog_relation *of = find(r, word);
+    takt_dlog_relation *of = takt_dlog_find(&r->p->names, word);
     if (of == NULL && r->status == TAKT_OK)
         r->status = takt_dlog_refuse(r->p, r->line, "there is no .decl of", word);
     return of;
@@ -278,7 +263,7 @@ static void declare(takt_dlog_reader *r)
         return;
     of->line = r->line;
     of->name = takt_dlog_word(r);
-    if (r->status == TAKT_OK && find(r, of->name) != NULL)
+    if (r->status == TAKT_OK && takt_dlog_find(&r->p->names, of->name) != NULL)
         r->status = takt_dlog_refuse(r->p, of->line, "a second .decl of", of->name);
     if (r->status == TAKT_OK)
         r->status = takt_dlog_written(r->p, of->name, &of->written);
@@ -297,6 +282,8 @@ static void declare(takt_dlog_reader *r)
     takt_dlog_advance(r);
     while (takt_dlog_at(r, "brie") || takt_dlog_at(r, "btree"))
         takt_dlog_advance(r);
+    if (r->status == TAKT_OK)
+        r->status = takt_dlog_name(r->p, &r->p->names, of->name, of);
     *r->p->last_relation = of;
     r->p->last_relation = &of->next;
 }

@@ -1,12 +1,5 @@
 /* datalog_types.c - types of a Datalog program: names for symbols, numbers and unions of such. */
-#include <string.h>
-
 #include "logic/datalog_words.h"
-
-static bool same(takt_span a, takt_span b)
-{
-    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
-}
 
 enum { NEITHER, SYMBOLS, NUMBERS };
 
@@ -20,9 +13,7 @@ static int made_of(const takt_dlog_reader *r, takt_span word, int depth, int *st
         return SYMBOLS;
     if (takt_span_is(word, "number") || takt_span_is(word, "unsigned"))
         return NUMBERS;
-    const takt_dlog_type *t = r->p->types;
-    while (t != NULL && !same(t->name, word))
-        t = t->next;
+    const takt_dlog_type *t = takt_dlog_find(&r->p->types, word);
     if (t == NULL || depth == TAKT_DLOG_DEPTH || ++*steps > MOST_STEPS)
         return NEITHER;
     const takt_dlog_base *b = t->bases;
@@ -47,9 +38,9 @@ void takt_dlog_declare_type(takt_dlog_reader *r)
     const takt_span word = takt_dlog_word(r);
     if (t == NULL)
         return;
-    for (const takt_dlog_type *other = r->p->types; other != NULL; other = other->next)
-        if (r->stage == TAKT_DLOG_TYPES && same(other->name, word) && r->status == TAKT_OK)
-            r->status = takt_dlog_refuse(r->p, r->line, "a second .type of", word);
+    const bool is_new = r->stage == TAKT_DLOG_TYPES;
+    if (is_new && r->status == TAKT_OK && takt_dlog_find(&r->p->types, word) != NULL)
+        r->status = takt_dlog_refuse(r->p, r->line, "a second .type of", word);
     t->name = word;
     takt_dlog_base **end = &t->bases;
     if (takt_dlog_take(r, "<:") || takt_dlog_take(r, "="))
@@ -63,8 +54,6 @@ void takt_dlog_declare_type(takt_dlog_reader *r)
         } while (r->status == TAKT_OK && takt_dlog_take(r, "|"));
     if (takt_dlog_at(r, "{") || takt_dlog_at(r, "["))
         takt_dlog_wrong(r, "only types that are symbols or numbers are read");
-    if (r->stage != TAKT_DLOG_TYPES)
-        return;
-    t->next = r->p->types;
-    r->p->types = t;
+    if (is_new && r->status == TAKT_OK)
+        r->status = takt_dlog_name(r->p, &r->p->types, word, t);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *what, takt_span name)
 {
     const int shown = name.length < 64 ? (int)name.length : 64;
@@ -25,6 +27,46 @@ void *takt_dlog_room(takt_dlog_reader *r, size_t size)
     if (at == NULL && r->status == TAKT_OK)
         r->status = TAKT_ERR_MEMORY;
     return at;
+}
+
+/* ---- names ---- */
+
+struct takt_dlog_entry {
+    takt_span name;
+    void *of; /* NULL: nothing is here */
+};
+
+/* Where a name is, or would be. */
+static struct takt_dlog_entry *place_of(const takt_dlog_table *t, takt_span name)
+{
+    size_t at = (size_t)takt_hash_bytes(0, name.at, name.length) & (t->places - 1);
+    while (t->at[at].of != NULL && (t->at[at].name.length != name.length ||
+                                    memcmp(t->at[at].name.at, name.at, name.length) != 0))
+        at = (at + 1) & (t->places - 1);
+    return &t->at[at];
+}
+
+void *takt_dlog_find(const takt_dlog_table *table, takt_span name)
+{
+    return table->count > 0 ? place_of(table, name)->of : NULL;
+}
+
+takt_status takt_dlog_name(takt_dlog_program *p, takt_dlog_table *table, takt_span name, void *of)
+{
+    if (2 * table->count >= table->places) {
+        takt_dlog_table more = {.count = table->count,
+                                .places = table->places > 0 ? 2 * table->places : 64};
+        more.at = takt_arena_array(&p->arena, more.places, sizeof *more.at);
+        if (more.at == NULL)
+            return TAKT_ERR_MEMORY;
+        for (size_t i = 0; i < table->places; i++)
+            if (table->at[i].of != NULL)
+                *place_of(&more, table->at[i].name) = table->at[i];
+        *table = more;
+    }
+    *place_of(table, name) = (struct takt_dlog_entry){name, of};
+    table->count++;
+    return TAKT_OK;
 }
 
 /* ---- words ---- */

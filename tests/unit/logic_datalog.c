@@ -1,5 +1,6 @@
 /* logic_datalog.c - Datalog programs as rules: what is written, what is refused, scarce memory. */
 #include <string.h>
+#include <time.h>
 
 #include <takt/takt.h>
 
@@ -245,4 +246,33 @@ static void accepts(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(writes, refuses, refuses_files, refuses_chains, accepts)
+/* ---- long programs ---- */
+
+/* The time grows with the text, not with its square. */
+static void reads_many(void)
+{
+    enum { LINES = 100000, MOST_S = 3 };
+    takt_ctx *ctx;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (int has_types = 0; has_types < 2; has_types++) {
+        takt_text in, out;
+        takt_text_init(&in, ctx);
+        takt_text_init(&out, ctx);
+        takt_text_add(&in, ".type T0 <: symbol\n.decl e(a: T40) .decl e0(a: symbol) e(\"a\").\n");
+        for (int i = 1; i < LINES; i++)
+            if (has_types || i <= 40)
+                takt_text_add(&in, ".type T%d = T%d\n", i, i - 1);
+            else
+                takt_text_add(&in, ".decl e%d(a: T%d)\n", i, i % 40);
+        const clock_t from = clock();
+        EXPECT_OK(ctx, translate(ctx, takt_text_get(&in), &out));
+        const double s = (double)(clock() - from) / CLOCKS_PER_SEC;
+        EXPECT(s < MOST_S, "%d lines took %.1f s", LINES, s);
+        EXPECT(strstr(takt_text_get(&out), "relation e(symbol) = [[\"a\"]]") != NULL);
+        takt_text_deinit(&in);
+        takt_text_deinit(&out);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(writes, refuses, refuses_files, refuses_chains, accepts, reads_many)
