@@ -3,6 +3,7 @@
  * The model's graph gets an output more for every product with a named matrix: the sums of squares
  * of its input, by column. Texts are read in pieces as long as the context.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -219,6 +220,18 @@ static takt_status add_matrix(sheet *s, size_t index)
     return TAKT_OK;
 }
 
+/* Models whose numbers grow without bound give no importances. */
+static takt_status check_sums(const work *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        for (size_t k = 0; k < w->at[i].columns; k++)
+            if (!isfinite((float)w->at[i].sum[k]))
+                return takt_fail(w->ctx, TAKT_E_SHRINK_DATA,
+                                 "what comes to column %zu of %s has no finite sum of squares", k,
+                                 w->at[i].name);
+    return TAKT_OK;
+}
+
 static takt_status write_file(work *w, const char *to)
 {
     sheet s = {.w = w};
@@ -259,6 +272,8 @@ takt_status takt_imatrix_write(takt_ctx *ctx, const char *model, const int32_t *
     takt_status status = takt_engine_open(&w.engine, ctx, model, &how, "logits");
     if (status == TAKT_OK)
         status = read_all(&w, ids, count);
+    if (status == TAKT_OK)
+        status = check_sums(&w);
     if (status == TAKT_OK)
         status = write_file(&w, to);
     if (status == TAKT_OK && w.o.matrices != NULL)

@@ -18,11 +18,10 @@ typedef struct rules {
     size_t count;
 } rules;
 
-bool tool_is_block_type(const char *type)
+/* Whether a type is one of these, in letters of either case. */
+static bool is_one_of(const char *type, const char *const *known, size_t count)
 {
-    static const char *const known[] = {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0",  "Q2_K",
-                                        "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL"};
-    for (size_t i = 0; type != NULL && i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t k = 0;
         while (type[k] != '\0' && toupper((unsigned char)type[k]) == known[i][k])
             k++;
@@ -32,9 +31,17 @@ bool tool_is_block_type(const char *type)
     return false;
 }
 
+bool tool_is_block_type(const char *type)
+{
+    static const char *const known[] = {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0",  "Q2_K",
+                                        "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL"};
+    return type != NULL && is_one_of(type, known, sizeof known / sizeof *known);
+}
+
 static bool is_float_type(const char *type)
 {
-    return strcmp(type, "F32") == 0 || strcmp(type, "F16") == 0 || strcmp(type, "BF16") == 0;
+    static const char *const known[] = {"F32", "F16", "BF16"};
+    return is_one_of(type, known, sizeof known / sizeof *known);
 }
 
 static const char *type_of(void *user, const char *tensor)
@@ -74,6 +81,19 @@ static bool add_rule(const takt_tool *t, const char *item, rules *r)
     return true;
 }
 
+static void tell(const takt_tool *t, const char *to, const char *type)
+{
+    if (tool_on(t, TAKT_F_QUIET))
+        return;
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%s: %s\n", to, type);
+        return;
+    }
+    printf("{\"file\": ");
+    tool_print_string(stdout, to);
+    printf(", \"type\": \"%s\"}\n", type);
+}
+
 static int write_blocks(takt_tool *t, const char *to, rules *r)
 {
     const takt_text_quantize_options o = {.size = sizeof o,
@@ -82,15 +102,16 @@ static int write_blocks(takt_tool *t, const char *to, rules *r)
                                           .type_of = type_of,
                                           .user = r};
     tool_spare_reads(t);
+    tool_notes_begin(t);
     const takt_status status =
         takt_text_quantize(t->ctx, tool_readable(tool_model_path(t)), to, &o);
+    tool_notes_end(t, status == TAKT_OK);
     if (tool_spared(t) != NULL)
         return tool_usage_error(t, 1003, "write to another file",
                                 "%s is read for this, and would be written over", tool_spared(t));
     const int code = tool_finish(t, status);
-    if (code == TAKT_EXIT_OK && !tool_on(t, TAKT_F_QUIET))
-        printf(tool_on(t, TAKT_F_JSON) ? "{\"file\": \"%s\", \"type\": \"%s\"}\n" : "%s: %s\n", to,
-               o.type);
+    if (code == TAKT_EXIT_OK)
+        tell(t, to, o.type);
     return code;
 }
 

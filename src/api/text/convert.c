@@ -1,5 +1,6 @@
 /* convert.c - a language model, GGUF file or folder, as a GGUF file. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static const takt_gguf_type *fitting(const takt_gguf_type *type, int64_t columns
     return takt_gguf_type_of(1);
 }
 
-/* Vectors and routers are small, and llama.cpp wants floats there. */
+/* The type that is asked for. Vectors and routers are small, and llama.cpp wants floats there. */
 static const takt_gguf_type *type_for(const job *j, const takt_gguf_tensor *t)
 {
     const bool is_float = t->type->dtype == TAKT_DTYPE_COUNT || takt_dtype_is_float(t->type->dtype);
@@ -50,12 +51,12 @@ static const takt_gguf_type *type_for(const job *j, const takt_gguf_tensor *t)
     if (own != NULL && wanted == NULL)
         return NULL;
     if (is_float && own != NULL && t->rank > 1)
-        return fitting(wanted, t->dims[t->rank - 1]);
+        return wanted;
     if (!is_float || (j->type == NULL && !j->is_folder))
         return t->type;
     if (t->rank == 1 || strstr(t->name, "ffn_gate_inp") != NULL)
         return takt_gguf_type_of(0);
-    return j->type == NULL ? t->type : fitting(j->type, t->dims[t->rank - 1]);
+    return j->type == NULL ? t->type : j->type;
 }
 
 static void decode(const takt_gguf_type *type, const uint8_t *from, size_t first, size_t count,
@@ -70,6 +71,42 @@ static void decode(const takt_gguf_type *type, const uint8_t *from, size_t first
         to[i] = (float)takt_dtype_get_f(type->dtype, from, first + i);
 }
 
+/* Numbers that blocks cannot hold, and those that become infinite as halves. */
+static const float *find_bad(const takt_gguf_type *type, const float *row, size_t columns)
+{
+    const bool is_block = type->dtype == TAKT_DTYPE_COUNT;
+    for (size_t i = 0; i < columns; i++)
+        if (isfinite(row[i]) ? type->dtype == TAKT_F16 && fabsf(row[i]) >= 65520 : is_block)
+            return row + i;
+    return NULL;
+}
+
+static takt_status fail_row(const job *j, const takt_gguf_tensor *t, const takt_gguf_type *type,
+                            const float *bad)
+{
+    if (bad != NULL)
+        return takt_fail(j->ctx, TAKT_E_SHRINK_DATA, "%s holds %g, which %s cannot hold", t->name,
+                         (double)*bad, type->name);
+    return takt_fail(j->ctx, TAKT_E_SHRINK_DATA, "%s holds numbers that are too large for %s",
+                     t->name, type->name);
+}
+
+/* One row, which is then what can be read back: a block's scale, a half, may have become infinite.
+ */
+static takt_status recode_row(const job *j, const takt_gguf_tensor *t, const takt_gguf_type *type,
+                              float *row, const float *importance, uint8_t *to)
+{
+    const size_t columns = (size_t)t->dims[t->rank - 1];
+    const float *bad = find_bad(type, row, columns);
+    if (bad != NULL)
+        return fail_row(j, t, type, bad);
+    takt_gguf_encode(type, row, columns, importance, to);
+    if (type->dtype != TAKT_DTYPE_COUNT)
+        return TAKT_OK;
+    decode(type, to, 0, columns, row);
+    return find_bad(type, row, columns) == NULL ? TAKT_OK : fail_row(j, t, type, NULL);
+}
+
 /* Row by row: from the bytes of the file to floats, and on to the new type. */
 static takt_status recode(const job *j, const takt_gguf_tensor *t, const takt_gguf_type *type,
                           const uint8_t *from, uint8_t *to)
@@ -82,14 +119,16 @@ static takt_status recode(const job *j, const takt_gguf_tensor *t, const takt_gg
     if (j->importance != NULL && type->dtype == TAKT_DTYPE_COUNT)
         TAKT_TRY(takt_importance_of(j->importance, t, &importance, &matrices));
     TAKT_TRY(takt_mem_get(j->ctx, columns * sizeof(float), "a row", &row));
-    for (size_t i = 0; i < rows; i++) {
+    takt_status status = TAKT_OK;
+    for (size_t i = 0; status == TAKT_OK && i < rows; i++) {
         const size_t matrix = i / (rows / matrices);
         decode(t->type, from, i * columns, columns, row);
-        takt_gguf_encode(type, row, columns,
-                         importance != NULL ? importance + matrix * columns : NULL, to + i * bytes);
+        status =
+            recode_row(j, t, type, row, importance != NULL ? importance + matrix * columns : NULL,
+                       to + i * bytes);
     }
     takt_mem_put(j->ctx, row, columns * sizeof(float));
-    return TAKT_OK;
+    return status;
 }
 
 /* The bytes of tensor `i` in its new type. */
@@ -179,15 +218,39 @@ static takt_status put_tokenizer(job *j)
 
 /* ---- writing ---- */
 
+enum { BLOCK_TYPES = 32 };
+
+/* Says how many matrices are not of the type that was asked for: [0] smaller blocks, [1] F16. */
+static void tell_replaced(const job *j, size_t counts[BLOCK_TYPES][2])
+{
+    for (uint32_t i = 0; i < 2 * BLOCK_TYPES; i++) {
+        const size_t count = counts[i / 2][i % 2];
+        const takt_gguf_type *asked = count > 0 ? takt_gguf_type_of(i / 2) : NULL;
+        if (asked != NULL)
+            takt_log(j->ctx, TAKT_LOG_WARNING,
+                     "%zu %s as %s, not %s: their rows are no multiple of %u", count,
+                     count == 1 ? "matrix" : "matrices", fitting(asked, i % 2 == 0 ? 32 : 1)->name,
+                     asked->name, i % 2 == 0 ? asked->elements : 32);
+    }
+}
+
 static takt_status choose_types(job *j)
 {
+    size_t replaced[BLOCK_TYPES][2] = {{0}};
     for (size_t i = 0; i < j->m.g->tensor_count; i++) {
-        j->out[i] = j->m.g->tensors[i];
-        j->out[i].type = type_for(j, &j->m.g->tensors[i]);
-        if (j->out[i].type == NULL)
+        takt_gguf_tensor *t = &j->out[i];
+        *t = j->m.g->tensors[i];
+        const takt_gguf_type *asked = type_for(j, t);
+        if (asked == NULL)
             return takt_fail(j->ctx, TAKT_E_OPTION, "%s cannot be written in the type asked for",
-                             j->out[i].name);
+                             t->name);
+        if (asked == t->type)
+            continue;
+        t->type = fitting(asked, t->dims[t->rank - 1]);
+        if (t->type != asked && asked->number < BLOCK_TYPES)
+            replaced[asked->number][t->type->number == 1]++;
     }
+    tell_replaced(j, replaced);
     return TAKT_OK;
 }
 

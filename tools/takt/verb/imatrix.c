@@ -3,25 +3,39 @@
 
 #include "text.h"
 
+static void tell(const takt_tool *t, const char *to, size_t matrices, size_t tokens)
+{
+    if (tool_on(t, TAKT_F_QUIET))
+        return;
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%s: %zu matrices, %zu tokens\n", to, matrices, tokens);
+        return;
+    }
+    printf("{\"file\": ");
+    tool_print_string(stdout, to);
+    printf(", \"matrices\": %zu, \"tokens\": %zu}\n", matrices, tokens);
+}
+
 static int write_file(takt_tool *t, const char *model, const takt_token_ids *ids)
 {
     const char *to = tool_text_of(t, TAKT_F_IMATRIX_FILE);
+    const size_t context = (size_t)tool_number_of(t, TAKT_F_TEXT_CONTEXT, 512);
+    const size_t piece = context > 0 && context < ids->count ? context : ids->count;
+    const size_t read = piece > 0 ? ids->count - ids->count % piece : 0; /* whole pieces */
     size_t matrices = 0;
     const takt_imatrix_options o = {.size = sizeof o,
-                                    .context = (int64_t)tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0),
+                                    .context = (int64_t)context,
                                     .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
                                     .about = tool_text_of(t, TAKT_F_PROMPT_FILE),
                                     .matrices = &matrices};
     tool_spare_reads(t);
-    const takt_status status = takt_imatrix_write(t->ctx, model, ids->at, ids->count, &o, to);
+    const takt_status status = takt_imatrix_write(t->ctx, model, ids->at, read, &o, to);
     if (tool_spared(t) != NULL)
         return tool_usage_error(t, 1003, "write to another file",
                                 "%s is read for this, and would be written over", tool_spared(t));
     const int code = tool_finish(t, status);
-    if (code == TAKT_EXIT_OK && !tool_on(t, TAKT_F_QUIET))
-        printf(tool_on(t, TAKT_F_JSON) ? "{\"file\": \"%s\", \"matrices\": %zu, \"tokens\": %zu}\n"
-                                       : "%s: %zu matrices, %zu tokens\n",
-               to, matrices, ids->count);
+    if (code == TAKT_EXIT_OK)
+        tell(t, to, matrices, read);
     return code;
 }
 
