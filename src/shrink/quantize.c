@@ -83,7 +83,9 @@ static takt_status read_rounding(takt_quantizing *z)
 static takt_status read_options(takt_quantizing *z)
 {
     const char *metric = z->o.metric != NULL ? z->o.metric : "top1";
-    TAKT_TRY(takt_quant_kind_read(z->ctx, z->o.type, &z->kind));
+    if (takt_quant_kind_read(z->ctx, z->o.type, &z->kind) != TAKT_OK)
+        return takt_fail_hint(z->ctx, "int8, w8, w4, int16x8 or w4a8; files of language models: "
+                                      "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K or IQ4_NL");
     TAKT_TRY(read_method(z));
     TAKT_TRY(read_drop(z));
     z->top = strcmp(metric, "top1") == 0 ? 1 : strcmp(metric, "top5") == 0 ? 5 : 0;

@@ -1,6 +1,7 @@
 """shrink.py - smaller models: the commands of docs/shrinking.md, real models, exit codes."""
 import os
 import re
+import struct
 import subprocess
 import zipfile
 
@@ -62,6 +63,11 @@ expect(" 0 findings" in succeeds("diff", path("aware_2.taktp"), path("aware_3.ta
        "a training that goes on gives other integers")
 fails(2, *AWARE, "--qat", "int3", says=["w4a8"])
 fails(1, *AWARE, "--qat", "int8", "--keep", ".*", says=["TAKT7502"])
+fails(2, *AWARE, "--keep", "dense", says=["--keep", "--qat"])
+for flags in ((), ("--qat", "int8")):
+    fails(2, *AWARE, *flags, "--checkpoint", path("too_late"), "-o", path("x.safetensors"),
+          says=["x.safetensors"])
+expect(not os.path.exists(path("too_late")), "a model that cannot be written was trained")
 
 # ---- language models ----
 
@@ -70,6 +76,28 @@ report = parsed("imatrix", TINY, "-p", "a b a b", "-c", "4", "-o", path("im.gguf
 expect(report["matrices"] > 0, f"imatrix: {report}")
 succeeds("quantize", TINY, "--type", "q4_k", "--imatrix", path("im.gguf"), "-o", path("k.gguf"))
 succeeds("generate", path("k.gguf"), "-p", "a b", "-n", "4", "--seed", "1")
+report = parsed("imatrix", TINY, "-p", "a b a b a b a", "-c", "5", "-o", path('i"m.gguf'), "--json")
+expect(report["tokens"] == 5 and report["file"] == path('i"m.gguf'), f"imatrix: {report}")
+report = parsed("quantize", TINY, "--type", "Q4_0", "-o", path('a"b.gguf'), "--json")
+expect(report == {"file": path('a"b.gguf'), "type": "Q4_0"}, f"quantize: {report}")
+for verb in (("quantize", TINY, "--type"), ("convert", TINY, "--outtype")):
+    run = takt(*verb, "q2_k", "-o", path("k2.gguf"))
+    told = re.search(r"\d+ matri\w+ as IQ4_NL, not Q2_K: .* 256", run.stderr)
+    expect(run.returncode == 0 and told, f"rows that are no multiple of 256: {run.stderr}")
+succeeds("quantize", TINY, "--type", "Q4_0", "--tensor-type", "attn=f16", "-o", path("x.gguf"))
+for flags in (("--calib", "x.csv"), ("--method", "minmax"), ("--rounding", "up"), ("--keep", "a"),
+              ("--accuracy-drop", "1%"), ("--size-first",), ("-D", "batch=1")):
+    fails(2, "quantize", TINY, "--type", "Q4_0", *flags, "-o", path("x.gguf"),
+          says=["block types"])
+with open(os.path.join(ROOT, TINY), "rb") as file:
+    weights = file.read()
+for number in ("nan", "inf", "1e30"):
+    broken = write("broken.gguf", weights[:-64] + struct.pack("<f", float(number)) + weights[-60:])
+    fails(1, "quantize", broken, "--type", "Q4_0", "-o", path("never.gguf"),
+          says=["TAKT7501", "Q4_0"])
+    if number != "1e30":  # a norm makes that finite again
+        fails(1, "imatrix", broken, "-p", "a b a b", "-o", path("never.gguf"), says=["TAKT7501"])
+expect(not is_written(path("never.gguf")), "weights that blocks cannot hold were written")
 fails(2, "imatrix", TINY, "-p", "a b", says=["-o F.gguf"])
 fails(2, "quantize", TINY, "--type", "Q4_0", "-o", path("k.onnx"), says=["GGUF"])
 fails(2, "quantize", TINY, "--type", "Q4_0", "--tensor-type", "a=Q9", "-o", path("x.gguf"),
@@ -133,7 +161,7 @@ fails(1, "distill", "examples/spirals.takt", "--teacher", "examples/mlp.takt", "
 
 fails(1, "quantize", "examples/spirals.takt", says=["TAKT7501", "needs data"])
 fails(2, "quantize", *SPIRALS, "--keep", "(", says=["--keep"])
-fails(2, "quantize", *SPIRALS, "--type", "int3", says=["int3", "w4a8"])
+fails(2, "quantize", *SPIRALS, "--type", "int3", says=["int3", "w4a8", "Q2_K"])
 fails(1, "quantize", *SPIRALS, "--keep", "dense", "--size-first", "-o", path("no.taktp"),
       says=["TAKT7502"])
 expect(not is_written(path("no.taktp")), "a model was written although nothing was taken")

@@ -55,6 +55,12 @@ static bool is_file(const char *path)
     return path != NULL && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+bool tool_shrink_can_save(const takt_tool *t)
+{
+    const char *path = tool_text_of(t, TAKT_F_MODEL_FILE);
+    return path == NULL || tool_model_ending(t, path);
+}
+
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,
                      const tool_flag_id *reads, size_t count)
 {

@@ -21,6 +21,8 @@ int tool_finetune(takt_tool *t, takt_model **model);
 bool tool_is_block_type(const char *type);
 /* `takt quantize` of a language model: a GGUF file of blocks. */
 int tool_quantize_text(takt_tool *t);
+/* Whether -o, where it is given, names a format of models; false: printed. */
+bool tool_shrink_can_save(const takt_tool *t);
 /* The model that a verb made goes to -o, with a link to what it was made of and to the data sets
  * that these flags name. Without -o nothing is written. */
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,

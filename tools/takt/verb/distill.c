@@ -91,6 +91,8 @@ static int run(takt_tool *t)
         return tool_usage_error(t, 9003, NULL, "out of memory for the name of the student");
     if (own == NULL && t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "write --student S", "there is no student");
+    if (!tool_shrink_can_save(t))
+        return TAKT_EXIT_USAGE;
     t->trains = true;
     takt_model *student = tool_open_model(t, &code);
     if (student == NULL)

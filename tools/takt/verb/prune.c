@@ -142,6 +142,8 @@ static int with_model(takt_tool *t, const takt_model *model)
 static int run(takt_tool *t)
 {
     int code;
+    if (!tool_shrink_can_save(t))
+        return TAKT_EXIT_USAGE;
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;

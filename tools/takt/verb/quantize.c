@@ -65,14 +65,37 @@ static int with_model(takt_tool *t, const takt_model *model)
     return code;
 }
 
+/* A flag that was given but says nothing about blocks; NULL: there is none. */
+static const char *foreign_flag(const takt_tool *t)
+{
+    static const tool_flag_id ids[] = {
+        TAKT_F_SELECT,        TAKT_F_WEIGHTS,  TAKT_F_CALIB,    TAKT_F_CALIB_LIMIT, TAKT_F_SCORED,
+        TAKT_F_SAMPLES,       TAKT_F_LABEL,    TAKT_F_WINDOW,   TAKT_F_SCALE,       TAKT_F_DIM,
+        TAKT_F_QUANT_METHOD,  TAKT_F_ROUNDING, TAKT_F_EQUALIZE, TAKT_F_SMOOTH,      TAKT_F_SCORE,
+        TAKT_F_ACCURACY_DROP, TAKT_F_KEEP,     TAKT_F_SHAPE,    TAKT_F_SIZE_FIRST};
+    for (size_t i = 0; i < t->value_count; i++)
+        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
+            if (t->values[i].id == ids[k] && t->values[i].from == TAKT_FROM_FLAG)
+                return tool_flags[ids[k]].name;
+    return NULL;
+}
+
 static int run(takt_tool *t)
 {
     int code;
-    if (tool_is_block_type(tool_text_of(t, TAKT_F_QUANT_TYPE)))
-        return tool_quantize_text(t);
+    const char *type = tool_text_of(t, TAKT_F_QUANT_TYPE);
+    if (tool_is_block_type(type)) {
+        const char *foreign = foreign_flag(t);
+        return foreign == NULL
+                   ? tool_quantize_text(t)
+                   : tool_usage_error(t, 1003, "--imatrix and --tensor-type are",
+                                      "--%s is not for block types such as %s", foreign, type);
+    }
     if (tool_text_of(t, TAKT_F_IMATRIX) != NULL || tool_item_of(t, TAKT_F_TENSOR_TYPE, 0) != NULL)
         return tool_usage_error(t, 1003, "write --type Q4_K -o F.gguf",
                                 "--imatrix and --tensor-type are for block types");
+    if (!tool_shrink_can_save(t))
+        return TAKT_EXIT_USAGE;
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;

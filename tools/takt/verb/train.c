@@ -138,6 +138,19 @@ static int with_data(tool_training *g)
     return with_trainer(g);
 }
 
+/* What only shows at the end of a training is told before it. */
+static bool is_possible(const takt_tool *t)
+{
+    const char *to = tool_text_of(t, TAKT_F_MODEL_FILE);
+    const bool is_aware = tool_text_of(t, TAKT_F_QAT) != NULL;
+    if (!is_aware && tool_text_of(t, TAKT_F_KEEP) != NULL) {
+        tool_usage_error(t, 1003, "write --qat int8, or --freeze for weights that stay",
+                         "--keep says which layers --qat leaves as they are");
+        return false;
+    }
+    return to == NULL || (!is_aware && strcmp(to, TOOL_STDOUT) == 0) || tool_model_ending(t, to);
+}
+
 static int run(takt_tool *t)
 {
     tool_training g = {.t = t, .lock = -1};
@@ -150,6 +163,8 @@ static int run(takt_tool *t)
     if (tool_text_of(t, TAKT_F_TRAIN_STEPS) != NULL && tool_text_of(t, TAKT_F_EPOCHS) != NULL)
         return tool_usage_error(t, 1003, "write one of them",
                                 "--steps and --epochs both say how long the training is");
+    if (!is_possible(t))
+        return TAKT_EXIT_USAGE;
     t->trains = true;
     g.model = tool_open_model(t, &code);
     if (g.model == NULL)
