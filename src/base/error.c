@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error_record.h"
 #include "base/utf8.h"
 
 const char *takt_status_name(takt_status status)
@@ -179,6 +180,13 @@ void takt_error_copy(takt_ctx *ctx, takt_error *to)
 {
     lock(ctx);
     *to = ctx->error;
+    unlock(ctx);
+}
+
+void takt_error_put_back(takt_ctx *ctx, const takt_error *before)
+{
+    lock(ctx);
+    ctx->error = *before;
     unlock(ctx);
 }
 

@@ -1,4 +1,5 @@
 /* clamp.c - sizes that values decide and that are not known yet. */
+#include "base/error_record.h"
 #include "ir/leaves.h"
 #include "op/util/length.h"
 #include "plan/resize.h"
@@ -23,7 +24,7 @@ void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *
                      takt_id behind)
 {
     const takt_template *t = top->basis->template;
-    const takt_error before = top->ctx->error;
+    takt_error before;
     size_t name;
     if (top->latest == NULL)
         return;
@@ -39,8 +40,9 @@ void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *
         if (p->node < behind || n->op != &takt_op_length || p->which != TAKT_LENGTH_TOPS ||
             !decides(top, n, p->index, &name))
             continue;
+        takt_error_copy(top->ctx, &before);
         if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
-            top->ctx->error = before;
+            takt_error_put_back(top->ctx, &before);
         clamp(top, cells, is_none, name, cells[p->cell]);
     }
 }

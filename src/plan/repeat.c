@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/error_record.h"
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "op/util/length.h"
@@ -254,11 +255,13 @@ static takt_status point(void *user, size_t step)
                           &b->top->basis->template->graph->nodes[node], (uint32_t)k, found[k]));
     clamp(b, node + 1);
     if (plan == takt_repeat_plan(b)) {
-        const takt_error before = b->ctx->error;
+        takt_error before;
+        takt_error_copy(b->ctx, &before);
         const takt_status status = takt_resizer_set(b->resizer, b->names, &done);
-        if (status != TAKT_OK)
-            *t->x->error = b->ctx->error;
-        b->ctx->error = before;
+        if (status != TAKT_OK) {
+            takt_error_copy(b->ctx, t->x->error);
+            takt_error_put_back(b->ctx, &before);
+        }
         b->is_off = !done;
         TAKT_TRY(status);
     }
@@ -304,6 +307,8 @@ takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, con
     turn t = {.body = b, .x = x};
     unsigned char *arena = x->arena;
     takt_status status = recover(b);
+    if (status != TAKT_OK)
+        takt_error_copy(b->ctx, x->error);
     x->plan = takt_repeat_plan(b);
     x->base = base;
     x->point = point;
@@ -319,7 +324,7 @@ takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, con
         if (status == TAKT_OK)
             status = takt_variants_arena(&b->variants, v, arena, &x->arena);
         if (status != TAKT_OK) {
-            *x->error = b->ctx->error;
+            takt_error_copy(b->ctx, x->error);
             break;
         }
         x->plan = v->plan;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/error_record.h"
 #include "base/mem.h"
 #include "plan/answers.h"
 #include "plan/builder.h"
@@ -369,21 +370,20 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
         return TAKT_OK;
     }
     const takt_status status = put(r, sizes);
-    if (status != TAKT_OK) {
-        TAKT_TRY(put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL);
-        return status;
-    }
+    if (status != TAKT_OK)
+        return put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL;
     r->answers.is_again = r->sized.is_again = true;
     r->answers.is_rigid = r->sized.is_rigid = false;
     r->sized.at = 0;
-    const takt_error before = r->ctx->error;
+    takt_error before;
+    takt_error_copy(r->ctx, &before);
     *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
     if (*done) {
         const takt_kept_source source = kept_source(r);
         memmove(r->sizes, sizes, bytes);
         takt_kept_put(r->kept, &source, sizes);
     } else {
-        r->ctx->error = before; /* a plan of its own will do */
+        takt_error_put_back(r->ctx, &before); /* a plan of its own will do */
     }
     return TAKT_OK;
 }

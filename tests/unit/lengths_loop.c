@@ -1,6 +1,8 @@
 /* lengths_loop.c - sizes that values decide inside the body of a loop: sessions that wait for each
- * other there, and memory that stays what the plan says. */
+ * other there, memory that stays what the plan says, and failures beside runs. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <takt/takt.h>
@@ -115,12 +117,52 @@ static void keeps_memory(void)
     takt_session_destroy(s);
 }
 
+typedef struct runner {
+    takt_session *session;
+    atomic_bool ends;
+    takt_status status;
+} runner;
+
+static void *run_on(void *user)
+{
+    runner *r = user;
+    while (r->status == TAKT_OK && !atomic_load(&r->ends))
+        r->status = takt_session_run(r->session);
+    return NULL;
+}
+
+/* What another thread fails with stays in the context while a loop finds sizes. */
+static void keeps_errors(void)
+{
+    runner r = {.session = open(text)};
+    pthread_t thread;
+    size_t lost = 0;
+    if (r.session == NULL)
+        return;
+    fill(r.session);
+    if (EXPECT(pthread_create(&thread, NULL, run_on, &r) == 0)) {
+        for (int i = 0; i < 20000; i++) {
+            char name[32];
+            takt_model *m;
+            snprintf(name, sizeof name, "/none/%d.takt", i);
+            EXPECT(takt_model_load(ctx, name, NULL, &m) != TAKT_OK);
+            lost += strstr(takt_last_error(ctx), name) == NULL;
+        }
+        atomic_store(&r.ends, true);
+        pthread_join(thread, NULL);
+        EXPECT(r.status == TAKT_OK, "%s", takt_session_error(r.session)->message);
+        EXPECT(lost == 0, "%zu errors are lost", lost);
+    }
+    takt_session_destroy(r.session);
+}
+
 int main(void)
 {
     if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
         return test_done();
     waits();
     keeps_memory();
+    keeps_errors();
     takt_ctx_destroy(ctx);
     return test_done();
 }

@@ -9,6 +9,7 @@
 
 #include "api/ranges.h"
 #include "api/session/session.h"
+#include "base/error_record.h"
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "op/util/length.h"
@@ -31,11 +32,13 @@ static bool is_moved(const takt_session *s, takt_dim d)
         return false;
     for (size_t i = 0; i < top->name_count; i++)
         low[i] = top->ranges[i].is_length ? 0 : top->sizes[i];
-    const takt_error before = s->ctx->error;
+    takt_error before;
+    takt_error_copy(s->ctx, &before);
     const bool is_known =
         takt_dim_substitute(top->graph->dims, d, low, top->name_count, &least) == TAKT_OK &&
         takt_dim_substitute(top->graph->dims, d, top->sizes, top->name_count, &most) == TAKT_OK;
-    s->ctx->error = before;
+    if (!is_known)
+        takt_error_put_back(s->ctx, &before);
     return !is_known || least != most;
 }
 
@@ -140,7 +143,7 @@ takt_status takt_session_point(void *session, size_t step)
     if (r->resizer != NULL && s->plan == takt_resizer_plan(r->resizer)) {
         const takt_status status = takt_resizer_set(r->resizer, names_of(s), &done);
         if (status != TAKT_OK)
-            s->error = s->ctx->error;
+            takt_error_copy(s->ctx, &s->error);
         TAKT_TRY(status);
     }
     r->is_again = !done;
@@ -197,7 +200,7 @@ takt_status takt_session_again(takt_session *s)
         takt_mem_put(s->ctx, saved, bytes + 1);
     }
     if (status != TAKT_OK)
-        s->error = s->ctx->error;
+        takt_error_copy(s->ctx, &s->error);
     r->is_new = status != TAKT_OK;
     return status;
 }

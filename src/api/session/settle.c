@@ -8,6 +8,7 @@
 
 #include "api/ranges.h"
 #include "api/session/session.h"
+#include "base/error_record.h"
 #include "base/mem.h"
 #include "plan/basis.h"
 #include "plan/resize.h"
@@ -235,9 +236,10 @@ takt_status takt_session_change(takt_session *s, const int64_t *sizes)
     if (status == TAKT_OK && !done)
         status = replace(s, sizes);
     if (status != TAKT_OK && r->resizer != NULL && s->plan == takt_resizer_plan(r->resizer)) {
-        const takt_error error = s->ctx->error; /* the old sizes, which it had before */
+        takt_error error; /* the old sizes, which it had before */
+        takt_error_copy(s->ctx, &error);
         TAKT_TRY(takt_resizer_set(r->resizer, s->plan->sizes, &done));
-        s->ctx->error = error;
+        takt_error_put_back(s->ctx, &error);
     }
     return status;
 }
@@ -305,7 +307,7 @@ takt_status takt_session_settle(takt_session *s)
         status = takt_session_change(s, names);
     }
     if (status != TAKT_OK) {
-        s->error = s->ctx->error;
+        takt_error_copy(s->ctx, &s->error);
         return status;
     }
     TAKT_TRY(takt_session_bind_all(s));
