@@ -11,14 +11,13 @@
 #include "api/lengths.h"
 #include "base/arena.h"
 #include "base/ctx.h"
-#include "base/size.h"
+#include "base/error_record.h"
 #include "interp/interp.h"
 #include "ir/leaves.h"
-#include "ir/sizes.h"
 #include "op/ops.h"
 
 enum { MOST_NODES = 4096, MOST_ELEMENTS = 64 };
-enum { LEAST, MOST };
+enum { LEAST = TAKT_SPAN_LEAST, MOST = TAKT_SPAN_MOST };
 
 typedef struct worth {
     const takt_graph *g;
@@ -72,108 +71,20 @@ static bool mark(worth *w, takt_id last)
     return true;
 }
 
-/* ---- dimensions ---- */
-
-/* Ends of a product or quotient: the four corners. */
-static bool corners(takt_size_code code, const int64_t a[2], const int64_t b[2], int64_t out[2])
-{
-    out[LEAST] = INT64_MAX;
-    out[MOST] = INT64_MIN;
-    for (int i = 0; i < 4; i++) {
-        const int64_t x = a[i / 2], y = b[i % 2];
-        int64_t v = 0;
-        if (code == TAKT_SIZE_MUL && !takt_i64_mul(x, y, &v))
-            return false;
-        if (code == TAKT_SIZE_FLOORDIV && y <= 0)
-            return false;
-        if (code == TAKT_SIZE_FLOORDIV)
-            v = x / y - (x % y < 0);
-        out[LEAST] = v < out[LEAST] ? v : out[LEAST];
-        out[MOST] = v > out[MOST] ? v : out[MOST];
-    }
-    return true;
-}
-
-static bool step(const takt_size_op *op, const int64_t a[2], const int64_t b[2], int64_t out[2])
-{
-    switch (op->code) {
-    case TAKT_SIZE_NUMBER:
-        out[LEAST] = out[MOST] = (int64_t)((uint64_t)op->a | (uint64_t)op->b << 32);
-        return true;
-    case TAKT_SIZE_ADD:
-        return takt_i64_add(a[LEAST], b[LEAST], &out[LEAST]) &&
-               takt_i64_add(a[MOST], b[MOST], &out[MOST]);
-    case TAKT_SIZE_MUL:
-    case TAKT_SIZE_FLOORDIV: return corners(op->code, a, b, out);
-    case TAKT_SIZE_MOD:
-        out[LEAST] = 0;
-        out[MOST] = b[MOST] - 1;
-        if (b[LEAST] > 0 && a[LEAST] == a[MOST] && b[LEAST] == b[MOST])
-            out[LEAST] = out[MOST] = a[LEAST] % b[LEAST];
-        return a[LEAST] >= 0 && b[LEAST] > 0;
-    case TAKT_SIZE_MIN:
-    case TAKT_SIZE_MAX:
-        for (int i = 0; i < 2; i++)
-            out[i] = (a[i] < b[i]) == (op->code == TAKT_SIZE_MIN) ? a[i] : b[i];
-        return true;
-    }
-    return false;
-}
-
-/* The cells of a size program at both ends, as far as they are known. */
-static bool run_cells(const worth *w, const takt_sizes *sizes, int64_t (*span)[2], uint32_t cell,
-                      unsigned char *is_there)
-{
-    for (size_t i = 0; i < sizes->name_count; i++) {
-        is_there[i] = i < w->count && w->spans[i].low >= 0;
-        span[i][LEAST] = is_there[i] ? w->spans[i].low : 0;
-        span[i][MOST] = is_there[i] ? w->spans[i].high : 0;
-    }
-    for (size_t i = 0; i < sizes->count; i++) {
-        const takt_size_op *op = &sizes->code[i];
-        const bool is_number = op->code == TAKT_SIZE_NUMBER;
-        const uint32_t a = is_number ? 0 : op->a, b = is_number ? 0 : op->b;
-        int64_t *to = span[sizes->name_count + i];
-        is_there[sizes->name_count + i] =
-            (is_number || (is_there[a] && is_there[b])) && step(op, span[a], span[b], to);
-    }
-    return is_there[cell];
-}
-
-/* How small and how large a dimension can be; TAKT_ERR_SHAPE: that is not known. */
-static takt_status span_of(const worth *w, takt_dim dim, int64_t out[2])
-{
-    takt_sizes sizes;
-    uint32_t cell = 0;
-    TAKT_TRY(takt_sizes_init(&sizes, w->g->ctx, w->g->dims));
-    takt_status status = takt_sizes_cell(&sizes, dim, &cell);
-    const size_t cells = takt_sizes_cells(&sizes) + 1;
-    int64_t(*span)[2] = takt_arena_array(w->arena, cells, sizeof *span);
-    unsigned char *is_there = takt_arena_array(w->arena, cells, 1);
-    if (status == TAKT_OK && (span == NULL || is_there == NULL))
-        status = TAKT_ERR_MEMORY;
-    if (status == TAKT_OK && !run_cells(w, &sizes, span, cell, is_there))
-        status = TAKT_ERR_SHAPE;
-    for (int i = 0; status == TAKT_OK && i < 2; i++)
-        out[i] = span[cell][i];
-    takt_sizes_deinit(&sizes);
-    return status;
-}
+/* ---- values ---- */
 
 static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2])
 {
     const takt_type *x = takt_type_of(w->g, n->in[0]);
     const int64_t axis = n->attr[0].i64 < 0 ? n->attr[0].i64 + x->rank : n->attr[0].i64;
     int64_t span[2];
-    TAKT_TRY(span_of(w, x->dim[axis], span));
+    TAKT_TRY(takt_length_span_of(w->g, x->dim[axis], w->spans, w->count, w->arena, span));
     for (int i = 0; i < 2; i++) {
         TAKT_TRY(takt_array_create(w->g->ctx, &n->type[0], out[i]));
         out[i]->i[0] = span[i];
     }
     return TAKT_OK;
 }
-
-/* ---- values ---- */
 
 /* In which way a result follows its inputs. */
 typedef enum way {
@@ -245,7 +156,7 @@ static bool is_fixed(const worth *w, takt_id id)
 {
     const takt_array *a = w->values[LEAST][id], *b = w->values[MOST][id];
     for (size_t i = 0; i < a->count; i++)
-        if (is_less(a, b, i) || is_less(b, a, i))
+        if (a->f != NULL ? !(a->f[i] == b->f[i]) : a->i[i] != b->i[i]) /* NaN is never fixed */
             return false;
     return true;
 }
@@ -257,6 +168,20 @@ static bool is_apart(const worth *w, takt_id id)
     for (size_t i = 0; i < a->count; i++)
         if (!(item(a, i) > 0) && !(item(b, i) < 0))
             return false;
+    return true;
+}
+
+/* Whether a cast that gave `out` grows with its input: integers that hold both ends hold what lies
+ * between them, others wrap; `true` is what is not 0, on either side of it. */
+static bool is_rising_cast(const worth *w, const takt_node *n, takt_array *const out[2])
+{
+    const bool is_bool = n->type[0].dtype == TAKT_BOOL;
+    for (int end = 0; end < 2 && out[end]->f == NULL; end++)
+        for (size_t i = 0; i < out[end]->count; i++) {
+            const double x = item(w->values[end][n->in[0]], i);
+            if (is_bool ? !(x >= 0) : !(fabs(x - item(out[end], i)) < 1))
+                return false;
+        }
     return true;
 }
 
@@ -297,9 +222,11 @@ static takt_status hull(worth *w, const takt_node *n, const unsigned *ends, size
     TAKT_TRY(at(w, n, ends[0], out[MOST]));
     for (size_t i = 1; i < count && is_good; i++) {
         takt_array one = {0};
-        TAKT_TRY(at(w, n, ends[i], &one));
-        is_good = spread(out[LEAST], &one, LEAST) && spread(out[MOST], &one, MOST);
+        const takt_status status = at(w, n, ends[i], &one);
+        is_good =
+            status == TAKT_OK && spread(out[LEAST], &one, LEAST) && spread(out[MOST], &one, MOST);
         takt_array_release(w->g->ctx, &one);
+        TAKT_TRY(status);
     }
     return is_good ? TAKT_OK : TAKT_ERR_SHAPE;
 }
@@ -314,7 +241,9 @@ static takt_status between(worth *w, const takt_node *n, takt_array *const out[2
     if (is_same)
         return at(w, n, 0, out[MOST]);
     switch (way_of(n->op)) {
-    case TOGETHER: return at(w, n, ~0U, out[MOST]);
+    case TOGETHER:
+        TAKT_TRY(at(w, n, ~0U, out[MOST]));
+        return n->op != &takt_op_cast || is_rising_cast(w, n, out) ? TAKT_OK : TAKT_ERR_SHAPE;
     case APART:
         if (n->op == &takt_op_div && !is_apart(w, n->in[1]))
             return TAKT_ERR_SHAPE;
@@ -341,6 +270,15 @@ static takt_status evaluate(worth *w, const takt_node *n, takt_array *const out[
     return n->op == &takt_op_constant || n->op == &takt_op_get ? TAKT_OK : between(w, n, out);
 }
 
+/* What is not a number at one end says nothing of those between them. */
+static bool has_nan(const takt_array *a)
+{
+    for (size_t i = 0; a->f != NULL && i < a->count; i++)
+        if (isnan(a->f[i]))
+            return true;
+    return false;
+}
+
 static takt_status evaluate_all(worth *w, takt_id last)
 {
     for (takt_id i = 0; i <= last; i++) {
@@ -356,6 +294,9 @@ static takt_status evaluate_all(worth *w, takt_id last)
             w->values[end][i] = out[end];
         }
         TAKT_TRY(evaluate(w, n, out));
+        for (uint32_t k = 0; k < n->out_count; k++)
+            if (has_nan(&out[LEAST][k]) || has_nan(&out[MOST][k]))
+                return TAKT_ERR_SHAPE;
     }
     return TAKT_OK;
 }
@@ -372,7 +313,8 @@ takt_status takt_length_worth(const takt_graph *g, takt_id n, const takt_length_
                               size_t count, takt_length_span *out)
 {
     takt_arena arena;
-    const takt_error before = g->ctx->error;
+    takt_error before;
+    takt_error_copy(g->ctx, &before);
     const size_t nodes = (size_t)n + 1;
     takt_arena_init(&arena, g->ctx);
     worth w = {.g = g, .spans = spans, .count = count, .arena = &arena};
@@ -394,6 +336,7 @@ takt_status takt_length_worth(const takt_graph *g, takt_id n, const takt_length_
     takt_arena_deinit(&arena);
     if (status == TAKT_ERR_MEMORY)
         return status;
-    g->ctx->error = before; /* a run says what is wrong */
+    if (status != TAKT_OK)
+        takt_error_put_back(g->ctx, &before); /* a run says what is wrong */
     return TAKT_OK;
 }
