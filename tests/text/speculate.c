@@ -7,6 +7,8 @@
 
 #include "../test.h"
 #include "api/text/engine.h"
+#include "base/mem.h"
+#include "io/file.h"
 
 enum { TOKENS = 40 };
 
@@ -161,6 +163,71 @@ static void lookups(void)
     takt_generator_destroy(g);
 }
 
+/* More guesses at once than before: the scores that a text goes on from are those of the guesses
+ * that were read last, in memory that is made anew. */
+static void enlarged(void)
+{
+    static const char twice[] = "Once upon a time, there was a little girl named Lily. Once upon a "
+                                "time, there was";
+    const takt_generator_options options = {.threads = 1, .context = 128};
+    static paper want, got;
+    if (!has_stories())
+        TEST_SKIP("%s is not there", file("F32"));
+    takt_generator *g = open_as("F32", &options);
+    for (size_t tokens = 5; g != NULL && tokens < 12; tokens++) {
+        const takt_generate_options plain = {.max_tokens = tokens};
+        takt_generate_options how = {.max_tokens = tokens, .lookup = true, .draft_max = 2};
+        want.length = got.length = 0;
+        takt_generator_reset(g);
+        EXPECT_OK(ctx, takt_generate(g, twice, &plain, put, &want, NULL));
+        EXPECT_OK(ctx, takt_generate(g, "", &plain, put, &want, NULL));
+        takt_generator_destroy(g);
+        g = open_as("F32", &options);
+        if (g == NULL || !EXPECT_OK(ctx, takt_generate(g, twice, &how, put, &got, NULL)))
+            break;
+        how.draft_max = 8;
+        EXPECT_OK(ctx, takt_generate(g, "", &how, put, &got, NULL));
+        EXPECT(strcmp(want.text, got.text) == 0, "%zu tokens: %s, not %s", tokens, got.text,
+               want.text);
+    }
+    takt_generator_destroy(g);
+}
+
+/* The path of stories260K whose last weights are not numbers; NULL: it could not be written. */
+static const char *write_broken(void)
+{
+    static char path[1024];
+    enum { BYTES = 256 * sizeof(float) };
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    void *bytes;
+    size_t length;
+    snprintf(path, sizeof path, "%s/broken.gguf", tmp != NULL ? tmp : "/tmp");
+    if (!EXPECT_OK(ctx, takt_read_file(ctx, file("F32"), &bytes, &length)))
+        return NULL;
+    memset((char *)bytes + length - BYTES, 0xFF, BYTES);
+    const bool is_good = EXPECT_OK(ctx, takt_write_file(ctx, path, bytes, length));
+    takt_mem_put(ctx, bytes, length);
+    return is_good ? path : NULL;
+}
+
+/* A draft that fails costs its guesses, not the text. */
+static void broken(void)
+{
+    const takt_generator_options options = {.threads = 1, .context = 128};
+    if (!has_stories())
+        TEST_SKIP("%s is not there", file("F32"));
+    const char *path = write_broken();
+    takt_generator *g = open_as("F32", &options);
+    takt_generator *draft = path != NULL ? open_as(path, &options) : NULL;
+    takt_generate_options how = {.max_tokens = 12, .draft = draft, .draft_p_min = -1};
+    if (g != NULL && draft != NULL) {
+        EXPECT(same_text(g, story, &how) == 0);
+        EXPECT(takt_last_error_info(ctx)->id == 0, "%s", takt_last_error(ctx));
+    }
+    takt_generator_destroy(draft);
+    takt_generator_destroy(g);
+}
+
 /* A grammar, stop strings and ends of texts, on a model that comes with the sources. */
 static void ends(void)
 {
@@ -211,6 +278,8 @@ static void all(void)
     ends();
     refused();
     lookups();
+    enlarged();
+    broken();
     drafts();
     takt_ctx_destroy(ctx);
 }

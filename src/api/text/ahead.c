@@ -1,21 +1,45 @@
 /* ahead.c - tokens that are read before it is known whether they are right. */
 #include <stdio.h>
+#include <string.h>
 
 #include "api/text/engine.h"
+#include "base/mem.h"
+
+/* The last scores may lie in the output of the session that goes: they get memory of their own. */
+static takt_status keep_scores(takt_generator *g)
+{
+    const size_t vocabulary = (size_t)g->vocabulary;
+    void *block;
+    if (g->ahead_session == NULL || g->scores == NULL || g->scores == g->kept_scores)
+        return TAKT_OK;
+    if (g->kept_scores == NULL) {
+        TAKT_TRY(takt_mem_zero(g->engine.ctx, vocabulary, sizeof(float), "scores", &block));
+        g->kept_scores = block;
+    }
+    memcpy(g->kept_scores, g->scores, vocabulary * sizeof(float));
+    g->scores = g->kept_scores;
+    return TAKT_OK;
+}
 
 takt_status takt_generator_open_ahead(takt_generator *g, size_t rows)
 {
     char sizes[64];
+    takt_plan *plan = NULL;
+    takt_session *session = NULL;
     if (rows <= g->ahead_rows)
         return TAKT_OK;
     TAKT_TRY(takt_generator_settle(g));
-    takt_session_destroy(g->ahead_session);
-    takt_plan_destroy(g->ahead_plan);
-    g->ahead_session = NULL;
-    g->ahead_plan = NULL;
-    g->ahead_rows = 0;
     (void)snprintf(sizes, sizeof sizes, "seq=1..%zu,count=1..%zu", rows, rows);
-    TAKT_TRY(takt_engine_open_plan(&g->engine, sizes, &g->ahead_plan, &g->ahead_session));
+    takt_status status = takt_engine_open_plan(&g->engine, sizes, &plan, &session);
+    if (status == TAKT_OK)
+        status = keep_scores(g);
+    const bool is_good = status == TAKT_OK;
+    takt_session_destroy(is_good ? g->ahead_session : session);
+    takt_plan_destroy(is_good ? g->ahead_plan : plan);
+    if (!is_good)
+        return status;
+    g->ahead_session = session;
+    g->ahead_plan = plan;
     g->ahead_rows = rows;
     return TAKT_OK;
 }

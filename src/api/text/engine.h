@@ -61,7 +61,8 @@ struct takt_generator {
     takt_plan *ahead_plan; /* of up to `ahead_rows` tokens, with the scores of all; or NULL */
     takt_session *ahead_session;
     size_t ahead_rows;
-    size_t ahead; /* tokens behind `position` that the state has, and `history` too */
+    float *kept_scores; /* those of an `ahead_session` that is gone; made when needed */
+    size_t ahead;       /* tokens behind `position` that the state has, and `history` too */
 };
 
 /* takt_generator_open for the first of `rows` texts: one run can go on with several. */

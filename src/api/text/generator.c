@@ -133,6 +133,7 @@ void takt_generator_destroy(takt_generator *g)
     takt_mem_put(ctx, g->history, (size_t)g->context * sizeof *g->history);
     takt_mem_put(ctx, g->candidates, vocabulary * sizeof *g->candidates);
     takt_mem_put(ctx, g->times, vocabulary * sizeof *g->times);
+    takt_mem_put(ctx, g->kept_scores, vocabulary * sizeof *g->kept_scores);
     takt_mem_put(ctx, g, sizeof *g);
 }
 

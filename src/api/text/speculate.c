@@ -149,6 +149,20 @@ static size_t most_guesses(const takt_writing *w)
     return most;
 }
 
+/* A draft that fails only costs speed: the text goes on without it. */
+static takt_status try_draft(takt_writing *w, size_t count, size_t most, size_t *found)
+{
+    takt_ctx *ctx = w->g->engine.ctx;
+    const takt_status status = ask_draft(w, count, most, found);
+    if (status == TAKT_OK || status == TAKT_ERR_CANCELLED || status == TAKT_ERR_DEADLINE)
+        return status;
+    takt_log(ctx, TAKT_LOG_WARNING, "the draft guesses no more: %s", ctx->error.message);
+    ctx->error = (takt_error){0};
+    w->options.draft = NULL;
+    *found = 0;
+    return TAKT_OK;
+}
+
 static takt_status guess(takt_writing *w, size_t *found)
 {
     takt_generator *g = w->g;
@@ -160,7 +174,7 @@ static takt_status guess(takt_writing *w, size_t *found)
     if (w->options.lookup)
         *found = look_up(g->history, count, most, w->guesses + 1);
     if (*found == 0 && draft != NULL && count < (size_t)draft->context)
-        return ask_draft(w, count, most, found);
+        return try_draft(w, count, most, found);
     return TAKT_OK;
 }
 
