@@ -229,7 +229,28 @@ def compare(name, path, want, output):
         failures.append(name)
 
 
+def refused_mpt():
+    """Tensors that kinds of MPT have which are not computed: a file with them is refused."""
+    rows = [("token_embd.weight", [WIDTH, WORDS]), ("output_norm.weight", [WIDTH]),
+            ("blk.0.attn_norm.weight", [WIDTH]), ("blk.0.attn_qkv.weight", [WIDTH, 3 * WIDTH]),
+            ("blk.0.attn_output.weight", [WIDTH, WIDTH]), ("blk.0.ffn_norm.weight", [WIDTH]),
+            ("blk.0.ffn_up.weight", [WIDTH, HIDDEN]), ("blk.0.ffn_down.weight", [HIDDEN, WIDTH])]
+    keys = settings("mpt", **{"attention.layer_norm_epsilon": 1e-5, "feed_forward_length": HIDDEN})
+    path = os.path.join(TMP, "mpt.gguf")
+    for name, dims in ((None, None), ("position_embd", [WIDTH, 64]),
+                       ("blk.0.attn_q_norm", [WIDTH]), ("blk.0.attn_k_norm", [WIDTH])):
+        more = [(name + ".weight", dims)] if name else []
+        with open(path, "wb") as file:
+            file.write(gguf(keys, [(n, d, F32, None) for n, d in rows + more]))
+        run = subprocess.run([TOOL, "inspect", path], text=True, capture_output=True, check=False)
+        said = name.split(".")[-1] if name else "mpt"
+        if (run.returncode != 0) != bool(name) or said not in run.stdout + run.stderr:
+            failures.append("mpt")
+            print(f"mpt with {name}: exit {run.returncode}: {run.stderr}")
+
+
 def main():
+    refused_mpt()
     rms = {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-5,
            "feed_forward_length": HIDDEN, "block_count": 2}
     layer = {"attention.layer_norm_epsilon": 1e-5, "feed_forward_length": HIDDEN, "block_count": 2}
