@@ -196,6 +196,8 @@ def speculation():
     fails(1, "generate", TINY, "a", "-md", FOLDER, says=["3765"])
     fails(1, "generate", TINY, "a", "-md", "nowhere.gguf", says=["nowhere.gguf"])
     fails(2, "generate", TINY, "a", "--lookup", "--draft-p-min", "x", says=["--draft-p-min"])
+    for flag in (["--draft", "4"], ["--draft-p-min", "0.5"]):
+        fails(2, "generate", TINY, "a", *flag, says=["1003", flag[0] + " does nothing", "-md"])
 
 
 def without(name):
@@ -220,11 +222,44 @@ def prompt_cache():
     said = takt(*ask[:-3], "--prompt-cache", path, "-p", "a b a").stderr
     expect("of the prompt were cached" in said, said)
     fails(1, *ask, "-p", "a", "-c", "20", says=["3767", "another model"])
+    fails(1, *ask, "-p", "a", "-ctk", "f16", says=["3767", "type of cache"])
+    for flag in ("--prompt-cache-ro", "--prompt-cache-all"):
+        fails(2, "generate", TINY, "a", flag, says=["1003", flag + " does nothing"])
+    conversation()
     with open(path, "rb") as file:
         data = file.read()
     with open(path, "wb") as file:
         file.write(data[:-9] + b"x" + data[-8:])
     fails(1, *ask, "-p", "a", says=["3766", "checksum"])
+
+
+def conversation():
+    """The cache of a conversation is written at its end: all but the last answer, or all."""
+    path = without("talk.kv")
+    template = os.path.join(TMP, "talk.jinja")
+    with open(template, "w", encoding="utf-8") as file:
+        file.write("{% for m in messages %}{{ m.content }} {% endfor %}")
+    ask = ["generate", TINY, "--chat-template", template, "-n", "3", "--temp", "0", "--json"]
+    typed = [*ask, "--interactive", "--prompt-cache", path]
+
+    def talk(words, *more):
+        return [json.loads(line) for line in succeeds(*typed, *more, input=words).splitlines()]
+    talk("", "-q")
+    expect(not os.path.exists(path), "a conversation without words wrote a cache")
+    want = talk("a b a\nb a\n")
+    got = talk("a b a\nb a\n", "--prompt-cache-ro")
+    expect([r["text"] for r in got] == [r["text"] for r in want], f"{got}, not {want}")
+    expect(want[0]["cached_tokens"] == 0 and
+           got[0]["cached_tokens"] == want[0]["prompt_tokens"] - 1, f"{got}")
+    sizes = []
+    for words, more in (("a b a\n", []), ("a b a\nb a\n", []),
+                        ("a b a\nb a\n", ["--prompt-cache-all"])):
+        talk(words, *more)
+        sizes.append(os.path.getsize(path))
+    expect(sizes[0] < sizes[1] < sizes[2], f"not all of the conversation is there: {sizes}")
+    once = without("once.kv")
+    parsed(*ask, "-p", "a b a", "--prompt-cache", once)
+    expect(os.path.getsize(once) == sizes[0], f"{sizes} where one question is the first")
 
 
 def grammar():

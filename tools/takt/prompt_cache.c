@@ -11,6 +11,29 @@ int tool_load_prompt(const takt_tool *t, takt_generator *g)
     return tool_finish(t, takt_generator_load(g, path));
 }
 
+int tool_check_pairs(const takt_tool *t)
+{
+    const bool has_cache = tool_text_of(t, TAKT_F_PROMPT_CACHE) != NULL;
+    const bool guesses = tool_text_of(t, TAKT_F_MODEL_DRAFT) != NULL || tool_on(t, TAKT_F_LOOKUP);
+    const struct {
+        tool_flag_id id;
+        bool is_given, is_used;
+        const char *needs;
+    } pairs[] = {
+        {TAKT_F_PROMPT_CACHE_RO, tool_on(t, TAKT_F_PROMPT_CACHE_RO), has_cache, "--prompt-cache F"},
+        {TAKT_F_PROMPT_CACHE_ALL, tool_on(t, TAKT_F_PROMPT_CACHE_ALL), has_cache,
+         "--prompt-cache F"},
+        {TAKT_F_DRAFT, tool_number_of(t, TAKT_F_DRAFT, 0) > 0, guesses, "-md M or --lookup"},
+        {TAKT_F_DRAFT_P_MIN, tool_text_of(t, TAKT_F_DRAFT_P_MIN) != NULL, guesses,
+         "-md M or --lookup"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].is_given && !pairs[i].is_used)
+            return tool_usage_error(t, 1003, NULL, "--%s does nothing without %s",
+                                    tool_flags[pairs[i].id].name, pairs[i].needs);
+    return TAKT_EXIT_OK;
+}
+
 /* A model that cannot forget what it has written keeps it. */
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens)
 {

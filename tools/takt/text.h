@@ -30,6 +30,10 @@ void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 int tool_load_prompt(const takt_tool *t, takt_generator *g);
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
 
+/* A usage error if a flag does nothing without another that is not given: --prompt-cache-ro without
+ * --prompt-cache, --draft without -md. The exit status. */
+int tool_check_pairs(const takt_tool *t);
+
 /* takt benchmark run --type generate; the exit status. */
 int tool_bench_generate(takt_tool *t);
 

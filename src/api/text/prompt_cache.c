@@ -113,7 +113,9 @@ static takt_status check_head(const takt_generator *g, const char *path, takt_cu
     (void)takt_cursor_skip(c, sizeof magic);
     if (takt_cursor_u64le(c) != digest) {
         (void)takt_fail(g->engine.ctx, TAKT_E_PROMPT_CACHE_MODEL,
-                        "%s is the cache of another model, context or kind of activations", path);
+                        "%s is the cache of another model, context, kind of activations or type of "
+                        "cache (-ctk, -ctv)",
+                        path);
         return takt_fail_hint(g->engine.ctx, "remove it, or give another name");
     }
     *tokens = takt_cursor_u64le(c);

@@ -17,6 +17,7 @@ typedef struct job {
     takt_generator *draft; /* owned */
     char *text;            /* of --json, and answers of a conversation; owned */
     size_t length;
+    size_t prompt_end; /* tokens up to the last answer of a conversation */
     bool is_json, keeps;
 } job;
 
@@ -209,12 +210,12 @@ static int answer(job *j, takt_generator *g, tool_chat *c, char **before)
     const char *rest = rest_of(c, *before);
     j->options.reuse = rest == NULL;
     j->length = 0;
+    j->prompt_end = rest != NULL ? (size_t)takt_generator_position(g) : 0;
     code = tool_finish(
         j->t, takt_generate(g, rest != NULL ? rest : c->text, &j->options, put, j, &result));
-    if (code == TAKT_EXIT_OK && *before == NULL && !tool_on(j->t, TAKT_F_INTERACTIVE))
-        code = tool_save_prompt(j->t, g, result.prompt_tokens);
     if (code != TAKT_EXIT_OK)
         return code;
+    j->prompt_end += result.prompt_tokens;
     tell(j, &result);
     const char *said = j->length > 0 ? j->text : "";
     char *all = malloc(c->length + j->length + 1);
@@ -269,6 +270,8 @@ static int converse(job *j, takt_generator *g, const tool_prompt *prompt)
         code = good ? answer(j, g, &c, &before) : code;
         free(line);
     }
+    if (good && code == TAKT_EXIT_OK && before != NULL)
+        code = tool_save_prompt(j->t, g, j->prompt_end);
     free(before);
     tool_chat_close(&c);
     return good || code != TAKT_EXIT_OK
@@ -305,7 +308,7 @@ static int run(takt_tool *t)
         is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
     const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
-    if (!read_flags(&j))
+    if (!read_flags(&j) || tool_check_pairs(t) != TAKT_EXIT_OK)
         return TAKT_EXIT_USAGE;
     int code = read_grammar(&j);
     if (code == TAKT_EXIT_OK && (has_prompt || !is_typed))
