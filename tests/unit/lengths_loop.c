@@ -9,6 +9,7 @@
 
 #include "api/session/session.h"
 #include "base/ctx.h"
+#include "base/error.h"
 #include "os/os.h"
 #include "plan/repeat.h"
 #include "test.h"
@@ -45,12 +46,12 @@ static const char again_text[] =
 
 static takt_ctx *ctx;
 
-static takt_session *open(const char *model)
+static takt_session *open(const char *model, uint64_t limit)
 {
     takt_model *m = NULL;
     takt_plan *plan = NULL;
     takt_session *s = NULL;
-    const takt_plan_options o = {.threads = 1};
+    const takt_plan_options o = {.threads = 1, .memory_limit = limit};
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", model, strlen(model), NULL, &m)) &&
         EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
         EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
@@ -77,7 +78,7 @@ static void *cancel_later(void *session)
 /* A session that waits for another one at a loop still looks at its deadline and at cancel. */
 static void waits(void)
 {
-    takt_session *s = open(text);
+    takt_session *s = open(text, 0);
     pthread_t thread;
     if (s == NULL)
         return;
@@ -97,23 +98,54 @@ static void waits(void)
     takt_session_destroy(s);
 }
 
-/* Plans for other sizes run in the arena that the session has. */
-static void keeps_memory(void)
+/* Row i of x has i positive elements, a row of w has ten ones. */
+static void fill_both(takt_session *s)
 {
-    takt_session *s = open(again_text);
-    if (s == NULL)
-        return;
     fill(s);
     float *w = takt_session_input(s, 1)->data;
     for (int i = 0; i < 16 * 20000; i++)
         w[i] = i % 20000 < 10 ? 1 : 0;
+}
+
+/* Of k rows: 10 * (1 + ... + k) and 10 * k. */
+static bool is_right(takt_session *s)
+{
+    return *(const float *)takt_session_output(s, 0)->data == 10 * (84 + 28);
+}
+
+/* Plans for other sizes run in the arena that the session has. */
+static void keeps_memory(void)
+{
+    takt_session *s = open(again_text, 0);
+    if (s == NULL)
+        return;
+    fill_both(s);
     const uint64_t before = ctx->live_bytes;
     EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
-    /* Of k rows of ten ones each: 10 * (1 + ... + k) and 10 * k. */
-    EXPECT(*(const float *)takt_session_output(s, 0)->data == 10 * (84 + 28));
+    EXPECT(is_right(s));
     const uint64_t more = ctx->live_bytes - before;
     EXPECT(more < s->plan->arena_bytes, "%llu bytes more beside an arena of %zu",
            (unsigned long long)more, s->plan->arena_bytes);
+    takt_session_destroy(s);
+}
+
+/* Those that need a larger arena, as all do here, share one, which a memory limit forbids. */
+static void needs_more(uint64_t limit)
+{
+    takt_session *s = open(again_text, limit);
+    if (s == NULL || !EXPECT(s->plan->child != NULL))
+        return;
+    fill_both(s);
+    s->plan->child->arena_bytes = 0;
+    const uint64_t before = ctx->live_bytes;
+    const takt_status status = takt_session_run(s);
+    if (limit > 0)
+        EXPECT(status == TAKT_ERR_LIMIT && takt_session_error(s)->id == TAKT_E_PLAN_LIMIT, "%s",
+               takt_session_error(s)->message);
+    else
+        EXPECT(status == TAKT_OK && is_right(s), "%s", takt_session_error(s)->message);
+    const uint64_t more = ctx->live_bytes - before;
+    EXPECT(more < 2 * s->plan->arena_bytes, "%llu bytes more", (unsigned long long)more);
     takt_session_destroy(s);
 }
 
@@ -134,7 +166,7 @@ static void *run_on(void *user)
 /* What another thread fails with stays in the context while a loop finds sizes. */
 static void keeps_errors(void)
 {
-    runner r = {.session = open(text)};
+    runner r = {.session = open(text, 0)};
     pthread_t thread;
     size_t lost = 0;
     if (r.session == NULL)
@@ -162,6 +194,8 @@ int main(void)
         return test_done();
     waits();
     keeps_memory();
+    needs_more(0);
+    needs_more(64 << 20);
     keeps_errors();
     takt_ctx_destroy(ctx);
     return test_done();
