@@ -204,7 +204,8 @@ uint64_t takt_graph_digest(const takt_graph *g);
 typedef struct takt_weights {
     takt_ctx *ctx;
     takt_tensor *at;    /* borrowed from the graph */
-    const char **names; /* of the slot or value, borrowed too; or NULL */
+    const char **names; /* as the text writes them, in `arena` */
+    takt_arena arena;
     size_t count, capacity, name_capacity;
     const takt_tensor *slots; /* first values to put in place of the slots' own, or NULL */
 } takt_weights;

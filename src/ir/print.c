@@ -82,16 +82,17 @@ static void reference(printer *p, const takt_tensor *t, const char *of)
     if (status == TAKT_OK)
         status = takt_mem_grow(w->ctx, &names, &w->name_capacity, w->count + 1, sizeof *w->names);
     w->names = names;
-    if (status != TAKT_OK) {
-        p->text->status = status;
+    const char *kept = status == TAKT_OK ? takt_arena_text(&w->arena, of, strlen(of)) : NULL;
+    if (kept == NULL) {
+        p->text->status = status != TAKT_OK ? status : TAKT_ERR_MEMORY;
         return;
     }
     w->at[w->count] = *t;
-    w->names[w->count] = of;
+    w->names[w->count] = kept;
     takt_text_add(p->text, "ref=%zu", w->count++);
 }
 
-/* `of`: the name of what holds the data, or NULL. */
+/* `of`: the name of what holds the data, as the text writes it: it is read back as that. */
 static void data(printer *p, const takt_tensor *t, const char *of)
 {
     enum { LISTED = 64, KEPT = 8 };
@@ -202,7 +203,7 @@ static void node(printer *p, takt_id id)
     if (n->op == &takt_op_constant) {
         takt_type_print(p->g->dims, n->type, p->text);
         takt_text_add(p->text, ", ");
-        data(p, n->attr[0].tensor, n->name);
+        data(p, n->attr[0].tensor, p->names.of[id]);
     } else {
         for (uint32_t k = 0; k < n->in_count; k++) {
             takt_text_add(p->text, k > 0 ? ", " : "");

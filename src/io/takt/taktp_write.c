@@ -60,7 +60,7 @@ static takt_status describe(writer *w, size_t *data)
     *data = 0;
     for (size_t i = 0; i < w->weights.count; i++) {
         const takt_tensor *t = &w->weights.at[i];
-        const char *name = w->weights.names[i] != NULL ? w->weights.names[i] : "";
+        const char *name = w->weights.names[i];
         const size_t bytes = takt_tensor_bytes(t);
         bool fits = align(data);
         add32(&w->index, (uint32_t)t->type.dtype);
@@ -159,11 +159,13 @@ takt_status takt_taktp_write(const takt_graph *g, const takt_tensor *slots, cons
                              void **bytes, size_t *length)
 {
     writer w = {.ctx = g->ctx, .weights = {.ctx = g->ctx, .slots = slots}};
+    takt_arena_init(&w.weights.arena, w.ctx);
     takt_text_init(&w.graph, w.ctx);
     takt_text_init(&w.index, w.ctx);
     const takt_status status = make(&w, g, lineage);
     takt_text_deinit(&w.index);
     takt_text_deinit(&w.graph);
+    takt_arena_deinit(&w.weights.arena);
     takt_mem_put(w.ctx, w.weights.at, w.weights.capacity * sizeof *w.weights.at);
     takt_mem_put(w.ctx, (void *)w.weights.names, w.weights.name_capacity * sizeof *w.weights.names);
     *bytes = status == TAKT_OK ? w.to : NULL;
