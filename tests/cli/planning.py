@@ -230,7 +230,7 @@ fails(2, "run", write("no.takt", "model m(x: f32[4]) backend=abc { return y = re
       says=["no backend called abc"])
 for verb in ("run", "plan", "kernels", "explain", "profile", "benchmark-run", "benchmark-compare",
              "benchmark-prepare", "benchmark-verify"):
-    said = succeeds(verb, "--help")
+    said = succeeds(verb, "--help-all")
     for flag in ("--backend", "--blas", "--simd", "--hint", "--require", "--memory-limit"):
         expect(flag in said, f"takt {verb} has no {flag}")
 fails(4, "run", MLP, "--require", "ref", says=["ref is required", "runs on cpu", "--backend ref"])

@@ -9,17 +9,25 @@ from _cli import CNN, MLP, ROOT, STREAM, expect, finish, parsed, path, succeeds,
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
 
-VERBS = ["backends", "batch", "completion", "explain", "extract", "help", "inspect", "kernels",
-         "ops", "opt", "plan", "run", "summary", "version"]
-
 overview = succeeds("help")
-for verb in VERBS:
-    expect(re.search(rf"^  {verb} ", overview, re.MULTILINE), f"takt help does not list {verb}")
-    text = succeeds(verb, "--help")
-    expect(len(text.splitlines()) <= 66, f"takt {verb} --help is longer than a screen")
-    expect(max(map(len, text.splitlines())) <= 100, f"takt {verb} --help is wider than a screen")
-    expect("example: " in text and "--json" in text, f"takt {verb} --help lacks something")
-    expect(text == succeeds("help", verb), f"takt help {verb} is not takt {verb} --help")
+headings = re.findall(r"^(\S.*):$", overview, re.MULTILINE)
+expect(len(headings) == len(set(headings)) >= 8, f"verbs stand under their tasks: {headings}")
+for verb in (entry["name"] for entry in parsed("help", "--json")["verbs"]):
+    expect(len(re.findall(rf"^  {verb} ", overview, re.MULTILINE)) == 1,
+           f"takt help does not list {verb} once")
+    words = verb.split()
+    text, full = (succeeds(*words, flag) for flag in ("--help", "--help-all"))
+    for shown, lines in ((text, 40), (full, 90)):
+        expect(len(shown.splitlines()) <= lines, f"takt {verb} --help is longer than a screen")
+        expect(max(map(len, shown.splitlines())) <= 115, f"takt {verb} --help is too wide")
+        expect("example: " in shown and "--json" in shown, f"takt {verb} --help lacks something")
+    flags = set(re.findall(r"^  (?:-\S, |    )(--\S+)", full, re.MULTILINE))
+    few = set(re.findall(r"^  (?:-\S, |    )(--\S+)", text, re.MULTILINE))
+    more = re.search(r"^(\d+) more: ", text, re.MULTILINE)
+    expect(few <= flags and len(flags) - len(few) == (int(more[1]) if more else 0),
+           f"takt {verb} --help and --help-all differ by other flags")
+    expect(text == succeeds("help", *words), f"takt help {verb} is not takt {verb} --help")
+    expect(full == succeeds(*words, "--help", "--help-all"), f"takt {verb} --help --help-all")
 
 # summary
 table = succeeds("summary", MLP)

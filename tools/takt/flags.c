@@ -28,9 +28,19 @@ bool tool_flag_writes(tool_flag_id id)
     return kind == TAKT_FLAG_WRITE || kind == TAKT_FLAG_WRITES || kind == TAKT_FLAG_MAYBE_WRITE;
 }
 
-const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,   TAKT_F_QUIET,       TAKT_F_MAX_RAM,
-                                          TAKT_F_CONFIG, TAKT_F_DUMP_CONFIG, TAKT_F_HELP,
-                                          TAKT_FLAG_IDS};
+bool tool_flag_is_help(tool_flag_id id)
+{
+    return id == TAKT_F_HELP || id == TAKT_F_HELP_ALL;
+}
+
+bool tool_wants_help(const takt_tool *t)
+{
+    return tool_on(t, TAKT_F_HELP) || tool_on(t, TAKT_F_HELP_ALL);
+}
+
+const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,     TAKT_F_QUIET,       TAKT_F_MAX_RAM,
+                                          TAKT_F_CONFIG,   TAKT_F_DUMP_CONFIG, TAKT_F_HELP,
+                                          TAKT_F_HELP_ALL, TAKT_FLAG_IDS};
 
 #define TAKT_VERB(name) extern const takt_verb takt_verb_##name;
 #include "verb_list.inc"

@@ -8,21 +8,24 @@ static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail
                             "4 limit or deadline not met, 5 too noisy to tell, 130 interrupted\n";
 
 /* Beside what stands there already, `indent` wide; below itself where a line ends. */
-static void beside(const char *text, size_t indent)
+static void prose(span text, size_t indent)
 {
     const size_t room = screen_room();
-    screen_prose((span){text, strlen(text)}, room > indent + 20 ? room - indent : SIZE_MAX, indent);
+    screen_prose(text, room > indent + 20 ? room - indent : SIZE_MAX, indent);
     printf("\n");
+}
+
+static void beside(const char *text, size_t indent)
+{
+    prose((span){text, strlen(text)}, indent);
 }
 
 /* Lines, each of which may be too long for the screen. */
 static void lines(const char *text)
 {
     while (*text != '\0') {
-        char line[256];
         const size_t length = strcspn(text, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)length, text);
-        beside(line, 0);
+        prose((span){text, length}, 0);
         text += length + (text[length] == '\n');
     }
 }
@@ -48,7 +51,33 @@ const char *tool_typed(const takt_verb *v, char *to, size_t size)
     return to;
 }
 
-void tool_help_verb(const takt_verb *v)
+static void flags_of(const tool_flag_id *ids)
+{
+    for (; *ids != TAKT_FLAG_IDS; ids++)
+        print_flag(*ids);
+}
+
+static size_t count_of(const tool_flag_id *ids)
+{
+    size_t count = 0;
+    while (ids[count] != TAKT_FLAG_IDS)
+        count++;
+    return count;
+}
+
+static void often(const takt_verb *v, const char *name)
+{
+    const size_t rest = count_of(v->flags) + count_of(tool_common_flags) - count_of(v->often) - 4;
+    printf("\nflags used most:\n");
+    flags_of(v->often);
+    print_flag(TAKT_F_JSON);
+    print_flag(TAKT_F_QUIET);
+    print_flag(TAKT_F_HELP);
+    print_flag(TAKT_F_HELP_ALL);
+    printf("\n%zu more: takt %s --help-all\n", rest, name);
+}
+
+void tool_help_verb(const takt_verb *v, bool all_flags)
 {
     char name[64], title[256];
     tool_typed(v, name, sizeof name);
@@ -60,13 +89,21 @@ void tool_help_verb(const takt_verb *v)
         printf("\n");
         lines(v->about);
     }
-    printf("\nflags:\n");
-    for (const tool_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
-        print_flag(*id);
-    for (const tool_flag_id *id = tool_common_flags; *id != TAKT_FLAG_IDS; id++)
-        print_flag(*id);
+    if (v->often != NULL && !all_flags) {
+        often(v, name);
+    } else {
+        printf("\nflags:\n");
+        flags_of(v->flags);
+        flags_of(tool_common_flags);
+    }
     printf("\nexample: %s\n", v->example);
 }
+
+static const char *const headings[] = {
+#define HEADING(id, heading) heading,
+    TAKT_TASKS(HEADING)
+#undef HEADING
+};
 
 void tool_help_all(void)
 {
@@ -74,11 +111,17 @@ void tool_help_all(void)
     printf("takt %s - a neural-network engine: models in, plans out, the same bits\n\n"
            "usage: takt VERB [flags] [arguments]\n\n",
            takt_version());
-    for (size_t i = 0; i < tool_verb_count; i++) {
-        printf("  %-18s ", tool_typed(tool_verbs[i], name, sizeof name));
-        beside(tool_verbs[i]->summary, 21);
+    for (size_t task = 0; task < sizeof headings / sizeof *headings; task++) {
+        printf("%s:\n", headings[task]);
+        for (size_t i = 0; i < tool_verb_count; i++) {
+            if (tool_verbs[i]->task != (takt_task)task)
+                continue;
+            printf("  %-18s ", tool_typed(tool_verbs[i], name, sizeof name));
+            beside(tool_verbs[i]->summary, 21);
+        }
+        printf("\n");
     }
-    printf("\n`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
+    printf("`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
            "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n");
     lines(exits);
 }

@@ -125,8 +125,8 @@ static int run(takt_tool *t, int argc, char **argv)
     int code;
     if (!tool_parse(t, argc, argv, &code))
         return code;
-    if (tool_on(t, TAKT_F_HELP)) {
-        tool_help_verb(t->verb);
+    if (tool_wants_help(t)) {
+        tool_help_verb(t->verb, tool_on(t, TAKT_F_HELP_ALL));
         return TAKT_EXIT_OK;
     }
     if (tool_on(t, TAKT_F_DUMP_CONFIG)) {

@@ -198,7 +198,7 @@ static bool take_environment(takt_tool *t)
     note_misspelt(t);
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
         char name[48];
-        if (id == TAKT_F_HELP || !tool_verb_takes(t->verb, (tool_flag_id)id))
+        if (tool_flag_is_help((tool_flag_id)id) || !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue;
         mirror(tool_flags[id].name, name);
         const char *value = getenv(name);
@@ -254,7 +254,8 @@ static takt_status take_setting(void *user, const char *given, const char *value
         snprintf(where, sizeof where, "\"%s\" in %s", key, tool_text_of(t, TAKT_F_CONFIG));
         if (names_code((tool_flag_id)id, value))
             return refuse_code(t, key, where);
-        if (id == TAKT_F_CONFIG || id == TAKT_F_HELP || !tool_verb_takes(t->verb, (tool_flag_id)id))
+        if (id == TAKT_F_CONFIG || tool_flag_is_help((tool_flag_id)id) ||
+            !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue; /* verbs may have flags of one name and different kinds */
         return tool_value_check(t, (tool_flag_id)id, value, where) &&
                        tool_value_add(t, (tool_flag_id)id, TAKT_FROM_CONFIG, value)

@@ -184,7 +184,7 @@ bool tool_take_stdin(takt_tool *t, int *code)
     size_t uses;
     if (!count_uses(t, &uses))
         return false;
-    const int found = uses > 0 && !tool_on(t, TAKT_F_HELP) ? take(t, uses) : TAKT_EXIT_OK;
+    const int found = uses > 0 && !tool_wants_help(t) ? take(t, uses) : TAKT_EXIT_OK;
     *code = found != TAKT_EXIT_OK ? found : *code;
     return found == TAKT_EXIT_OK;
 }

@@ -54,6 +54,7 @@ typedef struct tool_flag {
 extern const tool_flag tool_flags[TAKT_FLAG_IDS];
 bool tool_flag_is_list(tool_flag_id id);
 bool tool_flag_reads(tool_flag_id id);
+bool tool_flag_is_help(tool_flag_id id);
 bool tool_flag_writes(tool_flag_id id);
 
 /* ---- verbs ---- */
@@ -62,12 +63,30 @@ typedef struct takt_tool takt_tool;
 
 enum { TAKT_VERB_FLAGS = 64 };
 
+/* What a person wants to do: the headings of `takt help`, in this order. */
+#define TAKT_TASKS(X)                                                                              \
+    X(RUN, "run a model and look at it")                                                           \
+    X(MAKE, "make, convert and cut models")                                                        \
+    X(TEXT, "generate and serve text")                                                             \
+    X(TRAIN, "train and evaluate")                                                                 \
+    X(SHRINK, "shrink")                                                                            \
+    X(MEASURE, "measure and explain speed")                                                        \
+    X(TRUST, "prove, check and compare")                                                           \
+    X(COMMAND, "the command itself")
+typedef enum takt_task {
+#define TAKT_TASK_ID(id, heading) TAKT_TASK_##id,
+    TAKT_TASKS(TAKT_TASK_ID)
+#undef TAKT_TASK_ID
+} takt_task;
+
 typedef struct takt_verb {
     const char *name, *summary;
+    takt_task task;
     const char *arguments; /* for the usage line: "MODEL" */
     int arg_min, arg_max;
     const char *about; /* a paragraph for --help; may be NULL */
     const char *example;
+    const tool_flag_id *often;           /* what --help shows of `flags`; NULL: all of them */
     tool_flag_id flags[TAKT_VERB_FLAGS]; /* besides the common ones; ends with TAKT_FLAG_IDS */
     int (*run)(takt_tool *t);
 } takt_verb;
@@ -172,7 +191,9 @@ void tool_near_file(const char *path, char *hint, size_t size);
 
 /* "benchmark-run" as it is typed: benchmark run. */
 const char *tool_typed(const takt_verb *v, char *to, size_t size);
-void tool_help_verb(const takt_verb *verb);
+/* --help or --help-all is given. */
+bool tool_wants_help(const takt_tool *t);
+void tool_help_verb(const takt_verb *verb, bool all_flags);
 void tool_help_all(void);
 /* All verbs with their flags, or one of them, as an object. */
 void tool_help_json(const takt_verb *only);

@@ -199,7 +199,7 @@ static void dump_value(FILE *to, tool_flag_id id, const char *text)
 void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **before)
 {
     const char *item = tool_text_of(t, id);
-    if (item == NULL || id == TAKT_F_CONFIG || id == TAKT_F_DUMP_CONFIG || id == TAKT_F_HELP)
+    if (item == NULL || id == TAKT_F_CONFIG || id == TAKT_F_DUMP_CONFIG || tool_flag_is_help(id))
         return;
     fprintf(to, "%s\n  \"%s\": ", *before, tool_flags[id].name);
     *before = ",";

@@ -8,6 +8,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_backends = {
     .name = "backends",
+    .task = TAKT_TASK_RUN,
     .summary = "what can run a model here, and what cannot and why",
     .arguments = "",
     .arg_min = 0,

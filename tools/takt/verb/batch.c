@@ -25,6 +25,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_batch = {
     .name = "batch",
+    .task = TAKT_TASK_MAKE,
     .summary = "give a model of one sample a leading named dimension",
     .arguments = "MODEL [NAME]",
     .arg_min = 1,

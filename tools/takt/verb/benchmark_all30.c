@@ -3,6 +3,7 @@
 
 const takt_verb takt_verb_benchmark_all30 = {
     .name = "benchmark-all30",
+    .task = TAKT_TASK_MEASURE,
     .summary = "the same as `takt benchmark zoo`",
     .arguments = "[--category C]",
     .about =

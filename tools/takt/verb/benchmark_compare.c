@@ -306,6 +306,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_benchmark_compare = {
     .name = "benchmark-compare",
+    .task = TAKT_TASK_MEASURE,
     .summary = "which of several models, builds, backends or results is faster, and how sure",
     .arguments = "A B",
     .arg_min = 0,
@@ -317,6 +318,10 @@ const takt_verb takt_verb_benchmark_compare = {
         "--repeat-process for less. Exit status 3: slower than --fail-on allows; 4: not\n"
         "comparable; 5: inconclusive.",
     .example = "takt benchmark compare old.takt new.takt --fail-on slower:2%",
+    .often = (const tool_flag_id[]){TAKT_F_MODELS, TAKT_F_RESULTS, TAKT_F_BACKENDS, TAKT_F_BIN_A,
+                                    TAKT_F_BIN_B, TAKT_F_DIM, TAKT_F_THREAD_LIST, TAKT_F_DURATION,
+                                    TAKT_F_BLOCKS, TAKT_F_MARGIN, TAKT_F_FAIL_ON, TAKT_F_FORMAT,
+                                    TAKT_F_FILE, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODELS,      TAKT_F_RESULTS,  TAKT_F_BACKENDS,    TAKT_F_BIN_A,
               TAKT_F_BIN_B,       TAKT_F_SELECT,   TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_SHAPE,       TAKT_F_DIM,      TAKT_F_SEED,        TAKT_F_THREAD_LIST,

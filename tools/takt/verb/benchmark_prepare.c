@@ -138,6 +138,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_benchmark_prepare = {
     .name = "benchmark-prepare",
+    .task = TAKT_TASK_MEASURE,
     .summary = "load, plan and run a model; keep it compiled, its inputs and settings beside it",
     .arguments = "MODEL",
     .arg_min = 1,
@@ -145,6 +146,8 @@ const takt_verb takt_verb_benchmark_prepare = {
     .about = "Beside model.onnx it writes model.taktp, model.onnx.INPUT.npy for every input, and\n"
              "model.onnx.bench.json: every setting in force, which --config reads.",
     .example = "takt benchmark prepare --model mlp.takt --config settings.json",
+    .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
+                                    TAKT_F_LEVEL, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
               TAKT_FLAG_IDS},

@@ -89,6 +89,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_benchmark_trends = {
     .name = "benchmark-trends",
+    .task = TAKT_TASK_MEASURE,
     .summary = "results over time, and where they took a step",
     .arguments = "RESULT ...",
     .arg_min = 0,

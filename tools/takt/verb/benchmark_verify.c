@@ -101,6 +101,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_benchmark_verify = {
     .name = "benchmark-verify",
+    .task = TAKT_TASK_MEASURE,
     .summary = "is this machine fit to measure on, and does the model run as it should?",
     .arguments = "[MODEL]",
     .arg_min = 0,
@@ -109,6 +110,8 @@ const takt_verb takt_verb_benchmark_verify = {
         "--env grades the machine and prints the command that mends each finding. For a model:\n"
         "it loads, runs, gives finite values, and the same bits twice.",
     .example = "takt benchmark verify --env",
+    .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
+                                    TAKT_F_LEVEL, TAKT_FLAG_IDS},
     .flags = {TAKT_F_ENV, TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS,
               TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_THREADS,
               TOOL_PLAN_FLAGS, TAKT_FLAG_IDS},

@@ -3,6 +3,7 @@
 
 const takt_verb takt_verb_benchmark_zoo = {
     .name = "benchmark-zoo",
+    .task = TAKT_TASK_MEASURE,
     .summary = "time, memory and score of every model of the zoo",
     .arguments = "[--category C]",
     .about =

@@ -40,6 +40,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_check = {
     .name = "check",
+    .task = TAKT_TASK_TRUST,
     .summary = "whether values overflow, underflow or clip in another precision",
     .arguments = "MODEL",
     .arg_min = 1,

@@ -132,6 +132,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_checklist = {
     .name = "checklist",
+    .task = TAKT_TASK_MEASURE,
     .summary =
         "the 69 boxes of the performance guides, ticked with evidence or with what is missing",
     .arguments = "MODEL",
@@ -140,6 +141,8 @@ const takt_verb takt_verb_checklist = {
     .about = "A box is ticked if what it asks for is so, or would not save 5 % of the time; under\n"
              "the others stands what would tick them. What no program can know is listed last.",
     .example = "takt checklist examples/mlp.takt -D batch=32 --memory-limit 80%",
+    .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
+                                    TAKT_F_LEVEL, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_SLO,
               TAKT_F_QPS, TAKT_F_DURATION, TAKT_FLAG_IDS},

@@ -14,6 +14,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_data = {
     .name = "data",
+    .task = TAKT_TASK_TRAIN,
     .summary = "samples, types, classes, mean and deviation of a data set",
     .arguments = "DATA",
     .arg_min = 1,

@@ -53,6 +53,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_diff = {
     .name = "diff",
+    .task = TAKT_TASK_TRUST,
     .summary = "which value of a model first differs from a reference, by how much, and why",
     .arguments = "REFERENCE MODEL",
     .arg_min = 2,

@@ -107,6 +107,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_distill = {
     .name = "distill",
+    .task = TAKT_TASK_SHRINK,
     .summary = "train a small model on what a large one says",
     .arguments = "--teacher T --student S --data D -o F",
     .about =
@@ -116,6 +117,9 @@ const takt_verb takt_verb_distill = {
     .arg_max = 1,
     .example = "takt distill --teacher examples/spirals.takt --student examples/spirals.takt "
                "--data examples/spirals.csv",
+    .often = (const tool_flag_id[]){TAKT_F_STUDENT, TAKT_F_TEACHER, TAKT_F_DATA_SET, TAKT_F_EPOCHS,
+                                    TAKT_F_LR, TAKT_F_TEMPERATURE, TAKT_F_ALPHA, TAKT_F_MODEL_FILE,
+                                    TAKT_F_SEED, TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,    TAKT_F_STUDENT,      TAKT_F_TEACHER,       TAKT_F_TEMPERATURE,
               TAKT_F_ALPHA,    TAKT_F_SELECT,       TAKT_F_WEIGHTS,       TAKT_F_ALLOW_LINKS,
               TAKT_F_DATA_SET, TAKT_F_SPLIT,        TAKT_F_LABEL,         TAKT_F_WINDOW,

@@ -86,6 +86,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_doctor = {
     .name = "doctor",
+    .task = TAKT_TASK_MEASURE,
     .summary = "why a model is slow, large or has a low rate: each cause measured",
     .arguments = "MODEL",
     .arg_min = 1,
@@ -95,6 +96,9 @@ const takt_verb takt_verb_doctor = {
         "cause is what would save 5 % or more; the largest gain comes first. Inputs are random.\n"
         "Without --slow, --memory or --throughput: --slow.",
     .example = "takt doctor examples/mlp.takt --slow",
+    .often = (const tool_flag_id[]){TAKT_F_SLOW, TAKT_F_HIGH_MEMORY, TAKT_F_THROUGHPUT,
+                                    TAKT_F_DURATION, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,
+                                    TAKT_F_BACKEND, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_SLOW,
               TAKT_F_HIGH_MEMORY, TAKT_F_THROUGHPUT, TAKT_F_DURATION, TAKT_FLAG_IDS},

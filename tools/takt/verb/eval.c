@@ -160,6 +160,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_eval = {
     .name = "eval",
+    .task = TAKT_TASK_TRAIN,
     .summary = "how good a model is on a data set, with 95 % intervals",
     .arguments = "MODEL --data D",
     .about = "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"
@@ -168,6 +169,9 @@ const takt_verb takt_verb_eval = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",
+    .often = (const tool_flag_id[]){TAKT_F_DATA_SET, TAKT_F_SPLIT, TAKT_F_EVAL_METRIC,
+                                    TAKT_F_SAMPLES, TAKT_F_TRAIN_BATCH, TAKT_F_WEIGHTS,
+                                    TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DATA_SET,
               TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_DATA_CACHE,
               TAKT_F_EVAL_METRIC, TAKT_F_TRAIN_BATCH, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,

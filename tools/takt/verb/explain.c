@@ -154,6 +154,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_explain = {
     .name = "explain",
+    .task = TAKT_TASK_MEASURE,
     .summary = "what an error means; what the compiler did to a model; why a fact holds",
     .arguments = "MODEL | ERROR",
     .arg_min = 0,
@@ -162,6 +163,8 @@ const takt_verb takt_verb_explain = {
              "is listed twice. With --fact: the lowest proof of a fact of the model's rules; with\n"
              "--why-not the first literal of every rule that fails.",
     .example = "takt explain 2103; takt explain examples/family.takt --fact \"ancestor(ann, eve)\"",
+    .often = (const tool_flag_id[]){TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_FACT,
+                                    TAKT_F_WHY_NOT, TAKT_F_DIM, TAKT_F_BACKEND, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_FACT, TAKT_F_WHY_NOT, TAKT_F_SEED,
               TAKT_F_RANDOM, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS,

@@ -24,6 +24,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_extract = {
     .name = "extract",
+    .task = TAKT_TASK_MAKE,
     .summary = "cut a model at named values",
     .arguments = "MODEL",
     .arg_min = 1,

@@ -337,7 +337,8 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_generate = {
     .name = "generate",
-    .summary = "continues a text",
+    .task = TAKT_TASK_TEXT,
+    .summary = "continue a text with a language model",
     .arguments = "MODEL [PROMPT]",
     .arg_min = 1,
     .arg_max = 2,
@@ -347,6 +348,10 @@ const takt_verb takt_verb_generate = {
         "every machine, with any number of threads. Ctrl-C ends the text. With --chat the prompt\n"
         "is what a user says.",
     .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
+    .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_LENGTH,
+                                    TAKT_F_TEXT_CONTEXT, TAKT_F_TEMP, TAKT_F_TOP_K, TAKT_F_TOP_P,
+                                    TAKT_F_TEXT_SEED, TAKT_F_CHAT, TAKT_F_JSON_SCHEMA,
+                                    TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_PROMPT,
               TAKT_F_PROMPT_FILE,
               TAKT_F_ESCAPE,

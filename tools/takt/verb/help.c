@@ -29,12 +29,13 @@ static int run(takt_tool *t)
     if (json)
         tool_help_json(verb);
     else
-        tool_help_verb(verb);
+        tool_help_verb(verb, false);
     return TAKT_EXIT_OK;
 }
 
 const takt_verb takt_verb_help = {
     .name = "help",
+    .task = TAKT_TASK_COMMAND,
     .summary = "this overview, or a verb's flags",
     .arguments = "[VERB]",
     .arg_min = 0,

@@ -64,6 +64,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_imatrix = {
     .name = "imatrix",
+    .task = TAKT_TASK_SHRINK,
     .summary = "which columns of a language model's matrices count most",
     .arguments = "MODEL [TEXT] -o F.gguf",
     .arg_min = 1,

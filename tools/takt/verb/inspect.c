@@ -24,6 +24,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_inspect = {
     .name = "inspect",
+    .task = TAKT_TASK_RUN,
     .summary = "inputs, outputs, parameters, operations and arithmetic of a model",
     .arguments = "MODEL",
     .about = "Of a file of weights (safetensors, its .index.json, npz or npy), the tensors.",

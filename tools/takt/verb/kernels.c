@@ -28,11 +28,14 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_kernels = {
     .name = "kernels",
+    .task = TAKT_TASK_MEASURE,
     .summary = "which kernel each step got, which were refused and why",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt kernels --isa scalar examples/mlp.takt",
+    .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
+                                    TAKT_F_ISA, TAKT_F_LEVEL, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS, TAKT_F_DONATE,
               TAKT_FLAG_IDS},

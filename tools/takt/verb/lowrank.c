@@ -49,6 +49,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_lowrank = {
     .name = "lowrank",
+    .task = TAKT_TASK_SHRINK,
     .summary = "a model whose layers are two thinner ones",
     .arguments = "MODEL -o F --energy E",
     .about =

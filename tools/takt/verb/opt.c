@@ -83,6 +83,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_opt = {
     .name = "opt",
+    .task = TAKT_TASK_MAKE,
     .summary = "the graph after the passes, and each rule that fired",
     .arguments = "MODEL",
     .arg_min = 0,

@@ -60,6 +60,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_plan = {
     .name = "plan",
+    .task = TAKT_TASK_RUN,
     .summary = "the steps in order and the memory to the byte, before anything runs",
     .arguments = "MODEL",
     .arg_min = 1,
@@ -69,6 +70,9 @@ const takt_verb takt_verb_plan = {
         "With -i, what a session makes of the files: an .npy in Fortran order is read where it\n"
         "lies, or costs a move.",
     .example = "takt plan -D batch=32 --svg examples/cnn.takt > arena.svg",
+    .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
+                                    TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_TRAIN, TAKT_F_SVG,
+                                    TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,
               TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
               TAKT_F_MMAP,         TAKT_F_INPUT,

@@ -270,6 +270,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_profile = {
     .name = "profile",
+    .task = TAKT_TASK_MEASURE,
     .summary = "the time of every step, beside what this machine could do",
     .arguments = "MODEL",
     .arg_min = 1,
@@ -283,6 +284,10 @@ const takt_verb takt_verb_profile = {
         "caches' sizes. auto takes the first of them that can be had, cachegrind only if it takes\n"
         "less than about 10 s. perf and cachegrind use one thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
+    .often =
+        (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,
+                               TAKT_F_BACKEND, TAKT_F_LEVEL, TAKT_F_DURATION, TAKT_F_TRACE_FILE,
+                               TAKT_F_TOP, TAKT_F_MEMORY, TAKT_F_PAGE_FILE, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,
               TAKT_F_SELECT,
               TAKT_F_WEIGHTS,

@@ -154,6 +154,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_prune = {
     .name = "prune",
+    .task = TAKT_TASK_SHRINK,
     .summary = "a model without the channels that are worth least",
     .arguments = "MODEL -o F --amount A",
     .about =
@@ -164,6 +165,9 @@ const takt_verb takt_verb_prune = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt prune examples/cnn.takt --amount 0.5",
+    .often = (const tool_flag_id[]){TAKT_F_MODEL_FILE, TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED,
+                                    TAKT_F_AMOUNT, TAKT_F_CRITERION, TAKT_F_SCORED, TAKT_F_FINETUNE,
+                                    TAKT_F_EPOCHS, TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,     TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
               TAKT_F_MODEL_FILE, TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED, TAKT_F_AMOUNT,
               TAKT_F_CRITERION,  TAKT_F_KEEP,       TAKT_F_SCORED,       TAKT_F_SAMPLES,

@@ -106,6 +106,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_quantize = {
     .name = "quantize",
+    .task = TAKT_TASK_SHRINK,
     .summary = "a model whose layers compute on integers",
     .arguments = "MODEL -o F --calib D",
     .about =
@@ -118,6 +119,10 @@ const takt_verb takt_verb_quantize = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",
+    .often = (const tool_flag_id[]){TAKT_F_MODEL_FILE, TAKT_F_CALIB, TAKT_F_QUANT_TYPE,
+                                    TAKT_F_QUANT_METHOD, TAKT_F_SCORED, TAKT_F_ACCURACY_DROP,
+                                    TAKT_F_KEEP, TAKT_F_ROUNDING, TAKT_F_DIM, TAKT_F_THREADS,
+                                    TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,       TAKT_F_WEIGHTS,       TAKT_F_ALLOW_LINKS,
               TAKT_F_MODEL_FILE, TAKT_F_CALIB,        TAKT_F_CALIB_LIMIT,   TAKT_F_SCORED,
               TAKT_F_SAMPLES,    TAKT_F_LABEL,        TAKT_F_WINDOW,        TAKT_F_SCALE,

@@ -207,6 +207,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_run = {
     .name = "run",
+    .task = TAKT_TASK_RUN,
     .summary = "run a model on inputs from files or on random ones",
     .arguments = "MODEL",
     .arg_min = 1,
@@ -214,6 +215,10 @@ const takt_verb takt_verb_run = {
     .about =
         "Inputs without -i are random by --seed; the digest is SHA-256. --test: 1 if one differs.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
+    .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_DIM, TAKT_F_SHAPE,
+                                    TAKT_F_WEIGHTS, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_LEVEL,
+                                    TAKT_F_REPEAT, TAKT_F_SEED, TAKT_F_MEMORY_LIMIT, TAKT_F_TEST,
+                                    TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,
               TAKT_F_ALLOW_LINKS, TAKT_F_MMAP,           TAKT_F_INPUT,
               TAKT_F_OUTPUT,      TAKT_F_SHAPE,          TAKT_F_DIM,

@@ -116,7 +116,8 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_serve = {
     .name = "serve",
-    .summary = "answers requests over HTTP",
+    .task = TAKT_TASK_TEXT,
+    .summary = "answer requests over HTTP, as OpenAI's API does",
     .arguments = "MODEL...",
     .arg_min = 1,
     .arg_max = 16,
@@ -125,6 +126,9 @@ const takt_verb takt_verb_serve = {
              "/v1/infer/NAME. / is a page to chat, /health and /metrics tell how it goes. SIGTERM\n"
              "and Ctrl-C end it when all requests that were accepted are answered.",
     .example = "takt serve model.gguf --port 8080 --parallel 4",
+    .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY,
+                                    TAKT_F_TEXT_CONTEXT, TAKT_F_CHAT_TEMPLATE, TAKT_F_QUEUE,
+                                    TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY, TAKT_F_QUEUE,
               TAKT_F_CONNECTIONS, TAKT_F_QUEUE_TIME, TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT,
               TAKT_F_TEXT_BATCH, TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V,

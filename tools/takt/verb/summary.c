@@ -18,6 +18,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_summary = {
     .name = "summary",
+    .task = TAKT_TASK_RUN,
     .summary = "a table of the layers: shapes, parameters, multiply-adds",
     .arguments = "MODEL",
     .arg_min = 1,

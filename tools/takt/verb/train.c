@@ -182,16 +182,21 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_train = {
     .name = "train",
+    .task = TAKT_TASK_TRAIN,
     .summary = "train a model on a data set",
     .arguments = "MODEL --data D",
     .about =
-        "Forward, loss, backward and update are one plan. The bits of the result do not depend "
-        "on the number of threads or on the processor. A model whose last layer is a softmax "
-        "or sigmoid is trained without it where the loss contains it. With --qat weights and "
+        "Forward, loss, backward and update are one plan. The bits of the result do not depend\n"
+        "on the number of threads or on the processor. A model whose last layer is a softmax\n"
+        "or sigmoid is trained without it where the loss contains it. With --qat weights and\n"
         "values are rounded in every step, and what is written is the model of integers.",
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt train --list",
+    .often = (const tool_flag_id[]){TAKT_F_DATA_SET, TAKT_F_EPOCHS, TAKT_F_TRAIN_BATCH, TAKT_F_LR,
+                                    TAKT_F_OPTIMIZER, TAKT_F_LOSS, TAKT_F_VAL_SPLIT,
+                                    TAKT_F_MODEL_FILE, TAKT_F_CHECKPOINT, TAKT_F_RESUME, TAKT_F_AMP,
+                                    TAKT_F_SEED, TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,
               TAKT_F_SELECT,
               TAKT_F_WEIGHTS,

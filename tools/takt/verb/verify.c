@@ -95,13 +95,18 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_verify = {
     .name = "verify",
-    .summary = "proves a property for every input of a box, or shows one that breaks it",
+    .task = TAKT_TASK_TRUST,
+    .summary = "prove a property for every input of a box, or show one that breaks it",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
     .about = "Proofs are for the bits that Takt computes, on every machine. Exit code 0: proved,\n"
              "1: violated, and the input is written to a file; 5: unknown, with the best bound.",
     .example = "takt verify examples/bounded.takt --property examples/bounded.vnnlib",
+    .often = (const tool_flag_id[]){TAKT_F_PROPERTY, TAKT_F_AROUND, TAKT_F_EPS, TAKT_F_NORM,
+                                    TAKT_F_DATA_SET, TAKT_F_TIMEOUT, TAKT_F_PROOF_METHOD,
+                                    TAKT_F_ARITHMETIC, TAKT_F_CERTIFICATE, TAKT_F_CHECKED_PROOF,
+                                    TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,        TAKT_F_WEIGHTS,
               TAKT_F_ALLOW_LINKS, TAKT_F_PROPERTY,      TAKT_F_AROUND,
               TAKT_F_EPS,         TAKT_F_NORM,          TAKT_F_DATA_SET,

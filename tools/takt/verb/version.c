@@ -38,6 +38,7 @@ static int run(takt_tool *t)
 
 const takt_verb takt_verb_version = {
     .name = "version",
+    .task = TAKT_TASK_COMMAND,
     .summary = "which takt this is",
     .arguments = "",
     .arg_min = 0,
