@@ -1,11 +1,45 @@
 /* fold_weights.c - scales that follow a convolution or product move into its weights.
  *
  * The new weights are expressions of constants, which the plan computes once. A result changes by
- * the rounding of a few weights: docs/numerics.md, "Folded weights".
+ * the rounding of a few weights: docs/numerics.md, "Folded weights". Nothing is folded where that
+ * is not true: in 16 bits, and where a scaled weight overflows or vanishes although the scaled
+ * result does not.
  */
+#include <math.h>
+
 #include "op/util/norm.h"
+#include "pass/magnitude.h"
 #include "pass/match.h"
 #include "pass/passes.h"
+
+/* A weight of 16 bits would lose what the sum of products in f32 keeps. Integers wrap, so the order
+ * of their products is free. */
+static bool is_narrow(takt_dtype dtype)
+{
+    return takt_dtype_is_float(dtype) && takt_dtype_bits(dtype) <= 16;
+}
+
+/* Weights w times values of c stay numbers with all their bits. */
+static bool in_range(const takt_graph *g, takt_id w, takt_magnitude c)
+{
+    const takt_dtype dtype = takt_type_of(g, w)->dtype;
+    if (!takt_dtype_is_float(dtype))
+        return true;
+    const takt_magnitude m = takt_magnitude_of(g, w);
+    return takt_magnitude_fits(takt_magnitude_mul(m, c), m.most * c.least, dtype);
+}
+
+/* Whether the weights w of a sum before `n` can be scaled by c; says why not. */
+static bool can_scale(takt_rewrite *r, const takt_node *n, takt_id w, takt_id c)
+{
+    if (is_narrow(n->type->dtype))
+        takt_refuse(r, n, "weights of 16 bits would be rounded to them once more");
+    else if (!in_range(r->out, w, takt_magnitude_of(r->out, c)))
+        takt_refuse(r, n, "a scaled weight could overflow or vanish");
+    else
+        return true;
+    return false;
+}
 
 /* `vector` over output channels against weights [O, ...]. */
 static takt_id per_output(takt_graph *g, takt_id vector, takt_id weights)
@@ -45,7 +79,17 @@ static takt_id batch_norm(takt_rewrite *r, const takt_node *n)
             return takt_refuse(r, n, "its statistics are not constants");
     const double epsilon = takt_node_attr(n, "epsilon")->f64;
     const int64_t layout = takt_node_attr(n, "layout")->i64;
+    if (is_narrow(n->type->dtype))
+        return takt_refuse(r, n, "its factors would be rounded to 16 bits");
+    const takt_magnitude factor = takt_magnitude_over_root(takt_magnitude_of(g, n->in[1]),
+                                                           takt_magnitude_of(g, n->in[4]), epsilon);
+    const takt_magnitude moved = takt_magnitude_mul(takt_magnitude_of(g, n->in[3]), factor);
+    if (!takt_magnitude_fits(factor, INFINITY, n->type->dtype) ||
+        !takt_magnitude_fits(moved, INFINITY, n->type->dtype))
+        return takt_refuse(r, n, "its factors could overflow");
     const takt_node *conv = own_conv(r, n);
+    if (conv != NULL && !in_range(g, conv->in[1], factor))
+        conv = NULL;
     const takt_id root = takt_unary(g, &takt_op_sqrt, takt_add_scalar(g, n->in[4], epsilon));
     const takt_id scale = takt_div(g, n->in[1], root);
     const takt_id shift = takt_sub(g, n->in[2], takt_mul(g, n->in[3], scale));
@@ -93,6 +137,8 @@ static takt_id scale_conv(takt_rewrite *r, const takt_node *n)
     const int axis = only_axis(g, n->in[1], n->type->rank);
     if (axis != -1 && axis != channel)
         return takt_refuse(r, n, "the factor is not one per channel");
+    if (!can_scale(r, n, conv->in[1], n->in[1]))
+        return TAKT_NONE;
     return scaled_conv(g, n->in[0], flat(g, n->in[1], n->type->dim[channel]));
 }
 
@@ -108,6 +154,8 @@ static takt_id scale_matmul(takt_rewrite *r, const takt_node *n)
     const int last = n->type->rank - 1, axis = only_axis(g, n->in[1], n->type->rank);
     if (axis != -1 && axis != last)
         return takt_refuse(r, n, "the factor is not one per column");
+    if (!can_scale(r, n, mm->in[1], n->in[1]))
+        return TAKT_NONE;
     const bool transposed = takt_node_attr(mm, "transpose_b")->boolean;
     const bool transpose_a = takt_node_attr(mm, "transpose_a")->boolean;
     const takt_id x = mm->in[0], w = mm->in[1];

@@ -1,0 +1,101 @@
+/* magnitude.c - bounds of the values of constants, and of what is made of them. */
+#include "pass/magnitude.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "op/ops.h"
+
+static const takt_magnitude unknown = {.low = -INFINITY, .most = INFINITY};
+
+/* NaN counts as an infinity. */
+static takt_magnitude of_floats(takt_dtype dtype, const void *data, size_t count)
+{
+    takt_magnitude m = {.low = INFINITY, .least = INFINITY, .is_known = true};
+    for (size_t i = 0; i < count; i++) {
+        const double x =
+            dtype == TAKT_F32 ? (double)((const float *)data)[i] : takt_dtype_get_f(dtype, data, i);
+        const double size = x == x ? fabs(x) : INFINITY;
+        m.low = x < m.low ? x : m.low;
+        m.least = size > 0 && size < m.least ? size : m.least;
+        m.most = size > m.most ? size : m.most;
+    }
+    return m;
+}
+
+/* Of integers the type says enough. */
+static takt_magnitude of_integers(takt_dtype dtype)
+{
+    const double most = ldexp(1, takt_dtype_bits(dtype));
+    return (takt_magnitude){.low = -most, .least = 1, .most = most, .is_known = true};
+}
+
+static takt_magnitude of_constant(const takt_node *n)
+{
+    const takt_tensor *t = n->attr[0].tensor;
+    if (!takt_dtype_is_float(n->type->dtype))
+        return of_integers(n->type->dtype);
+    return t->storage != NULL ? of_floats(n->type->dtype, takt_tensor_data(t), takt_tensor_count(t))
+                              : unknown;
+}
+
+static takt_magnitude negated(takt_magnitude m)
+{
+    m.low = -m.most;
+    return m;
+}
+
+static takt_magnitude of_node(const takt_graph *g, takt_id id, int depth)
+{
+    enum { DEPTH = 8 };
+    const takt_node *n = &g->nodes[id];
+    if (n->op == &takt_op_constant)
+        return of_constant(n);
+    if (depth == DEPTH || n->in_count == 0)
+        return unknown;
+    const takt_magnitude m = of_node(g, n->in[0], depth + 1);
+    const bool widens =
+        n->op == &takt_op_cast && takt_dtype_is_float(n->type->dtype) &&
+        takt_dtype_bits(n->type->dtype) >= takt_dtype_bits(takt_type_of(g, n->in[0])->dtype);
+    if ((n->op->traits & TAKT_VIEW) != 0 || widens)
+        return m;
+    if (n->op == &takt_op_neg)
+        return negated(m);
+    if (n->op == &takt_op_mul)
+        return takt_magnitude_mul(m, of_node(g, n->in[1], depth + 1));
+    if (n->op == &takt_op_dequantize) /* levels are a whole number apart from zero */
+        return takt_magnitude_mul(of_integers(takt_type_of(g, n->in[0])->dtype),
+                                  of_node(g, n->in[1], depth + 1));
+    return unknown;
+}
+
+takt_magnitude takt_magnitude_of(const takt_graph *g, takt_id id)
+{
+    return of_node(g, id, 0);
+}
+
+takt_magnitude takt_magnitude_mul(takt_magnitude a, takt_magnitude b)
+{
+    const double most = a.most == 0 || b.most == 0 ? 0 : a.most * b.most;
+    return (takt_magnitude){.low = a.low >= 0 && b.low >= 0 ? 0 : -most,
+                            .least = a.least * b.least,
+                            .most = most,
+                            .is_known = a.is_known && b.is_known};
+}
+
+takt_magnitude takt_magnitude_over_root(takt_magnitude a, takt_magnitude b, double epsilon)
+{
+    if (!a.is_known || !b.is_known || !(b.low >= 0 && b.low + epsilon > 0))
+        return unknown;
+    return (takt_magnitude){.low = -INFINITY,
+                            .least = a.least / sqrt(b.most + epsilon),
+                            .most = a.most / sqrt(b.low + epsilon),
+                            .is_known = true};
+}
+
+bool takt_magnitude_fits(takt_magnitude m, double peak, takt_dtype dtype)
+{
+    const double most = dtype == TAKT_F32 ? (double)FLT_MAX : DBL_MAX;
+    const double small = dtype == TAKT_F32 ? 0x1p-102 : 0x1p-969; /* the least normal / epsilon */
+    return m.is_known && m.most <= most && (m.most == 0 || peak >= small);
+}
