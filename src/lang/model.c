@@ -100,6 +100,19 @@ static void semantics(takt_frame *f, const takt_ast *o, const takt_value *v)
         rules->semantics = s;
 }
 
+/* The element type of soft truth values. */
+static void truth(takt_frame *f, const takt_ast *o, const takt_value *v)
+{
+    char text[TAKT_VALUE_TEXT];
+    const bool is_good = v->kind == TAKT_V_DTYPE && (v->dtype == TAKT_F32 || v->dtype == TAKT_F64);
+    takt_rules *rules = is_good ? takt_rules_of(f) : NULL;
+    if (!is_good)
+        takt_complain(f, o, TAKT_E_SYNTAX, NULL, "truth values are f32 or f64, not %s",
+                      takt_value_text(f->graph, v, text));
+    else if (rules != NULL)
+        rules->truth = v->dtype;
+}
+
 static void options(takt_frame *f)
 {
     for (const takt_ast *o = f->function->options; o != NULL; o = o->next) {
@@ -116,10 +129,12 @@ static void options(takt_frame *f)
             backend(f, o, &v);
         else if (takt_span_is(name, "semantics") && !is_graph)
             semantics(f, o, &v);
+        else if (takt_span_is(name, "truth") && !is_graph)
+            truth(f, o, &v);
         else
             takt_complain(f, o, TAKT_E_SYNTAX,
-                          "the options of a model are seed=7, layout=nhwc, backend=blas and "
-                          "semantics=product",
+                          "the options of a model are seed=7, layout=nhwc, backend=blas, "
+                          "semantics=product and truth=f64",
                           "there is no option called %s", o->name->text);
     }
 }

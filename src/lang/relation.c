@@ -48,6 +48,8 @@ static void declare(declared *d, takt_id value, takt_form form, takt_relation_ki
     p->value = value;
     p->form = form;
     p->is_checked = kind == TAKT_KIND_FACTS;
+    p->missing =
+        form == TAKT_FORM_SOFT && kind != TAKT_KIND_TENSOR ? d->f->e->rules->semantics : NULL;
     p->facts = d->facts;
     p->fact_count = d->fact_count;
     for (int i = 0; i < d->arity; i++)
@@ -76,12 +78,24 @@ static void fill_bits(const declared *d, const takt_fact_table *facts, uint64_t 
     }
 }
 
-/* The same fact twice counts once: its larger weight. */
-static void fill_weights(const declared *d, const takt_fact_table *facts, float *data)
+/* Weights are lengths: a fact that is missing has an infinite one. */
+static bool is_length(const declared *d)
 {
+    return d->f->e->rules->semantics->none != 0;
+}
+
+/* The same fact twice counts once: its larger weight, or its lesser length. */
+static void fill_weights(const declared *d, const takt_fact_table *facts, takt_tensor *to)
+{
+    const takt_dtype dtype = to->type.dtype;
+    void *data = takt_tensor_data(to);
+    for (size_t i = 0; is_length(d) && i < takt_tensor_count(to); i++)
+        takt_dtype_put_f(dtype, data, i, d->f->e->rules->semantics->none);
     for (size_t i = 0; i < facts->count; i++) {
-        float *to = &data[place_of(d, facts->tuples + i * (size_t)d->arity)];
-        *to = facts->weights[i] > *to ? facts->weights[i] : *to;
+        const size_t at = place_of(d, facts->tuples + i * (size_t)d->arity);
+        const double old = takt_dtype_get_f(dtype, data, at);
+        if (is_length(d) ? facts->weights[i] < old : facts->weights[i] > old)
+            takt_dtype_put_f(dtype, data, at, facts->weights[i]);
     }
 }
 
@@ -152,7 +166,7 @@ static void from_facts(declared *d, const takt_fact_table *facts)
     takt_type type = d->type;
     takt_tensor tensor;
     const takt_dim last = type.dim[d->arity - 1];
-    type.dtype = is_soft ? TAKT_F32 : TAKT_U64;
+    type.dtype = is_soft ? f->e->rules->truth : TAKT_U64;
     if (!is_soft)
         type.dim[d->arity - 1] = last / 64 + (last % 64 != 0);
     if (!is_soft && !keep_facts(d, facts))
@@ -169,7 +183,7 @@ static void from_facts(declared *d, const takt_fact_table *facts)
     }
     memset(takt_tensor_data(&tensor), 0, takt_tensor_bytes(&tensor));
     if (is_soft)
-        fill_weights(d, facts, takt_tensor_data(&tensor));
+        fill_weights(d, facts, &tensor);
     else
         fill_bits(d, facts, takt_tensor_data(&tensor));
     const takt_id id = takt_graph_constant(f->graph, &tensor);
@@ -185,8 +199,11 @@ static void from_facts(declared *d, const takt_fact_table *facts)
 
 static void read_text(declared *d, const char *file, takt_span text)
 {
-    const takt_facts_of of = {
-        .name = d->at->name->text, .arity = d->arity, .domains = d->domain, .may_weigh = true};
+    const takt_facts_of of = {.name = d->at->name->text,
+                              .arity = d->arity,
+                              .domains = d->domain,
+                              .may_weigh = true,
+                              .is_length = is_length(d)};
     takt_fact_table facts;
     if (takt_facts_read(d->f->e->ctx, &of, file, text, &facts) != TAKT_OK)
         takt_complain_last(d->f, d->at->b);
@@ -267,14 +284,15 @@ static void from_list(declared *d)
 static void from_input(declared *d)
 {
     takt_frame *f = d->f;
-    const bool is_soft = f->e->rules->semantics->dtype != TAKT_BOOL;
+    const takt_dtype own = f->e->rules->semantics->dtype;
+    const bool is_soft = own != TAKT_BOOL;
     takt_type type = d->type;
     if (f->caller != NULL) {
         takt_complain(f, d->at, TAKT_E_RULE, "give it facts, or hand a tensor to the layer",
                       "a relation without facts is an input, and layers have none");
         return;
     }
-    type.dtype = is_soft ? f->e->rules->semantics->dtype : TAKT_BOOL;
+    type.dtype = own == TAKT_F32 ? f->e->rules->truth : own;
     const takt_id id = takt_graph_input(f->graph, d->at->name->text, &type);
     if (id == TAKT_NONE)
         takt_complain_last(f, d->at);

@@ -14,6 +14,7 @@ takt_rules *takt_rules_of(takt_frame *f)
         return NULL;
     }
     r->semantics = &takt_semantics_boolean;
+    r->truth = TAKT_F32;
     r->last_pending = &r->pending;
     r->last_held = &r->held;
     e->rules = r;
@@ -162,8 +163,10 @@ static void hold(takt_frame *f, const takt_ast *a, takt_predicate *p, const takt
         return;
     }
     *h = (takt_held){.name = p->name, .at = a, .truth = truth_of(f, p)};
-    const takt_id loss = p->log_truth != TAKT_NONE ? takt_neg(f->graph, p->log_truth)
-                                                   : p->semantics->loss(f->graph, h->truth);
+    takt_id loss = p->log_truth != TAKT_NONE ? takt_neg(f->graph, p->log_truth)
+                                             : p->semantics->loss(f->graph, h->truth);
+    if (loss != TAKT_NONE && takt_type_of(f->graph, loss)->dtype != TAKT_F32)
+        loss = takt_cast(f->graph, loss, TAKT_F32);
     h->loss = takt_mul_scalar(f->graph, loss, rule->loss_weight);
     *r->last_held = h;
     r->last_held = &h->next;
@@ -185,8 +188,11 @@ typedef struct group {
 
 static void lower_group(takt_frame *f, const group *rules, size_t count)
 {
-    takt_program program = {
-        .ctx = f->e->ctx, .arena = &f->e->arena, .graph = f->graph, .events = &f->e->rules->events};
+    takt_program program = {.ctx = f->e->ctx,
+                            .arena = &f->e->arena,
+                            .graph = f->graph,
+                            .truth = f->e->rules->truth,
+                            .events = &f->e->rules->events};
     gather(f, &program);
     takt_status status = takt_program_analyse(&program);
     if (status == TAKT_OK)

@@ -27,12 +27,13 @@ typedef struct takt_pending {
 typedef struct takt_held {
     const char *name;
     const takt_ast *at;
-    takt_id truth, loss; /* f32 scalars; the loss is weighted */
+    takt_id truth, loss; /* scalars; the loss is an f32, weighted */
     struct takt_held *next;
 } takt_held;
 
 typedef struct takt_rules {
     const takt_semantics *semantics; /* of rules that do not say */
+    takt_dtype truth;                /* of soft values: f32 or f64 */
     takt_domain **domains;
     size_t domain_count;
     takt_known *known; /* newest first */

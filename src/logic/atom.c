@@ -74,6 +74,8 @@ static takt_labelled misfit(takt_lower *l, const takt_predicate *p, takt_dtype d
 static bool fits(const takt_lower *l, const takt_predicate *p, takt_dtype dtype)
 {
     const takt_semantics *s = l->semantics;
+    if (p->missing != NULL && p->missing->none != s->none)
+        return false;
     if (p->semantics != NULL && p->semantics->is_truth != s->is_truth)
         return p->semantics->dtype == TAKT_BOOL;
     if (s->dtype == TAKT_I64)
@@ -108,8 +110,8 @@ takt_labelled takt_lower_atom(takt_lower *l, const takt_formula *f)
     const takt_dtype dtype = takt_type_of(l->g, v.id)->dtype;
     if (!fits(l, p, dtype))
         return misfit(l, p, dtype);
-    if (dtype != l->semantics->dtype)
-        v.id = takt_cast(l->g, v.id, l->semantics->dtype);
+    if (dtype != takt_lower_dtype(l))
+        v.id = takt_cast(l->g, v.id, takt_lower_dtype(l));
     v.id = takt_lower_checked(l, p, v.id);
     return v;
 }

@@ -329,8 +329,7 @@ static bool run_layers(circuit *c, size_t *nodes)
         order[i] = all[i].node;
     for (size_t i = 0; i < count && c->l->g->status == TAKT_OK;) {
         takt_id part[MOST_PARTS];
-        const size_t first = i;
-        size_t part_count = 1;
+        size_t first = i, part_count = 1;
         while (i < count && all[i].height == all[first].height) {
             size_t end = i;
             while (end < count && all[end].height == all[i].height &&
@@ -348,7 +347,7 @@ static bool run_layers(circuit *c, size_t *nodes)
 static void start(circuit *c)
 {
     takt_graph *g = c->l->g;
-    const takt_type type = {.dtype = TAKT_F32, .rank = 1, .dim = {2}};
+    const takt_type type = {.dtype = takt_lower_dtype(c->l), .rank = 1, .dim = {2}};
     takt_dim ones[TAKT_MOST_LIFTED + 1];
     takt_tensor t;
     if (g->status != TAKT_OK)
@@ -358,7 +357,8 @@ static void start(circuit *c)
         takt_graph_fail(g, status);
         return;
     }
-    memcpy(takt_tensor_data(&t), (float[]){0, 1}, 2 * sizeof(float));
+    takt_dtype_put_f(type.dtype, takt_tensor_data(&t), 0, 0);
+    takt_dtype_put_f(type.dtype, takt_tensor_data(&t), 1, 1);
     takt_id id = takt_graph_constant(g, &t);
     takt_tensor_release(&t);
     for (int i = 0; i <= c->rank; i++)

@@ -259,8 +259,8 @@ takt_id takt_events_arranged(takt_lower *l, const takt_events *e, const takt_sou
     takt_id id = s->id;
     if (s->is_bits && id != TAKT_NONE)
         id = takt_unpack_bits(g, id, (takt_dim)s->size[s->rank - 1]);
-    if (id != TAKT_NONE && takt_type_of(g, id)->dtype != TAKT_F32)
-        id = takt_cast(g, id, TAKT_F32);
+    if (id != TAKT_NONE && takt_type_of(g, id)->dtype != takt_lower_dtype(l))
+        id = takt_cast(g, id, takt_lower_dtype(l));
     if (s->of != NULL)
         id = takt_lower_checked(l, s->of, id);
     for (int i = 0; i < e->lifted_count; i++) {

@@ -1,6 +1,7 @@
 /* facts.c - reads tuples; every number and name is checked against its domain. */
 #include "logic/facts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,9 +91,11 @@ static takt_status put_weight(const reader *r, takt_span field)
 {
     double value;
     const int shown = field.length < 64 ? (int)field.length : 64;
-    if (!takt_number_read(field.at, field.length, &value) || !(value >= 0 && value <= 1))
-        return wrong(r, "the weight '%.*s' is no number from 0 to 1", shown, field.at);
-    r->facts->weights[r->facts->count] = (float)value;
+    const bool is_number = takt_number_read(field.at, field.length, &value) && value >= 0;
+    if (r->of->is_length ? !is_number || !isfinite(value) : !is_number || value > 1)
+        return wrong(r, "the weight '%.*s' is no number from 0 %s", shown, field.at,
+                     r->of->is_length ? "on" : "to 1");
+    r->facts->weights[r->facts->count] = value;
     return TAKT_OK;
 }
 

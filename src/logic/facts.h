@@ -14,7 +14,7 @@ typedef struct takt_fact_table {
     int arity;
     size_t count;
     uint32_t *tuples;                       /* [count][arity], in the order of the file */
-    float *weights;                         /* [count]; NULL: the file has none */
+    double *weights;                        /* [count]; NULL: the file has none */
     size_t tuple_capacity, weight_capacity; /* in facts */
 } takt_fact_table;
 
@@ -23,7 +23,8 @@ typedef struct takt_facts_of {
     const char *name; /* of the relation */
     int arity;
     const takt_domain *const *domains; /* one per argument */
-    bool may_weigh;                    /* a column of weights, each within 0 to 1, is allowed */
+    bool may_weigh;                    /* a column of weights is allowed */
+    bool is_length;                    /* weights are 0 or more, else within 0 to 1 */
 } takt_facts_of;
 
 /* `file`: for messages. Release the facts even if this fails. */

@@ -123,8 +123,10 @@ struct takt_predicate {
     takt_var_range arg[TAKT_MAX_RANK];
     const takt_semantics *semantics; /* of its rules; NULL for tensors */
     takt_form form;
-    takt_id value;         /* TAKT_NONE until it is lowered */
-    takt_rule *rules;      /* NULL: a tensor */
+    takt_id value;    /* TAKT_NONE until it is lowered */
+    takt_rule *rules; /* NULL: a tensor */
+    /* Facts with weights, and inputs: the semantics that say what a missing fact is; or NULL. */
+    const takt_semantics *missing;
     bool is_checked;       /* a tensor of floats that is known to lie within 0 to 1 */
     int64_t rounds;        /* of a recursion; 0: until it settles */
     int64_t capacity;      /* asked for, of tuples; 0: not */
@@ -150,6 +152,7 @@ typedef struct takt_program {
     takt_ctx *ctx;
     takt_arena *arena;
     takt_graph *graph;
+    takt_dtype truth;                   /* of soft values: f32 or f64 */
     struct takt_events **events;        /* where those of earlier groups are, or NULL so far */
     takt_predicate *predicates, **last; /* in order of their declaration */
     size_t predicate_count;

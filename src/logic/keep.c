@@ -15,6 +15,7 @@ static takt_predicate *shell(takt_arena *arena, takt_relations *all, takt_predic
     *copy = (takt_predicate){.name = name,
                              .arity = p->arity,
                              .semantics = p->semantics,
+                             .missing = p->missing,
                              .form = p->form,
                              .value = p->value,
                              .index = all->kept_count++,

@@ -35,7 +35,7 @@ int takt_labelled_axis(const takt_labelled *v, int variable)
 
 takt_id takt_lower_constant(const takt_lower *l, double value)
 {
-    const takt_type type = {.dtype = l->semantics->dtype};
+    const takt_type type = {.dtype = takt_lower_dtype(l)};
     takt_tensor t;
     if (l->g->status != TAKT_OK)
         return TAKT_NONE;
@@ -72,7 +72,7 @@ takt_labelled takt_labelled_from_bool(takt_lower *l, takt_labelled v)
     v.id = takt_labelled_elements(l, &v);
     v.bits = TAKT_NONE;
     if (l->semantics->none == 0 && l->semantics->all == 1)
-        v.id = takt_cast(l->g, v.id, l->semantics->dtype);
+        v.id = takt_cast(l->g, v.id, takt_lower_dtype(l));
     else
         v.id = takt_select(l->g, v.id, takt_lower_constant(l, l->semantics->all),
                            takt_lower_constant(l, l->semantics->none));

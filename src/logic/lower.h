@@ -114,7 +114,12 @@ takt_labelled takt_labelled_exists(takt_lower *l, const takt_labelled *v, const 
 /* The axes of v for `bound`, all of which it has; and v's other variables, in order. */
 size_t takt_labelled_axes(const takt_labelled *v, const int *bound, size_t count, int64_t *axes,
                           takt_labelled *rest);
-/* A constant of the semantics' element type. */
+/* The element type of values under the current semantics. */
+static inline takt_dtype takt_lower_dtype(const takt_lower *l)
+{
+    return l->semantics->dtype == TAKT_F32 ? l->program->truth : l->semantics->dtype;
+}
+/* A constant of that type. */
 takt_id takt_lower_constant(const takt_lower *l, double value);
 
 #endif

@@ -69,7 +69,8 @@ static takt_id exponent(const takt_lower *l, const takt_formula *f)
 {
     if (f->power == NULL)
         return takt_lower_constant(l, f->number);
-    return l->is_inner ? f->power->inner : f->power->value;
+    const takt_id p = l->is_inner ? f->power->inner : f->power->value;
+    return takt_lower_dtype(l) != TAKT_F32 ? takt_cast(l->g, p, takt_lower_dtype(l)) : p;
 }
 
 /* The mean over the axes; of those that the guard lets through, if there is one. */
@@ -81,8 +82,8 @@ static takt_id mean(takt_lower *l, const takt_formula *f, takt_labelled *v,
     if (guard == NULL)
         return takt_reduce_over(l->g, &takt_op_reduce_mean, v->id, axes, count, false);
     const takt_id in = takt_labelled_spread(l, guard, v->var, v->rank);
-    const takt_id number = takt_reduce_over(l->g, &takt_op_reduce_sum,
-                                            takt_cast(l->g, in, TAKT_F32), axes, count, false);
+    const takt_id ones = takt_cast(l->g, in, takt_lower_dtype(l));
+    const takt_id number = takt_reduce_over(l->g, &takt_op_reduce_sum, ones, axes, count, false);
     mask(l, v, guard, 0);
     const takt_id sum = takt_reduce_over(l->g, &takt_op_reduce_sum, v->id, axes, count, false);
     const takt_id one = takt_scalar_like(l->g, sum, 1);

@@ -103,7 +103,7 @@ static takt_id checked_value(recursion *r, takt_predicate *p)
 {
     takt_graph *g = r->l->g;
     if (p->form != TAKT_FORM_SOFT || p->is_checked || p->semantics != NULL ||
-        !r->semantics->is_truth || takt_type_of(g, p->value)->dtype != TAKT_F32)
+        !r->semantics->is_truth || !takt_dtype_is_float(takt_type_of(g, p->value)->dtype))
         return p->value;
     const takt_id low = takt_binary(g, &takt_op_ge, p->value, takt_scalar_like(g, p->value, 0));
     const takt_id high = takt_binary(g, &takt_op_le, p->value, takt_scalar_like(g, p->value, 1));

@@ -88,8 +88,14 @@ const char *takt_relation_entry(const takt_model *model, const char *relation, i
 
 /* ---- facts in ---- */
 
-static void fill(const takt_fact_table *facts, const takt_tensor_view *view)
+static void fill(const takt_fact_table *facts, const takt_semantics *s,
+                 const takt_tensor_view *view)
 {
+    size_t count = s != NULL && s->none != 0;
+    for (int d = 0; d < view->rank; d++)
+        count *= (size_t)view->dims[d];
+    for (size_t i = 0; i < count; i++)
+        takt_dtype_put_f(view->dtype, view->data, i, s->none);
     for (size_t i = 0; i < facts->count; i++) {
         const uint32_t *t = facts->tuples + i * (size_t)facts->arity;
         size_t at = 0;
@@ -100,7 +106,10 @@ static void fill(const takt_fact_table *facts, const takt_tensor_view *view)
         else if (view->dtype == TAKT_I64)
             ((int64_t *)view->data)[at] = 1;
         else
-            ((float *)view->data)[at] = facts->weights != NULL ? facts->weights[i] : 1;
+            takt_dtype_put_f(view->dtype, view->data, at,
+                             facts->weights != NULL ? facts->weights[i]
+                             : s != NULL            ? s->all
+                                                    : 1);
     }
 }
 
@@ -125,16 +134,18 @@ takt_status takt_relation_read(const takt_model *model, const char *relation, co
     }
     view->dtype = r->type.dtype;
     view->rank = r->arity;
+    const takt_semantics *missing = r->predicate->missing;
     const takt_facts_of of = {.name = relation,
                               .arity = r->arity,
                               .domains = domains,
-                              .may_weigh = view->dtype == TAKT_F32};
+                              .may_weigh = takt_dtype_is_float(view->dtype),
+                              .is_length = missing != NULL && missing->none != 0};
     takt_status status = takt_facts_read(model->ctx, &of, name != NULL ? name : relation,
                                          (takt_span){text, length}, &facts);
     if (status == TAKT_OK)
         status = takt_view_alloc(model->ctx, view);
     if (status == TAKT_OK)
-        fill(&facts, view);
+        fill(&facts, missing, view);
     takt_facts_release(&facts);
     return status;
 }

@@ -48,10 +48,9 @@ static bool is_there(takt_tuple_walk *w, size_t at)
                                              : (double)takt_dtype_get_i(v->dtype, v->data, at);
     if (w->relation->form == TAKT_FORM_VALUE)
         return true;
-    const char *semantics = w->relation->semantics;
-    if (semantics != NULL && strcmp(semantics, "shortest") == 0)
-        return isfinite(w->value);
-    return w->value != 0;
+    const takt_predicate *p = w->relation->predicate;
+    const takt_semantics *s = p->semantics != NULL ? p->semantics : p->missing;
+    return w->value != (s != NULL ? s->none : 0);
 }
 
 static void set_entries(takt_tuple_walk *w, size_t at)

@@ -11,7 +11,7 @@ typedef struct facts {
     takt_ctx *ctx;
     const takt_node *node;
     size_t bytes, count; /* of x; of the conditions */
-    bool has_values;     /* x is f32, one for each condition */
+    bool has_values;     /* x has floats, one for each condition */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -36,9 +36,10 @@ static void run(const takt_step *s, const takt_task *t)
         return;
     const size_t at = (size_t)(bad - ok);
     takt_error *error = t->execution != NULL ? t->execution->error : &f->ctx->error;
-    takt_error_set(
-        error, takt_demand_id(f->node), "%s",
-        takt_demand_text(f->node, at, f->has_values ? ((const float *)x)[at] : NAN, text));
+    takt_error_set(error, takt_demand_id(f->node), "%s",
+                   takt_demand_text(
+                       f->node, at,
+                       f->has_values ? takt_dtype_get_f(f->node->type->dtype, x, at) : NAN, text));
     takt_fault_merge(t->fault, &(takt_fault){.index = at});
 }
 
@@ -58,7 +59,7 @@ static takt_status compile(takt_planner *p)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "check: the value is too large");
     f->ctx = p->ctx;
     f->node = n;
-    f->has_values = n->type->dtype == TAKT_F32 && count == f->count;
+    f->has_values = takt_dtype_is_float(n->type->dtype) && count == f->count;
     p->step->run = run;
     p->step->data = f;
     p->step->can_fault = true;
