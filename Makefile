@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs accuracy campaign python-versions cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check fuzz graphs rules accuracy campaign python-versions cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -43,6 +43,9 @@ campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in tr
 
 graphs: build ## a campaign of 20,000 random graphs, ref against cpu, recorded in trust/ledger.tsv
 	@scripts/graphs --build $(BUILD)
+
+rules: build ## a campaign of random rules against clingo (100,000) and ProbLog (10,000), recorded in trust/ledger.tsv
+	@scripts/rules --build $(BUILD)
 
 cov: setup ## line coverage of the fast tests, per file
 	@scripts/coverage
