@@ -48,19 +48,21 @@ def results(*args):
         return {key: found[key] for key in found.files}
 
 
-def litert(path, generator):
-    """Inputs as flags of `takt run`, and LiteRT's outputs by name. Its reference kernels lack a few
-    operators that its others have."""
+def opened(path):
+    """LiteRT with the model; its reference kernels lack a few operators that its others have."""
     for kind in (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES):
         try:
             it = Interpreter(path, experimental_op_resolver_type=kind, num_threads=1)
             it.allocate_tensors()
-            break
+            return it
         except (RuntimeError, ValueError) as error:
             problem = str(error).strip()
-    else:
-        failures.append(f"{path}: LiteRT refuses it: {problem[:300]}")
-        return None, None
+    failures.append(f"{path}: LiteRT refuses it: {problem[:300]}")
+    return None
+
+
+def invoke(it, generator):
+    """Inputs as flags of `takt run`, and LiteRT's outputs by name."""
     flags = []
     for d in it.get_input_details():
         x = (generator.standard_normal(d["shape"]) if d["dtype"] == np.float32
@@ -71,6 +73,11 @@ def litert(path, generator):
         flags += ["-i", f"{d['name']}={file}"]
     it.invoke()
     return flags, {d["name"]: it.get_tensor(d["index"]) for d in it.get_output_details()}
+
+
+def litert(path, generator):
+    it = opened(path)
+    return (None, None) if it is None else invoke(it, generator)
 
 
 def compare(name, want, got, limit):
@@ -105,6 +112,26 @@ def floats():
     return made
 
 
+def states():
+    """State from run to run: LiteRT's variables, and Takt's in files."""
+    made, steps = 0, 4
+    with open(TEXT, encoding="utf-8") as f:
+        names = re.findall(r"^model (state_\w+)", f.read(), re.M)
+    for name in names:
+        path = os.path.join(TMP, "written.tflite")
+        if not takt("convert", TEXT, "--select", name, "-o", path):
+            continue
+        for model in ([path], [TEXT, "--select", name]):
+            it, generator = opened(path), np.random.default_rng(1)
+            for k in range(steps if it is not None else 0):
+                flags, want = invoke(it, generator)
+                flags += ["--state-out", os.path.join(TMP, f"state{k % 2}.npz")]
+                flags += ["--state-in", os.path.join(TMP, f"state{(k + 1) % 2}.npz")] if k else []
+                compare(f"{name}, run {k}", want, results(*model, *flags), 1e-5)
+        made += 1
+    return made
+
+
 def integers():
     made, text = 0, os.path.join(TMP, "nets.takt")
     with open(text, "w", encoding="utf-8") as f:
@@ -128,5 +155,6 @@ def integers():
 
 
 count = floats()
+stateful = states()
 wholes = integers()
-finish(failures, f"{count} models of floats, {wholes} of integers")
+finish(failures, f"{count} models of floats, {stateful} of them with state, {wholes} of integers")

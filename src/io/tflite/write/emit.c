@@ -192,8 +192,11 @@ takt_tflw_op *takt_tflw_call(takt_tflw *w, const char *name, size_t count, const
     takt_tflw_op *op = w->status == TAKT_OK ? &w->ops[w->op_count++] : NULL;
     if (op == NULL)
         return NULL;
-    *op = (takt_tflw_op){
-        .code = code_of(name), .in = inputs, .out = outputs, .in_count = count, .out_count = 1};
+    *op = (takt_tflw_op){.code = code_of(name),
+                         .in = inputs,
+                         .out = outputs,
+                         .in_count = count,
+                         .out_count = out >= 0};
     return op;
 }
 
@@ -202,7 +205,15 @@ void takt_tflw_option(takt_tflw_op *op, int kind, int id, size_t bytes, int64_t 
     if (op == NULL)
         return;
     op->options = kind;
-    op->field[op->field_count++] = (takt_tflw_field){id, bytes, (uint32_t)value};
+    op->field[op->field_count++] =
+        (takt_tflw_field){.id = id, .bytes = bytes, .bits = (uint32_t)value};
+}
+
+void takt_tflw_option_text(takt_tflw_op *op, int kind, int id, const char *text)
+{
+    takt_tflw_option(op, kind, id, 0, 0);
+    if (op != NULL)
+        op->field[op->field_count - 1].text = text;
 }
 
 void takt_tflw_option_f(takt_tflw_op *op, int kind, int id, float value)

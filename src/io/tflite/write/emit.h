@@ -24,13 +24,15 @@ typedef struct takt_tflw_tensor {
     const void *data; /* NULL: no constant */
     size_t bytes;
     takt_tflw_grid grid;
+    bool is_handle; /* a resource: names a variable */
 } takt_tflw_tensor;
 
 /* A field of an operator's options. */
 typedef struct takt_tflw_field {
     int id;
-    size_t bytes;
+    size_t bytes; /* 0: a text */
     uint32_t bits;
+    const char *text;
 } takt_tflw_field;
 
 enum { TAKT_TFLW_FIELDS = 8 };
@@ -53,12 +55,16 @@ typedef struct takt_tflw {
     size_t tensor_count, tensor_capacity;
     takt_tflw_op *ops;
     size_t op_count, op_capacity;
-    int32_t *at;     /* per node: its tensor, or -1 */
-    int32_t *shown;  /* per output: its tensor */
-    uint32_t *uses;  /* per node: live users, and outputs */
-    takt_id *user;   /* the last of them */
-    bool *is_inside; /* per node: written with the node that it belongs to */
-    takt_id id;      /* the node being written */
+    int32_t *at;              /* per node: its tensor, or -1 */
+    int32_t *shown;           /* per output: its tensor */
+    uint32_t *uses;           /* per node: live users, and outputs */
+    takt_id *user;            /* the last of them */
+    bool *is_inside;          /* per node: written with the node that it belongs to */
+    takt_id id;               /* the node being written */
+    const takt_tensor *slots; /* first values of slots, as those of `source` */
+    const takt_graph *source; /* the graph before it was prepared */
+    int32_t *handles;         /* per slot: the tensor that names its variable, or -1 */
+    struct takt_tflw *first;  /* the subgraph that gives variables their first values, or NULL */
 } takt_tflw;
 
 /* Writes node `n`; false: TensorFlow Lite has no form of it, and nothing was written. */
@@ -94,8 +100,8 @@ const takt_tflw_tensor *takt_tflw_at(const takt_tflw *w, int32_t tensor);
 
 /* ---- operators ---- */
 
-/* "CONV_2D" with its inputs (-1: left out) and one result. The operator stays until the next call:
- * options can be given to it. */
+/* "CONV_2D" with its inputs (-1: left out) and one result (-1: none). The operator stays until the
+ * next call: options can be given to it. */
 takt_tflw_op *takt_tflw_call(takt_tflw *w, const char *name, size_t count, const int32_t *in,
                              int32_t out);
 static inline takt_tflw_op *takt_tflw_1(takt_tflw *w, const char *name, int32_t x, int32_t out)
@@ -109,6 +115,7 @@ static inline takt_tflw_op *takt_tflw_2(takt_tflw *w, const char *name, int32_t 
 }
 void takt_tflw_option(takt_tflw_op *op, int kind, int id, size_t bytes, int64_t value);
 void takt_tflw_option_f(takt_tflw_op *op, int kind, int id, float value);
+void takt_tflw_option_text(takt_tflw_op *op, int kind, int id, const char *text);
 /* Moves between tensors of the writer's own; they keep the grid. */
 int32_t takt_tflw_reshaped(takt_tflw *w, int32_t x, const int64_t *dims, int rank, int32_t out);
 int32_t takt_tflw_transposed(takt_tflw *w, int32_t x, const int64_t *perm, int32_t out);
@@ -162,6 +169,15 @@ bool takt_tflw_product_of(takt_tflw *w, const takt_node *n, const int64_t *perm,
                           takt_tflw_product *p);
 /* Zeros, for operators that must have a bias. */
 int32_t takt_tflw_no_bias(takt_tflw *w, const takt_tflw_product *p);
+
+/* ---- state from run to run (state.c) ---- */
+
+/* Variables of all slots, with their first values; before any node. */
+void takt_tflw_state_begin(takt_tflw *w);
+/* What the variable of a state node holds. */
+void takt_tflw_state_read(takt_tflw *w, const takt_node *n);
+/* Their next values; behind all nodes. */
+void takt_tflw_state_end(takt_tflw *w);
 
 /* ---- the graph before it is written (prepare.c) ---- */
 

@@ -24,6 +24,12 @@ static void count_uses(takt_tflw *w, const unsigned char *live)
         w->uses[g->outputs[i].id]++;
         w->user[g->outputs[i].id] = TAKT_NONE;
     }
+    for (size_t i = 0; i < g->slot_count; i++) {
+        if (g->slots[i].next == TAKT_NONE)
+            continue;
+        w->uses[g->slots[i].next]++;
+        w->user[g->slots[i].next] = TAKT_NONE;
+    }
 }
 
 static unsigned char *prepare_tables(takt_tflw *w)
@@ -55,7 +61,7 @@ static void write_node(takt_tflw *w, takt_id id)
         n->op == &takt_op_dequantize)
         return;
     if (n->op == &takt_op_state)
-        takt_tflw_fail(w, "state from run to run is not written");
+        takt_tflw_state_read(w, n);
     else if (emit == NULL)
         takt_tflw_fail(w, "TensorFlow Lite has no operator for it");
     else if (!emit(w, n))
@@ -88,24 +94,34 @@ static takt_status write_graph(takt_tflw *w)
         w->id = port->id;
         w->at[port->id] = takt_tflw_tensor_new(w, port->name, takt_type_of(w->g, port->id), NULL);
     }
+    takt_tflw_state_begin(w);
     for (size_t i = 0; live != NULL && i < w->g->count && w->status == TAKT_OK; i++)
         if (live[i])
             write_node(w, (takt_id)i);
     for (size_t i = 0; i < w->g->output_count && w->status == TAKT_OK; i++)
         show(w, i);
+    takt_tflw_state_end(w);
     return w->status;
 }
 
-static takt_status write_whole(const takt_graph *g, const char *lineage, takt_text *to)
+static void deinit(takt_tflw *w)
 {
-    takt_tflw w = {.ctx = g->ctx, .g = g};
+    if (w->first != NULL)
+        deinit(w->first);
+    takt_mem_put(w->ctx, w->tensors, w->tensor_capacity * sizeof *w->tensors);
+    takt_mem_put(w->ctx, w->ops, w->op_capacity * sizeof *w->ops);
+    takt_arena_deinit(&w->arena);
+}
+
+static takt_status write_whole(const takt_graph *g, const takt_graph *source,
+                               const takt_tflite_options *options, takt_text *to)
+{
+    takt_tflw w = {.ctx = g->ctx, .g = g, .source = source, .slots = options->slots};
     takt_arena_init(&w.arena, g->ctx);
     takt_status status = write_graph(&w);
     if (status == TAKT_OK)
-        status = takt_tflw_file(&w, lineage, to);
-    takt_mem_put(g->ctx, w.tensors, w.tensor_capacity * sizeof *w.tensors);
-    takt_mem_put(g->ctx, w.ops, w.op_capacity * sizeof *w.ops);
-    takt_arena_deinit(&w.arena);
+        status = takt_tflw_file(&w, options->lineage, to);
+    deinit(&w);
     return status;
 }
 
@@ -114,7 +130,7 @@ takt_status takt_tflite_bytes(const takt_graph *g, const takt_tflite_options *op
 {
     takt_graph *ready = NULL;
     TAKT_TRY(takt_tflw_prepare(g, options->slots, &ready));
-    const takt_status status = write_whole(ready, options->lineage, to);
+    const takt_status status = write_whole(ready, g, options, to);
     takt_graph_destroy(ready);
     return status;
 }
