@@ -157,7 +157,7 @@ static void refused(void)
         {"model m(x: f32[2]) { state s: f64[2] = 0\n next s = s + 1\n return y = x }", "f64"},
         {"model m(x: f64[2]) { return y = x + 1 }", "f64"},
         {"model m(x: f32[2]) { return y = erf(x) }", "erf"},
-        {"model m(x: f32[1, 2, 4, 4, 4]) { return y = conv3d(x, 2) }", "conv"},
+        {"model m(x: f32[1, 2, 4, 4, 4]) { return y = conv3d(x, 2, groups=2) }", "groups"},
         {"model m(x: f32[1, 2, 8, 8], w: f32[3, 2, 3, 3]) { return y = op.conv(x, w) }", "weights"},
         {"model m(x: f32[4, 4]) { return y = pad(x, before=[1, 1], after=[0, 0], mode=edge) }",
          "pad"},

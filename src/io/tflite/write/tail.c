@@ -164,7 +164,8 @@ static int32_t flat_bias(takt_tflw *w, takt_id id)
                           data, NULL);
 }
 
-/* Integers where x, the weights and the result are; the tail of floats otherwise. */
+/* Integers where x, the weights and the result are; the tail of floats otherwise, and for
+ * convolutions over three axes, which LiteRT has of floats only. */
 bool takt_tflw_product_of(takt_tflw *w, const takt_node *n, const int64_t *perm,
                           takt_tflw_product *p)
 {
@@ -176,7 +177,8 @@ bool takt_tflw_product_of(takt_tflw *w, const takt_node *n, const int64_t *perm,
     if (perm != NULL)
         takt_tflw_permute(w, &c, perm);
     takt_tflw_tail t = takt_tflw_tail_of(w, w->id, all);
-    const int32_t x = takt_tflw_levels(w, n->in[0]);
+    const int32_t x =
+        n->op == &takt_op_conv && n->type->rank > 4 ? -1 : takt_tflw_levels(w, n->in[0]);
     const bool is_integer = x >= 0 && t.quantize != TAKT_NONE && are_levels(&c) &&
                             takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &grid);
     if (!is_integer)

@@ -56,7 +56,7 @@ bool takt_tflw_window_is_odd(const takt_tflw_window *v)
 
 static void spread(takt_tflw *w, const takt_tflw_window *v, int32_t *x, const double *fill)
 {
-    int64_t before[4] = {0}, after[4] = {0};
+    int64_t before[5] = {0}, after[5] = {0};
     for (int i = 0; i < v->axes; i++) {
         const int64_t reach = (v->kernel[i] - 1) * v->dilation[i] + 1;
         const int64_t rest = (v->out[i] - 1) * v->stride[i] + reach - v->in[i] - v->before[i];

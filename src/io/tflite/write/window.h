@@ -6,8 +6,8 @@
 #include "io/tflite/write/emit.h"
 
 typedef struct takt_tflw_window {
-    int axes; /* 1 or 2 */
-    int64_t in[2], out[2], kernel[2], stride[2], dilation[2], before[2], after[2];
+    int axes; /* 1 to 3 */
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], before[3], after[3];
 } takt_tflw_window;
 
 /* One spatial axis becomes two, the first of size 1; and `*x` a tensor of four axes. */

@@ -1,6 +1,9 @@
-/* conv.c - convolutions, channels last: CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV. */
+/* conv.c - convolutions, channels last: CONV_2D, DEPTHWISE_CONV_2D, CONV_3D and
+ * TRANSPOSE_CONV. */
 #include "op/util/conv.h"
 #include "io/tflite/write/window.h"
+
+enum { CONV_3D = 106 }; /* options of the schema */
 
 static int64_t entry(const takt_attr *list, int i, int64_t fallback)
 {
@@ -37,6 +40,35 @@ static void flat_weight(takt_tflw *w, int32_t weight, bool is_depthwise)
     t->grid.axis = t->grid.count > 1 && is_depthwise ? 3 : t->grid.axis;
 }
 
+/* Three spatial axes: weights [planes, rows, columns, in, out], floats only, and no groups. */
+static bool volume(takt_tflw *w, const takt_node *n)
+{
+    static const int64_t perm[] = {1, 2, 3, 4, 0};
+    const takt_type *x = takt_type_of(w->g, n->in[0]), *k = takt_type_of(w->g, n->in[1]);
+    takt_tflw_window v = window_of(n, x, k);
+    takt_tflw_product p;
+    if (n->attr[TAKT_CONV_GROUPS].i64 != 1) {
+        takt_tflw_fail(w, "TensorFlow Lite has no groups over three axes");
+        return true;
+    }
+    if (!takt_tflw_product_of(w, n, perm, &p) || w->status != TAKT_OK)
+        return true;
+    if (p.bias < 0)
+        p.bias = takt_tflw_no_bias(w, &p);
+    const int padding = takt_tflw_window_pad(w, &v, &p.x, NULL);
+    takt_tflw_op *op =
+        takt_tflw_call(w, "CONV_3D", 3, (const int32_t[]){p.x, p.weight, p.bias}, p.y);
+    const int64_t strides[] = {v.stride[0], v.stride[2], v.stride[1]},
+                  dilations[] = {v.dilation[0], v.dilation[2], v.dilation[1]};
+    takt_tflw_option(op, CONV_3D, 0, 1, padding);
+    for (int i = 0; i < 3; i++)
+        takt_tflw_option(op, CONV_3D, 1 + i, 4, strides[i]);
+    takt_tflw_option(op, CONV_3D, 4, 1, p.activation);
+    for (int i = 0; i < 3; i++)
+        takt_tflw_option(op, CONV_3D, 5 + i, 4, dilations[i]);
+    return true;
+}
+
 static bool conv(takt_tflw *w, const takt_node *n)
 {
     static const int64_t deep[] = {3, 1, 2, 0}, deep_line[] = {2, 1, 0};
@@ -45,7 +77,7 @@ static bool conv(takt_tflw *w, const takt_node *n)
     const bool is_line = x->rank == 3, is_depthwise = groups > 1 && groups == channels;
     takt_tflw_constant c;
     takt_tflw_product p;
-    if (n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC || (x->rank != 4 && !is_line) ||
+    if (n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC || x->rank < 3 || x->rank > 5 ||
         x->dtype != TAKT_F32)
         return false;
     takt_tflw_window v = window_of(n, x, k);
@@ -53,6 +85,8 @@ static bool conv(takt_tflw *w, const takt_node *n)
         takt_tflw_fail(w, "its weights are computed when the model runs");
         return true;
     }
+    if (x->rank == 5)
+        return volume(w, n);
     const int64_t *perm = !is_depthwise ? NULL : is_line ? deep_line : deep;
     if (!takt_tflw_product_of(w, n, perm, &p) || w->status != TAKT_OK)
         return true;

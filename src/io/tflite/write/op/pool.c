@@ -44,6 +44,59 @@ static int padding_of(takt_tflw *w, const takt_node *n, const takt_tflw_window *
     return 1;
 }
 
+/* One pool of a volume that is seen as images [n, h, w, c]; its result is [n, h', w', c]. */
+static int32_t pool_of(takt_tflw *w, const takt_node *n, const takt_tflw_window *v, int32_t x)
+{
+    const takt_tflw_tensor from = *takt_tflw_at(w, x);
+    const takt_type type = {.dtype = from.type.dtype,
+                            .rank = 4,
+                            .dim = {from.type.dim[0], v->out[0], v->out[1], from.type.dim[3]}};
+    const int padding = padding_of(w, n, v, &x);
+    const int32_t y = takt_tflw_tensor_new(w, NULL, &type, &from.grid);
+    options(takt_tflw_1(w, n->op == &takt_op_max_pool ? "MAX_POOL_2D" : "AVERAGE_POOL_2D", x, y), v,
+            padding, 0);
+    return y;
+}
+
+/* Axes `a` and `b` of a window as one of two axes. */
+static takt_tflw_window two_of(const takt_tflw_window *v, int a, int b)
+{
+    takt_tflw_window two = {.axes = 2};
+    const int at[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        two.in[i] = v->in[at[i]];
+        two.out[i] = v->out[at[i]];
+        two.kernel[i] = v->kernel[at[i]];
+        two.stride[i] = v->stride[at[i]];
+        two.dilation[i] = 1;
+        two.before[i] = v->before[at[i]];
+        two.after[i] = v->after[at[i]];
+    }
+    return two;
+}
+
+/* Over rows and columns of each plane first, then over planes: maxima, sums and the numbers of what
+ * was added are those of both, one after another. */
+static bool volume(takt_tflw *w, const takt_node *n, const takt_tflw_window *v)
+{
+    const takt_type *x = takt_type_of(w->g, n->in[0]);
+    const int64_t batch = x->dim[0], channels = x->dim[4];
+    const takt_tflw_window flat = two_of(v, 1, 2);
+    takt_tflw_window deep = two_of(v, 0, 0);
+    deep.in[1] = deep.out[1] = v->out[1] * v->out[2];
+    deep.kernel[1] = deep.stride[1] = 1;
+    deep.before[1] = deep.after[1] = 0;
+    int32_t y = takt_tflw_in(w, n, 0);
+    y = takt_tflw_reshaped(w, y, (const int64_t[]){batch * v->in[0], v->in[1], v->in[2], channels},
+                           4, -1);
+    y = pool_of(w, n, &flat, y);
+    y = takt_tflw_reshaped(w, y, (const int64_t[]){batch, v->in[0], deep.in[1], channels}, 4, -1);
+    y = pool_of(w, n, &deep, y);
+    const takt_tflw_grid grid = takt_tflw_at(w, y)->grid;
+    (void)takt_tflw_reshaped(w, y, n->type->dim, 5, takt_tflw_result(w, w->id, &grid));
+    return true;
+}
+
 /* The pool on the grid of its input, as LiteRT wants it, and then onto that of the result. */
 static bool emit(takt_tflw *w, const takt_node *n)
 {
@@ -51,12 +104,14 @@ static bool emit(takt_tflw *w, const takt_node *n)
     const bool is_max = n->op == &takt_op_max_pool, is_line = x->rank == 3,
                is_float = x->dtype == TAKT_F32;
     bool is_dilated = false;
-    if (n->attr[TAKT_POOL_LAYOUT].i64 != TAKT_NHWC || (x->rank != 4 && !is_line))
+    if (n->attr[TAKT_POOL_LAYOUT].i64 != TAKT_NHWC || x->rank < 3 || x->rank > 5)
         return false;
     takt_tflw_window v = window_of(n, x, &is_dilated);
     if (is_dilated ||
         (!is_max && !n->attr[TAKT_POOL_COUNT_PAD].boolean && takt_tflw_window_is_odd(&v)))
         return false;
+    if (x->rank == 5)
+        return volume(w, n, &v);
     takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, is_float, is_float});
     int32_t in = takt_tflw_levels(w, n->in[0]);
     const bool is_integer = in >= 0 && t.quantize != TAKT_NONE;
