@@ -7,11 +7,12 @@ typedef union options {
     takt_quantize_options quantize;
     takt_prune_options prune;
     takt_lowrank_options lowrank;
+    takt_aware_options aware;
 } options;
 
-/* Which of the three, with its options. */
+/* Which of them, with its options. */
 typedef struct job {
-    char kind; /* q, p, l */
+    char kind; /* quantize, prune, lowrank, aware or integers: the first letter */
     options o;
     PyObject *keep;
     PyObject *type, *value, *trace; /* what `keep` raised, or NULL */
@@ -123,6 +124,46 @@ static bool take_lowrank(job *j, PyObject *kwargs)
     return good;
 }
 
+static bool take_aware(job *j, PyObject *kwargs)
+{
+    static char *keys[] = {"type", "calib", "keep", "sizes", "threads", "whole", NULL};
+    takt_aware_options *o = &j->o.aware;
+    PyObject *calib = Py_None, *none = PyTuple_New(0);
+    int whole = 0;
+    o->size = sizeof *o;
+    const bool good = none != NULL &&
+                      PyArg_ParseTupleAndKeywords(none, kwargs, "|zOOzip", keys, &o->type, &calib,
+                                                  &j->keep, &o->sizes, &o->threads, &whole) &&
+                      take_data(calib, &o->calib);
+    Py_XDECREF(none);
+    o->whole = whole != 0;
+    if (j->keep != Py_None) {
+        o->keeps = keeps;
+        o->keeps_user = j;
+    }
+    return good;
+}
+
+static bool take_options(job *j, const char *kind, PyObject *kwargs)
+{
+    static const struct {
+        const char *name;
+        bool (*take)(job *j, PyObject *kwargs);
+    } kinds[] = {{"quantize", take_quantize},
+                 {"prune", take_prune},
+                 {"lowrank", take_lowrank},
+                 {"aware", take_aware},
+                 {"integers", NULL}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kind, kinds[i].name) == 0) {
+            j->kind = kind[0];
+            return kinds[i].take == NULL || kinds[i].take(j, kwargs);
+        }
+    raise_status(TAKT_ERR_NOT_FOUND, "quantize, prune, lowrank, aware or integers",
+                 "there is no way to shrink a model that is called %s", kind);
+    return false;
+}
+
 static takt_status perform(const job *j, const takt_model *m, text_sink *report, takt_model **made)
 {
     const takt_format format = TAKT_FORMAT_JSON;
@@ -130,7 +171,10 @@ static takt_status perform(const job *j, const takt_model *m, text_sink *report,
         return takt_model_quantize(m, &j->o.quantize, format, text_put, report, made);
     if (j->kind == 'p')
         return takt_model_prune(m, &j->o.prune, format, text_put, report, made);
-    return takt_model_lowrank(m, &j->o.lowrank, format, text_put, report, made);
+    if (j->kind == 'l')
+        return takt_model_lowrank(m, &j->o.lowrank, format, text_put, report, made);
+    return j->kind == 'a' ? takt_model_aware(m, &j->o.aware, made)
+                          : takt_model_aware_convert(m, made);
 }
 
 PyObject *model_shrink(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -141,12 +185,7 @@ PyObject *model_shrink(PyObject *self, PyObject *args, PyObject *kwargs)
     text_sink report = {.at = NULL};
     takt_model *made = NULL;
     takt_error error;
-    if (!PyArg_ParseTuple(args, "s", &kind))
-        return NULL;
-    j.kind = kind[0];
-    if (!(j.kind == 'q'   ? take_quantize(&j, kwargs)
-          : j.kind == 'p' ? take_prune(&j, kwargs)
-                          : take_lowrank(&j, kwargs)))
+    if (!PyArg_ParseTuple(args, "s", &kind) || !take_options(&j, kind, kwargs))
         return NULL;
     PyThreadState *state = owner_enter(m->owner);
     const takt_status status = perform(&j, m->model, &report, &made);

@@ -77,14 +77,14 @@ static bool take_options(plan_of_options *p, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"loss",   "optimizer", "rate",          "schedule", "warmup", "steps",
                            "shards", "clip_norm", "clip_value",    "ema",      "seed",   "plan",
-                           "frozen", "groups",    "class_weights", NULL};
+                           "frozen", "groups",    "class_weights", "amp",      NULL};
     PyObject *plan = Py_None, *frozen = Py_None, *groups = Py_None, *weights = Py_None;
     unsigned long long warmup = 0, steps = 0, seed = 0;
     long long shards = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zzdzKKLdddKOOOO", keys, &p->o.loss,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zzdzKKLdddKOOOOz", keys, &p->o.loss,
                                      &p->o.optimizer, &p->o.rate, &p->o.schedule, &warmup, &steps,
                                      &shards, &p->o.clip_norm, &p->o.clip_value, &p->o.ema, &seed,
-                                     &plan, &frozen, &groups, &weights) ||
+                                     &plan, &frozen, &groups, &weights, &p->o.amp) ||
         !plan_options_of(plan, &p->plan))
         return false;
     p->o.warmup = warmup;
@@ -230,8 +230,8 @@ static PyObject *run(PyObject *self, PyObject *dict, bool is_step)
         return NULL;
     if (status != TAKT_OK)
         return raise_error(&error);
-    return Py_BuildValue("(Kddddd)", (unsigned long long)r.step, r.loss, r.count, r.hits, r.rate,
-                         r.norm);
+    return Py_BuildValue("(KddddddO)", (unsigned long long)r.step, r.loss, r.count, r.hits, r.rate,
+                         r.norm, r.scale, r.skipped ? Py_True : Py_False);
 }
 
 static PyObject *step(PyObject *self, PyObject *dict)
@@ -363,7 +363,7 @@ static PyObject *facts(PyObject *self, PyObject *nothing)
 }
 
 static PyMethodDef methods[] = {
-    {"step", step, METH_O, "step(batch): (step, loss, count, hits, rate, norm)"},
+    {"step", step, METH_O, "step(batch): (step, loss, count, hits, rate, norm, scale, skipped)"},
     {"eval", eval, METH_O, "eval(batch): the same with the present weights"},
     {"plan", plan, METH_O, "plan(batch): bytes of a step on it"},
     {"observe", observe, METH_O, "observe(loss): a validation loss, for the schedule plateau"},

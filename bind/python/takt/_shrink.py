@@ -62,6 +62,22 @@ def quantize(model: Any, type: str = "int8", *, calib: Optional[Dataset] = None,
         "layer_ns": int(seconds_per_layer * 1e9)}, keep, sizes)
 
 
+def aware(model: Model, type: str = "int8", *, calib: Optional[Dataset] = None,  # noqa: A002
+          keep: Union[None, str, Callable[[str], bool]] = None, threads: int = 0,
+          **sizes: int) -> Model:
+    """A model that is trained as the integers it will become; takt.Trainer(qat=) makes it."""
+    if type not in _TYPES:
+        raise ArgumentError(f"qat is one of {', '.join(_TYPES)}, not {type!r}")
+    return _made(model, "aware", {
+        "type": _TYPES[type], "calib": calib._raw if calib is not None else None,
+        "threads": threads}, keep, sizes)
+
+
+def integers(trained: Model) -> Model:
+    """The integers of such a model, bit for bit what its training computed."""
+    return Model(trained._raw.shrink("integers")[0], trained._path)
+
+
 def prune(model: Any, amount: float, *, criterion: Optional[str] = None,
           data: Optional[Dataset] = None, unstructured: bool = False,
           keep: Union[None, str, Callable[[str], bool]] = None, threads: int = 0,

@@ -7,11 +7,14 @@ from collections import namedtuple
 from . import _arrays, _takt
 from ._compile import CompiledModel
 from ._model import Model, load
-from .errors import ArgumentError, UnsupportedError
+from ._shrink import aware, integers
+from .errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, Optional, Union
+
+    from ._data import Dataset
 
 
 class Optimizer:
@@ -92,8 +95,13 @@ class Muon(Optimizer):
     _name = "muon"
 
 
-class StepResult(namedtuple("StepResult", "step loss count hits rate norm")):
-    """A step of training: its number, the mean loss over `count` samples, how many were right."""
+class StepResult(namedtuple("StepResult", "step loss count hits rate norm scale skipped",
+                            defaults=(1.0, False))):
+    """A step of training: its number, the mean loss over `count` samples, how many were right.
+
+    With ``amp="f16"`` `scale` multiplies the loss, and a step whose gradients overflowed is
+    `skipped`: it changes no weight.
+    """
 
     __slots__ = ()
 
@@ -129,6 +137,11 @@ class Trainer:
     A step is one plan: forward, loss, gradients and update. Its bits depend on the model, the
     batches, the seed and ``shards``, not on threads. After an exception the weights are those of
     the last whole step.
+
+    ``amp="bf16"`` (or True) or ``"f16"`` keeps activations and their gradients in 16 bits.
+    ``qat="int8"`` trains the model as the integers it will become (``takt train --qat``): `calib`
+    is the takt.Dataset that ranges begin with, layers whose name `keep` matches stay f32, and
+    ``quantized()`` is the result. A module keeps the weights that it had.
     """
 
     def __init__(self, model: Any, optimizer: Union[Optimizer, str] = "adamw",
@@ -137,10 +150,13 @@ class Trainer:
                  gradient_accumulation_steps: int = 1, clip_norm: float = 0.0,
                  clip_value: float = 0.0, ema: float = 0.0, seed: int = 0,
                  freeze: Union[None, str, Callable[[str], bool]] = None,
-                 class_weights: Any = None, amp: Any = None,
+                 class_weights: Any = None, amp: Any = None, qat: Optional[str] = None,
+                 calib: Optional[Dataset] = None,
+                 keep: Union[None, str, Callable[[str], bool]] = None,
                  callbacks: Iterable[Callback] = (), **options: Any):
-        if amp not in (None, False):
-            raise UnsupportedError("mixed precision (amp=) is not there: train in f32")
+        if qat is None and (calib is not None or keep is not None):
+            raise ArgumentError("calib and keep belong to qat: write qat='int8', or freeze for "
+                                "weights that stay")
         if gradient_accumulation_steps < 1 or shards < 1:
             raise ArgumentError("shards and gradient_accumulation_steps are at least 1")
         self._optimizer = optimizer.text() if isinstance(optimizer, Optimizer) else str(optimizer)
@@ -150,7 +166,8 @@ class Trainer:
             "schedule": schedule, "warmup": warmup, "steps": steps,
             "shards": shards * gradient_accumulation_steps, "clip_norm": clip_norm,
             "clip_value": clip_value, "ema": ema, "seed": seed, "plan": options or None,
-            "class_weights": class_weights}
+            "class_weights": class_weights, "amp": _amp(amp)}
+        self._aware = {"type": qat, "calib": calib, "keep": keep} if qat is not None else None
         self._freeze, self._accumulate = freeze, gradient_accumulation_steps
         self._callbacks = list(callbacks)
         self._stopped = False
@@ -171,6 +188,8 @@ class Trainer:
         return {name for name in names if test(name)}
 
     def _begin(self, model: Model) -> None:
+        if self._aware is not None:
+            model = aware(model, **self._aware)
         self.model = model
         names = [name for name, _, trains in model._raw.params() if trains]
         self._raw = _takt.Trainer(model._raw, frozen=self._frozen(names), **self._settings)
@@ -312,9 +331,16 @@ class Trainer:
         if self._raw is None or self.model is None:
             raise ArgumentError("the trainer has seen no batch: there is nothing to export")
         self._raw.export(averaged)
-        if self._module is not None:
+        if self._module is not None and self._aware is None:
             self._module.take_weights(self.model)
         return self.model
+
+    def quantized(self, averaged: bool = False) -> Model:
+        """The model of integers that ``qat`` trained; it gives the bits that training saw."""
+        if self._aware is None:
+            raise ArgumentError("the trainer was made without qat: takt.quantize(trainer.export()) "
+                                "makes integers of what it trained")
+        return integers(self.export(averaged))
 
     def save(self, path: Any, note: str = "") -> None:
         """Everything that the next step depends on, in one file."""
@@ -329,6 +355,15 @@ class Trainer:
                 raise ArgumentError("the trainer has seen no batch: load(path, batch) shows one")
             self._ready(batch)
         return str(self._raw.load(path))
+
+
+def _amp(amp: Any) -> Optional[str]:
+    """"bf16" or "f16" of what people write: True, "bfloat16", torch.float16."""
+    if amp is None or amp is False:
+        return None
+    names = {"True": "bf16", "bfloat16": "bf16", "float16": "f16", "fp16": "f16", "half": "f16"}
+    said = str(amp).rpartition(".")[2]
+    return names.get(said, said)
 
 
 def _trainable(model: Any) -> Model:

@@ -105,6 +105,63 @@ class Training(unittest.TestCase):
         with self.assertRaises(takt.ArgumentError):
             takt.Trainer(Net()).save("/tmp/none")
 
+    def test_mixed_precision(self):
+        x, labels = points()
+        plain = takt.Trainer(Net(), takt.SGD(learning_rate=0.1), loss="cross_entropy")
+        first = plain.step(x, labels)
+        self.assertEqual((first.scale, first.skipped), (1.0, False))
+        for amp in (True, "bf16", "bfloat16", "f16", "fp16"):
+            trainer = takt.Trainer(Net(), takt.SGD(learning_rate=0.1), loss="cross_entropy",
+                                   amp=amp)
+            got = trainer.step(x, labels)
+            self.assertAlmostEqual(got.loss, first.loss, delta=0.02)
+            self.assertNotEqual(got.loss, first.loss, amp)  # activations have fewer bits
+            self.assertEqual(got.scale > 1, amp in ("f16", "fp16"))
+        for off in (None, False, "f32"):
+            trainer = takt.Trainer(Net(), takt.SGD(learning_rate=0.1), loss="cross_entropy",
+                                   amp=off)
+            self.assertEqual(trainer.step(x, labels).loss, first.loss)
+        with self.assertRaisesRegex(takt.Error, "int3"):
+            takt.Trainer(Net(), loss="cross_entropy", amp="int3").step(x, labels)
+
+    def test_trained_as_integers(self):
+        path, data = os.path.join(ROOT, "examples", "spirals.takt"), takt.Dataset(SPIRALS)
+        batch = data.take(range(60))
+        trainer = takt.Trainer(path, "adamw", learning_rate=1e-2, qat="int8", calib=data)
+        trainer.fit(takt.DataLoader(data, batch_size=60, shuffle=True), epochs=2)
+        small = trainer.quantized()
+        with tempfile.TemporaryDirectory() as folder:
+            small.save(os.path.join(folder, "small.onnx"))
+            again = takt.load(os.path.join(folder, "small.onnx"))
+            self.assertEqual(takt.compile(small)(batch["x"]).tolist(),
+                             takt.compile(again)(batch["x"]).tolist())
+        sizes = [m.plan(batch=1).weight_bytes for m in (takt.load(path), small)]
+        self.assertLess(sizes[1], sizes[0] / 2)
+        for keep in ("^dense_2$", lambda layer: layer == "dense_2"):
+            kept = takt.Trainer(path, qat="w4", keep=keep).model.parameters()
+            self.assertEqual({name.rpartition("/")[2] for name in kept},
+                             {f"dense_{i}.{part}" for i in (0, 1) for part in ("weight", "bias")})
+        net = Net()
+        x, labels = points()
+        net(x)
+        before = weights(net)
+        module = takt.Trainer(net, loss="cross_entropy", qat="w8")
+        module.step(x, labels)
+        self.assertEqual(takt.compile(module.quantized())(x).shape, (64, 2))
+        self.assertEqual(weights(net), before)
+
+    def test_refusals_of_integers(self):
+        path, data = os.path.join(ROOT, "examples", "spirals.takt"), takt.Dataset(SPIRALS)
+        for wrong in ({"qat": "int3"}, {"qat": "int8"}, {"calib": data}, {"keep": "x"},
+                      {"qat": "w8", "keep": "."}):
+            with self.assertRaises(takt.Error, msg=wrong):
+                takt.Trainer(path, **wrong)
+        with self.assertRaises(ZeroDivisionError):
+            takt.Trainer(path, qat="w8", keep=lambda layer: 1 / 0)
+        trainer = takt.Trainer(path)
+        with self.assertRaises(takt.ArgumentError):
+            trainer.quantized()
+
     def test_one_thread_at_a_time(self):
         x, labels = points(4096)
         trainer = takt.Trainer(Net(), loss="cross_entropy")
