@@ -46,7 +46,7 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
                                    ? takt_repeat_create(p->ctx, ready, &settings, child)
                                    : takt_plan_build(p->ctx, ready, &settings, child);
     takt_graph_destroy(ready);
-    if (status == TAKT_OK && *child != NULL) {
+    if (status == TAKT_OK) {
         (*child)->sibling = p->plan->child;
         p->plan->child = *child;
         if (p->settings->memory_limit > 0 && takt_repeat_of(*child) != NULL)

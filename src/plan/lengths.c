@@ -74,6 +74,18 @@ static void mark(takt_builder *b, const uint32_t *last, const takt_patch *patche
         b->latest[patches[i].node] = larger(b->latest[patches[i].node], last[patches[i].cell]);
 }
 
+/* A subgraph may mention names that none of its inputs and results has: it runs when all that the
+ * graph found before it are known. */
+static void mark_outer(takt_builder *b, const takt_template *t, size_t count)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < t->outer_count; i++) {
+        while (before < count && b->lengths[before + 1] < t->outer[i])
+            before++;
+        b->latest[t->outer[i]] = larger(b->latest[t->outer[i]], (uint32_t)before);
+    }
+}
+
 takt_status takt_builder_lengths(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
@@ -90,6 +102,7 @@ takt_status takt_builder_lengths(takt_builder *b)
         mark(b, last, t->types, t->type_count);
         mark(b, last, t->shapes, t->shape_count);
         mark(b, last, t->values, t->value_count);
+        mark_outer(b, t, count);
     }
     for (size_t i = 1; i <= count; i++) /* its own names are known behind it */
         b->latest[b->lengths[i]] = (uint32_t)i - 1;

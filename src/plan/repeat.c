@@ -17,12 +17,13 @@ enum { WAIT_NS = 50000 }; /* between two looks at whether a body is free */
 
 struct takt_repeat {
     takt_ctx *ctx;
-    const takt_plan *top; /* which owns this */
-    takt_resizer *resizer;
+    const takt_plan *top;   /* which owns this */
+    takt_resizer *resizer;  /* NULL: every size has a plan of its own */
     int64_t *cells, *names; /* of the size program; the sizes of this turn so far */
     size_t cell_count;
     takt_variants variants;
-    bool is_off; /* the resizer's plan is of no size: it is set before it runs */
+    const takt_variant *last; /* that ran last, where there is no resizer; or NULL */
+    bool is_off;              /* the resizer's plan is of no size: it is set before it runs */
     atomic_bool is_busy;
 };
 
@@ -119,8 +120,6 @@ static takt_status make(takt_plan *top)
     b->ctx = top->ctx;
     b->top = b->variants.top = top;
     TAKT_TRY(takt_resizer_create(top, &b->resizer));
-    if (b->resizer == NULL)
-        return TAKT_OK;
     b->cell_count = takt_sizes_cells(&top->basis->template->sizes) + top->name_count;
     TAKT_TRY(takt_mem_zero(top->ctx, b->cell_count, sizeof *b->cells, "a body", &cells));
     b->cells = cells;
@@ -135,7 +134,7 @@ takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph, const takt_plan
     takt_status status = plan_top(ctx, graph, settings, plan);
     if (status == TAKT_OK)
         status = make(*plan);
-    if (*plan != NULL && (status != TAKT_OK || takt_repeat_of(*plan)->resizer == NULL)) {
+    if (*plan != NULL && status != TAKT_OK) {
         takt_plan_release_internal(*plan);
         *plan = NULL;
     }
@@ -166,7 +165,7 @@ void takt_repeat_limit(takt_repeat *b)
 
 const takt_plan *takt_repeat_plan(const takt_repeat *b)
 {
-    return takt_resizer_plan(b->resizer);
+    return b->resizer != NULL ? takt_resizer_plan(b->resizer) : b->top;
 }
 
 /* ---- a turn ---- */
@@ -254,7 +253,7 @@ static takt_status point(void *user, size_t step)
         TAKT_TRY(put_size(t, &plan->graph->nodes[node],
                           &b->top->basis->template->graph->nodes[node], (uint32_t)k, found[k]));
     clamp(b, node + 1);
-    if (plan == takt_repeat_plan(b)) {
+    if (b->resizer != NULL && plan == takt_repeat_plan(b)) {
         takt_error before;
         takt_error_copy(b->ctx, &before);
         const takt_status status = takt_resizer_set(b->resizer, b->names, &done);
@@ -301,16 +300,36 @@ static takt_status recover(takt_repeat *b)
     return done ? TAKT_OK : takt_fail(b->ctx, TAKT_E_INTERNAL, "a body has lost its sizes");
 }
 
+/* Runs `v` from now on, in the arena of the turn if that is large enough. */
+static takt_status take(takt_repeat *b, const takt_variant *v, takt_execution *x,
+                        unsigned char *arena)
+{
+    TAKT_TRY(takt_variants_arena(&b->variants, v, arena, &x->arena));
+    x->plan = v->plan;
+    x->base = v->base;
+    b->last = v;
+    return TAKT_OK;
+}
+
+/* The plan that a turn begins with: that of the sizes it had last, which it often has again. */
+static takt_status first(takt_repeat *b, takt_execution *x, void **base)
+{
+    TAKT_TRY(recover(b));
+    x->plan = takt_repeat_plan(b);
+    x->base = base;
+    if (b->resizer != NULL || b->last == NULL || b->last->plan == NULL)
+        return TAKT_OK;
+    return take(b, b->last, x, x->arena);
+}
+
 takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, const void *const *in,
                              void *const *out)
 {
     turn t = {.body = b, .x = x};
     unsigned char *arena = x->arena;
-    takt_status status = recover(b);
+    takt_status status = first(b, x, base);
     if (status != TAKT_OK)
         takt_error_copy(b->ctx, x->error);
-    x->plan = takt_repeat_plan(b);
-    x->base = base;
     x->point = point;
     x->point_user = &t;
     while (status == TAKT_OK) {
@@ -322,13 +341,9 @@ takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, con
         const takt_variant *v;
         status = takt_variants_get(&b->variants, b->names, &v);
         if (status == TAKT_OK)
-            status = takt_variants_arena(&b->variants, v, arena, &x->arena);
-        if (status != TAKT_OK) {
+            status = take(b, v, x, arena);
+        if (status != TAKT_OK)
             takt_error_copy(b->ctx, x->error);
-            break;
-        }
-        x->plan = v->plan;
-        x->base = v->base;
     }
     x->arena = arena;
     return status;

@@ -1,8 +1,9 @@
 /* repeat.h - a body of a loop in which values decide sizes: every turn has others.
  *
  * Its plan is made for the largest, and given other sizes where it lies in the middle of a turn, as
- * a session does it (resize.h). Sizes that it cannot be given have a plan of their own, made when
- * they come and kept; the turn begins again with that. Sessions of one plan take turns at it.
+ * a session does it (resize.h). Sizes that it cannot be given, and all sizes of a body that has
+ * subgraphs of its own, have a plan of their own, made when they come and kept; the turn begins
+ * again with that. Sessions of one plan take turns at it.
  */
 #ifndef TAKT_PLAN_REPEAT_H
 #define TAKT_PLAN_REPEAT_H
@@ -14,8 +15,7 @@ typedef struct takt_repeat takt_repeat;
 
 /* Whether values decide sizes in `g`. */
 bool takt_repeat_finds(const takt_graph *g);
-/* The plan of `graph`, after all passes, and with it the body, which dies with it; NULL with
- * TAKT_OK: its steps cannot be sized so. */
+/* The plan of `graph`, after all passes, and with it the body, which dies with it. */
 TAKT_MUST_USE takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph,
                                              const takt_plan_settings *settings, takt_plan **plan);
 /* What was made with the plan, or NULL. */

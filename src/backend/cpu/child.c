@@ -24,8 +24,6 @@ takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child 
     takt_plan *made;
     TAKT_TRY(takt_planner_child(p, g, &made));
     *child = (takt_child){.plan = made};
-    if (made == NULL)
-        return TAKT_OK;
     child->body = takt_repeat_of(made);
     if (child->body != NULL)
         child->plan = takt_repeat_plan(child->body);

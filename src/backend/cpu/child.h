@@ -20,12 +20,9 @@ typedef struct takt_child_room {
     unsigned char *arena;
 } takt_child_room;
 
-/* Plans `g` and takes room for it at the end of the step's scratch. child->plan NULL: steps of it
- * cannot be sized while it runs. */
+/* Plans `g` and takes room for it at the end of the step's scratch. */
 TAKT_MUST_USE takt_status takt_child_compile(takt_planner *p, const takt_graph *g,
                                              takt_child *child);
-/* cpu.c: the step is the interpreter's, and its note says why. */
-TAKT_MUST_USE takt_status takt_child_interpret(takt_planner *p, const char *why);
 takt_child_room takt_child_open(const takt_child *child, const takt_task *t);
 /* Around all runs of one that finds sizes; false: the run is to end, and nothing has begun. */
 TAKT_MUST_USE bool takt_child_begin(const takt_child *child, const takt_task *t);

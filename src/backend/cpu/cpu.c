@@ -93,12 +93,6 @@ static const takt_machine *machine(const void *state, takt_isa_set isas)
     return &takt_cpu_machine_of(isas)->shared;
 }
 
-takt_status takt_child_interpret(takt_planner *p, const char *why)
-{
-    p->step->note = why;
-    return takt_backend_ref.compile(p);
-}
-
 static takt_status compile(takt_planner *p)
 {
     const char *why;
@@ -110,8 +104,10 @@ static takt_status compile(takt_planner *p)
     if (old != NULL && kind != old)
         return TAKT_ERR_STATE; /* at these sizes another kind takes it */
     TAKT_TRY(takt_planner_remember(p, kind));
-    if (kind == NULL)
-        return takt_child_interpret(p, why);
+    if (kind == NULL) {
+        p->step->note = why;
+        return takt_backend_ref.compile(p);
+    }
     p->step->kind = kind->name;
     p->step->isas = p->settings->family_isas[kind->family];
     p->step->facts = (takt_facts){.work = kind->work};

@@ -115,17 +115,6 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
     return TAKT_OK;
 }
 
-/* A body that finds sizes, and has steps that cannot be given others, is interpreted. */
-static takt_status interpret(takt_planner *p)
-{
-    p->step->scratch_bytes = 0;
-    p->step->in_count = p->step->out_count = 0;
-    p->step->facts.is_generic = true; /* it reads the body in every run */
-    return takt_child_interpret(p,
-                                "values decide sizes in its body, which has steps that cannot be "
-                                "given other sizes");
-}
-
 static takt_status compile(takt_planner *p)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
@@ -141,8 +130,6 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_ports(p, n, f));
     TAKT_TRY(takt_scratch_add(p, sizeof(counter), &f->counter_at));
     TAKT_TRY(takt_child_compile(p, takt_node_attr(n, "body")->graph, &f->body));
-    if (f->body.plan == NULL)
-        return interpret(p);
     p->step->run = run;
     p->step->data = f;
     p->step->can_fault = true;

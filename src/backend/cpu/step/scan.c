@@ -46,9 +46,14 @@ static void run(const takt_step *s, const takt_task *t)
     const size_t length = f->sequences[0].size;
     for (size_t i = 0; i < s->in_count; i++)
         room.in[i] = takt_view_data(t, &s->in[i]);
-    for (size_t i = 0; i < length; i++)
-        if (!turn(s, t, &room, i, f->reverse ? length - 1 - i : i))
-            return;
+    bool is_good = true;
+    if (!takt_child_begin(&f->body, t))
+        return;
+    for (size_t i = 0; i < length && is_good; i++)
+        is_good = turn(s, t, &room, i, f->reverse ? length - 1 - i : i);
+    takt_child_end(&f->body);
+    if (!is_good)
+        return;
     for (size_t i = 0; i < f->carried_count; i++)
         takt_carried_close(&f->carried[i], s, t, room.in[i]);
     for (size_t i = f->carried_count; i < s->out_count; i++) {

@@ -64,9 +64,22 @@ static takt_status finish(takt_call *c, scan *s, takt_graph *g, const takt_captu
     return c->status;
 }
 
+/* Sizes that values decide in the body end with a turn: results have one size in all of them. */
+static takt_status check_results(takt_call *c, const takt_graph *g)
+{
+    char text[TAKT_TYPE_TEXT];
+    for (size_t i = 0; i < g->output_count && c->status == TAKT_OK; i++) {
+        const takt_type *t = takt_type_of(g, g->outputs[i].id);
+        if (takt_onnx_is_found(c, g, t))
+            return takt_onnx_refuse(c, "result %zu is %s, of another size in every turn", i,
+                                    takt_type_text(g->dims, t, text));
+    }
+    return c->status;
+}
+
 static takt_status run(takt_call *c, scan *s)
 {
-    takt_captures captures = {0};
+    takt_captures captures = {.may_find = true};
     takt_graph *g;
     for (size_t i = 0; i < s->carried; i++) {
         s->types[i] = *takt_onnx_type(c, s->first + i);
@@ -78,7 +91,9 @@ static takt_status run(takt_call *c, scan *s)
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(takt_subgraph_build(c, s->body, s->types, s->carried + s->sequences, &captures, &g));
-    const takt_status status = finish(c, s, g, &captures);
+    takt_status status = check_results(c, g);
+    if (status == TAKT_OK)
+        status = finish(c, s, g, &captures);
     takt_graph_destroy(g);
     return status;
 }
@@ -134,7 +149,7 @@ static takt_status element_types(takt_call *c, scan *s, int64_t *batch)
 
 static takt_status run_batch(takt_call *c, scan *s)
 {
-    takt_captures captures = {0};
+    takt_captures captures = {.may_find = true};
     takt_graph *g;
     int64_t batch = 1;
     TAKT_TRY(element_types(c, s, &batch));
@@ -147,7 +162,7 @@ static takt_status run_batch(takt_call *c, scan *s)
     if (out == NULL || parts == NULL)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_subgraph_build(c, s->body, s->types, s->carried + s->sequences, &captures, &g));
-    takt_status status = TAKT_OK;
+    takt_status status = check_results(c, g);
     for (int64_t b = 0; b < batch && status == TAKT_OK; b++)
         status = scan_element(c, s, g, b, out + (size_t)b * count);
     takt_graph_destroy(g);
