@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "media.h"
 #include "train.h"
 
 /* ---- loading ---- */
@@ -66,6 +67,8 @@ static bool gather_known(const takt_tool *t, known *k)
     k->sizes = tool_joined(t, TAKT_F_DIM);
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
         /* FILE alone is the only input; which members of an archive are which nobody knows yet. */
+        if (tool_is_media(item))
+            continue; /* takes the model's sizes, not the other way round */
         if (strchr(item, '=') == NULL && k->count == 0 && strstr(item, ".npz") == NULL) {
             if (takt_view_load(t->ctx, item, NULL, &k->at[0].view) != TAKT_OK)
                 return false;

@@ -4,6 +4,8 @@
 
 #include "tool.h"
 
+typedef struct tool_labels tool_labels;
+
 typedef struct tool_run {
     takt_tool *t;
     const takt_model *model;  /* NULL once a plan has taken it */
@@ -11,6 +13,7 @@ typedef struct tool_run {
     char **names;             /* of its inputs */
     takt_tensor_view *inputs; /* one per input of the model; data NULL: none in memory */
     takt_npy **files;         /* one per input: read batch by batch, or NULL */
+    char **said;              /* one per input: what was done to an image or a recording, or NULL */
     size_t input_count;
     bool *is_random; /* one per input: filled with random numbers */
     size_t random_count;
@@ -22,6 +25,7 @@ typedef struct tool_run {
     size_t runs;
     const takt_deviation *deviation; /* from f32; NULL: none was asked for */
     const char *deviation_of;        /* "the first batch"; NULL: everything */
+    tool_labels *labels;             /* of --labels, or NULL */
 } tool_run;
 
 /* What a run gave. */
@@ -58,6 +62,13 @@ int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
 bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024]);
 /* `takt run --test`: runs and compares what lies in the folders. */
 int tool_run_tests(takt_tool *t);
+/* By --labels; NULL without it. The exit code, all is printed. */
+int tool_labels_open(takt_tool *t, tool_labels **labels);
+void tool_labels_free(tool_labels *l);
+/* Whether an output has as many classes; the exit code. */
+int tool_check_labels(const takt_tool *t, const tool_labels *l, const tool_results *o);
+/* The best classes of every row of that output. */
+void tool_print_labels(const takt_tool *t, const tool_labels *l, const tool_results *o);
 /* The result for people or programs. */
 int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o, bool printed);
 /* ---- watching a run ---- */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "media.h"
+
 static bool ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), tail = strlen(end);
@@ -76,6 +78,13 @@ static int load_one(tool_run *r, int index, const char *path)
     const takt_desc *d = takt_model_input(r->model, (size_t)index);
     if (tool_input_given(r, (size_t)index))
         return tool_usage_error(r->t, 1003, NULL, "input %s is given twice", d->name);
+    if (tool_is_media(path)) {
+        const int code = tool_load_media(r->t, d, path, view, &r->said[index]);
+        return code != TAKT_EXIT_OK ? code
+               : tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path)
+                   ? TAKT_EXIT_OK
+                   : TAKT_EXIT_USAGE;
+    }
     const bool is_cut = r->cut != NULL && d->rank > 0 && d->dim_names[0] != NULL &&
                         strcmp(d->dim_names[0], r->cut) == 0;
     const bool is_facts =
@@ -135,7 +144,9 @@ int tool_load_inputs(tool_run *r)
     r->inputs = calloc(r->input_count + 1, sizeof *r->inputs);
     r->files = calloc(r->input_count + 1, sizeof *r->files);
     r->is_random = calloc(r->input_count + 1, sizeof *r->is_random);
-    if (r->inputs == NULL || r->files == NULL || r->is_random == NULL || !copy_names(r))
+    r->said = calloc(r->input_count + 1, sizeof *r->said);
+    if (r->inputs == NULL || r->files == NULL || r->is_random == NULL || r->said == NULL ||
+        !copy_names(r))
         return tool_finish(r->t, TAKT_ERR_MEMORY);
     if (!tool_sizes_init(r->t, r->model, &r->sizes))
         return TAKT_EXIT_USAGE;
@@ -174,6 +185,9 @@ void tool_free_inputs(tool_run *r)
     }
     for (size_t i = 0; r->names != NULL && i < r->input_count; i++)
         free(r->names[i]);
+    for (size_t i = 0; r->said != NULL && i < r->input_count; i++)
+        free(r->said[i]);
+    free(r->said);
     free(r->names);
     free(r->name);
     free(r->inputs);

@@ -77,6 +77,9 @@ static int indented(void *user, const char *text, size_t length)
 
 static void print_inputs(const tool_run *r)
 {
+    for (size_t i = 0; i < r->input_count; i++)
+        if (r->said[i] != NULL)
+            printf("%s: %s\n", r->names[i], r->said[i]);
     if (r->random_count > 0)
         printf("random inputs, seed %llu:",
                (unsigned long long)tool_number_of(r->t, TAKT_F_SEED, 0));
@@ -153,6 +156,7 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
     const int code = print_values(r, o);
     if (code != TAKT_EXIT_OK)
         return code;
+    tool_print_labels(r->t, r->labels, o);
     printf("digest: sha256:%s\n", sha);
     if (quiet)
         return TAKT_EXIT_OK;
@@ -205,6 +209,7 @@ static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o,
     char backend[256];
     takt_plan_backend(plan, backend, sizeof backend);
     printf("}");
+    tool_print_labels(r->t, r->labels, o);
     if (r->deviation != NULL)
         tool_json_deviation(r->deviation);
     printf(", \"backend\": ");
@@ -229,6 +234,9 @@ int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o,
         print_deviation(r, stderr);
         return TAKT_EXIT_OK;
     }
+    const int code = tool_check_labels(r->t, r->labels, o);
+    if (code != TAKT_EXIT_OK)
+        return code;
     char sha[TAKT_DIGEST_TEXT];
     const takt_status status = digest(r, o, sha);
     if (status != TAKT_OK)

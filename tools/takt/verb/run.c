@@ -146,7 +146,9 @@ static int run_model(tool_run *r)
     const bool is_cut = tool_text_of(r->t, TAKT_F_BATCH_SIZE) != NULL;
     if (is_cut && takt_model_input_count(r->model) > 0 && takt_model_input(r->model, 0)->rank > 0)
         r->cut = takt_model_input(r->model, 0)->dim_names[0];
-    int code = tool_load_inputs(r);
+    int code = tool_labels_open(r->t, &r->labels);
+    if (code == TAKT_EXIT_OK)
+        code = tool_load_inputs(r);
     if (code != TAKT_EXIT_OK)
         return code;
     catch_interrupts(!is_cut);
@@ -201,6 +203,7 @@ static int run(takt_tool *t)
     tool_run r = {.t = t, .model = model};
     code = run_model(&r);
     tool_free_inputs(&r);
+    tool_labels_free(r.labels);
     tool_drop_model(&r);
     return code;
 }
@@ -229,6 +232,7 @@ const takt_verb takt_verb_run = {
               TAKT_F_PREPARE,     TAKT_F_STATIC_SHAPES,  TAKT_F_TEST,
               TAKT_F_RTOL,        TAKT_F_ATOL,           TAKT_F_MONITOR,
               TAKT_F_INTERVAL,    TAKT_F_MONITOR_REPORT, TAKT_F_CPU_LIMIT,
-              TAKT_F_STATE_AUTO,  TAKT_FLAG_IDS},
+              TAKT_F_STATE_AUTO,  TAKT_F_IMAGE,          TAKT_F_CLASS_NAMES,
+              TAKT_FLAG_IDS},
     .run = run,
 };

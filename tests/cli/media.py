@@ -1,0 +1,123 @@
+"""media.py - images and recordings as inputs: decoded, resized, laid out, normalised, and named."""
+import struct
+import zlib
+
+from _cli import expect, fails, finish, parsed, succeeds, takt, write
+
+PIXELS = {1: [[10, 20, 30, 40], [50, 60, 70, 80]],
+          3: [[[r, r + 50, r + 100] for r in row] for row in ([0, 20, 40, 60], [80, 100, 120, 140])]}
+
+
+def pnm(name, rows):
+    flat = [v for row in rows for pixel in row for v in (pixel if isinstance(pixel, list) else [pixel])]
+    kind = b"P6" if isinstance(rows[0][0], list) else b"P5"
+    return write(name, kind + b" %d %d 255\n" % (len(rows[0]), len(rows)) + bytes(flat))
+
+
+def png(name, rows):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    head = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
+    return write(name, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
+
+
+def wav(name, samples):
+    body = b"".join(struct.pack("<h", s) for s in samples)
+    return write(name, b"RIFF" + struct.pack("<I", 36 + len(body)) + b"WAVEfmt " + struct.pack(
+        "<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16) + b"data" + struct.pack("<I", len(body)) + body)
+
+
+def model(shape, kind="f32"):
+    return write("m.takt", f"model m(x: {kind}[{shape}]) {{ return y = max(x, x) }}")
+
+
+def values(shape, file, *flags, kind="f32"):
+    y = parsed("run", "--json", model(shape, kind), "-i", f"x={file}", *flags)["outputs"]["y"]
+    return y["shape"], y["values"]
+
+
+def near(got, want):
+    return len(got) == len(want) and all(abs(a - b) < 1e-5 for a, b in zip(got, want))
+
+
+GREY, COLOUR = pnm("g.pgm", PIXELS[1]), pnm("c.ppm", PIXELS[3])
+flat = [v for row in PIXELS[1] for v in row]
+
+# Layouts: channels first, last, none, a row of pixels; sizes that are open are the image's.
+expect(values("1, 1, 2, 4", GREY) == ([1, 1, 2, 4], values("1, 2, 4, 1", GREY)[1]), "grey layouts")
+expect(near(values("n, 1, h, w", GREY)[1], [v / 255 for v in flat]), "open sizes")
+expect(values("2, 4", GREY, kind="u8") == ([2, 4], flat), "bytes stay bytes")
+planes = [pixel[c] / 255 for c in range(3) for row in PIXELS[3] for pixel in row]
+expect(near(values("1, 3, 2, 4", COLOUR)[1], planes), "channels first")
+expect(near(values("1, 2, 4, 3", COLOUR)[1], [v / 255 for row in PIXELS[3] for p in row for v in p]),
+       "channels last")
+expect(near(values("3, 2, 4", COLOUR, "--image", "bgr")[1], planes[16:] + planes[8:16] + planes[:8]),
+       "bgr")
+grey = [(0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2]) / 255 for row in PIXELS[3] for p in row]
+expect(near(values("1, 1, 2, 4", COLOUR)[1], grey), "colours as grey")
+expect(near(values("1, 3, 2, 4", GREY)[1], [v / 255 for v in flat] * 3), "grey as colours")
+square = pnm("s.pgm", [row[:2] for row in PIXELS[1]])
+expect(near(values("n, 4", square)[1], [10 / 255, 20 / 255, 50 / 255, 60 / 255]), "a row of pixels")
+
+# Sizes: a triangle as wide as the step. 4 to 2 has weights 3, 3, 1 over 7 at the edge.
+left, right = [(3 * a + 3 * b + c) / 7 for a, b, c in ((10, 20, 30), (40, 30, 20))]
+small = values("1, 1, 2, 2", GREY, "--image", "scale=1")[1]
+expect(near(small, [left, right, left + 40, right + 40]), small)
+wide = values("1, 1, 2, 8", GREY, "--image", "scale=1")[1][:8]
+expect(near(wide, [10, 12.5, 17.5, 22.5, 27.5, 32.5, 37.5, 40]), wide)
+expect(near(values("1, 1, 2, 2", GREY, "--image", "fit=crop,scale=1")[1], [20, 30, 60, 70]), "crop")
+padded = values("1, 1, 4, 4", GREY, "--image", "fit=pad,scale=1")[1]
+expect(near(padded, [0] * 4 + flat + [0] * 4), padded)
+expect(values("n, 1, h, w", GREY, "--image", "size=3x5")[0] == [1, 1, 5, 3], "size=WxH")
+
+# Numbers.
+said = values("1, 1, 2, 4", GREY, "--image", "mean=0.5,std=0.25,invert")[1]
+expect(near(said, [((255 - v) / 255 - 0.5) / 0.25 for v in flat]), "mean, std, invert")
+torch = values("1, 3, 2, 4", COLOUR, "--image", "imagenet")[1]
+expect(near(torch[:8], [(v - 0.485) / 0.229 for v in planes[:8]]), "imagenet")
+expect(near(values("1, 3, 2, 4", COLOUR, "--image", "mean=0:0:0.5,std=1:1:2")[1][16:],
+            [(v - 0.5) / 2 for v in planes[16:]]), "per channel")
+expect("x: 4 x 2 grey, stretched to 2 x 2, levels over 255" in
+       succeeds("run", model("1, 1, 2, 2"), "-i", GREY), "what was done is said")
+
+# Recordings: f32 from -1 to 1; cut or filled up where the input has a length.
+sound = wav("a.wav", [0, 16384, -32768])
+expect(values("1, n", sound) == ([1, 3], [0, 0.5, -1]), "a recording")
+expect(values("5", sound) == ([5], [0, 0.5, -1, 0, 0]), "zeros behind")
+expect(values("1, 1, 2", sound) == ([1, 1, 2], [0, 0.5]), "cut")
+
+# Names of classes.
+names = write("names.txt", "red\r\ngreen\nblue \xe9\n".encode())
+three = write("three.takt", "model m(x: f32[n, 3]) { return y = max(x, x) }")
+head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(117) + b"\n"
+npy = write("x.npy", b"\x93NUMPY\x01\x00\x76\x00" + head + struct.pack("<6f", 1, 3, 2, 0.5, 0.25, 0.5))
+text = succeeds("run", three, "-i", npy, "--labels", names)
+expect("best of y: green 3, blue \xe9 2, red 1\n" in text, text)
+expect("best of y: red 0.5, blue \xe9 0.5, green 0.25\n" in text, text)
+rows = parsed("run", "--json", three, "-i", npy, "--labels", names)["labels"]
+expect([row[0]["label"] for row in rows] == ["green", "red"] and rows[0][0]["class"] == 1, rows)
+fails(2, "run", model("1, 2"), "-i", sound, "--labels", names, says=["as many classes", "3"])
+fails(2, "run", three, "-i", npy, "--labels", "/nowhere", says=["cannot be read", "one name a line"])
+
+# The digit of the demo.
+expect("best of sign: three 0.99" in succeeds("run", "zoo:gesture", "-i", "examples/three.pgm",
+                                              "--labels", "examples/digits.txt"), "the digit")
+
+# PNG where libpng is installed.
+shot = png("g.png", PIXELS[1])
+result = takt("run", model("1, 1, 2, 4"), "-i", shot)
+expect(result.returncode == 0 or "libpng16 is not installed" in result.stderr, result.stderr)
+if result.returncode == 0:
+    expect(values("1, 1, 2, 4", shot) == values("1, 1, 2, 4", GREY), "PNG and PGM")
+
+# What cannot be done.
+fails(2, "run", model("1, 5, 2, 4"), "-i", GREY, says=["cannot be input x", "f32[1, 5, 2, 4]"])
+fails(2, "run", model("1, 1, 2, 4", "i32"), "-i", GREY, says=["f32 or u8"])
+fails(2, "run", model("1, 1, 2, 4"), "-i", sound, says=["time its last dimension"])
+fails(2, "run", model("1, n"), "-i", write("b.wav", open(GREY, "rb").read()), says=["not what its name says"])
+fails(1, "run", model("1, 1, 2, 4"), "-i", write("cut.ppm", b"P6 9 9 255\nabc"), says=["too few bytes"])
+for bad in ("mena=1", "std=0", "mean=1:2", "scale=x", "size=0x4", "fit=round", "bgr=1", "size=70000"):
+    fails(2, "run", model("1, 1, 2, 4"), "-i", GREY, "--image", bad, says=["--image does not take " + bad])
+fails(2, "run", model("1, 1, 2, 4"), "-i", GREY, "--image", "mena=1", says=["did you mean mean?"])
+finish()

@@ -1,0 +1,385 @@
+/* media.c - an image or a recording, made into what the input of a model wants.
+ *
+ * Images are decoded by the readers of data sets, resized, and laid out as the input's shape says:
+ * channels first or last, or a row of pixels. What was done is said, because a model that was
+ * trained on other numbers gives an answer all the same.
+ */
+#include "media.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct job {
+    takt_tool *t;
+    const takt_desc *d;
+    const char *path;
+    media_image how;
+    media_planes image;
+    int64_t width, height, channels; /* of the input */
+    int channel_axis;                /* of the input; -1: there is none */
+    int64_t source_width, source_height, source_channels;
+    takt_tensor_view *view;
+} job;
+
+bool tool_is_media(const char *path)
+{
+    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".wav"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t end = strlen(endings[i]);
+        if (length > end && strcasecmp(path + length - end, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_sound(const char *path)
+{
+    return strcasecmp(path + strlen(path) - 4, ".wav") == 0;
+}
+
+static bool is_open(const takt_desc *d, int axis)
+{
+    return d->dim_names[axis] != NULL;
+}
+
+static bool has_channels(const takt_desc *d, int axis)
+{
+    return !is_open(d, axis) && (d->dims[axis] == 1 || d->dims[axis] == 3);
+}
+
+static int refuse_shape(const job *j, const char *what)
+{
+    char shape[160] = "";
+    for (int i = 0; i < j->d->rank; i++) {
+        const size_t length = strlen(shape);
+        const char *before = i > 0 ? ", " : "";
+        if (is_open(j->d, i))
+            snprintf(shape + length, sizeof shape - length, "%s%.30s", before, j->d->dim_names[i]);
+        else
+            snprintf(shape + length, sizeof shape - length, "%s%lld", before,
+                     (long long)j->d->dims[i]);
+    }
+    return tool_usage_error(j->t, 1003, "make an .npy file of it, which can have any shape",
+                            "%s cannot be input %s, %s[%s]: %s", j->path, j->d->name,
+                            takt_dtype_name(j->d->dtype), shape, what);
+}
+
+/* ---- the file ---- */
+
+/* The one sample of the file as f32, whose bytes stay 0 … 255. */
+static takt_status decode(const job *j, takt_tensor_view *raw)
+{
+    takt_data *data;
+    const uint64_t row = 0;
+    takt_status status =
+        takt_data_open(j->t->ctx, j->path, &(takt_data_options){.scale = 1, .window = 1}, &data);
+    if (status != TAKT_OK)
+        return status;
+    const takt_desc *field = takt_data_field(data, 0);
+    *raw = (takt_tensor_view){.dtype = TAKT_F32, .rank = field->rank};
+    memcpy(raw->dims, field->dims, sizeof raw->dims);
+    status = takt_view_alloc(j->t->ctx, raw);
+    if (status == TAKT_OK)
+        status = takt_data_take(data, field->name, &row, 1, raw);
+    if (status != TAKT_OK)
+        takt_view_free(j->t->ctx, raw);
+    takt_data_destroy(data);
+    return status;
+}
+
+/* ---- where the pixels go ---- */
+
+/* The side of a square of `count` pixels, or 0. */
+static int64_t side_of(int64_t count)
+{
+    const int64_t side = (int64_t)llround(sqrt((double)count));
+    return side * side == count ? side : 0;
+}
+
+/* A row of pixels, as models without convolutions take them: a square. */
+static bool place_row(job *j, int axis)
+{
+    const int64_t count = is_open(j->d, axis) ? 0 : j->d->dims[axis];
+    j->channels = side_of(count) > 0 ? 1 : MEDIA_CHANNELS;
+    j->width = j->height = side_of(count / j->channels);
+    j->channel_axis = -1;
+    return j->width > 0 && j->width * j->height * j->channels == count;
+}
+
+static int64_t size_at(const job *j, int axis, int64_t asked, int64_t own)
+{
+    return !is_open(j->d, axis) ? j->d->dims[axis] : asked > 0 ? asked : own;
+}
+
+/* [batch, channels, height, width], [batch, height, width, channels], without the first or without
+ * channels, or [batch, pixels]. */
+static bool place(job *j)
+{
+    const takt_desc *d = j->d;
+    const int rank = d->rank, first = rank > 3 ? 1 : 0;
+    const bool is_first = rank >= 3 && has_channels(d, rank - 3);
+    const bool is_last = rank >= 3 && !is_first && has_channels(d, rank - 1);
+    if (rank < 1 || rank > 4 || (rank == 4 && !is_first && !is_last))
+        return false;
+    if (rank <= 2 && (rank == 1 || is_open(d, 0) || d->dims[0] == 1))
+        return place_row(j, rank - 1);
+    const int row = is_last ? first : rank - 2;
+    j->channel_axis = is_first ? rank - 3 : is_last ? rank - 1 : -1;
+    j->channels = j->channel_axis >= 0 ? d->dims[j->channel_axis] : 1;
+    j->height = size_at(j, row, j->how.height, j->source_height);
+    j->width = size_at(j, row + 1, j->how.width, j->source_width);
+    return j->height > 0 && j->width > 0 && j->height <= 1 << 16 && j->width <= 1 << 16;
+}
+
+/* ---- colours and sizes ---- */
+
+/* Grey by the weights of ITU-R BT.601; colours from grey are three times the same. */
+static bool recolour(job *j)
+{
+    const size_t area = (size_t)(j->image.width * j->image.height);
+    float *to = malloc((size_t)j->channels * area * sizeof *to);
+    if (to == NULL)
+        return false;
+    for (size_t i = 0; i < area; i++) {
+        const float *from = j->image.at + i;
+        if (j->image.channels == j->channels) {
+            for (size_t c = 0; c < (size_t)j->channels; c++)
+                to[c * area + i] = from[(j->how.is_bgr ? (size_t)j->channels - 1 - c : c) * area];
+        } else if (j->channels == 1) {
+            to[i] = 0.299F * from[0] + 0.587F * from[area] + 0.114F * from[2 * area];
+        } else {
+            for (size_t c = 0; c < (size_t)j->channels; c++)
+                to[c * area + i] = from[0];
+        }
+    }
+    free(j->image.at);
+    j->image.at = to;
+    j->image.channels = j->channels;
+    return true;
+}
+
+/* The middle of the image, of the input's proportions. */
+static void crop(job *j)
+{
+    media_planes *p = &j->image;
+    int64_t width = p->width, height = p->height;
+    if (width * j->height > height * j->width)
+        width = height * j->width / j->height;
+    else
+        height = width * j->height / j->width;
+    width = width > 0 ? width : 1;
+    height = height > 0 ? height : 1;
+    const int64_t left = (p->width - width) / 2, top = (p->height - height) / 2;
+    float *to = p->at;
+    for (int64_t c = 0; c < p->channels; c++)
+        for (int64_t y = 0; y < height; y++, to += width)
+            memmove(to, p->at + (c * p->height + top + y) * p->width + left,
+                    (size_t)width * sizeof *to);
+    p->width = width;
+    p->height = height;
+}
+
+static bool resize_to(job *j, int64_t height, int64_t width)
+{
+    if (j->image.width == width && j->image.height == height)
+        return true;
+    float *to = media_resize(&j->image, height, width);
+    if (to == NULL)
+        return false;
+    free(j->image.at);
+    j->image.at = to;
+    j->image.width = width;
+    j->image.height = height;
+    return true;
+}
+
+/* The whole image in the middle, black around it. */
+static bool pad(job *j)
+{
+    const double across = (double)j->width / (double)j->image.width;
+    const double down = (double)j->height / (double)j->image.height;
+    const double scale = across < down ? across : down;
+    int64_t width = llround((double)j->image.width * scale);
+    int64_t height = llround((double)j->image.height * scale);
+    width = width < 1 ? 1 : width > j->width ? j->width : width;
+    height = height < 1 ? 1 : height > j->height ? j->height : height;
+    float *to = calloc((size_t)(j->channels * j->height * j->width), sizeof *to);
+    if (to == NULL || !resize_to(j, height, width)) {
+        free(to);
+        return false;
+    }
+    const int64_t left = (j->width - width) / 2, top = (j->height - height) / 2;
+    for (int64_t c = 0; c < j->channels; c++)
+        for (int64_t y = 0; y < height; y++)
+            memcpy(to + (c * j->height + top + y) * j->width + left,
+                   j->image.at + (c * height + y) * width, (size_t)width * sizeof *to);
+    free(j->image.at);
+    j->image = (media_planes){j->channels, j->height, j->width, to};
+    return true;
+}
+
+static bool fit(job *j)
+{
+    if (j->how.fit == MEDIA_PAD)
+        return pad(j);
+    if (j->how.fit == MEDIA_CROP)
+        crop(j);
+    return resize_to(j, j->height, j->width);
+}
+
+/* ---- the input ---- */
+
+static void set_shape(const job *j, takt_tensor_view *v)
+{
+    const int rank = j->d->rank;
+    *v = (takt_tensor_view){.dtype = j->d->dtype, .rank = rank};
+    for (int i = 0; i < rank; i++)
+        v->dims[i] = is_open(j->d, i) ? 1 : j->d->dims[i];
+    if (j->channel_axis < 0 &&
+        (rank == 1 || j->width * j->height * j->channels == v->dims[rank - 1]))
+        return;
+    const int row = j->channel_axis == rank - 1 ? rank - 3 : rank - 2;
+    v->dims[row] = j->height;
+    v->dims[row + 1] = j->width;
+}
+
+static double level(const job *j, size_t channel, float value)
+{
+    const double shown = j->how.is_inverted ? 255 - (double)value : (double)value;
+    return (shown * j->how.scale - j->how.mean[channel]) / j->how.deviation[channel];
+}
+
+static bool put(const job *j, size_t at, double value)
+{
+    if (j->d->dtype == TAKT_U8)
+        ((uint8_t *)j->view->data)[at] = (uint8_t)lrint(value < 0 ? 0 : value > 255 ? 255 : value);
+    else if (j->d->dtype == TAKT_F32)
+        ((float *)j->view->data)[at] = (float)value;
+    else
+        return false;
+    return true;
+}
+
+static int fill(job *j)
+{
+    const size_t area = (size_t)(j->width * j->height), channels = (size_t)j->channels;
+    const bool is_last = j->channel_axis >= 0 && j->channel_axis == j->d->rank - 1;
+    set_shape(j, j->view);
+    const takt_status status = takt_view_alloc(j->t->ctx, j->view);
+    if (status != TAKT_OK)
+        return tool_finish(j->t, status);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < area; i++)
+            if (!put(j, is_last ? i * channels + c : c * area + i,
+                     level(j, c, j->image.at[c * area + i])))
+                return refuse_shape(j, "images become f32 or u8");
+    return TAKT_EXIT_OK;
+}
+
+static char *describe(const job *j)
+{
+    static const char *const fits[] = {"stretched", "its middle resized", "resized and padded"};
+    char *text = malloc(512), sizes[96] = "", values[96] = "", means[160] = "";
+    if (text == NULL)
+        return NULL;
+    if (j->source_width != j->width || j->source_height != j->height)
+        snprintf(sizes, sizeof sizes, ", %s to %lld x %lld", fits[j->how.fit], (long long)j->width,
+                 (long long)j->height);
+    if (j->how.scale < 1)
+        snprintf(values, sizeof values, ", levels over %g", 1 / j->how.scale);
+    else if (j->how.scale > 1)
+        snprintf(values, sizeof values, ", levels times %g", j->how.scale);
+    bool is_plain = true;
+    for (int c = 0; c < MEDIA_CHANNELS; c++)
+        is_plain = is_plain && j->how.mean[c] == 0.0 && j->how.deviation[c] == 1.0;
+    if (!is_plain)
+        snprintf(means, sizeof means, ", minus %g %g %g, over %g %g %g", j->how.mean[0],
+                 j->how.mean[1], j->how.mean[2], j->how.deviation[0], j->how.deviation[1],
+                 j->how.deviation[2]);
+    snprintf(text, 512, "%lld x %lld %s%s%s%s%s%s", (long long)j->source_width,
+             (long long)j->source_height, j->source_channels == 1 ? "grey" : "RGB",
+             j->source_channels == j->channels ? (j->how.is_bgr ? " as BGR" : "")
+             : j->channels == 1                ? " as grey"
+                                               : " as RGB",
+             sizes, j->how.is_inverted ? ", inverted" : "", values, means);
+    return text;
+}
+
+static int load_image(job *j, const takt_tensor_view *raw, char **said)
+{
+    j->source_channels = raw->dims[1];
+    j->source_height = raw->dims[2];
+    j->source_width = raw->dims[3];
+    j->image = (media_planes){raw->dims[1], raw->dims[2], raw->dims[3], NULL};
+    const size_t count = (size_t)(raw->dims[1] * raw->dims[2] * raw->dims[3]);
+    if (j->how.scale == 0.0)
+        j->how.scale = j->d->dtype == TAKT_U8 ? 1 : 1.0 / 255;
+    if (!place(j))
+        return refuse_shape(j, "no channels of 1 or 3 and sizes that an image could have");
+    j->image.at = malloc(count * sizeof *j->image.at);
+    bool is_good = j->image.at != NULL;
+    if (is_good) {
+        memcpy(j->image.at, raw->data, count * sizeof *j->image.at);
+        is_good = recolour(j) && fit(j);
+    }
+    int code = is_good ? fill(j) : tool_finish(j->t, TAKT_ERR_MEMORY);
+    free(j->image.at);
+    if (code == TAKT_EXIT_OK && (*said = describe(j)) == NULL)
+        code = tool_finish(j->t, TAKT_ERR_MEMORY);
+    return code;
+}
+
+/* The last dimension is time; the others are 1. */
+static int load_sound(job *j, const takt_tensor_view *raw, char **said)
+{
+    const takt_desc *d = j->d;
+    const int64_t own = raw->dims[1];
+    bool is_good = d->rank >= 1 && d->rank <= 3 && d->dtype == TAKT_F32;
+    for (int i = 0; is_good && i + 1 < d->rank; i++)
+        is_good = is_open(d, i) || d->dims[i] == 1;
+    if (!is_good)
+        return refuse_shape(j, "a recording is f32, and time its last dimension");
+    const int64_t wanted = is_open(d, d->rank - 1) ? own : d->dims[d->rank - 1];
+    *j->view = (takt_tensor_view){.dtype = TAKT_F32, .rank = d->rank, .dims = {1, 1, 1}};
+    j->view->dims[d->rank - 1] = wanted;
+    const takt_status status = takt_view_alloc(j->t->ctx, j->view);
+    if (status != TAKT_OK)
+        return tool_finish(j->t, status);
+    const int64_t kept = own < wanted ? own : wanted;
+    memset(j->view->data, 0, (size_t)wanted * sizeof(float));
+    memcpy(j->view->data, raw->data, (size_t)kept * sizeof(float));
+    char *text = malloc(128);
+    if (text == NULL)
+        return tool_finish(j->t, TAKT_ERR_MEMORY);
+    snprintf(text, 128, "%lld samples from -1 to 1%s%s", (long long)own,
+             own == wanted  ? ""
+             : own < wanted ? ", then zeros"
+                            : ", cut",
+             own == wanted ? "" : " to the input's length");
+    *said = text;
+    return TAKT_EXIT_OK;
+}
+
+int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,
+                    char **said)
+{
+    job j = {.t = t, .d = d, .path = path, .view = view};
+    takt_tensor_view raw;
+    if (!media_read_options(t, &j.how))
+        return TAKT_EXIT_USAGE;
+    const takt_status status = decode(&j, &raw);
+    if (status != TAKT_OK)
+        return tool_finish(t, status);
+    const bool is_image = raw.rank == 4;
+    int code;
+    if (is_image == is_sound(path) || (!is_image && raw.rank != 2))
+        code = tool_usage_error(t, 1003, "the contents say what a file is, not its name",
+                                "%s is not what its name says", path);
+    else
+        code = is_image ? load_image(&j, &raw, said) : load_sound(&j, &raw, said);
+    takt_view_free(t->ctx, &raw);
+    return code;
+}

@@ -1,0 +1,35 @@
+/* media.h - images and recordings as inputs of a model. */
+#ifndef TAKT_TOOL_MEDIA_H
+#define TAKT_TOOL_MEDIA_H
+
+#include "tool.h"
+
+enum { MEDIA_CHANNELS = 3 };
+
+/* How pixels become numbers: (value * scale - mean) / deviation, per channel. */
+typedef struct media_image {
+    enum { MEDIA_STRETCH, MEDIA_CROP, MEDIA_PAD } fit;
+    int64_t width, height; /* where the model leaves them open; 0: as in the file */
+    double scale, mean[MEDIA_CHANNELS], deviation[MEDIA_CHANNELS];
+    bool is_bgr, is_inverted;
+} media_image;
+
+/* Levels from 0 to 255, one channel after the other. */
+typedef struct media_planes {
+    int64_t channels, height, width;
+    float *at;
+} media_planes;
+
+/* By its ending: .png, .jpg, .jpeg, .ppm, .pgm or .wav. */
+bool tool_is_media(const char *path);
+/* What --image says. False: usage error, printed. */
+bool media_read_options(const takt_tool *t, media_image *how);
+/* The file as input `d`, of the type and, where they are numbers, the sizes that it wants. `*said`:
+ * what was done to it, to be freed. The exit code; all is printed. */
+int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,
+                    char **said);
+/* Resized by the triangle filter, which is as wide as the step is where it gets smaller; NULL: no
+ * memory. To be freed. */
+float *media_resize(const media_planes *from, int64_t height, int64_t width);
+
+#endif
