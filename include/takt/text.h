@@ -38,7 +38,7 @@ typedef struct takt_generator_options {
      *  weights' own, before they meet weights that are blocks, as llama.cpp does. Faster, and not
      *  exact. */
     const char *activations;
-    /** "f32" (default), "f16" or "bf16": how keys and values are kept in the context. */
+    /** "f32" (default), "f16", "bf16" or "q8_0": how keys and values are kept in the context. */
     const char *cache_type_k, *cache_type_v;
 } takt_generator_options;
 

@@ -6,12 +6,13 @@
  * absent. A mask is added to the scores and broadcasts to [batch, heads, queries, keys]. With a
  * length for every sequence, keys from there on are absent, and the last query sees all before it:
  * k and v may be a cache that is filled so far. A query that sees no key gives zeros. k and v of
- * queries in f32 may be f16 or bf16, which are widened.
+ * queries in f32 may be f16 or bf16, which are widened, or bytes, which are blocks of ggml's q8_0.
  */
 #include <math.h>
 
 #include "op/util/absent.h"
 #include "op/util/check.h"
+#include "op/util/ggml.h"
 #include "op/util/heads.h"
 #include "op/util/make.h"
 #include "op/util/stops.h"
@@ -75,6 +76,7 @@ typedef struct job {
     int64_t heads, group, dim, value_dim, queries, keys;
     int64_t present; /* keys of this sequence that are not absent for all queries */
     double scale, *score;
+    const double *k, *v;
 } job;
 
 static double mask_at(const takt_array *mask, const int64_t index[4])
@@ -89,7 +91,7 @@ static double mask_at(const takt_array *mask, const int64_t index[4])
 /* exp(score - max), unnormalised; returns the sum. */
 static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit)
 {
-    const takt_array *q = &j->e->in[0], *k = &j->e->in[1];
+    const takt_array *q = &j->e->in[0];
     const bool has_mask = j->e->in_count > MASK && j->e->in[MASK].rank >= 0;
     const size_t row = (size_t)((b * j->queries + s) * j->heads + h) * (size_t)j->dim;
     const int64_t kv = j->heads / j->group;
@@ -98,7 +100,7 @@ static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit
         const size_t key = (size_t)((b * j->keys + t) * kv + h / j->group) * (size_t)j->dim;
         double dot = 0;
         for (size_t d = 0; d < (size_t)j->dim; d++)
-            dot += q->f[row + d] * k->f[key + d];
+            dot += q->f[row + d] * j->k[key + d];
         j->score[t] = dot * j->scale;
         if (has_mask)
             j->score[t] += mask_at(&j->e->in[MASK], (int64_t[]){b, h, s, t});
@@ -113,13 +115,12 @@ static double weigh(const job *j, int64_t b, int64_t h, int64_t s, int64_t limit
 
 static void attend(const job *j, int64_t b, int64_t h, int64_t s)
 {
-    const takt_array *v = &j->e->in[2];
     const int64_t kv = j->heads / j->group, before = j->present - j->queries;
     const int64_t limit = j->e->attr[TAKT_CAUSAL].boolean ? s + before + 1 : j->present;
     const double sum = weigh(j, b, h, s, limit);
     double *out = j->e->out[0].f + ((b * j->queries + s) * j->heads + h) * j->value_dim;
     for (int64_t t = 0; t < limit; t++) {
-        const double *row = v->f + ((b * j->keys + t) * kv + h / j->group) * j->value_dim;
+        const double *row = j->v + ((b * j->keys + t) * kv + h / j->group) * j->value_dim;
         for (int64_t d = 0; d < j->value_dim; d++)
             out[d] += j->score[t] / sum * row[d];
     }
@@ -138,20 +139,44 @@ static takt_status count_present(const takt_eval *e, int64_t b, int64_t keys, in
                      (long long)*present, (long long)b, (long long)keys);
 }
 
+/* The numbers of k or v. */
+static const double *numbers_of(const takt_eval *e, size_t input)
+{
+    const takt_array *x = &e->in[input];
+    const takt_ggml_info *info = &takt_ggml_formats[TAKT_GGML_Q8_0];
+    if (x->dtype != TAKT_U8)
+        return x->f;
+    const size_t blocks = x->count / info->bytes;
+    double *to = takt_arena_array(e->scratch, blocks * info->weights, sizeof *to);
+    for (size_t i = 0; to != NULL && i < blocks && !takt_eval_stops(e, 1); i++) {
+        uint8_t block[34];
+        float floats[32];
+        for (size_t k = 0; k < sizeof block; k++)
+            block[k] = (uint8_t)x->i[i * info->bytes + k];
+        takt_ggml_decode(TAKT_GGML_Q8_0, block, 1, floats);
+        for (size_t k = 0; k < info->weights; k++)
+            to[i * info->weights + k] = (double)floats[k];
+    }
+    return to;
+}
+
 static takt_status eval(takt_eval *e)
 {
-    const takt_array *q = &e->in[0], *k = &e->in[1], *v = &e->in[2];
+    const takt_array *q = &e->in[0], *k = &e->in[1];
     const int64_t heads = e->attr[TAKT_HEADS].i64, shared = takt_kv_heads(e->attr);
     job j = {.e = e,
              .heads = heads,
              .group = heads / shared,
              .dim = q->dim[2] / heads,
-             .value_dim = v->dim[2] / shared,
+             .value_dim = e->out[0].dim[2] / heads,
              .queries = q->dim[1],
              .keys = k->dim[1]};
     j.scale = e->attr[TAKT_SCALE].is_set ? e->attr[TAKT_SCALE].f64 : 1 / sqrt((double)j.dim);
     j.score = takt_arena_array(e->scratch, (size_t)j.keys, sizeof *j.score);
-    if (j.score == NULL)
+    j.k = numbers_of(e, 1);
+    j.v = numbers_of(e, 2);
+    const bool is_short = (j.k == NULL && k->count > 0) || (j.v == NULL && e->in[2].count > 0);
+    if (j.score == NULL || is_short)
         return TAKT_ERR_MEMORY;
     if (e->attr[TAKT_CAUSAL].boolean && j.queries > j.keys)
         return takt_fail(e->ctx, TAKT_E_SHAPE, "attention: causal with %lld queries and %lld keys",
@@ -235,6 +260,15 @@ static takt_id mix(takt_graph *g, const takt_node *n, takt_id weights, takt_id v
     return add_remnant(g, n, &r, takt_matmul(g, weights, plain, false, false));
 }
 
+/* k or v as numbers of type `dtype`. */
+static takt_id widened_rows(takt_graph *g, takt_id x, takt_dtype dtype)
+{
+    const takt_named_attr format = {"format", takt_attr_i64(TAKT_GGML_Q8_0)};
+    if (takt_type_of(g, x)->dtype == TAKT_U8)
+        x = takt_graph_call(g, &takt_op_ggml_dequantize, 1, &x, 1, &format);
+    return takt_cast(g, x, dtype);
+}
+
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const int64_t heads = n->attr[TAKT_HEADS].i64, shared = takt_kv_heads(n->attr),
@@ -244,7 +278,8 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_dim grouped[5] = {q->dim[0], shared, group, q->dim[1], k->dim[1]};
     const double scale = takt_attention_scale(g, n);
     const takt_dtype dtype = q->dtype;
-    const takt_id keys = takt_cast(g, n->in[1], dtype), values = takt_cast(g, n->in[2], dtype);
+    const takt_id keys = widened_rows(g, n->in[1], dtype);
+    const takt_id values = widened_rows(g, n->in[2], dtype);
     const takt_id product = takt_matmul(g, takt_split_heads(g, n->in[0], shared, group),
                                         takt_split_heads(g, keys, shared, 1), false, true);
     takt_id scores = takt_reshape(g, takt_mul_scalar(g, product, scale), flat, 4);
@@ -286,7 +321,7 @@ const takt_op takt_op_attention = {
     .in_names = {"q", "k", "v", "mask", "length"},
     .attrs = {TAKT_HEADS_ATTRS},
     .traits = TAKT_CONTRACTS | TAKT_INDEXED,
-    .dtypes = TAKT_FLOATS | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I64),
+    .dtypes = TAKT_FLOATS | TAKT_IN(TAKT_I32) | TAKT_IN(TAKT_I64) | TAKT_IN(TAKT_U8),
     .is_mixed = true,
     .infer = infer,
     .eval = eval,
@@ -305,5 +340,7 @@ const takt_op takt_op_attention = {
          "attention(f32[2, 3, 4], f32[2, 6, 4], f32[2, 6, 4], f32[3, 6], i32[2] in (0, 6), "
          "causal=true)",
          "attention(f32[2, 1, 8], f16[2, 5, 4], bf16[2, 5, 4], none, i64[2] in (1, 5), heads=4, "
-         "kv_heads=2)"},
+         "kv_heads=2)",
+         "attention(f32[2, 2, 128], u8[2, 5, 68] in (0, 60), u8[2, 5, 136] in (0, 60), none, "
+         "i64[2] in (2, 5), heads=4, kv_heads=2, causal=true)"},
 };

@@ -325,6 +325,7 @@ static const struct {
     {&takt_op_ggml_matmul, more_rows},
     {&takt_op_ggml_matmul_i8, more_rows},
     {&takt_op_ggml_rows, more_rows},
+    {&takt_op_ggml_quantize, more_rows},
     {&takt_op_block_matmul, more_rows},
     {&takt_op_dim, dim},
     {&takt_op_reshape, reshape},

@@ -5,8 +5,12 @@ import re
 import shlex
 import shutil
 import struct
+import sys
 
 from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds, takt
+
+sys.path.insert(0, os.path.join(ROOT, "tests/text"))
+import _tiny  # noqa: E402
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 FOLDER = "tests/corpus/hf_tiny"
@@ -67,8 +71,30 @@ def caches():
         expect(len(texts) == 1, f"{kind}: {texts}")
     expect(state("-ctk", "f16", "-ctv=f16") == state("--cache-type-k", "f16", "--cache-type-v",
                                                      "f16"), "-ctk and -ctv are others")
-    fails(2, "generate", TINY, "a", "--cache-type-k", "q9", says=["f32, f16 or bf16"])
-    fails(2, "plan", TINY, "--cache-type-v", "q9", says=["f32, f16 or bf16"])
+    fails(2, "generate", TINY, "a", "--cache-type-k", "q9", says=["f32, f16, bf16 or q8_0"])
+    fails(2, "plan", TINY, "--cache-type-v", "q9", says=["f32, f16, bf16 or q8_0"])
+    blocks()
+
+
+def blocks():
+    """Keys and values in blocks of 8 bits: 34 bytes of 128, one text however it is read."""
+    path = os.path.join(TMP, "heads_of_32.gguf")
+    with open(path, "wb") as file:
+        file.write(_tiny.wide())
+
+    def state(*more):
+        return parsed("plan", path, "-c", "64", "--json", *more)["memory"]["state"]
+    plain, one, both = state(), state("-ctk", "q8_0"), state("-ctk", "q8_0", "-ctv", "q8_0")
+    expect(plain - one == one - both == 64 * (128 - 34), f"{plain}, {one}, {both}")
+    flags = ["-ctk", "q8_0", "-ctv", "q8_0", "-n", "40", "-s", "5", "--json"]
+    texts = [parsed("generate", path, "-p", "a b a b c a b", *flags, *more)["text"]
+             for more in ([], ["-t", "1", "-b", "1"], ["-t", "4", "-b", "3"], ["--isa", "scalar"],
+                          ["--lookup"])]
+    expect(len(set(texts)) == 1, f"{texts}")
+    exact, rounded = (parsed("perplexity", path, "-p", "a b a b c a b a c", "-c", "16", "--json",
+                             *more)["perplexity"] for more in ([], flags[:4]))
+    expect(exact != rounded and abs(exact - rounded) < 0.02 * exact, f"{exact}, {rounded}")
+    fails(1, "plan", TINY, "-ctk", "q8_0", says=["multiple of 32"])
 
 
 def folder():

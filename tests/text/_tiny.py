@@ -99,6 +99,23 @@ def llama():
                 rows)
 
 
+def wide():
+    """One head of keys, of 32 numbers, for two of queries."""
+    rows = [("token_embd.weight", [64, 11], F32, None), ("output_norm.weight", [64], F32, 1.0),
+            ("blk.0.attn_norm.weight", [64], F32, 1.0), ("blk.0.ffn_norm.weight", [64], F32, 1.0),
+            ("blk.0.attn_q.weight", [64, 64], F32, None),
+            ("blk.0.attn_k.weight", [64, 32], F32, None),
+            ("blk.0.attn_v.weight", [64, 32], F32, None),
+            ("blk.0.attn_output.weight", [64, 64], F32, None),
+            ("blk.0.ffn_gate.weight", [64, 32], F32, None),
+            ("blk.0.ffn_up.weight", [64, 32], F32, None),
+            ("blk.0.ffn_down.weight", [32, 64], F32, None)]
+    return gguf(settings("llama", **{"embedding_length": 64, "attention.head_count": 2,
+                                     "attention.head_count_kv": 1,
+                                     "attention.layer_norm_rms_epsilon": 1e-5}) + llama_words(),
+                rows)
+
+
 def bert():
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "▁b", "▁c", "a", "b", "c", "▁."]
     keys = [key("tokenizer.ggml.model", 8, text("bert")), texts("tokenizer.ggml.tokens", words),

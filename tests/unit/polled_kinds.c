@@ -80,6 +80,7 @@ static const char *const models[] = {
     "model m(x: f32[2, 4096], w: u8[1024, 2304]) { return op.ggml_matmul(x, w, format=q4_0) }",
     "model m(x: f32[64, 1024], w: u8[700, 576]) { return op.ggml_matmul(x, w, format=q4_0) }",
     "model m(w: u8[1500, 2304]) { return op.ggml_dequantize(w, format=q4_0) }",
+    "model m(x: f32[1500, 1024]) { return op.ggml_quantize(x, format=q8_0) }",
     "model m(a: f32[200, 300], b: f32[300, 300]) {\n"
     "  return op.semiring_matmul(a, b, semiring=max_min) }",
     "model m(a: f64[60, 200], b: f64[200, 200]) {\n"

@@ -146,7 +146,7 @@ static takt_status find_context(takt_gguf_model *m)
 
 static takt_status find_cache(takt_gguf_model *m)
 {
-    static const char *const types[] = {"f32", "f16", "bf16"};
+    static const char *const types[] = {"f32", "f16", "bf16", "q8_0"};
     for (int i = 0; i < 2; i++) {
         const char *text = text_of(m->source->sizes, i == 0 ? "cache_k=" : "cache_v=");
         const size_t length = strcspn(text, ",");
@@ -155,7 +155,7 @@ static takt_status find_cache(takt_gguf_model *m)
             if (strlen(types[k]) == length && strncmp(text, types[k], length) == 0)
                 m->cache[i] = types[k];
         if (m->cache[i] == NULL)
-            return takt_fail(m->ctx, TAKT_E_OPTION, "a cache is f32, f16 or bf16, not %.*s",
+            return takt_fail(m->ctx, TAKT_E_OPTION, "a cache is f32, f16, bf16 or q8_0, not %.*s",
                              (int)length, text);
     }
     return TAKT_OK;

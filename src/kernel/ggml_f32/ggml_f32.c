@@ -1,5 +1,9 @@
-/* ggml_f32.c - ggml's block formats: names and sizes. */
+/* ggml_f32.c - ggml's block formats: names and sizes; numbers rounded to blocks of 8 bits. */
 #include "kernel/ggml_f32/ggml_f32.h"
+
+#include <math.h>
+
+#include "kernel/simd/half.h"
 
 const takt_ggml_info takt_ggml_formats[TAKT_GGML_FORMATS] = {
     [TAKT_GGML_Q4_0] = {"q4_0", 32, 18, 2},      [TAKT_GGML_Q4_1] = {"q4_1", 32, 20, 3},
@@ -10,3 +14,42 @@ const takt_ggml_info takt_ggml_formats[TAKT_GGML_FORMATS] = {
     [TAKT_GGML_IQ4_NL] = {"iq4_nl", 32, 18, 20}, [TAKT_GGML_IQ4_XS] = {"iq4_xs", 256, 136, 23},
     [TAKT_GGML_MXFP4] = {"mxfp4", 32, 17, 39},
 };
+
+enum { SIZE = 32, BYTES = 34 };
+
+static void put_scale(float d, uint8_t *to)
+{
+    const uint16_t bits = half_to_f16(d);
+    to[0] = (uint8_t)(bits & 255);
+    to[1] = (uint8_t)(bits >> 8);
+}
+
+/* Half away from zero; at most 127, which 1 / d may exceed by a rounding or by overflow. */
+static int8_t whole_of(float x)
+{
+    const float held = x > 127 ? 127 : x < -127 ? -127 : x;
+    const int whole = (int)held;
+    const float rest = held - (float)whole;
+    return (int8_t)(whole + (rest >= 0.5f) - (rest <= -0.5f));
+}
+
+static void round_block(const float *x, uint8_t *to)
+{
+    float most = 0;
+    int is_finite = 1;
+    for (size_t i = 0; i < SIZE; i++) {
+        const float size = fabsf(x[i]);
+        is_finite &= size < INFINITY;
+        most = size > most ? size : most;
+    }
+    const float d = most / 127, by = d != 0 ? 1 / d : 0;
+    put_scale(is_finite ? d : NAN, to);
+    for (size_t i = 0; i < SIZE; i++)
+        to[2 + i] = (uint8_t)whole_of(is_finite ? x[i] * by : 0);
+}
+
+void takt_ggml_round_q8_0(const float *x, size_t blocks, uint8_t *to)
+{
+    for (size_t i = 0; i < blocks; i++)
+        round_block(x + i * SIZE, to + i * BYTES);
+}

@@ -54,4 +54,8 @@ typedef void takt_ggml_f32_fn(const takt_ggml_f32 *g);
 
 TAKT_KERNEL_FAMILY(ggml_f32, takt_ggml_f32_fn)
 
+/* The way back to `blocks` blocks of q8_0, with the bits that ggml gives them: d = most / 127 in
+ * f16, x * (1 / d) rounded half away from zero. An infinity or NaN makes d NaN. */
+void takt_ggml_round_q8_0(const float *x, size_t blocks, uint8_t *to);
+
 #endif

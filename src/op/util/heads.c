@@ -6,6 +6,8 @@
 #include "op/util/check.h"
 #include "op/util/make.h"
 
+enum { BLOCK_SIZE = 32, BLOCK_BYTES = 34 }; /* of q8_0 */
+
 int64_t takt_kv_heads(const takt_attr *attr)
 {
     return attr[TAKT_KV_HEADS].i64 == 0 ? attr[TAKT_HEADS].i64 : attr[TAKT_KV_HEADS].i64;
@@ -23,6 +25,21 @@ static takt_status mismatch(takt_infer *in, const char *what)
                      (long long)takt_kv_heads(in->attr));
 }
 
+takt_dim takt_kv_width(const takt_type *t)
+{
+    return t->dtype == TAKT_U8 ? t->dim[2] / BLOCK_BYTES * BLOCK_SIZE : t->dim[2];
+}
+
+static bool are_whole_blocks(const takt_infer *in)
+{
+    bool are_whole = true;
+    for (size_t i = 1; i < 3; i++)
+        if (in->type[i]->dtype == TAKT_U8)
+            are_whole &= in->type[i]->dim[2] % BLOCK_BYTES == 0 &&
+                         takt_kv_width(in->type[i]) % (BLOCK_SIZE * takt_kv_heads(in->attr)) == 0;
+    return are_whole;
+}
+
 static takt_status check_counts(takt_infer *in)
 {
     TAKT_TRY(takt_check_range(in, TAKT_HEADS, 1, TAKT_CHECK_BIG));
@@ -31,18 +48,23 @@ static takt_status check_counts(takt_infer *in)
     if (heads % shared != 0)
         return takt_fail(in->ctx, TAKT_E_ATTR, "%s: kv_heads %lld does not divide heads %lld",
                          in->op->name, (long long)shared, (long long)heads);
-    const takt_dim q = in->type[0]->dim[2], k = in->type[1]->dim[2], v = in->type[2]->dim[2];
-    if (!takt_dim_is_number(q) || !takt_dim_is_number(k) || !takt_dim_is_number(v))
-        return mismatch(in, "the last dimensions must be numbers");
+    for (size_t i = 0; i < 3; i++)
+        if (!takt_dim_is_number(in->type[i]->dim[2]))
+            return mismatch(in, "the last dimensions must be numbers");
+    if (!are_whole_blocks(in))
+        return mismatch(in, "bytes are blocks of q8_0, and heads whole blocks of 32 numbers");
+    const takt_dim q = in->type[0]->dim[2], k = takt_kv_width(in->type[1]);
+    const takt_dim v = takt_kv_width(in->type[2]);
     if (q % heads != 0 || k % shared != 0 || v % shared != 0)
         return mismatch(in, "the last dimensions must be multiples of the heads");
     return q / heads == k / shared ? TAKT_OK : mismatch(in, "heads of q and k differ in size");
 }
 
-/* A cache of 16-bit numbers, beside queries in f32. */
-static bool are_halves(const takt_op *op, takt_dtype q, takt_dtype kv)
+/* A cache of 16-bit numbers, or of blocks of 8 bits, beside queries in f32. */
+static bool are_fewer_bits(const takt_op *op, takt_dtype q, takt_dtype kv)
 {
-    return op == &takt_op_attention && q == TAKT_F32 && (kv == TAKT_F16 || kv == TAKT_BF16);
+    return op == &takt_op_attention && q == TAKT_F32 &&
+           (kv == TAKT_F16 || kv == TAKT_BF16 || kv == TAKT_U8);
 }
 
 static takt_status check_floats(takt_infer *in)
@@ -52,7 +74,7 @@ static takt_status check_floats(takt_infer *in)
         return takt_fail(in->ctx, TAKT_E_DTYPE, "%s: input 0 is %s, which it does not take",
                          in->op->name, takt_dtype_name(dtype));
     for (size_t i = 1; i < 3; i++)
-        if (!are_halves(in->op, dtype, in->type[i]->dtype))
+        if (!are_fewer_bits(in->op, dtype, in->type[i]->dtype))
             TAKT_TRY(takt_check_same_dtype(in, 0, i));
     return TAKT_OK;
 }
@@ -76,7 +98,7 @@ takt_status takt_check_heads(takt_infer *in)
 takt_type takt_heads_out(const takt_infer *in)
 {
     takt_type out = *in->type[0];
-    out.dim[2] = in->attr[TAKT_HEADS].i64 * (in->type[2]->dim[2] / takt_kv_heads(in->attr));
+    out.dim[2] = in->attr[TAKT_HEADS].i64 * (takt_kv_width(in->type[2]) / takt_kv_heads(in->attr));
     return out;
 }
 

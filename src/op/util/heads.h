@@ -21,6 +21,8 @@ enum { TAKT_HEADS, TAKT_KV_HEADS, TAKT_SCALE, TAKT_CAUSAL };
         .name = "causal", .type = TAKT_ATTR_BOOL, .summary = "a query sees no later keys"}
 
 int64_t takt_kv_heads(const takt_attr *attr);
+/* Numbers of a row of k or v: bytes are blocks of ggml's q8_0. */
+takt_dim takt_kv_width(const takt_type *t);
 /* Types of q, k and v, the first three inputs, and of the attributes. */
 takt_status takt_check_heads(takt_infer *in);
 /* The type of the result: [batch, queries, heads * value_dim]. */

@@ -45,12 +45,28 @@ takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *
     k = k != NULL ? k : s->in[1].stride;
     v = v != NULL ? v : s->in[2].stride;
     const char *keys = takt_view_data(t, &s->in[1]), *values = takt_view_data(t, &s->in[2]);
-    const size_t k_at = b * (size_t)k[0] + at * f->dim, v_at = b * (size_t)v[0] + at * f->value_dim;
+    const size_t k_at = b * (size_t)k[0] + at * takt_attention_elements(f->k_type, f->dim);
+    const size_t v_at = b * (size_t)v[0] + at * takt_attention_elements(f->v_type, f->value_dim);
     return (takt_attention_pair){.k = keys + k_at * takt_attention_bytes(f->k_type),
                                  .v = values + v_at * takt_attention_bytes(f->v_type),
                                  .k_row = (size_t)k[1],
                                  .v_row = (size_t)v[1],
                                  .keys = takt_attention_keys(s, t, b)};
+}
+
+void takt_attention_widen(const takt_attention *f, const takt_attention_rows *r, size_t first,
+                          size_t count, float *to)
+{
+    const size_t bytes = r->row * takt_attention_bytes(r->type);
+    const takt_convert how = {.to = TAKT_F32, .from = r->type};
+    const char *from = (const char *)r->from + first * bytes;
+    for (size_t i = 0; i < count; i++, from += bytes, to += r->size) {
+        const takt_ggml_f32 blocks = {TAKT_GGML_Q8_0, r->size / 32, from, to};
+        if (r->type == TAKT_U8)
+            f->decode(&blocks);
+        else
+            f->convert(&how, to, from, r->size);
+    }
 }
 
 static void add_mask(const takt_attention_head *h, size_t query, size_t limit, float *row)

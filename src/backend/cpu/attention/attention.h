@@ -6,6 +6,7 @@
 #include "kernel/convert/convert.h"
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/gemm_f32/gemm_f32.h"
+#include "kernel/ggml_f32/ggml_f32.h"
 #include "kernel/map/map.h"
 #include "kernel/pack/pack.h"
 #include "kernel/rows/rows.h"
@@ -28,8 +29,9 @@ typedef struct takt_attention {
     size_t parts; /* of the queries of a head of k and v; 1: tasks pack for themselves */
     const takt_gemm_walk *walk; /* as the caller said, or NULL */
     takt_convert_fn *convert;
-    takt_dtype k_type, v_type; /* f32, or 16 bits that are widened */
-    size_t wide_at;            /* of one query: floats of scratch before widened rows */
+    takt_ggml_f32_fn *decode;
+    takt_dtype k_type, v_type; /* f32, or 16 bits that are widened, or u8: blocks of q8_0 */
+    size_t wide_at;            /* floats of a task's scratch before rows that are widened */
 } takt_attention;
 
 /* One head of one sequence. */
@@ -53,8 +55,25 @@ typedef struct takt_attention_pair {
 /* Bytes of an element of k or v. */
 static inline size_t takt_attention_bytes(takt_dtype dtype)
 {
-    return dtype == TAKT_F32 ? sizeof(float) : sizeof(uint16_t);
+    return dtype == TAKT_F32 ? sizeof(float) : dtype == TAKT_U8 ? 1 : sizeof(uint16_t);
 }
+
+/* Elements that hold `numbers` numbers of a row: bytes are blocks of q8_0. */
+static inline size_t takt_attention_elements(takt_dtype dtype, size_t numbers)
+{
+    return dtype == TAKT_U8 ? numbers / 32 * 34 : numbers;
+}
+
+/* Rows of k or v of one head. */
+typedef struct takt_attention_rows {
+    const void *from;
+    size_t row, size; /* elements from one to the next; numbers of one */
+    takt_dtype type;
+} takt_attention_rows;
+
+/* Rows [first, first + count), which are no f32, as floats at `to`, which lie together. */
+void takt_attention_widen(const takt_attention *f, const takt_attention_rows *r, size_t first,
+                          size_t count, float *to);
 
 /* To whole cache lines of floats. */
 static inline size_t takt_attention_aligned(size_t floats)
@@ -80,6 +99,12 @@ takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *
 /* Scores of queries [first, first + count), `stride` apart, to weights: scale, mask, softmax over
  * the keys that each sees. */
 void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t stride);
+
+/* k and v, packed: k_packed floats at `to`, then v_packed. `wide` has room for as many floats as
+ * takt_attention_wide_packed says: rows of 8 bits. */
+void takt_attention_pack(const takt_attention *f, const takt_attention_pair *p, float *to,
+                         float *wide);
+size_t takt_attention_wide_packed(const takt_attention *f);
 
 /* One query: k and v are read where they lie. */
 takt_step_run_fn takt_attention_run_one;

@@ -3,7 +3,7 @@
  * A task takes heads of k and v. All query heads that share one pass over it together, or, where
  * threads outnumber the heads of k and v, parts of them: their scores are the product with the
  * keys, column-major as they lie; the result the product with the values. Nothing is packed, and
- * nothing beyond a sequence's length is read. Rows of 16 bits become floats a chunk of keys at a
+ * nothing beyond a sequence's length is read. Rows of fewer bits become floats a chunk of keys at a
  * time, near enough to be read from L1 or L2; sums of chunks are added in order, as in any product.
  */
 #include <string.h>
@@ -38,23 +38,14 @@ typedef struct heads {
     const takt_poll *poll;
 } heads;
 
-/* Keys [first, first + count) as floats that lie together: rows of `size`. */
-typedef struct rows {
-    const void *from;
-    size_t row, size; /* elements */
-    takt_dtype type;
-} rows;
-
-static const float *floats_of(const heads *o, const rows *r, size_t first, size_t count,
-                              size_t *row)
+/* Keys [first, first + count) as floats, `*row` apart. */
+static const float *floats_of(const heads *o, const takt_attention_rows *r, size_t first,
+                              size_t count, size_t *row)
 {
-    const takt_convert how = {.to = TAKT_F32, .from = r->type};
-    const char *from = (const char *)r->from + first * r->row * takt_attention_bytes(r->type);
     *row = r->row;
     if (r->type == TAKT_F32)
-        return (const float *)(const void *)from;
-    for (size_t i = 0; i < count; i++, from += r->row * takt_attention_bytes(r->type))
-        o->f->convert(&how, o->wide + i * r->size, from, r->size);
+        return (const float *)r->from + first * r->row;
+    takt_attention_widen(o->f, r, first, count, o->wide);
     *row = r->size;
     return o->wide;
 }
@@ -69,7 +60,7 @@ static size_t step_of(const heads *o, takt_dtype type, size_t first)
 static void score(const heads *o)
 {
     const takt_attention *f = o->f;
-    const rows keys = {o->p.k, o->p.k_row, f->dim, f->k_type};
+    const takt_attention_rows keys = {o->p.k, o->p.k_row, f->dim, f->k_type};
     for (size_t first = 0, n; first < o->p.keys && !takt_poll_stops(o->poll); first += n) {
         takt_direct_f32 g = {.m = o->count,
                              .k = f->dim,
@@ -95,7 +86,7 @@ static void add_sums(const heads *o, const float *sums)
 static void sum_values(const heads *o)
 {
     const takt_attention *f = o->f;
-    const rows values = {o->p.v, o->p.v_row, f->value_dim, f->v_type};
+    const takt_attention_rows values = {o->p.v, o->p.v_row, f->value_dim, f->v_type};
     float *sums = o->wide + CHUNK * widest(f);
     for (size_t first = 0, n; first < o->p.keys && !takt_poll_stops(o->poll); first += n) {
         takt_direct_f32 g = {.m = o->count,

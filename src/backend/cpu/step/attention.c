@@ -98,48 +98,6 @@ static void attend(const head *h, size_t first, size_t count)
         exclude_absent(h, first, count);
 }
 
-/* `count` numbers of 16 bits, the upper half of as many floats, to these floats. */
-static void widen(const facts *f, takt_dtype from, float *to, size_t count)
-{
-    enum { PIECE = 1024 };
-    const takt_convert how = {.to = TAKT_F32, .from = from};
-    const uint16_t *rest = (const uint16_t *)(const void *)to + count;
-    uint16_t piece[PIECE]; /* what is widened may lie where it goes to */
-    for (size_t i = 0; i < count; i += PIECE) {
-        const size_t n = count - i < PIECE ? count - i : PIECE;
-        memcpy(piece, rest + i, n * sizeof *piece);
-        f->convert(&how, to + i, piece, n);
-    }
-}
-
-/* Packs to floats at `p.dst`, whatever the elements are. */
-static void pack_floats(const facts *f, takt_pack p, takt_dtype from)
-{
-    const size_t count = takt_panels_columns(f->panels, p.n) * p.k;
-    float *to = p.dst;
-    p.bytes = takt_attention_bytes(from);
-    p.panels = f->panels;
-    if (from != TAKT_F32)
-        p.dst = (uint16_t *)p.dst + count;
-    f->pack(&p);
-    if (from != TAKT_F32)
-        widen(f, from, to, count);
-}
-
-static void pack_pair(const facts *f, const takt_attention_pair *p, float *to)
-{
-    const takt_pack keys = {
-        .k = f->dim, .n = p->keys, .src = p->k, .row = 1, .col = p->k_row, .dst = to};
-    const takt_pack values = {.k = p->keys,
-                              .n = f->value_dim,
-                              .src = p->v,
-                              .row = p->v_row,
-                              .col = 1,
-                              .dst = to + f->k_packed};
-    pack_floats(f, keys, f->k_type);
-    pack_floats(f, values, f->v_type);
-}
-
 /* Heads of k and v of all sequences. */
 static size_t count_pairs(const facts *f)
 {
@@ -153,7 +111,8 @@ static void prepare(const takt_step *s, const takt_task *t)
     takt_cpu_share(count_pairs(f), 1, t->index, s->prepare_count, &first, &end);
     for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
         const takt_attention_pair p = takt_attention_pair_of(s, t, i);
-        pack_pair(f, &p, (float *)t->scratch + i * (f->k_packed + f->v_packed));
+        takt_attention_pack(f, &p, (float *)t->scratch + i * (f->k_packed + f->v_packed),
+                            (float *)t->scratch_own + f->wide_at);
     }
 }
 
@@ -180,7 +139,7 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
     if (f->parts > 1)
         packed = (const float *)t->scratch + pair * (f->k_packed + f->v_packed);
     else
-        pack_pair(f, &p, t->scratch_own);
+        takt_attention_pack(f, &p, t->scratch_own, (float *)t->scratch_own + f->wide_at);
     while (row < end) {
         const size_t first = row % f->queries, at = row / f->queries, rest = f->queries - first;
         const size_t last = rest < end - row ? f->queries : first + (end - row);
@@ -250,7 +209,7 @@ static void set_sizes(const takt_planner *p, const takt_node *n, facts *f)
     f->queries = (size_t)q->dim[1];
     f->keys = (size_t)k->dim[1];
     f->dim = (size_t)q->dim[2] / f->heads;
-    f->value_dim = (size_t)v->dim[2] / f->shared;
+    f->value_dim = (size_t)n->type->dim[2] / f->heads;
     f->scale = (float)(scale->is_set ? scale->f64 : 1 / sqrt((double)f->dim));
     f->is_causal = takt_node_int(n, "causal") != 0;
 }
@@ -260,6 +219,7 @@ static void set_row_kernels(takt_planner *p, facts *f)
     const takt_kernel *map = takt_planner_find(p, "map_f32");
     f->softmax = takt_kernel_as_rows_f32(takt_planner_find(p, "rows_f32"));
     f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
+    f->decode = takt_kernel_as_ggml_f32(takt_planner_find(p, "ggml_f32"));
     f->mul = takt_map_find(map, TAKT_MAP_MUL);
     f->add = takt_map_find(map, TAKT_MAP_ADD);
 }
@@ -382,9 +342,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(cut_tasks(p, f, tile));
     const size_t own = f->parts > 1 ? 0 : f->k_packed + f->v_packed;
     const size_t part = f->is_causal ? f->panels.wide : 0;
-    p->step->scratch_each =
-        (own + f->block * takt_attention_aligned(f->keys) + f->kernel_floats + part) *
-        sizeof(float);
+    f->wide_at = own + f->block * takt_attention_aligned(f->keys) + f->kernel_floats + part;
+    p->step->scratch_each = (f->wide_at + takt_attention_wide_packed(f)) * sizeof(float);
     return TAKT_OK;
 }
 
