@@ -69,6 +69,15 @@ static void compare(const char *name, const takt_model *a, const takt_model *b, 
     }
 }
 
+static long size_of(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    const long size = f != NULL && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    if (f != NULL)
+        (void)fclose(f);
+    return size;
+}
+
 static void there_and_back(const char *name, const takt_model *m, double most)
 {
     takt_model *back = NULL;
@@ -124,6 +133,7 @@ static void integers(void)
 {
     static const takt_verdict faster[] = {TAKT_FASTER};
     static const char *const types[] = {"int8", "w4a8", "w8", "int16x8"};
+    long sizes[sizeof types / sizeof *types] = {0};
     takt_model *m = from_text(mixed, strlen(mixed), NULL);
     takt_data *data = shrink_data(ctx, "tflite", 64, 0);
     for (size_t i = 0; i < sizeof types / sizeof *types && m != NULL && data != NULL; i++) {
@@ -138,12 +148,27 @@ static void integers(void)
         if (EXPECT_OK(ctx,
                       takt_model_quantize(m, &o, TAKT_FORMAT_TEXT, shrink_keep_text, report, &q))) {
             there_and_back(types[i], q, 0.06);
+            sizes[i] = size_of(file);
             if (i == 0)
                 EXPECT_OK(ctx, takt_model_save(q, compiled, NULL));
         }
         takt_model_destroy(q);
     }
+    EXPECT(sizes[1] > 0 && sizes[1] + 200 < sizes[0], "4 bits take %ld bytes, 8 bits %ld", sizes[1],
+           sizes[0]);
     takt_data_destroy(data);
+    takt_model_destroy(m);
+}
+
+/* Weights of f16 stay such: 64 x 64 of them take 8 KiB. */
+static void halves(void)
+{
+    static const char text[] = "model m(x: f32[1, 64]) seed=1 { param w: f16[64, 64] = he\n"
+                               " return x @ cast(w, dtype=f32) }";
+    takt_model *m = from_text(text, strlen(text), NULL);
+    if (m != NULL)
+        there_and_back("f16", m, 1e-5);
+    EXPECT(size_of(file) < 10000, "%ld bytes", size_of(file));
     takt_model_destroy(m);
 }
 
@@ -227,6 +252,7 @@ int main(void)
         return 1;
     floats();
     integers();
+    halves();
     refused();
     sweep();
     takt_ctx_destroy(ctx);

@@ -132,7 +132,7 @@ def states():
     return made
 
 
-def integers():
+def integers(kind):
     made, text = 0, os.path.join(TMP, "nets.takt")
     with open(text, "w", encoding="utf-8") as f:
         f.write(NET)
@@ -141,20 +141,21 @@ def integers():
         calib = os.path.join(TMP, "calib.npz")
         np.savez(calib, x=generator.standard_normal((32, *shape)).astype(np.float32))
         path = os.path.join(TMP, "integers.tflite")
-        if not takt("quantize", text, "--select", name, "--calib", calib, "--size-first", "-o",
-                    path):
+        if not takt("quantize", text, "--select", name, "--type", kind, "--calib", calib,
+                    "--size-first", "-o", path):
             continue
-        for _ in range(8):
+        for _ in range(8 if kind == "int8" else 2):
             flags, want = litert(path, generator)
             if flags is None:
                 break
-            compare(f"{name} as int8", want, results(path, *flags), 0)
-            compare(f"{name} as text", want, results(text, "--select", name, *flags), 0.1)
+            compare(f"{name} as {kind}", want, results(path, *flags), 0)
+            compare(f"{name} as text", want, results(text, "--select", name, *flags),
+                    0.1 if kind == "int8" else 0.4)
         made += 1
     return made
 
 
 count = floats()
 stateful = states()
-wholes = integers()
+wholes = integers("int8") + integers("w4a8")
 finish(failures, f"{count} models of floats, {stateful} of them with state, {wholes} of integers")

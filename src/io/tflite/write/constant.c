@@ -57,6 +57,14 @@ static void widen(takt_tflw *w, takt_tflw_constant *c)
         bytes[i] = (uint8_t)takt_dtype_get_i(from, c->data, i);
     c->data = bytes;
     c->type.dtype = to;
+    c->is_i4 = from == TAKT_I4;
+}
+
+bool takt_tflw_is_widened(const takt_graph *g, const takt_node *n)
+{
+    return n->op == &takt_op_cast && n->type->dtype == TAKT_F32 &&
+           g->nodes[n->in[0]].op == &takt_op_constant &&
+           takt_type_of(g, n->in[0])->dtype == TAKT_F16;
 }
 
 bool takt_tflw_constant_of(takt_tflw *w, takt_id id, takt_tflw_constant *c)
@@ -69,6 +77,8 @@ bool takt_tflw_constant_of(takt_tflw *w, takt_id id, takt_tflw_constant *c)
         if (w->g->nodes[n->in[0]].op != &takt_op_constant || n->type->dtype != TAKT_F32 ||
             !read_grid(w, n, &c->grid))
             return false;
+        n = &w->g->nodes[n->in[0]];
+    } else if (takt_tflw_is_widened(w->g, n)) {
         n = &w->g->nodes[n->in[0]];
     }
     if (n->op != &takt_op_constant)
@@ -142,16 +152,39 @@ const double *takt_tflw_reals(takt_tflw *w, const takt_tflw_constant *c, size_t 
     return v;
 }
 
-/* LiteRT dequantises 8 and 16 bits; wider integers become floats here. */
+/* Two to a byte, the first in the low half. */
+static int32_t halves(takt_tflw *w, const takt_tflw_constant *c)
+{
+    takt_type type = c->type;
+    size_t count = 0;
+    type.dtype = TAKT_I4;
+    uint8_t *bytes =
+        takt_type_count(&type, &count) ? takt_arena_array(&w->arena, count / 2 + 1, 1) : NULL;
+    if (bytes == NULL) {
+        w->status = w->status == TAKT_OK ? TAKT_ERR_MEMORY : w->status;
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        bytes[i / 2] |= (uint8_t)((((const uint8_t *)c->data)[i] & 15) << (i % 2 * 4));
+    return takt_tflw_data(w, &type, bytes, &c->grid);
+}
+
+int32_t takt_tflw_integers(takt_tflw *w, const takt_tflw_constant *c)
+{
+    return c->is_i4 ? halves(w, c) : takt_tflw_data(w, &c->type, c->data, &c->grid);
+}
+
+/* LiteRT dequantises f16, and integers up to 16 bits; wider integers become floats here. */
 int32_t takt_tflw_floats(takt_tflw *w, const takt_tflw_constant *c)
 {
     takt_type type = c->type;
     size_t count;
-    if (c->grid.count == 0)
+    const bool is_half = c->type.dtype == TAKT_F16;
+    if (c->grid.count == 0 && !is_half)
         return takt_tflw_data(w, &type, c->data, NULL);
     type.dtype = TAKT_F32;
     if (takt_dtype_bits(c->type.dtype) <= 16) {
-        const int32_t levels = takt_tflw_data(w, &c->type, c->data, &c->grid);
+        const int32_t levels = takt_tflw_integers(w, c);
         const int32_t y = takt_tflw_tensor_new(w, NULL, &type, NULL);
         (void)takt_tflw_1(w, "DEQUANTIZE", levels, y);
         return y;

@@ -62,10 +62,16 @@ static int32_t add_tensor(takt_tflw *w, const takt_tflw_tensor *t)
 }
 
 /* What LiteRT has kernels for. */
-static bool is_known(takt_dtype dtype)
+static bool is_computed(takt_dtype dtype)
 {
     return dtype == TAKT_F32 || dtype == TAKT_I32 || dtype == TAKT_I64 || dtype == TAKT_I8 ||
            dtype == TAKT_U8 || dtype == TAKT_I16 || dtype == TAKT_BOOL;
+}
+
+/* And what weights may be stored as. */
+static bool is_stored(takt_dtype dtype)
+{
+    return is_computed(dtype) || dtype == TAKT_F16 || dtype == TAKT_I4;
 }
 
 int32_t takt_tflw_tensor_new(takt_tflw *w, const char *name, const takt_type *type,
@@ -74,7 +80,7 @@ int32_t takt_tflw_tensor_new(takt_tflw *w, const char *name, const takt_type *ty
     takt_tflw_tensor t = {.name = name, .type = *type};
     if (grid != NULL)
         t.grid = *grid;
-    if (!is_known(type->dtype))
+    if (!is_computed(type->dtype))
         takt_tflw_fail(w, "TensorFlow Lite does not compute with %s", takt_dtype_name(type->dtype));
     else if (!takt_type_is_concrete(type))
         takt_tflw_fail(w, "a size is only known when the model runs");
@@ -87,7 +93,7 @@ int32_t takt_tflw_data(takt_tflw *w, const takt_type *type, const void *data,
     takt_tflw_tensor t = {.type = *type, .data = data};
     if (grid != NULL)
         t.grid = *grid;
-    if (!is_known(type->dtype))
+    if (!is_stored(type->dtype))
         takt_tflw_fail(w, "TensorFlow Lite does not compute with %s", takt_dtype_name(type->dtype));
     else if (!takt_type_bytes(type, &t.bytes))
         takt_tflw_fail(w, "a size is only known when the model runs");

@@ -125,12 +125,17 @@ int32_t takt_tflw_padded(takt_tflw *w, int32_t x, const int64_t *before, const i
 
 /* ---- constants ---- */
 
-/* A constant, or the integers of one that is dequantised. */
+/* A constant, the integers of one that is dequantised, or the f16 of one that is widened to f32. */
 typedef struct takt_tflw_constant {
     takt_type type;
     const void *data;
     takt_tflw_grid grid; /* count 0: plain numbers */
+    bool is_i4;          /* bytes here, halves of bytes in the file */
 } takt_tflw_constant;
+/* Whether a node widens a constant of f16, which the file then holds. */
+bool takt_tflw_is_widened(const takt_graph *g, const takt_node *n);
+/* The integers of a constant as a tensor, with its grid. */
+int32_t takt_tflw_integers(takt_tflw *w, const takt_tflw_constant *c);
 bool takt_tflw_constant_of(takt_tflw *w, takt_id id, takt_tflw_constant *c);
 /* Its axes in the order `perm`; `c` then has them. */
 void takt_tflw_permute(takt_tflw *w, takt_tflw_constant *c, const int64_t *perm);

@@ -29,6 +29,11 @@ static int moved_axis(const takt_type *from, const takt_type *to, int axis)
 static takt_id swap(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;
+    const takt_node *half = takt_match_op(g, n->in[0], &takt_op_cast);
+    if (half != NULL && takt_tflw_is_widened(g, half)) {
+        const takt_id moved = takt_graph_append(g, n->op, 1, half->in, n->attr);
+        return takt_cast(g, moved, TAKT_F32);
+    }
     const takt_node *q = takt_match_op(g, n->in[0], &takt_op_dequantize);
     if (q == NULL)
         return TAKT_NONE;
@@ -54,14 +59,15 @@ static takt_id swap(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(g, &takt_op_dequantize, count, in, attrs);
 }
 
-/* Values of constants, but for those that are kept as integers. */
+/* Values of constants, but for those that are kept as integers or f16. */
 static takt_id known(takt_rewrite *r, const takt_node *n)
 {
     size_t made, used = LARGEST;
     if (n->in_count > TAKT_FOLD_INPUTS || n->out_count != 1 || n->op == &takt_op_get ||
         (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE | TAKT_LEAF)) != 0 ||
         !takt_type_bytes(n->type, &made) ||
-        (n->op == &takt_op_dequantize && takt_match_is_constant(r->out, n->in[0])))
+        (n->op == &takt_op_dequantize && takt_match_is_constant(r->out, n->in[0])) ||
+        takt_tflw_is_widened(r->out, n))
         return TAKT_NONE;
     for (uint32_t k = 0; k < n->in_count; k++) {
         size_t bytes;
@@ -74,14 +80,14 @@ static takt_id known(takt_rewrite *r, const takt_node *n)
 }
 
 static const takt_rule rules[] = {
-    {&takt_op_transpose, "transpose(dequantize(x)) = dequantize(transpose(x))", swap},
-    {&takt_op_reshape, "reshape(dequantize(x)) = dequantize(reshape(x))", swap},
+    {&takt_op_transpose, "transpose(dequantize(x)) = dequantize(transpose(x)), and cast", swap},
+    {&takt_op_reshape, "reshape(dequantize(x)) = dequantize(reshape(x)), and cast", swap},
     {NULL, "a node of constants = its value", known},
 };
 
 static const takt_pass constants = {
     .name = "tflite-constants",
-    .summary = "compute what is made of constants, weights of integers excepted",
+    .summary = "compute what is made of constants, weights of integers and f16 excepted",
     TAKT_RULES(rules),
 };
 

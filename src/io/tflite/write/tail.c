@@ -13,7 +13,7 @@ static takt_id only_user(const takt_tflw *w, takt_id id)
 static bool is_fixed(const takt_graph *g, takt_id id)
 {
     const takt_node *n = &g->nodes[id];
-    return n->op == &takt_op_constant ||
+    return n->op == &takt_op_constant || takt_tflw_is_widened(g, n) ||
            (n->op == &takt_op_dequantize && g->nodes[n->in[0]].op == &takt_op_constant);
 }
 
@@ -148,7 +148,7 @@ static int32_t flat_bias(takt_tflw *w, takt_id id)
     size_t count;
     if (!takt_tflw_constant_of(w, id, &c) || !takt_type_count(&c.type, &count))
         return -1;
-    if (c.grid.count == 0) {
+    if (c.grid.count == 0 && c.type.dtype == TAKT_F32) {
         c.type = (takt_type){.dtype = c.type.dtype, .rank = 1, .dim = {(int64_t)count}};
         return takt_tflw_data(w, &c.type, c.data, NULL);
     }
@@ -186,7 +186,7 @@ bool takt_tflw_product_of(takt_tflw *w, const takt_node *n, const int64_t *perm,
     *p = (takt_tflw_product){.activation = t.activation, .bias = -1};
     if (is_integer) {
         p->x = x;
-        p->weight = takt_tflw_data(w, &c.type, c.data, &c.grid);
+        p->weight = takt_tflw_integers(w, &c);
         const float scale = takt_tflw_at(w, x)->grid.scale[0];
         p->bias = t.bias != TAKT_NONE ? bias_levels(w, t.bias, scale, &c.grid) : -1;
     } else {

@@ -58,7 +58,7 @@ static void write_node(takt_tflw *w, takt_id id)
     w->id = id;
     /* Constants and floats of integers are made where they are read. */
     if (w->is_inside[id] || n->op == &takt_op_input || n->op == &takt_op_constant ||
-        n->op == &takt_op_dequantize)
+        n->op == &takt_op_dequantize || takt_tflw_is_widened(w->g, n))
         return;
     if (n->op == &takt_op_state)
         takt_tflw_state_read(w, n);
