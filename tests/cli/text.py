@@ -163,10 +163,23 @@ def conversion():
                        "--json")
         expect(abs(rated["perplexity"] / exact - 1) < (0.5 if kind[0] == "q" else 0.02),
                f"{kind}: {rated} is far from {exact}")
+    file_types()
     fails(2, "convert", TINY, "-o", first, "--outtype", "q9", says=["q9", "q8_0"])
     fails(1, "convert", "examples/mlp.takt", "-o", first, says=["neither"])
     fails(2, "convert", TINY, "-o", os.path.join(TMP, "x.npz"), "--outtype", "f16",
           says=[".gguf"])
+
+
+def file_types():
+    """general.file_type says what most of the file is written in, not what was asked for."""
+    for outtype, want in (("q8_0", 7), ("q4_0", 2), ("q4_k", 8), ("f16", 1)):
+        path = os.path.join(TMP, "type.gguf")
+        takt("convert", TINY, "-o", path, "--outtype", outtype)
+        with open(path, "rb") as file:
+            data = file.read()
+        at = data.index(b"general.file_type") + len("general.file_type")
+        kind, number = struct.unpack_from("<II", data, at)
+        expect((kind, number) == (4, want), f"{outtype}: file_type {number}, not {want}")
 
 
 def without_tokenizer(to):

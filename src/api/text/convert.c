@@ -154,31 +154,27 @@ static takt_status fetch(void *user, size_t i, uint8_t *to)
 
 /* ---- metadata ---- */
 
-static void put_file_type(job *j)
+/* Whether a tensor is written in another type than it was read in. */
+static bool is_changed(const job *j)
 {
-    static const struct {
-        const char *name;
-        uint32_t number;
-    } known[] = {{"F32", 0},   {"F16", 1},   {"Q4_0", 2},  {"Q4_1", 3},   {"Q8_0", 7},
-                 {"Q5_0", 8},  {"Q5_1", 9},  {"Q2_K", 10}, {"Q3_K", 12},  {"Q4_K", 15},
-                 {"Q5_K", 17}, {"Q6_K", 18}, {"BF16", 32}, {"IQ4_NL", 25}};
-    for (size_t i = 0; j->type != NULL && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, j->type->name) == 0)
-            takt_gguf_put_u32(&j->keys, "general.file_type", known[i].number);
-    if (j->type != NULL && j->type->dtype == TAKT_DTYPE_COUNT &&
-        takt_gguf_find(j->m.g, "general.quantization_version") == NULL)
-        takt_gguf_put_u32(&j->keys, "general.quantization_version", 2);
+    bool is_other = j->is_folder || j->type != NULL;
+    for (size_t i = 0; i < j->m.g->tensor_count; i++)
+        is_other |= j->out[i].type != j->m.g->tensors[i].type;
+    return is_other;
 }
 
 static void put_values(job *j)
 {
+    const bool is_other = is_changed(j);
     for (size_t i = 0; i < j->m.g->value_count; i++) {
         const takt_gguf_value *v = &j->m.g->values[i];
         if (strcmp(v->key, "general.alignment") != 0 &&
-            (j->type == NULL || strcmp(v->key, "general.file_type") != 0))
+            (!is_other || strcmp(v->key, "general.file_type") != 0))
             takt_gguf_put_value(&j->keys, v);
     }
-    put_file_type(j);
+    const bool has_version = takt_gguf_find(j->m.g, "general.quantization_version") != NULL;
+    if (is_other)
+        takt_gguf_put_file_type(&j->keys, j->out, j->m.g->tensor_count, has_version);
 }
 
 /* The last part of a path is what people call the model. */
@@ -259,24 +255,21 @@ static takt_status write_gguf(job *j)
     const takt_gguf *g = j->m.g;
     void *block;
     const size_t room = g->tensor_count + 1;
+    TAKT_TRY(takt_mem_zero(j->ctx, room, sizeof *j->out, "tensors", &block));
+    j->out = block;
     takt_gguf_keys_init(&j->keys, j->ctx);
-    put_values(j);
-    takt_status status = TAKT_OK;
-    if (j->is_folder) {
+    takt_status status = choose_types(j);
+    if (status == TAKT_OK)
+        put_values(j);
+    if (status == TAKT_OK && j->is_folder) {
         put_name(j);
         status = put_tokenizer(j);
     }
+    const takt_gguf_tensors all = {j->out, g->tensor_count, fetch, j};
     if (status == TAKT_OK)
-        status = takt_mem_zero(j->ctx, room, sizeof *j->out, "tensors", &block);
-    if (status == TAKT_OK) {
-        j->out = block;
-        status = choose_types(j);
-        const takt_gguf_tensors all = {j->out, g->tensor_count, fetch, j};
-        if (status == TAKT_OK)
-            status = takt_gguf_write(j->ctx, j->to, &j->keys, &all);
-        takt_mem_put(j->ctx, block, room * sizeof *j->out);
-    }
+        status = takt_gguf_write(j->ctx, j->to, &j->keys, &all);
     takt_gguf_keys_deinit(&j->keys);
+    takt_mem_put(j->ctx, block, room * sizeof *j->out);
     return status;
 }
 

@@ -54,4 +54,9 @@ void takt_gguf_encode_weighted(const takt_gguf_type *type, const float *row, siz
 void takt_gguf_encode_k(uint32_t number, const float *x, const float *importance, uint8_t *to);
 void takt_gguf_encode_nl(const float *x, const float *importance, uint8_t *to);
 
+/* general.file_type of tensors as they are written, and general.quantization_version where there
+ * are blocks and the file has none. */
+void takt_gguf_put_file_type(takt_gguf_keys *keys, const takt_gguf_tensor *tensors, size_t count,
+                             bool has_version);
+
 #endif
