@@ -54,7 +54,9 @@ struct takt_generator {
     int32_t *history; /* everything that was read */
     takt_candidate *candidates;
     uint16_t *times;
-    const float *scores;    /* of the last row; NULL: nothing was read */
+    const float *scores; /* of the last row; NULL: nothing was read */
+    bool has_unread;     /* a text ended by its length with `unread`, which follows the history */
+    int32_t unread;
     bool is_rating;         /* the plan is that of takt_generator_rate */
     takt_token_table table; /* of grammars; made by the first */
     /* Speculation: tokens that are read before they are known to be right. */

@@ -177,6 +177,7 @@ void takt_generator_reset(takt_generator *g)
         return;
     takt_session_reset(g->engine.token);
     g->position = 0;
+    g->has_unread = false;
     g->ahead = 0;
     g->scores = NULL;
 }
@@ -229,6 +230,7 @@ takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t
                          (long long)out->dims[last], (long long)wanted.dims[last]);
     memcpy(g->history + g->position, ids, count * sizeof *ids);
     g->position += (int64_t)count;
+    g->has_unread = false;
     g->scores = out->data;
     return TAKT_OK;
 }

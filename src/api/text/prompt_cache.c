@@ -176,6 +176,7 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
     for (uint64_t i = 0; i < tokens; i++)
         g->history[i] = (int32_t)takt_cursor_u32le(&ids);
     g->position = (int64_t)tokens;
+    g->has_unread = false;
     return TAKT_OK;
 }
 

@@ -90,6 +90,7 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
     }
     if (g->position != position)
         g->scores = NULL;
+    g->has_unread = g->has_unread && g->position == position;
     g->position = position;
     g->ahead = 0;
     return TAKT_OK;
@@ -141,6 +142,7 @@ bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t
     }
     memcpy(to->history, from->history, count * sizeof *to->history);
     to->position = position;
+    to->has_unread = false;
     to->ahead = 0;
     to->scores = NULL;
     return true;

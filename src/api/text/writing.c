@@ -206,8 +206,11 @@ static takt_status write_token(takt_writing *w, int32_t *next)
     if ((size_t)id < takt_tokenizer_count(g->engine.tokenizer))
         TAKT_TRY(put_token(w, id));
     w->result.tokens++;
-    if (w->options.max_tokens > 0 && w->result.tokens >= w->options.max_tokens)
+    if (w->options.max_tokens > 0 && w->result.tokens >= w->options.max_tokens) {
+        g->has_unread = !w->is_over;
+        g->unread = id;
         w->is_over = true;
+    }
     if (!w->is_over && g->position >= g->context) {
         w->is_over = true;
         w->result.end = TAKT_TEXT_CONTEXT;
@@ -259,9 +262,16 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     if (ids.count == 0 && (g->scores == NULL || w->options.reuse))
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the prompt is empty, and the model has no token to begin with");
-    TAKT_TRY(takt_mem_zero(ctx, ids.count, sizeof *ids.at, "the prompt", &block));
-    ids.at = w->prompt = block;
-    ids.capacity = w->prompt_count = w->result.prompt_tokens = ids.count;
+    /* What was written last goes before what is said now. */
+    const size_t before = g->has_unread && !w->options.reuse ? 1 : 0;
+    TAKT_TRY(takt_mem_zero(ctx, ids.count + before, sizeof *ids.at, "the prompt", &block));
+    w->prompt = block;
+    if (before > 0)
+        w->prompt[0] = g->unread;
+    w->prompt_count = ids.count + before;
+    ids.at = w->prompt + before;
+    ids.capacity = w->result.prompt_tokens = ids.count;
+    g->has_unread = false;
     TAKT_TRY(takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids));
     return w->options.reuse ? takt_writing_reuse(w) : TAKT_OK;
 }

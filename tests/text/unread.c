@@ -1,0 +1,90 @@
+/* unread.c - a text that ended by its length goes on where it ended: written in parts it is the
+ * text that is written at once, for any sampler, with guesses, and whatever is said in between. */
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+
+static const char tiny[] = "tests/corpus/gguf/tiny.gguf";
+
+typedef struct text {
+    char at[512];
+    size_t length;
+} text;
+
+static int add(void *user, const char *bytes, size_t count)
+{
+    text *t = user;
+    if (count < sizeof t->at - t->length) {
+        memcpy(t->at + t->length, bytes, count);
+        t->length += count;
+    }
+    return 0;
+}
+
+/* `parts` texts of 24 / parts tokens, the first behind a prompt. */
+static text written(takt_ctx *ctx, takt_generate_options how, size_t parts)
+{
+    const takt_generator_options options = {.context = 64, .batch = 4, .threads = 1};
+    takt_generator *g = NULL;
+    text out = {.length = 0};
+    if (!EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &g)))
+        return out;
+    how.max_tokens = 24 / parts;
+    for (size_t i = 0; i < parts; i++) {
+        takt_generated result;
+        EXPECT_OK(ctx, takt_generate(g, i == 0 ? "a b a b" : "", &how, add, &out, &result));
+        EXPECT(result.tokens == 24 / parts && (i == 0 || result.prompt_tokens == 0));
+    }
+    takt_generator_destroy(g);
+    return out;
+}
+
+static void goes_on(void)
+{
+    takt_ctx *ctx;
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return;
+    for (int way = 0; way < 4; way++) {
+        takt_generate_options how = {.ignore_eos = true, .lookup = way >= 2};
+        how.sampling.temperature = way % 2 == 0 ? 0 : 0.9f;
+        how.sampling.seed = 11;
+        const text whole = written(ctx, how, 1);
+        for (size_t parts = 2; parts <= 24; parts *= parts == 3 ? 8 : parts == 2 ? 2 : 6) {
+            const text some = written(ctx, how, parts);
+            EXPECT(some.length == whole.length && memcmp(some.at, whole.at, whole.length) == 0,
+                   "way %d, %zu parts: %.*s, not %.*s", way, parts, (int)some.length, some.at,
+                   (int)whole.length, whole.at);
+        }
+    }
+    takt_ctx_destroy(ctx);
+}
+
+/* What is read directly, and a reset, take its place. */
+static void forgotten(void)
+{
+    const takt_generate_options how = {.max_tokens = 1, .ignore_eos = true};
+    const takt_generator_options options = {.context = 64, .threads = 1};
+    const int32_t id = 4;
+    takt_generator *g = NULL;
+    takt_ctx *ctx;
+    text out = {.length = 0};
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK) ||
+        !EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &g)))
+        return;
+    EXPECT_OK(ctx, takt_generate(g, "a", &how, add, &out, NULL));
+    const int64_t before = takt_generator_position(g);
+    EXPECT_OK(ctx, takt_generator_read(g, &id, 1));
+    EXPECT_OK(ctx, takt_generate(g, "", &how, add, &out, NULL));
+    EXPECT(takt_generator_position(g) == before + 1);
+    EXPECT_OK(ctx, takt_generate(g, "", &how, add, &out, NULL));
+    EXPECT(takt_generator_position(g) == before + 2);
+    takt_generator_reset(g);
+    EXPECT_OK(ctx, takt_generate(g, "a", &how, add, &out, NULL));
+    EXPECT(takt_generator_position(g) == before);
+    takt_generator_destroy(g);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(goes_on, forgotten)
