@@ -74,6 +74,9 @@ typedef struct takt_train_options {
     const char *amp;
     bool async_save; /**< takt_trainer_plan counts the second copy of the state that
                           takt_trainer_save_begin makes */
+    /** A step whose loss or gradient is not finite changes no weight and is no error: its result
+     * has `skipped`. Gradients then stay until all of them are known. */
+    bool skip_not_finite;
 } takt_train_options;
 
 /** What a step did. */
@@ -85,7 +88,8 @@ typedef struct takt_step_result {
     double rate;   /**< learning rate of this step */
     double norm;   /**< of the gradient before clipping; -1 unless clip_norm is set */
     double scale;  /**< of the loss, with amp "f16"; else 1 */
-    bool skipped;  /**< with amp "f16": gradients overflowed, and the weights stay as they are */
+    bool skipped;  /**< the weights stay as they are: with amp "f16" gradients overflowed, with
+                        skip_not_finite loss or gradients are NaN or infinite */
 } takt_step_result;
 
 /** Makes a trainer with the model's weights. The model must have been loaded with `training`, and
@@ -103,8 +107,8 @@ TAKT_API void takt_trainer_destroy(takt_trainer *trainer);
  *  Dimensions take the sizes of these views; a batch of new sizes is planned first.
  *
  *  If the loss is not finite the weights stay as they are and TAKT_ERR_RANGE is returned; the
- *  message names the step. After any failure the state is that of before the step, except that
- *  gradients of shards already done are discarded. */
+ *  message names the step and where the first such number comes from. After any failure the state
+ * is that of before the step, except that gradients of shards already done are discarded. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_step(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);
@@ -132,6 +136,9 @@ TAKT_API void takt_trainer_observe(takt_trainer *trainer, double loss);
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_plan(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_plan_info *info);
+/** Seconds that a step on the batch of the last takt_trainer_plan is expected to take, by a model
+ * of the machine: a matter of tens of per cent. 0 before. */
+TAKT_API double takt_trainer_estimate(const takt_trainer *trainer);
 /** The training step as a model of its own, to be planned, profiled or explained like any other:
  *  its inputs are those of `model` and "labels", its state is weights and optimizer slots. The
  *  learning rate is that after the warm-up. Every run is a step. */

@@ -23,7 +23,7 @@ typedef struct takt_step_builder {
     takt_id apply;                              /* TAKT_NONE without accumulation */
     takt_id is_good;                            /* the loss is finite: otherwise nothing changes */
     takt_id scale;                              /* of the loss; TAKT_NONE without one */
-    takt_id fits; /* all gradients are finite in spite of it: otherwise no weight changes */
+    takt_id fits; /* all gradients are finite: otherwise no weight changes; or TAKT_NONE */
 } takt_step_builder;
 
 /* Declares the loss scale, if the gradients need one; before they are appended. */

@@ -52,9 +52,12 @@ static takt_id if_applied(builder *b, takt_id next, takt_id old)
 void takt_step_end_scale(builder *b)
 {
     takt_graph *g = b->g;
-    if (b->scale == TAKT_NONE)
+    if (b->scale == TAKT_NONE && !b->spec->skips_bad)
         return;
     b->fits = all_finite(b);
+    takt_graph_output(g, TAKT_STEP_FITS, takt_cast(g, b->fits, TAKT_F32));
+    if (b->scale == TAKT_NONE)
+        return;
     const takt_id steps = scalar_slot(b, TAKT_STEP_SCALE_STEPS, 0);
     const takt_id zero = takt_scalar_like(g, steps, 0);
     const takt_id more = takt_add_scalar(g, steps, 1);
@@ -66,5 +69,4 @@ void takt_step_end_scale(builder *b)
     const takt_id count = takt_select(g, takt_binary(g, &takt_op_and, b->fits, waits), more, zero);
     takt_graph_set_next(g, TAKT_STEP_SCALE_SLOT, if_applied(b, next, b->scale));
     takt_graph_set_next(g, TAKT_STEP_SCALE_STEPS, if_applied(b, count, steps));
-    takt_graph_output(g, TAKT_STEP_FITS, takt_cast(g, b->fits, TAKT_F32));
 }

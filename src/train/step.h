@@ -29,9 +29,11 @@ const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT
 /* Outputs of a step graph. */
 #define TAKT_STEP_SUM "train.loss_sum"
 #define TAKT_STEP_COUNT "train.count"
-#define TAKT_STEP_HITS "train.hits"   /* if the loss has a notion of right and wrong */
-#define TAKT_STEP_NORM "train.norm"   /* of the whole gradient; if it is clipped by it */
-#define TAKT_STEP_FITS "train.fits"   /* with a loss scale: 1, or 0 if a gradient has overflown */
+#define TAKT_STEP_HITS "train.hits" /* if the loss has a notion of right and wrong */
+#define TAKT_STEP_NORM "train.norm" /* of the whole gradient; if it is clipped by it */
+#define TAKT_STEP_FITS                                                                             \
+    "train.fits"                      /* 1, or 0 if a gradient is not finite; if that is asked for \
+                                       */
 #define TAKT_STEP_SCALE "train.scale" /* the loss scale of this step, if there is one */
 
 /* Prefixes of the slots that training adds; the parameter's name follows. */
@@ -69,7 +71,8 @@ typedef struct takt_step_spec {
     const takt_step_group *groups; /* the first that takes a parameter has it */
     size_t group_count;
     bool accumulates;
-    bool has_amp; /* activations and factors in `amp`: f16, with a loss scale, or bf16 */
+    bool skips_bad; /* no weight changes if a gradient is not finite */
+    bool has_amp;   /* activations and factors in `amp`: f16, with a loss scale, or bf16 */
     takt_dtype amp;
     /* Whether a parameter is trained; NULL: all are. */
     bool (*is_trained)(void *user, const char *name);

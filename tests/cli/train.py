@@ -1,10 +1,12 @@
 """train.py - training from the command line: it learns, stops, goes on, and names mistakes."""
 import hashlib
 import json
+import math
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -185,6 +187,48 @@ def mistakes():
     fails(1, "train", NET, "--data", labels, says=["3"])
 
 
+def skips():
+    """Steps whose loss is not finite: told with their cause, or skipped."""
+    wild = ["--lr", "1e6", "--optimizer", "sgd", "--epochs", "3"]
+    shutil.rmtree(path("wild"), ignore_errors=True)
+    fails(1, "train", NET, "--data", TABLE, *wild, "--checkpoint", path("wild"),
+          "--checkpoint-every", "1",
+          says=["7003", "the first result that is not finite is that of dense_", "--on-nan skip",
+                "--resume"])
+    fails(1, "train", NET, "--data", TABLE, *wild, "--on-nan", "skip",
+          says=["no step had a finite loss"])
+    fails(2, "train", NET, "--data", TABLE, "--on-nan", "ignore", says=["stop or skip"])
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 6), }"
+    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117).encode() + b"\n"
+    rows = [[math.nan if i in (7, 33) and k == 2 else i / 40 - k / 6 for k in range(6)]
+            for i in range(40)]
+    bad = path("bad.npy")
+    with open(bad, "wb") as out:
+        out.write(head + b"".join(struct.pack("<6f", *row) for row in rows))
+    own = write("own.takt", "model own(x: f32[batch, 6]) seed=1 {\n  h = dense(x, 2)\n"
+                "  return loss=reduce_mean(h * h)\n}\n")
+    facts = parsed("data", bad, "--json")["fields"][0]
+    expect(facts["not_finite"] == [7, 33] and math.isfinite(facts["mean"]), facts)
+    expect("not finite: samples 7 33" in succeeds("data", bad), "bad samples are not listed")
+    flags = ["--data", write("zeros.csv", "0,0,0,0,0,0,0\n1,1,1,1,1,1,0\n"), "--batch-size", "1",
+             "--no-shuffle", "--on-nan", "skip", "-q", "--log", path("root.jsonl")]
+    steep = write("steep.takt", "model steep(x: f32[batch, 6]) seed=1 {\n"
+                  "  h = dense(x, 2, bias=false)\n  return loss=reduce_mean(sqrt(h * h))\n}\n")
+    succeeds("train", steep, *flags)
+    with open(path("root.jsonl")) as lines:
+        rows = [json.loads(line) for line in lines]
+    expect([row.get("skipped", False) for row in rows] == [True, False], rows)
+    expect(rows[0]["loss"] == 0 and rows[1]["loss"] > 0, rows)
+    flags = ["--data", bad, "--batch-size", "4", "--no-shuffle"]
+    fails(1, "train", own, *flags, says=["step 2", "x of sample 3 of the batch"])
+    out = succeeds("train", own, *flags, "--on-nan", "skip", "--log", path("bad.jsonl"))
+    expect("2 steps skipped" in out, out)
+    with open(path("bad.jsonl")) as lines:
+        rows = [json.loads(line) for line in lines]
+    expect([row["step"] for row in rows if row.get("skipped")] == [2, 9], rows)
+    expect(all((row["loss"] is None) == ("skipped" in row) for row in rows), rows)
+
+
 learns()
 same_bits()
 goes_on()
@@ -192,5 +236,6 @@ interrupted()
 locked()
 workers()
 logs()
+skips()
 mistakes()
 finish()

@@ -6,6 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,14 +47,20 @@ static void remember(tool_history *h, bool is_check, uint64_t step, double loss)
 
 void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
 {
-    remember(&g->history, false, r->step, r->loss);
+    const bool is_number = isfinite(r->loss);
+    if (is_number)
+        remember(&g->history, false, r->step, r->loss);
     if (g->log == NULL)
         return;
-    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %.9g, \"rate\": %.9g",
-            (unsigned long long)r->step, (unsigned long long)g->epoch + 1, r->loss, r->rate);
-    if (r->hits >= 0)
+    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, ", (unsigned long long)r->step,
+            (unsigned long long)g->epoch + 1);
+    if (is_number)
+        fprintf(g->log, "\"loss\": %.9g, \"rate\": %.9g", r->loss, r->rate);
+    else
+        fprintf(g->log, "\"loss\": null, \"rate\": %.9g", r->rate);
+    if (r->hits >= 0 && is_number)
         fprintf(g->log, ", \"accuracy\": %.9g", r->hits / r->count);
-    if (r->norm >= 0)
+    if (r->norm >= 0 && isfinite(r->norm))
         fprintf(g->log, ", \"norm\": %.9g", r->norm);
     if (r->scale != 1)
         fprintf(g->log, ", \"scale\": %.9g", r->scale);

@@ -26,7 +26,7 @@ static double now(void)
 /* Sums over the steps since the epoch began. */
 typedef struct tally {
     double loss, count, hits, started, waited;
-    uint64_t samples, steps;
+    uint64_t samples, steps, skipped;
 } tally;
 
 /* ---- one batch ---- */
@@ -81,12 +81,18 @@ static void bar(const tool_training *g, const tally *sum, uint64_t done)
     for (uint64_t i = 0; i < WIDTH; i++)
         cells[i] = i < full ? '=' : ' ';
     cells[WIDTH] = '\0';
-    const double rate = (double)sum->samples / (at - sum->started);
-    const uint64_t left = (g->epochs - g->epoch) * g->steps_per_epoch - done;
-    dprintf(STDERR_FILENO, "\repoch %llu/%llu [%s] loss %.4f  %.0f samples/s  %.0f s left \x1b[K",
+    const double passed = at - sum->started;
+    const uint64_t left = g->steps - takt_trainer_steps(g->trainer);
+    char metric[32] = "";
+    if (sum->hits >= 0 && sum->count > 0)
+        snprintf(metric, sizeof metric, "  accuracy %.4f", sum->hits / sum->count);
+    dprintf(STDERR_FILENO,
+            "\repoch %llu/%llu [%s] loss %.4f%s  %.0f samples/s  %.0f %% waiting  %.0f s left "
+            "\x1b[K",
             (unsigned long long)g->epoch + 1, (unsigned long long)g->epochs, cells,
-            sum->count > 0 ? sum->loss / sum->count : 0, rate,
-            (double)left * (at - sum->started) / (double)(sum->steps > 0 ? sum->steps : 1));
+            sum->count > 0 ? sum->loss / sum->count : 0, metric, (double)sum->samples / passed,
+            100 * sum->waited / passed,
+            (double)left * passed / (double)(sum->steps > 0 ? sum->steps : 1));
 }
 
 static void tell_epoch(const tool_training *g, const tally *sum, double loss, double accuracy)
@@ -104,6 +110,8 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
         fprintf(to, "; validation loss %.6f", loss);
     if (loss >= 0 && accuracy >= 0)
         fprintf(to, ", accuracy %.4f", accuracy);
+    if (sum->skipped > 0)
+        fprintf(to, "; %llu steps skipped", (unsigned long long)sum->skipped);
     fprintf(to, "; %.0f samples/s, %.1f %% of the time waiting for data\n",
             (double)sum->samples / seconds, 100 * sum->waited / seconds);
     fflush(to);
@@ -125,9 +133,12 @@ static takt_status one_step(tool_training *g, tally *sum)
     if (status != TAKT_OK)
         return status;
     tool_log_step(g, &r, now() - start);
-    sum->loss += r.loss * r.count;
-    sum->count += r.count;
-    sum->hits += r.hits;
+    sum->skipped += r.skipped;
+    if (isfinite(r.loss)) {
+        sum->loss += r.loss * r.count;
+        sum->count += r.count;
+        sum->hits += r.hits;
+    }
     sum->samples += size;
     sum->steps++;
     g->position += size;
@@ -144,7 +155,8 @@ static bool gives_up(tool_training *g, double loss)
     return patience > 0 && g->bad_evaluations >= patience;
 }
 
-static takt_status run_epoch(tool_training *g, bool *is_over)
+/* `*is_lost`: no step of the epoch had a finite loss. */
+static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
 {
     tally sum = {.started = now()};
     double loss = -1, accuracy = -1;
@@ -159,6 +171,10 @@ static takt_status run_epoch(tool_training *g, bool *is_over)
     }
     if (status != TAKT_OK || is_interrupted)
         return status;
+    if (sum.steps > 0 && sum.count == 0) { /* each of them was skipped */
+        *is_lost = true;
+        return TAKT_OK;
+    }
     if (g->held_out > 0) {
         status = tool_evaluate(g, g->samples, g->held_out, &loss, &accuracy);
         *is_over = status == TAKT_OK && gives_up(g, loss);
@@ -176,11 +192,30 @@ static takt_status run_epoch(tool_training *g, bool *is_over)
     return status == TAKT_OK ? tool_checkpoint_save(g) : status;
 }
 
+static int tell_lost(const tool_training *g)
+{
+    takt_error e = {.status = TAKT_ERR_RANGE, .id = 7003, .offset = -1};
+    snprintf(e.message, sizeof e.message, "epoch %llu: no step had a finite loss, all were skipped",
+             (unsigned long long)g->epoch + 1);
+    snprintf(e.hint, sizeof e.hint, "takt data lists the samples that are not finite");
+    return tool_report_error(g->t, &e);
+}
+
+/* What is left when a step has failed. */
+static int tell_failed(tool_training *g, takt_status status)
+{
+    const int code = tool_finish(g->t, status);
+    if (takt_trainer_save_end(g->trainer) == TAKT_OK && g->has_saved)
+        fprintf(stderr, "takt: %s has the state after step %llu; --resume goes on from there\n",
+                tool_text_of(g->t, TAKT_F_CHECKPOINT), (unsigned long long)g->saved_step);
+    return code;
+}
+
 int tool_train_loop(tool_training *g)
 {
     tool_signals signals;
     takt_status status = TAKT_OK;
-    bool is_over = false;
+    bool is_over = false, is_lost = false;
     is_interrupted = 0;
     g->in_order = tool_on(g->t, TAKT_F_NO_SHUFFLE);
     g->augment = tool_text_of(g->t, TAKT_F_AUGMENT);
@@ -194,8 +229,8 @@ int tool_train_loop(tool_training *g)
     if (g->loader == NULL)
         return tool_finish(g->t, TAKT_ERR_MEMORY);
     tool_signals_catch(&signals, interrupt);
-    while (g->epoch < g->epochs && status == TAKT_OK && !is_over && !is_interrupted)
-        status = run_epoch(g, &is_over);
+    while (g->epoch < g->epochs && status == TAKT_OK && !is_over && !is_interrupted && !is_lost)
+        status = run_epoch(g, &is_over, &is_lost);
     tool_signals_restore(&signals);
     tool_loader_destroy(g->loader);
     g->loader = NULL;
@@ -203,10 +238,12 @@ int tool_train_loop(tool_training *g)
         status = tool_checkpoint_save(g);
     if (status == TAKT_OK)
         status = tool_checkpoint_wait(g);
-    if (status == TAKT_OK && !is_interrupted)
-        return TAKT_EXIT_OK;
     if (status != TAKT_OK)
-        return tool_finish(g->t, status);
+        return tell_failed(g, status);
+    if (is_lost)
+        return tell_lost(g);
+    if (!is_interrupted)
+        return TAKT_EXIT_OK;
     fprintf(stderr, "\ntakt: interrupted after step %llu%s\n",
             (unsigned long long)takt_trainer_steps(g->trainer),
             tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL ? "; --resume goes on from here" : "");

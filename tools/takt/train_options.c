@@ -121,6 +121,12 @@ static bool read_numbers(const takt_tool *t, takt_train_options *o)
         tool_usage_error(t, 1003, NULL, "--shards must be a multiple of --accumulate");
         return false;
     }
+    const char *on_nan = tool_text_of(t, TAKT_F_ON_NAN);
+    o->skip_not_finite = on_nan != NULL && strcmp(on_nan, "skip") == 0;
+    if (on_nan != NULL && !o->skip_not_finite && strcmp(on_nan, "stop") != 0) {
+        tool_usage_error(t, 1003, NULL, "--on-nan is stop or skip, not %s", on_nan);
+        return false;
+    }
     return tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate) &&
            tool_real(t, TAKT_F_CLIP, 0, 1e30, &o->clip_norm) &&
            tool_real(t, TAKT_F_CLIP_VALUE, 0, 1e30, &o->clip_value) &&

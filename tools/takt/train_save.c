@@ -85,8 +85,11 @@ takt_status tool_checkpoint_save(tool_training *g)
              (unsigned long long)g->batch_size, g->best, (unsigned long long)g->bad_evaluations);
     g->saved_ns = tool_now_ns();
     const takt_status status = takt_trainer_save_begin(g->trainer, path, note);
-    if (status == TAKT_OK)
+    if (status == TAKT_OK) {
         g->generation = 1 - g->generation;
+        g->saved_step = takt_trainer_steps(g->trainer);
+        g->has_saved = true;
+    }
     return status;
 }
 
@@ -146,6 +149,8 @@ takt_status tool_checkpoint_load(tool_training *g, bool *found)
                 "%llu\n",
                 (unsigned long long)steps[newest]);
     g->generation = 1 - newest;
+    g->saved_step = steps[newest];
+    g->has_saved = true;
     *found = true;
     return TAKT_OK;
 }

@@ -5,31 +5,77 @@
 #include "api/train/data.h"
 #include "base/json.h"
 
-static void moments(const takt_data *d, const char *name, double *mean, double *deviation)
+/* Facts of a field; mean and deviation are those of its finite numbers. */
+typedef struct facts {
+    double mean, deviation;
+    uint64_t bad; /* samples with a number that is not finite */
+} facts;
+
+static double number_at(const takt_data_place *p, uint64_t row, size_t i)
 {
-    takt_data_place p = {0};
+    const takt_dtype dtype = p->tensor->type.dtype;
+    const void *data = takt_tensor_data(p->tensor);
+    const size_t at = p->first + (size_t)row * p->stride + i;
+    return takt_dtype_is_float(dtype) ? takt_dtype_get_f(dtype, data, at)
+                                      : (double)takt_dtype_get_i(dtype, data, at);
+}
+
+static bool is_bad(const takt_data_place *p, uint64_t row)
+{
+    for (size_t i = 0; i < p->size; i++)
+        if (!isfinite(number_at(p, row, i)))
+            return true;
+    return false;
+}
+
+static facts facts_of(const takt_data *d, const takt_data_place *p)
+{
+    facts f = {0};
     double sum = 0, squares = 0, count = 0;
-    (void)takt_data_find(d, name, &p);
-    const takt_dtype dtype = p.tensor->type.dtype;
-    const void *data = takt_tensor_data(p.tensor);
-    for (uint64_t row = 0; row < d->set.samples; row++)
-        for (size_t i = 0; i < p.size; i++) {
-            const size_t at = p.first + (size_t)row * p.stride + i;
-            const double v = takt_dtype_is_float(dtype) ? takt_dtype_get_f(dtype, data, at)
-                                                        : (double)takt_dtype_get_i(dtype, data, at);
+    for (uint64_t row = 0; row < d->set.samples; row++) {
+        f.bad += is_bad(p, row);
+        for (size_t i = 0; i < p->size; i++) {
+            const double v = number_at(p, row, i);
+            if (!isfinite(v))
+                continue;
             sum += v;
             squares += v * v;
             count++;
         }
-    *mean = sum / count;
-    *deviation = sqrt(fmax(0, squares / count - *mean * *mean));
+    }
+    f.mean = count > 0 ? sum / count : 0;
+    f.deviation = count > 0 ? sqrt(fmax(0, squares / count - f.mean * f.mean)) : 0;
+    return f;
+}
+
+/* Every one of them, by number from 0. */
+static void write_bad(const takt_data *d, const takt_data_place *p, takt_text *text,
+                      takt_json_writer *json)
+{
+    if (json != NULL)
+        takt_json_put_open(json, "not_finite", '[');
+    else
+        takt_text_add(text, "           not finite: samples");
+    for (uint64_t row = 0; row < d->set.samples; row++) {
+        if (!is_bad(p, row))
+            continue;
+        if (json != NULL)
+            takt_json_integer(json, (int64_t)row);
+        else
+            takt_text_add(text, " %llu", (unsigned long long)row);
+    }
+    if (json != NULL)
+        takt_json_close(json, ']');
+    else
+        takt_text_add(text, "\n");
 }
 
 static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
                         takt_json_writer *json)
 {
-    double mean, deviation;
-    moments(d, f->name, &mean, &deviation);
+    takt_data_place place = {0};
+    (void)takt_data_find(d, f->name, &place);
+    const facts found = facts_of(d, &place);
     if (json != NULL) {
         takt_json_open(json, '{');
         takt_json_put_string(json, "name", f->name);
@@ -38,15 +84,19 @@ static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
         for (int i = 1; i < f->rank; i++)
             takt_json_integer(json, f->dims[i]);
         takt_json_close(json, ']');
-        takt_json_put_number(json, "mean", mean);
-        takt_json_put_number(json, "deviation", deviation);
+        takt_json_put_number(json, "mean", found.mean);
+        takt_json_put_number(json, "deviation", found.deviation);
+        if (found.bad > 0)
+            write_bad(d, &place, text, json);
         takt_json_close(json, '}');
         return;
     }
     takt_text_add(text, "  %-8s %s[", f->name, takt_dtype_name(f->dtype));
     for (int i = 1; i < f->rank; i++)
         takt_text_add(text, "%s%lld", i > 1 ? ", " : "", (long long)f->dims[i]);
-    takt_text_add(text, "] a sample, mean %.4g, deviation %.4g\n", mean, deviation);
+    takt_text_add(text, "] a sample, mean %.4g, deviation %.4g\n", found.mean, found.deviation);
+    if (found.bad > 0)
+        write_bad(d, &place, text, json);
 }
 
 takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,

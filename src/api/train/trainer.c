@@ -88,6 +88,7 @@ static takt_status read_options(takt_trainer *t, const takt_train_options *o)
     spec->clip_value = o->clip_value;
     spec->ema = o->ema;
     spec->accumulates = o->shards > 1;
+    spec->skips_bad = o->skip_not_finite;
     spec->is_trained = o->trains;
     spec->user = o->trains_user;
     t->rate = o->rate > 0 ? o->rate : spec->optimizer->rate;
@@ -255,11 +256,7 @@ static takt_status run_shard(takt_trainer *t, takt_rows rows, bool is_last, doub
     sum->norm = output(&t->step, TAKT_STEP_NORM, -1);
     sum->scale = output(&t->step, TAKT_STEP_SCALE, 1);
     sum->skipped = is_last && output(&t->step, TAKT_STEP_FITS, 1) == 0;
-    if (isfinite(sum->loss))
-        return TAKT_OK;
-    takt_fail(t->ctx, TAKT_E_TRAIN_NOT_FINITE, "the loss of step %llu is %s",
-              (unsigned long long)t->steps + 1, isnan(sum->loss) ? "NaN" : "infinite");
-    return takt_fail_hint(t->ctx, "lower the learning rate, clip gradients, or check the data");
+    return TAKT_OK;
 }
 
 /* What shards have summed so far must not reach the next step. */
@@ -287,6 +284,13 @@ static takt_status run_shards(takt_trainer *t, const takt_named_view *batch, siz
         const takt_rows rows = {first, left < size ? left : size};
         TAKT_TRY(takt_train_bind(t, &t->step, batch, count, rows));
         TAKT_TRY(run_shard(t, rows, first + size >= samples, factor, sum));
+        if (isfinite(sum->loss))
+            continue;
+        if (!t->spec.skips_bad)
+            return takt_train_not_finite(t, batch, count, rows, sum->loss);
+        drop_gradients(t);
+        sum->skipped = true;
+        return TAKT_OK;
     }
     return TAKT_OK;
 }
@@ -302,7 +306,7 @@ takt_status takt_trainer_step(takt_trainer *t, const takt_named_view *batch, siz
     }
     t->steps++;
     t->skipped += sum.skipped;
-    if (sum.skipped && sum.scale <= TAKT_SCALE_LEAST) {
+    if (sum.skipped && isfinite(sum.loss) && sum.scale <= TAKT_SCALE_LEAST) {
         takt_fail(t->ctx, TAKT_E_TRAIN_SCALE, "gradients of step %llu overflow f16 at any scale",
                   (unsigned long long)t->steps);
         return takt_fail_hint(t->ctx, "bf16 has the range of f32: --amp bf16");

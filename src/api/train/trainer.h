@@ -45,6 +45,7 @@ struct takt_trainer {
     const takt_watch *watch; /* around the steps of the plan under way; or NULL */
     char *loaded_note;       /* of the last checkpoint, in the arena; or NULL */
     takt_saving saving;
+    double estimate; /* seconds of a step, by the last takt_trainer_plan */
     bool async_save; /* the plan counts a second copy of the state */
 };
 
@@ -74,6 +75,11 @@ const void *takt_train_output(takt_train_run *run, const char *name);
 /* The present value of a slot of the step graph, to be released; storage NULL if it has none. */
 TAKT_MUST_USE takt_status takt_train_slot(const takt_trainer *t, const char *name,
                                           takt_tensor *value);
+
+/* Records that the loss of the step under way is not finite, and what the first such number is: of
+ * these rows of the batch, of a weight, or the result of a step, which is done again for that. */
+TAKT_MUST_USE takt_status takt_train_not_finite(takt_trainer *t, const takt_named_view *batch,
+                                                size_t count, takt_rows rows, double loss);
 
 /* The file that takt_trainer_save would write, to be given back with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_checkpoint_bytes(const takt_trainer *t, const char *note,

@@ -3,9 +3,23 @@
 
 #include "api/session/session.h"
 #include "api/train/trainer.h"
+#include "backend/cpu/worth.h"
 #include "plan/basis.h"
 
 /* ---- facts ---- */
+
+/* By the cost model that tasks are cut by. */
+static double seconds_of(const takt_plan *plan, int threads)
+{
+    double sum = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        const double most = s->task_count < (size_t)threads ? (double)s->task_count : threads;
+        sum += takt_worth_us(takt_worth_of(s->isas), s->cost.flops, s->cost.bytes) * 1e-6 /
+               (most > 1 ? most : 1);
+    }
+    return sum;
+}
 
 takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, size_t count,
                               takt_plan_info *info)
@@ -28,10 +42,17 @@ takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, siz
         const uint64_t copy = t->async_save ? takt_trainer_state_bytes(t) : 0;
         info->state += copy;
         info->peak += copy;
+        t->estimate = seconds_of(plan, info->threads) *
+                      (double)((samples + rows.rows - 1) / (rows.rows > 0 ? rows.rows : 1));
         takt_plan_destroy(plan);
     }
     takt_text_deinit(&sizes);
     return status;
+}
+
+double takt_trainer_estimate(const takt_trainer *t)
+{
+    return t->estimate;
 }
 
 uint64_t takt_trainer_steps(const takt_trainer *t)

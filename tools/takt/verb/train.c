@@ -39,6 +39,19 @@ static bool count_samples(tool_training *g)
     return true;
 }
 
+/* How long the steps will take, by the model of the machine. */
+static const char *expected(const tool_training *g, char *to, size_t size)
+{
+    const double seconds = takt_trainer_estimate(g->trainer) * (double)g->steps;
+    if (seconds < 120)
+        snprintf(to, size, "about %.2g s", seconds);
+    else if (seconds < 7200)
+        snprintf(to, size, "about %.0f minutes", seconds / 60);
+    else
+        snprintf(to, size, "about %.1f hours", seconds / 3600);
+    return to;
+}
+
 static int introduce(tool_training *g)
 {
     uint64_t numbers;
@@ -56,9 +69,11 @@ static int introduce(tool_training *g)
         fprintf(to, " (%zu tensors frozen)", frozen);
     if (tool_text_of(g->t, TAKT_F_AMP) != NULL)
         fprintf(to, " in mixed precision (%s)", tool_text_of(g->t, TAKT_F_AMP));
-    fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan\n",
+    char time[48];
+    fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan, %s\n",
             (unsigned long long)g->samples, (unsigned long long)g->steps,
-            (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps);
+            (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps,
+            expected(g, time, sizeof time));
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
     fflush(to);
@@ -233,6 +248,7 @@ const takt_verb takt_verb_train = {
               TAKT_F_WORKERS,
               TAKT_F_AUGMENT,
               TAKT_F_PATIENCE,
+              TAKT_F_ON_NAN,
               TAKT_F_NO_SHUFFLE,
               TAKT_F_SEED,
               TAKT_F_CHECKPOINT,
