@@ -22,6 +22,7 @@ typedef struct known {
     int64_t *tops;
     size_t count;
     takt_length_span *spans; /* what a name can be */
+    const takt_length_frame *frame;
 } known;
 
 static bool is_number(takt_span item, int64_t *number)
@@ -106,7 +107,9 @@ static takt_status worth(const takt_graph *g, const takt_node *n, uint32_t k, co
     TAKT_TRY(takt_length_worth(g, n->in[0], so_far->spans, so_far->count, found));
     if (found[k].high >= 0)
         *out = (takt_length_span){found[k].low > 0 ? found[k].low : 0, found[k].high};
-    return TAKT_OK;
+    if (out->high != TAKT_LENGTH_OPEN)
+        return TAKT_OK;
+    return takt_length_hull(so_far->frame, n->in[0], so_far->spans, so_far->count, &out->high);
 }
 
 static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t k, const said *s,
@@ -139,15 +142,17 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
 }
 
 /* Bodies of loops have such sizes of their own; graphs nest at most limits.depth deep. */
-static takt_status add_lengths(const takt_graph *g, const said *s, known *so_far)
+static takt_status add_lengths(const takt_length_frame *frame, const said *s, known *so_far)
 {
+    const takt_graph *g = frame->g;
     for (size_t i = 0; i < g->count; i++) {
         const takt_node *n = &g->nodes[i];
+        so_far->frame = frame;
         for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
             TAKT_TRY(add_length(g, n, k, s, so_far));
         for (size_t k = 0; k < takt_op_attr_count(n->op); k++)
             if (n->attr[k].is_set && n->op->attrs[k].type == TAKT_ATTR_GRAPH)
-                TAKT_TRY(add_lengths(n->attr[k].graph, s, so_far));
+                TAKT_TRY(add_lengths(&(takt_length_frame){n->attr[k].graph, n, frame}, s, so_far));
     }
     return TAKT_OK;
 }
@@ -169,6 +174,6 @@ takt_status takt_lengths_range(const takt_model *m, const char *bounds, takt_are
     for (size_t i = 0; i < count; i++)
         spans[i] = is_given(g, i) ? (takt_length_span){ranges[i].low, ranges[i].high}
                                   : (takt_length_span){-1, -1};
-    known so_far = {g, ranges, tops, count, spans};
-    return add_lengths(g, &s, &so_far);
+    known so_far = {g, ranges, tops, count, spans, NULL};
+    return add_lengths(&(takt_length_frame){.g = g}, &s, &so_far);
 }

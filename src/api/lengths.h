@@ -16,6 +16,20 @@ TAKT_MUST_USE takt_status takt_length_worth(const takt_graph *g, takt_id n,
                                             const takt_length_span *spans, size_t count,
                                             takt_length_span *out);
 
+/* A graph that is being looked at: the model, or a subgraph of `node`, which is one of `outer`. */
+typedef struct takt_length_frame {
+    const takt_graph *g;
+    const takt_node *node;
+    const struct takt_length_frame *outer; /* NULL: the model */
+} takt_length_frame;
+
+enum { TAKT_HULL_MOST = 65536 }; /* larger estimates are of no use: the caller knows better */
+/* No element of `n`, whole numbers, is larger, by what its inputs are cut to on the way; else
+ * `most` stays what it is. */
+TAKT_MUST_USE takt_status takt_length_hull(const takt_length_frame *frame, takt_id n,
+                                           const takt_length_span *spans, size_t count,
+                                           int64_t *most);
+
 enum { TAKT_SPAN_LEAST, TAKT_SPAN_MOST };
 /* How small and how large a dimension can be; TAKT_ERR_SHAPE: that is not known. */
 TAKT_MUST_USE takt_status takt_length_span_of(const takt_graph *g, takt_dim dim,

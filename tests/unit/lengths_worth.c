@@ -14,11 +14,11 @@ static const struct {
     const char *size;
     int64_t most;
 } cases[] = {
-    {"cast(not(cast(f - 5.0, dtype=bool)), dtype=i64) * 5", 0}, /* 5 where n is 5 */
+    {"cast(not(cast(f - 5.0, dtype=bool)), dtype=i64) * 5", 5}, /* where n is 5 */
     {"cast(sqrt(f - 5.0) * 2.0, dtype=i64)", 0},                /* NaN at the low end */
     {"cast(sqrt(f - 5.0), dtype=i64)", 0},
-    {"cast(sqrt(10.0 - f) * 2.0, dtype=i64)", 0},               /* at the high end */
-    {"cast(cast(cast(f, dtype=i64), dtype=u8), dtype=i64)", 0}, /* 255 where n is that */
+    {"cast(sqrt(10.0 - f) * 2.0, dtype=i64)", 0},                 /* at the high end */
+    {"cast(cast(cast(f, dtype=i64), dtype=u8), dtype=i64)", 255}, /* where n is that */
     {"cast(cast(cast(f, dtype=i64), dtype=i32), dtype=i64)", 300},
     {"cast(cast(f - 1.0, dtype=bool), dtype=i64) * 5", 5},
     {"cast(sqrt(f) * 2.0, dtype=i64)", 34},

@@ -1,0 +1,88 @@
+"""loops_bounds.py - sizes that are computed from values which are cut to a range on the way, as
+boxes are cut to an image: their bound follows from that, and nobody has to say one."""
+import os
+import sys
+
+import corners
+from _pb import Graph, floats, ints, node, tensor, value
+from branches import says
+from corners import BOOL, F32, I64, TMP, fail, store, takt
+
+WEIGHTS = [tensor("zero", [1], I64, ints(0)), tensor("one", [1], I64, ints(1)),
+           tensor("i0", [], I64, ints(0)), tensor("i1", [], I64, ints(1)),
+           tensor("low", [], F32, floats(0)), tensor("high", [], F32, floats(7)),
+           tensor("half", [], F32, floats(0.5)), tensor("far", [], F32, floats(1e6)),
+           tensor("yes", [], BOOL, b"\1")]
+
+
+def run(name, nodes, given, results, names=None):
+    """The same on both backends, and no bound is asked for."""
+    corners.count += 1
+    path, folder = store(13, nodes, given, results, WEIGHTS, names)
+    for backend in ("ref", "cpu"):
+        got = takt("run", path, "--test", folder, "--backend", backend)
+        if got.returncode != 0:
+            fail(name, got.stdout + got.stderr)
+
+
+def cut(high="high"):
+    return [node("Clip", ["x", "low", high], ["inside"]), node("Cast", ["inside"], ["n"], to=I64)]
+
+
+def filled():
+    """As many as a clipped input says; arithmetic on the way makes the bound another."""
+    ways = {"plain": ([], "n", lambda v: int(v)),
+            "scaled": ([node("Mul", ["inside", "half"], ["m"]), node("Cast", ["m"], ["k"], to=I64)],
+                       "k", lambda v: int(v / 2)),
+            "moved": ([node("Add", ["n", "one"], ["a"]),
+                       node("Concat", ["a", "zero"], ["b"], axis=0),
+                       node("ReduceMax", ["b"], ["c"], keepdims=1)], "c", lambda v: int(v) + 1),
+            "divided": ([node("Div", ["inside", "high"], ["m"]), node("Ceil", ["m"], ["l"]),
+                         node("Cast", ["l"], ["k"], to=I64)], "k", lambda v: 1 if v > 0 else 0)}
+    for name, (nodes, size, count) in ways.items():
+        for x in (3.7, -2.0, 99.0):
+            many = count(min(max(x, 0), 7))
+            run(f"{name}, {x}", [*cut(), *nodes, node("ConstantOfShape", [size], ["y"], "fill")],
+                {"x": ([1], [x], F32)}, {"y": ([many], [0.0] * many, F32)})
+    path, _ = store(13, [*cut("far"), node("ConstantOfShape", ["n"], ["y"], "fill")],
+                    {"x": ([1], [3.0], F32)}, {"y": ([3], [0.0] * 3, F32)}, WEIGHTS)
+    says("too large to be of use", takt("run", path), 1, "4012", "--bound constantofshape")
+    path, _ = store(13, [node("Cast", ["x"], ["n"], to=I64),
+                         node("ConstantOfShape", ["n"], ["y"], "fill")],
+                    {"x": ([1], [3.0], F32)}, {"y": ([3], [0.0] * 3, F32)}, WEIGHTS)
+    says("not cut", takt("run", path), 1, "4012", "--bound constantofshape")
+
+
+def in_a_loop():
+    """Rows of boxes that are cut to an image around the loop: a side is at most that of the
+    image, by its size."""
+    body = Graph([node("Gather", ["boxes", "i"], ["box"], axis=0),
+                  node("Gather", ["box", "i0"], ["a"], axis=0),
+                  node("Gather", ["box", "i1"], ["b"], axis=0),
+                  node("Sub", ["b", "a"], ["side"]), node("Max", ["side", "i1"], ["size"]),
+                  node("Unsqueeze", ["size", "zero"], ["shape"]),
+                  node("ConstantOfShape", ["shape"], ["ones"], "fill",
+                       value=tensor("", [1], F32, floats(1))),
+                  node("ReduceSum", ["ones", "zero"], ["s"], keepdims=0),
+                  node("Add", ["old", "s"], ["new"]), node("Identity", ["yes"], ["go"])],
+                 [value("i", [], I64), value("c", [], BOOL), value("old", [])],
+                 [value("go", [], BOOL), value("new", [])])
+    nodes = [node("Shape", ["image"], ["sides"]), node("Gather", ["sides", "i0"], ["w"], axis=0),
+             node("Cast", ["w"], ["width"], to=F32), node("Min", ["x", "width"], ["top"]),
+             node("Max", ["top", "low"], ["inside"]), node("Cast", ["inside"], ["boxes"], to=I64),
+             node("Shape", ["x"], ["shape_x"]), node("Gather", ["shape_x", "i0"], ["many"], axis=0),
+             node("Loop", ["many", "yes", "low"], ["y"], "loop", body=body)]
+    for width in (9, 30):
+        rows = [[0.0, 4.0], [2.5, 60.0], [8.0, 8.0], [-5.0, 3.0]]
+        cuts = [[int(min(max(v, 0), width)) for v in row] for row in rows]
+        total = float(sum(max(b - a, 1) for a, b in cuts))
+        run(f"in an image of {width}", nodes,
+            {"image": ([width], [0.0] * width, F32), "x": ([4, 2], sum(rows, []), F32)},
+            {"y": ([], [total], F32)}, {"image": ["w"], "x": ["n", 2]})
+
+
+if __name__ == "__main__":
+    filled()
+    in_a_loop()
+    print(f"{corners.count} models, {len(corners.failures)} failed")
+    sys.exit(1 if corners.failures or corners.count < 14 or not os.path.isdir(TMP) else 0)
