@@ -211,7 +211,7 @@ static size_t spaces(const scanner *w, size_t at)
         if (is_line_end(c))
             lines = end;
     }
-    if (w->s->joins_lines && lines > at)
+    if ((w->s->joins_lines || w->s->leaves_lines) && lines > at)
         return lines;
     return end == w->end || last == at ? end : last;
 }
@@ -238,6 +238,15 @@ static size_t spaces_before_digit(const scanner *w, size_t at)
     return end > at && takt_unicode_is_number(look(w, end, &bytes)) ? end : 0;
 }
 
+/* The first digit behind `at`, or the end of the word. */
+static size_t before_digit(const scanner *w, size_t at, size_t end)
+{
+    for (size_t bytes; at < end; at += bytes)
+        if (takt_unicode_is_number(look(w, at, &bytes)))
+            return at;
+    return end;
+}
+
 static size_t next_mark(takt_span text, size_t at)
 {
     for (at++; at < text.length; at++)
@@ -252,10 +261,10 @@ size_t takt_scan_word(const takt_scan *s, takt_span text, size_t at)
     size_t bytes;
     if (s->is_marked)
         return next_mark(text, at);
-    if (s->is_bloom)
-        return bloom_word(&w, at);
     if (s->is_alone && takt_unicode_is_number(look(&w, at, &bytes)))
         return at + bytes;
+    if (s->is_bloom)
+        return s->is_alone ? before_digit(&w, at, bloom_word(&w, at)) : bloom_word(&w, at);
     const size_t end = s->is_alone ? spaces_before_digit(&w, at) : 0;
     return end != 0 ? end : word(&w, at);
 }

@@ -14,6 +14,7 @@ typedef struct takt_scan {
     bool any_case;           /* contractions also in capitals */
     bool joins_any;          /* letters take any one character before them, else only a space */
     bool joins_lines;        /* other characters take the line ends behind them; lines end words */
+    bool leaves_lines;       /* other characters do not, but lines end words */
     bool is_alone;           /* each digit is a word that ends its neighbours */
     bool is_marked;          /* words begin with U+2581, and that is all */
     bool is_cased;           /* capitals begin words: o200k, tekken */

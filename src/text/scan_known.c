@@ -70,6 +70,16 @@ static const takt_scan bloom = {
     .patterns = {" ?[^(\\s|[.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C])]+",
                  " ?[^(\\s|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C)]+"}};
 
+static const takt_scan viking = {.name = "viking", .is_bloom = true, .is_alone = true};
+static const takt_scan seed_coder = {
+    .name = "seed-coder",
+    .any_case = true,
+    .joins_any = true,
+    .leaves_lines = true,
+    .digits = 1,
+    .patterns = {"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])" WORDS
+                 "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}};
+
 static const struct {
     const char *name;
     const takt_scan *scan;
@@ -116,6 +126,8 @@ static const struct {
     {"bloom", &bloom},
     {"poro-chat", &bloom},
     {"gpt3-finnish", &bloom},
+    {"viking", &viking},
+    {"seed-coder", &seed_coder},
     {"qwen35", &qwen35},
     {"qwen2", &qwen2},
     {"kormo", &qwen2},
@@ -126,6 +138,9 @@ static const struct {
     {"stablelm2", &qwen2},
     {"hunyuan", &qwen2},
     {"megrez", &qwen2},
+    {"bailingmoe", &qwen2}, /* lines end at the last line end, with a + and without */
+    {"bailingmoe2", &qwen2},
+    {"llada-moe", &qwen2},
     {"smollm", &takt_scan_digits},
     {"starcoder", &takt_scan_digits},
     {"refact", &takt_scan_digits},
@@ -147,7 +162,7 @@ const takt_scan *takt_scan_named(takt_span name)
 const takt_scan *takt_scan_of_pattern(takt_span pattern)
 {
     static const takt_scan *const all[] = {&takt_scan_gpt2, &llama3, &qwen2, &qwen35,
-                                           &o200k,          &tekken, &bloom};
+                                           &o200k,          &tekken, &bloom, &seed_coder};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t k = 0; k < 3 && all[i]->patterns[k] != NULL; k++)
             if (takt_span_is(pattern, all[i]->patterns[k]))

@@ -35,6 +35,9 @@ static void cased_words(void)
     expect_words("qwen35", "\u0301a\u0301b \u0301", "[\u0301a\u0301b][ \u0301]");
     expect_words("bloom", "a, b  (c) d...  e", "[a][,][ b][  (][c][)][ d][... ][ e]");
     expect_words("bloom", "don't.WORD!\n/x", "[don't][.][WORD][!\n][/x]");
+    expect_words("viking", "ab12 c3d,  4", "[ab][1][2][ c][3][d][, ][ ][4]");
+    expect_words("seed-coder", "don't.WORD!\n/x 12", "[don]['t][.WORD][!][\n][/x][ ][1][2]");
+    expect_words("bailingmoe", "a!\n\n \n b 12", "[a][!\n\n][ \n][ b][ ][1][2]");
     expect_words("glm4", "12345", "[123][45]");
     expect_words("dbrx", "12345", "[123][45]");
 }
