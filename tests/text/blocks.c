@@ -9,6 +9,7 @@
 #include <takt/takt.h>
 
 #include "../test.h"
+#include "api/text/together.h"
 #include "op/util/ggml.h"
 #include "util/gguf_file.h"
 #include "util/memfs.h"
@@ -263,6 +264,60 @@ static void measure(int model, size_t bytes)
     takt_generator_destroy(g);
 }
 
+/* Three texts in one run, of which the first and the last say the same as one alone. */
+static void kept_together(const takt_generator_options *o, float want[3][WORDS])
+{
+    enum { TEXTS = 3 };
+    takt_generator *g[TEXTS] = {NULL};
+    takt_together t = {0};
+    int32_t tokens[PROMPT];
+    for (int i = 0; i < PROMPT; i++)
+        tokens[i] = i * 7 % WORDS;
+    bool is_open = EXPECT_OK(ctx, takt_generator_open_first(ctx, "floats.gguf", o, TEXTS, &g[0]));
+    for (size_t i = 1; is_open && i < TEXTS; i++)
+        is_open = EXPECT_OK(ctx, takt_generator_clone(g[0], i, &g[i]));
+    is_open = is_open && EXPECT_OK(ctx, takt_together_open(&t, g, TEXTS));
+    for (size_t i = 0; is_open && i < TEXTS; i++)
+        EXPECT_OK(ctx, takt_generator_read(g[i], tokens, i == 1 ? 5 : PROMPT));
+    for (int step = 1; is_open && step < 3; step++) {
+        EXPECT_OK(ctx, takt_together_read(&t, (const int32_t[TEXTS]){0, 3, 0}));
+        for (size_t i = 0; i < TEXTS; i += 2)
+            EXPECT(memcmp(takt_generator_scores(g[i], NULL), want[step], sizeof want[step]) == 0,
+                   "text %zu, step %d", i, step);
+    }
+    takt_together_close(&t);
+    for (size_t i = TEXTS; i-- > 0;)
+        takt_generator_destroy(g[i]);
+}
+
+/* A cache in blocks of q8_0: near the exact scores, and the same bits however it is filled. */
+static void kept(void)
+{
+    takt_generator_options ways[] = {
+        {.threads = 1}, {.threads = 3, .batch = 4}, {.threads = 2, .batch = 1, .isa = "scalar"}};
+    float exact[3][WORDS] = {{0}}, want[3][WORDS] = {{0}}, got[3][WORDS] = {{0}};
+    takt_generator *g = open_as("floats.gguf", &ways[0]);
+    scores(g, exact);
+    takt_generator_destroy(g);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        ways[i].cache_type_k = ways[i].cache_type_v = "q8_0";
+        g = open_as("floats.gguf", &ways[i]);
+        scores(g, i == 0 ? want : got);
+        takt_generator_destroy(g);
+        EXPECT(i == 0 || memcmp(got, want, sizeof want) == 0, "way %zu", i);
+    }
+    double worst = 0, most = 0;
+    for (size_t i = 0; i < WORDS; i++) {
+        const double away = fabs((double)want[2][i] - (double)exact[2][i]);
+        const double size = fabs((double)exact[2][i]);
+        worst = away > worst ? away : worst;
+        most = size > most ? size : most;
+    }
+    EXPECT(worst > 0 && worst < 0.02 * most, "%g of %g", worst, most);
+    ways[1].tokenizer = "tiny.gguf";
+    kept_together(&ways[1], want);
+}
+
 static void models(void)
 {
     for (int model = 0; model < 2; model++) {
@@ -272,6 +327,7 @@ static void models(void)
         measure(model, bytes);
         save(model);
     }
+    kept();
 }
 
 static void begin(void)
