@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs rules accuracy campaign python-versions cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check fuzz graphs rules accuracy campaign python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -26,10 +26,14 @@ test: setup build ## run every test; TAKT_FUZZ_SECONDS (5) is the time per fuzz 
 	@scripts/test $(PRESET) cross fuzz
 
 check: setup build ## the same, the slow tests, and again by clang, with sanitizers, in other presets
-	@scripts/test $(PRESET) slow preload cross fuzz clang asan tsan native lto native-lto minsize
+	@scripts/test $(PRESET) slow preload cross fuzz clang asan asan-python tsan tsan-python native lto native-lto minsize
 
 python-versions: build ## the wheel under Python 3.13 to 3.15 of newer Debians, recorded in trust/ledger.tsv
 	@TAKT_BUILD_DIR=$(abspath $(BUILD)) TAKT_TOOL=$(abspath build/takt) scripts/python-versions || [ $$? -eq 77 ]
+
+python-fuzz: ## 100,000 random argument lists per callable of the Python package under ASan, recorded in trust/ledger.tsv
+	@TARGET="takt_package takt_dynamic" scripts/build asan
+	@scripts/python-fuzz || [ $$? -eq 77 ]
 
 fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded in trust/ledger.tsv
 	@scripts/build fuzz

@@ -6,8 +6,9 @@
 set(TAKT_PREBUILT "" CACHE PATH "a build of Takt whose library and command go into the wheel")
 set(package ${PROJECT_BINARY_DIR}/python/takt)
 find_package(Python3 3.11 QUIET COMPONENTS Interpreter OPTIONAL_COMPONENTS Development.Module)
-if(NOT Python3_Development.Module_FOUND OR CMAKE_CROSSCOMPILING OR TAKT_INSTRUMENTED
-   OR NOT TARGET takt_tool)
+include(python_preload)
+if(NOT Python3_Development.Module_FOUND OR CMAKE_CROSSCOMPILING OR NOT TARGET takt_tool
+   OR (TAKT_INSTRUMENTED AND NOT preload))
   if(SKBUILD)
     message(FATAL_ERROR "Python's headers are missing: on Debian, apt install python3-dev")
   endif()
@@ -20,6 +21,7 @@ takt_flags(takt_dynamic)
 target_link_libraries(takt_dynamic PRIVATE takt)
 set_target_properties(takt_dynamic PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME takt-dynamic
   BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/..")
+target_link_options(takt_dynamic PRIVATE ${preload_link})
 
 # Where `make` has built the library, it is brought up to date there instead of being built again.
 set(soname libtakt.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -55,7 +57,8 @@ endif()
 set(generated ${package}/ops.py ${package}/ops.pyi ${package}/nn.py ${package}/nn.pyi)
 file(GLOB layer_texts ${glob} src/lang/layers/*.takt)
 add_custom_command(OUTPUT ${generated}
-  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bind/python/generate.py
+  COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0
+    ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bind/python/generate.py
     --tool ${from}/takt --layers ${PROJECT_SOURCE_DIR}/src/lang/layers --out ${package}
   DEPENDS bind/python/generate.py ${layer_texts} ${from}/takt ${fresh}
   COMMENT "Writing takt.ops and takt.nn" VERBATIM)

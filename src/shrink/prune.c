@@ -131,7 +131,7 @@ static takt_status choose(takt_pruning *p)
 
 static takt_status count_macs(const takt_model *m, const char *sizes, double *macs)
 {
-    takt_layers l;
+    takt_layers l = {.may_be_unsized = false};
     *macs = 0;
     TAKT_TRY(takt_layers_init(&l, m, sizes));
     for (size_t i = 0; i < l.count; i++)

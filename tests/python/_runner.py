@@ -9,7 +9,10 @@ BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build", "release"))
 TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
 CASES = os.path.join(ROOT, "tests", "python", "cases")
 EXTENSION = os.path.join(BUILD, "python", "takt", "_takt.abi3.so")
-TESTED = ("TAKT_TOOL", "TAKT_SAMPLES", "TAKT_FUZZ_ARGS", "TAKT_FUZZ_SEED", "TAKT_ONNX_DATA")
+# The run-time library of a build with sanitizers, which the interpreter does not have.
+PRELOAD = os.path.join(BUILD, "python", "preload")
+TESTED = ("TAKT_TOOL", "TAKT_SAMPLES", "TAKT_FUZZ_ARGS", "TAKT_FUZZ_SEED", "TAKT_FUZZ_LIMIT",
+          "TAKT_ONNX_DATA")
 
 
 def skip(why):
@@ -18,21 +21,46 @@ def skip(why):
 
 
 def has_extension():
-    return os.path.exists(EXTENSION)
+    return os.path.exists(EXTENSION) and sanitizer() is None
+
+
+def sanitizer():
+    """The path of the run-time library to preload; None for an ordinary build."""
+    if not os.path.exists(PRELOAD):
+        return None
+    with open(PRELOAD, encoding="utf-8") as about:
+        return about.read().strip()
+
+
+def instrumented():
+    """What an interpreter needs to load a library with sanitizers.
+
+    Python's own allocator would hide mistakes in its blocks; what the interpreter never frees at
+    its end is not our leak.
+    """
+    is_thread = "tsan" in os.path.basename(sanitizer())
+    return {"LD_PRELOAD": sanitizer(), "PYTHONMALLOC": "malloc", "TAKT_SANITIZED": "1",
+            # The command of a build with ThreadSanitizer has a run-time library of its own.
+            "TAKT_TOOL": "" if is_thread else os.path.join(BUILD, "takt-dynamic"),
+            "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1:"
+                            "max_allocation_size_mb=2048",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+            "TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1"}
 
 
 def environment(path=None):
     """Nothing of the caller's Python, and of Takt's flags none."""
     kept = {key: value for key, value in os.environ.items()
             if not key.startswith(("PYTHON", "TAKT_")) or key in TESTED}
-    return {**kept, "TAKT_ROOT": ROOT, **({"PYTHONPATH": path} if path else {})}
+    return {**kept, "TAKT_ROOT": ROOT, **({"PYTHONPATH": path} if path else {}),
+            **(instrumented() if sanitizer() is not None else {})}
 
 
-def run_cases(python, label, path=None):
+def run_cases(python, label, path=None, files="test*.py"):
     """True if all passed; skipped ones are told with their reasons."""
     run = subprocess.run([python, "-X", "dev", "-W", "ignore", "-m", "unittest", "discover", "-v",
-                          "-s", CASES, "-t", CASES], cwd=TMP, env=environment(path), text=True,
-                         capture_output=True, check=False)
+                          "-s", CASES, "-t", CASES, "-p", files], cwd=TMP,
+                         env=environment(path), text=True, capture_output=True, check=False)
     told = run.stderr + run.stdout
     for row in re.findall(r"^.*\.\.\. skipped .*$", told, re.MULTILINE):
         print(f"{label}: {row}")

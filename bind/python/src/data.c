@@ -59,11 +59,21 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
     return d->data != NULL ? 0 : -1;
 }
 
+/* Data.__new__ without __init__ makes one that is not open. False: raised. */
+static bool is_open(const data_object *d)
+{
+    if (d->data == NULL)
+        raise_status(TAKT_ERR_STATE, "takt.Dataset(path) opens one", "the data set is not open");
+    return d->data != NULL;
+}
+
 static PyObject *fields(PyObject *self, PyObject *nothing)
 {
     const data_object *d = (data_object *)self;
-    PyObject *list = PyList_New(0);
     (void)nothing;
+    if (!is_open(d))
+        return NULL;
+    PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < takt_data_field_count(d->data); i++) {
         PyObject *one = describe(takt_data_field(d->data, i));
         if (one == NULL || PyList_Append(list, one) < 0)
@@ -77,6 +87,8 @@ static PyObject *counts(PyObject *self, PyObject *nothing)
 {
     const data_object *d = (data_object *)self;
     (void)nothing;
+    if (!is_open(d))
+        return NULL;
     return Py_BuildValue("(KL)", (unsigned long long)takt_data_count(d->data),
                          (long long)takt_data_classes(d->data));
 }
@@ -88,7 +100,8 @@ static PyObject *take(PyObject *self, PyObject *args)
     PyObject *rows, *to;
     hold r, t;
     takt_error error;
-    if (!PyArg_ParseTuple(args, "sOO", &field, &rows, &to) || !hold_take(&r, rows, false, "rows"))
+    if (!is_open(d) || !PyArg_ParseTuple(args, "sOO", &field, &rows, &to) ||
+        !hold_take(&r, rows, false, "rows"))
         return NULL;
     if (!hold_take(&t, to, true, field)) {
         hold_drop(&r);
@@ -116,7 +129,7 @@ static PyObject *report(PyObject *self, PyObject *args)
     int json = 0;
     text_sink text = {.at = NULL};
     takt_error error;
-    if (!PyArg_ParseTuple(args, "|p", &json))
+    if (!is_open(d) || !PyArg_ParseTuple(args, "|p", &json))
         return NULL;
     PyThreadState *state = owner_enter(d->owner);
     const takt_status status =

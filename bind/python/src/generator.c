@@ -146,9 +146,14 @@ static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
     const takt_status status = takt_generate(g->generator, prompt, &o, hear, &l, &got);
     owner_leave(g->owner, state, status, &error);
     atomic_store(&g->is_busy, false);
-    PyObject *text = l.failed ? NULL : text_take(&l.all);
+    PyObject *type = NULL, *value = NULL, *trace = NULL;
+    if (l.failed) /* what the function raised stays while the text is freed */
+        PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = text_take(&l.all);
     if (l.failed || text == NULL || status != TAKT_OK) {
         Py_XDECREF(text);
+        if (l.failed)
+            PyErr_Restore(type, value, trace);
         return l.failed || text == NULL ? NULL : raise_error(&error);
     }
     return Py_BuildValue("(Nnndds)", text, (Py_ssize_t)got.prompt_tokens, (Py_ssize_t)got.tokens,

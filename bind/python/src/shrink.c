@@ -40,8 +40,8 @@ static bool take_data(PyObject *object, const takt_data **data)
     *data = NULL;
     if (object == Py_None)
         return true;
-    if (!PyObject_TypeCheck(object, takt_types.data)) {
-        raise_status(TAKT_ERR_ARGUMENT, "takt.Dataset reads them", "samples are a data set");
+    if (!PyObject_TypeCheck(object, takt_types.data) || data_of(object) == NULL) {
+        raise_status(TAKT_ERR_ARGUMENT, "takt.Dataset reads them", "samples are an open data set");
         return false;
     }
     *data = data_of(object);

@@ -243,7 +243,8 @@ class LayerModule(Module):
         self._settings = settings
 
     def _call(self, x: Any, tensors: dict[str, Any]) -> Any:
-        assert _trace.local.current is not None
+        if _trace.local.current is None:
+            raise StateError("forward() of a layer is for takt itself: call the module, net(x)")
         path = _trace.local.current.path_of(self) or self._layer
         if path in _trace.local.current.called:
             raise UnsupportedError(

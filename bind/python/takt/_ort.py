@@ -245,6 +245,9 @@ class InferenceSession(Session):
                   run_options: Optional[RunOptions] = None) -> None:
         """Runs on a thread; then callback(results, user_data, error), the error "" if none."""
         import threading
+        if not callable(callback):
+            raise ArgumentError(f"callback is a function, not {type(callback).__name__}: write "
+                                "def done(results, user_data, error)")
 
         def work() -> None:
             try:

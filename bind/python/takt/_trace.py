@@ -51,7 +51,8 @@ class Parameter:
 
     def declare(self, text: Text, node: Node) -> str:
         """The declaration in a model's text; its name there."""
-        assert local.current is not None
+        if local.current is None:
+            raise StateError("a parameter is declared while its module is built: call the module")
         name = name_of(local.current.path_of(self))
         begins = f" = {self.init}" if self.init else " = 0" if self.value is not None else ""
         text.lines.append(f"{self._word} {name}: {type_text(self.dtype, self.shape)}{begins}")

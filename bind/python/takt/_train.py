@@ -8,7 +8,7 @@ from . import _arrays, _takt
 from ._compile import CompiledModel
 from ._model import Model, load
 from ._shrink import aware, integers
-from .errors import ArgumentError
+from .errors import ArgumentError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,8 @@ class Trainer:
     def _ready(self, batch: Any) -> dict[str, Any]:
         """The batch by name; a module is traced when its first batch comes."""
         if self._raw is None:
-            assert self._module is not None
+            if self._module is None:
+                raise StateError("the trainer was not made: takt.Trainer(model=...) raised")
             arrays = [x for x in (batch.values() if isinstance(batch, dict) else batch)]
             named = dict(batch) if isinstance(batch, dict) else None
             if named is not None:

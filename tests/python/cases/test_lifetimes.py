@@ -106,6 +106,7 @@ class Rings(unittest.TestCase):
         return [takt.Model(models[i].distill(models[(i + 1) % count], 2.0, 0.5))
                 for i in range(count)]
 
+    @unittest.skipIf("TAKT_SANITIZED" in os.environ, "what was freed stays in quarantine")
     def test_models_that_teach_one_another_go(self):
         for _ in range(100):
             self.ring(2)
