@@ -6,7 +6,7 @@
 
 #include "op/ops.h"
 
-static bool is_hinge(const takt_net_node *n)
+bool takt_alpha_is_hinge(const takt_net_node *n)
 {
     return n->is_used && n->kind == TAKT_NET_CURVE &&
            (n->of->op == &takt_op_relu ||
@@ -32,7 +32,8 @@ takt_status takt_alpha_init(takt_region *r, int steps)
         if (*each[k] == NULL)
             return TAKT_ERR_MEMORY;
         for (size_t i = 0; i < net->count; i++) {
-            const bool is_needed = k < 3 ? is_hinge(&net->nodes[i]) : net->nodes[i].is_used;
+            const bool is_needed =
+                k < 3 ? takt_alpha_is_hinge(&net->nodes[i]) : net->nodes[i].is_used;
             if (!is_needed)
                 continue;
             (*each[k])[i] = takt_arena_array(a, r->capacity * net->nodes[i].count, sizeof(double));
@@ -40,12 +41,44 @@ takt_status takt_alpha_init(takt_region *r, int steps)
                 return TAKT_ERR_MEMORY;
         }
     }
+    double **beta[] = {&x->beta, &x->beta_first, &x->beta_second, &x->beta_rate};
+    for (size_t k = 0; k < 4; k++) {
+        *beta[k] = takt_arena_array(a, r->capacity * TAKT_ALPHA_SIDES, sizeof(double));
+        if (*beta[k] == NULL)
+            return TAKT_ERR_MEMORY;
+    }
     x->best = takt_arena_array(a, r->capacity, sizeof *x->best);
+    x->enough = takt_arena_array(a, r->capacity, sizeof *x->enough);
     x->seeds = takt_arena_array(a, r->capacity * net->input_count, sizeof *x->seeds);
-    if (x->best == NULL || x->seeds == NULL)
+    if (x->best == NULL || x->enough == NULL || x->seeds == NULL)
         return TAKT_ERR_MEMORY;
     r->alpha = x;
     return TAKT_OK;
+}
+
+/* A relu that is on or off has one slope, whatever it had before it was split. */
+static void warm_up(const takt_region *r, size_t id, size_t count)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const double *lo = r->lo[n->sources[0]], *hi = r->hi[n->sources[0]];
+    for (size_t k = 0; k < count; k++)
+        for (uint32_t j = 0; j < n->count; j++)
+            if (lo[j] < 0 && hi[j] > 0)
+                r->alpha->slope[id][k * n->count + j] = r->alpha->warm[id][j];
+}
+
+static void begin_sides(takt_alpha *x, size_t count)
+{
+    const size_t bytes = x->side_count * sizeof(double);
+    for (size_t k = 0; k < count && bytes > 0; k++) {
+        const size_t at = k * TAKT_ALPHA_SIDES;
+        memset(x->beta_first + at, 0, bytes);
+        memset(x->beta_second + at, 0, bytes);
+        if (x->warm_beta != NULL)
+            memcpy(x->beta + at, x->warm_beta, bytes);
+        else
+            memset(x->beta + at, 0, bytes);
+    }
 }
 
 /* Slopes begin as the lines have them. */
@@ -60,7 +93,10 @@ static void begin(takt_region *r, size_t id, size_t count)
             memcpy(x->slope[i] + k * width, r->lines[i].below[0], width * sizeof(double));
         memset(x->first[i], 0, count * width * sizeof(double));
         memset(x->second[i], 0, count * width * sizeof(double));
+        if (x->warm != NULL)
+            warm_up(r, i, count);
     }
+    begin_sides(x, count);
 }
 
 /* ---- values of the linear net ---- */
@@ -160,7 +196,39 @@ static void improve(takt_region *r, size_t id, size_t count, int step)
             x->first[id][at] += 0.1 * (g - x->first[id][at]);
             x->second[id][at] += 0.001 * (g * g - x->second[id][at]);
             const double by = x->first[id][at] / b1 / (sqrt(x->second[id][at] / b2) + 1e-12);
-            x->slope[id][at] = fmin(fmax(x->slope[id][at] + rate * by, left), 1);
+            const double slope = rint((x->slope[id][at] + rate * by) * TAKT_ALPHA_GRID);
+            x->slope[id][at] = fmin(fmax(slope / TAKT_ALPHA_GRID, left), 1);
+        }
+}
+
+/* Multipliers are of the size of coefficients, and so are their steps. */
+static double rate_of(const takt_region *r, uint32_t relu, size_t row)
+{
+    const uint32_t width = r->net->nodes[relu].count;
+    const double *a = r->rows[relu] + row * width;
+    double most = 0;
+    for (uint32_t j = 0; r->is_touched[relu] && j < width; j++)
+        most = fmax(most, fabs(a[j]));
+    return most;
+}
+
+static void improve_sides(takt_region *r, size_t count, int step)
+{
+    takt_alpha *x = r->alpha;
+    const double decay = pow(0.98, step);
+    const double b1 = 1 - pow(0.9, step + 1), b2 = 1 - pow(0.999, step + 1);
+    for (size_t k = 0; k < count; k++)
+        for (size_t s = 0; s < x->side_count; s++) {
+            const size_t at = k * TAKT_ALPHA_SIDES + s;
+            const uint32_t source = r->net->nodes[x->sides[s].relu].sources[0];
+            const size_t z = k * r->net->nodes[source].count + x->sides[s].element;
+            const double g = x->sides[s].sign * x->value[source][z];
+            if (step == 0)
+                x->beta_rate[at] = x->rate * rate_of(r, x->sides[s].relu, k);
+            x->beta_first[at] += 0.1 * (g - x->beta_first[at]);
+            x->beta_second[at] += 0.001 * (g * g - x->beta_second[at]);
+            const double by = x->beta_first[at] / b1 / (sqrt(x->beta_second[at] / b2) + 1e-12);
+            x->beta[at] = fmax(x->beta[at] + x->beta_rate[at] * decay * by, 0);
         }
 }
 
@@ -180,6 +248,7 @@ static void step(takt_region *r, size_t id, size_t count, int at)
     for (size_t i = 0; i < id; i++)
         if (r->is_touched[i] && r->alpha->slope[i] != NULL)
             improve(r, i, count, at);
+    improve_sides(r, count, at);
 }
 
 /* Rows of the node itself stay; those of inputs begin with what they were given. */
@@ -195,6 +264,18 @@ static void restart(takt_region *r, size_t id, size_t count)
         r->is_touched[input] = true;
         at += r->capacity * r->net->nodes[input].count;
     }
+}
+
+/* The slopes at hand prove a row, with room for the rounding of a checker. */
+static bool is_enough(const takt_region *r, size_t count)
+{
+    const takt_alpha *x = r->alpha;
+    for (size_t k = 0; x != NULL && x->stops && k < count; k++) {
+        const double least = takt_region_least(r, k);
+        if (least - x->enough[k] > 1e-9 * (fabs(least) + fabs(x->enough[k])))
+            return true;
+    }
+    return false;
 }
 
 void takt_region_best(takt_region *r, size_t id, size_t count, double *best)
@@ -214,7 +295,7 @@ void takt_region_best(takt_region *r, size_t id, size_t count, double *best)
     for (size_t k = 0; k < count; k++)
         best[k] = takt_region_least(r, k);
     for (int s = 0; x != NULL && !is_input && !r->by_intervals && s < x->steps; s++) {
-        if (x->is_late != NULL && x->is_late(x->user))
+        if ((x->is_late != NULL && x->is_late(x->user)) || is_enough(r, count))
             break;
         step(r, id, count, s);
         restart(r, id, count);

@@ -10,6 +10,15 @@
 
 #include "verify/region.h"
 
+/* A relu that is split: its input z is at most 0 (`sign` 1) or at least 0 (-1), so that adding
+ * sign * beta * z, with beta >= 0, to a row never raises it (arXiv 2103.06624). */
+typedef struct takt_side {
+    uint32_t relu, element;
+    double sign;
+} takt_side;
+
+enum { TAKT_ALPHA_SIDES = 199, TAKT_ALPHA_GRID = 4095 };
+
 typedef struct takt_alpha {
     int steps;
     bool (*is_late)(const void *user); /* ends the steps */
@@ -21,11 +30,23 @@ typedef struct takt_alpha {
     double **value; /* per node, [rows][count]: of the linear net */
     double *best;   /* per row */
     double *seeds;  /* what rows of inputs begin with */
+    /* With relus that are split: */
+    double *const *warm;     /* per node: slopes to begin with; NULL: those of the lines */
+    const double *warm_beta; /* one per side; NULL: 0 */
+    const takt_side *sides;
+    size_t side_count;
+    double *beta, *beta_first, *beta_second, *beta_rate; /* [rows][TAKT_ALPHA_SIDES] */
+    double *enough;                                      /* per row: a bound that will do */
+    bool stops;                                          /* as soon as one row has it */
 } takt_alpha;
+
+/* Whether a node is a relu, or a leaky one: two lines that meet at 0. */
+bool takt_alpha_is_hinge(const takt_net_node *n);
 
 /* In the region's arena. */
 TAKT_MUST_USE takt_status takt_alpha_init(takt_region *r, int steps);
-/* As takt_region_back, several times with better slopes; best[row] is the greatest lower bound. */
+/* As takt_region_back, several times with better slopes; best[row] is the greatest lower bound.
+ * Slopes are multiples of 1 / TAKT_ALPHA_GRID, so that a certificate can name them. */
 void takt_region_best(takt_region *r, size_t id, size_t count, double *best);
 
 #endif

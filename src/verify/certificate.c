@@ -19,6 +19,27 @@ static void seal(const char *text, size_t length, char digest[TAKT_SHA256_TEXT])
     takt_sha256_text(bytes, digest);
 }
 
+static const char digits64[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-";
+
+static void write_proof(const takt_cut *cut, takt_text *text)
+{
+    if (cut->beta_count > 0)
+        takt_text_add(text, "beta");
+    for (size_t k = 0; k < cut->beta_count; k++) {
+        takt_text_add(text, " ");
+        takt_text_double(text, cut->beta[k]);
+    }
+    if (cut->beta_count > 0)
+        takt_text_add(text, "\n");
+    for (size_t k = 0; k < cut->slope_count; k++) {
+        const takt_cut_slopes *s = &cut->slopes[k];
+        takt_text_add(text, "slope %u ", s->node);
+        for (uint32_t i = 0; i < s->count; i++)
+            takt_text_add(text, "%c%c", digits64[s->at[i] >> 6 & 63], digits64[s->at[i] & 63]);
+        takt_text_add(text, "\n");
+    }
+}
+
 void takt_certificate_write(const takt_certificate *c, takt_text *text)
 {
     char digest[TAKT_SHA256_TEXT];
@@ -32,7 +53,10 @@ void takt_certificate_write(const takt_certificate *c, takt_text *text)
                 takt_text_add(text, " %u", cut->proved[k]);
             takt_text_add(text, "\n");
         }
-        if (cut->input != UINT32_MAX) {
+        write_proof(cut, text);
+        if (cut->is_relu) {
+            takt_text_add(text, "relu %u %u\n", cut->input, cut->element);
+        } else if (cut->input != UINT32_MAX) {
             takt_text_add(text, "split %u ", cut->input);
             takt_text_double(text, cut->at);
             takt_text_add(text, "\n");
@@ -55,8 +79,12 @@ typedef struct reader {
     takt_certificate *c;
     takt_span line;
     int number;
-    uint32_t *proved; /* of the box at hand */
+    uint32_t *proved; /* of the box at hand, as are the following */
     size_t proved_count, proved_room;
+    double *beta;
+    size_t beta_count, beta_room;
+    takt_cut_slopes *slopes;
+    size_t slope_count, slope_room;
 } reader;
 
 static takt_status bad(reader *r, const char *why)
@@ -146,10 +174,79 @@ static takt_status proved(reader *r)
     return r->proved_count > 0 ? TAKT_OK : bad(r, "an empty list of cases");
 }
 
-static takt_status box(reader *r, bool is_split)
+static takt_status beta(reader *r)
+{
+    if (r->beta_count > 0)
+        return bad(r, "two lists of multipliers for one box");
+    while (r->line.length > 0) {
+        TAKT_TRY(takt_mem_grow(r->ctx, (void **)&r->beta, &r->beta_room, r->beta_count + 1,
+                               sizeof *r->beta));
+        const takt_span w = word(r);
+        double *value = &r->beta[r->beta_count++];
+        if (!takt_number_read(w.at, w.length, value) || !(*value >= 0) || !isfinite(*value))
+            return bad(r, "a multiplier is no number from 0 on");
+    }
+    return r->beta_count > 0 ? TAKT_OK : bad(r, "an empty list of multipliers");
+}
+
+static int digit64(char c)
+{
+    const char *at = c != '\0' ? strchr(digits64, c) : NULL;
+    return at != NULL ? (int)(at - digits64) : -1;
+}
+
+static takt_status slopes(reader *r)
+{
+    takt_cut_slopes s;
+    if (!whole(word(r), &s.node))
+        return bad(r, "a node is no number");
+    const takt_span text = word(r);
+    if (text.length == 0 || text.length % 2 != 0 || text.length / 2 > UINT32_MAX ||
+        r->line.length > 0)
+        return bad(r, "slopes are pairs of characters");
+    s.count = (uint32_t)(text.length / 2);
+    uint16_t *at = takt_arena_array(&r->c->arena, s.count, sizeof *at);
+    if (at == NULL)
+        return TAKT_ERR_MEMORY;
+    for (uint32_t i = 0; i < s.count; i++) {
+        const int high = digit64(text.at[2 * i]), low = digit64(text.at[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return bad(r, "slopes are pairs of characters");
+        at[i] = (uint16_t)(64 * high + low);
+    }
+    s.at = at;
+    TAKT_TRY(takt_mem_grow(r->ctx, (void **)&r->slopes, &r->slope_room, r->slope_count + 1,
+                           sizeof *r->slopes));
+    r->slopes[r->slope_count++] = s;
+    return TAKT_OK;
+}
+
+/* Multipliers and slopes go with cases. */
+static takt_status keep_proof(reader *r, takt_cut *cut)
+{
+    takt_arena *a = &r->c->arena;
+    if (cut->proved_count == 0)
+        return r->beta_count + r->slope_count == 0 ? TAKT_OK : bad(r, "slopes without cases");
+    cut->proved = takt_arena_copy(a, r->proved, r->proved_count * sizeof *r->proved);
+    cut->beta_count = r->beta_count;
+    cut->slope_count = r->slope_count;
+    if (r->beta_count > 0)
+        cut->beta = takt_arena_copy(a, r->beta, r->beta_count * sizeof *r->beta);
+    if (r->slope_count > 0)
+        cut->slopes = takt_arena_copy(a, r->slopes, r->slope_count * sizeof *r->slopes);
+    if (cut->proved == NULL || (r->beta_count > 0 && cut->beta == NULL) ||
+        (r->slope_count > 0 && cut->slopes == NULL))
+        return TAKT_ERR_MEMORY;
+    r->proved_count = r->beta_count = r->slope_count = 0;
+    return TAKT_OK;
+}
+
+static takt_status box(reader *r, bool is_split, bool is_relu)
 {
     takt_certificate *c = r->c;
-    takt_cut cut = {.input = UINT32_MAX, .proved_count = r->proved_count};
+    takt_cut cut = {.input = UINT32_MAX, .proved_count = r->proved_count, .is_relu = is_relu};
+    if (is_relu && (!whole(word(r), &cut.input) || !whole(word(r), &cut.element)))
+        return bad(r, "a relu is no number");
     if (is_split) {
         if (!whole(word(r), &cut.input))
             return bad(r, "an input is no number");
@@ -159,11 +256,7 @@ static takt_status box(reader *r, bool is_split)
     }
     if (r->line.length > 0)
         return bad(r, "a line is too long");
-    if (r->proved_count > 0)
-        cut.proved = takt_arena_copy(&c->arena, r->proved, r->proved_count * sizeof *r->proved);
-    if (r->proved_count > 0 && cut.proved == NULL)
-        return TAKT_ERR_MEMORY;
-    r->proved_count = 0;
+    TAKT_TRY(keep_proof(r, &cut));
     TAKT_TRY(takt_mem_grow(r->ctx, (void **)&c->cuts, &c->capacity, c->count + 1, sizeof *c->cuts));
     c->cuts[c->count++] = cut;
     return TAKT_OK;
@@ -177,8 +270,13 @@ static takt_status body(reader *r)
         const takt_span first = word(r);
         if (takt_span_is(first, "proved")) {
             TAKT_TRY(proved(r));
-        } else if (takt_span_is(first, "split") || takt_span_is(first, "leaf")) {
-            TAKT_TRY(box(r, takt_span_is(first, "split")));
+        } else if (takt_span_is(first, "beta")) {
+            TAKT_TRY(beta(r));
+        } else if (takt_span_is(first, "slope")) {
+            TAKT_TRY(slopes(r));
+        } else if (takt_span_is(first, "split") || takt_span_is(first, "leaf") ||
+                   takt_span_is(first, "relu")) {
+            TAKT_TRY(box(r, takt_span_is(first, "split"), takt_span_is(first, "relu")));
         } else if (takt_span_is(first, "end")) {
             char digest[TAKT_SHA256_TEXT];
             seal((const char *)r->cursor.base, before, digest);
@@ -202,9 +300,11 @@ takt_status takt_certificate_read(takt_ctx *ctx, const char *name, takt_span tex
     takt_status status = head(&r);
     if (status == TAKT_OK)
         status = body(&r);
-    if (status == TAKT_OK && r.proved_count > 0)
+    if (status == TAKT_OK && r.proved_count + r.beta_count + r.slope_count > 0)
         status = bad(&r, "cases without a box");
     takt_mem_put(ctx, r.proved, r.proved_room * sizeof *r.proved);
+    takt_mem_put(ctx, r.beta, r.beta_room * sizeof *r.beta);
+    takt_mem_put(ctx, r.slopes, r.slope_room * sizeof *r.slopes);
     return status;
 }
 

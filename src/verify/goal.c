@@ -90,6 +90,13 @@ static void settle(takt_region *r, const takt_case *c, size_t at, takt_goal *goa
         add_losses(r, at + goal->row, losses);
 }
 
+static void set_enough(takt_alpha *x, const takt_property *p, takt_case_list cases)
+{
+    for (size_t i = 0, at = 0; i < cases.count; i++)
+        for (size_t k = 0; k < p->cases[cases.at[i]].row_count; k++)
+            x->enough[at++] = p->cases[cases.at[i]].rows[k].bound;
+}
+
 void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open, takt_goal *goals,
                      double *scores, double *losses)
 {
@@ -106,6 +113,8 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
             takt_goal_rows(r, &p->cases[open.at[k]], at);
             at += p->cases[open.at[k]].row_count;
         }
+        if (r->alpha != NULL)
+            set_enough(r->alpha, p, (takt_case_list){open.at + i, last - i});
         takt_region_best(r, r->net->output, rows, r->best);
         for (size_t at = 0; i < last; i++) {
             settle(r, &p->cases[open.at[i]], at, &goals[i], scores, losses);

@@ -148,6 +148,7 @@ static takt_status search(takt_prover *v)
     const takt_search_options options = {.method = v->method,
                                          .deadline_s = v->o.timeout_s > 0 ? v->o.timeout_s : 60,
                                          .pool = v->pool,
+                                         .keeps_slopes = v->o.certificate != NULL,
                                          .is_cancelled = is_cancelled,
                                          .confirm = confirm,
                                          .user = v};

@@ -4,29 +4,71 @@
 
 #include "base/mem.h"
 #include "io/file.h"
+#include "verify/alpha.h"
 #include "verify/prove.h"
 #include "verify/recheck.h"
 
-static takt_status add_cut(takt_certificate *c, takt_ctx *ctx, const takt_split *s)
+/* The graph's node of a relu; UINT32_MAX - 1 if a lowering made it: the checker has none. */
+static uint32_t node_of(const takt_prover *v, uint32_t id)
 {
-    TAKT_TRY(takt_mem_grow(ctx, (void **)&c->cuts, &c->capacity, c->count + 1, sizeof *c->cuts));
-    c->cuts[c->count++] = (takt_cut){
-        .input = s->input, .at = s->at, .proved = s->proved, .proved_count = s->proved_count};
+    const takt_node *n = v->net.nodes[id].of;
+    for (size_t i = 0; i < v->graph->count; i++)
+        if (n == &v->graph->nodes[i])
+            return (uint32_t)i;
+    return UINT32_MAX - 1;
+}
+
+/* Slopes of all relus, node by node. */
+static takt_status add_slopes(const takt_prover *v, takt_certificate *c, const takt_split *s,
+                              takt_cut *cut)
+{
+    takt_cut_slopes *slopes = takt_arena_array(&c->arena, v->net.count, sizeof *slopes);
+    size_t at = 0;
+    if (slopes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (uint32_t i = 0; i < v->net.count; i++) {
+        if (!takt_alpha_is_hinge(&v->net.nodes[i]))
+            continue;
+        slopes[cut->slope_count++] =
+            (takt_cut_slopes){node_of(v, i), v->net.nodes[i].count, s->slopes + at};
+        at += v->net.nodes[i].count;
+    }
+    cut->slopes = slopes;
+    return TAKT_OK;
+}
+
+static takt_status add_cut(const takt_prover *v, takt_certificate *c, const takt_split *s)
+{
+    takt_cut cut = {.input = s->input,
+                    .at = s->at,
+                    .proved = s->proved,
+                    .proved_count = s->proved_count,
+                    .beta = s->beta,
+                    .beta_count = s->beta_count};
+    if (s->slopes != NULL)
+        TAKT_TRY(add_slopes(v, c, s, &cut));
+    if (s->input != UINT32_MAX && s->relu != UINT32_MAX) {
+        cut.is_relu = true;
+        cut.input = node_of(v, s->relu);
+        cut.element = s->input;
+    }
+    TAKT_TRY(takt_mem_grow(v->ctx, (void **)&c->cuts, &c->capacity, c->count + 1, sizeof cut));
+    c->cuts[c->count++] = cut;
     return TAKT_OK;
 }
 
 /* The tree in the order of a walk; its depth is bounded by the checker's. */
-static takt_status add_tree(takt_certificate *c, takt_ctx *ctx, const takt_group *g, uint32_t at,
-                            int depth)
+static takt_status add_tree(const takt_prover *v, takt_certificate *c, const takt_group *g,
+                            uint32_t at, int depth)
 {
     const takt_split *s = &g->splits[at];
     if (depth > TAKT_CERTIFICATE_DEPTH)
         return TAKT_OK; /* the checker will say that a box is missing */
-    TAKT_TRY(add_cut(c, ctx, s));
+    TAKT_TRY(add_cut(v, c, s));
     if (s->input == UINT32_MAX)
         return TAKT_OK;
-    TAKT_TRY(add_tree(c, ctx, g, s->first, depth + 1));
-    return add_tree(c, ctx, g, s->first + 1, depth + 1);
+    TAKT_TRY(add_tree(v, c, g, s->first, depth + 1));
+    return add_tree(v, c, g, s->first + 1, depth + 1);
 }
 
 static takt_status fill(takt_prover *v, takt_certificate *c)
@@ -34,8 +76,14 @@ static takt_status fill(takt_prover *v, takt_certificate *c)
     c->is_real = v->is_real;
     c->model = takt_graph_digest(v->graph);
     takt_property_digest(&v->given, c->property);
-    for (size_t i = 0; i < v->search.group_count; i++)
-        TAKT_TRY(add_tree(c, v->ctx, &v->search.groups[i], 0, 0));
+    for (size_t i = 0; i < v->search.group_count; i++) {
+        const takt_group *g = &v->search.groups[i];
+        for (size_t k = 0; k < g->root_count; k++) {
+            const takt_split *s = &g->splits[g->roots[k]];
+            if (s->input != UINT32_MAX || s->proved_count > 0) /* it proves something */
+                TAKT_TRY(add_tree(v, c, g, g->roots[k], 0));
+        }
+    }
     return TAKT_OK;
 }
 

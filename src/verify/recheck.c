@@ -10,7 +10,11 @@ typedef struct walk {
     takt_recheck k;
     size_t at;             /* the next box of the certificate */
     unsigned char *proved; /* [depth][cases] */
-    size_t first, last;    /* cases of the tree at hand, with the same box */
+    unsigned char *common; /* cases that are proved on all leaves of the tree so far */
+    unsigned char *done;   /* cases that a tree has proved */
+    takt_recheck_side *sides;
+    size_t side_count;
+    size_t first, last; /* cases of the tree at hand, with the same box */
     bool is_bad;
     char *why;
 } walk;
@@ -70,12 +74,14 @@ static void put(takt_recheck *k, const takt_term *t)
 }
 
 /* One half-space that is out of reach is enough. */
-static bool holds(takt_recheck *k, const takt_case *c)
+static bool holds(walk *w, const takt_case *c, const takt_cut *cut)
 {
+    takt_recheck *k = &w->k;
     for (size_t i = 0; i < c->row_count; i++) {
         const takt_halfspace *h = &c->rows[i];
         for (size_t t = 0; t < h->count; t++)
             put(k, &h->terms[t]);
+        takt_recheck_beta(k, w->sides, cut);
         const double least = takt_recheck_least(k, (uint32_t)k->graph->count - 1, 0);
         const double gap = least - h->bound - 0x1p-51 * (fabs(least) + fabs(h->bound));
         if (gap > 0)
@@ -88,19 +94,44 @@ static void prove(walk *w, const takt_cut *cut, unsigned char *proved, size_t nu
 {
     if (cut->proved_count == 0)
         return;
-    takt_recheck_bound(&w->k);
+    if (!w->k.is_fresh)
+        takt_recheck_bound(&w->k);
+    if (!takt_recheck_enter(&w->k, w->sides, w->side_count, cut))
+        reject(w, "multipliers or slopes do not fit", number);
     for (size_t i = 0; i < cut->proved_count && !w->is_bad; i++) {
         const uint32_t index = cut->proved[i];
         if (index < w->first || index >= w->last)
             reject(w, "a case of another box", number);
-        else if (!holds(&w->k, &w->k.property->cases[index]))
+        else if (!holds(w, &w->k.property->cases[index], cut))
             reject(w, "a case does not hold", number);
         else
             proved[index - w->first] = 1;
     }
+    takt_recheck_leave(&w->k, w->sides, w->side_count, cut);
 }
 
 /* ---- boxes ---- */
+
+static void visit(walk *w, int depth);
+
+/* Both sides of a relu. */
+static void visit_relu(walk *w, int depth, const takt_cut *cut, unsigned char *proved)
+{
+    takt_recheck *k = &w->k;
+    const size_t count = k->property->case_count;
+    if (cut->input >= k->graph->count || k->nodes[cut->input].kind != TAKT_CHECK_RELU ||
+        cut->element >= k->nodes[cut->input].count) {
+        reject(w, "a relu is not there", w->at - 1);
+        return;
+    }
+    for (int side = 0; side < 2 && !w->is_bad; side++) {
+        memcpy(proved + count, proved, w->last - w->first);
+        w->sides[w->side_count++] = (takt_recheck_side){
+            .relu = cut->input, .element = cut->element, .sign = side == 0 ? 1 : -1};
+        visit(w, depth + 1);
+        w->side_count--;
+    }
+}
 
 static void visit(walk *w, int depth)
 {
@@ -117,8 +148,11 @@ static void visit(walk *w, int depth)
         return;
     if (cut->input == UINT32_MAX) {
         for (size_t i = 0; i < count; i++)
-            if (!proved[i] && !k->property->cases[w->first + i].is_empty)
-                reject(w, "a case is not proved", number);
+            w->common[i] = w->common[i] && proved[i];
+        return;
+    }
+    if (cut->is_relu) {
+        visit_relu(w, depth, cut, proved);
         return;
     }
     if (cut->input >= k->input_count || !(cut->at >= k->lo[cut->input]) ||
@@ -129,13 +163,16 @@ static void visit(walk *w, int depth)
     const double lo = k->lo[cut->input], hi = k->hi[cut->input];
     memcpy(proved + k->property->case_count, proved, count);
     k->hi[cut->input] = cut->at;
+    k->is_fresh = false;
     visit(w, depth + 1);
     k->hi[cut->input] = hi;
     memcpy(proved + k->property->case_count, proved, count);
     k->lo[cut->input] = cut->at;
+    k->is_fresh = false;
     if (!w->is_bad)
         visit(w, depth + 1);
     k->lo[cut->input] = lo;
+    k->is_fresh = false;
 }
 
 /* Every f32 that is nearest to a point of the box lies in this one. */
@@ -151,7 +188,27 @@ static void begin(walk *w)
             k->hi[i] = fmax(k->hi[i], (double)(float)k->hi[i]);
         }
     }
-    memset(w->proved, 0, k->property->case_count);
+    k->is_fresh = false;
+}
+
+/* Trees of one box, until each of its cases is proved by one of them. */
+static void box(walk *w)
+{
+    const size_t count = w->last - w->first;
+    begin(w);
+    for (size_t i = 0; i < count; i++)
+        w->done[i] = w->k.property->cases[w->first + i].is_empty;
+    while (!w->is_bad && memchr(w->done, 0, count) != NULL) {
+        if (w->at >= w->k.certificate->count) {
+            reject(w, "a case is not proved", w->at);
+            return;
+        }
+        memset(w->proved, 0, count);
+        memset(w->common, 1, count);
+        visit(w, 0);
+        for (size_t i = 0; i < count && !w->is_bad; i++)
+            w->done[i] = w->done[i] || w->common[i];
+    }
 }
 
 static takt_status trees(walk *w)
@@ -164,8 +221,7 @@ static takt_status trees(walk *w)
         while (w->last < p->case_count &&
                (p->cases[w->last].is_empty || p->cases[w->last].lo == p->cases[w->first].lo))
             w->last++;
-        begin(w);
-        visit(w, 0);
+        box(w);
     }
     if (!w->is_bad && w->at != w->k.certificate->count)
         reject(w, "boxes that belong to nothing", w->at);
@@ -190,7 +246,10 @@ static takt_status run(walk *w)
     if (k->input_count != k->property->input_count || k->output_count != k->property->output_count)
         return takt_fail(k->ctx, TAKT_E_PROPERTY_COUNT, "the property does not fit the model");
     w->proved = takt_arena_array(&k->arena, (TAKT_CERTIFICATE_DEPTH + 1), k->property->case_count);
-    if (w->proved == NULL)
+    w->common = takt_arena_array(&k->arena, k->property->case_count, 1);
+    w->done = takt_arena_array(&k->arena, k->property->case_count, 1);
+    w->sides = takt_arena_array(&k->arena, TAKT_CERTIFICATE_DEPTH + 1, sizeof *w->sides);
+    if (w->proved == NULL || w->common == NULL || w->done == NULL || w->sides == NULL)
         return TAKT_ERR_MEMORY;
     return trees(w);
 }

@@ -1,8 +1,10 @@
 /* recheck.h - checks a certificate: a second, small program that shares nothing with the first.
  *
- * It reads the graph that runs, the property and the certificate, walks the tree of splits, sees
+ * It reads the graph that runs, the property and the certificate, walks the trees of splits, sees
  * that the halves of every box cover it and that every case is proved on every leaf, or on a box
  * around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes. It
+ * A part where the input z of a relu is on one side of 0 has the bounds of its box, z being held
+ * to that side; s * beta * z, at most 0 there, may be added to what is to be shown positive. It
  * knows products with constants, convolutions, sums, moves, average pools, relu and sigmoid; models
  * with anything else are refused.
  */
@@ -55,6 +57,7 @@ typedef struct takt_recheck {
     size_t run_room;
     double slack; /* rounding of this arithmetic, of the magnitudes */
     double *lo, *hi;
+    bool is_fresh; /* the nodes' bounds are of this box */
     size_t input_count, output_count;
     size_t boxes; /* that were bounded */
 } takt_recheck;
@@ -70,6 +73,22 @@ void takt_property_digest(const takt_property *p, char digest[TAKT_SHA256_TEXT])
 
 /* ---- parts ---- */
 
+/* The input of a relu is at most 0 (sign 1) or at least 0 (-1) in the part at hand. */
+typedef struct takt_recheck_side {
+    uint32_t relu, element;
+    double sign;
+    double lo, hi; /* its bounds over the box */
+} takt_recheck_side;
+
+/* Holds the inputs of relus to their sides, and takes slopes from the certificate; false if these,
+ * or multipliers, are not of this model. takt_recheck_leave undoes it, in any case. */
+bool takt_recheck_enter(takt_recheck *k, takt_recheck_side *sides, size_t count,
+                        const takt_cut *cut);
+void takt_recheck_leave(takt_recheck *k, takt_recheck_side *sides, size_t count,
+                        const takt_cut *cut);
+/* Adds the terms of the sides to the nodes' rows. */
+void takt_recheck_beta(takt_recheck *k, const takt_recheck_side *sides, const takt_cut *cut);
+
 /* Constants and kinds of all nodes. */
 TAKT_MUST_USE takt_status takt_recheck_read(takt_recheck *k);
 void takt_recheck_release(takt_recheck *k);
@@ -77,6 +96,8 @@ void takt_recheck_release(takt_recheck *k);
 size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias);
 /* Bounds of all nodes over the box k->lo, k->hi. */
 void takt_recheck_bound(takt_recheck *k);
+/* The lines of element i of a function, again: after its input's bounds have changed. */
+void takt_recheck_lines(takt_recheck *k, takt_check_node *c, size_t i);
 /* The least value over the box of the sum whose coefficients are in the nodes' rows, from node `id`
  * down, plus `constant`. Clears the rows. */
 double takt_recheck_least(takt_recheck *k, uint32_t id, double constant);

@@ -81,30 +81,33 @@ static void relu_lines(takt_check_node *c, size_t i, double l, double u)
     c->high_at[i] = fmax(-k * l, u - k * u) + 0x1p-48 * (u - l);
 }
 
+void takt_recheck_lines(takt_recheck *k, takt_check_node *c, size_t i)
+{
+    const double l = k->nodes[c->source].lo[i], u = k->nodes[c->source].hi[i];
+    if (!isfinite(l) || !isfinite(u)) {
+        c->lo[i] = c->low_at[i] = -INFINITY;
+        c->hi[i] = c->high_at[i] = INFINITY;
+        c->low_slope[i] = c->high_slope[i] = 0;
+        c->error[i] = INFINITY;
+        return;
+    }
+    const bool is_relu = c->kind == TAKT_CHECK_RELU;
+    if (is_relu)
+        relu_lines(c, i, l, u);
+    else
+        sigmoid_lines(c, i, l, u);
+    const double far = fmax(fabs(l), fabs(u)), top = is_relu ? fmax(u, 0) : 1;
+    c->error[i] = c->share * top * MORE + c->tiny +
+                  k->slack * (far * fmax(fmax(c->high_slope[i], c->low_slope[i]), is_relu) +
+                              fabs(c->low_at[i]) + fabs(c->high_at[i]) + top);
+    c->lo[i] = is_relu ? fmax(l, 0) : sigmoid(l) * (1 - 0x1p-48) - c->error[i];
+    c->hi[i] = is_relu ? fmax(u, 0) : sigmoid(u) * (1 + 0x1p-48) + c->error[i];
+}
+
 static void function_bounds(takt_recheck *k, takt_check_node *c)
 {
-    const takt_check_node *x = &k->nodes[c->source];
-    for (size_t i = 0; i < c->count; i++) {
-        const double l = x->lo[i], u = x->hi[i];
-        if (!isfinite(l) || !isfinite(u)) {
-            c->lo[i] = c->low_at[i] = -INFINITY;
-            c->hi[i] = c->high_at[i] = INFINITY;
-            c->low_slope[i] = c->high_slope[i] = 0;
-            c->error[i] = INFINITY;
-            continue;
-        }
-        const bool is_relu = c->kind == TAKT_CHECK_RELU;
-        if (is_relu)
-            relu_lines(c, i, l, u);
-        else
-            sigmoid_lines(c, i, l, u);
-        const double far = fmax(fabs(l), fabs(u)), top = is_relu ? fmax(u, 0) : 1;
-        c->error[i] = c->share * top * MORE + c->tiny +
-                      k->slack * (far * fmax(c->high_slope[i], c->low_slope[i]) +
-                                  fabs(c->low_at[i]) + fabs(c->high_at[i]) + top);
-        c->lo[i] = is_relu ? fmax(l, 0) : sigmoid(l) * (1 - 0x1p-48) - c->error[i];
-        c->hi[i] = is_relu ? fmax(u, 0) : sigmoid(u) * (1 + 0x1p-48) + c->error[i];
-    }
+    for (size_t i = 0; i < c->count; i++)
+        takt_recheck_lines(k, c, i);
 }
 
 /* ---- sums ---- */
@@ -236,5 +239,6 @@ void takt_recheck_bound(takt_recheck *k)
         if (c->kind == TAKT_CHECK_LINEAR && c->is_read)
             refine(k, i, feeds_relus(k, i));
     }
+    k->is_fresh = true;
     k->boxes++;
 }

@@ -160,6 +160,21 @@ static void end_here(takt_region *r, size_t id, size_t count)
     }
 }
 
+/* Terms of relus that are split (alpha.h). */
+static void add_sides(takt_region *r, size_t id, size_t count)
+{
+    const takt_alpha *x = r->alpha;
+    for (size_t s = 0; x != NULL && s < x->side_count; s++) {
+        const uint32_t source = r->net->nodes[x->sides[s].relu].sources[0];
+        const uint32_t width = r->net->nodes[source].count;
+        if (source >= id)
+            continue;
+        double *to = touch(r, source, count) + x->sides[s].element;
+        for (size_t i = 0; i < count; i++)
+            to[i * width] += x->sides[s].sign * x->beta[i * TAKT_ALPHA_SIDES + s];
+    }
+}
+
 void takt_region_back(takt_region *r, size_t id, size_t count)
 {
     r->backs += count;
@@ -167,6 +182,7 @@ void takt_region_back(takt_region *r, size_t id, size_t count)
         end_here(r, id, count);
         return;
     }
+    add_sides(r, id, count);
     for (size_t i = id + 1; i-- > 0;) {
         const takt_net_kind kind = r->net->nodes[i].kind;
         if (!r->is_touched[i] || kind == TAKT_NET_INPUT)

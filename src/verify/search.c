@@ -1,151 +1,61 @@
-/* search.c - a property over its boxes: bounds first, then an attack, then splits of inputs.
+/* search.c - a property over its boxes: bounds first, then an attack, then splits of inputs, or,
+ * where there are many of these, of relus.
  *
  * Boxes that are not settled wait on a stack. A batch of the newest is bounded at a time, a task
  * each; what a task finds does not depend on the others, so the same splits are made by any number
  * of threads, and only the deadline depends on the machine.
  */
-#include "verify/search.h"
+#include "verify/search_hunt.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "verify/alpha.h"
 
-enum { BATCH = 64, INPUTS = 20, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
+enum { INPUTS = 20, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
 
-/* A box that waits, or is being bounded. */
-typedef struct job {
-    uint32_t split; /* its place in the group's tree */
-    uint32_t input; /* where to split it */
-    size_t open_count, proved_count;
-    double bound;
-    bool is_done, is_broken; /* it was bounded; x breaks the first open case in the net */
-    double *lo, *hi, *x;
-    uint32_t *open, *proved; /* cases */
-} job;
-
-typedef struct hunt {
-    const takt_net *net;
-    const takt_property *p;
-    const takt_property *given; /* the same, with boxes as they were stated: for attacks */
-    const takt_search_options *o;
-    takt_search *s;
-    takt_group *group;
-    uint64_t end_ns;
-    takt_region *regions; /* one per thread */
-    takt_goal **goals;    /* one per thread and case */
-    double **scores, **outputs;
-    int threads;
-    job **stack;
-    size_t count, capacity;
-    job *batch[BATCH];
-    size_t batch_count;
-} hunt;
-
-static size_t job_bytes(const hunt *h)
+static size_t job_bytes(const takt_hunt *h)
 {
-    return sizeof(job) + 3 * h->p->input_count * sizeof(double) +
+    const size_t relus = h->by_relus ? h->slope_count + TAKT_ALPHA_SIDES : 0;
+    return sizeof(takt_job) + (3 * h->p->input_count + relus) * sizeof(double) +
            2 * h->group->count * sizeof(uint32_t);
 }
 
-static takt_status job_create(hunt *h, job **out)
+static takt_status job_create(takt_hunt *h, takt_job **out)
 {
     void *block;
     TAKT_TRY(takt_mem_zero(h->net->ctx, 1, job_bytes(h), "region", &block));
-    job *j = block;
+    takt_job *j = block;
     const size_t n = h->p->input_count;
     j->lo = (double *)(j + 1);
     j->hi = j->lo + n;
     j->x = j->hi + n;
-    j->open = (uint32_t *)(j->x + n);
+    j->slopes = j->x + n;
+    j->beta = j->slopes + (h->by_relus ? h->slope_count : 0);
+    j->open = (uint32_t *)(j->beta + (h->by_relus ? TAKT_ALPHA_SIDES : 0));
     j->proved = j->open + h->group->count;
     *out = j;
     return TAKT_OK;
 }
 
-static void job_destroy(hunt *h, job *j)
+static void job_destroy(takt_hunt *h, takt_job *j)
 {
     if (j != NULL)
         takt_mem_put(h->net->ctx, j, job_bytes(h));
 }
 
-static bool is_late(const void *user)
+bool takt_hunt_is_late(const void *user)
 {
-    const hunt *h = user;
+    const takt_hunt *h = user;
     takt_ctx *ctx = h->net->ctx;
     return ctx->now_ns(ctx->clock_user) >= h->end_ns ||
            (h->o->is_cancelled != NULL && h->o->is_cancelled(h->o->user));
 }
 
-/* ---- one box ---- */
-
-/* The point where the bound of the first open case is worst: often the one that breaks it. */
-static void try_worst(hunt *h, job *j, takt_region *r, const takt_goal *goal, int thread)
-{
-    takt_case c = h->given->cases[j->open[0]];
-    takt_attack a = {.region = r, .property = h->given, .x = j->x, .y = h->outputs[thread]};
-    const takt_case one = {.rows = &c.rows[goal->row], .row_count = c.row_count > 0 ? 1 : 0};
-    takt_region_clear(r, h->net->output, 1);
-    takt_goal_rows(r, &one, 0);
-    takt_region_back(r, h->net->output, 1);
-    for (size_t k = 0, at = 0; k < h->net->port_count; k++) {
-        const uint32_t id = h->net->inputs[k];
-        for (uint32_t i = 0; i < h->net->nodes[id].count; i++, at++) {
-            const double x = r->rows[id][i] > 0 ? j->lo[at] : j->hi[at];
-            /* The nearest f32 that is not outside. */
-            float f = (float)x;
-            if ((double)f > c.hi[at])
-                f = nextafterf(f, -INFINITY);
-            if ((double)f < c.lo[at])
-                f = nextafterf(f, INFINITY);
-            j->x[at] = (double)f;
-        }
-    }
-    takt_attack_outputs(&a);
-    j->is_broken = takt_goal_breaks(&c, j->x, a.y);
-}
-
-static void bound_task(void *user, size_t task, int thread)
-{
-    hunt *h = user;
-    job *j = h->batch[task];
-    takt_region *r = &h->regions[thread];
-    takt_goal *goals = h->goals[thread];
-    double *scores = h->scores[thread];
-    if (is_late(h))
-        return;
-    takt_region_box(r, j->lo, j->hi);
-    takt_region_bound(r, h->o->method != TAKT_BY_IBP);
-    if (j->split == 0 && h->group == h->s->groups)
-        takt_goal_outputs(r, h->o->method != TAKT_BY_IBP, h->s->lower, h->s->upper);
-    memset(scores, 0, h->p->input_count * sizeof *scores);
-    takt_goal_bound(r, h->p, (takt_case_list){j->open, j->open_count}, goals, scores, NULL);
-    size_t kept = 0, worst = 0;
-    j->bound = INFINITY;
-    for (size_t i = 0; i < j->open_count; i++) {
-        j->bound = fmin(j->bound, goals[i].bound);
-        if (goals[i].is_proved) {
-            j->proved[j->proved_count++] = j->open[i];
-            continue;
-        }
-        if (kept == 0)
-            worst = i;
-        j->open[kept++] = j->open[i];
-    }
-    j->open_count = kept;
-    j->is_done = true;
-    if (kept == 0)
-        return;
-    j->input = takt_goal_split(j->lo, j->hi, scores, h->p->input_count);
-    if (h->o->method == TAKT_BY_SEARCH && r->alpha == NULL)
-        try_worst(h, j, r, &goals[worst], thread);
-}
-
 /* ---- the stack ---- */
 
-static takt_status push(hunt *h, job *j)
+static takt_status push(takt_hunt *h, takt_job *j)
 {
     const takt_status status = takt_mem_grow(h->net->ctx, (void **)&h->stack, &h->capacity,
                                              h->count + 1, sizeof *h->stack);
@@ -156,32 +66,34 @@ static takt_status push(hunt *h, job *j)
     return status;
 }
 
-static takt_status split(hunt *h, const job *j)
+static takt_status split(takt_hunt *h, const takt_job *j)
 {
     takt_group *g = h->group;
     TAKT_TRY(takt_mem_grow(h->net->ctx, (void **)&g->splits, &g->split_capacity, g->split_count + 2,
                            sizeof *g->splits));
-    const double at = 0.5 * (j->lo[j->input] + j->hi[j->input]);
+    const double at = h->in_tree ? 0 : 0.5 * (j->lo[j->input] + j->hi[j->input]);
     takt_split *own = &g->splits[j->split];
     own->input = j->input;
+    own->relu = h->in_tree ? j->relu : UINT32_MAX;
     own->first = (uint32_t)g->split_count;
     own->at = at;
     for (int side = 0; side < 2; side++) {
-        job *half;
-        g->splits[g->split_count] = (takt_split){.input = UINT32_MAX};
+        takt_job *half;
+        g->splits[g->split_count] = (takt_split){.input = UINT32_MAX, .parent = j->split};
         TAKT_TRY(job_create(h, &half));
-        memcpy(half->lo, j->lo, 2 * h->p->input_count * sizeof(double));
+        memcpy(half->lo, j->lo, (size_t)((const char *)j->open - (const char *)j->lo));
         memcpy(half->open, j->open, j->open_count * sizeof *j->open);
         half->open_count = j->open_count;
         half->split = (uint32_t)g->split_count++;
         half->bound = j->bound;
-        (side == 0 ? half->hi : half->lo)[j->input] = at;
+        if (!h->in_tree)
+            (side == 0 ? half->hi : half->lo)[j->input] = at;
         TAKT_TRY(push(h, half));
     }
     return TAKT_OK;
 }
 
-static takt_status take(hunt *h, size_t case_index, const double *x, const double *y)
+static takt_status take(takt_hunt *h, size_t case_index, const double *x, const double *y)
 {
     takt_search *s = h->s;
     s->x = takt_arena_copy(&s->arena, x, h->p->input_count * sizeof *x);
@@ -192,7 +104,7 @@ static takt_status take(hunt *h, size_t case_index, const double *x, const doubl
 }
 
 /* The model itself decides whether x is one. */
-static takt_status confirm(hunt *h, size_t case_index, const double *x)
+static takt_status confirm(takt_hunt *h, size_t case_index, const double *x)
 {
     bool breaks = false;
     double *y = h->outputs[0];
@@ -200,18 +112,31 @@ static takt_status confirm(hunt *h, size_t case_index, const double *x)
     return breaks ? take(h, case_index, x, y) : TAKT_OK;
 }
 
-static takt_status keep_proved(hunt *h, const job *j)
+static takt_status keep_proved(takt_hunt *h, const takt_job *j)
 {
     takt_split *s = &h->group->splits[j->split];
     if (j->proved_count == 0)
         return TAKT_OK;
     s->proved = takt_arena_copy(&h->s->arena, j->proved, j->proved_count * sizeof *j->proved);
     s->proved_count = s->proved != NULL ? j->proved_count : 0;
-    return s->proved != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    if (s->proved == NULL)
+        return TAKT_ERR_MEMORY;
+    return h->in_tree && h->o->keeps_slopes ? takt_hunt_record(h, j, s) : TAKT_OK;
+}
+
+static bool can_split(const takt_hunt *h, const takt_job *j)
+{
+    if (h->o->method != TAKT_BY_SEARCH)
+        return false;
+    if (h->in_tree)
+        return j->relu != UINT32_MAX && takt_hunt_depth(h->group, j->split) < TAKT_ALPHA_SIDES;
+    const double width = j->hi[j->input] - j->lo[j->input];
+    return !h->by_relus && h->p->input_count <= INPUTS &&
+           width > 1e-9 * (fabs(j->lo[j->input]) + fabs(j->hi[j->input]));
 }
 
 /* What follows from a box that was bounded. */
-static takt_status settle(hunt *h, job *j, bool *is_over)
+static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
 {
     takt_search *s = h->s;
     if (!j->is_done) { /* too late */
@@ -227,10 +152,7 @@ static takt_status settle(hunt *h, job *j, bool *is_over)
     }
     if (j->is_broken)
         TAKT_TRY(confirm(h, j->open[0], j->x));
-    const double width = j->hi[j->input] - j->lo[j->input];
-    const bool can_split = h->o->method == TAKT_BY_SEARCH && h->p->input_count <= INPUTS &&
-                           width > 1e-9 * (fabs(j->lo[j->input]) + fabs(j->hi[j->input]));
-    if (s->verdict == TAKT_PROOF_REFUTED || !can_split) {
+    if (s->verdict == TAKT_PROOF_REFUTED || !can_split(h, j)) {
         s->bound = fmin(s->bound, j->bound);
         *is_over = true;
         return TAKT_OK;
@@ -238,13 +160,13 @@ static takt_status settle(hunt *h, job *j, bool *is_over)
     return split(h, j);
 }
 
-static takt_status run_batch(hunt *h, bool *is_over)
+static takt_status run_batch(takt_hunt *h, bool *is_over)
 {
     takt_status status = TAKT_OK;
-    h->batch_count = h->count < BATCH ? h->count : BATCH;
+    h->batch_count = h->count < TAKT_HUNT_BATCH ? h->count : TAKT_HUNT_BATCH;
     for (size_t i = 0; i < h->batch_count; i++)
         h->batch[i] = h->stack[--h->count];
-    takt_pool_share(h->o->pool, bound_task, h, h->batch_count);
+    takt_pool_share(h->o->pool, takt_hunt_bound, h, h->batch_count);
     for (size_t i = 0; i < h->batch_count; i++) {
         if (status == TAKT_OK && h->s->verdict != TAKT_PROOF_REFUTED)
             status = settle(h, h->batch[i], is_over);
@@ -253,14 +175,14 @@ static takt_status run_batch(hunt *h, bool *is_over)
     return status;
 }
 
-static takt_status attack(hunt *h, job *root, bool *is_over)
+static takt_status attack(takt_hunt *h, takt_job *root, bool *is_over)
 {
     takt_attack a = {.region = &h->regions[0],
                      .property = h->given,
                      .x = root->x,
                      .y = h->outputs[0],
                      .seed = 29};
-    for (size_t i = 0; i < root->open_count && !*is_over && !is_late(h); i++)
+    for (size_t i = 0; i < root->open_count && !*is_over && !takt_hunt_is_late(h); i++)
         if (takt_attack_case(&a, &h->given->cases[root->open[i]], STARTS, STEPS)) {
             TAKT_TRY(confirm(h, root->open[i], root->x));
             *is_over = h->s->verdict == TAKT_PROOF_REFUTED;
@@ -268,24 +190,62 @@ static takt_status attack(hunt *h, job *root, bool *is_over)
     return TAKT_OK;
 }
 
+/* Slopes of the whole box have a quarter of the time, if splits follow. */
+static bool is_late_for_box(const void *user)
+{
+    const takt_hunt *h = user;
+    takt_ctx *ctx = h->net->ctx;
+    return takt_hunt_is_late(h) || (h->by_relus && ctx->now_ns(ctx->clock_user) >= h->box_end_ns);
+}
+
 /* The whole box once more, with slopes that are chosen row by row. */
-static takt_status improve(hunt *h, job *root)
+static takt_status improve(takt_hunt *h, takt_job *root)
 {
     takt_region *r = &h->regions[0];
     TAKT_TRY(takt_alpha_init(r, ALPHA_STEPS));
-    r->alpha->is_late = is_late;
+    const uint64_t now = h->net->ctx->now_ns(h->net->ctx->clock_user);
+    h->box_end_ns = now + (h->end_ns > now ? (h->end_ns - now) / 4 : 0);
+    r->alpha->is_late = is_late_for_box;
     r->alpha->user = h;
     root->is_done = false;
-    bound_task(h, 0, 0);
+    takt_hunt_bound(h, 0, 0);
     root->is_done = true; /* it was, without them */
     r->alpha = NULL;
-    return TAKT_OK;
+    return h->by_relus ? takt_hunt_keep(h, r) : TAKT_OK;
+}
+
+/* Each case that is left has a tree of its own: relus that matter to one are idle in another. */
+static takt_status run_trees(takt_hunt *h, const takt_job *root, bool *is_over)
+{
+    takt_group *g = h->group;
+    takt_status status = takt_hunt_relus(h);
+    h->in_tree = true;
+    for (size_t i = 0; i < root->open_count && status == TAKT_OK && !*is_over; i++) {
+        takt_job *j;
+        status = takt_mem_grow(h->net->ctx, (void **)&g->splits, &g->split_capacity,
+                               g->split_count + 1, sizeof *g->splits);
+        if (status == TAKT_OK)
+            status = job_create(h, &j);
+        if (status != TAKT_OK)
+            break;
+        g->roots[g->root_count++] = j->split = (uint32_t)g->split_count;
+        g->splits[g->split_count++] = (takt_split){.input = UINT32_MAX, .parent = UINT32_MAX};
+        memcpy(j->lo, root->lo, 2 * h->p->input_count * sizeof(double));
+        j->open[j->open_count++] = root->open[i];
+        j->bound = root->bound;
+        status = push(h, j);
+        while (status == TAKT_OK && h->count > 0 && !*is_over)
+            status = run_batch(h, is_over);
+        *is_over = *is_over || h->s->verdict == TAKT_PROOF_REFUTED;
+    }
+    h->in_tree = false;
+    return status;
 }
 
 /* The whole box; what is left open of it is attacked before it is split. */
-static takt_status begin(hunt *h, bool *is_over)
+static takt_status begin(takt_hunt *h, bool *is_over)
 {
-    job *root;
+    takt_job *root;
     TAKT_TRY(job_create(h, &root));
     const size_t bytes = h->p->input_count * sizeof(double);
     memcpy(root->lo, h->group->box->lo, bytes);
@@ -294,23 +254,35 @@ static takt_status begin(hunt *h, bool *is_over)
     root->open_count = h->group->count;
     root->bound = -INFINITY;
     h->batch[0] = root;
-    bound_task(h, 0, 0);
-    takt_status status = TAKT_OK;
-    if (root->is_done && root->open_count > 0 && h->o->method == TAKT_BY_SEARCH)
+    takt_hunt_bound(h, 0, 0);
+    h->has_base = false;
+    takt_status status = h->by_relus ? takt_hunt_keep(h, &h->regions[0]) : TAKT_OK;
+    if (status == TAKT_OK && root->is_done && root->open_count > 0 &&
+        h->o->method == TAKT_BY_SEARCH)
         status = attack(h, root, is_over);
-    const bool may_split = h->o->method == TAKT_BY_SEARCH && h->p->input_count <= INPUTS;
+    /* A checker has no better slopes for nodes inside, so where it must follow, splits do it all.
+     */
+    const bool may_split = h->o->method == TAKT_BY_SEARCH &&
+                           (h->p->input_count <= INPUTS || (h->by_relus && h->o->keeps_slopes));
     if (status == TAKT_OK && !*is_over && root->open_count > 0 && root->is_done &&
         (h->o->method == TAKT_BY_ALPHA || h->o->method == TAKT_BY_SEARCH) && !may_split)
         status = improve(h, root);
-    if (status == TAKT_OK && h->s->verdict != TAKT_PROOF_REFUTED)
+    const bool has_trees = h->by_relus && root->is_done && !*is_over && root->open_count > 0;
+    if (status == TAKT_OK && has_trees) {
+        h->s->regions++;
+        status = keep_proved(h, root);
+        if (status == TAKT_OK)
+            status = run_trees(h, root, is_over);
+    } else if (status == TAKT_OK && h->s->verdict != TAKT_PROOF_REFUTED) {
         status = settle(h, root, is_over);
+    }
     job_destroy(h, root);
     return status;
 }
 
 /* ---- groups ---- */
 
-static takt_status run_group(hunt *h, bool *is_over)
+static takt_status run_group(takt_hunt *h, bool *is_over)
 {
     takt_status status = begin(h, is_over);
     while (status == TAKT_OK && h->count > 0 && !*is_over && h->s->verdict != TAKT_PROOF_REFUTED)
@@ -322,7 +294,7 @@ static takt_status run_group(hunt *h, bool *is_over)
     return status;
 }
 
-static takt_status prepare(hunt *h)
+static takt_status prepare(takt_hunt *h)
 {
     takt_arena *a = &h->s->arena;
     const size_t n = (size_t)h->threads;
@@ -335,7 +307,7 @@ static takt_status prepare(hunt *h)
     for (size_t i = 0; i < n; i++) {
         TAKT_TRY(takt_region_init(h->net, &h->regions[i]));
         h->regions[i].by_intervals = h->o->method == TAKT_BY_IBP;
-        h->regions[i].is_late = is_late;
+        h->regions[i].is_late = takt_hunt_is_late;
         h->regions[i].late_user = h;
         h->regions[i].center = h->p->center;
         h->regions[i].radius = h->p->radius;
@@ -348,7 +320,7 @@ static takt_status prepare(hunt *h)
     return TAKT_OK;
 }
 
-static takt_status run_groups(hunt *h)
+static takt_status run_groups(takt_hunt *h)
 {
     takt_search *s = h->s;
     bool is_over = false;
@@ -361,7 +333,12 @@ static takt_status run_groups(hunt *h)
         h->group = &s->groups[i];
         TAKT_TRY(takt_mem_grow(h->net->ctx, (void **)&h->group->splits, &h->group->split_capacity,
                                1, sizeof *h->group->splits));
-        h->group->splits[h->group->split_count++] = (takt_split){.input = UINT32_MAX};
+        h->group->splits[h->group->split_count++] =
+            (takt_split){.input = UINT32_MAX, .parent = UINT32_MAX};
+        h->group->roots = takt_arena_array(&s->arena, h->group->count + 1, sizeof(uint32_t));
+        if (h->group->roots == NULL)
+            return TAKT_ERR_MEMORY;
+        h->group->roots[h->group->root_count++] = 0;
         TAKT_TRY(run_group(h, &is_over));
     }
     if (!is_over && s->verdict != TAKT_PROOF_REFUTED)
@@ -377,11 +354,14 @@ takt_status takt_search_run(const takt_net *net, const takt_property *p, const t
                             const takt_search_options *o, takt_search *s)
 {
     takt_ctx *ctx = net->ctx;
-    hunt h = {
+    takt_hunt h = {
         .net = net, .p = p, .given = given, .o = o, .s = s, .threads = takt_pool_threads(o->pool)};
     *s = (takt_search){.verdict = TAKT_PROOF_UNKNOWN, .bound = INFINITY};
     takt_arena_init(&s->arena, ctx);
     h.end_ns = ctx->now_ns(ctx->clock_user) + (uint64_t)(fmin(o->deadline_s, 1e9) * 1e9);
+    for (size_t i = 0; i < net->count; i++)
+        h.slope_count += takt_alpha_is_hinge(&net->nodes[i]) ? net->nodes[i].count : 0;
+    h.by_relus = o->method == TAKT_BY_SEARCH && p->input_count > INPUTS && h.slope_count > 0;
     takt_status status = takt_search_groups(s, p);
     if (status == TAKT_OK && s->is_empty)
         s->verdict = TAKT_PROOF_FOUND;

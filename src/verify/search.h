@@ -17,6 +17,7 @@ typedef struct takt_search_options {
     takt_method method;
     double deadline_s; /* seconds from now */
     takt_pool *pool;   /* may be NULL */
+    bool keeps_slopes; /* of proved parts, where relus are split: for a certificate */
     bool (*is_cancelled)(void *user);
     takt_confirm_fn *confirm;
     void *user;
@@ -24,9 +25,14 @@ typedef struct takt_search_options {
 
 /* Splits of a proof: node 0 is the whole box of its group of cases. */
 typedef struct takt_split {
-    uint32_t input; /* element; UINT32_MAX: a leaf */
-    uint32_t first; /* the lower half; the upper one follows it */
+    uint32_t relu;   /* the net's node whose element is split at 0; UINT32_MAX: an input is */
+    uint32_t input;  /* element; UINT32_MAX: a leaf */
+    uint32_t first;  /* the lower half; the upper one follows it */
+    uint32_t parent; /* UINT32_MAX: none */
     double at;
+    const double *beta;     /* of a proof by relus: one per split on the way here, from the root */
+    const uint16_t *slopes; /* of all relus, in steps of 1 / TAKT_ALPHA_GRID */
+    size_t beta_count;
     const uint32_t *proved; /* cases that hold on this box, and were open before */
     size_t proved_count;
 } takt_split;
@@ -38,6 +44,8 @@ typedef struct takt_group {
     size_t count;
     takt_split *splits;
     size_t split_count, split_capacity;
+    uint32_t *roots; /* of trees; each case is proved by one of them */
+    size_t root_count;
 } takt_group;
 
 typedef struct takt_search {

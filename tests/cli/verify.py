@@ -1,5 +1,6 @@
 """verify.py - `takt verify`: verdicts, counterexamples, exit codes, and stored bounds of others."""
 import gzip
+import hashlib
 import json
 import os
 
@@ -81,6 +82,37 @@ for damaged in (text[:-3], text.replace("leaf", "laef"), text + "x", ""):
     expect(said.returncode != 0 and "damaged" in said.stderr, f"damage: {said}")
 said = succeeds("verify", NET, "--property", HOLDS, "--certificate", PROOF)
 expect("no certificate: the checker does not know" in said, said)
+
+# Splits of relus, for more than 20 inputs.
+WIDE = write("wide.takt", "model wide(x: f32[1, 24]) seed=3 {\n  h = dense(x, 16, act=relu)\n"
+             "  h = dense(h, 16, act=relu)\n  return dense(h, 3)\n}\n")
+SPOT = path("spot.npy")
+succeeds("run", write("spot.takt", "model p(x: f32[1, 24]) {\n  return tanh(x)\n}\n"),
+         "--seed", "5", "-o", SPOT)
+AROUND = ("verify", WIDE, "--input", SPOT, "--eps", "0.06", "--timeout", "600")
+said = parsed(*AROUND, "--json", "--threads", "1", "--certificate", PROOF)
+expect(said["verdict"] == "proved" and said["regions"] > 3, f"by splits: {said}")
+again = parsed(*AROUND, "--json", "--threads", "3", "--certificate", PROOF)
+expect(again["regions"] == said["regions"], f"the same splits by three threads: {again}")
+expect("confirmed" in succeeds(*AROUND, "--check", PROOF), "check")
+with open(PROOF, encoding="ascii") as file:
+    lines = file.read().splitlines()[:-1]
+expect(any(l.startswith("relu ") for l in lines), "a relu is split")
+
+
+def sealed(changed):
+    """The certificate with these lines, and a seal that fits them."""
+    body = "".join(line + "\n" for line in changed)
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return write("changed.cert", f"{body}end {digest}\n")
+
+
+expect("confirmed" in succeeds(*AROUND, "--check", sealed(lines)), "the same seal")
+for number, line in enumerate(lines):
+    if line.startswith(("relu ", "leaf", "beta ")):  # without this one it is no proof, or not read
+        said = takt(*AROUND, "--check", sealed(lines[:number] + lines[number + 1:]))
+        lost = line.startswith("beta ")  # the slopes alone may do
+        expect(said.returncode != 0 or lost, f"without {line}: {said}")
 
 # ---- around an input ----
 

@@ -1,0 +1,66 @@
+/* search_hunt.h - what a search is made of: parts that wait, and what threads bound them with. */
+#ifndef TAKT_VERIFY_SEARCH_HUNT_H
+#define TAKT_VERIFY_SEARCH_HUNT_H
+
+#include "verify/alpha.h"
+#include "verify/search.h"
+
+/* A part that waits, or is being bounded: a box, or a side of relus over the whole box. */
+typedef struct takt_job {
+    uint32_t split;       /* its place in the group's tree */
+    uint32_t relu, input; /* where to split it */
+    size_t open_count, proved_count;
+    double bound;
+    bool is_done, is_broken; /* it was bounded; x breaks the first open case in the net */
+    double *lo, *hi, *x;
+    double *slopes, *beta;   /* of relus, where these are split: what its halves begin with */
+    uint32_t *open, *proved; /* cases */
+} takt_job;
+
+enum { TAKT_HUNT_BATCH = 64 };
+
+typedef struct takt_hunt {
+    const takt_net *net;
+    const takt_property *p;
+    const takt_property *given; /* the same, with boxes as they were stated: for attacks */
+    const takt_search_options *o;
+    takt_search *s;
+    takt_group *group;
+    uint64_t end_ns;
+    takt_region *regions; /* one per thread */
+    takt_goal **goals;    /* one per thread and case */
+    double **scores, **outputs;
+    int threads;
+    takt_job **stack;
+    size_t count, capacity;
+    takt_job *batch[TAKT_HUNT_BATCH];
+    size_t batch_count;
+    /* Splits of relus. */
+    bool by_relus, in_tree; /* they are what is split; they are being split */
+    uint64_t box_end_ns;    /* for slopes of the whole box */
+    bool has_base;          /* bounds of the whole box are kept: */
+    takt_region base;       /* lo, hi, error */
+    takt_alpha **alphas;    /* one per thread; NULL until the first split */
+    double ***warm;         /* per thread and node: slopes of the part at hand */
+    takt_side **sides;      /* per thread */
+    size_t slope_count;     /* elements of all relus */
+} takt_hunt;
+
+/* Whether the time is over, or someone has cancelled; `user` is the hunt. */
+bool takt_hunt_is_late(const void *user);
+/* Bounds part `task` of the batch; the hunt is `user`. */
+void takt_hunt_bound(void *user, size_t task, int thread);
+/* The bounds of the whole box are those of `r`, or of both. */
+TAKT_MUST_USE takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r);
+/* What threads need for splits of relus. */
+TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
+/* Sets the region of a thread to the part: the whole box, and relus on one side. */
+void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread);
+/* Where to split the part, and what its halves begin with: of the row that was bounded last. */
+void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread);
+/* Keeps the slopes and multipliers that prove the part, for a certificate. */
+TAKT_MUST_USE takt_status takt_hunt_record(takt_hunt *h, const takt_job *j, takt_split *s);
+/* Splits on the way to the part. */
+size_t takt_hunt_depth(const takt_group *g, uint32_t split);
+
+#endif

@@ -1,0 +1,183 @@
+/* search_relus.c - parts of a box by the sides of its relus.
+ *
+ * All parts have the bounds of the whole box, but a relu that is on or off is one line. Slopes of
+ * the others, and the multipliers of the splits, are chosen by gradient steps that begin where
+ * those of the part around it ended.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "verify/search_hunt.h"
+
+enum { STEPS = 20 };
+
+static takt_status keep_node(takt_hunt *h, const takt_region *r, size_t i)
+{
+    double **to[] = {&h->base.lo[i], &h->base.hi[i], &h->base.error[i]};
+    const double *from[] = {r->lo[i], r->hi[i], r->error[i]};
+    const size_t count = h->net->nodes[i].count;
+    for (int k = 0; k < 3; k++) {
+        if (*to[k] == NULL)
+            *to[k] = takt_arena_array(&h->s->arena, count, sizeof(double));
+        if (*to[k] == NULL)
+            return TAKT_ERR_MEMORY;
+        if (!h->has_base)
+            memcpy(*to[k], from[k], count * sizeof(double));
+        for (size_t j = 0; j < count; j++)
+            (*to[k])[j] = k == 0 ? fmax((*to[k])[j], from[k][j]) : fmin((*to[k])[j], from[k][j]);
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r)
+{
+    takt_arena *a = &h->s->arena;
+    double ***each[] = {&h->base.lo, &h->base.hi, &h->base.error};
+    for (int k = 0; k < 3; k++) {
+        if (*each[k] == NULL)
+            *each[k] = takt_arena_array(a, h->net->count, sizeof **each[k]);
+        if (*each[k] == NULL)
+            return TAKT_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < h->net->count; i++)
+        if (h->net->nodes[i].is_used)
+            TAKT_TRY(keep_node(h, r, i));
+    h->has_base = true;
+    return TAKT_OK;
+}
+
+static takt_status prepare(takt_hunt *h, int thread)
+{
+    takt_arena *a = &h->s->arena;
+    takt_region *r = &h->regions[thread];
+    TAKT_TRY(takt_alpha_init(r, STEPS));
+    h->alphas[thread] = r->alpha;
+    r->alpha = NULL;
+    h->sides[thread] = takt_arena_array(a, TAKT_ALPHA_SIDES, sizeof **h->sides);
+    h->warm[thread] = takt_arena_array(a, h->net->count, sizeof **h->warm);
+    return h->sides[thread] == NULL || h->warm[thread] == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+}
+
+takt_status takt_hunt_relus(takt_hunt *h)
+{
+    takt_arena *a = &h->s->arena;
+    const size_t n = (size_t)h->threads;
+    if (h->alphas != NULL)
+        return TAKT_OK;
+    h->alphas = takt_arena_array(a, n, sizeof *h->alphas);
+    h->sides = takt_arena_array(a, n, sizeof *h->sides);
+    h->warm = takt_arena_array(a, n, sizeof *h->warm);
+    if (h->alphas == NULL || h->sides == NULL || h->warm == NULL)
+        return TAKT_ERR_MEMORY;
+    for (int i = 0; i < h->threads; i++)
+        TAKT_TRY(prepare(h, i));
+    return TAKT_OK;
+}
+
+size_t takt_hunt_depth(const takt_group *g, uint32_t split)
+{
+    size_t depth = 0;
+    for (; g->splits[split].parent != UINT32_MAX; split = g->splits[split].parent)
+        depth++;
+    return depth;
+}
+
+/* The sides of the splits on the way to a part, from the whole box on. */
+static size_t sides_of(const takt_group *g, uint32_t split, takt_side *sides)
+{
+    const size_t depth = takt_hunt_depth(g, split);
+    for (size_t i = depth; i-- > 0; split = g->splits[split].parent) {
+        const takt_split *around = &g->splits[g->splits[split].parent];
+        sides[i] = (takt_side){around->relu, around->input, around->first == split ? 1 : -1};
+    }
+    return depth;
+}
+
+void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
+{
+    takt_region *r = &h->regions[thread];
+    takt_alpha *x = r->alpha = h->alphas[thread];
+    for (size_t i = 0; i < h->net->count; i++) {
+        const size_t bytes = h->net->nodes[i].count * sizeof(double);
+        if (!h->net->nodes[i].is_used)
+            continue;
+        memcpy(r->lo[i], h->base.lo[i], bytes);
+        memcpy(r->hi[i], h->base.hi[i], bytes);
+        memcpy(r->error[i], h->base.error[i], bytes);
+    }
+    x->sides = h->sides[thread];
+    x->side_count = sides_of(h->group, j->split, h->sides[thread]);
+    for (size_t s = 0; s < x->side_count; s++) {
+        const uint32_t source = h->net->nodes[x->sides[s].relu].sources[0];
+        double *end = (x->sides[s].sign > 0 ? r->hi : r->lo)[source];
+        end[x->sides[s].element] = 0;
+    }
+    double *slopes = j->slopes;
+    for (size_t i = 0; i < h->net->count; i++) {
+        const takt_net_node *n = &h->net->nodes[i];
+        if (n->is_used && (n->kind == TAKT_NET_CURVE || n->kind == TAKT_NET_PAIR))
+            takt_region_lines(r, i, NULL);
+        h->warm[thread][i] = slopes;
+        slopes += takt_alpha_is_hinge(n) ? n->count : 0;
+    }
+    x->warm = x->side_count > 0 ? h->warm[thread] : NULL;
+    x->warm_beta = x->side_count > 0 ? j->beta : NULL;
+    x->stops = true;
+    x->is_late = r->is_late;
+    x->user = r->late_user;
+}
+
+/* What the line above an open relu loses at most, or the one below it at its better end. */
+static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const size_t at = row * n->count + j;
+    const double l = r->lo[n->sources[0]][j], u = r->hi[n->sources[0]][j], a = r->rows[id][at];
+    const double slope = r->alpha->slope[id][at];
+    if (!(l < 0) || !(u > 0) || !isfinite(l) || !isfinite(u) || a == 0)
+        return 0;
+    if (a < 0)
+        return -a * (u * -l / (u - l));
+    return a * fmin(slope * -l, (1 - slope) * u);
+}
+
+void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread)
+{
+    takt_region *r = &h->regions[thread];
+    double *slopes = j->slopes, most = 0;
+    j->relu = UINT32_MAX;
+    for (size_t i = 0; i < h->net->count; i++) {
+        const takt_net_node *n = &h->net->nodes[i];
+        if (!takt_alpha_is_hinge(n))
+            continue;
+        memcpy(slopes, r->alpha->slope[i] + row * n->count, n->count * sizeof *slopes);
+        slopes += n->count;
+        for (uint32_t k = 0; r->is_touched[i] && k < n->count; k++) {
+            const double loss = loss_of(r, i, row, k);
+            if (loss > most) {
+                most = loss;
+                j->relu = (uint32_t)i;
+                j->input = k;
+            }
+        }
+    }
+    memcpy(j->beta, r->alpha->beta + row * TAKT_ALPHA_SIDES,
+           r->alpha->side_count * sizeof *j->beta);
+    if (r->alpha->side_count < TAKT_ALPHA_SIDES)
+        j->beta[r->alpha->side_count] = 0; /* of the next split */
+    r->alpha = NULL;
+}
+
+takt_status takt_hunt_record(takt_hunt *h, const takt_job *j, takt_split *s)
+{
+    takt_arena *a = &h->s->arena;
+    s->beta_count = takt_hunt_depth(h->group, j->split);
+    s->beta = takt_arena_copy(a, j->beta, s->beta_count * sizeof *j->beta);
+    uint16_t *slopes = takt_arena_array(a, h->slope_count, sizeof *slopes);
+    if (s->beta == NULL || slopes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < h->slope_count; i++)
+        slopes[i] = (uint16_t)rint(j->slopes[i] * TAKT_ALPHA_GRID);
+    s->slopes = slopes;
+    return TAKT_OK;
+}
