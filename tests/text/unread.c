@@ -48,7 +48,7 @@ static void goes_on(void)
         return;
     for (int way = 0; way < 4; way++) {
         takt_generate_options how = {.ignore_eos = true, .lookup = way >= 2};
-        how.sampling.temperature = way % 2 == 0 ? 0 : 0.9f;
+        how.sampling.temperature = way % 2 == 0 ? 0 : 0.9;
         how.sampling.seed = 11;
         const text whole = written(ctx, how, 1);
         for (size_t parts = 2; parts <= 24; parts *= parts == 3 ? 8 : parts == 2 ? 2 : 6) {

@@ -5,6 +5,7 @@
 
 #include "io/gguf/gguf_write.h"
 #include "ir/dtype.h"
+#include "kernel/ggml_f32/ggml_f32.h"
 
 enum { BLOCK = 32 };
 
@@ -51,16 +52,6 @@ static void ends_of(const float *x, float *low, float *high)
     for (size_t i = 1; i < BLOCK; i++) {
         *low = x[i] < *low ? x[i] : *low;
         *high = x[i] > *high ? x[i] : *high;
-    }
-}
-
-static void q8_0(const float *x, uint8_t *to)
-{
-    const float d = fabsf(extreme(x)) / 127, by = d != 0 ? 1 / d : 0;
-    put_f16(to, d);
-    for (size_t i = 0; i < BLOCK; i++) {
-        const float whole = roundf(x[i] * by);
-        to[2 + i] = (uint8_t)(int8_t)(fabsf(whole) <= 127 ? whole : 0); /* NaN: 0 */
     }
 }
 
@@ -112,7 +103,7 @@ static void based(const float *x, int bits, uint8_t *to)
 static void block(uint32_t number, const float *x, uint8_t *to)
 {
     switch (number) {
-    case 8: q8_0(x, to); break;
+    case 8: takt_ggml_round_q8_0(x, 1, to); break;
     case 2: centred(x, 4, to); break;
     case 3: based(x, 4, to); break;
     case 6: centred(x, 5, to); break;
