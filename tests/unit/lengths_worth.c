@@ -23,6 +23,7 @@ static const struct {
     {"cast(cast(f - 1.0, dtype=bool), dtype=i64) * 5", 5},
     {"cast(sqrt(f) * 2.0, dtype=i64)", 34},
     {"cast(10.0 - f, dtype=i64)", 9},
+    {"cast(select(lt(f, 10.0), f * 2.0, 7.0 - f), dtype=i64)", 600}, /* either side */
 };
 
 static takt_status make(takt_ctx *ctx, const char *size, takt_plan **plan)
@@ -83,9 +84,14 @@ static takt_status scenario(takt_inject *inject, void *user)
 
 static void sweep(void)
 {
-    const takt_sweep_report r =
-        takt_sweep(scenario, "cast((f + 9.0) * (400.0 - f), dtype=i64)", TAKT_INJECT_MEMORY);
-    EXPECT(r.is_good, "%s", r.message);
+    static const char *const sizes[] = {
+        "cast((f + 9.0) * (400.0 - f), dtype=i64)",
+        "cast(select(lt(f, 10.0), f * 2.0, 7.0 - f), dtype=i64)",
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const takt_sweep_report r = takt_sweep(scenario, (void *)sizes[i], TAKT_INJECT_MEMORY);
+        EXPECT(r.is_good, "%s: %s", sizes[i], r.message);
+    }
 }
 
 int main(void)
