@@ -7,7 +7,7 @@ import subprocess
 import termios
 import threading
 
-from _cli import CLEAN, MLP, ROOT, TMP, TOOL, expect, finish, succeeds, takt, write
+from _cli import CLEAN, MLP, ROOT, TMP, TOOL, expect, fails, finish, succeeds, takt, write
 
 UTF8 = {"LC_ALL": "C.UTF-8", "COLUMNS": ""}
 NAME = "a_layer_whose_name_is_as_long_as_those_that_other_programs_write_"
@@ -78,6 +78,19 @@ for words in (["help"], ["help", "run"], ["benchmark", "--help"], ["benchmark", 
     long = [line for line in narrow if len(line) > 80 and not line.startswith("example: ")]
     expect(not long, f"{words}: {long}")
     expect(" ".join(" ".join(wide).split()) == " ".join(" ".join(narrow).split()), f"{words}")
+
+# Colours: of our own words, on a terminal, unless somebody says no.
+PROVE = ["verify", "examples/bounded.takt", "--property", "examples/bounded.vnnlib"]
+SHOWN = {"TERM": "xterm"}
+expect(on_terminal(80, *PROVE, env=SHOWN)[0].startswith("\033[1;32mproved\033[0m for"), "a verdict")
+for env, flags in (({"NO_COLOR": "1"}, []), ({"TERM": "dumb"}, []), ({}, ["--color", "never"])):
+    text = "\n".join(on_terminal(80, *PROVE, *flags, env={**SHOWN, **env}))
+    expect("\033" not in text and "proved" in text, f"{env} {flags}: {text!r}")
+expect("\033" not in succeeds(*PROVE), "colours in a pipe")
+expect("\033[1;32mproved" in succeeds(*PROVE, "--color", "always"), "--color always")
+wrong = takt("run", "nowhere.takt", "--color", "always").stderr
+expect(wrong.startswith("\033[1;31merror\033[0m[TAKT"), wrong)
+fails(2, *PROVE, "--color", "red", says=["--color does not take red", "auto, always or never"])
 
 # Figures are not shortened.
 figures = {word for line in takt("plan", LONG, env=UTF8).stdout.splitlines()

@@ -38,9 +38,9 @@ bool tool_wants_help(const takt_tool *t)
     return tool_on(t, TAKT_F_HELP) || tool_on(t, TAKT_F_HELP_ALL);
 }
 
-const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,     TAKT_F_QUIET,       TAKT_F_MAX_RAM,
-                                          TAKT_F_CONFIG,   TAKT_F_DUMP_CONFIG, TAKT_F_HELP,
-                                          TAKT_F_HELP_ALL, TAKT_FLAG_IDS};
+const tool_flag_id tool_common_flags[] = {TAKT_F_JSON,    TAKT_F_QUIET,    TAKT_F_COLOR,
+                                          TAKT_F_MAX_RAM, TAKT_F_CONFIG,   TAKT_F_DUMP_CONFIG,
+                                          TAKT_F_HELP,    TAKT_F_HELP_ALL, TAKT_FLAG_IDS};
 
 #define TAKT_VERB(name) extern const takt_verb takt_verb_##name;
 #include "verb_list.inc"

@@ -120,10 +120,23 @@ static int confine(takt_tool *t)
     return mask != NULL ? tool_finish(t, takt_cpu_mask(t->ctx, mask)) : TAKT_EXIT_OK;
 }
 
+static bool colour(const takt_tool *t, int *code)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    const char *when = tool_text_of(t, TAKT_F_COLOR);
+    for (size_t i = 0; i < 3; i++)
+        if (when == NULL || strcmp(when, words[i]) == 0) {
+            tool_colours(when);
+            return true;
+        }
+    *code = tool_usage_error(t, 1003, "auto, always or never", "--color does not take %s", when);
+    return false;
+}
+
 static int run(takt_tool *t, int argc, char **argv)
 {
     int code;
-    if (!tool_parse(t, argc, argv, &code))
+    if (!tool_parse(t, argc, argv, &code) || !colour(t, &code))
         return code;
     if (tool_wants_help(t)) {
         tool_help_verb(t->verb, tool_on(t, TAKT_F_HELP_ALL));

@@ -2,20 +2,25 @@
  *
  * Names, documentation and metadata come from files that others wrote. Whatever a verb prints goes
  * through one filter, which leaves line ends and tabs and replaces every other control character:
- * C0, DEL, and C1 in UTF-8. Results in binary go around it.
+ * C0, DEL, and C1 in UTF-8. Results in binary go around it. On a terminal the same place adds
+ * colours, so that none of them comes from a file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "colour.h"
 #include "tool.h"
 
 #if defined(__GLIBC__)
 
 typedef struct channel {
     int file;
-    bool is_open; /* the last byte was the first of a C1 control, perhaps */
+    bool is_open;   /* the last byte was the first of a C1 control, perhaps */
+    bool is_inside; /* the last byte did not end a line */
+    bool is_coloured;
 } channel;
 
 static bool put_all(int file, const char *bytes, size_t length)
@@ -53,6 +58,32 @@ static size_t filter(channel *c, const char *from, size_t length, char *to)
     return count;
 }
 
+/* Up to the end of a line. */
+static bool put_line(channel *c, const char *text, size_t length)
+{
+    size_t at, word;
+    const char *colour = tool_colour_of(text, length, !c->is_inside, &at, &word);
+    if (colour == NULL)
+        return put_all(c->file, text, length);
+    return put_all(c->file, text, at) && put_all(c->file, colour, strlen(colour)) &&
+           put_all(c->file, text + at, word) && put_all(c->file, "\033[0m", 4) &&
+           put_all(c->file, text + at + word, length - at - word);
+}
+
+static bool put_lines(channel *c, const char *text, size_t length)
+{
+    while (length > 0) {
+        const char *end = memchr(text, '\n', length);
+        const size_t line = end != NULL ? (size_t)(end - text) + 1 : length;
+        if (!(c->is_coloured ? put_line(c, text, line) : put_all(c->file, text, line)))
+            return false;
+        c->is_inside = end == NULL;
+        text += line;
+        length -= line;
+    }
+    return true;
+}
+
 static ssize_t put(void *user, const char *bytes, size_t length)
 {
     enum { PIECE = 4096 };
@@ -60,7 +91,7 @@ static ssize_t put(void *user, const char *bytes, size_t length)
     char piece[PIECE + 1];
     for (size_t at = 0; at < length; at += PIECE) {
         const size_t size = length - at < PIECE ? length - at : PIECE;
-        if (!put_all(c->file, piece, filter(c, bytes + at, size, piece)))
+        if (!put_lines(c, piece, filter(c, bytes + at, size, piece)))
             return 0; /* what stdio takes for a failure */
     }
     return (ssize_t)length;
@@ -77,8 +108,24 @@ static FILE *opened(channel *c, int mode)
     return file;
 }
 
+static bool is_wanted(const channel *c, const char *when)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (when != NULL && strcmp(when, "auto") != 0)
+        return strcmp(when, "always") == 0;
+    return isatty(c->file) && (no == NULL || no[0] == '\0') &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+void tool_colours(const char *when)
+{
+    out.is_coloured = is_wanted(&out, when);
+    err.is_coloured = is_wanted(&err, when);
+}
+
 void tool_begin_plain(void)
 {
+    tool_colours(NULL);
     FILE *plain_out = opened(&out, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
     FILE *plain_err = opened(&err, _IOLBF);
     raw = stdout;
@@ -89,6 +136,11 @@ void tool_begin_plain(void)
 #else
 
 static FILE *raw;
+
+void tool_colours(const char *when)
+{
+    (void)when; /* there is no place to add them */
+}
 
 void tool_begin_plain(void)
 {

@@ -168,6 +168,8 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
 
 /* From here on what is printed has no commands to the terminal in it. */
 void tool_begin_plain(void);
+/* What --color says: always, never, or auto (NULL): on a terminal without NO_COLOR. */
+void tool_colours(const char *when);
 /* A sink to standard output for bytes that are no text; `user` is not used. */
 int tool_to_raw(void *user, const char *bytes, size_t length);
 /* A sink to standard output; `user` is not used. */

@@ -1,0 +1,12 @@
+/* colour.h - colours of what a terminal shows: words of ours that say how something went. */
+#ifndef TAKT_TOOL_COLOUR_H
+#define TAKT_TOOL_COLOUR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The first word of `text` that has a colour, if there is one: `*at` and `*length` of it. At the
+ * beginning of a line there are more. NULL: none. */
+const char *tool_colour_of(const char *text, size_t size, bool is_line, size_t *at, size_t *length);
+
+#endif
