@@ -53,7 +53,7 @@ typedef struct takt_quantize_options {
     /** Samples of what the model will see: the ranges of activations come from them. Only w8 and w4
      *  do without. Borrowed for the call. */
     const takt_data *calib;
-    /** How weights of products are rounded: to "nearest" (default); up or down so that the layer's
+    /** How weights are rounded: to "nearest" (default); up or down so that the layer's
      *  result on inputs like those of `calib` changes least, "adaround"; or one after another so
      *  that each makes up for the errors before it, "gptq". */
     const char *rounding;

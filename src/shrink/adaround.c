@@ -62,8 +62,7 @@ takt_status takt_adaround_round(takt_arena *arena, const takt_quant_form *form,
     takt_arena room;
     TAKT_TRY(takt_quant_weights_make(arena, form->base, l, form->kind, values, w));
     takt_arena_init(&room, arena->ctx);
-    row r = {.moments = moments,
-             .error = takt_arena_array(&room, (size_t)n, sizeof *r.error),
+    row r = {.error = takt_arena_array(&room, (size_t)n, sizeof *r.error),
              .slope = takt_arena_array(&room, (size_t)n, sizeof *r.slope),
              .count = n,
              .block = form->kind->block > 0 ? form->kind->block : n,
@@ -72,6 +71,7 @@ takt_status takt_adaround_round(takt_arena *arena, const takt_quant_form *form,
     for (int64_t i = 0; has_room && i < l->rows; i++) {
         bool changed = true;
         r.x = values + i * n;
+        r.moments = moments + i / (l->rows / l->groups) * n * n;
         r.level = w->level + i * n;
         r.scale = w->scale + i * w->blocks;
         begin(&r);

@@ -14,21 +14,62 @@
 #include "op/ops.h"
 #include "op/util/make.h"
 #include "pass/copier.h"
+#include "shrink/base.h"
 
 bool takt_gptq_suits(const takt_shrink_layer *l)
 {
-    return !l->is_conv && l->inner <= TAKT_GPTQ_MOST;
+    return l->inner <= TAKT_GPTQ_MOST &&
+           l->groups <= (int64_t)TAKT_GPTQ_MOST * TAKT_GPTQ_MOST / (l->inner * l->inner);
+}
+
+size_t takt_gptq_size(const takt_shrink_layer *l)
+{
+    return (size_t)(l->groups * l->inner * l->inner);
 }
 
 /* ---- the sums ---- */
 
-static void add_moment(takt_copier *c, const takt_shrink_layer *l, size_t index)
+/* What each row of the weights is multiplied by, as [..., groups * inner]: for a convolution its
+ * result with weights of which each row takes one element of the window. */
+static takt_id patches(takt_copier *c, const takt_shrink_layer *l)
 {
     takt_graph *g = c->out;
+    takt_arena room;
+    const takt_id x = c->map[l->x];
+    if (!l->is_conv)
+        return x;
+    const takt_node *n = &c->in->nodes[l->product];
+    takt_type type = *takt_type_of(c->in, l->w);
+    type.dim[0] = l->groups * l->inner;
+    takt_arena_init(&room, g->ctx);
+    double *one = takt_arena_array(&room, takt_gptq_size(l), sizeof *one);
+    for (int64_t i = 0; one != NULL && i < type.dim[0]; i++)
+        one[i * l->inner + i % l->inner] = 1;
+    takt_id y =
+        one != NULL ? takt_shrink_constant(g, &type, one) : takt_graph_fail(g, TAKT_ERR_MEMORY);
+    takt_arena_deinit(&room);
+    y = takt_graph_append(g, n->op, 2, (const takt_id[]){x, y}, n->attr);
+    int64_t perm[TAKT_MAX_RANK];
+    const int rank = n->type->rank;
+    for (int d = 0; d < rank - 1; d++)
+        perm[d] = d < l->y_axis ? d : d + 1;
+    perm[rank - 1] = l->y_axis;
+    return takt_transpose(g, y, perm, (size_t)rank);
+}
+
+/* [groups, inner, inner] */
+static void add_moment(takt_copier *c, const takt_shrink_layer *l, size_t index)
+{
+    static const int64_t groups_first[] = {1, 0, 2};
+    takt_graph *g = c->out;
     char name[48];
-    const takt_type x = *takt_type_of(g, c->map[l->x]);
+    takt_id flat = patches(c, l);
+    const takt_type x = *takt_type_of(g, flat);
+    if (g->status != TAKT_OK)
+        return;
     const takt_dim rows = takt_make_product(g, x.dim, x.rank - 1);
-    const takt_id flat = takt_reshape(g, c->map[l->x], (takt_dim[]){rows, l->inner}, 2);
+    flat = takt_reshape(g, flat, (takt_dim[]){rows, l->groups, l->inner}, 3);
+    flat = takt_transpose(g, flat, groups_first, 3);
     snprintf(name, sizeof name, "shrink.moment%zu", index);
     takt_graph_output(g, name, takt_matmul(g, flat, flat, true, false));
 }
@@ -60,7 +101,7 @@ takt_status takt_gptq_observe(takt_feed *f, const takt_shrink_layers *layers, co
     takt_shrink_run r;
     takt_status status = TAKT_OK;
     for (size_t i = 0; i < layers->count; i++) {
-        const size_t size = (size_t)(layers->at[i].inner * layers->at[i].inner);
+        const size_t size = takt_gptq_size(&layers->at[i]);
         moments[i] = wanted[i] ? takt_arena_array(arena, size, sizeof **moments) : NULL;
         if (wanted[i] && moments[i] == NULL)
             return TAKT_ERR_MEMORY;
@@ -75,7 +116,7 @@ takt_status takt_gptq_observe(takt_feed *f, const takt_shrink_layers *layers, co
             status = takt_shrink_run_once(&r);
         for (size_t i = 0; status == TAKT_OK && i < layers->count; i++) {
             const takt_tensor_view *v = wanted[i] ? takt_session_output(r.session, at++) : NULL;
-            const size_t size = (size_t)(layers->at[i].inner * layers->at[i].inner);
+            const size_t size = takt_gptq_size(&layers->at[i]);
             if (wanted[i] && v == NULL)
                 status = TAKT_ERR_MEMORY;
             for (size_t k = 0; v != NULL && k < size; k++)
@@ -153,33 +194,42 @@ static takt_status factor(takt_arena *arena, const double *moments, int64_t n, d
 
 /* ---- rounding ---- */
 
+/* One row; `lower` is the factor of its group. */
+static void round_row(const takt_quant_form *form, double *x, const double *lower,
+                      takt_quant_weights *w, int64_t r)
+{
+    const int64_t n = form->layer->inner, block = form->kind->block > 0 ? form->kind->block : n;
+    const int most = (1 << (form->kind->weight_bits - 1)) - 1;
+    for (int64_t j = 0; j < n; j++) {
+        float *scale = &w->scale[r * w->blocks + j / block];
+        if (j % block == 0) /* of what the columns before have made of this block */
+            *scale =
+                takt_quant_scale(x + j, n - j < block ? n - j : block, form->kind->weight_bits);
+        double q = nearbyint(x[j] / (double)*scale);
+        q = q > most ? most : q < -most ? -most : q;
+        w->level[r * n + j] = (int8_t)q;
+        const double error = (x[j] - q * (double)*scale) / lower[j * n + j];
+        for (int64_t k = j + 1; k < n; k++)
+            x[k] -= error * lower[k * n + j];
+    }
+}
+
 takt_status takt_gptq_round(takt_arena *arena, const takt_quant_form *form, double *values,
                             const double *moments, takt_quant_weights *w)
 {
     const takt_shrink_layer *l = form->layer;
-    const int64_t n = l->inner, block = form->kind->block > 0 ? form->kind->block : n;
-    const int most = (1 << (form->kind->weight_bits - 1)) - 1;
-    takt_arena room;
-    double *lower;
+    const int64_t n = l->inner, share = l->rows / l->groups;
+    takt_status status = TAKT_OK;
     /* Scales of whole rows, and the levels where nothing better is found. */
     TAKT_TRY(takt_quant_weights_make(arena, form->base, l, form->kind, values, w));
-    takt_arena_init(&room, arena->ctx);
-    const takt_status status = factor(&room, moments, n, &lower);
-    for (int64_t r = 0; status == TAKT_OK && lower != NULL && r < l->rows; r++) {
-        double *x = values + r * n;
-        for (int64_t j = 0; j < n; j++) {
-            float *scale = &w->scale[r * w->blocks + j / block];
-            if (j % block == 0) /* of what the columns before have made of this block */
-                *scale =
-                    takt_quant_scale(x + j, n - j < block ? n - j : block, form->kind->weight_bits);
-            double q = nearbyint(x[j] / (double)*scale);
-            q = q > most ? most : q < -most ? -most : q;
-            w->level[r * n + j] = (int8_t)q;
-            const double error = (x[j] - q * (double)*scale) / lower[j * n + j];
-            for (int64_t k = j + 1; k < n; k++)
-                x[k] -= error * lower[k * n + j];
-        }
+    for (int64_t group = 0; status == TAKT_OK && group < l->groups; group++) {
+        takt_arena room;
+        double *lower;
+        takt_arena_init(&room, arena->ctx);
+        status = factor(&room, moments + group * n * n, n, &lower);
+        for (int64_t r = group * share; lower != NULL && r < (group + 1) * share; r++)
+            round_row(form, values + r * n, lower, w, r);
+        takt_arena_deinit(&room);
     }
-    takt_arena_deinit(&room);
     return status;
 }

@@ -7,11 +7,13 @@
 
 enum { TAKT_GPTQ_MOST = 2048 }; /* elements of a row: work grows with the square */
 
-/* Whether a layer's rows are few enough, and its inputs a matrix. */
+/* Whether a layer's rows are short enough. */
 bool takt_gptq_suits(const takt_shrink_layer *l);
+/* Numbers in the sums of a layer. */
+size_t takt_gptq_size(const takt_shrink_layer *l);
 
-/* The sums of x' x over the data, [inner, inner] for every layer that `wanted` names, in the arena;
- * the others stay NULL. */
+/* The sums of x' x over the data, [groups, inner, inner] for every layer that `wanted` names, in
+ * the arena; the others stay NULL. */
 TAKT_MUST_USE takt_status takt_gptq_observe(takt_feed *f, const takt_shrink_layers *layers,
                                             const bool *wanted, takt_arena *arena,
                                             double **moments);

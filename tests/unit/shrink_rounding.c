@@ -63,6 +63,43 @@ static void rounding(void)
     takt_model_destroy(m);
 }
 
+static bool is_dense(void *user, const char *layer)
+{
+    (void)user;
+    return strstr(layer, "dense") != NULL;
+}
+
+/* The same of convolutions: plain, in groups, depthwise, channels last, and of one axis. */
+static void windows(void)
+{
+    static const char *const texts[] = {
+        "model m(x: f32[batch, 1, 8, 8]) seed=3 {\n"
+        "  h = conv(x, 8, 3, act=relu) |> conv(8, 3, stride=2, groups=2, act=relu)\n"
+        "  return dense(flatten(depthwise(h, 3, act=relu) |> conv(6, 3, dilation=2)), 4)\n}\n",
+        "model m(x: f32[batch, 1, 8, 8]) seed=3 {\n"
+        "  h = transpose(x, perm=[0, 2, 3, 1]) |> conv2d(6, 3, layout=nhwc, act=relu)\n"
+        "  h = conv2d(h, 8, 3, pad=1, layout=nhwc)\n"
+        "  return dense(conv1d(reshape(h, shape=[-1, 8, 64]), 4, 5) |> flatten(), 4)\n}\n"};
+    takt_data *data = shrink_data(ctx, "windows", 64, 0);
+    for (size_t i = 0; i < 2; i++) {
+        takt_model *m = load(texts[i]);
+        const char *const types[] = {"w4", "w4a8"};
+        for (size_t k = 0; k < 2 && m != NULL; k++) {
+            takt_quantize_options o = {.type = types[k], .keeps = is_dense};
+            const double nearest = loudness(m, data, o);
+            o.rounding = "gptq";
+            const double gptq = loudness(m, data, o);
+            o.rounding = "adaround";
+            const double adaround = loudness(m, data, o);
+            EXPECT(nearest > 20 && gptq > nearest + 1.5 && adaround > nearest + 3,
+                   "%zu %s: %g dB by gptq, %g by adaround, %g to nearest", i, types[k], gptq,
+                   adaround, nearest);
+        }
+        takt_model_destroy(m);
+    }
+    takt_data_destroy(data);
+}
+
 /* A channel of size 500 between two layers that could as well have size 1. */
 static void neighbours(void)
 {
@@ -121,4 +158,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, rounding, neighbours, outliers, end)
+TEST_MAIN(begin, rounding, windows, neighbours, outliers, end)
