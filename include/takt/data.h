@@ -75,8 +75,9 @@ typedef struct takt_augment_key {
     uint64_t seed, epoch;
 } takt_augment_key;
 
-/** Changes `count` samples at random: "flip=0.5,shift=2,cutout=8,noise=0.1", in the order shift,
- *  flip, cutout, noise. `x` is f32 with a batch axis; the last two axes are rows and columns, one
+/** Changes `count` samples at random: "flip=0.5,shift=2,cutout=8,noise=0.1". The changes are, in
+ * the order in which they are made: crop, shift, time_shift, flip, cutout, time_mask, freq_mask,
+ *  noise. `x` is f32 with a batch axis; the last two axes are rows and columns, one
  *  alone is columns. What is drawn depends on the key and on rows[i], the number of the sample:
  *  not on the batch that it is in. `count` 0: only `how` is looked at.
  *

@@ -217,6 +217,104 @@ static void augments(void)
     EXPECT(takt_data_augment(NULL, "flip=1", NULL, NULL, 0, NULL) == TAKT_ERR_ARGUMENT);
 }
 
+/* Whether row `y` of every plane is zero, or, with `is_column`, column `y`. */
+static bool is_blank(const float *sample, size_t y, bool is_column)
+{
+    for (size_t plane = 0; plane < 2; plane++)
+        for (size_t i = 0; i < (is_column ? 3U : 4U); i++)
+            if (sample[plane * 12 + (is_column ? i * 4 + y : y * 4 + i)] != 0)
+                return false;
+    return true;
+}
+
+/* Masks are whole rows or columns side by side, of every length up to the most. */
+static void masks(const char *how, bool is_column, size_t most)
+{
+    enum { COUNT = 200, SIZE = 24 };
+    static float a[COUNT * SIZE], plain[COUNT * SIZE];
+    uint64_t rows[COUNT];
+    size_t seen[5] = {0};
+    for (size_t i = 0; i < COUNT; i++)
+        rows[i] = i;
+    fill_picture(plain, COUNT);
+    EXPECT_OK(ctx, augment(how, 1, rows, COUNT, a));
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t lines = is_column ? 4 : 3;
+        size_t blank = 0, edges = 0, kept = 0;
+        for (size_t y = 0; y < lines; y++) {
+            const bool is_now = is_blank(a + i * SIZE, y, is_column);
+            blank += is_now;
+            edges += is_now && (y == 0 || !is_blank(a + i * SIZE, y - 1, is_column));
+        }
+        for (size_t k = 0; k < SIZE; k++)
+            kept += a[i * SIZE + k] == plain[i * SIZE + k];
+        EXPECT(blank <= most && edges <= 1, "%s: %zu lines in %zu parts", how, blank, edges);
+        EXPECT(kept >= SIZE - blank * SIZE / lines, "%s changes more than its mask", how);
+        seen[blank]++;
+    }
+    for (size_t i = 0; i <= most; i++)
+        EXPECT(seen[i] > COUNT / (4 * (most + 1)), "%s: %zu of %zu", how, seen[i], i);
+}
+
+/* A crop of a plane that is linear is linear, flatter, and inside of it; other axes stay. */
+static void crops(void)
+{
+    enum { COUNT = 50, HEIGHT = 5, WIDTH = 7, SIZE = HEIGHT * WIDTH };
+    static float a[COUNT * SIZE];
+    uint64_t rows[COUNT];
+    double least = 1, most = 0;
+    const takt_augment_key key = {1, 2};
+    const takt_tensor_view v = {
+        .dtype = TAKT_F32, .rank = 3, .dims = {COUNT, HEIGHT, WIDTH}, .data = a};
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < SIZE; k++) {
+            rows[i] = i;
+            a[i * SIZE + k] = (float)(10 * (k / WIDTH) + k % WIDTH);
+        }
+    EXPECT_OK(ctx, takt_data_augment(ctx, "crop=0.5", &key, rows, COUNT, &v));
+    for (size_t i = 0; i < COUNT; i++) {
+        const float *at = a + i * SIZE;
+        const double side = (double)at[1] - (double)at[0];
+        least = side < least ? side : least;
+        most = side > most ? side : most;
+        EXPECT(at[0] >= 0 && at[SIZE - 1] <= 46, "%g to %g", (double)at[0], (double)at[SIZE - 1]);
+        for (size_t k = 0; k < SIZE; k++) {
+            const double want =
+                (double)at[0] + side * (10 * (double)(k / WIDTH) + (double)(k % WIDTH));
+            EXPECT(fabs((double)at[k] - want) < 1e-3, "%zu: %g, not %g", k, (double)at[k], want);
+        }
+    }
+    EXPECT(least > 0.499 && least < 0.55 && most > 0.95 && most <= 1.001, "%g to %g", least, most);
+}
+
+/* The last axis moves by up to 2, and rows stay where they are. */
+static void shifts_time(void)
+{
+    enum { COUNT = 100, SIZE = 24 };
+    static float a[COUNT * SIZE], plain[COUNT * SIZE];
+    uint64_t rows[COUNT];
+    size_t moved = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        rows[i] = i;
+    fill_picture(plain, COUNT);
+    EXPECT_OK(ctx, augment("time_shift=2", 1, rows, COUNT, a));
+    for (size_t i = 0; i < COUNT; i++) {
+        bool is_found = false;
+        for (int by = -2; by <= 2 && !is_found; by++) {
+            is_found = true;
+            for (int k = 0; k < SIZE; k++) {
+                const int from = k % 4 + by;
+                const float want =
+                    from < 0 || from > 3 ? 0 : plain[(int)i * SIZE + k - k % 4 + from];
+                is_found = is_found && a[(int)i * SIZE + k] == want;
+            }
+            moved += is_found && by != 0;
+        }
+        EXPECT(is_found, "sample %zu is no shift of what it was", i);
+    }
+    EXPECT(moved > COUNT / 2, "%zu of %d moved", moved, COUNT);
+}
+
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
@@ -224,6 +322,10 @@ int main(void)
     bad_evaluations();
     bad_labels();
     augments();
+    masks("time_mask=3", true, 3);
+    masks("freq_mask=2", false, 2);
+    crops();
+    shifts_time();
     takt_memfs *fs = takt_memfs_create();
     if (EXPECT(fs != NULL)) {
         put_lists(fs);

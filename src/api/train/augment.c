@@ -4,21 +4,36 @@
 
 #include "api/model.h"
 #include "api/train/data.h"
+#include "base/mem.h"
 #include "base/philox.h"
 #include "train/hyper.h"
 
-enum { FLIP, SHIFT, CUTOUT, NOISE, KINDS };
+enum { FLIP, SHIFT, CUTOUT, NOISE, CROP, TIME_SHIFT, TIME_MASK, FREQ_MASK, KINDS };
 
 static const takt_hyper kinds[KINDS] = {
     [FLIP] = {"flip", 0, 0, 1, "how likely the last axis is reversed"},
     [SHIFT] = {"shift", 0, 0, 4096, "the farthest the last two axes are moved, zeros follow"},
     [CUTOUT] = {"cutout", 0, 0, 4096, "edge of a square that becomes 0"},
     [NOISE] = {"noise", 0, 0, 1e6, "deviation of what is added"},
+    [CROP] = {"crop", 0, 0, 0.9, "the most of each side that is cut off; the rest is enlarged"},
+    [TIME_SHIFT] = {"time_shift", 0, 0, 1e9, "the farthest the last axis is moved, zeros follow"},
+    [TIME_MASK] = {"time_mask", 0, 0, 1e9, "the longest part of the last axis that becomes 0"},
+    [FREQ_MASK] = {"freq_mask", 0, 0, 1e9, "the most rows, the axis before it, that become 0"},
 };
 
 /* Words of a sample, each drawn for one purpose. */
 enum { DRAW_FLIP, DRAW_X, DRAW_Y, DRAW_LEFT, DRAW_TOP, DRAWS = 8 };
-enum { STREAM = 0x61756701, NOISE_STREAM = 0x61756702 };
+enum {
+    DRAW_SIDE = DRAWS,
+    DRAW_CROP_X,
+    DRAW_CROP_Y,
+    DRAW_TIME,
+    DRAW_WIDTH,
+    DRAW_START,
+    DRAW_ROWS,
+    DRAW_FIRST
+};
+enum { STREAM = 0x61756701, NOISE_STREAM = 0x61756702, MORE_STREAM = 0x61756703 };
 
 /* One sample: planes of height by width. */
 typedef struct sample {
@@ -26,10 +41,14 @@ typedef struct sample {
     size_t planes, height, width;
     takt_philox_at words;
     uint64_t number;
+    float *spare; /* a plane, where one is cropped */
 } sample;
 
 static uint32_t drawn(const sample *s, int purpose)
 {
+    const takt_philox_at more = {s->words.seed, MORE_STREAM, s->words.step};
+    if (purpose >= DRAWS)
+        return takt_philox_word(&more, s->number * DRAWS + (uint64_t)(purpose - DRAWS));
     return takt_philox_word(&s->words, s->number * DRAWS + (uint64_t)purpose);
 }
 
@@ -90,6 +109,71 @@ static void cut_out(const sample *s, size_t edge)
                    (right - left) * sizeof *s->at);
 }
 
+/* Where the crop has position `i` of `size`: between which two, and how far from the first. */
+static double place_of(size_t i, size_t size, double first, double side, size_t *low, size_t *high)
+{
+    const double at = first * (1 - side) * (double)(size - 1) + (double)i * side;
+    const size_t floor_of = (size_t)at;
+    *low = floor_of < size ? floor_of : size - 1;
+    *high = *low + 1 < size ? *low + 1 : *low;
+    return at - (double)*low;
+}
+
+/* A part of it, as large as it was before, linear in between. */
+static void crop(const sample *s, double most)
+{
+    const double side = 1 - most * takt_philox_uniform(drawn(s, DRAW_SIDE));
+    const double left = takt_philox_uniform(drawn(s, DRAW_CROP_X));
+    const double top = takt_philox_uniform(drawn(s, DRAW_CROP_Y));
+    for (size_t p = 0; p < s->planes; p++) {
+        float *plane = s->at + p * s->height * s->width;
+        memcpy(s->spare, plane, s->height * s->width * sizeof *plane);
+        for (size_t y = 0; y < s->height; y++) {
+            size_t up, down, low, high;
+            const double v = place_of(y, s->height, top, side, &up, &down);
+            const float *above = s->spare + up * s->width, *below = s->spare + down * s->width;
+            for (size_t x = 0; x < s->width; x++) {
+                const double u = place_of(x, s->width, left, side, &low, &high);
+                const double a = (1 - u) * (double)above[low] + u * (double)above[high];
+                const double b = (1 - u) * (double)below[low] + u * (double)below[high];
+                plane[y * s->width + x] = (float)((1 - v) * a + v * b);
+            }
+        }
+    }
+}
+
+static void shift_time(const sample *s, size_t most)
+{
+    const ptrdiff_t by = drawn_shift(s, DRAW_TIME, most < s->width ? most : s->width);
+    for (size_t row = 0; row < s->planes * s->height; row++)
+        move_row(s->at + row * s->width, s->at + row * s->width, s->width, by);
+}
+
+/* How many of `size`, at most `most`, and from where on. */
+static size_t drawn_part(const sample *s, int purpose, size_t size, size_t most, size_t *first)
+{
+    const uint64_t longest = most < size ? most : size;
+    const size_t count = (size_t)((uint64_t)drawn(s, purpose) * (longest + 1) >> 32);
+    *first = (size_t)((uint64_t)drawn(s, purpose + 1) * (size - count + 1) >> 32);
+    return count;
+}
+
+static void mask_time(const sample *s, size_t most)
+{
+    size_t first;
+    const size_t count = drawn_part(s, DRAW_WIDTH, s->width, most, &first);
+    for (size_t row = 0; row < s->planes * s->height; row++)
+        memset(s->at + row * s->width + first, 0, count * sizeof *s->at);
+}
+
+static void mask_rows(const sample *s, size_t most)
+{
+    size_t first;
+    const size_t count = drawn_part(s, DRAW_ROWS, s->height, most, &first);
+    for (size_t p = 0; p < s->planes; p++)
+        memset(s->at + (p * s->height + first) * s->width, 0, count * s->width * sizeof *s->at);
+}
+
 static void add_noise(const sample *s, double deviation)
 {
     const size_t size = s->planes * s->height * s->width;
@@ -101,12 +185,20 @@ static void add_noise(const sample *s, double deviation)
 
 static void change(const sample *s, const double *how)
 {
+    if (how[CROP] > 0)
+        crop(s, how[CROP]);
     if (how[SHIFT] > 0)
         shift(s, (size_t)how[SHIFT]);
+    if (how[TIME_SHIFT] > 0)
+        shift_time(s, (size_t)how[TIME_SHIFT]);
     if (takt_philox_uniform(drawn(s, DRAW_FLIP)) < how[FLIP])
         flip(s);
     if (how[CUTOUT] > 0)
         cut_out(s, (size_t)how[CUTOUT]);
+    if (how[TIME_MASK] > 0)
+        mask_time(s, (size_t)how[TIME_MASK]);
+    if (how[FREQ_MASK] > 0)
+        mask_rows(s, (size_t)how[FREQ_MASK]);
     if (how[NOISE] > 0)
         add_noise(s, how[NOISE]);
 }
@@ -135,10 +227,16 @@ takt_status takt_data_augment(takt_ctx *ctx, const char *how, const takt_augment
                 .words = {key->seed, STREAM, (uint32_t)key->epoch}};
     for (int i = 1; i < x->rank - 2; i++)
         s.planes *= (size_t)x->dims[i];
-    for (size_t i = 0; i < count && s.width * s.height > 0; i++) {
+    const size_t plane = s.height * s.width;
+    void *spare = NULL;
+    if (numbers[CROP] > 0 && plane > 0)
+        TAKT_TRY(takt_mem_zero(ctx, plane, sizeof(float), "a plane to crop", &spare));
+    s.spare = spare;
+    for (size_t i = 0; i < count && plane > 0; i++) {
         s.number = rows[i];
-        s.at = (float *)x->data + i * s.planes * s.height * s.width;
+        s.at = (float *)x->data + i * s.planes * plane;
         change(&s, numbers);
     }
+    takt_mem_put(ctx, spare, spare != NULL ? plane * sizeof(float) : 0);
     return TAKT_OK;
 }
