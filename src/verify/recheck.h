@@ -5,8 +5,8 @@
  * around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes. It
  * A part where the input z of a relu is on one side of 0 has the bounds of its box, z being held
  * to that side; s * beta * z, at most 0 there, may be added to what is to be shown positive. It
- * knows products with constants, convolutions, sums, moves, average pools, relu and sigmoid; models
- * with anything else are refused.
+ * knows products with constants, convolutions, sums, moves, pools, relu and sigmoid; models with
+ * anything else are refused.
  */
 #ifndef TAKT_VERIFY_RECHECK_H
 #define TAKT_VERIFY_RECHECK_H
@@ -29,6 +29,7 @@ typedef enum takt_check_kind {
     TAKT_CHECK_KNOWN,
     TAKT_CHECK_INPUT,
     TAKT_CHECK_LINEAR,
+    TAKT_CHECK_MAX, /* of a window */
     TAKT_CHECK_RELU,
     TAKT_CHECK_SIGMOID,
 } takt_check_kind;
@@ -42,6 +43,7 @@ typedef struct takt_check_node {
     double *lo, *hi, *error, *row;
     double *low_slope, *low_at, *high_slope, *high_at; /* lines of a function */
     double gamma, share, tiny;
+    size_t *from; /* of a maximum: the element whose least value is greatest */
     bool is_read; /* by a function: worth a refinement */
 } takt_check_node;
 
@@ -92,7 +94,8 @@ void takt_recheck_beta(takt_recheck *k, const takt_recheck_side *sides, const ta
 /* Constants and kinds of all nodes. */
 TAKT_MUST_USE takt_status takt_recheck_read(takt_recheck *k);
 void takt_recheck_release(takt_recheck *k);
-/* The runs that element j of linear node `id` sums, in k->runs, and what is added. */
+/* The runs that element j of linear node `id` sums, in k->runs, and what is added; of a maximum,
+ * those of its window. */
 size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias);
 /* Bounds of all nodes over the box k->lo, k->hi. */
 void takt_recheck_bound(takt_recheck *k);

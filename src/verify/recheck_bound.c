@@ -148,6 +148,39 @@ static void linear_bounds(takt_recheck *k, uint32_t id)
     }
 }
 
+/* ---- maxima ---- */
+
+/* At least the element whose least value is greatest; that one, if no other reaches it; at most the
+ * greatest value of all. */
+static void max_bounds(takt_recheck *k, uint32_t id)
+{
+    takt_check_node *c = &k->nodes[id];
+    const takt_check_node *x = &k->nodes[c->source];
+    for (size_t j = 0; j < c->count; j++) {
+        double bias, most = -INFINITY, other = -INFINITY;
+        const size_t runs = takt_recheck_runs(k, id, j, &bias);
+        size_t from = runs > 0 ? k->runs[0].first : 0;
+        bool is_known = runs > 0;
+        for (size_t r = 0; r < runs; r++) {
+            const size_t at = k->runs[r].first;
+            is_known = is_known && isfinite(x->lo[at]) && isfinite(x->hi[at]);
+            most = fmax(most, x->hi[at]);
+            from = x->lo[at] > x->lo[from] ? at : from;
+        }
+        for (size_t r = 0; r < runs; r++)
+            other = k->runs[r].first == from ? other : fmax(other, x->hi[k->runs[r].first]);
+        const bool is_one = is_known && other <= x->lo[from];
+        c->from[j] = from;
+        c->low_slope[j] = is_known ? 1 : 0;
+        c->low_at[j] = is_known ? 0 : -INFINITY;
+        c->high_slope[j] = is_one ? 1 : 0;
+        c->high_at[j] = is_one ? 0 : is_known ? most : INFINITY;
+        c->lo[j] = is_known ? x->lo[from] : -INFINITY;
+        c->hi[j] = is_known ? most : INFINITY;
+        c->error[j] = is_known ? k->slack * (fabs(c->lo[j]) + fabs(most)) : INFINITY;
+    }
+}
+
 /* ---- back ---- */
 
 static double through(takt_recheck *k, uint32_t id)
@@ -163,7 +196,7 @@ static double through(takt_recheck *k, uint32_t id)
         if (c->kind != TAKT_CHECK_LINEAR) {
             const double slope = a > 0 ? c->low_slope[j] : c->high_slope[j];
             sum += a * (a > 0 ? c->low_at[j] : c->high_at[j]);
-            k->nodes[c->source].row[j] += a * slope;
+            k->nodes[c->source].row[c->kind == TAKT_CHECK_MAX ? c->from[j] : j] += a * slope;
             continue;
         }
         double bias;
@@ -212,11 +245,12 @@ static void refine(takt_recheck *k, uint32_t id, bool is_relu)
     }
 }
 
-/* Whether all that reads the node are relus. */
+/* Whether all functions that read the node are relus. */
 static bool feeds_relus(const takt_recheck *k, uint32_t id)
 {
     for (size_t i = id + 1; i < k->graph->count; i++)
-        if (k->nodes[i].kind == TAKT_CHECK_SIGMOID && k->nodes[i].source == id)
+        if ((k->nodes[i].kind == TAKT_CHECK_SIGMOID || k->nodes[i].kind == TAKT_CHECK_MAX) &&
+            k->nodes[i].source == id)
             return false;
     return true;
 }
@@ -234,6 +268,8 @@ void takt_recheck_bound(takt_recheck *k)
         takt_check_node *c = &k->nodes[i];
         if (c->kind == TAKT_CHECK_LINEAR)
             linear_bounds(k, i);
+        else if (c->kind == TAKT_CHECK_MAX)
+            max_bounds(k, i);
         else if (c->kind > TAKT_CHECK_LINEAR)
             function_bounds(k, c);
         if (c->kind == TAKT_CHECK_LINEAR && c->is_read)

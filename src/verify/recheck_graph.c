@@ -94,13 +94,15 @@ static takt_status classify(takt_recheck *k, uint32_t id)
         return refuse(k, n);
     if (n->op == &takt_op_input)
         c->kind = TAKT_CHECK_INPUT;
+    else if (n->op == &takt_op_max_pool && n->out_count == 1)
+        c->kind = TAKT_CHECK_MAX;
     else if (n->op == &takt_op_relu || n->op == &takt_op_sigmoid)
         c->kind = n->op == &takt_op_relu ? TAKT_CHECK_RELU : TAKT_CHECK_SIGMOID;
     else if (is_linear(k, n))
         c->kind = TAKT_CHECK_LINEAR;
     else
         return refuse(k, n);
-    if (c->kind >= TAKT_CHECK_RELU) {
+    if (c->kind >= TAKT_CHECK_MAX) {
         c->source = n->in[0];
         k->nodes[n->in[0]].is_read = true;
     }
@@ -108,7 +110,12 @@ static takt_status classify(takt_recheck *k, uint32_t id)
         set_error(k, n, c);
     double **each[] = {&c->lo,        &c->hi,     &c->error,      &c->row,
                        &c->low_slope, &c->low_at, &c->high_slope, &c->high_at};
-    for (size_t i = 0; i < (c->kind >= TAKT_CHECK_RELU ? 8U : 4U); i++) {
+    if (c->kind == TAKT_CHECK_MAX) {
+        c->from = takt_arena_array(&k->arena, c->count, sizeof *c->from);
+        if (c->from == NULL)
+            return TAKT_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < (c->kind >= TAKT_CHECK_MAX ? 8U : 4U); i++) {
         *each[i] = takt_arena_array(&k->arena, c->count, sizeof(double));
         if (*each[i] == NULL)
             return TAKT_ERR_MEMORY;
@@ -122,7 +129,8 @@ static size_t runs_of(const takt_recheck *k, const takt_node *n)
     size_t count = 2;
     if (n->op == &takt_op_conv)
         count = size_of(type_of(k, n->in[1]));
-    for (uint32_t i = 0; n->op == &takt_op_avg_pool && i < n->attr[TAKT_POOL_KERNEL].count; i++)
+    const bool is_pool = n->op == &takt_op_avg_pool || n->op == &takt_op_max_pool;
+    for (uint32_t i = 0; is_pool && i < n->attr[TAKT_POOL_KERNEL].count; i++)
         count *= (size_t)n->attr[TAKT_POOL_KERNEL].i64s[i];
     return count;
 }
@@ -334,7 +342,8 @@ static size_t convolution(takt_recheck *k, const takt_node *n, size_t j)
     return count;
 }
 
-static size_t average(takt_recheck *k, const takt_node *n, size_t j)
+/* The elements of a window, each with the same factor. */
+static size_t window(takt_recheck *k, const takt_node *n, size_t j)
 {
     const takt_type *x = type_of(k, n->in[0]);
     const geometry g = geometry_of(n, x->rank);
@@ -348,7 +357,7 @@ static size_t average(takt_recheck *k, const takt_node *n, size_t j)
                                           .first = flat + at[g.channel] * stride_of(x, g.channel),
                                           .count = 1};
     for (size_t i = 0; i < count; i++)
-        k->runs[i].factor = 1 / (double)count;
+        k->runs[i].factor = n->op == &takt_op_avg_pool ? 1 / (double)count : 1;
     return count;
 }
 
@@ -360,8 +369,8 @@ size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias)
         return product(k, n, j);
     if (n->op == &takt_op_conv)
         return convolution(k, n, j);
-    if (n->op == &takt_op_avg_pool)
-        return average(k, n, j);
+    if (n->op == &takt_op_avg_pool || n->op == &takt_op_max_pool)
+        return window(k, n, j);
     if (n->op == &takt_op_transpose)
         return transposed(k, n, j);
     if (n->op != &takt_op_reshape)
