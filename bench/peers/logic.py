@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+import logic_steps
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "peers", "logic")
@@ -270,6 +272,33 @@ def product_row(name, rounds):
     return 0, 0
 
 
+# ---- training steps ----
+
+def step_row(name, rounds):
+    """A training step by SGD: CPU seconds of one, of 40, one thread."""
+    if any(importlib.util.find_spec(package) is None for package in ("torch", "numpy")):
+        print(f"{name:10} torch skipped: not installed")
+        return 1, 0
+    file, data, make = logic_steps.STEPS[name](ROOT, OUT)
+
+    def ours():
+        flags = [TAKT, "train", "-t", "1", "--workers", "0", "--optimizer", "sgd", "--data", data,
+                 file, "--steps"]
+        return (spent([*flags, "41"])[0] - spent([*flags, "1"])[0]) / 40
+
+    def theirs():
+        import torch
+        torch.set_num_threads(1)
+        step = make()
+        step()
+        return clocked(lambda: len([step() for _ in range(10)]))
+    pairs = [(ours(), child(theirs)[0] / 10) for _ in range(rounds)]
+    mine, other = min(p[0] for p in pairs), min(p[1] for p in pairs)
+    print(f"{name:10} {'':9}  takt {1e3 * mine:.2f} ms, torch {1e3 * other:.2f} ms, "
+          f"torch x{other / max(mine, 1e-6):.1f}", flush=True)
+    return 0, 0
+
+
 # ---- the table ----
 
 def child(work):
@@ -323,7 +352,7 @@ def table_row(name, text, base, peers, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    names = [*ROWS, "facts", "max_min", "noisy_or"]
+    names = [*ROWS, "facts", "max_min", "noisy_or", *logic_steps.STEPS]
     parser.add_argument("--rows", default=",".join(names))
     parser.add_argument("--quick", action="store_true", help="one round")
     given = parser.parse_args()
@@ -336,6 +365,8 @@ def main():
             parser.error(f"rows are {', '.join(names)}, not {name}")
         if name in ROWS:
             more = table_row(name, *ROWS[name](), rounds)
+        elif name in logic_steps.STEPS:
+            more = step_row(name, rounds)
         else:
             more = facts_row(rounds) if name == "facts" else product_row(name, rounds)
         skipped, wrong = skipped + more[0], wrong + more[1]

@@ -1,10 +1,14 @@
 /* semiring_f32_body.h - every variant of semiring_f32 is this, compiled for its ISA. */
+#include <stdint.h>
+#include <string.h>
+
 #include "kernel/semiring_f32/semiring_f32.h"
 #include "kernel/simd/simd.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
 enum { ROWS = 4, ABREAST = 2 }; /* of c in registers: rows, and vectors of columns */
+enum { WIDE = 4 };              /* vectors of columns at once while facts are gathered */
 
 /* The instructions of x86 are the contract's choices; elsewhere they are made of a comparison. */
 #if TAKT_SIMD_SET == 3
@@ -34,6 +38,22 @@ INLINE vf lesser(vf x, vf y)
 {
     return vf_select(vf_lt(x, y), x, y);
 }
+#endif
+
+/* NEON's own instructions make the contract's choices where no operand is a NaN or a -0. */
+#define HAS_PLAIN (TAKT_SIMD_SET == 2)
+#if HAS_PLAIN
+INLINE vf larger_plain(vf x, vf y)
+{
+    return vf_max(x, y);
+}
+INLINE vf lesser_plain(vf x, vf y)
+{
+    return vf_min(x, y);
+}
+#else
+#define larger_plain larger
+#define lesser_plain lesser
 #endif
 
 INLINE vf load(const float *p, size_t n)
@@ -85,14 +105,44 @@ INLINE vf finish(const takt_semiring s, vf sum)
     return s == TAKT_LUKASIEWICZ ? lesser(sum, vf_set1(1)) : sum;
 }
 
+/* One step of a sum; `plain`: by the instructions above. */
+INLINE vf step(const takt_semiring s, const bool plain, vf sum, vf a, vf b)
+{
+    if (!plain)
+        return gather(s, sum, term(s, a, b));
+    if (s == TAKT_MIN_ADD)
+        return lesser_plain(sum, vf_add(a, b));
+    return larger_plain(sum, s == TAKT_MAX_MIN ? lesser_plain(a, b) : vf_mul(a, b));
+}
+
+/* Whether a NaN, a -0, or an infinity that a term could turn into a NaN is among them. */
+INLINE bool is_odd(const float *x, size_t count, const takt_semiring s)
+{
+    uint32_t bits, odd = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&bits, x + i, sizeof bits);
+        odd |= (bits & 0x7fffffff) > 0x7f800000 || bits == 0x80000000;
+        odd |= s == TAKT_MIN_ADD && bits == 0xff800000;
+        odd |= s == TAKT_MAX_MUL && bits >= 0x7f800000;
+    }
+    return odd != 0;
+}
+
+/* Not worth a look for a few rows. */
+INLINE bool is_plain(const takt_semiring_f32 *p, const takt_semiring s)
+{
+    return HAS_PLAIN && s <= TAKT_MIN_ADD && p->m >= 4 * ROWS && !is_odd(p->a, p->m * p->k, s) &&
+           !is_odd(p->b, p->k * p->n, s);
+}
+
 /* Where a tile of c begins, and how many lanes its last vector has. */
 typedef struct place {
     size_t i, j, lanes;
 } place;
 
 /* `rows` rows by `count` vectors of c. */
-INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, place at, const size_t rows,
-                 const size_t count)
+INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, place at,
+                 const size_t rows, const size_t count)
 {
     const size_t i = at.i, j = at.j, n = at.lanes;
     vf sum[ROWS][ABREAST];
@@ -106,7 +156,7 @@ INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, place at, co
         for (size_t r = 0; r < rows; r++) {
             const vf a = vf_set1(p->a[(i + r) * p->k + k]);
             for (size_t v = 0; v < count; v++)
-                sum[r][v] = gather(s, sum[r][v], term(s, a, b[v]));
+                sum[r][v] = step(s, plain, sum[r][v], a, b[v]);
         }
     }
     for (size_t r = 0; r < rows; r++)
@@ -114,54 +164,73 @@ INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, place at, co
             store(p->c + (i + r) * p->n + j + v * VF, finish(s, sum[r][v]), n);
 }
 
-INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, size_t i, const size_t rows)
+INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, size_t i,
+                  const size_t rows)
 {
     size_t j = 0;
     for (; j + ABREAST * VF <= p->n; j += ABREAST * VF)
-        tile(p, s, (place){i, j, VF}, rows, ABREAST);
+        tile(p, s, plain, (place){i, j, VF}, rows, ABREAST);
     for (; j + VF <= p->n; j += VF)
-        tile(p, s, (place){i, j, VF}, rows, 1);
+        tile(p, s, plain, (place){i, j, VF}, rows, 1);
     if (j < p->n)
-        tile(p, s, (place){i, j, p->n - j}, rows, 1);
+        tile(p, s, plain, (place){i, j, p->n - j}, rows, 1);
+}
+
+INLINE void rows(const takt_semiring_f32 *p, const takt_semiring s, const bool plain)
+{
+    size_t i = 0;
+    for (; i + ROWS <= p->m; i += ROWS)
+        strip(p, s, plain, i, ROWS);
+    for (; i < p->m; i++)
+        strip(p, s, plain, i, 1);
 }
 
 INLINE void product(const takt_semiring_f32 *p, const takt_semiring s)
 {
-    size_t i = 0;
-    for (; i + ROWS <= p->m; i += ROWS)
-        strip(p, s, i, ROWS);
-    for (; i < p->m; i++)
-        strip(p, s, i, 1);
+    if (is_plain(p, s))
+        rows(p, s, true);
+    else
+        rows(p, s, false);
 }
 
 /* ---- the gradient ---- */
 
-/* Of columns j..j+n of row i: the extreme and each one's share, or the product without zeros and
- * the number of zeros, or the sum and nothing. */
-INLINE void facts(const takt_semiring_f32 *p, const takt_semiring s, size_t i, size_t j, size_t n)
+/* Of `width` vectors of columns from j on, row i: the extreme and each one's share, or the product
+ * without zeros and the number of zeros, or the sum and nothing. Several vectors side by side hide
+ * the latency of a chain of products. */
+INLINE void facts(const takt_semiring_f32 *p, const takt_semiring s, place at, const size_t width)
 {
-    const float *a = p->a + i * p->k;
-    vf sum = start(s), count = vf_zero();
+    const float *a = p->a + at.i * p->k, *b = p->b + at.j;
+    vf sum[WIDE], count[WIDE];
     const vf one = vf_set1(1);
-    for (size_t k = 0; k < p->k; k++) {
-        const vf t = term(s, vf_set1(a[k]), load(p->b + k * p->n + j, n));
-        if (s == TAKT_NOISY_OR) {
-            const vm is_zero = vf_eq(t, vf_zero());
-            count = vf_select(is_zero, vf_add(count, one), count);
-            sum = vf_select(is_zero, sum, vf_mul(sum, t));
-        } else {
-            sum = gather(s, sum, t);
-        }
+    for (size_t v = 0; v < width; v++) {
+        sum[v] = start(s);
+        count[v] = vf_zero();
     }
+    for (size_t k = 0; k < p->k; k++)
+        for (size_t v = 0; v < width; v++) {
+            const vf t = term(s, vf_set1(a[k]), load(b + k * p->n + v * VF, at.lanes));
+            if (s == TAKT_NOISY_OR) {
+                const vm is_zero = vf_eq(t, vf_zero());
+                count[v] = vf_select(is_zero, vf_add(count[v], one), count[v]);
+                sum[v] = vf_mul(sum[v], vf_select(is_zero, one, t));
+            } else {
+                sum[v] = gather(s, sum[v], t);
+            }
+        }
     if (s != TAKT_NOISY_OR && s != TAKT_LUKASIEWICZ) {
-        for (size_t k = 0; k < p->k; k++) {
-            const vf t = term(s, vf_set1(a[k]), load(p->b + k * p->n + j, n));
-            count = vf_select(vf_eq(t, sum), vf_add(count, one), count);
-        }
-        count = vf_div(one, count);
+        for (size_t k = 0; k < p->k; k++)
+            for (size_t v = 0; v < width; v++) {
+                const vf t = term(s, vf_set1(a[k]), load(b + k * p->n + v * VF, at.lanes));
+                count[v] = vf_select(vf_eq(t, sum[v]), vf_add(count[v], one), count[v]);
+            }
+        for (size_t v = 0; v < width; v++)
+            count[v] = vf_div(one, count[v]);
     }
-    store(p->scratch + j, sum, n);
-    store(p->scratch + p->n + j, count, n);
+    for (size_t v = 0; v < width; v++) {
+        store(p->scratch + at.j + v * VF, sum[v], at.lanes);
+        store(p->scratch + p->n + at.j + v * VF, count[v], at.lanes);
+    }
 }
 
 /* d c[i][j] / d a[k] for a vector of k, where x and y are facts of (i, j). */
@@ -202,10 +271,12 @@ INLINE void gradient(const takt_semiring_f32 *p, const takt_semiring s)
 {
     for (size_t i = 0; i < p->m; i++) {
         size_t j = 0, k = 0;
+        for (; j + WIDE * VF <= p->n; j += WIDE * VF)
+            facts(p, s, (place){i, j, VF}, WIDE);
         for (; j + VF <= p->n; j += VF)
-            facts(p, s, i, j, VF);
+            facts(p, s, (place){i, j, VF}, 1);
         if (j < p->n)
-            facts(p, s, i, j, p->n - j);
+            facts(p, s, (place){i, j, p->n - j}, 1);
         for (; k + VF <= p->k; k += VF)
             columns(p, s, i, k, VF);
         if (k < p->k)

@@ -1,0 +1,60 @@
+"""logic_steps.py - training steps of rules, in Takt and in torch: (model, data, torch's step)."""
+import os
+
+
+def gradient_program(_root, out):
+    """Noisy-or of two 256 x 256 matrices of parameters, with the gradients of both."""
+    import numpy
+    path = os.path.join(out, "gradient.takt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("model m(x: f32[batch]) {\n"
+                   "  param a: f32[256, 256] = uniform(0, 1)\n"
+                   "  param b: f32[256, 256] = uniform(0, 1)\n"
+                   "  y = semiring_matmul(a, b, semiring=noisy_or)\n"
+                   "  return loss = reduce_mean(y) + reduce_mean(x)\n}\n")
+    numpy.savez(os.path.join(out, "gradient.npz"), x=numpy.zeros(1600, "f4"))
+
+    def torch_step():
+        import torch
+        a, b = (torch.rand(256, 256, requires_grad=True) for _ in range(2))
+
+        def step():
+            a.grad = b.grad = None
+            (1 - (1 - a[:, :, None] * b[None]).prod(1)).mean().backward()
+            with torch.no_grad():
+                a.sub_(0.1 * a.grad)
+                b.sub_(0.1 * b.grad)
+        return step
+    return path, "gradient.npz", torch_step
+
+
+def addition_program(root, out):
+    """MNIST addition, a step of 32 pairs, on random pictures."""
+    import numpy
+    rng = numpy.random.RandomState(1)
+    numpy.savez(os.path.join(out, "pairs.npz"), pair=rng.rand(1600, 2, 28, 28).astype("f4"),
+                label=rng.randint(0, 19, 1600))
+
+    def torch_step():
+        import torch
+        from torch import nn
+        net = nn.Sequential(
+            nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),
+            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84),
+            nn.ReLU(), nn.Linear(84, 10), nn.Softmax(-1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        x, y = torch.rand(32, 2, 28, 28), torch.randint(0, 19, (32, 1))
+        which = (torch.arange(10)[:, None] + torch.arange(10)[None]).reshape(-1)
+
+        def step():
+            rows = net(x.reshape(-1, 1, 28, 28)).reshape(-1, 2, 10)
+            both = (rows[:, 0, :, None] * rows[:, 1, None]).reshape(32, 100)
+            sums = torch.zeros(32, 19).index_add(1, which, both)
+            optimizer.zero_grad()
+            (-sums.gather(1, y).clamp_min(1e-30).log().mean()).backward()
+            optimizer.step()
+        return step
+    return os.path.join(root, "examples", "addition.takt"), "pairs.npz", torch_step
+
+
+STEPS = {"gradient": gradient_program, "addition": addition_program}
