@@ -26,6 +26,15 @@ typedef struct wishes {
     bool copy;
 } wishes;
 
+/* PyArg_ParseTuple takes a tuple alone. False: raised. */
+static bool is_pair(PyObject *object, const char *name)
+{
+    if (PyTuple_Check(object) && PyTuple_Size(object) == 2)
+        return true;
+    raise_status(TAKT_ERR_ARGUMENT, "(1, 0), for example", "%s is a pair of numbers", name);
+    return false;
+}
+
 static bool read_wishes(PyObject *args, PyObject *kwargs, wishes *w)
 {
     static char *keys[] = {"stream", "max_version", "dl_device", "copy", NULL};
@@ -39,12 +48,12 @@ static bool read_wishes(PyObject *args, PyObject *kwargs, wishes *w)
     }
     if (version != Py_None) {
         long minor;
-        if (!PyArg_ParseTuple(version, "ll", &w->major, &minor))
+        if (!is_pair(version, "max_version") || !PyArg_ParseTuple(version, "ll", &w->major, &minor))
             return false;
     }
     if (device != Py_None) {
         int type, id;
-        if (!PyArg_ParseTuple(device, "ii", &type, &id))
+        if (!is_pair(device, "dl_device") || !PyArg_ParseTuple(device, "ii", &type, &id))
             return false;
         if (type != TAKT_DL_CPU) {
             PyErr_Format(PyExc_BufferError, "the array is on the host, device (1, 0), not (%d, %d)",

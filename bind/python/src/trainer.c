@@ -63,6 +63,10 @@ static bool take_groups(plan_of_options *p, PyObject *list)
         g->takes = takes;
         g->user = &p->of_group[i];
         p->of_group[i].inside = true;
+        if (!PyTuple_Check(PyList_GetItem(list, i))) {
+            raise_status(TAKT_ERR_ARGUMENT, NULL, "a group is (names, rate, numbers)");
+            return false;
+        }
         if (!PyArg_ParseTuple(PyList_GetItem(list, i), "O!dz", &PySet_Type, &p->of_group[i].set,
                               &g->rate, &g->numbers))
             return false;

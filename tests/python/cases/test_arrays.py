@@ -209,5 +209,14 @@ class _Only:
         return self.array.__dlpack_device__()
 
 
+class Pairs(unittest.TestCase):
+    def test_what_is_no_pair_of_numbers(self):
+        a = takt.zeros(3)
+        for wrong in ("x", [1, 0], (1,), (1, 0, 0), 7, a):
+            for name in ("dl_device", "max_version"):
+                with self.assertRaisesRegex(takt.ArgumentError, "pair of numbers"):
+                    a.__dlpack__(**{name: wrong})
+
+
 if __name__ == "__main__":
     unittest.main()
