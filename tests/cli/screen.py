@@ -9,7 +9,7 @@ import threading
 
 from _cli import CLEAN, MLP, ROOT, TMP, TOOL, expect, fails, finish, succeeds, takt, write
 
-UTF8 = {"LC_ALL": "C.UTF-8", "COLUMNS": ""}
+UTF8 = {"LC_ALL": "C.UTF-8", "COLUMNS": "", "TERM": "dumb"}
 NAME = "a_layer_whose_name_is_as_long_as_those_that_other_programs_write_"
 LONG = write("long.takt", f"""model long(x: f32[batch, 784]) {{
   {NAME}first = relu(x)
