@@ -14,10 +14,17 @@ typedef struct shade {
 } shade;
 
 static const shade shades[] = {
-    {"error", RED, true},          {"warning", YELLOW, true},   {"hint", CYAN, true},
-    {"proved", GREEN, true},       {"violated", RED, true},     {"unknown", YELLOW, true},
-    {"faster than", GREEN, false}, {"slower than", RED, false}, {"the same as", CYAN, false},
-    {"agrees", GREEN, true},       {"differs", RED, true},
+    {"error", RED, true},
+    {"warning", YELLOW, true},
+    {"hint", CYAN, true},
+    {"proved", GREEN, true},
+    {"violated", RED, true},
+    {"unknown", YELLOW, true},
+    {"% faster than", GREEN, false},
+    {"% slower than", RED, false},
+    {"the same as", CYAN, false},
+    {"agrees", GREEN, true},
+    {"differs", RED, true},
 };
 
 const char *tool_colour_of(const char *text, size_t size, bool is_line, size_t *at, size_t *length)
