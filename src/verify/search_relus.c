@@ -138,7 +138,8 @@ static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
         return 0;
     if (a < 0)
         return -a * (u * -l / (u - l));
-    return a * fmin(slope * -l, (1 - slope) * u);
+    /* A slope of 0 or 1 loses nothing at one end; such a relu comes last, but it comes. */
+    return a * (fmin(slope * -l, (1 - slope) * u) + 1e-6 * fmin(-l, u));
 }
 
 void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread)
