@@ -9,7 +9,7 @@
 
 #include "verify/search_hunt.h"
 
-enum { STEPS = 20 };
+enum { STEPS = 20, LAST_STEPS = 400 }; /* the latter where no relu is left to split */
 
 static takt_status keep_node(takt_hunt *h, const takt_region *r, size_t i)
 {
@@ -113,8 +113,11 @@ void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
         end[x->sides[s].element] = 0;
     }
     double *slopes = j->slopes;
+    size_t open = 0;
     for (size_t i = 0; i < h->net->count; i++) {
         const takt_net_node *n = &h->net->nodes[i];
+        for (uint32_t k = 0; takt_alpha_is_hinge(n) && k < n->count; k++)
+            open += r->lo[n->sources[0]][k] < 0 && r->hi[n->sources[0]][k] > 0;
         if (n->is_used && (n->kind == TAKT_NET_CURVE || n->kind == TAKT_NET_PAIR))
             takt_region_lines(r, i, NULL);
         h->warm[thread][i] = slopes;
@@ -123,6 +126,7 @@ void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
     x->warm = x->side_count > 0 ? h->warm[thread] : NULL;
     x->warm_beta = x->side_count > 0 ? j->beta : NULL;
     x->stops = true;
+    x->steps = open > 0 ? STEPS : LAST_STEPS;
     x->is_late = r->is_late;
     x->user = r->late_user;
 }
