@@ -62,7 +62,7 @@ def document(server):
         status = server.ask(method, path, "{}" if method == "POST" else None)[0]
         want = 404 if path == "/v1/embeddings" else 200 if method == "GET" else 400
         expect(status == want, f"{method} {path}: {status}")
-    known = subprocess.run([TOOL, "help", "serve"], cwd=ROOT, env=CLEAN, capture_output=True,
+    known = subprocess.run([TOOL, "serve", "--help-all"], cwd=ROOT, env=CLEAN, capture_output=True,
                            text=True, check=False).stdout
     for flag in set(re.findall(r"(--[a-z][a-z-]+)", text)) - {"--chat"}:
         expect(flag in known, f"docs/serving.md: takt serve has no {flag}")
