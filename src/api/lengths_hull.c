@@ -2,8 +2,9 @@
  * boxes that are cut to an image, as detectors have them, bound the sizes that are computed from
  * them.
  *
- * One interval for all elements of a value, in double. It is an estimate: NaN is left out, and
- * rounding adds nothing. A run compares every size that it finds with its bound.
+ * One interval for all elements of a value. Its ends are rounded to the value's type, as elements
+ * are; integers that do not hold a result wrap, and their interval is all that they hold. NaN is
+ * left out, so it stays an estimate: a run compares every size that it finds with its bound.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "ir/leaves.h"
 #include "op/ops.h"
 
-enum { MOST_NODES = 100000, MOST_ELEMENTS = 4096 };
+enum { MOST_NODES = 1000000, MOST_ELEMENTS = 4096 };
 
 typedef struct hull {
     double low, high;
@@ -24,6 +25,7 @@ typedef struct search {
     const takt_length_frame *frame;
     const takt_length_span *spans; /* by index of names */
     size_t count;
+    size_t *left; /* nodes that may still be looked at: subgraphs look at those around them again */
     unsigned char *is_wanted;
     hull *of; /* per node */
     takt_arena *arena;
@@ -62,13 +64,15 @@ static hull quotient(hull a, hull b)
         (const double[]){a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
 }
 
-/* Integers that do not hold it wrap. */
-static hull cast(hull a, takt_dtype to)
+/* As elements of type `to`: rounded, and integers that do not hold it wrap. */
+static hull held(hull a, takt_dtype to)
 {
     if (to == TAKT_BOOL)
         return (hull){0, 1};
-    if (!takt_dtype_is_int(to))
-        return a;
+    if (takt_dtype_is_float(to))
+        return (hull){takt_dtype_round(to, a.low), takt_dtype_round(to, a.high)};
+    if (!takt_dtype_is_int(to) || isnan(a.low) || isnan(a.high))
+        return anything;
     const bool is_signed = takt_dtype_is_signed(to);
     const double half = ldexp(1, takt_dtype_bits(to) - is_signed);
     const hull all = {is_signed ? -half : 0, half - 1}, of = {trunc(a.low), trunc(a.high)};
@@ -119,9 +123,14 @@ static way way_of(const takt_op *op)
     return UNKNOWN;
 }
 
+/* The second result of a sort is where elements were. */
 static hull input(const search *s, const takt_node *n, uint32_t k)
 {
-    return n->in[k] == TAKT_NONE ? anything : s->of[n->in[k]];
+    if (n->in[k] == TAKT_NONE)
+        return anything;
+    const bool is_place = n->op == &takt_op_get && n->attr[0].i64 != 0 &&
+                          s->frame->g->nodes[n->in[k]].op == &takt_op_sort;
+    return is_place ? anything : s->of[n->in[k]];
 }
 
 /* Arithmetic of one or two inputs; false: it is something else. */
@@ -162,9 +171,10 @@ static bool compute(const search *s, const takt_node *n, hull *out)
     else if (op == &takt_op_trunc)
         *out = (hull){trunc(a.low), trunc(a.high)};
     else if (op == &takt_op_cast)
-        *out = cast(a, n->type[0].dtype);
+        *out = a;
     else
         return false;
+    *out = held(*out, n->type[0].dtype);
     return true;
 }
 
@@ -275,8 +285,9 @@ static takt_status find(const takt_length_frame *frame, takt_id id, const search
     search s = *like;
     s.frame = frame;
     *out = anything;
-    if (nodes > MOST_NODES)
+    if (nodes > *s.left)
         return TAKT_OK;
+    *s.left -= nodes;
     s.is_wanted = takt_arena_array(s.arena, nodes, 1);
     s.of = takt_arena_array(s.arena, nodes, sizeof *s.of);
     if (s.is_wanted == NULL || s.of == NULL)
@@ -301,7 +312,8 @@ takt_status takt_length_hull(const takt_length_frame *frame, takt_id n,
     takt_arena arena;
     hull h;
     takt_arena_init(&arena, frame->g->ctx);
-    const search s = {.spans = spans, .count = count, .arena = &arena};
+    size_t left = MOST_NODES;
+    const search s = {.spans = spans, .count = count, .left = &left, .arena = &arena};
     const takt_status status = find(frame, n, &s, &h);
     takt_arena_deinit(&arena);
     if (status == TAKT_OK && h.high <= TAKT_HULL_MOST)

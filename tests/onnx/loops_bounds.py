@@ -81,8 +81,47 @@ def in_a_loop():
             {"y": ([], [total], F32)}, {"image": ["w"], "x": ["n", 2]})
 
 
+def turns(depth, nodes, result):
+    """The body of a loop that adds `result`."""
+    return Graph([*nodes, node("Add", [f"old{depth}", result], [f"new{depth}"]),
+                  node("Identity", ["yes"], [f"go{depth}"])],
+                 [value(f"i{depth}", [], I64), value(f"c{depth}", [], BOOL),
+                  value(f"old{depth}", [])],
+                 [value(f"go{depth}", [], BOOL), value(f"new{depth}", [])])
+
+
+def deep(depth, most):
+    """In loops inside one another, each with two values made of the two around it."""
+    a, b, i = f"a{depth - 1}", f"b{depth - 1}", f"f{depth}"
+    if depth == most:
+        return turns(depth, [node("Add", [a, b], ["q"]), node("Cast", ["q"], ["k"], to=I64),
+                             node("ConstantOfShape", ["k"], ["o"], "fill"),
+                             node("ReduceSum", ["o", "zero"], ["r"], keepdims=0)], "r")
+    nodes = [node("Cast", [f"i{depth}"], [i], to=F32), node("Add", [i, a], [f"u{depth}"]),
+             node("Min", [f"u{depth}", b], [f"a{depth}"]), node("Max", [i, b], [f"v{depth}"]),
+             node("Min", [f"v{depth}", a], [f"b{depth}"]),
+             node("Loop", ["many", "yes", "low"], [f"y{depth}"], body=deep(depth + 1, most))]
+    return turns(depth, nodes, f"y{depth}")
+
+
+def far_inside():
+    """What is around a loop is looked at again for every value that it takes from there: not
+    without end."""
+    for depth in (3, 28):
+        nodes = [node("Clip", ["x", "low", "high"], ["a0"]),
+                 node("Clip", ["x", "half", "high"], ["b0"]),
+                 node("Loop", ["many", "yes", "low"], ["y"], body=deep(1, depth))]
+        given = {"x": ([1], [1.0], F32), "many": ([], [1], I64)}
+        if depth == 3:
+            run("loops in loops", nodes, given, {"y": ([], [0.0], F32)})
+            continue
+        path, _ = store(13, nodes, given, {"y": ([], [0.0], F32)}, WEIGHTS)
+        says("too deep", takt("plan", path), 1, "4012", "--bound constantofshape")
+
+
 if __name__ == "__main__":
     filled()
     in_a_loop()
+    far_inside()
     print(f"{corners.count} models, {len(corners.failures)} failed")
-    sys.exit(1 if corners.failures or corners.count < 14 or not os.path.isdir(TMP) else 0)
+    sys.exit(1 if corners.failures or corners.count < 15 or not os.path.isdir(TMP) else 0)

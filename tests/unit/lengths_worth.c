@@ -9,7 +9,8 @@
 #include "test.h"
 #include "util/inject.h"
 
-/* What is computed from `f`, the size n of 1 to 300, and the most that it can be; 0: not known. */
+/* What is computed from `f`, the size n of 1 to 300, or from `v`, a value of 0 to 10, and the most
+ * that it can be; 0: not known. */
 static const struct {
     const char *size;
     int64_t most;
@@ -24,6 +25,13 @@ static const struct {
     {"cast(sqrt(f) * 2.0, dtype=i64)", 34},
     {"cast(10.0 - f, dtype=i64)", 9},
     {"cast(select(lt(f, 10.0), f * 2.0, 7.0 - f), dtype=i64)", 600}, /* either side */
+    {"cast(v, dtype=i64)", 10},
+    {"cast(floor(v * 0.7), dtype=i64)", 7},           /* rounds up to 7 in f32 */
+    {"(cast(v, dtype=i64) - 11) / 8 + 3", 3},         /* -1 / 8 is 0 */
+    {"cast(cast(v, dtype=u8) - 11, dtype=i64)", 255}, /* wraps below 0 */
+    {"cast(cast(v, dtype=u8) * 30, dtype=i64)", 255},
+    {"cast(reduce_max(get(sort(cut), index=0), axes=[0]), dtype=i64)", 10},
+    {"reduce_max(get(sort(cut), index=1), axes=[0])", 0}, /* where it was */
 };
 
 static takt_status make(takt_ctx *ctx, const char *size, takt_plan **plan)
@@ -31,6 +39,8 @@ static takt_status make(takt_ctx *ctx, const char *size, takt_plan **plan)
     static const char form[] =
         "model m(x: f32[n]) {\n"
         "  f = cast(dim(x, axis=0), dtype=f32)\n"
+        "  cut = clip(x, min=0.0, max=10.0)\n"
+        "  v = reduce_max(cut, axes=[0])\n"
         "  l = length(reshape(%s, shape=[1]), names=[k], bounds=[9223372036854775807],\n"
         "    tops=[9223372036854775807])\n"
         "  return y = broadcast(constant(f32[], [0]), shape=[k])\n"
