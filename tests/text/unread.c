@@ -87,4 +87,32 @@ static void forgotten(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(goes_on, forgotten)
+/* A prompt that is refused changes nothing. */
+static void refused(void)
+{
+    const takt_generate_options how = {.max_tokens = 8, .ignore_eos = true};
+    const takt_generator_options options = {.context = 64, .batch = 4, .threads = 1};
+    char longer[200];
+    takt_ctx *ctx;
+    text out[2] = {{.length = 0}, {.length = 0}};
+    for (size_t i = 0; i + 1 < sizeof longer; i++)
+        longer[i] = i % 2 == 0 ? 'a' : ' ';
+    longer[sizeof longer - 1] = '\0';
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return;
+    for (int way = 0; way < 2; way++) {
+        takt_generator *g = NULL;
+        if (!EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &g)))
+            break;
+        EXPECT_OK(ctx, takt_generate(g, "a b a b", &how, add, &out[way], NULL));
+        if (way == 1)
+            EXPECT(takt_generate(g, longer, &how, add, &out[way], NULL) != TAKT_OK);
+        EXPECT_OK(ctx, takt_generate(g, "", &how, add, &out[way], NULL));
+        takt_generator_destroy(g);
+    }
+    EXPECT(out[0].length == out[1].length && memcmp(out[0].at, out[1].at, out[0].length) == 0,
+           "%.*s, not %.*s", (int)out[1].length, out[1].at, (int)out[0].length, out[0].at);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(goes_on, forgotten, refused)

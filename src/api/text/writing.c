@@ -262,7 +262,7 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     if (ids.count == 0 && (g->scores == NULL || w->options.reuse))
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the prompt is empty, and the model has no token to begin with");
-    /* What was written last goes before what is said now. */
+    /* What was written last goes before what is said now, and is kept until that is read. */
     const size_t before = g->has_unread && !w->options.reuse ? 1 : 0;
     TAKT_TRY(takt_mem_zero(ctx, ids.count + before, sizeof *ids.at, "the prompt", &block));
     w->prompt = block;
@@ -271,7 +271,6 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     w->prompt_count = ids.count + before;
     ids.at = w->prompt + before;
     ids.capacity = w->result.prompt_tokens = ids.count;
-    g->has_unread = false;
     TAKT_TRY(takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids));
     return w->options.reuse ? takt_writing_reuse(w) : TAKT_OK;
 }
