@@ -158,7 +158,7 @@ static void blocks(void)
                (int8_t)got[HALVES][17] == -1 && (int8_t)got[HALVES][18] == 1 &&
                (int8_t)got[HALVES][33] == -127);
         EXPECT(scale_of(got[ZERO]) == 0 && got[ZERO][2] == 0);
-        EXPECT(scale_of(got[TINY]) == 0);
+        EXPECT(scale_of(got[TINY]) == 0 && got[TINY][2] == 0 && got[TINY][5] == 127);
         EXPECT(scale_of(got[HUGE]) == 0x7c00 && (int8_t)got[HUGE][6] == -127 &&
                (int8_t)got[HUGE][7] == 42);
         EXPECT((scale_of(got[INF]) & 0x7fff) > 0x7c00 && got[INF][8] == 0 && got[INF][9] == 0);

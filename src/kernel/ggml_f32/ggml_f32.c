@@ -24,10 +24,11 @@ static void put_scale(float d, uint8_t *to)
     to[1] = (uint8_t)(bits >> 8);
 }
 
-/* Half away from zero; at most 127, which 1 / d may exceed by a rounding or by overflow. */
+/* Half away from zero; at most 127, which 1 / d may exceed by a rounding or by overflow. NaN, which
+ * is 0 times an infinite 1 / d, gives 0. */
 static int8_t whole_of(float x)
 {
-    const float held = x > 127 ? 127 : x < -127 ? -127 : x;
+    const float held = x > 127 ? 127 : x < -127 ? -127 : x == x ? x : 0;
     const int whole = (int)held;
     const float rest = held - (float)whole;
     return (int8_t)(whole + (rest >= 0.5f) - (rest <= -0.5f));
