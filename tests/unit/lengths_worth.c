@@ -97,6 +97,7 @@ static void sweep(void)
     static const char *const sizes[] = {
         "cast((f + 9.0) * (400.0 - f), dtype=i64)",
         "cast(select(lt(f, 10.0), f * 2.0, 7.0 - f), dtype=i64)",
+        "cast(min(floor(v * 0.7), f), dtype=i64)",
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const takt_sweep_report r = takt_sweep(scenario, (void *)sizes[i], TAKT_INJECT_MEMORY);
