@@ -4,8 +4,8 @@
 #include "api/session/session.h"
 #include "api/train/trainer.h"
 
-static const takt_named_view *find(const takt_named_view *batch, size_t count, const char *name,
-                                   size_t place)
+const takt_named_view *takt_batch_find(const takt_named_view *batch, size_t count, const char *name,
+                                       size_t place)
 {
     for (size_t i = 0; i < count; i++)
         if (batch[i].name != NULL ? strcmp(batch[i].name, name) == 0 : i == place)
@@ -50,7 +50,7 @@ takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *bat
     for (size_t i = 0; i < t->model->graph->input_count; i++) {
         if (t->model->inputs[i].rank == 0)
             continue;
-        const takt_named_view *v = find(batch, count, t->model->inputs[i].name, i);
+        const takt_named_view *v = takt_batch_find(batch, count, t->model->inputs[i].name, i);
         if (v == NULL)
             return takt_fail(t->ctx, TAKT_E_BINDING, "the batch has no %s",
                              t->model->inputs[i].name);
@@ -63,8 +63,7 @@ takt_status takt_batch_samples(const takt_trainer *t, const takt_named_view *bat
     return check_parts(t, *samples);
 }
 
-/* Whether the first axis of this input counts samples. */
-static bool is_cut(const takt_trainer *t, const takt_desc *desc)
+bool takt_batch_is_cut(const takt_trainer *t, const takt_desc *desc)
 {
     const char *name = batch_name(t);
     if (name == NULL && desc->rank > 0)
@@ -77,7 +76,7 @@ static takt_tensor_view cut(const takt_trainer *t, const takt_desc *desc,
                             const takt_tensor_view *whole, takt_rows rows)
 {
     takt_tensor_view v = *whole;
-    if (rows.rows == 0 || !is_cut(t, desc) || v.rank < 1 || v.dims[0] == rows.rows)
+    if (rows.rows == 0 || !takt_batch_is_cut(t, desc) || v.rank < 1 || v.dims[0] == rows.rows)
         return v;
     size_t count = 1, bytes = 0;
     for (int d = 1; d < v.rank; d++)
@@ -105,7 +104,7 @@ takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
         takt_text_add(sizes, "%s", t->plan.sizes);
     for (size_t i = 0; i < model->graph->input_count; i++) {
         const takt_desc *desc = &model->inputs[i];
-        const takt_named_view *v = find(batch, count, desc->name, i);
+        const takt_named_view *v = takt_batch_find(batch, count, desc->name, i);
         if (v == NULL || v->view.rank != desc->rank)
             continue;
         for (int d = 0; d < desc->rank; d++) {
@@ -153,18 +152,34 @@ static takt_status own_scalars(takt_trainer *t, takt_train_run *run)
     return TAKT_OK;
 }
 
+/* Rows are cut out of arrays of which each has all samples. An array of a model with a fixed batch
+ * may also be one for every part. */
+static takt_status check_rows(const takt_trainer *t, const takt_desc *desc,
+                              const takt_tensor_view *v, int64_t samples)
+{
+    if (!takt_batch_is_cut(t, desc) || v->rank < 1 || v->dims[0] == samples ||
+        v->dims[0] == takt_batch_fixed(t))
+        return TAKT_OK;
+    takt_fail(t->ctx, TAKT_E_BINDING, "the batch has %lld samples, but %lld of %s",
+              (long long)samples, (long long)v->dims[0], desc->name);
+    return takt_fail_hint(t->ctx, "every array of a batch has one row for each sample");
+}
+
 static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_named_view *batch,
                             size_t count, takt_rows rows)
 {
+    int64_t samples;
+    TAKT_TRY(takt_batch_samples(t, batch, count, &samples));
     for (size_t i = 0; i < run->model->graph->input_count; i++) {
         const takt_desc *desc = &run->model->inputs[i];
-        const takt_named_view *v = find(batch, count, desc->name, i);
+        const takt_named_view *v = takt_batch_find(batch, count, desc->name, i);
         if (strncmp(desc->name, "train.", 6) == 0)
             continue;
         if (v == NULL) {
             takt_fail(t->ctx, TAKT_E_BINDING, "the batch has no %s", desc->name);
             return takt_fail_hint(t->ctx, "a batch has every input of the model, and labels");
         }
+        TAKT_TRY(check_rows(t, desc, &v->view, samples));
         const takt_tensor_view part = cut(t, desc, &v->view, rows);
         if (takt_session_bind(run->session, desc->name, &part) != TAKT_OK) {
             t->ctx->error = run->session->error;

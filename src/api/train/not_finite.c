@@ -80,22 +80,28 @@ static bool is_dense(const takt_tensor_view *v)
     return true;
 }
 
-static bool find_sample(const takt_named_view *batch, size_t count, takt_rows rows,
-                        const char **input, int64_t *sample)
+/* The first input of the model that is not finite, and its sample; -1: it has none. */
+static bool find_sample(const takt_trainer *t, const takt_named_view *batch, size_t count,
+                        takt_rows rows, const char **input, int64_t *sample)
 {
-    for (size_t i = 0; i < count; i++) {
-        const takt_tensor_view *v = &batch[i].view;
-        if (!takt_dtype_is_float(v->dtype) || v->rank == 0 || v->data == NULL || !is_dense(v))
+    const takt_model *m = t->step.model;
+    for (size_t i = 0; i < m->graph->input_count; i++) {
+        const takt_named_view *given = takt_batch_find(batch, count, m->inputs[i].name, i);
+        const takt_tensor_view *v = given != NULL ? &given->view : NULL;
+        if (v == NULL || !takt_dtype_is_float(v->dtype) || v->data == NULL || !is_dense(v))
             continue;
-        size_t size = 1;
-        for (int k = 1; k < v->rank; k++)
+        const bool has_samples = v->rank > 0 && takt_batch_is_cut(t, &m->inputs[i]);
+        size_t size = 1, first = 0, all = 1;
+        for (int k = has_samples; k < v->rank; k++)
             size *= (size_t)v->dims[k];
-        const int64_t last = rows.rows > 0 ? rows.first + rows.rows : v->dims[0];
-        const size_t all = (size_t)last * size, first = (size_t)rows.first * size;
-        for (size_t at = first; at < all; at++)
+        if (has_samples && v->dims[0] > rows.rows)
+            first = (size_t)rows.first;
+        if (has_samples)
+            all = rows.rows > 0 ? first + (size_t)rows.rows : (size_t)v->dims[0];
+        for (size_t at = first * size; at < all * size; at++)
             if (!isfinite(takt_dtype_get_f(v->dtype, v->data, at))) {
-                *input = batch[i].name;
-                *sample = (int64_t)(at / size);
+                *input = m->inputs[i].name;
+                *sample = has_samples ? (int64_t)(at / size) : -1;
                 return true;
             }
     }
@@ -129,7 +135,10 @@ takt_status takt_train_not_finite(takt_trainer *t, const takt_named_view *batch,
     const unsigned long long step = t->steps + 1;
     const char *what = isnan(loss) ? "NaN" : "infinite", *name;
     int64_t sample;
-    if (find_sample(batch, count, rows, &name, &sample)) {
+    if (find_sample(t, batch, count, rows, &name, &sample)) {
+        if (sample < 0)
+            return takt_fail(t->ctx, TAKT_E_TRAIN_NOT_FINITE,
+                             "the loss of step %llu is %s: %s is not finite", step, what, name);
         takt_fail(t->ctx, TAKT_E_TRAIN_NOT_FINITE,
                   "the loss of step %llu is %s: %s of sample %lld of the batch is not finite", step,
                   what, name, (long long)sample);

@@ -56,6 +56,11 @@ typedef struct takt_rows {
 
 /* Parameter groups from the options. */
 TAKT_MUST_USE takt_status takt_trainer_groups(takt_trainer *t, const takt_train_options *o);
+/* What a batch has for an input, by its name or its place; or NULL. */
+const takt_named_view *takt_batch_find(const takt_named_view *batch, size_t count, const char *name,
+                                       size_t place);
+/* Whether the first axis of this input counts samples. */
+bool takt_batch_is_cut(const takt_trainer *t, const takt_desc *desc);
 /* Samples that the model takes at a time, if it has a number for that; else 0. */
 int64_t takt_batch_fixed(const takt_trainer *t);
 /* How many samples a batch has, by the first of the model's inputs that has a batch axis. */

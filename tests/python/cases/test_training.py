@@ -1,4 +1,5 @@
 """test_training.py - the trainer, optimizers, data sets and loaders."""
+import array
 import os
 import tempfile
 import threading
@@ -104,6 +105,24 @@ class Training(unittest.TestCase):
             trainer.fit([])
         with self.assertRaises(takt.ArgumentError):
             takt.Trainer(Net()).save("/tmp/none")
+
+    def test_arrays_are_read_to_their_end_only(self):
+        x, labels = points(8)
+        for shards in (1, 2):
+            trainer = takt.Trainer(takt.loads("model m(x: f32[n, 2]) { return dense(x, 2) }"),
+                                   loss="cross_entropy", shards=shards)
+            for count in (4, 6, 9):
+                with self.assertRaisesRegex(takt.ArgumentError, f"8 samples, but {count} of"):
+                    trainer.step({"x": x, "labels": takt.array([0] * count)})
+            self.assertEqual(trainer.step({"x": x, "labels": labels}).step, 1)
+        # What follows an array without samples is no reason for a loss that is not finite.
+        model = takt.loads("model m(x: f32[n, 2], w: f32[2]) { param a: f32[2] = 1\n"
+                           "return loss = reduce_mean(log(x * a * w - 10.0)) }")
+        many = memoryview(array.array("f", [1, 1] + 100 * [float("nan")]))
+        with self.assertRaisesRegex(takt.RangeError, "the first result"):
+            takt.Trainer(model).step({"x": takt.array([[1.0, 1.0]] * 8), "w": many[:2]})
+        with self.assertRaisesRegex(takt.RangeError, "NaN: w is not finite"):
+            takt.Trainer(model).step({"x": takt.array([[1.0, 1.0]] * 8), "w": many[1:3]})
 
     def test_mixed_precision(self):
         x, labels = points()
