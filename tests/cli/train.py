@@ -229,6 +229,19 @@ def skips():
     expect(all((row["loss"] is None) == ("skipped" in row) for row in rows), rows)
 
 
+def unwritten():
+    """A checkpoint that could not be written is not one to go on from."""
+    for generation, saved in ((0, None), (1, 29)):
+        folder = path(f"unwritten{generation}")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.join(folder, f"checkpoint.{generation}", "in the way"))
+        said = fails(1, "train", NET, *COMMON, "--epochs", "4", "-q", "--checkpoint", folder,
+                     says=[f"checkpoint.{generation}"])
+        expect(("has the state" in said) == (saved is not None), said)
+        expect(saved is None or f"the state after step {saved};" in said, said)
+
+
+
 learns()
 same_bits()
 goes_on()
@@ -237,5 +250,6 @@ locked()
 workers()
 logs()
 skips()
+unwritten()
 mistakes()
 finish()

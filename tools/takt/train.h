@@ -45,8 +45,9 @@ typedef struct tool_training {
     int generation;               /* of the next checkpoint: 0 or 1 */
     uint64_t save_steps, save_ns; /* between two checkpoints; 0: only after every epoch */
     uint64_t saved_ns;            /* when the last one was begun */
-    uint64_t saved_step;          /* after which it was, if there is one */
-    bool has_saved;
+    uint64_t begun_step;          /* after which it was, while it is under way */
+    uint64_t saved_step;          /* of the last that was written, if there is one */
+    bool is_saving, has_saved;
 } tool_training;
 
 /* What the flags say about a training; texts and pointers are its own, so it stays where it is. */

@@ -111,7 +111,8 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
     if (loss >= 0 && accuracy >= 0)
         fprintf(to, ", accuracy %.4f", accuracy);
     if (sum->skipped > 0)
-        fprintf(to, "; %llu steps skipped", (unsigned long long)sum->skipped);
+        fprintf(to, "; %llu step%s skipped", (unsigned long long)sum->skipped,
+                sum->skipped == 1 ? "" : "s");
     fprintf(to, "; %.0f samples/s, %.1f %% of the time waiting for data\n",
             (double)sum->samples / seconds, 100 * sum->waited / seconds);
     fflush(to);
@@ -205,7 +206,7 @@ static int tell_lost(const tool_training *g)
 static int tell_failed(tool_training *g, takt_status status)
 {
     const int code = tool_finish(g->t, status);
-    if (takt_trainer_save_end(g->trainer) == TAKT_OK && g->has_saved)
+    if (tool_checkpoint_wait(g) == TAKT_OK && g->has_saved)
         fprintf(stderr, "takt: %s has the state after step %llu; --resume goes on from there\n",
                 tool_text_of(g->t, TAKT_F_CHECKPOINT), (unsigned long long)g->saved_step);
     return code;

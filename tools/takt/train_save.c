@@ -67,7 +67,13 @@ takt_status tool_checkpoint_due(tool_training *g)
 
 takt_status tool_checkpoint_wait(tool_training *g)
 {
-    return takt_trainer_save_end(g->trainer);
+    const takt_status status = takt_trainer_save_end(g->trainer);
+    if (g->is_saving && status == TAKT_OK) {
+        g->saved_step = g->begun_step;
+        g->has_saved = true;
+    }
+    g->is_saving = false;
+    return status;
 }
 
 takt_status tool_checkpoint_save(tool_training *g)
@@ -79,6 +85,9 @@ takt_status tool_checkpoint_save(tool_training *g)
     mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
     if (g->log != NULL)
         fflush(g->log); /* every step of a checkpoint is in the log */
+    const takt_status before = tool_checkpoint_wait(g);
+    if (before != TAKT_OK)
+        return before;
     path_of(g, g->generation, path, sizeof path);
     snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu", (unsigned long long)g->epoch,
              (unsigned long long)g->position, (unsigned long long)g->samples,
@@ -87,8 +96,8 @@ takt_status tool_checkpoint_save(tool_training *g)
     const takt_status status = takt_trainer_save_begin(g->trainer, path, note);
     if (status == TAKT_OK) {
         g->generation = 1 - g->generation;
-        g->saved_step = takt_trainer_steps(g->trainer);
-        g->has_saved = true;
+        g->begun_step = takt_trainer_steps(g->trainer);
+        g->is_saving = true;
     }
     return status;
 }

@@ -43,8 +43,10 @@ static bool count_samples(tool_training *g)
 static const char *expected(const tool_training *g, char *to, size_t size)
 {
     const double seconds = takt_trainer_estimate(g->trainer) * (double)g->steps;
-    if (seconds < 120)
-        snprintf(to, size, "about %.2g s", seconds);
+    if (seconds < 1)
+        snprintf(to, size, "less than a second");
+    else if (seconds < 120)
+        snprintf(to, size, "about %.0f s", seconds);
     else if (seconds < 7200)
         snprintf(to, size, "about %.0f minutes", seconds / 60);
     else
