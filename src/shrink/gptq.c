@@ -18,7 +18,7 @@
 
 bool takt_gptq_suits(const takt_shrink_layer *l)
 {
-    return l->inner <= TAKT_GPTQ_MOST &&
+    return l->inner > 0 && l->inner <= TAKT_GPTQ_MOST &&
            l->groups <= (int64_t)TAKT_GPTQ_MOST * TAKT_GPTQ_MOST / (l->inner * l->inner);
 }
 

@@ -179,7 +179,8 @@ static void refused(void)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"model m(x: f32[2]) { state s: f64[2] = 0\n next s = s + 1\n return y = x }", "f64"},
+        {"model m(x: f32[2]) { state s: f64[2] = 0\n next s = s + 1\n return y = x }",
+         "s (state): TensorFlow Lite does not compute with f64"},
         {"model m(x: f64[2]) { return y = x + 1 }", "f64"},
         {"model m(x: f32[2]) { return y = erf(x) }", "erf"},
         {"model m(x: f32[1, 2, 4, 4, 4]) { return y = conv3d(x, 2, groups=2) }", "groups"},

@@ -79,7 +79,7 @@ static takt_tflw *second(takt_tflw *w)
 static void begin_slot(takt_tflw *w, size_t i)
 {
     const takt_slot *slot = &w->g->slots[i];
-    w->id = slot->value;
+    w->id = w->first->id = slot->value;
     const void *data = first_value(w, slot);
     const takt_tflw_grid grid = grid_of(w, slot->value);
     w->handles[i] = handle(w, slot);
