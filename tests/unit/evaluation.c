@@ -315,6 +315,23 @@ static void shifts_time(void)
     EXPECT(moved > COUNT / 2, "%zu of %d moved", moved, COUNT);
 }
 
+/* Samples of one axis have no rows to mask. */
+static void masks_no_sound(void)
+{
+    enum { COUNT = 50, SIZE = 4 };
+    float a[COUNT * SIZE];
+    uint64_t rows[COUNT];
+    const takt_augment_key key = {1, 2};
+    const takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {COUNT, SIZE}, .data = a};
+    for (size_t i = 0; i < COUNT; i++)
+        rows[i] = i;
+    for (size_t i = 0; i < COUNT * SIZE; i++)
+        a[i] = 1;
+    EXPECT_OK(ctx, takt_data_augment(ctx, "freq_mask=2", &key, rows, COUNT, &v));
+    for (size_t i = 0; i < COUNT * SIZE; i++)
+        EXPECT(a[i] == 1, "element %zu is %g", i, (double)a[i]);
+}
+
 int main(void)
 {
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
@@ -324,6 +341,7 @@ int main(void)
     augments();
     masks("time_mask=3", true, 3);
     masks("freq_mask=2", false, 2);
+    masks_no_sound();
     crops();
     shifts_time();
     takt_memfs *fs = takt_memfs_create();

@@ -197,7 +197,7 @@ static void change(const sample *s, const double *how)
         cut_out(s, (size_t)how[CUTOUT]);
     if (how[TIME_MASK] > 0)
         mask_time(s, (size_t)how[TIME_MASK]);
-    if (how[FREQ_MASK] > 0)
+    if (how[FREQ_MASK] > 0 && s->height > 1)
         mask_rows(s, (size_t)how[FREQ_MASK]);
     if (how[NOISE] > 0)
         add_noise(s, how[NOISE]);
