@@ -2,7 +2,7 @@
  *
  * It reads the graph that runs, the property and the certificate, walks the trees of splits, sees
  * that the halves of every box cover it and that every case is proved on every leaf, or on a box
- * around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes. It
+ * around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes.
  * A part where the input z of a relu is on one side of 0 has the bounds of its box, z being held
  * to that side; s * beta * z, at most 0 there, may be added to what is to be shown positive. It
  * knows products with constants, convolutions, sums, moves, pools, relu and sigmoid; models with

@@ -117,7 +117,32 @@ expect(result.returncode == 0 or "libpng16 is not installed" in result.stderr, r
 if result.returncode == 0:
     expect(values("1, 1, 2, 4", shot) == values("1, 1, 2, 4", GREY), "PNG and PGM")
 
+# A batch of several is no single image; what is open, or 1, is.
+for shape in ("2, 1, 2, 4", "2, 2, 4, 1", "5, 2, 4"):
+    fails(2, "run", model(shape), "-i", GREY, says=["a batch of several"])
+
+# From one row to one column, and a size that memory does not hold: refused before any work.
+tall, wide = pnm("tall.pgm", [[v % 251] for v in range(65536)]), pnm("wide.pgm", [[7] * 65536])
+for fit in ("stretch", "crop", "pad"):
+    code = succeeds("run", "-q", model("1, 1, 1, 65536", "u8"), "-i", tall, "--image", "fit=" + fit)
+    expect("digest" in code, code)
+    succeeds("run", "-q", model("1, 1, 65536, 1", "u8"), "-i", wide, "--image", "fit=" + fit)
+expect(values("1, 4", pnm("t.pgm", [[10], [20], [30], [40]]), kind="u8")[1] == [17, 17, 33, 33],
+       "columns first")
+fails(1, "run", model("1, 1, h, w"), "-i", GREY, "--image", "size=65536", "--max-ram", "100M",
+      says=["out of memory", "--max-ram"])
+
+# Scores that are no numbers come last, and are null in JSON.
+npy = write("nan.npy", b"\x93NUMPY\x01\x00\x76\x00" + head +
+            struct.pack("<6f", float("nan"), 3, float("inf"), 1, float("nan"), 2))
+text = succeeds("run", three, "-i", npy, "--labels", names)
+expect("best of y: blue \xe9 inf, green 3, red nan\n" in text, text)
+rows = parsed("run", "--json", three, "-i", npy, "--labels", names)["labels"]
+expect([[s["class"] for s in row] for row in rows] == [[2, 1, 0], [2, 0, 1]], rows)
+expect([s["score"] for s in rows[0]] == [None, 3, None], rows)
+
 # What cannot be done.
+fails(2, "run", three, "--image", "mena=1", says=["--image does not take mena=1"])
 fails(2, "run", model("1, 5, 2, 4"), "-i", GREY, says=["cannot be input x", "f32[1, 5, 2, 4]"])
 fails(2, "run", model("1, 1, 2, 4", "i32"), "-i", GREY, says=["f32 or u8"])
 fails(2, "run", model("1, 1, 2, 4"), "-i", sound, says=["time its last dimension"])

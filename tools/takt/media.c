@@ -134,6 +134,13 @@ static bool place(job *j)
     return j->height > 0 && j->width > 0 && j->height <= 1 << 16 && j->width <= 1 << 16;
 }
 
+/* Where the first axis counts images, there is one. */
+static bool is_single(const job *j)
+{
+    const bool has_batch = j->d->rank == 4 || (j->d->rank == 3 && j->channel_axis < 0);
+    return !has_batch || is_open(j->d, 0) || j->d->dims[0] == 1;
+}
+
 /* ---- colours and sizes ---- */
 
 /* Grey by the weights of ITU-R BT.601; colours from grey are three times the same. */
@@ -267,10 +274,6 @@ static int fill(job *j)
 {
     const size_t area = (size_t)(j->width * j->height), channels = (size_t)j->channels;
     const bool is_last = j->channel_axis >= 0 && j->channel_axis == j->d->rank - 1;
-    set_shape(j, j->view);
-    const takt_status status = takt_view_alloc(j->t->ctx, j->view);
-    if (status != TAKT_OK)
-        return tool_finish(j->t, status);
     for (size_t c = 0; c < channels; c++)
         for (size_t i = 0; i < area; i++)
             if (!put(j, is_last ? i * channels + c : c * area + i,
@@ -319,6 +322,13 @@ static int load_image(job *j, const takt_tensor_view *raw, char **said)
         j->how.scale = j->d->dtype == TAKT_U8 ? 1 : 1.0 / 255;
     if (!place(j))
         return refuse_shape(j, "no channels of 1 or 3 and sizes that an image could have");
+    if (!is_single(j))
+        return refuse_shape(j, "a batch of several, and this is one image");
+    /* First of all, so that a size beyond --max-ram is refused before any work. */
+    set_shape(j, j->view);
+    const takt_status status = takt_view_alloc(j->t->ctx, j->view);
+    if (status != TAKT_OK)
+        return tool_finish(j->t, status);
     j->image.at = malloc(count * sizeof *j->image.at);
     bool is_good = j->image.at != NULL;
     if (is_good) {

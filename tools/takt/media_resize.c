@@ -47,19 +47,43 @@ static bool pass(const float *x, int64_t from, float *y, int64_t to, int64_t inn
     return is_good;
 }
 
+static bool along_rows(const float *x, int64_t rows, int64_t from, float *y, int64_t to)
+{
+    bool is_good = true;
+    for (int64_t i = 0; is_good && i < rows; i++)
+        is_good = pass(x + i * from, from, y + i * to, to, 1);
+    return is_good;
+}
+
+/* Rows first, unless they grow while columns shrink: what lies between is never larger than both
+ * images. */
+static bool columns_first(const media_planes *from, int64_t height, int64_t width)
+{
+    return width > from->width && height < from->height;
+}
+
+static bool plane(const float *x, const media_planes *from, float *between, float *y,
+                  int64_t height, int64_t width)
+{
+    if (columns_first(from, height, width))
+        return pass(x, from->height, between, height, from->width) &&
+               along_rows(between, height, from->width, y, width);
+    return along_rows(x, from->height, from->width, between, width) &&
+           pass(between, from->height, y, height, width);
+}
+
 float *media_resize(const media_planes *from, int64_t height, int64_t width)
 {
     const size_t area = (size_t)height * (size_t)width;
-    float *rows =
-        malloc((size_t)from->channels * (size_t)from->height * (size_t)width * sizeof *rows);
+    const size_t before = (size_t)from->height * (size_t)from->width;
+    const size_t most = columns_first(from, height, width) ? (size_t)height * (size_t)from->width
+                                                           : (size_t)from->height * (size_t)width;
+    float *between = malloc(most * sizeof *between);
     float *all = malloc((size_t)from->channels * area * sizeof *all);
-    bool is_good = rows != NULL && all != NULL;
-    for (int64_t i = 0; is_good && i < from->channels * from->height; i++)
-        is_good = pass(from->at + i * from->width, from->width, rows + i * width, width, 1);
-    for (int64_t c = 0; is_good && c < from->channels; c++)
-        is_good = pass(rows + c * from->height * width, from->height, all + (size_t)c * area,
-                       height, width);
-    free(rows);
+    bool is_good = between != NULL && all != NULL;
+    for (size_t c = 0; is_good && c < (size_t)from->channels; c++)
+        is_good = plane(from->at + c * before, from, between, all + c * area, height, width);
+    free(between);
     if (!is_good) {
         free(all);
         all = NULL;

@@ -148,7 +148,8 @@ int tool_load_inputs(tool_run *r)
     if (r->inputs == NULL || r->files == NULL || r->is_random == NULL || r->said == NULL ||
         !copy_names(r))
         return tool_finish(r->t, TAKT_ERR_MEMORY);
-    if (!tool_sizes_init(r->t, r->model, &r->sizes))
+    media_image how;
+    if (!tool_sizes_init(r->t, r->model, &r->sizes) || !media_read_options(r->t, &how))
         return TAKT_EXIT_USAGE;
     size_t given = 0;
     for (; (item = tool_item_of(r->t, TAKT_F_INPUT, given)) != NULL; given++) {

@@ -1,5 +1,6 @@
 /* run_labels.c - the classes that a result names, by a file with one name a line. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,13 +94,19 @@ static const takt_tensor_view *scores(const tool_labels *l, const tool_results *
     return NULL;
 }
 
+/* No number is less than any other. */
+static bool is_better(float a, float b)
+{
+    return a > b || (isnan(b) && !isnan(a));
+}
+
 /* The best classes of a row, best first; equal ones in the order of their numbers. */
 static size_t best_of(const float *row, size_t count, size_t best[SHOWN])
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         size_t at = found < SHOWN ? found : SHOWN;
-        while (at > 0 && row[i] > row[best[at - 1]])
+        while (at > 0 && is_better(row[i], row[best[at - 1]]))
             at--;
         if (at == SHOWN)
             continue;
@@ -121,7 +128,11 @@ static void print_row(const tool_labels *l, const float *row, bool is_json)
         }
         printf("%s{\"class\": %zu, \"label\": ", k > 0 ? ", " : "", best[k]);
         tool_print_string(stdout, l->names[best[k]]);
-        printf(", \"score\": %.9g}", (double)row[best[k]]);
+        /* As values are: JSON has no infinity. */
+        if (isfinite(row[best[k]]))
+            printf(", \"score\": %.9g}", (double)row[best[k]]);
+        else
+            printf(", \"score\": null}");
     }
 }
 
