@@ -142,6 +142,7 @@ expect([[s["class"] for s in row] for row in rows] == [[2, 1, 0], [2, 0, 1]], ro
 expect([s["score"] for s in rows[0]] == [None, 3, None], rows)
 
 # What cannot be done.
+fails(2, "run", model("2, 4", "u8"), "-i", GREY, "--image", "imagenet", says=["no mean"])
 fails(2, "run", three, "--image", "mena=1", says=["--image does not take mena=1"])
 fails(2, "run", model("1, 5, 2, 4"), "-i", GREY, says=["cannot be input x", "f32[1, 5, 2, 4]"])
 fails(2, "run", model("1, 1, 2, 4", "i32"), "-i", GREY, says=["f32 or u8"])

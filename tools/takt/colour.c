@@ -1,6 +1,7 @@
 /* colour.c - which words have which colour. */
 #include "colour.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define RED "\033[1;31m"
@@ -35,7 +36,8 @@ const char *tool_colour_of(const char *text, size_t size, bool is_line, size_t *
         const shade *s = &shades[i];
         const size_t word = strlen(s->word);
         for (size_t k = 0; k + word <= size && k < *at && (k == 0 || !s->is_first); k++) {
-            if ((s->is_first && !is_line) || memcmp(text + k, s->word, word) != 0)
+            const bool goes_on = k + word < size && isalpha((unsigned char)text[k + word]);
+            if ((s->is_first && !is_line) || goes_on || memcmp(text + k, s->word, word) != 0)
                 continue;
             *at = k;
             *length = word;

@@ -295,10 +295,7 @@ static char *describe(const job *j)
         snprintf(values, sizeof values, ", levels over %g", 1 / j->how.scale);
     else if (j->how.scale > 1)
         snprintf(values, sizeof values, ", levels times %g", j->how.scale);
-    bool is_plain = true;
-    for (int c = 0; c < MEDIA_CHANNELS; c++)
-        is_plain = is_plain && j->how.mean[c] == 0.0 && j->how.deviation[c] == 1.0;
-    if (!is_plain)
+    if (!media_is_plain(&j->how))
         snprintf(means, sizeof means, ", minus %g %g %g, over %g %g %g", j->how.mean[0],
                  j->how.mean[1], j->how.mean[2], j->how.deviation[0], j->how.deviation[1],
                  j->how.deviation[2]);
@@ -318,6 +315,8 @@ static int load_image(job *j, const takt_tensor_view *raw, char **said)
     j->source_width = raw->dims[3];
     j->image = (media_planes){raw->dims[1], raw->dims[2], raw->dims[3], NULL};
     const size_t count = (size_t)(raw->dims[1] * raw->dims[2] * raw->dims[3]);
+    if (j->d->dtype == TAKT_U8 && !media_is_plain(&j->how))
+        return refuse_shape(j, "levels have no mean and deviation");
     if (j->how.scale == 0.0)
         j->how.scale = j->d->dtype == TAKT_U8 ? 1 : 1.0 / 255;
     if (!place(j))

@@ -24,6 +24,8 @@ typedef struct media_planes {
 bool tool_is_media(const char *path);
 /* What --image says. False: usage error, printed. */
 bool media_read_options(const takt_tool *t, media_image *how);
+/* Neither mean nor deviation is asked for. */
+bool media_is_plain(const media_image *how);
 /* The file as input `d`, of the type and, where they are numbers, the sizes that it wants. `*said`:
  * what was done to it, to be freed. The exit code; all is printed. */
 int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,

@@ -150,3 +150,11 @@ bool media_read_options(const takt_tool *t, media_image *how)
     }
     return true;
 }
+
+bool media_is_plain(const media_image *how)
+{
+    for (int c = 0; c < MEDIA_CHANNELS; c++)
+        if (how->mean[c] != 0.0 || how->deviation[c] != 1.0)
+            return false;
+    return true;
+}

@@ -221,7 +221,7 @@ const takt_verb takt_verb_run = {
     .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_DIM, TAKT_F_SHAPE,
                                     TAKT_F_WEIGHTS, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_LEVEL,
                                     TAKT_F_REPEAT, TAKT_F_SEED, TAKT_F_MEMORY_LIMIT, TAKT_F_TEST,
-                                    TAKT_FLAG_IDS},
+                                    TAKT_F_IMAGE, TAKT_F_CLASS_NAMES, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,
               TAKT_F_ALLOW_LINKS, TAKT_F_MMAP,           TAKT_F_INPUT,
               TAKT_F_OUTPUT,      TAKT_F_SHAPE,          TAKT_F_DIM,
