@@ -6,18 +6,13 @@ of their own.
 """
 import os
 import random
-import sys
+
+import _venv
 
 try:
     import clingo
 except ImportError:
-    VENV = os.environ.get("TAKT_VENV", "build/venv")
-    PYTHON = os.path.join(VENV, "bin", "python")
-    if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
-        os.environ["TAKT_IN_VENV"] = "1"
-        os.execv(PYTHON, [PYTHON, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
-    print("skipped: clingo is not installed; pip install clingo in build/venv gets it")
-    sys.exit(77)
+    _venv.instead("clingo")
 
 from _cli import TMP, expect, finish, takt  # noqa: E402
 

@@ -6,20 +6,15 @@ skipped. TAKT_STEPS says how many steps.
 """
 import json
 import os
-import sys
+
+import _venv
 
 try:
     import numpy
     import torch
     from ltn import fuzzy_ops as ops
 except ImportError:
-    VENV = os.environ.get("TAKT_VENV", "build/venv")
-    PYTHON = os.path.join(VENV, "bin", "python")
-    if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
-        os.environ["TAKT_IN_VENV"] = "1"
-        os.execv(PYTHON, [PYTHON, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
-    print("skipped: LTNtorch is not installed; pip install LTNtorch in build/venv gets it")
-    sys.exit(77)
+    _venv.instead("LTNtorch")
 
 from _cli import TMP, expect, finish, succeeds  # noqa: E402
 

@@ -10,17 +10,13 @@ import statistics
 import subprocess
 import sys
 
+import _venv
+
 try:
     import numpy
     import torch
 except ImportError:
-    VENV = os.environ.get("TAKT_VENV", "build/venv")
-    PYTHON = os.path.join(VENV, "bin", "python")
-    if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
-        os.environ["TAKT_IN_VENV"] = "1"
-        os.execv(PYTHON, [PYTHON, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
-    print("skipped: torch is not installed; pip install torch in build/venv gets it")
-    sys.exit(77)
+    _venv.instead("torch")
 
 from _cli import CLEAN, ROOT, TMP, TOOL, expect, finish, takt  # noqa: E402
 

@@ -6,19 +6,14 @@ says how many programs, TAKT_FIRST the first seed. Every other program is comput
 import os
 import random
 import signal
-import sys
+
+import _venv
 
 try:
     from problog import get_evaluatable
     from problog.program import PrologString
 except ImportError:
-    VENV = os.environ.get("TAKT_VENV", "build/venv")
-    PYTHON = os.path.join(VENV, "bin", "python")
-    if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
-        os.environ["TAKT_IN_VENV"] = "1"
-        os.execv(PYTHON, [PYTHON, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
-    print("skipped: problog is not installed; pip install problog in build/venv gets it")
-    sys.exit(77)
+    _venv.instead("problog")
 
 from _cli import TMP, expect, finish, takt  # noqa: E402
 
