@@ -57,13 +57,14 @@ def builds():
 
 
 def counts():
-    done = compare("a.takt b.takt --counter instructions --json", (0, 1))
+    # The count of a small model moves by about a thousandth from one run to the next.
+    done = compare("a.takt b.takt --counter instructions --margin 1% --json", (0, 1))
     if done.returncode == 1:
         expect("8004" in done.stdout + done.stderr, done.stderr)
         print("SKIP counts: no valgrind")
         return
     same = json.loads(done.stdout)
-    expect(same["verdict"] == "same" and abs(same["ratio"] - 1) < 0.001, same)
+    expect(same["verdict"] == "same" and abs(same["ratio"] - 1) < 0.01, same)
     compare("a.takt larger.takt --counter instructions --fail-on slower:2%", 3, "more")
     compare("a.takt larger.takt --counter smiles", 2, "nothing to count")
 
