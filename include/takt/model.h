@@ -219,7 +219,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,
 /** The passes, in order, with what they do, their licence, and why they stand where they do. */
 TAKT_API TAKT_MUST_USE takt_status takt_pass_list(takt_ctx *ctx, takt_format format,
                                                   takt_sink_fn *sink, void *user);
-/** The operations: all of them, or the one called `name`; NULL for all. */
+/** The operations: all of them, or the one called `name`; NULL for all. A layer of the language is
+ *  shown as its text. */
 TAKT_API TAKT_MUST_USE takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format,
                                                 takt_sink_fn *sink, void *user);
 /** The operations that have no "bound", no "relax" (linear bounds) or no "gradient", and why. */

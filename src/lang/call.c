@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lang/elab.h"
+#include "lang/foreign.h"
 
 static bool keeps_dims(const takt_symbol *name)
 {
@@ -84,26 +85,49 @@ static bool collect(takt_frame *f, const takt_ast *a, const takt_value *piped, t
     return good;
 }
 
+static bool exists_plain(const char *name)
+{
+    return takt_op_find(name, strlen(name)) != NULL || takt_layer_text(name) != NULL;
+}
+
 /* x.relu() for relu(x), as other languages have it: NULL if it is not that. */
 static const char *method_hint(const takt_call *c, const char *name,
                                char hint[static TAKT_HINT_TEXT])
 {
     const char *dot = strrchr(name, '.');
-    if (dot == NULL || dot == name ||
-        (takt_op_find(dot + 1, strlen(dot + 1)) == NULL && takt_layer_text(dot + 1) == NULL))
+    if (dot == NULL || dot == name || !exists_plain(dot + 1))
         return NULL;
     snprintf(hint, TAKT_HINT_TEXT, "values have no methods: write %.60s(%.*s%s)", dot + 1,
              (int)(dot - name < 60 ? dot - name : 60), name, c->count > 0 ? ", ..." : "");
     return hint;
 }
 
+/* torch.relu: what stands before the dot is a module of another framework, not a value. */
+static bool is_module(const char *name)
+{
+    static const char *const modules[] = {"torch.", "nn.",     "F.",  "tf.",  "keras.",
+                                          "jax.",   "layers.", "np.", "jnp.", "ops."};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strncmp(name, modules[i], strlen(modules[i])) == 0)
+            return true;
+    return false;
+}
+
 static takt_value unknown(takt_frame *f, const takt_call *c, const char *name)
 {
     char hint[TAKT_HINT_TEXT];
-    if (method_hint(c, name, hint) != NULL)
-        return takt_complain(f, c->ast, TAKT_E_UNKNOWN_OP, hint,
+    const char *text = takt_foreign_call(name);
+    const char *last = is_module(name) ? strrchr(name, '.') + 1 : name;
+    if (text == NULL && last == name)
+        text = method_hint(c, name, hint);
+    if (text != NULL)
+        return takt_complain(f, c->ast, TAKT_E_UNKNOWN_OP, text,
                              "there is no op or layer called %s", name);
-    takt_nearest near = takt_nearest_to(name);
+    takt_nearest near = takt_nearest_to(last);
+    if (last != name && exists_plain(last)) {
+        near.best = last;
+        near.distance = 0;
+    }
     takt_nearest_layer(f, &near);
     takt_nearest_builtin(&near);
     for (size_t i = 0; i < takt_op_count; i++)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lang/elab.h"
+#include "lang/foreign.h"
 #include "op/ops.h"
 
 /* Inputs are the positional arguments; those beyond the op's inputs are attributes in order, and
@@ -89,7 +90,7 @@ static bool unknown_attr(takt_frame *f, const takt_call *c, const takt_op *op, s
     char hint[TAKT_HINT_TEXT];
     takt_nearest near = takt_nearest_to(c->key[i]->text);
     for (size_t k = 0; k < takt_op_attr_count(op); k++)
-        takt_nearest_try(&near, op->attrs[k].name);
+        takt_foreign_keyword(&near, op->attrs[k].name);
     for (size_t k = 0; k < sizeof op->in_names / sizeof *op->in_names; k++)
         if (op->in_names[k] != NULL)
             takt_nearest_try(&near, op->in_names[k]);

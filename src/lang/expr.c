@@ -4,6 +4,7 @@
 
 #include "ir/name.h"
 #include "lang/elab.h"
+#include "lang/foreign.h"
 #include "op/ops.h"
 
 /* ---- names ---- */
@@ -79,7 +80,7 @@ static takt_value undefined(takt_frame *f, const takt_ast *a)
         takt_nearest_try(&near, takt_dims_name(f->graph->dims, i));
     for (int d = 0; d < TAKT_DTYPE_COUNT; d++)
         takt_nearest_try(&near, takt_dtype_name((takt_dtype)d));
-    const char *text = NULL;
+    const char *text = takt_foreign_value(name);
     for (const takt_frame *outer = f->caller; text == NULL && outer != NULL; outer = outer->caller)
         if (takt_frame_find(outer, a->name) != NULL)
             text = "layers and graphs see only their own parameters: pass it in";

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "lang/elab.h"
+#include "lang/foreign.h"
 
 /* ---- finding ---- */
 
@@ -151,6 +152,17 @@ static bool is_layout(const takt_ast *p)
            (strcmp(p->b->name->text, "nchw") == 0 || strcmp(p->b->name->text, "nhwc") == 0);
 }
 
+/* Only to people who wrote the call: our own layers know their defaults. */
+static void warn_of_default(takt_frame *f, const takt_call *c, const takt_function *layer,
+                            const takt_ast *parameter)
+{
+    const char *text = layer->source->is_builtin && !f->function->source->is_builtin
+                           ? takt_foreign_default(layer->name->text, parameter->name->text)
+                           : NULL;
+    if (text != NULL)
+        takt_warn(f, c->ast, text);
+}
+
 static bool bind(takt_frame *f, takt_frame *inner, const takt_call *c, const takt_function *layer)
 {
     size_t position = 0;
@@ -162,6 +174,7 @@ static bool bind(takt_frame *f, takt_frame *inner, const takt_call *c, const tak
             good = has_kind(f, c, layer, p, i) && good;
             v = c->value[i];
         } else if (p->b != NULL) {
+            warn_of_default(f, c, layer, p);
             v = is_layout(p) && f->e->layout != NULL ? takt_value_word(f->e->layout)
                                                      : takt_eval_word(inner, p->b);
         } else {
@@ -193,7 +206,7 @@ static bool check(takt_frame *f, const takt_call *c, const takt_function *layer)
         size_t position = 0;
         const takt_ast *p = layer->parameters;
         for (; p != NULL && p->name != c->key[i]; p = p->next, position++)
-            takt_nearest_try(&near, p->name->text);
+            takt_foreign_keyword(&near, p->name->text);
         bool is_twice = p != NULL && position < c->positional;
         for (size_t k = c->positional; k < i; k++)
             is_twice = is_twice || c->key[k] == c->key[i];

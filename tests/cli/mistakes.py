@@ -56,6 +56,18 @@ for said, meant in (("info", "inspect"), ("predict", "run"), ("compare", "benchm
                     ("trends", "benchmark trends"), ("optimize", "opt"), ("layers", "summary")):
     fails(2, said, MLP, says=[f"there is no verb {said}", f"did you mean `takt {meant}`?"])
 
+# Flags of other tools: taken with a note where they mean the same, else answered.
+for flag in ("--batch", "-b"):
+    fails(2, "run", MLP, flag, "4", says=[f"takt run has no flag {flag}", "-D batch=N"])
+expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu").stderr,
+       "--device is not taken for --backend")
+
+# Layers are shown by `takt ops`, and words of other frameworks are answered there too.
+expect("layer dense(x, units: int" in succeeds("ops", "dense"), "takt ops dense")
+expect(json.loads(succeeds("ops", "--json", "dense"))["layers"][0]["name"] == "dense",
+       "takt ops --json dense")
+fails(2, "ops", "Linear", says=["no operation called Linear", "dense(x, units)"])
+
 # Folders: misspelt, missing, in place of a file, and those that results were to go to.
 fails(1, "run", "exampels/mlp.takt", says=["hint: did you mean examples/mlp.takt?"])
 fails(1, "run", "exampels/nothing.takt", says=["hint: there is no folder exampels/"])

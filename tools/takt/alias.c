@@ -15,8 +15,12 @@ static const char *const pairs[][2] = {
     {"warmUp", "warmup"}, /* trtexec */
 };
 
-/* llama.cpp's, for all verbs. */
-static const char *const texts[][2] = {{"ctk", "cache-type-k"}, {"ctv", "cache-type-v"}};
+/* llama.cpp's and those of many tools, for all verbs. */
+static const char *const texts[][2] = {
+    {"ctk", "cache-type-k"},    {"ctv", "cache-type-v"}, {"device", "backend"},
+    {"num-threads", "threads"}, {"out", "output"},       {"learning-rate", "lr"},
+    {"optim", "optimizer"},     {"batch", "batch-size"}, {"dataset", "data"},
+};
 
 static bool verb_has(const takt_verb *verb, const char *name)
 {
@@ -41,6 +45,22 @@ const char *tool_letters(const takt_tool *t, const char *word, size_t length)
     return NULL;
 }
 
+/* Its --batch-size cuts what an input file holds, which is not what --batch means elsewhere. */
+static bool is_run(const takt_tool *t)
+{
+    return strcmp(t->verb->name, "run") == 0;
+}
+
+const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length)
+{
+    const bool is_batch =
+        (length == 1 && *word == 'b') || (length == 5 && strncmp(word, "batch", 5) == 0);
+    return is_batch && is_run(t)
+               ? "a batch is a dimension of the model: -D batch=N, or --shape x:Nx784; "
+                 "`takt batch` adds one"
+               : NULL;
+}
+
 const char *tool_alias(const takt_tool *t, const char *word, size_t length)
 {
     const bool is_benchmark = strncmp(t->verb->name, "benchmark-", 10) == 0;
@@ -49,7 +69,7 @@ const char *tool_alias(const takt_tool *t, const char *word, size_t length)
     for (size_t i = 0; i < count; i++) {
         const char *const *pair = i < known ? texts[i] : pairs[i - known];
         if (strlen(pair[0]) == length && strncmp(pair[0], word, length) == 0 &&
-            verb_has(t->verb, pair[1]))
+            verb_has(t->verb, pair[1]) && !(is_run(t) && strcmp(pair[0], "batch") == 0))
             return pair[1];
     }
     return NULL;

@@ -17,7 +17,10 @@ static int unknown_flag(takt_tool *t, const char *word, size_t length)
             names[count++] = tool_flags[id].name;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     const int nearest = takt_nearest(name, names, count);
-    if (nearest >= 0)
+    const char *foreign = tool_foreign_hint(t, word, length);
+    if (foreign != NULL)
+        snprintf(hint, sizeof hint, "%s", foreign);
+    else if (nearest >= 0)
         snprintf(hint, sizeof hint, "did you mean --%s?", names[nearest]);
     else
         snprintf(hint, sizeof hint, "`takt %s --help` lists its flags",
@@ -107,9 +110,10 @@ static bool take_short(takt_tool *t, const char *word, words *w)
         const tool_flag_id id = find_short(t->verb, *word);
         if (id == TAKT_FLAG_IDS) {
             char verb[64], hint[160];
+            const char *foreign = tool_foreign_hint(t, word, 1);
             snprintf(hint, sizeof hint, "`takt %s --help` lists its flags",
                      tool_typed(t->verb, verb, sizeof verb));
-            tool_usage_error(t, 1002, hint, "takt %s has no flag -%c",
+            tool_usage_error(t, 1002, foreign != NULL ? foreign : hint, "takt %s has no flag -%c",
                              tool_typed(t->verb, verb, sizeof verb), *word);
             return false;
         }

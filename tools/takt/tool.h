@@ -137,6 +137,8 @@ void tool_notes_end(takt_tool *t, bool is_told);
 bool tool_parse(takt_tool *t, int argc, char **argv, int *code);
 /* Our flag for one that other benchmark tools have ("num_runs"), or NULL. */
 const char *tool_alias(const takt_tool *t, const char *word, size_t length);
+/* The answer to a flag of other tools that has no counterpart here, or NULL. */
+const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length);
 /* The same for names that stand behind one dash, such as -md. */
 const char *tool_letters(const takt_tool *t, const char *word, size_t length);
 void tool_free(takt_tool *t);

@@ -3,6 +3,8 @@
 
 #include "api/report/report.h"
 #include "io/onnx/list.h"
+#include "lang/foreign.h"
+#include "lang/parse.h"
 #include "op/ops.h"
 
 static const char *attr_type(takt_attr_type type)
@@ -179,6 +181,21 @@ static void all_text(takt_report *r)
     takt_table_print(&table, &r->text);
     takt_table_deinit(&table);
     takt_text_add(&r->text, "%zu operations, all on the backends ref and cpu\n", takt_op_count);
+    takt_text_add(&r->text, "layers of the language (`takt ops dense` shows one):");
+    for (size_t i = 0; takt_layer_name(i) != NULL; i++)
+        takt_text_add(&r->text, "%s%s", i % 8 == 0 ? "\n  " : " ", takt_layer_name(i));
+    takt_text_add(&r->text, "\n");
+}
+
+/* A layer is its own text. */
+static void layer_text(takt_report *r, const char *name, const char *text)
+{
+    takt_text_add(&r->text, "%s is a layer of the language:\n", name);
+    for (const char *line = text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        takt_text_add(&r->text, length > 0 ? "  %.*s\n" : "%.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
 }
 
 /* ---- JSON ---- */
@@ -293,10 +310,23 @@ static takt_status unknown_op(takt_ctx *ctx, const char *name)
     wanted w = {.name = name};
     takt_onnx_each(look_for, &w);
     takt_fail(ctx, TAKT_E_UNKNOWN_OP, "there is no operation called %s", name);
+    if (takt_foreign_call(name) != NULL && !w.is_read)
+        return takt_fail_hint(ctx, "%s", takt_foreign_call(name));
     if (w.is_read)
         return takt_fail_hint(ctx, "ONNX's %s is read, and becomes several of ours", name);
     return nearest != NULL ? takt_fail_hint(ctx, "did you mean %s?", nearest)
                            : takt_fail_hint(ctx, "`takt ops` lists them");
+}
+
+static void layer_json(takt_report *r, const char *name, const char *text)
+{
+    takt_json_key(&r->json, "layers");
+    takt_json_open(&r->json, '[');
+    takt_json_open(&r->json, '{');
+    takt_report_pair(r, "name", name);
+    takt_report_pair(r, "text", text);
+    takt_json_close(&r->json, '}');
+    takt_json_close(&r->json, ']');
 }
 
 takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, takt_sink_fn *sink,
@@ -304,7 +334,8 @@ takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, ta
 {
     TAKT_NEED(NULL, ctx);
     const takt_op *op = name != NULL ? find_op(name) : NULL;
-    if (name != NULL && op == NULL)
+    const char *layer = name != NULL ? takt_layer_text(name) : NULL;
+    if (name != NULL && op == NULL && layer == NULL)
         return unknown_op(ctx, name);
     takt_report r;
     takt_report_begin(&r, ctx, format);
@@ -312,15 +343,20 @@ takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format, ta
         takt_json_key(&r.json, "ops");
         takt_json_open(&r.json, '[');
         for (size_t i = 0; i < takt_op_count; i++)
-            if (op == NULL || op == takt_ops[i])
+            if (name == NULL || op == takt_ops[i])
                 one_json(&r, takt_ops[i]);
         takt_json_close(&r.json, ']');
-        if (op == NULL)
+        if (name == NULL)
             onnx_json(&r);
-    } else if (op != NULL) {
-        one_text(&r, op);
-    } else {
+        if (layer != NULL)
+            layer_json(&r, name, layer);
+    } else if (name == NULL) {
         all_text(&r);
+    } else {
+        if (op != NULL)
+            one_text(&r, op);
+        if (layer != NULL)
+            layer_text(&r, name, layer);
     }
     return takt_report_end(&r, TAKT_OK, sink, user);
 }
