@@ -56,9 +56,10 @@ def has(module):
     return importlib.util.find_spec(module) is not None
 
 
-def install(say):
+def install(say, packages=None):
     """The packages that are missing, each alone: one that cannot be had keeps none away. Where
-    this Python has numpy and onnxruntime already, its packages are what is measured."""
+    this Python has numpy and onnxruntime already, its packages are what is measured. `packages`:
+    these instead of the peers'."""
     if not os.path.exists(VENV) and has("numpy") and has("onnxruntime"):
         return
     if not os.path.exists(VENV):
@@ -68,7 +69,7 @@ def install(say):
             say(f"no virtual environment ({last[0]}): this Python's own packages are used")
     interpreter = os.path.join(VENV, "bin", "python")
     if os.path.exists(interpreter):
-        for package in ["numpy", *PIP]:
+        for package in ["numpy", *(packages or PIP)]:
             if _quiet([interpreter, "-c", "import importlib.util as u, sys;"
                        f"sys.exit(u.find_spec('{PIP.get(package, package)}') is None)"], 60)[0]:
                 continue
@@ -77,7 +78,7 @@ def install(say):
                                package], 1800)
             if not ok:
                 say(f"  {package} cannot be had: {last[0]}")
-    apt = [name for name in APT if not _quiet(["dpkg", "-s", name], 10)[0]]
+    apt = [name for name in ([] if packages else APT) if not _quiet(["dpkg", "-s", name], 10)[0]]
     if apt and shutil.which("apt-get"):
         root = [] if os.getuid() == 0 else ["sudo", "-n"]
         for name in apt:

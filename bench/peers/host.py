@@ -69,9 +69,9 @@ def memory(field):
 
 def answer(runner, ask):
     if ask["do"] == "load":
-        runner.load(ask["folder"], ask["threads"])
+        told = runner.load(ask["folder"], ask["threads"])
         runner.run()
-        return {}
+        return told or {}
     if ask["do"] == "output":
         with open(ask["path"], "wb") as file:
             file.write(runner.output())

@@ -11,28 +11,12 @@ RAISE_S = 10  # seconds between two measurements of the peaks
 MIXES = (0, 1 / 2, 1 / 3)  # what part of the bytes is written: reading, copying, adding two arrays
 
 
-class Machine:
-    def __init__(self, library):
-        self.lib, self.usable = ctypes.CDLL(library), os.sched_getaffinity(0)
-        self.lib.peers_verdict.restype = ctypes.c_char_p
-        self.lib.peers_bandwidth.restype = self.lib.peers_call_us.restype = ctypes.c_double
-        fingerprint, threads = ctypes.create_string_buffer(17), ctypes.c_int()
-        if self.lib.peers_measure(fingerprint, ctypes.byref(threads)) != 0:
-            raise RuntimeError("the machine's ceilings cannot be measured")
-        self.threads, self.bandwidths, self.raised = threads.value, {}, {}
-        self.calls = {}
-        self.ceilings = {1: self._ceiling(0), self.threads: self._ceiling(1)}
-        self.facts = {"cpu": cpu(), "architecture": platform.machine(),
-                      "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
-                      "fingerprint": fingerprint.value.decode(), "ceilings": self.ceilings}
+class Statistics:
+    """What samples say, by the library that statistics.c becomes."""
 
-    def _ceiling(self, every):
-        count = len(PEAKS)
-        out = (ctypes.c_double * (count + 2 * len(LEVELS)))()
-        self.lib.peers_ceiling(every, out)
-        peaks = {f"{k}_gops" if k == "i8" else f"{k}_gflops": v for k, v in zip(PEAKS, out)}
-        return {**peaks, "read_gbs": dict(zip(LEVELS, out[count:count + len(LEVELS)])),
-                "copy_gbs": dict(zip(LEVELS, out[count + len(LEVELS):]))}
+    def __init__(self, library):
+        self.lib = ctypes.CDLL(library)
+        self.lib.peers_verdict.restype = ctypes.c_char_p
 
     def stats(self, samples):
         out = (ctypes.c_double * 4)()
@@ -52,6 +36,30 @@ class Machine:
         # The verdict is about the second, the peer; the table is about Takt.
         word = {"faster": "slower", "slower": "faster"}.get(word, word)
         return {"interval": [out[1], out[2]], "verdict": word}
+
+
+class Machine(Statistics):
+    def __init__(self, library):
+        super().__init__(library)
+        self.usable = os.sched_getaffinity(0)
+        self.lib.peers_bandwidth.restype = self.lib.peers_call_us.restype = ctypes.c_double
+        fingerprint, threads = ctypes.create_string_buffer(17), ctypes.c_int()
+        if self.lib.peers_measure(fingerprint, ctypes.byref(threads)) != 0:
+            raise RuntimeError("the machine's ceilings cannot be measured")
+        self.threads, self.bandwidths, self.raised = threads.value, {}, {}
+        self.calls = {}
+        self.ceilings = {1: self._ceiling(0), self.threads: self._ceiling(1)}
+        self.facts = {"cpu": cpu(), "architecture": platform.machine(),
+                      "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
+                      "fingerprint": fingerprint.value.decode(), "ceilings": self.ceilings}
+
+    def _ceiling(self, every):
+        count = len(PEAKS)
+        out = (ctypes.c_double * (count + 2 * len(LEVELS)))()
+        self.lib.peers_ceiling(every, out)
+        peaks = {f"{k}_gops" if k == "i8" else f"{k}_gflops": v for k, v in zip(PEAKS, out)}
+        return {**peaks, "read_gbs": dict(zip(LEVELS, out[count:count + len(LEVELS)])),
+                "copy_gbs": dict(zip(LEVELS, out[count + len(LEVELS):]))}
 
     def probe(self, cpu):
         """What one thread reaches on that processor just now, in arithmetic and in reading from

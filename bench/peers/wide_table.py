@@ -1,0 +1,81 @@
+"""wide_table.py - what the rows of ROWS=wide amount to, and their table."""
+import math
+import platform
+import re
+
+# Kinds of steps, ours and ONNX Runtime's: the first pattern that is found in the lower-cased name.
+KINDS = [("transposed convolution", "convtranspose|deconv"), ("convolution", "conv|depthwise"),
+         ("recurrence", "lstm|gru|rnn|recur"), ("attention", "attention"),
+         ("product", "gemm|matmul|product|dense|einsum"), ("sampling", "gridsample|grid"),
+         ("resize", "resize|upsample"), ("pool", "pool"), ("normalisation", "norm"),
+         ("softmax", "softmax"), ("reduction", "reduce"),
+         ("moving", "transpose|concat|split|slice|gather|reshape|pad|move|copy|expand|reorder")]
+
+
+def kind_of(name):
+    name = name.lower()
+    return next((kind for kind, pattern in KINDS if re.search(pattern, name)), "elementwise")
+
+
+def slug(cpu, threads):
+    words = re.sub(r"[^a-z0-9]+", "-", f"{platform.machine()} {cpu}".lower()).strip("-")
+    return f"{words}-{threads}"
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def summary(result):
+    """Rows, verdicts and means, for each number of threads."""
+    lines = []
+    for count in result["threads"]:
+        rows = [r for r in result["rows"] if r["threads"] == count]
+        if not rows:
+            continue
+        words = [r["verdict"] for r in rows]
+        told = ", ".join(f"{words.count(w)} {w}" for w in
+                         ("faster", "same", "inconclusive", "slower") if w in words)
+        plan = sum(r["plan_ms_takt"] <= r["plan_ms_onnxruntime"] for r in rows)
+        memory = sum(r["memory_takt"] <= r["memory_onnxruntime"] for r in rows)
+        lines.append(f"{count}T: {len(rows)} rows, {told}; geometric mean "
+                     f"{mean([r['ratio'] for r in rows]):.2f}, least "
+                     f"{min(r['ratio'] for r in rows):.2f}; made ready sooner {plan}, less memory "
+                     f"{memory}")
+    for key, text in (("left_out", "left out, the time was over"), ("failed", "failed")):
+        if result[key]:
+            lines.append(f"{len(result[key])} {text}")
+    wrong = [r["row"] for r in result["rows"] if not r["agree"]]
+    if wrong:
+        lines.append(f"answers differ: {', '.join(sorted(set(wrong)))}")
+    return "\n".join(lines)
+
+
+def _lost(row):
+    lost = row.get("loses")
+    if not lost or "kind" not in lost:
+        return ""
+    return (f"{lost['kind']} {lost['takt_us']:.0f} against {lost['onnxruntime_us']:.0f} us "
+            f"(`{lost['step']}`)")
+
+
+def markdown(result):
+    versions = ", ".join(f"{name} {v}" for name, v in result.get("versions", {}).items())
+    lines = [f"# Many architectures beside ONNX Runtime: {result['cpu']}", "", summary(result), "",
+             f"Made {result['made']}{', quick' if result['quick'] else ''}; {versions}. Times in "
+             "microseconds, ratio = onnxruntime / Takt; made = milliseconds to read and plan; MB = "
+             "peak memory of the process beyond an empty one. Written by `make peers ROWS=wide`.",
+             "", "| row | threads | Takt | onnxruntime | ratio | interval | verdict | made | of "
+             "onnxruntime | MB | of onnxruntime | what loses |",
+             "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+    for r in result["rows"]:
+        low, high = r["interval"] or (math.nan, math.nan)
+        lines.append(
+            f"| {r['row']} | {r['threads']} | {r['takt']:.1f} | {r['onnxruntime']:.1f} | "
+            f"{r['ratio']:.2f} | {low:.2f}–{high:.2f} | {r['verdict']}"
+            f"{'' if r['agree'] else ', answers differ'} | {r['plan_ms_takt']:.0f} | "
+            f"{r['plan_ms_onnxruntime']:.0f} | {r['memory_takt'] / 1e6:.0f} | "
+            f"{r['memory_onnxruntime'] / 1e6:.0f} | {_lost(r)} |")
+    for name, why in result["failed"]:
+        lines.append(f"| {name} | | | | | | {why} | | | | | |")
+    return "\n".join(lines) + "\n"

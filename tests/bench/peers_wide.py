@@ -1,0 +1,105 @@
+"""peers_wide.py - `make peers ROWS=wide`: its rows, files without weights, what loses, the limit;
+and, where numpy and onnxruntime are in build/venv, two rows of a folder of files."""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.getcwd()
+PEERS = os.path.join(ROOT, "bench", "peers")
+TMP = os.path.join(os.environ["TAKT_TEST_TMP"], "wide")
+BUILD = os.path.dirname(os.environ["TAKT_TOOL"])
+sys.dont_write_bytecode = True
+sys.path.insert(0, PEERS)
+import wide_models  # noqa: E402
+import wide_table  # noqa: E402
+
+names = [row.name for row in wide_models.ROWS]
+assert len(set(names)) == len(names), "names are unique"
+assert sum(row.source in ("torchvision", "timm") for row in wide_models.ROWS) >= 40
+assert sum(row.batch == 8 for row in wide_models.ROWS) == 10
+assert sum(row.group == "audio" for row in wide_models.ROWS) >= 10
+assert len({r.model for r in wide_models.ROWS if r.source == "transformers"}) == 6
+
+for name, kind in (("FusedConv", "convolution"), ("depthwise", "convolution"),
+                   ("LSTM", "recurrence"), ("ConvTranspose", "transposed convolution"),
+                   ("MatMulNBits", "product"), ("move", "moving"), ("GridSample", "sampling"),
+                   ("map", "elementwise"), ("LayerNormalization", "normalisation")):
+    assert wide_table.kind_of(name) == kind, (name, wide_table.kind_of(name))
+
+
+def row(name, threads, ratio, verdict, **more):
+    return {"row": name, "threads": threads, "takt": 10.0, "onnxruntime": 10 * ratio,
+            "ratio": ratio, "interval": [ratio, ratio], "verdict": verdict, "agree": True,
+            "plan_ms_takt": 1, "plan_ms_onnxruntime": 2, "memory_takt": 3e6,
+            "memory_onnxruntime": 2e6, **more}
+
+
+result = {"cpu": "C", "made": "M", "quick": True, "threads": [1, 2], "failed": [["f", "why"]],
+          "left_out": ["z"], "rows": [row("a", 1, 2, "faster"), row("b", 1, 0.5, "slower", loses={
+              "kind": "convolution", "takt_us": 9, "onnxruntime_us": 4, "step": "Conv_7: conv"})]}
+text = wide_table.markdown(result)
+assert "1T: 2 rows, 1 faster, 1 slower; geometric mean 1.00, least 0.50; made ready sooner 2, " \
+    "less memory 0" in text, text
+assert "1 left out" in text and "1 failed" in text and "| f |" in text and "2T" not in text, text
+assert "convolution 9 against 4 us (`Conv_7: conv`)" in text, text
+
+
+def wide(*flags, python=sys.executable):
+    return subprocess.run([python, os.path.join(PEERS, "wide.py"), *flags], text=True, check=False,
+                          capture_output=True, env={**os.environ, "BUILD": BUILD,
+                                                    "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+listed = wide("--list", "--group", "video")
+assert listed.returncode == 0 and listed.stdout.split() == ["video", "r3d_18", "video", "mc3_18"]
+wrong = wide("--list", "--only", "nothing")
+assert wrong.returncode == 1 and "no row or group nothing" in wrong.stderr, wrong.stderr
+
+VENV = os.environ.get("TAKT_VENV", os.path.join(ROOT, "build", "venv"))
+PYTHON = os.path.join(VENV, "bin", "python")
+if not os.path.exists(PYTHON) or not os.path.isdir(os.path.join(BUILD, "python")) or \
+        subprocess.run([PYTHON, "-c", "import numpy, onnxruntime"], check=False,
+                       stderr=subprocess.DEVNULL).returncode != 0:
+    print("the table holds; without numpy and onnxruntime in build/venv no row is measured")
+    sys.exit(77)
+
+shutil.rmtree(TMP, ignore_errors=True)
+os.makedirs(os.path.join(TMP, "models"))
+with open(os.path.join(TMP, "m.takt"), "w", encoding="ascii") as file:
+    file.write("model m(x: f32[4, 64]) { return y = relu(dense(x, 256)) }\n")
+FIRST = os.path.join(TMP, "models", "first.onnx")
+made = subprocess.run([os.environ["TAKT_TOOL"], "convert", os.path.join(TMP, "m.takt"), "-o",
+                       FIRST], capture_output=True, text=True, check=False)
+assert made.returncode == 0, made.stderr
+
+# a file without its weights has the same size when it is filled, and the same weights each time
+CODE = """
+import os, sys
+import numpy as np
+sys.path[:0] = [sys.argv[1], sys.argv[2]]
+import hollow, takt
+data = open(sys.argv[3], "rb").read()
+raw = max((np.asarray(v).tobytes() for v in takt.load(sys.argv[3]).parameters().values()), key=len)
+at = data.find(raw)
+assert at > 0 and len(raw) == 64 * 256 * 4
+hollow.write(data, [(np.float32, raw)], sys.argv[4])
+again = hollow.read(sys.argv[4])
+assert again == hollow.read(sys.argv[4]) and len(again) == len(data) and again != data
+assert again[:at] == data[:at] and again[at + len(raw):] == data[at + len(raw):]
+assert os.path.getsize(sys.argv[4]) < len(data) / 8, os.path.getsize(sys.argv[4])
+"""
+done = subprocess.run([PYTHON, "-c", CODE, PEERS, os.path.join(BUILD, "python"), FIRST,
+                       os.path.join(TMP, "models", "second.hollow")],
+                      capture_output=True, text=True, check=False)
+assert done.returncode == 0, done.stderr
+with open(os.path.join(TMP, "models", "third.onnx"), "wb") as file:
+    file.write(b"no model")
+ran = wide("--quick", "--threads", "1", "--models", os.path.join(TMP, "models"), "--out", TMP,
+           python=PYTHON)
+assert ran.returncode == 0, ran.stdout + ran.stderr
+assert "1T: 2 rows" in ran.stdout and "1 failed" in ran.stdout, ran.stdout
+over = wide("--quick", "--threads", "1", "--models", os.path.join(TMP, "models"), "--out", TMP,
+            "--limit", "1e-9", python=PYTHON)
+assert over.returncode == 0 and "3 left out" in over.stdout, over.stdout + over.stderr
+print("rows are measured, filled, counted, and left out when the time is over")
