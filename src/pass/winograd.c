@@ -33,13 +33,22 @@ static bool pads_much(const takt_node *n)
     return false;
 }
 
+/* The transform is one of f32; factors of 16 bits are widened for it where the weights are fixed,
+ * as inference has them, and the result is rounded once. */
+static bool is_float(const takt_graph *g, const takt_node *n)
+{
+    const takt_dtype dtype = n->type->dtype;
+    return dtype == TAKT_F32 || ((dtype == TAKT_F16 || dtype == TAKT_BF16) &&
+                                 n->op == &takt_op_conv && takt_match_is_fixed(g, n->in[1]));
+}
+
 /* NULL if the transform can compute the convolution, else why not: "" if that is plain to see. */
 static const char *refusal(const takt_graph *g, const takt_node *n)
 {
     const takt_type *w = weights_of(g, n);
     const bool is_nhwc = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     const int space = is_nhwc ? 1 : 2, channel = is_nhwc ? 3 : 1;
-    if (n->type->dtype != TAKT_F32 || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
+    if (!is_float(g, n) || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
         return "";
     if (!all_ones(&n->attr[TAKT_CONV_STRIDE]) || !all_ones(&n->attr[TAKT_CONV_DILATION]) ||
         n->attr[TAKT_CONV_GROUPS].i64 != 1)
@@ -69,7 +78,12 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
     const char *why = refusal(r->out, n);
     if (why != NULL)
         return why[0] != '\0' ? takt_refuse(r, n, why) : TAKT_NONE;
-    return takt_graph_append(r->out, form_of(n->op), 2, n->in, n->attr);
+    if (n->type->dtype == TAKT_F32)
+        return takt_graph_append(r->out, form_of(n->op), 2, n->in, n->attr);
+    const takt_id wide[] = {takt_cast(r->out, n->in[0], TAKT_F32),
+                            takt_cast(r->out, n->in[1], TAKT_F32)};
+    const takt_id y = takt_graph_append(r->out, form_of(n->op), 2, wide, n->attr);
+    return takt_cast(r->out, y, n->type->dtype);
 }
 
 static const takt_rule rules[] = {
