@@ -285,6 +285,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_plan_kernels(const takt_plan *plan, takt
 /** The arena over the steps, as an SVG picture. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink,
                                                   void *user);
+/** The steps and what flows between them, as an SVG picture: `takt plan --graph`. */
+TAKT_API TAKT_MUST_USE takt_status takt_plan_draw_graph(const takt_plan *plan, takt_sink_fn *sink,
+                                                        void *user);
 /** What fused with what, and what did not and why; `node` NULL: everything. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_explain(const takt_plan *plan, const char *node,
                                                      takt_format format, takt_sink_fn *sink,

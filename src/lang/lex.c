@@ -130,7 +130,7 @@ static void bad_character(takt_lexer *lexer, takt_token *token)
         lexer->hint = "write `not`";
     else if (peek(lexer, 0) == '?')
         lexer->hint =
-            "a dimension of any size has a name, as in f32[batch, 784]; a choice is `a if c else b`";
+            "a dimension of any size has a name, as in f32[batch, 8]; a choice is `a if c else b`";
 }
 
 static void punctuation(takt_lexer *lexer, takt_token *token)

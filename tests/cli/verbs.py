@@ -3,8 +3,10 @@ import os
 import re
 import shutil
 import sys
+from xml.etree import ElementTree
 
-from _cli import CNN, MLP, ROOT, STREAM, expect, finish, parsed, path, succeeds, takt, write
+from _cli import (CNN, MLP, ROOT, STREAM, expect, fails, finish, parsed, path, succeeds, takt,
+                  write)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
@@ -94,6 +96,20 @@ expect(memory["lower_bound"] <= memory["arena"] <= max(memory["unshared"], memor
 expect(all(b["offset"] + b["bytes"] <= memory["arena"] for b in plan["buffers"] if "offset" in b),
        "a buffer lies outside the arena")
 expect("peak" in succeeds("plan", CNN), "takt plan states no peak")
+# The picture of the steps: well-formed, a box for every step, nothing on top of anything else.
+def boxes_of(model):
+    shapes = [e for e in ElementTree.fromstring(succeeds("plan", "--graph", model)).iter()
+              if e.tag.endswith("}rect") and "x" in e.attrib]
+    return [[float(e.get(k)) for k in ("x", "y", "width", "height")] for e in shapes]
+
+
+for model in (MLP, CNN, STREAM, "examples/gpt.takt"):
+    boxes = boxes_of(model)
+    expect(len(boxes) >= len(parsed("plan", "--json", model)["steps"]) + 2, f"{model}: boxes")
+    expect(not any(a is not b and a[1] == b[1] and a[0] < b[0] + b[2] and b[0] < a[0] + a[2]
+                   for a in boxes for b in boxes), f"{model}: boxes overlap")
+fails(2, "plan", "--graph", "--json", MLP, says=["--graph is not JSON"])
+fails(2, "plan", "--graph", "--svg", MLP, says=["two pictures"])
 svg = succeeds("plan", "--svg", CNN)
 expect(svg.startswith("<svg") and svg.endswith("</svg>\n") and "<rect" in svg, svg[:200])
 for words in (">scratch<", ">bytes<", ">step<", ">0</text>"):

@@ -51,6 +51,8 @@ static PyObject *report(PyObject *self, PyObject *args)
         status = takt_plan_kernels(p->plan, format, text_put, &text);
     else if (strcmp(kind, "draw") == 0)
         status = takt_plan_draw(p->plan, text_put, &text);
+    else if (strcmp(kind, "graph") == 0)
+        status = takt_plan_draw_graph(p->plan, text_put, &text);
     else if (strcmp(kind, "explain") == 0)
         status = takt_plan_explain(p->plan, node, format, text_put, &text);
     owner_leave(p->owner, state, status, &error);

@@ -107,6 +107,10 @@ class Plan:
         """The arena over the steps, as a picture."""
         return self._raw.report("draw")
 
+    def graph_svg(self) -> str:
+        """The steps and what flows between them, as a picture."""
+        return self._raw.report("graph")
+
     def _repr_html_(self) -> str:
         from ._html import table
         info = self._info

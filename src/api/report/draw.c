@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/report/report.h"
+#include "api/report/svg.h"
 #include "plan/finish.h"
 
 enum { LEFT = 90, TOP = 40, HEIGHT = 420, WIDE = 900 };
@@ -19,47 +20,6 @@ typedef struct canvas {
     double step, byte; /* pixels of one */
 } canvas;
 
-/* Text in SVG is text in XML. At most so many bytes, and no part of a character. */
-static void escaped_part(takt_text *text, const char *from, size_t most)
-{
-    while (most > 0 && most < strlen(from) && ((unsigned char)from[most] & 0xc0) == 0x80)
-        most--;
-    for (; *from != '\0' && most > 0; from++, most--) {
-        switch (*from) {
-        case '<': takt_text_add(text, "&lt;"); break;
-        case '>': takt_text_add(text, "&gt;"); break;
-        case '&': takt_text_add(text, "&amp;"); break;
-        case '"': takt_text_add(text, "&quot;"); break;
-        default: takt_text_put(text, from, 1);
-        }
-    }
-}
-
-static void escaped(takt_text *text, const char *from)
-{
-    escaped_part(text, from, SIZE_MAX);
-}
-
-/* In tenths of a pixel, so that no locale can turn the point into a comma. */
-static void attribute(takt_text *text, const char *name, double value)
-{
-    const long long tenths = (long long)(value * 10 + 0.5);
-    takt_text_add(text, " %s=\"%lld.%lld\"", name, tenths / 10, tenths % 10);
-}
-
-/* The end of a dotted name says more than its beginning, which its neighbours share. */
-static void shortened(takt_text *text, const char *name, size_t letters)
-{
-    const char *end = name;
-    while (end != NULL && strlen(end) > letters - (end > name ? 2 : 0)) {
-        end = strchr(end, '.');
-        end = end != NULL ? end + 1 : NULL;
-    }
-    takt_text_add(text, "%s", end != NULL && end > name ? ".." : "");
-    escaped_part(text, end != NULL ? end : name, end != NULL ? letters : letters - 2);
-    takt_text_add(text, "%s", end == NULL ? ".." : "");
-}
-
 /* What is in a box, where it fits: the name, and beneath it the bytes. */
 static void label(const canvas *c, const takt_buffer *b, const char *name, const double at[4])
 {
@@ -69,14 +29,14 @@ static void label(const canvas *c, const takt_buffer *b, const char *name, const
     if (at[2] < 6 + 4 * LETTER || at[3] < LINE + 2)
         return;
     takt_text_add(c->text, "<text font-size=\"11\" pointer-events=\"none\"");
-    attribute(c->text, "x", at[0] + 4);
-    attribute(c->text, "y", at[1] + LINE - 2);
+    takt_svg_attribute(c->text, "x", at[0] + 4);
+    takt_svg_attribute(c->text, "y", at[1] + LINE - 2);
     takt_text_add(c->text, ">");
-    shortened(c->text, name, letters);
+    takt_svg_name(c->text, name, letters);
     takt_figure(b->bytes, figure);
     if (at[3] >= 2 * LINE + 2 && strlen(figure) <= letters) {
         takt_text_add(c->text, "<tspan dy=\"%d\"", LINE);
-        attribute(c->text, "x", at[0] + 4);
+        takt_svg_attribute(c->text, "x", at[0] + 4);
         takt_text_add(c->text, ">%s</tspan>", figure);
     }
     takt_text_add(c->text, "</text>\n");
@@ -93,12 +53,12 @@ static void box(const canvas *c, const takt_buffer *b, const char *name, const c
                           TOP + HEIGHT - (double)b->offset * c->byte - height,
                           (last - first + 1) * c->step, height};
     takt_text_add(c->text, "<rect");
-    attribute(c->text, "x", at[0]);
-    attribute(c->text, "y", at[1]);
-    attribute(c->text, "width", at[2]);
-    attribute(c->text, "height", at[3]);
+    takt_svg_attribute(c->text, "x", at[0]);
+    takt_svg_attribute(c->text, "y", at[1]);
+    takt_svg_attribute(c->text, "width", at[2]);
+    takt_svg_attribute(c->text, "height", at[3]);
     takt_text_add(c->text, " fill=\"%s\" stroke=\"#333\" stroke-width=\"0.5\"><title>", colour);
-    escaped(c->text, name);
+    takt_svg_text(c->text, name);
     takt_text_add(c->text, ": %zu bytes at %zu, steps %d to %d</title></rect>\n", b->bytes,
                   b->offset, first, last);
     label(c, b, name, at);
@@ -132,15 +92,15 @@ static void axes(const canvas *c)
     char figure[TAKT_FIGURE_TEXT];
     const takt_plan *plan = c->plan;
     takt_text_add(c->text, "<text x=\"%d\" y=\"22\" font-size=\"15\">", LEFT);
-    escaped(c->text, plan->graph->name);
+    takt_svg_text(c->text, plan->graph->name);
     takt_text_add(c->text, ": arena of %s bytes over %zu step%s; lower bound ",
                   takt_figure(plan->arena_bytes, figure), plan->step_count,
                   plan->step_count == 1 ? "" : "s");
     takt_text_add(c->text, "%s</text>\n", takt_figure(plan->lower_bound, figure));
     takt_text_add(c->text, "<line x1=\"%d\" x2=\"%d\" stroke=\"#c00\" stroke-dasharray=\"4 3\"",
                   LEFT, LEFT + WIDE);
-    attribute(c->text, "y1", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
-    attribute(c->text, "y2", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
+    takt_svg_attribute(c->text, "y1", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
+    takt_svg_attribute(c->text, "y2", TOP + HEIGHT - (double)plan->lower_bound * c->byte);
     takt_text_add(c->text, "><title>lower bound</title></line>\n");
     for (int quarter = 0; quarter <= 4; quarter++)
         takt_text_add(c->text,
@@ -156,10 +116,10 @@ static void step_names(const canvas *c)
                       "<rect fill=\"none\" stroke=\"#ddd\" stroke-width=\"0.3\" y=\"%d\" "
                       "height=\"%d\"",
                       TOP, HEIGHT);
-        attribute(c->text, "x", LEFT + (double)i * c->step);
-        attribute(c->text, "width", c->step);
+        takt_svg_attribute(c->text, "x", LEFT + (double)i * c->step);
+        takt_svg_attribute(c->text, "width", c->step);
         takt_text_add(c->text, " pointer-events=\"all\"><title>step %zu: ", i);
-        escaped(c->text, c->plan->steps[i].name);
+        takt_svg_text(c->text, c->plan->steps[i].name);
         takt_text_add(c->text, "</title></rect>\n");
     }
 }
@@ -171,7 +131,7 @@ static void step_numbers(const canvas *c)
     for (size_t i = 0; i < c->plan->step_count; i += each) {
         takt_text_add(c->text, "<text y=\"%d\" font-size=\"11\" text-anchor=\"middle\"",
                       TOP + HEIGHT + 16);
-        attribute(c->text, "x", LEFT + ((double)i + 0.5) * c->step);
+        takt_svg_attribute(c->text, "x", LEFT + ((double)i + 0.5) * c->step);
         takt_text_add(c->text, ">%zu</text>\n", i);
     }
     takt_text_add(c->text,

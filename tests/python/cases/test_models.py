@@ -47,6 +47,7 @@ class Models(unittest.TestCase):
         self.assertIn("gemm", p.describe())
         self.assertTrue(p.kernels() and p.explain() and p.steps)
         self.assertTrue(p.svg().lstrip().startswith("<svg"))
+        self.assertIn("<path", p.graph_svg())
         one = takt.load(ROOT / "examples" / "mlp.takt").plan(options={"threads": 1})
         self.assertEqual(one.threads, 1)
 

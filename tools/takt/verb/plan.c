@@ -17,6 +17,11 @@ static int describe_bound(const tool_run *r, takt_plan *plan)
     return code;
 }
 
+static bool is_picture(const takt_tool *t)
+{
+    return tool_on(t, TAKT_F_SVG) || tool_on(t, TAKT_F_GRAPH);
+}
+
 static int describe(tool_run *r)
 {
     takt_tool *t = r->t;
@@ -24,18 +29,20 @@ static int describe(tool_run *r)
     const bool is_bound = tool_item_of(t, TAKT_F_INPUT, 0) != NULL;
     int code = TAKT_EXIT_OK;
     /* What the rules became, then the steps; JSON has the plan alone, `takt query` the rules. */
-    if (!tool_on(t, TAKT_F_SVG) && !is_bound && format == TAKT_FORMAT_TEXT)
+    if (!is_picture(t) && !is_bound && format == TAKT_FORMAT_TEXT)
         code = tool_finish(t, takt_model_rules(r->model, format, tool_to_screen, t));
     takt_plan *plan = code == TAKT_EXIT_OK ? tool_take_plan(r, &code) : NULL;
     if (plan == NULL)
         return code;
     if (tool_on(t, TAKT_F_SVG))
         code = tool_finish(t, takt_plan_draw(plan, tool_to_stdout, NULL));
+    else if (tool_on(t, TAKT_F_GRAPH))
+        code = tool_finish(t, takt_plan_draw_graph(plan, tool_to_stdout, NULL));
     else if (is_bound)
         code = describe_bound(r, plan);
     else
         code = tool_finish(t, takt_plan_describe(plan, format, tool_to_screen, t));
-    if (code == TAKT_EXIT_OK && !tool_on(t, TAKT_F_SVG) && format == TAKT_FORMAT_TEXT)
+    if (code == TAKT_EXIT_OK && !is_picture(t) && format == TAKT_FORMAT_TEXT)
         tool_print_process(t);
     takt_plan_destroy(plan);
     return code;
@@ -44,8 +51,12 @@ static int describe(tool_run *r)
 static int run(takt_tool *t)
 {
     int code;
-    if (tool_on(t, TAKT_F_SVG) && tool_on(t, TAKT_F_JSON))
-        return tool_usage_error(t, 1003, "leave one of them away", "a picture of --svg is no JSON");
+    if (tool_on(t, TAKT_F_SVG) && tool_on(t, TAKT_F_GRAPH))
+        return tool_usage_error(t, 1003, "leave one of them out",
+                                "--svg and --graph are two pictures");
+    if (is_picture(t) && tool_on(t, TAKT_F_JSON))
+        return tool_usage_error(t, 1003, "leave one of them out", "a picture of --%s is not JSON",
+                                tool_on(t, TAKT_F_SVG) ? "svg" : "graph");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -66,24 +77,38 @@ const takt_verb takt_verb_plan = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "With --svg, a picture: steps from left to right, bytes of the arena from bottom to top.\n"
+        "With --graph, an SVG picture of the steps; with --svg, one of the memory: steps from\n"
+        "left to right, bytes of the arena from bottom to top.\n"
         "With -i, what a session makes of the files: an .npy in Fortran order is read where it\n"
         "lies, or costs a move.",
-    .example = "takt plan -D batch=32 --svg examples/cnn.takt > arena.svg",
+    .example = "takt plan -D batch=32 --graph examples/cnn.takt > cnn.svg",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
-                                    TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_TRAIN, TAKT_F_SVG,
-                                    TAKT_FLAG_IDS},
-    .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,
-              TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
-              TAKT_F_MMAP,         TAKT_F_INPUT,
-              TAKT_F_SHAPE,        TAKT_F_DIM,
-              TAKT_F_TEXT_CONTEXT, TAKT_F_CACHE_TYPE_K,
-              TAKT_F_CACHE_TYPE_V, TAKT_F_SVG,
-              TAKT_F_THREADS,      TOOL_PLAN_FLAGS,
-              TAKT_F_DONATE,       TAKT_F_CPU_MASK,
-              TAKT_F_TRAIN,        TAKT_F_OPTIMIZER,
-              TAKT_F_LOSS,         TAKT_F_AMP,
-              TAKT_F_TRADEOFF,     TAKT_F_ACTIVATION_LIMIT,
-              TAKT_F_STATE_AUTO,   TAKT_FLAG_IDS},
+                                    TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_TRAIN, TAKT_F_GRAPH,
+                                    TAKT_F_SVG, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,
+              TAKT_F_SELECT,
+              TAKT_F_WEIGHTS,
+              TAKT_F_ALLOW_LINKS,
+              TAKT_F_MMAP,
+              TAKT_F_INPUT,
+              TAKT_F_SHAPE,
+              TAKT_F_DIM,
+              TAKT_F_TEXT_CONTEXT,
+              TAKT_F_CACHE_TYPE_K,
+              TAKT_F_CACHE_TYPE_V,
+              TAKT_F_SVG,
+              TAKT_F_GRAPH,
+              TAKT_F_THREADS,
+              TOOL_PLAN_FLAGS,
+              TAKT_F_DONATE,
+              TAKT_F_CPU_MASK,
+              TAKT_F_TRAIN,
+              TAKT_F_OPTIMIZER,
+              TAKT_F_LOSS,
+              TAKT_F_AMP,
+              TAKT_F_TRADEOFF,
+              TAKT_F_ACTIVATION_LIMIT,
+              TAKT_F_STATE_AUTO,
+              TAKT_FLAG_IDS},
     .run = run,
 };

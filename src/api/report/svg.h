@@ -1,0 +1,13 @@
+/* svg.h - text and numbers as SVG wants them. */
+#ifndef TAKT_API_REPORT_SVG_H
+#define TAKT_API_REPORT_SVG_H
+
+#include "base/text.h"
+
+void takt_svg_text(takt_text *text, const char *from);
+/* ' name="12.5"': in tenths of a pixel, whatever the locale. */
+void takt_svg_attribute(takt_text *text, const char *name, double value);
+/* A dotted name in at most so many letters. */
+void takt_svg_name(takt_text *text, const char *name, size_t letters);
+
+#endif
