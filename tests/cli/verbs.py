@@ -96,6 +96,16 @@ expect(memory["lower_bound"] <= memory["arena"] <= max(memory["unshared"], memor
 expect(all(b["offset"] + b["bytes"] <= memory["arena"] for b in plan["buffers"] if "offset" in b),
        "a buffer lies outside the arena")
 expect("peak" in succeeds("plan", CNN), "takt plan states no peak")
+# Layers stand beneath their caller, whose row is the sum of theirs and has the last result.
+tree = re.findall(r"^  ( *)(\S+) \(.*\) +(f32\S.*\])  +([\d,]+) +([\d,]+)$",
+                  succeeds("summary", CNN), re.MULTILINE)
+rows = [(len(lead), name, out, int(macs.replace(",", ""))) for lead, name, out, _, macs in tree]
+stage = next(i for i, row in enumerate(rows) if row[:2] == (0, "stage_1"))
+expect([row[:2] for row in rows[stage + 1:stage + 4]]
+       == [(2, "conv_0"), (2, "batch_norm_0"), (2, "max_pool_0")], rows)
+expect(rows[stage][3] == sum(row[3] for row in rows[stage + 1:stage + 4]) > 0, rows)
+expect(rows[stage][2] == rows[stage + 3][2], rows)
+
 # The picture of the steps: well-formed, a box for every step, nothing on top of anything else.
 def boxes_of(model):
     shapes = [e for e in ElementTree.fromstring(succeeds("plan", "--graph", model)).iter()

@@ -69,6 +69,7 @@ static takt_status add_nodes(takt_layers *l)
         if (layer == NULL)
             return TAKT_ERR_MEMORY;
         layer->out = n->type;
+        layer->last = i;
         layer->nodes++;
     }
     return TAKT_OK;

@@ -43,6 +43,7 @@ typedef struct takt_layer {
     const char *name;
     const char *type;     /* "conv", or the op that does most of the work */
     const takt_type *out; /* type of its last value, in the graph with names */
+    size_t last;          /* the node of that value */
     uint64_t parameters;  /* elements of trainable slots */
     uint64_t state;       /* elements of the others */
     double macs, flops;   /* at the sizes asked for, 1 where nothing was said */
@@ -71,6 +72,8 @@ typedef struct takt_layers {
 /* `may_be_unsized` is set before. */
 TAKT_MUST_USE takt_status takt_layers_init(takt_layers *l, const takt_model *m, const char *sizes);
 void takt_layers_deinit(takt_layers *l);
+/* A row per layer: name and type, result, parameters, multiply-adds. */
+void takt_layers_tree(const takt_layers *l, takt_table *t);
 
 /* A text that was begun with takt_text_init, with the writer on top of it if JSON is wanted. */
 typedef struct takt_report {

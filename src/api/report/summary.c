@@ -32,15 +32,6 @@ static uint64_t held_bytes(const takt_layers *l)
 
 /* ---- text ---- */
 
-static void row(takt_table *t, const takt_layers *l, const takt_layer *layer)
-{
-    char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT], type[TAKT_TYPE_TEXT];
-    takt_table_cell(t, "%s (%s)", layer->name, layer->type);
-    takt_table_cell(t, "%s", takt_type_text(l->named->dims, layer->out, type));
-    takt_table_cell(t, "%s", takt_figure(layer->parameters + layer->state, a));
-    takt_table_cell(t, "%s", takt_figure(takt_whole(layer->macs), b));
-}
-
 static takt_status write_table(takt_report *r, const takt_layers *l, const totals *sum)
 {
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
@@ -51,8 +42,7 @@ static takt_status write_table(takt_report *r, const takt_layers *l, const total
     takt_table_cell(&t, "Params");
     takt_table_cell(&t, "MACs");
     takt_table_rule(&t);
-    for (size_t i = 0; i < l->count; i++)
-        row(&t, l, &l->at[i]);
+    takt_layers_tree(l, &t);
     takt_table_rule(&t);
     takt_table_cell(&t, "Total");
     takt_table_cell(&t, "%s", "");
