@@ -128,7 +128,9 @@ def traced():
     expect(names == {1: "steps", 2: "work of thread 0 (the caller)", 3: "work of thread 1"}, names)
     expect([event["args"]["name"] for event in trace if event["name"] == "process_name"] ==
            ["model.takt"], trace[:2])
-    rest = [event for event in trace if event["ph"] != "M"]
+    full = [event["args"]["bytes"] for event in trace if event["ph"] == "C"]
+    expect(max(full) > 0 and full[-1] == 0, "the arena's track")
+    rest = [event for event in trace if event["ph"] not in "MC"]
     expect(all(event["ph"] == "X" and event["dur"] >= 0 for event in rest), "trace")
     steps = [event for event in rest if event["tid"] == 1 and event["name"] != "run"]
     work = [event for event in rest if event["tid"] > 1]

@@ -1,8 +1,13 @@
 """convert.py - models and weights from one format into another; ONNX's test data; refused nodes."""
 import os
+import re
 import struct
+import sys
 
 from _cli import CNN, MLP, STREAM, expect, fails, finish, parsed, path, succeeds, takt
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
+import _pb  # noqa: E402
 
 
 def digest(model, *more):
@@ -150,4 +155,13 @@ fails(2, "run", model, "--test", path(""), says=["holds no test data"])
 fails(2, "run", model, "--test", path("data"), "--rtol", "much", says=["no tolerance"])
 expect("x: f32[2]" in succeeds("run", model, "-i", path("data/test_data_set_0/input_0.pb"), "-o",
                                path("y.npy")) or os.path.exists(path("y.npy")), "a .pb as input")
+# Viewers and other readers find the types of all values in the file.
+succeeds("convert", CNN, "-o", path("shown.onnx"))
+with open(path("shown.onnx"), "rb") as file:
+    content = file.read()
+for layer, dims in (("stage_0.conv_0", ["batch", 8, 28, 28]), ("stage_1", ["batch", 16, 14, 14])):
+    infos = [_pb.field(13, _pb.value(name.decode(), dims))
+             for name in set(re.findall(layer.encode() + rb"[\w.]*", content))]
+    expect(any(info in content for info in infos), f"{layer}: no type of its value in the file")
+
 finish()

@@ -75,11 +75,52 @@ static void step_event(takt_json_writer *w, const takt_profile_row *row, double 
     takt_json_close(w, '}');
 }
 
+/* Bytes of the arena that hold something while each step runs; NULL when memory is short. */
+static size_t *live_bytes(const takt_plan *plan, takt_arena *arena)
+{
+    size_t *bytes = takt_arena_array(arena, plan->step_count + 1, sizeof *bytes);
+    if (bytes == NULL)
+        return NULL;
+    for (size_t i = 0; i < plan->buffer_count; i++) { /* changes from step to step, modulo 2^64 */
+        const takt_buffer *b = &plan->buffers[i];
+        const size_t first = b->first < 0 ? 0 : (size_t)b->first;
+        if (b->place != TAKT_PLACE_ARENA || b->space != TAKT_HOST || first >= plan->step_count)
+            continue;
+        bytes[first] += b->bytes;
+        if (b->last + 1 >= 0 && (size_t)(b->last + 1) < plan->step_count)
+            bytes[b->last + 1] -= b->bytes;
+    }
+    for (size_t i = 1; i < plan->step_count; i++)
+        bytes[i] += bytes[i - 1];
+    for (size_t i = 0; i < plan->step_count; i++)
+        bytes[i] += takt_step_scratch(&plan->steps[i], plan->threads);
+    return bytes;
+}
+
+/* A track of its own: how full the arena is. */
+static void memory_event(takt_json_writer *w, double at_ns, size_t bytes)
+{
+    takt_json_open(w, '{');
+    takt_json_put_string(w, "name", "arena in use");
+    takt_json_put_string(w, "ph", "C");
+    takt_json_put_number(w, "ts", at_ns * 1e-3);
+    takt_json_put_integer(w, "pid", 1);
+    takt_json_put_open(w, "args", '{');
+    takt_json_put_unsigned(w, "bytes", bytes);
+    takt_json_close(w, '}');
+    takt_json_close(w, '}');
+}
+
 takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user)
 {
     const size_t steps = p->plan->step_count;
+    takt_arena arena;
     takt_text text;
     takt_json_writer w;
+    takt_arena_init(&arena, p->ctx);
+    const size_t *live = live_bytes(p->plan, &arena);
+    if (live == NULL)
+        return TAKT_ERR_MEMORY;
     takt_text_init(&text, p->ctx);
     takt_json_begin(&w, &text, false);
     takt_json_open(&w, '{');
@@ -94,11 +135,14 @@ takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *
             step_event(&w, &p->rows[i], (double)(at[2 * i] - origin),
                        (double)(at[2 * i + 1] - at[2 * i]));
             thread_events(p, &w, run, i);
+            memory_event(&w, (double)(at[2 * i] - origin), live[i]);
         }
+        memory_event(&w, (double)(at[2 * steps - 1] - origin), 0);
     }
     takt_json_close(&w, ']');
     takt_json_close(&w, '}');
     takt_text_put(&text, "\n", 1);
+    takt_arena_deinit(&arena);
     return takt_sink_text(p->ctx, &text, sink, user);
 }
 

@@ -42,8 +42,9 @@ typedef struct takt_emit {
     bool uses_ml;   /* one of ai.onnx.ml was */
     size_t lowered; /* nodes written as what they are made of */
     takt_status status;
-    takt_text *nodes; /* where nodes go: the body of the graph being written */
-    takt_text *main;  /* the model's own, where sizes are worked out for all */
+    takt_text *nodes;  /* where nodes go: the body of the graph being written */
+    takt_text *main;   /* the model's own, where sizes are worked out for all */
+    takt_text *values; /* where the types of the model's values go */
     takt_emit_size *sizes;
     size_t size_count, size_capacity;
     takt_text attrs; /* of the node being put together */

@@ -222,6 +222,32 @@ static void finish_outputs(takt_emit *e, const char *const *want, const char **o
     }
 }
 
+/* Types of values that are neither inputs nor outputs: for viewers, and for readers that do not
+ * infer shapes. */
+static void describe_values(takt_emit *e, const takt_graph *g)
+{
+    unsigned char *is_result = takt_arena_array(&e->arena, g->count + 1, 1);
+    if (is_result == NULL) {
+        e->status = TAKT_ERR_MEMORY;
+        return;
+    }
+    for (size_t i = 0; i < result_count(g); i++)
+        if (result_of(g, i) != TAKT_NONE) {
+            const takt_id id = result_of(g, i);
+            is_result[g->nodes[id].op == &takt_op_get ? g->nodes[id].in[0] : id] = 1;
+        }
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        if (is_result[i] || is_leaf(g, (takt_id)i) || n->op == &takt_op_get)
+            continue;
+        for (uint32_t k = 0; k < n->out_count; k++) {
+            const char *name = n->out_count == 1 ? e->frame->names[i] : e->frame->multi[i][k];
+            if (name != NULL)
+                takt_emit_value(e, e->values, 13, name, &n->type[k]);
+        }
+    }
+}
+
 void takt_emit_graph(takt_emit *e, const takt_graph *g, const char *const *in,
                      const char *const *want, const char **out)
 {
@@ -242,6 +268,8 @@ void takt_emit_graph(takt_emit *e, const takt_graph *g, const char *const *in,
     e->frame = &frame;
     write_nodes(e, g);
     finish_outputs(e, want, out);
+    if (g == e->root && e->status == TAKT_OK)
+        describe_values(e, g);
     e->frame = outer;
 }
 

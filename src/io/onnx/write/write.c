@@ -162,6 +162,7 @@ static takt_status write_whole(const takt_graph *g, const takt_onnx_options *opt
     e->slots = options->slots;
     e->opset = opset_of(g);
     e->nodes = e->main = &w.nodes;
+    e->values = &w.ports;
     takt_arena_init(&e->arena, g->ctx);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         takt_text_init(texts[i], g->ctx);
