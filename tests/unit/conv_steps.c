@@ -168,6 +168,22 @@ static void special_gradients(void)
         DW("f32", "[2, 20, 21, 65]", "[2, 20, 21, 16]", "layout=nhwc, shape=[16, 1, 1, 65]", 840),
         DX("f32", "[2, 9, 7, 20]", "[20, 5, 5, 6]",
            "pad=[2, 2, 2, 2], layout=nhwc, shape=[2, 9, 7, 6]", 500),
+        /* phases that are one product: rows of dy as they are, rows that only some write, more taps
+         * of one phase than of another, holes, groups, few channels */
+        DX("f32", "[2, 9, 7, 20]", "[20, 2, 2, 5]",
+           "stride=[2, 2], layout=nhwc, shape=[2, 18, 14, 5]", 20),
+        DX("f32", "[2, 20, 9, 7]", "[20, 5, 4, 4]",
+           "stride=[2, 2], pad=[1, 1, 1, 1], shape=[2, 5, 18, 14]", 80),
+        DX("f32", "[1, 12, 13, 33]", "[33, 4, 3, 2]",
+           "stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc, shape=[1, 24, 25, 2]", 264),
+        DX("f32", "[1, 99, 40]", "[40, 16, 1]", "stride=[8], layout=nhwc, shape=[1, 800, 1]", 80),
+        DX("f32", "[1, 9, 8, 6]", "[6, 4, 5, 40]",
+           "stride=[2, 3], dilation=[3, 2], pad=[2, 0, 1, 3], layout=nhwc, shape=[1, 23, 27, 40]",
+           120),
+        DX("bf16", "[2, 8, 5, 6]", "[8, 3, 4, 4]",
+           "groups=2, stride=[2, 2], pad=[1, 1, 1, 1], shape=[2, 6, 10, 12]", 64),
+        DX("f32", "[1, 6, 4, 5, 6]", "[6, 3, 2, 4, 3]",
+           "stride=[2, 2, 1], pad=[0, 1, 1, 0, 1, 1], shape=[1, 3, 8, 10, 6]", 72),
         /* depthwise: phases of strides, borders, holes, more taps and positions than a chunk */
         DX("f32", "[2, 9, 11, 19]", "[19, 3, 3, 1]",
            "groups=19, pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 9, 11, 19]", 9),

@@ -1,114 +1,29 @@
-/* dx.c - gradient of a convolution with respect to its input: products, one for each phase.
+/* dx.c - gradient of a convolution with respect to its input: products, one for each bundle of
+ * phases (dx.h).
  *
- * Stride divides the positions of x into phases: those of one phase are reached by the same taps.
  * Within a phase dx is an ordinary product of patches of dy with the weights of these taps; k is
  * (taps, output channels). Patches reach over the border of dy as zeros, which are multiplied.
  */
 #include <string.h>
 
+#include "backend/cpu/conv/dx.h"
 #include "backend/cpu/conv/grad.h"
 #include "backend/cpu/conv/run.h"
-#include "backend/cpu/conv/shape.h"
 #include "base/size.h"
-#include "kernel/gemm_f32/gemm_f32.h"
 
 enum { PATCH_BYTES = 256 << 10, ROWS_MIN = 24, ROWS_MAX = 192 };
-
-/* Along one axis: positions first, first + stride, ... and taps tap, tap + tap_step, ... */
-typedef struct phase {
-    size_t first[3], count[3], tap[3], tap_step[3], taps[3];
-    size_t rows; /* in one sample */
-    size_t k;
-    size_t packed; /* offset of its weights in floats, within a group */
-} phase;
 
 typedef struct facts {
     takt_conv_shape shape;
     takt_conv_memory memory;
     takt_gemm_f32_fn *run;
     takt_panels panels;
-    phase *phases;
-    size_t phase_count;
-    size_t w, packed_at, group_floats;
+    takt_dx_phases all;
+    size_t w, packed_at;
     bool is_packed;
-    bool reads_rows, writes_rows; /* a row of dy is a patch; rows of dx follow each other */
-    size_t grain, patches, tile;  /* offsets in a worker's scratch; the kernel's comes first */
-    size_t longest;               /* floats of patches in a block */
+    bool writes_rows;            /* rows of dx follow each other */
+    size_t grain, patches, tile; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
-
-/* ---- phases ---- */
-
-/* Which taps of an axis reach a residue: the first one, and all further ones in equal steps. */
-typedef struct axis_taps {
-    size_t *first; /* by residue; the size of the kernel where there is none */
-    size_t step;
-} axis_taps;
-
-/* In time that the stride bounds: a file may ask for a kernel of any size. */
-static takt_status find_taps(takt_planner *p, const takt_conv_shape *c, int axis, axis_taps *taps)
-{
-    const size_t stride = c->stride[axis], kernel = c->kernel[axis];
-    const size_t pace = c->dilation[axis] % stride;
-    taps->first = takt_planner_get(p, stride * sizeof *taps->first);
-    if (taps->first == NULL)
-        return TAKT_ERR_MEMORY;
-    for (size_t i = 0; i < stride; i++)
-        taps->first[i] = kernel;
-    size_t t = 0;
-    for (size_t residue = 0; t < kernel && (t == 0 || residue != 0); t++) {
-        taps->first[residue] = t;
-        residue = (residue + pace) % stride;
-    }
-    taps->step = t;
-    return TAKT_OK;
-}
-
-static void set_axis(const takt_conv_shape *c, int i, size_t residue, const axis_taps *taps,
-                     phase *p)
-{
-    const size_t stride = c->stride[i], offset = c->before[i] % stride;
-    const size_t first = taps->first[residue];
-    p->first[i] = (residue + stride - offset) % stride;
-    p->count[i] = p->first[i] < c->in[i] ? (c->in[i] - p->first[i] + stride - 1) / stride : 0;
-    if (first == c->kernel[i])
-        return;
-    p->tap[i] = first;
-    p->taps[i] = 1 + (c->kernel[i] - 1 - first) / taps->step;
-    p->tap_step[i] = p->taps[i] > 1 ? taps->step : 0;
-}
-
-static takt_status set_phases(takt_planner *planner, facts *f)
-{
-    const takt_conv_shape *c = &f->shape;
-    const size_t columns = takt_panels_columns(f->panels, c->cin);
-    size_t packed = 0;
-    axis_taps taps[3];
-    for (int axis = 0; axis < 3; axis++)
-        TAKT_TRY(find_taps(planner, c, axis, &taps[axis]));
-    for (size_t i = 0; i < f->phase_count; i++) {
-        phase *p = &f->phases[i];
-        size_t residue[3];
-        takt_conv_unflatten(c->stride, i, residue);
-        for (int axis = 0; axis < 3; axis++)
-            set_axis(c, axis, residue[axis], &taps[axis], p);
-        p->rows = p->count[0] * p->count[1] * p->count[2];
-        p->k = p->taps[0] * p->taps[1] * p->taps[2] * c->cout;
-        p->packed = packed;
-        packed += p->k * columns;
-    }
-    f->group_floats = packed;
-    return TAKT_OK;
-}
-
-/* The flat tap of the convolution that is tap number `t` of the phase. */
-static size_t tap_of(const takt_conv_shape *c, const phase *p, size_t t)
-{
-    size_t at[3];
-    takt_conv_unflatten(p->taps, t, at);
-    for (int i = 0; i < 3; i++)
-        at[i] = p->tap[i] + at[i] * p->tap_step[i];
-    return (at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2];
-}
 
 /* Weights as they are, or widened already. */
 typedef struct stored {
@@ -122,23 +37,28 @@ static float weight(const stored *w, size_t i)
                                 : (float)takt_dtype_get_f(w->dtype, w->at, i);
 }
 
-static void pack_phase(const facts *f, const phase *p, size_t group, const stored *w, float *to)
+static void pack_bundle(const facts *f, const takt_dx_bundle *b, size_t group, const stored *w,
+                        float *to)
 {
     const takt_conv_shape *c = &f->shape;
-    memset(to, 0, takt_panels_columns(f->panels, c->cin) * p->k * sizeof *to);
-    for (size_t k = 0; k < p->k; k++) {
-        const size_t tap = tap_of(c, p, k / c->cout), o = group * c->cout + k % c->cout;
-        for (size_t j = 0; j < c->cin; j++)
-            to[takt_packed_at(f->panels, p->k, c->cin, k, j)] =
-                weight(w, o * c->w_out + tap * c->w_tap + j * c->w_in);
+    memset(to, 0, takt_panels_columns(f->panels, b->n) * b->k * sizeof *to);
+    for (size_t m = 0; m < b->members; m++) {
+        const takt_dx_phase *p = &f->all.phases[f->all.order[b->first_member + m]];
+        for (size_t k = 0; k < b->k; k++) {
+            const size_t tap = takt_dx_tap(c, p, k / c->cout), o = group * c->cout + k % c->cout;
+            for (size_t j = 0; j < c->cin; j++)
+                to[takt_packed_at(f->panels, b->k, b->n, k, m * c->cin + j)] =
+                    weight(w, o * c->w_out + tap * c->w_tap + j * c->w_in);
+        }
     }
 }
 
 static void pack(const facts *f, stored w, float *to)
 {
     for (size_t g = 0; g < f->shape.groups; g++)
-        for (size_t i = 0; i < f->phase_count; i++)
-            pack_phase(f, &f->phases[i], g, &w, to + g * f->group_floats + f->phases[i].packed);
+        for (size_t i = 0; i < f->all.bundle_count; i++)
+            pack_bundle(f, &f->all.bundles[i], g, &w,
+                        to + g * f->all.group_floats + f->all.bundles[i].packed);
 }
 
 static takt_status pack_constant(void *user, const void *from, void *to)
@@ -150,45 +70,103 @@ static takt_status pack_constant(void *user, const void *from, void *to)
 
 /* ---- running ---- */
 
-/* Coordinates in x of row `row` of a phase; returns the sample. */
-static size_t locate(const takt_conv_shape *c, const phase *p, size_t row, size_t at[3])
+/* A row of a bundle: its sample, and where its first tap lies in dy. */
+typedef struct place {
+    size_t sample;
+    ptrdiff_t at[3];
+} place;
+
+static place place_of(const takt_dx_bundle *b, size_t row)
 {
-    takt_conv_unflatten(p->count, row % p->rows, at);
+    size_t at[3];
+    takt_conv_unflatten(b->count, row % b->rows, at);
+    place p = {.sample = row / b->rows};
     for (int i = 0; i < 3; i++)
-        at[i] = p->first[i] + at[i] * c->stride[i];
-    return row / p->rows;
+        p.at[i] = b->low[i] + (ptrdiff_t)at[i];
+    return p;
 }
 
-static void patch(const takt_conv_shape *c, const phase *p, const float *dy, const size_t at[3],
-                  float *to)
+static void go_on(const takt_dx_bundle *b, place *p)
 {
-    const size_t taps = p->taps[0] * p->taps[1] * p->taps[2];
-    for (size_t t = 0; t < taps; t++, to += c->cout) {
-        size_t tap[3], y = 0;
-        bool inside = true;
-        takt_conv_unflatten(p->taps, t, tap);
-        for (int i = 0; i < 3; i++) {
-            const size_t shift = (p->tap[i] + tap[i] * p->tap_step[i]) * c->dilation[i];
-            const size_t from = at[i] + c->before[i];
-            inside = inside && from >= shift && (from - shift) / c->stride[i] < c->out[i];
-            y = y * c->out[i] + (inside ? (from - shift) / c->stride[i] : 0);
-        }
-        if (!inside)
-            memset(to, 0, c->cout * sizeof *to);
-        else if (c->y_channel == 1)
-            memcpy(to, dy + y * c->y_position, c->cout * sizeof *to);
-        else
-            for (size_t o = 0; o < c->cout; o++)
-                to[o] = dy[y * c->y_position + o * c->y_channel];
+    for (int i = 2; i >= 0; i--) {
+        if (++p->at[i] < b->low[i] + (ptrdiff_t)b->count[i])
+            return;
+        p->at[i] = b->low[i];
     }
+    p->sample++;
+}
+
+static void copy(const float *from, size_t step, size_t count, float *to)
+{
+    if (step == 1 && count >= 8)
+        memcpy(to, from, count * sizeof *to);
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i * step];
+}
+
+static void patch(const takt_conv_shape *c, const takt_dx_bundle *b, const float *dy,
+                  const ptrdiff_t at[3], float *to)
+{
+    const size_t *taps = b->like->taps;
+    size_t y[3]; /* what is below zero is beyond the end */
+    y[0] = (size_t)at[0];
+    for (size_t i = 0; i < taps[0]; i++, y[0] -= (size_t)b->step[0]) {
+        y[1] = (size_t)at[1];
+        for (size_t j = 0; j < taps[1]; j++, y[1] -= (size_t)b->step[1]) {
+            const bool inside = y[0] < c->out[0] && y[1] < c->out[1];
+            const size_t line = inside ? (y[0] * c->out[1] + y[1]) * c->out[2] : 0;
+            y[2] = (size_t)at[2];
+            for (size_t k = 0; k < taps[2]; k++, y[2] -= (size_t)b->step[2], to += c->cout)
+                if (inside && y[2] < c->out[2])
+                    copy(dy + (line + y[2]) * c->y_position, c->y_channel, c->cout, to);
+                else
+                    memset(to, 0, c->cout * sizeof *to);
+        }
+    }
+}
+
+/* The columns of one phase, a row at its place in x. */
+static void put_row(const takt_conv_shape *c, const takt_dx_phase *p, const place *at,
+                    const float *from, float *dx)
+{
+    size_t x = at->sample * c->x_sample;
+    for (int i = 0; i < 3; i++) {
+        const size_t number = (size_t)(at->at[i] - p->from[i]);
+        if (number >= p->count[i])
+            return;
+        x += (p->first[i] + number * c->stride[i]) * c->x_at[i];
+    }
+    if (c->x_channel == 1)
+        copy(from, 1, c->cin, dx + x);
+    else
+        for (size_t i = 0; i < c->cin; i++)
+            dx[x + i * c->x_channel] = from[i];
 }
 
 /* What one call of the product computes. */
 typedef struct block {
-    const phase *p;
+    const takt_dx_bundle *b;
     size_t group, row, rows;
     const float *weights;
 } block;
+
+static void gather(const facts *f, const block *b, const float *dy, float *patches)
+{
+    place at = place_of(b->b, b->row);
+    for (size_t r = 0; r < b->rows; r++, go_on(b->b, &at))
+        patch(&f->shape, b->b, dy + at.sample * f->shape.y_sample, at.at, patches + r * b->b->k);
+}
+
+static void scatter(const facts *f, const block *b, const float *tile, float *dx)
+{
+    const size_t *member = f->all.order + b->b->first_member;
+    place at = place_of(b->b, b->row);
+    for (size_t r = 0; r < b->rows; r++, go_on(b->b, &at))
+        for (size_t m = 0; m < b->b->members; m++)
+            put_row(&f->shape, &f->all.phases[member[m]], &at,
+                    tile + r * b->b->n + m * f->shape.cin, dx);
+}
 
 static void multiply(const takt_step *s, const takt_task *t, const block *b)
 {
@@ -198,37 +176,31 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
     float *tile = (float *)(void *)((char *)t->scratch_own + f->tile);
     const float *dy = takt_conv_in(&f->memory, s, t, 0) + b->group * c->cout * c->y_channel;
     float *dx = takt_conv_out(&f->memory, s, t) + b->group * c->cin * c->x_channel;
-    size_t at[3];
-    for (size_t r = 0; r < b->rows && !f->reads_rows; r++) {
-        const size_t n = locate(c, b->p, b->row + r, at);
-        patch(c, b->p, dy + n * c->y_sample, at, patches + r * b->p->k);
-    }
+    if (!b->b->reads_rows)
+        gather(f, b, dy, patches);
     const takt_gemm_f32 g = {.m = b->rows,
-                             .n = c->cin,
-                             .k = b->p->k,
-                             .a = f->reads_rows ? dy + b->row * c->y_position : patches,
-                             .a_row = f->reads_rows ? c->y_position : b->p->k,
+                             .n = b->b->n,
+                             .k = b->b->k,
+                             .a = b->b->reads_rows ? dy + b->row * c->y_position : patches,
+                             .a_row = b->b->reads_rows ? c->y_position : b->b->k,
                              .a_col = 1,
                              .b = b->weights,
-                             .b_n = c->cin,
+                             .b_n = b->b->n,
                              .c = f->writes_rows ? dx + b->row * c->x_at[2] : tile,
-                             .ldc = f->writes_rows ? c->x_at[2] : c->cin,
+                             .ldc = f->writes_rows ? c->x_at[2] : b->b->n,
                              .scratch = t->scratch_own};
     f->run(&g);
-    for (size_t r = 0; r < b->rows && !f->writes_rows; r++) {
-        const size_t n = locate(c, b->p, b->row + r, at);
-        float *to =
-            dx + n * c->x_sample + at[0] * c->x_at[0] + at[1] * c->x_at[1] + at[2] * c->x_at[2];
-        for (size_t i = 0; i < c->cin; i++)
-            to[i * c->x_channel] = tile[r * c->cin + i];
-    }
+    if (!f->writes_rows)
+        scatter(f, b, tile, dx);
 }
 
-static size_t block_rows(size_t k, size_t grain)
+/* Patches and results of a block stay near. */
+static size_t block_rows(const facts *f, const takt_dx_bundle *b)
 {
-    const size_t fit = k > 0 ? PATCH_BYTES / sizeof(float) / k : ROWS_MAX;
+    const size_t each = b->k + (f->writes_rows ? 0 : b->n);
+    const size_t fit = each > 0 ? PATCH_BYTES / sizeof(float) / each : ROWS_MAX;
     const size_t rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
-    return rows < grain ? grain : rows / grain * grain;
+    return rows < f->grain ? f->grain : rows / f->grain * f->grain;
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -238,18 +210,18 @@ static void run(const takt_step *s, const takt_task *t)
     const float *weights =
         f->is_packed ? takt_view_data(t, &s->in[f->w])
                      : (const float *)(const void *)((const char *)t->scratch + f->packed_at);
-    for (size_t i = 0; i < f->phase_count; i++) {
-        const phase *p = &f->phases[i];
-        const size_t step = block_rows(p->k, f->grain);
+    for (size_t i = 0; i < f->all.bundle_count; i++) {
+        const takt_dx_bundle *all = &f->all.bundles[i];
+        const size_t step = block_rows(f, all);
         size_t first, end;
-        takt_cpu_share(c->batch * p->rows, f->grain, t->index, s->task_count, &first, &end);
+        takt_cpu_share(c->batch * all->rows, f->grain, t->index, s->task_count, &first, &end);
         for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step)
             for (size_t g = 0; g < c->groups; g++) {
-                const block b = {.p = p,
+                const block b = {.b = all,
                                  .group = g,
                                  .row = row,
                                  .rows = end - row < step ? end - row : step,
-                                 .weights = weights + g * f->group_floats + p->packed};
+                                 .weights = weights + g * f->all.group_floats + all->packed};
                 multiply(s, t, &b);
             }
     }
@@ -275,7 +247,7 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
 {
     const takt_conv_shape *c = &f->shape;
     size_t bytes;
-    if (!takt_size_mul(f->group_floats, c->groups * sizeof(float), &bytes))
+    if (!takt_size_mul(f->all.group_floats, c->groups * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
     f->is_packed = takt_planner_is_kept(p, w);
@@ -283,10 +255,13 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, w, &f->w);
     }
-    const char *format =
-        takt_planner_text(p, "conv_dx %s groups=%zu stride=%zu,%zu,%zu dilation=%zu,%zu,%zu",
-                          c->is_nhwc ? "nhwc" : "nchw", c->groups, c->stride[0], c->stride[1],
-                          c->stride[2], c->dilation[0], c->dilation[1], c->dilation[2]);
+    const char *format = takt_planner_text(
+        p,
+        "conv_dx %s groups=%zu stride=%zu,%zu,%zu dilation=%zu,%zu,%zu pad=%zu,%zu,%zu "
+        "size=%zu,%zu,%zu",
+        c->is_nhwc ? "nhwc" : "nchw", c->groups, c->stride[0], c->stride[1], c->stride[2],
+        c->dilation[0], c->dilation[1], c->dilation[2], c->before[0], c->before[1], c->before[2],
+        c->in[0], c->in[1], c->in[2]);
     return format == NULL ? TAKT_ERR_MEMORY
                           : takt_planner_packed(p, w, format, bytes, pack_constant, f, &f->w);
 }
@@ -295,24 +270,24 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
     size_t kernel = 0, patches = 0, tile = 0;
-    for (size_t i = 0; i < f->phase_count; i++) {
-        const phase *p = &f->phases[i];
-        const size_t step = block_rows(p->k, f->grain), all = c->batch * p->rows;
-        const size_t rows = step < all ? step : all;
+    for (size_t i = 0; i < f->all.bundle_count; i++) {
+        const takt_dx_bundle *b = &f->all.bundles[i];
+        const size_t step = block_rows(f, b), all = c->batch * b->rows;
+        const size_t rows = step < all ? step : all, gathered = b->reads_rows ? 0 : rows * b->k;
         for (size_t half = 1; half <= 2; half++) {
             const takt_gemm_f32 g = {.m = (rows + half - 1) / half,
-                                     .n = c->cin,
-                                     .k = p->k,
-                                     .a_row = f->reads_rows ? c->y_position : p->k,
+                                     .n = b->n,
+                                     .k = b->k,
+                                     .a_row = b->reads_rows ? c->y_position : b->k,
                                      .a_col = 1};
             const size_t bytes = info->scratch_bytes(&g);
             kernel = bytes > kernel ? bytes : kernel;
         }
-        patches = rows * p->k > patches ? rows * p->k : patches;
-        tile = rows * c->cin > tile ? rows * c->cin : tile;
+        patches = gathered > patches ? gathered : patches;
+        tile = rows * b->n > tile ? rows * b->n : tile;
     }
     f->patches = takt_cpu_aligned(kernel);
-    f->tile = f->patches + (f->reads_rows ? 0 : takt_cpu_aligned(patches * sizeof(float)));
+    f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
     s->scratch_each = f->tile + (f->writes_rows ? 0 : takt_cpu_aligned(tile * sizeof(float)));
 }
 
@@ -326,20 +301,13 @@ takt_status takt_conv_dx_compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, id);
     const takt_conv_shape *c = &f->shape;
-    size_t bytes, index;
-    if (!takt_size_mul(c->stride[0] * c->stride[1], c->stride[2], &f->phase_count) ||
-        !takt_size_mul(f->phase_count, sizeof *f->phases, &bytes))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the stride of a convolution is too large");
-    f->phases = takt_planner_get(p, bytes);
-    if (f->phases == NULL)
-        return TAKT_ERR_MEMORY;
+    size_t index;
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->panels = info->panels;
-    TAKT_TRY(set_phases(p, f));
+    TAKT_TRY(takt_dx_phases_plan(p, c, f->panels, &f->all));
     f->run = takt_kernel_as_gemm_f32(gemm);
-    f->reads_rows = takt_conv_is_pointwise(c);
-    f->writes_rows = c->is_nhwc && f->phase_count == 1;
+    f->writes_rows = c->is_nhwc && f->all.phase_count == 1;
     f->grain = info->rows;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(add_weights(p, f, n->in[1]));
