@@ -16,6 +16,7 @@
 #ifndef TAKT_DATA_H
 #define TAKT_DATA_H
 
+#include <takt/array.h>
 #include <takt/model.h>
 
 #ifdef __cplusplus
@@ -86,6 +87,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *
                                                      const takt_augment_key *key,
                                                      const uint64_t *rows, size_t count,
                                                      const takt_tensor_view *x);
+/** SHA-256 of the samples in use and of how they are read, in hexadecimal: whether two data sets
+ *  are the same. It covers checksums of the bytes, and is no protection against forgery. */
+TAKT_API TAKT_MUST_USE takt_status takt_data_digest(const takt_data *data,
+                                                    char text[TAKT_DIGEST_TEXT]);
 /** Samples, types, classes, mean and deviation: `takt data`. */
 TAKT_API TAKT_MUST_USE takt_status takt_data_describe(const takt_data *data, takt_format format,
                                                       takt_sink_fn *sink, void *user);

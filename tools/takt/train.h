@@ -48,6 +48,7 @@ typedef struct tool_training {
     uint64_t begun_step;          /* after which it was, while it is under way */
     uint64_t saved_step;          /* of the last that was written, if there is one */
     bool is_saving, has_saved;
+    char *settings; /* lines of a checkpoint's note, or NULL */
 } tool_training;
 
 /* What the flags say about a training; texts and pointers are its own, so it stays where it is. */
@@ -87,6 +88,13 @@ typedef struct tool_data_place {
 /* Puts it into the options, which borrow `place`. False: usage error, printed. */
 bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *place,
                      takt_data_options *options);
+enum { TOOL_DATA_PATH = 1024 };
+
+/* Where the data set `name` lies: itself if it is a path, or that of a known name (mnist). False:
+ * a known name that is not here, or nearly one; printed. */
+bool tool_data_find(const takt_tool *t, const char *name, char path[static TOOL_DATA_PATH]);
+/* `takt data --list`: the known names, and where they are. */
+int tool_data_list(const takt_tool *t);
 /* Opens the data set that --data names. NULL: printed, `*code` set. */
 takt_data *tool_open_data(takt_tool *t, int *code);
 
@@ -138,6 +146,12 @@ int tool_log_close(tool_training *g, int code);
 bool tool_checkpoint_lock(tool_training *g, int *code);
 /* Reads --checkpoint-every; false: usage error, printed. */
 bool tool_checkpoint_init(tool_training *g);
+/* What a checkpoint of this training tells about it: digests of data and model, and flags. */
+takt_status tool_settings_init(tool_training *g);
+/* Whether the line "data" or "model" of a checkpoint's note is that of this training. */
+bool tool_settings_fit(const tool_training *g, const char *note, const char *key);
+/* Tells which flags are others than those of the checkpoint. */
+void tool_settings_compare(const tool_training *g, const char *note);
 /* Writes the next generation of the checkpoint, if a folder is given: in the background, so that a
  * failure is returned by the next save or by `tool_checkpoint_wait`. */
 takt_status tool_checkpoint_save(tool_training *g);

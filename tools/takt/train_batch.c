@@ -21,6 +21,7 @@ bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, dou
 takt_data *tool_open_data(takt_tool *t, int *code)
 {
     const char *path = tool_text_of(t, TAKT_F_DATA_SET);
+    char found[TOOL_DATA_PATH];
     takt_data *data = NULL;
     tool_data_place place;
     takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
@@ -35,9 +36,9 @@ takt_data *tool_open_data(takt_tool *t, int *code)
         return NULL;
     }
     *code = TAKT_EXIT_USAGE;
-    if (!tool_data_cache(t, path, &place, &options))
+    if (!tool_data_find(t, path, found) || !tool_data_cache(t, found, &place, &options))
         return NULL;
-    *code = tool_finish(t, takt_data_open(t->ctx, path, &options, &data));
+    *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
     return data;
 }
 

@@ -79,7 +79,7 @@ takt_status tool_checkpoint_wait(tool_training *g)
 takt_status tool_checkpoint_save(tool_training *g)
 {
     const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
-    char path[4096], note[256];
+    char path[4096], place[256];
     if (folder == NULL)
         return TAKT_OK;
     mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
@@ -89,11 +89,17 @@ takt_status tool_checkpoint_save(tool_training *g)
     if (before != TAKT_OK)
         return before;
     path_of(g, g->generation, path, sizeof path);
-    snprintf(note, sizeof note, "%llu %llu %llu %llu %.17g %llu", (unsigned long long)g->epoch,
+    snprintf(place, sizeof place, "%llu %llu %llu %llu %.17g %llu", (unsigned long long)g->epoch,
              (unsigned long long)g->position, (unsigned long long)g->samples,
              (unsigned long long)g->batch_size, g->best, (unsigned long long)g->bad_evaluations);
     g->saved_ns = tool_now_ns();
+    const size_t length = strlen(place) + (g->settings != NULL ? strlen(g->settings) : 0);
+    char *note = malloc(length + 1);
+    if (note == NULL)
+        return TAKT_ERR_MEMORY;
+    snprintf(note, length + 1, "%s%s", place, g->settings != NULL ? g->settings : "");
     const takt_status status = takt_trainer_save_begin(g->trainer, path, note);
+    free(note);
     if (status == TAKT_OK) {
         g->generation = 1 - g->generation;
         g->begun_step = takt_trainer_steps(g->trainer);
@@ -147,11 +153,17 @@ takt_status tool_checkpoint_load(tool_training *g, bool *found)
     const takt_status status = takt_trainer_load(g->trainer, path, &note);
     if (status != TAKT_OK)
         return status;
-    if (!take_note(g, note)) {
+    if (!tool_settings_fit(g, note, "model")) {
+        tool_usage_error(g->t, 7004, "use the same model, or another folder",
+                         "%s belongs to a training of another model", path);
+        return TAKT_ERR_STATE;
+    }
+    if (!tool_settings_fit(g, note, "data") || !take_note(g, note)) {
         tool_usage_error(g->t, 7004, "use the same --data, --limit, --val-split and --batch-size",
                          "%s belongs to a training on other data or batches", path);
         return TAKT_ERR_STATE;
     }
+    tool_settings_compare(g, note);
     if (is_there[1 - newest] && steps[1 - newest] == 0 && !tool_on(g->t, TAKT_F_QUIET))
         fprintf(stderr,
                 "takt: the other checkpoint cannot be read: training goes on from step "

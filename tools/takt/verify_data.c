@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train.h"
+
 typedef struct counts {
     uint64_t samples, clean, certified, attacked;
 } counts;
@@ -84,8 +86,10 @@ int verify_data(takt_tool *t, const takt_model *model, takt_verify_options *o)
     const takt_data_options options = {.size = sizeof options,
                                        .split = split != NULL ? split : "test",
                                        .limit = tool_number_of(t, TAKT_F_SAMPLES, 0)};
-    int code =
-        tool_finish(t, takt_data_open(t->ctx, tool_text_of(t, TAKT_F_DATA_SET), &options, &data));
+    char path[TOOL_DATA_PATH];
+    if (!tool_data_find(t, tool_text_of(t, TAKT_F_DATA_SET), path))
+        return TAKT_EXIT_USAGE;
+    int code = tool_finish(t, takt_data_open(t->ctx, path, &options, &data));
     if (code != TAKT_EXIT_OK)
         return code;
     const size_t size = sample_size(data);

@@ -81,14 +81,15 @@ static bool take_options(plan_of_options *p, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"loss",   "optimizer", "rate",          "schedule", "warmup", "steps",
                            "shards", "clip_norm", "clip_value",    "ema",      "seed",   "plan",
-                           "frozen", "groups",    "class_weights", "amp",      NULL};
+                           "frozen", "groups",    "class_weights", "amp",      "skip",   NULL};
     PyObject *plan = Py_None, *frozen = Py_None, *groups = Py_None, *weights = Py_None;
     unsigned long long warmup = 0, steps = 0, seed = 0;
     long long shards = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zzdzKKLdddKOOOOz", keys, &p->o.loss,
+    int skip = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zzdzKKLdddKOOOOzp", keys, &p->o.loss,
                                      &p->o.optimizer, &p->o.rate, &p->o.schedule, &warmup, &steps,
                                      &shards, &p->o.clip_norm, &p->o.clip_value, &p->o.ema, &seed,
-                                     &plan, &frozen, &groups, &weights, &p->o.amp) ||
+                                     &plan, &frozen, &groups, &weights, &p->o.amp, &skip) ||
         !plan_options_of(plan, &p->plan))
         return false;
     p->o.warmup = warmup;
@@ -96,6 +97,7 @@ static bool take_options(plan_of_options *p, PyObject *args, PyObject *kwargs)
     p->o.seed = seed;
     p->o.shards = shards;
     p->o.plan = &p->plan;
+    p->o.skip_not_finite = skip != 0;
     if (frozen != Py_None) {
         p->frozen.set = frozen;
         p->o.trains = takes;

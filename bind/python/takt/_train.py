@@ -1,6 +1,7 @@
 """_train.py - training: optimizers, the trainer, and what it tells."""
 from __future__ import annotations
 
+import math
 import time
 from collections import namedtuple
 
@@ -8,7 +9,7 @@ from . import _arrays, _takt
 from ._compile import CompiledModel
 from ._model import Model, load
 from ._shrink import aware, integers
-from .errors import ArgumentError, StateError
+from .errors import ArgumentError, RangeError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class StepResult(namedtuple("StepResult", "step loss count hits rate norm scale 
     """A step of training: its number, the mean loss over `count` samples, how many were right.
 
     With ``amp="f16"`` `scale` multiplies the loss, and a step whose gradients overflowed is
-    `skipped`: it changes no weight.
+    `skipped`: it changes no weight. So is one that is not finite with ``on_nan="skip"``.
     """
 
     __slots__ = ()
@@ -138,6 +139,7 @@ class Trainer:
     batches, the seed and ``shards``, not on threads. After an exception the weights are those of
     the last whole step.
 
+    A loss that is not finite raises RangeError; with ``on_nan="skip"`` such steps change no weight.
     ``amp="bf16"`` (or True) or ``"f16"`` keeps activations and their gradients in 16 bits.
     ``qat="int8"`` trains the model as the integers it will become (``takt train --qat``): `calib`
     is the takt.Dataset that ranges begin with, layers whose name `keep` matches stay f32, and
@@ -150,13 +152,15 @@ class Trainer:
                  gradient_accumulation_steps: int = 1, clip_norm: float = 0.0,
                  clip_value: float = 0.0, ema: float = 0.0, seed: int = 0,
                  freeze: Union[None, str, Callable[[str], bool]] = None,
-                 class_weights: Any = None, amp: Any = None, qat: Optional[str] = None,
-                 calib: Optional[Dataset] = None,
+                 class_weights: Any = None, amp: Any = None, on_nan: str = "stop",
+                 qat: Optional[str] = None, calib: Optional[Dataset] = None,
                  keep: Union[None, str, Callable[[str], bool]] = None,
                  callbacks: Iterable[Callback] = (), **options: Any):
         if qat is None and (calib is not None or keep is not None):
             raise ArgumentError("calib and keep belong to qat: write qat='int8', or freeze for "
                                 "weights that stay")
+        if on_nan not in ("stop", "skip"):
+            raise ArgumentError(f"on_nan is 'stop' or 'skip', not {on_nan!r}")
         if gradient_accumulation_steps < 1 or shards < 1:
             raise ArgumentError("shards and gradient_accumulation_steps are at least 1")
         self._optimizer = optimizer.text() if isinstance(optimizer, Optimizer) else str(optimizer)
@@ -166,7 +170,8 @@ class Trainer:
             "schedule": schedule, "warmup": warmup, "steps": steps,
             "shards": shards * gradient_accumulation_steps, "clip_norm": clip_norm,
             "clip_value": clip_value, "ema": ema, "seed": seed, "plan": options or None,
-            "class_weights": class_weights, "amp": _amp(amp)}
+            "class_weights": class_weights, "amp": _amp(amp),
+            "skip": on_nan == "skip"}
         self._aware = {"type": qat, "calib": calib, "keep": keep} if qat is not None else None
         self._freeze, self._accumulate = freeze, gradient_accumulation_steps
         self._callbacks = list(callbacks)
@@ -282,7 +287,7 @@ class Trainer:
 
     def _epoch(self, epoch: int, data: Iterable[Any], validation: Any) -> EpochResult:
         start, waited = time.perf_counter(), 0.0
-        loss = count = hits = 0.0
+        loss, count, hits, seen = 0.0, 0.0, 0.0, False
         group: list[dict[str, Any]] = []
         source = iter(data)
         while not self._stopped:
@@ -294,14 +299,17 @@ class Trainer:
             if group and (batch is None or len(group) == self._accumulate):
                 got = StepResult(*self._with_raw(_joined(group), "step"))
                 group = []
-                loss, count = loss + got.loss * got.count, count + got.count
-                hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
+                seen = True
+                if math.isfinite(got.loss):
+                    loss, count = loss + got.loss * got.count, count + got.count
+                    hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
                 for callback in self._callbacks:
                     callback.on_step(self, got)
             if batch is None:
                 break
         if count == 0:
-            raise ArgumentError("there is nothing to train on: the data is empty")
+            raise RangeError(f"epoch {epoch}: no step had a finite loss, all were skipped") \
+                if seen else ArgumentError("there is nothing to train on: the data is empty")
         seconds = time.perf_counter() - start
         other = self.evaluate(validation) if validation is not None else None
         if other is not None:

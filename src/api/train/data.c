@@ -95,6 +95,10 @@ static takt_status read_folder(takt_data *d, const char *folder, bool *found)
                                        "test_batch.bin"};
     const bool is_test = d->options.split != NULL && strcmp(d->options.split, "test") == 0;
     *found = false;
+    if (!is_test)
+        TAKT_TRY(takt_data_read_batches(&d->set, folder, found));
+    if (*found)
+        return TAKT_OK;
     for (size_t i = 0; i < sizeof train / sizeof *train; i++) {
         bool one;
         TAKT_TRY(read_part(d, folder, is_test ? test[i] : train[i], &one));

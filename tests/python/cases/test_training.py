@@ -201,6 +201,32 @@ class Training(unittest.TestCase):
         self.assertEqual(trainer.steps + len(failures), 61)
 
 
+class NotFinite(unittest.TestCase):
+    def test_on_nan(self):
+        rows = [[float("nan") if i == 2 else 0.1 * i, 1.0] for i in range(8)]
+        data = (takt.array(rows), takt.array([i % 2 for i in range(8)]))
+        text = "model net(x: f32[batch, 2]) seed=1 {\n  return dense(x, 2)\n}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.takt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            with self.assertRaises(takt.RangeError):
+                takt.Trainer(path).fit(takt.DataLoader(data, batch_size=2))
+            seen = []
+
+            class Watch(takt.Callback):
+                def on_step(self, trainer, result):
+                    seen.append(result.skipped)
+            trainer = takt.Trainer(path, on_nan="skip", callbacks=[Watch()])
+            result = trainer.fit(takt.DataLoader(data, batch_size=2))[0]
+            self.assertEqual(seen, [False, True, False, False])
+            self.assertTrue(0 < result.loss < 10)
+            with self.assertRaisesRegex(takt.RangeError, "no step had a finite loss"):
+                trainer.fit([(takt.array(rows[2:3]), takt.array([0]))])
+            with self.assertRaisesRegex(takt.ArgumentError, "stop"):
+                takt.Trainer(path, on_nan="ignore")
+
+
 class Loading(unittest.TestCase):
     def test_datasets(self):
         data = takt.Dataset(SPIRALS)

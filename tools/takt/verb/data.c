@@ -4,6 +4,8 @@
 static int run(takt_tool *t)
 {
     int code;
+    if (tool_on(t, TAKT_F_LIST))
+        return tool_data_list(t);
     takt_data *data = tool_open_data(t, &code);
     if (data == NULL)
         return code;
@@ -17,10 +19,13 @@ const takt_verb takt_verb_data = {
     .task = TAKT_TASK_TRAIN,
     .summary = "samples, types, classes, mean and deviation of a data set",
     .arguments = "DATA",
-    .arg_min = 1,
+    .about =
+        "DATA is a file, a folder, or the name of a known data set, such as mnist: --list has\n"
+        "their names and where each is looked for.",
+    .arg_min = 0,
     .arg_max = 1,
     .example = "takt data examples/spirals.csv",
-    .flags = {TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES, TAKT_F_DATA_CACHE,
-              TAKT_FLAG_IDS},
+    .flags = {TAKT_F_LIST, TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES,
+              TAKT_F_DATA_CACHE, TAKT_FLAG_IDS},
     .run = run,
 };

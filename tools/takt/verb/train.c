@@ -103,6 +103,8 @@ static int train(tool_training *g)
     bool found = false;
     if (code == TAKT_EXIT_OK && !tool_checkpoint_lock(g, &code))
         return code;
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(g->t, tool_settings_init(g));
     if (code == TAKT_EXIT_OK && tool_on(g->t, TAKT_F_RESUME)) {
         const takt_status status = tool_checkpoint_load(g, &found);
         if (status == TAKT_ERR_STATE)
@@ -190,6 +192,7 @@ static int run(takt_tool *t)
     if (g.data != NULL && tool_qat_begin(&g, &code))
         code = with_data(&g);
     tool_batch_free(&g.batch, t->ctx);
+    free(g.settings);
     if (g.lock >= 0)
         close(g.lock);
     takt_data_destroy(g.data);

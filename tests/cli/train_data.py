@@ -1,0 +1,116 @@
+"""train_data.py - data sets by name, and what a checkpoint knows of data, model and settings."""
+import gzip
+import os
+import random
+import shutil
+import struct
+
+from _cli import expect, fails, finish, parsed, path, succeeds, takt, write
+
+NET = write("net.takt", """model net(x: f32[batch, 6]) seed=2 {
+  h = dense(x, 16, act=relu)
+  return dense(h, 3, act=softmax)
+}
+""")
+
+
+def table(name, rows, seed=5):
+    source = random.Random(seed)
+    lines = []
+    for _ in range(rows):
+        x = [source.uniform(-1, 1) for _ in range(6)]
+        kind = max(range(3), key=lambda k: x[k] + x[k + 3])
+        lines.append(",".join([f"{v:.6f}" for v in x] + [str(kind)]))
+    return write(name, "\n".join(lines) + "\n")
+
+
+def pictures(folder, parts):
+    """MNIST's files with few pictures."""
+    os.makedirs(folder, exist_ok=True)
+    for part, count in parts.items():
+        images = struct.pack(">4i", 0x803, count, 28, 28) + bytes(i % 251 for i in
+                                                                  range(784 * count))
+        labels = struct.pack(">2i", 0x801, count) + bytes(i % 10 for i in range(count))
+        for kind, content in (("images-idx3", images), ("labels-idx1", labels)):
+            with gzip.open(os.path.join(folder, f"{part}-{kind}-ubyte.gz"), "wb") as file:
+                file.write(content)
+
+
+def names():
+    """A name is looked for below TAKT_DATA and in the user's folder; a file comes first."""
+    root, home = path("sets"), path("home")
+    for folder in (root, home):
+        shutil.rmtree(folder, ignore_errors=True)
+    pictures(os.path.join(root, "data", "mnist"), {"train": 60, "t10k": 20})
+    pictures(os.path.join(home, "takt", "fashion-mnist"), {"train": 40, "t10k": 10})
+    env = {"TAKT_DATA": root, "XDG_DATA_HOME": home}
+    expect(parsed("data", "mnist", "--json", env=env)["samples"] == 60, "mnist below TAKT_DATA")
+    facts = parsed("data", "mnist", "--split", "test", "--json", env=env)
+    expect(facts["samples"] == 20, facts)
+    facts = parsed("data", "fashion-mnist", "--json", env={"XDG_DATA_HOME": home})
+    expect(facts["samples"] == 40, facts)
+    listed = {row["name"]: row for row in parsed("data", "--list", "--json", env=env)}
+    expect(listed["mnist"]["path"] == os.path.join(root, "data", "mnist"), listed["mnist"])
+    expect(listed["iris"]["path"] == "" and "iris.csv" in listed["iris"]["get"], listed["iris"])
+    text = succeeds("data", "--list", env=env)
+    expect("fashion-mnist" in text and "not here: put iris.csv" in text, text)
+    for flags in (["train", "examples/fashion.takt"], ["train", "examples/mlp.takt"]):
+        out = succeeds(*flags, "--data", "mnist", "--epochs", "1", "-o", path("m.taktp"), env=env)
+        expect("60 samples" in out, out)
+    out = succeeds("eval", path("m.taktp"), "--data", "mnist", "--split", "test", env=env)
+    expect("top1" in out, out)
+    empty = {"XDG_DATA_HOME": path("nowhere")}
+    fails(2, "train", NET, "--data", "mnist", env=empty,
+          says=["7005", "mnist is not on this machine", "TAKT_DATA", "nowhere/takt/mnist"])
+    fails(2, "train", NET, "--data", "minst", says=["did you mean mnist"])
+    fails(1, "train", NET, "--data", "./mnist-of-mine.csv", says=["mnist-of-mine"])
+    fails(2, "data", says=["no data"])
+
+
+def batches():
+    """The training part of CIFAR-10 is five files."""
+    folder = path("cifar-10-batches-bin")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for k in range(1, 7):
+        name = f"data_batch_{k}.bin" if k < 6 else "test_batch.bin"
+        rows = [bytes([k]) + bytes([k * 40 - 20]) * 3072 for _ in range(k)]
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(b"".join(rows))
+    env = {"TAKT_DATA": os.path.dirname(folder)}
+    facts = parsed("data", "cifar10", "--json", env=env)
+    expect(facts["samples"] == 15 and facts["classes"] == 6, facts)
+    mean = sum(k * (k * 40 - 20) for k in range(1, 6)) / 15
+    expect(abs(facts["fields"][0]["mean"] - mean) < 1e-3, facts)
+    expect(parsed("data", "cifar10", "--split", "test", "--json", env=env)["samples"] == 6, "test")
+    with open(os.path.join(folder, "data_batch_3.bin"), "ab") as file:
+        file.write(b"?")
+    fails(1, "data", folder, says=["7005", "CIFAR-10"])
+    os.remove(os.path.join(folder, "data_batch_3.bin"))
+    expect(parsed("data", folder, "--json")["samples"] == 1, "the first file alone")
+
+
+def settings():
+    """Resumed with other data or another model: refused. With other settings: told."""
+    one, other = table("one.csv", 200), table("other.csv", 200, seed=6)
+    folder = path("settings")
+    shutil.rmtree(folder, ignore_errors=True)
+    base = ["train", NET, "--checkpoint", folder, "--data"]
+    succeeds(*base, one, "--epochs", "1", "--lr", "1e-2")
+    more = ["--epochs", "2", "--resume"]
+    fails(2, *base, other, *more, says=["7004", "other data"])
+    fails(2, *base, one, *more, "--limit", "150", says=["7004", "other data"])
+    tanh = write("tanh.takt", open(NET).read().replace("relu", "tanh"))
+    fails(2, "train", tanh, *base[2:], one, *more, says=["7004", "another model"])
+    said = takt(*base, one, *more, "--lr", "0.01").stderr
+    expect("other settings" not in said and "going on after step 7" in said, said)
+    said = takt(*base, one, "--epochs", "3", "--resume", "--clip", "1", "--seed", "3").stderr
+    expect("other settings: --lr 0.01 then, --clip 1 now, --seed 3 now" in said, said)
+    said = takt(*base, one, "--epochs", "4", "--resume", "-q").stderr
+    expect(said == "", said)
+
+
+names()
+batches()
+settings()
+finish()
