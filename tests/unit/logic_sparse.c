@@ -244,6 +244,114 @@ static void programs(void)
     takt_ctx_destroy(ctx);
 }
 
+/* ---- closures and triangles of random graphs ---- */
+
+enum { NODES = 90, EDGES = 220 };
+
+typedef struct graph {
+    uint32_t rows[EDGES][2]; /* ascending, each once */
+    size_t count;
+    bool edge[NODES][NODES], path[NODES][NODES], triangle[NODES][NODES];
+    size_t paths, triangles;
+} graph;
+
+/* Nodes are multiples of `factor`: with a large one they are no places of a table. `hub`: edges all
+ * lead to few nodes. */
+static void make_graph(graph *g, uint64_t seed, uint32_t factor, bool is_hub)
+{
+    takt_random random = {.state = seed * 77 + 5};
+    *g = (graph){.count = 0};
+    for (int i = 0; i < EDGES; i++)
+        g->edge[takt_random_below(&random, NODES)][takt_random_below(&random, is_hub ? 3 : NODES)] =
+            seed % 4 != 0 || i < 40;
+    memcpy(g->path, g->edge, sizeof g->path);
+    for (int k = 0; k < NODES; k++)
+        for (int i = 0; i < NODES; i++)
+            for (int j = 0; j < NODES; j++) {
+                g->path[i][j] |= g->path[i][k] && g->path[k][j];
+                g->triangle[i][j] |= g->edge[i][j] && g->edge[j][k] && g->edge[k][i];
+            }
+    for (uint32_t i = 0; i < NODES; i++)
+        for (uint32_t j = 0; j < NODES; j++) {
+            g->paths += g->path[i][j];
+            g->triangles += g->triangle[i][j];
+            if (g->edge[i][j]) {
+                g->rows[g->count][0] = i * factor;
+                g->rows[g->count++][1] = j * factor;
+            }
+        }
+}
+
+/* Whether the rows that hold something are these pairs, in order. */
+static bool are_pairs(const uint32_t *rows, size_t arity, bool pairs[NODES][NODES], uint32_t factor)
+{
+    for (uint32_t i = 0; i < NODES; i++)
+        for (uint32_t j = 0; j < NODES; j++) {
+            if (!pairs[i][j])
+                continue;
+            if (rows[0] != i * factor || rows[1] != j * factor || (arity == 3 && rows[2] != 7))
+                return false;
+            rows += arity;
+        }
+    return rows[0] == UINT32_MAX;
+}
+
+/* A program for the graph: with room for all it gives these pairs, with less it says so. */
+static void one_program(graph *g, const char *text, bool pairs[NODES][NODES], uint32_t factor)
+{
+    static const size_t less[] = {0, 1, 3, 7};
+    size_t count = 0;
+    takt_arena arena;
+    takt_dl program;
+    takt_dl_plan plan;
+    takt_arena_init(&arena, ctx);
+    for (int i = 0; i < NODES * NODES; i++)
+        count += pairs[i / NODES][i % NODES];
+    EXPECT_OK(ctx, takt_dl_read(&arena, text, &program));
+    const size_t arity = (size_t)program.arity[0];
+    for (size_t i = 0; i < 5 && test_failures == 0; i++) {
+        const size_t room = i == 4 ? count + 1 : less[i] * count / 8;
+        uint32_t *out = takt_arena_array(&arena, (room + 1) * arity, sizeof *out);
+        EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){room, g->count}, &plan));
+        void *scratch = takt_arena_array(&arena, plan.scratch_bytes + 64, 1);
+        const takt_dl_full full =
+            takt_dl_run(&plan, &(const uint32_t *){g->rows[0]}, &out,
+                        (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63), NULL);
+        EXPECT((full.relation < 0) == (room >= count), "%s: %zu of %zu", text, room, count);
+        EXPECT(full.relation >= 0 || room == count || are_pairs(out, arity, pairs, factor), "%s",
+               text);
+    }
+    takt_arena_deinit(&arena);
+}
+
+static void graphs(void)
+{
+    static const char *const closures[] = {
+        "2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 1(a, b), 0(b, c)",
+        "2 : 2 ; 0(a, c) <- 0(b, c), 1(a, b) ; 0(a, c) <- 1(a, c)",
+        "2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 0(a, b), 1(b, c)",
+        "2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 0(a, b), 0(b, c)",
+        "2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 0(a, b), 1(b, c), 1(b, _)",
+        "2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 1(a, b), 0(b, c), 1(a, _)",
+        "3 : 2 ; 0(a, c, 7) <- 1(a, c) ; 0(a, c, d) <- 0(a, b, d), 1(b, c)",
+        "3 : 2 ; 0(a, c, 7) <- 1(a, c) ; 0(a, c, 7) <- 0(b, c, _), 1(a, b)"};
+    static const uint32_t factors[] = {1, 40000000};
+    graph *g = malloc(sizeof *g);
+    size_t found = 0;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (uint64_t seed = 1; g != NULL && seed <= 12 && test_failures == 0; seed++) {
+        const uint32_t factor = factors[seed % 2];
+        make_graph(g, seed, factor, seed % 3 == 0);
+        for (size_t i = 0; i < sizeof closures / sizeof *closures; i++)
+            one_program(g, closures[i], g->path, factor);
+        one_program(g, "2 : 2 ; 0(a, b) <- 1(a, b), 1(b, c), 1(c, a)", g->triangle, factor);
+        found += g->triangles;
+    }
+    EXPECT(found > 20, "%zu edges in triangles", found);
+    takt_ctx_destroy(ctx);
+    free(g);
+}
+
 /* ---- a relation without room ---- */
 
 static void without_room(void)
@@ -267,4 +375,4 @@ static void without_room(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(random_rules, programs, without_room)
+TEST_MAIN(random_rules, programs, graphs, without_room)

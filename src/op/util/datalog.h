@@ -55,17 +55,44 @@ TAKT_MUST_USE takt_status takt_dl_read(takt_arena *arena, const char *text, takt
 
 /* ---- running ---- */
 
+/* Values while a rule is joined: of its variables, then its numbers. */
+enum { TAKT_DL_VALUES = TAKT_DL_VARIABLES + (TAKT_DL_BODY + 1) * TAKT_DL_ARITY };
+
+/* Columns of a row, and the value that each is compared with or gives. */
+typedef struct takt_dl_slots {
+    int count;
+    struct {
+        uint8_t column, value;
+    } at[TAKT_DL_ARITY];
+} takt_dl_slots;
+
+/* The literal after a scan is a pair whose `column` the scan binds: pairs with the other column are
+ * marked once, and rows of the scan without a mark are skipped. */
+typedef struct takt_dl_filter {
+    int index; /* of the pairs, by the other column; -1: there is no filter */
+    uint8_t value, other, column, scanned; /* `value` of column `other`; of the scanned row */
+} takt_dl_filter;
+
 /* One way through a rule's body: which literal comes when, and by which index it is found. */
 typedef struct takt_dl_step {
     const takt_dl_literal *literal;
-    int index;     /* of the join: rows that agree in the bound columns; -1: all rows */
-    bool is_delta; /* only what the round before found */
+    int index;         /* of the join: rows that agree in the bound columns; -1: all rows */
+    bool is_delta;     /* only what the round before found */
+    takt_dl_slots key; /* what is known before: columns in ascending order */
+    takt_dl_slots bind;
+    takt_dl_slots same;         /* columns that repeat a variable of the row itself */
+    int8_t next[TAKT_DL_ARITY]; /* of the next step's key: columns of this one's row, or -1 */
+    takt_dl_filter filter;
 } takt_dl_step;
 
 typedef struct takt_dl_path {
     const takt_dl_rule *rule;
     takt_dl_step step[TAKT_DL_BODY];
     int count;
+    int cut; /* from this step on one match is enough: all that the head needs is known */
+    takt_dl_slots head;
+    int number_count;
+    uint32_t number[TAKT_DL_VALUES - TAKT_DL_VARIABLES];
 } takt_dl_path;
 
 /* Rows of a relation by some of its columns. */
@@ -84,6 +111,12 @@ typedef struct takt_dl_plan {
     int path_count, first_count; /* the first of them have no derived literal: they run once */
     takt_dl_index index[TAKT_DL_INDEXES];
     int index_count;
+    /* Column of the one derived relation that every recursive rule passes on unchanged: what is
+     * derived for one of its values does not depend on others. -1: there is none. */
+    int pivot;
+    /* The transitive closure of an input. The last two paths derive it each: from a pair by the
+     * one that follows it, with pivot 0, and by the one before it, with pivot 1. */
+    bool is_closure;
     size_t scratch_bytes;
     uint64_t budget; /* rows that joins may try: a bound on the time of a run */
 } takt_dl_plan;
@@ -107,15 +140,32 @@ typedef struct takt_dl_full {
 takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
                          void *scratch, const takt_poll *poll);
 
+/* ---- parts of takt_dl_prepare: datalog_code.c ---- */
+
+/* Number of the value of a term; adds numbers to the path. */
+uint8_t takt_dl_value_of(takt_dl_path *path, const takt_dl_term *t);
+/* Columns of a step's rows, where `bound` has the variables that are known before. */
+void takt_dl_code_step(takt_dl_path *path, takt_dl_step *s, uint64_t bound);
+/* The head, and what each step knows of the next. `bound[i]` is before step i. */
+void takt_dl_code_path(takt_dl_path *path, const uint64_t *bound);
+/* Whether step `at` can skip rows by marks of the next; fills all of the filter but its index. */
+bool takt_dl_code_filter(const takt_dl_plan *plan, takt_dl_path *path, int at);
+int takt_dl_pivot(const takt_dl *program);
+/* Where the program is the transitive closure of an input: that by two rules, which derive it from
+ * either side. Else the program itself; NULL: no memory. */
+const takt_dl *takt_dl_closure(takt_arena *arena, const takt_dl *program);
+
 /* Puts rows into ascending order. */
-enum { TAKT_DL_COUNTS = 65537 };
+enum { TAKT_DL_DIGIT = 11, TAKT_DL_COUNTS = 3 << TAKT_DL_DIGIT };
 typedef struct takt_dl_rows {
     uint32_t *rows, *room; /* [count][arity] each */
     uint32_t *counts;      /* TAKT_DL_COUNTS of them */
     size_t count, arity;
     const takt_poll *poll; /* or NULL */
 } takt_dl_rows;
-/* False: the poll said so. */
+/* By columns first to end - 1, the first of them most; rows that agree in these keep their order.
+ * False: the poll said so. */
+bool takt_dl_sort_by(const takt_dl_rows *r, size_t first, size_t end);
 bool takt_dl_sort(const takt_dl_rows *r);
 
 /* Attributes of the op: program, capacity, names. The sentence about a relation without room. */

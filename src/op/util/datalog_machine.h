@@ -10,20 +10,24 @@ typedef struct takt_dl_set {
     uint64_t *table;     /* of derived relations: a row's key or hash; TAKT_DL_EMPTY: none */
     uint32_t *table_row; /* of more than two columns: which row */
     size_t arity, count, capacity, table_mask;
-    size_t from, to; /* what the last round found */
+    size_t mask_limit; /* of the planned table */
+    size_t first;      /* row that the table begins with: it has those of one value of the pivot */
+    size_t from, to;   /* what the last round found */
+    uint64_t linked;   /* indexes of it that grow: a set */
 } takt_dl_set;
 
 /* Rows that agree in some columns. Those of a derived relation are chains, which grow; those of an
  * input lie side by side: bucket b from head[b] to head[b + 1]. */
 typedef struct takt_dl_chains {
     const takt_dl_index *of;
+    bool is_direct; /* of one column: its values are the buckets */
     uint32_t *head; /* of chains: row + 1 */
     uint32_t *next; /* the same; of an input: the rows themselves */
 } takt_dl_chains;
 
 #define TAKT_DL_EMPTY UINT64_MAX
 
-enum { TAKT_DL_BATCH = 64 };
+enum { TAKT_DL_BATCH = 64, TAKT_DL_MARKS = 4096 };
 
 typedef struct takt_dl_waiting {
     int relation;
@@ -38,11 +42,18 @@ typedef struct takt_dl_machine {
     takt_dl_chains index[TAKT_DL_INDEXES];
     takt_dl_full full;
     const takt_dl_path *path;
-    uint32_t value[TAKT_DL_VARIABLES];
-    uint64_t bound; /* variables that have one */
-    uint64_t left;  /* of the budget */
-    takt_dl_waiting batch[TAKT_DL_BATCH];
+    uint32_t value[TAKT_DL_VALUES];
+    uint64_t left;            /* of the budget */
+    size_t unpolled;          /* rows since the poll was asked */
+    int pivot;                /* -1: none */
+    int path_first, path_end; /* of the recursive rules */
+    bool is_local;            /* there is a pivot: tables are small, and grow, and nothing waits */
+    takt_dl_waiting *batch;   /* TAKT_DL_BATCH of them */
     size_t batch_count;
+    /* Of one filter and one value: which hashes have a row. */
+    const takt_dl_step *marked_step;
+    uint32_t marked_value;
+    uint16_t mark, *marks; /* TAKT_DL_MARKS of them */
     const takt_poll *poll;
 } takt_dl_machine;
 
@@ -61,32 +72,65 @@ static inline size_t takt_dl_hash(const uint32_t *row, uint32_t columns)
     return (size_t)(h >> 16);
 }
 
-static inline uint32_t takt_dl_value(const takt_dl_machine *m, const takt_dl_term *t)
+/* The bucket of a row of the indexed relation. */
+static inline size_t takt_dl_bucket(const takt_dl_chains *c, const uint32_t *row)
 {
-    return t->kind == TAKT_DL_NUMBER ? t->value : m->value[t->value];
+    if (c->is_direct)
+        return row[__builtin_ctz(c->of->columns)];
+    return takt_dl_hash(row, c->of->columns) & (c->of->size - 1);
 }
 
-static inline bool takt_dl_known(const takt_dl_machine *m, const takt_dl_term *t)
+/* The bucket of a value in an index of one column. The last has no rows. */
+static inline size_t takt_dl_bucket_of(const takt_dl_chains *c, uint32_t value)
 {
-    return t->kind == TAKT_DL_NUMBER ||
-           (t->kind == TAKT_DL_VARIABLE && (m->bound >> t->value & 1) != 0);
+    if (c->is_direct)
+        return value < c->of->size ? value : c->of->size;
+    return (size_t)(takt_dl_mix(0, value) >> 16) & (c->of->size - 1);
 }
 
-/* How the literal after a scan finds its rows: columns of the scanned row, or values that are known
- * before. What it reads is in no cache, and is prefetched for a block of rows at a time. */
-typedef struct takt_dl_ahead {
-    const takt_dl_chains *index;
-    const takt_dl_set *next;
-    size_t arity;              /* of scanned rows */
-    int column[TAKT_DL_ARITY]; /* of the scanned row; -1: `key` has it */
-    uint32_t key[TAKT_DL_ARITY];
-} takt_dl_ahead;
+/* Rows of one or two columns are their own keys. */
+static inline uint64_t takt_dl_pair(uint32_t first, uint32_t second)
+{
+    return (uint64_t)first << 32 | second;
+}
 
-enum { TAKT_DL_BLOCK = 32 };
+static inline size_t takt_dl_place(const takt_dl_set *s, uint64_t key)
+{
+    key *= UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)((key ^ key >> 29) >> 20) & s->table_mask;
+}
 
-/* For a scan of `l`, which is at `depth` of the path; false: there is nothing to prefetch. */
-bool takt_dl_look(const takt_dl_machine *m, const takt_dl_literal *l, int depth, takt_dl_ahead *a);
-/* Before `count` rows, at most TAKT_DL_BLOCK, are joined. */
-void takt_dl_prefetch(const takt_dl_ahead *a, const uint32_t *rows, size_t count);
+/* ---- datalog_store.c ---- */
+
+/* Asks the poll; true: the run ends. */
+bool takt_dl_stops(takt_dl_machine *m);
+/* Sets memory in pieces, between which the poll is asked. */
+void takt_dl_clear(takt_dl_machine *m, void *memory, int byte, size_t bytes);
+/* The next block of scratch. */
+void *takt_dl_carve(char **at, size_t count);
+/* Relations, tables and indexes before the first round. */
+void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
+                   char **scratch);
+/* Adds a row to a derived relation unless it is there; with `is_local` at once, else by a batch. */
+void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row);
+/* Writes a new row of a local table into a slot that is free. */
+void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot);
+/* Adds what waits. */
+void takt_dl_flush(takt_dl_machine *m);
+/* An empty table for rows from here on. */
+void takt_dl_renew(takt_dl_set *s);
+
+/* ---- datalog_join.c ---- */
+
+/* Accounts for rows that are tried; false: the run ends. */
+bool takt_dl_charge(takt_dl_machine *m, size_t rows);
+/* Joins by the path, and adds what its rule derives. */
+void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path);
+
+/* ---- datalog_extend.c ---- */
+
+/* What takt_dl_join does, for the commonest rule with a pivot: pairs of the last round, each with
+ * the pairs of an input that share a value. False: the path is another. */
+bool takt_dl_extend(takt_dl_machine *m, const takt_dl_path *path);
 
 #endif

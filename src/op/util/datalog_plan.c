@@ -3,7 +3,7 @@
 
 #include "base/ctx.h"
 #include "base/size.h"
-#include "op/util/datalog.h"
+#include "op/util/datalog_machine.h"
 
 static bool is_bound(const takt_dl_term *t, uint64_t bound)
 {
@@ -62,12 +62,23 @@ static int index_for(takt_dl_plan *p, int relation, uint32_t columns)
     return p->index_count++;
 }
 
+/* Indexes of the filters. One that would be too many is left out. */
+static void make_filters(takt_dl_plan *p, takt_dl_path *path)
+{
+    for (int i = 0; i + 1 < path->count; i++) {
+        takt_dl_step *s = &path->step[i];
+        const int relation = path->step[i + 1].literal->relation;
+        if (takt_dl_code_filter(p, path, i))
+            s->filter.index = index_for(p, relation, UINT32_C(1) << s->filter.other);
+    }
+}
+
 static bool make_path(takt_dl_plan *p, const takt_dl_rule *rule, int delta)
 {
     takt_dl_path *path = &p->paths[p->path_count++];
     bool is_done[TAKT_DL_BODY] = {false};
-    uint64_t bound = 0;
-    path->rule = rule;
+    uint64_t bound = 0, before[TAKT_DL_BODY + 1];
+    *path = (takt_dl_path){.rule = rule};
     for (path->count = 0; path->count < rule->count; path->count++) {
         int best = -1, most = -2;
         for (int i = 0; i < rule->count; i++) {
@@ -80,13 +91,19 @@ static bool make_path(takt_dl_plan *p, const takt_dl_rule *rule, int delta)
         const takt_dl_literal *l = &rule->body[best];
         takt_dl_step *s = &path->step[path->count];
         is_done[best] = true;
-        *s = (takt_dl_step){.literal = l, .index = -1, .is_delta = best == delta};
+        *s = (takt_dl_step){
+            .literal = l, .index = -1, .is_delta = best == delta, .filter.index = -1};
+        before[path->count] = bound;
+        takt_dl_code_step(path, s, bound);
         if (l->kind != TAKT_DL_COMPARE && !s->is_delta)
             s->index = index_for(p, l->relation, known(l, bound));
         if (s->index == -2)
             return false;
         bound |= l->kind == TAKT_DL_ATOM ? binds(l) : 0;
     }
+    before[path->count] = bound;
+    takt_dl_code_path(path, before);
+    make_filters(p, path);
     return true;
 }
 
@@ -123,7 +140,12 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
                             takt_dl_plan *plan)
 {
     size_t paths = 1, most = 1;
-    *plan = (takt_dl_plan){.program = program};
+    const takt_dl *given = program;
+    program = takt_dl_closure(arena, given);
+    if (program == NULL)
+        return TAKT_ERR_MEMORY;
+    *plan = (takt_dl_plan){
+        .program = program, .pivot = takt_dl_pivot(given), .is_closure = program != given};
     const uint64_t trips = arena->ctx->limits.trip_count;
     plan->budget =
         trips < UINT64_MAX / TAKT_DL_ROWS_A_TRIP ? trips * TAKT_DL_ROWS_A_TRIP : UINT64_MAX;
@@ -153,8 +175,9 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
         is_good = add(&plan->scratch_bytes, plan->index[i].size + 2, 4) &&
                   add(&plan->scratch_bytes, capacity[relation], 4 * columns);
     }
-    is_good = is_good && add(&plan->scratch_bytes, most, 4) &&
-              add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
+    is_good = is_good && add(&plan->scratch_bytes, TAKT_DL_MARKS, sizeof(uint16_t)) &&
+              add(&plan->scratch_bytes, TAKT_DL_BATCH, sizeof(takt_dl_waiting)) &&
+              add(&plan->scratch_bytes, most, 4) && add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
     return is_good
                ? TAKT_OK
                : takt_fail(arena->ctx, TAKT_E_OVERFLOW, "fixpoint: the relations are too large");

@@ -1,7 +1,13 @@
-/* datalog_sort.c - tuples in ascending order, by digits of 16 bits from the last column on. */
+/* datalog_sort.c - tuples in ascending order, by digits from the last column on. A column has as
+ * few digits as the bits that differ allow, all of one width: few places are written at a time. */
 #include <string.h>
 
 #include "op/util/datalog.h"
+
+typedef struct digits {
+    size_t column;
+    int count, width; /* in bits */
+} digits;
 
 static bool stops(const takt_dl_rows *r, size_t row)
 {
@@ -9,48 +15,75 @@ static bool stops(const takt_dl_rows *r, size_t row)
     return row % POLLED == 0 && row > 0 && takt_poll_stops(r->poll);
 }
 
-/* By one half of a column; stable. False: the poll said so. */
-static bool by_half(const takt_dl_rows *r, const uint32_t *from, uint32_t *to, size_t column,
-                    int shift)
+static digits digits_of(const takt_dl_rows *r, const uint32_t *rows, size_t column)
 {
+    uint32_t all = 0;
+    for (size_t i = 1; i < r->count; i++)
+        all |= rows[i * r->arity + column] ^ rows[column];
+    const int bits = all == 0 ? 0 : 32 - __builtin_clz(all);
+    const int count = (bits + TAKT_DL_DIGIT - 1) / TAKT_DL_DIGIT;
+    return (digits){column, count, count == 0 ? 0 : (bits + count - 1) / count};
+}
+
+/* How many rows have each digit, one table after the other. */
+static bool count_digits(const takt_dl_rows *r, const uint32_t *rows, const digits *d)
+{
+    const uint32_t mask = (UINT32_C(1) << d->width) - 1;
     memset(r->counts, 0, TAKT_DL_COUNTS * sizeof *r->counts);
     for (size_t i = 0; i < r->count; i++) {
+        uint32_t value = rows[i * r->arity + d->column];
         if (stops(r, i))
             return false;
-        r->counts[(from[i * r->arity + column] >> shift & 0xffff) + 1]++;
+        for (int k = 0; k < d->count; k++, value >>= d->width)
+            r->counts[(k << TAKT_DL_DIGIT) + (int)(value & mask)]++;
     }
-    for (size_t i = 0; i + 1 < TAKT_DL_COUNTS; i++)
-        r->counts[i + 1] += r->counts[i];
+    return true;
+}
+
+/* Moves rows to their places by one digit; stable. False: the poll said so. */
+static bool move(const takt_dl_rows *r, const uint32_t *from, uint32_t *to, const digits *d, int k)
+{
+    const uint32_t mask = (UINT32_C(1) << d->width) - 1;
+    uint32_t *const place = r->counts + (k << TAKT_DL_DIGIT), sum = 0;
+    for (uint32_t i = 0; i <= mask; i++) {
+        const uint32_t count = place[i];
+        place[i] = sum;
+        sum += count;
+    }
     for (size_t i = 0; i < r->count; i++) {
         if (stops(r, i))
             return false;
-        const uint32_t digit = from[i * r->arity + column] >> shift & 0xffff;
-        uint32_t *place = to + r->counts[digit]++ * r->arity;
+        const uint32_t digit = from[i * r->arity + d->column] >> k * d->width & mask;
+        uint32_t *at = to + (size_t)place[digit]++ * r->arity;
         if (r->arity == 2)
-            memcpy(place, from + i * 2, 2 * sizeof *to); /* one move */
+            memcpy(at, from + i * 2, 2 * sizeof *to); /* one move */
         else
-            memcpy(place, from + i * r->arity, r->arity * sizeof *to);
+            memcpy(at, from + i * r->arity, r->arity * sizeof *to);
     }
+    return true;
+}
+
+bool takt_dl_sort_by(const takt_dl_rows *r, size_t first, size_t end)
+{
+    uint32_t *from = r->rows, *to = r->room;
+    for (size_t column = end; column-- > first;) {
+        const digits d = digits_of(r, from, column);
+        if (d.count > 0 && !count_digits(r, from, &d))
+            return false;
+        for (int k = 0; k < d.count; k++) {
+            uint32_t *const other = from;
+            if (!move(r, from, to, &d, k))
+                return false;
+            from = to;
+            to = other;
+        }
+    }
+    if (from != r->rows && r->count > 0)
+        memcpy(r->rows, from, r->count * r->arity * sizeof *from);
     return true;
 }
 
 bool takt_dl_sort(const takt_dl_rows *r)
 {
-    uint32_t *from = r->rows, *to = r->room;
-    for (size_t column = r->arity; column-- > 0;)
-        for (int shift = 0; shift <= 16; shift += 16) {
-            uint32_t all = 0;
-            for (size_t i = 0; i < r->count; i++)
-                all |= from[i * r->arity + column] >> shift & 0xffff;
-            if (all == 0)
-                continue; /* no digit differs from 0 */
-            uint32_t *const other = from;
-            if (!by_half(r, from, to, column, shift))
-                return false;
-            from = to;
-            to = other;
-        }
-    if (from != r->rows && r->count > 0)
-        memcpy(r->rows, from, r->count * r->arity * sizeof *from);
-    return true;
+    return takt_dl_sort_by(r, 0, r->arity);
 }

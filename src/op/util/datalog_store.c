@@ -1,0 +1,250 @@
+/* datalog_store.c - rows of relations: a hash table that keeps each row once, and indexes.
+ *
+ * What is derived waits in a batch, whose places in the table are prefetched together: most of them
+ * are in no cache. Where tables are local, they have the rows of one value of the pivot alone, stay
+ * in the cache, and double when they are half full.
+ */
+#include <string.h>
+
+#include "op/util/datalog_machine.h"
+
+/* Rows between two questions of the poll, and slots of a new local table. */
+enum { POLLED = 1 << 14, SLOTS = 64 };
+
+bool takt_dl_stops(takt_dl_machine *m)
+{
+    if (!takt_poll_stops(m->poll))
+        return false;
+    m->full.is_stopped = true;
+    m->full.relation = 0;
+    return true;
+}
+
+void takt_dl_clear(takt_dl_machine *m, void *memory, int byte, size_t bytes)
+{
+    enum { PIECE = 1 << 20 };
+    for (size_t i = 0; i < bytes && (i == 0 || !takt_dl_stops(m)); i += PIECE)
+        memset((char *)memory + i, byte, bytes - i < PIECE ? bytes - i : PIECE);
+}
+
+void *takt_dl_carve(char **at, size_t count)
+{
+    void *block = *at;
+    *at += (count * sizeof(uint32_t) + 63) & ~(size_t)63;
+    return block;
+}
+
+/* Rows of one or two columns are their own keys; others have their hash. */
+static uint64_t key_of(const uint32_t *row, size_t arity)
+{
+    uint64_t h = 0;
+    if (arity <= 2)
+        return arity == 1 ? row[0] : takt_dl_pair(row[0], row[1]);
+    for (size_t i = 0; i < arity; i++)
+        h = takt_dl_mix(h, row[i]);
+    return h == TAKT_DL_EMPTY ? 0 : h;
+}
+
+/* ---- adding ---- */
+
+static void link_row(takt_dl_machine *m, uint64_t linked, const uint32_t *row, size_t at)
+{
+    for (; linked != 0; linked &= linked - 1) {
+        const takt_dl_chains *c = &m->index[__builtin_ctzll(linked)];
+        uint32_t *head = &c->head[takt_dl_bucket(c, row)];
+        c->next[at] = *head;
+        *head = (uint32_t)at + 1;
+    }
+}
+
+/* Where the row is or would be. */
+static size_t slot_of(const takt_dl_set *s, const uint32_t *row, uint64_t key, size_t at)
+{
+    const size_t bytes = s->arity * sizeof *row;
+    for (; s->table[at] != TAKT_DL_EMPTY; at = (at + 1) & s->table_mask)
+        if (s->table[at] == key &&
+            (s->arity <= 2 || memcmp(s->own + s->table_row[at] * s->arity, row, bytes) == 0))
+            break;
+    return at;
+}
+
+static void occupy(takt_dl_set *s, size_t slot, uint64_t key, size_t row)
+{
+    s->table[slot] = key;
+    if (s->table_row != NULL)
+        s->table_row[slot] = (uint32_t)row;
+}
+
+/* Twice the slots. */
+static void grow(takt_dl_set *s)
+{
+    s->table_mask = 2 * s->table_mask + 1;
+    memset(s->table, 0xff, (s->table_mask + 1) * sizeof *s->table);
+    for (size_t i = s->first; i < s->count; i++) {
+        const uint32_t *row = s->own + i * s->arity;
+        const uint64_t key = key_of(row, s->arity);
+        occupy(s, slot_of(s, row, key, takt_dl_place(s, key)), key, i);
+    }
+}
+
+void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
+{
+    takt_dl_set *s = &m->set[w->relation];
+    if (s->count == s->capacity) {
+        m->full.relation = w->relation;
+        return;
+    }
+    if (s->arity == 2)
+        memcpy(s->own + s->count * 2, w->row, 2 * sizeof *w->row);
+    else
+        memcpy(s->own + s->count * s->arity, w->row, s->arity * sizeof *w->row);
+    occupy(s, slot, w->key, s->count);
+    link_row(m, s->linked, w->row, s->count++);
+    if (2 * (s->count - s->first) > s->table_mask && s->table_mask < s->mask_limit)
+        grow(s);
+}
+
+static void insert(takt_dl_machine *m, const takt_dl_waiting *w)
+{
+    const takt_dl_set *s = &m->set[w->relation];
+    const size_t slot = slot_of(s, w->row, w->key, w->at);
+    if (s->table[slot] == TAKT_DL_EMPTY)
+        takt_dl_append(m, w, slot);
+}
+
+void takt_dl_flush(takt_dl_machine *m)
+{
+    for (size_t i = 0; i < m->batch_count && m->full.relation < 0; i++)
+        insert(m, &m->batch[i]);
+    m->batch_count = 0;
+}
+
+void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row)
+{
+    const takt_dl_set *s = &m->set[relation];
+    takt_dl_waiting *w = &m->batch[m->batch_count];
+    if (row[0] == TAKT_DL_ABSENT)
+        return; /* no tuple begins so: such rows are those that hold none */
+    w->relation = relation;
+    if (s->arity == 2)
+        memcpy(w->row, row, 2 * sizeof *row);
+    else
+        memcpy(w->row, row, s->arity * sizeof *row);
+    w->key = key_of(row, s->arity);
+    w->at = takt_dl_place(s, w->key);
+    if (m->is_local) {
+        insert(m, w);
+        return;
+    }
+    __builtin_prefetch(&s->table[w->at], 1);
+    if (++m->batch_count == TAKT_DL_BATCH)
+        takt_dl_flush(m);
+}
+
+void takt_dl_renew(takt_dl_set *s)
+{
+    const size_t had = s->count - s->first;
+    while (s->table_mask + 1 > SLOTS && 8 * had < s->table_mask)
+        s->table_mask /= 2;
+    memset(s->table, 0xff, (s->table_mask + 1) * sizeof *s->table);
+    s->first = s->count;
+}
+
+/* ---- relations and indexes ---- */
+
+static size_t count_rows(const uint32_t *rows, size_t arity, size_t capacity)
+{
+    size_t low = 0, high = capacity;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (rows[middle * arity] == TAKT_DL_ABSENT)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Whether every value of the one column is a bucket. */
+static bool fits(const takt_dl_index *of, const takt_dl_set *s)
+{
+    const size_t column = (size_t)__builtin_ctz(of->columns);
+    uint32_t most = 0;
+    if ((of->columns & (of->columns - 1)) != 0)
+        return false;
+    for (size_t i = 0; i < s->count; i++)
+        most = s->rows[i * s->arity + column] > most ? s->rows[i * s->arity + column] : most;
+    return most < of->size;
+}
+
+/* Puts the rows of an input beside those of the same bucket. */
+static void gather(takt_dl_machine *m, takt_dl_chains *c)
+{
+    const takt_dl_set *s = &m->set[c->of->relation];
+    c->is_direct = fits(c->of, s);
+    for (size_t row = 0; row < s->count; row++) {
+        if (row % POLLED == 0 && takt_dl_stops(m))
+            return;
+        c->head[takt_dl_bucket(c, s->rows + row * s->arity) + 2]++;
+    }
+    for (size_t i = 2; i < c->of->size + 2; i++)
+        c->head[i] += c->head[i - 1];
+    for (size_t row = 0; row < s->count; row++) {
+        if (row % POLLED == 0 && takt_dl_stops(m))
+            return;
+        const uint32_t *from = s->rows + row * s->arity;
+        const uint32_t to = c->head[takt_dl_bucket(c, from) + 1]++;
+        memcpy(c->next + to * s->arity, from, s->arity * sizeof *from);
+    }
+}
+
+static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
+{
+    size_t size = 16;
+    while (size < 2 * s->capacity)
+        size *= 2;
+    s->table = takt_dl_carve(scratch, 2 * size);
+    s->table_row = s->arity > 2 ? takt_dl_carve(scratch, size) : NULL;
+    s->mask_limit = size - 1;
+    if (m->is_local && size > SLOTS)
+        size = SLOTS;
+    s->table_mask = size - 1;
+    takt_dl_clear(m, s->table, 0xff, size * sizeof *s->table);
+}
+
+static void make_index(takt_dl_machine *m, int i, char **scratch)
+{
+    takt_dl_chains *c = &m->index[i];
+    c->of = &m->plan->index[i];
+    c->head = takt_dl_carve(scratch, c->of->size + 2);
+    const size_t columns = c->of->has_runs ? m->set[c->of->relation].arity : 1;
+    c->next = takt_dl_carve(scratch, m->plan->capacity[c->of->relation] * columns);
+    takt_dl_clear(m, c->head, 0, (c->of->size + 2) * sizeof *c->head);
+    if (!c->of->has_runs)
+        m->set[c->of->relation].linked |= UINT64_C(1) << i;
+    else if (m->full.relation < 0)
+        gather(m, c);
+}
+
+void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
+                   char **scratch)
+{
+    const takt_dl *program = m->plan->program;
+    for (int i = 0; i < program->relations; i++) {
+        takt_dl_set *s = &m->set[i];
+        s->arity = (size_t)program->arity[i];
+        s->capacity = m->plan->capacity[i];
+        if (i >= program->derived) {
+            s->rows = in[i - program->derived];
+            s->count = count_rows(s->rows, s->arity, s->capacity);
+            continue;
+        }
+        s->rows = s->own = out[i];
+        make_table(m, s, scratch);
+    }
+    for (int i = 0; i < m->plan->index_count; i++)
+        make_index(m, i, scratch);
+    m->marks = takt_dl_carve(scratch, TAKT_DL_MARKS / 2);
+    m->batch = takt_dl_carve(scratch, TAKT_DL_BATCH * sizeof *m->batch / sizeof(uint32_t));
+    takt_dl_clear(m, m->marks, 0, TAKT_DL_MARKS * sizeof *m->marks);
+}
