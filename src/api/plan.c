@@ -216,14 +216,37 @@ static bool may_consume(const takt_model *m, const takt_plan_options *o, takt_ba
            m->graph->check_count == 0 && !has_lengths(m->graph) && takt_basis_is_single(basis);
 }
 
+/* For subgraphs, whose plans are made from what plans of other sizes have, too. */
+static takt_status keep_sizes(const takt_model *m, const takt_plan_options *o, takt_arena *arena,
+                              takt_plan_settings *settings)
+{
+    takt_size_range *ranges;
+    size_t count;
+    if (settings->basis->body_count == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_plan_ranges(m, o, arena, &ranges, &count));
+    int64_t *sizes = takt_arena_array(arena, count, sizeof *sizes);
+    if (sizes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = ranges[i].top;
+    settings->sizes = sizes;
+    settings->size_count = count;
+    return TAKT_OK;
+}
+
 static takt_status build(takt_model *m, const takt_plan_options *o, takt_plan_settings *settings,
                          bool consumes, takt_plan **plan)
 {
     takt_graph *g = NULL;
+    takt_arena arena;
+    takt_arena_init(&arena, m->ctx);
     takt_status status = takt_plan_graph(
         &(takt_plan_request){.model = m, .options = o, .settings = settings}, &g, &settings->basis);
     if (status == TAKT_OK)
         status = get_basis(m, &settings->basis);
+    if (status == TAKT_OK)
+        status = keep_sizes(m, o, &arena, settings);
     if (status == TAKT_OK && consumes && may_consume(m, o, settings->basis)) {
         settings->consumes = true;
         give_up_weights(m, g);
@@ -232,6 +255,8 @@ static takt_status build(takt_model *m, const takt_plan_options *o, takt_plan_se
         status = takt_plan_search(m->ctx, g, settings, plan);
     takt_basis_release(settings->basis);
     takt_graph_destroy(g);
+    takt_arena_deinit(&arena);
+    settings->sizes = NULL;
     return status;
 }
 

@@ -116,6 +116,8 @@ static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
     const uint64_t start = ctx->now_ns(ctx->clock_user);
     settings.basis = top->basis;
     settings.rooms = top;
+    settings.sizes = sizes;
+    settings.size_count = top->name_count;
     TAKT_TRY(takt_template_size(top->basis->template, sizes, top->name_count, &g));
     takt_status status = takt_plan_search(ctx, g, &settings, plan);
     takt_graph_destroy(g);

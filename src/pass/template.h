@@ -40,7 +40,8 @@ TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64
                                              size_t count, takt_graph **out);
 
 /* Other sizes into a graph that takt_template_size made and that nobody else reads: the cells of
- * the size program. Nothing is allocated. Checked by inference; graphs with subgraphs cannot be. */
+ * the size program. Nothing is allocated. Checked by inference, but for nodes with subgraphs, which
+ * stay as they are: whoever gives those other sizes checks their nodes. */
 TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_t *cells,
                                             takt_graph *g);
 /* The same of cells that were checked before. */
@@ -49,5 +50,8 @@ void takt_template_write(const takt_template *t, const int64_t *cells, takt_grap
  * does. */
 TAKT_MUST_USE takt_status takt_template_list(takt_template *t);
 TAKT_MUST_USE takt_status takt_template_check(const takt_template *t, takt_graph *g);
+/* The same without nodes that have subgraphs; and one node. */
+TAKT_MUST_USE takt_status takt_template_check_plain(const takt_template *t, takt_graph *g);
+TAKT_MUST_USE takt_status takt_template_check_node(takt_graph *g, takt_id id);
 
 #endif

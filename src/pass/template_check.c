@@ -13,7 +13,7 @@
 
 enum { MOST_INPUTS = 64 };
 
-static takt_status check_node(takt_graph *g, takt_id id)
+takt_status takt_template_check_node(takt_graph *g, takt_id id)
 {
     const takt_node *n = &g->nodes[id];
     const takt_type *types[MOST_INPUTS];
@@ -124,14 +124,37 @@ takt_status takt_template_list(takt_template *t)
     return TAKT_OK;
 }
 
-takt_status takt_template_check(const takt_template *t, takt_graph *g)
+static bool has_subgraph(const takt_node *n)
+{
+    if ((n->op->traits & TAKT_CONTROL) == 0)
+        return false;
+    for (size_t k = 0; k < takt_op_attr_count(n->op); k++)
+        if (n->attr[k].is_set && n->op->attrs[k].type == TAKT_ATTR_GRAPH)
+            return true;
+    return false;
+}
+
+static takt_status check(const takt_template *t, takt_graph *g, bool with_outer)
 {
     for (size_t i = 0; i < t->checked_count; i++) {
         const takt_node *n = &g->nodes[t->checked[i]];
-        const takt_status status = takt_dims_blame(g->dims, check_node(g, t->checked[i]));
+        if (!with_outer && has_subgraph(n))
+            continue;
+        const takt_status status =
+            takt_dims_blame(g->dims, takt_template_check_node(g, t->checked[i]));
         if (status != TAKT_OK && (n->origin != NULL || n->name != NULL))
             (void)takt_fail_node(g->ctx, n->origin != NULL ? n->origin->name : n->name);
         TAKT_TRY(status);
     }
     return TAKT_OK;
+}
+
+takt_status takt_template_check(const takt_template *t, takt_graph *g)
+{
+    return check(t, g, true);
+}
+
+takt_status takt_template_check_plain(const takt_template *t, takt_graph *g)
+{
+    return check(t, g, false);
 }

@@ -17,6 +17,7 @@ typedef enum takt_asked {
     TAKT_ASKED_PACK,
     TAKT_ASKED_TEXT,
     TAKT_ASKED_KIND,
+    TAKT_ASKED_CHILD,
 } takt_asked;
 
 typedef struct takt_answer {
@@ -26,6 +27,8 @@ typedef struct takt_answer {
     size_t bytes;
     const void *at;     /* the block or the kind */
     const char *format; /* of a pack; or the text */
+    struct takt_plan *child;
+    struct takt_resizer *resizer; /* of the child; NULL: it is a body that finds sizes */
 } takt_answer;
 
 /* A constant that depends on sizes is computed again for each: the step that does. */
@@ -40,6 +43,7 @@ typedef struct takt_answers {
     size_t at;              /* the next that is told again */
     bool is_again;          /* they are told, not collected */
     bool is_rigid;          /* a step asked for what cannot be told again */
+    bool has_children;      /* the step being compiled asked for plans of subgraphs */
     takt_sized_step *steps; /* of constants, in the order they run */
     size_t step_count, step_capacity;
 } takt_answers;
@@ -58,6 +62,10 @@ TAKT_MUST_USE takt_status takt_answers_keep_step(struct takt_builder *b, const t
 bool takt_answers_holds(const struct takt_builder *b, uint32_t buffer);
 /* What was asked for cannot be told again. */
 void takt_answers_give_up(struct takt_builder *b);
+/* Gives the plan of a subgraph other sizes, by index of names; `*graph` is what it computes then.
+ * `*done` false: it cannot have them. */
+TAKT_MUST_USE takt_status takt_child_resize(const takt_answer *answer, const int64_t *sizes,
+                                            size_t count, const takt_graph **graph, bool *done);
 /* The failure of a step that asks for something else than before; nothing is recorded. */
 #define TAKT_OTHER_QUESTION TAKT_ERR_STATE
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "ir/held.h"
-#include "plan/repeat.h"
+#include "plan/bodies.h"
 
 static void lock(takt_ctx *ctx)
 {
@@ -20,6 +20,7 @@ static void unlock(takt_ctx *ctx)
 
 static void destroy(takt_basis *b)
 {
+    takt_bodies_destroy(b);
     takt_packs_destroy(b->packs);
     takt_template_destroy(b->template);
     takt_mem_put(b->ctx, b->key, b->key_bytes);
@@ -44,6 +45,8 @@ takt_status takt_basis_create(takt_graph *graph, const char *key, takt_basis **b
     }
     if (status == TAKT_OK)
         status = takt_packs_create(ctx, b->template->is_sized, graph->count, &b->packs);
+    if (status == TAKT_OK)
+        status = takt_bodies_create(b);
     if (status == TAKT_OK)
         *basis = b;
     else
@@ -116,16 +119,47 @@ void takt_basis_list(takt_basis *b, takt_basis **list)
     unlock(b->ctx);
 }
 
+takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b)
+{
+    lock(b->ctx);
+    takt_basis *there = *at;
+    if (there == NULL)
+        *at = b;
+    unlock(b->ctx);
+    if (there != NULL)
+        takt_basis_release(b);
+    return there != NULL ? there : b;
+}
+
+takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at)
+{
+    lock(ctx);
+    takt_basis *there = *at;
+    unlock(ctx);
+    return there;
+}
+
 /* ---- constants that no step reads ---- */
+
+/* What a basis had for plans of other sizes; freed when the lock is given back. */
+typedef struct spoils {
+    takt_template *template;
+    takt_packs *packs;
+    takt_body *bodies;
+    size_t body_count, body_capacity;
+} spoils;
 
 /* The graphs of bodies that steps interpret, or size, are read in every run; clauses that fail are
  * computed once more, from the first constant on. */
 static void strip_plan(takt_plan *plan, const takt_graph *shared)
 {
     takt_graph *g = plan->graph;
-    for (takt_plan *child = plan->child; child != NULL; child = child->sibling)
-        strip_plan(child, NULL); /* subgraphs are nested to a limited depth */
-    if (g->check_count > 0 || plan->interprets || takt_repeat_of(plan) != NULL)
+    for (takt_plan *child = plan->child; child != NULL && plan->body == NULL;
+         child = child->sibling) { /* subgraphs are nested to a limited depth */
+        const takt_template *t = child->basis != NULL ? child->basis->template : NULL;
+        strip_plan(child, t != NULL ? t->graph : NULL);
+    }
+    if (g->check_count > 0 || plan->interprets || plan->body != NULL)
         return;
     if (shared == NULL) {
         takt_graph_strip(g);
@@ -137,39 +171,61 @@ static void strip_plan(takt_plan *plan, const takt_graph *shared)
             takt_graph_strip(g->children[i]);
 }
 
-/* The lock is held. Freed after it is given back: what is returned through the two. */
-static void strip(takt_basis *b, takt_template **template, takt_packs **packs)
+/* The lock is held. */
+static spoils take(takt_basis *b)
 {
-    takt_graph *shared = b->template != NULL ? b->template->graph : NULL;
-    *template = NULL;
-    *packs = NULL;
-    if (b->is_bare || b->pins > 0 || b->previous != NULL)
-        return;
+    const spoils all = {b->template, b->packs, b->bodies, b->body_count, b->body_capacity};
     b->is_bare = true;
-    for (takt_plan *plan = b->plans; plan != NULL; plan = plan->basis_next)
-        strip_plan(plan, shared);
-    if (shared != NULL && shared->check_count == 0)
-        takt_graph_strip(shared);
-    *template = b->template;
-    *packs = b->packs;
+    if (b->template != NULL && b->template->graph->check_count == 0)
+        takt_graph_strip(b->template->graph);
     b->template = NULL;
     b->packs = NULL;
+    b->bodies = NULL;
+    b->body_count = b->body_capacity = 0;
+    return all;
+}
+
+static spoils strip(takt_basis *b)
+{
+    if (b->is_bare || b->pins > 0 || b->previous != NULL)
+        return (spoils){0};
+    for (takt_plan *plan = b->plans; plan != NULL; plan = plan->basis_next)
+        strip_plan(plan, b->template != NULL ? b->template->graph : NULL);
+    return take(b);
+}
+
+/* Subgraphs whose sizes runs find keep what they have: so do those inside of them. */
+static void discard(takt_ctx *ctx, spoils all)
+{
+    for (size_t i = 0; i < all.body_count; i++) {
+        takt_basis *b = all.bodies[i].basis;
+        spoils inner = {0};
+        if (b == NULL)
+            continue;
+        lock(ctx);
+        if (!b->is_body && !b->is_bare)
+            inner = take(b);
+        unlock(ctx);
+        discard(ctx, inner); /* depth is limited */
+        takt_basis_release(b);
+    }
+    takt_mem_put(ctx, all.bodies, all.body_capacity * sizeof *all.bodies);
+    takt_packs_destroy(all.packs);
+    takt_template_destroy(all.template);
 }
 
 void takt_basis_forget(takt_ctx *ctx, takt_basis **list)
 {
     for (;;) {
-        takt_template *template = NULL;
-        takt_packs *packs = NULL;
+        spoils all = {0};
         lock(ctx);
         takt_basis *b = *list;
         if (b != NULL) {
             unlink(b);
-            strip(b, &template, &packs);
+            all = strip(b);
         }
         unlock(ctx);
-        takt_packs_destroy(packs);
-        takt_template_destroy(template);
+        discard(ctx, all);
         if (b == NULL)
             return;
     }
@@ -186,14 +242,11 @@ bool takt_basis_pin(takt_basis *b)
 
 void takt_basis_unpin(takt_basis *b)
 {
-    takt_template *template;
-    takt_packs *packs;
     lock(b->ctx);
     b->pins--;
-    strip(b, &template, &packs);
+    const spoils all = strip(b);
     unlock(b->ctx);
-    takt_packs_destroy(packs);
-    takt_template_destroy(template);
+    discard(b->ctx, all);
 }
 
 void takt_basis_join(takt_plan *plan)

@@ -22,7 +22,9 @@ struct takt_basis {
     size_t key_bytes;
     takt_template *template;  /* NULL: of one size */
     takt_packs *packs;        /* or NULL */
-    struct takt_repeat *body; /* of the plan that it is made for (repeat.h), or NULL */
+    struct takt_body *bodies; /* subgraphs of its graph (bodies.h) */
+    size_t body_count, body_capacity;
+    bool is_body; /* it is the basis of a subgraph, and runs find sizes in it */
 };
 
 /* Retains `graph`, whose dimensions may be names. */
@@ -41,6 +43,11 @@ void takt_basis_forget(takt_ctx *ctx, takt_basis **list);
 /* Between the two, constants stay that no step reads; false: they are gone already. */
 bool takt_basis_pin(takt_basis *b);
 void takt_basis_unpin(takt_basis *b);
+/* A second pointer to it, unless there is one: what `at` points to then is `b` or the one that was
+ * there before, and `b` is released. */
+takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b);
+/* What `at` points to, by now. */
+takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at);
 /* A plan that was made from its basis, and the end of it. */
 void takt_basis_join(takt_plan *plan);
 void takt_basis_leave(takt_plan *plan);

@@ -326,6 +326,8 @@ takt_status takt_builder_build(takt_builder *b, takt_plan **out)
     plan->settings = *settings;
     plan->settings.again = NULL;
     plan->settings.basis = NULL;
+    plan->settings.sizes = NULL;
+    plan->settings.size_count = 0;
     plan->settings.rooms = NULL;
     plan->settings.alone = NULL;
     plan->settings.alone_count = 0;

@@ -294,7 +294,7 @@ void takt_plan_release_internal(takt_plan *plan)
         next = other->variant;
         takt_plan_release_internal(other); /* which has none itself */
     }
-    takt_repeat_destroy(takt_repeat_of(plan));
+    takt_repeat_destroy(plan->body);
     takt_basis_leave(plan);
     if (plan->is_pinning)
         takt_basis_unpin(plan->basis);

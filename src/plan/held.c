@@ -2,14 +2,16 @@
  */
 #include "ir/held.h"
 
-#include "plan/basis.h"
+#include "plan/bodies.h"
 
 static void tally_basis(takt_tally *t, takt_basis *b)
 {
     if (b == NULL || b->counted == t->tick)
         return;
     b->counted = t->tick;
-    t->bytes += sizeof *b + b->key_bytes;
+    t->bytes += sizeof *b + b->key_bytes + b->body_capacity * sizeof *b->bodies;
+    for (size_t i = 0; i < b->body_count; i++)
+        tally_basis(t, b->bodies[i].basis); /* subgraphs are nested to a limited depth */
     takt_tally_packs(t, b->packs);
     if (b->template != NULL) {
         t->bytes += takt_template_bytes(b->template);
@@ -25,8 +27,10 @@ static void tally(takt_tally *t, const takt_plan *plan)
         takt_tally_tensor(t, &plan->constants[i]);
     for (size_t i = 0; plan->initial != NULL && i < plan->graph->slot_count; i++)
         takt_tally_tensor(t, &plan->initial[i]);
-    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling) {
+        tally_basis(t, child->basis);
         tally(t, child); /* subgraphs are nested to a limited depth */
+    }
     for (const takt_plan *other = plan->variants; other != NULL; other = other->variant)
         tally(t, other); /* which has none itself */
 }

@@ -242,6 +242,8 @@ typedef struct takt_plan_settings {
     takt_dtype precision;   /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
     const takt_plan *rooms; /* of larger sizes, whose places in the arena are taken; or NULL */
     takt_basis *basis;      /* that the graph came from and constants are shared by; or NULL */
+    const int64_t *sizes;   /* by index of names, that the basis gave the graph; NULL: not known */
+    size_t size_count;
 } takt_plan_settings;
 
 /* ---- the plan ---- */
@@ -281,6 +283,7 @@ struct takt_plan {
     bool interprets;       /* some step reads a subgraph while it runs */
     uint32_t references;
     takt_plan *child, *sibling; /* plans of subgraphs, which die with this one */
+    struct takt_repeat *body;   /* what makes it the body of a loop that finds sizes; or NULL */
     takt_step *steps;
     size_t step_count;
     takt_segment *segments;

@@ -20,10 +20,12 @@ struct takt_repeat {
     const takt_plan *top;   /* which owns this */
     takt_resizer *resizer;  /* NULL: every size has a plan of its own */
     int64_t *cells, *names; /* of the size program; the sizes of this turn so far */
+    int64_t *start;         /* the sizes that a turn begins with */
     size_t cell_count;
     takt_variants variants;
     const takt_variant *last; /* that ran last, where there is no resizer; or NULL */
     bool is_off;              /* the resizer's plan is of no size: it is set before it runs */
+    bool is_other;            /* not even of those that a turn begins with */
     atomic_bool is_busy;
 };
 
@@ -55,8 +57,6 @@ static takt_status find_ranges(const takt_graph *g, takt_size_range *ranges, int
                                size_t count)
 {
     size_t name;
-    for (size_t i = 0; i < count; i++)
-        sizes[i] = 1;
     for (size_t i = 0; i < g->count; i++) {
         const takt_node *n = &g->nodes[i];
         for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count;
@@ -66,6 +66,8 @@ static takt_status find_ranges(const takt_graph *g, takt_size_range *ranges, int
                 continue;
             TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_BOUNDS].dims[k], sizes, count, &bound));
             TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_TOPS].dims[k], sizes, count, &top));
+            if (bound == TAKT_LENGTH_OPEN) /* what the caller said of it */
+                bound = sizes[name] >= 0 ? sizes[name] : TAKT_LENGTH_OPEN;
             if (bound == TAKT_LENGTH_OPEN)
                 return takt_fail(g->ctx, TAKT_E_LENGTH_OPEN,
                                  "%s is a size that values decide, and nothing bounds it",
@@ -79,26 +81,30 @@ static takt_status find_ranges(const takt_graph *g, takt_size_range *ranges, int
     return TAKT_OK;
 }
 
-static takt_status plan_top(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
-                            takt_plan **plan)
+static takt_status plan_top(takt_basis *basis, const takt_plan_settings *settings, takt_plan **plan)
 {
-    const size_t count = takt_dims_name_count(graph->dims);
+    takt_graph *graph = basis->template->graph, *g = NULL;
+    takt_ctx *ctx = basis->ctx;
+    const size_t count = basis->template->sizes.name_count;
     takt_plan_settings with = *settings;
-    takt_graph *g = NULL;
     void *block;
     const size_t bytes = (count + 1) * (sizeof(takt_size_range) + sizeof(int64_t));
     TAKT_TRY(takt_mem_zero(ctx, 1, bytes, "sizes", &block));
     takt_size_range *ranges = block;
     int64_t *sizes = (int64_t *)(void *)(ranges + count + 1);
-    takt_status status = takt_basis_create(graph, "", &with.basis);
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = i < settings->size_count ? settings->sizes[i] : -1;
+    with.basis = basis;
+    with.sizes = sizes;
+    with.size_count = count;
+    takt_status status = find_ranges(graph, ranges, sizes, count);
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = sizes[i] < 0 ? 1 : sizes[i];
     if (status == TAKT_OK)
-        status = find_ranges(graph, ranges, sizes, count);
-    if (status == TAKT_OK)
-        status = takt_template_size(with.basis->template, sizes, count, &g);
+        status = takt_template_size(basis->template, sizes, count, &g);
     if (status == TAKT_OK)
         status = takt_plan_build(ctx, g, &with, plan);
     takt_graph_destroy(g);
-    takt_basis_release(with.basis);
     if (status == TAKT_OK) {
         takt_plan *p = *plan;
         p->name_count = count;
@@ -113,25 +119,28 @@ static takt_status plan_top(takt_ctx *ctx, takt_graph *graph, const takt_plan_se
 
 static takt_status make(takt_plan *top)
 {
+    const size_t cells_of_program = takt_sizes_cells(&top->basis->template->sizes);
     void *block, *cells;
     TAKT_TRY(takt_mem_zero(top->ctx, 1, sizeof(takt_repeat), "a body", &block));
     takt_repeat *b = block;
-    top->basis->body = b;
+    top->body = b;
     b->ctx = top->ctx;
     b->top = b->variants.top = top;
     TAKT_TRY(takt_resizer_create(top, &b->resizer));
-    b->cell_count = takt_sizes_cells(&top->basis->template->sizes) + top->name_count;
+    b->cell_count = cells_of_program + 2 * top->name_count;
     TAKT_TRY(takt_mem_zero(top->ctx, b->cell_count, sizeof *b->cells, "a body", &cells));
     b->cells = cells;
-    b->names = b->cells + takt_sizes_cells(&top->basis->template->sizes);
+    b->names = b->cells + cells_of_program;
+    b->start = b->names + top->name_count;
+    memcpy(b->start, top->sizes, top->name_count * sizeof *b->start);
     return TAKT_OK;
 }
 
-takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph, const takt_plan_settings *settings,
+takt_status takt_repeat_create(takt_basis *basis, const takt_plan_settings *settings,
                                takt_plan **plan)
 {
     *plan = NULL;
-    takt_status status = plan_top(ctx, graph, settings, plan);
+    takt_status status = plan_top(basis, settings, plan);
     if (status == TAKT_OK)
         status = make(*plan);
     if (*plan != NULL && status != TAKT_OK) {
@@ -141,17 +150,10 @@ takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph, const takt_plan
     return status;
 }
 
-takt_repeat *takt_repeat_of(const takt_plan *plan)
-{
-    takt_repeat *b = plan->basis != NULL ? plan->basis->body : NULL;
-    return b != NULL && b->top == plan ? b : NULL;
-}
-
 void takt_repeat_destroy(takt_repeat *b)
 {
     if (b == NULL)
         return;
-    b->top->basis->body = NULL;
     takt_variants_deinit(&b->variants);
     takt_resizer_destroy(b->resizer);
     takt_mem_put(b->ctx, b->cells, b->cell_count * sizeof *b->cells);
@@ -289,15 +291,22 @@ void takt_repeat_bind(const takt_plan *plan, unsigned char *arena, const void *c
     }
 }
 
-/* The resizer's plan, at some size. */
+/* The resizer's plan, at the sizes that a turn begins with, if it can have them. */
 static takt_status recover(takt_repeat *b)
 {
     bool done = false;
     if (!b->is_off)
         return TAKT_OK;
-    TAKT_TRY(takt_resizer_set(b->resizer, b->top->sizes, &done));
+    if (!b->is_other)
+        TAKT_TRY(takt_resizer_set(b->resizer, b->start, &done));
     b->is_off = !done;
-    return done ? TAKT_OK : takt_fail(b->ctx, TAKT_E_INTERNAL, "a body has lost its sizes");
+    b->is_other = !done;
+    return TAKT_OK;
+}
+
+static bool is_start(const takt_repeat *b, const int64_t *sizes)
+{
+    return memcmp(b->start, sizes, b->top->name_count * sizeof *sizes) == 0;
 }
 
 /* Runs `v` from now on, in the arena of the turn if that is large enough. */
@@ -314,12 +323,45 @@ static takt_status take(takt_repeat *b, const takt_variant *v, takt_execution *x
 /* The plan that a turn begins with: that of the sizes it had last, which it often has again. */
 static takt_status first(takt_repeat *b, takt_execution *x, void **base)
 {
+    const takt_variant *v = b->last;
     TAKT_TRY(recover(b));
     x->plan = takt_repeat_plan(b);
     x->base = base;
-    if (b->resizer != NULL || b->last == NULL || b->last->plan == NULL)
+    if (b->resizer != NULL && !b->is_off)
         return TAKT_OK;
-    return take(b, b->last, x, x->arena);
+    if (v == NULL || v->plan == NULL) {
+        if (b->resizer == NULL && is_start(b, b->top->sizes))
+            return TAKT_OK;
+        TAKT_TRY(takt_variants_get(&b->variants, b->start, &v));
+    }
+    return take(b, v, x, x->arena);
+}
+
+takt_status takt_repeat_resize(takt_repeat *b, const int64_t *sizes, size_t count,
+                               const takt_graph **graph, bool *done)
+{
+    const takt_variant *v;
+    const size_t names = b->top->name_count;
+    memcpy(b->names, sizes, (count < names ? count : names) * sizeof *sizes);
+    for (size_t i = count; i < names; i++)
+        b->names[i] = b->top->sizes[i];
+    clamp(b, 0);
+    *done = true;
+    *graph = takt_repeat_plan(b)->graph;
+    if (!is_start(b, b->names)) {
+        memcpy(b->start, b->names, names * sizeof *sizes);
+        b->last = NULL;
+        b->is_off = b->resizer != NULL;
+        b->is_other = false;
+    }
+    if (b->resizer != NULL ? !b->is_off : is_start(b, b->top->sizes))
+        return TAKT_OK;
+    TAKT_TRY(recover(b));
+    if (b->resizer != NULL && !b->is_off)
+        return TAKT_OK;
+    TAKT_TRY(takt_variants_get(&b->variants, b->start, &v));
+    *graph = v->plan->graph;
+    return TAKT_OK;
 }
 
 takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, const void *const *in,

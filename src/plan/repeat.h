@@ -1,9 +1,8 @@
 /* repeat.h - a body of a loop in which values decide sizes: every turn has others.
  *
  * Its plan is made for the largest, and given other sizes where it lies in the middle of a turn, as
- * a session does it (resize.h). Sizes that it cannot be given, and all sizes of a body that has
- * subgraphs of its own, have a plan of their own, made when they come and kept; the turn begins
- * again with that. Sessions of one plan take turns at it.
+ * a session does it (resize.h). Sizes that it cannot be given have a plan of their own, made when
+ * they come and kept; the turn begins again with that. Sessions of one plan take turns at it.
  */
 #ifndef TAKT_PLAN_REPEAT_H
 #define TAKT_PLAN_REPEAT_H
@@ -15,11 +14,14 @@ typedef struct takt_repeat takt_repeat;
 
 /* Whether values decide sizes in `g`. */
 bool takt_repeat_finds(const takt_graph *g);
-/* The plan of `graph`, after all passes, and with it the body, which dies with it. */
-TAKT_MUST_USE takt_status takt_repeat_create(takt_ctx *ctx, takt_graph *graph,
-                                             const takt_plan_settings *settings, takt_plan **plan);
-/* What was made with the plan, or NULL. */
-takt_repeat *takt_repeat_of(const takt_plan *plan);
+/* The plan of the graph of `basis`, after all passes, and with it the body, which dies with it.
+ * Settings have the sizes of the graph around it; if they have none, it mentions none. */
+TAKT_MUST_USE takt_status takt_repeat_create(takt_basis *basis, const takt_plan_settings *settings,
+                                             takt_plan **plan);
+/* Other sizes of the graph around it, not larger than those it was made for; `*graph` is what it
+ * computes then, with its own sizes as they are planned for. */
+TAKT_MUST_USE takt_status takt_repeat_resize(takt_repeat *b, const int64_t *sizes, size_t count,
+                                             const takt_graph **graph, bool *done);
 void takt_repeat_destroy(takt_repeat *b); /* accepts NULL */
 /* Sizes that need more than the arena of the largest are refused from now on. */
 void takt_repeat_limit(takt_repeat *b);

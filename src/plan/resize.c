@@ -1,71 +1,37 @@
-/* resize.c - steps compiled again where they lie, for other sizes. */
-#include "plan/resize.h"
-
-#include <string.h>
-
-#include "base/error_record.h"
+/* resize.c - making a plan that can be given other sizes where it lies. */
 #include "base/mem.h"
-#include "plan/answers.h"
-#include "plan/builder.h"
-#include "plan/execute.h"
 #include "plan/finish.h"
-#include "plan/kept.h"
+#include "plan/resizer.h"
 
-struct takt_resizer {
-    takt_ctx *ctx;
-    takt_plan *plan;
-    takt_plan_settings settings;
-    takt_builder b;              /* lives on with the plan */
-    takt_answers answers, sized; /* of steps; of constants that depend on sizes */
-    void **bases;                /* of constants, per buffer */
-    void *constant_scratch;      /* for steps that compute them */
-    size_t constant_scratch_bytes;
-    takt_id *root; /* as they are at the largest sizes: aliases stay what they are */
-    unsigned char *is_alias;
-    size_t *room, *scratch; /* bytes per buffer, per step */
-    int64_t *cells, *sizes; /* of the size program; the sizes that are set */
-    takt_kept *kept;        /* steps of sizes used before */
-    uint64_t compiled;      /* steps so far */
-};
-
-static const takt_template *template_of(const takt_resizer *r)
-{
-    return r->plan->basis->template;
-}
-
-static takt_kept_source kept_source(takt_resizer *r)
-{
-    return (takt_kept_source){r->plan, &r->answers, &r->sized};
-}
-
-/* ---- making one ---- */
-
-static bool is_sizable(const takt_resizer *r, const takt_plan *top)
-{
-    return !r->answers.is_rigid && !r->sized.is_rigid && r->plan->arena_bytes <= top->arena_bytes;
-}
-
-static takt_status keep_rooms(takt_resizer *r, const takt_plan *top)
+/* `sizes`: those that the plan was made for. */
+static takt_status keep_rooms(takt_resizer *r, const int64_t *sizes, size_t count)
 {
     takt_arena *arena = &r->b.scratch;
     const takt_plan *plan = r->plan;
-    const size_t nodes = plan->graph->count, cells = takt_sizes_cells(&template_of(r)->sizes);
+    const size_t nodes = plan->graph->count,
+                 cells = takt_sizes_cells(&r->plan->basis->template->sizes);
     r->root = takt_arena_copy(arena, r->b.root, nodes * sizeof *r->root);
     r->is_alias = takt_arena_copy(arena, r->b.is_alias, nodes);
     r->room = takt_arena_array(arena, plan->buffer_count, sizeof *r->room);
     r->scratch = takt_arena_array(arena, plan->step_count, sizeof *r->scratch);
     r->cells = takt_arena_array(arena, cells, sizeof *r->cells);
-    r->sizes = takt_arena_copy(&r->plan->arena, top->sizes, top->name_count * sizeof *r->sizes);
+    r->sizes = takt_arena_copy(&r->plan->arena, sizes, count * sizeof *r->sizes);
+    r->wanted = takt_arena_copy(arena, sizes, count * sizeof *r->wanted);
+    r->reach = takt_reach_of(&r->b, r->plan->basis->template);
+    r->after = takt_arena_array(arena, plan->step_count + 1, sizeof *r->after);
+    r->sized_after = takt_arena_array(arena, r->sized.step_count + 1, sizeof *r->sized_after);
     if (r->root == NULL || r->is_alias == NULL || r->room == NULL || r->scratch == NULL ||
-        r->cells == NULL || r->sizes == NULL)
+        r->cells == NULL || r->sizes == NULL || r->wanted == NULL || r->reach == NULL ||
+        r->after == NULL || r->sized_after == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < plan->buffer_count; i++)
         r->room[i] = plan->buffers[i].bytes;
     for (size_t i = 0; i < plan->step_count; i++)
         r->scratch[i] = takt_step_scratch(&plan->steps[i], plan->threads);
-    r->plan->name_count = top->name_count;
+    r->plan->name_count = count;
     r->plan->sizes = r->sizes;
-    r->plan->widest = top;
+    r->settings.sizes = r->cells; /* plans of subgraphs get what is put in there */
+    r->settings.size_count = count;
     return TAKT_OK;
 }
 
@@ -92,14 +58,14 @@ static takt_status keep_constants(takt_resizer *r)
     return takt_mem_get(r->ctx, r->constant_scratch_bytes, "constant step", &r->constant_scratch);
 }
 
-static takt_status make(takt_resizer *r, const takt_plan *top)
+/* The plan of the sizes that the settings have. */
+static takt_status make(takt_resizer *r)
 {
     takt_graph *g;
-    r->settings = top->settings;
-    r->settings.basis = top->basis;
-    r->settings.rooms = top;
+    const int64_t *sizes = r->settings.sizes;
+    const size_t count = r->settings.size_count;
     r->settings.consumes = false;
-    TAKT_TRY(takt_template_size(top->basis->template, top->sizes, top->name_count, &g));
+    TAKT_TRY(takt_template_size(r->settings.basis->template, sizes, count, &g));
     r->b = (takt_builder){.p = {.ctx = r->ctx, .graph = g, .settings = &r->settings},
                           .answers = &r->answers,
                           .sized = &r->sized};
@@ -108,40 +74,88 @@ static takt_status make(takt_resizer *r, const takt_plan *top)
     r->settings.basis = NULL;
     r->settings.rooms = NULL;
     if (status == TAKT_OK)
-        status = keep_rooms(r, top);
-    return status == TAKT_OK ? keep_constants(r) : status;
+        status = keep_rooms(r, sizes, count);
+    if (status == TAKT_OK)
+        status = keep_constants(r);
+    if (status != TAKT_OK || !takt_resizer_is_sizable(r))
+        return status;
+    const takt_kept_source source = takt_resizer_source(r);
+    TAKT_TRY(takt_kept_create(&source, &r->kept));
+    takt_kept_put(r->kept, &source, r->sizes);
+    r->is_whole = true;
+    return TAKT_OK;
+}
+
+static takt_status create(takt_ctx *ctx, const takt_plan_settings *settings, takt_resizer **out)
+{
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_resizer), "sizes", &block));
+    takt_resizer *r = block;
+    r->ctx = ctx;
+    r->settings = *settings;
+    takt_arena_init(&r->b.scratch, ctx);
+    const takt_status status = make(r);
+    if (status == TAKT_OK)
+        *out = r;
+    else
+        takt_resizer_destroy(r);
+    return status;
 }
 
 takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out)
 {
-    void *block;
     *out = NULL;
-    if (top->basis == NULL || top->space_count > 1 || top->child != NULL || top->is_dry ||
-        top->name_count == 0 || top->basis->template->outer_count > 0)
+    if (top->basis == NULL || top->space_count > 1 || top->is_dry || top->name_count == 0)
         return TAKT_OK;
-    TAKT_TRY(takt_mem_zero(top->ctx, 1, sizeof(takt_resizer), "sizes", &block));
-    takt_resizer *r = block;
-    r->ctx = top->ctx;
-    takt_arena_init(&r->b.scratch, r->ctx);
-    takt_status status = make(r, top);
-    const bool is_good = status == TAKT_OK && is_sizable(r, top);
-    const takt_kept_source source = kept_source(r);
-    if (is_good)
-        status = takt_kept_create(&source, &r->kept);
-    if (r->kept != NULL)
-        takt_kept_put(r->kept, &source, r->sizes);
-    if (status != TAKT_OK || !is_good) {
+    takt_plan_settings settings = top->settings;
+    settings.basis = top->basis;
+    settings.rooms = top;
+    settings.sizes = top->sizes;
+    settings.size_count = top->name_count;
+    takt_resizer *r;
+    TAKT_TRY(create(top->ctx, &settings, &r));
+    if (!takt_resizer_is_sizable(r) || r->plan->arena_bytes > top->arena_bytes) {
         takt_resizer_destroy(r);
-        return status;
+        return TAKT_OK;
     }
+    r->plan->widest = top;
     *out = r;
     return TAKT_OK;
+}
+
+takt_status takt_resizer_of_child(takt_ctx *ctx, const takt_plan_settings *settings,
+                                  takt_resizer **out, takt_plan **plan)
+{
+    takt_plan_settings s = *settings;
+    void *block;
+    const size_t count = s.basis->template->sizes.name_count;
+    *out = NULL;
+    TAKT_TRY(takt_mem_get(ctx, (count + 1) * sizeof *s.sizes, "sizes", &block));
+    int64_t *sizes = block;
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = i < s.size_count ? s.sizes[i] : 1;
+    s.sizes = sizes;
+    s.size_count = count;
+    const takt_status status = create(ctx, &s, out);
+    takt_mem_put(ctx, block, (count + 1) * sizeof *s.sizes);
+    TAKT_TRY(status);
+    *plan = (*out)->plan;
+    takt_plan_retain_internal(*plan);
+    return TAKT_OK;
+}
+
+static void destroy_children(const takt_answers *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        takt_resizer_destroy(a->list[i].resizer); /* depth is limited */
 }
 
 void takt_resizer_destroy(takt_resizer *r)
 {
     if (r == NULL)
         return;
+    destroy_children(&r->answers);
+    destroy_children(&r->sized);
     takt_arena_deinit(&r->b.scratch);
     takt_kept_destroy(r->kept);
     if (r->constant_scratch != NULL)
@@ -156,245 +170,4 @@ void takt_resizer_destroy(takt_resizer *r)
 takt_plan *takt_resizer_plan(const takt_resizer *r)
 {
     return r->plan;
-}
-
-/* ---- other sizes ---- */
-
-static bool same_aliases(takt_resizer *r)
-{
-    const size_t nodes = r->plan->graph->count;
-    return takt_builder_alias(&r->b) == TAKT_OK && takt_builder_join(&r->b) == TAKT_OK &&
-           memcmp(r->root, r->b.root, nodes * sizeof *r->root) == 0 &&
-           memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
-}
-
-/* Nothing is to be done where all results are empty, and no memory is needed for that. */
-static void idle(const takt_step *s, const takt_task *t)
-{
-    (void)s;
-    (void)t;
-}
-
-static bool is_empty(const takt_step *s)
-{
-    for (size_t i = 0; i < s->out_count; i++) {
-        bool is_none = false;
-        for (int d = 0; d < s->out[i].rank; d++)
-            is_none = is_none || s->out[i].dim[d] == 0;
-        if (!is_none)
-            return false;
-    }
-    return s->out_count > 0;
-}
-
-/* The step as compile_step of build.c begins it, but where it lies; `index` of them are before it.
- */
-static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
-{
-    takt_builder *b = &r->b;
-    const takt_step old = *s;
-    r->compiled++;
-    *s = (takt_step){.task_count = 1,
-                     .node_count = old.node_count,
-                     .name = old.name,
-                     .does = old.does,
-                     .nodes = old.nodes,
-                     .isas = r->settings.isas,
-                     .in = old.in,
-                     .out = old.out,
-                     .backend = old.backend,
-                     .space = old.space,
-                     .scratch_offset = old.scratch_offset,
-                     .is_commit = old.is_commit,
-                     .is_point = old.is_point};
-    b->p.step = s;
-    b->in_capacity = old.in_count;
-    b->out_capacity = old.out_count;
-    b->step_index = (int)index;
-    r->plan->step_count = index; /* those before it are all there is */
-    const takt_status status = old.backend->compile(&b->p);
-    if (s->kernel == NULL) {
-        s->kernel = "generic";
-        s->facts.is_generic = true;
-    }
-    for (size_t i = 0; i < s->node_count; i++)
-        takt_add_cost(r->plan->graph, s->nodes[i], &s->cost);
-    if (is_empty(s)) {
-        s->run = idle;
-        s->scratch_bytes = s->scratch_each = 0;
-        s->task_count = 1;
-    }
-    return status == TAKT_OK && s->in_count == old.in_count && s->out_count == old.out_count &&
-           s->in == old.in && s->out == old.out;
-}
-
-/* Whether what the step writes has room. */
-static bool outputs_fit(const takt_resizer *r, const takt_step *s)
-{
-    for (size_t i = 0; i < s->out_count; i++) {
-        const takt_view *v = &s->out[i];
-        size_t bytes = (size_t)takt_dtype_bits(v->dtype);
-        for (int d = 0; d < v->rank; d++)
-            bytes *= (size_t)v->dim[d];
-        if (v->offset + (bytes + 7) / 8 > r->room[v->buffer] || r->bases[v->buffer] == NULL)
-            return false;
-    }
-    return true;
-}
-
-/* Constants that depend on sizes, by the kernels that computed them before. */
-static bool constants_again(takt_resizer *r)
-{
-    takt_builder *b = &r->b;
-    const size_t count = r->plan->step_count;
-    bool is_good = true;
-    b->answers = &r->sized;
-    b->in_prologue = true;
-    for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
-        takt_step *s = &r->sized.steps[i].step;
-        takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-        b->p.group = r->sized.steps[i].group;
-        is_good = compile_again(r, s, 0) && outputs_fit(r, s);
-        s->scratch_bytes = (s->scratch_bytes + 63) & ~(size_t)63;
-        is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
-        if (is_good)
-            takt_execute_alone(s, r->bases, r->constant_scratch, &fault);
-        is_good = is_good && fault.element == TAKT_FAULT_NONE;
-    }
-    r->plan->step_count = count;
-    b->in_prologue = false;
-    b->answers = &r->answers;
-    return is_good && r->sized.at == r->sized.count;
-}
-
-static bool copy_again(takt_resizer *r, takt_step *s)
-{
-    const takt_answer *block = takt_answers_next(&r->b, TAKT_ASKED_BLOCK);
-    const takt_answer *from =
-        block != NULL && r->answers.at < r->answers.count ? &r->answers.list[r->answers.at] : NULL;
-    takt_view view;
-    size_t *bytes = block != NULL ? (size_t *)(uintptr_t)block->at : NULL;
-    if (from == NULL || takt_planner_view(&r->b.p, from->node, &view) != TAKT_OK ||
-        takt_answers_next(&r->b, TAKT_ASKED_BLOCK) == NULL ||
-        !takt_type_bytes(takt_type_of(r->plan->graph, from->node), bytes))
-        return false;
-    const uint32_t buffer = s->out[0].buffer;
-    s->in[0] = view;
-    s->out[0] = view;
-    s->out[0].offset = 0;
-    s->out[0].buffer = buffer;
-    s->cost.bytes = 2 * (double)*bytes;
-    r->plan->buffers[buffer].bytes = *bytes;
-    return *bytes <= r->room[buffer];
-}
-
-static bool compile_all(takt_resizer *r)
-{
-    takt_builder *b = &r->b;
-    takt_plan *plan = r->plan;
-    const size_t count = plan->step_count;
-    bool is_good = true;
-    size_t i = 0;
-    r->answers.at = 0;
-    plan->is_parallel = false;
-    for (size_t k = 0; k < b->sequence_count && is_good; k++) {
-        b->p.group = &b->groups[b->sequence[k]];
-        b->position = (int32_t)k;
-        if (b->is_constant[b->p.group->nodes[0]])
-            continue;
-        for (; is_good && i < count && plan->steps[i].nodes == NULL; i++) /* before the commits */
-            is_good = copy_again(r, &plan->steps[i]);
-        is_good = is_good && i < count && compile_again(r, &plan->steps[i], i) &&
-                  takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
-        if (is_good)
-            plan->is_parallel |= plan->steps[i++].task_count > 1;
-    }
-    plan->step_count = count;
-    for (; is_good && i < count; i++) /* packing depends on no size */
-        is_good = plan->steps[i].packs_state || copy_again(r, &plan->steps[i]);
-    return is_good && i == count && r->answers.at == r->answers.count;
-}
-
-static bool buffers_fit(takt_resizer *r)
-{
-    takt_plan *plan = r->plan;
-    for (size_t i = 0; i < plan->buffer_count; i++) {
-        takt_buffer *buffer = &plan->buffers[i];
-        if (buffer->value == TAKT_NONE || buffer->place == TAKT_PLACE_CONSTANT)
-            continue;
-        if (!takt_type_bytes(takt_type_of(plan->graph, buffer->value), &buffer->bytes) ||
-            (buffer->bytes > r->room[i] && buffer->place != TAKT_PLACE_INPUT))
-            return false;
-    }
-    return true;
-}
-
-/* Constants of a size used before, by the steps that computed them then. */
-static bool constants_kept(takt_resizer *r)
-{
-    bool is_good = true;
-    for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
-        takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-        takt_execute_alone(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault);
-        is_good = fault.element == TAKT_FAULT_NONE;
-    }
-    return is_good;
-}
-
-/* A size used before: its steps are put back. */
-static bool set_kept(takt_resizer *r, const int64_t *sizes)
-{
-    const takt_kept_source source = kept_source(r);
-    if (!takt_kept_has(r->kept, &source, sizes))
-        return false;
-    memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
-    if (takt_sizes_run(&template_of(r)->sizes, r->cells) != TAKT_OK)
-        return false;
-    takt_template_write(template_of(r), r->cells, r->plan->graph);
-    return takt_kept_get(r->kept, &source, sizes) && constants_kept(r) && buffers_fit(r);
-}
-
-static takt_status put(takt_resizer *r, const int64_t *sizes)
-{
-    memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
-    TAKT_TRY(takt_sizes_run(&template_of(r)->sizes, r->cells));
-    return takt_template_put(template_of(r), r->cells, r->plan->graph);
-}
-
-takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
-{
-    const size_t bytes = r->plan->name_count * sizeof *sizes;
-    *done = set_kept(r, sizes);
-    if (*done) {
-        memmove(r->sizes, sizes, bytes);
-        return TAKT_OK;
-    }
-    const takt_status status = put(r, sizes);
-    if (status != TAKT_OK)
-        return put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL;
-    r->answers.is_again = r->sized.is_again = true;
-    r->answers.is_rigid = r->sized.is_rigid = false;
-    r->sized.at = 0;
-    takt_error before;
-    takt_error_copy(r->ctx, &before);
-    *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
-    if (*done) {
-        const takt_kept_source source = kept_source(r);
-        memmove(r->sizes, sizes, bytes);
-        takt_kept_put(r->kept, &source, sizes);
-    } else {
-        takt_error_put_back(r->ctx, &before); /* a plan of its own will do */
-    }
-    return TAKT_OK;
-}
-
-bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes)
-{
-    const takt_kept_source source = {r->plan, &r->answers, (takt_answers *)(uintptr_t)&r->sized};
-    return takt_kept_has(r->kept, &source, sizes);
-}
-
-uint64_t takt_resizer_compiled(const takt_resizer *r)
-{
-    return r->compiled;
 }

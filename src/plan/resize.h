@@ -2,9 +2,9 @@
  *
  * A session whose sizes come from a range has one of its own: made once for the largest sizes, with
  * every buffer and every block of memory at its place, and then compiled again, step by step, for
- * each size that comes. That allocates nothing and moves nothing. Steps that need something else at
- * some size (answers.h), more memory than at the largest, or a subgraph, are left to plans made for
- * that size alone.
+ * each size that comes. That allocates nothing and moves nothing; so do plans of subgraphs, which
+ * have a resizer each. Steps that need something else at some size (answers.h), or more memory than
+ * at the largest, are left to plans made for that size alone.
  */
 #ifndef TAKT_PLAN_RESIZE_H
 #define TAKT_PLAN_RESIZE_H
@@ -16,6 +16,9 @@ typedef struct takt_resizer takt_resizer;
 
 /* NULL with TAKT_OK: the plan has steps that cannot be sized so. */
 TAKT_MUST_USE takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out);
+/* One of a subgraph, whose plan is made by it; settings have its basis and sizes. */
+TAKT_MUST_USE takt_status takt_resizer_of_child(takt_ctx *ctx, const takt_plan_settings *settings,
+                                                takt_resizer **out, takt_plan **plan);
 void takt_resizer_destroy(takt_resizer *r); /* accepts NULL */
 /* Its plan, for the sizes that were set last; retained as long as the resizer lives. */
 takt_plan *takt_resizer_plan(const takt_resizer *r);
@@ -23,6 +26,9 @@ takt_plan *takt_resizer_plan(const takt_resizer *r);
  * use until sizes are set that it can have. A failure: no plan can have them; sizes are the old
  * ones. */
 TAKT_MUST_USE takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done);
+/* The same of the first `count` sizes; the others stay. */
+TAKT_MUST_USE takt_status takt_resizer_set_some(takt_resizer *r, const int64_t *sizes, size_t count,
+                                                bool *done);
 
 /* Sizes that values decide, from node `behind` on, become what is planned for where the others are
  * what `cells`, those of the size program, begin with; or 0 where `is_none`, by index of names or

@@ -50,6 +50,8 @@ static takt_status fill(takt_variants *all, const int64_t *names, takt_variant *
     void *base, *sizes;
     settings.basis = top->basis;
     settings.rooms = top;
+    settings.sizes = names;
+    settings.size_count = top->name_count;
     TAKT_TRY(takt_template_size(top->basis->template, names, top->name_count, &g));
     const takt_status status = takt_plan_build(top->ctx, g, &settings, &v->plan);
     takt_graph_destroy(g);

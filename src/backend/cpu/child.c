@@ -24,7 +24,7 @@ takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child 
     takt_plan *made;
     TAKT_TRY(takt_planner_child(p, g, &made));
     *child = (takt_child){.plan = made};
-    child->body = takt_repeat_of(made);
+    child->body = made->body;
     if (child->body != NULL)
         child->plan = takt_repeat_plan(child->body);
     const takt_plan *plan = child->plan;

@@ -99,6 +99,8 @@ static takt_status compile(takt_planner *p)
     int *input = takt_planner_get(p, (n->in_count + 1) * sizeof *input);
     if (f == NULL || input == NULL)
         return TAKT_ERR_MEMORY;
+    if ((n->op->traits & TAKT_CONTROL) != 0)
+        takt_planner_rigid(p); /* it reads a subgraph in every run */
     *f = (facts){.ctx = p->ctx, .graph = p->graph, .node = id, .input = input};
     size_t index;
     for (uint32_t k = 0; k < n->in_count; k++) {

@@ -340,6 +340,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     (void)find(n, &f->m);
     const takt_type *x = takt_type_of(p->graph, n->in[f->m.x]);
+    f->m.batch = (size_t)takt_type_of(p->graph, n->in[f->m.h])->dim[0]; /* of this size, as x is */
     f->ctx = p->ctx;
     f->dtype = x->dtype;
     f->compute = x->dtype == TAKT_F64 ? TAKT_F64 : TAKT_F32;

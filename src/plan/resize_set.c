@@ -1,0 +1,305 @@
+/* resize_set.c - steps compiled again where they lie, for other sizes. */
+#include <string.h>
+
+#include "base/error_record.h"
+#include "plan/execute.h"
+#include "plan/finish.h"
+#include "plan/resizer.h"
+
+static const takt_template *template_of(const takt_resizer *r)
+{
+    return r->plan->basis->template;
+}
+
+static bool same_aliases(takt_resizer *r)
+{
+    const size_t nodes = r->plan->graph->count;
+    return takt_builder_alias(&r->b) == TAKT_OK && takt_builder_join(&r->b) == TAKT_OK &&
+           memcmp(r->root, r->b.root, nodes * sizeof *r->root) == 0 &&
+           memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
+}
+
+/* Nothing is to be done where all results are empty, and no memory is needed for that. */
+static void idle(const takt_step *s, const takt_task *t)
+{
+    (void)s;
+    (void)t;
+}
+
+static bool is_empty(const takt_step *s)
+{
+    for (size_t i = 0; i < s->out_count; i++) {
+        bool is_none = false;
+        for (int d = 0; d < s->out[i].rank; d++)
+            is_none = is_none || s->out[i].dim[d] == 0;
+        if (!is_none)
+            return false;
+    }
+    return s->out_count > 0;
+}
+
+/* Whether a step of the group depends on no size that is another one now. */
+static bool stays(const takt_resizer *r, const takt_group *group)
+{
+    return r->is_whole && r->has_after && (takt_reach_group(r->reach, group) & r->changed) == 0;
+}
+
+/* The step as compile_step of build.c begins it, but where it lies; `index` of them are before it.
+ */
+static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
+{
+    takt_builder *b = &r->b;
+    const takt_step old = *s;
+    r->compiled++;
+    *s = (takt_step){.task_count = 1,
+                     .node_count = old.node_count,
+                     .name = old.name,
+                     .does = old.does,
+                     .nodes = old.nodes,
+                     .isas = r->settings.isas,
+                     .in = old.in,
+                     .out = old.out,
+                     .backend = old.backend,
+                     .space = old.space,
+                     .scratch_offset = old.scratch_offset,
+                     .is_commit = old.is_commit,
+                     .is_point = old.is_point};
+    b->p.step = s;
+    b->in_capacity = old.in_count;
+    b->out_capacity = old.out_count;
+    b->step_index = (int)index;
+    b->answers->has_children = false;
+    r->plan->step_count = index; /* those before it are all there is */
+    takt_status status = old.backend->compile(&b->p);
+    if (status == TAKT_OK && b->answers->has_children) /* whose sizes are known by now */
+        status = takt_template_check_node(r->plan->graph, s->nodes[0]);
+    if (s->kernel == NULL) {
+        s->kernel = "generic";
+        s->facts.is_generic = true;
+    }
+    for (size_t i = 0; i < s->node_count; i++)
+        takt_add_cost(r->plan->graph, s->nodes[i], &s->cost);
+    if (is_empty(s)) {
+        s->run = idle;
+        s->scratch_bytes = s->scratch_each = 0;
+        s->task_count = 1;
+    }
+    return status == TAKT_OK && s->in_count == old.in_count && s->out_count == old.out_count &&
+           s->in == old.in && s->out == old.out;
+}
+
+/* Whether what the step writes has room. */
+static bool outputs_fit(const takt_resizer *r, const takt_step *s)
+{
+    for (size_t i = 0; i < s->out_count; i++) {
+        const takt_view *v = &s->out[i];
+        size_t bytes = (size_t)takt_dtype_bits(v->dtype);
+        for (int d = 0; d < v->rank; d++)
+            bytes *= (size_t)v->dim[d];
+        if (v->offset + (bytes + 7) / 8 > r->room[v->buffer] || r->bases[v->buffer] == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Constants that depend on sizes, by the kernels that computed them before. */
+static bool constants_again(takt_resizer *r)
+{
+    takt_builder *b = &r->b;
+    const size_t count = r->plan->step_count;
+    bool is_good = true;
+    b->answers = &r->sized;
+    b->in_prologue = true;
+    for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
+        takt_step *s = &r->sized.steps[i].step;
+        takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
+        b->p.group = r->sized.steps[i].group;
+        if (stays(r, b->p.group)) {
+            r->sized.at = r->sized_after[i];
+            continue;
+        }
+        is_good = compile_again(r, s, 0) && outputs_fit(r, s);
+        r->sized_after[i] = r->sized.at;
+        s->scratch_bytes = (s->scratch_bytes + 63) & ~(size_t)63;
+        is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
+        if (is_good)
+            takt_execute_alone(s, r->bases, r->constant_scratch, &fault);
+        is_good = is_good && fault.element == TAKT_FAULT_NONE;
+    }
+    r->plan->step_count = count;
+    b->in_prologue = false;
+    b->answers = &r->answers;
+    return is_good && r->sized.at == r->sized.count;
+}
+
+static bool copy_again(takt_resizer *r, takt_step *s)
+{
+    const takt_answer *block = takt_answers_next(&r->b, TAKT_ASKED_BLOCK);
+    const takt_answer *from =
+        block != NULL && r->answers.at < r->answers.count ? &r->answers.list[r->answers.at] : NULL;
+    takt_view view;
+    size_t *bytes = block != NULL ? (size_t *)(uintptr_t)block->at : NULL;
+    if (from == NULL || takt_planner_view(&r->b.p, from->node, &view) != TAKT_OK ||
+        takt_answers_next(&r->b, TAKT_ASKED_BLOCK) == NULL ||
+        !takt_type_bytes(takt_type_of(r->plan->graph, from->node), bytes))
+        return false;
+    const uint32_t buffer = s->out[0].buffer;
+    s->in[0] = view;
+    s->out[0] = view;
+    s->out[0].offset = 0;
+    s->out[0].buffer = buffer;
+    s->cost.bytes = 2 * (double)*bytes;
+    r->plan->buffers[buffer].bytes = *bytes;
+    return *bytes <= r->room[buffer];
+}
+
+static bool compile_all(takt_resizer *r)
+{
+    takt_builder *b = &r->b;
+    takt_plan *plan = r->plan;
+    const size_t count = plan->step_count;
+    bool is_good = true;
+    size_t i = 0;
+    r->answers.at = 0;
+    plan->is_parallel = false;
+    for (size_t k = 0; k < b->sequence_count && is_good; k++) {
+        b->p.group = &b->groups[b->sequence[k]];
+        b->position = (int32_t)k;
+        if (b->is_constant[b->p.group->nodes[0]])
+            continue;
+        for (; is_good && i < count && plan->steps[i].nodes == NULL; i++) /* before the commits */
+            is_good = copy_again(r, &plan->steps[i]);
+        if (is_good && i < count && stays(r, b->p.group))
+            r->answers.at = r->after[i];
+        else
+            is_good = is_good && i < count && compile_again(r, &plan->steps[i], i) &&
+                      takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
+        r->after[i] = r->answers.at;
+        if (is_good)
+            plan->is_parallel |= plan->steps[i++].task_count > 1;
+    }
+    plan->step_count = count;
+    for (; is_good && i < count; i++) /* packing depends on no size */
+        is_good = plan->steps[i].packs_state || copy_again(r, &plan->steps[i]);
+    return is_good && i == count && r->answers.at == r->answers.count;
+}
+
+static bool buffers_fit(takt_resizer *r)
+{
+    takt_plan *plan = r->plan;
+    for (size_t i = 0; i < plan->buffer_count; i++) {
+        takt_buffer *buffer = &plan->buffers[i];
+        if (buffer->value == TAKT_NONE || buffer->place == TAKT_PLACE_CONSTANT)
+            continue;
+        if (!takt_type_bytes(takt_type_of(plan->graph, buffer->value), &buffer->bytes) ||
+            (buffer->bytes > r->room[i] && buffer->place != TAKT_PLACE_INPUT))
+            return false;
+    }
+    return true;
+}
+
+/* Constants of a size used before, by the steps that computed them then. */
+static bool constants_kept(takt_resizer *r)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
+        takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
+        takt_execute_alone(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault);
+        is_good = fault.element == TAKT_FAULT_NONE;
+    }
+    return is_good;
+}
+
+/* Plans of subgraphs, whose own sizes used before are the same, more or less. */
+static bool children_again(takt_resizer *r)
+{
+    for (size_t i = 0; i < r->answers.count; i++) {
+        const takt_graph *graph;
+        bool done = true;
+        if (r->answers.list[i].what == TAKT_ASKED_CHILD &&
+            (takt_child_resize(&r->answers.list[i], r->cells, r->plan->name_count, &graph, &done) !=
+                 TAKT_OK ||
+             !done))
+            return false;
+    }
+    return true;
+}
+
+/* A size used before: its steps are put back. */
+static bool set_kept(takt_resizer *r, const int64_t *sizes)
+{
+    const takt_kept_source source = takt_resizer_source(r);
+    memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
+    if (takt_sizes_run(&template_of(r)->sizes, r->cells) != TAKT_OK)
+        return false;
+    takt_template_write(template_of(r), r->cells, r->plan->graph);
+    return takt_kept_get(r->kept, &source, sizes) && children_again(r) && constants_kept(r) &&
+           buffers_fit(r);
+}
+
+static takt_status put(takt_resizer *r, const int64_t *sizes)
+{
+    memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
+    TAKT_TRY(takt_sizes_run(&template_of(r)->sizes, r->cells));
+    return takt_template_put(template_of(r), r->cells, r->plan->graph);
+}
+
+takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
+{
+    const size_t bytes = r->plan->name_count * sizeof *sizes;
+    r->changed = 0;
+    for (size_t i = 0; i < r->plan->name_count; i++)
+        r->changed |= sizes[i] != r->sizes[i] ? takt_name_bit(i) : 0;
+    if (r->is_whole && r->changed == 0) {
+        *done = true;
+        return TAKT_OK;
+    }
+    const bool is_known = takt_resizer_has(r, sizes);
+    *done = is_known && set_kept(r, sizes);
+    if (is_known)
+        r->is_whole = *done;
+    if (*done) {
+        memmove(r->sizes, sizes, bytes);
+        return TAKT_OK;
+    }
+    const takt_status status = put(r, sizes);
+    if (status != TAKT_OK)
+        return put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL;
+    r->answers.is_again = r->sized.is_again = true;
+    r->answers.is_rigid = r->sized.is_rigid = false;
+    r->sized.at = 0;
+    takt_error before;
+    takt_error_copy(r->ctx, &before);
+    *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
+    r->has_after = r->has_after || *done;
+    r->is_whole = *done;
+    if (*done) {
+        const takt_kept_source source = takt_resizer_source(r);
+        memmove(r->sizes, sizes, bytes);
+        takt_kept_put(r->kept, &source, sizes);
+    } else {
+        takt_error_put_back(r->ctx, &before); /* a plan of its own will do */
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_resizer_set_some(takt_resizer *r, const int64_t *sizes, size_t count, bool *done)
+{
+    *done = false;
+    if (!takt_resizer_is_sizable(r))
+        return TAKT_OK;
+    memcpy(r->wanted, sizes,
+           (count < r->plan->name_count ? count : r->plan->name_count) * sizeof *sizes);
+    return takt_resizer_set(r, r->wanted, done);
+}
+
+bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes)
+{
+    const takt_kept_source source = {r->plan, &r->answers, (takt_answers *)(uintptr_t)&r->sized};
+    return takt_kept_has(r->kept, &source, sizes);
+}
+
+uint64_t takt_resizer_compiled(const takt_resizer *r)
+{
+    return r->compiled;
+}
