@@ -133,8 +133,9 @@ typedef struct takt_packer {
 TAKT_MUST_USE takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *how,
                                             size_t *index);
 /* The same from a constant inside a subgraph of the node being compiled; shared with nobody. */
-TAKT_MUST_USE takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
-                                             takt_fill_fn *fill, void *user, size_t *index);
+TAKT_MUST_USE takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from,
+                                             const char *format, size_t bytes, takt_fill_fn *fill,
+                                             void *user, size_t *index);
 /* True if the node's value is known at plan time (its bytes exist before the step is compiled). */
 bool takt_planner_is_constant(const takt_planner *p, takt_id node);
 /* True while a step is compiled that runs once, at plan time: packing for it would not pay. */

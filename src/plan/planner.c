@@ -164,22 +164,31 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
             return takt_planner_output(p, get, index);
     takt_view view = {0};
     const takt_type *type = &p->graph->nodes[anchor].type[k];
-    takt_answers_give_up(b); /* nobody reads it, and few steps have such */
-    if (!dense_view(type, &view))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
-    *index = p->step->out_count;
-    if (b->in_prologue) { /* there is no arena yet; unread constants are dropped in the end */
-        TAKT_TRY(takt_builder_new_computed(b, type, &view.buffer));
-        return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
-    }
-    takt_buffer made = {.place = TAKT_PLACE_ARENA,
+    takt_buffer made = {.place = TAKT_PLACE_ARENA, /* nobody reads it */
                         .space = b->space,
                         .first = b->step_index,
                         .last = b->step_index,
                         .value = TAKT_NONE};
-    if (!takt_type_bytes(type, &made.bytes))
+    if (!dense_view(type, &view) || !takt_type_bytes(type, &made.bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
+    *index = p->step->out_count;
+    if (takt_answers_again(b)) {
+        const takt_answer *a = takt_answers_next(b, TAKT_ASKED_RESULT);
+        if (a == NULL || a->bytes < made.bytes)
+            return TAKT_OTHER_QUESTION;
+        view.buffer = a->buffer;
+        return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
+    }
+    if (b->in_prologue) { /* there is no arena yet; unread constants are dropped in the end */
+        takt_answers_give_up(b);
+        TAKT_TRY(takt_builder_new_computed(b, type, &view.buffer));
+        return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
+    }
     TAKT_TRY(takt_builder_new_buffer(b, made, &view.buffer));
+    TAKT_TRY(takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_RESULT,
+                                                .node = anchor,
+                                                .buffer = view.buffer,
+                                                .bytes = made.bytes}));
     return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
 }
 
@@ -258,19 +267,38 @@ static takt_status move_pack(takt_builder *b, const takt_pack_name *name, uint32
     return takt_builder_upload(b, name, *buffer, buffer);
 }
 
-takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, size_t bytes,
-                               takt_fill_fn *fill, void *user, size_t *index)
+/* The pack that the step had at other sizes, if it asks for the same one. */
+static takt_status pack_again(takt_builder *b, takt_id from, const char *format, size_t bytes,
+                              size_t *index)
+{
+    const takt_answer *a = takt_answers_next(b, TAKT_ASKED_PACK);
+    if (a == NULL || a->node != from || a->bytes != bytes || strcmp(a->format, format) != 0)
+        return TAKT_OTHER_QUESTION;
+    return takt_builder_add_raw(b, a->buffer, bytes, index);
+}
+
+takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, const char *format,
+                               size_t bytes, takt_fill_fn *fill, void *user, size_t *index)
 {
     uint32_t buffer;
     takt_builder *b = takt_builder_of(p);
     const pack_source source = {.node = TAKT_NONE, .tensor = from};
-    takt_answers_give_up(b);
+    if (takt_answers_again(b))
+        return pack_again(b, TAKT_NONE, format, bytes, index);
     /* Known by no node, so nobody finds it again. */
     const takt_pack_name name = {
         .node = UINT32_MAX, .format = "", .bytes = bytes, .space = b->space};
     TAKT_TRY(make_pack(b, &source, bytes, fill, user, &buffer));
     if (b->space != TAKT_HOST)
         TAKT_TRY(move_pack(b, &name, &buffer));
+    const char *kept = takt_arena_text(&b->scratch, format, strlen(format));
+    if (kept == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_PACK,
+                                                .node = TAKT_NONE,
+                                                .buffer = buffer,
+                                                .bytes = bytes,
+                                                .format = kept}));
     return takt_builder_add_raw(b, buffer, bytes, index);
 }
 
@@ -315,12 +343,8 @@ takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *forma
     const char *kept = NULL;
     if (!p->is_constant[from])
         return takt_builder_fill_form(b, &name, user, index);
-    if (takt_answers_again(b)) {
-        const takt_answer *a = takt_answers_next(b, TAKT_ASKED_PACK);
-        if (a == NULL || a->node != from || a->bytes != bytes || strcmp(a->format, format) != 0)
-            return TAKT_OTHER_QUESTION;
-        return takt_builder_add_raw(b, a->buffer, bytes, index);
-    }
+    if (takt_answers_again(b))
+        return pack_again(b, from, format, bytes, index);
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
         if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
             b->packs[i].space == b->space && strcmp(b->packs[i].format, format) == 0) {

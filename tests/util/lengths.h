@@ -53,6 +53,19 @@ static const model models[] = {
      "  return a, op.cumsum(a, axis=1), dense(a, 4) |> softmax(axis=1)\n"
      "}\n",
      "batch=3,seq=%d", "batch=%d,seq=%d", "batch=1..5,seq=1..70"},
+    {"control",
+     "model control(x: f32[batch, seq, 6]) seed=12 {\n"
+     "  h = dense(x, 8)\n"
+     "  y = softmax(h, axis=1) if reduce_sum(x) > 0.0 else cumsum(h, axis=1)\n"
+     "  z = y\n"
+     "  for i in seq {\n"
+     "    m = reduce_mean(z, axes=[1], keep=true)\n"
+     "    z = matmul(matmul(z, transpose(z, perm=[0, 2, 1])) |> softmax(axis=2), z) "
+     "if reduce_max(m) > 0.1 else z * 0.5 + m\n"
+     "  }\n"
+     "  return y, z\n"
+     "}\n",
+     "batch=2,seq=%d", "batch=%d,seq=%d", "batch=1..5,seq=1..70"},
     {"causal",
      "model causal(tokens: i64[batch, seq]) seed=9 {\n"
      "  h = embedding(tokens, 50, 32) |> sinusoidal()\n"
@@ -212,7 +225,7 @@ static void visit(const model *of, int walks)
     takt_model_destroy(m);
 }
 
-/* Seven models, lengths 1 to 64 of each, then so many sizes at random. */
+/* Eight models, lengths 1 to 64 of each, then so many sizes at random. */
 static void lengths_check(int walks)
 {
     if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))

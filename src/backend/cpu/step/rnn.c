@@ -69,14 +69,21 @@ static void pack_state(const takt_step *s, const takt_task *t)
     takt_rnn_pack(s->data, takt_view_data(t, &s->in[0]), t->scratch, takt_view_data(t, &s->out[0]));
 }
 
+enum { FORMAT = 80 };
+
 /* R packed is asked for by what its form depends on. */
+static void write_format(const takt_rnn_facts *f, char format[static FORMAT])
+{
+    const takt_rnn_match *m = &f->m;
+    snprintf(format, FORMAT, "rnn%d%d-%zu-%d%d%d%d%c", (int)m->form.kind, m->form.couples, f->block,
+             m->gate[0], m->gate[1], m->gate[2], m->gate[3], m->is_transposed ? 't' : 'n');
+}
+
 static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
 {
-    char format[80];
+    char format[FORMAT];
     const takt_rnn_match *m = &f->m;
-    snprintf(format, sizeof format, "rnn%d%d-%zu-%d%d%d%d%c", (int)m->form.kind, m->form.couples,
-             f->block, m->gate[0], m->gate[1], m->gate[2], m->gate[3],
-             m->is_transposed ? 't' : 'n');
+    write_format(f, format);
     if (takt_planner_is_constant(p, r))
         return takt_planner_packed(p, r, format, f->packed_count * f->wide, fill_packed, f,
                                    &f->packed);
@@ -120,7 +127,7 @@ static takt_status add_vector(takt_planner *p, const takt_node *n, int *number)
         return TAKT_OK;
     const takt_tensor *from = inner(n, *number);
     size_t bytes = takt_tensor_bytes(from);
-    TAKT_TRY(takt_planner_inner(p, from, bytes, fill_vector, &bytes, &index));
+    TAKT_TRY(takt_planner_inner(p, from, "", bytes, fill_vector, &bytes, &index));
     *number = (int)index;
     return TAKT_OK;
 }
@@ -128,9 +135,11 @@ static takt_status add_vector(takt_planner *p, const takt_node *n, int *number)
 /* R, bias and peepholes that the body itself holds. */
 static takt_status add_inner(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
 {
+    char format[FORMAT];
+    write_format(f, format);
     if (f->m.r >= TAKT_RNN_INNER)
-        TAKT_TRY(takt_planner_inner(p, inner(n, f->m.r), f->packed_count * f->wide, fill_packed, f,
-                                    &f->packed));
+        TAKT_TRY(takt_planner_inner(p, inner(n, f->m.r), format, f->packed_count * f->wide,
+                                    fill_packed, f, &f->packed));
     TAKT_TRY(add_vector(p, n, &f->m.bias));
     return add_vector(p, n, &f->m.peephole);
 }
