@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs rules accuracy campaign python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check fuzz graphs rules accuracy campaign kills python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -44,6 +44,9 @@ accuracy: build ## trains Fashion-MNIST and tiny-shakespeare with 3 seeds, recor
 
 campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in trust/ledger.tsv
 	@scripts/campaign
+
+kills: build ## 1,000 trainings killed and resumed, recorded in trust/ledger.tsv
+	@scripts/kills
 
 graphs: build ## a campaign of 20,000 random graphs, ref against cpu, recorded in trust/ledger.tsv
 	@scripts/graphs --build $(BUILD)

@@ -104,6 +104,33 @@ def goes_on():
           says=["other data or batches"])
 
 
+def log_of(folder):
+    with open(os.path.join(folder, "log.jsonl"), encoding="utf-8") as file:
+        return [{key: value for key, value in json.loads(line).items() if key != "ms"}
+                for line in file]
+
+
+def logged_once():
+    """Stopped between an evaluation and the checkpoint behind it: the log has it once."""
+    args = ["train", NET, *COMMON, "--val-split", "0.2", "--checkpoint-every", "1", "-q"]
+    for length in ([["--epochs", "1"], ["--epochs", "2"]], [["--steps", "30"], ["--steps", "40"]]):
+        whole, first = path("logged"), path("logged_first")
+        for folder, flags in ((whole, length[1]), (first, length[0])):
+            shutil.rmtree(folder, ignore_errors=True)
+            succeeds(*args, *flags, "--checkpoint", folder)
+        ended = log_of(first)
+        for lost in ("checkpoint.0", "checkpoint.1"):
+            folder = path("logged_again")
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(first, folder)
+            os.remove(os.path.join(folder, lost))
+            succeeds(*args, *length[0], "--checkpoint", folder, "--resume")
+            expect(log_of(folder) == ended, f"{length[0]}, {lost} lost: {log_of(folder)[-3:]}")
+            if length[0][0] == "--epochs":
+                succeeds(*args, *length[1], "--checkpoint", folder, "--resume")
+                expect(log_of(folder) == log_of(whole), f"{length}, {lost} lost")
+
+
 def await_steps(folder):
     """Until steps are in the log: then signals are caught, however slow the machine is."""
     log = os.path.join(folder, "log.jsonl")
@@ -245,6 +272,7 @@ def unwritten():
 learns()
 same_bits()
 goes_on()
+logged_once()
 interrupted()
 locked()
 workers()

@@ -97,6 +97,13 @@ static void path_of(const tool_training *g, tool_flag_id flag, const char *name,
         to[0] = '\0';
 }
 
+/* Whether the evaluation behind step `steps`, where this training goes on, is still to come: then a
+ * line about it is one of a training that was stopped after it. */
+static bool is_to_evaluate(const tool_training *g, uint64_t steps)
+{
+    return g->position == g->samples || (g->position > 0 && steps >= g->steps);
+}
+
 /* Reads what a training before this one wrote, up to the line that is to be dropped: its place. */
 static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
 {
@@ -113,8 +120,11 @@ static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
             3)
             remember(&g->history, false, step, loss);
         else if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %lf", &step,
-                        &epoch, &loss) == 3)
+                        &epoch, &loss) == 3) {
+            if (step == steps && is_to_evaluate(g, steps))
+                break;
             remember(&g->history, true, step, loss);
+        }
         end = ftell(file);
     }
     return end;
