@@ -57,6 +57,10 @@ TAKT_API const takt_plan *takt_generator_plan(const takt_generator *generator);
 /** Whether activations are rounded somewhere: `activations` is "int8", and some weights are blocks.
  */
 TAKT_API bool takt_generator_rounds(const takt_generator *generator);
+/** Whether an encoder reads the prompt, as in T5. Then the first tokens that are read after the
+ *  start or a reset are the prompt, all of it, and the scores are those of the answer's first
+ *  token; tokens that are read later are the answer. Every takt_generate is a prompt of its own. */
+TAKT_API bool takt_generator_has_encoder(const takt_generator *generator);
 /** Tokens that there is room for, and that have been read. */
 TAKT_API int64_t takt_generator_context(const takt_generator *generator);
 TAKT_API int64_t takt_generator_position(const takt_generator *generator);
@@ -73,7 +77,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generat
  *  activations and the types of its cache.
  *
  *  @return TAKT_ERR_FORMAT (3766) if the file is damaged, TAKT_ERR_ARGUMENT (3767) if it is of
- *  another model: then the generator is as it was; TAKT_ERR_IO */
+ *  another model: then the generator is as it was; TAKT_ERR_UNSUPPORTED (3702) if the model has an
+ *  encoder; TAKT_ERR_IO */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_save(takt_generator *generator, const char *path);
 TAKT_API TAKT_MUST_USE takt_status takt_generator_load(takt_generator *generator, const char *path);
 
@@ -87,7 +92,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_generator_read(takt_generator *generator
  *  call. */
 TAKT_API const float *takt_generator_scores(const takt_generator *generator, size_t *count);
 /** Reads tokens, and tells the logarithm of each one's probability after those before it:
- *  `logs[i]` is that of ids[i + 1], so it has count - 1 elements. Forgets what was read before. */
+ *  `logs[i]` is that of ids[i + 1], so it has count - 1 elements. Forgets what was read before.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED (3702) if the model has an encoder */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rate(takt_generator *generator,
                                                        const int32_t *ids, size_t count,
                                                        double *logs);
@@ -182,7 +189,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, cons
 TAKT_API TAKT_MUST_USE takt_status takt_text_convert(takt_ctx *ctx, const char *from,
                                                      const char *to, const char *type);
 
-/** A sentence encoder (BERT), as GGUF or folder: one vector for a text. */
+/** A sentence encoder (BERT, or T5's), as GGUF or folder: one vector for a text. */
 typedef struct takt_embedder takt_embedder;
 TAKT_API TAKT_MUST_USE takt_status takt_embedder_open(takt_ctx *ctx, const char *path,
                                                       const takt_generator_options *options,

@@ -1,7 +1,7 @@
 /* update_slice.c - x with u in place of part of an axis; the plan does it in place if it may.
  *
  * One start for all, or one for every element of the first dimension: caches of several sequences
- * grow from lengths of their own.
+ * grow from lengths of their own. A part without elements may start anywhere.
  */
 #include "op/util/amp.h"
 #include "op/util/bound.h"
@@ -52,7 +52,8 @@ static takt_status eval(takt_eval *e)
     const takt_array *u = &e->in[1];
     takt_array *out = &e->out[0];
     takt_place p = {0};
-    const size_t starts = e->in[2].rank == 0 ? 1 : (size_t)e->in[2].dim[0];
+    const size_t all = e->in[2].rank == 0 ? 1 : (size_t)e->in[2].dim[0];
+    const size_t starts = u->count > 0 ? all : 0;
     for (p.which = 0; p.which < starts; p.which++)
         TAKT_TRY(takt_place_find(e, out, u, 2, e->attr[AXIS].i64, &p));
     takt_index_copy(out, &e->in[0]);

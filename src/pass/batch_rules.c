@@ -281,20 +281,36 @@ static takt_id matmul(const takt_batch_node *x)
     return takt_reshape(x->b->out, product, type.dim, (size_t)type.rank);
 }
 
+enum { MASK = 3 }; /* input of attention */
+
+/* A mask of attention for queries of one sequence, which becomes one of several. */
+static takt_id raise_mask(const takt_batch_node *x)
+{
+    const takt_type *t = type_in(x, MASK);
+    if (!x->many[MASK] || t->rank < 4)
+        return raise(x, MASK, 3, false);
+    const takt_dim dims[4] = {x->b->dim, t->dim[1], t->dim[2], t->dim[3]};
+    return takt_reshape(x->b->out, x->in[MASK], dims, 4);
+}
+
 /* The op has samples already along its first axis: the new ones are laid behind one another. */
 static takt_id merged(const takt_batch_node *x)
 {
     takt_batcher *b = x->b;
     takt_id in[TAKT_MAX_RANK];
     const bool is_attention = x->n->op == &takt_op_attention;
+    const bool has_mask = is_attention && x->n->in_count > MASK && x->in[MASK] != TAKT_NONE;
     if (x->n->in_count > TAKT_MAX_RANK || x->n->out_count != 1 ||
-        (!is_attention && !is_alone(x, 0)) ||
-        (is_attention && x->n->in_count > 3 && x->in[3] != TAKT_NONE))
+        (!is_attention && !is_alone(x, 0)) || (has_mask && type_in(x, 0)->dim[0] != 1))
         return TAKT_NONE;
     for (uint32_t i = 0; i < x->n->in_count; i++) {
         in[i] = x->in[i];
         if (in[i] == TAKT_NONE || (i > 0 && !is_attention))
             continue;
+        if (is_attention && i == MASK) {
+            in[i] = raise_mask(x);
+            continue;
+        }
         takt_type t = *type_in(x, i);
         if (takt_dim_make(b->out->dims, TAKT_DIM_MUL, b->dim, t.dim[0], &t.dim[0]) != TAKT_OK)
             return takt_graph_fail(b->out, b->in->ctx->error.status);

@@ -75,6 +75,15 @@ static takt_id known_choice(takt_rewrite *r, const takt_node *n)
     return takt_match_value(r->out, n->in[0], 0.0) ? keep(r, n, n->in[2]) : TAKT_NONE;
 }
 
+static takt_id put_nothing(takt_rewrite *r, const takt_node *n)
+{
+    const takt_type *part = takt_type_of(r->out, n->in[1]);
+    for (int d = 0; d < part->rank; d++)
+        if (part->dim[d] == 0)
+            return n->in[0];
+    return TAKT_NONE;
+}
+
 static const takt_rule rules[] = {
     {&takt_op_add, "x + 0 = x", add_zero},
     {&takt_op_sub, "x - 0 = x", sub_zero},
@@ -88,6 +97,7 @@ static const takt_rule rules[] = {
     {&takt_op_or, "x or x = x", with_itself},
     {&takt_op_select, "c ? x : x = x", same_choice},
     {&takt_op_select, "true ? x : y = x", known_choice},
+    {&takt_op_update_slice, "x with nothing put in = x", put_nothing},
 };
 
 const takt_pass takt_pass_fold_identity = {

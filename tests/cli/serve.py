@@ -15,6 +15,7 @@ from _serve import Server
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 BERT = "tests/corpus/gguf/tiny_bert.gguf"
+T5 = "tests/corpus/gguf/tiny_t5.gguf"
 
 
 def stream(server, path, body):
@@ -312,6 +313,12 @@ def others():
         expect(status == 200 and json.loads(text)["data"][0]["id"] == "hf_tiny", text)
         expect(server.post("/v1/completions", {"prompt": "a", "max_tokens": 3})[0] == 200,
                "a folder writes nothing")
+    with Server(T5, "--parallel", "3") as server:  # one prompt, and several beside each other
+        for n in (1, 3):
+            status, got = server.post("/v1/completions", {
+                "prompt": "c c a a a b", "max_tokens": 6, "temperature": 0, "n": n})
+            expect(status == 200 and [c["text"] for c in got["choices"]] == [" b c c c c c"] * n,
+                   f"{got}")
     fails(2, "serve", TINY, "--chat-template", "vicunna", says=["vicuna"])
     fails(1, "serve", TINY, "--host", "192.0.2.1", says=["3782", "192.0.2.1"])
     fails(1, "serve", "nowhere.gguf", says=["nowhere.gguf"])

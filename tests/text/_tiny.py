@@ -134,6 +134,34 @@ def bert():
                                     "pooling_type": 1}) + keys, rows)
 
 
+def t5():
+    """An encoder with gates, a decoder without; heads wider than their share."""
+    words = ["<pad>", "</s>", "<unk>", "▁", "▁a", "▁b", "a", "b", "c", "▁c", "."]
+    keys = [key("tokenizer.ggml.model", 8, text("t5")), texts("tokenizer.ggml.tokens", words),
+            numbers("tokenizer.ggml.scores", 6, "f", [-float(i) for i in range(11)]),
+            numbers("tokenizer.ggml.token_type", 5, "i", [3, 3, 2] + [1] * 8),
+            u32("tokenizer.ggml.eos_token_id", 1), u32("tokenizer.ggml.unknown_token_id", 2),
+            u32("tokenizer.ggml.padding_token_id", 0)]
+    rows = [("token_embd.weight", [32, 11], F32, None), ("enc.output_norm.weight", [32], F32, 1.0),
+            ("dec.output_norm.weight", [32], F32, 1.0),
+            ("enc.blk.0.attn_rel_b.weight", [4, 8], F32, None),
+            ("dec.blk.0.attn_rel_b.weight", [4, 8], F16, None),
+            ("enc.blk.0.ffn_gate.weight", [32, 32], Q8_0, None)]
+    for part in ("enc.blk.0.", "dec.blk.0.", "dec.blk.0.cross_", "dec.blk.1.", "dec.blk.1.cross_"):
+        rows += [(f"{part}attn_norm.weight", [32], F32, 1.0),
+                 (f"{part}attn_o.weight", [48, 32], F32, None)]
+        rows += [(f"{part}attn_{name}.weight", [32, 48], kind, None)
+                 for name, kind in (("q", F32), ("k", F16), ("v", Q8_0))]
+        if not part.endswith("cross_"):
+            rows += [(f"{part}ffn_norm.weight", [32], F32, 1.0),
+                     (f"{part}ffn_up.weight", [32, 32], F32, None),
+                     (f"{part}ffn_down.weight", [32, 32], Q8_0, None)]
+    more = {"decoder_block_count": 2, "decoder_start_token_id": 0, "attention.key_length": 12,
+            "attention.value_length": 12, "attention.relative_buckets_count": 8,
+            "attention.layer_norm_rms_epsilon": 1e-6}
+    return gguf(settings("t5", **more) + keys, rows, seed=8)
+
+
 def safetensors(tensors):
     """`tensors`: name, shape, values."""
     head, data = {}, b""
@@ -168,6 +196,28 @@ def folder(layer, **more):
     return json.dumps({**CONFIG, **more}).encode(), safetensors(tensors)
 
 
+def t5_folder():
+    rows = {"shared": [11, 8], "encoder.final_layer_norm": [8], "decoder.final_layer_norm": [8]}
+    for side, parts in (("encoder", ("SelfAttention",)),
+                        ("decoder", ("SelfAttention", "EncDecAttention"))):
+        block = side + ".block.0.layer."
+        for i, part in enumerate(parts):
+            rows.update({f"{block}{i}.{part}.{name}": [8, 8] for name in "qkvo"})
+            rows[f"{block}{i}.layer_norm"] = [8]
+        rows[block + "0.SelfAttention.relative_attention_bias"] = [8, 2]
+        rows.update({f"{block}{len(parts)}.DenseReluDense.{name}": [8, 8]
+                     for name in ("wi_0", "wi_1", "wo")})
+        rows[f"{block}{len(parts)}.layer_norm"] = [8]
+    draw = random.Random(4)
+    tensors = [(name + ".weight", shape, [draw.gauss(len(shape) == 1, 0.3)
+                                          for _ in range(math.prod(shape))])
+               for name, shape in rows.items()]
+    config = {"model_type": "t5", "d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 1,
+              "num_heads": 2, "relative_attention_num_buckets": 8, "vocab_size": 11,
+              "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+    return json.dumps(config).encode(), safetensors(tensors)
+
+
 SCALED = {"rope_type": "llama3", "factor": 4.0, "original_max_position_embeddings": 16,
           "rope_theta": 10000.0}
 YARN = {"type": "yarn", "factor": 2.0, "original_max_position_embeddings": 16}
@@ -176,8 +226,9 @@ FOLDERS = {"llama": folder({**LAYER, **PLAIN}, model_type="llama"),
            "yarn": folder({**LAYER, **PLAIN}, model_type="mistral", rope_scaling=YARN,
                           sliding_window=3),
            "experts": folder({**LAYER, **EXPERTS}, model_type="mixtral", num_local_experts=2,
-                             num_experts_per_tok=1)}
-FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert}
+                             num_experts_per_tok=1),
+           "t5": t5_folder()}
+FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert, "tiny_t5.gguf": t5}
 
 
 def field(number, value):

@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TOOL = os.environ.get("TAKT_TOOL", os.path.join(ROOT, "build", "takt"))
 TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
 WIDTH, HIDDEN, WORDS, TOKENS = 32, 48, 11, [1, 5, 4, 10, 4, 7, 2]
+PROMPT = [(7 * i * i + i) % 11 for i in range(40)]  # of encoders
 failures = []
 
 
@@ -155,6 +156,78 @@ def bert(w, pooling):
     return [[sum(column) / len(x) for column in zip(*x)] if pooling == 1 else x[0]]
 
 
+def bucket(distance, both, count, most):
+    """Of the distance from a query to a key, as T5 has it."""
+    first = 0
+    if both:
+        count //= 2
+        first = count if distance > 0 else 0
+    away, exact = abs(distance) if both else max(-distance, 0), count // 2
+    if away >= exact:
+        steps = 0  # whole powers of the ratio that fit
+        while steps < count - exact - 1 and (most / exact) ** ((steps + 1) / (
+                count - exact)) * exact <= away * (1 + 1e-9):
+            steps += 1
+        away = exact + steps
+    return first + away
+
+
+def biased(q, k, v, table, both):
+    """Attention of four heads whose scores are not scaled; `table` None: no bias, all is seen."""
+    size, out = len(q[0]) // 4, []
+    for i, row in enumerate(q):
+        new = []
+        for h in range(4):
+            keys = range(len(k)) if both else range(i + 1)
+            scores = [sum(row[h * size + d] * k[j][h * size + d] for d in range(size)) +
+                      (table[bucket(j - i, both, 8, 20)][h] if table else 0) for j in keys]
+            parts = [math.exp(s - max(scores)) for s in scores]
+            new += [sum(p * v[j][h * size + d] for p, j in zip(parts, keys)) / sum(parts)
+                    for d in range(size)]
+        out.append(new)
+    return out
+
+
+def t5_attention(w, x, source, name, table, both):
+    h = rms_norm(x, w.get(name + "attn_norm.weight", WIDTH, around=1.0), f32(1e-6))
+    k, v = (w.project(source or h, 48, f"{name}attn_{part}") for part in "kv")
+    y = biased(w.project(h, 48, name + "attn_q"), k, v, table, both)
+    return added(x, w.project(y, WIDTH, name + "attn_o"))
+
+
+def t5_feed_forward(w, x, name, gated):
+    h = rms_norm(x, w.get(name + "ffn_norm.weight", WIDTH, around=1.0), f32(1e-6))
+    up = w.project(h, HIDDEN, name + "ffn_up")
+    if gated:
+        root = math.sqrt(2 / math.pi)
+        gate = [[v / 2 * (1 + math.tanh(root * (v + 0.044715 * v ** 3))) for v in row]
+                for row in w.project(h, HIDDEN, name + "ffn_gate")]
+        up = [[g * u for g, u in zip(r, s)] for r, s in zip(gate, up)]
+    else:
+        up = [[max(v, 0) for v in row] for row in up]
+    return added(x, w.project(up, WIDTH, name + "ffn_down"))
+
+
+def t5(w, gated, tied):
+    """Scores of an answer to PROMPT."""
+    words = w.get("token_embd.weight", WORDS, WIDTH)
+    tables = {side: w.get(f"{side}.blk.0.attn_rel_b.weight", 8, 4) for side in ("enc", "dec")}
+    x = [words[t] for t in PROMPT]
+    for i in range(2):
+        x = t5_attention(w, x, None, f"enc.blk.{i}.", tables["enc"], True)
+        x = t5_feed_forward(w, x, f"enc.blk.{i}.", gated)
+    encoded = rms_norm(x, w.get("enc.output_norm.weight", WIDTH, around=1.0), f32(1e-6))
+    x = [words[t] for t in TOKENS]
+    for i in range(3):
+        x = t5_attention(w, x, None, f"dec.blk.{i}.", tables["dec"], False)
+        x = t5_attention(w, x, encoded, f"dec.blk.{i}.cross_", None, True)
+        x = t5_feed_forward(w, x, f"dec.blk.{i}.", gated)
+    x = rms_norm(x, w.get("dec.output_norm.weight", WIDTH, around=1.0), f32(1e-6))
+    if not tied:
+        return w.project(x, WORDS, "output")
+    return w.project([[v / math.sqrt(WIDTH) for v in row] for row in x], WORDS, "token_embd")
+
+
 # ---- the command ----
 
 def npy(path, values):
@@ -216,6 +289,9 @@ def compare(name, path, want, output):
     call = [TOOL, "run", path, "-i", f"tokens={TMP}/tokens.npy", "-o", f"{output}={out}"]
     if output == "logits":
         call += ["-i", f"wanted={TMP}/wanted.npy"]
+    if name.startswith("t5"):
+        npy(os.path.join(TMP, "prompt.npy"), PROMPT)
+        call += ["-i", f"prompt={TMP}/prompt.npy"]
     run = subprocess.run(call, text=True, capture_output=True, check=False)
     if run.returncode != 0:
         failures.append(name)
@@ -269,6 +345,12 @@ def main():
         w = Weights(5)
         bert_keys = {**layer, "attention.layer_norm_epsilon": 1e-12, "pooling_type": pooling}
         check(f"bert_{pooling}", settings("bert", **bert_keys), w, bert(w, pooling), "embedding")
+    relative = {**rms, "attention.key_length": 12, "decoder_block_count": 3,
+                "attention.relative_buckets_count": 8, "attention.relative_max_distance": 20,
+                "attention.layer_norm_rms_epsilon": 1e-6}
+    for gated, tied in ((True, False), (False, True)):
+        w = Weights(8)
+        check(f"t5_{gated}", settings("t5", **relative), w, t5(w, gated, tied), "logits")
     config = {"hidden_size": WIDTH, "intermediate_size": HIDDEN, "num_hidden_layers": 2,
               "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
               "rms_norm_eps": 1e-5}

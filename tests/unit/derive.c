@@ -234,6 +234,10 @@ static void many_equal_each(void)
         "model m(x: f32[2, 5, 16], mask: f32[5, 5]) {\n"
         "  y = transformer_block(x, 4, 24, kv_heads=2, causal=true)\n"
         "  return y, attention(x, 2, mask=mask)\n}\n",
+        "model m(x: f32[1, 5, 16], p: f32[5, 5], q: f32[2, 5, 5], r: f32[1, 2, 1, 5]) {\n"
+        "  all = constant(f32[5, 5], 0.5)\n"
+        "  return attention(x, 2, mask=p), attention(x, 2, mask=q), attention(x, 2, mask=r),\n"
+        "         attention(x, 2, mask=all)\n}\n",
         "model m(ids: i64[6], x: f32[4, 3]) {\n"
         "  e = embedding(ids, 4, 9)\n"
         "  return e, gather(x, ids), x[:, 1], x[::2], gather(e, ids, axis=1)\n}\n",

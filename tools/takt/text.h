@@ -25,6 +25,15 @@ takt_generator_options tool_text_options(const takt_tool *t);
 takt_generator_options tool_writer_options(const takt_tool *t);
 void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 
+/* A flag that is a number. False: it is none, which is printed. */
+bool tool_real_of(const takt_tool *t, tool_flag_id id, double fallback, double *out);
+/* -n, -r, samplers, -l and -s; `biases` has room for TOOL_BIASES. False: printed. */
+enum { TOOL_BIASES = 64 };
+bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, takt_token_bias *biases);
+/* --lookup, --draft, --draft-p-min, and the model of -md, which the caller destroys. The exit
+ * status. */
+int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft);
+
 /* --prompt-cache: what is in the file, if there is one; and what was read into it, the first
  * `tokens` of it unless --prompt-cache-all says more. The exit status. */
 int tool_load_prompt(const takt_tool *t, takt_generator *g);

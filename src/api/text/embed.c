@@ -12,14 +12,14 @@ struct takt_embedder {
     int64_t size;
 };
 
-/* Rows of the table of positions: no text may be longer. */
+/* Rows of the table of positions: no text may be longer. 0: there is none. */
 static int64_t most_tokens(const takt_model *m)
 {
     const takt_graph *g = m->graph;
     for (size_t i = 0; i < g->slot_count; i++)
         if (strcmp(g->slots[i].name, "position_embd.weight") == 0)
             return g->slots[i].type.dim[0];
-    return 512;
+    return 0;
 }
 
 static takt_status open_all(takt_embedder *e, takt_ctx *ctx, const char *path,
@@ -29,7 +29,8 @@ static takt_status open_all(takt_embedder *e, takt_ctx *ctx, const char *path,
     TAKT_TRY(takt_engine_open(&e->engine, ctx, path, options, "embedding"));
     e->size = takt_model_output(e->engine.model, 0)->dims[0];
     const int64_t asked = e->engine.options.context, room = most_tokens(e->engine.model);
-    const int64_t most = asked > 0 && asked < room ? asked : room;
+    const int64_t fallback = room > 0 ? room : 512;
+    const int64_t most = asked > 0 && (asked < room || room == 0) ? asked : fallback;
     (void)snprintf(sizes, sizeof sizes, "seq=1..%lld", (long long)most);
     e->engine.options.context = most;
     return takt_engine_plan(&e->engine, sizes);

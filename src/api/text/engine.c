@@ -29,7 +29,7 @@ static takt_status check_model(const takt_engine *e, const char *path, const cha
     (void)takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED, "%s: the model %s", path,
                     writes ? "does not write texts" : "does not make vectors of texts");
     return takt_fail_hint(e->ctx, writes ? "models that do come as GGUF or folder: docs/text.md"
-                                         : "models that do come as GGUF or folder: bert");
+                                         : "models that do come as GGUF or folder: bert, t5");
 }
 
 static takt_status load(takt_engine *e, const char *path, const char *output)
@@ -41,13 +41,14 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
     if (activations != NULL && !is_int8 && strcmp(activations, "f32") != 0)
         return takt_fail(e->ctx, TAKT_E_OPTION, "activations are f32 or int8, not %s", activations);
     /* How a caller tells the reader of GGUF; 0 is what it does by itself. */
-    (void)snprintf(sizes, sizeof sizes, "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s",
+    (void)snprintf(sizes, sizeof sizes, "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s%s",
                    (long long)e->options.context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
-                   v != NULL ? v : "f32");
+                   v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");
     const takt_load_options load = {.size = sizeof load, .sizes = sizes};
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
     TAKT_TRY(takt_model_load(e->ctx, path, &load, &e->model));
-    return check_model(e, path, output);
+    TAKT_TRY(check_model(e, path, output));
+    return takt_engine_find_encoder(e);
 }
 
 takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
@@ -69,7 +70,9 @@ static takt_status make_plan(const takt_engine *e, size_t rows, const char *size
                                        .sizes = text,
                                        .threads = e->options.threads,
                                        .isa = e->options.isa};
-    (void)snprintf(text, sizeof text, e->rows > 0 ? "%s,rows=%zu" : "%s", sizes, rows);
+    const bool is_done = e->has_encoder && strstr(sizes, "source=") == NULL;
+    (void)snprintf(text, sizeof text, e->rows > 0 ? "%s%s,rows=%zu" : "%s%s", sizes,
+                   is_done ? ",source=0" : "", rows);
     return takt_plan_create(e->model, &options, plan);
 }
 
@@ -97,13 +100,17 @@ takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan *
 {
     TAKT_TRY(make_plan(e, 1, sizes, plan));
     TAKT_TRY(open_pool(e, *plan));
-    return make_session(e, *plan, 0, session);
+    TAKT_TRY(make_session(e, *plan, 0, session));
+    return strstr(sizes, "source=") == NULL ? takt_engine_bind_nothing(e, *session, 1) : TAKT_OK;
 }
 
 /* Memory for the scores is made when it is first asked for: now, not with the first token. */
 static takt_status make_scores(const takt_engine *e, takt_session *session)
 {
-    if (takt_session_output(session, 0) != NULL)
+    size_t made = 0;
+    while (made < e->model->graph->output_count && takt_session_output(session, made) != NULL)
+        made++;
+    if (made == e->model->graph->output_count)
         return TAKT_OK;
     e->ctx->error = *takt_session_error(session);
     return e->ctx->error.status;
@@ -151,6 +158,7 @@ takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan *
     const takt_session_options with = {.size = sizeof with, .pool = e->pool};
     TAKT_TRY(make_plan(e, rows, "seq=1,count=1", plan));
     TAKT_TRY(takt_session_create_part(*plan, &with, e->store, 0, session));
+    TAKT_TRY(takt_engine_bind_nothing(e, *session, rows));
     return make_scores(e, *session);
 }
 
@@ -173,21 +181,27 @@ takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row)
 {
     *e = *of;
     e->is_shared = true;
-    e->session = e->token = NULL;
+    e->session = e->token = e->prompt = NULL;
     TAKT_TRY(make_session(e, e->token_plan, row, &e->token));
     TAKT_TRY(make_session(e, e->plan, row, &e->session));
+    if (e->has_encoder)
+        TAKT_TRY(make_session(e, e->prompt_plan, row, &e->prompt));
+    TAKT_TRY(takt_engine_bind_nothing(e, e->token, 1));
+    TAKT_TRY(takt_engine_bind_nothing(e, e->session, 1));
     return make_scores(e, e->token);
 }
 
 void takt_engine_close(takt_engine *e)
 {
     takt_session_destroy(e->session);
+    takt_session_destroy(e->prompt);
     takt_session_destroy(e->token);
     if (e->is_shared)
         return;
     takt_session_destroy(e->store);
     takt_plan_destroy(e->wide_plan);
     takt_plan_destroy(e->plan);
+    takt_plan_destroy(e->prompt_plan);
     takt_plan_destroy(e->token_plan);
     takt_pool_close(e->pool);
     takt_model_destroy(e->model);

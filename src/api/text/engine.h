@@ -20,8 +20,12 @@ typedef struct takt_engine {
     takt_generator_options options;
     bool is_shared; /* all but the sessions belongs to another one, which must outlive it */
     size_t rows;    /* texts that one run can go on with (together.h); 0: the model is for one */
-    takt_plan *wide_plan; /* of one token of each; the last two while sessions are made */
-    takt_session *store;  /* has the memory of all texts' state, and never runs */
+    takt_plan *wide_plan;   /* of one token of each; the last two while sessions are made */
+    takt_session *store;    /* has the memory of all texts' state, and never runs */
+    bool has_encoder;       /* which reads prompts (encode.c) */
+    int64_t start;          /* token that its decoder begins with */
+    takt_plan *prompt_plan; /* of a prompt and that token; NULL: there is no encoder */
+    takt_session *prompt;
 } takt_engine;
 
 /* `output`: what the model must give, "logits" or "embedding". */
@@ -44,6 +48,11 @@ TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *o
 /* A plan of an engine's model for a number of texts, and a session of the first of them. */
 TAKT_MUST_USE takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
                                                 takt_session **session);
+/* Whether the model has an encoder, and what its decoder starts with. */
+TAKT_MUST_USE takt_status takt_engine_find_encoder(takt_engine *e);
+/* A session whose plan has no prompt, if the model has an encoder. */
+TAKT_MUST_USE takt_status takt_engine_bind_nothing(const takt_engine *e, takt_session *s,
+                                                   size_t rows);
 void takt_engine_close(takt_engine *e);
 
 struct takt_generator {
@@ -51,6 +60,7 @@ struct takt_generator {
     int64_t context, position, vocabulary;
     int64_t *tokens;  /* of one run */
     int64_t *wanted;  /* rows whose scores are wanted */
+    int64_t *prompt;  /* what the encoder reads; NULL: there is none */
     int32_t *history; /* everything that was read */
     takt_candidate *candidates;
     uint16_t *times;
@@ -77,6 +87,14 @@ TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t 
 /* Whether `count` tokens can be read: they are in the vocabulary, and there is room. */
 TAKT_MUST_USE takt_status takt_generator_check(const takt_generator *g, const int32_t *ids,
                                                size_t count);
+
+/* ---- models with an encoder (encode.c) ---- */
+
+/* The plan and the memory for a prompt, if the model has an encoder. */
+TAKT_MUST_USE takt_status takt_generator_open_encoder(takt_generator *g);
+/* Reads a prompt, nothing having been read before, and the token that the decoder begins with. */
+TAKT_MUST_USE takt_status takt_generator_encode(takt_generator *g, const int32_t *ids,
+                                                size_t count);
 
 /* ---- what the state has of a text (state.c) ---- */
 

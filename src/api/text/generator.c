@@ -49,7 +49,7 @@ static takt_status allocate(takt_generator *g)
     g->candidates = block;
     TAKT_TRY(takt_mem_zero(ctx, vocabulary, sizeof *g->times, "candidates", &block));
     g->times = block;
-    return TAKT_OK;
+    return takt_generator_open_encoder(g);
 }
 
 static takt_status open_all(takt_generator *g, const char *path,
@@ -130,6 +130,7 @@ void takt_generator_destroy(takt_generator *g)
         takt_token_table_deinit(&g->table);
     takt_mem_put(ctx, g->tokens, batch * sizeof *g->tokens);
     takt_mem_put(ctx, g->wanted, batch * sizeof *g->wanted);
+    takt_mem_put(ctx, g->prompt, g->prompt != NULL ? (size_t)g->context * sizeof *g->prompt : 0);
     takt_mem_put(ctx, g->history, (size_t)g->context * sizeof *g->history);
     takt_mem_put(ctx, g->candidates, vocabulary * sizeof *g->candidates);
     takt_mem_put(ctx, g->times, vocabulary * sizeof *g->times);
@@ -266,6 +267,8 @@ takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t co
     TAKT_NEED(NULL, g);
     if (g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, false));
+    if (g->engine.has_encoder && g->position == 0)
+        return takt_generator_encode(g, ids, count);
     TAKT_TRY(takt_generator_check(g, ids, count));
     TAKT_TRY(takt_generator_settle(g));
     for (size_t at = 0; at < count;) {
@@ -293,6 +296,9 @@ takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t co
 {
     TAKT_NEED(NULL, g);
     TAKT_NEED(g->engine.ctx, logs);
+    if (g->engine.has_encoder)
+        return takt_fail(g->engine.ctx, TAKT_E_GGUF_UNSUPPORTED,
+                         "the model answers prompts: a text by itself has no probability");
     if (!g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, true));
     takt_generator_reset(g);

@@ -87,6 +87,9 @@ takt_status takt_generator_save(takt_generator *g, const char *path)
     TAKT_NEED(NULL, g);
     TAKT_NEED(g->engine.ctx, path);
     takt_ctx *ctx = g->engine.ctx;
+    if (g->engine.has_encoder)
+        return takt_fail(ctx, TAKT_E_GGUF_UNSUPPORTED,
+                         "a prompt that an encoder reads cannot be kept in a file");
     TAKT_TRY(takt_generator_settle(g));
     const size_t bytes = file_bytes(g);
     TAKT_TRY(takt_mem_zero(ctx, bytes, 1, "a prompt cache", &block));

@@ -110,7 +110,9 @@ takt_status takt_generator_reuse(takt_generator *g, const int32_t *ids, size_t c
 {
     TAKT_TRY(takt_generator_settle(g));
     const size_t same = takt_generator_common(g, ids, count > 0 ? count - 1 : 0);
-    *kept = same == (size_t)g->position || takt_generator_rewinds(g) ? same : 0;
+    *kept = g->engine.has_encoder ? 0 /* what was read last is the decoder's */
+            : same == (size_t)g->position || takt_generator_rewinds(g) ? same
+                                                                       : 0;
     if (*kept == 0)
         takt_generator_reset(g);
     else if (*kept < (size_t)g->position)

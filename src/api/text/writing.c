@@ -254,6 +254,8 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
 {
     takt_generator *g = w->g;
     takt_ctx *ctx = g->engine.ctx;
+    if (g->engine.has_encoder) /* each prompt is a text of its own */
+        takt_generator_reset(g);
     const bool is_first = g->position == 0 || w->options.reuse;
     const unsigned flags = TAKT_TOKENIZE_PARSE | (is_first ? TAKT_TOKENIZE_ADD : 0);
     takt_token_ids ids = {0};
@@ -298,9 +300,8 @@ static takt_status read_prompt(takt_writing *w)
     const size_t left = w->prompt_count - w->prompt_read, batch = (size_t)g->engine.options.batch;
     /* All of it must fit before any of it is read. */
     const bool is_first = w->prompt_read == w->result.cached_tokens;
-    const size_t part = is_first && left > (uint64_t)(g->context - g->position) ? left
-                        : left < batch                                          ? left
-                                                                                : batch;
+    const bool is_whole = g->engine.has_encoder || left > (uint64_t)(g->context - g->position);
+    const size_t part = is_first && is_whole ? left : left < batch ? left : batch;
     const takt_status status = takt_generator_read(g, w->prompt + w->prompt_read, part);
     w->prompt_read += part;
     return status;

@@ -19,6 +19,16 @@ const char *takt_gguf_arch(const char *name)
     return NULL;
 }
 
+const char *takt_gguf_arch_encoder(const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; texts[i].name != NULL; i++)
+        if (strncmp(texts[i].name, name, length) == 0 &&
+            strcmp(texts[i].name + length, "encoder") == 0)
+            return texts[i].text;
+    return NULL;
+}
+
 const char *takt_gguf_arch_name(size_t index)
 {
     return index < sizeof texts / sizeof *texts ? texts[index].name : NULL;

@@ -34,6 +34,10 @@ static const struct limit {
     {"expert_used_count", 0, 1 << 12},
     {"expert_feed_forward_length", 1, 1 << 22},
     {"expert_shared_feed_forward_length", 1, 1 << 22},
+    {"decoder_block_count", 1, 4096},
+    {"decoder_start_token_id", 0, 1 << 30},
+    {"attention.relative_buckets_count", 4, 1 << 12},
+    {"attention.relative_max_distance", 2, 1 << 30},
 };
 
 static takt_status refuse(const takt_gguf_model *m, const takt_gguf_value *v, const char *wanted)
@@ -126,6 +130,12 @@ static int64_t asked_for(const char *sizes, const char *name)
     for (const char *d = text_of(sizes, name); *d >= '0' && *d <= '9' && value < INT32_MAX; d++)
         value = 10 * value + (*d - '0');
     return value;
+}
+
+bool takt_gguf_wants_encoder(const takt_source *source)
+{
+    return (source->model != NULL && strcmp(source->model, "encoder") == 0) ||
+           strncmp(text_of(source->sizes, "part="), "encoder", 7) == 0;
 }
 
 static takt_status find_context(takt_gguf_model *m)
@@ -234,14 +244,20 @@ static takt_status evaluate(takt_gguf_model *m, takt_graph **graph)
                                     .rows = takt_gguf_rows,
                                     .packed = takt_gguf_packed,
                                     .unpacked = takt_gguf_unpacked};
+    const char *encoder = takt_gguf_arch_encoder(m->architecture);
+    const bool is_part = encoder != NULL && takt_gguf_wants_encoder(m->source);
+    char name[80];
     takt_diagnostics list;
     takt_text text;
+    (void)snprintf(name, sizeof name, is_part ? "%sencoder" : "%s", m->architecture);
     takt_text_init(&text, m->ctx);
-    takt_text_add(&text, "%s%s", takt_gguf_arch("common"), takt_gguf_arch(m->architecture));
+    takt_text_add(&text, "%s%s%s", takt_gguf_arch("common"), encoder != NULL ? encoder : "",
+                  takt_gguf_arch(m->architecture));
     takt_status status = text.status;
     if (status == TAKT_OK) {
         takt_diagnostics_init(&list, m->ctx);
-        const takt_parse_options options = {.given = &given, .diagnostics = &list};
+        const takt_parse_options options = {
+            .model = encoder != NULL ? name : NULL, .given = &given, .diagnostics = &list};
         status =
             takt_parse(m->ctx, m->architecture, takt_text_get(&text), text.length, &options, graph);
         takt_diagnostics_deinit(&list);

@@ -35,9 +35,9 @@ typedef struct takt_hf_line {
     size_t count;
 } takt_hf_line;
 
-/* The lines of an architecture, then the common ones. */
+/* The lines of an architecture, then those of its encoder, then the common ones. */
 typedef struct takt_hf_lines {
-    const char *at, *then;
+    const char *at, *then[2];
 } takt_hf_lines;
 
 takt_hf_lines takt_hf_lines_of(const char *architecture);

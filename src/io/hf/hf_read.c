@@ -44,7 +44,7 @@ static const char *text_for(const char *type)
 {
     for (size_t i = 0; takt_gguf_arch_name(i) != NULL; i++) {
         const char *name = takt_gguf_arch_name(i);
-        takt_hf_lines lines = {takt_gguf_arch(name), NULL};
+        takt_hf_lines lines = {.at = takt_gguf_arch(name)};
         takt_hf_line line;
         while (takt_hf_next(&lines, &line))
             for (size_t w = 1; takt_hf_is(&line, "type") && w < line.count; w++)
@@ -59,7 +59,7 @@ static takt_status list_types(const takt_hf *h)
     takt_text known;
     takt_text_init(&known, h->ctx);
     for (size_t i = 0; takt_gguf_arch_name(i) != NULL; i++) {
-        takt_hf_lines lines = {takt_gguf_arch(takt_gguf_arch_name(i)), NULL};
+        takt_hf_lines lines = {.at = takt_gguf_arch(takt_gguf_arch_name(i))};
         takt_hf_line line;
         while (takt_hf_next(&lines, &line))
             for (size_t w = 1; takt_hf_is(&line, "type") && w < line.count; w++)
@@ -84,7 +84,13 @@ static takt_status find_architecture(takt_hf *h)
     }
     if (type == NULL || type->kind != TAKT_JSON_STRING)
         return takt_hf_fail(h, TAKT_E_GGUF_MODEL, h->config, "model_type is missing");
-    h->architecture = text_for(type->text);
+    /* A class may be a part of the model that its type names: T5EncoderModel. */
+    const takt_json *classes = takt_hf_member(h->config, "architectures");
+    const takt_json *class = classes != NULL ? takt_json_first(classes) : NULL;
+    if (class != NULL && class->kind == TAKT_JSON_STRING)
+        h->architecture = text_for(class->text);
+    if (h->architecture == NULL)
+        h->architecture = text_for(type->text);
     if (h->architecture != NULL)
         return TAKT_OK;
     (void)takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, type, "the model_type %.60s is not known",
@@ -133,6 +139,13 @@ static takt_status read_pooling(takt_hf *h)
 
 /* ---- life ---- */
 
+static bool makes_vectors(const takt_hf *h)
+{
+    const size_t length = strlen(h->architecture);
+    return strcmp(h->architecture, "bert") == 0 || takt_gguf_wants_encoder(h->source) ||
+           (length > 7 && strcmp(h->architecture + length - 7, "encoder") == 0);
+}
+
 static takt_status read_config(takt_hf *h)
 {
     const takt_source *s = h->source;
@@ -143,7 +156,7 @@ static takt_status read_config(takt_hf *h)
                             "weights that are quantised in safetensors are not read");
     TAKT_TRY(find_architecture(h));
     TAKT_TRY(takt_hf_settings(h));
-    return strcmp(h->architecture, "bert") == 0 ? read_pooling(h) : TAKT_OK;
+    return makes_vectors(h) ? read_pooling(h) : TAKT_OK;
 }
 
 takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *source)
@@ -171,6 +184,8 @@ void takt_hf_close(takt_hf *h)
 /* Tensors of the folder that the model has no use for: it is another one than config.json says. */
 static takt_status check_read(const takt_hf *h, const bool *is_read)
 {
+    if (takt_gguf_wants_encoder(h->source))
+        return TAKT_OK;
     for (size_t i = 0; i < h->g.tensor_count; i++)
         if (!is_read[i] && h->tensors[i].made == NULL)
             return takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, NULL,

@@ -5,7 +5,9 @@
 
 takt_hf_lines takt_hf_lines_of(const char *architecture)
 {
-    return (takt_hf_lines){takt_gguf_arch(architecture), takt_gguf_arch("common")};
+    return (takt_hf_lines){
+        .at = takt_gguf_arch(architecture),
+        .then = {takt_gguf_arch_encoder(architecture), takt_gguf_arch("common")}};
 }
 
 static void cut(const char *at, const char *end, takt_hf_line *line)
@@ -28,8 +30,9 @@ bool takt_hf_next(takt_hf_lines *lines, takt_hf_line *line)
     while (lines->at != NULL) {
         const char *begin = lines->at, *end = strchr(begin, '\n');
         if (end == NULL) { /* texts end with a line end */
-            lines->at = lines->then;
-            lines->then = NULL;
+            const size_t next = lines->then[0] == NULL ? 1 : 0;
+            lines->at = lines->then[next];
+            lines->then[next] = NULL;
             continue;
         }
         lines->at = end + 1;

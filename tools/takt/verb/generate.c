@@ -1,9 +1,7 @@
 /* generate.c - continues a text. */
-#define _POSIX_C_SOURCE 200809L /* sigaction, clock_gettime */
-#include <math.h>
+#define _POSIX_C_SOURCE 200809L /* sigaction */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "chat.h"
 #include "signals.h"
@@ -12,7 +10,7 @@
 typedef struct job {
     takt_tool *t;
     takt_generate_options options;
-    takt_token_bias bias[64];
+    takt_token_bias bias[TOOL_BIASES];
     takt_grammar *grammar; /* owned */
     takt_generator *draft; /* owned */
     char *text;            /* of --json, and answers of a conversation; owned */
@@ -22,77 +20,6 @@ typedef struct job {
 } job;
 
 /* ---- flags ---- */
-
-static bool number(const takt_tool *t, tool_flag_id id, double fallback, double *out)
-{
-    char *end;
-    const char *text = tool_text_of(t, id);
-    *out = text != NULL ? strtod(text, &end) : fallback;
-    if (text == NULL || (end != text && *end == '\0' && isfinite(*out)))
-        return true;
-    (void)tool_usage_error(t, 1003, NULL, "--%s is a number, not %s", tool_flags[id].name, text);
-    return false;
-}
-
-/* "15+1", "15-inf" */
-static bool read_bias(job *j, const char *text)
-{
-    char *end;
-    const long id = strtol(text, &end, 10);
-    const double bias = end != text && (*end == '+' || *end == '-') ? strtod(end, &end) : NAN;
-    if (isnan(bias) || *end != '\0' || id < 0 || id > INT32_MAX ||
-        j->options.sampling.bias_count == sizeof j->bias / sizeof *j->bias) {
-        (void)tool_usage_error(j->t, 1003, "--logit-bias 15+1, or 15-inf for never",
-                               "%s is no bias of a token, or there are too many", text);
-        return false;
-    }
-    j->bias[j->options.sampling.bias_count++] = (takt_token_bias){(int32_t)id, (float)bias};
-    return true;
-}
-
-/* Another one each time. */
-static uint64_t some_seed(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return ((uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec) % 4294967295u;
-}
-
-static bool read_flags(job *j)
-{
-    const takt_tool *t = j->t;
-    takt_sampling *s = &j->options.sampling;
-    double last = 64;
-    const char *bias;
-    j->options.max_tokens = (size_t)tool_number_of(t, TAKT_F_TEXT_LENGTH, 128);
-    j->options.stop = tool_text_of(t, TAKT_F_REVERSE_PROMPT);
-    j->options.ignore_eos = tool_on(t, TAKT_F_IGNORE_EOS);
-    j->options.show_control = tool_on(t, TAKT_F_SHOW_SPECIAL);
-    s->bias = j->bias;
-    s->top_k = (int64_t)tool_number_of(t, TAKT_F_TOP_K, 40);
-    s->mirostat = (int)tool_number_of(t, TAKT_F_MIROSTAT, 0);
-    s->samplers = tool_text_of(t, TAKT_F_SAMPLERS);
-    for (size_t i = 0; (bias = tool_item_of(t, TAKT_F_LOGIT_BIAS, i)) != NULL; i++)
-        if (!read_bias(j, bias))
-            return false;
-    const bool good =
-        number(t, TAKT_F_TEMP, 0.8, &s->temperature) && number(t, TAKT_F_TOP_P, 0.95, &s->top_p) &&
-        number(t, TAKT_F_MIN_P, 0.05, &s->min_p) && number(t, TAKT_F_TYPICAL, 1, &s->typical_p) &&
-        number(t, TAKT_F_REPEAT_PENALTY, 1, &s->repeat_penalty) &&
-        number(t, TAKT_F_PRESENCE_PENALTY, 0, &s->presence_penalty) &&
-        number(t, TAKT_F_FREQUENCY_PENALTY, 0, &s->frequency_penalty) &&
-        number(t, TAKT_F_MIROSTAT_LR, 0.1, &s->mirostat_eta) &&
-        number(t, TAKT_F_MIROSTAT_ENT, 5, &s->mirostat_tau) &&
-        number(t, TAKT_F_REPEAT_LAST_N, 64, &last);
-    /* Of the library 0 is the default; here, as in llama.cpp, it turns penalties off. */
-    s->repeat_last_n = last < 0 || last > INT32_MAX ? -1 : (int64_t)last;
-    if (last == 0) {
-        s->repeat_penalty = 1;
-        s->presence_penalty = s->frequency_penalty = 0;
-    }
-    s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
-    return good;
-}
 
 /* --grammar or --json-schema. */
 static int read_grammar(job *j)
@@ -113,26 +40,6 @@ static int read_grammar(job *j)
                               : takt_grammar_of_schema(j->t->ctx, text, length, &j->grammar));
     free(text);
     j->options.grammar = j->grammar;
-    return code;
-}
-
-/* --draft-p-min, and what -md guesses with. */
-static int open_draft(job *j)
-{
-    const takt_tool *t = j->t;
-    const char *path = tool_text_of(t, TAKT_F_MODEL_DRAFT);
-    const takt_generator_options how = tool_writer_options(t);
-    double least;
-    j->options.lookup = tool_on(t, TAKT_F_LOOKUP);
-    j->options.draft_max = (size_t)tool_number_of(t, TAKT_F_DRAFT, 0);
-    if (!number(t, TAKT_F_DRAFT_P_MIN, 0.75, &least))
-        return TAKT_EXIT_USAGE;
-    j->options.draft_p_min = least > 0 ? least : -1;
-    if (path == NULL)
-        return TAKT_EXIT_OK;
-    const int code =
-        tool_finish(t, takt_generator_open(t->ctx, tool_readable(path), &how, &j->draft));
-    j->options.draft = j->draft;
     return code;
 }
 
@@ -282,7 +189,9 @@ static int converse(job *j, takt_generator *g, const tool_prompt *prompt)
 static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
 {
     takt_generated result;
-    const bool shows = !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
+    /* What an encoder reads is no beginning of what the decoder writes. */
+    const bool continues = !takt_generator_has_encoder(g);
+    const bool shows = continues && !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
     if (shows)
         (void)put(j, prompt->text, prompt->length);
     j->options.reuse = true;
@@ -308,7 +217,7 @@ static int run(takt_tool *t)
         is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
     const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
-    if (!read_flags(&j) || tool_check_pairs(t) != TAKT_EXIT_OK)
+    if (!tool_read_sampling(t, &j.options, j.bias) || tool_check_pairs(t) != TAKT_EXIT_OK)
         return TAKT_EXIT_USAGE;
     int code = read_grammar(&j);
     if (code == TAKT_EXIT_OK && (has_prompt || !is_typed))
@@ -317,7 +226,7 @@ static int run(takt_tool *t)
         code = tool_finish(
             t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
     if (code == TAKT_EXIT_OK) {
-        code = open_draft(&j);
+        code = tool_open_draft(t, &j.options, &j.draft);
         if (code == TAKT_EXIT_OK)
             code = tool_load_prompt(t, g);
         if (code == TAKT_EXIT_OK) {

@@ -111,9 +111,9 @@ static takt_status compile(takt_planner *p)
     f->part = takt_axis_split_of(takt_type_of(p->graph, n->in[1]), takt_node_int(n, "axis")).size;
     f->bits = takt_dtype_bits(n->type->dtype);
     const takt_type *start = takt_type_of(p->graph, n->in[2]);
-    f->starts = start->rank == 0 ? 1 : (size_t)start->dim[0];
-    f->kept_at = (sizeof(old_part) + f->starts * sizeof(size_t) + 63) & ~(size_t)63;
     const size_t bytes = takt_element_bytes(f->bits, f->x.outer * f->part * f->x.inner);
+    f->starts = bytes == 0 ? 0 : start->rank == 0 ? 1 : (size_t)start->dim[0];
+    f->kept_at = (sizeof(old_part) + f->starts * sizeof(size_t) + 63) & ~(size_t)63;
     bool is_state;
     TAKT_TRY(takt_planner_output_state(p, id, 0, f->kept_at + bytes, &f->kept, &is_state));
     f->has_undo = is_state && f->kept != SIZE_MAX;
