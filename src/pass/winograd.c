@@ -1,8 +1,8 @@
 /* winograd.c - 3x3 convolutions that a transform computes with fewer multiplications.
  *
  * Chosen by the weights' shape and the attributes alone, never by the size of an image or a batch,
- * so that bits depend on nothing else. The result differs from the direct sum within the bound of
- * docs/numerics.md, "Winograd".
+ * so that bits depend on nothing else; a dilated one also by the size of its image. The result
+ * differs from the direct sum within the bound of docs/numerics.md, "Winograd".
  */
 #include "op/util/conv.h"
 #include "pass/match.h"
@@ -42,6 +42,93 @@ static bool is_float(const takt_graph *g, const takt_node *n)
                                  n->op == &takt_op_conv && takt_match_is_fixed(g, n->in[1]));
 }
 
+/* What computes it by the transform; NULL: it is no convolution. */
+static const takt_op *form_of(const takt_op *op)
+{
+    return op == &takt_op_conv      ? &takt_op_winograd_conv
+           : op == &takt_op_conv_dx ? &takt_op_winograd_conv_dx
+           : op == &takt_op_conv_dw ? &takt_op_winograd_conv_dw
+                                    : NULL;
+}
+
+/* ---- dilation ---- */
+
+/* Of the pixels that tiles of 4x4 compute, at least one in so many must be wanted. */
+enum { WASTE = 2, TILE = 4 };
+
+/* Rows or columns of one phase of a dilated convolution along axis `k` of space: every `d`th pixel
+ * from one on. 0: phases are not alike, or the padding is no whole number of steps. */
+static int64_t phase_size(const takt_graph *g, const takt_node *n, uint32_t k)
+{
+    const takt_attr *pad = &n->attr[TAKT_CONV_PAD];
+    const int64_t d =
+        n->attr[TAKT_CONV_DILATION].count > k ? n->attr[TAKT_CONV_DILATION].i64s[k] : 1;
+    const takt_dim size = takt_type_of(g, n->in[0])->dim[1 + k], out = n->type->dim[1 + k];
+    const int64_t before = pad->count == 4 ? pad->i64s[k] : 0;
+    const int64_t after = pad->count == 4 ? pad->i64s[k + 2] : 0;
+    if (!takt_dim_is_number(size) || !takt_dim_is_number(out) || size <= 0 || out <= 0 ||
+        size % d != 0 || out % d != 0 || before % d != 0 || after % d != 0)
+        return 0;
+    return out / d;
+}
+
+/* Its phases are convolutions without dilation, with channels last and enough pixels for tiles. */
+static bool has_phases(const takt_graph *g, const takt_node *n)
+{
+    if (n->op != &takt_op_conv || n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC)
+        return false;
+    const takt_type *x = takt_type_of(g, n->in[0]);
+    if (!takt_dim_is_number(x->dim[0]) || !takt_dim_is_number(x->dim[3]))
+        return false;
+    int64_t wanted = 1, computed = 1;
+    for (uint32_t k = 0; k < 2; k++) {
+        const int64_t size = phase_size(g, n, k);
+        if (size <= 0 || size > INT32_MAX)
+            return false;
+        wanted *= size;
+        computed *= (size + TILE - 1) / TILE * TILE;
+    }
+    return computed <= WASTE * wanted;
+}
+
+/* [n, h, w, c] with its phases as samples, [n * d * d, h / d, w / d, c], or back. */
+static takt_id phases(takt_graph *g, takt_id x, const int64_t d[2], bool back)
+{
+    static const int64_t apart[] = {0, 2, 4, 1, 3, 5}, together[] = {0, 3, 1, 4, 2, 5};
+    const takt_dim *size = takt_type_of(g, x)->dim;
+    const takt_dim n = size[0], h = size[1], w = size[2], c = size[3];
+    if (back) {
+        const takt_dim split[] = {n / (d[0] * d[1]), d[0], d[1], h, w, c};
+        const takt_dim whole[] = {n / (d[0] * d[1]), h * d[0], w * d[1], c};
+        return takt_reshape(g, takt_transpose(g, takt_reshape(g, x, split, 6), together, 6), whole,
+                            4);
+    }
+    const takt_dim split[] = {n, h / d[0], d[0], w / d[1], d[1], c};
+    const takt_dim whole[] = {n * d[0] * d[1], h / d[0], w / d[1], c};
+    return takt_reshape(g, takt_transpose(g, takt_reshape(g, x, split, 6), apart, 6), whole, 4);
+}
+
+/* x and weights in f32; by phases where the convolution is dilated. */
+static takt_id transformed(takt_graph *g, const takt_node *n, const takt_id in[2])
+{
+    const takt_attr *dilation = &n->attr[TAKT_CONV_DILATION];
+    if (all_ones(dilation))
+        return takt_graph_append(g, form_of(n->op), 2, in, n->attr);
+    const int64_t d[2] = {dilation->i64s[0], dilation->i64s[1]};
+    int64_t pad[4] = {0}, ones[2] = {1, 1};
+    for (uint32_t i = 0; i < n->attr[TAKT_CONV_PAD].count && i < 4; i++)
+        pad[i] = n->attr[TAKT_CONV_PAD].i64s[i] / d[i % 2];
+    takt_attr attr[TAKT_CONV_LAYOUT + 1];
+    for (int i = 0; i <= TAKT_CONV_LAYOUT; i++)
+        attr[i] = n->attr[i];
+    attr[TAKT_CONV_DILATION] = takt_attr_i64s(ones, 2);
+    attr[TAKT_CONV_PAD] = takt_attr_i64s(pad, 4);
+    const takt_id by_phase[] = {phases(g, in[0], d, false), in[1]};
+    return phases(g, takt_graph_append(g, form_of(n->op), 2, by_phase, attr), d, true);
+}
+
+/* ---- what suits ---- */
+
 /* NULL if the transform can compute the convolution, else why not: "" if that is plain to see. */
 static const char *refusal(const takt_graph *g, const takt_node *n)
 {
@@ -50,22 +137,14 @@ static const char *refusal(const takt_graph *g, const takt_node *n)
     const int space = is_nhwc ? 1 : 2, channel = is_nhwc ? 3 : 1;
     if (!is_float(g, n) || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
         return "";
-    if (!all_ones(&n->attr[TAKT_CONV_STRIDE]) || !all_ones(&n->attr[TAKT_CONV_DILATION]) ||
-        n->attr[TAKT_CONV_GROUPS].i64 != 1)
-        return "it has stride, dilation or groups";
+    if (!all_ones(&n->attr[TAKT_CONV_STRIDE]) || n->attr[TAKT_CONV_GROUPS].i64 != 1)
+        return "it has stride or groups";
     if (!takt_dim_is_number(w->dim[channel]) || w->dim[channel] < CHANNELS ||
         !takt_dim_is_number(w->dim[0]) || w->dim[0] < CHANNELS)
         return "it has fewer than 16 channels on one side";
+    if (!all_ones(&n->attr[TAKT_CONV_DILATION]) && !has_phases(g, n))
+        return "it is dilated, and its phases differ or are too small for tiles";
     return pads_much(n) ? "it has more than 2 zeros of padding on one side" : NULL;
-}
-
-/* What computes it by the transform; NULL: it is no convolution. */
-static const takt_op *form_of(const takt_op *op)
-{
-    return op == &takt_op_conv      ? &takt_op_winograd_conv
-           : op == &takt_op_conv_dx ? &takt_op_winograd_conv_dx
-           : op == &takt_op_conv_dw ? &takt_op_winograd_conv_dw
-                                    : NULL;
 }
 
 bool takt_winograd_suits(const takt_graph *g, const takt_node *n)
@@ -79,11 +158,10 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
     if (why != NULL)
         return why[0] != '\0' ? takt_refuse(r, n, why) : TAKT_NONE;
     if (n->type->dtype == TAKT_F32)
-        return takt_graph_append(r->out, form_of(n->op), 2, n->in, n->attr);
+        return transformed(r->out, n, n->in);
     const takt_id wide[] = {takt_cast(r->out, n->in[0], TAKT_F32),
                             takt_cast(r->out, n->in[1], TAKT_F32)};
-    const takt_id y = takt_graph_append(r->out, form_of(n->op), 2, wide, n->attr);
-    return takt_cast(r->out, y, n->type->dtype);
+    return takt_cast(r->out, transformed(r->out, n, wide), n->type->dtype);
 }
 
 static const takt_rule rules[] = {
