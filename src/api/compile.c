@@ -104,7 +104,7 @@ static takt_status optimized(const takt_model *m, const takt_graph *sized, takt_
 {
     takt_graph *frozen, *passed = NULL, *half = NULL;
     takt_pipeline_options pipeline = {0};
-    TAKT_TRY(takt_pass_choose(m->ctx, "-layout,-winograd", &pipeline.choice));
+    TAKT_TRY(takt_pass_choose(m->ctx, "-layout,-padded-taps,-winograd", &pipeline.choice));
     TAKT_TRY(takt_graph_freeze(sized, m->slots, &frozen));
     takt_status status = takt_pipeline_run(m->ctx, frozen, &pipeline, &passed);
     takt_graph_destroy(frozen);

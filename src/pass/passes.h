@@ -15,6 +15,7 @@ extern const takt_pass takt_pass_quantized;
 extern const takt_pass takt_pass_layout;
 extern const takt_pass takt_pass_fold_weights;
 extern const takt_pass takt_pass_siblings;
+extern const takt_pass takt_pass_padded_taps;
 extern const takt_pass takt_pass_winograd;
 /* The node is a convolution that this pass would take. */
 bool takt_winograd_suits(const takt_graph *g, const takt_node *n);

@@ -154,10 +154,11 @@ static takt_status stages(takt_arena *arena, const takt_graph *in, const takt_te
 {
     takt_pipeline_options pipeline = {0};
     takt_graph *next = NULL;
-    TAKT_TRY(takt_pass_choose(in->ctx,
-                              "-bytes,-quantized,-siblings,-winograd,-reduce-strength,-widen-late,"
-                              "-narrow-maps",
-                              &pipeline.choice));
+    TAKT_TRY(takt_pass_choose(
+        in->ctx,
+        "-bytes,-quantized,-siblings,-padded-taps,-winograd,-reduce-strength,-widen-late,"
+        "-narrow-maps",
+        &pipeline.choice));
     const takt_tensor *slots = slots_of(arena, in, given);
     if (slots == NULL)
         return TAKT_ERR_MEMORY;
