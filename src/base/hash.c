@@ -25,7 +25,13 @@ uint64_t takt_hash_bytes(uint64_t seed, const void *bytes, size_t length)
     size_t left = length;
     for (; left > 16; left -= 16, at += 16)
         h = fold(load(at, 8) ^ k1 ^ h, load(at + 8, 8) ^ k2 ^ seed);
-    const size_t low = left < 8 ? left : 8;
-    h = fold(load(at, low) ^ k1 ^ h, load(at + low, left - low) ^ k2 ^ seed);
+    uint64_t low, high = 0;
+    if (left < 8)
+        low = load(at, left);
+    else
+        low = load(at, 8);
+    if (left > 8) /* the last of them are the upper bytes of the last eight */
+        high = load(at + left - 8, 8) >> (8 * (16 - left));
+    h = fold(low ^ k1 ^ h, high ^ k2 ^ seed);
     return takt_hash_word(h, k2);
 }

@@ -12,15 +12,32 @@
 /* The largest domain: numbers of entries fit 31 bits, and so does a table of twice as many. */
 enum { MOST = 1 << 30 };
 
-static size_t place(const takt_domain *d, takt_span name)
+uint64_t takt_domain_hash(takt_span name)
 {
-    size_t i = takt_hash_bytes(name.length, name.at, name.length) & (d->table_size - 1);
-    while (d->table[i] != 0) {
-        const takt_span *e = &d->entries[d->table[i] - 1];
-        if (e->length == name.length && memcmp(e->at, name.at, name.length) == 0)
+    return takt_hash_bytes(name.length, name.at, name.length);
+}
+
+/* Most names are short: two words that overlap have all of one. */
+static bool is_same(takt_span a, takt_span b)
+{
+    uint64_t x[2], y[2];
+    if (a.length != b.length)
+        return false;
+    if (a.length < sizeof *x || a.length > sizeof x)
+        return memcmp(a.at, b.at, a.length) == 0;
+    memcpy(&x[0], a.at, sizeof *x);
+    memcpy(&y[0], b.at, sizeof *y);
+    memcpy(&x[1], a.at + a.length - sizeof *x, sizeof *x);
+    memcpy(&y[1], b.at + b.length - sizeof *y, sizeof *y);
+    return x[0] == y[0] && x[1] == y[1];
+}
+
+static size_t place(const takt_domain *d, takt_span name, uint64_t hash)
+{
+    size_t i = hash & (d->table_size - 1);
+    for (; d->table[i].entry != 0; i = (i + 1) & (d->table_size - 1))
+        if (d->table[i].tag == hash >> 32 && is_same(d->entries[d->table[i].entry - 1], name))
             break;
-        i = (i + 1) & (d->table_size - 1);
-    }
     return i;
 }
 
@@ -39,11 +56,13 @@ takt_status takt_domain_of(takt_arena *arena, const char *name, const takt_span 
     if (d->table == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        const size_t at = place(d, entries[i]);
-        if (d->table[at] != 0)
+        const uint64_t hash = takt_domain_hash(entries[i]);
+        const size_t at = place(d, entries[i], hash);
+        if (d->table[at].entry != 0)
             return takt_fail(arena->ctx, TAKT_E_FACTS, "domain %s has the name %.*s twice", name,
                              entries[i].length < 64 ? (int)entries[i].length : 64, entries[i].at);
-        d->table[at] = (uint32_t)i + 1;
+        d->table[at].entry = (uint32_t)i + 1;
+        d->table[at].tag = (uint32_t)(hash >> 32);
     }
     *domain = d;
     return TAKT_OK;
@@ -87,21 +106,27 @@ bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index
 {
     if (domain->entries == NULL)
         return digits(name, index) && (!takt_dim_is_number(domain->size) || *index < domain->size);
-    const size_t at = place(domain, name);
-    *index = domain->table[at] - 1;
-    return domain->table[at] != 0;
+    return takt_domain_find_hashed(domain, name, takt_domain_hash(name), index);
 }
 
-void takt_domain_prefetch(const takt_domain *d, takt_span name, int stage)
+bool takt_domain_find_hashed(const takt_domain *domain, takt_span name, uint64_t hash,
+                             uint32_t *index)
 {
-    const uint32_t *at =
-        &d->table[takt_hash_bytes(name.length, name.at, name.length) & (d->table_size - 1)];
+    const size_t at = place(domain, name, hash);
+    *index = domain->table[at].entry - 1;
+    return domain->table[at].entry != 0;
+}
+
+void takt_domain_prefetch(const takt_domain *d, uint64_t hash, int stage)
+{
+    const size_t at = hash & (d->table_size - 1);
+    const uint32_t entry = stage == 0 ? 0 : d->table[at].entry;
     if (stage == 0)
-        __builtin_prefetch(at);
-    else if (*at != 0 && stage == 1)
-        __builtin_prefetch(&d->entries[*at - 1]);
-    else if (*at != 0)
-        __builtin_prefetch(d->entries[*at - 1].at);
+        __builtin_prefetch(&d->table[at]);
+    else if (entry != 0 && stage == 1)
+        __builtin_prefetch(&d->entries[entry - 1]);
+    else if (entry != 0)
+        __builtin_prefetch(d->entries[entry - 1].at);
 }
 
 const char *takt_domain_nearest(const takt_domain *domain, takt_span name,

@@ -9,7 +9,9 @@ typedef struct takt_domain {
     const char *name;
     takt_dim size;
     const takt_span *entries; /* `size` names; NULL: numbers */
-    uint32_t *table;          /* open addressing: index + 1 of an entry, 0 for none */
+    struct {
+        uint32_t entry, tag; /* index + 1, 0 for none; the upper half of its hash */
+    } * table;               /* open addressing */
     size_t table_size;
 } takt_domain;
 
@@ -25,10 +27,13 @@ TAKT_MUST_USE takt_status takt_domain_of(takt_arena *arena, const char *name,
 /* The number of an entry, by its name or in digits if it has none; false if there is none such. A
  * domain whose size is not a number takes any number. */
 bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index);
-/* Brings closer what takt_domain_find will read for a name: first its place in the table, some time
- * later its entry, then that entry's text. */
+/* The same in parts, for many names of a domain with names at a time: between stages what the next
+ * one reads comes closer. First its place in the table, then its entry, then that entry's text. */
+uint64_t takt_domain_hash(takt_span name);
 enum { TAKT_DOMAIN_STAGES = 3 };
-void takt_domain_prefetch(const takt_domain *domain, takt_span name, int stage);
+void takt_domain_prefetch(const takt_domain *domain, uint64_t hash, int stage);
+bool takt_domain_find_hashed(const takt_domain *domain, takt_span name, uint64_t hash,
+                             uint32_t *index);
 /* An entry that resembles `name`, or NULL; in `buffer`. */
 enum { TAKT_DOMAIN_HINT = 128 };
 const char *takt_domain_nearest(const takt_domain *domain, takt_span name,

@@ -5,12 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <takt/tensor.h>
+
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "logic/lines.h"
 
 enum { MOST_COLUMNS = 16 };
+
+/* Lines of which each stage of finding names is done before the next. */
+enum { LINES = 16 };
+
+/* A line without quotes that has the right number of fields. */
+typedef struct waiting {
+    uint32_t number;
+    takt_span field[TAKT_MAX_RANK + 1];
+    uint64_t hash[TAKT_MAX_RANK];
+} waiting;
 
 typedef struct reader {
     const takt_facts_of *of;
@@ -20,8 +32,8 @@ typedef struct reader {
     int columns;   /* of every line; 0: none was read so far */
     char *unquote; /* room for a field without its quotes */
     size_t unquote_bytes;
-    bool is_large; /* a domain's names are in no cache: they are prefetched */
-    takt_lines ahead[TAKT_DOMAIN_STAGES];
+    waiting wait[LINES];
+    int wait_count;
 } reader;
 
 static takt_status wrong(const reader *r, const char *format, ...) TAKT_PRINTF(2, 3);
@@ -69,15 +81,17 @@ static bool next_field(reader *r, takt_span line, size_t *at, takt_span *field)
     return true;
 }
 
-static takt_status put_index(const reader *r, takt_span field, int column)
+static uint32_t *place_of(const reader *r, int column)
+{
+    return &r->facts->tuples[r->facts->count * (size_t)r->of->arity + (size_t)column];
+}
+
+static takt_status no_index(const reader *r, takt_span field, int column)
 {
     const takt_domain *d = r->of->domains[column];
-    uint32_t *to = &r->facts->tuples[r->facts->count * (size_t)r->of->arity + (size_t)column];
     char hint[TAKT_DOMAIN_HINT];
     if (takt_utf8_check(field.at, field.length) != field.length)
         return wrong(r, "column %d is not UTF-8", column + 1);
-    if (takt_domain_find(d, field, to))
-        return TAKT_OK;
     const int shown = field.length < 64 ? (int)field.length : 64;
     if (d->entries == NULL)
         return wrong(r, "'%.*s' is no number of domain %s, which has %lld", shown, field.at,
@@ -85,6 +99,13 @@ static takt_status put_index(const reader *r, takt_span field, int column)
     wrong(r, "'%.*s' is no name of domain %s", shown, field.at, d->name);
     const char *near = takt_domain_nearest(d, field, hint);
     return near != NULL ? takt_fail_hint(r->facts->ctx, "%s", near) : TAKT_ERR_FORMAT;
+}
+
+static takt_status put_index(const reader *r, takt_span field, int column)
+{
+    if (takt_domain_find(r->of->domains[column], field, place_of(r, column)))
+        return TAKT_OK; /* names of domains are UTF-8 */
+    return no_index(r, field, column);
 }
 
 static takt_status put_weight(const reader *r, takt_span field)
@@ -149,38 +170,65 @@ static takt_status add(reader *r, takt_span line)
     return TAKT_OK;
 }
 
-/* ---- prefetching ---- */
+/* ---- lines that wait ---- */
 
-enum { LARGE = 1 << 14, AHEAD = 8 }; /* entries of a table; lines between two stages */
-
-/* The names of the next line of a stage. Quoted ones are left alone. */
-static void look(reader *r, int stage)
+static void prefetch(const reader *r, int stage)
 {
-    takt_span line;
-    if (!takt_lines_next(&r->ahead[stage], &line))
-        return;
-    const char *at = line.at, *end = line.at + line.length;
-    for (int i = 0; i < r->of->arity && at <= end; i++) {
-        const takt_domain *d = r->of->domains[i];
-        const char *mark = memchr(at, r->mark, (size_t)(end - at));
-        mark = mark != NULL ? mark : end;
-        if (d->entries != NULL && at < mark && *at != '"')
-            takt_domain_prefetch(d, (takt_span){at, (size_t)(mark - at)}, stage);
-        at = mark + 1;
-    }
+    for (int i = 0; i < r->wait_count; i++)
+        for (int k = 0; k < r->of->arity; k++)
+            if (r->of->domains[k]->entries != NULL)
+                takt_domain_prefetch(r->of->domains[k], r->wait[i].hash[k], stage);
 }
 
-/* The lines from the second on. */
-static void look_first(reader *r)
+static takt_status add_waiting(reader *r, const waiting *w)
 {
-    for (int i = 0; i < r->of->arity; i++)
-        r->is_large = r->is_large || (r->of->domains[i]->entries != NULL &&
-                                      r->of->domains[i]->table_size >= LARGE);
-    for (int stage = 0; stage < TAKT_DOMAIN_STAGES && r->is_large; stage++) {
-        r->ahead[stage] = r->lines;
-        for (int i = 0; i < (TAKT_DOMAIN_STAGES - stage) * AHEAD; i++)
-            look(r, stage);
+    TAKT_TRY(grow(r->facts, r->columns > r->of->arity));
+    for (int k = 0; k < r->of->arity; k++) {
+        const takt_domain *d = r->of->domains[k];
+        const bool is_found =
+            d->entries != NULL ? takt_domain_find_hashed(d, w->field[k], w->hash[k], place_of(r, k))
+                               : takt_domain_find(d, w->field[k], place_of(r, k));
+        if (!is_found)
+            return no_index(r, w->field[k], k);
     }
+    if (r->columns > r->of->arity)
+        TAKT_TRY(put_weight(r, w->field[r->of->arity]));
+    r->facts->count++;
+    return TAKT_OK;
+}
+
+static takt_status flush(reader *r)
+{
+    const uint32_t number = r->lines.number;
+    for (int stage = 0; stage < TAKT_DOMAIN_STAGES; stage++)
+        prefetch(r, stage);
+    for (int i = 0; i < r->wait_count; i++) {
+        r->lines.number = r->wait[i].number;
+        TAKT_TRY(add_waiting(r, &r->wait[i]));
+    }
+    r->lines.number = number;
+    r->wait_count = 0;
+    return TAKT_OK;
+}
+
+/* False: the line has quotes, or another number of fields. */
+static bool wait(reader *r, takt_span line)
+{
+    waiting *w = &r->wait[r->wait_count];
+    const char *at = line.at, *end = line.at + line.length;
+    w->number = r->lines.number;
+    for (int i = 0; i < r->columns; i++) {
+        if (at > end || (at < end && *at == '"'))
+            return false;
+        const char *mark = memchr(at, r->mark, (size_t)(end - at));
+        mark = mark != NULL ? mark : end;
+        w->field[i] = (takt_span){at, (size_t)(mark - at)};
+        if (i < r->of->arity && r->of->domains[i]->entries != NULL)
+            w->hash[i] = takt_domain_hash(w->field[i]);
+        at = mark + 1;
+    }
+    r->wait_count += at == end + 1;
+    return at == end + 1;
 }
 
 /* The first line decides what parts fields, and whether there are weights. */
@@ -203,14 +251,16 @@ takt_status takt_facts_read(takt_ctx *ctx, const takt_facts_of *of, const char *
     TAKT_TRY(takt_mem_get(ctx, r.unquote_bytes, "facts", &room));
     r.unquote = room;
     while (status == TAKT_OK && takt_lines_next(&r.lines, &line)) {
-        if (r.columns == 0) {
+        if (r.columns == 0)
             begin(&r, line);
-            look_first(&r);
-        }
-        for (int stage = 0; stage < TAKT_DOMAIN_STAGES && r.is_large; stage++)
-            look(&r, stage);
-        status = add(&r, line);
+        const bool waits = wait(&r, line);
+        if (!waits || r.wait_count == LINES)
+            status = flush(&r);
+        if (!waits && status == TAKT_OK)
+            status = add(&r, line);
     }
+    if (status == TAKT_OK)
+        status = flush(&r);
     takt_mem_put(ctx, room, r.unquote_bytes);
     return status;
 }
