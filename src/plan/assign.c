@@ -4,7 +4,7 @@
  * Composites are decided before they are lowered, nodes before they are grouped, so that a group is
  * one backend's. Where the preferred backend has memory of its own, its nodes form islands in a
  * graph that is otherwise computed on the host; an island whose copies cost more than it saves is
- * given back, unless it is the whole graph and the caller has named the backend.
+ * given back, unless nothing else would be left and the caller has named the backend.
  */
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +96,7 @@ typedef struct survey {
     island *islands;   /* at that first node */
     uint32_t *counted; /* per value: the island that it was last copied for, plus 1 */
     size_t nodes;      /* that are computed in a run, wherever */
+    size_t away_nodes; /* of them */
 } survey;
 
 static bool is_away(const takt_builder *b, takt_id node)
@@ -167,6 +168,7 @@ static void connect(survey *s)
         if (!is_computed(b, (takt_id)i))
             continue;
         s->nodes++;
+        s->away_nodes += is_away(b, (takt_id)i);
         for (uint32_t k = 0; is_away(b, (takt_id)i) && k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE && is_away(b, origin(b, g->nodes[i].in[k])))
                 unite(s, (takt_id)i, origin(b, g->nodes[i].in[k]));
@@ -215,7 +217,7 @@ static takt_status give_back(survey *s)
         const uint32_t first = first_of(s, (uint32_t)i);
         const island *own = &s->islands[first];
         const double there = own->there + s->away->segment_us;
-        if ((own->nodes == s->nodes && !may_choose) || there <= own->here)
+        if ((s->away_nodes == s->nodes && !may_choose) || there <= own->here)
             continue;
         if (first == i) {
             b->reason_of[i] = takt_arena_format(

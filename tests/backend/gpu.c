@@ -59,6 +59,12 @@ static const model models[] = {
      "  h = x |> conv(32, 3) |> relu6()\n"
      "  h = h |> conv(24, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
      "winograd", 4},
+    {"types", NULL, false,
+     "model types(x: f32[3, 70], i: i64[70]) -> (y: f16[3, 70], z: i8[70], w: f64[3, 70]) {\n"
+     "  h = cast(x, dtype=bf16) * cast(i, dtype=bf16)\n"
+     "  d = exp(cast(h, dtype=f64)) + cast(i % 3 - 1, dtype=f64)\n"
+     "  return y = cast(h, dtype=f16) / cast(x, dtype=f16), z = cast(i * 77, dtype=i8), w = d\n}\n",
+     "map", 7},
 };
 
 static void same_bits(const model *row)

@@ -66,6 +66,36 @@ static void index_faults_of(const char *text)
     takt_ctx_destroy(ctx);
 }
 
+/* The element and the node are the cpu's. */
+static void divide_faults(void)
+{
+    static const char text[] = "model share(x: i64[5], by: i64[5]) -> (y: i64[5]) {\n"
+                               "  return y = (x + 7) / by - x\n}\n";
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away, none;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "share", text, strlen(text), NULL, &m));
+    takt_session *s =
+        open_session(ctx, m, &(model){.path = "share", .kind = "map", .most = 1}, "gpu", &away);
+    takt_session *cpu = open_session(ctx, m, &(model){.path = "share"}, "cpu", &none);
+    if (s != NULL && cpu != NULL) {
+        const int64_t by[] = {3, -1, 0, 5, 0};
+        memcpy(takt_session_input(s, 1)->data, by, sizeof by);
+        memcpy(takt_session_input(cpu, 1)->data, by, sizeof by);
+        EXPECT(takt_session_run(s) != TAKT_OK && takt_session_run(cpu) != TAKT_OK);
+        EXPECT(takt_session_error(s)->id == TAKT_E_DIVIDE);
+        EXPECT(strcmp(takt_session_error(s)->message, takt_session_error(cpu)->message) == 0,
+               "%s, but %s", takt_session_error(s)->message, takt_session_error(cpu)->message);
+    }
+    takt_session_destroy(s);
+    takt_session_destroy(cpu);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
 static void index_faults(void)
 {
     index_faults_of(pick);
@@ -287,5 +317,5 @@ static void chooses(void)
     }
 }
 
-TEST_MAIN(reasons, chooses, shared_memory, index_faults, lost_device, lost_in_graph, other_context,
-          refused_code, failing_calls)
+TEST_MAIN(reasons, chooses, shared_memory, index_faults, divide_faults, lost_device, lost_in_graph,
+          other_context, refused_code, failing_calls)

@@ -51,15 +51,19 @@ static inline takt_session *open_session(takt_ctx *ctx, const takt_model *m, con
     *away = 0;
     bool has_kind = row->kind == NULL || strcmp(backend, "gpu") != 0;
     size_t computing = 0;
+    const char *note = NULL; /* why the first step that is not there stays */
     for (size_t i = 0; plan != NULL && i < plan->step_count; i++) {
         const takt_step *step = &plan->steps[i];
-        if (strcmp(step->backend->name, "gpu") != 0)
+        if (strcmp(step->backend->name, "gpu") != 0) {
+            note = note == NULL ? step->note : note;
             continue;
+        }
         ++*away;
         computing += step->transfer.way == TAKT_COPY_NONE;
         has_kind |= row->kind != NULL && strcmp(step->kind, row->kind) == 0;
     }
-    EXPECT(has_kind, "%s: no step is %s", row->path, row->kind != NULL ? row->kind : "any");
+    EXPECT(has_kind, "%s: no step is %s: %s", row->path, row->kind != NULL ? row->kind : "any",
+           note != NULL ? note : "");
     EXPECT(row->most == 0 || computing <= row->most, "%s: %zu steps", row->path, computing);
     takt_plan_destroy(plan);
     return s;

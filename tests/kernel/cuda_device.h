@@ -4,6 +4,7 @@
 
 #include "kernel/cuda/launch.h"
 #include "kernel/kernel.h"
+#include "kernel/map/map.h"
 #include "util/grid.h"
 
 /* The address that a kernel reads `bytes` at `host` from; fibers read them where they are. */
@@ -27,7 +28,14 @@ const char *device_open(void);
  * `give_up`; NULL: no longer. */
 void device_plant(const char *kernel, takt_lane_fn *broken, void (*give_up)(void));
 
-/* The device variants of families, as check_kernels takes them; NULL beyond the last. */
+/* The device variants of families, as check_kernels takes them; NULL beyond the last. Those of
+ * cuda_mixed.c come after the others. */
 const takt_kernel_unit *device_unit(size_t index);
+const takt_kernel_unit *device_mixed_unit(size_t index);
+/* Called once for every kernel that is checked: the order of threads changes. */
+void device_next(void);
+extern uint32_t device_calls; /* so far */
+/* Leaves out what the scalar table of `family` has not. */
+void device_fit_map_table(const char *family, takt_map_table *table);
 
 #endif

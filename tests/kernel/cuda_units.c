@@ -6,27 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/map_program.h"
 #include "cuda_device.h"
+#include "kernel/convert/convert.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/map/map.h"
 #include "kernel/pack/pack.h"
 #include "kernel/reduce/reduce.h"
 #include "kernel/rows/rows.h"
 
-static uint32_t calls; /* so far */
+uint32_t device_calls;
 
-/* Called once for every kernel that is checked. */
-static void next_call(void)
+void device_next(void)
 {
-    calls++;
-    device_order((grid_order)(calls % GRID_ORDERS));
+    device_calls++;
+    device_order((grid_order)(device_calls % GRID_ORDERS));
 }
 
 /* As many multiprocessors as make one choice or another. */
 static uint32_t processors(void)
 {
     static const uint32_t some[] = {1, 2, 4, 132, 1 << 20};
-    return some[calls % 5];
+    return some[device_calls % 5];
 }
 
 /* ---- element-wise ---- */
@@ -37,17 +38,19 @@ static void map(takt_map_op op, void *dst, const void *const *src, const unsigne
     takt_cuda_map m = {.count = n, .dims = 1, .code_count = 1, .dim = {(uint32_t)n}};
     const int operands = takt_map_operands(op);
     const bool is_byte = takt_map_is_predicate(op);
-    next_call();
+    device_next();
     if (n == 0)
         return;
     m.code[0] = (takt_cuda_instruction){
-        .op = (uint8_t)op, .is_output = 1, .is_byte = is_byte, .to = (uint8_t)(calls % 3)};
+        .op = (uint8_t)op, .is_output = 1, .is_byte = is_byte, .to = (uint8_t)(device_calls % 3)};
     for (int k = 0; k < 3; k++)
         m.code[0].from[k] = (uint8_t)(TAKT_CUDA_MAP_CODE + (k < operands ? k : 0));
     for (int k = 0; k < operands; k++) {
         takt_cuda_operand *o = &m.in[k];
         o->is_byte = op == TAKT_MAP_SELECT && k == 0;
-        o->form = is_scalar[k] ? TAKT_CUDA_ONE : calls % 5 == 0 ? TAKT_CUDA_SPREAD : TAKT_CUDA_FULL;
+        o->form = is_scalar[k]            ? TAKT_CUDA_ONE
+                  : device_calls % 5 == 0 ? TAKT_CUDA_SPREAD
+                                          : TAKT_CUDA_FULL;
         o->stride[0] = 1;
         o->data = src[k] == dst && !is_scalar[k]
                       ? NULL
@@ -79,13 +82,13 @@ static takt_map_table map_table = {{
 #undef X
 }};
 
-static void fit_map_table(void)
+void device_fit_map_table(const char *family, takt_map_table *table)
 {
     const takt_kernel *scalar =
-        takt_kernel_find("map_f32", UINT32_C(1) << TAKT_ISA_scalar, NULL, 0, NULL);
+        takt_kernel_find(family, UINT32_C(1) << TAKT_ISA_scalar, NULL, 0, NULL);
     for (int op = 0; op < TAKT_MAP_OP_COUNT; op++)
         if (takt_map_find(scalar, (takt_map_op)op) == NULL)
-            map_table.op[op] = NULL;
+            table->op[op] = NULL;
 }
 
 /* ---- rows ---- */
@@ -100,7 +103,7 @@ static void rows(const takt_rows_step *r)
     if (r->rows == 0 || r->n == 0)
         return;
     const bool in_place = r->src == r->dst;
-    next_call();
+    device_next();
     takt_cuda_rows d = {.rows = r->rows,
                         .n = r->n,
                         .dst_stride = r->dst_stride,
@@ -113,14 +116,14 @@ static void rows(const takt_rows_step *r)
     d.beta = r->beta != NULL ? device_in(r->beta, r->n * sizeof(float)) : NULL;
     takt_cuda_launch l;
     takt_cuda_launch_rows(&d, &l);
-    if (calls % 4 == 1) { /* kernels for long rows take short ones as well */
+    if (device_calls % 4 == 1) { /* kernels for long rows take short ones as well */
         l.kernel = "takt_cuda_rows_f32";
         l.threads = TAKT_CUDA_ROWS_THREADS;
         l.shared_bytes = 0;
         l.grid[0] = (uint32_t)d.rows;
-    } else if (calls % 4 == 2 && d.n < 4096) {
+    } else if (device_calls % 4 == 2 && d.n < 4096) {
         l.kernel = "takt_cuda_rows_f32_block";
-        l.threads = calls % 8 == 2 ? 256 : 1024;
+        l.threads = device_calls % 8 == 2 ? 256 : 1024;
         l.shared_bytes = ((uint32_t)d.n + l.threads) * (uint32_t)sizeof(float);
         l.grid[0] = (uint32_t)d.rows;
     }
@@ -135,7 +138,7 @@ static void reduce(const takt_reduce *r)
     if (r->count == 0)
         return;
     const bool is_arg = r->op >= TAKT_REDUCE_ARGMAX;
-    next_call();
+    device_next();
     const size_t last = r->n > 0 ? takt_reduce_at(r, r->count - 1, r->n - 1) : 0;
     size_t most = last; /* the last element of the last run need not be the farthest one */
     for (size_t i = 0; i < r->n; i++) {
@@ -211,8 +214,8 @@ static void gemm(const takt_gemm_f32 *g)
 {
     if (g->m == 0 || g->n == 0)
         return;
-    next_call();
-    const bool by_columns = calls % 7 == 2;
+    device_next();
+    const bool by_columns = device_calls % 7 == 2;
     float *b = unpacked(g, by_columns);
     const size_t a_last = g->k > 0 ? (g->m - 1) * g->a_row + (g->k - 1) * g->a_col + 1 : 0;
     takt_cuda_gemm d = {.m = (uint32_t)g->m,
@@ -231,7 +234,8 @@ static void gemm(const takt_gemm_f32 *g)
     /* Every tile in turn, and what would be chosen. */
     const size_t ways = takt_cuda_gemm_ways();
     takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(
-        &d, 1, processors(), calls % (ways + 2) < ways ? calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
+        &d, 1, processors(),
+        device_calls % (ways + 2) < ways ? device_calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
         plan = takt_cuda_gemm_plan_of(&d, 1, processors(), TAKT_CUDA_GEMM_ANY);
     takt_cuda_launch l;
@@ -269,6 +273,7 @@ static const takt_kernel_unit units[] = {UNIT(map_f32, map_kernels), UNIT(rows_f
 
 const takt_kernel_unit *device_unit(size_t index)
 {
-    fit_map_table();
-    return index < sizeof units / sizeof *units ? &units[index] : NULL;
+    device_fit_map_table("map_f32", &map_table);
+    const size_t own = sizeof units / sizeof *units;
+    return index < own ? &units[index] : device_mixed_unit(index - own);
 }

@@ -4,8 +4,7 @@
 #include "backend/cpu/map_program.h"
 #include "base/size.h"
 
-/* The type that values of `dtype` are computed in; TAKT_DTYPE_COUNT if there is none. */
-static takt_dtype compute_type(takt_dtype dtype)
+takt_dtype takt_map_compute_type(takt_dtype dtype)
 {
     switch (dtype) {
     case TAKT_F32:
@@ -43,15 +42,14 @@ static const char *family_of(takt_dtype compute)
     }
 }
 
-/* The input whose element type decides which kernel runs. */
-static takt_dtype deciding_dtype(const takt_graph *g, const takt_node *n)
+takt_dtype takt_map_deciding(const takt_graph *g, const takt_node *n)
 {
     return takt_type_of(g, n->in[n->op == &takt_op_select ? 1 : 0])->dtype;
 }
 
-static takt_map_op op_of(const takt_graph *g, const takt_node *n)
+takt_map_op takt_map_node_op(const takt_graph *g, const takt_node *n)
 {
-    const takt_dtype dtype = deciding_dtype(g, n);
+    const takt_dtype dtype = takt_map_deciding(g, n);
     if (n->op == &takt_op_broadcast)
         return TAKT_MAP_COPY;
     if (n->op == &takt_op_mod)
@@ -77,14 +75,14 @@ const char *takt_map_accepts(const takt_graph *g, takt_id node)
         if (n->in[k] == TAKT_NONE)
             return "an input is left out";
     if (is_cast(n))
-        return compute_type(n->type->dtype) != TAKT_DTYPE_COUNT &&
-                       compute_type(takt_type_of(g, n->in[0])->dtype) != TAKT_DTYPE_COUNT
+        return takt_map_compute_type(n->type->dtype) != TAKT_DTYPE_COUNT &&
+                       takt_map_compute_type(takt_type_of(g, n->in[0])->dtype) != TAKT_DTYPE_COUNT
                    ? NULL
                    : "elements smaller than a byte are not converted tile by tile";
-    const takt_dtype compute = compute_type(deciding_dtype(g, n));
-    if (compute == TAKT_DTYPE_COUNT || compute_type(n->type->dtype) == TAKT_DTYPE_COUNT)
+    const takt_dtype compute = takt_map_compute_type(takt_map_deciding(g, n));
+    if (compute == TAKT_DTYPE_COUNT || takt_map_compute_type(n->type->dtype) == TAKT_DTYPE_COUNT)
         return "the element type is for storage only";
-    const takt_map_op op = op_of(g, n);
+    const takt_map_op op = takt_map_node_op(g, n);
     const takt_kernel *k = takt_kernel_find(family_of(compute), takt_isa_detect(), NULL, 0, NULL);
     if (op == TAKT_MAP_OP_COUNT || k == NULL || takt_map_find(k, op) == NULL)
         return "no element-wise kernel computes it";
@@ -177,7 +175,7 @@ static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
     o->view = (uint32_t)view;
     o->bytes = (uint32_t)takt_dtype_bits(v->dtype) / 8;
     takt_map_collapse(c->shape, v, o);
-    const takt_dtype compute = compute_type(v->dtype);
+    const takt_dtype compute = takt_map_compute_type(v->dtype);
     o->widens = compute != v->dtype;
     o->widen = (takt_convert){.to = compute, .from = v->dtype};
     if (!o->is_full && !o->is_scalar)
@@ -264,20 +262,20 @@ static takt_status add_output(compiler *c, size_t at, takt_map_instr *code)
 
 static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr *code)
 {
-    const takt_dtype to = n->type->dtype, compute = compute_type(to);
+    const takt_dtype to = n->type->dtype, compute = takt_map_compute_type(to);
     code->narrows = compute != to;
     code->narrow = (takt_convert){.to = to, .from = compute};
     code->widen = (takt_convert){.to = compute, .from = to};
     if (is_cast(n)) {
         const takt_attr *saturate = takt_node_attr(n, "saturate");
-        code->cast =
-            (takt_convert){.to = to,
-                           .from = compute_type(takt_type_of(c->p->graph, n->in[0])->dtype),
-                           .saturate = saturate == NULL || saturate->boolean};
+        code->cast = (takt_convert){
+            .to = to,
+            .from = takt_map_compute_type(takt_type_of(c->p->graph, n->in[0])->dtype),
+            .saturate = saturate == NULL || saturate->boolean};
     } else {
-        const takt_dtype in = compute_type(deciding_dtype(c->p->graph, n));
+        const takt_dtype in = takt_map_compute_type(takt_map_deciding(c->p->graph, n));
         const takt_kernel *k = takt_planner_kernel(c->p, family_of(in));
-        const takt_map_op op = op_of(c->p->graph, n);
+        const takt_map_op op = takt_map_node_op(c->p->graph, n);
         code->fn = k != NULL ? takt_map_find(k, op) : NULL;
         code->can_fault =
             !takt_dtype_is_float(in) && in != TAKT_BOOL &&

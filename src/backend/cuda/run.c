@@ -95,7 +95,25 @@ static int await(takt_cuda_part *p)
     return result;
 }
 
-/* The first step whose word is set; the host reads the index that was bad. */
+/* The index that was bad: element `at` of the step's second operand, unless that is no index. */
+static takt_status read_index(takt_cuda_part *p, const takt_execution *x, const takt_step *s,
+                              takt_fault *fault)
+{
+    const takt_view *v = &s->in[1];
+    const size_t bytes = v->dtype == TAKT_I32 ? 4 : 8;
+    int32_t narrow = 0;
+    if (s->fault_id != TAKT_E_INDEX) /* a divisor, which is 0 */
+        return TAKT_OK;
+    const char *at = (const char *)(uintptr_t)takt_cuda_place(v, x->base) + fault->index * bytes;
+    void *to = bytes == 4 ? (void *)&narrow : (void *)&fault->value;
+    TAKT_TRY(takt_cuda_check(p->cuda, x->error,
+                             takt_cuda_copy(p->cuda, TAKT_COPY_DOWN, to, at, bytes),
+                             "a copy failed"));
+    fault->value = bytes == 4 ? narrow : fault->value;
+    return TAKT_OK;
+}
+
+/* The first step whose word is set. */
 static takt_status report_fault(takt_cuda_part *p, const takt_execution *x, const takt_segment *g,
                                 size_t *found)
 {
@@ -104,16 +122,8 @@ static takt_status report_fault(takt_cuda_part *p, const takt_execution *x, cons
         const size_t word = p->steps[i].fault;
         if (word == SIZE_MAX || words[word] == TAKT_FAULT_NONE)
             continue;
-        const takt_view *v = &p->plan->steps[i].in[1];
-        const size_t bytes = v->dtype == TAKT_I32 ? 4 : 8;
-        int32_t narrow = 0;
         takt_fault fault = {.index = words[word]};
-        const char *at = (const char *)(uintptr_t)takt_cuda_place(v, x->base) + words[word] * bytes;
-        void *to = bytes == 4 ? (void *)&narrow : (void *)&fault.value;
-        TAKT_TRY(takt_cuda_check(p->cuda, x->error,
-                                 takt_cuda_copy(p->cuda, TAKT_COPY_DOWN, to, at, bytes),
-                                 "a copy failed"));
-        fault.value = bytes == 4 ? narrow : fault.value;
+        TAKT_TRY(read_index(p, x, &p->plan->steps[i], &fault));
         takt_fault_merge(x->fault, &fault);
         *found = i;
         break;

@@ -36,7 +36,7 @@ static uint64_t address(const takt_cuda_part *p, const takt_step *s, void *const
 static takt_status resolve(takt_cuda_part *p, const takt_step *s, void *const *base,
                            const unsigned char *arena, takt_cuda_call *c)
 {
-    size_t offsets[TAKT_CUDA_MAP_OPERANDS + TAKT_CUDA_MAP_CODE];
+    size_t offsets[TAKT_CUDA_MAP_OPERANDS + TAKT_CUDA_MAP_CODE + 1];
     const size_t count = takt_cuda_pointers(&c->launch, offsets, sizeof offsets / sizeof *offsets);
     for (size_t i = 0; i < count; i++) {
         uint64_t token;

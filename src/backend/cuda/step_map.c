@@ -1,22 +1,12 @@
-/* step_map.c - element-wise nodes as one program (kernel/map_f32/map_f32_cuda.cu). */
+/* step_map.c - element-wise nodes as one program (kernel/map_f32/map_f32_cuda.cu, and
+ * kernel/map/map_cuda.cu for other types than f32 and bool). */
 #include "backend/cpu/map_program.h"
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 
-static bool is_taken(takt_dtype dtype)
+static takt_map_op op_of(const takt_graph *g, const takt_node *n)
 {
-    return dtype == TAKT_F32 || dtype == TAKT_BOOL;
-}
-
-static takt_map_op op_of(const takt_node *n)
-{
-    if (n->op == &takt_op_broadcast || n->op == &takt_op_cast)
-        return TAKT_MAP_COPY;
-    if (n->op == &takt_op_mod)
-        return takt_node_int(n, "fmod") != 0 ? TAKT_MAP_REM : TAKT_MAP_MOD;
-    if (n->op == &takt_op_gelu)
-        return takt_node_int(n, "approximate") != 0 ? TAKT_MAP_GELU_TANH : TAKT_MAP_GELU;
-    return takt_map_op_of(n->op->name);
+    return n->op == &takt_op_cast ? TAKT_MAP_COPY : takt_map_node_op(g, n);
 }
 
 static bool is_logical(takt_map_op op)
@@ -24,29 +14,48 @@ static bool is_logical(takt_map_op op)
     return op == TAKT_MAP_AND || op == TAKT_MAP_OR || op == TAKT_MAP_XOR || op == TAKT_MAP_NOT;
 }
 
+static bool is_taken(takt_dtype dtype)
+{
+    return dtype == TAKT_F32 || dtype == TAKT_BOOL;
+}
+
+/* Whether the kernels of f32 compute it, which keep a bool as a float. */
+static bool is_plain(const takt_graph *g, const takt_node *n)
+{
+    bool is = is_taken(n->type->dtype);
+    for (uint32_t k = 0; k < n->in_count && is; k++) {
+        const takt_dtype in = takt_type_of(g, n->in[k])->dtype;
+        is = is_taken(in) && (in == TAKT_BOOL || !is_logical(op_of(g, n)));
+    }
+    return is && (n->op != &takt_op_cast || n->type->dtype == TAKT_F32 ||
+                  takt_type_of(g, n->in[0])->dtype == TAKT_BOOL);
+}
+
+static bool is_integer(takt_dtype dtype)
+{
+    return !takt_dtype_is_float(dtype) && dtype != TAKT_BOOL;
+}
+
+/* A zero divisor is reported; of a power that has no value, only the cpu says which it was. */
+static bool can_fault(const takt_graph *g, const takt_node *n)
+{
+    const takt_map_op op = op_of(g, n);
+    return is_integer(takt_map_deciding(g, n)) &&
+           (op == TAKT_MAP_DIV || op == TAKT_MAP_MOD || op == TAKT_MAP_REM);
+}
+
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
+    size_t count;
     if ((n->op->traits & TAKT_ELEMENTWISE) == 0 && n->op != &takt_op_broadcast)
         return "";
-    const takt_map_op op = op_of(n);
-    size_t count;
-    if (op == TAKT_MAP_OP_COUNT || (op >= TAKT_MAP_SHL && op <= TAKT_MAP_SHR16))
-        return "there is no device code for this element-wise operation";
-    if (!is_taken(n->type->dtype))
-        return "device code for maps computes f32 and bool only";
-    for (uint32_t k = 0; k < n->in_count; k++) {
-        if (n->in[k] == TAKT_NONE)
-            return "an input is left out";
-        const takt_dtype in = takt_type_of(g, n->in[k])->dtype;
-        if (!is_taken(in))
-            return "device code for maps computes f32 and bool only";
-        if (is_logical(op) && in != TAKT_BOOL)
-            return "device code for bits is missing";
-    }
-    if (n->op == &takt_op_cast && n->type->dtype == TAKT_BOOL &&
-        takt_type_of(g, n->in[0])->dtype != TAKT_BOOL)
-        return "device code casts bool to f32 only";
+    const char *why = takt_map_accepts(g, node);
+    if (why != NULL)
+        return why;
+    const takt_dtype compute = takt_map_compute_type(takt_map_deciding(g, n));
+    if (op_of(g, n) == TAKT_MAP_POW && (compute == TAKT_I32 || compute == TAKT_I64))
+        return "a power of signed integers that has no value is reported on the cpu only";
     if (!takt_type_count(n->type, &count) || count >= INT32_MAX ||
         n->type->rank > TAKT_CUDA_MAP_DIMS)
         return "more elements or axes than a device step counts";
@@ -62,6 +71,7 @@ typedef struct compiler {
     takt_id operand[TAKT_CUDA_MAP_OPERANDS];
     size_t index[TAKT_CUDA_MAP_OPERANDS]; /* in step->in; SIZE_MAX: step->out[0] */
     uint32_t operands;
+    bool is_mixed;                                         /* the kernels of f32 do not take it */
     takt_id holds[TAKT_CUDA_MAP_CODE];                     /* per register; TAKT_NONE: free */
     int64_t stride[TAKT_CUDA_MAP_OPERANDS][TAKT_MAX_RANK]; /* along the result's axes */
 } compiler;
@@ -108,6 +118,7 @@ static takt_status set_loops(compiler *c, const takt_type *shape)
                                   : how.is_full ? TAKT_CUDA_FULL
                                                 : TAKT_CUDA_SPREAD);
         m->in[o].is_byte = v != NULL && v->dtype == TAKT_BOOL;
+        m->in[o].dtype = (uint8_t)(v != NULL ? v->dtype : TAKT_F32);
         m->in[o].data = v != NULL ? takt_cuda_in(c->index[o]) : takt_cuda_out(0);
     }
     return TAKT_OK;
@@ -147,14 +158,31 @@ static bool is_used_later(const compiler *c, takt_id value, size_t after)
     return false;
 }
 
+static void set_types(compiler *c, const takt_node *n, takt_cuda_instruction *code)
+{
+    const takt_attr *saturate = takt_node_attr(n, "saturate");
+    c->is_mixed |= !is_plain(c->p->graph, n);
+    code->dtype = (uint8_t)n->type->dtype;
+    code->as = (uint8_t)takt_map_compute_type(takt_map_deciding(c->p->graph, n));
+    if (n->op == &takt_op_cast)
+        code->cast = (uint8_t)(saturate == NULL || saturate->boolean ? TAKT_CUDA_CAST_SATURATING
+                                                                     : TAKT_CUDA_CAST);
+    if (can_fault(c->p->graph, n)) {
+        c->m->fault = takt_cuda_named(TAKT_CUDA_FAULT, 0);
+        c->p->step->can_fault = true;
+        c->p->step->fault_id = TAKT_E_DIVIDE;
+    }
+}
+
 static takt_status add(compiler *c, size_t at)
 {
     const takt_id id = c->p->group->nodes[at];
     const takt_node *n = &c->p->graph->nodes[id];
     takt_cuda_instruction *code = &c->m->code[at - c->first];
     size_t index;
-    code->op = (uint8_t)op_of(n);
+    code->op = (uint8_t)op_of(c->p->graph, n);
     code->is_byte = n->type->dtype == TAKT_BOOL;
+    set_types(c, n, code);
     for (uint32_t k = 0; k < 3; k++)
         TAKT_TRY(source(c, n->in[k < n->in_count ? k : 0], &code->from[k]));
     for (uint32_t r = 0; r < TAKT_CUDA_MAP_CODE; r++)
@@ -192,7 +220,10 @@ takt_status takt_cuda_map_after(takt_planner *p, size_t first, takt_cuda_launch 
     for (size_t i = first; i < p->group->count; i++)
         TAKT_TRY(add(c, i));
     TAKT_TRY(set_loops(c, shape));
-    takt_cuda_launch_map(m, l);
+    if (c->is_mixed)
+        takt_cuda_launch_map_mixed(m, l);
+    else
+        takt_cuda_launch_map(m, l);
     return TAKT_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* ---- element-wise programs: map_f32_cuda.cu ---- */
+/* ---- element-wise programs: map_f32_cuda.cu, map_cuda.cu ---- */
 
 enum {
     TAKT_CUDA_MAP_CODE = 48,     /* instructions of a program: as many as are ever fused */
@@ -30,6 +30,7 @@ typedef struct takt_cuda_operand {
     int32_t stride[TAKT_CUDA_MAP_DIMS]; /* in elements, one a loop */
     uint8_t form;                       /* takt_cuda_form */
     uint8_t is_byte;                    /* u8 instead of f32 */
+    uint8_t dtype;                      /* takt_dtype, in programs of mixed types */
 } takt_cuda_operand;
 
 /* to = op(from ...). Sources below TAKT_CUDA_MAP_CODE are registers, the others operands. */
@@ -38,7 +39,17 @@ typedef struct takt_cuda_instruction {
     uint8_t to, from[3];
     uint8_t is_output; /* the result is written to out[] of this instruction */
     uint8_t is_byte;   /* the result is 0 or 1 */
+    /* In programs of mixed types: */
+    uint8_t dtype; /* of the result */
+    uint8_t as;    /* the compute type of what is read: kernel/cuda/element.h */
+    uint8_t cast;  /* takt_cuda_cast */
 } takt_cuda_instruction;
+
+typedef enum takt_cuda_cast {
+    TAKT_CUDA_NO_CAST,
+    TAKT_CUDA_CAST,
+    TAKT_CUDA_CAST_SATURATING /* to a type of 8 bits */
+} takt_cuda_cast;
 
 typedef struct takt_cuda_map {
     uint64_t count;
@@ -47,6 +58,7 @@ typedef struct takt_cuda_map {
     takt_cuda_instruction code[TAKT_CUDA_MAP_CODE];
     void *out[TAKT_CUDA_MAP_CODE];
     takt_cuda_operand in[TAKT_CUDA_MAP_OPERANDS];
+    uint64_t *fault; /* the lowest element with a zero divisor; NULL: there can be none */
 } takt_cuda_map;
 
 /* ---- rows: rows_f32_cuda.cu ---- */

@@ -37,6 +37,18 @@ void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l)
     l->arg_bytes = sizeof *m;
 }
 
+void takt_cuda_launch_map_mixed(const takt_cuda_map *m, takt_cuda_launch *l)
+{
+    uint32_t registers = 0;
+    for (uint32_t k = 0; k < m->code_count; k++)
+        registers = m->code[k].to + 1U > registers ? m->code[k].to + 1U : registers;
+    *l = launch("takt_cuda_map_mixed", blocks_of(m->count, TAKT_CUDA_MAP_THREADS),
+                TAKT_CUDA_MAP_THREADS);
+    l->shared_bytes = registers * TAKT_CUDA_MAP_THREADS * (uint32_t)sizeof(uint64_t);
+    l->args.map = *m;
+    l->arg_bytes = sizeof *m;
+}
+
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
 {
     enum { SHORT = 256, LONG = 1024, LONGEST = 48 << 10, WIDE = 16, FEW = 264, MANY = 4096 };
@@ -216,7 +228,8 @@ static size_t map_pointers(const takt_cuda_launch *l, size_t *offsets, size_t ca
             count = add(offsets, capacity, count,
                         offsetof(takt_cuda_map, in) + k * sizeof(takt_cuda_operand) +
                             offsetof(takt_cuda_operand, data));
-    return count;
+    return l->args.map.fault != NULL ? add(offsets, capacity, count, offsetof(takt_cuda_map, fault))
+                                     : count;
 }
 
 #define END(type)                                                                                  \

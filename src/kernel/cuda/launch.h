@@ -41,6 +41,8 @@ size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t cap
 
 /* Element-wise: as many registers as the program names. */
 void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l);
+/* The same for a program of mixed types. */
+void takt_cuda_launch_map_mixed(const takt_cuda_map *m, takt_cuda_launch *l);
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l);
 void takt_cuda_launch_move(const takt_cuda_move_args *m, takt_cuda_launch *l);
 void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);

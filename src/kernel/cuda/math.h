@@ -19,6 +19,7 @@
 #endif
 
 #include "kernel/math_f32/math_f32.h"
+#include "kernel/math_f64/math_f64.h"
 
 #ifdef __CUDACC__
 #undef inline

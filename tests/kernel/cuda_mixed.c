@@ -1,0 +1,178 @@
+/* cuda_mixed.c - device kernels of any element type behind the function types of their families. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/map_program.h"
+#include "cuda_device.h"
+#include "kernel/convert/convert.h"
+#include "kernel/map/map.h"
+
+/* ---- element-wise, of other types ---- */
+
+/* A word on the device that keeps the lowest fault. */
+static uint64_t fault_word;
+
+typedef struct what {
+    takt_dtype type;
+    takt_map_op op;
+} what;
+
+static void mixed(what w, void *dst, const void *const *src, const unsigned char *is_scalar,
+                  size_t n, takt_fault *fault)
+{
+    const takt_dtype type = w.type;
+    const takt_map_op op = w.op;
+    takt_cuda_map m = {.count = n, .dims = 1, .code_count = 1, .dim = {(uint32_t)n}};
+    const int operands = takt_map_operands(op);
+    const size_t bytes = (size_t)takt_dtype_bits(type) / 8;
+    const bool is_byte = takt_map_is_predicate(op);
+    device_next();
+    if (n == 0)
+        return;
+    fault = operands == 2 ? fault : NULL;
+    m.code[0] = (takt_cuda_instruction){.op = (uint8_t)op,
+                                        .is_output = 1,
+                                        .to = (uint8_t)(device_calls % 3),
+                                        .dtype = (uint8_t)(is_byte ? TAKT_BOOL : type),
+                                        .as = (uint8_t)type};
+    for (int k = 0; k < 3; k++)
+        m.code[0].from[k] = (uint8_t)(TAKT_CUDA_MAP_CODE + (k < operands ? k : 0));
+    for (int k = 0; k < operands; k++) {
+        takt_cuda_operand *o = &m.in[k];
+        const bool is_mask = op == TAKT_MAP_SELECT && k == 0;
+        o->dtype = (uint8_t)(is_mask ? TAKT_BOOL : type);
+        o->form = is_scalar[k]            ? TAKT_CUDA_ONE
+                  : device_calls % 5 == 0 ? TAKT_CUDA_SPREAD
+                                          : TAKT_CUDA_FULL;
+        o->stride[0] = 1;
+        o->data = src[k] == dst && !is_scalar[k]
+                      ? NULL
+                      : device_in(src[k], (is_scalar[k] ? 1 : n) * (is_mask ? 1 : bytes));
+    }
+    m.out[0] = device_out(dst, n * (is_byte ? 1 : bytes));
+    for (int k = 0; k < operands; k++)
+        m.in[k].data = m.in[k].data == NULL ? m.out[0] : m.in[k].data;
+    uint64_t divisors[2] = {0}; /* dst may be src[1], so its values are gone after the launch */
+    fault_word = TAKT_FAULT_NONE;
+    m.fault = fault != NULL ? device_out(&fault_word, sizeof fault_word) : NULL;
+    void *kept = fault != NULL && !is_scalar[1] ? malloc(n * bytes) : NULL;
+    const void *b = kept != NULL ? memcpy(kept, src[1], n * bytes) : fault != NULL ? src[1] : NULL;
+    takt_cuda_launch l;
+    takt_cuda_launch_map_mixed(&m, &l);
+    device_launch(&l, 1);
+    device_end();
+    if (fault != NULL && fault_word != TAKT_FAULT_NONE) {
+        memcpy(divisors, (const char *)b + (is_scalar[1] ? 0 : fault_word * bytes), bytes);
+        takt_fault_note(fault, fault_word,
+                        type == TAKT_I32 ? (int32_t)(uint32_t)divisors[0] : (int64_t)divisors[0]);
+    }
+    free(kept);
+}
+
+#define FUNCTION(TYPE, NAME)                                                                       \
+    static void map_##TYPE##_##NAME(void *dst, const void *const *src,                             \
+                                    const unsigned char *is_scalar, size_t n, takt_fault *fault)   \
+    {                                                                                              \
+        mixed((what){TAKT_##TYPE, TAKT_MAP_##NAME}, dst, src, is_scalar, n, fault);                \
+    }
+#define X(NAME, name, operands, result, what) FUNCTION(F64, NAME)
+TAKT_MAP_OPS(X)
+#undef X
+#define X(NAME, name, operands, result, what) FUNCTION(I32, NAME)
+TAKT_MAP_OPS(X)
+#undef X
+#define X(NAME, name, operands, result, what) FUNCTION(I64, NAME)
+TAKT_MAP_OPS(X)
+#undef X
+#define X(NAME, name, operands, result, what) FUNCTION(U32, NAME)
+TAKT_MAP_OPS(X)
+#undef X
+#define X(NAME, name, operands, result, what) FUNCTION(U64, NAME)
+TAKT_MAP_OPS(X)
+#undef X
+#define X(NAME, name, operands, result, what) FUNCTION(BOOL, NAME)
+TAKT_MAP_OPS(X)
+#undef X
+
+static takt_map_table tables[] = {
+#define X(NAME, name, operands, result, what) map_F64_##NAME,
+    {{TAKT_MAP_OPS(X)}},
+#undef X
+#define X(NAME, name, operands, result, what) map_I32_##NAME,
+    {{TAKT_MAP_OPS(X)}},
+#undef X
+#define X(NAME, name, operands, result, what) map_I64_##NAME,
+    {{TAKT_MAP_OPS(X)}},
+#undef X
+#define X(NAME, name, operands, result, what) map_U32_##NAME,
+    {{TAKT_MAP_OPS(X)}},
+#undef X
+#define X(NAME, name, operands, result, what) map_U64_##NAME,
+    {{TAKT_MAP_OPS(X)}},
+#undef X
+#define X(NAME, name, operands, result, what) map_BOOL_##NAME,
+    {{TAKT_MAP_OPS(X)}},
+#undef X
+};
+
+static const char *const mixed_families[] = {"map_f64", "map_i32", "map_i64",
+                                             "map_u32", "map_u64", "map_bool"};
+
+/* Every pair of types of whole bytes; the others are not a device's. */
+static void convert(const takt_convert *how, void *dst, const void *src, size_t n)
+{
+    const takt_dtype compute = takt_map_compute_type(how->from);
+    if (compute == TAKT_DTYPE_COUNT || takt_map_compute_type(how->to) == TAKT_DTYPE_COUNT) {
+        takt_convert_any(how, dst, src, n);
+        return;
+    }
+    takt_cuda_map m = {.count = n, .dims = 1, .code_count = 1, .dim = {(uint32_t)n}};
+    device_next();
+    if (n == 0)
+        return;
+    m.code[0] = (takt_cuda_instruction){
+        .op = TAKT_MAP_COPY,
+        .from = {TAKT_CUDA_MAP_CODE, TAKT_CUDA_MAP_CODE, TAKT_CUDA_MAP_CODE},
+        .is_output = 1,
+        .dtype = (uint8_t)how->to,
+        .as = (uint8_t)compute,
+        .cast = (uint8_t)(how->saturate ? TAKT_CUDA_CAST_SATURATING : TAKT_CUDA_CAST)};
+    m.in[0] =
+        (takt_cuda_operand){.data = device_in(src, n * (size_t)takt_dtype_bits(how->from) / 8),
+                            .dtype = (uint8_t)how->from};
+    m.out[0] = device_out(dst, n * (size_t)takt_dtype_bits(how->to) / 8);
+    takt_cuda_launch l;
+    takt_cuda_launch_map_mixed(&m, &l);
+    device_launch(&l, 1);
+    device_end();
+}
+
+/* ---- the families ---- */
+
+#define MIXED(type, NAME, index)                                                                   \
+    static const takt_kernel map_##type##_kernels[] = {                                            \
+        TAKT_KERNEL(map_##type, "cuda", 0, map_##NAME##_COPY, &tables[index])};
+MIXED(f64, F64, 0)
+MIXED(i32, I32, 1)
+MIXED(i64, I64, 2)
+MIXED(u32, U32, 3)
+MIXED(u64, U64, 4)
+MIXED(bool, BOOL, 5)
+static const takt_kernel convert_kernels[] = {TAKT_KERNEL(convert, "cuda", 0, convert, NULL)};
+
+#define UNIT(family, kernels)                                                                      \
+    {                                                                                              \
+#family, TAKT_ISA_scalar, kernels, sizeof kernels / sizeof *kernels                        \
+    }
+static const takt_kernel_unit units[] = {
+    UNIT(map_f64, map_f64_kernels), UNIT(map_i32, map_i32_kernels),
+    UNIT(map_i64, map_i64_kernels), UNIT(map_u32, map_u32_kernels),
+    UNIT(map_u64, map_u64_kernels), UNIT(map_bool, map_bool_kernels),
+    UNIT(convert, convert_kernels)};
+
+const takt_kernel_unit *device_mixed_unit(size_t index)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        device_fit_map_table(mixed_families[i], &tables[i]);
+    return index < sizeof units / sizeof *units ? &units[index] : NULL;
+}
