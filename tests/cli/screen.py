@@ -23,8 +23,8 @@ NAMES = ["summary", "plan", "kernels", "explain", "inspect"]
 END = b"\x1eend of what the command wrote\x1e"
 
 
-def on_terminal(columns, *words, env=None):
-    """What a terminal of so many columns shows, line by line."""
+def on_terminal(columns, *words, env=None, errors=False):
+    """What a terminal of so many columns shows, line by line; with `errors` of both outputs."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     shown = bytearray()
@@ -36,7 +36,7 @@ def on_terminal(columns, *words, env=None):
     reader = threading.Thread(target=read)
     reader.start()
     run = subprocess.run([TOOL, *words], cwd=ROOT, env={**CLEAN, **UTF8, **(env or {})},
-                         stdout=slave, check=False)
+                         stdout=slave, stderr=slave if errors else None, check=False)
     # Some kernels drop what is unread when the last writer closes a terminal: one stays until
     # everything has arrived.
     os.write(slave, END)
@@ -125,4 +125,12 @@ for file in ("page.html", "page.md"):
     expect("&micro;" not in text and "µ" not in text and " us" in text or file.endswith(".md"),
            f"{file} writes microseconds otherwise")
 succeeds("run", MLP, "--deadline", "900000µs")
+# What takes longer than a second tells how far it is, on terminals alone; nothing of it stays.
+SLOW = ("benchmark", "run", MLP, "--duration", "2.5", "--ci-width", "0.0001")
+shown = "\n".join(on_terminal(120, *SLOW, errors=True))
+expect("measuring [" in shown and " s left" in shown, shown[:300])
+expect("\x1b[K" in shown.rsplit("s left", 1)[-1], "the bar is not wiped away")
+for quiet in (takt(*SLOW).stderr, "\n".join(on_terminal(120, *SLOW, "--quiet", errors=True))):
+    expect("measuring" not in quiet, quiet[:200])
+
 finish()

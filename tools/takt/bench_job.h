@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "measure.h"
+#include "progress.h"
 
 typedef struct bench_job {
     takt_tool *t;
@@ -22,6 +23,7 @@ typedef struct bench_job {
     const char *path;  /* of the result; "-": standard output */
     takt_bench_format format;
     double load_ns;
+    tool_progress progress;
     bool has_noted;   /* what the flags do not change here */
     bool cannot_keep; /* what is measured meanwhile: the file cannot be written */
 } bench_job;

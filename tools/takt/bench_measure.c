@@ -21,7 +21,9 @@ static void interrupt(int signal_number)
 
 static takt_status keep_part(void *user)
 {
-    bench_keep(user);
+    bench_job *j = user;
+    bench_keep(j);
+    tool_progress_at(&j->progress, tool_now_ns() - j->progress.begun_ns);
     return TAKT_OK;
 }
 
@@ -43,8 +45,10 @@ static int measure(bench_job *j, takt_plan *plan, int64_t batch, double plan_ns)
     code = tool_fill_inputs(j->t, s);
     if (code == TAKT_EXIT_OK) {
         running = s;
+        j->progress = tool_progress_begin(j->t, "measuring", "", c.timing.max_ns);
         const takt_status status =
             is_interrupted ? TAKT_ERR_CANCELLED : takt_bench_add(j->bench, s, &c);
+        tool_progress_end(&j->progress);
         running = NULL;
         if (is_interrupted)
             code = TAKT_EXIT_INTERRUPTED;

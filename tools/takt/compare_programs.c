@@ -7,6 +7,7 @@
 
 #include "compare.h"
 #include "process.h"
+#include "progress.h"
 #include "signals.h"
 
 /* A handler has no argument to find it by. */
@@ -100,13 +101,16 @@ static int fight(shift *s, size_t other)
     if (most > MOST_BLOCKS)
         return tool_usage_error(s->j->t, 1003, "--blocks 24, and a longer --duration",
                                 "two programs are compared in at most %d blocks", MOST_BLOCKS);
+    tool_progress progress = tool_progress_begin(s->j->t, "comparing", "", max_ns);
     while (s->blocks < most && (s->blocks < LEAST_BLOCKS || tool_now_ns() - begun < max_ns)) {
         const int code = one_block(s);
+        tool_progress_at(&progress, tool_now_ns() - begun);
         if (code == TAKT_EXIT_INTERRUPTED && s->blocks >= LEAST_KEPT)
             break; /* what was measured until then is compared */
         if (code != TAKT_EXIT_OK)
             return code;
     }
+    tool_progress_end(&progress);
     if (is_interrupted != 0)
         fprintf(stderr, "note: interrupted after %zu blocks\n", s->blocks);
     for (int i = 0; i < 2; i++) {

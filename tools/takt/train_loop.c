@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "signals.h"
 #include "train.h"
 
@@ -70,17 +71,13 @@ takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, doub
 
 static void bar(const tool_training *g, const tally *sum, uint64_t done)
 {
-    enum { WIDTH = 24 };
     static double last;
     const double at = now();
-    if (!isatty(STDERR_FILENO) || tool_on(g->t, TAKT_F_QUIET) || at - last < 0.1)
+    if (!tool_progress_wanted(g->t) || at - last < 0.1)
         return;
     last = at;
-    char cells[WIDTH + 1];
-    const uint64_t full = g->steps_per_epoch > 0 ? done * WIDTH / g->steps_per_epoch : WIDTH;
-    for (uint64_t i = 0; i < WIDTH; i++)
-        cells[i] = i < full ? '=' : ' ';
-    cells[WIDTH] = '\0';
+    char cells[TOOL_BAR + 1];
+    tool_progress_bar(done, g->steps_per_epoch, cells);
     const double passed = at - sum->started;
     const uint64_t left = g->steps - takt_trainer_steps(g->trainer);
     char metric[32] = "";
@@ -98,8 +95,7 @@ static void bar(const tool_training *g, const tally *sum, uint64_t done)
 static void tell_epoch(const tool_training *g, const tally *sum, double loss, double accuracy)
 {
     const double seconds = now() - sum->started;
-    if (isatty(STDERR_FILENO) && !tool_on(g->t, TAKT_F_QUIET))
-        dprintf(STDERR_FILENO, "\r\x1b[K"); /* around the filter of control characters */
+    tool_progress_wipe(g->t);
     if (tool_on(g->t, TAKT_F_QUIET))
         return;
     FILE *to = tool_on(g->t, TAKT_F_JSON) ? stderr : stdout;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "progress.h"
 #include "train.h"
 
 typedef struct evaluation {
@@ -91,6 +92,7 @@ static int run_batch(evaluation *e, size_t count)
 static int over_all(evaluation *e, uint64_t *rows)
 {
     const uint64_t samples = takt_data_count(e->data);
+    tool_progress progress = tool_progress_begin(e->t, "evaluating", "samples", samples);
     int code = TAKT_EXIT_OK;
     for (uint64_t at = 0; at < samples && code == TAKT_EXIT_OK; at += e->batch.room) {
         const uint64_t left = samples - at;
@@ -101,7 +103,9 @@ static int over_all(evaluation *e, uint64_t *rows)
         code = tool_finish(e->t, tool_batch_fill(&e->batch, e->data, rows, filled));
         if (code == TAKT_EXIT_OK)
             code = run_batch(e, count);
+        tool_progress_at(&progress, at + count);
     }
+    tool_progress_end(&progress);
     return code;
 }
 

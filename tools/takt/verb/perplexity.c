@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "progress.h"
 #include "text.h"
 
 typedef struct tally {
@@ -28,6 +29,7 @@ static int rate(takt_tool *t, takt_generator *g, const takt_token_ids *ids, tall
 {
     const size_t context = (size_t)takt_generator_context(g);
     double *logs = calloc(context, sizeof *logs);
+    tool_progress progress = tool_progress_begin(t, "reading", "tokens", ids->count);
     int code = logs != NULL ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
     for (size_t at = 0; code == TAKT_EXIT_OK && at + 1 < ids->count; at += context) {
         const size_t count = ids->count - at < context ? ids->count - at : context;
@@ -40,7 +42,9 @@ static int rate(takt_tool *t, takt_generator *g, const takt_token_ids *ids, tall
             sum->squares += logs[i] * logs[i];
             sum->count++;
         }
+        tool_progress_at(&progress, at + count);
     }
+    tool_progress_end(&progress);
     free(logs);
     return code;
 }

@@ -1,0 +1,61 @@
+/* progress.c - how far a command is that takes longer than a second: on terminals only.
+ *
+ * It goes to standard error past the filter of control characters, and is gone before a result is
+ * written. */
+#define _POSIX_C_SOURCE 200809L
+#include "progress.h"
+
+#include <unistd.h>
+
+#include "measure.h"
+
+#define SECOND UINT64_C(1000000000)
+
+bool tool_progress_wanted(const takt_tool *t)
+{
+    return isatty(STDERR_FILENO) && !tool_on(t, TAKT_F_QUIET);
+}
+
+void tool_progress_wipe(const takt_tool *t)
+{
+    if (tool_progress_wanted(t))
+        dprintf(STDERR_FILENO, "\r\x1b[K");
+}
+
+void tool_progress_bar(uint64_t done, uint64_t total, char cells[static TOOL_BAR + 1])
+{
+    const double part = total > 0 && done < total ? (double)done / (double)total : 1;
+    for (int i = 0; i < TOOL_BAR; i++)
+        cells[i] = i < (int)(part * TOOL_BAR) ? '=' : ' ';
+    cells[TOOL_BAR] = '\0';
+}
+
+tool_progress tool_progress_begin(const takt_tool *t, const char *what, const char *unit,
+                                  uint64_t total)
+{
+    return (tool_progress){
+        .t = t, .what = what, .unit = unit, .total = total, .begun_ns = tool_now_ns()};
+}
+
+void tool_progress_at(tool_progress *p, uint64_t done)
+{
+    char cells[TOOL_BAR + 1], rate[64] = "";
+    const uint64_t now = tool_now_ns(), passed = now - p->begun_ns;
+    if (passed < SECOND || now - p->drawn_ns < SECOND / 10 || done == 0 || done > p->total ||
+        !tool_progress_wanted(p->t))
+        return;
+    p->drawn_ns = now;
+    tool_progress_bar(done, p->total, cells);
+    if (p->unit[0] != '\0')
+        snprintf(rate, sizeof rate, "  %.4g %s/s", (double)done * 1e9 / (double)passed, p->unit);
+    dprintf(STDERR_FILENO, "\r%s [%s] %3.0f %%%s  %.0f s left\x1b[K", p->what, cells,
+            100 * (double)done / (double)p->total, rate,
+            (double)(p->total - done) * (double)passed / (double)done * 1e-9);
+}
+
+void tool_progress_end(tool_progress *p)
+{
+    if (p->drawn_ns != 0)
+        tool_progress_wipe(p->t);
+    p->drawn_ns = 0;
+}

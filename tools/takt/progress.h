@@ -1,0 +1,26 @@
+/* progress.h - how far a command is that takes longer than a second: on terminals only. */
+#ifndef TAKT_TOOL_PROGRESS_H
+#define TAKT_TOOL_PROGRESS_H
+
+#include "tool.h"
+
+typedef struct tool_progress {
+    const takt_tool *t;
+    const char *what, *unit; /* static text; unit "": no rate is told */
+    uint64_t total;
+    uint64_t begun_ns, drawn_ns; /* drawn 0: nothing is on the screen */
+} tool_progress;
+
+tool_progress tool_progress_begin(const takt_tool *t, const char *what, const char *unit,
+                                  uint64_t total);
+void tool_progress_at(tool_progress *p, uint64_t done);
+/* Wipes it away; other output may follow. */
+void tool_progress_end(tool_progress *p);
+
+/* "=====     " in `cells`, and whether standard error is a screen that wants it. */
+enum { TOOL_BAR = 24 };
+void tool_progress_bar(uint64_t done, uint64_t total, char cells[static TOOL_BAR + 1]);
+bool tool_progress_wanted(const takt_tool *t);
+void tool_progress_wipe(const takt_tool *t);
+
+#endif
