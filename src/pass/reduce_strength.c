@@ -30,6 +30,15 @@ static takt_id square(takt_rewrite *r, const takt_node *n)
     return is_power(r, n, 2.0) ? takt_mul(r->out, n->in[0], n->in[0]) : TAKT_NONE;
 }
 
+/* Rounded twice, so it is off by less than a unit in the last place; in 16 bits that would show. */
+static takt_id cube(takt_rewrite *r, const takt_node *n)
+{
+    const takt_dtype dtype = n->type->dtype;
+    if ((dtype != TAKT_F32 && dtype != TAKT_F64) || !is_power(r, n, 3.0))
+        return TAKT_NONE;
+    return takt_mul(r->out, takt_mul(r->out, n->in[0], n->in[0]), n->in[0]);
+}
+
 static takt_id inverse(takt_rewrite *r, const takt_node *n)
 {
     if (!is_power(r, n, -1.0))
@@ -87,6 +96,7 @@ static takt_id reduce_one(takt_rewrite *r, const takt_node *n)
 static const takt_rule rules[] = {
     {&takt_op_pow, "x ^ 1 = x", itself},
     {&takt_op_pow, "x ^ 2 = x * x", square},
+    {&takt_op_pow, "x ^ 3 = x * x * x", cube},
     {&takt_op_pow, "x ^ -1 = 1 / x", inverse},
     {&takt_op_pow, "x ^ 0.5 = sqrt(x)", root},
     {&takt_op_div, "x / 2^n = x * 2^-n", divide_by_two},

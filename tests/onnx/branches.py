@@ -271,7 +271,8 @@ def refused():
     flat = Graph([node("NonZero", ["x"], ["at"], "find")], [], [value("at", [1, "k"], I64)])
     nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=flat)]
     path, _ = store(13, nodes, given([1.0], True), {"y": ([0], [], I64)}, WEIGHTS, NAMES)
-    says("ranks", takt("run", path), 1, "i64[0] in one branch", "i64[1, ", "in the other")
+    says("ranks", takt("run", path), 1, "i64[0] in one branch", "i64[1, ", "in the other",
+         "-i c=FILE")
     wrong = Graph([node("NonZero", ["x"], ["at"], "find"), node("Nothing", ["at"], ["r"], "odd")],
                   [], [value("r", ["k"], I64)])
     nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=wrong)]

@@ -149,6 +149,39 @@ static takt_status both(takt_call *c, takt_id condition, const takt_pb_graph *ye
     return status != TAKT_OK ? status : c->status;
 }
 
+/* The input of the model that the condition is computed from; NULL: none, or several. */
+static const char *input_of(const takt_graph *g, takt_id id)
+{
+    enum { MOST_NODES = 64 };
+    for (int i = 0; i < MOST_NODES && id != TAKT_NONE; i++) {
+        const takt_node *n = &g->nodes[id];
+        takt_id next = TAKT_NONE;
+        if (n->op == &takt_op_input)
+            return n->name;
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            const takt_id in = n->in[k];
+            if (in == TAKT_NONE || g->nodes[in].op == &takt_op_constant || in == next)
+                continue;
+            if (next != TAKT_NONE)
+                return NULL;
+            next = in;
+        }
+        id = next;
+    }
+    return NULL;
+}
+
+static takt_status refuse(takt_call *c, takt_id condition)
+{
+    takt_error error;
+    takt_error_copy(c->ctx, &error);
+    const char *input = input_of(c->g, condition);
+    return takt_fail(c->ctx, TAKT_E_ONNX_STATIC,
+                     "If: %s; the condition must be known when the model is loaded (-i %s=FILE: "
+                     "each value of it makes a model of its own)",
+                     error.message, input != NULL ? input : "INPUT");
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_pb_graph *yes = takt_onnx_graph(c, "then_branch"),
@@ -171,10 +204,7 @@ static takt_status adapt(takt_call *c)
         status = takt_onnx_unfold_if(c, condition, yes, no);
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY || c->im->source->fixed_count > 0)
         return status;
-    takt_error error;
-    takt_error_copy(c->ctx, &error);
-    return takt_fail(c->ctx, TAKT_E_ONNX_STATIC,
-                     "If: %s; the condition must be known when the model is loaded", error.message);
+    return refuse(c, condition);
 }
 
 const takt_onnx_op takt_onnx_If = {.names = {"If"}, .adapt = adapt};
