@@ -78,15 +78,42 @@ typedef struct takt_augment_key {
 
 /** Changes `count` samples at random: "flip=0.5,shift=2,cutout=8,noise=0.1". The changes are, in
  * the order in which they are made: crop, shift, time_shift, flip, cutout, time_mask, freq_mask,
- *  noise. `x` is f32 with a batch axis; the last two axes are rows and columns, one
- *  alone is columns. What is drawn depends on the key and on rows[i], the number of the sample:
- *  not on the batch that it is in. `count` 0: only `how` is looked at.
+ *  noise. mixup is left to takt_data_mixup. `x` is f32 with a batch axis; the last two axes
+ * are rows and columns, one alone is columns. What is drawn depends on the key and on rows[i], the
+ * number of the sample: not on the batch that it is in. `count` 0: only `how` is looked at.
  *
  *  @return TAKT_ERR_ARGUMENT for an unknown or impossible number, or another view */
 TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *how,
                                                      const takt_augment_key *key,
                                                      const uint64_t *rows, size_t count,
                                                      const takt_tensor_view *x);
+/** The number mixup of "flip=0.5,mixup=0.2": which samples are mixed is then for takt_data_mixup.
+ *  0: none. */
+TAKT_API TAKT_MUST_USE takt_status takt_mixup_alpha(takt_ctx *ctx, const char *how, double *alpha);
+
+typedef struct takt_mixup {
+    double alpha;     /**< above 0, at most 4 */
+    uint64_t samples; /**< of the data set, or those of it that are trained on */
+    takt_augment_key key;
+} takt_mixup;
+
+/** Mixup (H. Zhang et al., 2018): with which other sample each of `rows` is mixed, and its own
+ *  share, drawn from Beta(alpha, alpha). Both depend on the key and on rows[i] alone. A caller
+ *  takes and augments both samples, and mixes them and their targets with takt_view_mix. */
+TAKT_API TAKT_MUST_USE takt_status takt_data_mixup(takt_ctx *ctx, const takt_mixup *mixup,
+                                                   const uint64_t *rows, size_t count,
+                                                   uint64_t *others, double *shares);
+/** x[i] = shares[i] * x[i] + (1 - shares[i]) * other[i] for every i below `count`, along the first
+ *  axis of two f32 views of one shape. */
+TAKT_API TAKT_MUST_USE takt_status takt_view_mix(takt_ctx *ctx, const double *shares, size_t count,
+                                                 const takt_tensor_view *x,
+                                                 const takt_tensor_view *other);
+/** Class numbers of `rows` as distributions: `to` is f32 with the axis of classes last.
+ *
+ *  @return TAKT_ERR_FORMAT for a label that is no class; the message names the sample */
+TAKT_API TAKT_MUST_USE takt_status takt_data_take_soft(const takt_data *data, const char *field,
+                                                       const uint64_t *rows, size_t count,
+                                                       const takt_tensor_view *to);
 /** SHA-256 of the samples in use and of how they are read, in hexadecimal: whether two data sets
  *  are the same. It covers checksums of the bytes, and is no protection against forgery. */
 TAKT_API TAKT_MUST_USE takt_status takt_data_digest(const takt_data *data,

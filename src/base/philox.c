@@ -54,10 +54,11 @@ void takt_philox_fill(const takt_philox_at *at, uint64_t first, size_t count, ui
 /* The C library's logarithm, sine and cosine differ from machine to machine in the last bit; these
  * are sums of products in a fixed order. */
 
+static const double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
+
 /* log(k / 2^24) for 0 < k <= 2^24: 2 atanh((m - 1) / (m + 1)) for m near 1, plus e log 2. */
 static double log_of(uint32_t k)
 {
-    static const double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
     static const double root_half = 0.70710678118654752440;
     double m = (double)k * 0x1p-24, sum = 0;
     int e = 0;
@@ -93,4 +94,22 @@ double takt_philox_normal(const takt_philox_at *at, uint64_t element)
     /* 1 - u lies in (0, 1], so the logarithm is finite. */
     const double radius = sqrt(-2 * log_of((UINT32_C(1) << 24) - (pair[0] >> 8)));
     return radius * wave(pair[1] >> 8, element % 2 == 0);
+}
+
+/* exp(x) for x <= 0: 2^n times the series at what is left, half of log 2 at most. */
+static double exp_of(double x)
+{
+    if (x < -700)
+        return 0;
+    const int n = (int)(x / (log2_high + log2_low) - 0.5); /* towards 0: the nearest */
+    const double rest = x - n * log2_high - n * log2_low;
+    double sum = 1;
+    for (int k = 16; k >= 1; k--)
+        sum = 1 + rest / k * sum;
+    return ldexp(sum, n);
+}
+
+double takt_philox_power(uint32_t word, double exponent)
+{
+    return exp_of(exponent * log_of((word >> 8) + 1));
 }

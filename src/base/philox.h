@@ -36,5 +36,8 @@ static inline double takt_philox_uniform(uint32_t word)
  * sin(2 pi v) for odd ones, u and v being the pair's uniforms. In double, the same bits everywhere.
  */
 double takt_philox_normal(const takt_philox_at *at, uint64_t element);
+/* u to the power of `exponent`, which is above 0, for u in (0, 1] with the word's first 24 bits. In
+ * double, the same bits everywhere. */
+double takt_philox_power(uint32_t word, double exponent);
 
 #endif

@@ -1,5 +1,6 @@
 """train_data.py - data sets by name, and what a checkpoint knows of data, model and settings."""
 import gzip
+import hashlib
 import os
 import random
 import shutil
@@ -110,7 +111,48 @@ def settings():
     expect(said == "", said)
 
 
+def digest(model):
+    succeeds("convert", model, "-o", model + ".safetensors")
+    with open(model + ".safetensors", "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def mixup():
+    """Mixed samples: the same for any workers and after a break, and what cannot be mixed."""
+    data = table("mixed.csv", 300)
+    base = ["train", NET, "--data", data, "--lr", "1e-2", "--epochs", "4", "--val-split", "0.2"]
+    seen = []
+    for flags in (["--workers", "0"], ["--workers", "4", "--threads", "2"], ["--isa", "scalar"]):
+        out = succeeds(*base, "--augment", "mixup=0.3,noise=0.01", *flags, "-o", path("x.taktp"))
+        seen.append(digest(path("x.taktp")))
+    expect(len(set(seen)) == 1, "workers, threads or instruction set change mixed samples")
+    told = [line for line in out.splitlines() if line.startswith("epoch 4")][0]
+    last = float(told.rsplit("accuracy ", 1)[1].split(";")[0])
+    expect(last > 0.5, f"it does not learn from mixed samples: {out}")
+    succeeds(*base, "--augment", "noise=0.01", "-q", "-o", path("x.taktp"))
+    expect(digest(path("x.taktp")) not in seen, "mixup does nothing")
+    folder = path("mixed")
+    shutil.rmtree(folder, ignore_errors=True)
+    with_state = [*base, "--augment", "mixup=0.3,noise=0.01", "-q", "--checkpoint", folder,
+                  "--checkpoint-every", "5"]
+    succeeds(*with_state[:6], "--steps", "13", *with_state[8:])
+    succeeds(*with_state, "--resume", "-o", path("x.taktp"))
+    expect(digest(path("x.taktp")) in seen, "mixed samples are others after a break")
+    succeeds(*base, "--augment", "mixup=1", "--loss", "cross_entropy:smoothing=0.1", "-q")
+    fails(2, *base, "--augment", "mixup=0.3", "--loss", "focal", says=["cannot be mixed"])
+    fails(2, *base, "--augment", "mixup=5", says=["0 to 4"])
+    line = write("line.takt", "model line(x: f32[batch, 6]) seed=1 {\n  return dense(x, 1)\n}\n")
+    rows = "\n".join(",".join(str((i * k) % 7 / 7 + 0.25) for k in range(1, 8)) for i in range(50))
+    succeeds("train", line, "--data", write("line.csv", rows + "\n"), "--loss", "mse", "--augment",
+             "mixup=0.4", "--epochs", "3", "-q")
+    text = write("chars.takt", "model chars(x: i64[batch, 8]) seed=1 {\n"
+                 "  return dense(embedding(x, 65, 4), 65)\n}\n")
+    fails(2, "train", text, "--data", write("words.txt", "to be or not to be " * 40), "--window",
+          "8", "--augment", "mixup=0.2", says=["one input of floats"])
+
+
 names()
 batches()
 settings()
+mixup()
 finish()

@@ -101,6 +101,11 @@ def classes():
         lambda x, i: -0.8 * log_softmax(x)[CLASSES[i]] - 0.2 * sum(log_softmax(x)) / 4))
     check("ignore", "cross_entropy:ignore=1", 4, LABELS, lambda y: sum(
         -log_softmax(x)[k] for x, k in zip(y, CLASSES) if k != 1) / 5)
+    shares = [[0.7, 0.1, 0, 0.2], [0, 0, 1, 0], [0.25] * 4, [0.5, 0.5, 0, 0], [0, 0.1, 0.9, 0],
+              [0.3, 0.3, 0.3, 0.1]]
+    check("soft", "cross_entropy:soft=1", 4,
+          {"labels": ([ROWS, 4], [v for row in shares for v in row], "f4")},
+          by_rows(lambda x, i: -sum(p * v for p, v in zip(shares[i], log_softmax(x)))))
     check("focal", "focal", 4, LABELS, by_rows(
         lambda x, i: -(1 - math.exp(log_softmax(x)[CLASSES[i]])) ** 2 * log_softmax(x)[CLASSES[i]]))
     check("hinge", "hinge", 4, LABELS, by_rows(lambda x, i: sum(

@@ -12,6 +12,7 @@ typedef struct tool_batch {
     char (*field)[256];    /* of the data set, for each */
     size_t count;
     size_t room; /* samples */
+    size_t soft; /* 1 + the view that has class numbers as distributions; 0: none */
 } tool_batch;
 
 /* Losses so far, for the curve. */
@@ -36,6 +37,7 @@ typedef struct tool_training {
     uint64_t seed;
     bool in_order;       /* samples are not shuffled */
     const char *augment; /* what is changed at random, or NULL */
+    double alpha;        /* of mixup; 0: samples are not mixed */
     tool_loader *loader;
     int lock;    /* of the checkpoint folder: a descriptor, or -1 */
     double best; /* validation loss so far */
@@ -62,7 +64,7 @@ typedef struct tool_group {
 
 typedef struct tool_train_flags {
     takt_train_options options;
-    char optimizer[512];
+    char optimizer[512], loss[256];
     regex_t freeze;
     bool freezes;
     tool_group groups[TOOL_GROUPS];
@@ -107,6 +109,9 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
  * `bound`. */
 bool tool_batch_random(tool_batch *b, const takt_model *step, uint64_t room, int64_t bound,
                        takt_ctx *ctx);
+/* Labels that are class numbers become distributions over the classes of the model's output.
+ * False: memory is short. */
+bool tool_batch_soften(tool_batch *b, const takt_model *m, takt_ctx *ctx);
 void tool_batch_free(tool_batch *b, takt_ctx *ctx);
 takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *rows, size_t count);
 
@@ -122,6 +127,10 @@ void tool_loader_begin(tool_loader *l);
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
+/* With mixup in --augment: reads it, and makes labels distributions. False: printed. */
+bool tool_mixup_begin(tool_training *g, int *code);
+/* The loss for such labels. False: usage error, printed. */
+bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
 /* With --qat: the model becomes one that is trained as integers. False: printed. */
 bool tool_qat_begin(tool_training *g, int *code);
 /* Writes the integers of the model, which has its weights by now. */

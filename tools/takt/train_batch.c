@@ -167,9 +167,31 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
     return ok;
 }
 
+bool tool_batch_soften(tool_batch *b, const takt_model *m, takt_ctx *ctx)
+{
+    const takt_desc *out = takt_model_output_count(m) > 0 ? takt_model_output(m, 0) : NULL;
+    for (size_t i = 0; i < b->count && out != NULL; i++) {
+        takt_tensor_view *v = &b->view[i].view;
+        if (strcmp(b->view[i].name, "labels") != 0 || v->dtype != TAKT_I64 ||
+            v->rank != out->rank - 1 || out->dims[v->rank] <= 0)
+            continue;
+        takt_free(ctx, v->data);
+        v->dtype = TAKT_F32;
+        v->dims[v->rank] = out->dims[v->rank];
+        v->rank++;
+        size_t size = sizeof(float);
+        for (int d = 0; d < v->rank; d++)
+            size *= (size_t)v->dims[d];
+        v->data = takt_alloc(ctx, size);
+        b->soft = i + 1;
+        return v->data != NULL;
+    }
+    return true;
+}
+
 bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx)
 {
-    *b = (tool_batch){.room = like->room};
+    *b = (tool_batch){.room = like->room, .soft = like->soft};
     b->view = calloc(like->count + 1, sizeof *b->view);
     b->field = calloc(like->count + 1, sizeof *b->field);
     for (size_t i = 0; b->view != NULL && b->field != NULL && i < like->count; i++) {
@@ -221,7 +243,8 @@ takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *r
 {
     for (size_t i = 0; i < b->count; i++) {
         b->view[i].view.dims[0] = (int64_t)count;
-        const takt_status status = takt_data_take(d, b->field[i], rows, count, &b->view[i].view);
+        const takt_status status = (i + 1 == b->soft ? takt_data_take_soft : takt_data_take)(
+            d, b->field[i], rows, count, &b->view[i].view);
         if (status != TAKT_OK)
             return status;
     }

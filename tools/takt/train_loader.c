@@ -16,8 +16,9 @@ enum { AHEAD = 2, WORKERS = 16 };
 typedef enum state { FREE, FILLING, READY } state;
 
 typedef struct slot {
-    tool_batch batch;
-    uint64_t *rows;
+    tool_batch batch, other; /* mixed with the samples of `other`, if samples are mixed */
+    uint64_t *rows, *others;
+    double *shares;
     uint64_t number; /* of the batch in it */
     takt_status status;
     state state;
@@ -43,6 +44,22 @@ static size_t size_of(const tool_training *g, uint64_t position)
     return left < g->batch.room ? (size_t)left : g->batch.room;
 }
 
+/* Values and targets; both samples have been changed at random before. */
+static takt_status mix(const tool_training *g, slot *s, const takt_augment_key *key, size_t count)
+{
+    takt_ctx *ctx = g->t->ctx;
+    const takt_mixup how = {g->alpha, g->samples, *key};
+    takt_status status = takt_data_mixup(ctx, &how, s->rows, count, s->others, s->shares);
+    if (status == TAKT_OK)
+        status = tool_batch_fill(&s->other, g->data, s->others, count);
+    if (status == TAKT_OK)
+        status = takt_data_augment(ctx, g->augment, key, s->others, count, &s->other.view[0].view);
+    for (size_t i = 0; i < s->batch.count && status == TAKT_OK; i++)
+        status =
+            takt_view_mix(ctx, s->shares, count, &s->batch.view[i].view, &s->other.view[i].view);
+    return status;
+}
+
 static void fill(const tool_loader *l, slot *s)
 {
     const tool_training *g = l->g;
@@ -56,6 +73,8 @@ static void fill(const tool_loader *l, slot *s)
     if (s->status == TAKT_OK && g->augment != NULL)
         s->status =
             takt_data_augment(g->t->ctx, g->augment, &key, s->rows, count, &s->batch.view[0].view);
+    if (s->status == TAKT_OK && g->alpha > 0)
+        s->status = mix(g, s, &key, count);
 }
 
 /* ---- workers ---- */
@@ -97,7 +116,13 @@ static bool make_slot(const tool_training *g, slot *s)
 {
     const tool_batch *like = &g->batch;
     s->rows = calloc(like->room + 1, sizeof *s->rows);
-    return s->rows != NULL && tool_batch_copy(&s->batch, like, g->t->ctx);
+    if (s->rows == NULL || !tool_batch_copy(&s->batch, like, g->t->ctx))
+        return false;
+    if (g->alpha == 0)
+        return true;
+    s->others = calloc(like->room + 1, sizeof *s->others);
+    s->shares = calloc(like->room + 1, sizeof *s->shares);
+    return s->others != NULL && s->shares != NULL && tool_batch_copy(&s->other, like, g->t->ctx);
 }
 
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers)
@@ -136,7 +161,10 @@ void tool_loader_destroy(tool_loader *l)
         pthread_join(l->threads[i], NULL);
     for (size_t i = 0; l->slots != NULL && i < l->slot_count; i++) {
         tool_batch_free(&l->slots[i].batch, l->g->t->ctx);
+        tool_batch_free(&l->slots[i].other, l->g->t->ctx);
         free(l->slots[i].rows);
+        free(l->slots[i].others);
+        free(l->slots[i].shares);
     }
     free(l->slots);
     pthread_cond_destroy(&l->changed);

@@ -8,7 +8,7 @@
 #include "base/philox.h"
 #include "train/hyper.h"
 
-enum { FLIP, SHIFT, CUTOUT, NOISE, CROP, TIME_SHIFT, TIME_MASK, FREQ_MASK, KINDS };
+enum { FLIP, SHIFT, CUTOUT, NOISE, CROP, TIME_SHIFT, TIME_MASK, FREQ_MASK, MIXUP, KINDS };
 
 static const takt_hyper kinds[KINDS] = {
     [FLIP] = {"flip", 0, 0, 1, "how likely the last axis is reversed"},
@@ -19,7 +19,19 @@ static const takt_hyper kinds[KINDS] = {
     [TIME_SHIFT] = {"time_shift", 0, 0, 1e9, "the farthest the last axis is moved, zeros follow"},
     [TIME_MASK] = {"time_mask", 0, 0, 1e9, "the longest part of the last axis that becomes 0"},
     [FREQ_MASK] = {"freq_mask", 0, 0, 1e9, "the most rows, the axis before it, that become 0"},
+    [MIXUP] = {"mixup", 0, 0, 4, "alpha of the shares that two samples are mixed by"},
 };
+
+takt_status takt_mixup_alpha(takt_ctx *ctx, const char *how, double *alpha)
+{
+    double numbers[KINDS] = {0};
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, how);
+    TAKT_NEED(ctx, alpha);
+    TAKT_TRY(takt_hyper_change(ctx, "augment", kinds, KINDS, how, numbers));
+    *alpha = numbers[MIXUP];
+    return TAKT_OK;
+}
 
 /* Words of a sample, each drawn for one purpose. */
 enum { DRAW_FLIP, DRAW_X, DRAW_Y, DRAW_LEFT, DRAW_TOP, DRAWS = 8 };

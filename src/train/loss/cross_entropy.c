@@ -3,7 +3,7 @@
 
 #include "op/util/formula.h"
 
-enum { SMOOTHING, IGNORE };
+enum { SMOOTHING, IGNORE, SOFT };
 
 /* Each row's loss times the weight of its class; the divisor is the sum of these weights. */
 static void weigh(takt_loss_site *site, takt_id each, takt_id counts)
@@ -21,8 +21,38 @@ static void weigh(takt_loss_site *site, takt_id each, takt_id counts)
     site->count = takt_sum_all(g, weight);
 }
 
+static void labels(const double *hyper, takt_type *type)
+{
+    if (hyper[SOFT] == 0)
+        takt_labels_of_classes(type);
+}
+
+/* Labels are distributions over classes; a row is right if the greatest of both is at one place. */
+static void build_soft(takt_loss_site *site)
+{
+    takt_graph *g = site->g;
+    const takt_named_attr smoothing = {"smoothing", takt_attr_f64(site->hyper[SMOOTHING])};
+    const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
+    if (site->weights != TAKT_NONE || (int64_t)site->hyper[IGNORE] != INT64_MIN) {
+        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_TRAIN_LOSS,
+                                     "cross_entropy: class weights and ignore are for labels that "
+                                     "are class numbers, not with soft=1"));
+        return;
+    }
+    const takt_id soft = site->labels;
+    site->sum = takt_loss_total(site, &takt_op_cross_entropy, 1, &smoothing);
+    site->labels = takt_graph_call(g, &takt_op_argmax, 1, &soft, 1, &axis);
+    site->count = takt_count_all(g, site->labels);
+    takt_loss_hits(site);
+    site->labels = soft;
+}
+
 static void build(takt_loss_site *site)
 {
+    if (site->hyper[SOFT] != 0) {
+        build_soft(site);
+        return;
+    }
     takt_graph *g = site->g;
     const int64_t ignored = (int64_t)site->hyper[IGNORE];
     const bool ignores = ignored != INT64_MIN;
@@ -46,9 +76,10 @@ const takt_loss takt_loss_cross_entropy = {
     .summary = "class numbers: minus the logarithm of the softmax at the label",
     .hyper = {[SMOOTHING] = {"smoothing", 0, 0, 1, "part of the target spread over all classes"},
               [IGNORE] = {"ignore", (double)INT64_MIN, (double)INT64_MIN, 1e15,
-                          "label that does not count"}},
+                          "label that does not count"},
+              [SOFT] = {"soft", 0, 0, 1, "labels are distributions over classes (0 or 1)"}},
     .activation = &takt_op_softmax,
     .takes_weights = true,
-    .labels = takt_labels_of_classes,
+    .labels_by = labels,
     .build = build,
 };

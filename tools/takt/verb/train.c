@@ -131,7 +131,7 @@ static int with_trainer(tool_training *g)
     if (code != TAKT_EXIT_OK)
         return code;
     code = TAKT_EXIT_USAGE;
-    if (tool_train_flags_init(g->t, &f)) {
+    if (tool_train_flags_init(g->t, &f) && tool_mixup_loss(g, &f)) {
         const uint64_t fixed = tool_fixed_batch(g->model);
         f.options.plan = &request.options;
         if (fixed > 0) /* every part that the model takes is a shard */
@@ -152,7 +152,8 @@ static int with_data(tool_training *g)
 {
     int code = TAKT_EXIT_USAGE;
     if (!count_samples(g) || !tool_checkpoint_init(g) ||
-        !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
+        !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t) ||
+        !tool_mixup_begin(g, &code))
         return code;
     return with_trainer(g);
 }
