@@ -201,6 +201,7 @@ takt_status takt_tokenizer_read_spm(takt_tokenizer *t, const uint8_t *bytes, siz
     TAKT_TRY(read_pieces(t, c));
     TAKT_TRY(takt_tokenizer_index(t));
     TAKT_TRY(apply(t, &s));
+    t->adds_floats = true;
     if (t->model == TAKT_TOKENIZER_UNIGRAM)
         TAKT_TRY(takt_unigram_init(t));
     if (t->model == TAKT_TOKENIZER_SCORES && t->roles[TAKT_TOKEN_BOS] >= 0)

@@ -140,9 +140,10 @@ struct takt_tokenizer {
     size_t count;
     takt_span *texts; /* what each token stands for */
     uint8_t *kinds;
-    float *scores;   /* SCORES only */
-    double *weights; /* UNIGRAM only: NaN of tokens that no text becomes */
-    double worst;    /* the least of them */
+    float *scores;    /* SCORES only */
+    double *weights;  /* UNIGRAM only: NaN of tokens that no text becomes */
+    double worst;     /* the least of them */
+    bool adds_floats; /* sums of weights are rounded to float, as SentencePiece has them */
     takt_charsmap charsmap;
     takt_spans index;
     size_t longest;   /* bytes of a token */

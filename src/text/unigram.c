@@ -33,6 +33,12 @@ static size_t step_of(takt_span text, size_t at)
     return bytes;
 }
 
+/* Ties depend on it: SentencePiece adds floats, Hugging Face and llama.cpp double numbers. */
+static double sum(const takt_tokenizer *t, double score, double weight)
+{
+    return t->adds_floats ? (double)((float)score + (float)weight) : score + weight;
+}
+
 /* Every token that begins at `at`, and the character itself where no token is just it. */
 static void look(const takt_tokenizer *t, takt_span text, size_t at, place *places)
 {
@@ -41,14 +47,14 @@ static void look(const takt_tokenizer *t, takt_span text, size_t at, place *plac
     for (size_t end = at + first; end - at <= t->longest; end += step_of(text, end)) {
         const uint32_t id = takt_spans_find(&t->index, (takt_span){text.at + at, end - at});
         if (id != UINT32_MAX && !isnan(t->weights[id])) {
-            offer(&places[end], places[at].score + t->weights[id], at, (int32_t)id);
+            offer(&places[end], sum(t, places[at].score, t->weights[id]), at, (int32_t)id);
             is_known = is_known || end == at + first;
         }
         if (end >= text.length)
             break;
     }
     if (!is_known)
-        offer(&places[at + first], places[at].score + t->worst - PRICE, at, UNKNOWN);
+        offer(&places[at + first], sum(t, places[at].score, t->worst - PRICE), at, UNKNOWN);
 }
 
 /* Bytes of the text that no token says: one token each, or the unknown one for all together. */

@@ -261,26 +261,32 @@ PIECES = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), ("▁", -3.0, 1)
           ("b", -4.5, 1), ("▁a", -2.0, 1), ("ab", -3.5, 1), ("▁ab", -6.5, 1), ("c", -5.0, 1)]
 
 
-def sentence_piece(kind):
+# a, b is better than ab by less than a float can tell.
+TIE = [*PIECES[:3], ("▁", 0.0, 1), ("a", -1.0, 1), ("b", 2.0 ** -26 - 2.0 ** -23, 1),
+       ("ab", -1.0 - 2.0 ** -23, 1)]
+
+
+def sentence_piece(kind, pieces=PIECES):
     rows = b"".join(field(1, field(1, text.encode()) + field(2, score) + field(3, type_of))
-                    for text, score, type_of in PIECES)
+                    for text, score, type_of in pieces)
     trainer = field(3, kind) + field(40, 0) + field(41, 1) + field(42, 2)
     normal = field(2, charsmap()) + field(3, 1) + field(4, 1) + field(5, 1)
     return rows + field(2, trainer) + field(3, normal)
 
 
-def unigram_json():
+def unigram_json(pieces=PIECES):
     added = [{"id": i, "content": text, "special": True} for i, (text, _, _) in
              enumerate(PIECES[:3])]
     return json.dumps({"added_tokens": added, "normalizer": {
         "type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap()).decode()},
         "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
         "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": False,
-                  "vocab": [[text, score] for text, score, _ in PIECES]}}).encode()
+                  "vocab": [[text, score] for text, score, _ in pieces]}}).encode()
 
 
 TOKENIZERS = {"unigram.json": unigram_json(), "unigram.model": sentence_piece(1),
-              "bpe.model": sentence_piece(2)}
+              "bpe.model": sentence_piece(2), "tie.json": unigram_json(TIE),
+              "tie.model": sentence_piece(1, TIE)}
 
 
 def write_folder():

@@ -229,6 +229,21 @@ static void small_others(void)
     takt_tokenizer_destroy(t);
 }
 
+/* Two cuts whose sums differ as double numbers but not as floats: SentencePiece keeps the first. */
+static void ties(void)
+{
+    static const struct {
+        const char *path, *ids;
+    } cases[] = {{"tests/corpus/tokenizer/tie.model", "3 6"},
+                 {"tests/corpus/tokenizer/tie.json", "3 4 5"}};
+    for (size_t i = 0; i < 2; i++) {
+        takt_tokenizer *t = NULL;
+        if (EXPECT_OK(ctx, takt_tokenizer_load(ctx, cases[i].path, &t)))
+            expect_ids(t, "ab", 0, cases[i].ids);
+        takt_tokenizer_destroy(t);
+    }
+}
+
 /* ---- forms of texts ---- */
 
 static void expect_form(void (*form)(takt_span, takt_text *), const char *text, const char *want)
@@ -367,4 +382,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, shared, small_bytes, small_others, forms, damaged, long_words, memory, end)
+TEST_MAIN(begin, shared, small_bytes, small_others, ties, forms, damaged, long_words, memory, end)
