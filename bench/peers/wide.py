@@ -189,7 +189,7 @@ class Wide:
                 process = found[engine.name] = Process(engine, threads, self.log)
                 try:
                     told[engine.name] = process.ask(do="load", folder=path, threads=threads)
-                    files.append(os.path.join(FOLDER, f"answer-{engine.name}.bin"))
+                    files.append(os.path.join(FOLDER, f"answer-{os.getpid()}-{engine.name}.bin"))
                     process.ask(do="output", path=files[-1])
                 except Failed as problem:
                     raise Failed(f"{engine.name}: {problem}") from problem
