@@ -43,7 +43,7 @@ ROWS = [
     *_many("video", "torchvision", "r3d_18 mc3_18", shape=(3, 8, 56, 56)),
     *_many("classify", "torchvision", "resnet50 resnext50_32x4d googlenet convnext_tiny swin_t"),
     Entry("classify", "torchvision", "alexnet"),
-    Entry("classify", "torchvision", "vgg11", (3, 128, 128)),
+    Entry("classify", "torchvision", "regnet_x_800mf"),
     *_many("batch", "torchvision", "resnet18 mobilenet_v2 squeezenet1_1 shufflenet_v2_x1_0 "
            "mobilenet_v3_large", batch=8),
     *_many("batch", "timm", "ghostnet_100 lcnet_100", batch=8),

@@ -3,6 +3,8 @@
 #include "backend/cpu/pace.h"
 #include "backend/cpu/transpose.h"
 
+enum { SMALL_PIECE = 16, BLOCK_BYTES = 16 << 10 }; /* elements; bytes of the result */
+
 typedef struct facts {
     size_t outer;  /* rows of the result */
     size_t row;    /* elements of one */
@@ -15,17 +17,94 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_concat ? NULL : "";
 }
 
-/* Two inputs of bytes that take turns. */
-static void run_two(const takt_step *s, const takt_task *t)
+/* Rows [first, end) of the result, from element `at` of each row on. */
+typedef struct part {
+    void *to;
+    size_t at, first, end;
+} part;
+
+/* Pieces of `n` elements, so small that a call for each would cost more. */
+#define SMALL(name, type)                                                                          \
+    static void name(const part *p, const void *all, size_t n, size_t row)                         \
+    {                                                                                              \
+        const type *from = (const type *)all + p->first * n;                                       \
+        type *to = (type *)p->to + p->first * row + p->at;                                         \
+        for (size_t r = p->first; r < p->end; r++, from += n, to += row)                           \
+            for (size_t i = 0; i < n; i++)                                                         \
+                to[i] = from[i];                                                                   \
+    }
+SMALL(small_8, uint8_t)
+SMALL(small_16, uint16_t)
+SMALL(small_32, uint32_t)
+SMALL(small_64, uint64_t)
+
+#define TURNS(name, type)                                                                          \
+    static void name(const type *restrict a, const type *restrict b, type *restrict to, size_t n)  \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            to[2 * i] = a[i];                                                                      \
+            to[2 * i + 1] = b[i];                                                                  \
+        }                                                                                          \
+    }
+TURNS(turns_16, uint16_t)
+TURNS(turns_32, uint32_t)
+TURNS(turns_64, uint64_t)
+
+static void small_piece(const facts *f, const part *p, const void *from, size_t n)
+{
+    switch (f->bits) {
+    case 8: small_8(p, from, n, f->row); break;
+    case 16: small_16(p, from, n, f->row); break;
+    case 32: small_32(p, from, n, f->row); break;
+    default: small_64(p, from, n, f->row); break;
+    }
+}
+
+/* Rows [first, end) of two inputs of one element each; false: it is not so. */
+static bool turns(const takt_step *s, const takt_task *t, const part *p)
 {
     const facts *f = s->data;
+    if (s->in_count != 2 || f->piece[0] != 1 || f->piece[1] != 1)
+        return false;
+    const void *a = takt_view_data(t, &s->in[0]), *b = takt_view_data(t, &s->in[1]);
+    const size_t first = p->first, n = p->end - first;
+    void *to = p->to;
+    switch (f->bits) {
+    case 8:
+        takt_interleave_bytes((const char *)a + first, (const char *)b + first,
+                              (char *)to + 2 * first, n);
+        break;
+    case 16:
+        turns_16((const uint16_t *)a + first, (const uint16_t *)b + first,
+                 (uint16_t *)to + 2 * first, n);
+        break;
+    case 32:
+        turns_32((const uint32_t *)a + first, (const uint32_t *)b + first,
+                 (uint32_t *)to + 2 * first, n);
+        break;
+    default:
+        turns_64((const uint64_t *)a + first, (const uint64_t *)b + first,
+                 (uint64_t *)to + 2 * first, n);
+        break;
+    }
+    return true;
+}
+
+/* Pieces of a few elements: blocks of rows that stay near, input after input. */
+static void run_small(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    void *to = takt_view_data(t, &s->out[0]);
     size_t first, end;
-    takt_cpu_share(f->outer, 64, t->index, s->task_count, &first, &end);
+    takt_cpu_share(f->outer, 16, t->index, s->task_count, &first, &end);
+    const size_t block = 1 + BLOCK_BYTES * 8 / (f->row * (size_t)f->bits);
     for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
-        n = end - first < TAKT_PACE / 2 ? end - first : TAKT_PACE / 2; /* of each input */
-        takt_interleave_bytes((const char *)takt_view_data(t, &s->in[0]) + first,
-                              (const char *)takt_view_data(t, &s->in[1]) + first,
-                              (char *)takt_view_data(t, &s->out[0]) + 2 * first, n);
+        n = end - first < block ? end - first : block;
+        part p = {.to = to, .first = first, .end = first + n};
+        if (turns(s, t, &p))
+            continue;
+        for (size_t k = 0; k < s->in_count; p.at += f->piece[k++])
+            small_piece(f, &p, takt_view_data(t, &s->in[k]), f->piece[k]);
     }
 }
 
@@ -71,9 +150,10 @@ static takt_status compile(takt_planner *p)
     f->piece = piece;
     f->bits = takt_dtype_bits(n->type->dtype);
     TAKT_TRY(takt_planner_output(p, id, &index));
-    const bool take_turns =
-        f->bits == 8 && p->step->in_count == 2 && piece[0] == 1 && piece[1] == 1;
-    p->step->run = take_turns ? run_two : run;
+    bool are_small = f->bits >= 8 && f->bits <= 64 && f->row > 0;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        are_small = are_small && piece[k] <= SMALL_PIECE;
+    p->step->run = are_small ? run_small : run;
     p->step->data = f;
     const double bytes = (double)(f->outer * f->row) * f->bits / 8;
     /* Two tasks may not write to one byte. */
