@@ -13,6 +13,8 @@
 #include "lang/syntax.h"
 #include "lang/value.h"
 
+enum { TAKT_ORIGINS = 64 };
+
 typedef struct takt_elab takt_elab;
 typedef struct takt_frame takt_frame;
 
@@ -61,8 +63,13 @@ struct takt_elab {
     size_t layer_count, layer_capacity;
     takt_graph **graphs; /* of graph literals: released at the end */
     size_t graph_count, graph_capacity;
-    int depth;            /* of expressions, through all frames */
-    int call_depth;       /* of layers */
+    int depth;      /* of expressions, through all frames */
+    int call_depth; /* of layers */
+    /* Where nodes of assignments come from, so that one in a `repeat` takes memory once. */
+    struct takt_elab_origin {
+        const takt_ast *of;
+        const takt_origin *origin;
+    } origins[TAKT_ORIGINS];
     uint64_t steps;       /* evaluations so far: a text cannot run for ever */
     uint64_t list_items;  /* of all lists made so far: what they take is tied to the text */
     size_t text_length;   /* of the text itself, without built-in layers */

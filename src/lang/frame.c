@@ -10,6 +10,8 @@ void takt_frame_init(takt_frame *f, takt_elab *e, takt_frame *caller, const takt
         f->graph = caller->graph;
         f->scope = caller->scope;
         f->is_subgraph = caller->is_subgraph;
+    } else {
+        memset(e->origins, 0, sizeof e->origins); /* those of another graph */
     }
     takt_arena_init(&f->arena, e->ctx);
 }

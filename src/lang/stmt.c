@@ -68,6 +68,19 @@ static void assign_several(takt_frame *f, const takt_ast *a, takt_value v, uint3
         set(f, t, v.kind == TAKT_V_POISON ? v : part(f, t, &v, i));
 }
 
+/* Of the nodes that follow. The graph of a model is there as long as its frame. */
+static void begin(takt_frame *f, const takt_ast *a)
+{
+    struct takt_elab_origin *known = &f->e->origins[(uintptr_t)a / sizeof *a % TAKT_ORIGINS];
+    if (f->caller == NULL && known->of == a) {
+        f->graph->origin = known->origin;
+        return;
+    }
+    takt_graph_set_origin(f->graph, a->a->name->text, (int)a->line);
+    if (f->caller == NULL)
+        *known = (struct takt_elab_origin){a, f->graph->origin};
+}
+
 static void assign(takt_frame *f, const takt_ast *a)
 {
     takt_elab *e = f->e;
@@ -77,7 +90,7 @@ static void assign(takt_frame *f, const takt_ast *a)
     for (const takt_ast *t = a->a; t != NULL; t = t->next)
         count++;
     if (is_model(f))
-        takt_graph_set_origin(f->graph, a->a->name->text, (int)a->line);
+        begin(f, a);
     e->root = a->b;
     e->root_name = count == 1 ? full_name(f, a->a->name) : NULL;
     const takt_value v = takt_eval_expr(f, a->b);
