@@ -5,6 +5,13 @@ set(TAKT_WITHOUT_ISA "" CACHE STRING "ISAs whose variants are left out of the bu
 # Emulators do not know all instructions: what none can run is compiled to see that it can be.
 set(TAKT_UNRUN_ISA "" CACHE STRING "ISAs whose variants are compiled in a hurry, with -O1")
 
+# Kernels compute addresses in unrolled loops; a check of each sum took most of the time that they
+# compile (ggml_i8_i8mm: 45 s without, over 200 s with). What such a sum reaches, the others check.
+set(takt_isa_checks "")
+if(TAKT_SANITIZE MATCHES "undefined|pointer-overflow")
+  set(takt_isa_checks -fno-sanitize=pointer-overflow)
+endif()
+
 # takt_isa(name [ON processor...] [FLAGS flag...]): files `<family>_<name>[_<note>].c` are compiled
 # with these flags, on these processors only.
 function(takt_isa name)
@@ -18,7 +25,7 @@ function(takt_isa name)
     if(name IN_LIST TAKT_UNRUN_ISA)
       list(APPEND isa_FLAGS -O1)
     endif()
-    set(takt_isa_flags_${name} ${isa_FLAGS} PARENT_SCOPE)
+    set(takt_isa_flags_${name} ${isa_FLAGS} ${takt_isa_checks} PARENT_SCOPE)
   endif()
 endfunction()
 
