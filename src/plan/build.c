@@ -107,6 +107,7 @@ static takt_status survey(takt_builder *b)
     TAKT_TRY(takt_builder_find_slots(b));
     TAKT_TRY(takt_builder_join(b));
     TAKT_TRY(index_edges(b));
+    TAKT_TRY(takt_builder_find_rings(b));
     TAKT_TRY(takt_builder_group(b));
     TAKT_TRY(takt_builder_commit(b));
     TAKT_TRY(takt_builder_mark_late(b));

@@ -111,6 +111,7 @@ typedef struct takt_builder {
     takt_found_kernel found[TAKT_FOUND_KERNELS];
     size_t found_count;
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
+    int32_t *unasked; /* constant groups that will not be made, while they are looked through */
     takt_cost *costs; /* per group: what it costs as a step */
     struct takt_answers *answers; /* kept or told again (answers.h); NULL: neither */
     struct takt_answers *sized;   /* the same of constants that depend on sizes */
@@ -163,6 +164,8 @@ TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 bool takt_is_widening(const takt_builder *b, takt_id node);
 /* Which constants are. */
 TAKT_MUST_USE takt_status takt_builder_mark_late(takt_builder *b);
+/* The group that computes a root; negative: none does. */
+int32_t takt_builder_maker(const takt_builder *b, takt_id root);
 /* Memory for the value of a root that is_late: found, with its value, or to be filled. */
 TAKT_MUST_USE takt_status takt_builder_want(takt_builder *b, takt_id root);
 /* The same for a packed form or a copy of one that is not filled. */
@@ -235,6 +238,8 @@ TAKT_MUST_USE takt_status takt_builder_pack_state(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
 /* Where slots lie, once it is known where values are made. */
 TAKT_MUST_USE takt_status takt_builder_find_slots(takt_builder *b);
+/* Slots that take one another's values, once ports are known. */
+TAKT_MUST_USE takt_status takt_builder_find_rings(takt_builder *b);
 /* The value of `root` is made in the second memory of a slot, and which one. */
 bool takt_state_swaps(const takt_builder *b, takt_id root, uint32_t *slot);
 /* The next value of the slot has been written over its old one already. */

@@ -1,6 +1,9 @@
-/* consume.c - constants of a model that is not wanted any more are given back while the plan is
- * made: as soon as the last group that reads one is compiled, what is packed of it is all there is.
- * So weights and their packed forms are never all there at the same time.
+/* consume.c - constants that steps do not read themselves, and with them those of a model that is
+ * not wanted any more, are given back while the plan is made: as soon as the last group that reads
+ * one is compiled, what is packed of it is all there is. So weights and their packed forms are
+ * never all there at the same time. A constant that is made of others, such as a weight in a wider
+ * type, is often not made at all, because steps take what it would be made of; these are given back
+ * as soon as nothing can ask for it any more.
  */
 #include <string.h>
 
@@ -8,9 +11,17 @@
 #include "ir/leaves.h"
 #include "plan/builder.h"
 
-static bool consumes(const takt_builder *b)
+/* What clauses name their sides from, and sizes that a run finds, may ask for anything. */
+static bool counts(const takt_builder *b)
 {
-    return b->p.settings->consumes && !b->p.settings->is_dry && b->p.graph->check_count == 0;
+    return !b->p.settings->is_dry && b->p.graph->check_count == 0 && b->latest == NULL;
+}
+
+/* The root that a group reads from outside of it, or TAKT_NONE. */
+static takt_id read_root(const takt_builder *b, const takt_group *group, takt_id in)
+{
+    const takt_id root = in == TAKT_NONE ? TAKT_NONE : b->root[in];
+    return root == TAKT_NONE || takt_builder_maker(b, root) == group - b->groups ? TAKT_NONE : root;
 }
 
 static void count_group(takt_builder *b, const takt_group *group)
@@ -18,19 +29,22 @@ static void count_group(takt_builder *b, const takt_group *group)
     const takt_graph *g = b->p.graph;
     for (size_t i = 0; i < group->count; i++) {
         const takt_node *n = &g->nodes[group->nodes[i]];
-        for (uint32_t k = 0; k < n->in_count; k++)
-            if (n->in[k] != TAKT_NONE)
-                b->reads[b->root[n->in[k]]]++;
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            const takt_id root = read_root(b, group, n->in[k]);
+            if (root != TAKT_NONE)
+                b->reads[root]++;
+        }
     }
 }
 
 takt_status takt_builder_count_reads(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
-    if (!consumes(b))
+    if (!counts(b))
         return TAKT_OK;
     b->reads = takt_arena_array(&b->scratch, g->count, sizeof *b->reads);
-    if (b->reads == NULL)
+    b->unasked = takt_arena_array(&b->scratch, b->group_count, sizeof *b->unasked);
+    if (b->reads == NULL || b->unasked == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < b->sequence_count; i++)
         if (!b->is_constant[b->groups[b->sequence[i]].nodes[0]])
@@ -58,27 +72,60 @@ static void drop(takt_builder *b, takt_id root)
     if (buffer != UINT32_MAX && plan->buffers[buffer].place == TAKT_PLACE_CONSTANT &&
         plan->buffers[buffer].first < 0)
         takt_tensor_release(&plan->constants[plan->buffers[buffer].index]);
-    if (n->op == &takt_op_constant) /* the graph's own reference; its arena has the tensor */
+    if (n->op == &takt_op_constant && b->p.settings->consumes)
+        /* the graph's own reference; its arena has the tensor */
         takt_tensor_release((takt_tensor *)(uintptr_t)n->attr[0].tensor);
+}
+
+/* Whether the group was not made, and nothing is left that could ask for a result of it. */
+static bool is_unasked(const takt_builder *b, const takt_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        const takt_id node = group->nodes[i];
+        if (b->root[node] != node || !b->is_late[node] || b->reads[node] > 0)
+            return false;
+        for (takt_id get = b->gets[node]; get != TAKT_NONE; get = b->next_get[get])
+            if (b->root[get] != get || !b->is_late[get] || b->reads[get] > 0)
+                return false;
+    }
+    return true;
+}
+
+/* One reading of a constant less. */
+static void read_once(takt_builder *b, takt_id root, size_t *unasked)
+{
+    if (!b->is_constant[root] || b->reads[root] == 0 || --b->reads[root] > 0)
+        return;
+    const int32_t maker = takt_builder_maker(b, root);
+    if (!b->is_late[root])
+        drop(b, root);
+    else if (maker >= 0 && is_unasked(b, &b->groups[maker]))
+        b->unasked[(*unasked)++] = maker; /* once: its last reading is over */
+}
+
+static void read_inputs(takt_builder *b, const takt_group *group, size_t *unasked)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        const takt_node *n = &b->p.graph->nodes[group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++) {
+            const takt_id root = read_root(b, group, n->in[k]);
+            if (root != TAKT_NONE)
+                read_once(b, root, unasked);
+        }
+    }
 }
 
 void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_step *step)
 {
-    const takt_graph *g = b->p.graph;
+    size_t unasked = 0;
     if (b->reads == NULL)
         return;
     for (size_t i = 0; !b->in_prologue && i < step->in_count; i++)
         if (b->p.plan->buffers[step->in[i].buffer].place == TAKT_PLACE_CONSTANT)
             b->p.plan->buffers[step->in[i].buffer].first = 0;
-    for (size_t i = 0; i < group->count; i++) {
-        const takt_node *n = &g->nodes[group->nodes[i]];
-        for (uint32_t k = 0; k < n->in_count; k++) {
-            const takt_id root = n->in[k] == TAKT_NONE ? TAKT_NONE : b->root[n->in[k]];
-            if (root != TAKT_NONE && b->is_constant[root] && b->reads[root] > 0 &&
-                --b->reads[root] == 0)
-                drop(b, root);
-        }
-    }
+    read_inputs(b, group, &unasked);
+    while (unasked > 0)
+        read_inputs(b, &b->groups[b->unasked[--unasked]], &unasked);
 }
 
 bool takt_step_interprets(const takt_graph *g, const takt_step *step)

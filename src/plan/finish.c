@@ -110,7 +110,8 @@ static takt_status copy_state(takt_builder *b, size_t slot, takt_push_fn *push)
 {
     const takt_slot *s = &b->p.graph->slots[slot];
     const takt_plan_slot *own = &b->p.plan->slots[slot];
-    if (!own->is_changed || own->is_swapped || takt_state_is_in_place(b, slot))
+    if (!own->is_changed || own->is_swapped || own->from != UINT32_MAX ||
+        takt_state_is_in_place(b, slot))
         return TAKT_OK;
     if (own->space != TAKT_HOST)
         return takt_builder_commit_away(b, slot);
@@ -125,7 +126,8 @@ static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *pus
 {
     const takt_slot *s = &b->p.graph->slots[slot];
     const takt_id root = s->next == TAKT_NONE ? TAKT_NONE : b->root[s->next];
-    if (root == TAKT_NONE || root == s->value || b->p.graph->nodes[root].op != &takt_op_state ||
+    if (root == TAKT_NONE || root == s->value || b->p.plan->slots[slot].from != UINT32_MAX ||
+        b->p.graph->nodes[root].op != &takt_op_state ||
         b->space_of[root] != TAKT_HOST) /* what came from elsewhere is a copy already */
         return TAKT_OK;
     takt_buffer to = {.place = TAKT_PLACE_ARENA, .value = TAKT_NONE};

@@ -32,8 +32,7 @@ takt_status takt_builder_mark_late(takt_builder *b)
     return TAKT_OK;
 }
 
-/* The group that computes a root. */
-static int32_t maker(const takt_builder *b, takt_id root)
+int32_t takt_builder_maker(const takt_builder *b, takt_id root)
 {
     const takt_node *n = &b->p.graph->nodes[root];
     return b->group_index[n->op == &takt_op_get ? n->in[0] : root];
@@ -73,11 +72,12 @@ static takt_status want_inputs(takt_builder *b, const takt_group *group, size_t 
         const takt_node *n = &g->nodes[group->nodes[i]];
         for (uint32_t k = 0; k < n->in_count; k++) {
             const takt_id root = n->in[k] == TAKT_NONE ? TAKT_NONE : b->root[n->in[k]];
-            if (root == TAKT_NONE || !b->is_late[root] || maker(b, root) == group - b->groups)
+            if (root == TAKT_NONE || !b->is_late[root] ||
+                takt_builder_maker(b, root) == group - b->groups)
                 continue;
             TAKT_TRY(find(b, root));
             if (b->is_late[root])
-                want(b, maker(b, root), count);
+                want(b, takt_builder_maker(b, root), count);
         }
     }
     return TAKT_OK;
@@ -149,7 +149,7 @@ static takt_status make_all(takt_builder *b)
 {
     size_t count = 0;
     for (size_t i = 0; i < b->reserved_count; i++)
-        want(b, maker(b, b->reserved[i]), &count);
+        want(b, takt_builder_maker(b, b->reserved[i]), &count);
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(want_inputs(b, b->late[i], &count));
     takt_sort_pointers((const void **)b->late, count, is_before);

@@ -170,6 +170,10 @@ typedef struct takt_plan_slot {
     bool
         is_swapped; /* the next value is made in memory of its own, which then becomes the slot's */
     bool is_changed; /* by every run */
+    /* The next value is what another slot had: after the run this memory is the other one's. It is
+     * one of a ring of slots that hand on their memory; UINT32_MAX: it is not. */
+    uint32_t from;
+    bool leads_ring; /* one of each ring does */
 } takt_plan_slot;
 
 /* Steps of one space, one after another: the unit in which a backend is handed work. */

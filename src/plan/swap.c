@@ -2,7 +2,8 @@
  *
  * Where a step that can fail reads the next value of a slot, that value must exist before it is
  * certain that the run succeeds. It is made in a second memory of the slot, and at the end of the
- * run the two change places: nothing is copied.
+ * run the two change places: nothing is copied. Slots that only take one another's values hand on
+ * their memories in a ring.
  */
 #include <string.h>
 
@@ -40,6 +41,53 @@ static takt_space space_of(const takt_builder *b, const takt_slot *slot, bool is
     return is_leaf || b->is_constant[root] ? TAKT_HOST : b->space_of[root];
 }
 
+/* Places in two memories are fixed when a session begins, so only a plan with one exchanges them.
+ */
+static bool may_exchange(const takt_builder *b)
+{
+    return b->copy_in[TAKT_HOST] == NULL && b->p.settings->reuse && b->p.settings->in_place;
+}
+
+/* The slot whose value is the next one of `slot`, as it is; UINT32_MAX: that is computed. */
+static uint32_t taken_from(const takt_builder *b, size_t slot)
+{
+    const takt_graph *g = b->p.graph;
+    size_t bytes, room;
+    if (!b->p.plan->slots[slot].is_changed || b->root_offset[g->slots[slot].next] != 0)
+        return UINT32_MAX;
+    const takt_id root = b->root[g->slots[slot].next];
+    if (g->nodes[root].op != &takt_op_state || !takt_type_bytes(g->nodes[root].type, &bytes) ||
+        !takt_type_bytes(&g->slots[slot].type, &room) || bytes != room)
+        return UINT32_MAX;
+    return b->port_of[root];
+}
+
+/* From every slot to the one that it takes from, until a slot is met that was met before: in the
+ * same walk, then a ring begins there; or in another one. */
+takt_status takt_builder_find_rings(takt_builder *b)
+{
+    const size_t count = b->p.graph->slot_count;
+    takt_plan_slot *slots = b->p.plan->slots;
+    uint32_t *from = takt_arena_array(&b->scratch, count, sizeof *from);
+    size_t *walk = takt_arena_array(&b->scratch, count, sizeof *walk); /* 0: not met */
+    if (from == NULL || walk == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        from[i] = may_exchange(b) ? taken_from(b, i) : UINT32_MAX;
+        slots[i].from = UINT32_MAX;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = (uint32_t)i;
+        for (; at != UINT32_MAX && walk[at] == 0; at = from[at])
+            walk[at] = i + 1;
+        if (at != UINT32_MAX && walk[at] == i + 1)
+            slots[at].leads_ring = true;
+        for (; at != UINT32_MAX && walk[at] == i + 1 && slots[at].from == UINT32_MAX; at = from[at])
+            slots[at].from = from[at];
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_builder_find_slots(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
@@ -71,15 +119,12 @@ takt_status takt_builder_find_slots(takt_builder *b)
     return TAKT_OK;
 }
 
-/* Places in two memories are fixed when a session begins, so only a plan with one exchanges them.
- */
 bool takt_state_swaps(const takt_builder *b, takt_id root, uint32_t *slot)
 {
     const takt_graph *g = b->p.graph;
-    const takt_plan_settings *s = b->p.settings;
     size_t bytes, room;
-    if (g->slot_count == 0 || b->copy_in[TAKT_HOST] != NULL || b->in_prologue || !s->reuse ||
-        !s->in_place || b->next_of[root] == UINT32_MAX || b->is_constant[root] ||
+    if (g->slot_count == 0 || b->in_prologue || !may_exchange(b) ||
+        b->next_of[root] == UINT32_MAX || b->is_constant[root] ||
         (g->nodes[root].op->traits & TAKT_LEAF) != 0)
         return false;
     *slot = b->next_of[root];

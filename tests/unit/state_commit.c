@@ -44,6 +44,14 @@ static const char *const models[] = {
     HEAD "  t = a + x * 0.25\n  next a = t\n  next b = t\n  return y = x\n}\n",
     /* slots that change places, and one that is kept */
     HEAD "  next a = b\n  next b = a\n  return y = a - x\n}\n",
+    /* three of them, read in the same run, and others that take a value from the ring */
+    HEAD "  state d: f32[300] = 5\n  next a = b\n  next b = d\n  next d = a\n"
+         "  return y = a * x, z = b - d\n}\n",
+    HEAD "  state d: f32[300] = 5\n  next a = b\n  next b = a\n  next d = a\n"
+         "  next c = c + 1\n  return y = d - x\n}\n",
+    /* weights that change places, which are read packed */
+    HEAD "  state v: f32[15, 40] = 1\n  state w: f32[15, 40] = 2\n  next v = w\n  next w = v\n"
+         "  return y = reshape(x, shape=[20, 15]) @ v\n}\n",
     /* a value of another shape, reduced and spread again */
     HEAD "  s = reduce_mean(x)\n  next a = a * 0.5 + s\n  next c = c + s\n  return y = s\n}\n",
     HEAD "  next c = reshape(a, shape=[20, 15]) + c\n  next a = a + reshape(c, shape=[300])\n"
@@ -104,6 +112,37 @@ static void states_are_those_of_the_interpreter(void)
             takt_session_destroy(got);
             takt_session_destroy(want);
         }
+}
+
+/* Memories are handed on: nothing is copied, and a session of the same state sees it. */
+static void rings_copy_nothing(void)
+{
+    static const char text[] =
+        HEAD "  state d: f32[300] = 5\n  next a = b\n  next b = d\n  next d = a\n"
+             "  return y = a + x\n}\n";
+    static const float values[] = {1, 2, 5};
+    takt_session *both[2] = {session_of(text, &(takt_plan_options){.threads = 1})};
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    if (both[0] != NULL &&
+        EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, sizeof text - 1, NULL, &model)) &&
+        EXPECT_OK(ctx, takt_plan_create(model, &(takt_plan_options){.threads = 2}, &plan)))
+        EXPECT_OK(
+            ctx, takt_session_create(plan, &(takt_session_options){.state_of = both[0]}, &both[1]));
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    for (size_t i = 0; both[0] != NULL && i < both[0]->plan->step_count; i++)
+        EXPECT(strcmp(both[0]->plan->steps[i].kind, "copy") != 0, "step %zu copies", i);
+    for (size_t run = 0; both[1] != NULL && run < 12; run++) {
+        takt_session *s = both[run / 2 % 2];
+        fill(s, run);
+        EXPECT(takt_session_run(s) == TAKT_OK);
+        const float *y = s->outputs[0].view.data, *x = s->inputs[0].view.data;
+        EXPECT(y[7] == values[run % 3] + x[7] && y[299] == values[run % 3] + x[299],
+               "run %zu: %g from %g", run, (double)y[7], (double)x[7]);
+    }
+    takt_session_destroy(both[1]);
+    takt_session_destroy(both[0]);
 }
 
 static void an_update_is_one_step(void)
@@ -277,5 +316,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, states_are_those_of_the_interpreter, an_update_is_one_step,
+TEST_MAIN(begin, states_are_those_of_the_interpreter, rings_copy_nothing, an_update_is_one_step,
           a_stopped_run_leaves_old_or_new, a_stopped_training_step_leaves_old_or_new, end)

@@ -125,7 +125,7 @@ void takt_session_see_state(takt_session *s)
         return;
     for (size_t i = 0; i < plan->graph->slot_count; i++) {
         const takt_tensor *value = &s->slots[i].shared->value;
-        if (s->slots[i].is_mirror || s->slots[i].shared->spare.storage == NULL)
+        if (s->slots[i].is_mirror)
             continue;
         takt_storage *before = s->state[i].storage;
         s->state[i].offset = value->offset;
@@ -206,9 +206,49 @@ static takt_status end_slot(takt_session *s, size_t i)
     return TAKT_OK;
 }
 
+static void exchange_bytes(const takt_tensor *a, const takt_tensor *b)
+{
+    unsigned char *x = takt_tensor_data(a), *y = takt_tensor_data(b), part[1024];
+    const size_t bytes = takt_tensor_bytes(a);
+    for (size_t i = 0; i < bytes; i += sizeof part) {
+        const size_t n = bytes - i < sizeof part ? bytes - i : sizeof part;
+        memcpy(part, x + i, n);
+        memcpy(x + i, y + i, n);
+        memcpy(y + i, part, n);
+    }
+}
+
+/* Hands on the memories of a ring: each change of places gives one more slot what it takes. Where
+ * one of them is the session's copy of memory that cannot be exchanged, bytes change places. */
+static void turn_ring(takt_session *s, uint32_t first)
+{
+    const takt_plan_slot *slots = s->plan->slots;
+    bool has_mirror = s->slots[first].is_mirror;
+    for (uint32_t at = slots[first].from; at != first; at = slots[at].from)
+        has_mirror |= s->slots[at].is_mirror;
+    for (uint32_t to = first, from; (from = slots[to].from) != first; to = from)
+        if (has_mirror)
+            exchange_bytes(&s->state[to], &s->state[from]);
+        else
+            exchange(&s->slots[to].shared->value, &s->slots[from].shared->value);
+}
+
+static void turn_rings(takt_session *s)
+{
+    for (uint32_t i = 0; i < s->plan->graph->slot_count; i++) {
+        if (!s->plan->slots[i].leads_ring)
+            continue;
+        takt_shared_lock(s->shared);
+        turn_ring(s, i);
+        s->shared->swaps++;
+        takt_shared_unlock(s->shared);
+    }
+}
+
 takt_status takt_session_end_state(takt_session *s)
 {
     const takt_plan *plan = s->plan;
+    turn_rings(s);
     for (size_t i = 0; i < plan->graph->slot_count; i++)
         if (plan->slots[i].is_changed)
             TAKT_TRY(end_slot(s, i));
