@@ -8,6 +8,7 @@
 
 #include "api/cache.h"
 #include "api/monitor/recorder.h"
+#include "base/count.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "os/cpu.h"
@@ -18,19 +19,15 @@
 static void *counted_get(void *user, size_t size, size_t align)
 {
     takt_ctx *ctx = user;
-    const uint64_t before = atomic_fetch_add(&ctx->live_bytes, size);
-    const uint64_t limit = ctx->limits.bytes;
-    void *block = NULL;
-    if (before <= limit && size <= limit - before)
-        block = ctx->outer.get(ctx->outer.user, size, align);
+    uint64_t live;
+    if (!takt_count_more(ctx, size, &live))
+        return NULL;
+    void *block = ctx->outer.get(ctx->outer.user, size, align);
     if (block == NULL) {
-        atomic_fetch_sub(&ctx->live_bytes, size);
+        takt_count_less(ctx, size);
         return NULL;
     }
-    uint64_t peak = atomic_load(&ctx->peak_bytes);
-    while (peak < before + size &&
-           !atomic_compare_exchange_weak(&ctx->peak_bytes, &peak, before + size))
-        continue;
+    takt_count_peak(ctx, live);
     atomic_fetch_add(&ctx->allocations, 1);
     atomic_fetch_add(&ctx->allocated_bytes, size);
     return block;
@@ -42,7 +39,7 @@ static void counted_put(void *user, void *block, size_t size)
     if (block == NULL)
         return;
     ctx->outer.put(ctx->outer.user, block, size);
-    atomic_fetch_sub(&ctx->live_bytes, size);
+    takt_count_less(ctx, size);
 }
 
 static uint64_t or_default(uint64_t value, uint64_t fallback)

@@ -67,6 +67,8 @@ static void keep(takt_plan *top, takt_plan *plan)
     takt_cache_lock(top->ctx);
     plan->variant = top->variants;
     top->variants = plan;
+    if (top->made_peak < plan->made_peak)
+        top->made_peak = plan->made_peak;
     for (takt_plan *at = plan; at != NULL; at = at->variant, count++)
         if (count == VARIANTS) {
             old = at->variant;

@@ -1,11 +1,12 @@
 /* skim.c - reads a file from its beginning to its end, and leaves out what it is told to. */
 #include "io/skim.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "os/memory.h"
 
 enum { CHUNK = 64 << 10, LEAST = 256 << 10 };
 
@@ -14,10 +15,23 @@ static takt_status read_at(const takt_skim *s, size_t offset, void *to, size_t c
     return takt_file_part(s->ctx, s->path, s->file, offset, to, count);
 }
 
+static takt_status count(takt_skim *s, size_t bytes)
+{
+    uint64_t live;
+    if (!s->has_pages)
+        return TAKT_OK;
+    if (!takt_count_more(s->ctx, bytes, &live))
+        return takt_fail_memory(s->ctx, "file", bytes);
+    takt_count_peak(s->ctx, live);
+    s->counted += bytes;
+    return TAKT_OK;
+}
+
 static takt_status read_up_to(takt_skim *s, size_t end)
 {
     if (end <= s->have)
         return TAKT_OK;
+    TAKT_TRY(count(s, end - s->have));
     TAKT_TRY(read_at(s, s->have, s->bytes + s->have, end - s->have));
     s->have = end;
     return TAKT_OK;
@@ -36,7 +50,11 @@ static takt_status open_memory(takt_skim *s)
     size_t length;
     void *block;
     TAKT_TRY(takt_file_length(s->ctx, s->path, s->file, &length));
-    TAKT_TRY(takt_mem_get(s->ctx, length, "file", &block));
+    s->has_pages = length > s->least;
+    if (!s->has_pages)
+        TAKT_TRY(takt_mem_get(s->ctx, length, "file", &block));
+    else if (takt_pages_get(length, &block) != 0)
+        return takt_fail_memory(s->ctx, "file", length);
     s->bytes = block;
     s->length = length;
     return takt_skim_need(s, s->length > 0 ? 1 : 0);
@@ -56,9 +74,12 @@ takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s)
 
 void takt_skim_close(takt_skim *s)
 {
-    atomic_fetch_add(&s->ctx->live_bytes, s->uncounted);
     takt_mem_put(s->ctx, s->gaps, s->gap_room * sizeof *s->gaps);
-    takt_mem_put(s->ctx, s->bytes, s->length);
+    takt_count_less(s->ctx, s->counted);
+    if (s->has_pages)
+        takt_pages_put(s->bytes, s->length);
+    else
+        takt_mem_put(s->ctx, s->bytes, s->length);
     s->ctx->files.close(s->ctx->files.user, s->file);
 }
 
@@ -86,8 +107,6 @@ takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end)
     TAKT_TRY(make_room(s));
     s->gaps[s->gap_count++] = (takt_gap){first, end};
     s->have = end;
-    s->uncounted += end - first;
-    atomic_fetch_sub(&s->ctx->live_bytes, end - first);
     return TAKT_OK;
 }
 
@@ -123,4 +142,13 @@ takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to, si
         out += part;
     }
     return TAKT_OK;
+}
+
+void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count)
+{
+    if (!s->has_pages || s->gap_count > 0) /* parts of gaps are not counted */
+        return;
+    const size_t less = takt_pages_drop(s->bytes + (from - s->bytes), count);
+    s->counted -= less;
+    takt_count_less(s->ctx, less);
 }

@@ -1,11 +1,14 @@
 /* skim.h - a file in memory but for its largest parts, which are read when they are wanted,
  * straight into their final place.
  *
- * The memory is as long as the file, so that offsets are the file's; what is left out stays
- * untouched, and the system gives no pages for it.
+ * The memory is as long as the file, so that offsets are the file's. For a file from which parts
+ * can be left out it is pages from the system: what is left out stays untouched and takes none, and
+ * what is read counts as memory of the context. Small files are in memory from its allocator.
  */
 #ifndef TAKT_IO_SKIM_H
 #define TAKT_IO_SKIM_H
+
+#include <stdbool.h>
 
 #include "base/error.h"
 
@@ -23,7 +26,8 @@ typedef struct takt_skim {
     size_t chunk, least; /* bytes read at once, and of a gap */
     takt_gap *gaps;      /* in order */
     size_t gap_count, gap_room;
-    size_t uncounted; /* bytes of gaps, which no page is used for: not counted as memory in use */
+    size_t counted; /* of pages: bytes that were read; 0 and not has_pages: the allocator's */
+    bool has_pages;
 } takt_skim;
 
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
@@ -37,5 +41,7 @@ TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end
 /* `count` bytes that lie at `from` in the skim's memory, or belong there. */
 TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
                                          size_t count);
+/* Those bytes are not read again, by nobody: their memory is given back. */
+void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count);
 
 #endif

@@ -48,6 +48,14 @@ void takt_pages_put(void *at, size_t size)
         munmap(at, rounded);
 }
 
+size_t takt_pages_drop(void *at, size_t size)
+{
+    const uintptr_t page = takt_page_size(), end = ((uintptr_t)at + size) & ~(page - 1);
+    const uintptr_t first = ((uintptr_t)at + page - 1) & ~(page - 1);
+    const bool is_dropped = first < end && madvise((void *)first, end - first, MADV_DONTNEED) == 0;
+    return is_dropped ? end - first : 0;
+}
+
 int takt_pages_protect(void *at, size_t size, takt_page_access access)
 {
     static const int protections[] = {

@@ -13,6 +13,9 @@ typedef enum takt_page_access { TAKT_PAGE_NONE, TAKT_PAGE_READ, TAKT_PAGE_WRITE 
  * return 0 or a positive errno. */
 int takt_pages_get(size_t size, void **at);
 void takt_pages_put(void *at, size_t size); /* accepts NULL */
+/* Gives back the whole pages inside [at, at + size), which are zeros afterwards, and returns how
+ * many bytes these were; 0 where the system cannot. */
+size_t takt_pages_drop(void *at, size_t size);
 /* `at` and `size` are multiples of the page size. */
 int takt_pages_protect(void *at, size_t size, takt_page_access access);
 size_t takt_page_size(void);

@@ -54,4 +54,9 @@ void takt_basis_leave(takt_plan *plan);
 /* Whether the constants of a basis have one user, who may give them back while planning. */
 bool takt_basis_is_single(takt_basis *b);
 
+/* What a plan holds so that plans of other sizes can be made, and its steps do not read: graphs,
+ * and the weights that these are packed from. With a fresh count, under the lock of the plan cache.
+ */
+uint64_t takt_tally_kept(struct takt_tally *t, const takt_plan *plan);
+
 #endif

@@ -19,14 +19,20 @@ static void tally_basis(takt_tally *t, takt_basis *b)
     }
 }
 
-static void tally(takt_tally *t, const takt_plan *plan)
+/* What its steps read. */
+static void tally_values(takt_tally *t, const takt_plan *plan)
 {
-    t->bytes += sizeof *plan + takt_arena_bytes(&plan->arena);
-    takt_tally_graph(t, plan->graph);
     for (size_t i = 0; i < plan->constant_count; i++)
         takt_tally_tensor(t, &plan->constants[i]);
     for (size_t i = 0; plan->initial != NULL && i < plan->graph->slot_count; i++)
         takt_tally_tensor(t, &plan->initial[i]);
+}
+
+static void tally(takt_tally *t, const takt_plan *plan)
+{
+    t->bytes += sizeof *plan + takt_arena_bytes(&plan->arena);
+    takt_tally_graph(t, plan->graph);
+    tally_values(t, plan);
     for (const takt_plan *child = plan->child; child != NULL; child = child->sibling) {
         tally_basis(t, child->basis);
         tally(t, child); /* subgraphs are nested to a limited depth */
@@ -39,4 +45,15 @@ void takt_tally_plan(takt_tally *t, const takt_plan *plan)
 {
     tally_basis(t, plan->basis);
     tally(t, plan);
+}
+
+uint64_t takt_tally_kept(takt_tally *t, const takt_plan *plan)
+{
+    tally_values(t, plan);
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+        tally(t, child);
+    const uint64_t read = t->bytes;
+    takt_tally_graph(t, plan->graph);
+    tally_basis(t, plan->basis);
+    return t->bytes - read;
 }

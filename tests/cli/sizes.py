@@ -14,9 +14,13 @@ def tensor(length):
 # the plan of a range is that of its top, and says so
 top = parsed("plan", "--json", ENCODER, "-D", "batch=2", "-D", "seq=64")
 plan = parsed("plan", "--json", ENCODER, *RANGE)
+planning_peak = plan["memory"]["planning_peak"]
 for memory in (plan["memory"], top["memory"]):
     for key in ("held", "session", "planning_peak"):  # a range keeps what other sizes are made of
         expect(memory.pop(key) > 0, key)
+expect(plan["memory"].pop("kept") > plan["memory"]["packed"], "weights are kept for other sizes")
+most = plan["sizes_planning_peak"]  # with the tables of the sizes that are shown
+expect(most >= planning_peak + plan["sizes_tables"] // 2 > planning_peak, plan)
 expect(plan["memory"] == top["memory"], f"{plan['memory']} is not {top['memory']}")
 expect("sizes" not in top, "one size has no table of sizes")
 rows = {row["at"]: row for row in plan["sizes"]}
@@ -24,6 +28,7 @@ expect(rows["seq=1"]["arena"] < rows["seq=64"]["arena"], rows)
 expect(rows["batch=2"]["arena"] == rows["seq=64"]["arena"], rows)
 text = succeeds("plan", ENCODER, *RANGE)
 expect("batch 1 to 2, seq 1 to 64" in text and "seq=32" in text, text)
+expect("are for plans of other sizes" in text and "their tables: " in text, text)
 
 # which steps do their work in another way from some size on: one query reads keys where they lie
 changes = parsed("plan", "--json", ENCODER, "-D", "batch=1", "-D", "seq=1..64")["changes"]

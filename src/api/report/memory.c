@@ -4,8 +4,11 @@
 
 #include <stdio.h>
 
+#include "api/cache.h"
 #include "api/report/report.h"
 #include "api/session/session.h"
+#include "ir/held.h"
+#include "plan/basis.h"
 
 const takt_session_port *takt_report_port(const takt_session *s, size_t i, const takt_desc **desc)
 {
@@ -69,6 +72,18 @@ static uint64_t tables_of(const takt_plan_info *info)
     return info->held > weights ? info->held - weights : 0;
 }
 
+/* What plans of other sizes are made from; 0: the plan is for one. */
+static uint64_t kept_of(const takt_plan *plan)
+{
+    if (plan->ranges == NULL)
+        return 0;
+    takt_cache_lock(plan->ctx);
+    takt_tally t = {.tick = ++plan->ctx->tick};
+    const uint64_t kept = takt_tally_kept(&t, plan);
+    takt_cache_unlock(plan->ctx);
+    return kept;
+}
+
 static void memory_text(takt_report *r, const takt_plan *plan, const takt_session *s,
                         size_t minimum)
 {
@@ -101,6 +116,11 @@ static void memory_text(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_text_add(&r->text, "maximum %s (no reuse)\n", takt_figure(info.unshared, figure));
     takt_text_add(&r->text, "  tables: plan %s, ", takt_figure(tables_of(&info), figure));
     takt_text_add(&r->text, "each session %s\n", takt_figure(info.session + info.pool, figure));
+    if (plan->ranges != NULL)
+        takt_text_add(
+            &r->text,
+            "  of the plan's %s are for plans of other sizes: the graph, and weights to pack\n",
+            takt_figure(kept_of(plan), figure));
     takt_text_add(&r->text, "  loading and planning: at most %s at once\n",
                   takt_figure(info.planning_peak, figure));
 }
@@ -128,6 +148,8 @@ static void memory_json(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_report_count(r, "session", info.session);
     takt_report_count(r, "pool", info.pool);
     takt_report_count(r, "planning_peak", info.planning_peak);
+    if (plan->ranges != NULL)
+        takt_report_count(r, "kept", kept_of(plan));
     if (s != NULL) {
         const uint64_t own = own_bytes(s, &moved);
         takt_report_count(r, "session_io", own);

@@ -1,4 +1,6 @@
 /* ranges.c - of a plan with ranges: what is reserved, and what some sizes inside them touch. */
+#include <takt/plan.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -116,8 +118,27 @@ static void write_heads(takt_report *r, takt_table *t, const takt_plan *plan)
     takt_table_rule(t);
 }
 
+/* What the plans of the sizes above take, beside that of the largest. */
+static void write_tables(takt_report *r, const takt_plan *plan, const takt_plan_info *before)
+{
+    takt_plan_info after;
+    char bytes[TAKT_FIGURE_TEXT], peak[TAKT_FIGURE_TEXT];
+    takt_plan_query(plan, &after);
+    const uint64_t more = after.held > before->held ? after.held - before->held : 0;
+    if (r->is_json) {
+        takt_report_count(r, "sizes_tables", more);
+        takt_report_count(r, "sizes_planning_peak", after.planning_peak);
+        return;
+    }
+    takt_text_add(&r->text,
+                  "their tables: %s, kept with the plan; loading and planning with them: at most "
+                  "%s at once\n",
+                  takt_figure(more, bytes), takt_figure(after.planning_peak, peak));
+}
+
 takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
 {
+    takt_plan_info before;
     takt_plan *top = (takt_plan *)(uintptr_t)plan; /* what it remembers is no part of its value */
     takt_status status = TAKT_OK;
     takt_table t;
@@ -127,6 +148,7 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
     const size_t count = takt_sizes_cells(&plan->basis->template->sizes) + 1;
     TAKT_TRY(takt_mem_zero(r->ctx, count, sizeof(int64_t), "sizes", &cells));
     takt_table_init(&t, r->ctx, "lrrr");
+    takt_plan_query(plan, &before);
     if (r->is_json)
         takt_json_put_open(&r->json, "sizes", '[');
     else
@@ -138,6 +160,7 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
         takt_json_close(&r->json, ']');
     else
         takt_table_print(&t, &r->text);
+    write_tables(r, plan, &before);
     if (status == TAKT_OK)
         status = takt_report_guards(r, top, cells);
     if (!r->is_json)

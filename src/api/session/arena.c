@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/session/session.h"
+#include "base/count.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "os/cpu.h"
@@ -22,28 +23,22 @@ static takt_status take_given(takt_session *s, const takt_session_options *o)
 }
 
 /* Pages do not come from the context's allocator, but count against its limit all the same. */
-static bool count(takt_ctx *ctx, size_t bytes)
-{
-    const uint64_t before = atomic_fetch_add(&ctx->live_bytes, bytes), limit = ctx->limits.bytes;
-    if (limit == 0 || (before <= limit && bytes <= limit - before))
-        return true;
-    atomic_fetch_sub(&ctx->live_bytes, bytes);
-    return false;
-}
-
 static takt_status get_pages(takt_session *s, takt_huge_pages want)
 {
     takt_cpu_facts facts;
     size_t bytes;
+    uint64_t live;
     void *at;
     takt_cpu_read(&facts);
     const size_t page = facts.huge_page_bytes > 0 ? facts.huge_page_bytes : takt_page_size();
-    if (!takt_size_align(s->plan->arena_bytes, page, &bytes) || !count(s->ctx, bytes))
+    if (!takt_size_align(s->plan->arena_bytes, page, &bytes) ||
+        !takt_count_more(s->ctx, bytes, &live))
         return takt_fail_memory(s->ctx, "arena", s->plan->arena_bytes);
     if (takt_pages_get_huge(bytes, want, &at, &s->pages, s->pages_reason) != 0) {
-        atomic_fetch_sub(&s->ctx->live_bytes, bytes);
+        takt_count_less(s->ctx, bytes);
         return takt_fail_memory(s->ctx, "arena", bytes);
     }
+    takt_count_peak(s->ctx, live);
     s->arena = at;
     s->arena_pages = bytes;
     if (s->pages_reason[0] != '\0')
@@ -79,7 +74,7 @@ void takt_session_put_arena(takt_session *s)
     if (s->arena_pages == 0)
         return;
     takt_pages_put(s->arena, s->arena_pages);
-    atomic_fetch_sub(&s->ctx->live_bytes, s->arena_pages);
+    takt_count_less(s->ctx, s->arena_pages);
 }
 
 takt_huge_pages takt_session_huge_pages(const takt_session *s, const char **reason)

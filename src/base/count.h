@@ -1,0 +1,16 @@
+/* count.h - what counts as a context's memory: its live bytes, their peak and their limit.
+ *
+ * The context's allocator counts for itself; pages from the system, which do not come from it, are
+ * counted by whoever gets them. */
+#ifndef TAKT_BASE_COUNT_H
+#define TAKT_BASE_COUNT_H
+
+#include "base/ctx.h"
+
+/* Asks for `bytes` more: false, and nothing is counted, if the limit does not allow them. */
+bool takt_count_more(takt_ctx *ctx, size_t bytes, uint64_t *live);
+/* They were had, and made the live bytes `live`. */
+void takt_count_peak(takt_ctx *ctx, uint64_t live);
+void takt_count_less(takt_ctx *ctx, size_t bytes);
+
+#endif
