@@ -50,6 +50,10 @@ takt_dtype takt_map_deciding(const takt_graph *g, const takt_node *n)
 takt_map_op takt_map_node_op(const takt_graph *g, const takt_node *n)
 {
     const takt_dtype dtype = takt_map_deciding(g, n);
+    if (n->op == &takt_op_add || n->op == &takt_op_mul) /* most are, and no name is looked for */
+        return n->op == &takt_op_add ? TAKT_MAP_ADD : TAKT_MAP_MUL;
+    if (n->op == &takt_op_sub || n->op == &takt_op_div)
+        return n->op == &takt_op_sub ? TAKT_MAP_SUB : TAKT_MAP_DIV;
     if (n->op == &takt_op_broadcast)
         return TAKT_MAP_COPY;
     if (n->op == &takt_op_mod)

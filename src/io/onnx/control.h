@@ -44,6 +44,11 @@ TAKT_MUST_USE takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *
                                              size_t carried, takt_appended *out);
 /* `first`, and behind it the rows of all turns, `rows`. */
 takt_id takt_appended_join(takt_call *c, takt_id first, takt_id rows, int64_t axis);
+/* counted.c: how often a Loop without a trip count runs, if its condition is that a counter is
+ * below a limit: an i64 of the graph around it; TAKT_NONE: that cannot be said. `first`: of the
+ * carried values. */
+takt_id takt_onnx_iterations(takt_call *c, const takt_graph *body, const takt_id *first,
+                             size_t carried, const takt_captures *captures);
 /* found.c: whether `t` has a size that values decide in `g`. */
 bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
 /* `x` of `g` as what `type` says; a run in which its sizes are others fails. */

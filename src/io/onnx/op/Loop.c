@@ -14,6 +14,8 @@ typedef struct loop {
     bool is_named;       /* the trip count is not known but as `length`, a dimension */
     takt_dim length;     /* of scanned results */
     bool begins;         /* by its condition, if that is known */
+    bool is_counted;     /* its condition is a counter's, and ends it when `count` is reached */
+    takt_id count;       /* the trip count, if it has one */
     takt_appended grown; /* what is kept of it where it stays a loop */
 } loop;
 
@@ -83,7 +85,7 @@ static bool runs_out(takt_call *c, const loop *l, const takt_graph *body)
     const takt_node *n = takt_node_at(body, goes_on);
     const bool is_passed = goes_on == body->inputs[1].id;
     const bool is_constant = n->op == &takt_op_constant;
-    if (l->trip == 0)
+    if (l->trip == 0 || l->is_counted)
         return true;
     if (!is_passed && !(is_constant && is_true(n->attr[0].tensor)))
         return false;
@@ -148,7 +150,7 @@ static takt_status find_length(takt_call *c, loop *l)
     if (l->trip >= 0 || !takt_onnx_may_find(c))
         return takt_onnx_known(c, 0) == NULL ? c->status
                                              : takt_onnx_refuse(c, "scanned results of any length");
-    const takt_id trip = takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0);
+    const takt_id trip = takt_onnx_shape(c, l->count, NULL, 0);
     l->length = takt_onnx_length(c, takt_onnx_with(c, &takt_op_max, trip, 0),
                                  takt_onnx_at_most(TAKT_LENGTH_OPEN));
     return c->status;
@@ -182,8 +184,7 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     takt_id *in = takt_onnx_get(c, 2 + carried + captures->count, sizeof *in);
     if (in == NULL)
         return c->status;
-    in[0] = l->trip >= 0 ? takt_scalar_i64(c->g, l->trip)
-                         : takt_onnx_shape(c, takt_onnx_in(c, 0), NULL, 0);
+    in[0] = l->trip >= 0 ? takt_scalar_i64(c->g, l->trip) : takt_onnx_shape(c, l->count, NULL, 0);
     in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
                                 : takt_onnx_scalar(c, TAKT_BOOL, 1);
     for (size_t i = 0; i < l->carried; i++)
@@ -232,6 +233,36 @@ static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
     return c->status != TAKT_OK ? c->status : g->status;
 }
 
+/* "for t in range(x.shape[0])": as many as a dimension, whatever its size will be. */
+static takt_status name_length(takt_call *c, loop *l)
+{
+    takt_syms trip = {0};
+    l->length = l->trip;
+    if (l->trip >= 0 || l->count == TAKT_NONE)
+        return TAKT_OK;
+    TAKT_TRY(takt_fold_syms(c->scope->room, l->count, &trip));
+    l->is_named = trip.at != NULL && trip.count == 1 && trip.at[0].is_dim && !trip.at[0].is_minus;
+    l->length = l->is_named ? trip.at[0].dim : l->length;
+    return c->status;
+}
+
+/* "while i < n", of which every iteration gives a result: as many as n says. */
+static takt_status count_loop(takt_call *c, loop *l, const takt_graph *body,
+                              const takt_captures *captures)
+{
+    takt_id *first = takt_onnx_get(c, l->carried + 1, sizeof *first);
+    if (first == NULL)
+        return c->status;
+    for (size_t i = 0; i < l->carried; i++)
+        first[i] = takt_onnx_in(c, input_of(l, i));
+    l->count = takt_onnx_iterations(c, body, first, l->carried, captures);
+    if (l->count == TAKT_NONE)
+        return c->status;
+    l->is_counted = true;
+    l->trip = -1;
+    return name_length(c, l);
+}
+
 static takt_status keep(takt_call *c, loop *l)
 {
     takt_captures captures = {.may_find = true};
@@ -250,11 +281,16 @@ static takt_status keep(takt_call *c, loop *l)
     TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));
     if (c->status != TAKT_OK)
         return c->status;
-    TAKT_TRY(find_length(c, l));
     TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
+    takt_status status = TAKT_OK;
+    if (l->scanned > 0 && l->trip == INT64_MAX)
+        status = count_loop(c, l, g, &captures);
+    if (status == TAKT_OK)
+        status = find_length(c, l);
     const bool counts = l->scanned > 0 && !runs_out(c, l, g);
-    takt_status status = check_rows(c, l, g);
-    if (counts && !takt_onnx_may_find(c))
+    if (status == TAKT_OK)
+        status = check_rows(c, l, g);
+    if (status == TAKT_OK && counts && !takt_onnx_may_find(c))
         status =
             takt_onnx_refuse(c, "scanned results whose number a condition in the body decides");
     if (status == TAKT_OK && counts)
@@ -264,19 +300,6 @@ static takt_status keep(takt_call *c, loop *l)
     takt_graph_destroy(counting);
     takt_graph_destroy(g);
     return status;
-}
-
-/* "for t in range(x.shape[0])": as many as a dimension, whatever its size will be. */
-static takt_status name_length(takt_call *c, loop *l)
-{
-    takt_syms trip = {0};
-    l->length = l->trip;
-    if (l->trip >= 0 || !takt_onnx_has(c, 0))
-        return TAKT_OK;
-    TAKT_TRY(takt_fold_syms(c->scope->room, takt_onnx_in(c, 0), &trip));
-    l->is_named = trip.at != NULL && trip.count == 1 && trip.at[0].is_dim && !trip.at[0].is_minus;
-    l->length = l->is_named ? trip.at[0].dim : l->length;
-    return c->status;
 }
 
 static takt_status adapt(takt_call *c)
@@ -293,6 +316,7 @@ static takt_status adapt(takt_call *c)
     l.scanned = l.body->output_count - 1 - l.carried;
     const bool counts = takt_onnx_has(c, 0), asks = takt_onnx_has(c, 1);
     const int64_t *trip = counts ? takt_array_one(takt_onnx_peek(c, 0)) : NULL;
+    l.count = counts ? takt_onnx_in(c, 0) : TAKT_NONE;
     const int64_t *begins = asks ? takt_array_one(takt_onnx_peek(c, 1)) : NULL;
     l.trip = !counts ? INT64_MAX : trip != NULL ? *trip : -1;
     l.begins = begins == NULL || *begins != 0;
