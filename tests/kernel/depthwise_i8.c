@@ -84,7 +84,11 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d
     int32_t *fixed = check_place(c, FIXED, 2 * n * sizeof *fixed, where);
     for (size_t i = 0; i < n; i++) {
         fixed[i] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
-        fixed[n + i] = 1 - (int32_t)check_below(c, 14);
+        fixed[n + i] = i < 16 && bits & 32 ? -5 : 1 - (int32_t)check_below(c, 14);
+        if (i == 17 || i == 21) { /* what wraps */
+            fixed[i] = INT32_MIN;
+            fixed[n + i] = i == 17 ? 31 : -3;
+        }
     }
     const takt_requant q = {.to = (takt_requant_to)(bits & 3),
                             .bias = bits & 4 ? bias : NULL,

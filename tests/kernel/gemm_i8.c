@@ -38,6 +38,10 @@ static columns make_columns(takt_check *c, size_t n)
         o.scale[j] = (float)check_below(c, 1000) * 1e-6f;
         o.multiplier[j] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
         o.shift[j] = 1 - (int32_t)check_below(c, 16);
+        if (j % 8 == 5) { /* what wraps */
+            o.multiplier[j] = j % 16 == 5 ? INT32_MIN : -(int32_t)check_below(c, 1 << 30);
+            o.shift[j] = j % 16 == 5 ? 31 : 40 - (int32_t)check_below(c, 80);
+        }
         o.wide[j] = j % 3 == 0 ? 0.5 : (double)check_below(c, 1000) * 1e-6;
     }
     if (n >

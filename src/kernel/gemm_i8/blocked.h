@@ -192,14 +192,24 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
     } while (p < g->k);
 }
 
-static void finish(const takt_gemm_i8 *g, const block *o)
+/* Whether that made bytes of the sums. */
+static bool finishes_bytes(const takt_gemm_i8 *g, const block *o)
 {
 #ifdef FINISHES_BYTES
     if (finish_is_bytes(g->requant)) {
         finish_block(g, o);
-        return;
+        return true;
     }
+#else
+    (void)g, (void)o;
 #endif
+    return false;
+}
+
+static void finish(const takt_gemm_i8 *g, const block *o)
+{
+    if (finishes_bytes(g, o))
+        return;
     for (size_t i = 0; i < o->rows; i++) {
         uint32_t *x = (uint32_t *)o->sums + i * NR;
         correct(g, x, o->col, o->cols, o->shift, g->b_zero ? o->row_sums[i] : 0);
@@ -209,7 +219,7 @@ static void finish(const takt_gemm_i8 *g, const block *o)
 }
 
 /* One row, four panels a quarter of the columns apart: four streams read faster than one. */
-static void one_row(const takt_gemm_i8 *g, block *o)
+static void one_row(const takt_gemm_i8 *g, const block *o)
 {
     const size_t panels = (g->n + 15) / 16, quarter = panels / 4,
                  steps = (g->k + GROUP - 1) / GROUP;
@@ -217,10 +227,15 @@ static void one_row(const takt_gemm_i8 *g, block *o)
         const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
         row_panels(g, g->b + first * g->b_panel, quarter * g->b_panel, steps, o->sums, count);
         for (size_t i = 0; i < count; i++) {
-            uint32_t *x = (uint32_t *)o->sums + 16 * i;
-            const size_t col = 16 * (first + i * quarter), cols = least(g->n - col, 16);
-            correct(g, x, col, cols, o->shift, g->b_zero ? o->row_sums[0] : 0);
-            requant_row(g, x, 0, col, cols);
+            block part = *o;
+            part.sums += 16 * i;
+            part.col = 16 * (first + i * quarter);
+            part.cols = least(g->n - part.col, 16);
+            if (finishes_bytes(g, &part))
+                continue;
+            uint32_t *x = (uint32_t *)part.sums;
+            correct(g, x, part.col, part.cols, o->shift, g->b_zero ? o->row_sums[0] : 0);
+            requant_row(g, x, 0, part.col, part.cols);
         }
     }
     requant_tail(g, 0, 0, 1, g->n);
