@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { X, W, Y, BIAS, SCALE, AT, DOT, SUM, FIXED, WANT };
+enum { X, W, Y, BIAS, SCALE, AT, DOT, SUM, FIXED, WIDE, WANT };
 
 check_fn check_depthwise_i8;
 
@@ -90,9 +90,13 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d
             fixed[n + i] = i == 17 ? 31 : -3;
         }
     }
+    double *wide = check_place(c, WIDE, n * sizeof *wide, where);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = i % 3 == 0 ? 0.5 : (double)check_below(c, 1000) * 1e-5;
     const takt_requant q = {.to = (takt_requant_to)(bits & 3),
                             .bias = bits & 4 ? bias : NULL,
-                            .scale = bits & 256 ? NULL : scale,
+                            .scale = bits & 768 ? NULL : scale,
+                            .wide = bits & 512 ? wide : NULL,
                             .multiplier = bits & 256 ? fixed : NULL,
                             .shift = bits & 256 ? fixed + n : NULL,
                             .scale_per_column = (bits & 8) != 0,
@@ -163,9 +167,11 @@ void check_depthwise_i8(takt_check *c, const takt_kernel *reference)
         one(c, reference, (takt_depthwise_i8){.positions = 3, .taps = 9, .channels = 37}, bits);
         one(c, reference, (takt_depthwise_i8){.positions = 2, .taps = 3, .channels = 7}, bits);
         const unsigned to = bits & 3;
-        if (to == TAKT_REQUANT_S8 || to == TAKT_REQUANT_U8)
-            one(c, reference, (takt_depthwise_i8){.positions = 4, .taps = 9, .channels = 37},
-                bits + 256);
+        if (to != TAKT_REQUANT_S8 && to != TAKT_REQUANT_U8)
+            continue;
+        const takt_depthwise_i8 d = {.positions = 4, .taps = 9, .channels = 37};
+        one(c, reference, d, bits + 256);
+        one(c, reference, d, bits + 512);
     }
     bench(c, 24);
     bench(c, 116);

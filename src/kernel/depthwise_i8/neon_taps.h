@@ -68,6 +68,8 @@ INLINE void walk(const takt_depthwise_i8 *d, size_t c, sums_16 begin, sum_fn *su
         walk_bytes(d, c, begin, sum, &f, FINISH_SCALE);
     else if (f.way == FINISH_RIGHT)
         walk_bytes(d, c, begin, sum, &f, FINISH_RIGHT);
+    else if (f.way == FINISH_WIDE)
+        walk_bytes(d, c, begin, sum, &f, FINISH_WIDE);
     else
         walk_bytes(d, c, begin, sum, &f, FINISH_FIXED);
 }

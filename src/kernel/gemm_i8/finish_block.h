@@ -72,6 +72,8 @@ static void finish_panel(const takt_gemm_i8 *g, const block *o, size_t at, size_
         finish_rows(g, o, &job, FINISH_SCALE);
     else if (job.f.way == FINISH_RIGHT)
         finish_rows(g, o, &job, FINISH_RIGHT);
+    else if (job.f.way == FINISH_WIDE)
+        finish_rows(g, o, &job, FINISH_WIDE);
     else
         finish_rows(g, o, &job, FINISH_FIXED);
 }

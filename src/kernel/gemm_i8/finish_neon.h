@@ -1,5 +1,5 @@
 /* finish_neon.h - exact sums to bytes, sixteen columns at a time: what requant.h says, in
- * registers. By a scale, or in fixed point. */
+ * registers: by a scale, in fixed point, or by a wide scale. */
 #include <arm_neon.h>
 #include <string.h>
 
@@ -11,11 +11,12 @@ typedef struct sums_16 {
 } sums_16;
 
 /* How sums become bytes; RIGHT: in fixed point, without shifts to the left and what wraps. */
-typedef enum finish_way { FINISH_SCALE, FINISH_FIXED, FINISH_RIGHT } finish_way;
+typedef enum finish_way { FINISH_SCALE, FINISH_FIXED, FINISH_RIGHT, FINISH_WIDE } finish_way;
 
 /* What does not change from row to row. */
 typedef struct finish_16 {
     float32x4_t scale[4];
+    float64x2_t wide[8];
     int32x4_t multiplier[4], left[4], right[4]; /* shifts to the right are negative */
     int16x8_t zero;
     uint8x16_t lo, hi;
@@ -23,10 +24,9 @@ typedef struct finish_16 {
     bool is_unsigned;
 } finish_16;
 
-/* Bytes by a scale or in fixed point; a wide scale is left to requant.h. */
 FINISH_INLINE bool finish_is_bytes(const takt_requant *q)
 {
-    return q->wide == NULL && (q->to == TAKT_REQUANT_S8 || q->to == TAKT_REQUANT_U8);
+    return q->to == TAKT_REQUANT_S8 || q->to == TAKT_REQUANT_U8;
 }
 
 FINISH_INLINE sums_16 load_sums(const int32_t *p)
@@ -44,6 +44,18 @@ FINISH_INLINE void finish_load(const int32_t *from, bool is_each, size_t n, int3
     }
     for (int j = 0; j < 4; j++)
         to[j] = is_each ? vld1q_s32(from + 4 * j) : vdupq_n_s32(from[0]);
+}
+
+FINISH_INLINE void finish_wide(finish_16 *f, const double *from, bool is_each, size_t n)
+{
+    double some[16] = {0};
+    if (is_each && n < 16) {
+        memcpy(some, from, n * sizeof *some);
+        from = some;
+    }
+    for (int j = 0; j < 8; j++)
+        f->wide[j] = is_each ? vld1q_f64(from + 2 * j) : vdupq_n_f64(from[0]);
+    f->way = FINISH_WIDE;
 }
 
 /* Shifts count modulo 32. */
@@ -71,6 +83,10 @@ FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n
                    .is_unsigned = q->to == TAKT_REQUANT_U8};
     const bool each = q->scale_per_column;
     col = each ? col : 0;
+    if (q->wide != NULL) {
+        finish_wide(&f, q->wide + col, each, n);
+        return f;
+    }
     if (q->multiplier == NULL) {
         int32x4_t bits[4];
         finish_load((const int32_t *)(const void *)(q->scale + col), each, n, bits);
@@ -100,9 +116,21 @@ FINISH_INLINE int32x4_t finish_fixed(const finish_16 *f, int j, int32x4_t x, con
     return vrshlq_s32(vqaddq_s32(high, vshrq_n_s32(vandq_s32(high, right), 31)), right);
 }
 
+/* Conversion rounds halves away from zero here. */
+FINISH_INLINE int32x4_t finish_doubles(const finish_16 *f, int j, int32x4_t x)
+{
+    const float64x2_t low = vcvtq_f64_s64(vmovl_s32(vget_low_s32(x)));
+    const float64x2_t high = vcvtq_f64_s64(vmovl_high_s32(x));
+    const int64x2_t a = vcvtaq_s64_f64(vmulq_f64(low, f->wide[2 * j]));
+    const int64x2_t b = vcvtaq_s64_f64(vmulq_f64(high, f->wide[2 * j + 1]));
+    return vqmovn_high_s64(vqmovn_s64(a), b);
+}
+
 /* Conversion rounds half to even and makes 0 of NaN; it saturates, as does everything after it. */
 FINISH_INLINE int32x4_t finish_four(const finish_16 *f, int j, int32x4_t x, const finish_way way)
 {
+    if (way == FINISH_WIDE)
+        return finish_doubles(f, j, x);
     return way == FINISH_SCALE ? vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(x), f->scale[j]))
                                : finish_fixed(f, j, x, way);
 }
