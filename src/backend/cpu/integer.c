@@ -231,6 +231,8 @@ static const int32_t *packed_zeros(const takt_integer *f, const takt_integer_blo
 {
     const int32_t shift = f->b_unsigned ? 128 : 0;
     bool any = false;
+    if (f->in[TAKT_INTEGER_B_ZERO] == SIZE_MAX && shift == 0)
+        return NULL;
     takt_integer_b_zeros(f, b->step, b->task, b->group * f->n + b->column, b->columns, b->zeros);
     for (size_t j = 0; j < b->columns; j++) {
         b->zeros[j] -= shift;

@@ -45,9 +45,9 @@ static void put_wide(const takt_depthwise_i8 *d, size_t p, size_t c, sums_16 s)
 typedef sums_16 sum_fn(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c, sums_16 s);
 
 INLINE void walk_bytes(const takt_depthwise_i8 *d, size_t c, sums_16 begin, sum_fn *sum,
-                       const finish_16 *way_of, const finish_way way)
+                       const finish_way way)
 {
-    const finish_16 f = *way_of;
+    const finish_16 f = finish_begin(d->requant, c, 16, way);
     const uint8_t *const *x = d->x;
     uint8_t *y = (uint8_t *)d->y + c;
     for (size_t p = 0; p < d->positions; p++, x += d->taps, y += d->channels)
@@ -63,15 +63,12 @@ INLINE void walk(const takt_depthwise_i8 *d, size_t c, sums_16 begin, sum_fn *su
             put_wide(d, p, c, sum(d, x, c, begin));
         return;
     }
-    const finish_16 f = finish_begin(d->requant, c, 16);
-    if (f.way == FINISH_SCALE)
-        walk_bytes(d, c, begin, sum, &f, FINISH_SCALE);
-    else if (f.way == FINISH_RIGHT)
-        walk_bytes(d, c, begin, sum, &f, FINISH_RIGHT);
-    else if (f.way == FINISH_WIDE)
-        walk_bytes(d, c, begin, sum, &f, FINISH_WIDE);
-    else
-        walk_bytes(d, c, begin, sum, &f, FINISH_FIXED);
+    switch (finish_way_of(d->requant, c, 16)) {
+    case FINISH_SCALE: walk_bytes(d, c, begin, sum, FINISH_SCALE); break;
+    case FINISH_RIGHT: walk_bytes(d, c, begin, sum, FINISH_RIGHT); break;
+    case FINISH_FIXED: walk_bytes(d, c, begin, sum, FINISH_FIXED); break;
+    case FINISH_WIDE: walk_bytes(d, c, begin, sum, FINISH_WIDE); break;
+    }
 }
 
 INLINE sums_16 wide_unsigned(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c,

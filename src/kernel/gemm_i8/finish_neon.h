@@ -10,17 +10,21 @@ typedef struct sums_16 {
     int32x4_t a, b, c, d;
 } sums_16;
 
-/* How sums become bytes; RIGHT: in fixed point, without shifts to the left and what wraps. */
+typedef struct doubles_16 {
+    float64x2_t a, b, c, d, e, f, g, h;
+} doubles_16;
+
+/* How sums become bytes; RIGHT: in fixed point, without shifts to the left and what wraps. Known to
+ * the compiler wherever it is asked for, so that the rest of finish_16 costs nothing. */
 typedef enum finish_way { FINISH_SCALE, FINISH_FIXED, FINISH_RIGHT, FINISH_WIDE } finish_way;
 
 /* What does not change from row to row. */
 typedef struct finish_16 {
-    float32x4_t scale[4];
-    float64x2_t wide[8];
-    int32x4_t multiplier[4], left[4], right[4]; /* shifts to the right are negative */
+    sums_16 scale; /* bits of floats */
+    doubles_16 wide;
+    sums_16 multiplier, left, right; /* shifts to the right are negative */
     int16x8_t zero;
     uint8x16_t lo, hi;
-    finish_way way;
     bool is_unsigned;
 } finish_16;
 
@@ -34,119 +38,148 @@ FINISH_INLINE sums_16 load_sums(const int32_t *p)
     return (sums_16){vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)};
 }
 
-/* Sixteen of `from`, whose first `n` exist; or the same for all columns. */
-FINISH_INLINE void finish_load(const int32_t *from, bool is_each, size_t n, int32x4_t to[4])
+/* The first `n` of sixteen, zeros behind them. */
+FINISH_INLINE sums_16 load_first(const int32_t *p, size_t n)
 {
     int32_t some[16] = {0};
-    if (is_each && n < 16) {
-        memcpy(some, from, n * sizeof *some);
-        from = some;
-    }
-    for (int j = 0; j < 4; j++)
-        to[j] = is_each ? vld1q_s32(from + 4 * j) : vdupq_n_s32(from[0]);
+    if (n >= 16)
+        return load_sums(p);
+    memcpy(some, p, n * sizeof *some);
+    return load_sums(some);
 }
 
-FINISH_INLINE void finish_wide(finish_16 *f, const double *from, bool is_each, size_t n)
+/* For columns [col, col + 16), of which `n` exist; or the same for all. */
+FINISH_INLINE sums_16 finish_load(const int32_t *p, bool is_each, size_t col, size_t n)
+{
+    const int32x4_t same = vdupq_n_s32(p[0]);
+    return is_each ? load_first(p + col, n) : (sums_16){same, same, same, same};
+}
+
+FINISH_INLINE doubles_16 finish_doubles(const double *p, bool is_each, size_t col, size_t n)
 {
     double some[16] = {0};
-    if (is_each && n < 16) {
-        memcpy(some, from, n * sizeof *some);
-        from = some;
+    const float64x2_t same = vdupq_n_f64(p[0]);
+    if (!is_each)
+        return (doubles_16){same, same, same, same, same, same, same, same};
+    p += col;
+    if (n < 16) {
+        memcpy(some, p, n * sizeof *some);
+        p = some;
     }
-    for (int j = 0; j < 8; j++)
-        f->wide[j] = is_each ? vld1q_f64(from + 2 * j) : vdupq_n_f64(from[0]);
-    f->way = FINISH_WIDE;
+    return (doubles_16){vld1q_f64(p),     vld1q_f64(p + 2),  vld1q_f64(p + 4),  vld1q_f64(p + 6),
+                        vld1q_f64(p + 8), vld1q_f64(p + 10), vld1q_f64(p + 12), vld1q_f64(p + 14)};
+}
+
+/* Where a shift goes to the left, or a multiplier is the least number. */
+FINISH_INLINE uint32x4_t finish_wraps(int32x4_t multiplier, int32x4_t shift)
+{
+    return vorrq_u32(vcgtq_s32(shift, vdupq_n_s32(0)),
+                     vceqq_s32(multiplier, vdupq_n_s32(INT32_MIN)));
+}
+
+FINISH_INLINE finish_way finish_way_of(const takt_requant *q, size_t col, size_t n)
+{
+    if (q->wide != NULL)
+        return FINISH_WIDE;
+    if (q->multiplier == NULL)
+        return FINISH_SCALE;
+    const sums_16 m = finish_load(q->multiplier, q->scale_per_column, col, n),
+                  s = finish_load(q->shift, q->scale_per_column, col, n);
+    const uint32x4_t some = vorrq_u32(finish_wraps(m.a, s.a), finish_wraps(m.b, s.b)),
+                     more = vorrq_u32(finish_wraps(m.c, s.c), finish_wraps(m.d, s.d));
+    return vmaxvq_u32(vorrq_u32(some, more)) != 0 ? FINISH_FIXED : FINISH_RIGHT;
 }
 
 /* Shifts count modulo 32. */
-FINISH_INLINE void finish_shifts(finish_16 *f)
+FINISH_INLINE int32x4_t finish_left(int32x4_t shift)
 {
-    const int32x4_t none = vdupq_n_s32(0), most = vdupq_n_s32(31);
-    uint32x4_t any = vdupq_n_u32(0);
-    for (int j = 0; j < 4; j++) {
-        const int32x4_t shift = f->right[j];
-        const int32x4_t up = vmaxq_s32(shift, none), down = vnegq_s32(vminq_s32(shift, none));
-        f->left[j] = vandq_s32(up, most);
-        f->right[j] = vnegq_s32(vandq_s32(down, most));
-        any = vorrq_u32(any, vcgtq_s32(f->left[j], none));
-        any = vorrq_u32(any, vceqq_s32(f->multiplier[j], vdupq_n_s32(INT32_MIN)));
-    }
-    f->way = vmaxvq_u32(any) != 0 ? FINISH_FIXED : FINISH_RIGHT;
+    return vandq_s32(vmaxq_s32(shift, vdupq_n_s32(0)), vdupq_n_s32(31));
 }
 
-/* For columns [col, col + 16), of which `n` exist. */
-FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n)
+FINISH_INLINE int32x4_t finish_right(int32x4_t shift)
 {
+    const int32x4_t down = vnegq_s32(vminq_s32(shift, vdupq_n_s32(0)));
+    return vnegq_s32(vandq_s32(down, vdupq_n_s32(31)));
+}
+
+FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n,
+                                     const finish_way way)
+{
+    const bool each = q->scale_per_column;
     finish_16 f = {.zero = vdupq_n_s16((int16_t)q->zero),
                    .lo = vdupq_n_u8((uint8_t)q->lo),
                    .hi = vdupq_n_u8((uint8_t)q->hi),
                    .is_unsigned = q->to == TAKT_REQUANT_U8};
-    const bool each = q->scale_per_column;
-    col = each ? col : 0;
-    if (q->wide != NULL) {
-        finish_wide(&f, q->wide + col, each, n);
-        return f;
+    if (way == FINISH_WIDE) {
+        f.wide = finish_doubles(q->wide, each, col, n);
+    } else if (way == FINISH_SCALE) {
+        f.scale = finish_load((const int32_t *)(const void *)q->scale, each, col, n);
+    } else {
+        const sums_16 s = finish_load(q->shift, each, col, n);
+        f.multiplier = finish_load(q->multiplier, each, col, n);
+        f.right = (sums_16){finish_right(s.a), finish_right(s.b), finish_right(s.c),
+                            finish_right(s.d)};
+        f.left =
+            (sums_16){finish_left(s.a), finish_left(s.b), finish_left(s.c), finish_left(s.d)};
     }
-    if (q->multiplier == NULL) {
-        int32x4_t bits[4];
-        finish_load((const int32_t *)(const void *)(q->scale + col), each, n, bits);
-        for (int j = 0; j < 4; j++)
-            f.scale[j] = vreinterpretq_f32_s32(bits[j]);
-        return f;
-    }
-    finish_load(q->multiplier + col, each, n, f.multiplier);
-    finish_load(q->shift + col, each, n, f.right);
-    finish_shifts(&f);
     return f;
 }
 
-/* takt_fixed_scale (fixed.h) of four sums. The product wraps where both factors are the least
- * number, but the instruction saturates. Negative ones become one less before the shift, whose
+/* takt_fixed_scale (fixed.h) of four sums. Negative ones become one less before the shift, whose
  * halves go up: then they have gone away from zero. */
-FINISH_INLINE int32x4_t finish_fixed(const finish_16 *f, int j, int32x4_t x, const finish_way way)
+FINISH_INLINE int32x4_t finish_down(int32x4_t x, int32x4_t m, int32x4_t right)
 {
-    const int32x4_t m = f->multiplier[j], right = f->right[j];
-    if (way == FINISH_RIGHT) {
-        const int32x4_t high = vqrdmulhq_s32(x, m);
-        return vrshlq_s32(vsraq_n_s32(high, vandq_s32(high, right), 31), right);
-    }
-    x = vshlq_s32(x, f->left[j]);
+    const int32x4_t high = vqrdmulhq_s32(x, m);
+    return vrshlq_s32(vsraq_n_s32(high, vandq_s32(high, right), 31), right);
+}
+
+/* The same of any shifts and multipliers. The product wraps where both factors are the least
+ * number, but the instruction saturates. */
+FINISH_INLINE int32x4_t finish_any(int32x4_t sum, int32x4_t m, int32x4_t left, int32x4_t right)
+{
+    const int32x4_t x = vshlq_s32(sum, left);
     const uint32x4_t wraps = vandq_u32(vceqq_s32(x, m), vceqq_s32(m, vdupq_n_s32(INT32_MIN)));
     const int32x4_t high = vsubq_s32(vqrdmulhq_s32(x, m), vreinterpretq_s32_u32(wraps));
     return vrshlq_s32(vqaddq_s32(high, vshrq_n_s32(vandq_s32(high, right), 31)), right);
 }
 
 /* Conversion rounds halves away from zero here. */
-FINISH_INLINE int32x4_t finish_doubles(const finish_16 *f, int j, int32x4_t x)
+FINISH_INLINE int32x4_t finish_double(int32x4_t x, float64x2_t low, float64x2_t high)
 {
-    const float64x2_t low = vcvtq_f64_s64(vmovl_s32(vget_low_s32(x)));
-    const float64x2_t high = vcvtq_f64_s64(vmovl_high_s32(x));
-    const int64x2_t a = vcvtaq_s64_f64(vmulq_f64(low, f->wide[2 * j]));
-    const int64x2_t b = vcvtaq_s64_f64(vmulq_f64(high, f->wide[2 * j + 1]));
-    return vqmovn_high_s64(vqmovn_s64(a), b);
+    const float64x2_t a = vmulq_f64(vcvtq_f64_s64(vmovl_s32(vget_low_s32(x))), low);
+    const float64x2_t b = vmulq_f64(vcvtq_f64_s64(vmovl_high_s32(x)), high);
+    return vqmovn_high_s64(vqmovn_s64(vcvtaq_s64_f64(a)), vcvtaq_s64_f64(b));
 }
 
-/* Conversion rounds half to even and makes 0 of NaN; it saturates, as does everything after it. */
-FINISH_INLINE int32x4_t finish_four(const finish_16 *f, int j, int32x4_t x, const finish_way way)
+/* Conversion rounds half to even here, and makes 0 of NaN. */
+FINISH_INLINE int32x4_t finish_float(int32x4_t x, int32x4_t scale)
 {
+    return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(scale)));
+}
+
+FINISH_INLINE sums_16 finish_levels(const finish_16 *f, sums_16 s, const finish_way way)
+{
+    const sums_16 *m = &f->multiplier, *l = &f->left, *r = &f->right, *by = &f->scale;
+    const doubles_16 *w = &f->wide;
     if (way == FINISH_WIDE)
-        return finish_doubles(f, j, x);
-    return way == FINISH_SCALE ? vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(x), f->scale[j]))
-                               : finish_fixed(f, j, x, way);
+        return (sums_16){finish_double(s.a, w->a, w->b), finish_double(s.b, w->c, w->d),
+                         finish_double(s.c, w->e, w->f), finish_double(s.d, w->g, w->h)};
+    if (way == FINISH_SCALE)
+        return (sums_16){finish_float(s.a, by->a), finish_float(s.b, by->b),
+                         finish_float(s.c, by->c), finish_float(s.d, by->d)};
+    if (way == FINISH_RIGHT)
+        return (sums_16){finish_down(s.a, m->a, r->a), finish_down(s.b, m->b, r->b),
+                         finish_down(s.c, m->c, r->c), finish_down(s.d, m->d, r->d)};
+    return (sums_16){finish_any(s.a, m->a, l->a, r->a), finish_any(s.b, m->b, l->b, r->b),
+                     finish_any(s.c, m->c, l->c, r->c), finish_any(s.d, m->d, l->d, r->d)};
 }
 
-FINISH_INLINE int16x8_t finish_eight(const finish_16 *f, int j, int32x4_t x, int32x4_t y,
-                                     const finish_way way)
-{
-    const int32x4_t a = finish_four(f, j, x, way), b = finish_four(f, j + 1, y, way);
-    return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), f->zero);
-}
-
-/* The bytes of sums that have their bias already; `way`: f->way, known to the compiler. */
+/* The bytes of sums that have their bias already. Everything behind the levels saturates. */
 FINISH_INLINE uint8x16_t finish_bytes(const finish_16 *f, sums_16 s, const finish_way way)
 {
-    const int16x8_t x = finish_eight(f, 0, s.a, s.b, way);
-    const int16x8_t y = finish_eight(f, 2, s.c, s.d, way);
+    const sums_16 v = finish_levels(f, s, way);
+    const int16x8_t x = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(v.a), v.b), f->zero);
+    const int16x8_t y = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(v.c), v.d), f->zero);
     if (f->is_unsigned)
         return vminq_u8(vmaxq_u8(vqmovun_high_s16(vqmovun_s16(x), y), f->lo), f->hi);
     const int8x16_t r = vqmovn_high_s16(vqmovn_s16(x), y);
