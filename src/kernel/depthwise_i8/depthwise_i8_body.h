@@ -1,7 +1,8 @@
 /* depthwise_i8_body.h - the walk over channels.
  *
  * A template: a variant defines BLOCK, and column(d, c) for BLOCK channels from c on of all
- * positions; the last block overlaps the one before it. Fewer channels are left to the compiler.
+ * positions; the last block overlaps the one before it. If it defines HALF, half(d, c) does the
+ * same for HALF channels where takes_halves(d). Fewer channels are left to the compiler.
  */
 #include "kernel/gemm_i8/requant.h"
 
@@ -34,6 +35,22 @@ static void few(const takt_depthwise_i8 *d, size_t c, size_t n)
 }
 
 #ifdef BLOCK
+/* Fewer channels than a block has, if there are enough for half of one. */
+static bool halves(const takt_depthwise_i8 *d)
+{
+#ifdef HALF
+    if (d->channels >= HALF && takes_halves(d)) {
+        half(d, 0);
+        if (d->channels > HALF)
+            half(d, d->channels - HALF);
+        return true;
+    }
+#else
+    (void)d;
+#endif
+    return false;
+}
+
 static void run(const takt_depthwise_i8 *d)
 {
     const size_t n = d->channels;
@@ -42,7 +59,7 @@ static void run(const takt_depthwise_i8 *d)
         column(d, c);
     if (c < n && n >= BLOCK)
         column(d, n - BLOCK);
-    else if (c < n)
+    else if (c < n && !halves(d))
         few(d, c, n - c);
 }
 #else

@@ -8,8 +8,11 @@
 #include "kernel/gemm_i8/finish_neon.h"
 
 #define BLOCK 16
+#define HALF 8
 enum { FLIPS = 1 };
 static void column(const takt_depthwise_i8 *d, size_t c);
+static bool takes_halves(const takt_depthwise_i8 *d);
+static void half(const takt_depthwise_i8 *d, size_t c);
 
 #include "kernel/depthwise_i8/depthwise_i8_body.h"
 #include "kernel/depthwise_i8/neon_taps.h"
@@ -20,5 +23,6 @@ INLINE int32x4_t dot_unsigned(int32x4_t s, uint8x16_t x, int8x16_t w)
 }
 
 #include "kernel/depthwise_i8/neon_dot.h"
+#include "kernel/depthwise_i8/neon_half.h"
 
 TAKT_KERNELS(depthwise_i8, TAKT_KERNEL(depthwise_i8, "dotprod", 20, run, NULL));

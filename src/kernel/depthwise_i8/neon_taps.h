@@ -44,14 +44,16 @@ static void put_wide(const takt_depthwise_i8 *d, size_t p, size_t c, sums_16 s)
 /* How the sums of one position are made. */
 typedef sums_16 sum_fn(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c, sums_16 s);
 
-INLINE void walk_bytes(const takt_depthwise_i8 *d, size_t c, sums_16 begin, sum_fn *sum,
+/* Works on a copy of `d`: no byte that is stored could be part of that. */
+INLINE void walk_bytes(const takt_depthwise_i8 *given, size_t c, sums_16 begin, sum_fn *sum,
                        const finish_way way)
 {
-    const finish_16 f = finish_begin(d->requant, c, 16, way);
-    const uint8_t *const *x = d->x;
-    uint8_t *y = (uint8_t *)d->y + c;
-    for (size_t p = 0; p < d->positions; p++, x += d->taps, y += d->channels)
-        vst1q_u8(y, finish_bytes(&f, sum(d, x, c, begin), way));
+    const takt_depthwise_i8 d = *given;
+    const finish_16 f = finish_begin(d.requant, c, 16, way);
+    const uint8_t *const *x = d.x;
+    uint8_t *y = (uint8_t *)d.y + c;
+    for (size_t p = 0; p < d.positions; p++, x += d.taps, y += d.channels)
+        vst1q_u8(y, finish_bytes(&f, sum(&d, x, c, begin), way));
 }
 
 /* All positions of sixteen channels; `begin`: what each sum starts from. */

@@ -135,23 +135,51 @@ typedef struct finder {
     const uint8_t **rows; /* room for those of one window */
 } finder;
 
-/* The bytes under each tap of positions [first, first + count). Positions before the first column
- * wrap around to a number that is too great. */
+/* The taps of one position whose column is `column`. Columns before the first one wrap around to a
+ * number that is too great. */
+static const uint8_t **find_at(const finder *f, size_t column, const uint8_t **to)
+{
+    const takt_conv_shape *c = f->shape;
+    for (size_t r = 0; r < c->kernel[0] * c->kernel[1]; r++)
+        for (size_t k = 0; k < c->kernel[2]; k++) {
+            const size_t at = column * c->stride[2] + k * c->dilation[2] - c->before[2];
+            const bool inside = f->rows[r] != NULL && at < c->in[2];
+            *to++ = inside ? f->rows[r] + at * c->x_at[2] : f->padding;
+        }
+    return to;
+}
+
+/* Whether every tap of `column` is a column of x. */
+static bool is_inner(const takt_conv_shape *c, size_t column)
+{
+    const size_t first = column * c->stride[2];
+    return first >= c->before[2] &&
+           first - c->before[2] + (c->kernel[2] - 1) * c->dilation[2] < c->in[2];
+}
+
+/* The bytes under each tap of positions [first, first + count). Between the borders they are those
+ * of the position before, further on. */
 static void find_taps(const finder *f, size_t first, size_t count, const uint8_t **to)
 {
     const takt_conv_shape *c = f->shape;
-    const size_t lines = c->kernel[0] * c->kernel[1];
-    for (size_t p = first; p < first + count; p++) {
-        size_t at[3];
-        takt_conv_unflatten(c->out, p % c->positions, at);
-        if (p == first || at[2] == 0)
+    const uint8_t *const padding = f->padding;
+    const size_t further = c->stride[2] * c->x_at[2], taps = c->taps;
+    size_t at[3];
+    takt_conv_unflatten(c->out, first % c->positions, at);
+    for (size_t p = first; p < first + count; p++, at[2]++) {
+        const bool is_new = at[2] == c->out[2];
+        if (is_new)
+            takt_conv_unflatten(c->out, p % c->positions, at);
+        if (p == first || is_new)
             find_rows(c, f->x + p / c->positions * c->x_sample, at, f->rows);
-        for (size_t r = 0; r < lines; r++)
-            for (size_t k = 0; k < c->kernel[2]; k++) {
-                const size_t column = at[2] * c->stride[2] + k * c->dilation[2] - c->before[2];
-                const bool inside = f->rows[r] != NULL && column < c->in[2];
-                *to++ = inside ? f->rows[r] + column * c->x_at[2] : f->padding;
-            }
+        if (p == first || at[2] == 0 || !is_inner(c, at[2] - 1) || !is_inner(c, at[2])) {
+            to = find_at(f, at[2], to);
+            continue;
+        }
+        const uint8_t *const *last = to - taps;
+        for (size_t k = 0; k < taps; k++)
+            to[k] = last[k] == padding ? padding : last[k] + further;
+        to += taps;
     }
 }
 

@@ -1,0 +1,112 @@
+/* neon_half.h - eight channels of two positions side by side, for fewer than sixteen channels.
+ *
+ * Behind neon_dot.h: vectors have the first position in their low half.
+ */
+static bool takes_halves(const takt_depthwise_i8 *d)
+{
+    return d->w_dot != NULL && finish_is_bytes(d->requant);
+}
+
+INLINE uint8x16_t tap_of_two(const uint8_t *x, const uint8_t *y, const bool flips)
+{
+    const uint8x16_t bytes = vcombine_u8(vld1_u8(x), vld1_u8(y));
+    return flips ? veorq_u8(bytes, vdupq_n_u8(0x80)) : bytes;
+}
+
+/* Taps k to k + 3 of both positions; those that do not exist have weight 0. */
+INLINE sums_16 add_four_of_two(const takt_depthwise_i8 *d, const uint8_t *const *const x[2],
+                               size_t k, size_t at, sums_16 s, const bool is_unsigned)
+{
+    const bool flips = is_unsigned && FLIPS;
+    const int8_t *w = d->w_dot + (k / 4 * d->channels + at) * 4;
+    const size_t last = d->taps - 1, k1 = k + 1 < last ? k + 1 : last,
+                 k2 = k + 2 < last ? k + 2 : last, k3 = k + 3 < last ? k + 3 : last;
+    const uint8x16_t a = tap_of_two(x[0][k] + at, x[1][k] + at, flips),
+                     b = tap_of_two(x[0][k1] + at, x[1][k1] + at, flips),
+                     c = tap_of_two(x[0][k2] + at, x[1][k2] + at, flips),
+                     e = tap_of_two(x[0][k3] + at, x[1][k3] + at, flips);
+    const uint16x8_t ab = vreinterpretq_u16_u8(vzip1q_u8(a, b)),
+                     ce = vreinterpretq_u16_u8(vzip1q_u8(c, e)),
+                     ab_high = vreinterpretq_u16_u8(vzip2q_u8(a, b)),
+                     ce_high = vreinterpretq_u16_u8(vzip2q_u8(c, e));
+    s.a = dot(s.a, vzip1q_u16(ab, ce), w, is_unsigned);
+    s.b = dot(s.b, vzip2q_u16(ab, ce), w + 16, is_unsigned);
+    s.c = dot(s.c, vzip1q_u16(ab_high, ce_high), w, is_unsigned);
+    s.d = dot(s.d, vzip2q_u16(ab_high, ce_high), w + 16, is_unsigned);
+    return s;
+}
+
+/* All positions; the last one is paired with itself if their number is odd. */
+INLINE void walk_two(const takt_depthwise_i8 *given, size_t c, sums_16 begin, const takt_requant *q,
+                     const finish_way way, const bool is_unsigned)
+{
+    const takt_depthwise_i8 d = *given;
+    const finish_16 f = finish_begin(q, 0, 16, way);
+    uint8_t *y = (uint8_t *)d.y + c;
+    for (size_t p = 0; p < d.positions; p += 2, y += 2 * d.channels) {
+        const bool has_two = p + 1 < d.positions;
+        const uint8_t *const *const x[2] = {d.x + p * d.taps, d.x + (p + has_two) * d.taps};
+        sums_16 s = begin;
+        for (size_t k = 0; k < d.taps; k += 4)
+            s = add_four_of_two(&d, x, k, c, s, is_unsigned);
+        const uint8x16_t bytes = finish_bytes(&f, s, way);
+        vst1_u8(y, vget_low_u8(bytes));
+        if (has_two)
+            vst1_u8(y + d.channels, vget_high_u8(bytes));
+    }
+}
+
+INLINE void walk_way(const takt_depthwise_i8 *d, size_t c, sums_16 begin, const takt_requant *q,
+                     const bool is_unsigned)
+{
+    switch (finish_way_of(q, 0, 16)) {
+    case FINISH_SCALE: walk_two(d, c, begin, q, FINISH_SCALE, is_unsigned); break;
+    case FINISH_RIGHT: walk_two(d, c, begin, q, FINISH_RIGHT, is_unsigned); break;
+    case FINISH_FIXED: walk_two(d, c, begin, q, FINISH_FIXED, is_unsigned); break;
+    case FINISH_WIDE: walk_two(d, c, begin, q, FINISH_WIDE, is_unsigned); break;
+    }
+}
+
+/* What belongs to eight columns, twice. */
+typedef struct twice {
+    float scale[16];
+    double wide[16];
+    int32_t multiplier[16], shift[16];
+} twice;
+
+static takt_requant take_twice(const takt_requant *q, size_t c, twice *t)
+{
+    takt_requant two = *q;
+    if (!q->scale_per_column)
+        return two;
+    for (size_t i = 0; i < 16; i++) {
+        const size_t j = c + i % 8;
+        t->scale[i] = q->scale != NULL ? q->scale[j] : 0;
+        t->wide[i] = q->wide != NULL ? q->wide[j] : 0;
+        t->multiplier[i] = q->multiplier != NULL ? q->multiplier[j] : 0;
+        t->shift[i] = q->multiplier != NULL ? q->shift[j] : 0;
+    }
+    two.scale = t->scale;
+    two.wide = q->wide != NULL ? t->wide : NULL;
+    two.multiplier = q->multiplier != NULL ? t->multiplier : NULL;
+    two.shift = t->shift;
+    return two;
+}
+
+static void half(const takt_depthwise_i8 *d, size_t c)
+{
+    const int32_t *bias = d->requant->bias;
+    const int32x4_t none = vdupq_n_s32(0);
+    int32x4_t low = bias ? vld1q_s32(bias + c) : none, high = bias ? vld1q_s32(bias + c + 4) : none;
+    if (d->x_unsigned && FLIPS) {
+        low = vmlaq_n_s32(low, vld1q_s32(d->w_sum + c), 128);
+        high = vmlaq_n_s32(high, vld1q_s32(d->w_sum + c + 4), 128);
+    }
+    twice room;
+    const takt_requant q = take_twice(d->requant, c, &room);
+    const sums_16 begin = {low, high, low, high};
+    if (d->x_unsigned)
+        walk_way(d, c, begin, &q, true);
+    else
+        walk_way(d, c, begin, &q, false);
+}
