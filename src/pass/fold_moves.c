@@ -3,6 +3,8 @@
  * Transposes are pushed down through element-wise operations, where they meet others. Nothing is
  * computed differently, so no bit changes.
  */
+#include "op/util/conv.h"
+#include "op/util/integer.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
@@ -252,6 +254,49 @@ static takt_id transposed_product(takt_rewrite *r, const takt_node *n)
     return takt_matmul(r->out, mm->in[1], mm->in[0], !b, !a);
 }
 
+/* What a pad of `n`'s first input adds around its spatial axes, beside the padding `n` has; false:
+ * it does more, or its value is not the zero point, which is what `n` pads with. */
+static bool pads_alike(const takt_graph *g, const takt_node *n, const takt_node *pad, int64_t *to)
+{
+    const takt_attr *before = takt_node_attr(pad, "before"), *after = takt_node_attr(pad, "after");
+    const takt_attr *own = &n->attr[TAKT_CONV_PAD];
+    const int rank = pad->type->rank, spatial = rank - 2;
+    const int first = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? 1 : 2;
+    const takt_id zero = n->in_count > TAKT_INTEGER_A_ZERO ? n->in[TAKT_INTEGER_A_ZERO] : TAKT_NONE;
+    const double value = takt_node_attr(pad, "value")->f64;
+    if (takt_node_attr(pad, "mode")->i64 != 0 ||
+        (zero == TAKT_NONE ? value != 0 : !takt_match_value(g, zero, value)))
+        return false;
+    for (int d = 0; d < rank; d++) {
+        const bool is_space = d >= first && d < first + spatial;
+        const int64_t more[] = {before->i64s[d], after->dims[d]};
+        if (!takt_dim_is_number(after->dims[d]) || more[0] < 0 || more[1] < 0 ||
+            (!is_space && (more[0] != 0 || more[1] != 0)))
+            return false;
+        for (int side = 0; is_space && side < 2; side++) {
+            const int at = side * spatial + d - first;
+            to[at] = more[side] + (own->count > 0 ? own->i64s[at] : 0);
+        }
+    }
+    return true;
+}
+
+static takt_id padded_conv(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *pad = takt_match_op(r->out, n->in[0], &takt_op_pad);
+    int64_t all[2 * TAKT_MAX_RANK];
+    takt_id in[TAKT_INTEGER_ALL];
+    takt_attr attr[TAKT_CONV_SHAPE];
+    if (pad == NULL || !pads_alike(r->out, n, pad, all))
+        return TAKT_NONE;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        in[k] = k == 0 ? pad->in[0] : n->in[k];
+    for (int k = 0; k < TAKT_CONV_SHAPE; k++)
+        attr[k] = n->attr[k];
+    attr[TAKT_CONV_PAD] = takt_attr_i64s(all, 2 * (size_t)(pad->type->rank - 2));
+    return takt_graph_append(r->out, n->op, n->in_count, in, attr);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_reshape, "reshape to its own shape = x", same_as_input},
     {&takt_op_reshape, "reshape(reshape(x)) = reshape(x)", reshape_twice},
@@ -265,6 +310,8 @@ static const takt_rule rules[] = {
     {&takt_op_broadcast, "broadcast to its own shape = x", same_as_input},
     {&takt_op_slice, "slice of everything = x", whole_slice},
     {&takt_op_pad, "pad by nothing = x", pad_nothing},
+    {&takt_op_integer_conv, "integer_conv(pad(x)) = integer_conv(x) with more padding",
+     padded_conv},
     {&takt_op_concat, "concat of one = x", concat_one},
     {&takt_op_gather_elements, "gather_elements(x, broadcast(i)) = gather(x, i)", same_indices},
     {&takt_op_matmul, "matmul(a, transpose(b)) = matmul(a, b, transpose_b)", matmul_transposed},
