@@ -30,11 +30,14 @@ static void fill_ties(takt_check *c, float *x, size_t n, float scale)
 static void one(takt_check *c, const takt_kernel *reference, takt_affine_f32 a, int round)
 {
     const int where = round % CHECK_PLACES, values = (int)check_below(c, CHECK_VALUES + 3);
-    const bool is_down = a.kind == TAKT_AFFINE_QUANTISE;
+    const bool is_down = a.kind == TAKT_AFFINE_QUANTISE || a.kind == TAKT_AFFINE_AWAY;
     const size_t in = a.n * (is_down ? sizeof(float) : 1);
     const size_t out = a.n * (a.kind == TAKT_AFFINE_DEQUANTISE ? sizeof(float) : 1);
     a.scale = scale_of(c);
     a.zero = (int32_t)check_below(c, 256) - (a.is_unsigned ? 0 : 128);
+    a.is_product = round % 3 == 0;
+    a.lo = a.is_unsigned ? round % 5 : round % 5 - 128;
+    a.hi = a.lo + 255 - round % 7 - round % 5;
     check_case(c, "kind %d n=%zu scale %g zero %d place %d", (int)a.kind, a.n, (double)a.scale,
                (int)a.zero, where);
     void *x = check_place(c, X, in, where);
@@ -79,17 +82,18 @@ void check_affine_f32(takt_check *c, const takt_kernel *reference)
 {
     int round = 0;
     for (size_t n = 0; n <= CHECK_TAILS; n++)
-        for (int kind = 0; kind < 3; kind++)
+        for (int kind = 0; kind < 4; kind++)
             for (int i = 0; i < 6; i++, round++) {
                 const takt_affine_f32 a = {
                     .kind = (takt_affine_kind)kind, .is_unsigned = i % 2, .n = n};
                 one(c, reference, a, round);
             }
-    for (int i = 0; i < 40; i++, round++)
-        one(c, reference,
-            (takt_affine_f32){.kind = TAKT_AFFINE_QUANTISE, .is_unsigned = i % 2, .n = 5000},
-            round);
+    for (int i = 0; i < 80; i++, round++) {
+        const takt_affine_kind kind = i % 4 < 2 ? TAKT_AFFINE_QUANTISE : TAKT_AFFINE_AWAY;
+        one(c, reference, (takt_affine_f32){.kind = kind, .is_unsigned = i % 2, .n = 5000}, round);
+    }
     bench(c, TAKT_AFFINE_QUANTISE, "quantise");
+    bench(c, TAKT_AFFINE_AWAY, "away");
     bench(c, TAKT_AFFINE_DEQUANTISE, "dequantise");
     bench(c, TAKT_AFFINE_LOOK_UP, "look up");
 }

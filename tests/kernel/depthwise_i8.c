@@ -61,6 +61,20 @@ static void add_dot(takt_check *c, takt_depthwise_i8 *d, int where)
     d->w_sum = sum;
 }
 
+/* Multipliers and shifts, and wide scales. */
+static void fill_other(takt_check *c, int32_t *fixed, double *wide, size_t n, bool goes_right)
+{
+    for (size_t i = 0; i < n; i++) {
+        fixed[i] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
+        fixed[n + i] = i < 16 && goes_right ? -5 : 1 - (int32_t)check_below(c, 14);
+        if (i == 17 || i == 21) { /* what wraps */
+            fixed[i] = INT32_MIN;
+            fixed[n + i] = i == 17 ? 31 : -3;
+        }
+        wide[i] = i % 3 == 0 ? 0.5 : (double)check_below(c, 1000) * 1e-5;
+    }
+}
+
 static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d, unsigned bits)
 {
     enum { PLACES = 6 };
@@ -82,17 +96,8 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d
         memset(x, bits & 16 ? 255 : 128, PLACES * n);
     point(c, &d, x, PLACES, at);
     int32_t *fixed = check_place(c, FIXED, 2 * n * sizeof *fixed, where);
-    for (size_t i = 0; i < n; i++) {
-        fixed[i] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
-        fixed[n + i] = i < 16 && bits & 32 ? -5 : 1 - (int32_t)check_below(c, 14);
-        if (i == 17 || i == 21) { /* what wraps */
-            fixed[i] = INT32_MIN;
-            fixed[n + i] = i == 17 ? 31 : -3;
-        }
-    }
     double *wide = check_place(c, WIDE, n * sizeof *wide, where);
-    for (size_t i = 0; i < n; i++)
-        wide[i] = i % 3 == 0 ? 0.5 : (double)check_below(c, 1000) * 1e-5;
+    fill_other(c, fixed, wide, n, (bits & 32) != 0);
     const takt_requant q = {.to = (takt_requant_to)(bits & 3),
                             .bias = bits & 4 ? bias : NULL,
                             .scale = bits & 768 ? NULL : scale,

@@ -103,6 +103,14 @@ takt_id takt_tfl_integer_product(takt_tfl_call *c, const takt_tfl_product *p)
 
 /* ---- bytes of floats ---- */
 
+static bool is_single(const takt_type *t)
+{
+    for (int d = 0; d < t->rank; d++)
+        if (t->dim[d] != 1)
+            return false;
+    return true;
+}
+
 /* One scale: the greatest size is 127. Rows of zeros have 1. */
 static takt_tfl_dynamic symmetric(takt_tfl_call *c, takt_id x, const int64_t *axes, size_t count)
 {
@@ -115,7 +123,14 @@ static takt_tfl_dynamic symmetric(takt_tfl_call *c, takt_id x, const int64_t *ax
     const takt_id is_zero = takt_binary(g, &takt_op_eq, range, takt_scalar_like(g, range, 0));
     const takt_id safe = takt_select(g, is_zero, one, range);
     const takt_id scale = takt_select(g, is_zero, one, takt_div(g, safe, most));
-    const takt_id level = takt_tfl_round_away(c, takt_mul(g, x, takt_div(g, most, safe)));
+    const takt_id inverse = takt_div(g, most, safe);
+    if (inverse != TAKT_NONE && is_single(takt_type_of(g, inverse))) {
+        const takt_tfl_grid grid = {TAKT_I8, 0, {-127, 127}};
+        const takt_id one_scale = takt_reshape(g, inverse, NULL, 0);
+        return (takt_tfl_dynamic){takt_tfl_quantise_away(c, x, one_scale, true, grid), scale,
+                                  TAKT_NONE};
+    }
+    const takt_id level = takt_tfl_round_away(c, takt_mul(g, x, inverse));
     return (takt_tfl_dynamic){takt_tfl_cast(c, takt_tfl_clip(c, level, -127, 127), TAKT_I8), scale,
                               TAKT_NONE};
 }

@@ -172,6 +172,19 @@ static takt_id along(takt_tfl_call *c, const takt_tfl_tensor *t, const takt_type
     return takt_tfl_make_f(c, TAKT_F32, v, dims, x->rank);
 }
 
+takt_id takt_tfl_quantise_away(takt_tfl_call *c, takt_id x, takt_id scale, bool is_product,
+                               takt_tfl_grid to)
+{
+    const takt_named_attr attrs[] = {{"dtype", takt_attr_dtype(to.dtype)},
+                                     {"zero", takt_attr_i64(to.zero)},
+                                     {"low", takt_attr_i64(to.range.low)},
+                                     {"high", takt_attr_i64(to.range.high)},
+                                     {"times", takt_attr_bool(is_product)}};
+    if (x == TAKT_NONE || scale == TAKT_NONE || !takt_tfl_good(c))
+        return TAKT_NONE;
+    return takt_graph_call(c->g, &takt_op_quantize_away, 2, (const takt_id[]){x, scale}, 5, attrs);
+}
+
 takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t)
 {
     const takt_dtype dtype = takt_tfl_dtype_of(t->type);
@@ -186,6 +199,9 @@ takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t)
     } else {
         const takt_tfl_quant q = takt_tfl_quant_of(c, t);
         scale = takt_tfl_number(c, TAKT_F32, (double)q.scale);
+        if (takt_dtype_bits(dtype) <= 16 && q.zero >= range.low && q.zero <= range.high)
+            return takt_tfl_quantise_away(c, x, scale, false,
+                                          (takt_tfl_grid){dtype, q.zero, range});
         zero = takt_tfl_number(c, TAKT_F32, q.zero);
     }
     const takt_id level = takt_add(c->g, takt_tfl_round_away(c, takt_div(c->g, x, scale)), zero);

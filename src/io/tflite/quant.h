@@ -35,6 +35,14 @@ takt_id takt_tfl_saturate(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_ra
 takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range);
 /* x of floats to the type of tensor `t`, halves away from zero. */
 takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
+typedef struct takt_tfl_grid {
+    takt_dtype dtype; /* of 8 or 16 bits */
+    int32_t zero;     /* a value of that type */
+    takt_tfl_range range;
+} takt_tfl_grid;
+/* By one scale, a scalar; halves go away from zero. */
+takt_id takt_tfl_quantise_away(takt_tfl_call *c, takt_id x, takt_id scale, bool is_product,
+                               takt_tfl_grid to);
 takt_id takt_tfl_dequantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
 /* x of 8 bits, less its zero point, times 2^bits and `f`, as a table of i32. */
 takt_id takt_tfl_raised(takt_tfl_call *c, takt_id x, int32_t zero, int bits, takt_tfl_fixed f);

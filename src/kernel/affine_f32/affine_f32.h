@@ -2,6 +2,8 @@
  *
  *   QUANTISE    q = x / scale, rounded to f32; r = q rounded half to even, 0 if q is NaN;
  *               y = r + zero, saturated to the type
+ *   AWAY        q = x / scale, or x * scale if is_product, rounded to f32; r = q rounded, halves
+ *               away from zero, 0 if q is NaN; y = r + zero, saturated to [lo, hi]
  *   DEQUANTISE  y = (x - zero) * scale
  *   LOOK_UP     y = table[x], bytes as they are
  *
@@ -23,6 +25,7 @@ typedef enum takt_affine_kind {
     TAKT_AFFINE_QUANTISE,
     TAKT_AFFINE_DEQUANTISE,
     TAKT_AFFINE_LOOK_UP,
+    TAKT_AFFINE_AWAY,
 } takt_affine_kind;
 
 typedef struct takt_affine_f32 {
@@ -34,6 +37,8 @@ typedef struct takt_affine_f32 {
     float scale;
     int32_t zero;         /* a value of the bytes' type */
     const uint8_t *table; /* for LOOK_UP */
+    bool is_product;      /* for AWAY */
+    int32_t lo, hi;       /* for AWAY: inside the bytes' type */
 } takt_affine_f32;
 
 typedef void takt_affine_f32_fn(const takt_affine_f32 *a);

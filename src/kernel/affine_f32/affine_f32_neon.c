@@ -43,6 +43,40 @@ static size_t quantise(const takt_affine_f32 *a)
     return i;
 }
 
+/* Conversion rounds halves away from zero, and makes 0 of NaN. */
+INLINE int32x4_t away_four(const float *x, const takt_affine_f32 *a, float64x2_t inverse)
+{
+    const float32x4_t v = vld1q_f32(x);
+    if (a->is_product)
+        return vcvtaq_s32_f32(vmulq_n_f32(v, a->scale));
+    const float64x2_t low = vmulq_f64(vcvt_f64_f32(vget_low_f32(v)), inverse),
+                      high = vmulq_f64(vcvt_high_f64_f32(v), inverse);
+    return vcvtaq_s32_f32(vcvt_high_f32_f64(vcvt_f32_f64(low), high));
+}
+
+/* Bounds are at most 255, so eight elements of 16 bits hold them and the sum. */
+INLINE uint8x8_t away_eight(const float *x, const takt_affine_f32 *a, float64x2_t inverse)
+{
+    const int32x4_t low = away_four(x, a, inverse), high = away_four(x + 4, a, inverse);
+    const int16x8_t level =
+        vqaddq_s16(vqmovn_high_s32(vqmovn_s32(low), high), vdupq_n_s16((int16_t)a->zero));
+    const int16x8_t kept =
+        vminq_s16(vmaxq_s16(level, vdupq_n_s16((int16_t)a->lo)), vdupq_n_s16((int16_t)a->hi));
+    return vmovn_u16(vreinterpretq_u16_s16(kept));
+}
+
+static size_t away_all(const takt_affine_f32 *given)
+{
+    const takt_affine_f32 a = *given;
+    const float *x = a.x;
+    uint8_t *y = a.y;
+    const float64x2_t inverse = vdupq_n_f64(1 / (double)a.scale);
+    size_t i = 0;
+    for (; i + 8 <= a.n; i += 8)
+        vst1_u8(y + i, away_eight(x + i, &a, inverse));
+    return i;
+}
+
 INLINE void four(int32x4_t v, float32x4_t scale, float *y)
 {
     vst1q_f32(y, vmulq_f32(vcvtq_f32_s32(v), scale));
@@ -90,6 +124,7 @@ static void run(const takt_affine_f32 *a)
 {
     plain(a, a->kind == TAKT_AFFINE_QUANTISE     ? quantise(a)
              : a->kind == TAKT_AFFINE_DEQUANTISE ? dequantise(a)
+             : a->kind == TAKT_AFFINE_AWAY       ? away_all(a)
                                                  : look_up(a));
 }
 

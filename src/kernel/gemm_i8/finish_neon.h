@@ -117,10 +117,9 @@ FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n
     } else {
         const sums_16 s = finish_load(q->shift, each, col, n);
         f.multiplier = finish_load(q->multiplier, each, col, n);
-        f.right = (sums_16){finish_right(s.a), finish_right(s.b), finish_right(s.c),
-                            finish_right(s.d)};
-        f.left =
-            (sums_16){finish_left(s.a), finish_left(s.b), finish_left(s.c), finish_left(s.d)};
+        f.right =
+            (sums_16){finish_right(s.a), finish_right(s.b), finish_right(s.c), finish_right(s.d)};
+        f.left = (sums_16){finish_left(s.a), finish_left(s.b), finish_left(s.c), finish_left(s.d)};
     }
     return f;
 }

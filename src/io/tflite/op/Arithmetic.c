@@ -32,6 +32,49 @@ static takt_id sum(takt_tfl_call *c, const takt_op *op)
                             takt_tfl_fixed_of((double)twice / (double)unit));
 }
 
+static bool is_level(int32_t value, takt_tfl_range range)
+{
+    return value >= range.low && value <= range.high;
+}
+
+/* ADD or SUB of bytes as one op; TAKT_NONE: not bytes, or a file of odd zero points. */
+static takt_id sum_of_bytes(takt_tfl_call *c, bool is_minus, int activation)
+{
+    enum { BITS = 20 };
+    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
+    const takt_tfl_quant a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
+                         b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 1)),
+                         q = takt_tfl_quant_of(c, ty);
+    const takt_id in[] = {takt_tfl_in(c, 0), takt_tfl_in(c, 1)};
+    const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
+    if (!takt_tfl_good(c) || takt_dtype_bits(dtype) != 8 ||
+        takt_type_of(c->g, in[0])->dtype != dtype || takt_type_of(c->g, in[1])->dtype != dtype)
+        return TAKT_NONE;
+    const takt_tfl_range all = takt_tfl_range_of(dtype),
+                         range = takt_tfl_activation(c, ty, activation);
+    if (!is_level(a.zero, all) || !is_level(b.zero, all) || !is_level(q.zero, all) ||
+        range.low > range.high)
+        return TAKT_NONE;
+    const float twice = 2 * (a.scale > b.scale ? a.scale : b.scale),
+                unit = (float)(1 << BITS) * q.scale;
+    const takt_tfl_fixed x = takt_tfl_fixed_of((double)a.scale / (double)twice),
+                         y = takt_tfl_fixed_of((double)b.scale / (double)twice),
+                         z = takt_tfl_fixed_of((double)twice / (double)unit);
+    const takt_named_attr attrs[] = {{"x_zero", takt_attr_i64(a.zero)},
+                                     {"x_multiplier", takt_attr_i64(x.multiplier)},
+                                     {"x_shift", takt_attr_i64(x.shift)},
+                                     {"y_zero", takt_attr_i64(b.zero)},
+                                     {"y_multiplier", takt_attr_i64(y.multiplier)},
+                                     {"y_shift", takt_attr_i64(y.shift)},
+                                     {"multiplier", takt_attr_i64(z.multiplier)},
+                                     {"shift", takt_attr_i64(z.shift)},
+                                     {"zero", takt_attr_i64(q.zero)},
+                                     {"low", takt_attr_i64(range.low)},
+                                     {"high", takt_attr_i64(range.high)},
+                                     {"minus", takt_attr_bool(is_minus)}};
+    return takt_graph_call(c->g, &takt_op_integer_add, 2, in, sizeof attrs / sizeof *attrs, attrs);
+}
+
 static takt_id product(takt_tfl_call *c)
 {
     const takt_tfl_quant a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
@@ -57,6 +100,10 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_done(c, takt_tfl_activate(c, takt_binary(c->g, op, a, b), activation));
     if (op == &takt_op_div)
         return takt_tfl_refuse(c, "quantised numbers");
+    const takt_id bytes =
+        op == &takt_op_mul ? TAKT_NONE : sum_of_bytes(c, op == &takt_op_sub, activation);
+    if (bytes != TAKT_NONE || !takt_tfl_good(c))
+        return takt_tfl_done(c, bytes);
     const takt_id y = op == &takt_op_mul ? product(c) : sum(c, op);
     return takt_tfl_done(c, takt_tfl_saturate(c, y, takt_tfl_quant_of(c, ty).zero,
                                               takt_tfl_activation(c, ty, activation),
