@@ -7,8 +7,15 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { ROWS = 4, ABREAST = 2 }; /* of c in registers: rows, and vectors of columns */
-enum { WIDE = 4 };              /* vectors of columns at once while facts are gathered */
+/* Of c in registers: rows, and vectors of columns. NEON spends an instruction on each factor of a
+ * that it repeats in all lanes, so that wide tiles are better. */
+#if TAKT_SIMD_SET == 2
+enum { ROWS = 2, ABREAST = 8 };
+#else
+enum { ROWS = 4, ABREAST = 2 };
+#endif
+enum { DEPTH = 1024 / (ABREAST * VF) }; /* rows of b that are gathered at a time */
+enum { WIDE = 4 };                      /* vectors of columns at once while facts are gathered */
 
 /* The instructions of x86 are the contract's choices; elsewhere they are made of a comparison. */
 #if TAKT_SIMD_SET == 3
@@ -131,7 +138,7 @@ INLINE bool is_odd(const float *x, size_t count, const takt_semiring s)
 /* Not worth a look for a few rows. */
 INLINE bool is_plain(const takt_semiring_f32 *p, const takt_semiring s)
 {
-    return HAS_PLAIN && s <= TAKT_MIN_ADD && p->m >= 4 * ROWS && !is_odd(p->a, p->m * p->k, s) &&
+    return HAS_PLAIN && s <= TAKT_MIN_ADD && p->m >= 16 && !is_odd(p->a, p->m * p->k, s) &&
            !is_odd(p->b, p->k * p->n, s);
 }
 
@@ -140,49 +147,75 @@ typedef struct place {
     size_t i, j, lanes;
 } place;
 
+/* Rows [from, end) of b, `count` vectors of columns, side by side: where they lie in b, a cache has
+ * no room for all of them. */
+typedef struct panel {
+    const float *at;
+    size_t stride, from, end;
+} panel;
+
 /* `rows` rows by `count` vectors of c. */
-INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, place at,
-                 const size_t rows, const size_t count)
+INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, panel b,
+                 place at, const size_t rows, const size_t count)
 {
     const size_t i = at.i, j = at.j, n = at.lanes;
     vf sum[ROWS][ABREAST];
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < count; v++)
-            sum[r][v] = start(s);
-    for (size_t k = 0; k < p->k; k++) {
-        vf b[ABREAST];
-        for (size_t v = 0; v < count; v++)
-            b[v] = load(p->b + k * p->n + j + v * VF, n);
-        for (size_t r = 0; r < rows; r++) {
-            const vf a = vf_set1(p->a[(i + r) * p->k + k]);
-            for (size_t v = 0; v < count; v++)
-                sum[r][v] = step(s, plain, sum[r][v], a, b[v]);
+            sum[r][v] = b.from == 0 ? start(s) : load(p->c + (i + r) * p->n + j + v * VF, n);
+    for (size_t k = b.from; k < b.end; k++) {
+        vf a[ROWS];
+        for (size_t r = 0; r < rows; r++)
+            a[r] = vf_set1(p->a[(i + r) * p->k + k]);
+        for (size_t v = 0; v < count; v++) {
+            const vf x = load(b.at + (k - b.from) * b.stride + v * VF, n);
+            for (size_t r = 0; r < rows; r++)
+                sum[r][v] = step(s, plain, sum[r][v], a[r], x);
         }
     }
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < count; v++)
-            store(p->c + (i + r) * p->n + j + v * VF, finish(s, sum[r][v]), n);
+            store(p->c + (i + r) * p->n + j + v * VF,
+                  b.end == p->k ? finish(s, sum[r][v]) : sum[r][v], n);
 }
 
-INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, size_t i,
-                  const size_t rows)
+/* All rows of a panel. */
+INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, panel b,
+                  place at, const size_t count)
 {
-    size_t j = 0;
-    for (; j + ABREAST * VF <= p->n; j += ABREAST * VF)
-        tile(p, s, plain, (place){i, j, VF}, rows, ABREAST);
-    for (; j + VF <= p->n; j += VF)
-        tile(p, s, plain, (place){i, j, VF}, rows, 1);
-    if (j < p->n)
-        tile(p, s, plain, (place){i, j, p->n - j}, rows, 1);
+    for (; at.i + ROWS <= p->m; at.i += ROWS)
+        tile(p, s, plain, b, at, ROWS, count);
+    for (; at.i < p->m; at.i++)
+        tile(p, s, plain, b, at, 1, count);
+}
+
+/* Columns that fill whole vectors, in panels that are gathered first. */
+INLINE void panels(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, size_t j)
+{
+    float room[DEPTH * ABREAST * VF];
+    size_t k = 0;
+    do {
+        const size_t end = p->k - k < DEPTH ? p->k : k + DEPTH;
+        for (size_t i = k; i < end; i++)
+            for (size_t v = 0; v < ABREAST; v++)
+                vf_store(room + ((i - k) * ABREAST + v) * VF,
+                         vf_load(p->b + i * p->n + j + v * VF));
+        strip(p, s, plain, (panel){room, ABREAST * VF, k, end}, (place){0, j, VF}, ABREAST);
+        k = end;
+    } while (k < p->k);
 }
 
 INLINE void rows(const takt_semiring_f32 *p, const takt_semiring s, const bool plain)
 {
-    size_t i = 0;
-    for (; i + ROWS <= p->m; i += ROWS)
-        strip(p, s, plain, i, ROWS);
-    for (; i < p->m; i++)
-        strip(p, s, plain, i, 1);
+    size_t j = 0;
+    for (; j + ABREAST * VF <= p->n; j += ABREAST * VF)
+        panels(p, s, plain, j);
+    for (; j + 2 * VF <= p->n; j += 2 * VF)
+        strip(p, s, plain, (panel){p->b + j, p->n, 0, p->k}, (place){0, j, VF}, 2);
+    for (; j + VF <= p->n; j += VF)
+        strip(p, s, plain, (panel){p->b + j, p->n, 0, p->k}, (place){0, j, VF}, 1);
+    if (j < p->n)
+        strip(p, s, plain, (panel){p->b + j, p->n, 0, p->k}, (place){0, j, p->n - j}, 1);
 }
 
 INLINE void product(const takt_semiring_f32 *p, const takt_semiring s)

@@ -198,36 +198,71 @@ void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, s
     }
 }
 
-/* Where element `k` of the patch at `at` lies in its sample; false: in the padding. */
-static bool locate(const takt_conv_shape *s, const size_t at[3], size_t k, size_t *flat)
+/* Whether the taps of a row, with their channels, follow each other in memory. */
+static inline bool is_flat(const takt_conv_shape *s)
 {
-    size_t tap[3];
-    takt_conv_unflatten(s->kernel, k / s->cin, tap);
-    *flat = k % s->cin * s->x_channel;
-    for (int i = 0; i < 3; i++) {
-        const ptrdiff_t in = start(s, i, at[i]) + (ptrdiff_t)(tap[i] * s->dilation[i]);
-        if (!inside(s, i, in))
-            return false;
-        *flat += (size_t)in * s->x_at[i];
-    }
-    return true;
+    return s->dilation[2] == 1 && s->x_at[2] == s->cin && (s->cin == 1 || s->x_channel == 1);
 }
 
-/* One row of patches, columns [column, column + columns), each run of channels at once. */
+/* `count` elements of one row of taps, from element `first` of it on. `line`: the row of x that
+ * they read; `from`: where it has the first tap, which may lie outside. */
+static void part_of_line(const takt_conv_shape *s, const float *line, ptrdiff_t from, size_t first,
+                         size_t count, float *to)
+{
+    if (is_flat(s)) {
+        const ptrdiff_t at = from * (ptrdiff_t)s->cin + (ptrdiff_t)first;
+        const ptrdiff_t end = (ptrdiff_t)(s->in[2] * s->cin), all = (ptrdiff_t)count;
+        const ptrdiff_t before = at >= 0 ? 0 : -at < all ? -at : all;
+        const ptrdiff_t last = end - at > all ? all : end - at < before ? before : end - at;
+        clear(to, (size_t)before);
+        copy(to + before, line + (at + before), (size_t)(last - before));
+        clear(to + last, (size_t)(all - last));
+        return;
+    }
+    size_t tap = first / s->cin, c = first % s->cin;
+    for (size_t i = 0; i < count; i++) {
+        const ptrdiff_t at = from + (ptrdiff_t)(tap * s->dilation[2]);
+        to[i] = inside(s, 2, at) ? line[(size_t)at * s->x_at[2] + c * s->x_channel] : 0;
+        if (++c == s->cin) {
+            c = 0;
+            tap++;
+        }
+    }
+}
+
+/* Whether a window that begins there lies inside x. */
+static inline bool fits(const takt_conv_shape *s, int axis, ptrdiff_t from)
+{
+    return from >= 0 &&
+           inside(s, axis, from + (ptrdiff_t)((s->kernel[axis] - 1) * s->dilation[axis]));
+}
+
+/* One row of patches, columns [column, column + columns), each row of taps at once. */
 static void part_of_row(const takt_conv_shape *s, const float *x, const size_t at[3], size_t column,
                         size_t columns, float *row)
 {
-    for (size_t i = 0, run; i < columns; i += run) {
-        const size_t left = s->cin - (column + i) % s->cin;
-        run = left < columns - i ? left : columns - i;
-        size_t flat;
-        if (!locate(s, at, column + i, &flat))
-            clear(row + i, run);
-        else if (s->x_channel == 1)
-            copy(row + i, x + flat, run);
+    const ptrdiff_t from[3] = {start(s, 0, at[0]), start(s, 1, at[1]), start(s, 2, at[2])};
+    const size_t width = s->kernel[2] * s->cin;
+    const bool is_whole =
+        is_flat(s) && fits(s, 0, from[0]) && fits(s, 1, from[1]) && fits(s, 2, from[2]);
+    const size_t skip = is_whole ? (size_t)from[2] * s->cin : 0;
+    size_t first = column % width, run;
+    size_t a = column / width / s->kernel[1], b = column / width % s->kernel[1];
+    for (size_t i = 0; i < columns; i += run, first = 0) {
+        const ptrdiff_t y = from[0] + (ptrdiff_t)(a * s->dilation[0]);
+        const ptrdiff_t z = from[1] + (ptrdiff_t)(b * s->dilation[1]);
+        run = width - first < columns - i ? width - first : columns - i;
+        if (is_whole)
+            copy(row + i, x + (size_t)y * s->x_at[0] + (size_t)z * s->x_at[1] + skip + first, run);
+        else if (inside(s, 0, y) && inside(s, 1, z))
+            part_of_line(s, x + (size_t)y * s->x_at[0] + (size_t)z * s->x_at[1], from[2], first,
+                         run, row + i);
         else
-            for (size_t c = 0; c < run; c++)
-                row[i + c] = x[flat + c * s->x_channel];
+            clear(row + i, run);
+        if (++b == s->kernel[1]) {
+            b = 0;
+            a++;
+        }
     }
 }
 
