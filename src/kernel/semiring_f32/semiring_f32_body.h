@@ -152,11 +152,12 @@ typedef struct place {
 typedef struct panel {
     const float *at;
     size_t stride, from, end;
+    bool plain;
 } panel;
 
 /* `rows` rows by `count` vectors of c. */
-INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, panel b,
-                 place at, const size_t rows, const size_t count)
+INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, panel b, place at,
+                 const size_t rows, const size_t count)
 {
     const size_t i = at.i, j = at.j, n = at.lanes;
     vf sum[ROWS][ABREAST];
@@ -170,7 +171,7 @@ INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, const bool p
         for (size_t v = 0; v < count; v++) {
             const vf x = load(b.at + (k - b.from) * b.stride + v * VF, n);
             for (size_t r = 0; r < rows; r++)
-                sum[r][v] = step(s, plain, sum[r][v], a[r], x);
+                sum[r][v] = step(s, b.plain, sum[r][v], a[r], x);
         }
     }
     for (size_t r = 0; r < rows; r++)
@@ -180,13 +181,13 @@ INLINE void tile(const takt_semiring_f32 *p, const takt_semiring s, const bool p
 }
 
 /* All rows of a panel. */
-INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, const bool plain, panel b,
-                  place at, const size_t count)
+INLINE void strip(const takt_semiring_f32 *p, const takt_semiring s, panel b, place at,
+                  const size_t count)
 {
     for (; at.i + ROWS <= p->m; at.i += ROWS)
-        tile(p, s, plain, b, at, ROWS, count);
+        tile(p, s, b, at, ROWS, count);
     for (; at.i < p->m; at.i++)
-        tile(p, s, plain, b, at, 1, count);
+        tile(p, s, b, at, 1, count);
 }
 
 /* Columns that fill whole vectors, in panels that are gathered first. */
@@ -200,7 +201,7 @@ INLINE void panels(const takt_semiring_f32 *p, const takt_semiring s, const bool
             for (size_t v = 0; v < ABREAST; v++)
                 vf_store(room + ((i - k) * ABREAST + v) * VF,
                          vf_load(p->b + i * p->n + j + v * VF));
-        strip(p, s, plain, (panel){room, ABREAST * VF, k, end}, (place){0, j, VF}, ABREAST);
+        strip(p, s, (panel){room, ABREAST * VF, k, end, plain}, (place){0, j, VF}, ABREAST);
         k = end;
     } while (k < p->k);
 }
@@ -211,11 +212,11 @@ INLINE void rows(const takt_semiring_f32 *p, const takt_semiring s, const bool p
     for (; j + ABREAST * VF <= p->n; j += ABREAST * VF)
         panels(p, s, plain, j);
     for (; j + 2 * VF <= p->n; j += 2 * VF)
-        strip(p, s, plain, (panel){p->b + j, p->n, 0, p->k}, (place){0, j, VF}, 2);
+        strip(p, s, (panel){p->b + j, p->n, 0, p->k, plain}, (place){0, j, VF}, 2);
     for (; j + VF <= p->n; j += VF)
-        strip(p, s, plain, (panel){p->b + j, p->n, 0, p->k}, (place){0, j, VF}, 1);
+        strip(p, s, (panel){p->b + j, p->n, 0, p->k, plain}, (place){0, j, VF}, 1);
     if (j < p->n)
-        strip(p, s, plain, (panel){p->b + j, p->n, 0, p->k}, (place){0, j, p->n - j}, 1);
+        strip(p, s, (panel){p->b + j, p->n, 0, p->k, plain}, (place){0, j, p->n - j}, 1);
 }
 
 INLINE void product(const takt_semiring_f32 *p, const takt_semiring s)
