@@ -124,6 +124,40 @@ def targets():
     expect(one["low"] is None and one["high"] is None, one)
 
 
+def constraints():
+    """Shares of samples that satisfy a constraint, and the first that do not, by hand."""
+    soft = write("soft.takt", "model m(x: f32[batch, 3]) semantics=godel {\n"
+                 "  constraint all = forall i, j: x(i, j)\n"
+                 "  constraint some weight=2 = exists i, j: x(i, j)\n  return x\n}\n")
+    exact = write("exact.takt", "model m(x: f32[batch, 3]) {\n"
+                  "  constraint all = forall i, j: x[i, j] > 0.5\n  return x\n}\n")
+    fixed = write("fixed.takt", "model m(x: f32[4, 3]) semantics=godel {\n"
+                  "  constraint all = forall i, j: x(i, j)\n  return x\n}\n")
+    source = random.Random(5)
+    table = [([source.randrange(128 if n % 3 else 64, 256) / 256 for _ in range(3)], 0)
+             for n in range(42)]
+    data = csv("truths.csv", table)
+    least, most = [min(x) for x, _ in table], [max(x) for x, _ in table]
+    for model, truth in ((soft, {"all": least, "some": most}),
+                         (exact, {"all": [float(v > 0.5) for v in least]}),
+                         (fixed, {"all": [min(least[n:n + 4]) for n in range(0, 42, 4)]})):
+        out = parsed("eval", model, "--data", data, "--json")
+        step = 4 if model == fixed else 1
+        expect([row["name"] for row in out["constraints"]] == list(truth), f"{out}")
+        expect(out["samples_a_run"] == step, f"{out}")
+        for row in out["constraints"]:
+            want = truth[row["name"]]
+            expect(out["runs"] == len(want), f"{out['runs']} runs")
+            close(row["satisfied"], sum(v >= 0.5 for v in want) / len(want), "share")
+            close(row["mean_truth"], sum(want) / len(want), "mean")
+            bad = [(step * n, v) for n, v in enumerate(want) if v < 0.5][:10]
+            expect([(e["sample"], e["truth"]) for e in row["counterexamples"]] == bad, f"{row}")
+    text = succeeds("eval", soft, "--data", data)
+    expect("counterexample of all: sample" in text, text)
+    out, rows = figures(soft, data, "top1")
+    expect("top1" in rows, f"--metric asks for a metric all the same: {out}")
+
+
 def mistakes():
     data = csv("bad.csv", [([0, 0, 0, 0, 0, 0], 6)] + draw(3, 6, 6))
     fails(1, "eval", SCORES, "--data", data, says=["sample 0", "no class 6"])
@@ -192,6 +226,7 @@ def curve():
 classes()
 interval_of_two()
 targets()
+constraints()
 mistakes()
 steps()
 curve()

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval_rules.h"
 #include "progress.h"
 #include "train.h"
 
@@ -15,6 +16,7 @@ typedef struct evaluation {
     takt_session *session;
     char sizes[TOOL_SIZES]; /* of the session */
     size_t output, labels;  /* which output is compared with which view */
+    tool_constraints rules; /* are looked at instead, if there are some */
 } evaluation;
 
 static size_t main_output(const takt_model *m)
@@ -68,8 +70,8 @@ static int fit_session(evaluation *e)
     return code;
 }
 
-/* Runs the batch in the buffers, of which `count` samples are to be looked at. */
-static int run_batch(evaluation *e, size_t count)
+/* Runs the batch in the buffers, of which `count` samples from `first` on are to be looked at. */
+static int run_batch(evaluation *e, uint64_t first, size_t count)
 {
     const size_t inputs = takt_model_input_count(e->model);
     takt_status status = TAKT_OK;
@@ -80,6 +82,10 @@ static int run_batch(evaluation *e, size_t count)
         status = takt_session_run(e->session);
     if (code != TAKT_EXIT_OK || report(e, status) != TAKT_OK)
         return code != TAKT_EXIT_OK ? code : TAKT_EXIT_FAILED;
+    if (e->rules.count > 0) {
+        tool_constraints_add(&e->rules, e->session, first);
+        return TAKT_EXIT_OK;
+    }
     const takt_tensor_view *all = takt_session_output(e->session, e->output);
     if (all == NULL)
         return tool_report_error(e->t, takt_session_error(e->session));
@@ -102,7 +108,7 @@ static int over_all(evaluation *e, uint64_t *rows)
             rows[i] = at + (i < count ? i : count - 1);
         code = tool_finish(e->t, tool_batch_fill(&e->batch, e->data, rows, filled));
         if (code == TAKT_EXIT_OK)
-            code = run_batch(e, count);
+            code = run_batch(e, at, count);
         tool_progress_at(&progress, at + count);
     }
     tool_progress_end(&progress);
@@ -111,13 +117,17 @@ static int over_all(evaluation *e, uint64_t *rows)
 
 static int evaluate(evaluation *e)
 {
-    int code = tool_finish(e->t, takt_evaluation_create(e->t->ctx, metrics_of(e), &e->eval));
+    int code = TAKT_EXIT_OK;
+    if (e->rules.count == 0)
+        code = tool_finish(e->t, takt_evaluation_create(e->t->ctx, metrics_of(e), &e->eval));
     uint64_t *rows = malloc(e->batch.room * sizeof *rows);
     if (rows == NULL && code == TAKT_EXIT_OK)
         code = tool_finish(e->t, TAKT_ERR_MEMORY);
     if (code == TAKT_EXIT_OK)
         code = over_all(e, rows);
-    if (code == TAKT_EXIT_OK)
+    if (code == TAKT_EXIT_OK && e->rules.count > 0)
+        tool_constraints_write(&e->rules, tool_format_of(e->t));
+    else if (code == TAKT_EXIT_OK)
         code = tool_finish(
             e->t, takt_evaluation_write(e->eval, tool_format_of(e->t), tool_to_screen, e->t));
     free(rows);
@@ -136,8 +146,15 @@ static int with_data(evaluation *e)
     e->output = main_output(e->model);
     if (takt_model_output_count(e->model) == 0)
         return tool_usage_error(e->t, 1003, NULL, "the model has no output to evaluate");
+    if (tool_text_of(e->t, TAKT_F_EVAL_METRIC) == NULL &&
+        !tool_constraints_init(e->model, e->fixed > 0 ? e->fixed : 1, &e->rules))
+        return tool_finish(e->t, TAKT_ERR_MEMORY);
+    if (e->rules.count > 0)
+        room = e->rules.samples; /* each sample has a truth of its own */
     if (!tool_batch_init(&e->batch, e->model, e->data, room, &code, e->t))
         return code;
+    if (e->rules.count > 0)
+        return evaluate(e);
     while (e->labels < e->batch.count && strcmp(e->batch.view[e->labels].name, "labels") != 0)
         e->labels++;
     if (e->labels == e->batch.count)
@@ -157,6 +174,7 @@ static int run(takt_tool *t)
     if (e.data != NULL)
         code = with_data(&e);
     tool_batch_free(&e.batch, t->ctx);
+    tool_constraints_free(&e.rules);
     takt_data_destroy(e.data);
     takt_model_destroy(e.model);
     return code;
@@ -169,7 +187,9 @@ const takt_verb takt_verb_eval = {
     .arguments = "MODEL --data D",
     .about = "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"
              "Outputs that are not negative and sum to 1 count as probabilities, all others as\n"
-             "logits. The default is top1 for class numbers and mse for other targets.",
+             "logits. The default is top1 for class numbers and mse for other targets. Of a model\n"
+             "with constraints: which share of the samples satisfies each, that is, has a truth\n"
+             "of 0.5 or more, and the first ten samples that do not.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",
