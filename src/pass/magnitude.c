@@ -45,6 +45,26 @@ static takt_magnitude negated(takt_magnitude m)
     return m;
 }
 
+/* With the zeros around it. */
+static takt_magnitude with_zero(const takt_node *n, takt_magnitude m)
+{
+    const takt_attr *mode = takt_node_attr(n, "mode"), *value = takt_node_attr(n, "value");
+    if (n->in_count > 1 || (mode != NULL && mode->is_set && mode->i64 != 0) ||
+        (value != NULL && value->is_set && value->f64 != 0))
+        return unknown;
+    m.low = m.low < 0 ? m.low : 0;
+    return m;
+}
+
+/* What cancels may be as small as it likes. */
+static takt_magnitude sum(takt_magnitude a, takt_magnitude b)
+{
+    return (takt_magnitude){.low = a.low + b.low,
+                            .least = 0,
+                            .most = a.most + b.most,
+                            .is_known = a.is_known && b.is_known};
+}
+
 static takt_magnitude of_node(const takt_graph *g, takt_id id, int depth)
 {
     enum { DEPTH = 8 };
@@ -59,10 +79,14 @@ static takt_magnitude of_node(const takt_graph *g, takt_id id, int depth)
         takt_dtype_bits(n->type->dtype) >= takt_dtype_bits(takt_type_of(g, n->in[0])->dtype);
     if ((n->op->traits & TAKT_VIEW) != 0 || widens)
         return m;
+    if (n->op == &takt_op_pad)
+        return with_zero(n, m);
     if (n->op == &takt_op_neg)
         return negated(m);
     if (n->op == &takt_op_mul)
         return takt_magnitude_mul(m, of_node(g, n->in[1], depth + 1));
+    if (n->op == &takt_op_add)
+        return sum(m, of_node(g, n->in[1], depth + 1));
     if (n->op == &takt_op_dequantize) /* levels are a whole number apart from zero */
         return takt_magnitude_mul(of_integers(takt_type_of(g, n->in[0])->dtype),
                                   of_node(g, n->in[1], depth + 1));

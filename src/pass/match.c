@@ -34,7 +34,7 @@ bool takt_match_value(const takt_graph *g, takt_id id, double value)
 
 bool takt_match_is_fixed(const takt_graph *g, takt_id id)
 {
-    enum { NODES = 32 };
+    enum { NODES = 128 };
     takt_id stack[NODES] = {id};
     size_t count = 1, seen = 0;
     while (count > 0) {

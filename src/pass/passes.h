@@ -14,6 +14,7 @@ extern const takt_pass takt_pass_bytes;
 extern const takt_pass takt_pass_quantized;
 extern const takt_pass takt_pass_layout;
 extern const takt_pass takt_pass_fold_weights;
+extern const takt_pass takt_pass_fold_branches;
 extern const takt_pass takt_pass_siblings;
 extern const takt_pass takt_pass_padded_taps;
 extern const takt_pass takt_pass_winograd;

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "op/util/conv.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
@@ -93,7 +94,36 @@ static takt_id reduce_one(takt_rewrite *r, const takt_node *n)
     return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
 }
 
+/* Each input channel alone makes m > 1 outputs: repeated m times it is a depthwise convolution. */
+static takt_id repeat_channels(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_type x = *takt_type_of(g, n->in[0]), *w = takt_type_of(g, n->in[1]);
+    const int64_t groups = n->attr[TAKT_CONV_GROUPS].i64;
+    const int last = x.rank - 1;
+    if (n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC || groups < 2 || x.rank >= TAKT_MAX_RANK ||
+        !takt_dim_is_number(w->dim[0]) || x.dim[last] != groups || w->dim[0] <= groups ||
+        w->dim[last] != 1)
+        return TAKT_NONE;
+    takt_dim apart[TAKT_MAX_RANK], many[TAKT_MAX_RANK], joined[TAKT_MAX_RANK];
+    for (int d = 0; d <= last; d++)
+        apart[d] = many[d] = joined[d] = x.dim[d];
+    apart[x.rank] = 1;
+    many[x.rank] = w->dim[0] / groups;
+    joined[last] = w->dim[0];
+    const takt_id split = takt_reshape(g, n->in[0], apart, (size_t)x.rank + 1);
+    const takt_id copies = takt_broadcast(g, split, many, (size_t)x.rank + 1);
+    const takt_id in[] = {takt_reshape(g, copies, joined, (size_t)x.rank), n->in[1]};
+    takt_attr attr[TAKT_CONV_LAYOUT + 1];
+    for (int i = 0; i <= TAKT_CONV_LAYOUT; i++)
+        attr[i] = n->attr[i];
+    attr[TAKT_CONV_GROUPS] = takt_attr_i64(joined[last]);
+    return takt_graph_append(g, n->op, 2, in, attr);
+}
+
 static const takt_rule rules[] = {
+    {&takt_op_conv, "conv with m outputs a channel = depthwise of each channel m times",
+     repeat_channels},
     {&takt_op_pow, "x ^ 1 = x", itself},
     {&takt_op_pow, "x ^ 2 = x * x", square},
     {&takt_op_pow, "x ^ 3 = x * x * x", cube},
