@@ -1,6 +1,8 @@
 /* compute.c - operators on what is known already: numbers, sizes, words, lists. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "lang/elab.h"
@@ -210,6 +212,40 @@ static takt_value lists(takt_frame *f, const takt_ast *a, const takt_value *x, c
     return takt_frame_list(f, items, count);
 }
 
+/* "layers." + 3: names of layers that a checkpoint numbers. What strings take counts as lists do.
+ */
+static takt_value strings(takt_frame *f, const takt_ast *a, const takt_value v[2])
+{
+    enum { LONGEST = 255 };
+    char number[2][24];
+    takt_span part[2];
+    for (int i = 0; i < 2; i++) {
+        part[i] = v[i].text;
+        if (v[i].kind == TAKT_V_INT) {
+            const int length = snprintf(number[i], sizeof number[i], "%" PRId64, v[i].i);
+            part[i] = (takt_span){number[i], (size_t)length};
+        }
+    }
+    const size_t length = part[0].length + part[1].length;
+    if (part[0].length > LONGEST || length > LONGEST)
+        return takt_complain(f, a, TAKT_E_OVERFLOW, NULL, "a string would have %zu bytes", length);
+    f->e->list_items += TAKT_STRING_ITEMS(length);
+    char *text = takt_arena_get(&f->arena, length + 1);
+    if (text == NULL)
+        return takt_out_of_memory(f);
+    memcpy(text, part[0].at, part[0].length);
+    memcpy(text + part[0].length, part[1].at, part[1].length);
+    text[length] = '\0';
+    return (takt_value){.kind = TAKT_V_STRING, .text = {text, length}};
+}
+
+static bool joins_strings(const takt_value v[2])
+{
+    const bool is_string[2] = {v[0].kind == TAKT_V_STRING, v[1].kind == TAKT_V_STRING};
+    return (is_string[0] || is_string[1]) && (is_string[0] || v[0].kind == TAKT_V_INT) &&
+           (is_string[1] || v[1].kind == TAKT_V_INT);
+}
+
 takt_value takt_compute(takt_frame *f, const takt_ast *a, uint8_t token, const takt_value v[2])
 {
     const bool is_logic = token == TAKT_INFIX_AND || token == TAKT_INFIX_OR;
@@ -226,6 +262,8 @@ takt_value takt_compute(takt_frame *f, const takt_ast *a, uint8_t token, const t
             return floats(token, takt_value_double(&v[0]), takt_value_double(&v[1]));
         if (token == TAKT_T_PLUS && v[0].kind == TAKT_V_LIST && v[1].kind == TAKT_V_LIST)
             return lists(f, a, &v[0], &v[1]);
+        if (token == TAKT_T_PLUS && joins_strings(v))
+            return strings(f, a, v);
     }
     if (token == TAKT_T_EQ || token == TAKT_T_NE)
         return takt_value_bool(is_same(f, &v[0], &v[1]) == (token == TAKT_T_EQ));

@@ -70,8 +70,9 @@ struct takt_elab {
         const takt_ast *of;
         const takt_origin *origin;
     } origins[TAKT_ORIGINS];
-    uint64_t steps;       /* evaluations so far: a text cannot run for ever */
-    uint64_t list_items;  /* of all lists made so far: what they take is tied to the text */
+    uint64_t steps;      /* evaluations so far: a text cannot run for ever */
+    uint64_t list_items; /* of all lists made so far: what they take is tied to the text */
+#define TAKT_STRING_ITEMS(length) (1 + (length) / 16) /* what a string counts for */
     size_t text_length;   /* of the text itself, without built-in layers */
     bool takes_dims;      /* an unknown name is a new dimension: inside a type or a shape */
     const takt_ast *root; /* the expression whose last node is to be called root_name */

@@ -271,8 +271,8 @@ static bool affords_lists(takt_frame *f, const takt_ast *a)
     const uint64_t most = ITEMS + ITEMS_A_BYTE * (uint64_t)e->text_length;
     if (e->list_items <= most)
         return true;
-    takt_complain(f, a, TAKT_E_GRAPH_FULL, "are lists put together or cut in a repeat?",
-                  "the lists of the model have more than %llu items in all",
+    takt_complain(f, a, TAKT_E_GRAPH_FULL, "are lists or strings put together or cut in a repeat?",
+                  "the lists and strings of the model have more than %llu items in all",
                   (unsigned long long)most);
     e->status = TAKT_ERR_LIMIT;
     return false;

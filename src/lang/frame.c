@@ -101,6 +101,11 @@ takt_value takt_frame_keep(takt_frame *f, takt_value value)
         value.type = takt_arena_copy(&f->arena, value.type, sizeof *value.type);
         return value.type != NULL ? value : takt_out_of_memory(f);
     }
+    if (value.kind == TAKT_V_STRING) {
+        f->e->list_items += TAKT_STRING_ITEMS(value.text.length);
+        value.text.at = takt_arena_text(&f->arena, value.text.at, value.text.length);
+        return value.text.at != NULL ? value : takt_out_of_memory(f);
+    }
     if (value.kind != TAKT_V_LIST && value.kind != TAKT_V_TUPLE)
         return value;
     f->e->list_items += value.count;
