@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "ir/dim_table.h"
 
 static void lock(const takt_dims *dims)
@@ -120,8 +121,29 @@ static takt_status make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
     return check_result(dims, *out);
 }
 
+/* What needs no table: sizes that are known, as in graphs of one size; false: the rest has to look.
+ */
+static bool of_numbers(takt_dim_op op, takt_dim a, takt_dim b, takt_dim *out)
+{
+    if (!takt_dim_is_number(a) || !takt_dim_is_number(b))
+        return false;
+    switch (op) {
+    case TAKT_DIM_ADD: return takt_i64_add(a, b, out);
+    case TAKT_DIM_SUB: *out = a - b; return a >= b;
+    case TAKT_DIM_MUL: return takt_i64_mul(a, b, out);
+    case TAKT_DIM_FLOORDIV: *out = b > 0 ? a / b : 0; return b > 0;
+    case TAKT_DIM_MIN: *out = a < b ? a : b; return true;
+    case TAKT_DIM_MAX: *out = a < b ? b : a; return true;
+    case TAKT_DIM_CEILDIV:
+    case TAKT_DIM_MOD: break;
+    }
+    return false;
+}
+
 takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b, takt_dim *out)
 {
+    if (of_numbers(op, a, b, out))
+        return TAKT_OK;
     lock(dims);
     takt_dim made = 0;
     const takt_status status = make(dims, op, a, b, &made);
