@@ -5,9 +5,9 @@
 RANGES are the sizes of the plan, with one range ("batch=1,seq=1..256"), NAME the dimension that it
 is of. COUNT sizes of it come in random order, none twice; with --grow one after the other. Each
 engine has a new session in each of two passes (Takt in the middle), and the better time of a size
-counts: processor time of the process, so that a busy machine disturbs little. It prints the steps of
-the plan, the milliseconds of planning, the median microseconds that a new size costs, and those of a
-mean request: Takt's run, with the new size, and onnxruntime's.
+counts: processor time of the process, so that a busy machine disturbs little. It prints the steps
+of the plan, the milliseconds of planning, the median microseconds that a new size costs, and those
+of a mean request: Takt's run, with the new size, and onnxruntime's.
 """
 import os
 import random
