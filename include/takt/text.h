@@ -73,8 +73,9 @@ TAKT_API void takt_generator_reset(takt_generator *generator);
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generator,
                                                          int64_t position);
 /** Writes what was read, and what the model made of it, to a file, which replaces what was there;
- *  and takes it from one. The file has a checksum and is bound to the model, its context, its
- *  activations and the types of its cache.
+ *  and takes it from one. A text that ended by its length goes on from the file as it would have.
+ * The file has a checksum and is bound to the model, its context, its activations and the types of
+ * its cache.
  *
  *  @return TAKT_ERR_FORMAT (3766) if the file is damaged, TAKT_ERR_ARGUMENT (3767) if it is of
  *  another model: then the generator is as it was; TAKT_ERR_UNSUPPORTED (3702) if the model has an

@@ -1,5 +1,6 @@
 /* unread.c - a text that ended by its length goes on where it ended: written in parts it is the
  * text that is written at once, for any sampler, with guesses, and whatever is said in between. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <takt/takt.h>
@@ -115,4 +116,40 @@ static void refused(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(goes_on, forgotten, refused)
+/* A file keeps the token, and the text goes on in another generator. */
+static void saved(void)
+{
+    const takt_generator_options options = {.context = 64, .batch = 4, .threads = 1};
+    takt_generate_options how = {.max_tokens = 12, .ignore_eos = true};
+    char path[256];
+    takt_ctx *ctx;
+    how.sampling.temperature = 0.9;
+    how.sampling.seed = 11;
+    snprintf(path, sizeof path, "%s/unread.kv",
+             getenv("TAKT_TEST_TMP") != NULL ? getenv("TAKT_TEST_TMP") : "/tmp");
+    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+        return;
+    const text whole = written(ctx, how, 1);
+    takt_generator *g = NULL, *h = NULL;
+    text out = {.length = 0};
+    EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &g));
+    EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &h));
+    EXPECT_OK(ctx, takt_generate(g, "a b a b", &how, add, &out, NULL));
+    EXPECT_OK(ctx, takt_generator_save(g, path));
+    EXPECT_OK(ctx, takt_generator_load(h, path));
+    EXPECT(takt_generator_position(h) == takt_generator_position(g));
+    EXPECT_OK(ctx, takt_generate(h, "", &how, add, &out, NULL));
+    EXPECT(out.length == whole.length && memcmp(out.at, whole.at, whole.length) == 0,
+           "%.*s, not %.*s", (int)out.length, out.at, (int)whole.length, whole.at);
+    /* Without such a token an empty prompt has nothing to go on with. */
+    EXPECT_OK(ctx, takt_generator_rewind(h, 3));
+    EXPECT_OK(ctx, takt_generator_save(h, path));
+    EXPECT_OK(ctx, takt_generator_load(g, path));
+    EXPECT(takt_generate(g, "", &how, add, &out, NULL) == TAKT_ERR_ARGUMENT);
+    remove(path);
+    takt_generator_destroy(g);
+    takt_generator_destroy(h);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(goes_on, forgotten, refused, saved)

@@ -2,7 +2,8 @@
  *
  *     "TAKT-KV1", u64 digest of the model, u64 tokens, u64 states,
  *     per state: u32 bytes of its name, u64 bytes of its value, its name;
- *     the tokens as i32, the values one after the other, u32 CRC-32C of all before
+ *     the tokens as i32, the values one after the other,
+ *     i32 the token that was written and not read, if there is one, u32 CRC-32C of all before
  *
  * Numbers are little-endian. Of a cache only the rows that are used are there.
  */
@@ -47,7 +48,7 @@ static void put(uint8_t **at, uint64_t value, size_t bytes)
 static size_t file_bytes(const takt_generator *g)
 {
     const size_t tokens = (size_t)g->position;
-    size_t bytes = HEAD + tokens * sizeof(int32_t) + TAIL;
+    size_t bytes = HEAD + (tokens + g->has_unread) * sizeof(int32_t) + TAIL;
     for (size_t i = 0; i < slot_count(g); i++)
         bytes += ENTRY + strlen(slot_name(g, i)) + takt_generator_state_bytes(g, i, g->position);
     return bytes;
@@ -77,6 +78,8 @@ static takt_status fill(const takt_generator *g, uint8_t *to, size_t bytes)
         TAKT_TRY(takt_generator_state_read(g, i, at, length));
         at += length;
     }
+    if (g->has_unread)
+        put(&at, (uint32_t)g->unread, 4);
     put(&at, takt_crc32c(0, to, bytes - TAIL), 4);
     return TAKT_OK;
 }
@@ -147,7 +150,7 @@ static takt_status check_tokens(const takt_generator *g, const char *path, takt_
             return damaged(g, path, "a token is not in the vocabulary");
     for (size_t i = 0; i < slot_count(g); i++)
         bytes += takt_generator_state_bytes(g, i, (int64_t)tokens);
-    if (takt_cursor_left(c) != bytes)
+    if (takt_cursor_left(c) != bytes && takt_cursor_left(c) != bytes + sizeof(int32_t))
         return damaged(g, path, "it has another length");
     takt_cursor values = *c;
     for (size_t i = 0; i < slot_count(g); i++) {
@@ -155,6 +158,8 @@ static takt_status check_tokens(const takt_generator *g, const char *path, takt_
         if (!takt_generator_state_fits(g, i, takt_cursor_take(&values, part), (int64_t)tokens))
             return damaged(g, path, "its count of tokens is another one than its state's");
     }
+    if (takt_cursor_left(&values) > 0 && takt_cursor_u32le(&values) >= (uint64_t)g->vocabulary)
+        return damaged(g, path, "a token is not in the vocabulary");
     return TAKT_OK;
 }
 
@@ -179,7 +184,8 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
     for (uint64_t i = 0; i < tokens; i++)
         g->history[i] = (int32_t)takt_cursor_u32le(&ids);
     g->position = (int64_t)tokens;
-    g->has_unread = false;
+    g->has_unread = takt_cursor_left(&c) > 0;
+    g->unread = g->has_unread ? (int32_t)takt_cursor_u32le(&c) : 0;
     return TAKT_OK;
 }
 

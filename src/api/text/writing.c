@@ -261,7 +261,8 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     takt_token_ids ids = {0};
     void *block = NULL;
     TAKT_TRY(takt_tokenize(g->engine.tokenizer, prompt, strlen(prompt), flags, &ids));
-    if (ids.count == 0 && (g->scores == NULL || w->options.reuse))
+    const bool has_more = !w->options.reuse && (g->scores != NULL || g->has_unread);
+    if (ids.count == 0 && !has_more)
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the prompt is empty, and the model has no token to begin with");
     /* What was written last goes before what is said now, and is kept until that is read. */
