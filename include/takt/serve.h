@@ -37,6 +37,13 @@ typedef struct takt_server_options {
     size_t api_key_count;
     const char *chat_template; /**< a name of takt_chat_name, or a text; default: the model's own */
     takt_generator_options text;
+    /** Speculation, as in takt_generate_options: a draft model by its path, of which every text has
+     *  a cache of its own, or look-up. Used while one text is written alone; texts stay the same.
+     */
+    const char *draft;
+    bool lookup;
+    size_t draft_max;
+    double draft_p_min;
 } takt_server_options;
 
 /** Loads the models and begins to listen. Of language models and of sentence encoders there may be

@@ -79,7 +79,8 @@ typedef struct takt_job {
 
 typedef struct takt_slot {
     takt_generator *g;
-    takt_job *job; /* NULL: free */
+    takt_generator *draft; /* guesses for it; NULL: there is none */
+    takt_job *job;         /* NULL: free */
     int choice;
     takt_writing w;
     uint64_t used; /* when it was taken last, by the server's count */
@@ -108,6 +109,7 @@ typedef struct takt_histogram {
 typedef struct takt_serve_metrics {
     takt_histogram first, each, whole, queued; /* seconds */
     uint64_t prompt_tokens, cached_tokens, tokens, requests, refused;
+    uint64_t drafted, accepted; /* tokens that were guessed, and that were right */
 } takt_serve_metrics;
 
 typedef struct takt_served {
@@ -190,6 +192,15 @@ bool takt_serve_texts(takt_server *s);
 /* A free slot for a job, and what it or another one has read of the prompt (prefix.c). */
 takt_slot *takt_serve_slot(takt_server *s, const takt_job *job);
 TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot);
+
+/* ---- guesses (guess.c) ---- */
+
+/* Drafts of all slots, once these are there, and the plans that read guesses. */
+TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
+/* How a slot guesses. */
+void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
+/* Texts whose next token was guessed have read it; how many others still have to. */
+size_t takt_serve_accept(takt_server *s);
 /* Before a part of a prompt is read: takes what another slot has read meanwhile. True: another one
  * is about to read the same; wait for it. */
 bool takt_serve_waits(takt_server *s, takt_slot *slot);

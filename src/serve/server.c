@@ -200,6 +200,7 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
         return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(open_model(s, models[i]));
+    TAKT_TRY(takt_serve_open_guesses(s));
     return open_sockets(s);
 }
 
@@ -275,8 +276,10 @@ void takt_server_destroy(takt_server *s)
     takt_ctx *ctx = s->ctx;
     const size_t slots = (size_t)s->options.parallel;
     takt_together_close(&s->together);
-    for (size_t i = 0; i < s->slot_count; i++)
-        takt_generator_destroy(s->slots[s->slot_count - 1 - i].g);
+    for (size_t i = s->slot_count; i-- > 0;) {
+        takt_generator_destroy(s->slots[i].draft);
+        takt_generator_destroy(s->slots[i].g);
+    }
     takt_mem_put(ctx, s->slots, slots * sizeof *s->slots);
     takt_mem_put(ctx, s->texts, slots * sizeof *s->texts);
     takt_mem_put(ctx, s->ids, slots * sizeof *s->ids);

@@ -62,6 +62,7 @@ static void begin(takt_server *s, takt_slot *slot, takt_job *job)
     options.size = sizeof options;
     options.sampling.size = sizeof options.sampling;
     options.sampling.sequence = (uint32_t)slot->choice;
+    takt_serve_guess(s, slot, &options);
     takt_status status = takt_writing_begin(&slot->w, slot->g, &options, on_text, slot);
     if (status == TAKT_OK)
         status = takt_serve_begin_prompt(s, slot);
@@ -89,6 +90,8 @@ static void finish(takt_server *s, takt_slot *slot)
     job->tokens += slot->w.result.tokens;
     takt_lock_take(&s->lock);
     s->metrics.cached_tokens += slot->w.result.cached_tokens;
+    s->metrics.drafted += slot->w.result.drafted;
+    s->metrics.accepted += slot->w.result.accepted;
     takt_lock_give(&s->lock);
     takt_writing_end(&slot->w);
     slot->job = NULL;
@@ -150,16 +153,16 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
         finish(s, slot);
 }
 
-/* Texts read what they have written: all at once, or one by one. */
+/* Texts read what they have written: all at once, or one by one, with guesses if there are any. */
 static void read_all(takt_server *s)
 {
-    const bool at_once = s->together.texts != NULL;
+    const bool at_once = takt_serve_accept(s) > 1 && s->together.texts != NULL;
     const takt_status all = at_once ? takt_together_read(&s->together, s->ids) : TAKT_OK;
     for (size_t i = 0; i < s->slot_count; i++) {
         takt_slot *slot = &s->slots[i];
         if (s->ids[i] < 0)
             continue;
-        const takt_status status = at_once ? all : takt_generator_read(slot->g, &s->ids[i], 1);
+        const takt_status status = at_once ? all : takt_writing_read(&slot->w, s->ids[i]);
         if (status != TAKT_OK) {
             takt_serve_failure(slot->job, status);
             slot->w.is_over = true;

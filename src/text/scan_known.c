@@ -55,6 +55,14 @@ static const takt_scan o200k = {.name = "gpt-4o",
                                 .patterns = {BEFORE UPPER "*" LOWER "+" SUFFIX "|" BEFORE UPPER
                                                           "+" LOWER "*" SUFFIX
                                                           "|\\p{N}{1,3}" SLASHES}};
+static const takt_scan granite = {.name = "granite-embed-multi-97m",
+                                  .any_case = true,
+                                  .joins_lines = true,
+                                  .joins_slashes = true,
+                                  .is_cased = true,
+                                  .is_contracted = true,
+                                  .takes_whole = true,
+                                  .digits = 3};
 static const takt_scan tekken = {
     .name = "tekken",
     .joins_lines = true,
@@ -122,6 +130,7 @@ static const struct {
     {"kanana2", &o200k},
     {"talkie", &o200k},
     {"minimax-m2", &o200k},
+    {"granite-embed-multi-97m", &granite},
     {"tekken", &tekken},
     {"bloom", &bloom},
     {"poro-chat", &bloom},

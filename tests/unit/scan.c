@@ -23,6 +23,8 @@ static void expect_words(const char *name, const char *text, const char *want)
 static void cased_words(void)
 {
     expect_words("gpt-4o", "HTTPServer's iPhone 12345", "[HTTPServer's][ i][Phone][ ][123][45]");
+    expect_words("granite-embed-multi-97m", "HTTPServer's iPhone 12345",
+                 "[HTTPServer's][ i][Phone][ ][123][45]");
     expect_words("gpt-4o", "ABC DEF'LL abcDEF", "[ABC][ DEF'LL][ abc][DEF]");
     expect_words("gpt-4o", "a/b//\n\n  x", "[a][/b][//\n\n][ ][ x]");
     expect_words("gpt-4o", "\u6211Abc\u6211 \u02b0A", "[\u6211Abc\u6211][ \u02b0][A]");

@@ -88,11 +88,16 @@ static takt_status run(const takt_together *t, const struct takt_together_width 
 }
 
 /* A text that rests needs room for one token, too; one that is full has come to its end. */
-static void make_room(const takt_together *t, size_t rows)
+static takt_status make_room(const takt_together *t, size_t rows)
 {
-    for (size_t i = 0; i < rows; i++)
-        if (!t->is_active[i] && t->texts[i]->position >= t->texts[i]->context)
-            takt_generator_reset(t->texts[i]);
+    for (size_t i = 0; i < rows; i++) {
+        takt_generator *g = t->texts[i];
+        if (!t->is_active[i] && g->position >= g->context)
+            takt_generator_reset(g);
+        if (!t->is_active[i] && g->position + (int64_t)g->ahead >= g->context)
+            TAKT_TRY(takt_generator_settle(g));
+    }
+    return TAKT_OK;
 }
 
 static void take(const takt_together *t, const struct takt_together_width *w, size_t row,
@@ -112,6 +117,7 @@ takt_status takt_together_read(takt_together *t, const int32_t *ids)
         t->tokens[i] = ids[i] >= 0 ? ids[i] : 0;
         if (ids[i] < 0)
             continue;
+        TAKT_TRY(takt_generator_settle(t->texts[i]));
         TAKT_TRY(takt_generator_check(t->texts[i], &ids[i], 1));
         end = i + 1;
         count++;
@@ -123,7 +129,7 @@ takt_status takt_together_read(takt_together *t, const int32_t *ids)
     while (t->widths[width].rows < end)
         width++;
     const struct takt_together_width *w = &t->widths[width];
-    make_room(t, w->rows);
+    TAKT_TRY(make_room(t, w->rows));
     TAKT_TRY(run(t, w));
     for (size_t i = 0; i < end; i++)
         if (ids[i] >= 0)

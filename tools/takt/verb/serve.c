@@ -86,6 +86,19 @@ static int serve(takt_tool *t, const job *j, const char *const *models)
     return code;
 }
 
+static int read_guesses(const takt_tool *t, takt_server_options *o)
+{
+    const char *path = tool_text_of(t, TAKT_F_MODEL_DRAFT);
+    double least;
+    o->draft = path != NULL ? tool_readable(path) : NULL;
+    o->lookup = tool_on(t, TAKT_F_LOOKUP);
+    o->draft_max = (size_t)tool_number_of(t, TAKT_F_DRAFT, 0);
+    if (!tool_real_of(t, TAKT_F_DRAFT_P_MIN, 0.75, &least))
+        return TAKT_EXIT_USAGE;
+    o->draft_p_min = least > 0 ? least : -1;
+    return tool_check_pairs(t);
+}
+
 static int run(takt_tool *t)
 {
     job j = {.options = {.size = sizeof j.options}};
@@ -96,6 +109,9 @@ static int run(takt_tool *t)
     j.options.queue = (int)tool_number_of(t, TAKT_F_QUEUE, 0);
     j.options.connections = (int)tool_number_of(t, TAKT_F_CONNECTIONS, 0);
     j.options.wait_ms = (int64_t)(tool_number_of(t, TAKT_F_QUEUE_TIME, 0) / 1000000);
+    const int pairs = read_guesses(t, &j.options);
+    if (pairs != TAKT_EXIT_OK)
+        return pairs;
     if (tool_number_of(t, TAKT_F_PORT, 0) > 65535)
         return tool_usage_error(t, 1003, NULL, "--port is at most 65535");
     const char **models = calloc(t->arg_count, sizeof *models);
@@ -129,9 +145,10 @@ const takt_verb takt_verb_serve = {
     .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY,
                                     TAKT_F_TEXT_CONTEXT, TAKT_F_CHAT_TEMPLATE, TAKT_F_QUEUE,
                                     TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY, TAKT_F_QUEUE,
-              TAKT_F_CONNECTIONS, TAKT_F_QUEUE_TIME, TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT,
-              TAKT_F_TEXT_BATCH, TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V,
-              TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_HOST,         TAKT_F_PORT,        TAKT_F_PARALLEL,    TAKT_F_API_KEY,
+              TAKT_F_QUEUE,        TAKT_F_CONNECTIONS, TAKT_F_QUEUE_TIME,  TAKT_F_CHAT_TEMPLATE,
+              TAKT_F_TEXT_CONTEXT, TAKT_F_TEXT_BATCH,  TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K,
+              TAKT_F_CACHE_TYPE_V, TAKT_F_MODEL_DRAFT, TAKT_F_LOOKUP,      TAKT_F_DRAFT,
+              TAKT_F_DRAFT_P_MIN,  TAKT_F_THREADS,     TAKT_F_ISA,         TAKT_FLAG_IDS},
     .run = run,
 };

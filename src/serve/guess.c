@@ -1,0 +1,73 @@
+/* guess.c - speculation: guesses by a draft model, of which each slot has a copy with a cache of
+ * its own, or by look-up. A text that is written alone reads several guesses in one run; beside
+ * others the runs are shared instead, which reads the weights once as well. */
+#include "serve/serve.h"
+
+static bool guesses(const takt_server *s)
+{
+    return s->options.lookup || s->options.draft != NULL;
+}
+
+void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options)
+{
+    options->draft = slot->draft;
+    options->lookup = s->options.lookup;
+    options->draft_max = s->options.draft_max;
+    options->draft_p_min = s->options.draft_p_min;
+}
+
+static takt_status open_drafts(takt_server *s)
+{
+    takt_plan_info info, token;
+    takt_slot *first = &s->slots[0];
+    TAKT_TRY(takt_generator_open(s->ctx, s->options.draft, &s->options.text, &first->draft));
+    for (size_t i = 1; i < s->slot_count; i++)
+        TAKT_TRY(takt_generator_clone(first->draft, i, &s->slots[i].draft));
+    takt_plan_query(first->draft->engine.plan, &info);
+    takt_plan_query(first->draft->engine.token_plan, &token);
+    s->weight_bytes += info.weights + info.packed;
+    s->cache_bytes += s->slot_count * token.state;
+    return TAKT_OK;
+}
+
+static int drop(void *user, const char *text, size_t length)
+{
+    (void)user;
+    (void)text;
+    (void)length;
+    return 0;
+}
+
+takt_status takt_serve_open_guesses(takt_server *s)
+{
+    if (!guesses(s))
+        return TAKT_OK;
+    if (s->slot_count == 0)
+        return takt_fail(s->ctx, TAKT_E_SPECULATION, "guesses need a model that writes texts");
+    if (s->options.draft != NULL)
+        TAKT_TRY(open_drafts(s));
+    /* What a text needs for its guesses is made now, and what is wrong with the draft is told. */
+    for (size_t i = 0; i < s->slot_count; i++) {
+        takt_writing w;
+        takt_generate_options options = {.size = sizeof options};
+        takt_serve_guess(s, &s->slots[i], &options);
+        const takt_status status = takt_writing_begin(&w, s->slots[i].g, &options, drop, NULL);
+        takt_writing_end(&w);
+        TAKT_TRY(status);
+    }
+    return TAKT_OK;
+}
+
+size_t takt_serve_accept(takt_server *s)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        takt_slot *slot = &s->slots[i];
+        if (s->ids[i] >= 0 && takt_generator_accept(slot->g, s->ids[i])) {
+            slot->w.result.accepted++;
+            s->ids[i] = -1;
+        }
+        left += s->ids[i] >= 0;
+    }
+    return left;
+}
