@@ -163,7 +163,9 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned b
     const takt_requant q = choose_requant(&o, bits, &e);
     const bool extreme = (bits & 128) != 0;
     takt_gemm_i8 g = product(s, bits, &o, &q);
-    const size_t a_bytes = s.m && s.k ? (s.m - 1) * g.a_row + s.k : 0;
+    g.a_open = (s.m + s.k) % 3 == 0;
+    const size_t a_bytes =
+        s.m && s.k ? (s.m - 1) * g.a_row + s.k + (g.a_open ? TAKT_I8_OPEN : 0) : 0;
     void *a = check_place(c, A, a_bytes, where);
     int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
     fill(c, a, a_bytes, extreme, g.a_unsigned ? 255 : -128);

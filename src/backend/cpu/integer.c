@@ -255,6 +255,7 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
                             .k = f->k,
                             .a = b->a,
                             .a_row = b->a_row,
+                            .a_open = b->a_open,
                             .image = b->image,
                             .a_unsigned = f->a_unsigned,
                             .a_zero = takt_integer_a_zero(f, b->step, b->task),

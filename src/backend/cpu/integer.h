@@ -42,6 +42,7 @@ typedef struct takt_integer_block {
     const void *a;
     const takt_i8_image *image;    /* A lies there instead; or NULL */
     size_t a_row, rows;            /* bytes; of A and C */
+    bool a_open;                   /* TAKT_I8_OPEN bytes behind each row of A may be read */
     size_t group, column, columns; /* column: within the group */
     void *c;
     size_t ldc;     /* elements */

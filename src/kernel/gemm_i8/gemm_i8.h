@@ -15,9 +15,9 @@
  *                      with a wide scale: r = (f64)acc * wide, rounded half away from zero
  *              F32  C = epilogue((f32)acc * scale)
  *   bits       every variant equals scalar
- *   reads      exactly A, the panels of B, b_sum[n], and bias, scale or what stands in its place,
- *              and b_zero where given
- *   aliasing   C overlaps no other operand
+ *   reads      exactly A (with a_open up to TAKT_I8_OPEN bytes behind each row, whatever lies
+ * there), the panels of B, b_sum[n], and bias, scale or what stands in its place, and b_zero where
+ * given aliasing   C overlaps no other operand
  */
 #ifndef TAKT_KERNEL_GEMM_I8_H
 #define TAKT_KERNEL_GEMM_I8_H
@@ -61,10 +61,12 @@ typedef struct takt_i8_image {
     const size_t *at; /* of each tap, in bytes */
 } takt_i8_image;
 
+enum { TAKT_I8_OPEN = 16 };
 typedef struct takt_gemm_i8 {
     size_t m, n, k;
     const void *a;
     size_t a_row; /* bytes */
+    bool a_open;  /* bytes behind a row may be read */
     bool a_unsigned;
     int32_t a_zero;
     const int8_t *b;

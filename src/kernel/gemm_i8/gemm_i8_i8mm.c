@@ -33,13 +33,13 @@ static size_t packed_bytes(size_t rows, size_t k)
 static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 {
     const size_t pairs = (s->rows + 1) / 2;
-    (void)g;
     for (size_t r = 0; r < pairs; r++) {
         const uint8_t *a = s->at[2 * r], *b = s->at[2 * r + 1 < s->rows ? 2 * r + 1 : 2 * r];
         uint8_t *out = (uint8_t *)to + 16 * r;
         for (size_t i = 0; i < k; i += 16, out += 32 * pairs) {
-            const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, k - i, i + s->before));
-            const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, k - i, i + s->before));
+            const size_t left = g->a_open ? 16 : k - i; /* what is behind meets zeros of B */
+            const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, left, i + s->before));
+            const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, left, i + s->before));
             vst1q_u8(out, vreinterpretq_u8_u64(vzip1q_u64(x, y)));
             vst1q_u8(out + 16 * pairs, vreinterpretq_u8_u64(vzip2q_u64(x, y)));
         }

@@ -1,11 +1,12 @@
 /* integer_conv.c - convolutions of 8-bit integers, channels last, on integer kernels.
  *
  * As step/conv.c: a 1x1 convolution is a product on the data as it lies, others read an image where
- * the kernel can, else they gather patches.
+ * the kernel can, else they gather patches: from a small image with its border, or from x.
  */
 #include <string.h>
 
 #include "backend/cpu/conv/integer_image.h"
+#include "backend/cpu/conv/integer_lines.h"
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/integer.h"
@@ -261,6 +262,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_integer_compile(p, &f->integer, true));
     if (!f->is_direct && takt_integer_image_fits(p, c, f->integer.info))
         return takt_integer_image_compile(p, c, &f->integer);
+    if (!f->is_direct && takt_integer_lines_fits(p, c))
+        return takt_integer_lines_compile(p, c, &f->integer);
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f));
     s->data = f;

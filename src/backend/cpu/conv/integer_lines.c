@@ -1,0 +1,211 @@
+/* integer_lines.c - convolutions of bytes whose patches are copied from an image with its border.
+ *
+ * A task copies the lines of x that its outputs need, with the zero point around them: then every
+ * line of a window is one run of bytes, and no border is left to look for. Where windows have one
+ * line and outputs too, as in convolutions over time, rows of the product are windows of that line.
+ */
+#include "backend/cpu/conv/integer_lines.h"
+
+#include <string.h>
+
+#include "backend/cpu/cut.h"
+
+enum { LARGEST = 256 << 10, ROWS = 96, SLACK = 32 };
+
+typedef struct facts {
+    takt_integer integer;
+    takt_conv_shape shape;
+    size_t lines, line; /* of the image: how many, and their bytes */
+    size_t run;         /* bytes of one line of a window */
+    bool is_direct;     /* one line in and out: no patches */
+    takt_cut cut;
+    size_t patches, image, zeros; /* offsets in a worker's scratch; the kernel's comes first */
+} facts;
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t lines_of(const takt_conv_shape *s)
+{
+    return (s->out[1] - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1;
+}
+
+static size_t columns_of(const takt_conv_shape *s)
+{
+    return (s->out[2] - 1) * s->stride[2] + s->kernel[2];
+}
+
+bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s)
+{
+    const bool has_blocks = p->settings->is_walked && p->settings->walk.rows > 0;
+    if (has_blocks || !s->is_nhwc || s->groups != 1 || s->dilation[2] != 1 || s->in[0] != 1 ||
+        s->kernel[0] != 1 || s->out[0] != 1 || s->before[0] != 0 || s->k == 0 ||
+        s->batch * s->positions == 0)
+        return false;
+    const size_t lines = lines_of(s), columns = columns_of(s);
+    return lines < LARGEST && columns < LARGEST && s->cin < LARGEST && lines * columns < LARGEST &&
+           lines * columns * s->cin <= LARGEST;
+}
+
+/* ---- running ---- */
+
+/* Line `y` of the image. */
+static void fill_line(const facts *f, const uint8_t *sample, size_t y, int zero, uint8_t *to)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t columns = f->line / s->cin, before = least(s->before[2], columns);
+    if (y < s->before[1] || y - s->before[1] >= s->in[1]) {
+        memset(to, zero, f->line);
+        return;
+    }
+    const size_t inner = least(s->in[2], columns - before), after = columns - before - inner;
+    memset(to, zero, before * s->cin);
+    memcpy(to + before * s->cin, sample + (y - s->before[1]) * s->x_at[1], inner * s->cin);
+    memset(to + (before + inner) * s->cin, zero, after * s->cin);
+}
+
+/* The lines that outputs [row, end) of one sample read. */
+static void fill(const facts *f, const uint8_t *sample, size_t row, size_t end, int zero,
+                 uint8_t *image)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t first = row / s->out[2] * s->stride[1],
+                 last = (end - 1) / s->out[2] * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1];
+    for (size_t y = first; y <= last; y++)
+        fill_line(f, sample, y, zero, image + y * f->line);
+}
+
+/* A few bytes more than n: what follows is written later. */
+static inline void copy_run(uint8_t *to, const uint8_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        memcpy(to + i, from + i, 16);
+}
+
+static void gather(const facts *f, const uint8_t *image, size_t row, size_t rows, uint8_t *to)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t run = f->run, windows = s->kernel[1], down = s->dilation[1] * f->line,
+                 further = s->stride[2] * s->cin;
+    size_t column = row % s->out[2];
+    const uint8_t *from = image + row / s->out[2] * s->stride[1] * f->line + column * further;
+    for (size_t r = 0; r < rows; r++, from += further, column++) {
+        if (column == s->out[2]) {
+            column = 0;
+            from = image + (row + r) / s->out[2] * s->stride[1] * f->line;
+        }
+        for (size_t k = 0; k < windows; k++, to += run)
+            copy_run(to, from + k * down, run);
+    }
+}
+
+/* Outputs [row, end) of sample number `which`. */
+static void products(const takt_step *s, const takt_task *t, size_t which, size_t row, size_t end)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const uint8_t *x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]);
+    uint8_t *own = t->scratch_own, *image = own + f->image, *patches = own + f->patches;
+    size_t column, last;
+    takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
+    if (column == last)
+        return;
+    fill(f, x + which * c->x_sample, row, end, takt_integer_a_zero(&f->integer, s, t), image);
+    for (size_t rows; row < end && !takt_poll_stops(t->poll); row += rows) {
+        rows = f->is_direct ? end - row : least(end - row, ROWS);
+        const size_t at = (which * c->positions + row) * c->cout + column;
+        const takt_integer_block b = {
+            .step = s,
+            .task = t,
+            .a = f->is_direct ? image + row * c->stride[2] * c->cin : patches,
+            .a_row = f->is_direct ? c->stride[2] * c->cin : c->k,
+            .a_open = true,
+            .rows = rows,
+            .column = column,
+            .columns = last - column,
+            .c = (char *)takt_view_data(t, &s->out[0]) + at * f->integer.result_bytes,
+            .ldc = c->cout,
+            .scratch = own,
+            .zeros = (int32_t *)(void *)(own + f->zeros)};
+        if (!f->is_direct)
+            gather(f, image, row, rows, patches);
+        takt_integer_product(&f->integer, &b);
+    }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const size_t positions = f->shape.positions;
+    size_t row, end;
+    takt_cpu_share(f->shape.batch * positions, f->cut.grain, t->index / f->cut.columns, f->cut.rows,
+                   &row, &end);
+    for (size_t last; row < end && !takt_poll_stops(t->poll); row = last) {
+        const size_t which = row / positions;
+        last = least(end, (which + 1) * positions);
+        products(s, t, which, row - which * positions, last - which * positions);
+    }
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    takt_integer_pack(&((const facts *)s->data)->integer, s, t);
+}
+
+/* ---- compiling ---- */
+
+static void cut_tasks(takt_planner *p, facts *f)
+{
+    enum {
+        TAP = 24,
+        PER_ROW = 6
+    }; /* a line of a window, in operations; a row, in rows by panels */
+    const takt_conv_shape *c = &f->shape;
+    const size_t m = c->batch * c->positions;
+    const double operations = 2.0 * (double)m * (double)c->k * (double)c->cout;
+    const double gathering = TAP * (double)m * (double)c->kernel[1];
+    const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const takt_cut_work work = {m, (c->cout + 15) / 16, f->integer.info->rows, PER_ROW};
+    f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations / 4 + gathering,
+                                                (double)c->k * (double)c->cout, threads));
+}
+
+/* The most for any number of rows that a block may have. */
+static size_t kernel_bytes(const facts *f)
+{
+    const size_t rows = f->is_direct ? f->shape.positions : least(f->shape.positions, ROWS);
+    size_t most = 0;
+    for (size_t m = 1; m <= rows; m++) {
+        const takt_gemm_i8 g = {.m = m, .n = f->shape.cout, .k = f->shape.k};
+        const size_t bytes = f->integer.info->scratch_bytes(&g);
+        most = bytes > most ? bytes : most;
+    }
+    return takt_cpu_aligned(most);
+}
+
+takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s,
+                                       const takt_integer *n)
+{
+    facts *f = takt_planner_get(p, sizeof *f);
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    f->integer = *n;
+    f->shape = *s;
+    f->lines = lines_of(s);
+    f->line = columns_of(s) * s->cin;
+    f->run = s->kernel[2] * s->cin;
+    f->is_direct = s->kernel[1] == 1 && s->out[1] == 1;
+    cut_tasks(p, f);
+    f->patches = kernel_bytes(f);
+    const size_t patches = f->is_direct ? 0 : least(s->positions, ROWS) * s->k + SLACK;
+    f->image = f->patches + takt_cpu_aligned(patches);
+    f->zeros = f->image + takt_cpu_aligned(f->lines * f->line + SLACK);
+    p->step->scratch_each = f->zeros + takt_cpu_aligned(s->cout * sizeof(int32_t));
+    p->step->data = f;
+    p->step->run = run;
+    p->step->before = f->integer.is_packed ? NULL : before;
+    p->step->task_count = f->cut.rows * f->cut.columns;
+    return TAKT_OK;
+}

@@ -1,0 +1,16 @@
+/* integer_lines.h - convolutions of bytes with few channels: patches from an image with its border.
+ */
+#ifndef TAKT_BACKEND_CPU_CONV_INTEGER_LINES_H
+#define TAKT_BACKEND_CPU_CONV_INTEGER_LINES_H
+
+#include "backend/cpu/conv/shape.h"
+#include "backend/cpu/integer.h"
+
+/* Whether the taps of a line lie side by side in a small image, and nobody asked for patches in
+ * blocks of their own (--tile). */
+bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s);
+/* For p->group, whose first node is that convolution; `n` as takt_integer_compile left it. */
+TAKT_MUST_USE takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s,
+                                                     const takt_integer *n);
+
+#endif
