@@ -134,6 +134,11 @@ expect(8 <= report["rows"][0]["after"] <= 9, f"a layer of 16 in rounds: {report}
 expect("nothing can go in this round" in succeeds("prune", small, "--amount", "0.5", "--rounds",
                                                   "8"), "rounds without a channel")
 fails(1, "prune", small, "--amount", "0.01", "--rounds", "3", says=["TAKT7502"])
+said = {s: succeeds("prune", small, "--amount", "0.5", "--schedule", s)
+        for s in ("cubic", "linear")}
+expect(all("round 4 of 4" in text for text in said.values()), f"rounds of a schedule: {said}")
+expect(said["cubic"] != said["linear"], "schedules differ in what a round takes")
+fails(2, "prune", small, "--amount", "0.5", "--schedule", "square", says=["TAKT1003", "linear"])
 report = parsed("lowrank", "examples/mlp.takt", "--rank", "8", "--size-first", "--json", "-o",
                 path("low.onnx"))
 expect(report["taken"] >= 1 and report["parameters_after"] < report["parameters_before"],

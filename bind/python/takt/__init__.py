@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from ._foreign_backends import JaxBackend, TorchBackend
     from ._data import DataLoader, Dataset
     from ._generate import Generated, Generator
-    from ._shrink import (distill, fake_quantize, low_rank_factorization, lowrank, prune, quantize)
+    from ._shrink import (distill, distillation_loss, fake_quantize, low_rank_factorization,
+                          lowrank, prune, quantize)
     from ._tensor import Tensor, tensor
     from ._train import (SGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Callback, EpochResult,
                          Lamb, Lion, Muon, Optimizer, RMSprop, StepResult, Trainer)
@@ -50,8 +51,8 @@ __all__ = [
     "RangeError", "RefBackend", "RequirementError", "RunOptions", "SGD", "Sequential",
     "Session", "SessionOptions", "ShapeError", "State", "StateError", "StepResult", "Tensor",
     "TensorInfo", "TorchBackend", "Trainer", "UnsupportedError", "__version__", "array",
-    "asarray", "backends", "benchmark", "compile", "distill", "empty", "errors", "evaluate",
-    "explain", "fake_quantize", "find_batch_size", "from_dlpack", "function",
+    "asarray", "backends", "benchmark", "compile", "distill", "distillation_loss", "empty",
+    "errors", "evaluate", "explain", "fake_quantize", "find_batch_size", "from_dlpack", "function",
     "get_available_providers", "get_device", "load", "loads", "low_rank_factorization",
     "lowrank", "manual_seed", "nn", "numpy", "ops", "prune", "quantize", "run_benchmark",
     "tensor", "timed", "zeros",
@@ -78,8 +79,9 @@ _LATER = {
     "Backend": "_backend", "CpuBackend": "_backend", "CudaBackend": "_backend",
     "GGMLBackend": "_backend", "RefBackend": "_backend", "JaxBackend": "_foreign_backends",
     "TorchBackend": "_foreign_backends", "quantize": "_shrink", "prune": "_shrink",
-    "lowrank": "_shrink", "distill": "_shrink", "fake_quantize": "_shrink",
-    "low_rank_factorization": "_shrink", "BenchmarkConfig": "benchmark",
+    "lowrank": "_shrink", "distill": "_shrink", "distillation_loss": "_shrink",
+    "fake_quantize": "_shrink", "low_rank_factorization": "_shrink",
+    "BenchmarkConfig": "benchmark",
     "run_benchmark": "benchmark", "timed": "benchmark", "find_batch_size": "benchmark",
     "Function": "_module", "function": "_module", "manual_seed": "_module",
 }

@@ -107,6 +107,27 @@ def distill(student: Any, teacher: Any, temperature: float = 2.0, alpha: float =
     return both
 
 
+def distillation_loss(student: Any, teacher: Any, temperature: float = 2.0, alpha: float = 0.5,
+                      labels: Any = None) -> Any:
+    """The loss of a student's logits beside a teacher's, the mean over all rows.
+
+    ``alpha * T**2 * KL(softmax(teacher / T) || softmax(student / T))``, and with class numbers in
+    `labels` ``(1 - alpha)`` times their cross entropy.
+    """
+    from . import ops
+    if not temperature > 0 or not 0 <= alpha <= 1:
+        raise ArgumentError("a temperature is above 0, alpha from 0 to 1, "
+                            f"not {temperature:g} and {alpha:g}")
+    t = float(temperature)
+    want = ops.log_softmax(ops.mul(teacher, 1 / t), axis=-1)
+    have = ops.log_softmax(ops.mul(student, 1 / t), axis=-1)
+    each = ops.reduce_sum(ops.mul(ops.exp(want), ops.sub(want, have)), axes=[-1])
+    soft = ops.mul(ops.reduce_mean(each), alpha * t * t)
+    if labels is None:
+        return soft
+    return ops.add(soft, ops.mul(ops.cross_entropy(student, labels), 1 - alpha))
+
+
 def fake_quantize(w: Any, bits: int = 8, symmetric: bool = True) -> _takt.Array:
     """What `bits` bits make of `w`: every element rounded to a grid that spans all of them."""
     return _takt.fake_quantize(_arrays.asarray(w), bits, symmetric)

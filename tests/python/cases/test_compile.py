@@ -192,6 +192,29 @@ class Smaller(unittest.TestCase):
         made = takt.ops.matmul(u, v).tolist()
         self.assertAlmostEqual(made[0][1], 4.0, places=5)
 
+    def test_distillation_loss(self):
+        import math
+        student, teacher = [[0.5, -1.0, 2.0], [1.0, 1.0, 1.0]], [[1.0, 0.0, 3.0], [0.0, 2.0, -1.0]]
+
+        def cold(row, t):
+            total = sum(math.exp(v / t) for v in row)
+            return [v / t - math.log(total) for v in row]
+
+        def divergence(t):
+            return sum(math.exp(w) * (w - h) for s, r in zip(student, teacher)
+                       for w, h in zip(cold(r, t), cold(s, t))) / 2
+
+        x, y = takt.array(student), takt.array(teacher)
+        found = takt.distillation_loss(x, y, 2.0, 0.5).tolist()
+        self.assertAlmostEqual(found, 0.5 * 4 * divergence(2), places=5)
+        hard = -(cold(student[0], 1)[2] + cold(student[1], 1)[1]) / 2
+        labels = takt.array([2, 1], dtype="i64")
+        found = takt.distillation_loss(x, y, 3.0, 0.25, labels).tolist()
+        self.assertAlmostEqual(found, 0.25 * 9 * divergence(3) + 0.75 * hard, places=5)
+        self.assertAlmostEqual(takt.distillation_loss(takt.tensor(teacher), y).item(), 0, places=6)
+        with self.assertRaises(takt.ArgumentError):
+            takt.distillation_loss(x, y, 0.0)
+
     def test_students(self):
         text = "model {}(x: f32[batch, 4]) seed={} {{ return y = dense(dense(x, {}), 3) }}"
         teacher, student = takt.loads(text.format("t", 1, 16)), takt.loads(text.format("s", 2, 4))

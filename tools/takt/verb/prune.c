@@ -6,11 +6,11 @@
 #include "train.h"
 
 /* The part that is gone after so many of the rounds: 1 - (1 - t)^3 of it all (M. Zhu and S. Gupta,
- * 2017). */
-static double gone(double amount, uint64_t round, uint64_t rounds)
+ * 2017), or t of it. */
+static double gone(double amount, uint64_t round, uint64_t rounds, bool is_linear)
 {
     const double rest = 1 - (double)round / (double)rounds;
-    return amount * (1 - rest * rest * rest);
+    return amount * (1 - (is_linear ? rest : rest * rest * rest));
 }
 
 /* What is pruned, round by round. */
@@ -19,6 +19,7 @@ typedef struct pruning {
     takt_prune_options *o;
     double amount;   /* of the whole */
     uint64_t rounds; /* of them all */
+    bool is_linear;  /* every round takes the same */
     double gone;     /* nominally, after the rounds in which something went */
     takt_model *small;
     char *report; /* for programs: of the last round in which something went */
@@ -42,7 +43,7 @@ static int keep_report(void *user, const char *text, size_t length)
 static takt_status prune_round(pruning *p, uint64_t round, const takt_model *model,
                                takt_model **next)
 {
-    const double after = gone(p->amount, round, p->rounds);
+    const double after = gone(p->amount, round, p->rounds, p->is_linear);
     const bool is_json = tool_on(p->t, TAKT_F_JSON);
     p->o->amount = after;
     if (!p->o->unstructured && p->gone < 1)
@@ -86,9 +87,17 @@ static int prune_rounds(pruning *p, const takt_model *model)
 static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
 {
     static const tool_flag_id reads[] = {TAKT_F_SCORED, TAKT_F_FINETUNE};
+    enum { SCHEDULED = 4 }; /* rounds where a schedule is given and no number of them */
     char command[160];
-    pruning p = {
-        .t = t, .o = o, .amount = o->amount, .rounds = tool_number_of(t, TAKT_F_ROUNDS, 1)};
+    const char *schedule = tool_text_of(t, TAKT_F_PRUNE_SCHEDULE);
+    pruning p = {.t = t,
+                 .o = o,
+                 .amount = o->amount,
+                 .rounds = tool_number_of(t, TAKT_F_ROUNDS, schedule != NULL ? SCHEDULED : 1),
+                 .is_linear = schedule != NULL && strcmp(schedule, "linear") == 0};
+    if (schedule != NULL && !p.is_linear && strcmp(schedule, "cubic") != 0)
+        return tool_usage_error(t, 1003, "write --schedule cubic, or linear",
+                                "rounds follow a cubic or a linear schedule, not %s", schedule);
     int code = prune_rounds(&p, model);
     if (code == TAKT_EXIT_OK && p.length > 0)
         (void)tool_to_screen(t, p.report, p.length);
@@ -168,12 +177,12 @@ const takt_verb takt_verb_prune = {
     .often = (const tool_flag_id[]){TAKT_F_MODEL_FILE, TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED,
                                     TAKT_F_AMOUNT, TAKT_F_CRITERION, TAKT_F_SCORED, TAKT_F_FINETUNE,
                                     TAKT_F_EPOCHS, TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,     TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
-              TAKT_F_MODEL_FILE, TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED, TAKT_F_AMOUNT,
-              TAKT_F_CRITERION,  TAKT_F_KEEP,       TAKT_F_SCORED,       TAKT_F_SAMPLES,
-              TAKT_F_LABEL,      TAKT_F_WINDOW,     TAKT_F_SCALE,        TAKT_F_DIM,
-              TAKT_F_SHAPE,      TAKT_F_THREADS,    TAKT_F_FINETUNE,     TAKT_F_ROUNDS,
-              TAKT_F_EPOCHS,     TAKT_F_LR,         TAKT_F_TRAIN_BATCH,  TAKT_F_SEED,
-              TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,          TAKT_F_SELECT,     TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
+              TAKT_F_MODEL_FILE,     TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED, TAKT_F_AMOUNT,
+              TAKT_F_CRITERION,      TAKT_F_KEEP,       TAKT_F_SCORED,       TAKT_F_SAMPLES,
+              TAKT_F_LABEL,          TAKT_F_WINDOW,     TAKT_F_SCALE,        TAKT_F_DIM,
+              TAKT_F_SHAPE,          TAKT_F_THREADS,    TAKT_F_FINETUNE,     TAKT_F_ROUNDS,
+              TAKT_F_PRUNE_SCHEDULE, TAKT_F_EPOCHS,     TAKT_F_LR,           TAKT_F_TRAIN_BATCH,
+              TAKT_F_SEED,           TAKT_FLAG_IDS},
     .run = run,
 };
