@@ -41,6 +41,8 @@ static const model models[] = {
     {.path = "examples/encoder.takt", .sizes = "batch=2,seq=19", .may_stay = false},
     {.path = "examples/gpt.takt", .sizes = NULL, .may_stay = false},
     {.path = "examples/stream.takt", .sizes = NULL, .may_stay = true},
+    {.path = "examples/kv.takt", .sizes = NULL, .may_stay = false},
+    {.path = "tests/corpus/gguf/tiny.gguf", .sizes = "seq=8,count=1", .may_stay = false},
     {"all", NULL, false, ATTENTION("all", 700, 6, 6, ""), "attention", 1},
     {"causal", NULL, false, ATTENTION("causal", 11, 6, 2, ", causal=true"), "attention", 1},
     {"ending", NULL, false,
@@ -59,6 +61,33 @@ static const model models[] = {
      "  h = x |> conv(32, 3) |> relu6()\n"
      "  h = h |> conv(24, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
      "winograd", 4},
+    {"lengths", NULL, false,
+     "model lengths(q: f32[2, 5, 24], k: f32[2, 600, 8], v: f32[2, 600, 10], n: i64[2]) -> (y: "
+     "f32[2, 5, 30], z: f32[2, 5, 30], w: f32[2, 5, 30]) {\n"
+     "  y = op.attention(q, k, v, none, n, heads=6, kv_heads=2)\n"
+     "  z = op.attention(q, cast(k, dtype=f16), cast(v, dtype=bf16), none, n + 500, heads=6, "
+     "kv_heads=2, causal=true)\n"
+     "  w = op.attention(q, cast(k, dtype=f16), v, heads=6, kv_heads=2)\n"
+     "  return y = y, z = z, w = w\n}\n",
+     "attention", 9},
+    {"blocks", NULL, false,
+     "model blocks(x: f32[11, 512], i: i64[5], a: u8[37, 288], b: u8[37, 210 * 2], c: u8[37, 544], "
+     "r: f32[11, 37]) -> (y: f32[11, 37], z: f32[11, 37], w: f32[5, 512]) {\n"
+     "  y = relu(op.ggml_matmul(x, a, format=q4_0)) + r\n"
+     "  z = tanh(op.ggml_matmul(x, b, format=q6_k))\n"
+     "  return y = y, z = z * op.ggml_matmul(x, c, format=q8_0), w = op.ggml_rows(c, i, "
+     "format=q8_0)\n}\n",
+     "ggml", 6},
+    {"picks", NULL, false,
+     "model picks(x: f32[3, 40, 6], u: f32[3, 9, 6], i: i64[3, 9, 6], s: i64[]) -> (a: f32[3, 47, "
+     "8], b: f32[3, 40, 6], c: f32[3, 9, 6], d: f32[3, 9, 6], e: f32[9]) {\n"
+     "  a = pad(x, before=[0, 3, 2], after=[0, 4, 0], mode=reflect)\n"
+     "  b = update_slice(x, u, s, axis=1)\n"
+     "  c = dynamic_slice(x, s, axis=1, size=9)\n"
+     "  d = gather_elements(x, i, axis=1)\n"
+     "  return a = a, b = b, c = c, d = d, e = iota(dtype=f32, shape=[9], axis=0) + cast(s, "
+     "dtype=f32)\n}\n",
+     "pick", 9},
     {"types", NULL, false,
      "model types(x: f32[3, 70], i: i64[70]) -> (y: f16[3, 70], z: i8[70], w: f64[3, 70]) {\n"
      "  h = cast(x, dtype=bf16) * cast(i, dtype=bf16)\n"

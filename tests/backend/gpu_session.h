@@ -35,6 +35,8 @@ static inline void fill(const takt_tensor_view *v, uint32_t x)
             ((float *)v->data)[i] = ((float)(x >> 16) - 32768.0f) / 16384.0f;
         else if (v->dtype == TAKT_I64)
             ((int64_t *)v->data)[i] = (int64_t)(x >> 16) % 7;
+        else if (v->dtype == TAKT_U8)
+            ((uint8_t *)v->data)[i] = (uint8_t)((x >> 16) % 60);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "backend/cpu/map_program.h"
 #include "cuda_device.h"
 #include "kernel/convert/convert.h"
+#include "kernel/ggml_f32/ggml_f32.h"
 #include "kernel/map/map.h"
 
 /* ---- element-wise, of other types ---- */
@@ -147,7 +148,32 @@ static void convert(const takt_convert *how, void *dst, const void *src, size_t 
     device_end();
 }
 
+/* ---- weights in blocks ---- */
+
+static void ggml(const takt_ggml_f32 *g)
+{
+    const takt_ggml_info *info = &takt_ggml_formats[g->format];
+    device_next();
+    if (g->blocks == 0)
+        return;
+    const takt_cuda_ggml_rows d = {
+        .dst = device_out(g->dst, g->blocks * info->weights * sizeof(float)),
+        .src = device_in(g->src, g->blocks * info->bytes),
+        .count = g->blocks * info->weights,
+        .n = 1,
+        .width = g->blocks * info->weights,
+        .format = (uint32_t)g->format,
+        .weights = info->weights,
+        .bytes = info->bytes};
+    takt_cuda_launch l;
+    takt_cuda_launch_ggml_rows(&d, &l);
+    device_launch(&l, 1);
+    device_end();
+}
+
 /* ---- the families ---- */
+
+static const takt_kernel ggml_kernels[] = {TAKT_KERNEL(ggml_f32, "cuda", 0, ggml, NULL)};
 
 #define MIXED(type, NAME, index)                                                                   \
     static const takt_kernel map_##type##_kernels[] = {                                            \
@@ -168,7 +194,7 @@ static const takt_kernel_unit units[] = {
     UNIT(map_f64, map_f64_kernels), UNIT(map_i32, map_i32_kernels),
     UNIT(map_i64, map_i64_kernels), UNIT(map_u32, map_u32_kernels),
     UNIT(map_u64, map_u64_kernels), UNIT(map_bool, map_bool_kernels),
-    UNIT(convert, convert_kernels)};
+    UNIT(convert, convert_kernels), UNIT(ggml_f32, ggml_kernels)};
 
 const takt_kernel_unit *device_mixed_unit(size_t index)
 {

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/part.h"
 #include "backend/cuda/session.h"
+#include "backend/cuda/step.h"
 #include "plan/execute.h"
 
 enum { SPIN_NS = 50 * 1000, LOOKS = 64 /* between two looks at the clock */ };
@@ -95,11 +96,12 @@ static int await(takt_cuda_part *p)
     return result;
 }
 
-/* The index that was bad: element `at` of the step's second operand, unless that is no index. */
+/* The index that was bad, unless it was none. */
 static takt_status read_index(takt_cuda_part *p, const takt_execution *x, const takt_step *s,
                               takt_fault *fault)
 {
-    const takt_view *v = &s->in[1];
+    const takt_cuda_step *own = s->data;
+    const takt_view *v = &s->in[own->index_in];
     const size_t bytes = v->dtype == TAKT_I32 ? 4 : 8;
     int32_t narrow = 0;
     if (s->fault_id != TAKT_E_INDEX) /* a divisor, which is 0 */

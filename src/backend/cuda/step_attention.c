@@ -1,4 +1,5 @@
-/* step_attention.c - attention as products and rows: scores, weights, and their product with v.
+/* step_attention.c - attention as products and rows: scores, weights, and their product with v;
+ * with lengths, or k and v of fewer bits, as one kernel (rows_f32/rows_f32_cuda_attend.cu).
  *
  * Heads are taken some at a time, so that their scores stay in the device's cache. The order of
  * arithmetic is that of the lowering (op/attention.c).
@@ -35,7 +36,7 @@ static facts facts_of(const takt_graph *g, const takt_node *n)
     f.shared = f.shared == 0 ? f.heads : f.shared;
     f.group = f.heads / f.shared;
     f.dim = (size_t)q->dim[2] / f.heads;
-    f.size = (size_t)v->dim[2] / f.shared;
+    f.size = (v->dtype == TAKT_U8 ? (size_t)v->dim[2] / 34 * 32 : (size_t)v->dim[2]) / f.shared;
     const double factor = scale != NULL && scale->is_set ? scale->f64 : 1 / sqrt((double)f.dim);
     f.weigh = (takt_cuda_weigh){.heads = (uint32_t)f.heads,
                                 .queries = (uint32_t)f.queries,
@@ -60,21 +61,33 @@ static size_t slices_of(const facts *f)
     return f->planes > 0 ? (f->batch * f->shared + f->planes - 1) / f->planes : 0;
 }
 
+/* Whether one kernel does it all. */
+static bool is_direct(const takt_graph *g, const takt_node *n)
+{
+    return has_input(n, LENGTH) || takt_type_of(g, n->in[1])->dtype != TAKT_F32 ||
+           takt_type_of(g, n->in[2])->dtype != TAKT_F32;
+}
+
+static bool is_taken(takt_dtype dtype)
+{
+    return dtype == TAKT_F32 || dtype == TAKT_F16 || dtype == TAKT_BF16 || dtype == TAKT_U8;
+}
+
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
-    if (n->op != &takt_op_attention || n->type->dtype != TAKT_F32 || has_input(n, LENGTH))
+    if (n->op != &takt_op_attention || n->type->dtype != TAKT_F32 ||
+        takt_type_of(g, n->in[0])->dtype != TAKT_F32 ||
+        !is_taken(takt_type_of(g, n->in[1])->dtype) || !is_taken(takt_type_of(g, n->in[2])->dtype))
         return false;
-    for (uint32_t k = 0; k < 3; k++)
-        if (takt_type_of(g, n->in[k])->dtype != TAKT_F32)
-            return false;
     for (uint32_t k = 0; k < 3; k++)
         for (int d = 0; d < 3; d++)
             if (!takt_dim_is_number(takt_type_of(g, n->in[k])->dim[d]))
                 return true; /* sizes come later: accepts looks at them */
     const facts f = facts_of(g, n);
-    return f.batch > 0 && f.queries > 0 && f.keys > 0 && f.dim > 0 && f.size > 0 &&
-           f.keys <= KEYS_MOST && slices_of(&f) <= SLICES_MOST &&
-           f.batch * f.heads * f.queries < INT32_MAX && f.planes * f.group < UINT16_MAX;
+    if (f.batch == 0 || f.queries == 0 || f.keys == 0 || f.dim == 0 || f.size == 0 ||
+        f.keys > KEYS_MOST || f.batch * f.heads * f.queries >= INT32_MAX)
+        return false;
+    return is_direct(g, n) || (slices_of(&f) <= SLICES_MOST && f.planes * f.group < UINT16_MAX);
 }
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -82,9 +95,11 @@ static const char *accepts(const takt_graph *g, takt_id node)
     const takt_node *n = &g->nodes[node];
     if (n->op != &takt_op_attention)
         return "";
-    if (has_input(n, LENGTH))
-        return "device code for attention takes no lengths";
-    return keeps(g, n) ? NULL : "device code for attention takes f32 and up to 49152 keys";
+    const takt_dtype length =
+        has_input(n, LENGTH) ? takt_type_of(g, n->in[LENGTH])->dtype : TAKT_I64;
+    if (length != TAKT_I64 && length != TAKT_I32)
+        return "device code reads lengths of i64 and i32 only";
+    return keeps(g, n) ? NULL : "device code for attention takes queries of f32 and 49152 keys";
 }
 
 /* Strides of a mask along [batch, heads, queries, keys]. */
@@ -208,6 +223,48 @@ static void add_slice(slice *c)
     takt_cuda_launch_again(&a, planes, &c->s->launches[c->s->count++]);
 }
 
+static takt_status compile_direct(takt_planner *p, const takt_node *n)
+{
+    const facts f = facts_of(p->graph, n);
+    takt_cuda_step *s;
+    size_t index;
+    takt_cuda_attend a = {.out = takt_cuda_out(0),
+                          .q = takt_cuda_in(0),
+                          .k = takt_cuda_in(1),
+                          .v = takt_cuda_in(2),
+                          .heads = (uint32_t)f.heads,
+                          .group = (uint32_t)f.group,
+                          .queries = (uint32_t)f.queries,
+                          .keys = (uint32_t)f.keys,
+                          .dim = (uint32_t)f.dim,
+                          .size = (uint32_t)f.size,
+                          .is_causal = f.weigh.is_causal,
+                          .scale = f.weigh.scale};
+    TAKT_TRY(takt_cuda_step_get(p, 1, &s));
+    for (uint32_t k = 0; k < 3; k++)
+        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
+    a.k_dtype = (uint32_t)p->step->in[1].dtype;
+    a.v_dtype = (uint32_t)p->step->in[2].dtype;
+    if (has_input(n, MASK)) {
+        TAKT_TRY(takt_planner_input(p, n->in[MASK], &index));
+        a.mask = takt_cuda_in(index);
+        set_mask(&p->step->in[index], a.mask_stride);
+    }
+    if (has_input(n, LENGTH)) {
+        TAKT_TRY(takt_planner_input(p, n->in[LENGTH], &index));
+        a.length = takt_cuda_in(index);
+        a.is_narrow = p->step->in[index].dtype == TAKT_I32;
+        a.fault = takt_cuda_named(TAKT_CUDA_FAULT, 0);
+        s->index_in = index;
+        p->step->can_fault = true;
+        p->step->fault_id = TAKT_E_INDEX;
+    }
+    TAKT_TRY(takt_planner_output(p, p->group->nodes[0], &index));
+    p->step->facts.work = TAKT_WORK_PRODUCT;
+    takt_cuda_launch_attend(&a, (uint32_t)f.batch, &s->launches[0]);
+    return TAKT_OK;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
@@ -215,6 +272,8 @@ static takt_status compile(takt_planner *p)
     facts f = facts_of(p->graph, n);
     takt_cuda_step *s;
     size_t index;
+    if (is_direct(p->graph, n))
+        return compile_direct(p, n);
     TAKT_TRY(takt_cuda_step_get(p, slices_of(&f) * (2 * f.group + 2), &s));
     for (uint32_t k = 0; k < 3; k++)
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));

@@ -102,6 +102,7 @@ static takt_status compile_gather(takt_planner *p, const takt_node *n, takt_cuda
                                      .is_narrow = p->step->in[1].dtype == TAKT_I32,
                                      .fault = takt_cuda_named(TAKT_CUDA_FAULT, 0)};
     takt_cuda_launch_gather(&g, &s->launches[0]);
+    s->index_in = 1;
     p->step->can_fault = true;
     p->step->fault_id = TAKT_E_INDEX;
     return TAKT_OK;

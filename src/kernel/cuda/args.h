@@ -164,6 +164,20 @@ typedef struct takt_cuda_weigh {
     float scale;
 } takt_cuda_weigh;
 
+/* Attention with lengths, or over a cache of fewer bits: a block has a query of a head. */
+typedef struct takt_cuda_attend {
+    float *out;
+    const float *q, *mask; /* mask: or NULL */
+    const void *k, *v;
+    const void *length; /* int64_t or int32_t of every sequence; NULL: all keys are there */
+    uint64_t *fault;    /* the first sequence whose length cannot be */
+    int64_t mask_stride[4];
+    uint32_t heads, group, queries, keys, dim, size;
+    uint32_t is_causal, is_narrow;
+    uint32_t k_dtype, v_dtype; /* u8: blocks of q8_0 */
+    float scale;
+} takt_cuda_attend;
+
 /* Rows of the result that keys beyond a query's limit may have changed (0 * inf, -0 + 0) are
  * computed without them. */
 typedef struct takt_cuda_again {
@@ -194,6 +208,61 @@ typedef struct takt_cuda_gather_args {
     uint32_t bytes, is_narrow;
     uint64_t *fault; /* the lowest index that is out of range; UINT64_MAX: none */
 } takt_cuda_gather_args;
+
+/* ---- picks: move_cuda_pick.cu ---- */
+
+typedef enum takt_cuda_pick_kind {
+    TAKT_CUDA_PAD,      /* src inside, `value` or other places of src around it */
+    TAKT_CUDA_IOTA,     /* first + place along the axis, as `dtype` */
+    TAKT_CUDA_PIECE,    /* part of an axis, from index[0] on */
+    TAKT_CUDA_UPDATE,   /* src, with `part` from index[...] on */
+    TAKT_CUDA_APPEND,   /* the same where src is dst: an element of `part` each */
+    TAKT_CUDA_ELEMENTS, /* src at an index for every element */
+    TAKT_CUDA_BLOCKS    /* blocks of src at rows of coordinates */
+} takt_cuda_pick_kind;
+
+typedef struct takt_cuda_pick_args {
+    void *dst;
+    const void *src, *index, *part; /* index: int64_t, or int32_t */
+    uint64_t *fault;                /* the lowest index that is out of range */
+    uint64_t count;                 /* of threads that have something to do */
+    uint64_t value;                 /* of PAD: the element's bits */
+    int64_t first;                  /* of IOTA */
+    uint64_t outer, size, inner;    /* src is [outer, size, inner] */
+    uint64_t piece, starts;         /* along the axis; of UPDATE: indices */
+    uint64_t rows_each, block;      /* of BLOCKS: rows that share leading axes; elements */
+    uint32_t kind, bytes, is_narrow;
+    uint32_t dtype;      /* of IOTA */
+    uint32_t mode, dims; /* of PAD: as the op says; dims of PAD, ELEMENTS and coordinates */
+    uint32_t axis;       /* of ELEMENTS */
+    /* Of the result, or of the index; sizes of src; strides of src; elements before src. */
+    int64_t dim[TAKT_CUDA_MOVE_DIMS], from[TAKT_CUDA_MOVE_DIMS], stride[TAKT_CUDA_MOVE_DIMS],
+        before[TAKT_CUDA_MOVE_DIMS];
+} takt_cuda_pick_args;
+
+/* ---- weights in blocks: ggml_f32_cuda.cu ---- */
+
+enum { TAKT_CUDA_GGML_THREADS = 256, TAKT_CUDA_GGML_COLS = 32, TAKT_CUDA_GGML_ROWS = 8 };
+
+/* Rows of a table as floats: all, or those at `index`. */
+typedef struct takt_cuda_ggml_rows {
+    float *dst;
+    const uint8_t *src;
+    const void *index; /* int64_t, or int32_t; NULL: all rows in order */
+    uint64_t *fault;
+    uint64_t count, n, width; /* floats to write; rows of the table; floats of a row */
+    uint32_t format, weights, bytes, is_narrow;
+} takt_cuda_ggml_rows;
+
+/* C[m, n] = epilogue(A[m, k] times the floats of B[n, k], transposed). */
+typedef struct takt_cuda_ggml {
+    float *c;
+    const float *a;
+    const uint8_t *b;
+    uint32_t m, n, k;
+    uint32_t format, weights, bytes;
+    takt_cuda_epilogue end;
+} takt_cuda_ggml;
 
 /* ---- windows: pool_f32_cuda.cu ---- */
 

@@ -116,6 +116,39 @@ void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda
     l->arg_bytes = sizeof *w;
 }
 
+void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_attend_f32", batch * a->heads * a->queries, TAKT_CUDA_WEIGH_THREADS);
+    l->shared_bytes = (a->keys + 2 * TAKT_CUDA_WEIGH_THREADS) * (uint32_t)sizeof(float);
+    l->args.attend = *a;
+    l->arg_bytes = sizeof *a;
+}
+
+void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_pick", blocks_of(p->count, TAKT_CUDA_MOVE_THREADS),
+                TAKT_CUDA_MOVE_THREADS);
+    l->args.pick = *p;
+    l->arg_bytes = sizeof *p;
+}
+
+void takt_cuda_launch_ggml_rows(const takt_cuda_ggml_rows *g, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_ggml_rows_f32", blocks_of(g->count, TAKT_CUDA_GGML_THREADS),
+                TAKT_CUDA_GGML_THREADS);
+    l->args.ggml_rows = *g;
+    l->arg_bytes = sizeof *g;
+}
+
+void takt_cuda_launch_ggml(const takt_cuda_ggml *g, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_ggml_product_f32", blocks_of(g->n, TAKT_CUDA_GGML_COLS),
+                TAKT_CUDA_GGML_THREADS);
+    l->grid[1] = blocks_of(g->m, TAKT_CUDA_GGML_ROWS);
+    l->args.ggml = *g;
+    l->arg_bytes = sizeof *g;
+}
+
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);
@@ -252,6 +285,25 @@ static const struct {
      {offsetof(takt_cuda_again, out), offsetof(takt_cuda_again, weights),
       offsetof(takt_cuda_again, v)},
      3},
+    {"takt_cuda_attend",
+     {offsetof(takt_cuda_attend, out), offsetof(takt_cuda_attend, q),
+      offsetof(takt_cuda_attend, mask), offsetof(takt_cuda_attend, k),
+      offsetof(takt_cuda_attend, v), offsetof(takt_cuda_attend, length),
+      offsetof(takt_cuda_attend, fault)},
+     7},
+    {"takt_cuda_pick",
+     {offsetof(takt_cuda_pick_args, dst), offsetof(takt_cuda_pick_args, src),
+      offsetof(takt_cuda_pick_args, index), offsetof(takt_cuda_pick_args, part),
+      offsetof(takt_cuda_pick_args, fault)},
+     5},
+    {"takt_cuda_ggml_rows",
+     {offsetof(takt_cuda_ggml_rows, dst), offsetof(takt_cuda_ggml_rows, src),
+      offsetof(takt_cuda_ggml_rows, index), offsetof(takt_cuda_ggml_rows, fault)},
+     4},
+    {"takt_cuda_ggml_product",
+     {offsetof(takt_cuda_ggml, c), offsetof(takt_cuda_ggml, a), offsetof(takt_cuda_ggml, b),
+      END(takt_cuda_ggml)},
+     7},
     {"takt_cuda_rows",
      {offsetof(takt_cuda_rows, dst), offsetof(takt_cuda_rows, src), offsetof(takt_cuda_rows, gamma),
       offsetof(takt_cuda_rows, beta)},

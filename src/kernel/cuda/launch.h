@@ -31,6 +31,10 @@ typedef struct takt_cuda_launch {
         takt_cuda_winograd winograd;
         takt_cuda_weigh weigh;
         takt_cuda_again again;
+        takt_cuda_attend attend;
+        takt_cuda_pick_args pick;
+        takt_cuda_ggml_rows ggml_rows;
+        takt_cuda_ggml ggml;
     } args;
 } takt_cuda_launch;
 
@@ -50,6 +54,10 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
 void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt_cuda_launch *l);
 void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l);
+void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l);
+void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l);
+void takt_cuda_launch_ggml_rows(const takt_cuda_ggml_rows *g, takt_cuda_launch *l);
+void takt_cuda_launch_ggml(const takt_cuda_ggml *g, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function wants at `scratch`; 0: none. */
