@@ -282,14 +282,20 @@ def line(out):
     return text
 
 
+def commit():
+    done = subprocess.run(["git", "-C", engines.ROOT, "describe", "--always", "--dirty"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return done.stdout.strip()
+
+
 def run(arguments, rows):
     wide = Wide(arguments)
     threads = sorted({int(t) for t in arguments.threads.split(",") if t}) or \
         sorted({1, len(os.sched_getaffinity(0))})
     wide.deadline = time.monotonic() + (arguments.limit or (600 if arguments.quick else 3600))
     result = {"made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-              "cpu": cpu(), "quick": arguments.quick, "threads": threads, "rows": [],
-              "left_out": [], "failed": []}
+              "commit": commit(), "cpu": cpu(), "quick": arguments.quick, "threads": threads,
+              "rows": [], "left_out": [], "failed": []}
     try:
         for row in rows:
             if time.monotonic() > wide.deadline:

@@ -3,6 +3,8 @@ import math
 import platform
 import re
 
+from report import name_of
+
 # Kinds of steps, ours and ONNX Runtime's: the first pattern that is found in the lower-cased name.
 KINDS = [("transposed convolution", "convtranspose|deconv"), ("convolution", "conv|depthwise"),
          ("recurrence", "lstm|gru|rnn|recur"), ("attention", "attention"),
@@ -18,8 +20,8 @@ def kind_of(name):
 
 
 def slug(cpu, threads):
-    words = re.sub(r"[^a-z0-9]+", "-", f"{platform.machine()} {cpu}".lower()).strip("-")
-    return f"{words}-{threads}"
+    """As report.py names a machine."""
+    return name_of({"cpu": cpu, "architecture": platform.machine(), "cores": threads})
 
 
 def mean(values):
@@ -62,7 +64,8 @@ def _lost(row):
 def markdown(result):
     versions = ", ".join(f"{name} {v}" for name, v in result.get("versions", {}).items())
     lines = [f"# Many architectures beside ONNX Runtime: {result['cpu']}", "", summary(result), "",
-             f"Made {result['made']}{', quick' if result['quick'] else ''}; {versions}. Times in "
+             f"Made {result['made']} at {result.get('commit') or 'an unknown commit'}"
+             f"{', quick' if result['quick'] else ''}; {versions}. Times in "
              "microseconds, ratio = onnxruntime / Takt; made = milliseconds to read and plan; MB = "
              "peak memory of the process beyond an empty one. Written by `make peers ROWS=wide`.",
              "", "| row | threads | Takt | onnxruntime | ratio | interval | verdict | made | of "
