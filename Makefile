@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check fuzz graphs rules accuracy campaign kills python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check asan fuzz graphs rules accuracy campaign kills python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -27,6 +27,9 @@ test: setup build ## run every test; TAKT_FUZZ_SECONDS (5) is the time per fuzz 
 
 check: setup build ## the same, the slow tests, and again by clang, with sanitizers, in other presets
 	@scripts/test $(PRESET) slow preload cross fuzz clang asan asan-python tsan tsan-python native lto native-lto minsize
+
+asan: setup ## the fast tests once more, with what ASan and UBSan see; preset asan, built by clang
+	@scripts/test asan
 
 python-versions: build ## the wheel under Python 3.13 to 3.15 of newer Debians, recorded in trust/ledger.tsv
 	@TAKT_BUILD_DIR=$(abspath $(BUILD)) TAKT_TOOL=$(abspath build/takt) scripts/python-versions || [ $$? -eq 77 ]
