@@ -7,26 +7,11 @@
 #include "../test.h"
 #include "api/text/together.h"
 #include "util/inject.h"
+#include "util/text.h"
 
 enum { WORDS = 11, STEPS = 12 };
 
 static char t5[] = "tests/corpus/gguf/tiny_t5.gguf";
-
-typedef struct text {
-    char at[256];
-    size_t length;
-} text;
-
-static int add(void *user, const char *bytes, size_t count)
-{
-    text *t = user;
-    if (count < sizeof t->at - t->length) {
-        memcpy(t->at + t->length, bytes, count);
-        t->length += count;
-        t->at[t->length] = '\0';
-    }
-    return 0;
-}
 
 static takt_generator *open_with(takt_ctx *ctx, takt_generator_options options)
 {

@@ -2,43 +2,17 @@
 into folders: scores as torch has them, 64 greedy tokens, greedy text by the command, vectors of the
 encoder alone; each also as GGUF. Needs the packages torch, transformers and tokenizers in
 build/venv."""
-import ctypes
 import json
 import os
 import shutil
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
-TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
-PYTHON = os.path.join(ROOT, "build/venv/bin/python")
+from _library import BUILD, TMP, takt
+from _transformers import converted, opened, read, torch, transformers
 
-try:
-    import tokenizers
-    import torch
-    import transformers
-    from safetensors.torch import save_file
-except ImportError:
-    if os.path.exists(PYTHON) and sys.executable != PYTHON and subprocess.run(
-            [PYTHON, "-c", "import torch, transformers"], capture_output=True,
-            check=False).returncode == 0:
-        sys.exit(subprocess.run([PYTHON, "-B", __file__] + sys.argv[1:], check=False).returncode)
-    print("skipped: the packages torch and transformers are not in build/venv")
-    sys.exit(77)
-
-library = os.path.join(BUILD, "libtakt.so")
-if not os.path.exists(library):
-    print(f"skipped: {library} is not built")
-    sys.exit(77)
-takt = ctypes.CDLL(library)
-takt.takt_last_error.restype = ctypes.c_char_p
-takt.takt_generator_scores.restype = ctypes.POINTER(ctypes.c_float)
-ctx = ctypes.c_void_p()
-takt.takt_ctx_create(None, ctypes.byref(ctx))
-transformers.logging.set_verbosity_error()
-transformers.utils.logging.disable_progress_bar()
-torch.set_num_threads(1)
+import tokenizers  # pylint: disable=wrong-import-order
+from safetensors.torch import save_file  # pylint: disable=wrong-import-order
 
 VOCABULARY, WRITTEN, WITHIN = 320, 64, 1e-4
 PROMPTS = (5, 40, 300)  # tokens: near and far distances, beyond the last bucket
@@ -56,17 +30,6 @@ CASES = {
 }
 WORDS = """the model reads a prompt with its encoder and writes an answer with its decoder; a word
 that is near counts more than one that is far, and what was written before is read again""".split()
-
-
-class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("tokenizer", ctypes.c_char_p),
-                ("context", ctypes.c_int64), ("batch", ctypes.c_int64), ("threads", ctypes.c_int),
-                ("isa", ctypes.c_char_p), ("activations", ctypes.c_char_p),
-                ("cache_type_k", ctypes.c_char_p), ("cache_type_v", ctypes.c_char_p)]
-
-
-def failure():
-    return ValueError(takt.takt_last_error(ctx).decode())
 
 
 def write_tokenizer(folder):
@@ -116,24 +79,6 @@ def save(name):
     return model, folder, write_tokenizer(folder)
 
 
-def opened(path, **more):
-    generator = ctypes.c_void_p()
-    options = Options(size=ctypes.sizeof(Options), context=512, batch=16, threads=1, **more)
-    if takt.takt_generator_open(ctx, path.encode(), ctypes.byref(options),
-                                ctypes.byref(generator)) != 0:
-        raise failure()
-    return generator
-
-
-def read(generator, ids):
-    array = (ctypes.c_int32 * len(ids))(*ids)
-    count = ctypes.c_size_t()
-    if takt.takt_generator_read(generator, array, ctypes.c_size_t(len(ids))) != 0:
-        raise failure()
-    scores = takt.takt_generator_scores(generator, ctypes.byref(count))
-    return torch.tensor(scores[:count.value])
-
-
 def answer(model, generator, prompt):
     """64 greedy tokens of both; how far the scores are apart, or None if a token differs."""
     new, told, worst = prompt, [0], 0.0
@@ -162,7 +107,7 @@ def read_last(model, prompt, told):
 
 def compare(name, model, path):
     worst = 0.0
-    generator = opened(path)
+    generator = opened(path, context=512)
     draw = torch.Generator().manual_seed(1)
     try:
         for length in PROMPTS:
@@ -224,18 +169,6 @@ def alone(name, model, tokenizer):
     path = converted(name + "_encoder", folder)
     return (vector(name + " alone", model, folder, tokenizer) and
             vector(name + " alone, as GGUF", model, path, tokenizer))
-
-
-def converted(name, folder):
-    """As GGUF, which GGUF to GGUF does not change."""
-    path, again = (os.path.join(TMP, f"{name}{end}.gguf") for end in ("", ".again"))
-    for source, target in ((folder, path), (path, again)):
-        if takt.takt_text_convert(ctx, source.encode(), target.encode(), None) != 0:
-            raise failure()
-    with open(path, "rb") as one, open(again, "rb") as two:
-        if one.read() != two.read():
-            raise ValueError("GGUF to GGUF changes the file")
-    return path
 
 
 def check(name):

@@ -1,41 +1,15 @@
 """folders_slow.py - models with random weights as transformers writes them into folders: scores as
 torch has them, and 64 greedy tokens. Needs the packages torch and transformers in build/venv."""
-import ctypes
 import json
 import os
 import shutil
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
-TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
-PYTHON = os.path.join(ROOT, "build/venv/bin/python")
+from _library import BUILD, TMP, takt
+from _transformers import converted, opened, read, torch, transformers
 
-try:
-    import numpy
-    import torch
-    import transformers
-except ImportError:
-    if os.path.exists(PYTHON) and sys.executable != PYTHON and subprocess.run(
-            [PYTHON, "-c", "import torch, transformers"], capture_output=True,
-            check=False).returncode == 0:
-        sys.exit(subprocess.run([PYTHON, "-B", __file__] + sys.argv[1:], check=False).returncode)
-    print("skipped: the packages torch and transformers are not in build/venv")
-    sys.exit(77)
-
-library = os.path.join(BUILD, "libtakt.so")
-if not os.path.exists(library):
-    print(f"skipped: {library} is not built")
-    sys.exit(77)
-takt = ctypes.CDLL(library)
-takt.takt_last_error.restype = ctypes.c_char_p
-takt.takt_generator_scores.restype = ctypes.POINTER(ctypes.c_float)
-ctx = ctypes.c_void_p()
-takt.takt_ctx_create(None, ctypes.byref(ctx))
-transformers.logging.set_verbosity_error()
-transformers.utils.logging.disable_progress_bar()
-torch.set_num_threads(1)
+import numpy  # pylint: disable=wrong-import-order
 
 VOCABULARY, PROMPT, WRITTEN, WITHIN = 300, 24, 64, 1e-4
 BASE = {"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96,
@@ -108,12 +82,6 @@ CASES = {
 }
 
 
-class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("tokenizer", ctypes.c_char_p),
-                ("context", ctypes.c_int64), ("batch", ctypes.c_int64), ("threads", ctypes.c_int),
-                ("isa", ctypes.c_char_p), ("activations", ctypes.c_char_p)]
-
-
 def alphabet():
     """The characters that stand for the bytes in byte-level vocabularies."""
     plain = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
@@ -164,24 +132,6 @@ def save(name, **more):
     return model, folder
 
 
-def opened(path, context=128, batch=16):
-    generator = ctypes.c_void_p()
-    options = Options(size=ctypes.sizeof(Options), context=context, batch=batch, threads=1)
-    if takt.takt_generator_open(ctx, path.encode(), ctypes.byref(options),
-                                ctypes.byref(generator)) != 0:
-        raise ValueError(takt.takt_last_error(ctx).decode())
-    return generator
-
-
-def read(generator, ids):
-    array = (ctypes.c_int32 * len(ids))(*ids)
-    count = ctypes.c_size_t()
-    if takt.takt_generator_read(generator, array, ctypes.c_size_t(len(ids))) != 0:
-        raise ValueError(takt.takt_last_error(ctx).decode())
-    scores = takt.takt_generator_scores(generator, ctypes.byref(count))
-    return torch.tensor(scores[:count.value])
-
-
 def compare(name, model, path):
     generator = opened(path)
     draw = torch.Generator().manual_seed(1)
@@ -203,20 +153,6 @@ def compare(name, model, path):
     top = want.abs().max()
     print(f"{name}: {WRITTEN} tokens, scores up to {top:.3g}, at most {worst:.2g} away")
     return worst < WITHIN
-
-
-def converted(name, model, folder):
-    """The same model as GGUF, which is what GGUF makes of itself, too."""
-    path = os.path.join(TMP, name + ".gguf")
-    again = os.path.join(TMP, name + ".again.gguf")
-    for source, target in ((folder, path), (path, again)):
-        if takt.takt_text_convert(ctx, source.encode(), target.encode(), None) != 0:
-            raise ValueError(takt.takt_last_error(ctx).decode())
-    with open(path, "rb") as one, open(again, "rb") as two:
-        same = one.read() == two.read()
-    if not same:
-        print(f"{name}: GGUF to GGUF changes the file")
-    return compare(name + " as GGUF", model, path) and same
 
 
 def encoder(kind, pooling):
@@ -269,7 +205,8 @@ def main():
     for name in [n for n in sys.argv[1:] if n in CASES] if len(sys.argv) > 1 else CASES:
         try:
             model, folder = save(name)
-            good = compare(name, model, folder) and converted(name, model, folder)
+            path = converted(name, folder)
+            good = compare(name, model, folder) and compare(name + " as GGUF", model, path)
         except (ValueError, AttributeError) as error:
             print(f"{name}: {error}")
             good = False

@@ -3,37 +3,21 @@ strings, of each kind that Takt reads. Needs the package tokenizers in build/ven
 import ctypes
 import os
 import random
-import subprocess
 import sys
 import unicodedata
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
-TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
-PYTHON = os.path.join(ROOT, "build/venv/bin/python")
+from _library import ROOT, TMP, ctx, in_venv, takt
+
 STRINGS = int(os.environ.get("TAKT_STRINGS", "3000"))
 
 try:
     from tokenizers import (AddedToken, Tokenizer, Regex, decoders, models, normalizers,
                             pre_tokenizers, processors, trainers)
 except ImportError:
-    if os.path.exists(PYTHON) and sys.executable != PYTHON and subprocess.run(
-            [PYTHON, "-c", "import tokenizers"], capture_output=True, check=False).returncode == 0:
-        sys.exit(subprocess.run([PYTHON, "-B", __file__], check=False).returncode)
-    print("skipped: the package tokenizers is not in build/venv")
-    sys.exit(77)
+    in_venv("tokenizers")
 
-library = os.path.join(BUILD, "libtakt.so")
-if not os.path.exists(library):
-    print(f"skipped: {library} is not built")
-    sys.exit(77)
-takt = ctypes.CDLL(library)
-takt.takt_last_error.restype = ctypes.c_char_p
 for name in ("takt_tokenizer_load", "takt_tokenize", "takt_detokenize"):
     getattr(takt, name).restype = ctypes.c_int
-ctx = ctypes.c_void_p()
-takt.takt_ctx_create(None, ctypes.byref(ctx))
-
 
 
 class Room(ctypes.Structure):

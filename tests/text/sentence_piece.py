@@ -2,23 +2,15 @@
 Unigram, with and without its table of characters. Needs the package sentencepiece in build/venv."""
 import os
 import random
-import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
-PYTHON = os.path.join(ROOT, "build/venv/bin/python")
+from _library import TMP, in_venv
 
 try:
     import sentencepiece
     from hugging_face import corpus, ctx, encode, takt, texts, STRINGS
 except ImportError:
-    if os.path.exists(PYTHON) and sys.executable != PYTHON and subprocess.run(
-            [PYTHON, "-c", "import sentencepiece, tokenizers"], capture_output=True,
-            check=False).returncode == 0:
-        sys.exit(subprocess.run([PYTHON, "-B", __file__], check=False).returncode)
-    print("skipped: the packages sentencepiece and tokenizers are not in build/venv")
-    sys.exit(77)
+    in_venv("sentencepiece, tokenizers")
 import ctypes  # pylint: disable=wrong-import-order
 
 BYTES = {"byte_fallback": True, "normalization_rule_name": "identity",

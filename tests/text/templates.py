@@ -9,8 +9,7 @@ import os
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
+from _library import ROOT, ctx, takt
 
 try:
     import jinja2
@@ -19,15 +18,7 @@ try:
 except ImportError:
     print("skipped: the package jinja2 is not there")
     sys.exit(77)
-library = os.path.join(BUILD, "libtakt.so")
-if not os.path.exists(library):
-    print(f"skipped: {library} is not built")
-    sys.exit(77)
-takt = ctypes.CDLL(library)
-takt.takt_last_error.restype = ctypes.c_char_p
 SINK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-ctx = ctypes.c_void_p()
-takt.takt_ctx_create(None, ctypes.byref(ctx))
 failures = 0
 
 

@@ -6,23 +6,9 @@
 #include <takt/takt.h>
 
 #include "../test.h"
+#include "util/text.h"
 
 static const char tiny[] = "tests/corpus/gguf/tiny.gguf";
-
-typedef struct text {
-    char at[512];
-    size_t length;
-} text;
-
-static int add(void *user, const char *bytes, size_t count)
-{
-    text *t = user;
-    if (count < sizeof t->at - t->length) {
-        memcpy(t->at + t->length, bytes, count);
-        t->length += count;
-    }
-    return 0;
-}
 
 /* `parts` texts of 24 / parts tokens, the first behind a prompt. */
 static text written(takt_ctx *ctx, takt_generate_options how, size_t parts)
