@@ -30,7 +30,11 @@ class Process:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment,
             preexec_fn=lambda: os.sched_setaffinity(0, self.cpus))
         self.is_asleep, self.cpu, self.folder = False, None, None
-        engine.version = self.ask(do="open")["version"]
+        try:
+            engine.version = self.ask(do="open")["version"]
+        except Failed:  # nobody else knows of the child
+            self.close()
+            raise
 
     def ask(self, **what):
         """Wakes the process, waits for its answer, and puts it to sleep again."""
