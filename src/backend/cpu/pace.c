@@ -8,8 +8,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-bool takt_pace_elements(takt_pace *p, void *to, size_t at, const void *from, size_t from_at,
-                        size_t n)
+bool takt_pace_pieces(takt_pace *p, void *to, size_t at, const void *from, size_t from_at, size_t n)
 {
     for (size_t i = 0, piece; i < n; i += piece) {
         piece = least(n - i, TAKT_PACE);

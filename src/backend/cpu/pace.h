@@ -45,9 +45,19 @@ static inline size_t takt_pace_piece(size_t work, size_t grain)
     return (1 + TAKT_PACE / (work + 1) / grain) * grain;
 }
 
-/* takt_copy_elements in pieces; false: the task is to end. */
-bool takt_pace_elements(takt_pace *p, void *to, size_t at, const void *from, size_t from_at,
-                        size_t n);
+/* takt_copy_elements in pieces; false: the task is to end. Most are short, and many. */
+bool takt_pace_pieces(takt_pace *p, void *to, size_t at, const void *from, size_t from_at,
+                      size_t n);
+static inline bool takt_pace_elements(takt_pace *p, void *to, size_t at, const void *from,
+                                      size_t from_at, size_t n)
+{
+    if (n == 0)
+        return true;
+    if (n > TAKT_PACE)
+        return takt_pace_pieces(p, to, at, from, from_at, n);
+    takt_copy_elements(p->bits, to, at, from, from_at, n);
+    return !takt_pace_stops(p, n);
+}
 /* The same of whole bytes, and of elements that are converted, from the first on. */
 void takt_pace_copy(const takt_task *t, void *to, const void *from, size_t bytes);
 void takt_pace_convert(const takt_task *t, takt_convert_fn *convert, const takt_convert *how,
