@@ -11,10 +11,12 @@
 #include "ir/leaves.h"
 #include "plan/builder.h"
 
-/* What clauses name their sides from, and sizes that a run finds, may ask for anything. */
+/* What clauses name their sides from, and sizes that a run finds, may ask for anything. Where steps
+ * are sized again, constants that depend on sizes are made again of what they were made of. */
 static bool counts(const takt_builder *b)
 {
-    return !b->p.settings->is_dry && b->p.graph->check_count == 0 && b->latest == NULL;
+    return !b->p.settings->is_dry && b->p.graph->check_count == 0 && b->latest == NULL &&
+           b->sized == NULL;
 }
 
 /* The root that a group reads from outside of it, or TAKT_NONE. */
