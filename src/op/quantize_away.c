@@ -92,8 +92,7 @@ const takt_op takt_op_quantize_away = {
               [TIMES] = {.name = "times",
                          .type = TAKT_ATTR_BOOL,
                          .summary = "x * scale instead of x / scale"}},
-    .dtypes = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_I8) | TAKT_IN(TAKT_U8) | TAKT_IN(TAKT_I16) |
-              TAKT_IN(TAKT_U16),
+    .dtypes = TAKT_IN(TAKT_F32),
     .is_mixed = true,
     .infer = infer,
     .lower = lower,

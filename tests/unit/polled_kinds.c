@@ -183,6 +183,10 @@ static const char *const models[] = {
     "model m(x: u8[8000000], a: f32[], b: f32[], c: u8[], d: i8[]) {\n"
     "  return op.requantize(x, a, b, c, d) }",
     "model m(x: u8[8000000], t: u8[256]) { return op.look_up(x, t) }",
+    "model m(x: f32[4000000], s: f32[]) { return op.quantize_away(x, s) }",
+    "model m(x: i8[4000000], y: i8[4000000]) {\n"
+    "  return op.integer_add(x, y, x_multiplier=1073741824, y_multiplier=1503238553,\n"
+    "                        multiplier=1234567890, shift=-18, low=-128) }",
     "model m(x: u16[4000000], t: i32[65536]) { return op.look_up(x, t) }",
     "model m(a: u64[], b: u64[], c: u64[]) {\n"
     "  return op.rand(a, b, c, stream=1, dist=normal, shape=[400000]) }",

@@ -1,9 +1,9 @@
 /* integer_add.c - sums of bytes on grids of their own; operands of one shape. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/sum_i8/sum_i8.h"
 
-enum { GRAIN = 256, BITS = 20 };
+enum { BITS = 20, PIECE = TAKT_PACE / 4 }; /* an element takes as long as several that are moved */
 
 typedef struct facts {
     size_t count;
@@ -29,9 +29,9 @@ static void run(const takt_step *s, const takt_task *t)
     uint8_t *y = takt_view_data(t, &s->out[0]);
     takt_sum_i8 job = f->like;
     size_t first, end;
-    takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &end);
+    takt_cpu_share(f->count, TAKT_FLAT_GRAIN, t->index, s->task_count, &first, &end);
     for (; first < end && !takt_poll_stops(t->poll); first += job.n) {
-        job.n = end - first < TAKT_PACE ? end - first : TAKT_PACE;
+        job.n = end - first < PIECE ? end - first : PIECE;
         job.a = a + first;
         job.b = b + first;
         job.y = y + first;
@@ -46,16 +46,11 @@ static int32_t number(const takt_node *n, const char *name)
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    for (uint32_t k = 0; k < 2; k++)
-        TAKT_TRY(takt_planner_input(p, n->in[k], &index));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    (void)takt_type_count(n->type, &f->count);
+    TAKT_TRY(takt_cpu_flat(p, 16, &f->count));
     f->like = (takt_sum_i8){
         .is_unsigned = n->type->dtype == TAKT_U8,
         .is_less = takt_node_attr(n, "minus")->boolean,
@@ -70,8 +65,6 @@ static takt_status compile(takt_planner *p)
     f->run = takt_kernel_as_sum_i8(takt_planner_kernel(p, "sum_i8"));
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count =
-        takt_cpu_tasks(p, 16.0 * (double)f->count, 0, (f->count + GRAIN - 1) / GRAIN);
     return TAKT_OK;
 }
 

@@ -1,10 +1,10 @@
 /* look_up.c - entries of tables: bytes by bytes on the kernel that requantize uses, others one
  * after the other. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"
 
-enum { X, TABLE, GRAIN = 256 };
+enum { X, TABLE };
 
 typedef struct facts {
     size_t count, entry_bytes;
@@ -67,7 +67,7 @@ static void run(const takt_step *s, const takt_task *t)
     const void *x = takt_view_data(t, &s->in[X]), *table = takt_view_data(t, &s->in[TABLE]);
     void *y = takt_view_data(t, &s->out[0]);
     size_t first, last, end;
-    takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &last);
+    takt_cpu_share(f->count, TAKT_FLAT_GRAIN, t->index, s->task_count, &first, &last);
     for (; first < last && !takt_poll_stops(t->poll); first = end) {
         end = last - first < TAKT_PACE ? last : first + TAKT_PACE;
         look_up(f, x, table, y, first, end);
@@ -76,23 +76,17 @@ static void run(const takt_step *s, const takt_task *t)
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    (void)takt_type_count(n->type, &f->count);
+    TAKT_TRY(takt_cpu_flat(p, 8, &f->count));
     f->entry_bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8;
     f->is_wide = takt_dtype_bits(takt_type_of(p->graph, n->in[X])->dtype) == 16;
     if (!f->is_wide && f->entry_bytes == 1)
         f->bytes = takt_kernel_as_affine_f32(takt_planner_kernel(p, "affine_f32"));
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count =
-        takt_cpu_tasks(p, 8.0 * (double)f->count, 0, (f->count + GRAIN - 1) / GRAIN);
     return TAKT_OK;
 }
 

@@ -1,9 +1,9 @@
 /* quantize_away.c - floats to bytes, halves away from zero, by one scale. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"
 
-enum { X, SCALE, GRAIN = 256 };
+enum { X, SCALE };
 
 typedef struct facts {
     size_t count;
@@ -30,7 +30,7 @@ static void run(const takt_step *s, const takt_task *t)
     takt_affine_f32 a = f->like;
     size_t first, end;
     a.scale = *(const float *)takt_view_data(t, &s->in[SCALE]);
-    takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &end);
+    takt_cpu_share(f->count, TAKT_FLAT_GRAIN, t->index, s->task_count, &first, &end);
     for (; first < end && !takt_poll_stops(t->poll); first += a.n) {
         a.n = end - first < TAKT_PACE ? end - first : TAKT_PACE;
         a.x = x + first;
@@ -41,15 +41,11 @@ static void run(const takt_step *s, const takt_task *t)
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    (void)takt_type_count(n->type, &f->count);
+    TAKT_TRY(takt_cpu_flat(p, 8, &f->count));
     f->like = (takt_affine_f32){.kind = TAKT_AFFINE_AWAY,
                                 .is_unsigned = n->type->dtype == TAKT_U8,
                                 .is_product = takt_node_attr(n, "times")->boolean,
@@ -59,8 +55,6 @@ static takt_status compile(takt_planner *p)
     f->run = takt_kernel_as_affine_f32(takt_planner_kernel(p, "affine_f32"));
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count =
-        takt_cpu_tasks(p, 8.0 * (double)f->count, 0, (f->count + GRAIN - 1) / GRAIN);
     return TAKT_OK;
 }
 

@@ -1,10 +1,10 @@
 /* requantize.c - bytes to bytes by a table of all 256, made when the step runs: it costs less than
  * the step saves, and scales need not be constants. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"
 
-enum { Q, SCALE, TO_SCALE, ZERO, TO_ZERO, GRAIN = 256 };
+enum { Q, SCALE, TO_SCALE, ZERO, TO_ZERO };
 
 typedef struct facts {
     size_t count;
@@ -54,7 +54,7 @@ static void run(const takt_step *s, const takt_task *t)
     uint8_t table[256];
     size_t first, end;
     make_table(s, t, table);
-    takt_cpu_share(f->count, GRAIN, t->index, s->task_count, &first, &end);
+    takt_cpu_share(f->count, TAKT_FLAT_GRAIN, t->index, s->task_count, &first, &end);
     for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
         n = end - first < TAKT_PACE ? end - first : TAKT_PACE;
         f->run(&(takt_affine_f32){.kind = TAKT_AFFINE_LOOK_UP,
@@ -67,20 +67,13 @@ static void run(const takt_step *s, const takt_task *t)
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    (void)takt_type_count(n->type, &f->count);
+    TAKT_TRY(takt_cpu_flat(p, 16, &f->count));
     f->run = takt_kernel_as_affine_f32(takt_planner_kernel(p, "affine_f32"));
     p->step->run = run;
     p->step->data = f;
-    p->step->task_count =
-        takt_cpu_tasks(p, 16.0 * (double)f->count, 0, (f->count + GRAIN - 1) / GRAIN);
     return TAKT_OK;
 }
 
