@@ -127,16 +127,15 @@ static void copy_rows(char *to, size_t row, const char *from, size_t piece, size
     }
 }
 
-/* Rows [first, end) of an input whose pieces are whole bytes, many of them between two looks at the
- * clock; false: the run is to end. */
-static bool run_rows(const facts *f, takt_pace *pace, char *to, const char *from, size_t piece,
-                     size_t first, size_t end)
+/* Rows of an input whose pieces are whole bytes, many of them between two looks at the clock;
+ * false: the run is to end. */
+static bool run_rows(const facts *f, takt_pace *pace, const part *p, const char *from, size_t piece)
 {
     const size_t bytes = (size_t)f->bits / 8, most = takt_pace_piece(piece, 1);
-    for (size_t n; first < end; first += n) {
-        n = end - first < most ? end - first : most;
-        copy_rows(to + first * f->row * bytes, f->row * bytes, from + first * piece * bytes,
-                  piece * bytes, n);
+    for (size_t r = p->first, n; r < p->end; r += n) {
+        n = p->end - r < most ? p->end - r : most;
+        copy_rows((char *)p->to + (r * f->row + p->at) * bytes, f->row * bytes,
+                  from + r * piece * bytes, piece * bytes, n);
         if (takt_pace_stops(pace, n * piece))
             return false;
     }
@@ -156,7 +155,8 @@ static void run(const takt_step *s, const takt_task *t)
         if (piece == 0)
             continue;
         if (f->bits >= 8 && piece <= TAKT_PACE) {
-            if (!run_rows(f, &pace, to + at * ((size_t)f->bits / 8), from, piece, first, end))
+            const part p = {.to = to, .at = at, .first = first, .end = end};
+            if (!run_rows(f, &pace, &p, from, piece))
                 return;
             continue;
         }
