@@ -77,6 +77,9 @@ typedef struct takt_train_options {
     /** A step whose loss or gradient is not finite changes no weight and is no error: its result
      * has `skipped`. Gradients then stay until all of them are known. */
     bool skip_not_finite;
+    /** The first step takes the weights out of the model, whose only copy is then the trainer's:
+     *  the model cannot be used until takt_trainer_export gives it the trained ones. */
+    bool take_weights;
 } takt_train_options;
 
 /** What a step did. */

@@ -222,6 +222,7 @@ static int with_batch(bench *b)
         if (fixed > 0)
             f.options.shards = (int64_t)(b->batch.room / fixed);
         f.options.steps = MOST;
+        f.options.take_weights = true;
         code = tool_finish(b->t, takt_trainer_create(b->model, &f.options, &b->trainer));
         if (code == TAKT_EXIT_OK)
             code = measure(b);

@@ -134,6 +134,8 @@ static takt_status resize(takt_trainer *t, takt_train_run *run, const char *size
         takt_plan_destroy(plan);
         TAKT_TRY(status);
     }
+    if (run == &t->step && t->takes_weights)
+        takt_train_let_go(t);
     run->sizes.length = 0;
     takt_text_add(&run->sizes, "%s", sizes);
     return run->sizes.status;

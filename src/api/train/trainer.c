@@ -95,6 +95,7 @@ static takt_status read_options(takt_trainer *t, const takt_train_options *o)
     t->shards = o->shards > 0 ? o->shards : 1;
     t->seed = o->seed;
     t->async_save = o->async_save;
+    t->takes_weights = o->take_weights;
     if (o->plan != NULL)
         TAKT_TRY(takt_options_read(t->ctx, "takt_plan_options", o->plan, &t->plan, sizeof t->plan));
     return TAKT_OK;
@@ -333,8 +334,7 @@ static takt_status refresh(takt_trainer *t)
     for (size_t i = 0; i < m->graph->slot_count; i++) {
         takt_tensor value;
         TAKT_TRY(takt_train_slot(t, m->graph->slots[i].name, &value));
-        if (value.storage == NULL || m->slots[i].storage == NULL ||
-            takt_tensor_bytes(&value) != takt_tensor_bytes(&m->slots[i])) {
+        if (value.storage == NULL || takt_tensor_bytes(&value) != takt_tensor_bytes(&m->slots[i])) {
             takt_tensor_release(&value);
             continue;
         }

@@ -47,6 +47,7 @@ struct takt_trainer {
     takt_saving saving;
     double estimate; /* seconds of a step, by the last takt_trainer_plan */
     bool async_save; /* the plan counts a second copy of the state */
+    bool takes_weights;
 };
 
 /* Rows [first, first + rows) of a batch; rows 0: all of it. */
@@ -74,6 +75,9 @@ TAKT_MUST_USE takt_status takt_train_bind(takt_trainer *t, takt_train_run *run,
 TAKT_MUST_USE takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
                                            const takt_named_view *batch, size_t count,
                                            takt_rows rows, takt_text *sizes);
+/* With `takes_weights`: what the step's session has copied as its state is given back, here and in
+ * the model that the trainer was made from. */
+void takt_train_let_go(takt_trainer *t);
 /* The session's own memory of an input or output; NULL if there is none of that name. */
 void *takt_train_input(takt_train_run *run, const char *name);
 const void *takt_train_output(takt_train_run *run, const char *name);

@@ -137,6 +137,7 @@ static int with_trainer(tool_training *g)
         if (fixed > 0) /* every part that the model takes is a shard */
             f.options.shards = (int64_t)(g->batch_size / fixed);
         f.options.steps = g->steps;
+        f.options.take_weights = true;
         f.options.async_save = tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL;
         code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK)

@@ -1,0 +1,98 @@
+/* trainer_take.c - a trainer that has the only copy of a model's weights. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "../test.h"
+#include "api/model.h"
+
+static takt_ctx *ctx;
+static char folder[1024];
+
+static const char net[] = "model net(x: f32[batch, 12]) seed=3 {\n"
+                          "  h = dense(x, 16, act=relu) |> dropout(0.25)\n"
+                          "  h = dense(h, 8, act=tanh)\n"
+                          "  return dense(h, 4, act=softmax)\n"
+                          "}\n";
+enum { ROWS = 24, WIDTH = 12, CLASSES = 4 };
+
+static float x[ROWS * WIDTH];
+static int64_t labels[ROWS];
+
+static void fill_batch(unsigned seed)
+{
+    for (size_t i = 0; i < ROWS * WIDTH; i++)
+        x[i] = (float)sin((double)(i * 7 + seed * 13 + 1));
+    for (size_t i = 0; i < ROWS; i++)
+        labels[i] = (int64_t)((i * 5 + seed) % CLASSES);
+}
+
+static size_t batch_of(takt_named_view views[2], int64_t rows)
+{
+    views[0] =
+        (takt_named_view){"x", {.dtype = TAKT_F32, .rank = 2, .dims = {rows, WIDTH}, .data = x}};
+    views[1] =
+        (takt_named_view){"labels", {.dtype = TAKT_I64, .rank = 1, .dims = {rows}, .data = labels}};
+    return 2;
+}
+
+static takt_model *load(const char *text)
+{
+    takt_model *m = NULL;
+    const takt_load_options o = {.training = true};
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), &o, &m));
+    return m;
+}
+
+/* With the model's only copy of the weights: the same steps, evaluations and results, also when the
+ * batch changes and after a checkpoint; until then the model has no weights. */
+static void takes_weights(void)
+{
+    char path[1100];
+    double losses[2][8];
+    takt_model *m[2];
+    snprintf(path, sizeof path, "%s/taken.checkpoint", folder);
+    for (int k = 0; k < 2; k++) {
+        const takt_train_options o = {.optimizer = "adam", .take_weights = k == 1, .ema = 0.9};
+        takt_trainer *t = NULL;
+        takt_named_view views[2];
+        takt_step_result r = {0};
+        m[k] = load(net);
+        if (m[k] == NULL || !EXPECT_OK(ctx, takt_trainer_create(m[k], &o, &t)))
+            return;
+        for (int i = 0; i < 8; i++) {
+            fill_batch((unsigned)i);
+            if (i == 5)
+                EXPECT_OK(ctx, takt_trainer_load(t, path, NULL));
+            EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, i % 3 == 2 ? 7 : ROWS), &r));
+            if (i == 3)
+                EXPECT_OK(ctx, takt_trainer_save(t, path, NULL));
+            EXPECT((m[k]->slots[0].storage == NULL) == (k == 1));
+            if (i % 2 == 0)
+                EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, ROWS), &r));
+            losses[k][i] = r.loss;
+        }
+        EXPECT_OK(ctx, takt_trainer_export(t, m[k], false));
+        takt_trainer_destroy(t);
+    }
+    EXPECT(memcmp(losses[0], losses[1], sizeof losses[0]) == 0);
+    for (size_t i = 0; i < m[0]->graph->slot_count; i++)
+        EXPECT(m[1]->slots[i].storage != NULL &&
+               memcmp(takt_tensor_data(&m[0]->slots[i]), takt_tensor_data(&m[1]->slots[i]),
+                      takt_tensor_bytes(&m[0]->slots[i])) == 0);
+    takt_model_destroy(m[0]);
+    takt_model_destroy(m[1]);
+}
+
+int main(void)
+{
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    snprintf(folder, sizeof folder, "%s", tmp != NULL ? tmp : "/tmp");
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return test_done();
+    takes_weights();
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
