@@ -88,6 +88,30 @@ static const model models[] = {
      "  return a = a, b = b, c = c, d = d, e = iota(dtype=f32, shape=[9], axis=0) + cast(s, "
      "dtype=f32)\n}\n",
      "pick", 9},
+    {"others", NULL, false,
+     "model others(x: f32[3, 17, 300], w: f32[300, 9], i: i64[17, 300], j: i64[300, 5]) -> (a: "
+     "f64[3, 17, 9], b: f16[3, 17, 9], c: i64[17, 5], d: f64[17], e: f32[17], f: bf16[3, 300], g: "
+     "i64[17], h: f16[3, 17, 300]) {\n"
+     "  d = cast(x, dtype=f64)\n  h = cast(x, dtype=f16)\n"
+     "  a = matmul(d, cast(w, dtype=f64))\n  b = matmul(h, cast(w, dtype=f16))\n"
+     "  return a = a, b = b, c = matmul(i, j), d = reduce_sum(d, axes=[0, 2]), e = reduce_max(x, "
+     "axes=[0, 2]), f = reduce_sum(cast(x, dtype=bf16), axes=[1]), g = argmax(i, axis=1), h = "
+     "cumsum(h, axis=1)\n}\n",
+     "reduce", 14},
+    {"ordered", NULL, false,
+     "model ordered(x: f32[3, 300], i: i64[40, 2]) -> (a: f32[3, 300], b: i64[3, 300], c: i64[7, "
+     "2], d: i64[7, 2]) {\n"
+     "  a, b = sort(x, axis=1)\n  c, d = top_k(i, k=7, axis=0)\n"
+     "  return a = a, b = b, c = c, d = d\n}\n",
+     "lines", 2},
+    {"rows", NULL, true,
+     "model rows(x: f32[5, 300], g: f32[300]) -> (a: f64[5, 300], b: f16[5, 300], c: f64[5, 300]) "
+     "{\n"
+     "  d = cast(x, dtype=f64)\n  h = cast(x, dtype=f16)\n"
+     "  g = cast(g, dtype=f64)\n"
+     "  a = softmax(d, axis=1)\n  b = softmax(h, axis=1)\n"
+     "  return a = a, b = b, c = layer_norm(d, g, g, axis=-1)\n}\n",
+     NULL, 0},
     {"types", NULL, false,
      "model types(x: f32[3, 70], i: i64[70]) -> (y: f16[3, 70], z: i8[70], w: f64[3, 70]) {\n"
      "  h = cast(x, dtype=bf16) * cast(i, dtype=bf16)\n"

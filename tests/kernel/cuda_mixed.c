@@ -7,6 +7,7 @@
 #include "kernel/convert/convert.h"
 #include "kernel/ggml_f32/ggml_f32.h"
 #include "kernel/map/map.h"
+#include "kernel/reduce/reduce.h"
 
 /* ---- element-wise, of other types ---- */
 
@@ -76,45 +77,25 @@ static void mixed(what w, void *dst, const void *const *src, const unsigned char
     {                                                                                              \
         mixed((what){TAKT_##TYPE, TAKT_MAP_##NAME}, dst, src, is_scalar, n, fault);                \
     }
-#define X(NAME, name, operands, result, what) FUNCTION(F64, NAME)
-TAKT_MAP_OPS(X)
-#undef X
-#define X(NAME, name, operands, result, what) FUNCTION(I32, NAME)
-TAKT_MAP_OPS(X)
-#undef X
-#define X(NAME, name, operands, result, what) FUNCTION(I64, NAME)
-TAKT_MAP_OPS(X)
-#undef X
-#define X(NAME, name, operands, result, what) FUNCTION(U32, NAME)
-TAKT_MAP_OPS(X)
-#undef X
-#define X(NAME, name, operands, result, what) FUNCTION(U64, NAME)
-TAKT_MAP_OPS(X)
-#undef X
-#define X(NAME, name, operands, result, what) FUNCTION(BOOL, NAME)
-TAKT_MAP_OPS(X)
-#undef X
+#define OF_F64(NAME, ...) FUNCTION(F64, NAME)
+#define OF_I32(NAME, ...) FUNCTION(I32, NAME)
+#define OF_I64(NAME, ...) FUNCTION(I64, NAME)
+#define OF_U32(NAME, ...) FUNCTION(U32, NAME)
+#define OF_U64(NAME, ...) FUNCTION(U64, NAME)
+#define OF_BOOL(NAME, ...) FUNCTION(BOOL, NAME)
+TAKT_MAP_OPS(OF_F64)
+TAKT_MAP_OPS(OF_I32)
+TAKT_MAP_OPS(OF_I64) TAKT_MAP_OPS(OF_U32) TAKT_MAP_OPS(OF_U64) TAKT_MAP_OPS(OF_BOOL)
 
-static takt_map_table tables[] = {
-#define X(NAME, name, operands, result, what) map_F64_##NAME,
-    {{TAKT_MAP_OPS(X)}},
-#undef X
-#define X(NAME, name, operands, result, what) map_I32_##NAME,
-    {{TAKT_MAP_OPS(X)}},
-#undef X
-#define X(NAME, name, operands, result, what) map_I64_##NAME,
-    {{TAKT_MAP_OPS(X)}},
-#undef X
-#define X(NAME, name, operands, result, what) map_U32_##NAME,
-    {{TAKT_MAP_OPS(X)}},
-#undef X
-#define X(NAME, name, operands, result, what) map_U64_##NAME,
-    {{TAKT_MAP_OPS(X)}},
-#undef X
-#define X(NAME, name, operands, result, what) map_BOOL_##NAME,
-    {{TAKT_MAP_OPS(X)}},
-#undef X
-};
+#define ROW_F64(NAME, ...) map_F64_##NAME,
+#define ROW_I32(NAME, ...) map_I32_##NAME,
+#define ROW_I64(NAME, ...) map_I64_##NAME,
+#define ROW_U32(NAME, ...) map_U32_##NAME,
+#define ROW_U64(NAME, ...) map_U64_##NAME,
+#define ROW_BOOL(NAME, ...) map_BOOL_##NAME,
+    static takt_map_table tables[] = {{{TAKT_MAP_OPS(ROW_F64)}}, {{TAKT_MAP_OPS(ROW_I32)}},
+                                      {{TAKT_MAP_OPS(ROW_I64)}}, {{TAKT_MAP_OPS(ROW_U32)}},
+                                      {{TAKT_MAP_OPS(ROW_U64)}}, {{TAKT_MAP_OPS(ROW_BOOL)}}};
 
 static const char *const mixed_families[] = {"map_f64", "map_i32", "map_i64",
                                              "map_u32", "map_u64", "map_bool"};
@@ -147,6 +128,53 @@ static void convert(const takt_convert *how, void *dst, const void *src, size_t 
     device_launch(&l, 1);
     device_end();
 }
+
+/* ---- reductions of other types ---- */
+
+static void reduce(takt_dtype type, const takt_reduce *r)
+{
+    const size_t bytes = (size_t)takt_dtype_bits(type) / 8;
+    const bool is_arg = r->op >= TAKT_REDUCE_ARGMAX;
+    size_t most = 0;
+    if (r->count == 0)
+        return;
+    device_next();
+    for (size_t i = 0; i < r->n; i++) {
+        const size_t at = takt_reduce_at(r, r->count - 1, i);
+        most = at > most ? at : most;
+    }
+    const size_t run = r->run < r->n ? r->run : r->n;
+    const takt_cuda_reduce_any_args d = {
+        .dst = device_out(r->dst, r->count * (is_arg ? sizeof(int64_t) : bytes)),
+        .src = device_in(r->src, r->n > 0 ? (most + 1) * bytes : 0),
+        .count = r->count,
+        .n = r->n,
+        .results = {1, {(int64_t)r->count}, {(int64_t)r->across}},
+        .reduced = {2,
+                    {run > 0 ? (int64_t)((r->n + run - 1) / run) : 1, run > 0 ? (int64_t)run : 1},
+                    {(int64_t)r->run_stride, (int64_t)r->step}},
+        .op = r->op,
+        .from = (uint32_t)type,
+        .as = (uint32_t)type,
+        .to = (uint32_t)type};
+    takt_cuda_launch l;
+    takt_cuda_launch_reduce_any(&d, &l);
+    device_launch(&l, 1);
+    device_end();
+}
+
+#define REDUCE(TYPE, type)                                                                         \
+    static void reduce_##type##_any(const takt_reduce *r)                                          \
+    {                                                                                              \
+        reduce(TAKT_##TYPE, r);                                                                    \
+    }                                                                                              \
+    static const takt_kernel reduce_##type##_kernels[] = {                                         \
+        TAKT_KERNEL(reduce_##type, "cuda", 0, reduce_##type##_any, NULL)};
+REDUCE(F64, f64)
+REDUCE(I32, i32)
+REDUCE(I64, i64)
+REDUCE(U32, u32)
+REDUCE(U64, u64)
 
 /* ---- weights in blocks ---- */
 
@@ -191,10 +219,13 @@ static const takt_kernel convert_kernels[] = {TAKT_KERNEL(convert, "cuda", 0, co
 #family, TAKT_ISA_scalar, kernels, sizeof kernels / sizeof *kernels                        \
     }
 static const takt_kernel_unit units[] = {
-    UNIT(map_f64, map_f64_kernels), UNIT(map_i32, map_i32_kernels),
-    UNIT(map_i64, map_i64_kernels), UNIT(map_u32, map_u32_kernels),
-    UNIT(map_u64, map_u64_kernels), UNIT(map_bool, map_bool_kernels),
-    UNIT(convert, convert_kernels), UNIT(ggml_f32, ggml_kernels)};
+    UNIT(map_f64, map_f64_kernels),       UNIT(map_i32, map_i32_kernels),
+    UNIT(map_i64, map_i64_kernels),       UNIT(map_u32, map_u32_kernels),
+    UNIT(map_u64, map_u64_kernels),       UNIT(map_bool, map_bool_kernels),
+    UNIT(convert, convert_kernels),       UNIT(ggml_f32, ggml_kernels),
+    UNIT(reduce_f64, reduce_f64_kernels), UNIT(reduce_i32, reduce_i32_kernels),
+    UNIT(reduce_i64, reduce_i64_kernels), UNIT(reduce_u32, reduce_u32_kernels),
+    UNIT(reduce_u64, reduce_u64_kernels)};
 
 const takt_kernel_unit *device_mixed_unit(size_t index)
 {

@@ -11,11 +11,12 @@
 #include "backend/list.h"
 #include "kernel/cuda/images.h"
 
-static const takt_cuda_kind *const kinds[] = {&takt_cuda_map_kind,       &takt_cuda_product_kind,
-                                              &takt_cuda_rows_kind,      &takt_cuda_reduce_kind,
-                                              &takt_cuda_move_kind,      &takt_cuda_conv_kind,
-                                              &takt_cuda_attention_kind, &takt_cuda_winograd_kind,
-                                              &takt_cuda_picks_kind,     &takt_cuda_ggml_kind};
+static const takt_cuda_kind *const kinds[] = {
+    &takt_cuda_map_kind,       &takt_cuda_product_kind,     &takt_cuda_rows_kind,
+    &takt_cuda_reduce_kind,    &takt_cuda_move_kind,        &takt_cuda_conv_kind,
+    &takt_cuda_attention_kind, &takt_cuda_winograd_kind,    &takt_cuda_picks_kind,
+    &takt_cuda_ggml_kind,      &takt_cuda_any_product_kind, &takt_cuda_any_reduce_kind,
+    &takt_cuda_lines_kind};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

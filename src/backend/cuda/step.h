@@ -2,7 +2,9 @@
 #ifndef TAKT_BACKEND_CUDA_STEP_H
 #define TAKT_BACKEND_CUDA_STEP_H
 
+#include "backend/cpu/matrix.h"
 #include "backend/cuda/device.h"
+#include "kernel/reduce/reduce.h"
 
 /* step->data of all steps here. */
 typedef struct takt_cuda_step {
@@ -46,11 +48,18 @@ typedef struct takt_cuda_kind {
 
 extern const takt_cuda_kind takt_cuda_map_kind, takt_cuda_product_kind, takt_cuda_rows_kind,
     takt_cuda_reduce_kind, takt_cuda_move_kind, takt_cuda_conv_kind, takt_cuda_attention_kind,
-    takt_cuda_winograd_kind, takt_cuda_picks_kind, takt_cuda_ggml_kind;
+    takt_cuda_winograd_kind, takt_cuda_picks_kind, takt_cuda_ggml_kind, takt_cuda_any_product_kind,
+    takt_cuda_any_reduce_kind, takt_cuda_lines_kind;
 
 /* Room for the launches of p->step, which become its data. */
 TAKT_MUST_USE takt_status takt_cuda_step_get(takt_planner *p, size_t launches,
                                              takt_cuda_step **step);
+/* What a node reduces by; TAKT_REDUCE_OP_COUNT: it does not. And which of `rank` axes. */
+takt_reduce_op takt_cuda_reduce_op(const takt_node *n);
+void takt_cuda_reduced_axes(const takt_node *n, int rank, bool *is_reduced);
+/* Batches of a product as two loops at most; false if they are more. */
+bool takt_cuda_set_batches(const takt_product *mm, takt_cuda_gemm *g);
+
 /* ---- what follows a product or a convolution ---- */
 
 /* NULL if element-wise `node` may be computed in the step of `anchor`. */

@@ -3,8 +3,7 @@
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 
-/* Batches as two loops at most; false if they are more. */
-static bool set_batches(const takt_product *mm, takt_cuda_gemm *g)
+bool takt_cuda_set_batches(const takt_product *mm, takt_cuda_gemm *g)
 {
     int64_t dim[TAKT_MAX_RANK], a[TAKT_MAX_RANK], b[TAKT_MAX_RANK];
     const int64_t a_each = (int64_t)(mm->m * mm->k), b_each = (int64_t)(mm->k * mm->n);
@@ -48,7 +47,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
         return "there is nothing to multiply";
     if (mm.m >= INT32_MAX || mm.n >= INT32_MAX || mm.k >= INT32_MAX || mm.batch > BATCHES)
         return "a product larger than a grid of the device";
-    return set_batches(&mm, &as) ? NULL : "batches that broadcast in more than two ways";
+    return takt_cuda_set_batches(&mm, &as) ? NULL : "batches that broadcast in more than two ways";
 }
 
 takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t batches,
@@ -120,7 +119,7 @@ static takt_status compile(takt_planner *p)
                         .b_row = (int64_t)mm.b_row,
                         .b_col = (int64_t)mm.b_col,
                         .c_row = (int64_t)mm.n};
-    (void)set_batches(&mm, &g);
+    (void)takt_cuda_set_batches(&mm, &g);
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     g.a = takt_cuda_in(index);
     TAKT_TRY(add_b(p, n->in[1], &mm, &g));

@@ -3,7 +3,7 @@
 #include "kernel/reduce/reduce.h"
 #include "op/ops.h"
 
-static takt_reduce_op op_of(const takt_node *n)
+takt_reduce_op takt_cuda_reduce_op(const takt_node *n)
 {
     const bool is_last = takt_node_attr(n, "last") != NULL && takt_node_int(n, "last") != 0;
     if (n->op == &takt_op_reduce_sum)
@@ -23,7 +23,7 @@ static takt_reduce_op op_of(const takt_node *n)
     return TAKT_REDUCE_OP_COUNT;
 }
 
-static void find_axes(const takt_node *n, int rank, bool *is_reduced)
+void takt_cuda_reduced_axes(const takt_node *n, int rank, bool *is_reduced)
 {
     const takt_attr *axes = takt_node_attr(n, "axes"), *axis = takt_node_attr(n, "axis");
     for (int d = 0; d < rank; d++)
@@ -41,7 +41,7 @@ static bool split(const takt_node *n, const takt_type *x, uint64_t *outer, uint6
     bool is_reduced[TAKT_MAX_RANK] = {0}, before = true, inside = false;
     int runs = 0;
     *outer = *size = *inner = 1;
-    find_axes(n, x->rank, is_reduced);
+    takt_cuda_reduced_axes(n, x->rank, is_reduced);
     for (int d = 0; d < x->rank; d++) {
         if (x->dim[d] == 0)
             return false;
@@ -59,10 +59,10 @@ static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
     uint64_t outer, size, inner;
-    if (op_of(n) == TAKT_REDUCE_OP_COUNT)
+    if (takt_cuda_reduce_op(n) == TAKT_REDUCE_OP_COUNT)
         return "";
     const takt_type *x = takt_type_of(g, n->in[0]);
-    const bool is_arg = op_of(n) >= TAKT_REDUCE_ARGMAX;
+    const bool is_arg = takt_cuda_reduce_op(n) >= TAKT_REDUCE_ARGMAX;
     if (x->dtype != TAKT_F32 || n->type->dtype != (is_arg ? TAKT_I64 : TAKT_F32))
         return "device code for reductions computes f32 only";
     return split(n, x, &outer, &size, &inner)
@@ -91,7 +91,7 @@ static takt_status compile(takt_planner *p)
                                 .step = inner,
                                 .inner = inner,
                                 .outer_stride = size * inner,
-                                .op = op_of(n)};
+                                .op = takt_cuda_reduce_op(n)};
     p->step->scratch_bytes = takt_cuda_reduce_scratch(&r, processors);
     s->count = takt_cuda_launch_reduce(&r, processors, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
                                        takt_cuda_named(TAKT_CUDA_TICKETS, 0), s->launches);

@@ -264,6 +264,42 @@ typedef struct takt_cuda_ggml {
     takt_cuda_epilogue end;
 } takt_cuda_ggml;
 
+/* ---- any element type: reduce_cuda.cu, gemm_cuda.cu, lines_cuda.cu ---- */
+
+/* Place of element i: by loops, the last one innermost. */
+typedef struct takt_cuda_walk {
+    uint32_t dims;
+    int64_t dim[TAKT_CUDA_MOVE_DIMS], stride[TAKT_CUDA_MOVE_DIMS];
+} takt_cuda_walk;
+
+/* dst[r] = op over i < n of src(r, i), as reduce/reduce.h has it. */
+typedef struct takt_cuda_reduce_any_args {
+    void *dst; /* of type `to`, or int64_t of arguments */
+    const void *src;
+    uint64_t count, n;
+    takt_cuda_walk results, reduced;
+    uint32_t op, from, as, to; /* takt_reduce_op; types of elements, of sums, and of results */
+} takt_cuda_reduce_any_args;
+
+/* C = A * B, an element a thread: k in chunks, as gemm_f64/gemm_f64.h has it; integers wrap. */
+typedef struct takt_cuda_gemm_any_args {
+    const void *a, *b;
+    void *c;
+    uint64_t count; /* of elements of all batches */
+    uint32_t m, n, k, inner, dtype;
+    int64_t a_row, a_col, b_row, b_col;
+    int64_t a_outer, a_inner, b_outer, b_inner;
+} takt_cuda_gemm_any_args;
+
+/* Lines along the middle of x[outer, size, inner]: running sums, or their order. */
+typedef struct takt_cuda_lines_args {
+    void *dst;
+    int64_t *places; /* of an order */
+    const void *src;
+    uint64_t outer, size, inner, keep;
+    uint32_t dtype, is_exclusive, is_reverse, is_descending;
+} takt_cuda_lines_args;
+
 /* ---- windows: pool_f32_cuda.cu ---- */
 
 enum { TAKT_CUDA_WINDOW_THREADS = 256 };

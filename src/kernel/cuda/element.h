@@ -9,6 +9,9 @@
 
 #include <takt/tensor.h>
 
+#include "kernel/cuda/lang.h"
+#include "kernel/cuda/math.h"
+
 typedef uint64_t word;
 
 /* The type that values of `dtype` are computed in. */
@@ -31,28 +34,19 @@ DEVICE uint8_t compute_of(uint8_t dtype)
 
 DEVICE double f64_of(word w)
 {
-    double x;
-    memcpy(&x, &w, sizeof x);
-    return x;
+    return vl_as_vd((vl)w);
 }
 DEVICE float f32_of(word w)
 {
-    const uint32_t bits = (uint32_t)w;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return vi_as_vf((vi)(uint32_t)w);
 }
 DEVICE word word_of_f64(double x)
 {
-    word w;
-    memcpy(&w, &x, sizeof w);
-    return w;
+    return (word)vd_as_vl(x);
 }
 DEVICE word word_of_f32(float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    return (uint32_t)vf_as_vi(x);
 }
 
 DEVICE word widened_signed(int32_t x)

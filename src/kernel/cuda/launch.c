@@ -149,6 +149,32 @@ void takt_cuda_launch_ggml(const takt_cuda_ggml *g, takt_cuda_launch *l)
     l->arg_bytes = sizeof *g;
 }
 
+void takt_cuda_launch_reduce_any(const takt_cuda_reduce_any_args *r, takt_cuda_launch *l)
+{
+    *l = launch(r->op >= TAKT_REDUCE_ARGMAX ? "takt_cuda_any_arg" : "takt_cuda_any_reduce",
+                blocks_of(r->count, TAKT_CUDA_REDUCE_RESULTS), TAKT_CUDA_REDUCE_THREADS);
+    l->args.reduce_any = *r;
+    l->arg_bytes = sizeof *r;
+}
+
+void takt_cuda_launch_gemm_any(const takt_cuda_gemm_any_args *g, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_any_gemm", blocks_of(g->count, TAKT_CUDA_MOVE_THREADS),
+                TAKT_CUDA_MOVE_THREADS);
+    l->args.gemm_any = *g;
+    l->arg_bytes = sizeof *g;
+}
+
+void takt_cuda_launch_lines(const takt_cuda_lines_args *a, takt_cuda_launch *l)
+{
+    const bool is_order = a->places != NULL;
+    *l = launch(is_order ? "takt_cuda_lines_order" : "takt_cuda_lines_sum",
+                blocks_of(a->outer * a->inner * (is_order ? a->size : 1), TAKT_CUDA_MOVE_THREADS),
+                TAKT_CUDA_MOVE_THREADS);
+    l->args.lines = *a;
+    l->arg_bytes = sizeof *a;
+}
+
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);
@@ -291,6 +317,17 @@ static const struct {
       offsetof(takt_cuda_attend, v), offsetof(takt_cuda_attend, length),
       offsetof(takt_cuda_attend, fault)},
      7},
+    {"takt_cuda_any_gemm",
+     {offsetof(takt_cuda_gemm_any_args, a), offsetof(takt_cuda_gemm_any_args, b),
+      offsetof(takt_cuda_gemm_any_args, c)},
+     3},
+    {"takt_cuda_any",
+     {offsetof(takt_cuda_reduce_any_args, dst), offsetof(takt_cuda_reduce_any_args, src)},
+     2},
+    {"takt_cuda_lines",
+     {offsetof(takt_cuda_lines_args, dst), offsetof(takt_cuda_lines_args, places),
+      offsetof(takt_cuda_lines_args, src)},
+     3},
     {"takt_cuda_pick",
      {offsetof(takt_cuda_pick_args, dst), offsetof(takt_cuda_pick_args, src),
       offsetof(takt_cuda_pick_args, index), offsetof(takt_cuda_pick_args, part),

@@ -35,6 +35,9 @@ typedef struct takt_cuda_launch {
         takt_cuda_pick_args pick;
         takt_cuda_ggml_rows ggml_rows;
         takt_cuda_ggml ggml;
+        takt_cuda_reduce_any_args reduce_any;
+        takt_cuda_gemm_any_args gemm_any;
+        takt_cuda_lines_args lines;
     } args;
 } takt_cuda_launch;
 
@@ -58,6 +61,10 @@ void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cud
 void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l);
 void takt_cuda_launch_ggml_rows(const takt_cuda_ggml_rows *g, takt_cuda_launch *l);
 void takt_cuda_launch_ggml(const takt_cuda_ggml *g, takt_cuda_launch *l);
+void takt_cuda_launch_reduce_any(const takt_cuda_reduce_any_args *r, takt_cuda_launch *l);
+void takt_cuda_launch_gemm_any(const takt_cuda_gemm_any_args *g, takt_cuda_launch *l);
+/* Running sums, or an order if there are places to write. */
+void takt_cuda_launch_lines(const takt_cuda_lines_args *a, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function wants at `scratch`; 0: none. */

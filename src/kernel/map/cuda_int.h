@@ -70,12 +70,7 @@ DEVICE T OF(computed)(uint8_t op, T a, T b, bool *bad)
 DEVICE bool OF(holds)(uint8_t op, T x, T y)
 {
     switch (op) {
-    case TAKT_MAP_EQ: return x == y;
-    case TAKT_MAP_NE: return x != y;
-    case TAKT_MAP_LT: return x < y;
-    case TAKT_MAP_LE: return x <= y;
-    case TAKT_MAP_GT: return x > y;
-    default: /* TAKT_MAP_GE */ return x >= y;
+        COMPARISONS
     }
 }
 

@@ -10,6 +10,15 @@
 #include "kernel/cuda/element.h"
 #include "kernel/map/map.h"
 
+/* Cases of a switch over operations; the last is TAKT_MAP_GE. */
+#define COMPARISONS                                                                                \
+    case TAKT_MAP_EQ: return x == y;                                                               \
+    case TAKT_MAP_NE: return x != y;                                                               \
+    case TAKT_MAP_LT: return x < y;                                                                \
+    case TAKT_MAP_LE: return x <= y;                                                               \
+    case TAKT_MAP_GT: return x > y;                                                                \
+    default: return x >= y;
+
 #define T float
 #define BITS uint32_t
 #define FRACTION 23

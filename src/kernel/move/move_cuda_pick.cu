@@ -1,7 +1,4 @@
 /* move_cuda_pick.cu - elements whose place depends on an index, on an edge, or on nothing else. */
-#include <math.h>
-#include <string.h>
-
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
