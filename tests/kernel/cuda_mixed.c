@@ -83,9 +83,15 @@ static void mixed(what w, void *dst, const void *const *src, const unsigned char
 #define OF_U32(NAME, ...) FUNCTION(U32, NAME)
 #define OF_U64(NAME, ...) FUNCTION(U64, NAME)
 #define OF_BOOL(NAME, ...) FUNCTION(BOOL, NAME)
+/* Lists of functions: clang-format takes them for one statement. */
+/* clang-format off */
 TAKT_MAP_OPS(OF_F64)
 TAKT_MAP_OPS(OF_I32)
-TAKT_MAP_OPS(OF_I64) TAKT_MAP_OPS(OF_U32) TAKT_MAP_OPS(OF_U64) TAKT_MAP_OPS(OF_BOOL)
+TAKT_MAP_OPS(OF_I64)
+TAKT_MAP_OPS(OF_U32)
+TAKT_MAP_OPS(OF_U64)
+TAKT_MAP_OPS(OF_BOOL)
+/* clang-format on */
 
 #define ROW_F64(NAME, ...) map_F64_##NAME,
 #define ROW_I32(NAME, ...) map_I32_##NAME,
@@ -93,9 +99,9 @@ TAKT_MAP_OPS(OF_I64) TAKT_MAP_OPS(OF_U32) TAKT_MAP_OPS(OF_U64) TAKT_MAP_OPS(OF_B
 #define ROW_U32(NAME, ...) map_U32_##NAME,
 #define ROW_U64(NAME, ...) map_U64_##NAME,
 #define ROW_BOOL(NAME, ...) map_BOOL_##NAME,
-    static takt_map_table tables[] = {{{TAKT_MAP_OPS(ROW_F64)}}, {{TAKT_MAP_OPS(ROW_I32)}},
-                                      {{TAKT_MAP_OPS(ROW_I64)}}, {{TAKT_MAP_OPS(ROW_U32)}},
-                                      {{TAKT_MAP_OPS(ROW_U64)}}, {{TAKT_MAP_OPS(ROW_BOOL)}}};
+static takt_map_table tables[] = {{{TAKT_MAP_OPS(ROW_F64)}}, {{TAKT_MAP_OPS(ROW_I32)}},
+                                  {{TAKT_MAP_OPS(ROW_I64)}}, {{TAKT_MAP_OPS(ROW_U32)}},
+                                  {{TAKT_MAP_OPS(ROW_U64)}}, {{TAKT_MAP_OPS(ROW_BOOL)}}};
 
 static const char *const mixed_families[] = {"map_f64", "map_i32", "map_i64",
                                              "map_u32", "map_u64", "map_bool"};
