@@ -49,8 +49,8 @@ static const char *what_it_is(const takt_source *source)
            "folders of Hugging Face or compiled (.taktp)";
 }
 
-/* Bytes that only happen to hold no control character are no text if they are not UTF-8 and the
- * name is that of another format. */
+/* Bytes that only happen to contain no control characters are not text if they are not UTF-8 and
+ * the file name belongs to another format. */
 static bool is_no_text(const takt_source *source)
 {
     const char *dot = strrchr(source->name, '.');

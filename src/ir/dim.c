@@ -10,7 +10,7 @@
 
 static void lock(const takt_dims *dims)
 {
-    takt_dims *d = (takt_dims *)(uintptr_t)dims; /* the lock is no part of the table's value */
+    takt_dims *d = (takt_dims *)(uintptr_t)dims; /* the lock is not part of the table's value */
     while (atomic_flag_test_and_set_explicit(&d->lock, memory_order_acquire))
         ;
 }

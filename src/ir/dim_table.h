@@ -105,7 +105,7 @@ takt_status takt_dim_opaque(takt_dims *dims, takt_dim_op op, takt_dim a, takt_di
 takt_status takt_dim_find_name(takt_dims *dims, takt_span name, takt_dim *out);
 takt_status takt_dim_too_large(takt_dims *dims);
 bool takt_dim_is_valid(const takt_dims *dims, takt_dim d);
-/* A copy of the entry of a dimension that is no number, taken under the lock. */
+/* A copy of the entry of a dimension that is not a number, taken under the lock. */
 dim_entry takt_dim_entry(const takt_dims *dims, takt_dim d);
 
 /* ---- operations (dim_make.c) and bindings (dim_resolve.c), the lock being held ---- */
@@ -118,7 +118,7 @@ takt_status takt_dim_expand(takt_dims *dims, takt_dim d, const int64_t *sizes, s
 bool takt_dim_never_same(takt_dims *dims, takt_dim a, takt_dim b);
 /* Notes once that a = b has to be checked when sizes are known. Both resolved. */
 takt_status takt_dim_assume(takt_dims *dims, takt_dim a, takt_dim b);
-/* Binds a name so that a = b, or says with `*done` false that there is no way. Both resolved. */
+/* Binds a name so that a = b; `*done` is false if that is impossible. Both are resolved. */
 takt_status takt_dim_solve(takt_dims *dims, takt_dim a, takt_dim b, bool *done);
 
 #endif

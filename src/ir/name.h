@@ -20,7 +20,8 @@ takt_id takt_name_table_get(const takt_name_table *t, const takt_graph *g, takt_
 
 /* Words that cannot be names of values. */
 bool takt_name_is_reserved(const char *name, size_t length);
-/* As the text form writes it: in backquotes where it is no plain name, control characters escaped.
+/* As the text form writes it: in backquotes unless it is a plain name, with control characters
+ * escaped.
  */
 void takt_name_print(const char *name, takt_text *text);
 /* The same into `to`, cut and terminated; returns the bytes that it needs without the terminator.

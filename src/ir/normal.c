@@ -1,4 +1,4 @@
-/* normal.c - looks for bytes that are no bools, eight at a time. */
+/* normal.c - finds bytes that are not bools, eight at a time. */
 #include "ir/normal.h"
 
 #include <string.h>

@@ -114,7 +114,7 @@ static takt_status verify_once(takt_graph *g)
 takt_status takt_graph_verify(const takt_graph *graph)
 {
     enum { ROUNDS = 16 };
-    takt_graph *g = (takt_graph *)graph; /* an equality of dimensions is no change */
+    takt_graph *g = (takt_graph *)graph; /* an equality of dimensions does not count as a change */
     for (int i = 0; i < ROUNDS; i++) {
         const size_t known = takt_dims_bound(g->dims);
         TAKT_TRY(takt_dims_blame(g->dims, verify_once(g)));

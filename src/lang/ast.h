@@ -44,7 +44,7 @@ typedef enum takt_ast_kind {
     TAKT_A_QUANTIFIER, /* name a: LIST (a: ARGUMENTs, name [in a]; b: options) [where c]: b */
 } takt_ast_kind;
 
-/* Infix words that are no tokens of their own. */
+/* Infix words that are not tokens of their own. */
 enum { TAKT_INFIX_AND = 100, TAKT_INFIX_OR, TAKT_INFIX_IMPLIES, TAKT_INFIX_IFF };
 
 typedef struct takt_function takt_function;

@@ -1,7 +1,7 @@
 /* elab.h - tree to graph: evaluates a model's statements once, appending nodes as it goes.
  *
  * Sizes, words and lists are values of this evaluation; tensors are nodes of the graph. Layers are
- * evaluated anew at each call, in a frame of their own: they see their parameters and nothing of
+ * evaluated again at each call, in a frame of their own: they see their parameters and nothing of
  * the caller. An expression that failed is worth POISON, which spreads silently, so that one
  * mistake gives one complaint and the evaluation goes on to the next.
  */

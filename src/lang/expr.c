@@ -225,7 +225,7 @@ static takt_value leaf(takt_frame *f, const takt_ast *a)
     }
 }
 
-/* What stands to the left of a chain's last link, or NULL. */
+/* The expression to the left of a chain's last link, or NULL. */
 static const takt_ast *left_of(const takt_ast *a)
 {
     if (a->kind == TAKT_A_BINARY || a->kind == TAKT_A_INDEX)

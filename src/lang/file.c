@@ -34,7 +34,7 @@ const char *takt_path_beneath(takt_arena *arena, const takt_source *from, takt_s
                              from->name, (int)path.length, path.at);
 }
 
-/* The text in which the call is written, as the user sees it. */
+/* The source text of the call, as the user sees it. */
 static const takt_source *source_of(const takt_frame *f)
 {
     while (f->function->source->is_builtin && f->caller != NULL)

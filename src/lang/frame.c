@@ -21,7 +21,7 @@ void takt_frame_deinit(takt_frame *f)
     takt_arena_deinit(&f->arena);
 }
 
-/* What is no part of the graph outside: a graph literal sees it. */
+/* Whether the value is independent of the outer graph, so that a graph literal can use it. */
 static bool is_free(const takt_value *v)
 {
     return v->kind != TAKT_V_TENSOR && v->kind != TAKT_V_RESULTS && v->kind != TAKT_V_TUPLE &&

@@ -46,7 +46,7 @@ static bool stands_before(const takt_formula *node, size_t index, int variable)
     return false;
 }
 
-/* Arguments that are no plain variables or constants: what they are equal to. */
+/* Arguments that are not plain variables or constants, with what they are equal to. */
 typedef struct extra {
     int variable;
     takt_formula *term;

@@ -15,7 +15,7 @@ typedef struct takt_syntax {
     takt_lexer lexer;
     takt_token token, ahead; /* the current one and the next */
     bool has_ahead;
-    bool is_skipping;  /* what is read is no part of a model: nothing is wrong with it */
+    bool is_skipping;  /* skipped text is not part of a model: it has no errors */
     bool takes_ranges; /* samples: f32[2] in (0, 1) */
     bool is_formula;   /* of a rule: quantifiers, implies and iff are words */
     size_t last_end;   /* end of the token before the current one, and its line */

@@ -10,7 +10,7 @@ typedef enum takt_value_kind {
     TAKT_V_POISON, /* an error was reported; whoever meets it keeps quiet */
     TAKT_V_INT,
     TAKT_V_BIG, /* an integer above INT64_MAX, for u64 constants */
-    TAKT_V_DIM, /* a dimension that is no number */
+    TAKT_V_DIM, /* a dimension that is not a number */
     TAKT_V_FLOAT,
     TAKT_V_BOOL,
     TAKT_V_STRING,

@@ -57,8 +57,8 @@ static inline takt_dim takt_events_dim(const takt_lower *l, takt_dim d)
 int takt_events_lift(takt_lower *l, takt_events *e, takt_dim size);
 /* The source of a predicate's tensor; NULL after a complaint. */
 takt_source *takt_events_of(takt_lower *l, takt_events *e, const takt_predicate *p);
-/* Of bools with variables as axes; `group`: the axis of a variable whose values exclude each other,
- * or -1. */
+/* For bools with variables as axes; `group`: the axis of a variable whose values exclude each
+ * other, or -1. */
 takt_source *takt_events_crisp(takt_lower *l, takt_events *e, const takt_labelled *v, int group);
 /* An event of its own for each of `units`, with that probability. */
 takt_source *takt_events_weight(takt_lower *l, takt_events *e, double weight, size_t units);

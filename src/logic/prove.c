@@ -280,7 +280,8 @@ static bool turn_edges(search *s)
     return true;
 }
 
-/* One round: items that are due get their height, if they have one; false: none did. */
+/* One round: assigns a height to the items that are due, if they have one; false if none was
+ * assigned. */
 static bool round_of(search *s, int height)
 {
     bool has_changed = false;

@@ -13,7 +13,7 @@ static takt_labelled lacks(takt_lower *l, const char *what)
     return takt_labelled_none();
 }
 
-/* The body with an axis for every bound variable, in full size. */
+/* The body at full size, with an axis for every bound variable. */
 static takt_labelled body(takt_lower *l, const takt_formula *f, const takt_labelled *guard)
 {
     const takt_labelled v = takt_lower_formula(l, f->a);

@@ -1,9 +1,8 @@
 /* recursion.c - rules that use themselves: a loop to the least fixed point.
  *
- * Boolean rules whose recursive uses stand below and, or and exists alone are evaluated
- * semi-naively: a round joins only what the round before has found. Everything else computes the
- * rules anew from the last values, until nothing changes (truth: by more than 1e-6), or for
- * `rounds` rounds.
+ * Boolean rules whose recursive uses are only below and, or and exists are evaluated semi-naively:
+ * a round joins only what the round before has found. Everything else computes the rules anew from
+ * the last values, until nothing changes (truth: by more than 1e-6), or for `rounds` rounds.
  */
 #include <string.h>
 

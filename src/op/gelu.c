@@ -86,7 +86,7 @@ static double curve_slope(const takt_node *n, double x)
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root_2_pi * (1 + 3 * cubic * x * x);
 }
 
-/* Convex between the turns. Below 0 the kernel's error is of x, as in `bound`. */
+/* Convex between the inflection points. Below 0 the kernel's error is of x, as in `bound`. */
 static void relax(takt_relaxing *r)
 {
     static const takt_smooth exact = {

@@ -44,7 +44,7 @@ static void bound(takt_bounding *b)
         takt_bound_min(b, takt_bound_min(b, at[0], at[1]), takt_bound_min(b, at[2], at[3]));
     const takt_id hi =
         takt_bound_max(b, takt_bound_max(b, at[0], at[1]), takt_bound_max(b, at[2], at[3]));
-    /* The least magnitudes between the ends, times the greatest of the other. */
+    /* The smallest magnitude between the ends, times the largest of the other operand. */
     const takt_id near_x = takt_bound_max(b, takt_bound_max(b, x.lo, takt_neg(g, x.hi)), zero);
     const takt_id near_y = takt_bound_max(b, takt_bound_max(b, y.lo, takt_neg(g, y.hi)), zero);
     const takt_id meet = takt_add(g, takt_mul(g, near_x, takt_bound_magnitude(b, y)),

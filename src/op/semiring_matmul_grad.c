@@ -1,7 +1,7 @@
 /* semiring_matmul_grad.c - gradient of a product over a semiring with respect to its left side.
  *
- * It is right where a factor is 0 or 1: noisy_or divides by no factor that is 0, and terms that
- * equal the extreme share the gradient, as those of reduce_max do.
+ * It is right where a factor is 0 or 1: noisy_or never divides by a factor of 0, and terms that
+ * equal the extreme share the gradient, as in reduce_max.
  */
 #include "op/util/check.h"
 #include "op/util/make.h"

@@ -85,7 +85,7 @@ bool takt_energy_read(const char *root, takt_energy *e)
 double takt_energy_between(const takt_energy *a, const takt_energy *b)
 {
     double difference = b->joules - a->joules;
-    for (int i = 0; i < PACKAGES && difference < 0; i++) /* counters of several may begin anew */
+    for (int i = 0; i < PACKAGES && difference < 0; i++) /* counters of several may wrap around */
         difference += b->range;
     return difference > 0 ? difference : 0;
 }

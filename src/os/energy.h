@@ -7,7 +7,7 @@
 typedef struct takt_energy {
     const char *source; /* "rapl", "hwmon", "nvml" */
     double joules;      /* since some moment */
-    double range;       /* at which the count begins anew; 0: never */
+    double range;       /* value at which the counter wraps; 0: never */
 } takt_energy;
 
 /* `root` is put before the paths of system files, for tests; NVML is only asked without. False:

@@ -33,7 +33,7 @@ typedef struct takt_gguf_value {
     const char *key;
     takt_gguf_kind kind; /* of its elements */
     bool is_array;
-    size_t count; /* elements; 1 if it is no array */
+    size_t count; /* elements; 1 if it is not an array */
     const uint8_t *bytes;
     const takt_span *texts; /* of strings */
     uint64_t offset;        /* in the file */

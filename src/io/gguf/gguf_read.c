@@ -56,7 +56,7 @@ static takt_status check_integer(const takt_gguf_model *m, const takt_gguf_value
     return TAKT_OK;
 }
 
-/* What the file says; `v` is no array. */
+/* The value in the file; `v` is not an array. */
 static takt_status convert(const takt_gguf_model *m, const takt_gguf_value *v, const char *key,
                            takt_given_value *out)
 {

@@ -292,7 +292,7 @@ takt_syms takt_onnx_signed(takt_call *c, size_t i)
     if (status != TAKT_OK && c->status == TAKT_OK)
         c->status = status;
     if (takt_onnx_type(c, i)->rank > 1)
-        syms = (takt_syms){0}; /* a table is no list of sizes */
+        syms = (takt_syms){0}; /* a table is not a list of sizes */
     if (syms.at == NULL)
         (void)takt_onnx_known(c, i); /* says what is missing */
     return syms;

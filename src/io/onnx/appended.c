@@ -39,7 +39,7 @@ static size_t maker_of(const takt_pb_graph *g, takt_span name)
     return k;
 }
 
-/* Where carried value `i` becomes itself and rows behind it. */
+/* Where carried value `i` becomes its old rows followed by new ones (concat). */
 typedef struct appending {
     size_t concat;
     size_t cast; /* between the two, to the type that it has; node_count: there is none */

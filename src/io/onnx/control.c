@@ -162,7 +162,7 @@ static takt_status fill(takt_call *c, takt_room *room, const takt_pb_graph *grap
     return room->g->status;
 }
 
-/* What was worked out from captures depends on what they were worked out from. */
+/* Values that were folded from captures depend on the outer values behind those captures. */
 static takt_status bind_captures(takt_room *room)
 {
     TAKT_TRY(takt_fold_settle(room));

@@ -206,8 +206,8 @@ static takt_status study(takt_room *room, takt_id id)
     return status;
 }
 
-/* Also of a list or an optional, which is no value of the graph: while that has none, any number is
- * beyond its end. */
+/* True for lists and optionals, too, which are not values of the graph: their ids lie beyond its
+ * nodes. */
 static bool is_nothing(const takt_room *room, takt_id id)
 {
     return id == TAKT_NONE || id >= room->g->count;

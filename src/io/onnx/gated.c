@@ -205,7 +205,8 @@ static bool is_per_sample(gated *a, const takt_graph *g)
 
 /* ---- a branch ---- */
 
-/* The names as they are there: as many samples as the gate lets through. */
+/* Opens the scope of a branch, where each outer name is cut to the samples that the gate lets
+ * through. */
 static takt_status open_gate(const gated *a, int branch, takt_scope *s)
 {
     const takt_scope *outer = a->c->scope;

@@ -23,13 +23,13 @@ bool takt_onnx_may_find(const takt_call *c);
 /* The elements of `n`, i64[count], as dimensions. */
 void takt_onnx_lengths(takt_call *c, takt_id n, const takt_onnx_bound *bounds, size_t count,
                        takt_dim *out);
-/* What is known of the elements of input `i`, dimensions among them; at NULL: nothing, which is no
- * failure. */
+/* What is known about the elements of input `i`, dimensions included; `at` is NULL if nothing is,
+ * which is not a failure. */
 takt_syms takt_onnx_peek_syms(takt_call *c, size_t i);
 /* One size from a scalar or a vector of one. */
 takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound);
-/* Input `i` as i64[count], count a number; TAKT_NONE if it is no vector of whole numbers, or a run
- * may not find sizes here. */
+/* Input `i` as i64[count], with count a number; TAKT_NONE if it is not a vector of integers, or if
+ * a run may not determine sizes here. */
 takt_id takt_onnx_vector(takt_call *c, size_t i, size_t *count);
 /* Element `k` of a vector as a scalar. */
 takt_id takt_onnx_item(takt_call *c, takt_id vector, size_t k);

@@ -107,7 +107,7 @@ static takt_status define_graph(takt_ctx *ctx, names *n, const takt_pb_graph *g,
 
 /* ---- needs ---- */
 
-/* A name used somewhere inside the node: who of the outermost graph makes it? */
+/* A name used somewhere inside the node: records which node of the outermost graph makes it. */
 static takt_status need(needs *list, const names *inner, takt_span name)
 {
     if (name.length == 0)

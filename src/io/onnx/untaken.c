@@ -93,7 +93,7 @@ static bool has_no_zero(const takt_array *a)
     return true;
 }
 
-/* The size of an axis of input 0; -1 where it is no number. */
+/* The size of an axis of input 0; -1 where it is not a number. */
 static int64_t size_of(takt_call *c, int64_t axis)
 {
     const takt_type *t = takt_onnx_type(c, 0);

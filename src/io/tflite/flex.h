@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* The number or truth value called `key`; false: the bytes are no map, or have none such. */
+/* The number or bool called `key`; false: the bytes are not a map, or it has no such entry. */
 bool takt_flex_number(takt_span bytes, const char *key, double *value);
 
 #endif

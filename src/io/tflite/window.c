@@ -65,8 +65,9 @@ static takt_id weight_scale(takt_tfl_call *c, const takt_tfl_tensor *t, size_t c
                                           : takt_tfl_make_f(c, TAKT_F32, v, &dim, n > 1 ? 1 : 0);
 }
 
-/* Floats by bytes: each sample is quantised when it runs. Zero points differ from sample to sample,
- * so theirs are taken away by a convolution of where there is no padding. */
+/* Float input with 8-bit weights: each sample is quantised at run time. Zero points differ from
+ * sample to sample, so their contribution is subtracted by a convolution of a mask without the
+ * padding. */
 static takt_id hybrid(takt_tfl_call *c, const takt_tfl_conv *v,
                       takt_named_attr attrs[static TAKT_TFL_CONV_ATTRS])
 {

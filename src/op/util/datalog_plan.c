@@ -30,7 +30,8 @@ static uint64_t binds(const takt_dl_literal *l)
     return set;
 }
 
-/* How soon a literal should come: tests as soon as they can, then what is bound most. */
+/* Priority of a literal: tests as early as possible, then the literals with the most bound
+ * variables. */
 static int urgency(const takt_dl_literal *l, uint64_t bound)
 {
     const bool is_test = l->kind != TAKT_DL_ATOM;

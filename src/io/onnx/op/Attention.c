@@ -91,7 +91,7 @@ static takt_id bias(work *w)
 {
     takt_call *c = w->c;
     takt_id sum = given_mask(w);
-    takt_id lengths = takt_onnx_in(c, 6); /* keys that are no padding, per batch */
+    takt_id lengths = takt_onnx_in(c, 6); /* keys that are not padding, per batch */
     if (lengths != TAKT_NONE)
         lengths = takt_reshape(w->g, lengths, (takt_dim[]){w->batch, 1, 1, 1}, 4);
     const int64_t left = reach(w, "left_window_size"), wide = reach(w, "right_window_size"),

@@ -69,8 +69,8 @@ static takt_status encoder(takt_call *c, takt_id x)
     return takt_onnx_done(c, takt_select(c->g, takt_onnx_cast(c, any, TAKT_BOOL), found, other));
 }
 
-/* What is no category gives a row of zeros, also where `zeros` is 0, which asks for an error:
- * values of inputs cannot fail a run. */
+/* A value that is not a category gives a row of zeros, even where `zeros` is 0 and the standard
+ * requires an error: values of inputs cannot make a run fail. */
 static takt_status one_hot(takt_call *c, takt_id x)
 {
     const takt_ints cats = takt_onnx_ints(c, "cats_int64s");

@@ -3,8 +3,9 @@
  *
  * It becomes block_matmul, with 8-bit products if accuracy_level allows them. Where g_idx scatters
  * blocks over k, the members of each are brought together, in the weights now and in the input by a
- * gather. Blocks of other sizes than multiples of 16, which the operator does not have, inputs of
- * f64, and a g_idx that is computed, become floats by a few ops. */
+ * gather. Block sizes that are not multiples of 16, which block_matmul lacks, f64 inputs and a
+ * computed g_idx are dequantised to floats by a few ops.
+ */
 #include <string.h>
 
 #include "io/onnx/adapt.h"

@@ -25,8 +25,9 @@ static takt_id folded(takt_call *c, takt_id y, const takt_type *x, const takt_sp
     return takt_reshape(c->g, y, dims, s->count + 2);
 }
 
-/* flat [positions, elements] with the first element of the window that is no padding in place of
- * -1: padding is found first only where all are -inf. `none` says which windows have no such. */
+/* flat [positions, elements] with -1 replaced by the first element of the window that is not
+ * padding: padding wins only where all elements are -inf. `none` says which windows have no such
+ * element. */
 static takt_id without_padding(takt_call *c, takt_id flat, int64_t size, takt_id *none)
 {
     const int64_t axis = 1;

@@ -328,7 +328,7 @@ static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
     return along(c, x, r, axis);
 }
 
-/* Positions beyond it could be no numbers of elements; NaN is none either. */
+/* Positions beyond this cannot be numbers of elements; neither can NaN. */
 static bool is_near(double border)
 {
     return fabs(border) <= 1e6;

@@ -25,7 +25,7 @@ static takt_status by_values(takt_call *c, bool adds, takt_id axes, size_t count
         const size_t at = adds ? i - count : i + count;
         bounds[i] = (takt_onnx_bound){most, adds && i < count ? 1 : t.dim[at]};
     }
-    /* Squeeze takes what is no axis in its order; Unsqueeze puts such places back. */
+    /* Squeeze keeps the remaining axes in order; Unsqueeze puts the removed ones back. */
     const size_t all = adds ? rank : (size_t)t.rank;
     takt_id order =
         takt_onnx_op1(c, &takt_op_sort, takt_onnx_is_axis(c, axes, count, (int)all), 0, NULL);

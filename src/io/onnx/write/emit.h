@@ -128,7 +128,8 @@ const takt_tensor *takt_emit_constant(const takt_emit *e, size_t i);
 
 /* The bytes must live as long as the emitter. */
 void takt_emit_weigh(takt_emit *e, const char *name, const takt_type *type, const void *data);
-/* Input `i` was a constant and has become an attribute: it is no weight, unless others read it. */
+/* Input `i` was a constant and is now an attribute: it is not written as a weight unless others
+ * read it. */
 void takt_emit_unweigh(takt_emit *e, size_t i);
 const char *takt_emit_vector(takt_emit *e, const int64_t *values, size_t count);
 const char *takt_emit_number(takt_emit *e, int64_t value); /* a scalar of i64 */

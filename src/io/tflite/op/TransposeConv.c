@@ -3,7 +3,7 @@
 #include "io/tflite/window.h"
 #include "op/util/window.h"
 
-/* As what conv turned x into y would give back: w [in, h, w, out] for our op. */
+/* The gradient of conv with respect to x: w is [in, h, w, out] for our op. */
 static takt_id spread(takt_tfl_call *c, takt_id x, takt_id k, const takt_tfl_window *w,
                       const int64_t dims[4])
 {

@@ -3,7 +3,7 @@
 
 #include "io/tflite/write/emit.h"
 
-/* Scales or zero points of a dequantize node; false: they are no constants. */
+/* Scales or zero points of a dequantize node; false: they are not constants. */
 static bool read_grid(takt_tflw *w, const takt_node *n, takt_tflw_grid *grid)
 {
     const takt_node *s = &w->g->nodes[n->in[1]];

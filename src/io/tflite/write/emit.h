@@ -158,7 +158,7 @@ typedef struct takt_tflw_wish {
 takt_tflw_tail takt_tflw_tail_of(const takt_tflw *w, takt_id id, takt_tflw_wish wish);
 /* The nodes of the tail are written with this one. */
 void takt_tflw_take(takt_tflw *w, takt_id id, const takt_tflw_tail *tail);
-/* The tensor of int8 behind a value that is dequantised with one scale; -1: it is no such. */
+/* The int8 tensor behind a value that is dequantised with a single scale; -1: there is none. */
 int32_t takt_tflw_levels(takt_tflw *w, takt_id id);
 /* The result of a tail, integers or floats. */
 int32_t takt_tflw_tail_result(takt_tflw *w, const takt_tflw_tail *tail);

@@ -174,7 +174,7 @@ static void put_constants(takt_tflw *w, takt_text *to, size_t list, size_t *at)
     }
 }
 
-/* Buffer 0 is empty, for everything that is no constant. */
+/* Buffer 0 is empty, for everything that is not a constant. */
 static size_t put_buffers(takt_tflw *w, takt_text *to)
 {
     size_t count = 1, at = 1;

@@ -38,7 +38,8 @@ static int64_t entry(const takt_attr *list, int i, int64_t fallback)
     return (uint32_t)i < list->count ? list->i64s[i] : fallback;
 }
 
-/* x + more - (stride * y + less) of dimensions that may have names: false if it is no number. */
+/* x + more - (stride * y + less) for dimensions that may have names: false if it is not a
+ * number. */
 static bool difference(takt_emit *e, const takt_dim *xy, int64_t stride, int64_t more, int64_t less,
                        int64_t *out)
 {

@@ -3,7 +3,7 @@
 
 #include "io/tflite/write/emit.h"
 
-/* Bounds that are no activation of the schema. */
+/* Bounds that are not an activation of the schema. */
 static bool clip(takt_tflw *w, const takt_node *n)
 {
     const bool low = n->attr[0].is_set, high = n->attr[1].is_set;
