@@ -41,7 +41,7 @@ static bool begins_as_zeros(const takt_slot *slot)
            takt_type_is_concrete(&slot->type);
 }
 
-/* The values of slots come from the model; one that changed its type begins anew. */
+/* The values of slots come from the model; a slot whose type changed is initialised again. */
 static takt_status fill(const takt_model *from, takt_model *m)
 {
     const takt_graph *g = m->graph;

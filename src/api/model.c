@@ -300,7 +300,7 @@ static int open_error(takt_ctx *ctx, const char *path)
     return error;
 }
 
-/* A folder is what its config.json says; one without is no model. */
+/* Loads a folder by its config.json; a folder without one is not a model. */
 takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                     const takt_load_options *options, takt_refusals *refusals,
                                     takt_model **model)

@@ -27,8 +27,8 @@ typedef struct takt_plan_request {
 /* The graph that such a plan computes, for given sizes; entries below 0 stay names. */
 TAKT_MUST_USE takt_status takt_plan_stages(const takt_plan_request *r, const int64_t *sizes,
                                            size_t count, takt_graph **g);
-/* The same for the sizes of the options, by what was made for others if it can be: then `*basis` is
- * that, retained, else NULL. With a report all passes run. */
+/* The same for the sizes of the options, derived from a plan for other sizes where possible: then
+ * `*basis` is that plan, retained, else NULL. With a report all passes run. */
 TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g,
                                           takt_basis **basis);
 /* "0.7", or NULL. */

@@ -1,5 +1,6 @@
-/* ranges.c - a plan for another size of a range: the graph sized anew, steps made from it; passes,
- * packed weights and whatever else does not depend on sizes are the top's. */
+/* ranges.c - a plan for another size of a range: the graph is sized again and steps are made from
+ * it; passes, packed weights and everything else that does not depend on sizes are shared with the
+ * largest plan. */
 #include "api/ranges.h"
 
 #include <string.h>

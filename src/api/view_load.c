@@ -8,7 +8,7 @@
 #include "io/npy/npy.h"
 #include "io/onnx/payload.h"
 
-/* A file that is no tensor may be test data of another kind, which only the model tells apart. */
+/* A file that is not a tensor may be test data of another kind, which only the model can tell. */
 static takt_status blame_kind(takt_ctx *ctx, takt_arena *arena, const char *path, const void *bytes,
                               size_t length, takt_status status)
 {

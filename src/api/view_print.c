@@ -72,7 +72,7 @@ static void line(painter *p, int indent)
         takt_text_put(p->text, " ", 1);
 }
 
-/* Rows one after another; an axis that starts anew opens brackets, one that ends closes them. */
+/* Rows one after another; brackets open where an axis starts and close where it ends. */
 static void rows(painter *p)
 {
     const int last = p->v->rank - 1;

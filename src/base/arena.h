@@ -17,7 +17,7 @@ typedef struct takt_arena {
 void takt_arena_init(takt_arena *arena, takt_ctx *ctx);
 /* Frees everything at once; the arena may be used again. */
 void takt_arena_deinit(takt_arena *arena);
-/* Bytes that it has from the context, unused room included. */
+/* Bytes allocated from the context, unused room included. */
 size_t takt_arena_bytes(const takt_arena *arena);
 /* 16-byte aligned, uninitialised; NULL (and the failure recorded in ctx) when memory is short. */
 void *takt_arena_get(takt_arena *arena, size_t size);

@@ -22,7 +22,7 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* {1F600}, behind \u; a NUL is no character of a text. */
+/* {1F600}, after \u; NUL is not allowed in a text. */
 static bool unicode(reader *r)
 {
     uint32_t character = 0;

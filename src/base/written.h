@@ -23,8 +23,8 @@ bool takt_written_same(takt_span a, takt_span b);
 /* Whether `written` stands for `name`. */
 bool takt_written_is(takt_span written, takt_span name);
 
-/* What stands between quotes, with escapes replaced, which only shortens it: `to` has room for
- * `length` bytes. */
+/* The text between quotes with escapes replaced, which only shortens it: `to` has room for `length`
+ * bytes. */
 bool takt_quoted_read(const char *inside, size_t length, char *to, size_t *to_length);
 
 #endif

@@ -50,8 +50,8 @@ typedef struct takt_scan_backward {
 
 enum { TAKT_SCAN_CAPTURES = 32 }; /* with more of them nothing is kept */
 
-/* Lets the backward scan read values that the forward one has computed behind a cut, where that is
- * enough to drop the cut. */
+/* Lets the backward scan read values that the forward scan computed after a cut, if that is enough
+ * to drop the cut. */
 TAKT_MUST_USE takt_status takt_scan_keep(takt_scan_backward *b);
 
 /* Entry `i` of a scan's list of axes, of sequences whose elements have `rank` axes. */

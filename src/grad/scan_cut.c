@@ -81,7 +81,7 @@ static bool is_cut(const takt_node *n, takt_id id, takt_scan_cut *c)
         return false;
     c->axis = c->left < carried ? 0 : takt_scan_axis(&n->attr[AXES], c->left - carried, 2);
     find_bias(n, c);
-    return c->axis < 2; /* steps beside each other are no rows of a product */
+    return c->axis < 2; /* steps along the last axis are not rows of a product */
 }
 
 takt_status takt_scan_find_cuts(takt_graph *g, const takt_node *n, takt_scan_cuts *cuts)

@@ -1,4 +1,4 @@
-/* bottlenecks.c - the steps of a result that make 80 % of its time, what bounds them, what to do.
+/* bottlenecks.c - the steps of a result that take 80 % of its time, what bounds them, what to do.
  */
 #include <math.h>
 #include <string.h>

@@ -32,9 +32,9 @@ static double outward_tail(size_t count, double tail)
     return takt_normal_cdf(sqrt(n / (n - 1)) * takt_student_quantile(tail, n - 1));
 }
 
-/* The centre, whatever a few disturbed blocks say: Hodges and Lehmann's, and for many blocks the
- * mean of the middle half, which is nearly as good and takes less than all pairs. `values` are
- * moved about. */
+/* A centre that a few disturbed blocks cannot move: the Hodges-Lehmann estimate, and for many
+ * blocks the mean of the middle half, which is nearly as good and needs no pairs. Reorders
+ * `values`. */
 static double centre(double *values, size_t count, double *pairs)
 {
     if (count <= MOST_PAIRED)

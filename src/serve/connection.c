@@ -287,7 +287,8 @@ static size_t watch_all(takt_server *s)
     for (size_t i = 0; i < s->conn_count; i++) {
         const takt_conn *c = &s->conns[i];
         open += c->socket >= 0;
-        /* Also one that will be closed is read while it has a job: that its client has gone. */
+        /* A connection that is about to close is still read while it has a job, to notice when its
+         * client is gone. */
         s->watch[2 + i] = (takt_net_watch){
             .socket = c->socket,
             .reads = c->is_draining || (c->have < c->room && (!c->is_closing || c->job != NULL)),

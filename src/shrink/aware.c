@@ -110,8 +110,8 @@ static void move_grid(work *w, takt_id id, const moving *scale, const moving *ze
     set_next(w, zero, takt_cast(g, whole, TAKT_I8));
 }
 
-/* Scale and zero point are slots of their own: what is trained on and what the integers have are
- * the same numbers. */
+/* Scale and zero point have slots of their own: training and the integer model use the same
+ * numbers. */
 static grid grid_of(work *w, takt_id id)
 {
     takt_graph *g = w->c.out;

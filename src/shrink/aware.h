@@ -1,4 +1,4 @@
-/* aware.h - a model that is trained as the integers it will become.
+/* aware.h - quantisation-aware training.
  *
  * Weights, biases and the values between layers are rounded in every step of the training, and
  * gradients go straight through (src/op/fake_quantize.c). The same slots feed two graphs: one for

@@ -27,8 +27,8 @@ typedef struct takt_feed {
 TAKT_MUST_USE takt_status takt_feed_init(takt_feed *f, const takt_model *m, const takt_data *data,
                                          const char *sizes, uint64_t batch, uint64_t limit);
 void takt_feed_deinit(takt_feed *f);
-/* The samples of run `run` into the session's inputs, which is reshaped for the last one; tells how
- * many they are. State begins anew. */
+/* Copies the samples of run `run` into the session's inputs; the session is reshaped for the last,
+ * shorter run. Reports the number of samples. State is reset. */
 TAKT_MUST_USE takt_status takt_feed_put(takt_feed *f, takt_shrink_run *r, uint64_t run,
                                         uint64_t *count);
 /* The labels of that run. */

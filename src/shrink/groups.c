@@ -107,7 +107,7 @@ static takt_group_axis *find(const takt_groups *g, takt_axis_ref at)
     return entry > 0 ? &g->axes[entry - 1] : NULL;
 }
 
-/* Everybody who reads the value, and its own node, look at it anew; so do both ends of a state. */
+/* All readers of the value and its own node are visited again; so are both ends of a state. */
 static void wake(takt_groups *g, takt_id id)
 {
     push(g, id);

@@ -44,7 +44,7 @@ TAKT_MUST_USE takt_status takt_groups_init(takt_groups *g, const takt_graph *gra
 void takt_groups_deinit(takt_groups *g);
 /* Reaches from this axis; false if it was reached before, or cannot be. */
 bool takt_groups_start(takt_groups *g, takt_axis_ref at);
-/* After the last start: what was reached and cannot be followed is blocked. */
+/* After the last start: blocks whatever was reached but cannot be followed. */
 TAKT_MUST_USE takt_status takt_groups_settle(takt_groups *g);
 
 /* The set that element `index` of the axis belongs to; UINT32_MAX if the axis was not reached. */

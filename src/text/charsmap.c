@@ -35,7 +35,8 @@ static uint32_t offset_of(uint32_t unit)
     return unit >> 10 << ((unit & 512) >> 6);
 }
 
-/* The text that the longest beginning of `text` stands for, and how long that is; NULL: none. */
+/* The replacement of the longest prefix of `text` in the table, and the length of that prefix;
+ * NULL: none. */
 static const char *find(const takt_charsmap *m, takt_span text, size_t *taken)
 {
     const char *found = NULL;

@@ -12,8 +12,8 @@ typedef struct takt_hyper {
 
 /* The length of the name in "name:a=1,b=2". */
 size_t takt_hyper_name(const char *text);
-/* The values of "name:a=1,b=2": a number without a value is 1, one that is not named has its
- * fallback. `owner` is for messages. */
+/* Parses "name:a=1,b=2": a parameter without a value is 1, one that is not given has its default.
+ * `owner` is for messages. */
 TAKT_MUST_USE takt_status takt_hyper_read(takt_ctx *ctx, const char *owner, const takt_hyper *hyper,
                                           size_t count, const char *text, double *values);
 /* The same for "a=1,b=2" alone: values that are not named stay. */

@@ -35,8 +35,8 @@ TAKT_MUST_USE takt_status takt_prover_around(takt_prover *v);
 TAKT_MUST_USE takt_status takt_prover_outputs(takt_prover *v, const double *x, double *y);
 /* Writes a certificate of a proof, if one is asked for. */
 TAKT_MUST_USE takt_status takt_prover_certify(takt_prover *v);
-/* Instead of a search: the certificate of the options proves the property, or an error says why it
- * does not. */
+/* Instead of searching: checks that the certificate in the options proves the property; the error
+ * says why it does not. */
 TAKT_MUST_USE takt_status takt_prover_check(takt_prover *v);
 /* Files that the options ask for: the counterexample, the result of a contest. */
 TAKT_MUST_USE takt_status takt_prover_files(takt_prover *v);

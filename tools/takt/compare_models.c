@@ -81,9 +81,9 @@ static int open_session(both *b, side *s)
     return code != TAKT_EXIT_OK ? code : tool_fill_inputs(t, s->session);
 }
 
-/* A session made anew gets the pages back that the last one had, and with them its luck with the
- * caches: 1 % and more, for as long as this goes on. So every time a random amount of memory is
- * taken before it, and held. Without memory to spare it is left out. */
+/* A new session gets the same pages that the last one had, and with them the same cache behaviour:
+ * a bias of 1 % and more that does not average out. So a random amount of memory is allocated
+ * before each session, and held. If memory is short this is left out. */
 static void shift_memory(both *x, int which)
 {
     x->dice = x->dice * 1664525u + 1013904223u;

@@ -15,7 +15,8 @@ takt_format tool_format_of(const takt_tool *t)
     return tool_on(t, TAKT_F_JSON) ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT;
 }
 
-/* Bytes of the character at `at` in UTF-8; 0 if it is none: names of files may be anything. */
+/* Length in bytes of the UTF-8 character at `at`; 0 if it is not valid UTF-8, since file names can
+ * hold any bytes. */
 static int character(const unsigned char *at)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -119,7 +119,7 @@ static void add(sums *s, const result *r)
     s->count++;
 }
 
-/* Means of a category beside what the seed states for it. */
+/* Means of a category next to the figures that the seed states for it. */
 static void means(const struct claim *c, const sums *s)
 {
     if (s->count > 0)

@@ -152,7 +152,7 @@ static bool holds(asked *a)
 
 /* ---- proofs ---- */
 
-/* A number is one step: what it is computed from is no tuple. */
+/* A number is one step: it is computed from values, not from a tuple. */
 static takt_status prove_number(asked *a, takt_proof_tree *t)
 {
     void *nodes = NULL;

@@ -82,7 +82,7 @@ static takt_status choose_runs(duel *d)
     return TAKT_OK;
 }
 
-/* New sessions, each run twice: the first runs are no steady ones. */
+/* New sessions, each run twice: the first run is not yet steady. */
 static takt_status renew(duel *d, const takt_compare_options *o)
 {
     const size_t runs = d->runs;

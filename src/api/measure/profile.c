@@ -218,7 +218,7 @@ static void name_move(takt_profile *p, const takt_session_port *port, const char
              name);
 }
 
-/* Copies of bound buffers are no steps of the plan, which knows of no buffers. */
+/* Copies of bound buffers are not steps of the plan, which does not know about buffers. */
 static void time_moves(takt_profile *p, takt_session *s)
 {
     for (size_t i = 0; i < p->plan->graph->input_count; i++)

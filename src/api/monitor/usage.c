@@ -46,7 +46,7 @@ static uint64_t next_start(takt_cpu_budget *c)
     const double due = (double)(cpu - c->cpu_ns) / rate; /* what so much time should have taken */
     const double spent = (double)(wall - c->wall_ns);
     uint64_t at = wall;
-    if (spent - due > CREDIT_NS) { /* idle: counting begins anew, just before now */
+    if (spent - due > CREDIT_NS) { /* idle: counting restarts, just before now */
         c->wall_ns = wall - CREDIT_NS;
         c->cpu_ns = cpu;
     } else if (due > spent)

@@ -132,8 +132,8 @@ static bool is_weight(const takt_node *n)
            (takt_dtype_is_float(n->type->dtype) || takt_dtype_bits(n->type->dtype) <= 8);
 }
 
-/* Where a model has no parameters, its weights are constants: those of a format that does not tell
- * the two apart. Indices and shapes are no weights. A weight belongs to the first that reads it. */
+/* Where a model has no parameters, its weights are constants: the format does not tell the two
+ * apart. Indices and shapes are not weights. A weight belongs to the first layer that reads it. */
 static takt_status add_constants(takt_layers *l)
 {
     const takt_graph *g = l->named;

@@ -139,7 +139,7 @@ static void write_tables(takt_report *r, const takt_plan *plan, const takt_plan_
 takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
 {
     takt_plan_info before;
-    takt_plan *top = (takt_plan *)(uintptr_t)plan; /* what it remembers is no part of its value */
+    takt_plan *top = (takt_plan *)(uintptr_t)plan; /* its cache is not part of its value */
     takt_status status = TAKT_OK;
     takt_table t;
     void *cells;

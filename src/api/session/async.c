@@ -31,7 +31,7 @@ static void body(void *arg)
     }
 }
 
-/* In a child of a fork there is no such thread, and no run of it goes on. */
+/* After a fork the child does not have this thread, and none of its runs go on. */
 static bool is_lost(const takt_runner *r)
 {
     return r->thread != NULL && r->process != takt_os_process();

@@ -133,7 +133,7 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
     return TAKT_OK;
 }
 
-/* What costs a copy is said once, where somebody listens. */
+/* Logs that every run copies this buffer, and why. */
 static void tell_copy(const takt_session *s, const char *name, const takt_tensor_view *view,
                       const takt_step *obstacle)
 {

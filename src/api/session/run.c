@@ -25,8 +25,8 @@ static takt_status ready(takt_session *s)
     return TAKT_OK;
 }
 
-/* Index of the first element, row-major, that is no bool, or -1. Views that are not dense are read
- * where they lie. */
+/* Index of the first element, row-major, that is not a bool, or -1. Views that are not dense are
+ * read in place. */
 static int64_t bad_bool(const takt_session_port *port)
 {
     const takt_tensor_view *v = &port->view;

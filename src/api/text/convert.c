@@ -15,7 +15,7 @@
 #include "op/util/ggml.h"
 #include "text/tokenizer.h"
 
-/* A model that is written anew. */
+/* A model that is being rewritten. */
 typedef struct job {
     takt_ctx *ctx;
     const char *from, *to;
@@ -30,8 +30,8 @@ typedef struct job {
 
 /* ---- types ---- */
 
-/* Rows that are no whole super-blocks are written in blocks of 32 of about as many bits, as
- * llama.cpp has it, and other rows as F16. */
+/* Rows that are not a whole number of super-blocks are written in blocks of 32 with about as many
+ * bits, as in llama.cpp, and other rows as F16. */
 static const takt_gguf_type *fitting(const takt_gguf_type *type, int64_t columns)
 {
     static const uint32_t smaller[] = {20, 20, 6, 7, 8}; /* of Q2_K to Q6_K */

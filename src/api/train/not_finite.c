@@ -1,7 +1,7 @@
-/* not_finite.c - where the first number of a step comes from that is NaN or infinite.
+/* not_finite.c - where the first NaN or infinity of a step comes from.
  *
- * A step whose loss is not finite has changed no state, so it can be done again with a look at
- * every result. Negative infinity alone is no finding: masks are made of it.
+ * A step whose loss is not finite has changed no state, so it can be repeated with a check of every
+ * result. Negative infinity alone does not count: masks are made of it.
  */
 #include <math.h>
 #include <string.h>

@@ -260,7 +260,7 @@ static takt_status run_shard(takt_trainer *t, takt_rows rows, bool is_last, doub
     return TAKT_OK;
 }
 
-/* What shards have summed so far must not reach the next step. */
+/* Sums of the shards so far must not reach the next step. */
 static void drop_gradients(takt_trainer *t)
 {
     const takt_session *s = t->step.session;

@@ -9,7 +9,7 @@
 typedef struct takt_cut_work {
     size_t rows, panels;
     size_t tile;    /* rows of a full tile of the product */
-    double per_row; /* reading, gathering and packing a row, which every task does for its rows */
+    double per_row; /* reading, gathering and packing a row, paid by each task that reads it */
 } takt_cut_work;
 
 /* Products of 16 bits beside those of f32. */

@@ -12,8 +12,8 @@ typedef struct takt_ggml_operand {
     size_t packed_at;
 } takt_ggml_operand;
 
-/* Adds `node`, u8[n, bytes], to the step. `packs_late`: where it is no constant it is packed at
- * every run, by takt_ggml_operand_before; else it stays rows. All steps share the panels. */
+/* Adds `node`, u8[n, bytes], to the step. `packs_late`: if it is not a constant it is packed at
+ * every run by takt_ggml_operand_before; otherwise it stays in rows. All steps share the panels. */
 TAKT_MUST_USE takt_status takt_ggml_operand_add(takt_planner *p, takt_id node,
                                                 takt_ggml_format format, bool packs_late,
                                                 takt_ggml_operand *o);

@@ -67,7 +67,7 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
 
 /* ---- what follows ---- */
 
-/* The constant byte that `n` bounds the other operand by; false: it is no such bound. */
+/* The constant byte by which `n` bounds the other operand; false: it is not such a bound. */
 static bool bound_of(const takt_graph *g, const takt_node *n, int32_t *bound)
 {
     const bool bounds = n->op == &takt_op_max || n->op == &takt_op_min;
@@ -226,7 +226,7 @@ takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, 
 
 /* ---- running ---- */
 
-/* The kernels multiply signed B: unsigned bytes were packed less 128. NULL if all are 0. */
+/* The kernels multiply signed B, so unsigned bytes were packed minus 128. NULL if all are 0. */
 static const int32_t *packed_zeros(const takt_integer *f, const takt_integer_block *b)
 {
     const int32_t shift = f->b_unsigned ? 128 : 0;

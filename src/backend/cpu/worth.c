@@ -24,7 +24,7 @@ double takt_worth_us(const takt_worth *w, double flops, double bytes)
     return by_flops > by_bytes ? by_flops : by_bytes;
 }
 
-/* How many of up to `most` threads end work of `us` soonest. */
+/* How many of up to `most` threads finish work of `us` soonest. */
 static size_t soonest(const takt_worth *w, double us, size_t most)
 {
     size_t best = 1;

@@ -106,7 +106,7 @@ FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[WIDTH
 static bool lift_rows(const panel_job *p, lifted_rows *o, size_t rows)
 {
     uint32x4_t most = vdupq_n_u32(0);
-    const size_t count = (o->end - o->first) / 4 * 4; /* the rest is no whole group */
+    const size_t count = (o->end - o->first) / 4 * 4; /* the rest is not a whole group */
     for (size_t r = 0; r < rows; r++) {
         const float *from = p->g->a + (p->row + r) * p->g->a_row + o->first;
         for (size_t k = 0; k < count; k += 4) {

@@ -1,4 +1,4 @@
-/* gemm_bf16.c - packing of the right-hand side, rounded to bf16 or so already. */
+/* gemm_bf16.c - packing of the right-hand side, from bf16 or rounded to it. */
 #include "kernel/gemm_bf16/gemm_bf16.h"
 
 #include <stdint.h>

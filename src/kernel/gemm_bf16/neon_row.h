@@ -89,8 +89,8 @@ static void two_narrow(const row_job *r)
     /* clang-format on */
 }
 
-/* Whole panels of one chunk: wide ones four at a time, and the last two if they are narrow. What is
- * left for tiles lies between: from `*first` on, `*count` columns. */
+/* Whole panels of one chunk: wide ones four at a time, and the last two if they are narrow. The
+ * tiles compute the columns in between: `*count` columns from `*first` on. */
 static void row_of_panels(const takt_gemm_f32 *g, const block *o, const uint16_t *b, size_t *first,
                           size_t *count)
 {

@@ -1,8 +1,9 @@
 /* row_runs.h - one row by whole panels: those of a place one after the other in one call, and the
  * narrow ones beside the last of them.
  *
- * A part of one_row.h, of variants that define RUNS. Where a call begins, reads start anew, and a
- * narrow panel alone waits for its own sums. Bits are the same: every panel has sums of its own.
+ * A part of one_row.h, of variants that define RUNS. Each call restarts the stream of reads, and a
+ * narrow panel computed alone stalls on its own sums. Bits are the same: every panel has sums of
+ * its own.
  */
 typedef struct row_run {
     row_job job;          /* of the first panel of every place */

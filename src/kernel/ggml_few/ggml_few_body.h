@@ -14,7 +14,8 @@ typedef struct tile_job {
     size_t row, panel, apart; /* the first panel, and from one to the next */
 } tile_job;
 
-/* Known where everything is inlined; vector u is vector u % VECTORS of panel u / VECTORS. */
+/* Compile-time constants once everything is inlined; vector u is vector u % VECTORS of panel u /
+ * VECTORS. */
 typedef struct shape {
     takt_ggml_format format;
     size_t rows, vectors;

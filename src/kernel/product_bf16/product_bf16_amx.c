@@ -52,7 +52,7 @@ typedef struct work {
     uint16_t *padded;    /* rows that were copied, with zeros behind them */
     float (*sums)[MR][WIDE];
     size_t turn; /* of the two sums */
-    /* Sums that are no results yet. */
+    /* Partial sums, not yet results. */
     const strip *late;
     panel late_panel;
     size_t late_turn, done;

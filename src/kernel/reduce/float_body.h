@@ -51,7 +51,7 @@ INLINE void column_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *
             }
 }
 
-/* Columns side by side, each with its own sixteen lanes: rows are read as they lie. */
+/* Several columns at a time, each with its own sixteen lanes; rows are read in memory order. */
 INLINE void columns(takt_reduce_op op, const takt_reduce *r)
 {
     T lane[WIDE][TILE], total[TILE];

@@ -90,8 +90,8 @@ INLINE T fold(takt_reduce_op op, T *lane)
 }
 
 /* Joins x[s][0..n) to lane[s], for each of `streams`; n may be any number, but only the last call
- * for a chunk may have one that is no multiple of 16. Lanes without an element in the tail take the
- * identity, which changes nothing: no sum here is ever -0. */
+ * for a chunk may have one that is not a multiple of 16. Lanes without an element in the tail take
+ * the identity, which changes nothing: no sum here is ever -0. */
 INLINE void feed(takt_reduce_op op, T (*lane)[WIDE], const T *const *x, int streams, size_t n,
                  bool asks)
 {

@@ -36,9 +36,10 @@ enum { PIPED = 1 };
 enum { PIPED = 0 };
 #endif
 
-/* Where a pass leaves f(x), and what else it does for two other rows: memory would be idle. That
- * before is finished: its elements are multiplied by `scale`. That which comes next is asked for;
- * on x86-64, where asking leaves the reading to be waited for, its largest elements are found. */
+/* Where a pass stores f(x), and what it does for two other rows while memory would be idle. The
+ * previous row is finished: its elements are multiplied by `scale`. The next row is prefetched;
+ * on x86-64, where a prefetch does not hide the whole latency, its largest elements are found
+ * instead. */
 typedef struct place {
     T *keep;
     T *before; /* NULL: none */

@@ -1,4 +1,4 @@
-/* trees_step.h - one step of a walk through a tree, and one walk. */
+/* trees_step.h - one step of a descent through a tree, and a whole descent. */
 #include "kernel/trees/trees.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -82,7 +82,7 @@ static int save_config(takt_tool *t, const tool_bench *b, const char *model)
     return TAKT_EXIT_OK;
 }
 
-/* model.onnx as model.taktp, which loads without being read anew. */
+/* model.onnx as model.taktp, which loads without parsing the model again. */
 static int save_compiled(takt_tool *t, const tool_bench *b, const char *model)
 {
     char path[2048];

@@ -24,7 +24,8 @@ static void tell(const takt_tool *t, const tally *a, int64_t context)
                a->count, (long long)context);
 }
 
-/* Pieces as long as the context, each begun anew; the first half of a full one is only read. */
+/* Pieces as long as the context, each from an empty state; the first half of a full piece is not
+ * scored. */
 static int rate(takt_tool *t, takt_generator *g, const takt_token_ids *ids, tally *sum)
 {
     const size_t context = (size_t)takt_generator_context(g);

@@ -71,7 +71,7 @@ typedef struct takt_attention_rows {
     takt_dtype type;
 } takt_attention_rows;
 
-/* Rows [first, first + count), which are no f32, as floats at `to`, which lie together. */
+/* Rows [first, first + count), which are not f32, converted to contiguous floats at `to`. */
 void takt_attention_widen(const takt_attention *f, const takt_attention_rows *r, size_t first,
                           size_t count, float *to);
 

@@ -24,8 +24,8 @@ static inline void copy(float *to, const float *from, size_t n)
         to[i] = from[i];
 }
 
-/* What is no patch any more at the end of a row, up to three floats; not a loop, of which compilers
- * would make a call of memset. */
+/* Clears up to three floats after the last patch of a row. Not a loop: compilers would turn it into
+ * a call of memset. */
 static inline void clear_rest(float *to, size_t n)
 {
     if (n > 0)

@@ -1,4 +1,4 @@
-/* match.c - seeing a recurrent cell in the body of a scan.
+/* match.c - recognising a recurrent cell in the body of a scan.
  *
  * The body is read from its results backwards. Sums and products may have their sides swapped,
  * gates may lie in any order and be cut out before or after the sum: none of it changes a bit. What

@@ -19,7 +19,7 @@ int takt_rnn_input(const takt_rnn_matcher *x, takt_id id)
     return -1;
 }
 
-/* The same, or the number of a constant of the body that is no scalar. */
+/* The same, or the index of a constant of the body that is not a scalar. */
 static int weight_of(const takt_rnn_matcher *x, takt_id id)
 {
     const takt_node *n = takt_rnn_node(x, id, &takt_op_constant);

@@ -30,7 +30,7 @@ bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *g
 takt_id takt_rnn_inside(takt_rnn_matcher *x, takt_id id, int which);
 /* activation(clip(x + (h @ r + bias))). */
 bool takt_rnn_is_gate(takt_rnn_matcher *x, takt_id id, int gate);
-/* The same, with a look at `cell` through peephole `eye` or without. */
+/* The same, optionally with a peephole term `eye` on `cell`. */
 bool takt_rnn_is_peeping_gate(takt_rnn_matcher *x, takt_id id, int gate, int eye, takt_id cell);
 
 #endif
