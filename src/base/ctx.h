@@ -44,8 +44,8 @@ struct takt_ctx {
     takt_cpu_budget cpu; /* what runs may take of the processors: api/monitor/usage.c */
 };
 
-/* The same services, limits and memory under an error of its own: for code that runs beside other
- * threads and reports elsewhere. It must not outlive what was made with it. */
+/* The same services, limits and memory with its own error: for code that runs on another thread and
+ * reports elsewhere. It must not outlive what was made with it. */
 void takt_ctx_shadow(const takt_ctx *of, takt_ctx *shadow);
 
 #endif

@@ -106,7 +106,7 @@ static uint64_t to_integer(const decimal *d)
     return value + is_up;
 }
 
-/* The power of two that brings a number of so many digits near 1, or just below. */
+/* The power of two that scales a number of this many digits to just below 1. */
 static int step_for(int digits)
 {
     static const uint8_t bits[] = {1,  3,  6,  9,  13, 16, 19, 23, 26, 29,

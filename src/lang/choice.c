@@ -6,7 +6,7 @@
 #include "lang/body.h"
 #include "op/ops.h"
 
-/* A number beside a tensor takes its element type. */
+/* A number takes the element type of the tensor it is combined with. */
 static takt_dtype dtype_of(takt_frame *const frames[2], const takt_value v[2])
 {
     for (int i = 0; i < 2; i++)

@@ -224,7 +224,7 @@ static bool check(takt_frame *f, const takt_call *c, const takt_function *layer)
 
 /* ---- calling ---- */
 
-enum { CALL_STEPS = 64 }; /* what a call costs beside its statements */
+enum { CALL_STEPS = 64 }; /* overhead of a call besides its statements */
 
 static const char *nameless(takt_frame *f)
 {

@@ -90,7 +90,7 @@ static takt_dtype only(takt_dtype_set set)
     return (takt_dtype)d;
 }
 
-/* The element type that a number among the operands takes: that of the tensors beside it. */
+/* The element type that a number among the operands takes from the tensors. */
 static takt_dtype number_dtype(const takt_frame *f, const takt_op *op, const takt_value *in,
                                size_t count, size_t index)
 {

@@ -1,5 +1,5 @@
-/* rule_outputs.c - what a model with rules returns beside its own results, and what is told of it.
- */
+/* rule_outputs.c - what a model with rules returns in addition to its own results, and how it is
+ * reported. */
 #include "lang/rule.h"
 #include "logic/keep.h"
 

@@ -17,7 +17,7 @@
 #include <takt/load.h>
 
 enum { MOST_STREAMS = 256, MOST_QUERIES = 1000000, TWENTIETHS = 20 };
-static const uint64_t near_ns = 120000; /* sleep ends too late by up to so much: look on */
+static const uint64_t near_ns = 120000; /* sleep may end this much too late: spin for the rest */
 
 typedef struct load_work {
     takt_session *const *sessions;
@@ -258,7 +258,7 @@ takt_status takt_sessions_load(takt_session *const *sessions, size_t count,
     o.max_ns = o.max_ns > 0 ? o.max_ns : 1000000000;
     load_work w = {.sessions = sessions, .streams = count, .ctx = ctx, .o = &o};
     if (o.queries > 0 && o.scenario != TAKT_SERVER)
-        o.max_ns = UINT64_MAX / 4; /* exactly so many */
+        o.max_ns = UINT64_MAX / 4; /* exactly this many */
     else if (o.queries > 0 && o.qps > 0)
         o.max_ns = (uint64_t)fmin(1e18, (double)o.queries / o.qps * 1e9);
     TAKT_TRY(count_queries(&w));

@@ -116,7 +116,7 @@ static takt_status warm_up(clock_work *w)
     return TAKT_OK;
 }
 
-/* Exactly so many; the first was run already. */
+/* Exactly this many runs; the first is done already. */
 static takt_status warm_up_as_told(clock_work *w)
 {
     w->t->count = 0;

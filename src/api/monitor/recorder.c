@@ -1,4 +1,4 @@
-/* recorder.c - takt_profile_start and stop, and functions that are timed beside the steps. */
+/* recorder.c - takt_profile_start and stop, and functions that are timed alongside the steps. */
 #include "api/monitor/recorder.h"
 
 #include <math.h>

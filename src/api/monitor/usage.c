@@ -43,7 +43,7 @@ static uint64_t next_start(takt_cpu_budget *c)
         takt_os_yield();
     const uint64_t wall = takt_os_now_ns(NULL), cpu = takt_os_cpu_ns();
     const double rate = c->percent / 100 * c->processors;
-    const double due = (double)(cpu - c->cpu_ns) / rate; /* what so much time should have taken */
+    const double due = (double)(cpu - c->cpu_ns) / rate; /* the cost that this much time allows */
     const double spent = (double)(wall - c->wall_ns);
     uint64_t at = wall;
     if (spent - due > CREDIT_NS) { /* idle: counting restarts, just before now */

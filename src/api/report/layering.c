@@ -37,7 +37,7 @@ static bool is_before(const void *left, const void *right)
     return a->wanted < b->wanted || (a->wanted <= b->wanted && a->order < b->order);
 }
 
-/* Boxes pull more than bends, so that the main line stays straight beside long edges. */
+/* Boxes pull more strongly than bends, so that the main line stays straight next to long edges. */
 static double weight_of(const item *i)
 {
     return i->width > BEND_WIDTH ? 1 : 0.05;

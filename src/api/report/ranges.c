@@ -118,7 +118,7 @@ static void write_heads(takt_report *r, takt_table *t, const takt_plan *plan)
     takt_table_rule(t);
 }
 
-/* What the plans of the sizes above take, beside that of the largest. */
+/* Memory that the plans for the sizes above add to that of the largest. */
 static void write_tables(takt_report *r, const takt_plan *plan, const takt_plan_info *before)
 {
     takt_plan_info after;

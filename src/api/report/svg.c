@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Text in SVG is text in XML. At most so many bytes, and no part of a character. */
+/* Text in SVG is XML text. At most this many bytes, and never part of a character. */
 static void takt_svg_part(takt_text *text, const char *from, size_t most)
 {
     while (most > 0 && most < strlen(from) && ((unsigned char)from[most] & 0xc0) == 0x80)

@@ -7,7 +7,7 @@
 void takt_svg_text(takt_text *text, const char *from);
 /* ' name="12.5"': in tenths of a pixel, whatever the locale. */
 void takt_svg_attribute(takt_text *text, const char *name, double value);
-/* A dotted name in at most so many letters. */
+/* A dotted name shortened to at most this many letters. */
 void takt_svg_name(takt_text *text, const char *name, size_t letters);
 
 #endif

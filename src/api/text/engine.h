@@ -115,7 +115,7 @@ TAKT_MUST_USE takt_status takt_generator_state_read(const takt_generator *g, siz
                                                     size_t bytes);
 TAKT_MUST_USE takt_status takt_generator_state_write(takt_generator *g, size_t i, const void *from,
                                                      size_t bytes);
-/* Whether such a value can be the state's after so many tokens. */
+/* Whether the state can have this value after this many tokens. */
 bool takt_generator_state_fits(const takt_generator *g, size_t i, const void *value,
                                int64_t tokens);
 /* takt_generator_load from bytes; `path` is for messages. */

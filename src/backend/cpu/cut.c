@@ -88,8 +88,8 @@ static bool is_kept(const takt_cut_pace *pace)
  * fit a thread's own cache come from far away only for the first. */
 static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cut_pace *pace)
 {
-    enum { STRIP = 3 };              /* what a strip takes beside its rows: reading B once more */
-    static const double alone = 0.3; /* a panel without another beside it, if it is at hand */
+    enum { STRIP = 3 };              /* overhead of a strip: reading B once more */
+    static const double alone = 0.3; /* a panel without a neighbour, if it is in cache */
     const size_t r = divided(w->rows, c->rows), strips = divided(r, w->tile);
     const size_t u = divided(w->panels, c->columns), tasks = c->rows * c->columns;
     const double height = (double)divided(r, strips), each = (double)tasks / (double)pace->threads;
@@ -115,7 +115,7 @@ static double task_us(const takt_cut_work *w, const takt_cut *c, const takt_cut 
     return takt_cpu_cut_figures.taking_us + all_us * task_cost(w, c, pace) / all;
 }
 
-/* Until the last of so many tasks is done. */
+/* Time until the last of this many tasks is done. */
 static double until_end(double us, size_t tasks, const takt_cut_pace *pace)
 {
     const double waiting = pace->threads < MANY_THREADS ? 0 : WAITING;

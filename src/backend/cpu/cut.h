@@ -12,7 +12,7 @@ typedef struct takt_cut_work {
     double per_row; /* reading, gathering and packing a row, paid by each task that reads it */
 } takt_cut_work;
 
-/* Products of 16 bits beside those of f32. */
+/* How many times as fast 16-bit products are as those of f32. */
 enum { TAKT_CUT_FASTER = 4 };
 
 typedef struct takt_cut_pace {
@@ -27,23 +27,23 @@ typedef struct takt_cut {
     bool is_tall;         /* tasks of the same columns follow each other, else those of a row */
 } takt_cut;
 
-/* Tasks of equal size that do least beside multiplying: each reads all weights of its columns and
- * all rows of its own. At most `tasks` of them. */
+/* Tasks of equal size with the least overhead: each reads all weights of its columns and all of its
+ * rows. At most `tasks` of them. */
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
 /* The same for `bytes` of weights in all: few stay in a thread's own cache. */
 takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes);
 /* The same for AMX, whose half a tile takes as long with a few of its rows as with all of them, and
  * which is so fast that weights in a thread's own cache are far away. */
 takt_cut takt_cpu_cut_tiles(const takt_cut_work *w, size_t tasks, double bytes);
-/* The same where a row is a line of so many of them, which stay together. */
+/* The same where a row is a line of `positions` positions, which stay together. */
 takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions);
 
 /* Tasks for each thread of a product of `m` rows with `bytes` of weights, `rows` being those of a
  * full tile. */
 size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
 
-/* At most so many tasks where each of the threads may have `each` of them: one if they are many,
- * and a finer cut follows. */
+/* At most this many tasks, where each thread may have `each` of them: one if they are many, and a
+ * finer cut follows. */
 size_t takt_cpu_tasks_most(size_t each, size_t threads);
 
 /* For many threads: several tasks for each, so that one that is slower than the others leaves some

@@ -39,8 +39,8 @@ const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narro
  * another, in either order. */
 void takt_narrow_pack_computed(const takt_narrow *n, takt_convert_fn *convert,
                                const takt_gemm_bf16_matrix *m, uint16_t *to);
-/* Whether so many f16 weights are multiplied in f16, by these kernels of the two families; NULL:
- * none. */
+/* Whether this many f16 weights are multiplied in f16, given these kernels of the two families;
+ * NULL: none. */
 bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows,
                              size_t weights);
 /* Facts of the fast kernel if it is one of bf16; else NULL. */

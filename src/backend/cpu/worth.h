@@ -27,17 +27,17 @@ typedef struct takt_worth {
     double call_us;     /* until others have begun, and until the caller has seen that they ended */
     double each_us;     /* more for each of them */
     double gain;        /* of the time alone: what others must leave of it at most */
-    double narrow;      /* products of 16 bits are so many times as fast as those of f32 */
+    double narrow;      /* 16-bit products are this many times as fast as f32 */
     size_t row_columns; /* of a one-row product: fewer wait for sums more than for weights */
 } takt_worth;
 
 /* The kind of machine that has these instructions. */
 const takt_worth *takt_worth_of(takt_isa_set isas);
-/* What work of so many operations and bytes takes one thread. */
+/* Time that work of this many operations and bytes takes one thread. */
 double takt_worth_us(const takt_worth *w, double flops, double bytes);
-/* Tasks of work of `us` for so many threads: one for each that is worth calling, 1 if others would
- * not end it clearly sooner; several for each of all if they remain long, so that a slow thread
- * leaves some of its share to others. */
+/* Number of tasks for work of `us` and this many threads: one for each thread that is worth waking,
+ * 1 if more threads would not finish clearly sooner; several per thread if tasks remain long, so
+ * that a slow thread leaves some of its share to others. */
 size_t takt_worth_tasks(const takt_worth *w, double us, size_t threads);
 
 #endif

@@ -112,7 +112,7 @@ struct takt_hf {
     const char *architecture;
     takt_gguf g;
     size_t value_room, tensor_room;
-    takt_hf_tensor *tensors; /* beside g.tensors */
+    takt_hf_tensor *tensors; /* parallel to g.tensors */
     takt_hf_file *files;
     size_t file_count;
 };

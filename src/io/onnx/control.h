@@ -10,8 +10,8 @@ TAKT_MUST_USE takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph
                                                const takt_onnx_value *inputs, size_t input_count,
                                                takt_onnx_value *outputs);
 
-/* Whether `graph` may still be inlined so many times: loops in loops multiply, and what they become
- * is in proportion to the file. */
+/* Whether `graph` may be inlined this many more times: nested loops multiply, and the result must
+ * stay in proportion to the file. */
 bool takt_subgraph_repeats(takt_call *c, const takt_pb_graph *graph, size_t times);
 
 /* A graph of its own. `types` are those of its inputs; `captures` are brought in after them, in

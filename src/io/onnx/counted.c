@@ -1,7 +1,7 @@
 /* counted.c - Loops without a trip count whose condition counts: "while (i < n) i = i + 1".
  *
- * Converters of frameworks with while loops write them so, with results of every iteration beside
- * the counter. The number of iterations is n - i at the start, known before the first one.
+ * Converters of frameworks with while loops write them so, with per-iteration results next to the
+ * counter. The number of iterations is n - i at the start, known before the first one.
  */
 #include "io/onnx/control.h"
 #include "op/ops.h"

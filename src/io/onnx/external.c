@@ -1,4 +1,4 @@
-/* external.c - weights in files beside the model. */
+/* external.c - weights in files next to the model. */
 #include <string.h>
 
 #include "io/onnx/payload.h"

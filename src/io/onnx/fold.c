@@ -119,8 +119,7 @@ static takt_status evaluate(takt_room *room, takt_id id, takt_fact *f)
     return TAKT_OK;
 }
 
-/* Elements of a shape that are all numbers are known, though the shape may hold names beside them.
- */
+/* Elements of a shape that are numbers are known, even if other elements of the shape are names. */
 static takt_status know_symbols(takt_room *room, const takt_type *type, takt_fact *f)
 {
     f->state = f->syms.at != NULL ? TAKT_FACT_READY : TAKT_FACT_UNKNOWN;

@@ -41,7 +41,7 @@ typedef struct takt_forest {
     int64_t *root;        /* of each tree, a place */
     int64_t *tree;        /* of each leaf; a leaf that is not reached: -1 */
     takt_forest_weight *weights;
-    size_t weight_count; /* room for so many */
+    size_t weight_count; /* capacity */
     size_t depth;        /* of the deepest tree */
 } takt_forest;
 

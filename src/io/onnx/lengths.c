@@ -26,7 +26,7 @@ static takt_status known_sizes(takt_call *c, takt_id n, size_t count, takt_dim *
     return takt_fold_bind(c->scope->room, n);
 }
 
-/* ---- elements of which something is known, beside others ---- */
+/* ---- partly known elements ---- */
 
 /* The value that element `*k` of `id`, all elements in a row, is one of, before it was moved. */
 static takt_id source_of(takt_call *c, takt_id id, size_t *k)

@@ -73,7 +73,7 @@ takt_status takt_spatial_read(takt_call *c, const takt_type *x, const int64_t *k
         memset(s->pad, 0, sizeof s->pad);
     if (way == 1 || way == 2)
         TAKT_TRY(same(c, x, way == 1, s));
-    /* ONNX has one or the other; zeros beside auto_pad are what exporters leave. */
+    /* ONNX allows one or the other; exporters leave zeros next to auto_pad. */
     for (size_t i = 0; i < 2 * count; i++)
         if (way != 0 && given.pad[i] != 0 && given.pad[i] != s->pad[i])
             return takt_onnx_refuse(c, "auto_pad %s contradicts pads of %lld", ways[way],

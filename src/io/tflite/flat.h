@@ -34,13 +34,13 @@ takt_flat takt_flat_of(takt_ctx *ctx, const uint8_t *bytes, size_t length);
 /* TAKT_E_TFLITE with the offset; sticky. */
 takt_status takt_flat_fail(takt_flat *f, size_t at, const char *format, ...) TAKT_PRINTF(3, 4);
 
-/* False, with a failure, where a file of this length may not have so much visited or made. */
+/* False, with a failure, if a file of this length may not have this much visited or made. */
 bool takt_flat_spend(takt_flat *f, size_t at, uint64_t count);
 
 takt_flat_table takt_flat_root(takt_flat *f);
 bool takt_flat_has(const takt_flat_table *t, int field);
 takt_flat_table takt_flat_child(takt_flat *f, const takt_flat_table *t, int field);
-/* Of elements of so many bytes; empty if absent. */
+/* A vector of elements of this many bytes; empty if absent. */
 takt_flat_vector takt_flat_list(takt_flat *f, const takt_flat_table *t, int field, size_t bytes);
 /* Element of a vector of tables. */
 takt_flat_table takt_flat_item(takt_flat *f, takt_flat_vector v, size_t index);

@@ -9,7 +9,7 @@ typedef struct takt_tfl_suppress {
     takt_id scores; /* [n]; -inf where a box does not count */
     int64_t n, most;
     double overlap;
-    bool is_strict; /* boxes that overlap by just so much stay */
+    bool is_strict; /* boxes with exactly this overlap stay */
 } takt_tfl_suppress;
 
 /* Rows of what was chosen, best first: [most] each; where there is none, `is_there` is false. */

@@ -25,8 +25,9 @@ bool takt_weights_recognises(const uint8_t *bytes, size_t length);
 bool takt_weights_ending(const char *path);
 /* Those that it knows: ".npy, .npz or .safetensors". */
 void takt_weights_endings(char *to, size_t size);
-/* By the ending, as safetensors if that is another: .safetensors, .npz, .npy (one tensor), or
- * .index.json: parts of at most `shard_bytes` (0: 5 GB) beside it, in order of the tensors. */
+/* Chooses the format by the suffix, safetensors by default: .safetensors, .npz, .npy (one
+ * tensor), or .index.json: parts of at most `shard_bytes` (0: 5 GB) next to it, in the order of
+ * the tensors. */
 TAKT_MUST_USE takt_status takt_weights_save(takt_ctx *ctx, const char *path,
                                             const takt_named_tensor *tensors, size_t count,
                                             uint64_t shard_bytes);

@@ -10,7 +10,7 @@
 enum { SUMS = VF == 16 ? 16 : VF == 8 ? 12 : 20, MOST = 16, LEAST = 8, FEW = 4 };
 enum { PANEL_VECTORS = TAKT_CONV_PANEL / VF };
 
-/* Outputs abreast with so many vectors of columns. */
+/* Outputs computed in parallel, with this many vectors of columns. */
 INLINE size_t height(const size_t vectors)
 {
     return SUMS / vectors < MOST ? SUMS / vectors : MOST;

@@ -40,8 +40,8 @@ typedef struct takt_gemm_bf16_info {
     size_t group;            /* values of k that lie together: 1, 2 or 4 */
     size_t chunk;            /* of k in the packed form, a multiple of 4 */
     size_t image;            /* channels of an image are a multiple of this; 0: none is read */
-    /* Faster than gemm_f16 of the same machine from so many rows on, and with weights that stay in
-     * L2; 0: never. */
+    /* Faster than gemm_f16 on the same machine from this many rows on, if the weights stay in L2;
+     * 0: never. */
     size_t f16_rows, f16_rows_near;
 } takt_gemm_bf16_info;
 

@@ -69,7 +69,7 @@
 #define FIRST_LOADS_2(H) LD(q1, b, 0) A_FIRST_##H LD(q2, b, 16)
 #define A_FIRST_4 LD(d0, a, 0)
 #define A_FIRST_8 LD(q0, a, 0)
-/* Forward by so many steps. */
+/* Advances by this many steps. */
 #define NEXT(what, bytes) "add %[" #what "], %[" #what "], #" #bytes "\n\t"
 #define ONE_3 NEXT(b, 48)
 #define TWO_3 NEXT(b, 96)

@@ -23,7 +23,7 @@ enum {
     NR = WIDE * PANELS,
     BROAD = PANELS == 3 ? 2 * MR / 3 : MR, /* rows of the widest tile: as many sums */
     SUM_BYTES = 160 << 10,                 /* of partial sums at a time */
-    FAR_BYTES = 16 << 20,                  /* B of so many is not expected in any cache */
+    FAR_BYTES = 16 << 20,                  /* a larger B is not expected in any cache */
     LOOK_ELEMS = 1 << 14                   /* of B by a strip, between two questions of the poll */
 };
 

@@ -58,7 +58,7 @@ typedef struct takt_gemm_walk {
     size_t a_bytes;       /* of packed A at a time */
     size_t rows, k, cols; /* of a block; rounded up to whole tiles, chunks and panels */
     size_t line;          /* bytes from one request for B to the next */
-    size_t skip;          /* so many lines of what comes next are not asked for */
+    size_t skip;          /* this many lines of the next panel are not prefetched */
     bool asks_nothing;    /* of B beforehand */
     bool is_far;          /* as if B were too large for any cache */
 } takt_gemm_walk;

@@ -2,8 +2,8 @@
  *
  * A part of blocked.h.
  */
-/* Few enough rows that a chunk of all of them stays in L1 beside a panel of B, which then comes
- * from farther away but once. */
+/* Few enough rows that a chunk of all of them stays in L1 with a panel of B, which then comes from
+ * further away only once. */
 static bool is_low(const gemm *g, size_t rows)
 {
 #ifdef RUNS

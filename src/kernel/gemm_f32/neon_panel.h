@@ -195,7 +195,7 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
 #define CLIP_2(x, y, z) CLIP_(x) CLIP_(y)
 #define STORE_3(x, y, z) "stp q" #x ", q" #y ", [%[c]]\n\tstr q" #z ", [%[c], #32]\n\t" NEXT_C
 #define STORE_2(x, y, z) "stp q" #x ", q" #y ", [%[c]]\n\t" NEXT_C
-/* A run with packed A: what was read is the next tile's so many bytes further on. */
+/* A run with packed A: the next tile reads the same, this many bytes further on. */
 #define ON(field, step)                                                                            \
     "ldr %[s], [%[t], #" #step "]\n\tadd %[s], %[p], %[s]\n\tstr %[s], [%[t], #" #field "]\n\t"
 #define PACKED_SUM                                                                                 \

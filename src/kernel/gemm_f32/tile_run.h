@@ -1,4 +1,4 @@
-/* tile_run.h - many whole tiles by one call: beside each other, or below each other.
+/* tile_run.h - many whole tiles by one call: side by side, or one below the other.
  *
  * A part of blocked.h, for variants with RUNS. With k of 16 to 128 a call costs a tenth to a third
  * of a tile.

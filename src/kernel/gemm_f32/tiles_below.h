@@ -37,7 +37,7 @@ static void strips_below(const gemm *g, size_t row, size_t rows, size_t count)
     }
 }
 
-/* Strips are about equally tall; so many at a time that their rows of A stay in L1. */
+/* Strips are about equally tall, and as many are taken at a time as keep their rows of A in L1. */
 static void small(const gemm *g)
 {
     const size_t most = tallest(g), strips = (g->m + most - 1) / most;

@@ -264,7 +264,7 @@ INLINE void keep_row(const row_job *r, vec (*acc)[2], const size_t count)
     }
 }
 
-/* An address for each panel: an index beside it would cost a slot for each load. */
+/* An address for each panel: adding an index would cost a slot for each load. */
 INLINE void row_fixed(const row_job *r, const size_t count)
 {
     vec acc[STREAMS][2];

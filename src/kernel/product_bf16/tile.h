@@ -20,7 +20,7 @@ typedef struct tile_job {
     size_t ldc;        /* bytes */
     const float *ends; /* lo, hi: of rows of bf16 */
     size_t strips; /* this many tiles: A goes on where it ended, C too, B and init are the same */
-    size_t c_skip; /* after so many bytes */
+    size_t c_skip; /* after this many bytes */
 } tile_job;
 
 #include "kernel/gemm_bf16/bfmmla.h"

@@ -31,7 +31,7 @@ typedef struct tile_config {
     uint8_t rows[16];
 } tile_config;
 
-/* For steps of so many groups of k, at most 16: four bytes of a row of A, a row of B. */
+/* For steps of this many groups of k, at most 16: four bytes of a row of A, a row of B. */
 static inline void tiles_begin_with(size_t groups)
 {
     const uint16_t bytes = (uint16_t)(4 * groups);
@@ -55,7 +55,7 @@ static inline void tiles_end(void)
     _tile_release();
 }
 
-/* Where the factors of a step lie; lines of a tile are so many bytes apart. */
+/* Where the factors of a step lie, and the distance in bytes between lines of a tile. */
 typedef struct tile_step {
     const char *a, *a_next, *b, *b_next;
     size_t a_line, b_line;

@@ -25,7 +25,7 @@ typedef struct walk {
     bool asks;
 } walk;
 
-/* Lines of one block, so many bytes on. */
+/* Lines of one block, this many bytes further on. */
 INLINE void ask(const float *from, size_t ahead)
 {
     enum { LINE = 64 / sizeof(float) };

@@ -30,7 +30,7 @@ typedef struct takt_image {
 bool takt_image_fits(const takt_conv_shape *s, size_t multiple);
 /* `o` has its first four fields. `beyond`: positions behind the last that the kernel may read. */
 TAKT_MUST_USE takt_status takt_image_plan(takt_planner *p, takt_image *o, size_t beyond);
-/* Cuts the step for threads: `operations` in all, on weights of so many bytes. */
+/* Cuts the step for threads: `operations` in total, on weights of `bytes`. */
 void takt_image_cut(takt_planner *p, takt_image *o, size_t panels, double operations,
                     double weight_bytes);
 

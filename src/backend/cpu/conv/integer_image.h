@@ -5,8 +5,8 @@
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/integer.h"
 
-/* Whether the convolution is to be computed so: its kernel reads images of so many channels, and
- * nobody asked for patches in blocks of their own (--tile). */
+/* Whether the convolution is computed this way: its kernel reads images with this number of
+ * channels, and --tile does not request patches in blocks. */
 bool takt_integer_image_fits(const takt_planner *p, const takt_conv_shape *s,
                              const takt_gemm_i8_info *info);
 /* For p->group, whose first node is that convolution; `n` as takt_integer_compile left it. */

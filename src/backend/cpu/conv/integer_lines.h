@@ -6,8 +6,8 @@
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/integer.h"
 
-/* Whether the taps of a line lie side by side in a small image, and nobody asked for patches in
- * blocks of their own (--tile). */
+/* Whether the taps of a line are adjacent in a small image, and --tile does not request patches in
+ * blocks. */
 bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s);
 /* For p->group, whose first node is that convolution; `n` as takt_integer_compile left it. */
 TAKT_MUST_USE takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s,

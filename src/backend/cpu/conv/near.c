@@ -14,7 +14,7 @@
 #include "kernel/conv_f32/conv_f32.h"
 
 enum {
-    COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 beside a panel of weights */
+    COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
     LINE_BYTES = 64 << 10,   /* of one line at most */
     LINES_BYTES = 256 << 10, /* and of what one line of outputs reads, far apart as that may be */
     LINE_FLOPS = 100000,     /* of so few lines as threads, at most: a task's work */

@@ -45,7 +45,7 @@ static double position_single(const takt_resize *r, double x)
 }
 
 /* A scale that is the quotient of the sizes in f32 stands for them. 5 by 1.4 is not quite 7 in more
- * digits, and the last element would lie beside the border. */
+ * digits, and the last element would lie outside the border. */
 static bool means_sizes(const takt_resize *r)
 {
     return r->basis == TAKT_RESIZE_BY_SIZE ||

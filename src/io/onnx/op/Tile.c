@@ -1,7 +1,7 @@
 /* Tile.c - Tile: by numbers, or as often as dimensions say. */
 #include "io/onnx/adapt.h"
 
-/* Axis `axis` n times over: beside a new axis of that size, with which it becomes one. */
+/* Repeats axis `axis` n times: adds an axis of size n next to it and merges the two. */
 static takt_id repeated(takt_call *c, takt_id x, int axis, takt_dim n)
 {
     takt_dim dims[TAKT_MAX_RANK + 1], flat[TAKT_MAX_RANK], size;

@@ -9,7 +9,7 @@ static const takt_op *op_of(const takt_tfl_call *c)
                                    : &takt_op_div;
 }
 
-/* Input `i` on a grid that both share, with so many bits more. */
+/* Input `i` on a grid that both inputs share, with this many extra bits. */
 static takt_id raised(takt_tfl_call *c, size_t i, float twice, int bits)
 {
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));

@@ -41,7 +41,7 @@ static takt_id reduced(takt_tfl_call *c, const takt_op *op, takt_id x, const axe
     return takt_reduce_over(c->g, op, x, a->at, a->count, takt_tfl_u8(c, 0, 0) != 0);
 }
 
-/* The mean's divisor goes into the scale: as many bits of it as fit beside the multiplier. */
+/* The mean's divisor goes into the scale: as many bits of it as fit next to the multiplier. */
 static takt_tfl_fixed mean_factor(takt_tfl_fixed f, int64_t count)
 {
     int bits = 63 - __builtin_clzll((unsigned long long)count);
