@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "logic/domain.h"
 
-/* The text of a file of facts beside the program; what it gives is put back with takt_mem_put. */
+/* The text of a file of facts next to the program; free it with takt_mem_put. */
 typedef takt_status takt_dlog_file_fn(void *user, const char *name, void **bytes, size_t *length);
 
 /* Writes the rules to `out`. `file`: for messages. */

@@ -41,8 +41,8 @@ static const takt_dlog_node *equal_to(const takt_dlog_node *n, takt_span name)
 
 static bool is_bound(const beside *all, takt_span name, int depth);
 
-/* Whether a literal gives a variable its values; `all` are those beside it, and `depth` limits
- * equations of variables. */
+/* Whether a literal binds a variable; `all` are the literals of the rule, and `depth` limits
+ * equations between variables. */
 static bool binds(const takt_dlog_node *n, takt_span name, const beside *all, int depth)
 {
     if (n->kind == TAKT_DLOG_BOTH)

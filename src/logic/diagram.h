@@ -47,7 +47,7 @@ typedef struct takt_dds {
 } takt_dds;
 
 void takt_dds_init(takt_dds *d, takt_arena *arena);
-/* A variable of so many values, asked after all that there are. */
+/* A variable with this many values, ordered after all existing ones. */
 uint32_t takt_dd_variable(takt_dds *d, uint32_t values);
 /* The function that is true where the variable has that value. */
 takt_dd takt_dd_is(takt_dds *d, uint32_t variable, uint32_t value);

@@ -49,7 +49,7 @@ static takt_dd ground_atom(takt_grounding *g, const takt_ground_plan *p)
     return takt_events_at(g->e, p->source, index);
 }
 
-/* The parts that wait for `depth` variables, beside `so_far`. */
+/* Conjoins the parts that wait for `depth` variables with `so_far`. */
 static takt_dd parts_at(takt_grounding *g, const takt_ground_plan *p, size_t depth, takt_dd so_far)
 {
     for (size_t i = 0; i < p->part_count && so_far != TAKT_DD_FALSE; i++)

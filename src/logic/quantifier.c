@@ -156,7 +156,7 @@ takt_labelled takt_lower_at_least(takt_lower *l, const takt_formula *f)
             return takt_lower_fail(l, TAKT_E_DIM, "at_least needs domains whose size is a number");
         size *= own;
     }
-    if (f->integer > size) { /* so many there are not */
+    if (f->integer > size) { /* there are not that many */
         out.id = takt_lower_constant(l, 0);
         out.rank = 0;
         return out;

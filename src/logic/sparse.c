@@ -52,7 +52,7 @@ static bool refuse(writer *w, const takt_formula *f, const char *what)
 
 static bool expand(writer *w, const takt_formula *f, parts *out);
 
-/* Every conjunction of a beside every one of b. */
+/* Every conjunction of a combined with every one of b. */
 static bool multiply(writer *w, const takt_formula *a, const takt_formula *b, parts *out)
 {
     parts *both = takt_arena_array(w->l->program->arena, 2, sizeof *both);

@@ -9,7 +9,7 @@ static bool is_float(const takt_lower *l, const takt_labelled *v)
     return takt_dtype_is_float(takt_type_of(l->g, v->id)->dtype);
 }
 
-/* Integers beside a float become floats. */
+/* Integers combined with a float become floats. */
 static void widen(takt_lower *l, takt_labelled *a, takt_labelled *b)
 {
     if (a->id == TAKT_NONE || b->id == TAKT_NONE || is_float(l, a) == is_float(l, b))

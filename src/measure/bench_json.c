@@ -1,4 +1,5 @@
-/* bench_json.c - results as JSON: the keys that the seeds have, and everything else beside them. */
+/* bench_json.c - results as JSON: the keys that the seeds have, and everything else next to
+ * them. */
 #include <math.h>
 #include <stdio.h>
 #include <takt/version.h>

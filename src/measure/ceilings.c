@@ -92,7 +92,7 @@ static void keep_larger(takt_ceiling *all, takt_ceiling *one)
     }
 }
 
-/* Every thread has units and inner caches of its own: so much all of them must reach. */
+/* Every thread has its own units and inner caches, so all of them must reach this rate. */
 static bool is_low(double all, double one, int threads)
 {
     return all < 0.75 * threads * one;

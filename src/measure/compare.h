@@ -12,8 +12,8 @@
 TAKT_MUST_USE takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);
-/* The same with 8 blocks or more, and `noise`: what A shows against itself, neighbouring blocks
- * playing both sides. A smaller difference of B is no verdict. */
+/* The same with 8 blocks or more, and `noise`: the difference that A shows against itself, taken
+ * between neighbouring blocks. A smaller difference of B is not significant. */
 TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);

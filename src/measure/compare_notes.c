@@ -1,4 +1,4 @@
-/* compare_notes.c - what to know beside a verdict: unlike settings, busy machines, broken off. */
+/* compare_notes.c - caveats of a verdict: different settings, busy machines, aborted runs. */
 #include <math.h>
 #include <string.h>
 

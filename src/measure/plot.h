@@ -35,7 +35,7 @@ typedef struct takt_plot {
     bool x_log, y_log, joined; /* joined: a line through the dots */
     const takt_plot_point *points;
     size_t count;
-    bool labels; /* names beside the heaviest dots */
+    bool labels; /* labels next to the heaviest dots */
     double roof; /* of a roofline: y = min(slope * x, roof) for every slope; 0: none */
     double slopes[TAKT_LEVELS];
     const char *slope_names[TAKT_LEVELS];

@@ -43,7 +43,7 @@ static void line(const drawing *d, double x, double y, double to_x, double to_y)
                   x, to_x, y, to_y);
 }
 
-/* What each slope is stands above the picture: beside the lines the names would cross others. */
+/* Slopes are labelled above the picture: next to the lines the labels would cross other lines. */
 static void draw_roof(const drawing *d)
 {
     const takt_plot *p = d->p;
@@ -158,7 +158,7 @@ static void draw_steps(const drawing *d)
     }
 }
 
-/* A name beside its dot, moved down or up as far as those before it need. */
+/* A label next to its dot, moved down or up to avoid the labels before it. */
 typedef struct label {
     double left, right, y;
     double dot_x, dot_y;

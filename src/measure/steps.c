@@ -3,7 +3,7 @@
 
 #include "measure/stats.h"
 
-/* Levels are medians of so many neighbours, two at least. */
+/* Levels are medians of this many neighbours, at least two. */
 enum { WINDOW = 5, NEAR = 2 };
 
 static double median_of(const double *values, size_t count)

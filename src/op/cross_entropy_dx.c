@@ -1,7 +1,7 @@
 /* cross_entropy_dx.c - gradient of cross_entropy by its logits, for labels that are class numbers.
  *
  * (softmax - 1 at the label) * dy for every row; rows whose label is ignored get zeros. dy is one
- * number for all rows or one for each. A label that is no class is at no element.
+ * number for all rows or one for each. A label that is not a class matches no element.
  */
 #include "ir/infer.h"
 #include "op/util/entropy.h"

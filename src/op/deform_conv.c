@@ -1,8 +1,8 @@
-/* deform_conv.c - convolution whose taps lie beside their usual places, as ONNX DeformConv.
+/* deform_conv.c - convolution with an offset for every tap, as ONNX DeformConv.
  *
- * `offset` says for every tap of every place how far down and to the right it looks, `mask` what
- * it is multiplied by; elements between those of x are interpolated, those outside are 0. The
- * channels of x are cut into as many groups as offset has sets of taps.
+ * `offset` says for every tap of every place how far down and to the right it looks, `mask` what it
+ * is multiplied by; elements between those of x are interpolated, those outside are 0. The channels
+ * of x are cut into as many groups as offset has sets of taps.
  */
 #include <math.h>
 

@@ -86,7 +86,7 @@ static void cpu_v2(const char *root, const char *folder, void *least)
 
 static void cpu_v1(const char *root, const char *folder, void *least)
 {
-    uint64_t quota, period; /* no quota is -1, which is no number to us */
+    uint64_t quota, period; /* no quota is written as -1, which does not parse here */
     if (number_in(root, folder, "cpu.cfs_quota_us", &quota) &&
         number_in(root, folder, "cpu.cfs_period_us", &period))
         lower_cpus(least, quota, period);

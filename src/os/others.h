@@ -23,7 +23,7 @@ void takt_ticks_read(takt_ticks *ticks);
 /* The same of the files beneath `root`, for processors in `usable`: for tests. */
 void takt_ticks_read_at(const char *root, const takt_cpu_set *usable, takt_ticks *ticks);
 takt_others takt_ticks_between(const takt_ticks *before, const takt_ticks *after);
-/* Whether others took time from so many threads: somebody had to wait. */
+/* Whether other processes took time from this many threads: somebody had to wait. */
 bool takt_others_disturb(const takt_others *others, int threads);
 /* At most this part of the time was lost to them. */
 double takt_others_share(const takt_others *others, int threads);

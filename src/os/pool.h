@@ -40,7 +40,7 @@ TAKT_MUST_USE takt_status takt_pool_create(takt_ctx *ctx, int threads,
 void takt_pool_destroy(takt_pool *pool);
 /* Threads that a run can have, the caller included; 1 for NULL. */
 int takt_pool_threads(const takt_pool *pool);
-/* What a pool of so many has from the allocator. */
+/* Bytes that a pool of this many threads allocates. */
 size_t takt_pool_bytes(const takt_ctx *ctx, int threads);
 /* How often a worker went to rest, since many runs had no task for it. */
 uint32_t takt_pool_rests(takt_pool *pool);

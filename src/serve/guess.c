@@ -1,6 +1,6 @@
 /* guess.c - speculation: guesses by a draft model, of which each slot has a copy with a cache of
- * its own, or by look-up. A text that is written alone reads several guesses in one run; beside
- * others the runs are shared instead, which reads the weights once as well. */
+ * its own, or by look-up. A text that is generated alone reads several guesses in one run; with
+ * several texts the runs are batched instead, which reads the weights once as well. */
 #include "serve/serve.h"
 
 static bool guesses(const takt_server *s)

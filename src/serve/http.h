@@ -33,8 +33,8 @@ typedef struct takt_http_request {
 
 takt_http_state takt_http_parse(const char *bytes, size_t length, takt_http_request *r);
 
-/* Chunks of a body, put together in place: `*body` bytes from the beginning are body so far,
- * `*used` of the bytes were read. BAD if they are no chunks, or more than `most` bytes. */
+/* Joins the chunks of a body in place: `*body` bytes at the beginning are body so far, `*used`
+ * bytes were read. BAD if they are not chunks, or longer than `most` bytes. */
 takt_http_state takt_http_chunks(char *bytes, size_t length, size_t most, size_t *used,
                                  size_t *body);
 

@@ -22,7 +22,7 @@ typedef struct takt_feed {
     uint64_t *rows;      /* room for a run's */
 } takt_feed;
 
-/* `batch`: samples in a run, where the model leaves that open; `limit`: at most so many samples, 0
+/* `batch`: samples per run, if the model leaves that open; `limit`: maximum number of samples, 0
  * for all. Data that does not fit is TAKT_E_SHRINK_DATA. */
 TAKT_MUST_USE takt_status takt_feed_init(takt_feed *f, const takt_model *m, const takt_data *data,
                                          const char *sizes, uint64_t batch, uint64_t limit);

@@ -35,7 +35,7 @@ static takt_status unsupported(takt_tokenizer *t, const char *what, const char *
                                what, *type != '\0' ? type : "(without a type)");
 }
 
-/* Its parts in order; a stage that is no sequence is its own. */
+/* The parts in order; a stage that is not a sequence is its only part. */
 static const takt_json *parts_of(const takt_json *stage, const char *key)
 {
     const takt_json *list =

@@ -143,7 +143,7 @@ static void offer(work *w, uint32_t left, uint32_t right)
     push(w, &c);
 }
 
-/* Bytes, or characters: those that are no token become bytes later. */
+/* Bytes, or characters; characters that are not tokens become bytes later. */
 static void cut(work *w)
 {
     const takt_tokenizer *t = w->t;
@@ -185,7 +185,7 @@ static void merge(work *w)
     }
 }
 
-/* A symbol that is no token: its bytes, or the unknown token. */
+/* A symbol that is not a token: its bytes, or the unknown token. */
 static void spell(const work *w, const symbol *s, takt_ids *ids)
 {
     const takt_tokenizer *t = w->t;

@@ -1,5 +1,5 @@
-/* read_folder.c - what a folder of Hugging Face has beside its tokenizer: tokenizer_config.json
- * with the roles of tokens and the chat template, which may also be in chat_template.jinja. */
+/* read_folder.c - what a Hugging Face folder has besides its tokenizer: tokenizer_config.json with
+ * the roles of tokens and the chat template, which may also be in chat_template.jinja. */
 #include <errno.h>
 #include <string.h>
 

@@ -19,7 +19,7 @@ static takt_status refuse(const reader *r, const takt_gguf_value *v, const char 
 
 /* ---- byte-level texts ---- */
 
-/* GPT-2 writes the bytes that are no printable character as those from U+0100 on, in order. */
+/* GPT-2 writes bytes that are not printable characters as U+0100 and up, in order. */
 static int byte_of(uint32_t c)
 {
     if ((c >= 0x21 && c <= 0x7E) || (c >= 0xA1 && c <= 0xAC) || (c >= 0xAE && c <= 0xFF))

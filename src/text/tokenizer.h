@@ -31,7 +31,7 @@ typedef enum takt_token_kind {
 
 typedef enum takt_tokenizer_model {
     TAKT_TOKENIZER_BYTES,   /* byte-level BPE */
-    TAKT_TOKENIZER_CHARS,   /* BPE on characters; bytes of those that are no token */
+    TAKT_TOKENIZER_CHARS,   /* BPE on characters; bytes for characters that are not tokens */
     TAKT_TOKENIZER_SCORES,  /* SentencePiece: the pair whose token has the best score */
     TAKT_TOKENIZER_WORDS,   /* WordPiece; tokens that begin a word begin with the mark */
     TAKT_TOKENIZER_UNIGRAM, /* the tokens whose scores add up to the most */
@@ -218,9 +218,9 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_spm(takt_tokenizer *t, const uint8
 /* The tokens of a tokenizer.json whose model is Unigram, after the added ones. */
 TAKT_MUST_USE takt_status takt_tokenizer_read_unigram(takt_tokenizer *t,
                                                       const struct takt_json *model);
-/* The file of a folder that has its tokenizer; the text stays empty if `path` is no such folder. */
+/* The tokenizer file of a folder; the text stays empty if `path` is not such a folder. */
 TAKT_MUST_USE takt_status takt_tokenizer_inside(takt_ctx *ctx, const char *path, takt_text *file);
-/* What a folder says beside it: tokens with a role, and the chat template. */
+/* What else a folder has: tokens with a role, and the chat template. */
 TAKT_MUST_USE takt_status takt_tokenizer_read_config(takt_tokenizer *t, const char *folder);
 /* The text of a byte-level token as bytes, in the arena; as it is if it uses other characters. */
 TAKT_MUST_USE takt_status takt_tokenizer_unmap(takt_tokenizer *t, takt_span text, takt_span *out);

@@ -24,7 +24,7 @@ typedef enum takt_unicode_class {
     TAKT_U_CO, /* Co, Cs */
 } takt_unicode_class;
 
-enum { TAKT_U_BAD = 0xFFFD }; /* what a byte that is no part of UTF-8 counts as */
+enum { TAKT_U_BAD = 0xFFFD }; /* the class of a byte that is not valid UTF-8 */
 
 /* The character at `at`, which has `left` > 0 bytes, and how many of them it takes. A byte that
  * does not belong to valid UTF-8 is one by itself. */

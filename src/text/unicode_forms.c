@@ -107,7 +107,7 @@ static void run(takt_span text, takt_text *to, bool composes)
     form f = {.to = to, .composes = composes};
     for (size_t i = 0, bytes; i < text.length; i += bytes) {
         const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
-        if (c == TAKT_U_BAD) { /* bytes that are no character stay what they are */
+        if (c == TAKT_U_BAD) { /* bytes that are not characters stay as they are */
             flush(&f);
             takt_text_put(to, text.at + i, bytes);
         } else {

@@ -63,7 +63,7 @@ static void at_most(takt_box *box, double value, bool is_abs)
 static void at_least(takt_box *box, double value, bool is_abs)
 {
     if (is_abs)
-        return; /* the hole in the middle is no box */
+        return; /* the hole in the middle is not a box */
     box->lo = isnan(box->lo) || value > box->lo ? value : box->lo;
     box->is_stated = true;
 }

@@ -30,7 +30,7 @@ static void decibels(double sqnr, char *to, size_t size)
         snprintf(to, size, "%.1f dB", sqnr);
 }
 
-/* How many elements are off by so much of the largest value, in the order of powers of ten. */
+/* How many elements are off by this fraction of the largest value, by powers of ten. */
 static bool count_bins(takt_diff_work *w, const takt_diff_row *row, size_t bins[static BINS])
 {
     const takt_array *made, *want = &w->ref.values[row->ref];

@@ -59,7 +59,7 @@ static takt_status probe(takt_net_builder *b, const takt_node *n, takt_net_value
     return status;
 }
 
-/* A result as maps of the inputs; absent if it is no move. */
+/* A result as maps of the inputs; absent if the op does not only move elements. */
 static takt_status read_moves(takt_net_builder *b, const takt_node *n, takt_net_value *const *in,
                               uint32_t result, const takt_array *const found[2],
                               takt_net_value *out)

@@ -164,7 +164,7 @@ takt_status takt_recheck_read(takt_recheck *k)
     }
     k->lo = takt_arena_array(&k->arena, k->input_count, sizeof *k->lo);
     k->hi = takt_arena_array(&k->arena, k->input_count, sizeof *k->hi);
-    /* Sums have at most so many terms; each term is rounded a few times. */
+    /* Sums have at most this many terms; each term is rounded a few times. */
     k->slack = (elements + 16) * 0x1p-50;
     return k->runs == NULL || k->lo == NULL || k->hi == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST = 1 << 26 }; /* elements: more are no model's that bounds could follow */
+enum { MOST = 1 << 26 }; /* elements: bounds could not follow larger models */
 
 /* Digits at *at, which moves behind them; false if there are none or they are too many. */
 static bool digits(takt_span text, size_t *at, uint32_t *value)

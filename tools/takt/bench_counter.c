@@ -13,7 +13,7 @@ static const tool_flag_id carried[] = {TAKT_F_INPUT,    TAKT_F_WEIGHTS, TAKT_F_A
                                        TAKT_F_SELECT,   TAKT_F_SEED,    TAKT_F_MAX_RAM,
                                        TOOL_PLAN_FLAGS, TAKT_FLAG_IDS};
 
-/* "==123== Collected : 456789", of so many runs; 0 if callgrind did not get there. */
+/* "==123== Collected : 456789" for this many runs; 0 if callgrind did not get there. */
 static double collected(const takt_tool *t, const tool_simulation *s, int runs)
 {
     tool_buffer said = {0};

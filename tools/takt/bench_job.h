@@ -40,8 +40,8 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format);
  * warning. */
 void bench_keep(bench_job *j);
 
-/* Every combination, in so many fresh processes if that is more than one, until one fails or
- * somebody interrupts. */
+/* Every combination, in this many fresh processes if more than one, until one fails or is
+ * interrupted. */
 int bench_measure_all(bench_job *j, uint64_t processes);
 /* Until `stop` is set. */
 int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig_atomic_t *stop);

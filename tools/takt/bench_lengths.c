@@ -51,7 +51,7 @@ static bool read_file(tool_stream *s, const char *path)
     return is_good && s->count > 0;
 }
 
-/* "1-512": so many of them as --iterations says, each as likely as the others. */
+/* "1-512": as many as --iterations says, uniformly distributed. */
 static bool draw(tool_stream *s, const char *text, size_t requests)
 {
     char *end;

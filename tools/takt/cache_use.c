@@ -9,7 +9,7 @@
 
 enum { COUNTED_RUNS = 20, REASON = 200 };
 
-/* Cachegrind runs about so many times slower; `auto` waits no longer than this for it. */
+/* Cachegrind is about this many times slower; `auto` waits no longer than this for it. */
 static const double slowdown = 80, patience_ns = 10e9;
 
 /* Flags that a simulated run needs to compute the same; the first three are those of sizes. */
@@ -87,7 +87,7 @@ static void cache_option(char *to, size_t room, const char *name, uint64_t bytes
              (unsigned long long)line);
 }
 
-/* Accesses, misses of L1, misses of the last level, of so many runs. */
+/* Accesses, L1 misses and last-level misses of this many runs. */
 static bool simulate_runs(const tool_cache_job *j, const tool_simulation *s, int runs,
                           double found[3])
 {

@@ -168,7 +168,7 @@ void check_machine(check_sheet *s, check_result *r)
     SAY(r->fix, "takt benchmark verify --env names each with its command");
 }
 
-/* A report that was made of this model lies beside it: m.takt, m.html or m.json. */
+/* A report of this model is stored next to it: m.takt, m.html or m.json. */
 void check_report(check_sheet *s, check_result *r)
 {
     static const char *const endings[] = {"html", "json"};

@@ -46,7 +46,7 @@ static size_t characters(span s)
     return count;
 }
 
-/* What is left of it after so many characters. */
+/* The rest of the text after this many characters. */
 static span after(span s, size_t count)
 {
     size_t i = 0;

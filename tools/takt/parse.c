@@ -225,8 +225,8 @@ static const char *hyphened(const char *key, char to[static 64])
     return to;
 }
 
-/* Settings travel beside models, so they cannot say which code runs: a library by its path, or a
- * program. Words that stand for libraries of the system are no paths. */
+/* Settings are shipped with models, so they cannot choose which code runs: neither a library by its
+ * path nor a program. Words that stand for system libraries are not paths. */
 static bool names_code(tool_flag_id id, const char *value)
 {
     return id == TAKT_F_BIN_A || id == TAKT_F_BIN_B ||
@@ -242,7 +242,7 @@ static takt_status refuse_code(const takt_tool *t, const char *key, const char *
     return TAKT_ERR_CANCELLED;
 }
 
-/* A file may serve several verbs: a flag of another verb is no mistake, an unknown one is. */
+/* A file may serve several verbs: a flag of another verb is not an error, an unknown one is. */
 static takt_status take_setting(void *user, const char *given, const char *value)
 {
     takt_tool *t = user;

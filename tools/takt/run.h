@@ -49,8 +49,8 @@ bool tool_input_given(const tool_run *r, size_t i);
 takt_plan *tool_take_plan(tool_run *r, int *code);
 /* The model, if no plan has taken it. */
 void tool_drop_model(tool_run *r);
-/* The most that this process had in memory, beside what was planned; nothing if --quiet or where
- * the system does not say. */
+/* Peak memory of this process, next to what was planned; prints nothing with --quiet or if the
+ * system does not report it. */
 void tool_print_process(const takt_tool *t);
 /* Binds what was loaded and fills the rest with random numbers. */
 int tool_bind_inputs(tool_run *r, takt_session *s);

@@ -1,4 +1,4 @@
-/* run_memory.c - plans that take their models over, and the memory of the process beside theirs. */
+/* run_memory.c - plans that take over their models, and the memory of the process. */
 #include <math.h>
 
 #include "run.h"

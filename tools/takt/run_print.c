@@ -122,7 +122,7 @@ static void print_deviation(const tool_run *r, FILE *to)
     tool_print_deviation(r->t, r->deviation, to);
 }
 
-/* Where results went that are printed as well; those of batches have it beside their names. */
+/* Where printed results were also written; results of batches have it next to their names. */
 static void print_files(const tool_run *r, const tool_results *o)
 {
     const char *item;

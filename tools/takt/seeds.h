@@ -47,7 +47,7 @@ typedef struct seed_job {
     size_t missed; /* figures that are possible here and not met */
 } seed_job;
 
-/* Measures `text` on a backend (NULL: cpu) with so many threads (0: one per core). */
+/* Measures `text` on a backend (NULL: cpu) with this many threads (0: one per core). */
 int seed_measure(seed_job *j, const seed_claim *c, const char *backend, int threads, seed_row *r);
 /* `code`; of an interruption the JSON list under way is closed, so that what is there can be read.
  */

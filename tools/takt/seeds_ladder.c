@@ -1,4 +1,4 @@
-/* seeds_ladder.c - backends beside each other, the gain of batches, and the ladder of a product. */
+/* seeds_ladder.c - backends side by side, the gain of batches, and the ladder of a product. */
 #include "seeds.h"
 
 static const char *const backends[] = {"cpu", "blas", "ref"};
@@ -26,7 +26,7 @@ static void json_time(const char *key, double us, bool last)
 
 int seed_backends(seed_job *j)
 {
-    /* The interpreter takes a minute for the larger ones; so does a library that is no faster. */
+    /* The interpreter takes a minute for the larger ones; so does any library as slow as it. */
     static const struct {
         const char *name;
         bool is_large;

@@ -116,7 +116,7 @@ struct takt_tool {
     const takt_verb *verb;
     tool_value *values;
     size_t value_count;
-    const char **args; /* what is no flag, after the verb */
+    const char **args; /* arguments after the verb that are not flags */
     size_t arg_count;
     char *complaints; /* rendered errors of a text model, for --json; owned */
     bool has_complained;
@@ -172,7 +172,7 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
 void tool_begin_plain(void);
 /* What --color says: always, never, or auto (NULL): on a terminal without NO_COLOR. */
 void tool_colours(const char *when);
-/* A sink to standard output for bytes that are no text; `user` is not used. */
+/* A sink to standard output for binary data; `user` is not used. */
 int tool_to_raw(void *user, const char *bytes, size_t length);
 /* A sink to standard output; `user` is not used. */
 int tool_to_stdout(void *user, const char *text, size_t length);

@@ -118,7 +118,7 @@ takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *r
 /* Buffers of the same sizes. */
 bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx);
 
-/* Prepares batches of `g->data` ahead, by so many threads. NULL: memory is short. */
+/* Prepares batches of `g->data` ahead, with this many threads. NULL: memory is short. */
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
 void tool_loader_destroy(tool_loader *l);
 /* From g->epoch and g->position on. */
@@ -164,7 +164,7 @@ void tool_settings_compare(const tool_training *g, const char *note);
 /* Writes the next generation of the checkpoint, if a folder is given: in the background, so that a
  * failure is returned by the next save or by `tool_checkpoint_wait`. */
 takt_status tool_checkpoint_save(tool_training *g);
-/* The same if so many steps or so much time has passed. */
+/* The same if this many steps or this much time has passed. */
 takt_status tool_checkpoint_due(tool_training *g);
 /* Until what was begun is written. */
 takt_status tool_checkpoint_wait(tool_training *g);

@@ -61,7 +61,7 @@ static int visit(const char *path, const struct stat *facts, int kind, struct FT
     return result;
 }
 
-/* What a list names, beside it or in folders there. False: not to be known from the file. */
+/* Files that a list names, next to it or in subfolders. False: the file does not tell. */
 static bool stamp_list(const char *list)
 {
     const size_t length = strlen(list);

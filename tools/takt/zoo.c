@@ -19,7 +19,7 @@ static bool is_there(const char *path)
     return stat(path, &s) == 0;
 }
 
-/* TAKT_ZOO, beside the sources that this program was built from, or where it is installed. */
+/* TAKT_ZOO, next to the sources that this program was built from, or where it is installed. */
 static bool find_zoo(char to[TOOL_ZOO_PATH])
 {
     char self[TOOL_ZOO_PATH - 64];

@@ -38,7 +38,8 @@ int tool_zoo_names(char names[TOOL_ZOO_MOST][64]);
 bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m);
 /* "zoo:NAME" as the path of its file, if there is one; any other path as it is. */
 const char *tool_zoo_path(const char *path);
-/* What was meant by "zoo:NAME"; `hint` stays as it is if that is no model of the zoo's form. */
+/* What "zoo:NAME" probably meant; `hint` is unchanged if the text does not have the form of a zoo
+ * model. */
 void tool_zoo_near(const char *path, char *hint, size_t size);
 /* `takt benchmark zoo`; the exit code. */
 int tool_zoo_benchmark(takt_tool *t);

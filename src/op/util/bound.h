@@ -56,7 +56,7 @@ takt_id takt_bound_abs(takt_bounding *b, takt_id x);
 takt_id takt_bound_magnitude(takt_bounding *b, takt_range x);
 /* Where either bound is NaN. */
 takt_id takt_bound_unknown(takt_bounding *b, takt_range x);
-/* Whether inputs that must be known are, and all others that are no numbers. */
+/* Whether the inputs that must be known are, and so are all others that are not numbers. */
 bool takt_bound_fixed(const takt_bounding *b);
 /* Result k lies between `lo` and `hi` before an error of `ulps` and, in magnitude, of `more`
  * (TAKT_NONE: nothing): rounds outwards and minds the ends of the element type. */

@@ -85,7 +85,7 @@ static parts multiply(takt_bounding *b)
     return p;
 }
 
-/* `own`: what the model's kernel may be off, beside gamma; or TAKT_NONE. */
+/* `own`: error of the model's kernel in addition to gamma; or TAKT_NONE. */
 static void finish(takt_bounding *b, const parts *p, double gamma, takt_id own)
 {
     const takt_dtype dtype = b->node->type[0].dtype;

@@ -106,8 +106,8 @@ static size_t mark_of(uint32_t value)
     return (uint32_t)(value * UINT32_C(0x9E3779B1)) / (UINT32_MAX / TAKT_DL_MARKS + 1);
 }
 
-/* Marks what the next step has beside the value that it knows; false if that costs more than it
- * can save for this many rows. */
+/* Marks the values that occur in the next step together with its known value; false if that costs
+ * more than it can save for this many rows. */
 static bool has_marks(takt_dl_machine *m, const takt_dl_step *s, size_t count)
 {
     enum { WORTH = 4 };

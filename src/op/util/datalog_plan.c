@@ -161,7 +161,7 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
         is_good = is_good && capacity[i] < TAKT_DL_ABSENT / 4;
         if (i < program->derived) {
             is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 8);
-            if (program->arity[i] > 2) /* keys are hashes there, and rows stand beside them */
+            if (program->arity[i] > 2) /* keys are hashes there, and rows are stored next to them */
                 is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 4);
             const size_t rows = capacity[i] * (size_t)program->arity[i];
             most = rows > most ? rows : most;

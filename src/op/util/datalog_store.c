@@ -177,7 +177,7 @@ static bool fits(const takt_dl_index *of, const takt_dl_set *s)
     return most < of->size;
 }
 
-/* Puts the rows of an input beside those of the same bucket. */
+/* Stores the rows of an input next to those of the same bucket. */
 static void gather(takt_dl_machine *m, takt_dl_chains *c)
 {
     const takt_dl_set *s = &m->set[c->of->relation];

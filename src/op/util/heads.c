@@ -60,7 +60,7 @@ static takt_status check_counts(takt_infer *in)
     return q / heads == k / shared ? TAKT_OK : mismatch(in, "heads of q and k differ in size");
 }
 
-/* A cache of 16-bit numbers, or of blocks of 8 bits, beside queries in f32. */
+/* A cache of 16-bit numbers or 8-bit blocks, with queries in f32. */
 static bool are_fewer_bits(const takt_op *op, takt_dtype q, takt_dtype kv)
 {
     return op == &takt_op_attention && q == TAKT_F32 &&

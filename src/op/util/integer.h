@@ -28,7 +28,7 @@ enum {
 #define TAKT_BYTES (TAKT_IN(TAKT_I8) | TAKT_IN(TAKT_U8))
 
 /* Everything but the contraction's own shapes; `columns`: the size that b_zero, bias and scale may
- * have, beside being scalars (bias may not). Sets the element type of the result. */
+ * have; b_zero and scale may also be scalars. Sets the element type of the result. */
 TAKT_MUST_USE takt_status takt_integer_infer(takt_infer *in, takt_dim columns);
 /* Input `which` of `n` less its zero point, in i32. `after`: axes of the input that follow the one
  * which a vector of zero points goes along. */

@@ -38,7 +38,7 @@ const takt_op *takt_op_find(const char *name, size_t length)
 
 const char *takt_op_nearest(const char *name)
 {
-    /* Half of a short name wrong is no resemblance. */
+    /* A short name with half of its letters wrong is not similar. */
     size_t best = strlen(name) / 2 < 3 ? strlen(name) / 2 : 3;
     const char *nearest = NULL;
     for (size_t i = 0; i < takt_op_count && best > 0; i++) {

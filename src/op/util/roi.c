@@ -47,7 +47,7 @@ static place place_of(const takt_roi *r, const takt_roi_data *d, size_t i)
 
 /* ---- roi_align ---- */
 
-/* How many samples an extent is given; a region that is no number or far too large gets few. */
+/* Number of samples along an extent; a region that is NaN or far too large gets few. */
 static int64_t samples_of(const takt_roi *r, double extent)
 {
     static const double most = 4096;

@@ -142,7 +142,7 @@ static takt_jv escaped(takt_jrun *r, const takt_jargs *args)
     return takt_jv_gathered(r, &text);
 }
 
-/* Methods of strings that are filters too; what is no text becomes one. */
+/* Methods of strings that are also filters; other values are converted to text. */
 static takt_jv by_method(takt_jrun *r, const takt_jargs *args, const char *name)
 {
     takt_jargs given = *args;

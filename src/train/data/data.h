@@ -46,7 +46,7 @@ typedef struct takt_data_reader {
 extern const takt_data_reader *const takt_data_readers[];
 extern const takt_data_reader takt_data_idx, takt_data_cifar, takt_data_npy, takt_data_npz,
     takt_data_csv, takt_data_text, takt_data_picture, takt_data_wav, takt_data_files;
-/* The format of what takt_data_read_folder read, which is no reader of one file. */
+/* Format name of data read by takt_data_read_folder; no reader for single files has it. */
 extern const char takt_data_folders[];
 
 /* "PATH: sentence", as TAKT_E_TRAIN_DATA. */

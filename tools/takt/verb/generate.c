@@ -189,7 +189,7 @@ static int converse(job *j, takt_generator *g, const tool_prompt *prompt)
 static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
 {
     takt_generated result;
-    /* What an encoder reads is no beginning of what the decoder writes. */
+    /* The input of an encoder is not a prefix of the decoder's output. */
     const bool continues = !takt_generator_has_encoder(g);
     const bool shows = continues && !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
     if (shows)

@@ -126,7 +126,7 @@ static bool check_page(const takt_tool *t, int *code)
     return false;
 }
 
-/* What is beside the table: found out before anything is measured. */
+/* Everything besides the table, determined before anything is measured. */
 static bool check_files(const takt_tool *t, int *code)
 {
     static const tool_flag_id files[] = {TAKT_F_TRACE_FILE, TAKT_F_FOLDED, TAKT_F_FLAME,

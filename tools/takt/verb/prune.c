@@ -5,8 +5,8 @@
 #include "shrink.h"
 #include "train.h"
 
-/* The part that is gone after so many of the rounds: 1 - (1 - t)^3 of it all (M. Zhu and S. Gupta,
- * 2017), or t of it. */
+/* The fraction that is pruned after this many rounds: 1 - (1 - t)^3 of the whole (M. Zhu and S.
+ * Gupta, 2017), or t of it. */
 static double gone(double amount, uint64_t round, uint64_t rounds, bool is_linear)
 {
     const double rest = 1 - (double)round / (double)rounds;
@@ -38,8 +38,8 @@ static int keep_report(void *user, const char *text, size_t length)
     return 0;
 }
 
-/* One round: of the channels that are left so many go that the whole comes out right; weights that
- * are zero stay among the others, so that the amount is of them all. */
+/* One round: removes as many of the remaining channels as the schedule asks for. Weights that are
+ * zero already stay among the others, so the amount refers to all of them. */
 static takt_status prune_round(pruning *p, uint64_t round, const takt_model *model,
                                takt_model **next)
 {

@@ -19,7 +19,7 @@ static double up_to(uint64_t *seed, double low, double high)
     return low + (high - low) * tool_zoo_chance(seed);
 }
 
-/* `from`, and up to so much further across and down; numbers are drawn one after the other. */
+/* `from`, moved by up to this much across and down; random numbers are drawn in order. */
 static point near(uint64_t *seed, point from, point low, point high)
 {
     const double x = up_to(seed, low.x, high.x), y = up_to(seed, low.y, high.y);
