@@ -22,7 +22,7 @@ takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
     return e->status;
 }
 
-/* What people take for models, by the bytes at `offset`. */
+/* Files that are mistaken for models, by the bytes at `offset`. */
 static const struct stranger {
     size_t offset, length;
     const char *bytes, *hint;

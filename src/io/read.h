@@ -60,7 +60,7 @@ extern const takt_reader takt_reader_text, takt_reader_onnx, takt_reader_taktp, 
 /* By the first reader that recognises the bytes. */
 TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph **graph);
 
-/* What the reader that recognises the file wants of it in memory. */
+/* The parts of the file that its reader needs in memory. */
 TAKT_MUST_USE takt_status takt_read_skimmed(takt_skim *s);
 /* Bytes of the source, wherever they are. */
 TAKT_MUST_USE takt_status takt_source_copy(const takt_source *source, const uint8_t *from, void *to,

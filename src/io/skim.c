@@ -1,4 +1,4 @@
-/* skim.c - reads a file from its beginning to its end, and leaves out what it is told to. */
+/* skim.c - reads a file from beginning to end, and skips requested ranges. */
 #include "io/skim.h"
 
 #include <string.h>

@@ -35,13 +35,13 @@ TAKT_MUST_USE takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_s
 void takt_skim_close(takt_skim *s);
 /* The bytes before `end`, which is within the file, are there, those in gaps excepted. */
 TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);
-/* What has not been read of [first, end) stays unread, if that is worth it; nothing behind it may
- * be there yet but what was read with the beginning. */
+/* Leaves the unread part of [first, end) unread, if that is worth it; beyond it nothing may have
+ * been read yet except with the beginning. */
 TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end);
 /* `count` bytes that lie at `from` in the skim's memory, or belong there. */
 TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
                                          size_t count);
-/* Those bytes are not read again, by nobody: their memory is given back. */
+/* These bytes will not be read again by anybody: their memory is released. */
 void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count);
 
 #endif

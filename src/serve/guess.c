@@ -46,7 +46,7 @@ takt_status takt_serve_open_guesses(takt_server *s)
         return takt_fail(s->ctx, TAKT_E_SPECULATION, "guesses need a model that writes texts");
     if (s->options.draft != NULL)
         TAKT_TRY(open_drafts(s));
-    /* What a text needs for its guesses is made now, and what is wrong with the draft is told. */
+    /* Prepares what a text needs for its guesses, and reports errors of the draft now. */
     for (size_t i = 0; i < s->slot_count; i++) {
         takt_writing w;
         takt_generate_options options = {.size = sizeof options};

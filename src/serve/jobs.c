@@ -1,4 +1,4 @@
-/* jobs.c - jobs from one thread to the other: the queue, what is sent, and who frees. */
+/* jobs.c - jobs passed between the two threads: the queue, what is sent, and who frees it. */
 #include "base/mem.h"
 #include "serve/serve.h"
 

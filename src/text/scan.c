@@ -169,7 +169,7 @@ static bool is_bloom(uint32_t c)
     return !takt_unicode_is_space(c);
 }
 
-/* Such a word with a space before it; or all up to the next one. */
+/* A BLOOM word with the space before it, or everything up to the next one. */
 static size_t bloom_word(const scanner *w, size_t at)
 {
     for (size_t from = at, bytes; from < w->end; from += bytes) {

@@ -207,7 +207,7 @@ TAKT_MUST_USE takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, siz
 /* The stages around the model: normalizer, pre_tokenizer, post_processor (json_stages.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
                                                      const struct takt_json *root);
-/* Whether a stage of this type is the value, or one of a sequence. */
+/* Whether `stage` has this type, or is a sequence that contains such a stage. */
 bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);

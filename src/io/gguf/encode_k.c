@@ -27,7 +27,7 @@ static float mean_square(const float *x, int count)
     return sum / (float)count;
 }
 
-/* What errors count in a part: importance by a smoothed size of x. */
+/* Weights of errors in a part: importance by a smoothed magnitude of x. */
 static float weigh(const float *x, const float *importance, float square, int count, float *weight)
 {
     float sum = 0;

@@ -111,7 +111,7 @@ static takt_status setting(void *user, const char *key, takt_given_value *out)
 
 /* ---- the file ---- */
 
-/* What follows "NAME=" in the caller's sizes, where `name` is "NAME="; "": nothing was said. */
+/* The text after "NAME=" in the caller's sizes, where `name` is "NAME="; "" if absent. */
 static const char *text_of(const char *sizes, const char *name)
 {
     const size_t length = strlen(name);
@@ -123,7 +123,7 @@ static const char *text_of(const char *sizes, const char *name)
     return "";
 }
 
-/* That as a number; 0: nothing was said. */
+/* The same as a number; 0 if absent. */
 static int64_t asked_for(const char *sizes, const char *name)
 {
     int64_t value = 0;
@@ -217,7 +217,8 @@ static takt_status check_form(const takt_gguf_model *m)
     return TAKT_OK;
 }
 
-/* What the text complains about is the file's fault: "llama:12:3: sentence" without its place. */
+/* Errors in the architecture's text are caused by the file: "llama:12:3: sentence" without its
+ * position. */
 static takt_status blame(const takt_gguf_model *m, takt_status status)
 {
     char why[TAKT_ERROR_TEXT];

@@ -73,7 +73,7 @@ bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s
 
 /* The text of an architecture, or NULL; "common" is what they share. */
 const char *takt_gguf_arch(const char *name);
-/* That of its encoder, NAMEencoder, which its own text builds on; NULL: it has none. */
+/* The text of its encoder, NAMEencoder, on which its own text builds; NULL: none. */
 const char *takt_gguf_arch_encoder(const char *name);
 /* Whether of a model with encoder and decoder the encoder alone is wanted. */
 bool takt_gguf_wants_encoder(const takt_source *source);

@@ -88,7 +88,7 @@ struct takt_hf_piece {
     takt_hf_piece *next;
 };
 
-/* What one tensor is made of: one piece, or one for each expert. */
+/* The pieces of one tensor: one, or one per expert. */
 typedef struct takt_hf_tensor {
     takt_hf_piece *pieces;
     uint32_t count;

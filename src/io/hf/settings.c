@@ -235,7 +235,7 @@ static takt_status multiply(takt_hf *h, takt_hf_line *line)
     (void)snprintf(other, sizeof other, "%.*s", (int)line->word[3].length, line->word[3].at);
     const int64_t value = takt_hf_integer(h, other, 0);
     if (by.length != 1 || value < 1 || value > INT32_MAX)
-        return TAKT_OK; /* what is wrong with OTHER is told by who needs it */
+        return TAKT_OK; /* errors in OTHER are reported by its reader */
     return takt_hf_put_integer(h, key, value * (by.at[0] - '0'));
 }
 

@@ -16,7 +16,7 @@ typedef struct takt_npy_header {
     int rank;
     int64_t dims[TAKT_MAX_RANK];
     bool has_dtype, has_order, has_shape;
-    size_t shape_at; /* where the shape stands in the file */
+    size_t shape_at; /* offset of the shape in the file */
 } takt_npy_header;
 
 /* `text`: the dictionary; `at`: its offset in the file, for messages. */

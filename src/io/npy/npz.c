@@ -60,7 +60,7 @@ static takt_status fail(const archive *a, size_t offset, const char *what)
 
 /* ---- reading ---- */
 
-/* A cursor on the central directory; its end record stands at the end, before a comment. */
+/* A cursor on the central directory; its end record is at the end of the file, before a comment. */
 static takt_status find_directory(const archive *a, takt_cursor *directory, size_t *count)
 {
     const size_t comment = 65535, most = END_BYTES + comment;
@@ -192,7 +192,8 @@ static bool is_called(const entry *e, const char *member)
            memcmp(e->name.at + length, ".npy", 4) == 0;
 }
 
-/* With what the archive holds; names come as NumPy's savez was told them, arr_0 if it was not. */
+/* Fails with a list of the archive's members, by the names given to NumPy's savez, or arr_0 and so
+ * on. */
 static takt_status fail_member(const archive *a, const char *member, takt_cursor directory,
                                size_t count)
 {
@@ -278,7 +279,7 @@ static void put(takt_text *text, uint32_t value, size_t bytes)
         takt_text_put(text, &(char){(char)(value & 0xFF)}, 1);
 }
 
-/* What a local header and a directory entry have in common, from the version needed on. */
+/* Fields shared by local headers and directory entries, from "version needed" on. */
 static void put_common(takt_text *text, const entry *e)
 {
     put(text, VERSION, 2);

@@ -7,8 +7,8 @@
 
 #include "base/size.h"
 
-/* False where something was refused before, by the graph too: what is wrong after it follows from
- * it, and must not be told in its stead. */
+/* False if something was refused before, also by the graph: later errors follow from the first, and
+ * must not be reported in its place. */
 static bool is_good(takt_call *c)
 {
     if (c->status == TAKT_OK)

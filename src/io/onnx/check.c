@@ -19,7 +19,7 @@ static const takt_pb_entry *entry_of(const takt_import *im, takt_span output)
     return NULL;
 }
 
-/* What stands before the next line break, which is taken away too. */
+/* The text before the next line break, which is consumed too. */
 static takt_span line_of(takt_span *rest)
 {
     const char *end = memchr(rest->at, '\n', rest->length);

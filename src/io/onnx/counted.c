@@ -32,7 +32,8 @@ static size_t port_of(const takt_graph *g, takt_id id)
     return i;
 }
 
-/* What a value of the body is outside, in all iterations; TAKT_NONE: it is made inside. */
+/* The outer value that a value of the body equals in all iterations; TAKT_NONE: it is computed
+ * inside. */
 static takt_id outside(const counting *l, takt_id id)
 {
     const size_t i = port_of(l->body, bare(l->body, id));

@@ -160,7 +160,7 @@ static takt_status learn(takt_room *room, takt_id id)
     return TAKT_OK;
 }
 
-/* What waits to be learned: inputs before those that read them. */
+/* Nodes to be folded: inputs before their readers. */
 typedef struct waiting {
     takt_id *at;
     size_t count, capacity;

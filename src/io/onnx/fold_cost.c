@@ -9,8 +9,8 @@
 #include "io/onnx/import.h"
 #include "op/util/make.h"
 
-/* Elements, or where there are none because one size is 0, the places that the others make: an
- * evaluation may walk over them all to find nothing. */
+/* The number of elements; if one size is 0, the product of the other sizes: an evaluation may
+ * iterate over all of them to find nothing. */
 static double places(const takt_type *t)
 {
     double count = 1;

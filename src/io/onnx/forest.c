@@ -30,8 +30,8 @@ takt_status takt_forest_alloc(takt_forest *f)
     return c->status;
 }
 
-/* Branches in an order in which each stands after all that lead to it; `level` is the longest way
- * to it. Fails where a branch leads back to itself. */
+/* Branches in topological order; `level` is the longest path to each. Fails if a branch leads back
+ * to itself. */
 static takt_status sort(takt_forest *f, size_t *level, size_t *order)
 {
     const size_t n = f->branches;

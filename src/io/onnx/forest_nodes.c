@@ -129,8 +129,8 @@ static takt_status fill_branches(list *o)
     return TAKT_OK;
 }
 
-/* A tree begins at the first of its nodes. Nodes of a tree usually stand together; a tree that is
- * met again is known by its first node being in the list already. */
+/* A tree begins at its first node. Nodes of a tree are usually contiguous; a tree that appears
+ * again is recognised by its first node, which is in the list already. */
 static takt_status find_roots(list *o)
 {
     takt_forest *f = o->f;

@@ -93,7 +93,7 @@ double takt_heads_scale(takt_call *c, takt_dim size)
     return size > 0 ? 1 / sqrt((double)size) : 1;
 }
 
-/* Here the keys have as many heads as they are told to have: a name is that number. */
+/* Here the number of key heads is given: a named dimension is that number. */
 static takt_id served(takt_call *c, takt_id x, takt_dim heads)
 {
     return takt_dim_is_number(takt_type_of(c->g, x)->dim[1]) ? takt_heads_repeat(c, x, heads) : x;

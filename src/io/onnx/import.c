@@ -88,7 +88,7 @@ static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onn
     return items != NULL ? s->room->g->status : TAKT_ERR_MEMORY;
 }
 
-/* What sequences and optionals hold is settled when the model is loaded. */
+/* The contents of sequences and optionals are resolved when the model is loaded. */
 static takt_status need_known(const takt_import *im, const takt_pb_value *in)
 {
     if (im->source->fixed != NULL)
@@ -279,8 +279,8 @@ static bool recognises(const uint8_t *bytes, size_t length)
            tag == 0x3A || tag == 0x42;
 }
 
-/* What a load may work out: by the length of the file, and less where the context's limits are low.
- * By default that is 128 MiB of tables and seconds of the interpreter's time. */
+/* The budget of constant folding: in proportion to the file, and less where the context's limits
+ * are low. By default that is 128 MiB of tables and seconds of the interpreter's time. */
 static void set_budgets(takt_import *im)
 {
     enum { TABLES = 1 << 27, WORK = 1 << 29, WORK_OF_A_TURN = 1024 };

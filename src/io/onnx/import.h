@@ -88,7 +88,7 @@ struct takt_scope {
     size_t table_size;
     const takt_pb_opset *opsets;
     size_t opset_count;
-    const takt_pb_node *caller; /* of a function: where attributes that it refers to stand */
+    const takt_pb_node *caller; /* of a function: the node with the attributes that it refers to */
     const takt_pb_function *function;
     takt_scope *caller_scope;
     uint64_t depth;

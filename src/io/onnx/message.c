@@ -1,4 +1,4 @@
-/* message.c - reads a message in two walks: one counts repeated fields, one fills them in. */
+/* message.c - reads a message in two passes: one counts repeated fields, one fills them in. */
 #include "io/onnx/message.h"
 
 #include <string.h>

@@ -37,7 +37,7 @@ const takt_onnx_op *takt_onnx_adapter(size_t index)
 
 static const char *hint_of(const takt_error *e, bool has_names)
 {
-    /* What does not fit by names may fit by numbers. */
+    /* A shape error with named dimensions may go away once they have numbers. */
     const bool may_fit = e->status == TAKT_ERR_SHAPE && has_names;
     if (e->hint[0] != '\0' && !may_fit)
         return e->hint;
@@ -49,7 +49,7 @@ static const char *hint_of(const takt_error *e, bool has_names)
                : "export the model with another opset, or with this node made of simpler ones";
 }
 
-/* What a node is called: by itself, or by its first result. */
+/* The name of a node: its own, or that of its first result. */
 static takt_span name_of(const takt_pb_node *n)
 {
     return n->name.length > 0 || n->output_count == 0 ? n->name : n->outputs[0];
@@ -140,7 +140,7 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
 
 /* ---- functions ---- */
 
-/* What a function is found by. */
+/* The key of a function. */
 typedef struct key {
     takt_span name, domain, overload;
 } key;

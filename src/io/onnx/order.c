@@ -13,7 +13,7 @@
 
 enum { NOBODY = UINT32_MAX };
 
-/* Who produces a name. */
+/* The node that produces a name. */
 typedef struct maker {
     takt_span name;
     uint32_t node; /* NOBODY: an input or initializer */
@@ -165,7 +165,7 @@ typedef struct visit {
     size_t count; /* in `order` */
 } visit;
 
-/* Depth first and in the order of the file: what is needed comes just before who needs it. */
+/* Depth first and in file order: a node's inputs come just before the node. */
 static void place(visit *v, const needs *list, uint32_t root)
 {
     size_t depth = 0;

@@ -17,7 +17,7 @@
         .name = #field, .def = (d)                                                                 \
     }
 
-/* What every message has: its name in errors, the size of its struct, where its place is kept. */
+/* Common to all messages: the name in errors, the size of the struct, where its offset is kept. */
 #define DEF(type, text) .name = (text), .size = sizeof(takt_pb_##type), .at = AT(type, at)
 
 static const takt_pb_def graph_def, type_def, sequence_def, optional_def;

@@ -31,7 +31,7 @@ static bool enum_of(const takt_attr_def *def, takt_span s, takt_attr *out)
     return false;
 }
 
-/* What ONNX's attributes cannot hold: a double is a tensor, a shape a list of numbers. */
+/* Attributes that ONNX lacks: a double becomes a tensor, a shape a list of numbers. */
 static bool convert_own(takt_call *c, const takt_attr_def *def, const takt_pb_attr *a,
                         takt_attr *out)
 {

@@ -15,7 +15,7 @@ enum {
     TAKT_RESIZE_CROP
 };
 enum { TAKT_RESIZE_PREFER_FLOOR, TAKT_RESIZE_PREFER_CEIL, TAKT_RESIZE_FLOOR, TAKT_RESIZE_CEIL };
-/* What was given: sizes, scales in f32, or sizes of which one scale was made. */
+/* Which were given: sizes, scales in f32, or sizes from which one scale was made. */
 enum { TAKT_RESIZE_BY_SIZE, TAKT_RESIZE_BY_SCALE, TAKT_RESIZE_BY_PROPORTION };
 
 typedef struct takt_resize {

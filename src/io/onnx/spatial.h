@@ -24,7 +24,7 @@ int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in);
  * the output sizes. */
 takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, double fill,
                             int64_t *out, takt_id *flat);
-/* What Conv computes of inputs 0 and 1, and the bias in 2 if there is one. */
+/* The result of Conv for inputs 0 and 1, and the bias in 2 if there is one. */
 takt_id takt_spatial_conv(takt_call *c);
 /* Adapts by `adapt`, which has channels before the spatial axes; where the attribute channels_last
  * is set, input 0 and the result have them after. */

@@ -87,7 +87,8 @@ static bool wrapped(work *w, int64_t k, takt_dim n, takt_sym *out)
     return status == TAKT_OK || fails(w, status);
 }
 
-/* What involves minus a dimension, or makes one; false if that is not it, or cannot be said. */
+/* Expressions that contain or yield a negated dimension; false if this is not one, or if it cannot
+ * be expressed. */
 static bool combine_signed(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
 {
     if (op == &takt_op_sub && !a.is_dim && a.number == 0)

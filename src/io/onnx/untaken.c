@@ -1,7 +1,7 @@
-/* untaken.c - what may stand in a branch that is computed although it is not taken (unfold.c).
+/* untaken.c - what is allowed in a branch that is computed although it is not taken (unfold.c).
  *
- * Values there mean nothing and sizes that values decide are 0, so only operators that no value
- * and no empty tensor makes fail are let in.
+ * Values there mean nothing and sizes that values decide are 0, so only operators that no value and
+ * no empty tensor makes fail are let in.
  */
 #include "base/text.h"
 #include "io/onnx/control.h"

@@ -40,7 +40,7 @@ static takt_status header_of(takt_ctx *ctx, const takt_named_tensor *t, size_t c
     return text->status;
 }
 
-/* What the file will hold: its header, and how many tensors of how many bytes in all. */
+/* The contents of the file: its header, the number of tensors and their bytes. */
 typedef struct content {
     const takt_text *header;
     size_t count, data;

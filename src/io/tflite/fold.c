@@ -95,7 +95,7 @@ static takt_status learn(takt_tfl_scope *s, takt_id id)
     return can_evaluate(s, n) ? evaluate(s, n, f) : TAKT_OK;
 }
 
-/* What waits to be learned: inputs before those that read them. */
+/* Nodes to be folded: inputs before their readers. */
 typedef struct waiting {
     takt_id *at;
     size_t count, capacity;

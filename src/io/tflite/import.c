@@ -68,7 +68,7 @@ static const char *port_name(takt_tfl_scope *s, const takt_tfl_tensor *t, bool i
 
 /* ---- inputs and results ---- */
 
-/* What the caller knows of the input's shape takes the place of the file's. */
+/* The caller's sizes of the input override the file's shape. */
 static void reshape_input(const takt_tfl_import *im, const char *name, size_t place,
                           takt_type *type)
 {
@@ -144,7 +144,7 @@ takt_status takt_tfl_variable_of(takt_tfl_import *im, takt_span container, takt_
     return status;
 }
 
-/* What was assigned is there in the next run. */
+/* Assigned variables keep their value in the next run. */
 static void finish_variables(takt_tfl_import *im, takt_graph *g)
 {
     for (size_t i = 0; i < im->variable_count; i++) {

@@ -83,7 +83,7 @@ static void list(takt_refusals *to, takt_tfl_call *c, const takt_error *e)
     to->count++;
 }
 
-/* Results of a refused operator are poison: what reads them is left out, and not told of. */
+/* Results of a refused operator are poison: nodes that read them are left out without a report. */
 static void refuse(takt_tfl_call *c)
 {
     takt_tfl_import *im = c->im;

@@ -1,7 +1,7 @@
 /* sparse.c - sparse constants, spread out.
  *
  * A sparse tensor of rank n with k blocked axes is a dense one of rank n + k, whose last k axes are
- * places in a block. Its axes are walked in `traversal order`; each is dense, or lists for every
+ * places in a block. Its axes are visited in `traversal order`; each is dense, or lists for every
  * path to it which entries are there (segments and indices).
  */
 #include <string.h>
@@ -132,7 +132,7 @@ static takt_status put(walker *w, const int64_t *place)
     return TAKT_OK;
 }
 
-/* One level of the walk: entry `next` up to `end`; of a sparse axis they are indices. */
+/* One level of the traversal: entry `next` up to `end`; on a sparse axis they are indices. */
 typedef struct level {
     int64_t next, end, path;
 } level;

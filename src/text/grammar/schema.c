@@ -25,7 +25,7 @@ static const char basics[] =
     "(\"Z\" | [+-] ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9])\n"
     "uuid ::= [0-9a-f]{8} (\"-\" [0-9a-f]{4}){3} \"-\" [0-9a-f]{12}\n";
 
-/* ---- what may stand in a schema ---- */
+/* ---- supported parts of a schema ---- */
 
 static bool is_known(const char *key)
 {

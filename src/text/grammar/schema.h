@@ -33,7 +33,7 @@ void takt_schema_array(takt_schema *s, takt_text *to, const takt_json *v);
 void takt_schema_literal(takt_text *to, const char *text, size_t length);
 /* An object with its properties. */
 void takt_schema_object(takt_schema *s, takt_text *to, const takt_json *v);
-/* A regular expression, anchored at both ends, as what stands between the quotes of a string. */
+/* A regular expression, anchored at both ends, for the text between the quotes of a string. */
 void takt_schema_pattern(takt_schema *s, const takt_json *v, takt_text *to);
 
 #endif

@@ -140,7 +140,7 @@ void takt_schema_object(takt_schema *s, takt_text *to, const takt_json *v)
     void *block;
     if (takt_json_get(v, "properties") == NULL && takt_json_get(v, "required") == NULL &&
         takt_json_get(v, "allOf") == NULL) {
-        takt_text body; /* a rule: its text stands twice in a map around it */
+        takt_text body; /* a rule: its text is used twice in the map around it */
         takt_text_init(&body, s->ctx);
         put_map(s, &body, takt_json_get(v, "additionalProperties"));
         takt_schema_rule(s, to, &body);

@@ -19,7 +19,7 @@ static void refuse(pattern *p, const char *what)
     takt_schema_refuse(p->s, p->v, what);
 }
 
-/* What stands for a class of characters, inside of brackets; NULL: a plain character. */
+/* The expansion of a class of characters, inside brackets; NULL: a plain character. */
 static const char *shorthand(char c)
 {
     return c == 'd' ? "0-9" : c == 'w' ? "a-zA-Z0-9_" : c == 's' ? " " : NULL;
@@ -91,7 +91,7 @@ static void put_group(pattern *p)
     takt_text_add(p->to, "(");
 }
 
-/* A repeat stands behind what it repeats, without a space between. */
+/* A repeat follows what it repeats, without a space. */
 static void close_up(const pattern *p)
 {
     p->to->length -= p->to->length > 0 && p->to->at[p->to->length - 1] == ' ';

@@ -197,7 +197,7 @@ typedef struct takt_jrun {
     uint64_t steps, bytes;
     uint32_t nested, line;
     int leaves;      /* 0, or the kind of node that leaves a loop */
-    int64_t seconds; /* since 1970, for strftime_now; negative: not told */
+    int64_t seconds; /* since 1970, for strftime_now; negative: unknown */
     takt_status status;
 } takt_jrun;
 
@@ -221,8 +221,8 @@ typedef struct takt_jfunction {
     takt_jv (*run)(takt_jrun *r, const takt_jargs *args);
 } takt_jfunction;
 
-/* A filter gets what stands before it as its first argument; so does a test, whose result is its
- * truth; so does a method. */
+/* A filter gets the value before it as its first argument; so does a test, which returns its truth,
+ * and so does a method. */
 const takt_jfunction *takt_jinja_filter(takt_span name);
 const takt_jfunction *takt_jinja_test(takt_span name);
 const takt_jfunction *takt_jinja_function(takt_span name);

@@ -1,4 +1,4 @@
-/* lex.c - a template as tokens: text, and what stands between {{ }} and {% %}. */
+/* lex.c - a template as tokens: text, and the contents of {{ }} and {% %}. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@ typedef struct lexer {
     size_t length, pos;
     uint32_t line;
     size_t capacity;
-    bool begins_line; /* what comes next stands at the beginning of a line */
+    bool begins_line; /* the next token is at the beginning of a line */
     bool is_stripped; /* the tag before ended with -: white space after it goes */
 } lexer;
 

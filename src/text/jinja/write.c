@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "text/jinja/jinja.h"
 
-/* The digits of a shortest decimal and where its point stands: 0.0125 is "125", -1. */
+/* The digits of a shortest decimal and the position of its point: 0.0125 is "125", -1. */
 static size_t digits_of(const char *text, size_t length, char digits[32], int *point)
 {
     size_t count = 0;

@@ -1,9 +1,9 @@
 /* ctc.c - sequences of classes without their times (A. Graves et al., 2006).
  *
  * The output is [batch, time, classes]; labels are [batch, length], padded with numbers below 0.
- * Between and around the labels stands the blank: 2 * length + 1 places. alpha[s] is the logarithm
- * of the probability of all paths that are at place s; one time step adds those that stay, that
- * come from the place before, and that leave out a blank between two different labels.
+ * Blanks are inserted between and around the labels: 2 * length + 1 places. alpha[s] is the
+ * logarithm of the probability of all paths that are at place s; one time step adds those that
+ * stay, that come from the place before, and that leave out a blank between two different labels.
  */
 #include "op/util/formula.h"
 #include "train/loss.h"

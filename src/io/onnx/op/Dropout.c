@@ -2,7 +2,7 @@
 #include "io/onnx/random.h"
 #include "ir/edge_index.h"
 
-/* What a trainer gives at every step: an input of the model, made at its first use. */
+/* Set by a trainer at every step: an input of the model, created at its first use. */
 static takt_id given(takt_call *c, const char *name)
 {
     const takt_type type = {.dtype = TAKT_U64};

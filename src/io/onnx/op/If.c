@@ -64,7 +64,7 @@ static takt_status build(takt_call *c, const takt_pb_graph *graph, const takt_ca
     return status;
 }
 
-/* What the results are in either branch, before they are made alike. */
+/* Types of the results in either branch, before they are unified. */
 typedef struct result {
     takt_type yes, no;
 } result;

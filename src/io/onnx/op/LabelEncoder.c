@@ -30,7 +30,7 @@ static takt_id equal(takt_call *c, takt_id a, takt_id b)
     return none == TAKT_NONE ? none : takt_binary(c->g, &takt_op_or, same, none);
 }
 
-/* What keys that are not listed become. */
+/* The default for keys that are not listed. */
 static takt_id default_of(takt_call *c, takt_dtype dtype)
 {
     const takt_id tensor = takt_ml_tensor(c, "default_tensor");

@@ -1,7 +1,8 @@
 /* MsGroupQuery.c - com.microsoft's GroupQueryAttention and RotaryEmbedding.
  *
- * In GroupQueryAttention each sample has a past of its own length: its new keys stand right behind
- * it, wherever the buffer of the past ends. */
+ * In GroupQueryAttention each sample has a past of its own length: its new keys come right after
+ * it, wherever the buffer of the past ends.
+ */
 #include <math.h>
 
 #include "io/onnx/heads.h"
@@ -134,7 +135,7 @@ static takt_id present(work *w, takt_id x, size_t input)
     return x == TAKT_NONE ? x : takt_slice(w->g, x, 2, 0, want, 1);
 }
 
-/* Query s stands at before + s and sees keys up to there, `window` of them at most. */
+/* Query s is at position before + s and sees keys up to there, at most `window` of them. */
 static takt_id seen(work *w, takt_dim keys)
 {
     takt_call *c = w->c;

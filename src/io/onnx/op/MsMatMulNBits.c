@@ -108,7 +108,7 @@ static takt_id block_zeros(const work *w)
     return takt_onnx_shape(c, z, (int64_t[]){w->n, w->blocks}, 2);
 }
 
-/* What the new order takes: group by group, and each begins a new block. */
+/* The size of the new order: group by group, each starting a new block. */
 static void measure_order(work *w, const int64_t *group, int64_t *counts)
 {
     for (int64_t i = 0; i < w->k; i++)

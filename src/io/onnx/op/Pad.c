@@ -36,7 +36,7 @@ static takt_status spread(takt_call *c, int rank, int64_t *before, int64_t *afte
     return c->status;
 }
 
-/* Amounts after an axis may be dimensions; true if they are and all is told. */
+/* Amounts after an axis may be dimensions; true if they are and everything is known. */
 static bool spread_dims(takt_call *c, int rank, int64_t *before, takt_dim *after)
 {
     if (c->opset < 11 || takt_onnx_has(c, 3) || takt_onnx_peek(c, 1) != NULL)

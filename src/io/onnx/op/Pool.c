@@ -41,7 +41,7 @@ static takt_id without_padding(takt_call *c, takt_id flat, int64_t size, takt_id
     return takt_select(c->g, outside, first, flat);
 }
 
-/* Flat indices by the last axis first to those by the first axis first. */
+/* Converts row-major flat indices to column-major ones. */
 static takt_id columns(takt_call *c, takt_id flat, const int64_t *in, size_t count)
 {
     takt_id sum = takt_scalar_i64(c->g, 0);

@@ -116,7 +116,7 @@ static takt_dtype result_of(takt_call *c, bool is_quantize, takt_dtype fallback)
     return to == TAKT_DTYPE_COUNT ? fallback : to;
 }
 
-/* What is quantised has the type of the zero points, and one of few bits or of i32. */
+/* The quantised value has the type of the zero points: one of few bits, or i32. */
 static takt_status check_types(takt_call *c, bool is_quantize, takt_dtype to)
 {
     const takt_dtype q = is_quantize ? to : takt_onnx_type(c, 0)->dtype,

@@ -156,7 +156,7 @@ static takt_cell_out scanned(work *w, const takt_cell_in *all, bool reverse)
     return out;
 }
 
-/* What all inputs give at once, and the weights that the state meets. */
+/* The input products of all steps at once, and the recurrent weights. */
 static void set_products(work *w, int d, takt_cell_in *in)
 {
     if (!w->is_bytes) {

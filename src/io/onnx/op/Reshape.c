@@ -26,7 +26,7 @@ static takt_status fill(takt_call *c, const takt_type *x, takt_dim *dims, size_t
     return takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, all, rest, &dims[hole]);
 }
 
-/* What the elements of the shape mean: 0 keeps a dimension, -1 is everything by the others. */
+/* Resolves the elements of a shape: 0 keeps a dimension, -1 is derived from the others. */
 static takt_id meant(takt_call *c, takt_id shape, size_t count, bool keeps_zero)
 {
     takt_graph *g = c->g;

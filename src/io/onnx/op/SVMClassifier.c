@@ -47,8 +47,8 @@ static takt_status read_all(work *w)
 
 /* ---- pairs ---- */
 
-/* What a vector of class a counts in the pair of a and b: row b of the coefficients, the row of
- * one's own class being left out. */
+/* The coefficient of a vector of class a in the pair of a and b: row b of the coefficients, which
+ * have no row for the vector's own class. */
 static double coefficient(const work *w, size_t vector, size_t a, size_t b)
 {
     const size_t row = b > a ? b - 1 : b;

@@ -1,4 +1,4 @@
-/* graph.c - walks a graph and writes its nodes. */
+/* graph.c - writes the nodes of a graph in order. */
 #include <stdio.h>
 #include <string.h>
 

@@ -67,8 +67,8 @@ static const char *product_of(takt_emit *e, const dim_term *t)
     return product;
 }
 
-/* What is taken away comes last, so that no size on the way is negative: readers, Takt's as well,
- * may know sizes of names, but none below 0. */
+/* Subtractions come last, so that no intermediate size is negative: readers, Takt's included, may
+ * know the sizes of names, but none below 0. */
 static const char *sum(takt_emit *e, const dim_entry *entry)
 {
     const char *total = NULL;

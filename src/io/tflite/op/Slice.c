@@ -21,7 +21,7 @@ static takt_id sliced(takt_tfl_call *c, takt_id x, const cut *v)
     return takt_tfl_op1(c, &takt_op_slice, x, 4, attrs);
 }
 
-/* Within the axis; one before its beginning may be where a walk backwards ends. */
+/* Within the axis; a slice with a negative step may end one before its beginning. */
 static int64_t bounded(int64_t at, int64_t size, int64_t low, int64_t high)
 {
     at = at < 0 ? at + size : at;

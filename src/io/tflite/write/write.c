@@ -1,4 +1,5 @@
-/* write.c - a graph as a TensorFlow Lite model: prepared, walked once, and written whole. */
+/* write.c - a graph as a TensorFlow Lite model: prepared, traversed once, and written as a
+ * whole. */
 #include "io/tflite/write/write.h"
 
 #include "base/mem.h"

@@ -51,7 +51,8 @@ static bool difference(takt_emit *e, const takt_dim *xy, int64_t stride, int64_t
            takt_dim_make(dims, TAKT_DIM_SUB, a, b, out) == TAKT_OK && takt_dim_is_number(*out);
 }
 
-/* What the sizes alone do not say of a transposed convolution; false: ONNX cannot say it either. */
+/* The output padding that sizes alone do not determine in a transposed convolution; false: ONNX
+ * cannot express it either. */
 static bool output_padding(takt_emit *e, const takt_node *n, bool is_nhwc, int64_t *out)
 {
     const takt_type *dy = takt_emit_type(e, 0), *w = takt_emit_type(e, 1), *x = &n->type[0];
@@ -93,7 +94,7 @@ static interval of_constant(const takt_tensor *t)
     return r;
 }
 
-/* Between which numbers an integer value lies; a few steps back tell for quantised models. */
+/* The range of an integer value; for quantised models looking back a few nodes is enough. */
 static interval range_of(const takt_graph *g, takt_id id, int depth)
 {
     const takt_node *n = takt_node_at(g, id);
