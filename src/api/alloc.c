@@ -1,4 +1,4 @@
-/* alloc.c - aligned memory for the caller's tensors: its size stands before it. */
+/* alloc.c - aligned memory for the caller's tensors: its size is stored before it. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -155,7 +155,7 @@ takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *libra
     return TAKT_OK;
 }
 
-/* What a plan whose caller left the choice to it chose, and why. */
+/* Logs which backend a plan chose when the caller left the choice open, and why. */
 static void tell_choice(const takt_plan *plan, char *text, size_t size)
 {
     const char *name = NULL, *why = NULL;

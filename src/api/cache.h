@@ -11,8 +11,8 @@ enum { TAKT_CACHE_PLANS = 32 };
 /* Accepts a context without one. */
 void takt_plan_cache_destroy(takt_ctx *ctx);
 
-/* What one-op runs keep (eager.c) hangs on the cache; NULL if there is none so far. The lock is
- * held for a few instructions, never while memory is asked for. */
+/* The cache of one-op runs (eager.c) belongs to this cache; NULL if there is none so far. The lock
+ * is held for a few instructions, never during an allocation. */
 typedef struct takt_eager takt_eager;
 TAKT_MUST_USE takt_status takt_cache_begin(takt_ctx *ctx);
 void takt_cache_lock(takt_ctx *ctx);

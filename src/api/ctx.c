@@ -15,7 +15,7 @@
 #include "os/os.h"
 #include "plan/device.h"
 
-/* What the limit does not allow is never asked for. */
+/* Memory beyond the limit is never requested. */
 static void *counted_get(void *user, size_t size, size_t align)
 {
     takt_ctx *ctx = user;

@@ -1,4 +1,5 @@
-/* eager.c - one operation at once: sessions of one-op models, kept by what was asked. */
+/* eager.c - one operation at a time: sessions of one-op models, cached by op, types and
+ * attributes. */
 #include "api/eager.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "ir/leaves.h"
 #include "op/util/length.h"
 
-/* What the caller said: ranges by index of names, high -1 where nothing was said; `any` for all
- * others, -1 if there is none. */
+/* The caller's ranges by index of names, high -1 where none was given; `any` for all others, -1 if
+ * there is none. */
 typedef struct said {
     takt_size_range *ranges;
     int64_t any;
@@ -94,7 +94,7 @@ static bool is_given(const takt_graph *g, size_t name)
     return false;
 }
 
-/* What it can be, if sizes alone decide it. */
+/* The range of the value, if sizes alone decide it. */
 static takt_status worth(const takt_graph *g, const takt_node *n, uint32_t k, const known *so_far,
                          takt_length_span *out)
 {
@@ -120,7 +120,7 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
     size_t name;
     if (!takt_dim_is_name(g->dims, n->attr[TAKT_LENGTH_NAMES].dims[k], &name) ||
         name >= so_far->count || ranges[name].is_length || is_given(so_far->model, name))
-        return TAKT_OK; /* it has to be what else is known of it, and a run looks whether it is */
+        return TAKT_OK; /* must equal its known size, which a run checks */
     const takt_dim open = n->attr[TAKT_LENGTH_BOUNDS].dims[k];
     TAKT_TRY(number_of(g, open, so_far->tops, so_far->count, &bound));
     TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_TOPS].dims[k], so_far->tops, so_far->count, &top));

@@ -38,7 +38,7 @@ static hull both(hull a, hull b)
     return (hull){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
-/* What four combinations of ends give; NaN, as of 0 * inf, says nothing. */
+/* The hull of four combinations of ends; NaN, as from 0 * inf, gives no bound. */
 static hull corners(const double of[4])
 {
     hull h = {of[0], of[0]};

@@ -270,7 +270,7 @@ static takt_status evaluate(worth *w, const takt_node *n, takt_array *const out[
     return n->op == &takt_op_constant || n->op == &takt_op_get ? TAKT_OK : between(w, n, out);
 }
 
-/* What is not a number at one end says nothing of those between them. */
+/* If one end is NaN, nothing is known about the values in between. */
 static bool has_nan(const takt_array *a)
 {
     for (size_t i = 0; a->f != NULL && i < a->count; i++)

@@ -96,7 +96,7 @@ static void write_before(takt_json_writer *json, const takt_json *before)
     takt_json_close(json, ']');
 }
 
-/* Keys of an object are unique: of two files with the same name the first is told. */
+/* Keys of an object are unique: of two files with the same name the first is reported. */
 static bool is_told(const takt_save_options *o, size_t index)
 {
     for (size_t i = 0; i < index; i++)

@@ -49,7 +49,7 @@ TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, con
 TAKT_MUST_USE takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims,
                                             const char *text, takt_size_range **ranges,
                                             size_t *count);
-/* Puts in the ranges of sizes that values decide; `bounds` is what the caller says of them. */
+/* Adds the ranges of sizes that depend on values; `bounds` are the caller's limits for them. */
 TAKT_MUST_USE takt_status takt_lengths_range(const takt_model *m, const char *bounds,
                                              takt_arena *arena, takt_size_range *ranges,
                                              size_t count);

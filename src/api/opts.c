@@ -47,7 +47,7 @@ takt_status takt_opts_level(takt_plan_options *o, int level)
 
 /* ---- families ---- */
 
-/* What takt_plan_options.simd holds for a family: 0 nothing was said, ON, or 1 + an ISA. */
+/* Values of takt_plan_options.simd for a family: 0 unset, ON, or 1 + an ISA. */
 enum { SAID_NOTHING = 0, OFF = 1 + TAKT_ISA_scalar, ON = 255 };
 
 static const char *const families[TAKT_FAMILIES] = {
@@ -185,7 +185,7 @@ takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *o, const char
 
 /* ---- settings ---- */
 
-/* What the steps of each family may use: a family's own word counts more than the level. */
+/* ISAs that the steps of each family may use: a family's own setting overrides the level. */
 static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const plan_level *level,
                                takt_plan_settings *s)
 {

@@ -16,7 +16,7 @@ TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_
 TAKT_MUST_USE takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o,
                                            takt_arena *arena, takt_size_range **ranges,
                                            size_t *count);
-/* What a graph is wanted for. */
+/* The purpose of a graph. */
 typedef struct takt_plan_request {
     const takt_model *model;
     const takt_plan_options *options;
@@ -34,7 +34,7 @@ TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph
 /* "0.7", or NULL. */
 TAKT_MUST_USE takt_status takt_settle_tradeoff(takt_ctx *ctx, const char *word,
                                                takt_plan_settings *s);
-/* The part of it about walking through memory. */
+/* The part of it about blocking (order of memory access). */
 /* "cuda=2G". */
 TAKT_MUST_USE takt_status takt_settle_limits(takt_ctx *ctx, const char *words,
                                              takt_plan_settings *s);

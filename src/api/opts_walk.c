@@ -1,4 +1,4 @@
-/* opts_walk.c - how matrix products walk through memory, as a caller may wish it. */
+/* opts_walk.c - the caller's options for the blocking of matrix products. */
 #include "api/opts.h"
 
 enum { MOST = 65536, LINE_LEAST = 16, LINE_MOST = 4096 };

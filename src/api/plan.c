@@ -160,7 +160,7 @@ static takt_status keep_options(const takt_plan_options *o, takt_plan *plan)
     return TAKT_OK;
 }
 
-/* What it was made for, and what it may be asked for. */
+/* The sizes it was made for, and those it can be used with. */
 static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, takt_plan *plan)
 {
     takt_size_range *ranges;
@@ -300,8 +300,8 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     if (plan == NULL)
         return TAKT_ERR_ARGUMENT;
     *plan = NULL;
-    /* What could not be loaded has no context to tell. What plans are made of it, a model knows
-     * although it does not change. */
+    /* A failed load has no context to report to. A model keeps a cache of its plans although it is
+     * const. */
     return m == NULL ? TAKT_ERR_ARGUMENT : create((takt_model *)(uintptr_t)m, options, false, plan);
 }
 

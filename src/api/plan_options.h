@@ -33,7 +33,7 @@ const takt_option *takt_option_at(size_t i);
 /* A copy of `o` and of everything that it points to, in the arena. */
 TAKT_MUST_USE takt_status takt_plan_options_keep(takt_arena *arena, const takt_plan_options *o,
                                                  const takt_plan_options **kept);
-/* What of a plan of `m` depends on the options, as text: equal texts, equal plans. */
+/* The part of the options that a plan of `m` depends on, as text: equal texts, equal plans. */
 TAKT_MUST_USE takt_status takt_plan_options_key(const takt_model *m, const takt_plan_options *o,
                                                 takt_text *text);
 

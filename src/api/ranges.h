@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-/* The plan of `top`, which has ranges, for sizes inside them, by index of names; made from the same
- * graph and weights if it is not there. `may_make` false: then it is an error. */
+/* The plan of `top` (a plan with ranges) for sizes inside the ranges, by index of names. If it does
+ * not exist it is made from the same graph and weights; with `may_make` false that is an error. */
 TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make,
                                        takt_plan **plan);
 /* Whether one that is not the top is there already. */

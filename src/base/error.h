@@ -27,7 +27,7 @@ takt_status takt_error_node(takt_error *error, const char *name);
 /* "out of memory: N bytes for WHAT". */
 takt_status takt_error_memory(takt_error *error, const char *what, size_t bytes);
 
-/* What the context recorded last, whole, while other threads may fail. */
+/* A consistent copy of the context's last record, while other threads may fail. */
 void takt_error_copy(takt_ctx *ctx, takt_error *to);
 
 /* Additions to the failure just recorded; each returns its class, so that

@@ -79,9 +79,9 @@ static takt_status prepare(parser *p, takt_arena *arena)
     return takt_json_keys_open(&p->keys, ctx, b.keys);
 }
 
-/* The key of value `index`, whose text stands at `place`, must be the first of its name. Most
- * objects are small: their keys are compared one by one, and only those of larger ones go into the
- * table, which is slow where it is larger than the caches. */
+/* The key of value `index`, whose text is at `place`, must be the first of its name. Most objects
+ * are small: their keys are compared one by one, and only those of larger ones go into the table,
+ * which is slow where it is larger than the caches. */
 static takt_status note_key(parser *p, uint32_t index, size_t place)
 {
     enum { SMALL = 8 };

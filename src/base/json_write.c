@@ -39,7 +39,7 @@ static void new_line(takt_json_writer *w)
         takt_text_put(w->text, "  ", 2);
 }
 
-/* What stands before a key or value. */
+/* Writes the separator and indentation before a key or value. */
 static void lead(takt_json_writer *w)
 {
     if (w->after_key) {

@@ -2,7 +2,7 @@
  *
  * Reading: most numbers have so few digits that one multiplication by an exact power of ten rounds
  * right (Clinger). The others are held as decimal digits and shifted by powers of two until 53 bits
- * stand before the point; that is slow, simple and exact, and no digit string can fool it: digits
+ * are before the point; that is slow, simple and exact, and no digit string can fool it: digits
  * beyond DIGITS only matter as "something follows".
  */
 #include "base/number.h"
@@ -24,7 +24,7 @@ typedef struct decimal { /* 0.d0 d1 d2 ... times 10^point */
     uint8_t digit[DIGITS];
 } decimal;
 
-/* What the text says, before any rounding. */
+/* The number as written, before any rounding. */
 typedef struct scan {
     bool is_negative, is_exact;
     uint64_t mantissa; /* the first 19 significant digits */

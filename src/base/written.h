@@ -1,6 +1,6 @@
 /* written.h - names inside option texts such as "batch=8,seq=2" and "A,B".
  *
- * A name stands as it is, or in backquotes, where the escapes of the language hold: \` \\ \" \n \t
+ * A name is written as it is, or in backquotes, with the escapes of the language: \` \\ \" \n \t
  * \u{1F600}. Backquotes are needed for what the text itself gives a meaning: a comma in a list, a
  * backquote at the beginning. A *written* name is the one with its quotes.
  */

@@ -5,7 +5,7 @@
 
 enum { MAX_INPUTS = 16 };
 
-/* How to walk one input in the order of the output. */
+/* How to iterate over one input in the order of the output. */
 typedef struct walker {
     const takt_array *array;
     size_t stride[TAKT_MAX_RANK]; /* 0 where the input is broadcast */

@@ -1,8 +1,8 @@
 /* sizes.c - sizes that values decide while a graph is interpreted: bodies of loops.
  *
- * A whole model is given numbers before it runs, and who runs it compares them. A body may find
- * others in every turn; there, what a `length` found stands for its names until it finds something
- * else.
+ * A whole model has its sizes fixed before it runs, and the caller compares them. A body may find
+ * other sizes in every iteration; there, what a `length` found stands for its names until it finds
+ * something else.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -10,10 +10,10 @@
 
 enum { HUGE_PAGE = 2 << 20, LARGE = HUGE_PAGE / 2 };
 
-/* Large blocks in large pages, where the system hands them out to those who ask: an address whose
- * page is not in the processor's table costs as much as a few lines from memory, on a virtual
- * machine several times that, and small pages collide in the caches. The last large page is asked
- * for if the block fills half of it. Whether there are any changes nothing else. */
+/* Allocates large blocks in huge pages where the system grants them on request (madvise): a TLB
+ * miss costs as much as a few cache misses, on a virtual machine several times that, and small
+ * pages collide in the caches. The last huge page is requested if the block fills half of it.
+ * Nothing else depends on whether the request succeeds. */
 static void *get_large(size_t size)
 {
     size_t rounded;

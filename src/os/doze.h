@@ -32,7 +32,7 @@ void takt_doze_wait(takt_doze *doze, _Atomic uint32_t *word, uint32_t value);
 /* Wakes at least `count` of those that wait for `word`, or all. */
 void takt_doze_wake(takt_doze *doze, _Atomic uint32_t *word, int count);
 
-/* For who looks at a word again and again instead: leaves the core to its other thread a moment. */
+/* For spin loops: yields the core to its other hardware thread for a moment. */
 static inline void takt_doze_pause(void)
 {
 #if defined(__x86_64__)

@@ -1,9 +1,9 @@
 /* file.c - files of the operating system: read in place, replaced only as a whole.
  *
- * A created file is written in the target's folder without a name, so that nothing is left of it
- * if the process is killed, or under a name of its own where the file system has no such files.
- * Commit makes it durable, renames it over the target, and makes the rename durable; until then the
- * target is as it was. Who may read and write the target may do so with what takes its place.
+ * A created file is written in the target's folder without a name, so that nothing is left of it if
+ * the process is killed, or under a name of its own where the file system has no such files. Commit
+ * makes it durable, renames it over the target, and makes the rename durable; until then the target
+ * is as it was. The new file keeps the permissions of the target.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -127,8 +127,8 @@ static int open_folder(const char *path, int *dir, const char **name)
     return open_retry(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY, dir);
 }
 
-/* What stands at the target may be replaced only if it is a file or a link. `*mode`: the
- * permissions of such a file, or -1. */
+/* An existing target may be replaced only if it is a file or a link. `*mode`: the permissions of
+ * such a file, or -1. */
 static int check_target(int dir, const char *name, int *mode)
 {
     struct stat about;

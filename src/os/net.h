@@ -21,7 +21,7 @@ void takt_net_finish(int socket);
 void takt_net_close(int socket);
 bool takt_net_is_again(int error); /* EAGAIN and the like: try later */
 
-/* Two ends of a pipe: a byte written to `to` wakes who waits for `from`. */
+/* Two ends of a pipe: a byte written to `to` wakes the thread that waits for `from`. */
 int takt_net_pipe(int *from, int *to);
 void takt_net_wake(int to); /* may be called by signal handlers */
 void takt_net_drain(int from);

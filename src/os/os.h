@@ -20,7 +20,7 @@ uint64_t takt_os_process(void);
 uint64_t takt_os_now_ns(void *user);
 /* Returns at about the time `ns` of that clock, or a little before. */
 void takt_os_sleep_until(uint64_t ns);
-/* Lets others run who wait for a processor. */
+/* Yields the processor to other threads. */
 void takt_os_yield(void);
 /* Processor time of this process, all threads, in nanoseconds; 0 where the system does not say. */
 uint64_t takt_os_cpu_ns(void);

@@ -15,7 +15,8 @@ typedef struct takt_ticks {
 /* Between two looks. */
 typedef struct takt_others {
     double steal_pct;  /* of all time: the machine beneath gave it to somebody else */
-    double processors; /* that others kept busy; of short times, by who was there at both ends */
+    double processors; /* kept busy by other processes; for short intervals, by those alive at both
+                          ends */
     int usable;        /* processors in question; 0: the system does not say */
 } takt_others;
 

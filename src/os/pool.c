@@ -2,10 +2,10 @@
  *
  * A run has a number. The caller writes the job and `call`, the run's number and its count of
  * tasks, and then raises `epoch`, which workers look at and sleep on. Each thread owns a share of
- * the tasks and takes from it by `left` in its own cache line, so that nobody is in another's way
- * while all are busy; who has done his share takes from the others', the caller too, so that a
- * sleeping worker's share is done without him. What a thread has done it says in `finished`, and
- * the caller adds these up.
+ * the tasks and takes from it by `left` in its own cache line, so that threads do not contend while
+ * all are busy. A thread that has finished its share takes tasks from the others, and so does the
+ * caller: the share of a sleeping worker is done without it. What a thread has done it says in
+ * `finished`, and the caller adds these up.
  *
  * The job cannot change under a worker: `left` carries the run's number, so a task can be taken
  * only of the run whose `call` was read, and a run with a taken task that is not finished is not
@@ -55,7 +55,7 @@ struct takt_pool {
     _Alignas(TAKT_ALIGN) _Atomic uint32_t sleepers;
     _Atomic uint32_t is_leased, is_stopping;
     _Atomic uint32_t waiting;            /* the caller sleeps until every task is done */
-    _Atomic uint32_t rest_from, recalls; /* the first who rests, TAKT_POOL_MAX: nobody */
+    _Atomic uint32_t rest_from, recalls; /* the first worker that rests; TAKT_POOL_MAX: none */
     _Atomic uint32_t rests;              /* how often anybody went to rest */
 
     takt_ctx *ctx;
@@ -63,7 +63,7 @@ struct takt_pool {
     uint64_t spin_ns;
     int workers, room;
     size_t bytes;
-    worker worker[]; /* by thread; the first is the caller's, who brings his own thread */
+    worker worker[]; /* by thread; the first is the caller's own thread */
 };
 
 typedef struct job {
@@ -128,8 +128,9 @@ static bool take(worker *owner, const job *j, size_t threads, size_t *task)
     return true;
 }
 
-/* The thread's own share, then what is left of the others'. With one task each at most, only who
- * `helps` looks for tasks that their owners have not taken: others would be in their way. */
+/* The thread's own share, then what is left of the others'. With at most one task per thread, only
+ * a thread that `helps` looks for tasks that their owners have not taken; other threads would only
+ * contend. */
 static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
 {
     const size_t threads = (size_t)pool->workers + 1;
@@ -147,8 +148,8 @@ static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
     return done;
 }
 
-/* False: the run has no task of this thread's own. Whoever was woken helps: as many are as there
- * are tasks, and their owners may be others, who sleep on. */
+/* False: the run has no task for this thread. A thread that was woken helps: as many are woken as
+ * there are tasks, and the owners of the tasks may still be asleep. */
 static bool join_run(takt_pool *pool, int thread, bool was_woken)
 {
     const job j = read_job(pool);
@@ -168,7 +169,7 @@ static void sleep_until(takt_pool *pool, uint32_t seen)
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
-/* Until a run has a task for the first who rests. */
+/* Sleeps until a run has a task for the first resting worker. */
 static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
 {
     const uint32_t recalls = atomic_load(&pool->recalls);
@@ -184,7 +185,8 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
 
 static void recall(takt_pool *pool)
 {
-    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* before: who rests from now on is told again */
+    atomic_store(&pool->rest_from,
+                 TAKT_POOL_MAX); /* before the increment: later resters register again */
     atomic_fetch_add(&pool->recalls, 1);
     takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
 }
@@ -211,7 +213,7 @@ static void work(void *arg)
     }
 }
 
-/* Whether the workers have done all that the caller, who did `own` tasks, has not. */
+/* Whether the workers have done all tasks but the `own` tasks of the caller. */
 static bool is_done(takt_pool *pool, const job *j, size_t own)
 {
     size_t done = own;
@@ -332,7 +334,7 @@ static uint64_t choose_spin(const takt_pool_options *options, int threads)
 {
     if (options->spin_ns != 0)
         return options->spin_ns > 0 ? (uint64_t)options->spin_ns : 0;
-    takt_cpu_set usable; /* with more threads, who spins is in somebody's way */
+    takt_cpu_set usable; /* with more threads than processors, spinning blocks others */
     takt_cpu_usable(&usable);
     return threads <= takt_cpu_set_count(&usable) ? DEFAULT_SPIN_NS : 0;
 }

@@ -1,4 +1,4 @@
-/* processes.h - who uses the processors. */
+/* processes.h - which processes use the processors. */
 #ifndef TAKT_OS_PROCESSES_H
 #define TAKT_OS_PROCESSES_H
 

@@ -22,7 +22,7 @@ typedef struct takt_topology {
     takt_cpu_set online;
     int threads;                              /* online */
     takt_cpu_groups sockets, cores;           /* counts of 0: unknown */
-    takt_cpu_groups cache[TAKT_CACHE_LEVELS]; /* data or unified: who shares one */
+    takt_cpu_groups cache[TAKT_CACHE_LEVELS]; /* data or unified; the processors that share one */
     takt_numa_node node[TAKT_NODES];
     int node_count; /* 0: unknown */
 } takt_topology;

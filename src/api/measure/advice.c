@@ -143,7 +143,7 @@ static void explain(const takt_profile *p, const takt_profile_row *row, takt_fin
     }
 }
 
-/* What a step does, without where. */
+/* What a step does, without its name. */
 static const char *work_of(const takt_profile_row *row)
 {
     return row->step->does != NULL ? row->step->does : row->step->name;
@@ -234,7 +234,7 @@ static void say_machine(const takt_profile *p, takt_report *r)
         say(r, NULL, &f[TAKT_REST_MACHINE]);
 }
 
-/* What is not the cause; or what could not be looked at, which may be. */
+/* Causes that were ruled out, or that could not be examined. */
 static void say_others(takt_report *r, const takt_finding *f, bool are_unknown)
 {
     bool is_first = true;
@@ -257,7 +257,7 @@ static void say_others(takt_report *r, const takt_finding *f, bool are_unknown)
     }
 }
 
-/* What concerns the whole run; `waited`: what steps were blamed for already. */
+/* Advice about the whole run; `waited`: time that was attributed to steps already. */
 static void say_rest(const takt_profile *p, takt_report *r, double waited)
 {
     takt_finding f[TAKT_REST_FINDINGS];

@@ -97,7 +97,7 @@ static void fill_memory(takt_bench *b, takt_session *s, takt_bench_row *r)
     takt_plan_query(plan, &info);
     r->planned_peak = info.peak;
     takt_process_memory(&now, &most);
-    /* What the process had before, and gave back, is not this benchmark's. */
+    /* Memory that the process used before and freed does not count for this benchmark. */
     const uint64_t reached = most > b->peak_before ? most : now;
     r->rss_delta = reached > b->rss_before ? reached - b->rss_before : 0;
     double sum = 0, squares = 0;
@@ -179,7 +179,7 @@ typedef struct case_work {
     meter meter;
 } case_work;
 
-/* What follows from the times: of all of them, or of those that are there so far. */
+/* Statistics of the times: of all of them, or of those measured so far. */
 static takt_status digest(case_work *w)
 {
     takt_bench *b = w->bench;

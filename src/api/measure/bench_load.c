@@ -61,7 +61,7 @@ static void keep(takt_bench_row *r, takt_load *load, const takt_bench_case *o)
     t->first_ns = r->timing.first_ns;
     t->warmup_runs = r->timing.warmup_runs;
     t->copy_ns = r->timing.copy_ns;
-    t->is_settled = true; /* a load lasts as long as it was told to */
+    t->is_settled = true; /* a load lasts as long as requested */
     r->timing = *t;
     *t = (takt_timing){0};
     m->qps = load->qps;

@@ -18,8 +18,8 @@ static takt_status open_session(const takt_model *m, const takt_plan_options *o,
     return takt_session_create(*plan, NULL, session);
 }
 
-/* What `given` was bound to, or random numbers. Plans of one model have the same inputs, but for
- * those that are static. */
+/* The inputs bound to `given`, or random numbers. Plans of one model have the same inputs, except
+ * for static ones. */
 static takt_status feed(takt_session *to, takt_session *given, uint64_t seed)
 {
     for (size_t i = 0; i < takt_session_input_count(to); i++) {

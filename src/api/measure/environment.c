@@ -132,8 +132,8 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
                                 : NULL);
 }
 
-/* Somebody who computes all the time disturbs, however little he gets. It may be
- * another user's, so stopping it is never proposed. */
+/* A process that computes all the time disturbs, however little time it gets. It may belong to
+ * another user, so stopping it is never proposed. */
 static void check_processes(check_list *c, const takt_busy *busiest, size_t count)
 {
     char value[96];
@@ -153,7 +153,7 @@ static void check_processes(check_list *c, const takt_busy *busiest, size_t coun
 
 enum { AA_RUNS = 1200, AA_FLOATS = 1 << 20 };
 
-/* Multiply-adds for about a fifth of a millisecond and a walk through memory, again and again. */
+/* Multiply-adds for about a fifth of a millisecond, then a pass over memory; repeated. */
 static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_others *others)
 {
     const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
@@ -194,7 +194,7 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_others 
     return status;
 }
 
-/* And who else computes meanwhile. */
+/* And which other processes compute meanwhile. */
 static takt_status run_watched(takt_ctx *ctx, takt_environment *found, takt_others *others,
                                takt_busy busiest[TAKT_BUSIEST], size_t *count)
 {

@@ -26,7 +26,7 @@ typedef struct takt_profile_row {
                              * much longer the busiest worked than the average */
 } takt_profile_row;
 
-/* What a run does besides its steps. */
+/* Work of a run besides its steps. */
 typedef struct takt_profile_rest {
     double load_ns;               /* of the model, if the caller said so */
     double allocations;           /* a run */
@@ -95,8 +95,8 @@ typedef struct takt_finding {
 
 enum { TAKT_REST_FINDINGS = 7, TAKT_REST_MACHINE = 6 };
 
-/* What is left once the steps are explained: synchronisation, data loading, allocation,
- * serialisation, logging, branches, the machine, in this order; all of them, however small. */
+/* Causes besides the steps: synchronisation, data loading, allocation, serialisation, logging,
+ * branches, the machine, in this order; all of them, however small. */
 void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS]);
 /* Measures the rest by a few runs more. */
 TAKT_MUST_USE takt_status takt_profile_look_aside(takt_profile *p, takt_session *s);

@@ -173,7 +173,7 @@ static takt_status advice(takt_text *text, const takt_profile *p)
     return status;
 }
 
-/* What was measured, how, where and when: a page is read long after its command is gone. */
+/* What was measured, how, where and when: a page may be read long after the run. */
 static void head(takt_text *text, const takt_profile *p)
 {
     takt_run_config c;

@@ -50,7 +50,7 @@ static bool is_slower(const void *a, const void *b)
 
 /* ---- JSON ---- */
 
-/* What each thread did of a step that they share. */
+/* The share of each thread in a step. */
 static void threads_json(takt_json_writer *w, const takt_profile *p, const takt_profile_row *row)
 {
     const size_t threads = (size_t)p->plan->threads, step = (size_t)(row - p->rows);
@@ -125,7 +125,7 @@ static void steps_json(const takt_profile *p, takt_report *r)
 
 /* ---- the table ---- */
 
-/* What the step reaches of what bounds it. */
+/* The step's rate for the resource that bounds it. */
 static void rate_cell(takt_table *t, const takt_profile_row *row)
 {
     char rate[FIGURE];

@@ -185,7 +185,7 @@ static takt_status steady(clock_work *w)
     return is_narrow(w, &w->t->is_settled);
 }
 
-/* What it costs a caller to bring his data: the inputs copied once. */
+/* The cost of copying the caller's inputs once. */
 static takt_status time_copy(takt_session *s, takt_timing *t)
 {
     for (size_t i = 0; i < s->plan->graph->input_count; i++) {

@@ -98,7 +98,7 @@ void takt_monitor_attach(takt_monitor *m, takt_session *s)
 
 /* ---- measuring ---- */
 
-/* What happened between two marks, by the times of the runs between them. */
+/* Summarises the runs between two marks by their times. */
 static void measure(const takt_monitor *m, const takt_monitor_mark *from,
                     const takt_monitor_mark *to, const takt_run_times *t, takt_metrics *x)
 {

@@ -20,7 +20,7 @@ typedef struct canvas {
     double step, byte; /* pixels of one */
 } canvas;
 
-/* What is in a box, where it fits: the name, and beneath it the bytes. */
+/* The text in a box, if it fits: the name, and the bytes below it. */
 static void label(const canvas *c, const takt_buffer *b, const char *name, const double at[4])
 {
     enum { LETTER = 7, LINE = 14 };

@@ -1,7 +1,7 @@
 /* graph.c - the steps of a plan and what flows between them, as an SVG picture.
  *
  * Inputs are at the top, outputs at the bottom. A box is a step: what it computes, and the type of
- * its result; its kernel, work and bytes are told to the mouse.
+ * its result; its kernel, work and bytes appear on hover.
  */
 #include <takt/plan.h>
 

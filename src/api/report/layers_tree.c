@@ -63,7 +63,7 @@ static takt_layer sum_of(const takt_layers *l, size_t first, size_t end, size_t 
     return sum;
 }
 
-/* What the caller of a branch does itself: shown if it costs anything. */
+/* The cost of a branch's caller itself, shown unless it is zero. */
 static void own_work(takt_table *t, const takt_layers *l, const branch *b, const takt_layer *caller)
 {
     if (caller->parameters + caller->state > 0 || caller->macs > 0)

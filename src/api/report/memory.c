@@ -64,15 +64,15 @@ static void io_row(takt_table *t, const takt_session *s, takt_plan_info *info)
     memory_row(t, "inputs, outputs", own, note);
 }
 
-/* What the plan holds that is neither weights nor packed weights; constants that are equal are one,
- * so it may be less than these. */
+/* Bytes of the plan that are neither weights nor packed weights; equal constants are shared, so it
+ * may be less than their sum. */
 static uint64_t tables_of(const takt_plan_info *info)
 {
     const uint64_t weights = info->weights + info->packed;
     return info->held > weights ? info->held - weights : 0;
 }
 
-/* What plans of other sizes are made from; 0: the plan is for one. */
+/* Bytes from which plans of other sizes are made; 0: the plan has one size. */
 static uint64_t kept_of(const takt_plan *plan)
 {
     if (plan->ranges == NULL)

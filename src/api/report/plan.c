@@ -9,7 +9,7 @@
 #include "plan/backend.h"
 #include "plan/finish.h"
 
-/* What lies where: "x", or the value that the buffer holds first. */
+/* Name of a buffer: "x", or the first value that it holds. */
 static const char *buffer_name(const takt_plan *plan, const takt_buffer *b)
 {
     const takt_graph *g = plan->graph;
@@ -205,7 +205,7 @@ static void hint_json(takt_report *r, const takt_plan *plan)
     takt_json_close(&r->json, '}');
 }
 
-/* `s`: a session whose bindings are told too, or NULL. */
+/* `s`: a session whose bindings are reported too, or NULL. */
 static void write_text(takt_report *r, const takt_plan *plan, const takt_session *s, size_t minimum)
 {
     char figure[TAKT_FIGURE_TEXT];

@@ -35,7 +35,7 @@ const char *takt_figure_bytes(uint64_t bytes, char to[static TAKT_FIGURE_TEXT]);
 uint64_t takt_whole(double value);
 
 struct takt_report;
-/* What a training step holds in state and arena; nothing of other plans. */
+/* State and arena of a training step; writes nothing for other plans. */
 void takt_report_training(struct takt_report *r, const takt_plan *plan);
 
 /* What one layer, or one statement outside all layers, consists of. */
@@ -95,7 +95,7 @@ void takt_report_config(takt_report *r, const takt_plan *plan);
 void takt_report_stops(takt_report *r, const takt_plan *plan);
 /* Segments, copies and memory outside the host; nothing for a plan that has the host only. */
 void takt_report_spaces(takt_report *r, const takt_plan *plan);
-/* What a plan with ranges takes at some sizes; nothing of others. */
+/* Memory and work of a plan with ranges at some sizes; writes nothing for other plans. */
 TAKT_MUST_USE takt_status takt_report_ranges(takt_report *r, const takt_plan *plan);
 /* guards.c: at which of them steps change; `cells` are those of the size program. */
 TAKT_MUST_USE takt_status takt_report_guards(takt_report *r, takt_plan *top, int64_t *cells);

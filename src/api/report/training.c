@@ -95,7 +95,7 @@ static void write(takt_report *r, const parts *p)
     takt_table_deinit(&t);
 }
 
-/* What other limits would cost: activations are computed twice. */
+/* The cost of other memory limits, which rematerialise activations. */
 static takt_status write_points(takt_report *r, const takt_plan *plan)
 {
     enum { MOST = 10 };

@@ -159,7 +159,7 @@ static takt_status look(takt_session *s, size_t i)
 takt_status takt_session_check_clauses(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
-    /* A broken requirement explains a broken promise, so it is told first. */
+    /* A violated requirement explains a violated guarantee, so it is reported first. */
     for (int require = 1; require >= 0; require--)
         for (size_t i = 0; i < g->check_count; i++)
             if (g->checks[i].is_require == (require != 0))

@@ -56,8 +56,8 @@ bool takt_session_is_found(const takt_session *s, size_t output)
 
 /* ---- what is not known yet ---- */
 
-/* What there was none of is taken to be 0 again, such as the batch of a branch that is not taken:
- * where that is right, the run need not be sized once more. */
+/* Sizes that were 0 in the last run are assumed to be 0 again, such as the batch of a branch that
+ * is not taken: if that is right, the run need not be sized again. */
 void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind)
 {
     takt_plan_clamp(s->range->top, cells, s->range->is_none, behind);

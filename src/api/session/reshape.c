@@ -80,7 +80,7 @@ static takt_status check_state(const takt_session *s, const takt_plan *plan)
     return TAKT_OK;
 }
 
-/* What the two hold changes places; the session stays where it is, and its error with it. */
+/* Swaps the contents of two sessions; the session keeps its address and its error. */
 static void swap(takt_session *a, takt_session *b)
 {
     enum {

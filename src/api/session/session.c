@@ -10,7 +10,7 @@
 
 /* ---- tables ---- */
 
-/* Where the tables lie in their one block; with `block` NULL only their size is told. */
+/* Offsets of the tables in their one block; with `block` NULL only the size is computed. */
 static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
 {
     const takt_graph *g = plan->graph;

@@ -224,14 +224,14 @@ TAKT_MUST_USE takt_status takt_session_bind_port(takt_session *s, takt_place_kin
 TAKT_MUST_USE takt_status takt_session_check(takt_session *s, const takt_desc *d,
                                              const takt_tensor_view *v, bool is_input);
 
-/* What a session with ranges needs besides; nothing for others. */
+/* Additional state of a session with ranges; these functions do nothing for others. */
 size_t takt_session_range_bytes(const takt_plan *plan);
 TAKT_MUST_USE takt_status takt_session_make_range(takt_session *s);
 void takt_session_put_range(takt_session *s);
 /* Remembers what the caller binds; sizes that it changes are settled later. */
 TAKT_MUST_USE takt_status takt_session_offer(takt_session *s, takt_place_kind place, size_t index,
                                              const takt_tensor_view *view);
-/* What measures steps has tables for the steps of one plan. */
+/* Fails if the session is being measured: the tables of a measurement fit one plan only. */
 TAKT_MUST_USE takt_status takt_session_refuse_watched(takt_session *s);
 /* The plan for the sizes of what is bound takes the place of the one before. */
 TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);

@@ -108,7 +108,7 @@ static size_t input_of(const takt_graph *g, takt_id node)
     return i;
 }
 
-/* What a cell of the size program is so far; -1: not known. */
+/* The value of a cell of the size program so far; -1: unknown. */
 static int64_t known_cell(const takt_sizes *sizes, const int64_t *cells, uint32_t cell)
 {
     if (cell < sizes->name_count)

@@ -124,7 +124,7 @@ static size_t count_scans(const takt_graph *g)
     return count;
 }
 
-/* What can only be computed for one text after the other gains nothing. */
+/* State that has to be computed one text at a time gains nothing from batching. */
 static takt_status make_wide(takt_engine *e)
 {
     takt_model *wide;

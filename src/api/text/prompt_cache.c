@@ -110,7 +110,7 @@ static takt_status damaged(const takt_generator *g, const char *path, const char
     return takt_fail(g->engine.ctx, TAKT_E_PROMPT_CACHE, "%s: %s", path, what);
 }
 
-/* States and tokens must be what this model has; `c` then stands before the tokens. */
+/* Checks that states and tokens fit this model; `c` is then at the tokens. */
 static takt_status check_head(const takt_generator *g, const char *path, takt_cursor *c,
                               uint64_t *tokens)
 {

@@ -69,8 +69,8 @@ void takt_speculate_close(takt_writing *w)
 
 /* ---- by what was read ---- */
 
-/* What followed the last words where they came before: the longest match, and of those the latest.
- * `count` tokens are known, `to` has room for `most`. */
+/* Finds what followed the last words at an earlier place: the longest match, and of those the
+ * latest. `count` tokens are known, `to` has room for `most`. */
 static size_t look_up(const int32_t *ids, size_t count, size_t most, int32_t *to)
 {
     for (size_t words = WORDS_MOST; words >= WORDS_LEAST; words--) {

@@ -265,7 +265,8 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     if (ids.count == 0 && !has_more)
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the prompt is empty, and the model has no token to begin with");
-    /* What was written last goes before what is said now, and is kept until that is read. */
+    /* The last generated token, which was not read yet, is put before the prompt and kept until
+     * then. */
     const size_t before = g->has_unread && !w->options.reuse ? 1 : 0;
     TAKT_TRY(takt_mem_zero(ctx, ids.count + before, sizeof *ids.at, "the prompt", &block));
     w->prompt = block;

@@ -2,7 +2,7 @@
  *
  * SHA-256 over the type of every field, how its values are scaled, and a CRC-32C for every 64 KiB
  * of its samples: fast enough for data that is larger than memory, safe against accidents, not
- * against somebody who wants two sets to look alike.
+ * against a deliberate collision.
  */
 #include <string.h>
 
