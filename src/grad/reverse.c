@@ -201,7 +201,7 @@ static takt_status sweep_all(sweep *s)
             TAKT_TRY(step(s, (takt_id)i));
     for (size_t i = 0; i < s->request->in_count; i++) {
         const takt_id id = s->request->in[i];
-        /* A value that stands in two places gets its gradient once. */
+        /* A value that occurs in two places gets its gradient once. */
         bool is_first = id != TAKT_NONE && s->dy[id] != NULL;
         for (size_t k = 0; k < i && is_first && s->level > 0; k++)
             is_first = s->request->in[k] != id;

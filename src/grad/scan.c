@@ -257,7 +257,7 @@ static void request_inputs(work *w, takt_grad_request *r, takt_id *in)
         in[r->in_count++] = w->cuts.list[i].in;
 }
 
-/* What a cut brings to the carried value on its left. */
+/* The contribution of a cut to the carried value on its left. */
 static void add_cut(work *w, const takt_scan_cut *c, takt_id *gradients)
 {
     takt_graph *to = w->b.body;

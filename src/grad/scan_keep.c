@@ -101,7 +101,7 @@ static bool is_kept(const keeper *k, takt_id id)
     return false;
 }
 
-/* What the outputs need, when kept values come in. */
+/* Nodes that the outputs need when kept values are inputs. */
 static void find_used(keeper *k)
 {
     const takt_graph *g = k->from;

@@ -10,7 +10,7 @@ static takt_status infer(takt_infer *in)
     return takt_roi_infer(in, 4, &in->out[0]);
 }
 
-/* By x alone: regions are found by somebody who is not asked how to move them. */
+/* Gradient of x alone: regions are treated as constants. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node n = *takt_node_at(g, id);

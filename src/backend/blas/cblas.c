@@ -1,4 +1,4 @@
-/* cblas.c - finds a CBLAS library, asks it who it is, and holds its threads to ours. */
+/* cblas.c - finds a CBLAS library, identifies it, and limits its threads to ours. */
 #include "backend/blas/cblas.h"
 
 #include <stdio.h>

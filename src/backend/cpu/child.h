@@ -11,7 +11,8 @@ typedef struct takt_child {
     size_t bytes;
 } takt_child;
 
-/* What a run of it needs, in the step's scratch; open it before setting inputs and outputs. */
+/* Memory that a run of it needs, in the step's scratch; open it before setting inputs and
+ * outputs. */
 typedef struct takt_child_room {
     void **base;
     const void **in; /* one per input and output of the subgraph: where it lies */

@@ -38,7 +38,7 @@ static const takt_cpu_kind *find(const takt_graph *g, takt_id node, const char *
     return i != SIZE_MAX ? kinds[i] : NULL;
 }
 
-/* What has no kernel is evaluated by the interpreter, and the step says so. */
+/* Ops without a kernel are evaluated by the interpreter, and the step says so. */
 static const char *supports(const takt_graph *g, takt_id node)
 {
     (void)g;
@@ -160,7 +160,8 @@ static double bytes_of(const takt_view *v)
     return bytes;
 }
 
-/* What the step reads of steps just before it that were shared: it lies in several caches. */
+/* Bytes that the step reads from shared steps just before it: they are spread over several
+ * caches. */
 static double spread_bytes(const takt_planner *p)
 {
     enum { LOOK_BACK = 4 };
@@ -188,9 +189,9 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
     return tasks < most ? tasks : most;
 }
 
-/* What is a little too large for L2 would never be found there by runs that all begin at the same
- * end. Processors with AVX-512 have 1 or 2 MB of it and an L3 that is a quarter as fast; on a
- * Neoverse V1, whose L3 is fast, it gains nothing. */
+/* Data slightly larger than L2 would never be found there if all runs began at the same end.
+ * Processors with AVX-512 have 1 or 2 MB of L2 and an L3 that is a quarter as fast; on a Neoverse
+ * V1, whose L3 is fast, reversing gains nothing. */
 size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most)
 {
     enum { LEAST = 3 << 19, MOST = 16 << 20, PARTS = 8 };

@@ -29,7 +29,7 @@ typedef struct takt_cpu_kind {
     takt_status (*compile)(takt_planner *p);
 } takt_cpu_kind;
 
-/* How the caller wants products walked, as a copy of the plan's; NULL: as the kernels like it. */
+/* The caller's blocking of products, a copy of the plan's; NULL: the kernels' default. */
 TAKT_MUST_USE takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk);
 /* How many tasks are worth making of work that costs `flops` and moves `bytes`, at most `most`. */
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);

@@ -76,7 +76,7 @@ static void take_parts(takt_crew *crew, uint32_t turn, size_t own, const takt_cr
 
 void takt_crew_run(takt_crew *crew, size_t part, const takt_crew_work *work)
 {
-    /* Who comes late need not look at turns that are over. */
+    /* A late thread can skip rounds that are over. */
     uint32_t turn = atomic_load_explicit(&crew->done, memory_order_acquire) / crew->parts;
     for (; turn < crew->turns; turn++) {
         if (atomic_load_explicit(&crew->stopped, memory_order_relaxed) != 0 ||

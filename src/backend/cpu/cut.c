@@ -84,8 +84,8 @@ static bool is_kept(const takt_cut_pace *pace)
     return pace->bytes < takt_cpu_cut_figures.own_bytes * (double)pace->threads;
 }
 
-/* What a task takes, in units of work. Tasks of the same columns follow each other, so weights that
- * fit a thread's own cache come from far away only for the first. */
+/* The cost of a task, in units of work. Tasks of the same columns follow each other, so weights
+ * that fit a thread's own cache are fetched from far away only for the first. */
 static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cut_pace *pace)
 {
     enum { STRIP = 3 };              /* overhead of a strip: reading B once more */

@@ -36,7 +36,7 @@ typedef struct takt_epilogue_run {
 } takt_epilogue_run;
 
 size_t takt_epilogue_scratch(const takt_cpu_epilogue *e);
-/* What a gemm_f32 kernel wants to know; `run` must outlive the call. False: nothing to do. */
+/* Arguments of a gemm_f32 kernel; `run` must outlive the call. False: nothing to do. */
 bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out);
 
 #endif

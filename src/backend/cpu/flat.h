@@ -6,8 +6,8 @@
 
 enum { TAKT_FLAT_GRAIN = 256 }; /* elements that stay together */
 
-/* Adds the inputs and the result of the group's first node to its step and cuts its elements, which
- * are *count, into tasks; each is `operations` of work. */
+/* Adds the inputs and the result of the group's first node to its step, and cuts the `*count`
+ * elements into tasks; each element is `operations` of work. */
 TAKT_MUST_USE takt_status takt_cpu_flat(takt_planner *p, double operations, size_t *count);
 
 #endif

@@ -23,7 +23,8 @@ static void pack(const takt_integer *f, const int8_t *from, char *to)
             .dst = (int8_t *)(void *)(to + g * f->group_bytes),
             .sums = (int32_t *)(void *)(to + g * f->group_bytes + f->panels_bytes)};
         takt_pack_i8(&job);
-        /* What lies between the parts is compared when plans share weights, and has a value too. */
+        /* Padding between the parts has a defined value, since it is compared when plans share
+         * weights. */
         char *sums_end = (char *)(job.sums + f->n), *end = to + (g + 1) * f->group_bytes;
         memset((char *)job.dst + f->padded_bytes, 0, f->panels_bytes - f->padded_bytes);
         memset(sums_end, 0, (size_t)(end - sums_end));
@@ -101,7 +102,7 @@ static int32_t lower(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* What the type and the bounds of the group, one after the other, leave. */
+/* The bounds that remain after the type and the bounds of the group, in order. */
 static void set_range(const takt_planner *p, takt_integer *f)
 {
     int32_t bound;

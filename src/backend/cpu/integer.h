@@ -51,7 +51,7 @@ typedef struct takt_integer_block {
 } takt_integer_block;
 
 void takt_integer_product(const takt_integer *f, const takt_integer_block *b);
-/* What the kernels are told of columns [column, ...). */
+/* Parameters of the kernels for columns [column, ...). */
 takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
                                      size_t column);
 /* Zero point of A. */

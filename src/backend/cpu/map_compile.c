@@ -333,7 +333,8 @@ static bool is_streaming(const takt_map_program *m)
     return true;
 }
 
-/* Whole periods of the first operand that has one: its tiles, and most often all, are alike. */
+/* A multiple of the period of the first operand that has one, so that its tiles, and usually those
+ * of all operands, are alike. */
 static void set_tile(takt_map_program *m)
 {
     m->tile = is_streaming(m) ? m->count : TAKT_MAP_TILE;

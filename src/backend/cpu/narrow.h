@@ -25,8 +25,8 @@ typedef struct takt_narrow {
     bool is_fast_f16;               /* the fast product is one of f16; else of bf16 */
 } takt_narrow;
 
-/* What `weights`, the factor of the group's product, are stored as; `bytes` of an element if they
- * are not narrow. */
+/* How `weights`, the factor of the group's product, are stored; `bytes` per element if they are not
+ * narrow. */
 takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes);
 /* The kernel of f16 or bf16 arithmetic for a product with `rows` if settings ask for one, the
  * weights are constants and the machine has it; `n` is for it then. Else NULL, and the step says

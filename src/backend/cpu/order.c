@@ -24,7 +24,7 @@ static uint64_t key_of(takt_dtype dtype, const void *data, size_t i)
     return takt_dtype_is_signed(dtype) ? bits ^ UINT64_C(1) << 63 : bits;
 }
 
-/* Items between two questions of the poll; several moves each. */
+/* Items between two polls; each is moved several times. */
 enum { POLLED = 1 << 15 };
 
 static bool stops(const takt_poll *poll, size_t i)

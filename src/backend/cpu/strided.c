@@ -118,8 +118,8 @@ static int64_t copy_rows(const takt_strided *w, const int64_t *index, const char
     return rows;
 }
 
-/* Rows of the two innermost loops that can be taken at once, of `left` elements; 0: it is no
- * transposition, or the walk is within a row. */
+/* Rows of the two innermost loops that can be taken together, of `left` elements; 0: it is not a
+ * transposition, or the position is within a row. */
 static int64_t rows_at_once(const takt_strided *w, const int64_t *index, size_t left)
 {
     const int inner = w->rank - 1;

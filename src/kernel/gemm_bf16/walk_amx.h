@@ -58,8 +58,8 @@ static void finish_all(work *w)
 
 /* ---- a tile ---- */
 
-/* Where a step is: in A, in the panel after this one, of which it asks for some lines, and in C, of
- * which it asks for a row or two. */
+/* Where a step is: in A; in the next panel, of which it prefetches some lines; and in C, of which
+ * it prefetches a row or two. */
 typedef struct place {
     const char *a, *ahead;
     size_t lines;
@@ -165,7 +165,7 @@ static void tile_at_edge(work *w, const strip_job *t, size_t cols)
         memcpy(t->c + i * t->ldc, edge + i * t->width, cols * sizeof *edge);
 }
 
-/* ---- the walk ---- */
+/* ---- blocking ---- */
 
 /* One panel by all strips of the block. */
 static void panel_of(work *w, size_t col, size_t width)

@@ -53,7 +53,7 @@ typedef struct takt_epilogue_f32 {
     void *user;
 } takt_epilogue_f32;
 
-/* How a large product is walked, whose bits it cannot change. Zero: as the kernel likes it. */
+/* Blocking of a large product; it cannot change the bits. Zero: the kernel's default. */
 typedef struct takt_gemm_walk {
     size_t a_bytes;       /* of packed A at a time */
     size_t rows, k, cols; /* of a block; rounded up to whole tiles, chunks and panels */

@@ -6,7 +6,7 @@
  * to v7, and B passes through what is left. Both multiplicands come from plain loads (others halve
  * the rate of fmla on Neoverse V1). The last k of a panel loads nothing beyond it.
  */
-/* A run of tiles, as the assembly walks through it: it knows where these fields lie. */
+/* A run of tiles, as the assembly reads it: the offsets of these fields are fixed. */
 typedef struct tile_run {
     const float *sum;
     size_t sum_ld, sum_step; /* bytes, like all that follow */

@@ -1,4 +1,4 @@
-/* stored.h - B in another form than f32, as the walk of blocked.h asks for it.
+/* stored.h - B in a form other than f32, for the blocking of blocked.h.
  *
  * A template: a part of f32 variants. HALF_ROWS is 1 if they supply row_half and half_span, which
  * read the 16-bit types themselves.

@@ -1,6 +1,6 @@
 /* tiles_below.h - a product whose B stays in L2: tiles below each other by one call.
  *
- * A part of blocked.h, for variants with BELOW. The walk around a tile costs as much as a tenth of
+ * A part of blocked.h, for variants with BELOW. The loop around a tile costs as much as a tenth of
  * one with k of 64, most of all while another thread shares the core.
  */
 enum { A_NEAR_BYTES = 24 << 10 }; /* of A, while tiles of B pass */

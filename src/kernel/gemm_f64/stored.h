@@ -1,4 +1,5 @@
-/* stored.h - B is always f64: what the walk of kernel/gemm_f32/blocked.h asks about other forms. */
+/* stored.h - B is always f64: the answers to what kernel/gemm_f32/blocked.h queries about other
+ * forms. */
 enum { HALF_ROWS = 0 };
 
 static bool is_stored(const gemm *g)

@@ -1,11 +1,11 @@
-/* float_drive.h - walks operands of one float type and applies a vector function.
+/* float_drive.h - iterates over operands of one float type and applies a vector function.
  *
  * Included after a header that defines, for float or double: T, vec, mask, LANES, VEC(name) and
  * MASK(name). Drivers are inlined with their function, so an operation costs no call. With `four`,
  * operations take four vectors a round, which gives the processor independent work; the rarer
- * functions take one, in a quarter of the code. All loads of a round come before its stores,
- * so dst may be an operand. With `asks`, what comes 2 KB later is asked for: beyond L1 the loads of
- * an operation that is more than one instruction are not seen far enough ahead.
+ * functions take one, in a quarter of the code. All loads of a round come before its stores, so dst
+ * may be an operand. With `asks`, what comes 2 KB later is asked for: beyond L1 the loads of an
+ * operation that is more than one instruction are not seen far enough ahead.
  */
 #ifndef TAKT_KERNEL_MAP_FLOAT_DRIVE_H
 #define TAKT_KERNEL_MAP_FLOAT_DRIVE_H

@@ -138,7 +138,7 @@ static void add_residual(const takt_product_bf16 *g, const area *at, const float
     }
 }
 
-/* ---- the walk ---- */
+/* ---- blocking ---- */
 
 typedef struct room {
     float *bias, *init;

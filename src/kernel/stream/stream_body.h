@@ -17,8 +17,8 @@ static double total(vf v)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A part of the arrays, [first, first + places * apart), walked at `places` at once; how many those
- * are and whether it asks is known when compiled. */
+/* A part of the arrays, [first, first + places * apart), read at `places` positions in parallel;
+ * their number and whether to prefetch are compile-time constants. */
 typedef struct walk {
     const takt_stream *s;
     size_t first, apart, places;
@@ -98,7 +98,7 @@ INLINE double walk_all(const walk w)
     return 0;
 }
 
-/* What the places leave is walked at one. */
+/* The remainder is read as a single stream. */
 INLINE double walk_places(const takt_stream *s, size_t places, bool asks)
 {
     const size_t apart = s->count / places / BLOCK * BLOCK, done = apart * places;

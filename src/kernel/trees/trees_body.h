@@ -1,4 +1,4 @@
-/* trees_body.h - walks through trees, eight at a time: rows of one tree, or trees of one row.
+/* trees_body.h - descents through trees, eight at a time: rows of one tree, or trees of one row.
  *
  * A step is two loads that wait for each other, and a few operations; eight walks side by side keep
  * a processor busy meanwhile. Files that include it define TREES_NAME and TREES_RANK.
@@ -7,9 +7,9 @@
 
 enum { ABREAST = 8 };
 
-/* ---- several walks ---- */
+/* ---- several descents ---- */
 
-/* Eight walks, each with nodes and keys of its own. */
+/* Eight descents, each with its own nodes and keys. */
 typedef struct walks {
     const void *nodes[ABREAST];
     const int32_t *keys[ABREAST];

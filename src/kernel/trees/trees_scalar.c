@@ -1,4 +1,4 @@
-/* trees_scalar.c - walks through trees, the definition: one at a time. */
+/* trees_scalar.c - descents through trees, the definition: one at a time. */
 #include "kernel/trees/trees_step.h"
 
 static void run(const takt_trees_job *j)

@@ -177,7 +177,7 @@ void takt_bound_wave(takt_bounding *b, double top)
 
 /* ---- order ---- */
 
-/* An unknown element may stand anywhere, so it makes its whole line unknown. */
+/* An unknown element may be sorted anywhere, so it makes its whole line unknown. */
 void takt_bound_order(takt_bounding *b)
 {
     const takt_range x = takt_bound_wide(b, 0);

@@ -76,7 +76,7 @@ static const uint32_t *next_of(const takt_dl_machine *m, const takt_dl_step *s, 
     return &c->head[(size_t)(h >> 16) & (c->of->size - 1)];
 }
 
-/* What the next step reads is in no cache: fetches it for a block of rows. */
+/* Prefetches what the next step reads for a block of rows: it is in no cache. */
 static void prefetch(const takt_dl_machine *m, const takt_dl_step *s, const uint32_t *rows,
                      size_t count)
 {

@@ -38,7 +38,7 @@ static takt_status check_attrs(takt_infer *in)
     return takt_check_range(in, TAKT_DEFORM_OFFSET_GROUPS, 1, TAKT_CHECK_BIG);
 }
 
-/* Channels and the kernel are numbers: they are what is cut into groups and walked through. */
+/* Channels and kernel sizes must be numbers: they are cut into groups and iterated over. */
 static takt_status check_numbers(takt_infer *in)
 {
     const takt_type *x = in->type[0], *w = in->type[1];

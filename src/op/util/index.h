@@ -1,4 +1,4 @@
-/* index.h - walking the interpreter's dense arrays by coordinates. */
+/* index.h - iterating over the interpreter's dense arrays by coordinates. */
 #ifndef TAKT_OP_UTIL_INDEX_H
 #define TAKT_OP_UTIL_INDEX_H
 

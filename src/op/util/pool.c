@@ -1,4 +1,4 @@
-/* pool.c - inference and the walk over windows that all pools share. */
+/* pool.c - type inference and the iteration over windows that all pools share. */
 #include "op/util/pool.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ takt_status takt_pool_infer(takt_infer *in, const takt_type *x, takt_type *y)
     return TAKT_OK;
 }
 
-/* ---- the walk ---- */
+/* ---- iteration over windows ---- */
 
 typedef struct walk {
     takt_window win;

@@ -58,7 +58,7 @@ typedef struct takt_trees_bad {
 /* Whether there is one. */
 bool takt_trees_find_bad(const takt_trees *t, takt_trees_bad *bad);
 
-/* ---- walking ---- */
+/* ---- traversal ---- */
 
 typedef struct takt_trees_index {
     size_t *set;           /* per branch; see takt_trees_sets */
@@ -68,7 +68,7 @@ typedef struct takt_trees_index {
 /* For each branch of mode IS_MEMBER where its set begins in `member`: sets lie there in the order
  * of the branches, each up to a NaN or the end. `set` has room for all branches. */
 void takt_trees_sets(const takt_trees *t, size_t *set);
-/* The weights of leaf k are order[start[k]] to order[start[k + 1]], as they stand in `give`. Room:
+/* The weights of leaf k are order[start[k]] to order[start[k + 1]], in the order of `give`. Room:
  * leaves + 1, gives. */
 void takt_trees_sort(const takt_trees *t, size_t *start, size_t *order);
 /* `so_far` and one weight more; `has` is false for the first. */

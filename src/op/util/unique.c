@@ -37,7 +37,7 @@ typedef struct row {
     size_t index;
 } row;
 
-/* Equal rows stand as they did: the first of them is the one that counts. */
+/* Equal rows keep their order: the first of them is the one that counts. */
 static bool is_before(const void *a, const void *b)
 {
     const row *p = a, *q = b;

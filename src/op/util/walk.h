@@ -1,6 +1,6 @@
 /* walk.h - visiting an array of the interpreter in another array's order.
  *
- * A walk counts through the elements of one shape in row-major order and keeps beside it the
+ * A walk counts through the elements of one shape in row-major order and keeps along with it the
  * index of the element of another array that belongs there: the broadcast operand of an
  * element-wise op, or the result that an element is reduced into.
  */

@@ -26,7 +26,7 @@ typedef struct takt_attention {
     size_t mask_stride[4];
     size_t k_packed, v_packed, kernel_floats; /* floats */
     size_t block;                             /* queries at a time */
-    size_t parts; /* of the queries of a head of k and v; 1: tasks pack for themselves */
+    size_t parts; /* of the queries that share a head of k and v; 1: each task packs its own */
     const takt_gemm_walk *walk; /* as the caller said, or NULL */
     takt_convert_fn *convert;
     takt_ggml_f32_fn *decode;

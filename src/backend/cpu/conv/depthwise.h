@@ -27,7 +27,7 @@ typedef struct takt_cpu_lines {
  * for each worker from step->scratch_each on. */
 TAKT_MUST_USE takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f);
 
-/* What all lines share; the rows of x are found at d->x. */
+/* The part that all lines share; d->x are the rows of x. */
 void takt_lines_begin(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
                       takt_depthwise_f32 *d);
 /* Where the caller puts the rows that d->x leads to. */

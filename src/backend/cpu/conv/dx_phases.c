@@ -105,7 +105,7 @@ static void set_members(const takt_conv_shape *c, takt_dx_phases *f, size_t *bun
         }
 }
 
-/* A row of dy is a patch if there is one tap, and it walks over all of dy. */
+/* Whether a row of dy is a whole patch: there is one tap, and it covers all of dy. */
 static bool is_row(const takt_conv_shape *c, const takt_dx_bundle *b)
 {
     bool is = c->is_nhwc;

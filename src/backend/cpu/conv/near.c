@@ -121,7 +121,7 @@ static void ask_for(const facts *f, const float *sample, size_t y)
             __builtin_prefetch(sample + (c * s->in[1] + y - s->before[1]) * s->in[2] + i);
 }
 
-/* What the outputs of lines [line, line + lines) of a sample read. */
+/* The rows of x that the outputs of lines [line, line + lines) of a sample read. */
 static const float *inputs(const facts *f, const float *sample, size_t line, size_t lines,
                            float *copy)
 {

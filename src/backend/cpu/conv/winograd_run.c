@@ -117,7 +117,7 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
     }
 }
 
-/* What the transform cannot do itself, on the rows of one tile. */
+/* The epilogue that the transform cannot do itself, on the rows of one tile. */
 static void finish(const takt_conv_shape *c, const takt_epilogue_f32 *e, const takt_winograd_f32 *w,
                    size_t position)
 {

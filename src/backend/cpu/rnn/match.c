@@ -11,7 +11,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/rnn/sum.h"
 
-/* 1 - something; that is told. */
+/* 1 - something; returns that something. */
 static takt_id rest_of_one(const takt_rnn_matcher *x, takt_id id)
 {
     double one = 0;

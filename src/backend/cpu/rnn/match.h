@@ -1,11 +1,11 @@
-/* match.h - seeing a recurrent cell in the body of a scan. */
+/* match.h - recognising a recurrent cell in the body of a scan. */
 #ifndef TAKT_BACKEND_CPU_RNN_MATCH_H
 #define TAKT_BACKEND_CPU_RNN_MATCH_H
 
 #include "backend/cpu/cpu.h"
 #include "kernel/rnn/rnn.h"
 
-/* What the body itself holds as a constant has this and its node as a number. */
+/* Constants of the body have this flag, with their node as number. */
 enum { TAKT_RNN_INNER = 1 << 24 };
 
 /* Values that every step began with; scanned results at most. */

@@ -1,4 +1,4 @@
-/* match_dx.c - seeing the gradient of a recurrent cell in the body of a scan.
+/* match_dx.c - recognising the gradient of a recurrent cell in the body of a scan.
  *
  * What the gates' gradients are is written down as expressions over a few leaves. They are compared
  * with the body node by node, sums and products in either order; a leaf becomes the first input
@@ -129,7 +129,7 @@ static int input_of(const matcher *x, takt_id id)
     return -1;
 }
 
-/* What arrives: the carried gradient, or its sum with an element. */
+/* The incoming gradient: the carried one, or its sum with an element. */
 static void find_arriving(matcher *x, takt_rnn_dx_match *m)
 {
     const takt_id dh = x->g->inputs[m->dh].id;

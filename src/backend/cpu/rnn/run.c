@@ -212,7 +212,7 @@ static char *own_keep(const call *c, size_t k)
     return (char *)c->t->scratch_own + f->keep_at + k * TAKT_RNN_ROWS * f->block * f->wide;
 }
 
-/* What goes into the turn and comes out of it; two halves hand over what is between them. */
+/* Inputs and outputs of an iteration; its two halves hand over the values in between. */
 static void set_state(const call *c, const piece *p, takt_rnn_turn *turn)
 {
     const takt_rnn_facts *f = c->f;
@@ -245,7 +245,7 @@ static void give(const call *c, const piece *p, int result, const takt_rnn_lane 
             memcpy(to, from, p->n * f->size);
 }
 
-/* What the turn begins with, of the state and of the cell. */
+/* State and cell at the beginning of the iteration. */
 static void give_starts(const call *c, const piece *p)
 {
     const takt_rnn_facts *f = c->f;

@@ -47,7 +47,7 @@ static bool agree(int *gate, int found)
     return *gate == found;
 }
 
-/* What `id` is a part of along `axis`, and which part; itself, if it is none. */
+/* The value that `id` is a slice of along `axis`, and which slice; itself, if it is not a slice. */
 static takt_id whole(const takt_rnn_matcher *x, takt_id id, int axis, int *gate)
 {
     const takt_node *n = takt_rnn_node(x, id, &takt_op_slice);
@@ -168,7 +168,7 @@ static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, t
 
 /* ---- activations ---- */
 
-/* What is clipped: max(min(v, hi), lo). All are, or none. */
+/* The clipped value in max(min(v, hi), lo). All are clipped, or none. */
 static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
 {
     double lo = 0, hi = 0;
@@ -193,7 +193,7 @@ static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
     return clips ? v : id;
 }
 
-/* What activation number `which` is applied to. */
+/* The argument of activation number `which`. */
 takt_id takt_rnn_inside(takt_rnn_matcher *x, takt_id id, int which)
 {
     static const takt_op *const ops[TAKT_RNN_ACTS] = {&takt_op_sigmoid, &takt_op_tanh,

@@ -26,7 +26,7 @@ bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found);
 bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate);
 /* left @ r + bias, likewise. */
 bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate);
-/* What activation number `which` is applied to, without the clip; TAKT_NONE: none is. */
+/* The argument of activation number `which`, without the clip; TAKT_NONE: there is none. */
 takt_id takt_rnn_inside(takt_rnn_matcher *x, takt_id id, int which);
 /* activation(clip(x + (h @ r + bias))). */
 bool takt_rnn_is_gate(takt_rnn_matcher *x, takt_id id, int gate);

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/trees/pack.h"
 
-/* What a block of rows has so far. */
+/* Partial results of a block of rows. */
 typedef struct takt_trees_sums {
     const takt_trees_form *form;
     const takt_trees_packed *packed;

@@ -1,11 +1,11 @@
-/* nodes.h - the branches and leaves of trees as nodes that kernels walk through. */
+/* nodes.h - the branches and leaves of trees as nodes in the form that kernels traverse. */
 #ifndef TAKT_BACKEND_CPU_TREES_NODES_H
 #define TAKT_BACKEND_CPU_TREES_NODES_H
 
 #include "backend/cpu/trees/tests.h"
 
 typedef struct takt_trees_nodes {
-    takt_trees_tree *tree; /* NULL: the trees cannot be walked through this way */
+    takt_trees_tree *tree; /* NULL: the trees cannot be traversed this way */
     uint64_t *pairs;       /* or */
     takt_trees_wide *wide;
     uint32_t *leaf_of;

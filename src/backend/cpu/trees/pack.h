@@ -1,4 +1,4 @@
-/* pack.h - the tables of tree_ensemble in the form that kernels walk through.
+/* pack.h - the tables of tree_ensemble in the form that kernels traverse.
  *
  * A column is a feature as integers in the order of its values: of floats their bits, of doubles
  * their rank among the splits. NaN is above all others in one column of a feature and below them in

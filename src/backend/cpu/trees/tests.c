@@ -57,7 +57,7 @@ static size_t put_set(takt_trees_test *to, const takt_trees *t, size_t at, uint6
     return count;
 }
 
-/* What branch i asks when it is not for a set. */
+/* The test of branch i, unless it is a set test. */
 static takt_trees_test test_of(const takt_trees *t, size_t i)
 {
     const int64_t *b = t->branch[i];
