@@ -152,7 +152,7 @@ takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim 
     return status;
 }
 
-/* Most who ask want a yes or a no. */
+/* Most callers want a yes or a no. */
 static takt_status noted(takt_dims *dims, takt_status status)
 {
     if (status == TAKT_ERR_MEMORY)

@@ -114,7 +114,7 @@ takt_status takt_dim_expand(takt_dims *dims, takt_dim d, const int64_t *sizes, s
     return TAKT_OK;
 }
 
-/* Pushes the atoms below `d` that were not seen in this walk. */
+/* Pushes the atoms below `d` that were not seen in this traversal. */
 static takt_status visit(walk *w, takt_dim d)
 {
     if (takt_dim_is_number(d))

@@ -81,8 +81,8 @@ bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes)
     return true;
 }
 
-/* The bits of a narrow float. In the 8-bit formats finite values saturate; infinity stays what it
- * is, because a cast that does not saturate has decided for it before. */
+/* The bits of a narrow float. In the 8-bit formats finite values saturate. Infinity stays infinity:
+ * a cast that does not saturate has produced it on purpose. */
 static uint32_t narrow_bits(takt_dtype dtype, double value)
 {
     const bool saturate = isfinite(value);

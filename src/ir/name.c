@@ -36,7 +36,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* It can stand without backquotes: a letter first, then letters and digits; parts joined by single
+/* Whether it needs no backquotes: a letter first, then letters and digits; parts joined by single
  * dots. */
 static bool is_plain(const char *name)
 {
@@ -59,7 +59,7 @@ static bool is_control(const char *at)
 
 enum { PIECE = 8 };
 
-/* The character at `*at` as it stands in backquotes; its bytes. */
+/* The character at `*at` as written in backquotes; returns its bytes. */
 static size_t piece(const char **at, char to[static PIECE])
 {
     const char *from = *at;

@@ -155,7 +155,7 @@ static takt_status want_operands(takt_sizes *s, uint32_t at, size_t *depth)
     return TAKT_OK;
 }
 
-/* The stack holds what is wanted, all of it, each once: the walk goes along it. */
+/* The stack holds everything that is needed, each once; the traversal follows it. */
 static takt_status emit_all(takt_sizes *s, takt_dim d)
 {
     size_t count = 0;

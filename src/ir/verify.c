@@ -81,7 +81,7 @@ static takt_status check_edges(const takt_graph *g)
     return TAKT_OK;
 }
 
-/* Which node it was, for those who cannot see numbers of nodes. */
+/* Names the node for readers who cannot see node numbers. */
 static takt_status at_node(const takt_graph *g, size_t id, takt_status status)
 {
     if (status != TAKT_OK && status != TAKT_ERR_MEMORY && g->nodes[id].origin != NULL)

@@ -1,7 +1,7 @@
 /* ast.h - the text as a tree: what was written, before anything is known of its meaning.
  *
  * Chains (a + b + c, x |> f() |> g(), x[0][1]) lean to the left and may be long; everything else
- * nests no deeper than the parser allowed. Who walks the tree goes down the left by a loop.
+ * nests no deeper than the parser allowed. A traversal descends the left side in a loop.
  */
 #ifndef TAKT_LANG_AST_H
 #define TAKT_LANG_AST_H

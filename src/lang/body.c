@@ -19,7 +19,7 @@ static void add(takt_names *n, const takt_symbol *name)
         n->at[n->count++] = name;
 }
 
-/* ---- which names stand in a piece of text ---- */
+/* ---- names used in a piece of text ---- */
 
 static bool is_leaf(const takt_ast *a)
 {

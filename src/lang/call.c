@@ -1,8 +1,8 @@
-/* call.c - who is called: a word in a variable, a layer of the text, a function of sizes, a
+/* call.c - what a call refers to: a word in a variable, a layer of the text, a function of sizes, a
  * built-in layer or an op.
  *
- * A built-in layer and an op may share a name. The call is the op's if its positional arguments
- * are the op's inputs and its keywords the op's attributes, in number, name and kind; but with one
+ * A built-in layer and an op may share a name. The call is the op's if its positional arguments are
+ * the op's inputs and its keywords the op's attributes, in number, name and kind; but with one
  * tensor, where the op could take more, it is the layer's. So layer_norm(x) is the layer, which
  * owns gamma and beta, and layer_norm(x, gamma, beta) is the op. `op.layer_norm` is always the op.
  */
@@ -102,7 +102,7 @@ static const char *method_hint(const takt_call *c, const char *name,
     return hint;
 }
 
-/* torch.relu: what stands before the dot is a module of another framework, not a value. */
+/* torch.relu: the word before the dot is a module of another framework, not a value. */
 static bool is_module(const char *name)
 {
     static const char *const modules[] = {"torch.", "nn.",     "F.",  "tf.",  "keras.",

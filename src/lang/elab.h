@@ -79,7 +79,7 @@ struct takt_elab {
     const char *root_name;
     uint32_t stream_base;      /* from the model's seed */
     uint32_t draws;            /* random streams of training handed out */
-    const takt_symbol *layout; /* nchw or nhwc where a layer or an op is not told; or NULL */
+    const takt_symbol *layout; /* default nchw or nhwc of layers and ops; or NULL */
     struct takt_rules *rules;  /* of the model (rule.h); NULL: it has none so far */
     takt_status status;        /* of a failure that ends everything */
 };

@@ -1,7 +1,7 @@
 /* import.c - `import "blocks.takt"`: the layers of other texts beneath the model's folder.
  *
- * Each text is read once, however often it is imported, in the order in which it is met. Then a
- * walk over who imports whom looks for circles, which are refused.
+ * Each text is read once, however often it is imported, in the order in which it is met. Then the
+ * import graph is searched for cycles, which are refused.
  */
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static takt_status check(importer *m, const file *in, const takt_ast *at, const 
     return TAKT_OK;
 }
 
-/* One import of file `from`: finds or reads the file, and remembers who wanted it. */
+/* One import of file `from`: finds or reads the file, and records the importer. */
 static takt_status follow(importer *m, size_t from, const takt_ast *at)
 {
     takt_elab *e = &m->u->e;

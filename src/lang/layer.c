@@ -152,7 +152,7 @@ static bool is_layout(const takt_ast *p)
            (strcmp(p->b->name->text, "nchw") == 0 || strcmp(p->b->name->text, "nhwc") == 0);
 }
 
-/* Only to people who wrote the call: our own layers know their defaults. */
+/* Only for calls in the user's text: our own layers know their defaults. */
 static void warn_of_default(takt_frame *f, const takt_call *c, const takt_function *layer,
                             const takt_ast *parameter)
 {
@@ -232,7 +232,7 @@ static const char *nameless(takt_frame *f)
     return NULL;
 }
 
-/* "block_0.dense_1", or with name="head" "block_0.head"; NULL once the reason was told. */
+/* "block_0.dense_1", or with name="head" "block_0.head"; NULL after an error was reported. */
 static const char *scope_of(takt_frame *f, const takt_call *c, const takt_function *layer)
 {
     const char *dot = f->scope[0] != '\0' ? "." : "", *name = NULL;

@@ -82,7 +82,7 @@ typedef struct takt_lexer {
     uint32_t line;
     /* After BAD: what is wrong, and the hint; NULL when memory is short. */
     const char *problem, *hint;
-    bool is_literal; /* and whether something with a value stands there */
+    bool is_literal; /* and whether there is something with a value */
 } takt_lexer;
 
 void takt_lexer_init(takt_lexer *lexer, const takt_source *source, takt_arena *arena,

@@ -16,7 +16,7 @@ typedef struct loop {
     int64_t axis;
     takt_names carried, used; /* tensors around it: assigned inside, or only read */
     const char *goes_on;      /* what the body calls its condition, which no text sees */
-    const char *collected;    /* ... and what stands before the names of what is collected */
+    const char *collected;    /* ... and the prefix of the names of collected values */
     takt_value *in;           /* of the node */
     size_t in_count;
 } loop;

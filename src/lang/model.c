@@ -66,7 +66,7 @@ static void seed(takt_frame *f, const takt_ast *o, const takt_value *v)
         f->e->stream_base = v->i == 0 ? 0 : (uint32_t)takt_hash_word((uint64_t)v->i, 0x7a);
 }
 
-/* For every layer and op of the model that has a layout and is not told another. */
+/* For every layer and op of the model that has a layout and does not set its own. */
 static void layout(takt_frame *f, const takt_ast *o, const takt_value *v)
 {
     char text[TAKT_VALUE_TEXT];

@@ -50,7 +50,7 @@ static void source_line(takt_span line, int first, takt_text *out)
         takt_text_add(out, " ...");
 }
 
-/* Tabs stay tabs, so that the caret stands below its character. */
+/* Tabs stay tabs, so that the caret is below its character. */
 static void underline(takt_span line, int first, const takt_diagnostic *d, takt_text *out)
 {
     size_t at = 0;

@@ -84,7 +84,7 @@ bool takt_syntax_take(takt_syntax *s, takt_token_kind kind)
     return true;
 }
 
-/* "'x'", "the end of the text", "a string": what stands there. */
+/* "'x'", "the end of the text", "a string": describes the current token. */
 static const char *found(const takt_syntax *s, char *buffer, size_t size)
 {
     const takt_token *t = &s->token;
@@ -145,7 +145,7 @@ bool takt_syntax_fail(takt_syntax *s, const char *hint, const char *format, ...)
     va_start(args, format);
     const int length = vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    /* A format that ends in "found" wants to know what stands there. */
+    /* A format that ends in "found" gets the current token appended. */
     const size_t at = length < 0 ? 0 : (size_t)length;
     if (at >= 5 && at < sizeof message && strcmp(message + at - 5, "found") == 0)
         snprintf(message + at, sizeof message - at, " %s", found(s, buffer, sizeof buffer));

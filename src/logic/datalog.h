@@ -112,7 +112,7 @@ TAKT_MUST_USE takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_f
  * an equation alone. */
 TAKT_MUST_USE takt_status takt_dlog_check_clause(const takt_dlog_program *p,
                                                  const takt_dlog_clause *c);
-/* Whether a variable stands in an atom, from which its domain follows. */
+/* Whether a variable occurs in an atom, which gives its domain. */
 bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name);
 /* Whether it is a symbol, by what it is compared with. */
 bool takt_dlog_is_symbolic(const takt_dlog_node *body, takt_span name);
@@ -128,7 +128,7 @@ void *takt_dlog_find(const takt_dlog_table *table, takt_span name);
 /* `of` gets a name that nothing in the table has. */
 TAKT_MUST_USE takt_status takt_dlog_name(takt_dlog_program *p, takt_dlog_table *table,
                                          takt_span name, void *of);
-/* Why a symbol cannot stand in a fact; NULL: it can. */
+/* Why a symbol cannot occur in a fact; NULL: it can. */
 const char *takt_dlog_unfit(const takt_dlog_relation *r, int index, takt_span symbol);
 takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *what,
                              takt_span name);

@@ -25,7 +25,7 @@ static takt_dlog_node *node(takt_dlog_reader *r, takt_dlog_kind kind)
     return node_of(r, kind, 0);
 }
 
-/* A node above others; their number is limited, and so is how deep they lie. */
+/* An inner node; the number of inner nodes is limited, and with it their depth. */
 static takt_dlog_node *above(takt_dlog_reader *r, takt_dlog_kind kind)
 {
     if (++r->signs > TAKT_DLOG_MOST_SIGNS)

@@ -66,8 +66,8 @@ static inline takt_dd takt_dd_not(takt_dds *d, takt_dd a)
     return takt_dd_apply(d, TAKT_DD_XOR, a, TAKT_DD_TRUE);
 }
 
-/* `op` of many: in pairs, then pairs of those, so that long chains are not walked again and again.
- */
+/* `op` of many operands: in pairs, then pairs of those, so that long chains are not traversed
+ * repeatedly. */
 enum { TAKT_DD_HEAP = 40 };
 typedef struct takt_dd_fold {
     takt_dds *d;

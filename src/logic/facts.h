@@ -1,8 +1,8 @@
 /* facts.h - tuples of a relation from a text: TSV or CSV, a tuple a line.
  *
- * Columns are the relation's arguments, by name or number; one more is a weight. Fields are parted
- * by tabs if the first line has one, else by commas; then a field may stand in double quotes, with
- * "" for one of them. Blank lines and lines that begin with # are left out.
+ * Columns are the relation's arguments, by name or number; one more is a weight. Fields are
+ * separated by tabs if the first line has one, else by commas; then a field may be in double
+ * quotes, with "" for a quote. Blank lines and lines that begin with # are left out.
  */
 #ifndef TAKT_LOGIC_FACTS_H
 #define TAKT_LOGIC_FACTS_H

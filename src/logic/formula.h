@@ -38,7 +38,7 @@ typedef enum takt_formula_kind {
     /* Terms, which have a number. */
     TAKT_LOGIC_VARIABLE, /* variable */
     TAKT_LOGIC_INTEGER,
-    TAKT_LOGIC_NAMED, /* text: an entry of the domain where it stands; becomes an INTEGER */
+    TAKT_LOGIC_NAMED, /* text: an entry of the domain of its position; becomes an INTEGER */
     TAKT_LOGIC_DECIMAL,
     TAKT_LOGIC_ELEMENT, /* predicate[terms]: the value itself */
     TAKT_LOGIC_ARITH,   /* a op b */

@@ -333,7 +333,7 @@ static bool collect(join *j, const takt_formula *f)
     return true;
 }
 
-/* Bound variables that stand nowhere still range over their domain. */
+/* Bound variables that occur nowhere still range over their domain. */
 static void complete(join *j)
 {
     for (size_t i = 0; i < j->bound_count; i++) {

@@ -102,7 +102,7 @@ takt_id takt_labelled_spread(const takt_lower *l, const takt_labelled *v, const 
 typedef takt_id takt_pair_fn(takt_graph *g, takt_id a, takt_id b);
 takt_labelled takt_labelled_pair(takt_lower *l, const takt_labelled *a, const takt_labelled *b,
                                  takt_pair_fn *op);
-/* and, or, not of the current semantics; Boolean ones stay bits where they are. */
+/* and, or, not of the current semantics; Boolean values stay packed bits where they are. */
 takt_labelled takt_labelled_both(takt_lower *l, const takt_labelled *a, const takt_labelled *b);
 takt_labelled takt_labelled_either(takt_lower *l, const takt_labelled *a, const takt_labelled *b);
 takt_labelled takt_labelled_not(takt_lower *l, const takt_labelled *v);

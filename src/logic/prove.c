@@ -1,8 +1,8 @@
 /* prove.c - a lowest proof of a tuple.
  *
- * First everything that could be part of a proof is collected, beginning at the goal, with who uses
- * what. Then heights are found round by round: a tuple is looked at again when one that it could
- * use got its height. At last the proof is read off the heights.
+ * First everything that could be part of a proof is collected, starting at the goal, with the users
+ * of every item. Then heights are found round by round: a tuple is looked at again when one that it
+ * could use got its height. At last the proof is read off the heights.
  */
 #include "logic/prove.h"
 
@@ -206,7 +206,7 @@ static bool quantifier(search *s, const takt_rule *rule, const takt_formula *f)
     return holds && !has_failed(s);
 }
 
-/* Whether a formula follows from what counts in the current mode. */
+/* Whether a formula follows from the facts that count in the current mode. */
 static bool look(search *s, const takt_rule *rule, const takt_formula *f)
 {
     const size_t before = s->premise_count;
@@ -258,7 +258,7 @@ static const takt_rule *derive(search *s)
 
 /* ---- heights ---- */
 
-/* Who uses an item, by item. */
+/* The users of each item. */
 static bool turn_edges(search *s)
 {
     void *first, *users;

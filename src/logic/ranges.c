@@ -1,4 +1,4 @@
-/* ranges.c - what every variable ranges over, found from where it stands.
+/* ranges.c - what every variable ranges over, inferred from where it occurs.
  *
  * Ranges go from arguments of predicates to variables, and from the variables of a head to the
  * predicate's arguments, until nothing changes: rules may use each other in any order.

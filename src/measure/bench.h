@@ -29,7 +29,7 @@ typedef struct takt_bench_more {
     bool slo_sure;      /* there are enough times for that percentile */
     double cpu_pct;     /* of the processors that the process may use; < 0: unknown */
     double joules;      /* per run */
-    const char *energy; /* who counted; NULL: nobody */
+    const char *energy; /* the counter that was used; NULL: none */
     double events;      /* per run */
     const char *event, *source;
     takt_cache_use cache;    /* source NULL: nobody asked */
@@ -104,8 +104,8 @@ void takt_bench_html(takt_text *text, const takt_bench *b);
 
 /* Resident bytes of this process now and at most; 0 where the system does not say. */
 void takt_process_memory(uint64_t *now, uint64_t *most);
-/* 'A' to 'D': what A/A shows and others stole, and who else computed. Times of a busy machine may
- * agree with each other and still be wrong. */
+/* 'A' to 'D': from the A/A difference, stolen time and the load of other processes. Times of a busy
+ * machine may agree with each other and still be wrong. */
 char takt_noise_grade(double noise_pct, const takt_others *others);
 
 /* The steps that make 80 % of the time, a line or two each. */

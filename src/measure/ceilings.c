@@ -250,7 +250,7 @@ takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again, takt_
     }
     TAKT_TRY(takt_ceilings_measure(ctx, &facts, c));
     /* A folder that cannot be written costs the next caller a second and this one nothing. */
-    if (path != NULL && c->is_scaled) /* by somebody who computed meanwhile */
+    if (path != NULL && c->is_scaled) /* by other processes meanwhile */
         takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: the machine was busy");
     else if (path != NULL && save(ctx, path, c) != TAKT_OK)
         takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: %s", takt_last_error(ctx));

@@ -17,8 +17,8 @@ TAKT_MUST_USE takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, co
 TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);
-/* When a comparison that goes on until it is clear looks at what it has: after 8, 24, 72, ...
- * blocks. Who looks often finds something sooner or later. */
+/* When a sequential comparison tests its data: after 8, 24, 72, ... blocks. Testing more often
+ * finds a difference by chance sooner or later. */
 bool takt_compare_is_look(size_t blocks);
 /* Whether it may end there: the same, or an interval that lies outside the margin as a whole. */
 bool takt_compare_is_done(const takt_comparison *c);
@@ -27,7 +27,7 @@ enum { TAKT_NOISE_TIMES = 48 }; /* fewer tell no noise floor */
  * into blocks that play A and B in turn. 0 if there are too few. */
 TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,
                                            double *floor);
-/* Two results that were not computed alike: a line that says what differs. */
+/* For two results that were not computed the same way: a line that says what differs. */
 void takt_compared_unlike(takt_text *text, const takt_compared *of,
                           void (*name)(takt_text *text, const char *value));
 /* Results that were measured apart: what they could show, and of what grade they are. */

@@ -1,4 +1,5 @@
-/* compare_results.c - two results that were measured apart: is what differs more than processes do?
+/* compare_results.c - two results from different processes: is the difference larger than that
+ * between processes?
  *
  * Within a process times agree with each other far better than with those of the next one: where
  * memory lies and who else computes stays for its life. So a process counts as one figure, and what

@@ -140,7 +140,7 @@ static void draw_steps(canvas *c, const takt_plot *p)
     }
 }
 
-/* Dots beyond the edge are told apart and counted. */
+/* Dots beyond the edge are separated and counted. */
 static void draw_dots(canvas *c, const takt_plot *p)
 {
     size_t beyond = 0;

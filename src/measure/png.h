@@ -1,4 +1,4 @@
-/* png.h - a plot as a PNG picture, for those who cannot show SVG. */
+/* png.h - a plot as a PNG picture, for viewers without SVG. */
 #ifndef TAKT_MEASURE_PNG_H
 #define TAKT_MEASURE_PNG_H
 

@@ -1,4 +1,5 @@
-/* groups.c - channels that can only go together: elements, sets, and the walk over the graph. */
+/* groups.c - channels that can only be removed together: elements, sets, and the traversal of the
+ * graph. */
 #include "shrink/groups.h"
 
 #include "base/mem.h"
@@ -191,7 +192,7 @@ void takt_groups_block_all(takt_groups *g, takt_id node)
         takt_groups_block(g, (takt_axis_ref){node, d});
 }
 
-/* ---- the walk ---- */
+/* ---- traversal ---- */
 
 /* A state and what it becomes have the same axes. */
 static void relate_states(takt_groups *g)

@@ -329,7 +329,7 @@ static takt_status work(takt_quantizing *z, takt_model **out)
     return finish(z, out);
 }
 
-/* What was found is told even where nothing comes of it. */
+/* Whether the result counts as a success; the report is written either way. */
 static takt_status conclude(const takt_quantizing *z)
 {
     if (z->summary.taken == 0) {

@@ -54,7 +54,7 @@ typedef struct takt_certificate {
     bool is_real;
     uint64_t model;
     char property[TAKT_SHA256_TEXT];
-    takt_cut *cuts; /* of all trees, each in the order of a walk */
+    takt_cut *cuts; /* of all trees, each in traversal order */
     size_t count, capacity;
 } takt_certificate;
 

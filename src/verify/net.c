@@ -1,4 +1,4 @@
-/* net.c - a graph as sums and functions: the walk, known values, lowerings. */
+/* net.c - a graph as sums and functions: traversal, known values, lowerings. */
 #include "verify/net.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* precision.c - whether values fit another precision, told before anything runs in it. */
+/* precision.c - whether values fit another precision, determined before anything runs in it. */
 #include "verify/precision.h"
 
 #include <math.h>

@@ -57,7 +57,7 @@ static takt_status add_cut(const takt_prover *v, takt_certificate *c, const takt
     return TAKT_OK;
 }
 
-/* The tree in the order of a walk; its depth is bounded by the checker's. */
+/* The tree in traversal order; its depth is bounded by the checker's. */
 static takt_status add_tree(const takt_prover *v, takt_certificate *c, const takt_group *g,
                             uint32_t at, int depth)
 {

@@ -1,5 +1,5 @@
-/* recheck.c - walks a certificate's trees and sees that every case holds on every part of its box.
- */
+/* recheck.c - traverses a certificate's trees and checks that every case holds on every part of its
+ * box. */
 #include "verify/recheck.h"
 
 #include <math.h>

@@ -150,8 +150,8 @@ static void linear_bounds(takt_recheck *k, uint32_t id)
 
 /* ---- maxima ---- */
 
-/* At least the element whose least value is greatest; that one, if no other reaches it; at most the
- * greatest value of all. */
+/* Lower bound: the element with the largest lower bound; also the upper bound if no other element
+ * reaches it. Otherwise the upper bound is the largest value of all. */
 static void max_bounds(takt_recheck *k, uint32_t id)
 {
     takt_check_node *c = &k->nodes[id];

@@ -141,7 +141,7 @@ static bool take_timing(bench_job *j)
     o->include_copy = tool_on(t, TAKT_F_INCLUDE_COPY);
     o->min_runs = P99_RUNS;
     if (tool_text_of(t, TAKT_F_DURATION) != NULL)
-        o->min_ns = o->max_ns; /* who asks for a duration wants it */
+        o->min_ns = o->max_ns; /* an explicit duration is used in full */
     return true;
 }
 

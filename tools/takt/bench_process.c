@@ -8,7 +8,7 @@
 #include "bench_job.h"
 #include "process.h"
 
-/* What a process measured before it was told to end, if that is anything. */
+/* Results that a process had when it was stopped, if any. */
 static int take_part(bench_job *j, const char *path)
 {
     takt_bench *part = NULL;

@@ -12,9 +12,9 @@ enum { TOOL_CACHE_NOTE = 512 };
 typedef struct tool_cache_job {
     takt_tool *t;
     const takt_model *model;
-    const char *path;  /* of the model, for a simulated run */
-    const char *sizes; /* of the plan */
-    const char *given; /* sizes that a simulated run has to be told besides the flags; or NULL */
+    const char *path;       /* of the model, for a simulated run */
+    const char *sizes;      /* of the plan */
+    const char *given;      /* sizes that a simulated run needs besides the flags; or NULL */
     double run_ns, made_ns; /* a run on all threads times threads, and loading and planning */
     takt_cache_use modelled;
     int (*fill)(void *user, takt_session *s); /* inputs of a session; an exit code */

@@ -4,7 +4,7 @@
 
 #include "doctor.h"
 
-/* What a check found; under a box that is not ticked stands what would tick it. */
+/* The result of a check; a box that is not ticked has a line that says what would tick it. */
 typedef struct check_result {
     bool is_known, ticked;
     char evidence[TAKT_FINDING_TEXT], fix[TAKT_FINDING_TEXT];

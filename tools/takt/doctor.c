@@ -251,7 +251,7 @@ static int ignore(void *user, const char *text, size_t length)
     return 0;
 }
 
-/* Governor, debug build, load: their share cannot be tried out from here. */
+/* Governor, debug build, machine load: their share cannot be measured from here. */
 static void try_machine(tool_patient *p)
 {
     takt_environment e;

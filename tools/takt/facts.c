@@ -62,7 +62,7 @@ static void print_names(const tool_run *r, bool json)
     }
 }
 
-/* What the library wrote; with --random which inputs it stands on. */
+/* The library's report; with --random also the inputs that it depends on. */
 static void print_written(const tool_run *r, const char *text)
 {
     if (r->random_count == 0) {

@@ -47,7 +47,7 @@ static bool fit(const takt_model *m, const takt_known_input *given, size_t count
         if (d != NULL && d->rank == 0 && given[i].view.rank > 0)
             return false; /* files call inputs of any shape scalars */
         if (d == NULL || d->rank != given[i].view.rank)
-            continue; /* a mistake that is told elsewhere */
+            continue; /* reported elsewhere */
         for (int k = 0; k < d->rank; k++)
             if (d->dim_names[k] == NULL ? d->dims[k] != given[i].view.dims[k]
                                         : !agrees(m, given, i, k))
@@ -66,7 +66,7 @@ void tool_refit(takt_tool *t, const char *path, const takt_load_options *options
     const takt_status status = takt_model_load(t->ctx, path, options, &better);
     tool_notes_end(t, status == TAKT_OK);
     if (status != TAKT_OK)
-        return; /* what does not fit is told by those who want the sizes */
+        return; /* callers that need the sizes report what does not fit */
     takt_model_destroy(*model);
     *model = better;
 }
@@ -82,7 +82,7 @@ static takt_known_input *next(shapes *s, const char *name)
     return &s->at[s->count];
 }
 
-/* A file that cannot be read is told of when its values are wanted. */
+/* A file that cannot be read is reported when its values are needed. */
 static void add_file(const takt_tool *t, shapes *s, const char *name, const char *path)
 {
     takt_known_input *at = next(s, name);

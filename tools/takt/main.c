@@ -190,7 +190,7 @@ static bool is_help(const char *word)
 int main(int argc, char **argv)
 {
     tool_begin_plain();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of the write, and told as one */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file size is reported as a write error */
     takt_tool t = {0};
     int code;
     if (!tool_make_context(&t, 0)) {

@@ -43,7 +43,7 @@ int tool_cannot_write(const takt_tool *t, const char *path);
 bool tool_can_write(const takt_tool *t, const char *path, int *code);
 /* A file that may be replaced as a whole: links, pipes and devices are written through. */
 bool tool_is_plain(const char *path);
-/* Into what stands at `path`, or a new file; 0 or errno. */
+/* Into the existing file at `path`, or a new one; 0 or errno. */
 int tool_write_through(const tool_buffer *b, const char *path);
 /* Writes it to `path` ("-": standard output) and frees it; prints what went wrong. What was there
  * stays until all is written. */

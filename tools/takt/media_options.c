@@ -81,7 +81,7 @@ static bool fit(word w, media_image *how)
     return how->fit != MEDIA_STRETCH || is(w, "stretch");
 }
 
-/* What models trained on ImageNet with torchvision were shown, and those of Keras. */
+/* The preprocessing that ImageNet models of torchvision, or of Keras, were trained with. */
 static void as_trained(media_image *how, bool is_torch)
 {
     static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};

@@ -94,7 +94,7 @@ static bool gather_known(const takt_tool *t, known *k)
     return true;
 }
 
-/* What is told to the reader of language models, if anything. */
+/* Options for the reader of language models, if any. */
 static const char *text_sizes(const takt_tool *t, char *to, size_t room)
 {
     const uint64_t context = tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0);
@@ -231,7 +231,7 @@ takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t
     return finish_open(t, status, model, code);
 }
 
-/* To standard output; `user` is told that there was something. */
+/* To standard output; `user` notes that there was output. */
 static int print_report(void *user, const char *text, size_t length)
 {
     *(bool *)user = true;

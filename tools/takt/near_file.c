@@ -1,4 +1,4 @@
-/* near_file.c - the file that somebody meant who named one that is not there. */
+/* near_file.c - suggests an existing file for a path that does not exist. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>

@@ -131,7 +131,7 @@ int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err)
         if (pipes[i / 2][i % 2] >= 0)
             close(pipes[i / 2][i % 2]);
     if (out != NULL)
-        tool_to_buffer(out, "", 1); /* terminated, for those who look for words */
+        tool_to_buffer(out, "", 1); /* terminated, for string searches */
     if (err != NULL)
         tool_to_buffer(err, "", 1);
     return code;

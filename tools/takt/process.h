@@ -23,8 +23,8 @@ void tool_command_add(tool_command *c, const char *format, ...) TAKT_PRINTF(2, 3
 void tool_command_free(tool_command *c);
 /* The path of this very program. */
 const char *tool_self(char *to, size_t size);
-/* Everything that this verb was told on the command line, but for the flags in `except`, which ends
- * with TAKT_FLAG_IDS; arguments come last, as far as the tool still has them. */
+/* The whole command line of this verb except the flags in `except`, which ends with TAKT_FLAG_IDS;
+ * arguments come last, as far as the tool still has them. */
 void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id *except);
 
 /* Runs it and waits. Standard output and error go to the buffers, or nowhere if NULL. Returns the

@@ -6,7 +6,7 @@
 
 typedef struct tool_progress {
     const takt_tool *t;
-    const char *what, *unit; /* static text; unit "": no rate is told */
+    const char *what, *unit; /* static text; unit "": no rate is shown */
     uint64_t total;
     uint64_t begun_ns, drawn_ns; /* drawn 0: nothing is on the screen */
 } tool_progress;

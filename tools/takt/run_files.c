@@ -307,7 +307,7 @@ static bool is_taken(const char *path)
            strcmp(dot, ".tsv") == 0 || is_folder(path);
 }
 
-/* The run may be long: a folder that is not there is told before it. */
+/* The run may be long: a missing folder is reported before it. */
 static int check_folder(const takt_tool *t, const char *path)
 {
     char folder[1024];

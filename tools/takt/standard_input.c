@@ -22,7 +22,7 @@ const char *tool_readable(const char *path)
     return strcmp(path, TOOL_STDIN) == 0 ? device : tool_zoo_path(path);
 }
 
-/* ---- who reads it ---- */
+/* ---- readers of standard input ---- */
 
 static bool is_meant(const char *path)
 {

@@ -124,7 +124,7 @@ struct takt_tool {
     bool has_known; /* the model was read with the values of inputs */ /* -D went into the model
                                                                           when it was loaded */
     bool collects_notes; /* a model is being loaded for given inputs */
-    char notes[1024];    /* lines that are told if it loads */
+    char notes[1024];    /* lines that are printed if it loads */
     bool trains;         /* models are loaded to be trained */
     takt_plan *checked;  /* for sessions: the plan with checks, if --checks samples; or NULL */
 };
@@ -139,7 +139,7 @@ bool tool_parse(takt_tool *t, int argc, char **argv, int *code);
 const char *tool_alias(const takt_tool *t, const char *word, size_t length);
 /* The answer to a flag of other tools that has no counterpart here, or NULL. */
 const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length);
-/* The same for names that stand behind one dash, such as -md. */
+/* The same for names that follow one dash, such as -md. */
 const char *tool_letters(const takt_tool *t, const char *word, size_t length);
 void tool_free(takt_tool *t);
 /* A copy of `text` is added. */
@@ -238,8 +238,8 @@ bool tool_spares_reads(const takt_tool *t);
 enum { TOOL_NAME = 1100, TOOL_SIZES = 2048 };
 
 /* NAME and what follows its mark, in `text`: the first one, or with `is_last` the last. A name that
- * has the mark inside, or begins with a backquote, stands in backquotes. NULL: there is no name, no
- * mark, or it does not fit. */
+ * has the mark inside, or begins with a backquote, is written in backquotes. NULL: there is no
+ * name, no mark, or it does not fit. */
 const char *tool_after_name(const char *text, char mark, bool is_last, char name[TOOL_NAME]);
 /* The same if the name is this one; NULL if it is another. */
 const char *tool_after(const char *text, char mark, const char *name);

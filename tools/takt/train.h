@@ -133,7 +133,7 @@ bool tool_mixup_begin(tool_training *g, int *code);
 bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
 /* With --qat: the model becomes one that is trained as integers. False: printed. */
 bool tool_qat_begin(tool_training *g, int *code);
-/* Writes the integers of the model, which has its weights by now. */
+/* Writes the integer model; the weights are trained by now. */
 int tool_qat_save(tool_training *g);
 
 /* The loop over epochs; the exit code. */

@@ -125,7 +125,7 @@ static int look(tool_patient *p)
 static int run(takt_tool *t)
 {
     takt_slo slo = {0};
-    if (!bench_take_slo(t, &slo)) /* mistakes are told before anything is measured */
+    if (!bench_take_slo(t, &slo)) /* errors are reported before anything is measured */
         return TAKT_EXIT_USAGE;
     return tool_patient_examine(t, look);
 }

@@ -228,7 +228,7 @@ static void fish_seen(const takt_verb *v)
     printf("'");
 }
 
-/* Verbs, in whose place no file can stand (-f). */
+/* Verbs; no file name can take their place (-f). */
 static void fish_verb(size_t i)
 {
     const takt_verb *v = tool_verbs[i];

@@ -1,4 +1,4 @@
-/* doctor.c - walks the causes of slow runs, large memory or low rates, measuring each. */
+/* doctor.c - checks the causes of slow runs, large memory or low rates, measuring each. */
 #include "doctor.h"
 
 #include <stdlib.h>

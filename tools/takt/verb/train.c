@@ -159,7 +159,7 @@ static int with_data(tool_training *g)
     return with_trainer(g);
 }
 
-/* What only shows at the end of a training is told before it. */
+/* Reports before the training what would fail only at its end. */
 static bool is_possible(const takt_tool *t)
 {
     const char *to = tool_text_of(t, TAKT_F_MODEL_FILE);
