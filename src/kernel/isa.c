@@ -1,4 +1,4 @@
-/* isa.c - asks the processor what it can run, and applies a cap by name. */
+/* isa.c - detects what the processor can run, and applies a cap by name. */
 #define _GNU_SOURCE /* for syscall() */
 #include "kernel/isa.h"
 
@@ -68,7 +68,7 @@ static uint64_t saved_state(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* Linux hands out the large tile registers only to processes that ask. */
+/* Linux enables the large tile registers only for processes that request them. */
 static bool tiles_granted(void)
 {
 #ifdef __linux__

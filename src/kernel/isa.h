@@ -34,7 +34,8 @@ typedef enum takt_isa {
 
 typedef uint32_t takt_isa_set;
 
-/* What this processor and kernel can run. Asks the machine each time; callers keep the answer. */
+/* The ISAs that this processor and kernel can run. Queries the machine each time; callers keep the
+ * answer. */
 takt_isa_set takt_isa_detect(void);
 /* `set` without everything stronger than `cap`: "avx2" drops avx512 and up, "neon" drops dotprod
  * and up, "scalar" or the name of another architecture's ISA leaves only scalar. False, and *capped

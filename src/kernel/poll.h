@@ -1,9 +1,9 @@
-/* poll.h - a question that long work asks now and then: is the result still wanted?
+/* poll.h - how long work finds out whether its result is still wanted.
  *
- * A deadline or a cancel ends a run in the middle of a step. Kernels and the loops around them ask
- * at the end of a block, some ten to a hundred microseconds of work, and return at once when the
- * answer is yes; what they leave in their results is not looked at. Whoever is not asked to stop
- * computes the same bits, polled or not.
+ * A deadline or a cancel ends a run in the middle of a step. Kernels and the loops around them poll
+ * at the end of a block, some ten to a hundred microseconds of work, and return immediately when
+ * asked to stop; their results are then ignored. Work that is not stopped computes the same bits,
+ * polled or not.
  */
 #ifndef TAKT_KERNEL_POLL_H
 #define TAKT_KERNEL_POLL_H

@@ -6,7 +6,7 @@
 
 typedef struct takt_child {
     const takt_plan *plan;
-    struct takt_repeat *body; /* or NULL: its sizes are found in every turn (plan/repeat.h) */
+    struct takt_repeat *body; /* or NULL: its sizes are found in every iteration (plan/repeat.h) */
     size_t at;                /* bytes into the step's shared scratch, and how many */
     size_t bytes;
 } takt_child;
@@ -54,8 +54,8 @@ const void *takt_lane_take(const takt_lane *lane, const takt_task *t, const void
 void *takt_lane_open(const takt_lane *lane, const takt_task *t, void *data, size_t i);
 void takt_lane_close(const takt_lane *lane, const takt_task *t, void *data, size_t i);
 
-/* A value that goes from one turn to the next: written to two places in turn, the first of which is
- * the step's result. */
+/* A value carried from one iteration to the next: written to two places alternately, the first of
+ * which is the step's result. */
 typedef struct takt_carried {
     size_t in, out; /* views of the step */
     size_t bytes;

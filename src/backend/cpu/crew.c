@@ -1,4 +1,4 @@
-/* crew.c - the tasks of one step that go through turns together. */
+/* crew.c - the tasks of one step that go through rounds together. */
 #include "backend/cpu/crew.h"
 
 enum { PAUSES = 1000 }; /* before a task falls asleep: some ten microseconds */

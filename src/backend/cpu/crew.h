@@ -1,9 +1,9 @@
-/* crew.h - the tasks of one step that go through turns together.
+/* crew.h - the tasks of one step that go through rounds together.
  *
- * Every turn has the same parts, and none begins before all parts of the turn before are done. A
- * task takes its own part, then those that nobody has taken: with one thread all tasks of a step
- * are one task's work and nobody waits. Who waits, waits for a part that a running thread has
- * taken; a little while awake, then asleep.
+ * Every round has the same parts, and none begins before all parts of the previous round are done.
+ * A task takes its own part, then those that nobody has taken: with one thread all tasks of a step
+ * are one task's work and nobody waits. A waiting task waits for a part that a running thread has
+ * taken: it spins for a moment, then sleeps.
  */
 #ifndef TAKT_BACKEND_CPU_CREW_H
 #define TAKT_BACKEND_CPU_CREW_H
@@ -18,7 +18,7 @@ enum { TAKT_CREW_MOST = 64 };
 
 /* In the step's scratch; `before` and `after` of the step open and close it. */
 typedef struct takt_crew {
-    _Alignas(64) _Atomic uint32_t done; /* parts of all turns */
+    _Alignas(64) _Atomic uint32_t done; /* parts of all rounds */
     _Atomic uint32_t sleepers, stopped;
     uint32_t parts, turns;
     takt_doze doze;
@@ -29,7 +29,7 @@ typedef struct takt_crew {
 } takt_crew;
 
 typedef void takt_crew_fn(void *user, size_t turn, size_t part);
-/* False: the run is to end here. Asked by every task before every turn. */
+/* False: the run ends here. Called by every task before every round. */
 typedef bool takt_crew_goes_on_fn(void *user, size_t turn);
 
 typedef struct takt_crew_work {
@@ -41,7 +41,7 @@ typedef struct takt_crew_work {
 /* parts <= TAKT_CREW_MOST, parts * turns < 2^31. */
 void takt_crew_open(takt_crew *crew, size_t parts, size_t turns);
 void takt_crew_close(takt_crew *crew);
-/* All turns, for the task whose own part is `part`. */
+/* All rounds, for the task whose own part is `part`. */
 void takt_crew_run(takt_crew *crew, size_t part, const takt_crew_work *work);
 /* Ends it for all tasks: true for the first that says so. */
 bool takt_crew_stop(takt_crew *crew);

@@ -62,9 +62,10 @@ takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positio
     return cut(w, tasks, takt_cpu_cut_figures.panel_rows / (double)each, divided(ROWS_LEAST, each));
 }
 
-/* Several where a slow thread would hold up the others for long, and where small tasks cost little.
- * Weights that stay in a thread's own cache are its own, though. Few rows are as fast as memory is
- * read, which likes long runs: four tasks for each of two threads took 1.2 times as long as one. */
+/* Several where a slow thread would delay the others for long, and where small tasks cost little.
+ * Weights that stay in a thread's own cache should not move to another thread, though. Few rows are
+ * limited by memory reads, which prefer long runs: four tasks for each of two threads took 1.2
+ * times as long as one. */
 size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes)
 {
     enum { FEW_ROWS = 16 };
@@ -103,7 +104,8 @@ static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cu
            (double)r * w->per_row;
 }
 
-/* And in microseconds, with taking it, if all tasks of `whole` take what `pace` says. */
+/* The same in microseconds, with the overhead of taking it, if all tasks of `whole` take what
+ * `pace` says. */
 static double task_us(const takt_cut_work *w, const takt_cut *c, const takt_cut *whole,
                       const takt_cut_pace *pace)
 {

@@ -38,7 +38,7 @@ takt_cut takt_cpu_cut_tiles(const takt_cut_work *w, size_t tasks, double bytes);
 /* The same where a row is a line of `positions` positions, which stay together. */
 takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions);
 
-/* Tasks for each thread of a product of `m` rows with `bytes` of weights, `rows` being those of a
+/* Tasks per thread for a product of `m` rows with `bytes` of weights; `rows` is the height of a
  * full tile. */
 size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
 
@@ -46,8 +46,8 @@ size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
  * finer cut follows. */
 size_t takt_cpu_tasks_most(size_t each, size_t threads);
 
-/* For many threads: several tasks for each, so that one that is slower than the others leaves some
- * of its share to them; else `c`, as where the work is too small for more tasks. */
+/* For many threads: several tasks per thread, so that a slow thread leaves some of its share to the
+ * others; otherwise, or if the work is too small, `c`. */
 takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_pace *pace);
 
 /* Parts of the rows of each of several equal products, which are too few to be shared evenly;

@@ -179,7 +179,7 @@ static void run_batch(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
-/* Tasks that packing is worth. */
+/* Number of tasks for packing. */
 static size_t pack_parts(const takt_planner *p, const facts *f)
 {
     return takt_cpu_tasks(
@@ -226,8 +226,9 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 
-/* Parts for one thread, which takes them in turn from both ends: of the weights that a single row
- * passes by; of rows in 16 bits if all weights stay near. Products of f32 are not held up by L3. */
+/* Parts for one thread, which takes them alternately from both ends: parts of the weights if there
+ * is a single row; of rows in 16 bits if all weights stay in cache. Products of f32 are not limited
+ * by L3. */
 static takt_cut cut_turns(const takt_planner *p, const facts *f, size_t rows, double bytes)
 {
     enum { NEAR_BYTES = 1 << 20 };
@@ -242,8 +243,8 @@ static takt_cut cut_turns(const takt_planner *p, const facts *f, size_t rows, do
     return c;
 }
 
-/* The same cut, where it is fine, with whole broad tiles in every task and no more rows than
- * weights pass by at a time: more would read them again. */
+/* The same cut, if it is fine, with whole broad tiles in every task and no more rows than share one
+ * pass over the weights: more would read them again. */
 static takt_cut cut_broad(const facts *f, const GEMM(_info) * info, takt_cut c)
 {
     const size_t m = f->mm.m, tall = info->broad, tasks = c.rows * c.columns;

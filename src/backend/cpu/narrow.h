@@ -28,9 +28,9 @@ typedef struct takt_narrow {
 /* How `weights`, the factor of the group's product, are stored; `bytes` per element if they are not
  * narrow. */
 takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes);
-/* The kernel of f16 or bf16 arithmetic for a product with `rows` if settings ask for one, the
- * weights are constants and the machine has it; `n` is for it then. Else NULL, and the step says
- * why it was not to be had. */
+/* The kernel of f16 or bf16 arithmetic for a product with `rows` if the settings request one, the
+ * weights are constants and the machine has it; `n` then describes it. Else NULL, and the step says
+ * why there is none. */
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n);
 /* The same for products with a second factor that is computed, of f32: a bf16 kernel or NULL. Each
  * is packed when it is there, by: */
@@ -59,8 +59,8 @@ void takt_narrow_use(takt_gemm_f32 *g, const takt_narrow *n, const void *data, s
 /* `count` elements that are to be packed: an error if one became infinite in f16. */
 TAKT_MUST_USE takt_status takt_narrow_check(takt_ctx *ctx, const takt_narrow *n, const void *data,
                                             size_t count);
-/* The way that weights take which are packed element by element: `count` of them as f32, which
- * `pack` turns into `packed` f32, and those into the narrow type. */
+/* For weights that are packed element by element: `count` of them as f32, which `pack` turns into
+ * `packed` f32, and those into the narrow type. */
 typedef void takt_narrow_pack_fn(void *user, const float *from, float *to);
 typedef struct takt_narrow_job {
     takt_ctx *ctx;

@@ -1,8 +1,8 @@
-/* pace.h - loops of a task that ask now and then whether its result is still wanted.
+/* pace.h - loops of a task that poll now and then whether its result is still wanted.
  *
  * A deadline or a cancel is to be seen within some two milliseconds (kernel/poll.h). What a loop
- * does is counted in elements that are moved or computed, about a nanosecond each; a single item
- * of more work than TAKT_PACE is cut into pieces.
+ * does is counted in elements that are moved or computed, about a nanosecond each; a single item of
+ * more work than TAKT_PACE is cut into pieces.
  */
 #ifndef TAKT_BACKEND_CPU_PACE_H
 #define TAKT_BACKEND_CPU_PACE_H

@@ -1,5 +1,5 @@
-/* transpose.c - turns a matrix four by four, or eight by eight, elements at a time, in registers.
- */
+/* transpose.c - transposes a matrix four by four, or eight by eight, elements at a time, in
+ * registers. */
 #include "backend/cpu/transpose.h"
 
 #include <stdint.h>

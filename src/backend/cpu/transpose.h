@@ -1,4 +1,4 @@
-/* transpose.h - turns a matrix of elements of one, two or four bytes. */
+/* transpose.h - transposes a matrix of elements of one, two or four bytes. */
 #ifndef TAKT_BACKEND_CPU_TRANSPOSE_H
 #define TAKT_BACKEND_CPU_TRANSPOSE_H
 

@@ -1,4 +1,4 @@
-/* transpose_bytes.c - turns a matrix of bytes, sixteen by sixteen at a time, in registers. */
+/* transpose_bytes.c - transposes a matrix of bytes, sixteen by sixteen at a time, in registers. */
 #include <stdint.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ static inline void store(char *p, row v)
     memcpy(p, &v, sizeof v);
 }
 
-/* Elements of the first half take turns with those of the second; four times is a transpose. */
+/* Interleaves the elements of the first half with those of the second; four times is a
+ * transpose. */
 static inline void weave(const row *from, row *to)
 {
     for (int i = 0; i < SIDE / 2; i++) {

@@ -27,7 +27,7 @@ typedef struct takt_block_f32 {
     const float *bias; /* or NULL */
     float *c;
     size_t ldc;
-    const takt_poll *poll; /* asked every few panels; or NULL */
+    const takt_poll *poll; /* polled every few panels; or NULL */
 } takt_block_f32;
 
 typedef void takt_block_f32_fn(const takt_block_f32 *g);

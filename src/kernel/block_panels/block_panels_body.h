@@ -162,8 +162,8 @@ static void one_panel(const takt_block_panels *g, size_t panel)
     }
 }
 
-/* Rows of a panel are a short run of memory, which ends before hardware has seen it coming: they
- * are asked for one panel ahead, but not on ARM, where that takes as long as it saves. */
+/* Rows of a panel are a short run of memory, which ends before the hardware prefetcher detects it:
+ * they are prefetched one panel ahead, but not on ARM, where that costs as much as it saves. */
 FIXED void ask_for(const takt_block_panels *g, size_t panel)
 {
     const takt_blocks *b = &g->b;

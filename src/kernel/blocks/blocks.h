@@ -60,8 +60,8 @@ static inline size_t takt_blocks_panels(size_t n)
 /* The same weights from column `first` on, where a panel begins, `n` of them. */
 takt_blocks takt_blocks_cut(const takt_blocks *b, size_t first, size_t n);
 
-/* What packing reads: levels of `bits` bits, low bits first, in rows of k without gaps between rows
- * ([n][k], or [k][n] where `is_across`). */
+/* The input of packing: levels of `bits` bits, low bits first, in rows of k without gaps between
+ * rows ([n][k], or [k][n] where `is_across`). */
 typedef struct takt_blocks_job {
     size_t n, k;
     unsigned bits;

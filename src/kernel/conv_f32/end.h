@@ -14,7 +14,7 @@
         acc[r] = x;                                                                                \
     }
 
-/* What follows the sums of one vector of columns: a question for all rows, not for each. */
+/* The epilogue of one vector of columns: branches once for all rows, not per row. */
 INLINE void finish(const takt_conv_f32 *c, size_t column, size_t n, vf *acc, const size_t rows)
 {
     if (c->adds_zero)

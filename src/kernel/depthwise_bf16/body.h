@@ -29,7 +29,7 @@ typedef struct slice {
 
 /* ---- 3 x 3 ---- */
 
-/* What position (i, j) of the window gives to each output that reads it. */
+/* The contribution of position (i, j) of the window to each output that reads it. */
 INLINE void position(const window *o, slice *s, const size_t i, const size_t j, const size_t lines,
                      const size_t stride)
 {

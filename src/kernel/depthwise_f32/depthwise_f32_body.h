@@ -24,7 +24,7 @@ INLINE vf load(const float *p, size_t n)
         acc[p] = x;                                                                                \
     }
 
-/* What follows the sums of `count` outputs: a question for all of them, not for each. */
+/* The epilogue of `count` outputs: branches once for all of them, not per output. */
 INLINE void finish(const takt_depthwise_f32 *d, vf *acc, size_t c, size_t n, const size_t count)
 {
     if (d->bias != NULL)

@@ -6,8 +6,8 @@
 #include "kernel/depthwise_f32/neon_block.h"
 #include "kernel/simd/zeros.h"
 
-/* What the blocks can do: two lines that share rows, and at most one padded column at either side.
- */
+/* Cases that the blocks cover: two lines that share rows, and at most one padded column on either
+ * side. */
 static bool is_for_blocks(const takt_depthwise_f32 *d)
 {
     return d->rows == 3 && d->taps == 3 && d->dilation == 1 && d->stride <= 2 && d->before <= 1 &&

@@ -25,7 +25,7 @@ typedef struct takt_direct_f32 {
     size_t b_row, b_col; /* floats between rows and between columns of B; one of them is 1 */
     float *c;
     size_t ldc;
-    const takt_poll *poll; /* asked about every 2^18 products of a strip of rows; or NULL */
+    const takt_poll *poll; /* polled about every 2^18 products of a strip of rows; or NULL */
 } takt_direct_f32;
 
 typedef void takt_direct_f32_fn(const takt_direct_f32 *g);

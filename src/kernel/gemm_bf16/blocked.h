@@ -1,4 +1,4 @@
-/* blocked.h - the walk over a large product of bf16, shared by the vector variants.
+/* blocked.h - blocking of a large product of bf16, shared by the vector variants.
  *
  * A template: a variant defines the constants of gemm_half/walk.h but for COPIES and A_PAD,
  * includes this file, and supplies tile and strip_elems of walk.h and the functions declared below.

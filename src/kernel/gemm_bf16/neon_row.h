@@ -1,5 +1,5 @@
-/* neon_row.h - one row by bfmmla, four distant panels in turns: one stream of reads leaves a third
- * of the memory's bandwidth unused.
+/* neon_row.h - one row by bfmmla, four distant panels alternately: one stream of reads leaves a
+ * third of the memory's bandwidth unused.
  *
  * A part of gemm_bf16_bf16.c. v0-v3 are A, the row twice, v4-v7 pass B through, v8-v31 are the sums
  * of four times 12 columns, each twice.

@@ -1,10 +1,9 @@
-/* walk_amx.h - the walk over a large product by AMX; part of gemm_bf16_amx.c.
+/* walk_amx.h - blocking of a large product by AMX; part of gemm_bf16_amx.c.
  *
  * Rows of A are packed for all of k, up to DEEP values of it, and stay in L2 while the panels of B
- * pass; sums stay in the tile registers over all of it. Memory is asked early for what a tile will
- * need: the lines of C that it goes to, and the panel of B that comes after this one. What follows
- * the product is done for several panels at once, a row of them every few steps of the next ones:
- * vectors work while the tiles do.
+ * are read; sums stay in the tile registers over all of it. A tile's data is prefetched early: its
+ * lines of C, and the next panel of B. The epilogue is done for several panels together, a row of
+ * them every few steps of the next ones: vector units work while the tile unit does.
  */
 enum { LATE_COLS = 256, LATE_FLOATS = 32 << 10 };
 

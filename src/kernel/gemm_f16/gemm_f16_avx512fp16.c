@@ -164,7 +164,7 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[cols == WIDE][rows - 1](t);
 }
 
-/* One row: eight products in f16, then f32, as long as k lasts; `count` panels in turns. */
+/* One row: eight products in f16, then f32, over all of k; `count` panels alternately. */
 INLINE void row_fixed(const row_job *r, const size_t count, const size_t vectors)
 {
     __m512 sum[4][4];

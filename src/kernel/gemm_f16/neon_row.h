@@ -1,6 +1,6 @@
 /* neon_row.h - one row by panels of B: eight products summed in f16, and those sums in f32.
  *
- * A part of neon.h. Four streams are read in turns: four distant panels, or the quarters of k of
+ * A part of neon.h. Four streams are read alternately: four distant panels, or the quarters of k of
  * one. v0 holds eight of A, v1-v3 pass B through, v4-v6 sum eight k in f16, v7 is 1, v8-v31 are the
  * sums of four times 24 or 16 columns. A compiler would keep them in memory.
  */

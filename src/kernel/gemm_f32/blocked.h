@@ -44,9 +44,9 @@ typedef struct tile_job {
     size_t residual_stride;
     size_t act; /* NONE, RELU or CLIP */
     elem lo, hi;
-    const elem *ahead; /* to be asked for into L2: one line for every QUAD of k, */
+    const elem *ahead; /* to be prefetched into L2: one line for every QUAD of k, */
     size_t ahead_step; /* so many bytes apart; 0: nothing, `ahead` is near */
-    bool is_far;       /* B comes from far enough away, and nothing else was asked for */
+    bool is_far;       /* B is far enough away, and nothing else was prefetched */
     const elem *start; /* sums to go on from, [rows][panels][panel], if ASKS_FAR; NULL: zero */
     /* A run of tiles, if RUNS or BELOW; else 0: */
     size_t count;
@@ -113,7 +113,7 @@ typedef struct block {
     elem *sums;             /* [strip][tile][height][width]; only an edge's if k is one chunk */
     elem *widened;          /* [panel][k][width] of this chunk, or of one tile; NULL: B is f32 */
     bool in_place;
-    bool is_far; /* B goes by once, and tiles ask for it */
+    bool is_far; /* B is read once, and tiles prefetch it */
 } block;
 
 /* Elements of packed A for one k. */
@@ -171,8 +171,8 @@ typedef struct strip {
     bool is_first, is_end;         /* of all k; the block's last chunk */
     bool resumes;                  /* sums that an earlier block of k left in C */
     const epilogue *epilogue;      /* in registers, or NULL */
-    const elem *ahead, *ahead_end; /* what of B comes after this part, as far as not asked for */
-    size_t share;                  /* that a tile asks for */
+    const elem *ahead, *ahead_end; /* the part of B after this one, as far as not prefetched */
+    size_t share;                  /* that a tile prefetches */
     size_t line;                   /* bytes from one request to the next */
 } strip;
 
@@ -248,7 +248,7 @@ static void strip_of_tiles(const gemm *g, const block *o, strip *s)
     }
 }
 
-/* What registers could not do, and the tail. */
+/* The rest of the epilogue that was not done in registers, and the tail. */
 static void finish_strip(const gemm *g, const block *o, const strip *s)
 {
     const epilogue *e = g->epilogue;
@@ -263,7 +263,7 @@ static void finish_strip(const gemm *g, const block *o, const strip *s)
 /* While strips after the first read this part of B from L2, the next part is brought there. */
 static void look_ahead(const gemm *g, const block *o, strip *s)
 {
-    enum { LEAST = CHUNK / QUAD * 64 / sizeof(elem) }; /* what a tile asks for */
+    enum { LEAST = CHUNK / QUAD * 64 / sizeof(elem) }; /* what a tile prefetches */
     const bool more = s->p + CHUNK < o->k, wider = o->col + o->cols < g->n;
     const size_t strips = (o->rows + o->most - 1) / o->most, width = o->panels * WIDE;
     const size_t tiles = (o->cols + width - 1) / width;
@@ -327,8 +327,8 @@ static void columns_of_block(const gemm *g, const block *o)
     }
 }
 
-/* Whether B goes by once, and its tiles ask for it. What L3 holds some processors bring faster if
- * nobody asks, but not what L2 holds. */
+/* Whether B is read once, and its tiles prefetch it. Some processors load data from L3 faster
+ * without a prefetch, but not data from L2. */
 static bool asks_far(const gemm *g)
 {
     const size_t size = sizeof(elem), count = g->n * g->k;

@@ -1,9 +1,9 @@
-/* far_tile.h - tiles that ask for their own panels of B, which come from beyond the caches.
+/* far_tile.h - tiles that prefetch their own panels of B from beyond the caches.
  *
- * A part of vector variants with ASKS_FAR, after vector_tile.h. Where few rows pass all of B once,
- * the processor's own requests leave a part of the memory's bandwidth unused. A loop of its own, so
- * that the other one keeps its registers; what follows the product is left to the plain tile, which
- * goes on from these sums.
+ * A part of vector variants with ASKS_FAR, after vector_tile.h. Where few rows read all of B once,
+ * the hardware prefetcher leaves some of the memory's bandwidth unused. This is a separate loop, so
+ * that the other one keeps its registers; the epilogue is left to the plain tile, which continues
+ * from these sums.
  */
 /* Four lines of every panel, which are read sixteen steps of k later. */
 INLINE void ask_far(const elem *b, size_t second, const size_t wide)

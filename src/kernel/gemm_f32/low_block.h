@@ -1,7 +1,7 @@
 /* low_block.h - a block of few rows: every panel of B passes all strips before the next one comes.
  *
  * A part of blocked.h, for variants with RUNS. A chunk of A, four strips of 8 rows, stays in L1
- * with the panel; the next panel is asked for meanwhile.
+ * with the panel; the next panel is prefetched meanwhile.
  */
 /* Strips of the same height from row i of the block on. */
 static size_t strips_alike(const block *o, size_t i, size_t height)

@@ -89,10 +89,10 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
 #define TALL_X(x, i) LDR(x, a, 32 * i + 32)
 #define TALL_Y(y, i) LDR(y, a, 32 * i + 48)
 #define TALL_STEP "add %[a], %[a], #128\n\t"
-/* Within four k a tall strip asks for its A of eight k further on. With one instruction
- * more there, four k of 8 x 12 take 24.0 cycles instead of 24.2 on Neoverse V1, whatever it asks
- * for; other tiles gain nothing, and those of 8 columns lose. The next strip, 8 KB further on, is
- * not to be asked for: 256^3 with B packed in the step takes 2 to 6 % longer. */
+/* Within four k a tall strip prefetches its A of eight k further on. With one more instruction
+ * there, four k of 8 x 12 take 24.0 cycles instead of 24.2 on Neoverse V1, whatever it prefetches;
+ * other tiles gain nothing, and those of 8 columns lose. The next strip, 8 KB further on, should
+ * not be prefetched: 256^3 with B packed in the step takes 2 to 6 % longer. */
 #define TALL_NEXT_3 "prfm pldl1keep, [%[a], #256]\n\t"
 #define TALL_NEXT_2
 #define LOW_NEXT_3
@@ -167,7 +167,7 @@ _Static_assert(offsetof(tile_run, bias) == 24 && offsetof(tile_run, act) == 48 &
     "subs %[groups], %[groups], #1\n\tbne 1b\n"                                                    \
     "2:\n\t" FOUR(R) HERE_##W(R, 0) HERE_##W(R, 1) HERE_##W(R, 2) FINAL_##W(R)
 
-/* What is done to sums: earlier ones, bias, residual, then RELU (1), CLIP (2) or RELU_MIN (3). */
+/* The epilogue of sums: earlier ones, bias, residual, then RELU (1), CLIP (2) or RELU_MIN (3). */
 #define ZERO_(x) "movi v" #x ".2d, #0\n\t"
 #define ADD_(x, y) "fadd v" #x ".4s, v" #x ".4s, v" #y ".4s\n\t"
 /* x < 0 ? +0 : x, so that NaN and -0 pass. */
@@ -302,10 +302,10 @@ static tile_run run_of(const tile_job *t)
 _Static_assert(TAKT_GEMM_ACT_RELU == 1 && TAKT_GEMM_ACT_CLIP == 2 && TAKT_GEMM_ACT_RELU_MIN == 3,
                "the assembly tests bits 0 and 1");
 
-/* Beside each other, tiles ask for B of the next block, into L2; below each other, for the next
- * panel, into L1. Where B comes from far away, past a single strip or the first of a block, they
- * ask for all of it, 3.5 KB ahead: for a single strip 2 KB are too few, with 4 or 6 it is slower
- * than without, and so is a line of three. */
+/* Side by side, tiles prefetch B of the next block, into L2; one below the other, the next panel,
+ * into L1. Where B comes from far away, for a single strip or the first of a block, they prefetch
+ * all of it, 3.5 KB ahead: for a single strip 2 KB are too few, with 4 or 6 KB it is slower than
+ * without, and so is one line in three. */
 #define BESIDE_0 "prfm pldl2keep, [%[f]]\n\t"
 #define BESIDE_1 "add %[f], %[f], %[fs]\n\t"
 #define BELOW_0 "prfm pldl1keep, [%[f]]\n\t"

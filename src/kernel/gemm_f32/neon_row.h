@@ -99,7 +99,8 @@ static void row_panels_run(const row_run *r, size_t count)
         row_fixed(r, 1);
 }
 
-/* What runs leave: pieces that were widened, columns without a wide panel, parts of the last. */
+/* The parts that runs do not cover: pieces that were widened, columns without a wide panel, parts
+ * of the last. */
 static void row_panels(const row_job *r, size_t count, size_t width)
 {
     const row_run run = {.job = *r, .each = 1};

@@ -5,8 +5,8 @@
  */
 enum { A_NEAR_BYTES = 32 << 10 }; /* of A, while panels of B pass */
 
-/* Whether tiles ask for the B that they read. The first of several strips does: of what the block
- * before it asked for, little is left in L2 where packed A fills it. */
+/* Whether tiles prefetch the B that they read. The first of several strips does: of what the
+ * previous block prefetched, little is left in L2 where packed A fills it. */
 static bool asks_itself(const gemm *g, const block *o, const strip *s)
 {
     const bool is_first = s->row == o->row && s->rows < o->rows;

@@ -171,8 +171,8 @@ INLINE void product(const tile_job *t, const elem *a, vec (*acc)[VECS], const si
             EACH_OF(2, __VA_ARGS__);                                                               \
     }
 
-/* What follows the product, one operation for all sums after the other: a branch for each operation
- * of a tile, not of a vector. `some`: the lanes of each vector of a row that exist. */
+/* The epilogue, one operation after the other for all sums: one branch per operation and tile, not
+ * per vector. `some`: the lanes of each vector of a row that exist. */
 INLINE void finish(const tile_job *t, const elem *residual, vec (*acc)[VECS], const v_mask *some,
                    const size_t rows, const size_t wide)
 {

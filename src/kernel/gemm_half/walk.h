@@ -47,7 +47,7 @@ static size_t strip_elems(size_t rows, size_t k);
 static const uint16_t *packed_b(const takt_gemm_f32 *g);
 /* Before anything of a block is packed. */
 static void begin_block(const takt_gemm_f32 *g, const block *o);
-/* What follows the product, for columns [col, col + cols) of a block whose sums are complete. */
+/* The epilogue, for columns [col, col + cols) of a block whose sums are complete. */
 static void finish_columns(const takt_gemm_f32 *g, const block *o, size_t col, size_t cols);
 
 static const takt_panels widths = {WIDE, NARROW};

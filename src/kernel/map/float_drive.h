@@ -34,7 +34,7 @@ INLINE vec take_n(operand x, size_t i, size_t n)
     return x.is_one ? x.one : VEC(load_n)(x.p + i, n);
 }
 
-/* `count` vectors a round, as many rounds as there are; how far they went. */
+/* As many rounds of `count` vectors as fit; returns where they end. */
 INLINE size_t rounds(T *d, const T *x, size_t n, vec (*op)(vec), const size_t count, bool asks)
 {
     enum { AHEAD = 2048 / sizeof(T), MOST = 8 };

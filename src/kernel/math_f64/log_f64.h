@@ -26,7 +26,7 @@ static inline vd log_f64_split(vd x, vd *exponent)
     return vd_sub(vl_as_vd(vl_add(mantissa, root_half)), vd_set1(1.0));
 }
 
-/* What a logarithm is at 0, inf, below 0 and NaN; `y` elsewhere. */
+/* Special cases of a logarithm: 0, inf, negative numbers and NaN; `y` elsewhere. */
 static inline vd log_f64_edges(vd x, vd y)
 {
     y = vd_select(vd_eq(x, vd_zero()), vd_set1(-(double)INFINITY), y);

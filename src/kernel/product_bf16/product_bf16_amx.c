@@ -60,8 +60,8 @@ typedef struct work {
 
 /* ---- results ---- */
 
-/* What follows the sums of sixteen columns, those of the mask. max and min give their second
- * operand if one is NaN. */
+/* The epilogue of sixteen columns, those of the mask. max and min give their second operand if one
+ * is NaN. */
 INLINE __m512 ended(const takt_product_bf16 *g, __m512 x, size_t row, size_t col, __mmask16 there)
 {
     if (g->bias != NULL)
@@ -140,7 +140,7 @@ INLINE void sums_of(work *w, const strip *s, const panel *o, const bool two_rows
     const uint16_t *b = g->b;
     for (size_t first = 0; first < g->k; first += CHUNK, b += w->next) {
         const size_t k = least(g->k - first, CHUNK);
-        /* What lies before a panel in its chunk depends on the chunk's k. */
+        /* The offset of a panel in its chunk depends on the chunk's k. */
         const uint16_t *at = b + (g->b_first + o->col) * round_up(k, GROUP);
         size_t p = 0;
         tile_step now = step_at(s, first, at, two_panels);

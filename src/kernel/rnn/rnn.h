@@ -63,7 +63,7 @@ enum { TAKT_RNN_GATES = 4, TAKT_RNN_PEEPHOLES = 3, TAKT_RNN_ACTIVATIONS = 5 };
 /* Kept values: activations by number, then the recurrent part of a gru's new state. */
 enum { TAKT_RNN_BACK = TAKT_RNN_ACTIVATIONS, TAKT_RNN_KEEPS };
 
-/* What all turns share. */
+/* The part that all iterations share. */
 typedef struct takt_rnn_form {
     takt_rnn_kind kind;
     takt_rnn_rounding rounding;

@@ -9,7 +9,7 @@
 
 typedef vf vec;
 
-/* What a value becomes on its way through memory of a narrower type. */
+/* A value after a round trip through memory of a narrower type. */
 static inline vec round_to(vec x, const takt_rnn_rounding rounding)
 {
     uint16_t narrow[VF];

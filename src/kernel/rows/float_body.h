@@ -37,7 +37,8 @@ INLINE void scale_down(T *d, size_t n, vec scale, const takt_poll *poll)
     scale_near(d, n, scale);
 }
 
-/* What passes in rounds left of the row before: the end of every chunk. CHUNK is whole rounds. */
+/* The rest of the previous row that the rounds did not finish: the end of every chunk. CHUNK is a
+ * whole number of rounds. */
 static void finish_before(const place *to, size_t n)
 {
     const size_t done = n - n % (ROUNDS * WIDE);

@@ -18,7 +18,7 @@ typedef struct stretch {
     const takt_poll *poll; /* or NULL */
 } stretch;
 
-/* What a pass makes of an element before it joins its lane. */
+/* The function that a pass applies to an element before it joins its lane. */
 typedef vec element_fn(vec x, vec parameter);
 
 INLINE vec minus(vec x, vec m)

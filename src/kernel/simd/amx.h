@@ -79,9 +79,9 @@ typedef struct tile_step {
         }                                                                                          \
     } while (0)
 
-/* The same of tiles that are loaded already; those of the next step, if there is one, take their
- * places as soon as they are free. B passes by: it is not kept in L1 longer than for the step after
- * the next one, for which it is asked in quarters between the products: all at once they hold up
+/* The same for tiles that are loaded already; those of the next step, if there is one, replace them
+ * as soon as they are free. B is streamed: it stays in L1 only until the step after the next one,
+ * for which it is prefetched in quarters between the products; a single large prefetch would delay
  * the loads. */
 #define TILES_LOAD(o, two_rows, two_panels)                                                        \
     do {                                                                                           \

@@ -103,8 +103,8 @@ INLINE float32x4_t load_four(const uint16_t *p, size_t n, const bool is_high)
     return vreinterpretq_f32_u16(is_high ? vzip2q_u16(none, x) : vzip1q_u16(none, x));
 }
 
-/* What is loaded before this is not loaded after it: without it compilers load all inputs at once
- * and run out of registers. */
+/* A compiler barrier between loads: without it compilers load all inputs first and run out of
+ * registers. */
 #define SETTLE __asm__ volatile("" ::: "memory")
 
 INLINE void load_row(const uint16_t *const *taps, size_t c, size_t n, const bool is_high,
@@ -281,7 +281,7 @@ INLINE void store_four(uint16_t *to, uint16x4_t x, size_t n)
     memcpy(to, part, n * sizeof *to);
 }
 
-/* What all outputs of a call share. */
+/* The part that all outputs of a call share. */
 typedef struct ending {
     float32x4_t lo, hi;
     const float *bias;

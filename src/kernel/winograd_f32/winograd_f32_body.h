@@ -82,8 +82,8 @@ INLINE void input_vector(const takt_winograd_f32 *w, size_t c, size_t n, const b
     input_row(w, c, n, 5, t);
 }
 
-/* What is loaded before this is not loaded after it: without it compilers load all 36 products at
- * once and run out of registers. */
+/* A compiler barrier between loads: without it compilers load all 36 products first and run out of
+ * registers. */
 #define SETTLE __asm__ volatile("" ::: "memory")
 
 /* Column j of the products, transformed, to t. */

@@ -35,7 +35,7 @@ const float **takt_lines_rows(const takt_cpu_lines *f, const takt_task *t);
 /* d->lines lines from output line `row` of the batch on, and what follows. */
 void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
                     takt_depthwise_f32 *d, size_t row);
-/* Tasks that are worth making of all lines. */
+/* Number of tasks for all lines. */
 size_t takt_lines_tasks(const takt_planner *p, const takt_cpu_lines *f);
 
 #endif

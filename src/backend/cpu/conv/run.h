@@ -27,7 +27,7 @@ void takt_conv_memory_blocks(takt_planner *p, takt_dtype dtype, bool is_direct, 
 /* Share t->index of s->prepare_count of input 0, and all of input 1. */
 void takt_conv_widen_x(const takt_conv_memory *m, const takt_step *s, const takt_task *t);
 void takt_conv_widen_w(const takt_conv_memory *m, const takt_step *s, const takt_task *t);
-/* Tasks that widening input 0 is worth. */
+/* Number of tasks for widening input 0. */
 size_t takt_conv_widen_tasks(const takt_planner *p, const takt_conv_memory *m);
 /* `rows` rows of `columns` floats to the result, from row `row` and column `column` of `width`. */
 typedef struct takt_conv_rounded {

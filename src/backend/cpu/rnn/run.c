@@ -21,7 +21,7 @@ static char *shared(const takt_task *t, size_t at)
 
 /* ---- state ---- */
 
-/* Where the state after turn `turn` is; the last one is the step's result. */
+/* Where the state after iteration `turn` is; the last one is the step's result. */
 static char *state_after(const call *c, size_t turn)
 {
     const takt_rnn_facts *f = c->f;
@@ -95,9 +95,9 @@ void takt_rnn_after(const takt_step *s, const takt_task *t)
     }
 }
 
-/* ---- a turn ---- */
+/* ---- one iteration ---- */
 
-/* Rows [row, row + rows) of block `block` in half `half` of turn `turn`. */
+/* Rows [row, row + rows) of block `block` in half `half` of iteration `turn`. */
 typedef struct piece {
     size_t turn, half, block, row, rows;
     size_t first, n; /* units */
@@ -149,7 +149,7 @@ static void multiply(const call *c, const piece *p, const char *state, char *res
     f->gemm_f32(&g);
 }
 
-/* Which element of the sequences the turn is about. */
+/* The element of the sequences that belongs to the iteration. */
 static size_t element_of(const takt_rnn_facts *f, size_t turn)
 {
     return f->reverse ? f->length - 1 - turn : turn;
@@ -256,7 +256,7 @@ static void give_starts(const call *c, const piece *p)
         give(c, p, f->m.start[1], &f->start[1], cell_of(c) + at, f->m.units);
 }
 
-/* Values that the half of the turn computes and that are kept: where they go. */
+/* Destinations of the kept values that this half of the iteration computes. */
 static void set_keeps(const call *c, const piece *p, takt_rnn_turn *turn)
 {
     const takt_rnn_facts *f = c->f;
@@ -323,18 +323,21 @@ static void run_part(void *user, size_t step, size_t part)
     run_blocks(c, step, first, end);
 }
 
-/* ---- all turns ---- */
+/* ---- all iterations ---- */
 
-/* A run that is cancelled or late ends between two turns, as it would between two steps. */
+/* A run that is cancelled or late ends between two iterations, as it would between two steps. */
 static bool goes_on(void *user, size_t step)
 {
-    enum { EVERY = 16, LONG = 1 << 16 }; /* turns between two looks at the clock; of few products */
+    enum {
+        EVERY = 16,
+        LONG = 1 << 16
+    }; /* iterations between two looks at the clock; of few products */
     const call *c = user;
     const takt_execution *x = c->t->execution;
     const size_t units = c->f->m.units, every = c->f->m.batch * units * units < LONG ? EVERY : 1;
     if (x == NULL)
         return true;
-    /* The caller's clock is asked on the caller's thread, which always takes part. */
+    /* The caller's clock is read on the caller's thread, which always takes part. */
     const bool is_late = c->t->worker == 0 && step % every == 0 && takt_is_late(x);
     const bool is_cancelled = takt_is_cancelled(x);
     if (!is_late && !is_cancelled)

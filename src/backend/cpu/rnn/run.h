@@ -1,9 +1,9 @@
 /* run.h - a recurrent cell over a whole sequence: what is known when the plan is made.
  *
- * Units are cut into blocks. A turn of a block is one product of the state with the columns of R
- * that belong to the block, all gates side by side, and the cell's arithmetic on the result while
- * it is hot. Threads share the rows of the batch, which have nothing to do with each other, or the
- * blocks, and then wait for each other after every turn (crew.h).
+ * Units are cut into blocks. An iteration of a block is one product of the state with the columns
+ * of R that belong to the block, all gates side by side, and the cell's arithmetic on the result
+ * while it is hot. Threads share the rows of the batch, which have nothing to do with each other,
+ * or the blocks, and then wait for each other after every turn (crew.h).
  */
 #ifndef TAKT_BACKEND_CPU_RNN_RUN_H
 #define TAKT_BACKEND_CPU_RNN_RUN_H
@@ -16,7 +16,8 @@
 
 enum { TAKT_RNN_ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
 
-/* One product of a turn: `count` gates of the kernel's from `first` on, but for those left out. */
+/* One product of an iteration: `count` of the kernel's gates from `first` on, except those left
+ * out. */
 typedef struct takt_rnn_product {
     int gates[TAKT_RNN_GATES];
     size_t count;
@@ -31,7 +32,7 @@ typedef struct takt_rnn_lane {
 
 typedef struct takt_rnn_facts {
     takt_rnn_match m;
-    takt_rnn_form form[2]; /* of the one or two halves of a turn */
+    takt_rnn_form form[2]; /* of the one or two halves of an iteration */
     takt_rnn_product product[2];
     size_t halves;
     takt_dtype dtype, compute;
