@@ -121,8 +121,7 @@ static takt_status make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
     return check_result(dims, *out);
 }
 
-/* What needs no table: sizes that are known, as in graphs of one size; false: the rest has to look.
- */
+/* Cases that need no table: known sizes, as in graphs of one size; false: the table is needed. */
 static bool of_numbers(takt_dim_op op, takt_dim a, takt_dim b, takt_dim *out)
 {
     if (!takt_dim_is_number(a) || !takt_dim_is_number(b))

@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "ir/dim.h"
 
-/* What an expression may grow to before it is refused. */
+/* The size that an expression may have before it is refused. */
 enum { DIM_TERMS = 64, DIM_ATOMS = 7, DIM_TEXT = 1024 };
 
 typedef struct dim_term {

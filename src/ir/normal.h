@@ -16,7 +16,7 @@ static inline size_t takt_normal_check(const takt_type *type, const void *data, 
 {
     return type->dtype == TAKT_BOOL ? takt_bools_check(data, bytes) : bytes;
 }
-/* What to say of such an element; printf it with its index and value. */
+/* The message for such an element; print it with its index and value. */
 #define TAKT_NORMAL_BOOL "element %zu is %u: a bool is 0 or 1"
 
 #endif

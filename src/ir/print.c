@@ -61,7 +61,7 @@ static void hex(takt_text *text, const takt_tensor *t)
     takt_text_add(text, "\"");
 }
 
-/* What a person wants to see of a large constant: its beginning. */
+/* The beginning of a large constant, for a person to read. */
 static void elided(takt_text *text, const takt_tensor *t)
 {
     takt_text_add(text, "[");
@@ -92,7 +92,7 @@ static void reference(printer *p, const takt_tensor *t, const char *of)
     takt_text_add(p->text, "ref=%zu", w->count++);
 }
 
-/* `of`: the name of what holds the data, as the text writes it: it is read back as that. */
+/* `of`: the name of the data's holder, as the text form writes it, so that it can be read back. */
 static void data(printer *p, const takt_tensor *t, const char *of)
 {
     enum { LISTED = 64, KEPT = 8 };

@@ -43,7 +43,7 @@ typedef struct takt_sizes {
 /* All names of the table so far; unification must be over. */
 TAKT_MUST_USE takt_status takt_sizes_init(takt_sizes *s, takt_ctx *ctx, takt_dims *dims);
 void takt_sizes_deinit(takt_sizes *s);
-/* What it has from the allocator. */
+/* Bytes from the allocator. */
 size_t takt_sizes_bytes(const takt_sizes *s);
 /* The cell of `dim`, a number too; made if it is new. */
 TAKT_MUST_USE takt_status takt_sizes_cell(takt_sizes *s, takt_dim dim, uint32_t *cell);

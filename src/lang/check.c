@@ -48,7 +48,7 @@ static bool read_rest(takt_frame *f, const takt_ast *a, clause *c)
     return true;
 }
 
-/* What does not hold is a mistake of whoever called the layer. */
+/* A violated clause is an error of the layer's caller. */
 static void refuse(takt_frame *f, const takt_ast *a, const clause *c)
 {
     const takt_frame *layer = f;

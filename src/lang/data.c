@@ -83,7 +83,7 @@ static size_t leaves(const takt_value *v)
     return count;
 }
 
-/* What the text holds bounds what is allocated. */
+/* The length of the text bounds the allocation. */
 static bool check_size(takt_frame *f, const takt_ast *at, const takt_type *type,
                        const takt_value *v)
 {

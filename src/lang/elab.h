@@ -18,7 +18,7 @@ enum { TAKT_ORIGINS = 64 };
 typedef struct takt_elab takt_elab;
 typedef struct takt_frame takt_frame;
 
-/* What a loop gathers, one row from each turn. */
+/* Values that a loop collects, one row per iteration. */
 typedef struct takt_collected {
     const takt_ast *at;
     const takt_symbol *name;

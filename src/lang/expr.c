@@ -93,7 +93,7 @@ static takt_value undefined(takt_frame *f, const takt_ast *a)
     return takt_complain(f, a, TAKT_E_UNDEFINED, text, "there is no value called %s here", name);
 }
 
-/* What the name is worth, or false if it means nothing. */
+/* The value of a name, or false if it is undefined. */
 static bool meaning(takt_frame *f, const takt_ast *a, takt_value *out)
 {
     const takt_value *known = takt_frame_find(f, a->name);

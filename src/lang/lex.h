@@ -68,7 +68,7 @@ typedef struct takt_source {
     bool is_imported; /* `name` is its path beneath the model's folder */
 } takt_source;
 
-/* What complaints call the text: nothing for the one that was asked for. */
+/* The name of the text in error messages; NULL for the main text. */
 static inline const char *takt_source_file(const takt_source *source)
 {
     return source->is_imported ? source->name : NULL;

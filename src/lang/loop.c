@@ -76,7 +76,8 @@ static bool read_source(takt_frame *f, loop *l)
     return false;
 }
 
-/* What is known while the model is built would have its old value in every turn, and afterwards. */
+/* A value that is known at build time would keep its old value in every iteration, and
+ * afterwards. */
 static bool may_assign(takt_frame *f, const loop *l)
 {
     bool good = true;

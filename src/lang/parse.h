@@ -41,7 +41,7 @@ typedef struct takt_given_value {
     takt_span text;
 } takt_given_value;
 
-/* What the text of an architecture may ask for: settings by key, stored tensors by name. Nodes are
+/* What an architecture text can refer to: settings by key, stored tensors by name. Nodes are
  * appended to `g`; TAKT_NONE: the failure is recorded. */
 typedef struct takt_parse_given {
     void *user;

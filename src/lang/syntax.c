@@ -112,7 +112,7 @@ bool takt_syntax_expect(takt_syntax *s, takt_token_kind kind, const char *where)
                             quote, where, found(s, buffer, sizeof buffer));
 }
 
-/* What is missing at the end of a line is missing there, not on the next. */
+/* A token that is missing at the end of a line is reported there, not on the next line. */
 static takt_place here(const takt_syntax *s, uint32_t *line)
 {
     takt_place place = {s->source->text, s->source->length, s->token.at, s->token.length,

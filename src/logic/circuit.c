@@ -262,7 +262,7 @@ static takt_id sum_products(circuit *c, const takt_dd *nodes, size_t count, size
     return takt_reduce_over(g, &takt_op_reduce_sum, id, &last, 1, false);
 }
 
-/* What later layers still need of the values, then the new nodes. */
+/* The values that later layers still need, then the new nodes. */
 static void next_values(circuit *c, uint32_t height, const takt_dd *fresh, size_t count,
                         takt_id *part, size_t part_count)
 {

@@ -1,7 +1,8 @@
 /* datalog.h - Soufflé's plain Datalog as a text with rules.
  *
- * Read: .decl, .type of symbols and numbers, .input, .output, .printsize, facts, rules of atoms,
- * negated atoms, comparisons, arithmetic, `,` and `;`. Everything else is refused with its line.
+ * Supported: .decl, .type of symbols and numbers, .input, .output, .printsize, facts, rules of
+ * atoms, negated atoms, comparisons, arithmetic, `,` and `;`. Everything else is refused with its
+ * line.
  */
 #ifndef TAKT_LOGIC_DATALOG_H
 #define TAKT_LOGIC_DATALOG_H
@@ -123,7 +124,7 @@ TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name
 bool takt_dlog_is_made_up(takt_span written);
 /* Refuses relations that would be one in the rules. */
 TAKT_MUST_USE takt_status takt_dlog_check_names(takt_dlog_program *p);
-/* What has that name, or NULL. */
+/* The entry with that name, or NULL. */
 void *takt_dlog_find(const takt_dlog_table *table, takt_span name);
 /* `of` gets a name that nothing in the table has. */
 TAKT_MUST_USE takt_status takt_dlog_name(takt_dlog_program *p, takt_dlog_table *table,

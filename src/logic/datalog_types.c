@@ -5,8 +5,8 @@ enum { NEITHER, SYMBOLS, NUMBERS };
 
 enum { MOST_STEPS = 4096 };
 
-/* What a type is made of; NEITHER: it is unknown, mixed, or its own base, which takes more steps
- * than there are. */
+/* The base of a type; NEITHER: it is unknown, mixed, or its own base, which is detected by a chain
+ * longer than the number of types. */
 static int made_of(const takt_dlog_reader *r, takt_span word, int depth, int *steps)
 {
     if (takt_span_is(word, "symbol"))

@@ -29,7 +29,7 @@ bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
 /* A name, which is passed. */
 takt_span takt_dlog_word(takt_dlog_reader *r);
-/* What follows `.type`; and whether a type is of symbols, not numbers (datalog_types.c). */
+/* Parses what follows `.type`; says whether a type is of symbols, not numbers (datalog_types.c). */
 void takt_dlog_declare_type(takt_dlog_reader *r);
 bool takt_dlog_is_symbol(takt_dlog_reader *r, takt_span word);
 

@@ -64,7 +64,7 @@ takt_source *takt_events_crisp(takt_lower *l, takt_events *e, const takt_labelle
 takt_source *takt_events_weight(takt_lower *l, takt_events *e, double weight, size_t units);
 /* The event of an element: its place on every axis that is not lifted. */
 takt_dd takt_events_at(takt_events *e, takt_source *s, const int64_t *index);
-/* What went wrong in the diagrams becomes the graph's failure; true if nothing did. */
+/* An error in the diagrams becomes the graph's failure; true if there was none. */
 bool takt_events_check(takt_lower *l, takt_events *e);
 
 /* Which lifted axes there are: bit i for axis i. */

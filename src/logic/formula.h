@@ -156,7 +156,7 @@ typedef struct takt_program {
     struct takt_events **events;        /* where those of earlier groups are, or NULL so far */
     takt_predicate *predicates, **last; /* in order of their declaration */
     size_t predicate_count;
-    /* What is wrong, once something is: the sentence is in the context. */
+    /* After an error; the sentence is in the context. */
     const void *place, *other; /* `other`: a second place, or NULL */
     const char *other_text;    /* what is to be said there */
 } takt_program;

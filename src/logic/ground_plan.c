@@ -171,7 +171,7 @@ static size_t waits_for(const takt_formula *f, const takt_formula *quantifier)
     return 0;
 }
 
-/* What a run alone knows comes last: it divides no proofs. */
+/* Atoms that only a run knows come last: they do not separate proofs. */
 static bool is_late(const takt_ground_plan *p)
 {
     return p->source != NULL && p->source->is_crisp && p->source->known == NULL;

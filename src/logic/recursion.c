@@ -182,7 +182,7 @@ static takt_id moved(const recursion *r, takt_id old, takt_id next)
     return takt_binary(g, &takt_op_gt, change, takt_scalar_like(g, change, MOVE));
 }
 
-/* What follows from the last round's news: each recursive use in turn is read from them. */
+/* The consequences of what the last round found: each recursive use in turn reads only that. */
 static takt_id news(recursion *r, takt_lower *l, const takt_predicate *p)
 {
     takt_id all = TAKT_NONE;

@@ -23,7 +23,7 @@ struct takt_semantics {
     takt_id (*implies)(takt_graph *g, takt_id a, takt_id b);
     takt_id (*exists)(takt_graph *g, takt_id x, const int64_t *axes, size_t count);
     takt_id (*forall)(takt_graph *g, takt_id x, const int64_t *axes, size_t count);
-    /* What a constraint of that truth, an f32 scalar, adds to the loss. */
+    /* The loss of a constraint with that truth, an f32 scalar. */
     takt_id (*loss)(takt_graph *g, takt_id truth);
 };
 

@@ -96,7 +96,7 @@ takt_labelled takt_lower_term(takt_lower *l, const takt_formula *f)
 
 /* ---- folds ---- */
 
-/* What does not count: left out by the guard, or of nothing at all. */
+/* The neutral element, for what the guard excludes and for empty domains. */
 static double neutral(uint8_t op, bool is_float)
 {
     switch (op) {

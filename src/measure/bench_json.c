@@ -43,7 +43,8 @@ static void throughput(takt_json_writer *w, const takt_bench_row *r)
     takt_json_close(w, '}');
 }
 
-/* What the steps move, and the smallest cache that holds all of it: computed, not counted. */
+/* Bytes that the steps move, and the smallest cache that holds all of them: computed, not
+ * counted. */
 static void traffic(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r)
 {
     double bytes = 0;

@@ -84,7 +84,7 @@ static void say_processes(takt_text *text, const takt_bench_more *m)
                   m->process_ci.high * 1e-6);
 }
 
-/* What is not as usual. */
+/* Settings that are not the default. */
 static void say_config(takt_text *text, const takt_run_config *c)
 {
     if (c->backend == NULL || c->precision == NULL || c->numerics == NULL)

@@ -115,7 +115,7 @@ static bool is_implausible(const takt_ceilings *c)
     return low;
 }
 
-/* What was measured while others computed is measured again, some times. */
+/* A measurement taken under machine load is repeated a few times. */
 static void measure_low_again(const takt_probe *p, const takt_cpu_facts *f, takt_ceiling *one,
                               takt_ceiling *all)
 {
@@ -249,7 +249,8 @@ takt_status takt_ceilings_get(takt_ctx *ctx, const char *path, bool again, takt_
         return TAKT_OK;
     }
     TAKT_TRY(takt_ceilings_measure(ctx, &facts, c));
-    /* A folder that cannot be written costs the next caller a second and this one nothing. */
+    /* If the folder cannot be written, the next caller measures again for a second; this one loses
+     * nothing. */
     if (path != NULL && c->is_scaled) /* by other processes meanwhile */
         takt_log(ctx, TAKT_LOG_WARNING, "the ceilings were not kept: the machine was busy");
     else if (path != NULL && save(ctx, path, c) != TAKT_OK)

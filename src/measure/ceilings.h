@@ -53,7 +53,7 @@ void takt_isa_text(char *to, size_t size);
 void takt_system_text(char *to, size_t size);
 /* The members of "system_info" into an object that is open. */
 void takt_machine_json(takt_json_writer *w, const takt_cpu_facts *facts, const takt_ceilings *c);
-/* What every instruction set that runs here reaches in every type; `all` may have one thread. */
+/* The peak of every instruction set that runs here, for every type; `all` may have one thread. */
 void takt_isa_peaks_measure(const takt_probe *one, const takt_probe *all, takt_system_rates *r);
 /* How many those are. */
 int takt_isa_peaks_here(void);
@@ -63,7 +63,7 @@ bool takt_isa_peaks_read(const takt_json *list, takt_system_rates *r);
 /* Keys disk, network, thread_efficiency and peaks. */
 void takt_system_rates_json(takt_json_writer *w, const takt_system_rates *r);
 
-/* What keeps a step from being faster. */
+/* The resource that bounds a step. */
 typedef enum takt_bound {
     TAKT_BOUND_UNKNOWN,
     TAKT_BOUND_OVERHEAD,

@@ -139,7 +139,7 @@ takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b,
     const takt_status status = takt_compare_blocks(ctx, even, odd, half, margin, &same);
     takt_mem_put(ctx, block, 2 * half * sizeof *a);
     TAKT_TRY(status);
-    /* From half as many pairs as A and B have: with as many it would be narrower. */
+    /* From half as many pairs as A and B have: with all of them it would be narrower. */
     c->noise = expm1(log1p(fmax(same.ci.high - 1, 1 - same.ci.low)) / sqrt(2));
     if (c->verdict != TAKT_SAME && fabs(log(c->ratio)) < log1p(c->noise)) {
         c->verdict = TAKT_INCONCLUSIVE;

@@ -21,7 +21,7 @@ typedef struct figure {
     size_t processes;
 } figure;
 
-/* What processes of one program differ by, as a standard deviation; more where others compute. */
+/* The standard deviation between processes of one program; larger under machine load. */
 static double allowance(const takt_bench *b)
 {
     const char grade = takt_bench_grade(b)[0];

@@ -193,7 +193,8 @@ static uint32_t crc(const char *bytes, size_t length)
     return ~c;
 }
 
-/* What was added after `from` becomes a chunk: its length goes before, its checksum behind. */
+/* The bytes added after `from` become a chunk: its length is put before them, its checksum after
+ * them. */
 static void chunk(takt_text *text, const char *kind, const char *bytes, size_t length)
 {
     word(text, (uint32_t)length);

@@ -42,7 +42,7 @@ static cut look(const double *values, size_t count, size_t at)
     return c;
 }
 
-/* What differs from one value to the next is noise, but for the few steps: the median knows. */
+/* Differences between neighbouring values are noise, except for the few steps: hence the median. */
 static double noise_of(const double *values, size_t count, double *scratch)
 {
     for (size_t i = 0; i + 1 < count; i++)

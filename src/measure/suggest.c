@@ -9,7 +9,7 @@
 
 static const double knee_part = 0.9;
 
-/* What a sample more costs: the slope between the smallest and the largest batch. */
+/* The marginal cost of a sample: the slope between the smallest and the largest batch. */
 static double sample_bytes(const takt_bench *b, double *fixed)
 {
     const takt_bench_row *low = &b->rows[0], *high = low;

@@ -63,7 +63,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_cast(g, each, dtype);
 }
 
-/* What arrives at every row is often one number for all: then that. */
+/* The incoming gradient is often one number for all rows: then that is used. */
 static takt_id before_broadcast(const takt_graph *g, takt_id dy)
 {
     const takt_node *n = takt_node_at(g, dy);

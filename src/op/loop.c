@@ -73,7 +73,7 @@ static takt_status infer(takt_infer *in)
 
 /* ---- evaluation ---- */
 
-/* What the body is given: views of the node's inputs at first, later of its own results. */
+/* The inputs of the body: views of the node's inputs at first, later of its own results. */
 typedef struct turn {
     takt_array *in;                      /* of the body */
     takt_array result[TAKT_MAX_OUTPUTS]; /* of the last iteration, ours */

@@ -40,7 +40,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[1] = takt_sum_to(g, takt_neg(g, takt_mul(g, dy[0], count)), b);
 }
 
-/* Between 0 and the divisor, with either sign; by 0, and of infinity, anything. */
+/* Between 0 and the divisor, with either sign; modulo 0, or of infinity, anything. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;

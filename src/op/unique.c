@@ -1,5 +1,5 @@
-/* unique.c - rows that differ: where each is first, which one every row is, how often each comes.
- */
+/* unique.c - distinct rows: where each occurs first, which one every row is, how often each
+ * occurs. */
 #include "op/util/unique.h"
 
 #include <math.h>

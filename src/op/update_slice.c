@@ -68,7 +68,7 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* What lies in x where u would be put, with a start for every element of the first dimension. */
+/* The part of x that u would replace, with a start for every element of the first dimension. */
 static takt_id taken(takt_graph *g, const takt_node *n, takt_id x, int64_t axis)
 {
     const takt_type *u = takt_type_of(g, n->in[1]);

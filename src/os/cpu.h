@@ -61,7 +61,7 @@ void takt_cpu_read_at(const char *root, const takt_cpu_set *usable, takt_cpu_fac
 int takt_cpu_threads(const takt_cpu_facts *facts);
 /* Bytes that this process may use: the machine's, or the cgroup's limit if that is lower. */
 uint64_t takt_memory_allowed(void);
-/* What affinity leaves to this process. */
+/* The processors that the affinity mask leaves to this process. */
 void takt_cpu_usable(takt_cpu_set *usable);
 /* Binds a thread (0: the calling one) to one processor; 0 or a positive errno. */
 int takt_cpu_bind(int thread_id, int cpu);

@@ -191,7 +191,7 @@ static int create_temp(takt_file *f)
     return create_nameless(f) ? 0 : create_named(f);
 }
 
-/* Only for the moment until it is renamed: a link cannot take the place of a file. */
+/* Only until it is renamed: a link cannot replace a file. */
 static int give_name(takt_file *f)
 {
     char path[32];

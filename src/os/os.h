@@ -12,7 +12,7 @@ takt_allocator takt_os_allocator(void);
 /* `memory` is borrowed as long as the services are used. */
 takt_files takt_os_files(const takt_allocator *memory);
 takt_threads takt_os_threads(const takt_allocator *memory);
-/* What one of these threads has from the allocator; 0: they are not ours. */
+/* Bytes that one of these threads allocates; 0: the threads are not ours. */
 size_t takt_os_thread_bytes(const takt_threads *threads);
 /* The number of this process: another one in a child of a fork. */
 uint64_t takt_os_process(void);

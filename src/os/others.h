@@ -21,7 +21,7 @@ typedef struct takt_others {
 } takt_others;
 
 void takt_ticks_read(takt_ticks *ticks);
-/* The same of the files beneath `root`, for processors in `usable`: for tests. */
+/* The same from files below `root`, for the processors in `usable`; for tests. */
 void takt_ticks_read_at(const char *root, const takt_cpu_set *usable, takt_ticks *ticks);
 takt_others takt_ticks_between(const takt_ticks *before, const takt_ticks *after);
 /* Whether other processes took time from this many threads: somebody had to wait. */

@@ -41,7 +41,7 @@ static void put_usage(takt_json_writer *w, const takt_job *job)
     takt_json_close(w, '}');
 }
 
-/* What was gathered of probabilities; then it is empty. */
+/* Takes the gathered probabilities, which become empty. */
 static void put_logs(takt_json_writer *w, takt_choice *c)
 {
     takt_json_put_open(w, "logprobs", '{');

@@ -107,7 +107,7 @@ static bool read_header(takt_server *s, takt_conn *c)
         refuse(s, c, status);
         return false;
     }
-    /* What the header names lies in a block that may have moved. */
+    /* The header's text is in a block that may have moved. */
     (void)takt_http_parse(c->in, c->have, r);
     c->has_header = true;
     c->since_ns = takt_serve_now(s);
@@ -186,7 +186,7 @@ static bool flush(const takt_server *s, takt_conn *c)
     return true;
 }
 
-/* What the engine has written for it; a job that is done is freed. */
+/* Collects what the engine has written for it; a finished job is freed. */
 static void collect(takt_server *s, takt_conn *c)
 {
     takt_job *job = c->job;

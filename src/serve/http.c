@@ -169,7 +169,7 @@ takt_http_state takt_http_parse(const char *bytes, size_t length, takt_http_requ
     const size_t end = header_end(bytes, length < TAKT_HTTP_HEADER ? length : TAKT_HTTP_HEADER);
     reader d = {.c = takt_cursor_of(bytes, end > 0 ? end : length, 0), .r = r};
     if (end == 0 && length < TAKT_HTTP_HEADER) {
-        /* What cannot begin a request is refused without waiting for its end. */
+        /* Bytes that cannot begin a request are refused without waiting for its end. */
         for (size_t i = 0; i < length && bytes[i] != ' '; i++)
             if (!is_token((uint8_t)bytes[i])) {
                 r->status = 400;

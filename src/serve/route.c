@@ -261,7 +261,7 @@ static void answer(takt_server *s, takt_conn *c)
     }
 }
 
-/* What answers a GET, without its body. */
+/* The same answer as for GET, without its body. */
 static void cut_body(takt_text *out, size_t from)
 {
     if (out->status != TAKT_OK)

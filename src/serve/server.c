@@ -110,7 +110,7 @@ static takt_status has_words(takt_server *s, const char *path, bool *has, bool *
     return status;
 }
 
-/* Such a model writes texts or makes vectors; which, the attempt tells. */
+/* Such a model generates text or embeddings; trying tells which. */
 static takt_status open_model(takt_server *s, const char *path)
 {
     takt_generator *g;

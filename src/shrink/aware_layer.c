@@ -39,7 +39,7 @@ takt_id takt_aware_round(takt_graph *g, takt_id x, takt_id scale, int64_t most)
     return takt_graph_call(g, &takt_op_fake_quantize, 3, in, 2, attrs);
 }
 
-/* What `quantize` saturates at the ends of its type is cut off at a symmetric grid's. */
+/* A symmetric grid clips at its own ends, before `quantize` would saturate at those of the type. */
 static takt_id cut(takt_graph *g, takt_id x, takt_id scale, int64_t most)
 {
     const takt_id end = takt_mul_scalar(g, scale, (double)most);

@@ -112,7 +112,7 @@ static takt_status match_inputs(work *w)
 
 /* ---- the loss ---- */
 
-/* What a softmax at the end is taken of. */
+/* The argument of a final softmax. */
 static takt_id logits_of(const takt_graph *g, takt_id id)
 {
     const takt_op *op = g->nodes[id].op;

@@ -29,8 +29,8 @@ size_t takt_gptq_size(const takt_shrink_layer *l)
 
 /* ---- the sums ---- */
 
-/* What each row of the weights is multiplied by, as [..., groups * inner]: for a convolution its
- * result with weights of which each row takes one element of the window. */
+/* The inputs that each row of the weights is multiplied by, as [..., groups * inner]: for a
+ * convolution its result with one-hot weights, each of which selects one element of the window. */
 static takt_id patches(takt_copier *c, const takt_shrink_layer *l)
 {
     takt_graph *g = c->out;

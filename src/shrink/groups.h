@@ -67,8 +67,8 @@ void takt_groups_same(takt_groups *g, takt_axis_ref u, takt_axis_ref v);
 void takt_groups_block(takt_groups *g, takt_axis_ref at);
 void takt_groups_block_all(takt_groups *g, takt_id node);
 
-/* What node `id` says about the axes of its inputs and results. `is_last`: nothing more will be
- * reached, and what the rules cannot follow is blocked. */
+/* Applies the rules of node `id` to the axes of its inputs and results. `is_last`: nothing more
+ * will be reached, and axes that the rules cannot follow are blocked. */
 void takt_groups_relate(takt_groups *g, takt_id id, bool is_last);
 
 #endif

@@ -252,7 +252,7 @@ static void per_channel(takt_groups *g, const takt_node *n, takt_id id, bool is_
         }
 }
 
-/* What is reduced over stays: its number is part of the result. */
+/* A reduced axis stays: its size is part of the result. */
 static void reduce(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
     const takt_attr *axes = takt_node_attr(n, "axes");

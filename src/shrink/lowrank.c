@@ -14,7 +14,7 @@
 #include "shrink/svd.h"
 #include "shrink/time.h"
 
-/* What becomes of one layer. */
+/* The decision for one layer. */
 typedef struct factors {
     int64_t rank;
     double error;   /* norm of what is left out over that of all */

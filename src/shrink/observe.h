@@ -11,7 +11,7 @@
 TAKT_MUST_USE takt_status takt_observe(takt_feed *f, const takt_graph *base, const bool *wanted,
                                        takt_arena *arena, takt_range_seen **seen);
 
-/* What rounding one layer does, its input being exact. */
+/* The error from rounding one layer, with exact input. */
 typedef struct takt_layer_noise {
     double signal, noise; /* sums of squares of its result before the activation */
     double *shift;        /* per channel: mean of exact less rounded */

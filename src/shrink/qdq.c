@@ -43,7 +43,7 @@ static void find_inside(const takt_shrink_layers *l, const bool *taken, unsigned
     }
 }
 
-/* What a wanted value is made of becomes integers too, if nothing but integers come to it. */
+/* The operands of a wanted value become integers too, if all of their inputs are integers. */
 static void reach(const takt_shrink_layers *l, const unsigned char *inside, takt_id id,
                   bool *wanted)
 {

@@ -137,7 +137,7 @@ static takt_id by_channel(takt_graph *g, const takt_quant_form *f, double *room)
     return takt_graph_call(g, &takt_op_dequantize, 2, in, 1, &axis);
 }
 
-/* A scale for every block of a row: [rows, inner], which a convolution gives its shape. */
+/* One scale per block of a row, [rows, inner], reshaped for a convolution. */
 static takt_id by_block(takt_graph *g, const takt_quant_form *f, double *room)
 {
     const takt_shrink_layer *l = f->layer;

@@ -29,7 +29,7 @@ typedef struct candidate {
     double lost, gain; /* samples; nanoseconds, at least 1 */
 } candidate;
 
-/* What is lost over what is gained; of equals the one that gains more. */
+/* Loss per gain; of equals the one that gains more. */
 static bool goes_first(const candidate *a, const candidate *b)
 {
     const double left = a->lost * b->gain, right = b->lost * a->gain;

@@ -108,7 +108,7 @@ static ends by_percentile(const takt_range_seen *r, double percent)
 
 /* ---- least squares ---- */
 
-/* What rounding to the grid costs: the exact distance of each bin's middle. */
+/* The rounding error of the grid: the exact distance of each bin's centre. */
 static double side_error(const double *side, double width, double sign, const takt_quant_grid *g)
 {
     double sum = 0;

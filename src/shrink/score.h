@@ -19,7 +19,7 @@ typedef struct takt_share {
     double value, low, high;
 } takt_share;
 takt_share takt_score_share(const takt_score *s);
-/* What is lost from a to b, of the same samples, with the interval of paired differences. */
+/* The loss from a to b on the same samples, with the confidence interval of paired differences. */
 takt_share takt_score_lost(const takt_score *a, const takt_score *b);
 
 #endif

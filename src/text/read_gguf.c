@@ -163,7 +163,7 @@ static takt_status read_roles(const reader *r)
     return TAKT_OK;
 }
 
-/* What is put around a text; each model has its own idea unless the file says. */
+/* Tokens around a text; the default depends on the model unless the file says. */
 static takt_status read_affixes(const reader *r, bool adds_bos, bool adds_eos)
 {
     takt_tokenizer *t = r->t;
@@ -213,7 +213,7 @@ static takt_status read_llama(const reader *r)
     TAKT_TRY(read_scores(r));
     TAKT_TRY(read_kinds(r));
     TAKT_TRY(takt_tokenizer_index(t));
-    /* What SentencePiece does where the file says nothing. */
+    /* SentencePiece's defaults, where the file says nothing. */
     t->roles[TAKT_TOKEN_UNK] = t->count > 0 ? 0 : -1;
     t->roles[TAKT_TOKEN_BOS] = t->count > 1 ? 1 : -1;
     t->roles[TAKT_TOKEN_EOS] = t->count > 2 ? 2 : -1;

@@ -160,7 +160,8 @@ static takt_status apply(takt_tokenizer *t, const settings *s)
     return TAKT_OK;
 }
 
-/* What a text begins and ends with: as Llama's code does, unless tokenizer_config.json says. */
+/* The first and last tokens of a text: as in Llama's code, unless tokenizer_config.json says
+ * otherwise. */
 static takt_status add_special(takt_tokenizer *t)
 {
     takt_trie *trie = &t->trie;

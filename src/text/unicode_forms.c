@@ -64,7 +64,7 @@ static void flush(form *f)
     f->count = 0;
 }
 
-/* A starter ends what was gathered, unless it joins with a lone one before it. */
+/* A starter ends the gathered sequence, unless it composes with a single starter before it. */
 static void gather(form *f, uint32_t c)
 {
     const bool is_starter = takt_unicode_order(c) == 0;

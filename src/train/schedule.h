@@ -28,7 +28,7 @@ extern const takt_schedule_kind takt_schedules[];
 extern const size_t takt_schedule_count;
 
 TAKT_MUST_USE takt_status takt_schedule_parse(takt_ctx *ctx, const char *text, takt_schedule *s);
-/* What the rate is multiplied with at a step, counted from 0. */
+/* The factor of the learning rate at a step, counted from 0. */
 double takt_schedule_factor(const takt_schedule *s, uint64_t step);
 /* A validation loss, for plateau. */
 void takt_schedule_observe(takt_schedule *s, double loss);

@@ -83,7 +83,7 @@ typedef struct takt_step_spec {
     const double *fixed_rate, *fixed_scalars;
 } takt_step_spec;
 
-/* What was decided while building, for people; zeros to begin with. */
+/* Decisions made while building, for people; zero at first. */
 typedef struct takt_step_notes {
     const char *removed;    /* the op that was taken off the end of the model, or NULL */
     size_t trained, frozen; /* parameters by count */

@@ -136,7 +136,7 @@ static takt_status run_side(takt_diff_work *w, const takt_diff_options *o, takt_
     return TAKT_OK;
 }
 
-/* What has a counterpart has the reference's value, in the type that the model has. */
+/* A node with a counterpart gets the reference's value, in the model's type. */
 static takt_status take_reference(takt_diff_work *w, takt_id id)
 {
     takt_array *to = &w->from_ref[id];

@@ -12,7 +12,7 @@ const char *const takt_cause_words[TAKT_CAUSES] = {
     "element type", "quantisation range", "weights",   "attribute or semantics",
     "layout"};
 
-/* What lies between a matched node and the matched ones before it. */
+/* The nodes between a matched node and the matched nodes before it. */
 typedef struct stretch {
     takt_diff_work *w;
     takt_id quantises, moves; /* a node that does, or TAKT_NONE */
@@ -161,7 +161,7 @@ static bool vanished(double here, double there)
     return here == 0 && there != 0;
 }
 
-/* What the node reads is much larger than what it gives. */
+/* Cancellation: the node's inputs are much larger than its result. */
 static bool cancels(takt_diff_work *w, const takt_node *n, const takt_array *there, double error,
                     double unit)
 {

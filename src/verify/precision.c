@@ -77,7 +77,7 @@ static double lost(const takt_tensor *t, takt_dtype precision)
 
 /* ---- quantised values ---- */
 
-/* What quantize saturates at, in units of its input: with one scale and zero for all. */
+/* The saturation limits of quantize, in units of its input: with one scale and zero for all. */
 static bool steps_of(const takt_graph *g, const takt_node *n, double *lo, double *hi)
 {
     const takt_tensor *scale = constant_of(g, n->in[1]);

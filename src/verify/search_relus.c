@@ -131,7 +131,7 @@ void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
     x->user = r->late_user;
 }
 
-/* What the line above an open relu loses at most, or the one below it at its better end. */
+/* The largest error of the line above an open relu, or of the line below it at its better end. */
 static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
 {
     const takt_net_node *n = &r->net->nodes[id];

@@ -12,7 +12,7 @@
 
 enum { MOST_NAMES = 64, SHOWN = 5 /* sizes of a name */ };
 
-/* Size `k` of SHOWN: the ends, and powers of two between them, the largest ones. */
+/* Size `k` of SHOWN: both ends, and the largest powers of two between them. */
 static int64_t shown(const takt_size_range *r, int k)
 {
     int64_t size = r->high;

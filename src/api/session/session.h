@@ -128,7 +128,7 @@ struct takt_session {
     bool static_shapes;
     takt_huge_pages wants_pages;
     takt_runner runner;
-    _Atomic uint64_t runs;   /* begun so far, times two; plus one while one is in progress */
+    _Atomic uint64_t runs;   /* 2 * runs begun, plus one during a run */
     _Atomic uint64_t cancel; /* the run that is to end, counted from 1; 0: none */
     takt_fault_slot fault;
     takt_error error;

@@ -40,7 +40,7 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
     const bool is_int8 = activations != NULL && strcmp(activations, "int8") == 0;
     if (activations != NULL && !is_int8 && strcmp(activations, "f32") != 0)
         return takt_fail(e->ctx, TAKT_E_OPTION, "activations are f32 or int8, not %s", activations);
-    /* How a caller tells the reader of GGUF; 0 is what it does by itself. */
+    /* Settings in the form that the GGUF reader takes from a caller; 0 is its default. */
     (void)snprintf(sizes, sizeof sizes, "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s%s",
                    (long long)e->options.context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
                    v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");

@@ -54,7 +54,7 @@ static const char *copy(takt_arena *arena, const char *text)
     return made != NULL ? made : "";
 }
 
-/* What an operator is called: by its first result. */
+/* The name of an operator: that of its first result. */
 static const char *name_of(takt_tfl_call *c)
 {
     const takt_tfl_tensor *t = takt_tfl_tensor_out(c, 0);
@@ -130,7 +130,7 @@ static takt_status adapt(takt_tfl_call *c, bool is_custom)
     return c->status;
 }
 
-/* What no other operator could do better: the file is damaged, or memory is short. */
+/* Errors that no other operator could avoid: the file is damaged, or memory is short. */
 static bool is_hopeless(const takt_tfl_call *c, takt_status status)
 {
     return status == TAKT_ERR_MEMORY || c->flat->status != TAKT_OK;

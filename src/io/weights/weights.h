@@ -23,7 +23,7 @@ TAKT_MUST_USE takt_status takt_weights_each_mapped(takt_ctx *ctx, const char *pa
 bool takt_weights_recognises(const uint8_t *bytes, size_t length);
 /* Whether takt_weights_save knows the ending. */
 bool takt_weights_ending(const char *path);
-/* Those that it knows: ".npy, .npz or .safetensors". */
+/* The supported suffixes: ".npy, .npz or .safetensors". */
 void takt_weights_endings(char *to, size_t size);
 /* Chooses the format by the suffix, safetensors by default: .safetensors, .npz, .npy (one
  * tensor), or .index.json: parts of at most `shard_bytes` (0: 5 GB) next to it, in the order of

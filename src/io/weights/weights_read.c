@@ -43,7 +43,7 @@ static takt_status each(takt_weights_reader *r, const void *bytes, size_t length
 {
     takt_arena_init(&r->arena, r->ctx);
     const takt_weights_format *format = format_of(bytes, length);
-    /* What nothing recognises is refused by the reader of the format that people use most. */
+    /* A file that no format recognises is refused by the reader of the most common format. */
     const takt_status status =
         (format != NULL ? format : &takt_weights_safetensors)->each(r, bytes, length);
     takt_arena_deinit(&r->arena);

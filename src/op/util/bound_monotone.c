@@ -6,7 +6,7 @@
 
 enum { MOST = 8 };
 
-/* What the op is called with for its lower (upper) bound. False: nothing can be said. */
+/* The inputs of the op for its lower (upper) bound. False: nothing is known. */
 static bool ends(takt_bounding *b, bool upper, takt_id *in)
 {
     const takt_op *op = b->node->op;

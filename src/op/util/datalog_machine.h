@@ -129,8 +129,8 @@ void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path);
 
 /* ---- datalog_extend.c ---- */
 
-/* What takt_dl_join does, for the commonest rule with a pivot: pairs of the last round, each with
- * the pairs of an input that share a value. False: the path is another. */
+/* The same as takt_dl_join, for the most common rule with a pivot: pairs of the last round, each
+ * joined with the pairs of an input that share a value. False: the rule has another form. */
 bool takt_dl_extend(takt_dl_machine *m, const takt_dl_path *path);
 
 #endif

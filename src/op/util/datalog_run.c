@@ -20,7 +20,7 @@ static void run_paths(takt_dl_machine *m, int first, int end)
     }
 }
 
-/* What was found since becomes the next round's range; false if that is nothing. */
+/* The new rows become the next round's range; false if there are none. */
 static bool advance(takt_dl_machine *m)
 {
     bool goes_on = false;

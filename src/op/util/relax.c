@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* What the arithmetic of a line may lose, as a part of the magnitudes in it. */
+/* The rounding error of a line, as a fraction of the magnitudes in it. */
 #define SLACK 0x1p-48
 
 static double down(double value, double size)

@@ -140,8 +140,8 @@ void takt_semiring_row(const takt_semiring_math *m, const takt_semiring_sizes *z
 
 /* ---- the gradient ---- */
 
-/* What the slopes of one result need: its sum (noisy_or: the product of what is not 0), and the
- * share of a term that is the extreme (noisy_or: the number of zeros). */
+/* Data for the slopes of one result: its sum (noisy_or: the product of the factors that are not 0),
+ * and the share of a term that equals the extreme (noisy_or: the number of zeros). */
 typedef struct facts {
     double sum, count;
 } facts;

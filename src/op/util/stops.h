@@ -5,7 +5,7 @@
 #include "ir/op.h"
 #include "kernel/poll.h"
 
-/* What the interpreter keeps for an evaluation begins with this (interp/run.h). */
+/* The interpreter's state of an evaluation begins with this struct (interp/run.h). */
 typedef struct takt_eval_run {
     const takt_poll *poll; /* or NULL */
     size_t done;           /* elements since it was asked */

@@ -47,7 +47,7 @@ static inline int64_t takt_trees_next(const takt_trees *t, size_t branch, bool h
     return t->branch[branch][holds ? 4 : 3];
 }
 
-/* What the node's types and attributes say; the tables are left alone. */
+/* Reads the node's types and attributes; the tables are not read. */
 takt_trees takt_trees_of(const takt_node *n, const takt_type *const *type);
 /* A number in the tables that is out of range. */
 typedef struct takt_trees_bad {

@@ -15,8 +15,8 @@ typedef struct takt_unique {
     bool is_sorted; /* in the order of their values; else as they come */
 } takt_unique;
 
-/* What is found: of each different row where it is first and how often it comes, zero before; of
- * each row which it is. */
+/* The result: for each distinct row its first position and its count, zero before; for each row the
+ * index of its distinct row. */
 typedef struct takt_found_rows {
     size_t count;
     int64_t *first, *of, *times;

@@ -214,7 +214,8 @@ typedef struct checker {
     uint32_t *way;     /* of the search through rules */
 } checker;
 
-/* What a rule reaches without a byte: rules that it calls into `reached`; whether it returns. */
+/* What a rule reaches without consuming a byte: the rules that it calls go into `reached`; returns
+ * whether it can return. */
 static bool explore(checker *k, uint32_t rule, uint64_t *reached)
 {
     const takt_ginstruction *p = k->g->program;

@@ -262,8 +262,8 @@ bool takt_matcher_can_end(const takt_matcher *m)
 
 /* ---- going on ---- */
 
-/* What the states of level 1 need goes to the beginning of the pool, and level 1 becomes 0. Parents
- * are older than their children, so one pass upwards moves all of them. */
+/* Moves everything that the states of level 1 need to the beginning of the pool, and level 1
+ * becomes 0. Parents are older than their children, so one upward pass moves all of them. */
 static void settle(takt_matcher *m)
 {
     const uint32_t first = m->levels[1].heads, count = m->node_count;

@@ -25,7 +25,7 @@ static uint32_t common(const takt_token_row *x, const takt_token_row *y)
 
 enum { LONGEST = 1024 };
 
-/* What the token adds to a text; longer ones, which no grammar needs, are left out. */
+/* The bytes of a token; longer ones, which no grammar needs, are left out. */
 static takt_status read_row(takt_token_table *table, const takt_tokenizer *t, int32_t id,
                             takt_token_row *row)
 {

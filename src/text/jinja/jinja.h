@@ -177,7 +177,7 @@ bool takt_jinja_skip(takt_jinja *j, takt_jtoken_kind kind, const char *text);
 void takt_jinja_expect(takt_jinja *j, takt_jtoken_kind kind, const char *text);
 bool takt_jinja_enter(takt_jinja *j); /* one level deeper; leave by nested-- */
 takt_jnode *takt_jinja_pair(takt_jinja *j, takt_jnode_kind kind, takt_jnode *a, takt_jnode *b);
-/* What binds tighter than any operator of two sides. */
+/* Expressions that bind tighter than any binary operator. */
 takt_jnode *takt_jinja_unary(takt_jinja *j, bool has_filters);
 takt_jnode *takt_jinja_expression(takt_jinja *j);
 /* Without "if ... else", for the sequence of a loop. */

@@ -114,7 +114,7 @@ void takt_jinja_assign(takt_jrun *r, takt_jframe *f, const takt_jnode *target, t
 
 /* ---- statements ---- */
 
-/* What the statements write, as a value. */
+/* The output of the statements, as a value. */
 static takt_jv captured(takt_jrun *r, takt_jframe *f, const takt_jnode *first)
 {
     takt_text text, *out = r->out;

@@ -47,7 +47,7 @@ static void sum_of(const void *bytes, size_t length, char text[static SUM])
     snprintf(text, SUM, "%08x", (unsigned)takt_crc32c(0, bytes, length - SUM));
 }
 
-/* Those of the widest elements first, so that every element is aligned. */
+/* Fields with the widest elements first, so that every element is aligned. */
 static size_t arrange(takt_arena *arena, const takt_data_set *set, takt_named_tensor *all)
 {
     size_t count = 0;
@@ -202,7 +202,7 @@ static bool take(source *s, const char *stamp)
     return is_good;
 }
 
-/* What was taken of a file that is not used after all. */
+/* Frees what was allocated for a file that is not used after all. */
 static void forget(takt_data_set *set)
 {
     for (size_t i = 0; i < TAKT_DATA_FIELDS; i++)

@@ -11,7 +11,7 @@ typedef struct loop {
     const takt_pb_graph *body;
     size_t carried, scanned;
     int64_t trip;        /* INT64_MAX if it has none; -1 if not known */
-    bool is_named;       /* the trip count is not known but as `length`, a dimension */
+    bool is_named;       /* the trip count is known only as the dimension `length` */
     takt_dim length;     /* of scanned results */
     bool begins;         /* by its condition, if that is known */
     bool is_counted;     /* its condition is a counter's, and ends it when `count` is reached */

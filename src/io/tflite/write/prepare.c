@@ -112,7 +112,7 @@ static takt_status put_sizes(takt_arena *arena, const takt_graph *in, takt_graph
     return takt_graph_specialize(in, sizes, count, out);
 }
 
-/* What slots hold: what was given, or their own. */
+/* Values of the slots: those given by the caller, or their own. */
 static const takt_tensor *slots_of(takt_arena *arena, const takt_graph *g, const takt_tensor *given)
 {
     takt_tensor *slots = takt_arena_array(arena, g->slot_count + 1, sizeof *slots);

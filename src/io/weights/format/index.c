@@ -17,7 +17,7 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return i < length && bytes[i] == '{' && !takt_safetensors_recognises(bytes, length);
 }
 
-/* What the index says, and what was found of it. */
+/* The contents of the index, and the parts of it found so far. */
 typedef struct shards {
     takt_weights_reader *r;
     const char *folder;
