@@ -47,7 +47,7 @@ int bench_measure_all(bench_job *j, uint64_t processes);
 int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig_atomic_t *stop);
 /* Counts the event for every case: `sizes` and threads are those of the case. */
 int bench_count_events(bench_job *j, size_t index, const char *sizes);
-/* What --counters asks for, of a case. */
+/* The counters that --counters selects, for one case. */
 int bench_count_cache(bench_job *j, size_t index, const char *sizes);
 /* Instructions of one run, by simulation; 0 if that cannot be had. */
 double bench_simulate(takt_tool *t, const char *model, const char *sizes);

@@ -24,7 +24,7 @@ typedef struct tool_cache_job {
 
 /* False: --counters has a word that there is not, which is printed. */
 bool tool_cache_flag(const takt_tool *t);
-/* What --counters asks for, which must be given; the note is the job's. */
+/* The counters that --counters selects; the flag must be given. The note belongs to the job. */
 int tool_cache_use(tool_cache_job *j, takt_cache_use *use);
 /* The same into the profile of `b`; nothing if nobody asks. */
 int tool_profile_cache(takt_tool *t, tool_bench *b, takt_profile *p);

@@ -108,7 +108,7 @@ static bool find(const known_set *set, char *to, size_t size)
     return false;
 }
 
-/* What to do to have it. */
+/* How to get the data set. */
 static void advise(const known_set *set, char *to, size_t size)
 {
     char folder[TOOL_DATA_PATH];

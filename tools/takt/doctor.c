@@ -302,7 +302,7 @@ void tool_look_throughput(tool_patient *p)
 
 /* ---- memory ---- */
 
-/* What the plan would take with other options: nothing runs. */
+/* Memory that the plan would need with other options: nothing runs. */
 static void try_plan(tool_patient *p, takt_plan_options *o, const char *cause, const char *remedy)
 {
     takt_plan *plan;

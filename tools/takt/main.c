@@ -14,7 +14,7 @@ static bool is_group(const char *group)
     return false;
 }
 
-/* What others call it: "info" is our inspect. */
+/* Names that other tools use: "info" is our inspect. */
 static const char *synonym(const char *word)
 {
     static const char *const pairs[][2] = {
@@ -109,7 +109,7 @@ static int check_args(const takt_tool *t)
     return TAKT_EXIT_OK;
 }
 
-/* What the whole process is held to: memory and processors. */
+/* Limits of the whole process: memory and processors. */
 static int confine(takt_tool *t)
 {
     const uint64_t bytes = tool_number_of(t, TAKT_F_MAX_RAM, 0);

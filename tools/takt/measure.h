@@ -58,7 +58,7 @@ bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *
 /* "8", "1,4,8", "1-64*2", "1-9+2": up to TAKT_TOOL_LIST numbers. */
 enum { TAKT_TOOL_LIST = 64 };
 bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *count);
-/* What -o and --format say: `*path` is "-" unless a file is meant. */
+/* Output path and format from -o and --format: `*path` is "-" unless a file is meant. */
 bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const char **path);
 /* "2026-11-15T10:00:00Z". */
 void tool_timestamp(char to[32]);

@@ -22,9 +22,9 @@ typedef struct media_planes {
 
 /* By its ending: .png, .jpg, .jpeg, .ppm, .pgm or .wav. */
 bool tool_is_media(const char *path);
-/* What --image says. False: usage error, printed. */
+/* Parses --image. False: usage error, printed. */
 bool media_read_options(const takt_tool *t, media_image *how);
-/* Neither mean nor deviation is asked for. */
+/* Neither mean nor deviation is given. */
 bool media_is_plain(const media_image *how);
 /* The file as input `d`, of the type and, where they are numbers, the sizes that it wants. `*said`:
  * what was done to it, to be freed. The exit code; all is printed. */

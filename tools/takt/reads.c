@@ -52,7 +52,7 @@ static int keep(tool_reads *r, const struct stat *about)
     return 0;
 }
 
-/* What was opened as `path`; one that has gone in the meantime cannot be written over. */
+/* Records the file that was opened as `path`; one that is gone by now cannot be overwritten. */
 static int note(tool_reads *r, const char *path, takt_file **file)
 {
     struct stat about;

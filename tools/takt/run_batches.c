@@ -130,7 +130,7 @@ static takt_status feed_first(batches *b, takt_session *s, size_t i)
     return TAKT_OK;
 }
 
-/* What --precision and --numerics do to the first batch. */
+/* The effect of --precision and --numerics on the first batch. */
 static int measure_first(batches *b, takt_session *s)
 {
     tool_sizes sizes;

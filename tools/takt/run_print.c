@@ -18,7 +18,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What went to a file is read again, piece by piece. */
+/* Results that went to a file are read back, piece by piece. */
 static takt_status digest_file(takt_ctx *ctx, const char *path, takt_digest *d)
 {
     enum { PIECE = 1 << 20 };

@@ -54,8 +54,7 @@ static void heading(seed_job *j, const char *key, const char *of)
         printf("\n  %-28s %-21s achieved   (%s)\n", "metric", "  target", of);
 }
 
-/* What the system loads of an ELF file: all but symbols and sections for debuggers. 0: it is none.
- */
+/* The loaded size of an ELF file: without symbols and debug sections. 0: it is not an ELF file. */
 static double loaded_bytes(FILE *file)
 {
     double bytes = 0;

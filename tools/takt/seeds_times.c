@@ -39,7 +39,7 @@ static void count_missed(seed_job *j, const seed_claim *c, const seed_row *r)
         j->missed += seed_judge_row(r, c->claims[i].us) == SEED_NOT_MET;
 }
 
-/* A floor above what was measured is none: the ceilings were taken while others computed. */
+/* A floor above the measured time does not count: the ceilings were measured under load. */
 static bool lower_floor(seed_row *r)
 {
     const double median = r->s.latency.median;

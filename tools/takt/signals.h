@@ -25,7 +25,7 @@ void tool_interrupts_catch(tool_signals *s);
 /* The sessions that run from now on; NULL: none. To be called with NULLs before they die. */
 void tool_interrupts_watch(struct takt_session *a, struct takt_session *b);
 bool tool_is_interrupted(void);
-/* What was remembered is forgotten, and the next signal is the first again. */
+/* Forgets the recorded signals; the next signal is the first again. */
 void tool_interrupts_again(void);
 
 #endif

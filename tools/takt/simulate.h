@@ -4,7 +4,7 @@
 
 #include "measure.h"
 
-/* What loading and planning take is in both counts, and falls out of their difference. */
+/* The cost of loading and planning is in both counts, and cancels out in their difference. */
 enum { TOOL_FEW_RUNS = 2, TOOL_MANY_RUNS = 7 };
 
 typedef struct tool_simulation {

@@ -44,7 +44,7 @@ static bool refuse(const takt_tool *t, const char *path, const char *what)
     return false;
 }
 
-/* What the flag reads. */
+/* Files that the flag reads. */
 static bool spares_flag(const takt_tool *t, const char *path, tool_flag_id id)
 {
     const char *read;
@@ -65,7 +65,7 @@ bool tool_spares_model(const takt_tool *t, const char *path)
            refuse(t, path, "the model itself");
 }
 
-/* What the command line names; results and models that are compared are arguments, too. */
+/* Files that the command line names; results and models that are compared are arguments, too. */
 static bool spares_named(const takt_tool *t, const char *path)
 {
     const bool takes_model = tool_verb_takes(t->verb, TAKT_F_MODEL) ||

@@ -70,7 +70,7 @@ static bool count_uses(takt_tool *t, size_t *uses)
 
 /* ---- keeping it ---- */
 
-/* What can be opened again and read at any place. */
+/* Files that can be opened again and read at any offset. */
 static bool is_plain_file(void)
 {
     struct stat about;

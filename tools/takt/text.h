@@ -18,7 +18,7 @@ void tool_free_prompt(tool_prompt *prompt);
 int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_prompt *prompt,
                     unsigned flags, takt_token_ids *ids);
 
-/* What -c, -b, -t and --isa say. */
+/* Parses -c, -b, -t and --isa. */
 takt_generator_options tool_text_options(const takt_tool *t);
 /* The same for verbs that score tokens, whose --activations is int8 unless the user says otherwise;
  * and the line that says so, where there are weights that are blocks. */

@@ -170,7 +170,7 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
 
 /* From here on what is printed has no commands to the terminal in it. */
 void tool_begin_plain(void);
-/* What --color says: always, never, or auto (NULL): on a terminal without NO_COLOR. */
+/* The value of --color: always, never, or auto (NULL): on a terminal without NO_COLOR. */
 void tool_colours(const char *when);
 /* A sink to standard output for binary data; `user` is not used. */
 int tool_to_raw(void *user, const char *bytes, size_t length);
@@ -190,7 +190,7 @@ int tool_report_error(const takt_tool *t, const takt_error *error);
 /* The context's last error if `status` is a failure. */
 int tool_finish(const takt_tool *t, takt_status status);
 
-/* What was meant by a path at which there is nothing; `hint` stays as it is if nothing is near. */
+/* A suggestion for a path that does not exist; `hint` is unchanged if nothing is similar. */
 void tool_near_file(const char *path, char *hint, size_t size);
 
 /* "benchmark-run" as it is typed: benchmark run. */
@@ -207,7 +207,7 @@ void tool_help_man(void);
 
 /* ---- files that are read and written ---- */
 
-/* What stands for "-" wherever a file is read. A file of this name is reached as ./<stdin>. */
+/* The name of "-" wherever a file is read. A real file of this name is reached as ./<stdin>. */
 #define TOOL_STDIN "<stdin>"
 /* Makes it readable like a file if the command line names it. False: printed, `*code` set. */
 bool tool_take_stdin(takt_tool *t, int *code);
@@ -279,7 +279,7 @@ bool tool_read_shape(const char *text, int64_t *dims, int *rank);
 int tool_check_model(takt_tool *t);
 /* The next "name=8" of such a text, its length in `*length`; NULL at the end. */
 const char *tool_sizes_next(const char *text, const char *before, size_t *length);
-/* What `item` says if it is the size of `name`, as takt_desc has it; else -1. */
+/* The number in `item` if it is the size of `name`, as in takt_desc; else -1. */
 long long tool_size_in(const char *item, const char *name);
 /* The size of `name` so far, or -1. */
 long long tool_size_of(const tool_sizes *sizes, const char *name);
@@ -311,8 +311,8 @@ enum { TOOL_OPTIONS = TAKT_PLAN_OPTIONS(TOOL_OPTION_ONE, TOOL_OPTION_ONE, TOOL_O
     TAKT_PLAN_OPTIONS(TOOL_OPTION_ID, TOOL_OPTION_SKIP, TOOL_OPTION_SKIP)                          \
     TAKT_F_TILE, TAKT_F_PREFETCH
 
-/* What --checks says of plans: "on", "off" (also where runs are sampled), or NULL. `*every` is set
- * to N of sample=N, else 0. False: the error is printed. */
+/* The value of --checks for plans: "on", "off" (also where runs are sampled), or NULL. `*every` is
+ * set to N of sample=N, else 0. False: the error is printed. */
 bool tool_checks(const takt_tool *t, const char **word, uint64_t *every);
 /* Makes t->checked if --checks samples; the caller destroys it. */
 int tool_make_checked(takt_tool *t, const takt_model *m, const tool_sizes *sizes);
@@ -334,7 +334,8 @@ typedef struct tool_request {
     takt_ctx *ctx;           /* of its tensors */
 } tool_request;
 
-/* What these flags say; `sizes` is borrowed. Not TAKT_EXIT_OK: nothing to free, all is printed. */
+/* Plan options from these flags; `sizes` is borrowed. Not TAKT_EXIT_OK: nothing to free, the error
+ * is printed. */
 int tool_request_init(takt_tool *t, const char *sizes, tool_request *r);
 void tool_request_free(tool_request *r);
 /* Adds what the shapes of static inputs say about named dimensions. */
@@ -343,8 +344,8 @@ bool tool_static_sizes(const takt_tool *t, const takt_model *m, tool_sizes *size
 bool tool_is_static(const takt_tool *t, const char *input);
 /* Compiles, and frees the request. NULL: `*code` is the exit code, all is printed. */
 takt_plan *tool_request_plan(takt_tool *t, const takt_model *m, tool_request *r, int *code);
-/* What the flags of threads and pages say. `cores` must live as long as the options. False: usage
- * error, printed. */
+/* Session options from the flags for threads and pages. `cores` must outlive the options. False:
+ * usage error, printed. */
 enum { TAKT_TOOL_CORES = 512 };
 bool tool_session_options(const takt_tool *t, int cores[TAKT_TOOL_CORES],
                           takt_session_options *options);

@@ -53,7 +53,8 @@ typedef struct tool_training {
     char *settings; /* lines of a checkpoint's note, or NULL */
 } tool_training;
 
-/* What the flags say about a training; texts and pointers are its own, so it stays where it is. */
+/* Settings of a training from the flags; texts and pointers are its own, so it must not be
+ * moved. */
 enum { TOOL_GROUPS = 8 };
 
 /* One --group: a regular expression and numbers. */
@@ -155,7 +156,7 @@ int tool_log_close(tool_training *g, int code);
 bool tool_checkpoint_lock(tool_training *g, int *code);
 /* Reads --checkpoint-every; false: usage error, printed. */
 bool tool_checkpoint_init(tool_training *g);
-/* What a checkpoint of this training tells about it: digests of data and model, and flags. */
+/* The note of a training's checkpoint: digests of data and model, and flags. */
 takt_status tool_settings_init(tool_training *g);
 /* Whether the line "data" or "model" of a checkpoint's note is that of this training. */
 bool tool_settings_fit(const tool_training *g, const char *note, const char *key);

@@ -158,7 +158,7 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
         }
         ok = add(b, t->ctx, "labels", &like, labels, room);
     }
-    /* What a loss reads besides: logits of a teacher. */
+    /* Additional inputs of a loss: logits of a teacher. */
     const takt_desc *teacher = field_called(d, "teacher");
     if (ok && teacher != NULL && takt_model_output_count(m) > 0)
         ok = add(b, t->ctx, "teacher", takt_model_output(m, 0), teacher, room);

@@ -198,7 +198,7 @@ static int tell_lost(const tool_training *g)
     return tool_report_error(g->t, &e);
 }
 
-/* What is left when a step has failed. */
+/* Reports a failed step, and what can be resumed. */
 static int tell_failed(tool_training *g, takt_status status)
 {
     const int code = tool_finish(g->t, status);

@@ -29,7 +29,7 @@ typedef struct tool_zoo_model {
     char sha256[TOOL_ZOO_TEXT];  /* of the model as text */
 } tool_zoo_model;
 
-/* What `category` and `data` may be; both end with NULL. */
+/* Allowed values of `category` and `data`; both end with NULL. */
 extern const char *const tool_zoo_categories[], *const tool_zoo_kinds[];
 
 /* The names there are, in order; -1: there is no zoo. */

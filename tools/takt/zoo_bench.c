@@ -6,7 +6,7 @@
 #include "process.h"
 #include "zoo.h"
 
-/* What seed 002 promises of its models: below 2 ms, above 500 a second, below 100 KB. */
+/* The claims of seed 002 about its models: below 2 ms, above 500 a second, below 100 KB. */
 enum { MOST_NS = 2000000, LEAST_RATE = 500, MOST_BYTES = 100000 };
 
 typedef struct result {
@@ -19,7 +19,7 @@ typedef struct sums {
     double ns, bytes, parameters, peak, count;
 } sums;
 
-/* What the seed states for a category of its own; it has no texts. */
+/* The figures that the seed states for a category; it has none for texts. */
 static const struct claim {
     const char *category, *text;
 } claims[] = {{"vision", "0.78 ms, 58 K parameters, 0.16 MB"},

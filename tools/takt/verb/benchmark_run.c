@@ -10,7 +10,7 @@ static int write_result(bench_job *j)
 {
     const int code = bench_save(j, j->path, j->format);
     const bool is_file = strcmp(j->path, "-") != 0;
-    /* What was measured is not lost because the disk is full. */
+    /* A full disk must not lose what was measured. */
     if (is_file && (code != TAKT_EXIT_OK || !tool_on(j->t, TAKT_F_QUIET))) {
         const takt_status shown = takt_bench_write(j->bench, TAKT_BENCH_TEXT, tool_to_screen, j->t);
         return code != TAKT_EXIT_OK ? code : tool_finish(j->t, shown);

@@ -6,7 +6,7 @@
 enum { MOST_READS = 32 };
 enum { TAKT_WEIGHT_RANGE = 4006 }; /* the id of weights beyond f16 */
 
-/* What --precision does to results; a model that cannot be run on random inputs has none. */
+/* The effect of --precision on results; none for a model that cannot run on random inputs. */
 typedef struct loss {
     takt_deviation deviation;
     bool is_known;

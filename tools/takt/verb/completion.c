@@ -53,7 +53,7 @@ static void bash_verb(const takt_verb *v)
     printf("\" ;;\n");
 }
 
-/* What the second word may be: NAME) words="..." ;; */
+/* Candidates for the second word: NAME) words="..." ;; */
 static void bash_second(void)
 {
     for (size_t i = 0; i < tool_verb_count; i++) {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What spoils everything else first (a busy machine, a leak), then the largest gain. */
+/* First the causes that spoil everything else (a busy machine, a leak), then the largest gain. */
 static int by_gain(const void *a, const void *b)
 {
     const double x = ((const tool_finding *)a)->gain, y = ((const tool_finding *)b)->gain;

@@ -80,7 +80,7 @@ static int finish(tool_run *r, const takt_plan *plan, takt_session *s)
     return code;
 }
 
-/* What --precision and --numerics do to the results. */
+/* The effect of --precision and --numerics on the results. */
 static int measure(tool_run *r, takt_session *s, takt_deviation *d)
 {
     if (!tool_deviates(r->t) || tool_on(r->t, TAKT_F_QUIET))
@@ -89,7 +89,7 @@ static int measure(tool_run *r, takt_session *s, takt_deviation *d)
     return tool_finish(r->t, tool_deviation(r->t, r->model, &r->sizes, s, d));
 }
 
-/* What --state-in and --state-out ask for, before the first run and after the last. */
+/* Loads and saves state for --state-in and --state-out, before the first run and after the last. */
 static int load_state(tool_run *r, takt_session *s)
 {
     const char *path = tool_text_of(r->t, TAKT_F_STATE_IN);

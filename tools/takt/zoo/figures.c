@@ -87,7 +87,7 @@ static void make_pose(uint64_t *seed, float *x, float *y)
 
 /* ---- depths ---- */
 
-/* What is nearer covers what is behind it; light is lost with distance. */
+/* Nearer objects cover those behind; light fades with distance. */
 static void ball(uint64_t *seed, float *x, float *y)
 {
     const double far = up_to(seed, 0.1, 0.7), radius = up_to(seed, 3.5, 5) / (0.5 + far);

@@ -54,7 +54,7 @@ static void background(const canvas *to, uint64_t *seed)
         }
 }
 
-/* What one way of making a picture works with. */
+/* State of one way of making a picture. */
 typedef struct maker {
     const tool_zoo_pictures *from;
     uint64_t *seed;
