@@ -44,14 +44,14 @@ static inline bool takt_dim_is_number(takt_dim d)
 TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out);
 /* A name that no dimension has so far, made of `base`. */
 TAKT_MUST_USE takt_status takt_dim_fresh(takt_dims *dims, const char *base, takt_dim *out);
-/* The same for what a file calls a dimension without proof. Where an equation has such a name and
- * others, this one is what it is solved for. */
+/* The same for a name that a file gives without proof. Equations are solved for such names
+ * first. */
 TAKT_MUST_USE takt_status takt_dim_hint(takt_dims *dims, takt_span name, takt_dim *out);
 /* `a op b` in normal form. Fails on a negative or overflowing number, division by zero. */
 TAKT_MUST_USE takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
                                         takt_dim *out);
-/* Known to be the same, bindings by unification taken into account. Without memory nothing is
- * known; whoever refuses because dimensions differ asks takt_dims_blame. */
+/* Known to be equal, bindings by unification taken into account. False if memory is short: a caller
+ * that refuses because of it calls takt_dims_blame. */
 bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
 /* `status`, or TAKT_ERR_MEMORY where memory ran out in takt_dim_same or takt_dim_unify since the
  * last call. */

@@ -39,7 +39,7 @@ typedef struct dim_entry {
     takt_dim a, b;    /* its operands */
     const char *name; /* of a NAME; its length is `count` */
     size_t index;     /* among the names */
-    bool is_hint;     /* a NAME that is bound before others: somebody's label, not a fact */
+    bool is_hint;     /* a NAME that is bound before others: a label from a file, not a fact */
     bool is_bound;    /* a NAME that unification found to be `binding` */
     takt_dim binding;
     const dim_term *term; /* of a SUM */
@@ -69,7 +69,7 @@ struct takt_dims {
     size_t assumed_count, assumed_capacity;
     uint64_t stamp;
     uint64_t counted;     /* in the count of memory of this tick (held.h) */
-    atomic_bool is_short; /* memory ran out while two were compared or made the same */
+    atomic_bool is_short; /* memory ran out while comparing or unifying two */
     dim_sum a, b, c, d;   /* too large for the stack */
 };
 

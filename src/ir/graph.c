@@ -257,8 +257,8 @@ static takt_status store_node(takt_graph *g, const takt_infer *in, const takt_at
     return TAKT_OK;
 }
 
-/* A node that exists already takes over the origins of the one that was asked for. A constant that
- * half the model uses keeps the first few: more would help nobody, and cost time without end. */
+/* A node that exists already takes over the origins of the requested one. A constant that half the
+ * model uses keeps only the first few: more would not help, and would cost unbounded time. */
 void takt_graph_merge_origin(takt_graph *g, takt_id id, const takt_origin *origins)
 {
     takt_node *n = &g->nodes[id];

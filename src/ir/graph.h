@@ -71,7 +71,7 @@ typedef struct takt_check {
     const char *text;    /* the condition as it was written */
     const char *message; /* the author's sentence, or NULL */
     int line;
-    bool is_require; /* about inputs: whoever runs the model must keep it */
+    bool is_require; /* about inputs: the caller of the model must satisfy it */
     takt_id id;
 } takt_check;
 
@@ -81,7 +81,7 @@ struct takt_graph {
     takt_dims *dims;
     const char *name;
     const char *doc;                        /* what it is for, in the author's words; or NULL */
-    const char *backend;                    /* that the author asks for; or NULL */
+    const char *backend;                    /* set by the author; or NULL */
     const struct takt_relations *relations; /* of rules (logic/relation.h); copies have none */
     takt_status status;                     /* sticky */
     takt_node *nodes;

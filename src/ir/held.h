@@ -17,9 +17,9 @@ typedef struct takt_tally {
 void takt_tally_tensor(takt_tally *t, const takt_tensor *tensor);
 /* A graph, its subgraphs, its table of dimensions and the constants that it holds. */
 void takt_tally_graph(takt_tally *t, takt_graph *g);
-/* Lets go of the constants of a graph, and of its subgraphs where nobody else holds them: types,
- * names, origins and constants of less than TAKT_STRIP_LEAST bytes stay. What must be read later
- * has to be held by somebody else. */
+/* Releases the constants of a graph, and of its subgraphs unless they are shared: types, names,
+ * origins and constants of less than TAKT_STRIP_LEAST bytes stay. Data that is read later must be
+ * held elsewhere. */
 enum { TAKT_STRIP_LEAST = 4096 };
 void takt_graph_strip(takt_graph *g);
 

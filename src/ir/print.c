@@ -156,7 +156,7 @@ static void attributes(printer *p, const takt_node *n, bool first)
     }
 }
 
-/* The left side: one name, or one per result with `_` for those that nobody takes. */
+/* The left side: one name, or one per result with `_` for unused results. */
 static void results(printer *p, takt_id id)
 {
     const takt_node *n = &p->g->nodes[id];

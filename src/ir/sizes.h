@@ -34,7 +34,7 @@ typedef struct takt_sizes {
     size_t name_count;
     uint32_t *cell_of; /* per entry of the table: its cell + 1, or 0 */
     size_t cell_capacity;
-    uint32_t *asked; /* cells that somebody wants: sizes, which are not negative */
+    uint32_t *asked; /* cells in use: sizes, which are not negative */
     size_t asked_count, asked_capacity;
     uint32_t *stack;
     size_t stack_capacity;

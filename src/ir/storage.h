@@ -6,13 +6,13 @@
 
 /* For statements that are exact. */
 size_t takt_storage_overhead(void);
-/* `*storage` is finished, and its bytes never change again: where the context knows an equal one,
- * that one takes its place. Does nothing to storages that others hold already. */
+/* `*storage` is finished, and its bytes never change again: if the context knows an equal one, that
+ * one replaces it. Does nothing to storages that are shared already. */
 TAKT_MUST_USE takt_status takt_storage_share(takt_storage **storage);
-/* Forgets a storage that nobody holds any more. */
+/* Forgets a storage that is no longer held. */
 void takt_storage_unshare(takt_storage *storage);
-/* Its bytes and its head's when asked for the first time with this tick, then 0; borrowed bytes are
- * the caller's. One thread at a time. */
+/* Its bytes including its header on the first call with this tick, then 0; borrowed bytes are the
+ * caller's. One thread at a time. */
 size_t takt_storage_count_once(takt_storage *storage, uint64_t tick);
 
 #endif

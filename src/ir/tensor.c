@@ -87,7 +87,8 @@ takt_status takt_tensor_create(takt_ctx *ctx, const takt_type *type, takt_tensor
                          "a tensor of type %s is larger than the limit of %" PRIu64 " bytes",
                          takt_type_text(NULL, type, text), ctx->limits.tensor_bytes);
     TAKT_TRY(takt_storage_create(ctx, bytes, &out->storage));
-    /* Behind the last element of 2 or 4 bits nobody writes, but digests read whole bytes. */
+    /* Bits after the last element of 2 or 4 bits are never written, but digests read whole
+     * bytes. */
     if (takt_dtype_bits(type->dtype) < 8 && bytes > 0)
         ((uint8_t *)takt_storage_data(out->storage))[bytes - 1] = 0;
     return TAKT_OK;

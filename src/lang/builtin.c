@@ -264,7 +264,7 @@ static bool is_known_number(const takt_value *v)
     return takt_value_is_number(v) || v->kind == TAKT_V_DIM;
 }
 
-/* Whether the arguments are such; ops of the same name take the others. */
+/* Whether the arguments fit the layer; ops of the same name take the others. */
 static bool takes(const takt_call *c, taking what)
 {
     const takt_value *v = c->value;

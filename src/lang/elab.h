@@ -155,7 +155,7 @@ takt_value takt_call_layer(takt_frame *f, const takt_call *c, const takt_functio
 /* A function of sizes and numbers, if there is one of that name that takes these arguments. */
 bool takt_is_builtin(const char *name);
 bool takt_call_builtin(takt_frame *f, const takt_call *c, takt_value *out);
-/* The same of what options->given answers (given.c). */
+/* The same for answers of options->given (given.c). */
 bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out);
 takt_value takt_call_constant(takt_frame *f, const takt_call *c);
 /* A layer of the text, else a built-in one (read at its first use), else NULL. */
@@ -165,7 +165,7 @@ void takt_nearest_builtin(takt_nearest *n);
 
 /* ---- nodes ---- */
 
-/* The name of the value whose right side `at` is, in the graph's memory; NULL if it is none. */
+/* The name of the value assigned from `at`, in the graph's memory; NULL if there is none. */
 const char *takt_elab_root_name(takt_frame *f, const takt_ast *at);
 /* Appends, with the root's name where it belongs; TAKT_NONE after a complaint at `at`. */
 takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, const takt_value *in,

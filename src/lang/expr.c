@@ -49,7 +49,7 @@ static takt_value dim_called(takt_frame *f, const takt_ast *a)
     return takt_value_dim(dim);
 }
 
-/* Our word for an element type of NumPy, PyTorch or C; NULL if it is none. */
+/* Our word for an element type of NumPy, PyTorch or C; NULL if it is not one. */
 static const char *dtype_elsewhere(const char *name)
 {
     static const struct {

@@ -85,7 +85,7 @@ typedef struct takt_convert_rule {
 } takt_convert_rule;
 takt_formula *takt_rule_formula(takt_convert_rule *c, const takt_ast *a);
 takt_formula *takt_rule_term(takt_convert_rule *c, const takt_ast *a);
-/* A new variable of the rule; -1 after a complaint. `name` NULL: one that nobody sees. */
+/* A new variable of the rule; -1 after an error. `name` NULL: an internal one. */
 int takt_rule_variable(takt_convert_rule *c, const takt_ast *at, const takt_symbol *name);
 takt_formula *takt_rule_node(takt_convert_rule *c, takt_formula_kind kind, const takt_ast *at);
 /* predicate(arguments), and predicate[arguments] as a number. */

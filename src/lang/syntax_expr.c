@@ -6,7 +6,7 @@
 /* From loose to tight. `not` binds between `and` and the comparisons. */
 enum { PIPE = 1, IFF, IMPLIES, OR, AND, NOT, COMPARE, ADD, MULTIPLY, TIGHTEST };
 
-/* Precedence of the current token as an infix operator, 0 if it is none. */
+/* Precedence of the current token as an infix operator, 0 if it is not one. */
 static int precedence(takt_syntax *s)
 {
     switch (s->token.kind) {

@@ -7,7 +7,7 @@
 #include "lang/symbol.h"
 
 typedef enum takt_value_kind {
-    TAKT_V_POISON, /* an error was reported; whoever meets it keeps quiet */
+    TAKT_V_POISON, /* an error was reported; later uses are silent */
     TAKT_V_INT,
     TAKT_V_BIG, /* an integer above INT64_MAX, for u64 constants */
     TAKT_V_DIM, /* a dimension that is not a number */

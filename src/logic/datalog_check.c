@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "logic/datalog.h"
 
-/* Literals that hold together with the one at hand. */
+/* The other literals of the current conjunction. */
 typedef struct beside {
     const takt_dlog_node *n;
     const struct beside *up;

@@ -70,7 +70,7 @@ static takt_dlog_node *primary(takt_dlog_reader *r)
     return n;
 }
 
-/* / and % of numbers alone: of others Soufflé rounds otherwise, and 0 may come. */
+/* / and % of constants only: for others Soufflé rounds differently, and the divisor may be 0. */
 static bool divides(takt_dlog_reader *r, const takt_dlog_node *n)
 {
     if (n->op[0] != '/' && n->op[0] != '%')

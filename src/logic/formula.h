@@ -129,7 +129,7 @@ struct takt_predicate {
     const takt_semantics *missing;
     bool is_checked;       /* a tensor of floats that is known to lie within 0 to 1 */
     int64_t rounds;        /* of a recursion; 0: until it settles */
-    int64_t capacity;      /* asked for, of tuples; 0: not */
+    int64_t capacity;      /* requested number of tuples; 0: not set */
     const uint32_t *facts; /* [fact_count][arity], ascending; NULL: not known while it is built */
     size_t fact_count;
     /* Under `probability` (events.h): a function of events for every tuple, lifted arguments

@@ -28,7 +28,7 @@ typedef struct takt_lower {
     const void *place;              /* of the formula that is being lowered */
     const takt_predicate *delta_of; /* the occurrence of it that is read from `delta`: */
     int delta_index, delta_seen;    /*   which one, and how many have been met */
-    takt_text *joins;               /* what products are made; NULL: nobody asks */
+    takt_text *joins;               /* records which products are made; NULL: not needed */
 } takt_lower;
 
 /* Lowers all rules of the program; afterwards every predicate has a value. After a mistake

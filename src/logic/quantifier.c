@@ -90,8 +90,8 @@ static takt_id mean(takt_lower *l, const takt_formula *f, takt_labelled *v,
     return takt_div(l->g, sum, takt_binary(l->g, &takt_op_max, number, one));
 }
 
-/* exists: the mean of x ** p, to the power 1 / p. forall: the same of what is missing to 1. Of
- * nothing the mean is 0, so that exists is false and forall is true. */
+/* exists: the mean of x ** p, to the power 1 / p. forall: the same for 1 - x, subtracted from 1.
+ * The mean over an empty domain is 0, so that exists is false and forall is true. */
 takt_labelled takt_lower_power(takt_lower *l, const takt_formula *f)
 {
     const bool is_exists = f->kind == TAKT_LOGIC_EXISTS;

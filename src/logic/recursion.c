@@ -23,7 +23,7 @@ typedef struct recursion {
     takt_predicate *const *members;
     size_t count;
     const takt_semantics *semantics;
-    int64_t rounds; /* asked for; 0: until nothing changes */
+    int64_t rounds; /* requested; 0: until nothing changes */
     bool is_semi;   /* carries what is new beside each value */
     takt_graph *body;
     takt_predicate *captured[MOST_CAPTURED];

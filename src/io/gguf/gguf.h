@@ -90,7 +90,7 @@ const takt_gguf_tensor *takt_gguf_tensor_find(const takt_gguf *g, const char *na
 
 /* Element `i` as a double (numbers and bools). */
 double takt_gguf_number(const takt_gguf_value *v, size_t i);
-/* Whole numbers; false if the element is none or does not fit. */
+/* Integers; false if the element is not an integer or does not fit. */
 bool takt_gguf_integer(const takt_gguf_value *v, size_t i, int64_t *out);
 bool takt_gguf_is_number(const takt_gguf_value *v);
 

@@ -89,7 +89,7 @@ takt_status takt_importance_of(takt_importance *im, const takt_gguf_tensor *t, f
                          sums->count, columns * *matrices);
     for (size_t i = 0; i < sums->count; i++) {
         const float by = count[i / columns];
-        const float value = by > 0 ? (*values)[i] / by : 1; /* an expert that nobody asked */
+        const float value = by > 0 ? (*values)[i] / by : 1; /* an expert that was never selected */
         if (!(value >= 0 && isfinite(value)))
             return takt_fail(im->ctx, TAKT_E_SHRINK_DATA,
                              "the importance of %s is %g in column %zu", t->name, (double)value,

@@ -14,7 +14,7 @@ static takt_status read_piece(const takt_hf *h, const takt_hf_piece *p, uint8_t 
 
 /* ---- moves: `from` has the piece, `to` becomes the tensor ---- */
 
-/* Row r of a head of `size` rows: its first half and its second half take turns. */
+/* Row r of a head of `size` rows: its two halves are interleaved. */
 static void pair(const uint8_t *from, uint8_t *to, size_t rows, size_t width, size_t size)
 {
     for (size_t r = 0; r < rows; r++) {

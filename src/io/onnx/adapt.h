@@ -40,7 +40,7 @@ takt_ints takt_onnx_known_ints(takt_call *c, size_t i);
 takt_ints takt_onnx_list(takt_call *c, const char *name, size_t input);
 double takt_onnx_known_f(takt_call *c, size_t i, double fallback);
 const takt_array *takt_onnx_known(takt_call *c, size_t i);
-/* The same of floats; refuses others. */
+/* The same for floats; refuses others. */
 const takt_array *takt_onnx_known_floats(takt_call *c, size_t i);
 /* One integer; `fallback` if the input was left out. */
 int64_t takt_onnx_known_i(takt_call *c, size_t i, int64_t fallback);

@@ -15,8 +15,8 @@ takt_id takt_branches_row(takt_call *c, takt_graph *g, takt_id x, takt_dim wide)
 
 /* Whether results of the same types and ranks differ in size, so that a run can find it. */
 bool takt_branches_differ(takt_call *c, const takt_graph *a, const takt_graph *b);
-/* Others in their place: what differs is a row of elements, as long in both; one more result has
- * the sizes. */
+/* Replaces both branches: results that differ become rows of elements of equal length, and one more
+ * result has the sizes. */
 TAKT_MUST_USE takt_status takt_branches_widen(takt_call *c, takt_graph **a, takt_graph **b);
 /* `a` where the condition holds, else `b`, which may be of another size. */
 takt_id takt_branches_choose(takt_call *c, takt_id condition, takt_id a, takt_id b);

@@ -31,8 +31,8 @@ TAKT_MUST_USE takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph 
                                               const takt_type *types, size_t type_count,
                                               const takt_captures *captures, takt_graph **out);
 
-/* appended.c: carried values of a Loop that its body only appends rows to, as if each turn gave
- * those rows as a scanned result. */
+/* appended.c: carried values of a Loop that its body only appends rows to, treated as if each
+ * iteration gave those rows as a scanned result. */
 typedef struct takt_appended {
     takt_pb_graph body; /* without them as carried values, and with them as its last results */
     size_t *kept;       /* the carried values that are left, by index of all */
@@ -42,7 +42,7 @@ typedef struct takt_appended {
 } takt_appended;
 TAKT_MUST_USE takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *body,
                                              size_t carried, takt_appended *out);
-/* `first`, and behind it the rows of all turns, `rows`. */
+/* `first`, followed by the rows of all iterations, `rows`. */
 takt_id takt_appended_join(takt_call *c, takt_id first, takt_id rows, int64_t axis);
 /* counted.c: how often a Loop without a trip count runs, if its condition is that a counter is
  * below a limit: an i64 of the graph around it; TAKT_NONE: that cannot be said. `first`: of the
@@ -51,7 +51,7 @@ takt_id takt_onnx_iterations(takt_call *c, const takt_graph *body, const takt_id
                              size_t carried, const takt_captures *captures);
 /* found.c: whether `t` has a size that values decide in `g`. */
 bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
-/* `x` of `g` as what `type` says; a run in which its sizes are others fails. */
+/* `x` of `g` with the shape of `type`; a run in which its sizes differ fails. */
 takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const takt_type *type);
 
 /* unfold.c: what has failed so far, before something is tried that may fail. */

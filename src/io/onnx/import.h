@@ -152,8 +152,8 @@ TAKT_MUST_USE takt_status takt_scope_add(takt_scope *scope, takt_span name, uint
                                          takt_onnx_value **value);
 /* The value in this scope or one around it, NULL if there is none; `*owner` is where it lies. */
 takt_onnx_value *takt_scope_find(takt_scope *scope, takt_span name, takt_scope **owner);
-/* The same, brought into this scope's room: initializers become constants, and values of rooms
- * around this one become captures. NULL with TAKT_OK: nobody produces it. */
+/* The same, brought into this scope's room: initializers become constants, and values of outer
+ * rooms become captures. NULL with TAKT_OK: no node produces it. */
 TAKT_MUST_USE takt_status takt_scope_use(takt_scope *scope, takt_span name,
                                          takt_onnx_value **value);
 /* An input of `room` that stands for `outer` in the room around it, made if new. */

@@ -267,7 +267,7 @@ static takt_status adapt(takt_call *c)
                        : takt_onnx_refuse(c, "Takt has no such operator");
 }
 
-/* Whether somebody takes such a node over, for those whose inputs are refused already. */
+/* Whether an adapter handles such a node, for nodes whose inputs were refused already. */
 static bool is_known(takt_call *c)
 {
     const takt_pb_node *n = c->node;

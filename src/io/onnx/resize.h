@@ -51,7 +51,7 @@ takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axi
  * all axes. */
 takt_id takt_resize_unknown(takt_call *c);
 takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales);
-/* floor(d * scale), the product rounded to f32, as a dimension; refuses what is none. */
+/* floor(d * scale), the product rounded to f32, as a dimension; refuses other scales. */
 takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale);
 
 #endif

@@ -53,7 +53,7 @@ static takt_id minus_half(const work *w, takt_id at, takt_id half)
     return is_there ? at : takt_sub(w->g, at, half);
 }
 
-/* `at`, or 0 if there is one result, where that is asked for. */
+/* `at`, or 0 if there is one result and that is requested. */
 static takt_id unless_one(const work *w, takt_id at)
 {
     if (w->r->place != TAKT_RESIZE_PYTORCH && w->r->place != TAKT_RESIZE_CORNERS)
@@ -206,8 +206,8 @@ takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axi
 }
 
 /* `scale` as above / below with a small divisor, so that floor(d * above / below) is the product of
- * d and `scale`, rounded to f32 and cut. Only a product that is a power of two can be rounded to
- * less than the fraction says; a scale that is that much too small is none. */
+ * d and `scale`, rounded to f32 and truncated. Only a product that is a power of two can be rounded
+ * below the fraction; false if the scale is too small for that. */
 static bool as_fraction(double scale, int64_t *above, int64_t *below)
 {
     for (*below = 1; *below <= 256; ++*below) {

@@ -99,7 +99,7 @@ static void step(coupling *k, int64_t t)
     k->p = takt_div(g, grown, by);
 }
 
-/* Inputs: turn, condition, p, Q; results: whether any row goes on, p. */
+/* Inputs: iteration, condition, p, Q; results: whether any row goes on, p. */
 static takt_status fill_body(takt_graph *body, const takt_type *p, const takt_type *q)
 {
     const int64_t inner = 1, all[3] = {0, 1, 2};

@@ -24,8 +24,8 @@ TAKT_MUST_USE takt_status takt_safetensors_read(takt_arena *arena, const char *f
                                                 const uint8_t *bytes, size_t length,
                                                 takt_weight_list *weights);
 
-/* The same of a file of `length` bytes, of which the first `have` are there, the header among
- * them; that bools are 0 or 1 is not checked. */
+/* The same for a file of `length` bytes, of which the first `have` are present, including the
+ * header; bools are not checked to be 0 or 1. */
 TAKT_MUST_USE takt_status takt_safetensors_header(takt_arena *arena, const char *file,
                                                   const uint8_t *bytes, size_t have, size_t length,
                                                   takt_weight_list *weights);

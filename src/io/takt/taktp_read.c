@@ -195,7 +195,7 @@ static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
     TAKT_TRY(grown);
     TAKT_TRY(takt_tensor_create(ctx, &type, &r->tensors[r->count]));
     memcpy(takt_tensor_data(&r->tensors[r->count++]), from, bytes);
-    if (r->source->skim != NULL) /* weights follow one another, so nobody reads this one again */
+    if (r->source->skim != NULL) /* weights follow one another, so this one is not read again */
         takt_skim_done((takt_skim *)(uintptr_t)r->source->skim, from, bytes);
     *end = (size_t)offset + bytes;
     return TAKT_OK;

@@ -13,7 +13,7 @@
 typedef struct takt_flat {
     takt_ctx *ctx;
     takt_cursor all;
-    uint64_t budget; /* entries and bytes of memory that may still be asked for */
+    uint64_t budget; /* entries and bytes of memory that may still be allocated */
     takt_status status;
 } takt_flat;
 

@@ -13,7 +13,7 @@
 #include "op/ops.h"
 
 typedef enum takt_tfl_state {
-    TAKT_TFL_NEW, /* not made yet; or a constant that nobody has used */
+    TAKT_TFL_NEW, /* not created yet; or an unused constant */
     TAKT_TFL_READY,
     TAKT_TFL_HANDLE, /* names a variable */
     TAKT_TFL_POISON, /* an operator that was refused would have made it */
@@ -104,7 +104,7 @@ TAKT_MUST_USE takt_status takt_tfl_constant(takt_tfl_scope *scope, const takt_tf
                                             takt_id *id);
 /* Whether the file holds a value for it. */
 bool takt_tfl_is_constant(const takt_tfl_import *im, const takt_tfl_tensor *t);
-/* The type of a tensor; complex numbers have an axis of two more. */
+/* The type of a tensor; complex numbers get one more axis, of size two. */
 TAKT_MUST_USE takt_status takt_tfl_type_of(takt_tfl_import *im, const takt_tfl_tensor *t,
                                            takt_type *type);
 /* sparse.c: a sparse constant, spread out; `bytes` of an element. */

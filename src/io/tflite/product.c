@@ -135,7 +135,8 @@ static takt_tfl_dynamic symmetric(takt_tfl_call *c, takt_id x, const int64_t *ax
                               TAKT_NONE};
 }
 
-/* Of the range with 0 in it: its zero point from the end that is nearer, in doubles. */
+/* The zero point of a range that includes 0, computed in doubles from the end with the smaller
+ * error. */
 static takt_id zero_point(takt_tfl_call *c, takt_id low, takt_id high, takt_id scale)
 {
     takt_graph *g = c->g;

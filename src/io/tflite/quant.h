@@ -64,7 +64,7 @@ takt_id takt_tfl_look_up(takt_tfl_call *c, takt_id x, takt_dtype dtype, const in
  * tanh of others too. */
 takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer);
 
-/* The same of the operators of 16 bits with any scale, between points of a coarser table. */
+/* The same for 16-bit operators with any scale, interpolated in a coarser table. */
 takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh);
 /* 513 points of a function of 16 bits, and the number at `x` between two of them. */
 typedef struct takt_tfl_points {

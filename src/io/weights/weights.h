@@ -14,8 +14,8 @@ typedef takt_status takt_weights_fn(void *user, const char *file, const char *na
 /* Every tensor of the file and its parts. */
 TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit,
                                             void *user);
-/* The same of a file that is mapped: `*mapping` holds its bytes, or is NULL if they were read, from
- * before the first visit until this returns. */
+/* The same for a mapped file: `*mapping` holds its bytes, or is NULL if they were read, from before
+ * the first visit until this returns. */
 TAKT_MUST_USE takt_status takt_weights_each_mapped(takt_ctx *ctx, const char *path,
                                                    takt_weights_fn *visit, void *user,
                                                    takt_storage **mapping, size_t *length);

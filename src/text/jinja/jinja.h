@@ -283,8 +283,8 @@ size_t takt_jv_search(takt_jrun *r, takt_span in, takt_span what, size_t from);
 const char *takt_jv_kind_name(takt_jv v);
 bool takt_jv_is_number(takt_jv v); /* bool included */
 double takt_jv_double(takt_jv v);
-int64_t takt_jv_integer(takt_jrun *r, takt_jv v); /* fails if it is none */
-/* As str() of Python has it; `quoted`: as repr(). Fails past the limit of output. */
+int64_t takt_jv_integer(takt_jrun *r, takt_jv v); /* fails for other kinds */
+/* As Python's str(); `quoted`: as repr(). Fails past the output limit. */
 void takt_jv_write(takt_jrun *r, takt_text *to, takt_jv v, bool quoted);
 takt_jv takt_jv_to_text(takt_jrun *r, takt_jv v);
 void takt_jv_write_json(takt_jrun *r, takt_text *to, takt_jv v, int64_t indent, bool sorts);

@@ -214,7 +214,7 @@ static void run_macro(takt_jrun *r, takt_jframe *f, const takt_jnode *n)
     takt_jframe *kept = takt_jinja_get(r, 1, sizeof *kept);
     if (m == NULL || kept == NULL)
         return;
-    /* Frames of loops live on the stack: a macro of one sees a copy of it. */
+    /* Frames of loops live on the stack, so a macro defined in a loop keeps a copy of its frame. */
     takt_jframe *top = f;
     while (top->parent != NULL)
         top = top->parent;

@@ -2,7 +2,7 @@
  */
 #include "io/onnx/heads.h"
 
-/* Rows of the positions' table: those asked for, or the first ones. */
+/* Rows of the position table: the given positions, or the first ones. */
 static takt_id positions(takt_call *c, takt_dim sequence)
 {
     const takt_id table = takt_onnx_in(c, 3);

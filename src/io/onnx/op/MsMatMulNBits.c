@@ -14,7 +14,8 @@
 typedef struct work {
     takt_call *c;
     int64_t k, n, bits, block, blocks;
-    /* A new order of k, by g_idx; NULL: as it is. Element k stands for nothing: it fills blocks. */
+    /* A new order of k, by g_idx; NULL: unchanged. The index k is a placeholder that pads
+     * blocks. */
     int64_t *order, *from; /* `from`: the scale of each block of `order` */
     int64_t ordered, ordered_blocks;
     bool has_gaps;

@@ -47,8 +47,8 @@ static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
     return takt_reshape(c->g, s, dims, (size_t)rank);
 }
 
-/* [1] as a scalar: others take one for the other, even where the scale is this and its zero point
- * that. */
+/* [1] as a scalar: other runtimes treat them alike, even where the scale has one form and its zero
+ * point the other. */
 static takt_id single(takt_call *c, takt_id s)
 {
     const takt_type *t = s != TAKT_NONE ? takt_type_of(c->g, s) : NULL;

@@ -4,8 +4,8 @@
 
 #include "io/onnx/resize.h"
 
-/* In f32 and in this order: whether the last element lies on the border or beyond it, where another
- * value is, hangs on one rounding, and others round so. */
+/* In f32 and in this order, as other runtimes do: whether the last element is on the border or
+ * beyond it, where the value differs, depends on a single rounding. */
 static double position_in_crop(const takt_resize *r, double x, double last)
 {
     const float start = (float)r->start, end = (float)r->end, wide = (float)(r->in - 1);
@@ -369,9 +369,9 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
     return x;
 }
 
-/* Means over a window are rounded. What lies between two whole numbers is cut, as others do it;
- * what is one but for the rounding of its weights stays it, so that a plain area keeps its colour.
- */
+/* Means over a window are rounded. Other values between two integers are truncated, as other
+ * runtimes do; a value that is an integer up to the rounding of its weights stays that integer, so
+ * that a plain area keeps its colour. */
 static takt_id whole_numbers(takt_call *c, takt_id x, takt_dtype dtype, bool antialias)
 {
     if (x == TAKT_NONE)

@@ -64,7 +64,8 @@ static takt_status finish(takt_call *c, scan *s, takt_graph *g, const takt_captu
     return c->status;
 }
 
-/* Sizes that values decide in the body end with a turn: results have one size in all of them. */
+/* Sizes that depend on values in the body are local to an iteration: results have one size in all
+ * of them. */
 static takt_status check_results(takt_call *c, const takt_graph *g)
 {
     char text[TAKT_TYPE_TEXT];

@@ -7,8 +7,8 @@ static int64_t tame(int64_t v)
     return v == INT64_MIN ? INT64_MIN + 1 : v;
 }
 
-/* Backwards from before the first element is from the first one: ONNX cuts where to begin to what
- * is there, ours, as Python, takes nothing. */
+/* With a negative step, a start before the first element means the first one: ONNX clamps the
+ * start, while our op, like Python, takes nothing. */
 static int64_t first(takt_call *c, int64_t start, takt_dim size, int64_t step)
 {
     const bool is_number = takt_dim_is_number(size);

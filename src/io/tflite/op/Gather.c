@@ -1,7 +1,7 @@
 /* Gather.c - GATHER, GATHER_ND and EMBEDDING_LOOKUP. */
 #include "io/tflite/quant.h"
 
-/* Leading axes that both have: one block of the first part of x after the other, by offsets. */
+/* Shared leading axes (batch_dims): gathers from one flat x, with an offset for each block. */
 static takt_id batched(takt_tfl_call *c, takt_id x, takt_id index, int axis, int batch)
 {
     const takt_type t = *takt_type_of(c->g, x), ti = *takt_type_of(c->g, index);

@@ -40,7 +40,7 @@ static takt_status handle(takt_tfl_call *c)
     return c->status;
 }
 
-/* The first value, or zeros where nobody gave one. */
+/* The initial value, or zeros if none was given. */
 static takt_status add_slot(takt_tfl_call *c, takt_tfl_variable *v)
 {
     takt_type type;

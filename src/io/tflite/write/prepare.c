@@ -59,7 +59,7 @@ static takt_id swap(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(g, &takt_op_dequantize, count, in, attrs);
 }
 
-/* Values of constants, but for those that are kept as integers or f16. */
+/* Values of constants, except those that are kept as integers or f16. */
 static takt_id known(takt_rewrite *r, const takt_node *n)
 {
     size_t made, used = LARGEST;
@@ -93,7 +93,7 @@ static const takt_pass constants = {
 
 /* ---- sizes and forms ---- */
 
-/* Names of the inputs' sizes that nobody gave a number are 1, as where a model runs. */
+/* Named sizes of the inputs that have no number are 1, as when a model runs. */
 static takt_status put_sizes(takt_arena *arena, const takt_graph *in, takt_graph **out)
 {
     const size_t count = takt_dims_name_count(in->dims);

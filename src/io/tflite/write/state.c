@@ -4,7 +4,7 @@
 
 enum { CALL_ONCE = 103, VAR_HANDLE = 111, READ_VARIABLE = 112, ASSIGN_VARIABLE = 113 };
 
-/* The scale of integers is that of whoever makes floats of them. */
+/* The scale of integers is that of the node that dequantises them. */
 static takt_tflw_grid grid_of(takt_tflw *w, takt_id id)
 {
     takt_tflw_grid grid = {0};

@@ -130,7 +130,7 @@ static void last_channels(takt_emit *e, const takt_node *n, const char *b_zero, 
         takt_emit_1(e, "Identity", out, y);
 }
 
-/* The same of a product of matrices. */
+/* The same for a matrix product. */
 static void plain_sum(takt_emit *e, const takt_node *n, const char *b_zero, const char *out)
 {
     const bool adds = has(n, TAKT_INTEGER_BIAS);

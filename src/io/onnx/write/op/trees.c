@@ -84,7 +84,7 @@ static bool add(work *w, size_t tree, size_t first, int64_t place, int64_t *numb
     w->owner[place] = (int64_t)tree;
     w->tree[w->nodes] = (int64_t)tree;
     w->node[w->nodes] = *number;
-    w->feature[w->nodes++] = place; /* until it is its turn */
+    w->feature[w->nodes++] = place; /* until this node is written */
     return true;
 }
 
