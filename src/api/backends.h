@@ -4,7 +4,7 @@
 
 #include "plan/backend.h"
 
-/* The one that plans have unless they ask for another, and that takes what others refuse. */
+/* The default backend of plans, which also takes what other backends refuse. */
 const takt_backend *takt_backend_default(void);
 /* NULL if there is none. What follows a colon, "cuda:1", names a device and is left out. */
 const takt_backend *takt_backend_named(const char *name);

@@ -100,7 +100,7 @@ static takt_plan *find(takt_ctx *ctx, const char *key)
     return NULL;
 }
 
-/* Takes the least recently used plan that nobody uses out of the table. */
+/* Takes the least recently used plan that is not in use out of the table. */
 static bool take_oldest(takt_plan_cache *c, entry *taken)
 {
     size_t oldest = c->count;

@@ -22,7 +22,7 @@ takt_eager **takt_cache_eager(takt_ctx *ctx);
 struct takt_tensor_pool **takt_cache_pools(takt_ctx *ctx);
 /* Frees what waits in them. */
 void takt_pools_trim(takt_ctx *ctx);
-/* Frees the sessions that nobody is running. */
+/* Frees the sessions that are not running. */
 void takt_eager_trim(takt_ctx *ctx);
 void takt_eager_destroy(takt_ctx *ctx);
 

@@ -86,7 +86,7 @@ static void drop(takt_ctx *ctx, entry *e)
     takt_mem_put(ctx, e->key, e->key_bytes);
 }
 
-/* A session that nobody is running, now busy; NULL if there is none. */
+/* A session that is not running, now marked busy; NULL if there is none. */
 static takt_session *take(takt_ctx *ctx, uint64_t hash, const takt_op_call *c)
 {
     takt_session *found = NULL;
@@ -112,7 +112,7 @@ static void give_back(takt_ctx *ctx, const takt_session *s)
     takt_cache_unlock(ctx);
 }
 
-/* Takes out the least recently used of those that nobody is running. */
+/* Takes out the least recently used session that is not running. */
 static bool take_oldest(takt_eager *t, entry *taken)
 {
     size_t oldest = t->count;

@@ -88,11 +88,11 @@ static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2
 
 /* In which way a result follows its inputs. */
 typedef enum way {
-    ANY,      /* none that is known: its inputs have to be the same at both ends */
+    ANY,      /* unknown: its inputs have to be the same at both ends */
     TOGETHER, /* it grows with all of them */
-    APART,    /* with each of them it grows or falls, whatever the others are */
-    PLACES,   /* the same with input 0; others say where, and do not change */
-    CHOICE,   /* the first says which of the others it is */
+    APART,    /* monotone in each input, whatever the others are */
+    PLACES,   /* the same for input 0; the others are indices, and constant */
+    CHOICE,   /* the first selects one of the others */
 } way;
 
 static way way_of(const takt_op *op)

@@ -77,7 +77,7 @@ static takt_status own_part(const takt_model *m, takt_arena *arena, const takt_j
     if (takt_json_parse(m->ctx, arena, inner->text, strlen(inner->text), &own) == TAKT_OK)
         *lineage = own;
     else
-        m->ctx->error = before; /* somebody else's words */
+        m->ctx->error = before; /* foreign text: its errors are dropped */
     return TAKT_OK;
 }
 

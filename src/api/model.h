@@ -30,8 +30,8 @@ uint64_t takt_model_digest(const takt_model *model);
 /* A model of a graph, which is taken over whatever happens. On failure `*model` is NULL. */
 TAKT_MUST_USE takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint64_t seed,
                                           takt_model **model);
-/* A model of `graph`, which is taken over whatever happens: slots that `from` has, with the same
- * type, have its values, others their first ones. */
+/* A model of `graph`, whose ownership is taken even on failure: slots that `from` has, with the
+ * same type, get its values, others their initial ones. */
 TAKT_MUST_USE takt_status takt_model_derive(const takt_model *from, takt_graph *graph,
                                             takt_model **out);
 /* takt_model_batch with an input "active": samples whose state goes on (pass/pass.h). */
@@ -57,7 +57,7 @@ TAKT_MUST_USE takt_status takt_lengths_range(const takt_model *m, const char *bo
 TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_graph *g,
                                               const takt_port *ports, size_t count,
                                               takt_desc **out);
-/* "a,b" as names in `arena`; NULL is none. */
+/* "a,b" as names in `arena`; NULL is an empty list. */
 TAKT_MUST_USE takt_status takt_split_names(takt_arena *arena, const char *text,
                                            const char *const **names, size_t *count);
 /* Hands `text` to a sink in one piece and frees it; a writer's non-zero answer is ERR_IO. */

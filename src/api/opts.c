@@ -14,7 +14,7 @@
 
 /* Settings of an optimisation level, as docs/options.md lists them. */
 typedef struct plan_level {
-    bool is_scalar;  /* no vector code unless it is asked for by name */
+    bool is_scalar;  /* no vector code unless requested by name */
     bool lowers_all; /* every composite is taken apart */
     bool is_fused;   /* nodes share a step where they can */
     const char *passes;
@@ -30,7 +30,7 @@ static const plan_level levels[] = {
 
 enum { LEVELS = sizeof levels / sizeof *levels, USUAL = 2 };
 
-/* `given` as in the options: -1 for -O0, 0 for the default. NULL: there is none. */
+/* `given` as in the options: -1 for -O0, 0 for the default. NULL: there is no such level. */
 static const plan_level *level_of(int given)
 {
     const int number = given == -1 ? 0 : given == 0 ? USUAL : given;
@@ -61,7 +61,7 @@ const char *takt_family_name(takt_family family)
     return (unsigned)family < TAKT_FAMILIES ? families[family] : NULL;
 }
 
-/* The code of "on", "off" or an ISA's name; SAID_NOTHING if it is none. */
+/* The code of "on", "off" or an ISA's name; SAID_NOTHING for any other word. */
 static unsigned char code_of(const char *cap)
 {
     if (strcmp(cap, "on") == 0)

@@ -21,7 +21,7 @@ typedef struct takt_plan_request {
     const takt_model *model;
     const takt_plan_options *options;
     const takt_plan_settings *settings;
-    takt_pass_report *report; /* of what passes did; NULL: nobody asks */
+    takt_pass_report *report; /* of what passes did; NULL: no report */
 } takt_plan_request;
 
 /* The graph that such a plan computes, for given sizes; entries below 0 stay names. */

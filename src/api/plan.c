@@ -52,7 +52,7 @@ takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o, ta
     return takt_lengths_range(m, o->bounds, arena, *ranges, *count);
 }
 
-/* Only what the asked outputs need. */
+/* Only what the requested outputs need. */
 static takt_status choose(const takt_model *m, const char *outputs, takt_graph **g)
 {
     takt_arena arena;
@@ -179,8 +179,8 @@ static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, 
     return TAKT_OK;
 }
 
-/* The weights of a model that nobody will plan again: those that are constants of the graph `g` now
- * are that graph's alone. Slots that stay state are read later. */
+/* Weights of a model that will not be planned again: those that are constants of the graph `g` now
+ * belong to that graph alone. Slots that stay state are read later. */
 static void give_up_weights(takt_model *m, const takt_graph *g)
 {
     for (size_t i = 0; i < m->graph->slot_count; i++)
@@ -321,7 +321,7 @@ void takt_plan_destroy(takt_plan *plan)
     takt_plan_release_internal(plan);
 }
 
-/* Convolutions that would be Winograd's but for the hint. */
+/* Convolutions that would use Winograd if the hint did not forbid it. */
 static size_t count_direct(const takt_plan *plan)
 {
     size_t count = 0;

@@ -6,7 +6,7 @@
 
 #include "ir/graph.h"
 
-/* NULL if a kind computes the node, else the reason; "" if nobody would think so. */
+/* NULL if a kind computes the node, else the reason; "" if it needs no explanation. */
 typedef const char *takt_accepts_fn(const takt_graph *g, takt_id node);
 
 /* The first of `count` kinds that accepts the node, by number; `accepts` gives the function of

@@ -54,7 +54,7 @@ static uint32_t step(uint32_t crc, uint64_t word)
 
 #elif defined(__aarch64__) && defined(__linux__)
 
-/* The instruction is optional in the first version of the architecture, so the system is asked. */
+/* The instruction is optional in the first version of the architecture, so it is detected. */
 static bool can(void)
 {
     enum { HAS_CRC32 = 1 << 7 };

@@ -11,7 +11,7 @@ TAKT_MUST_USE takt_status takt_mem_get(takt_ctx *ctx, size_t size, const char *w
 /* The same, zeroed; `count * size` is checked. */
 TAKT_MUST_USE takt_status takt_mem_zero(takt_ctx *ctx, size_t count, size_t size, const char *what,
                                         void **block);
-/* Accepts NULL. `size` is what was asked for. */
+/* Accepts NULL. `size` is the allocated size. */
 void takt_mem_put(takt_ctx *ctx, void *block, size_t size);
 
 /* Grows an array of `item`-byte elements so that it holds at least `need`; doubles. */

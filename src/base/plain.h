@@ -7,7 +7,7 @@
 /* Replaces control characters other than line ends and tabs by '?': C0, DEL, and C1 in UTF-8. Names
  * in reports come from files that others wrote. */
 void takt_text_plain(takt_text *text);
-/* Whether it is a picture (PNG), which has no control characters but bytes of its own. */
+/* Whether it is a picture (PNG): binary data that is written unchanged. */
 bool takt_text_is_picture(const takt_text *text);
 
 #endif

@@ -35,7 +35,7 @@ bool takt_span_is(takt_span span, const char *text);
 takt_span takt_span_of(const char *text);
 /* Edits between two names, at most `limit` + 1; for "did you mean". */
 size_t takt_name_distance(const char *a, const char *b, size_t limit);
-/* Equal but for capitals. */
+/* Case-insensitive equality. */
 bool takt_same_letters(const char *a, const char *b);
 
 #endif

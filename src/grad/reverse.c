@@ -87,7 +87,7 @@ static takt_status check_type(sweep *s, const takt_node *n, size_t input, takt_i
                      takt_type_text(g->dims, want, right));
 }
 
-/* The gradient of what the op is made of; its nodes are appended like any others. */
+/* The gradient of the op's lowering; its nodes are appended like any others. */
 static takt_status through_lowering(sweep *s, const takt_node *n, const takt_id *dy, takt_id *dx)
 {
     takt_id *out = takt_arena_array(&s->arena, n->out_count, sizeof *out);

@@ -15,7 +15,7 @@ takt_id takt_grad_join(takt_graph *g, takt_id sum);
 /* Copies the nodes of `from` whose entry in `map` is TAKT_NONE. */
 takt_status takt_grad_copy(const takt_graph *from, takt_graph *to, takt_id *map);
 
-/* Inputs of subgraphs that gradients come in by: `stem.N`, which nobody has yet. */
+/* Names of subgraph inputs for incoming gradients: `stem.N`, unused so far. */
 takt_id takt_grad_input(takt_graph *g, const char *stem, const takt_type *type);
 /* Declares output number `g->output_count`. */
 void takt_grad_output(takt_graph *g, takt_id id);

@@ -269,8 +269,8 @@ static void add_cut(work *w, const takt_scan_cut *c, takt_id *gradients)
     *sum = *sum == TAKT_NONE ? more : takt_add(to, *sum, more);
 }
 
-/* One step's gradients, of every input that is asked for: by the results that something arrives at;
- * TAKT_NONE where nothing does. */
+/* One step's gradients for every requested input, from the results that have an incoming gradient;
+ * TAKT_NONE where there is none. */
 static takt_status differentiate_body(work *w, takt_id *gradients)
 {
     takt_graph *to = w->b.body;

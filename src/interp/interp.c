@@ -150,7 +150,7 @@ static takt_status step(run *r, takt_id id)
     void *block;
     if (r->uses[id] == 0 || r->value[id] != NULL)
         return TAKT_OK;                   /* dead, or given */
-    if (takt_poll_stops(r->it->run.poll)) /* whoever asked knows why */
+    if (takt_poll_stops(r->it->run.poll)) /* the caller knows why */
         return takt_fail(r->it->ctx, TAKT_E_CANCELLED, "%s: the run has ended", n->op->name);
     TAKT_TRY(takt_mem_zero(r->it->ctx, n->out_count, sizeof(takt_array), "values", &block));
     r->value[id] = block;

@@ -24,7 +24,7 @@ typedef struct interp {
     int depth; /* of the subgraph that runs; 0: the graph itself */
 } interp;
 
-/* sizes.c: what op `length` has found goes to its names; others know them from now on. */
+/* sizes.c: what op `length` has found is bound to its names; other nodes know them from now on. */
 TAKT_MUST_USE takt_status takt_interp_found(interp *it, const takt_graph *g, const takt_node *n,
                                             const takt_array *found);
 /* `type` as it is now. */

@@ -67,7 +67,7 @@ static void add_row(flame *f, const takt_profile_row *row)
     f->total += row->median_ns;
 }
 
-/* In hundredths, so that no locale can turn the point into a comma. */
+/* In hundredths, so that no locale can change the decimal point to a comma. */
 static void attribute(takt_text *text, const char *name, double value)
 {
     const long long whole = llround(value * 100);

@@ -61,7 +61,7 @@ static takt_status renew(void *user, bool b_first, takt_session **a, takt_sessio
     void *ballast = NULL;
     takt_status status = takt_mem_get(s->ctx, bytes, "an offset", &ballast);
     for (size_t i = 0; status == TAKT_OK && i < bytes; i += PAGE)
-        ((unsigned char *)ballast)[i] = 1; /* pages that nobody touches are none */
+        ((unsigned char *)ballast)[i] = 1; /* untouched pages are not allocated */
     if (status == TAKT_OK)
         status = open_session(s, b_first ? OTHER : BASE);
     if (status == TAKT_OK)
@@ -170,7 +170,7 @@ static void say_unused(const study *s, const variant *v)
         takt_table_cell(s->t, "%s", "");
 }
 
-/* Runs in turns with the plan that has everything on. */
+/* Runs alternately with the plan that has everything on. */
 static takt_status compare(study *s, const variant *v)
 {
     const takt_compare_options options = {.max_ns = s->max_ns, .renew = renew, .user = s};
@@ -204,7 +204,7 @@ static takt_status try_and_say(study *s, const variant *v, bool may_be_unused)
     return status;
 }
 
-/* Everything that is a switch of its own. */
+/* Everything that has its own switch. */
 static takt_status try_switches(study *s, const takt_plan_options *base)
 {
     variant v = {.name = "fusion", .options = *base};

@@ -112,7 +112,7 @@ void takt_gpu_rows(takt_table *t);
 void takt_topology_json(takt_json_writer *w, const takt_topology *o);
 void takt_gpu_json(takt_json_writer *w);
 
-/* 'A' to 'D'; '?' where the system does not tell what others do. */
+/* 'A' to 'D'; '?' where the load of other processes is unknown. */
 char takt_environment_grade(const takt_environment *e, const takt_others *others);
 
 #endif

@@ -47,8 +47,8 @@ static takt_status try_rate(search *s, double qps, bool *met)
                        : (uint64_t)fmin(LEAST_QUERIES, fmax(FEWEST_QUERIES, 10 * fitting));
     const takt_status status = takt_sessions_load(s->sessions, s->count, &s->o, &load);
     const double value = takt_timing_quantile(ctx, &load.timing, s->slo.part);
-    /* A rate that was not served is none, however quick the answers; arrivals are random, so a few
-     * hundred of them come up to a tenth slower than asked. */
+    /* A rate that was not sustained does not count, however fast the answers; arrivals are random,
+     * so a few hundred of them may take up to a tenth longer than requested. */
     *met = status == TAKT_OK && load.unanswered == 0 && value <= s->slo.limit_ns && value > 0 &&
            load.qps >= 0.9 * qps;
     takt_peak *p = s->peak;

@@ -10,7 +10,7 @@
 #include "os/memory.h"
 #include "os/os.h"
 
-/* Time that nobody used is not saved up for later beyond this. */
+/* Unused time is not saved for later beyond this. */
 enum { CREDIT_NS = 20000000, LONGEST_WAIT_NS = 1000000000 };
 
 static double processors(void)

@@ -79,7 +79,7 @@ static void isas(takt_report *r, const char *key, const char *text, takt_isa_set
         takt_text_add(&r->text, "\n");
 }
 
-/* Families that are held to others. */
+/* Families that are limited to other ISAs than the plan. */
 static void families(takt_report *r, const takt_plan *plan)
 {
     char text[64];

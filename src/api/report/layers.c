@@ -269,8 +269,8 @@ static takt_status put_sizes(takt_layers *l, const takt_model *m)
     return TAKT_OK;
 }
 
-/* Sizes that nobody chose are 1; where that is too small for a kernel or a window, the first of
- * these that is not, for as few of them as it takes. */
+/* Sizes that the caller left open are 1; where that is too small for a kernel or a window, the
+ * first of these sizes that is not, for as few names as necessary. */
 static takt_status choose_sizes(takt_layers *l, const takt_model *m, const bool *is_free)
 {
     static const int64_t tries[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 16384};

@@ -30,7 +30,7 @@ static const takt_json *part_of(const takt_json *object, const char *key, takt_j
     return NULL;
 }
 
-/* "same", "changed" or "not here"; NULL if nobody asked. */
+/* "same", "changed" or "not here"; NULL if not requested. */
 static const char *verify(chain *c, const char *file, const char *sha)
 {
     char path[4096], hex[TAKT_LINEAGE_HEX];

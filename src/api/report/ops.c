@@ -106,7 +106,7 @@ static bool has_gradient(const takt_op *op)
     return op->no_gradient == NULL;
 }
 
-/* "its own", "by its lowering", or why there is none. */
+/* "its own", "by its lowering", or why it has no gradient. */
 static const char *gradient_of(const takt_op *op)
 {
     if (op->no_gradient != NULL)
@@ -116,7 +116,7 @@ static const char *gradient_of(const takt_op *op)
     return op->grad != NULL || op->lower == NULL ? "its own" : "by its lowering";
 }
 
-/* The same of bounds; NULL: what has no inputs is known. */
+/* The same for bounds; NULL: an op without inputs is known. */
 static const char *bound_of(const takt_op *op)
 {
     if (op->no_bound != NULL)

@@ -60,7 +60,7 @@ typedef struct takt_layers {
     int64_t *sizes;    /* of named dimensions in `plain`, by index */
     size_t size_count;
     bool may_be_unsized, is_unsized; /* no sizes that were tried keep the model's rules */
-    bool is_all_one;                 /* every one that nobody chose is 1 */
+    bool is_all_one;                 /* every size that was left open is 1 */
     takt_layer *at;
     size_t count;
     uint32_t *table; /* open addressing by name */

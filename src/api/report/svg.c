@@ -24,7 +24,7 @@ void takt_svg_text(takt_text *text, const char *from)
     takt_svg_part(text, from, SIZE_MAX);
 }
 
-/* In tenths of a pixel, so that no locale can turn the point into a comma. */
+/* In tenths of a pixel, so that no locale can change the decimal point to a comma. */
 void takt_svg_attribute(takt_text *text, const char *name, double value)
 {
     const long long tenths = (long long)(value * 10 + 0.5);

@@ -9,7 +9,7 @@
 
 /* ---- which numbers an input may hold ---- */
 
-/* Sizes of axes [from, to) of the table at hand. */
+/* Sizes of axes [from, to) of the current table. */
 static int64_t least_of(int64_t bound, const takt_graph *g, takt_id table, int64_t from, int64_t to)
 {
     const takt_type *t = takt_type_of(g, table);

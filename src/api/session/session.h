@@ -69,7 +69,7 @@ typedef struct takt_shared_state {
     _Atomic uint32_t references;
     _Atomic bool is_busy; /* a run of one of them is in progress */
     atomic_flag lock;     /* while a session joins, or values and spares are exchanged */
-    bool is_lost;         /* a device failed while it wrote: nobody knows what is there */
+    bool is_lost;         /* a device failed while writing: the contents are undefined */
     uint64_t swaps;       /* how often values and spares were exchanged */
     size_t slot_count;
     takt_state_slot slots[];
@@ -96,7 +96,7 @@ typedef struct takt_session_slot {
 
 struct takt_session {
     takt_ctx *ctx;
-    /* From here to static_shapes: what takt_session_reshape puts others in the place of. */
+    /* From here to static_shapes: the part that takt_session_reshape replaces. */
     takt_plan *plan;
     void *tables; /* one block: descriptions, ports, bases and state tensors */
     takt_desc *input_descs, *output_descs;

@@ -144,7 +144,7 @@ static void solve_names(takt_session *s, int64_t *cells)
     }
 }
 
-/* Names from dimensions that are nothing but a name, and sums of two; the others are compared
+/* Names from dimensions that are just a name, and sums of two; other dimensions are compared
  * afterwards. */
 static takt_status read_names(takt_session *s, int64_t *cells)
 {

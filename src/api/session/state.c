@@ -63,7 +63,7 @@ static takt_status find(takt_session *s, const char *name, size_t *index)
                            count_of(s));
 }
 
-/* Nobody reads or writes the state meanwhile. */
+/* Nothing else reads or writes the state meanwhile. */
 static takt_status check_idle(takt_session *s)
 {
     const bool is_shared_busy = s->shared != NULL && atomic_load(&s->shared->is_busy);

@@ -5,7 +5,7 @@
 #include "api/text/engine.h"
 #include "base/mem.h"
 
-/* The last scores may lie in the output of the session that goes: they get memory of their own. */
+/* The last scores may be in the output of the session that is about to be freed: copies them. */
 static takt_status keep_scores(takt_generator *g)
 {
     const size_t vocabulary = (size_t)g->vocabulary;

@@ -76,8 +76,7 @@ static takt_status make_plan(const takt_engine *e, size_t rows, const char *size
     return takt_plan_create(e->model, &options, plan);
 }
 
-/* Whatever it is that has the state: nobody's so far, the other session's, or a row of the store.
- */
+/* A session with its state: new, shared with the other session, or a row of the store. */
 static takt_status make_session(const takt_engine *e, takt_plan *plan, size_t row,
                                 takt_session **session)
 {

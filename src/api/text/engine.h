@@ -126,7 +126,7 @@ TAKT_MUST_USE takt_status takt_generator_load_bytes(takt_generator *g, const cha
 
 /* Room for `rows` tokens that are read at once. */
 TAKT_MUST_USE takt_status takt_generator_open_ahead(takt_generator *g, size_t rows);
-/* Reads ids[0], and the others on trial. */
+/* Reads ids[0], and the other ids speculatively. */
 TAKT_MUST_USE takt_status takt_generator_read_ahead(takt_generator *g, const int32_t *ids,
                                                     size_t count);
 /* Whether the next token was read on trial; then it has been read. */

@@ -63,7 +63,7 @@ void takt_together_close(takt_together *t)
 
 /* ---- one run ---- */
 
-/* Texts that rest read a token like the others, into a place that nobody looks at. */
+/* Inactive texts read a token like the others, into a place that is never read. */
 static takt_status run(const takt_together *t, const struct takt_together_width *w)
 {
     const int64_t rows = (int64_t)w->rows;

@@ -62,7 +62,7 @@ static bool is_full(const finder *x, const takt_node *n, int k, int *view)
     return true;
 }
 
-/* op(x, scalar), or the other way round: x; TAKT_NONE if it is none. */
+/* op(x, scalar) with either operand order: returns x; TAKT_NONE if it does not match. */
 static takt_id with_scalar(const finder *x, takt_id id, const takt_op *op, int *view)
 {
     const takt_node *n = node_of(x, id, op);

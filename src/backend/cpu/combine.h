@@ -21,8 +21,8 @@ typedef struct takt_combine {
     takt_convert_fn *convert;
 } takt_combine;
 
-/* Adds all that `n` reads to step->in; instead of an x that is one number everywhere, as in
- * gradients, that number: nobody has to keep zeros as large as a value. */
+/* Adds all that `n` reads to step->in; an x that is one number everywhere, as in gradients, is
+ * replaced by that number, so that no zeros as large as a value are stored. */
 TAKT_MUST_USE takt_status takt_combine_inputs(takt_planner *p, const takt_node *n);
 /* For a step whose first input is x: adds the step's one output, over x if that is possible. */
 TAKT_MUST_USE takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine *c);
@@ -31,7 +31,7 @@ void *takt_combine_begin(const takt_combine *c, const takt_step *s, const takt_t
 /* to[at .. at + n) meets u[from .. from + n). */
 void takt_combine_put(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
                       size_t n);
-/* The same of c->row elements, in pieces; false: the task is to end. */
+/* The same for c->row elements, in pieces; false: the task ends. */
 bool takt_combine_row(const takt_combine *c, void *to, size_t at, const void *u, size_t from,
                       takt_pace *pace);
 void takt_combine_end(const takt_combine *c, const takt_step *s, const takt_task *t);

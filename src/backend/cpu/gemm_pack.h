@@ -133,7 +133,7 @@ static void pack_state(const takt_step *s, const takt_task *t)
                s->task_count);
 }
 
-/* The same of 16 bits: one task, which widens it first. */
+/* The same for 16 bits: one task, which widens it first. */
 static void pack_narrow_state(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;

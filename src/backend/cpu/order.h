@@ -21,7 +21,7 @@ typedef struct takt_order_line {
     bool descending;
 } takt_order_line;
 
-/* All of these return false if the poll said so; the items are not to be looked at then. */
+/* All of these return false if the poll stopped them; the items are then undefined. */
 
 /* Keys in ascending order of what comes first; -0 and +0 are equal, and so are all NaNs, which
  * count as largest. */

@@ -83,7 +83,7 @@ static void three(const char *from, ptrdiff_t from_step, char *to, size_t rows)
             memcpy(to + i * BYTES, from + i * from_step + r * BYTES, BYTES);
 }
 
-/* Some source rows at a time: their lines are used up before others push them out. */
+/* A few source rows at a time: their cache lines are used up before they are evicted. */
 void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
 {
     if (cols == 3 && to.step == 3 * BYTES) {
@@ -149,7 +149,7 @@ static void single(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t c
                    from.data + (ptrdiff_t)c * from.step + r * SHORT, SHORT);
 }
 
-/* A block whose lines are used up before others push them out: at most LINES rows. */
+/* A block whose cache lines are used up before they are evicted: at most LINES rows. */
 static void block_of_shorts(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
 {
     const size_t whole = rows / EIGHT * EIGHT;

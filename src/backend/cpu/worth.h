@@ -24,7 +24,7 @@ typedef struct takt_worth {
     double flops_per_us, bytes_per_us; /* of one thread, as kernels reach on small work */
     double far_per_us;                 /* bytes beyond its own caches */
     double moved_per_us;               /* bytes that another thread wrote just before */
-    double call_us;     /* until others have begun, and until the caller has seen that they ended */
+    double call_us;     /* until the others have begun, and until the caller has seen them finish */
     double each_us;     /* more for each of them */
     double gain;        /* of the time alone: what others must leave of it at most */
     double narrow;      /* 16-bit products are this many times as fast as f32 */

@@ -272,7 +272,7 @@ static panel_fn *fn_of(const takt_blocks *b, int kind)
     return fns[b->bits / 4][kind][block_subtracts(b)];
 }
 
-/* A panel by all rows, which read it from a near cache but for the first time. */
+/* A panel for all rows: after the first row it is read from a near cache. */
 static void by_rows(panel_job *t)
 {
     const takt_block_f32 *g = t->g;

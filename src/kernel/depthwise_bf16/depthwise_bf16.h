@@ -35,7 +35,7 @@ typedef struct takt_depthwise_bf16 {
     const float *bias;        /* [channels], with 16 bits of 0 at the end of every NaN; or NULL */
     float lo, hi;
     uint16_t *y;
-    uint16_t *room; /* [channels]: for results that nobody wants */
+    uint16_t *room; /* [channels]: for results that are discarded */
 } takt_depthwise_bf16;
 
 typedef void takt_depthwise_bf16_fn(const takt_depthwise_bf16 *d);

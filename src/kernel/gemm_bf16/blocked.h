@@ -10,8 +10,8 @@ enum { COPIES = 1, A_PAD = PIECE };
 /* `rows` rows of A, k values each from `a` on, as tile wants them: strip_elems of 16 bits. */
 static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to);
 #ifndef IMAGE_IN_PLACE
-/* The same of rows from `row` on that lie in an image, values of k from p on. A variant that reads
- * images where they lie defines IMAGE_IN_PLACE. */
+/* The same for rows from `row` on in an image, values of k from p on. A variant that reads images
+ * in place defines IMAGE_IN_PLACE. */
 typedef struct strip {
     size_t row, rows, p, k;
 } strip;

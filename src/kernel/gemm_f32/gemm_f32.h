@@ -99,7 +99,7 @@ typedef struct takt_gemm_f32 {
     const takt_gemm_walk *walk; /* or NULL */
     size_t ways;                /* that a set of L1 is known to have; 0: few */
     const struct takt_bf16_image *image; /* of gemm_bf16 alone: A lies there; or NULL */
-    const takt_poll *poll;               /* asked once a block of rows and chunk of k; or NULL */
+    const takt_poll *poll;               /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f32;
 
 typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);

@@ -20,8 +20,8 @@ static void sum_parts(const gemm *g, const elem *partial, size_t count)
         e->tail(e->user, g->c, g->ldc, 0, 0, g->m, g->n);
 }
 
-/* Chunk `i` of k as a product of its own, to its place in `partial`, where chunk `first` is the
- * first; but for B. */
+/* Chunk `i` of k as a separate product, stored in `partial`, where chunk `first` is the first; B is
+ * set elsewhere. */
 static gemm part_of(const gemm *g, size_t i, size_t first, elem *partial)
 {
     const size_t p = i * TAKT_GEMM_CHUNK, left = g->k - p;

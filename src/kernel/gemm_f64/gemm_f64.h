@@ -56,7 +56,7 @@ typedef struct takt_gemm_f64 {
     double *scratch;            /* 64-byte aligned, of the size that the kernel's info tells */
     const takt_gemm_walk *walk; /* or NULL */
     size_t ways;                /* that a set of L1 is known to have; 0: few */
-    const takt_poll *poll;      /* asked once a block of rows and chunk of k; or NULL */
+    const takt_poll *poll;      /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f64;
 
 typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);

@@ -51,8 +51,8 @@ INLINE size_t rounds(T *d, const T *x, size_t n, vec (*op)(vec), const size_t co
     return i;
 }
 
-/* From L3 on, asking gains. From nearer it costs more than it gives; so it does from memory, where
- * the processor asks by itself. */
+/* Data in L3 gains from a prefetch. Nearer data loses; so does data in memory, where the hardware
+ * prefetcher does it. */
 INLINE size_t asking_rounds(T *d, const T *x, size_t n, vec (*op)(vec))
 {
     const bool is_far = n > (384 << 10) / sizeof(T) && n <= (24 << 20) / sizeof(T);

@@ -76,7 +76,7 @@ INLINE T fold(takt_reduce_op op, T *lane)
             VEC(store)(lane + i, merge(op, a, b));
         }
 #ifdef SIMD_UPPER
-    /* The same pairs, in a register; other lanes hold what nobody reads. */
+    /* The same pairs, in a register; the other lanes are unused. */
     vec all = VEC(load)(lane);
     for (int half = LANES / 2; half > 0; half /= 2)
         all = merge(op, all, VEC(upper)(all, half));

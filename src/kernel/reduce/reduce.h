@@ -55,7 +55,7 @@ typedef struct takt_reduce {
     size_t run;        /* of which so many follow each other at `step`; n, or more, if all do */
     size_t run_stride; /* elements from one such run to the next */
     size_t step;
-    const takt_poll *poll; /* asked about every 2^17 elements; or NULL */
+    const takt_poll *poll; /* polled about every 2^17 elements; or NULL */
 } takt_reduce;
 
 typedef void takt_reduce_fn(const takt_reduce *r);

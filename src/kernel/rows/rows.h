@@ -39,7 +39,7 @@ typedef struct takt_rows_step {
     const void *gamma, *beta;      /* norms only */
     double epsilon;                /* norms only; rounded to the family's type */
     bool is_back;                  /* rows from the last to the first, if they are long */
-    const takt_poll *poll;         /* asked about every 2^17 elements of a row; or NULL */
+    const takt_poll *poll;         /* polled about every 2^17 elements of a row; or NULL */
 } takt_rows_step;
 
 typedef void takt_rows_fn(const takt_rows_step *r);

@@ -48,7 +48,7 @@ typedef struct takt_rows_dx_f32 {
     double epsilon;      /* rounded to float */
     const size_t *label; /* per row, and so is the next: entropies only */
     const float *seed;
-    const takt_poll *poll; /* asked about every 2^17 elements; or NULL */
+    const takt_poll *poll; /* polled about every 2^17 elements; or NULL */
 } takt_rows_dx_f32;
 
 typedef void takt_rows_dx_f32_fn(const takt_rows_dx_f32 *r);

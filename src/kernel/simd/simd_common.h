@@ -29,7 +29,7 @@ static inline vd vd_copysign(vd mag, vd sign)
 }
 static inline vmd vd_isnan(vd a) { return vd_ne(a, a); }
 
-/* x < 0 ? +0 : x, so NaN and -0 pass. clang 14 makes fmax of that on aarch64, which turns -0 into
+/* x < 0 ? +0 : x, so NaN and -0 pass. clang 14 turns that into fmax on aarch64, which changes -0 to
  * +0: there the comparison's result is hidden from it. */
 #if TAKT_SIMD_SET == 5
 #define SIMD_HIDE(mask) ((void)0) /* intrinsics of predicates: it sees no comparison in them */

@@ -73,7 +73,7 @@ static inline vf vf_max(vf a, vf b)
 static inline vf vf_clamp(vf a, float lo, float hi) { return a > hi ? hi : a < lo ? lo : a; }
 static inline vf vf_at_most(vf a, float hi) { return a > hi ? hi : a; }
 static inline vf vf_at_least(vf a, float lo) { return a < lo ? lo : a; }
-/* By integers: clang makes a maximum of a comparison with -0, which turns +0 into -0. */
+/* With integers: clang turns a comparison with -0 into a maximum, which changes +0 to -0. */
 static inline vf vf_rise(vf a)
 {
     const uint32_t bits = (uint32_t)vf_as_vi(a), least = 0x80000000U, infinity = 0xff800000U;

@@ -16,7 +16,7 @@ typedef struct walks {
     uint32_t least, most;
 } walks;
 
-/* From the roots, as far as the nearest leaf without a look, then until nobody moves. */
+/* From the roots to the depth of the nearest leaf without a check, then until nothing moves. */
 INLINE void go(const walks *w, size_t at[ABREAST], const bool is_wide)
 {
     for (uint32_t i = 0; i < w->least; i++)

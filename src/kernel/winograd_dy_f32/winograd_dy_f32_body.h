@@ -68,7 +68,7 @@ INLINE void vector(const takt_winograd_dy_f32 *w, size_t c, size_t n, const bool
     row(w, c, n, 5, t);
 }
 
-/* A copy of the job whose address nobody else has: stores cannot change its fields. */
+/* A local copy of the job whose address does not escape: stores cannot change its fields. */
 static void run(const takt_winograd_dy_f32 *given)
 {
     const takt_winograd_dy_f32 w = *given;

@@ -138,7 +138,7 @@ INLINE void output_vector(const takt_winograd_f32 *w, size_t c, size_t n)
         output_row(w, t + IN * i, i * w->row + c, c, n, w->cols);
 }
 
-/* A copy of the job whose address nobody else has: stores cannot change its fields. */
+/* A local copy of the job whose address does not escape: stores cannot change its fields. */
 static void input(const takt_winograd_f32 *given)
 {
     const takt_winograd_f32 w = *given;

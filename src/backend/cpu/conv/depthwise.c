@@ -27,7 +27,7 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-/* Of a step of its own, whose data they are. */
+/* For a separate step, whose `data` are the facts. */
 static void before(const takt_step *s, const takt_task *t)
 {
     const takt_cpu_lines *f = s->data;

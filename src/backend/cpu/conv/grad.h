@@ -7,11 +7,11 @@
 TAKT_MUST_USE takt_status takt_conv_dx_compile(takt_planner *p);
 TAKT_MUST_USE takt_status takt_conv_dw_compile(takt_planner *p);
 
-/* The same of depthwise convolutions, if it is one with channels last in f32. */
+/* The same for depthwise convolutions with channels last in f32. */
 bool takt_depthwise_has_grad(const takt_conv_shape *c);
 TAKT_MUST_USE takt_status takt_depthwise_grad_compile(takt_planner *p);
 
-/* The same of weights where few inputs make an output, with channels last in f32. */
+/* The same for weights, where an output has few inputs, with channels last in f32. */
 bool takt_conv_dw_is_few(const takt_conv_shape *c);
 TAKT_MUST_USE takt_status takt_conv_dw_few_compile(takt_planner *p);
 

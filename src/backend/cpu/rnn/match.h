@@ -26,7 +26,7 @@ typedef struct takt_rnn_match {
 } takt_rnn_match;
 
 /* NULL if the body of `scan` is a cell that a kernel computes with the bits of the body; "" if it
- * multiplies nothing that it carries; else why it is none. */
+ * has no product with a carried value; else why it is not such a cell. */
 const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match);
 
 #endif

@@ -172,7 +172,7 @@ static bool find_gates(matcher *x, const takt_node *parts, takt_rnn_dx_match *m)
     return true;
 }
 
-/* The gradients of the inputs: the same parts but for one. */
+/* The gradients of the inputs: the same parts except for one. */
 static bool is_inputs(matcher *x, const takt_node *cut, takt_id id, const takt_rnn_dx_match *m)
 {
     const takt_node *parts = parts_of(x, id);
