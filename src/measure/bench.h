@@ -32,7 +32,7 @@ typedef struct takt_bench_more {
     const char *energy; /* the counter that was used; NULL: none */
     double events;      /* per run */
     const char *event, *source;
-    takt_cache_use cache;    /* source NULL: nobody asked */
+    takt_cache_use cache;    /* source NULL: not requested */
     takt_cache_use modelled; /* accesses 0: unknown */
     double *process_medians; /* nanoseconds; in the bench's arena */
     size_t processes;
@@ -65,7 +65,7 @@ struct takt_bench {
     int usable;     /* processors that the measuring process might use; 0: unknown */
     bool is_debug;  /* an unoptimised or instrumented build measured this */
     bool is_loaded; /* read from a file: the machine is not this one */
-    bool is_cut;    /* that file, or whoever measures, says that it is incomplete */
+    bool is_cut;    /* the file, or the program that measures, says that it is incomplete */
     takt_ceilings ceilings;
     takt_bench_row *rows;
     size_t count, capacity;

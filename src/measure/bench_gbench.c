@@ -29,8 +29,8 @@ static void context(takt_json_writer *w, const takt_bench *b)
     takt_json_close(w, '}');
 }
 
-/* Processor time of a run, of all threads together: the share of the whole case is that of each of
- * its runs. Readers want the key, so where nobody looked it is the time of one busy thread. */
+/* Processor time of a run, of all threads together: each run gets the share of the whole case.
+ * Readers need the key, so if it was not measured it is the time of one busy thread. */
 static double cpu_time(const takt_bench *b, const takt_bench_row *r, double ns)
 {
     return r->more.cpu_pct >= 0 && b->usable > 0 ? ns * r->more.cpu_pct / 100 * b->usable : ns;

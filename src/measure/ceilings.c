@@ -81,7 +81,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Several threads are never slower than one: where it seems so, others had the processors. */
+/* Several threads are never slower than one: if they seem to be, other processes used the
+ * processors. */
 static void keep_larger(takt_ceiling *all, takt_ceiling *one)
 {
     for (int i = 0; i < PEAKS; i++)
@@ -105,7 +106,7 @@ static bool is_private(const takt_cpu_facts *f, int level)
     return level < 2 && f->data[level].bytes > 0 && f->data[level].shared_by <= siblings;
 }
 
-/* In a file that was written while others computed. */
+/* In a file that was written under machine load. */
 static bool is_implausible(const takt_ceilings *c)
 {
     takt_ceiling one = c->one, all = c->all;

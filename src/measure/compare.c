@@ -132,7 +132,7 @@ takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b,
         return TAKT_OK;
     TAKT_TRY(takt_mem_get(ctx, 2 * half * sizeof *a, "a comparison", &block));
     double *even = block, *odd = even + half;
-    for (size_t i = 0; i < half; i++) { /* in turns, so that a drift falls on both */
+    for (size_t i = 0; i < half; i++) { /* alternately, so that a drift affects both */
         even[i] = a[2 * i + i % 2];
         odd[i] = a[2 * i + 1 - i % 2];
     }

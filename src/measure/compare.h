@@ -1,4 +1,4 @@
-/* compare.h - whether two things are different, from times that were taken in turns. */
+/* compare.h - whether two things are different, from times that were taken alternately. */
 #ifndef TAKT_MEASURE_COMPARE_H
 #define TAKT_MEASURE_COMPARE_H
 
@@ -23,8 +23,8 @@ bool takt_compare_is_look(size_t blocks);
 /* Whether it may end there: the same, or an interval that lies outside the margin as a whole. */
 bool takt_compare_is_done(const takt_comparison *c);
 enum { TAKT_NOISE_TIMES = 48 }; /* fewer tell no noise floor */
-/* The smallest difference that these times could show, as a part of their median: they are cut
- * into blocks that play A and B in turn. 0 if there are too few. */
+/* The smallest difference that these times could show, as a fraction of their median: they are cut
+ * into blocks that are A and B alternately. 0 if there are too few. */
 TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,
                                            double *floor);
 /* For two results that were not computed the same way: a line that says what differs. */

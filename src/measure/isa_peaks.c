@@ -66,7 +66,7 @@ static void measure(void *user, const char *type, const char *family, const takt
     snprintf(p->isa, sizeof p->isa, "%s", takt_isa_name(unit->isa));
     p->threads = j->all->threads;
     p->all_threads = p->one_thread = takt_probe_peak(j->one, family, k);
-    /* Every thread has units of its own: where they seem slow, others had the processors. */
+    /* Every thread has its own units: if they seem slow, other processes used the processors. */
     for (int i = 0; i < TRIES && p->all_threads < 0.75 * p->threads * p->one_thread; i++)
         p->all_threads = fmax(p->all_threads, takt_probe_peak(j->all, family, k));
 }

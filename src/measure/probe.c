@@ -18,7 +18,7 @@ typedef struct load {
     size_t rounds;
     takt_stream walk; /* of thread 0; thread t's arrays are t * stride elements on */
     size_t stride;
-    _Atomic int done; /* so that nobody finds the work useless */
+    _Atomic int done; /* so that the compiler does not remove the work */
 } load;
 
 static void run_peak(void *user, size_t task, int thread)

@@ -20,7 +20,7 @@ static int next_count(int threads, int all)
     return 2 * threads < all ? 2 * threads : threads < all ? all : 0;
 }
 
-/* The best of a few: others may need a processor meanwhile, and then threads help less. */
+/* The best of a few: if other processes need a processor meanwhile, threads help less. */
 static void measure_rates(const takt_probe *p, const takt_kernel *k, takt_thread_rates *to)
 {
     for (int i = 0; i < TRIES; i++) {

@@ -55,7 +55,7 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* Between floats it is the identity but for rounding; integers have no gradient. */
+/* Between floats it is the identity up to rounding; integers have no gradient. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_dtype from = takt_type_of(g, takt_node_at(g, id)->in[0])->dtype;

@@ -1,4 +1,4 @@
-/* conv_dx.c - gradient of conv with respect to x; also what others call transposed convolution. */
+/* conv_dx.c - gradient of conv with respect to x; also known as transposed convolution. */
 #include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/conv.h"

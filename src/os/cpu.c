@@ -190,7 +190,7 @@ int takt_cpu_threads(const takt_cpu_facts *facts)
 uint64_t takt_memory_allowed(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = UINT64_C(2) << 30; /* where nobody tells */
+    uint64_t bytes = UINT64_C(2) << 30; /* where the system does not say */
     if (pages > 0 && page > 0)
         bytes = (uint64_t)pages * (uint64_t)page;
     const uint64_t limit = takt_cgroup_memory("");

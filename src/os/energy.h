@@ -10,8 +10,8 @@ typedef struct takt_energy {
     double range;       /* value at which the counter wraps; 0: never */
 } takt_energy;
 
-/* `root` is put before the paths of system files, for tests; NVML is only asked without. False:
- * nobody counts here, or not for us. */
+/* `root` is put before the paths of system files, for tests; NVML is used only without it. False:
+ * there is no counter, or no permission. */
 bool takt_energy_read(const char *root, takt_energy *e);
 /* Joules from `a` to `b`, of one source. */
 double takt_energy_between(const takt_energy *a, const takt_energy *b);

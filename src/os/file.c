@@ -363,7 +363,7 @@ static int map_file(void *user, takt_file *file, size_t bytes, const void **data
     if (fstat(file->fd, &about) != 0)
         return errno;
     if (bytes == 0 || about.st_size < 0 || (uintmax_t)about.st_size < bytes)
-        return EIO; /* pages beyond the end would kill whoever reads them */
+        return EIO; /* reading pages beyond the end would kill the process */
     void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
     if (at == MAP_FAILED)
         return errno;

@@ -20,8 +20,8 @@ size_t takt_pages_drop(void *at, size_t size);
 int takt_pages_protect(void *at, size_t size, takt_page_access access);
 size_t takt_page_size(void);
 
-/* `size` bytes between two pages that nobody may touch. With `at_end` the last byte touches the
- * upper guard, otherwise the first byte touches the lower one. */
+/* `size` bytes between two inaccessible guard pages. With `at_end` the last byte touches the upper
+ * guard, otherwise the first byte touches the lower one. */
 typedef struct takt_guarded {
     unsigned char *at; /* the bytes */
     void *base;        /* the mapping */

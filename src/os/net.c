@@ -143,7 +143,7 @@ void takt_net_wake(int to)
 {
     const int before = errno;
     const char byte = 0;
-    const ssize_t unused = write(to, &byte, 1); /* full: somebody is awake anyway */
+    const ssize_t unused = write(to, &byte, 1); /* full: the reader is awake anyway */
     (void)unused;
     errno = before;
 }

@@ -10,7 +10,7 @@
 
 /* Listens at a numeric IPv4 or IPv6 address; `*port` 0 is replaced by the one that was chosen. */
 int takt_net_listen(const char *host, int *port, int *socket);
-/* EAGAIN: nobody waits. */
+/* EAGAIN: no connection is waiting. */
 int takt_net_accept(int listener, int *socket);
 /* `*done` 0: the other side has closed. EAGAIN: nothing there. */
 int takt_net_read(int socket, void *to, size_t room, size_t *done);

@@ -1,4 +1,4 @@
-/* others.h - what others do on the processors that this process may use. */
+/* others.h - load of other processes on the processors that this process may use. */
 #ifndef TAKT_OS_OTHERS_H
 #define TAKT_OS_OTHERS_H
 
@@ -14,7 +14,7 @@ typedef struct takt_ticks {
 
 /* Between two looks. */
 typedef struct takt_others {
-    double steal_pct;  /* of all time: the machine beneath gave it to somebody else */
+    double steal_pct;  /* of all time: taken by the hypervisor for other machines */
     double processors; /* kept busy by other processes; for short intervals, by those alive at both
                           ends */
     int usable;        /* processors in question; 0: the system does not say */

@@ -38,7 +38,7 @@ enum { REST_AFTER = 1000 }; /* runs: to come back costs some hundred times what 
 enum { LOW_BITS = 16, LOW = (1 << LOW_BITS) - 1 };
 
 typedef struct worker {
-    _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* of its share, tasks that nobody has taken */
+    _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* tasks of its share that are not taken yet */
     _Alignas(TAKT_ALIGN) _Atomic uint64_t finished; /* tasks, of any share, that it has done */
     takt_pool *pool;
     void *handle;

@@ -36,7 +36,7 @@ typedef struct takt_pool_options {
  * started is logged and done without. */
 TAKT_MUST_USE takt_status takt_pool_create(takt_ctx *ctx, int threads,
                                            const takt_pool_options *options, takt_pool **pool);
-/* Accepts NULL. Nobody may hold the lease. */
+/* Accepts NULL. The pool must not be leased. */
 void takt_pool_destroy(takt_pool *pool);
 /* Threads that a run can have, the caller included; 1 for NULL. */
 int takt_pool_threads(const takt_pool *pool);

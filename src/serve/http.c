@@ -1,4 +1,4 @@
-/* http.c - requests of HTTP/1.1, from bytes that nobody checked. */
+/* http.c - HTTP/1.1 requests from untrusted bytes. */
 #include "serve/http.h"
 
 #include <string.h>

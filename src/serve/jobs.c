@@ -73,7 +73,7 @@ static bool remove_job(takt_server *s, const takt_job *job)
 void takt_serve_done(takt_server *s, takt_job *job)
 {
     takt_lock_take(&s->lock);
-    (void)remove_job(s, job); /* it may wait for choices that nobody will take any more */
+    (void)remove_job(s, job); /* it may wait for choices that will never be taken */
     const bool is_left = job->is_left;
     job->is_done = true;
     s->running--;

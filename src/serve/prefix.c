@@ -31,8 +31,9 @@ static takt_slot *best_slot(takt_server *s, const takt_job *job, size_t *count)
     return best;
 }
 
-/* One whose text the prompt continues; else an empty one, of which low numbers are better since a
- * run of several texts reaches to the last that goes on; else the one that was not used longest. */
+/* A free slot: one whose text the prompt continues; else an empty one, with the lowest index,
+ * because a batched run computes every row up to the last active one; else the least recently
+ * used. */
 takt_slot *takt_serve_slot(takt_server *s, const takt_job *job)
 {
     takt_slot *found = NULL;

@@ -74,7 +74,7 @@ typedef struct takt_job {
     bool has_failed, has_begun; /* has_begun: the header of a stream is out */
     /* under the lock */
     takt_text out;
-    bool is_done, is_left; /* is_left: nobody waits for it any more */
+    bool is_done, is_left; /* is_left: the client is gone */
 } takt_job;
 
 typedef struct takt_slot {
@@ -199,7 +199,7 @@ TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slo
 TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 /* How a slot guesses. */
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
-/* Texts whose next token was guessed have read it; how many others still have to. */
+/* Texts whose next token was guessed have read it; returns how many others still have to. */
 size_t takt_serve_accept(takt_server *s);
 /* Before a part of a prompt is read: takes what another slot has read meanwhile. True: another one
  * is about to read the same; wait for it. */
@@ -213,7 +213,7 @@ void takt_serve_failure(takt_job *job, takt_status status);
 /* EMBED and INFER: the reply into `out`. */
 void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out);
 void takt_serve_infer(takt_server *s, takt_job *job, takt_text *out);
-/* Nobody waits for the reply any more. */
+/* The client no longer waits for the reply. */
 bool takt_serve_is_left(takt_server *s, const takt_job *job);
 /* The job's reply is complete. */
 void takt_serve_done(takt_server *s, takt_job *job);

@@ -136,7 +136,7 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
     const size_t tokens = slot->w.result.tokens;
     if (takt_serve_is_left(s, job) || job->has_failed) {
         slot->w.is_over = true;
-        job->has_failed = true; /* nobody listens: nothing more is sent */
+        job->has_failed = true; /* the client is gone: nothing more is sent */
     }
     if (!slot->w.is_over && !takt_serve_waits(s, slot)) {
         const takt_status status = takt_writing_half(&slot->w, id);
@@ -153,7 +153,8 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
         finish(s, slot);
 }
 
-/* Texts read what they have written: all at once, or one by one, with guesses if there are any. */
+/* Each text reads its last token: all in one batched run, or one by one, with guesses if there are
+ * any. */
 static void read_all(takt_server *s)
 {
     const bool at_once = takt_serve_accept(s) > 1 && s->together.texts != NULL;
@@ -216,7 +217,7 @@ bool takt_serve_texts(takt_server *s)
             break;
         worked = true;
         if (run_other(s, job))
-            break; /* texts that are being written have their turn */
+            break; /* texts that are being generated come first */
         begin(s, takt_serve_slot(s, job), job);
     }
     for (size_t i = 0; i < s->slot_count; i++) {

@@ -167,7 +167,7 @@ static takt_status read_all(work *w, const int32_t *ids, size_t count)
 
 typedef struct sheet {
     work *w;
-    takt_gguf_tensor *at; /* sums and counts in turn */
+    takt_gguf_tensor *at; /* sums and counts alternately */
     size_t *of;           /* the matrix of each pair */
     size_t count;
 } sheet;

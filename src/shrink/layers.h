@@ -18,7 +18,7 @@ typedef struct takt_shrink_layer {
     takt_id end;      /* the last of the chain */
     bool is_conv;
     int w_axis;          /* the axis of w that counts output channels */
-    int y_axis;          /* the same of the result */
+    int y_axis;          /* the same for the result */
     int64_t rows, inner; /* of the weights as a matrix: channels, and elements of each */
     int64_t groups;      /* of a convolution; else 1 */
 } takt_shrink_layer;

@@ -29,7 +29,7 @@ static bool is_weight(const takt_graph *g, takt_id id)
     return is_leaf(g, id);
 }
 
-/* The axis of a layer's result that counts its channels; -1: it is none. */
+/* The axis of a layer's result that counts its channels; -1: there is none. */
 static int channels_of(const takt_graph *g, const takt_node *n)
 {
     if (n->in_count < 2 || !is_weight(g, n->in[1]) || is_weight(g, n->in[0]))

@@ -26,14 +26,14 @@ typedef struct takt_quantizing {
     takt_shrink_timer timer;
     bool *asked; /* per layer: not kept */
     bool *taken;
-    bool *wanted;     /* per node, if all that were asked are taken */
+    bool *wanted;     /* per node, if all requested layers are taken */
     const char **why; /* per layer: taken or left, and the reason */
     takt_quant_weights *weights;
     takt_quant_grid *grids;
     double **moments; /* per layer, for gptq; or NULL */
     takt_layer_noise *noise;
     takt_comparison *times;
-    uint64_t *lost_alone; /* per layer: samples that only it turns wrong; of those scored */
+    uint64_t *lost_alone; /* per layer: scored samples that only this layer makes wrong */
     takt_score before, after;
     takt_quantize_summary summary;
 } takt_quantizing;

@@ -186,7 +186,7 @@ static double divergence(const takt_range_seen *r, size_t bins, size_t levels, d
     return sum;
 }
 
-/* The cut, of the magnitude, that loses least information, as calibrators of others have it. */
+/* The clipping magnitude that loses the least information, as in other calibrators. */
 static ends by_entropy(const takt_range_seen *r, int bits)
 {
     double outside = 0, best = INFINITY;

@@ -16,7 +16,7 @@ typedef struct takt_loss_site {
     takt_graph *g;
     const double *hyper;
     takt_id output;     /* of the model, behind the activation that was taken off */
-    takt_id labels;     /* the input that the loss asked for */
+    takt_id labels;     /* the input that the loss requested */
     takt_id extra;      /* the further input that the record names */
     takt_id weights;    /* f32, one per class, or TAKT_NONE */
     takt_id sum, count; /* results: f32 scalars */

@@ -266,7 +266,7 @@ static void restart(takt_region *r, size_t id, size_t count)
     }
 }
 
-/* The slopes at hand prove a row, with room for the rounding of a checker. */
+/* The current slopes prove a row, with a margin for the rounding of a checker. */
 static bool is_enough(const takt_region *r, size_t count)
 {
     const takt_alpha *x = r->alpha;

@@ -83,7 +83,7 @@ static void project(takt_attack *a, const takt_case *c)
         a->x[i] = settle(p->center[i] + part * (a->x[i] - p->center[i]), c->lo[i], c->hi[i]);
 }
 
-/* The middle, then random corners and random points in turn. */
+/* The middle, then random corners and random points alternately. */
 static void begin(takt_attack *a, const takt_case *c, int start)
 {
     for (size_t i = 0; i < a->property->input_count; i++) {

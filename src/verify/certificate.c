@@ -79,7 +79,7 @@ typedef struct reader {
     takt_certificate *c;
     takt_span line;
     int number;
-    uint32_t *proved; /* of the box at hand, as are the following */
+    uint32_t *proved; /* of the current box, as are the following */
     size_t proved_count, proved_room;
     double *beta;
     size_t beta_count, beta_room;

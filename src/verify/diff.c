@@ -13,7 +13,7 @@
 
 /* ---- graphs and inputs ---- */
 
-/* As it was written, but for sizes and parameters. */
+/* As it was written, except for sizes and parameters. */
 static takt_status make_graph(const takt_model *m, const char *sizes, takt_graph **g)
 {
     const takt_plan_options options = {

@@ -15,7 +15,7 @@ typedef struct takt_net_rows {
 /* `terms`: of all rows together, at most. */
 TAKT_MUST_USE takt_status takt_net_rows_begin(takt_net_rows *m, takt_net_builder *b, size_t count,
                                               size_t terms);
-/* An entry of the row at hand. */
+/* An entry of the current row. */
 void takt_net_rows_put(takt_net_rows *m, size_t column, double value);
 /* The row is complete. */
 void takt_net_rows_next(takt_net_rows *m);

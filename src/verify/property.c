@@ -29,7 +29,7 @@ typedef struct maker {
     takt_arena arena; /* of lists and sets */
     size_t links;
     takt_property *property;
-    double *lo, *hi;      /* of the case at hand */
+    double *lo, *hi;      /* of the current case */
     size_t boxes;         /* elements of all boxes */
     size_t steps;         /* conditions of all cases */
     takt_halfspace *rows; /* per atom of the tree */
@@ -48,7 +48,7 @@ static takt_status count_links(maker *m, size_t count)
     return count > CASES || m->links > LINKS ? too_many(m) : TAKT_OK;
 }
 
-/* Every list of `in`, longer by what the node asks; an "or" makes several of each. */
+/* Every list of `in`, extended by the node's conditions; an "or" makes several of each. */
 static takt_status expand(maker *m, uint32_t id, set in, set *out)
 {
     const takt_formula_node *n = &m->tree->nodes[id];

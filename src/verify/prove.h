@@ -33,7 +33,7 @@ void takt_prover_deinit(takt_prover *v);
 TAKT_MUST_USE takt_status takt_prover_around(takt_prover *v);
 /* Runs the model on x, all inputs one after the other. */
 TAKT_MUST_USE takt_status takt_prover_outputs(takt_prover *v, const double *x, double *y);
-/* Writes a certificate of a proof, if one is asked for. */
+/* Writes a certificate of a proof, if one is requested. */
 TAKT_MUST_USE takt_status takt_prover_certify(takt_prover *v);
 /* Instead of searching: checks that the certificate in the options proves the property; the error
  * says why it does not. */

@@ -14,7 +14,7 @@ typedef struct walk {
     unsigned char *done;   /* cases that a tree has proved */
     takt_recheck_side *sides;
     size_t side_count;
-    size_t first, last; /* cases of the tree at hand, with the same box */
+    size_t first, last; /* cases of the current tree, with the same box */
     bool is_bad;
     char *why;
 } walk;

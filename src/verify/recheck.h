@@ -75,7 +75,7 @@ void takt_property_digest(const takt_property *p, char digest[TAKT_SHA256_TEXT])
 
 /* ---- parts ---- */
 
-/* The input of a relu is at most 0 (sign 1) or at least 0 (-1) in the part at hand. */
+/* The input of a relu is at most 0 (sign 1) or at least 0 (-1) in the current part. */
 typedef struct takt_recheck_side {
     uint32_t relu, element;
     double sign;

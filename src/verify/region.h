@@ -24,7 +24,7 @@ typedef struct takt_region {
     double **error;                    /* per node: what its value may be off */
     takt_lines *lines;                 /* per node; of curves and pairs */
     double **rows;                     /* coefficients per node, [capacity][count] */
-    bool *is_touched;                  /* per node, by the rows at hand */
+    bool *is_touched;                  /* per node, by the current rows */
     bool by_intervals;                 /* rows end where they begin: intervals alone */
     bool *is_open;                     /* per element of one node, for refinements */
     double *best;                      /* per row, for goals */

@@ -41,7 +41,7 @@ typedef struct takt_hunt {
     bool has_base;          /* bounds of the whole box are kept: */
     takt_region base;       /* lo, hi, error */
     takt_alpha **alphas;    /* one per thread; NULL until the first split */
-    double ***warm;         /* per thread and node: slopes of the part at hand */
+    double ***warm;         /* per thread and node: slopes of the current part */
     takt_side **sides;      /* per thread */
     size_t slope_count;     /* elements of all relus */
 } takt_hunt;

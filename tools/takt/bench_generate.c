@@ -1,5 +1,5 @@
-/* bench_generate.c - tokens a second of a language model, in rows as llama-bench has them: pp512
- * reads a prompt of 512 tokens, tg128 writes 128, "@ d4096" behind 4096 others. */
+/* bench_generate.c - tokens a second of a language model, in rows like llama-bench's: pp512 reads a
+ * prompt of 512 tokens, tg128 writes 128, "@ d4096" behind 4096 others. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static size_t longest(const lengths *l)
 
 /* ---- one row ---- */
 
-/* `count` tokens at once, or one after the other, behind `depth` others; seconds. */
+/* `count` tokens in one batch, or one after the other, after `depth` others; seconds. */
 static int once(bench *b, size_t depth, size_t count, bool writes, double *seconds)
 {
     takt_generator_reset(b->g);

@@ -1,4 +1,4 @@
-/* bench_job.h - one `takt benchmark run`: what is asked for, and what came out so far. */
+/* bench_job.h - one `takt benchmark run`: the request, and the results so far. */
 #ifndef TAKT_TOOL_BENCH_JOB_H
 #define TAKT_TOOL_BENCH_JOB_H
 
@@ -33,7 +33,7 @@ bool bench_take_flags(bench_job *j);
 /* "p99=5ms". */
 bool bench_take_slo(takt_tool *t, takt_slo *slo);
 
-/* Whoever looks at a plain file meanwhile sees the old result or the new one, never a part. */
+/* A reader of a plain file sees the old result or the new one meanwhile, never a part. */
 int bench_save(bench_job *j, const char *path, takt_bench_format format);
 
 /* Writes what is there so far, where that replaces a file: a process may be killed without a

@@ -76,7 +76,7 @@ static bool sizes_for(bench_job *j, uint64_t batch, tool_sizes *sizes)
     return false;
 }
 
-/* Whoever gave it: --batch-size, -D, --shape or a file. */
+/* From any source: --batch-size, -D, --shape or a file. */
 static int64_t batch_of(const bench_job *j, const tool_sizes *sizes)
 {
     const char *name = tool_batch_name(j->model);

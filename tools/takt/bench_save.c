@@ -34,7 +34,7 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format)
     }
     if (!by_name)
         return tool_buffer_save(j->t, &text, path);
-    /* It is saved every second: nobody waits for the disk meanwhile. */
+    /* Saved every second without waiting for the disk. */
     const bool is_saved = tool_write_through(&text, part) == 0 && rename(part, path) == 0;
     const int error = errno;
     free(text.at);

@@ -55,7 +55,7 @@ static takt_status count_session(takt_session *s, takt_cache_use *use)
     return status;
 }
 
-/* In a session of one thread: the kernel counts the thread that asks. */
+/* In a session of one thread: the kernel counts only the calling thread. */
 static takt_status measure(tool_cache_job *j, takt_cache_use *use)
 {
     takt_plan *plan;

@@ -26,7 +26,7 @@ typedef struct tool_cache_job {
 bool tool_cache_flag(const takt_tool *t);
 /* The counters that --counters selects; the flag must be given. The note belongs to the job. */
 int tool_cache_use(tool_cache_job *j, takt_cache_use *use);
-/* The same into the profile of `b`; nothing if nobody asks. */
+/* The same into the profile of `b`; does nothing without the flag. */
 int tool_profile_cache(takt_tool *t, tool_bench *b, takt_profile *p);
 
 #endif

@@ -10,7 +10,7 @@ typedef struct check_result {
     char evidence[TAKT_FINDING_TEXT], fix[TAKT_FINDING_TEXT];
 } check_result;
 
-/* Every check; the profile is made by the first that asks. */
+/* Every check; the profile is made by the first one that needs it. */
 typedef struct check_sheet {
     tool_patient *p;
     takt_profile *profile;

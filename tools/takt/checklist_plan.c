@@ -114,7 +114,7 @@ void check_fusion(check_sheet *s, check_result *r)
     SAY(r->fix, "leave out -O and --pass; takt explain --fusions says what did not fuse and why");
 }
 
-/* Passes that nobody switched off: dead code and equal values are gone by construction. */
+/* Passes that are not switched off: dead code and equal values are gone by construction. */
 void check_passes(check_sheet *s, check_result *r)
 {
     const takt_plan_options *o = &s->p->options;

@@ -112,7 +112,7 @@ void check_allocations(check_sheet *s, check_result *r)
     SAY(r->fix, "bind buffers once, before the first run");
 }
 
-/* There is no collector; what could pause a run is memory that it asks for. */
+/* There is no garbage collector; only memory allocation could pause a run. */
 void check_pauses(check_sheet *s, check_result *r)
 {
     check_allocations(s, r);

@@ -1,4 +1,4 @@
-/* compare_models.c - two models, or one on two backends, in turns within this process. */
+/* compare_models.c - two models, or one on two backends, run alternately in this process. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static void shift_memory(both *x, int which)
     free(x->ballast[which]);
     unsigned char *at = malloc(pages * PAGE + odd);
     for (size_t i = 0; at != NULL && i < pages; i++)
-        at[i * PAGE] = 1; /* pages that nobody touches are none */
+        at[i * PAGE] = 1; /* untouched pages are not allocated */
     x->ballast[which] = at;
 }
 

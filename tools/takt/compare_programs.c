@@ -1,4 +1,5 @@
-/* compare_programs.c - two builds of Takt on one model, each run in a fresh process, in turns. */
+/* compare_programs.c - two builds of Takt on one model, each run in a fresh process,
+ * alternately. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ typedef struct tool_patient {
 int tool_patient_examine(takt_tool *t, int (*look)(tool_patient *p));
 /* A new finding, to be filled in; never NULL. */
 tool_finding *tool_finding_add(tool_patient *p, const char *cause, double gain);
-/* Runs with other options in turns with those of the flags, since on a busy machine times that were
+/* Runs other options alternately with those of the flags, since on a busy machine times that were
  * taken one after the other differ by themselves. `scale`: samples of the one over samples of the
  * other. False: they cannot be planned. */
 typedef struct tool_trial {

@@ -1,4 +1,4 @@
-/* help.c - what can be asked of the command: an overview, a screen per verb, a manual page. */
+/* help.c - help texts: an overview, a screen per verb, a manual page. */
 #include <stdint.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail-on allows,\n"
                             "4 limit or deadline not met, 5 too noisy to tell, 130 interrupted\n";
 
-/* Beside what stands there already, `indent` wide; below itself where a line ends. */
+/* To the right of the existing text, `indent` wide; wrapped below itself at the end of a line. */
 static void prose(span text, size_t indent)
 {
     const size_t room = screen_room();

@@ -145,7 +145,7 @@ bool tool_can_write(const takt_tool *t, const char *path, int *code)
     if (strcmp(path, "-") == 0)
         return true;
     if (!is_new && S_ISFIFO(found.st_mode) && access(path, W_OK) == 0)
-        return true; /* whoever reads it would take an opening for the end */
+        return true; /* a reader would take an opening bracket for the end */
     FILE *file = fopen(path, "ab");
     if (file == NULL) {
         *code = tool_cannot_write(t, path);

@@ -66,7 +66,7 @@ static bool gather_known(const takt_tool *t, known *k)
     const char *item;
     k->sizes = tool_joined(t, TAKT_F_DIM);
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
-        /* FILE alone is the only input; which members of an archive are which nobody knows yet. */
+        /* FILE alone is the only input; the roles of an archive's members are not known yet. */
         if (tool_is_media(item))
             continue; /* takes the model's sizes, not the other way round */
         if (strchr(item, '=') == NULL && k->count == 0 && strstr(item, ".npz") == NULL) {

@@ -174,8 +174,8 @@ static void mirror(const char *flag, char to[static 48])
         *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
 
-/* A misspelt variable would be passed over in silence. Only what follows TAKT_ is compared; what is
- * far from every flag, or begins otherwise, belongs to somebody else. */
+/* A misspelt variable would be ignored silently. Only names that start with TAKT_ are compared; a
+ * name that is far from every flag belongs to another program. */
 static void note_misspelt(const takt_tool *t)
 {
     extern char **environ;

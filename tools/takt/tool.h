@@ -24,11 +24,12 @@ enum {
 typedef enum tool_flag_kind {
     TAKT_FLAG_SWITCH, /* no argument; true or false in environment and configuration */
     TAKT_FLAG_TEXT,
-    TAKT_FLAG_LIST,        /* may be given several times */
-    TAKT_FLAG_READ,        /* a file that is read */
-    TAKT_FLAG_READS,       /* a list of them, NAME= before each if the argument is written so */
-    TAKT_FLAG_WRITE,       /* a file that is written; "-" is standard output */
-    TAKT_FLAG_WRITES,      /* a list of them, as above */
+    TAKT_FLAG_LIST,   /* may be given several times */
+    TAKT_FLAG_READ,   /* a file that is read */
+    TAKT_FLAG_READS,  /* a list of such files; each may be NAME=FILE if the argument is declared so
+                       */
+    TAKT_FLAG_WRITE,  /* a file that is written; "-" is standard output */
+    TAKT_FLAG_WRITES, /* a list of them, as above */
     TAKT_FLAG_MAYBE_WRITE, /* a switch that may be given a file, F.json, to write */
     TAKT_FLAG_COUNT,       /* 1, 2, ... */
     TAKT_FLAG_NUMBER,      /* 0 .. 2^64 - 1 */

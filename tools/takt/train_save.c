@@ -26,7 +26,7 @@ bool tool_checkpoint_lock(tool_training *g, int *code)
     g->lock = -1;
     if (folder == NULL)
         return true;
-    mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+    mkdir(folder, 0777); /* may exist; if not writable, opening the file fails */
     snprintf(path, sizeof path, "%s/lock", folder);
     g->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (g->lock < 0) {

@@ -61,7 +61,7 @@ void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y,
 
 /* 3x3 with stride, dilation and groups 1: what Winograd's transform can compute. */
 bool takt_conv_is_winograd(const takt_attr *attr, const takt_type *w);
-/* Fails where it is none; `name` is the op's. */
+/* Fails if it is not one; `name` is the op's. */
 TAKT_MUST_USE takt_status takt_conv_check_winograd(takt_infer *in, const char *name,
                                                    const takt_type *w);
 

@@ -44,7 +44,7 @@ typedef struct takt_dl_machine {
     const takt_dl_path *path;
     uint32_t value[TAKT_DL_VALUES];
     uint64_t left;            /* of the budget */
-    size_t unpolled;          /* rows since the poll was asked */
+    size_t unpolled;          /* rows since the last poll */
     int pivot;                /* -1: none */
     int path_first, path_end; /* of the recursive rules */
     bool is_local;            /* there is a pivot: tables are small, and grow, and nothing waits */
@@ -104,7 +104,7 @@ static inline size_t takt_dl_place(const takt_dl_set *s, uint64_t key)
 
 /* Asks the poll; true: the run ends. */
 bool takt_dl_stops(takt_dl_machine *m);
-/* Sets memory in pieces, between which the poll is asked. */
+/* Sets memory in pieces, with a poll between them. */
 void takt_dl_clear(takt_dl_machine *m, void *memory, int byte, size_t bytes);
 /* The next block of scratch. */
 void *takt_dl_carve(char **at, size_t count);

@@ -21,13 +21,13 @@ struct takt_relaxing {
     double *below_at, *above_at; /* offsets, to be set; infinite: there is no line */
 };
 
-/* A function of one number and its derivative, which rises or falls between the turns. */
+/* A function of one number and its derivative, which is monotone between inflection points. */
 typedef struct takt_smooth {
     double (*f)(const takt_node *n, double x);
     double (*slope)(const takt_node *n, double x);
     double turns[4]; /* where f'' changes its sign, rising */
     int turn_count;
-    bool is_convex_first; /* f' rises before the first turn */
+    bool is_convex_first; /* f' rises before the first inflection point */
     double least;         /* f is defined above this, or from -INFINITY */
 } takt_smooth;
 

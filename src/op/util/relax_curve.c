@@ -110,8 +110,9 @@ static double tangent(const piece *p, const double *choice, size_t i)
     return slope_at(p, p->l + t * (p->u - p->l));
 }
 
-/* The slope for one side where there is a turn inside. Tangents between the far end and the line
- * that passes through the other end all hold; the one nearest the middle leaves the least area. */
+/* The slope for one side if there is an inflection point inside. All tangents between the far
+ * end and the line through the other end are valid; the one nearest the middle leaves the least
+ * area. */
 static double mixed(const piece *p, bool is_above, double chord, const double *choice, size_t i)
 {
     double turn = p->curve->turns[0];
@@ -123,7 +124,7 @@ static double mixed(const piece *p, bool is_above, double chord, const double *c
             break;
         }
     }
-    /* Convex on the left of the turn: a line below touches there. */
+    /* Convex to the left of the inflection point: a line below touches there. */
     const bool is_left = rises != is_above;
     const double far = is_left ? p->l : p->u, middle = 0.5 * (p->l + p->u);
     const double limit = touching(p, is_left ? p->u : p->l, far, turn);

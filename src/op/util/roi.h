@@ -81,7 +81,7 @@ extern const char *const takt_roi_modes[];
 
 /* From x, rois and (roi_align) batch: the type of the result. */
 TAKT_MUST_USE takt_status takt_roi_infer(takt_infer *in, int64_t fields, takt_type *out);
-/* The same of a gradient, whose last input is dy. */
+/* The same for a gradient, whose last input is dy. */
 TAKT_MUST_USE takt_status takt_roi_infer_dx(takt_infer *in, int64_t fields);
 /* The geometry of a node, from the dimensions of x and rois. */
 takt_roi takt_roi_of(const takt_node *n, const int64_t *x, const int64_t *rois);

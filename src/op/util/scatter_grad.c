@@ -33,7 +33,7 @@ static void grad_mul(const back *b, takt_id *dx)
     dx[2] = takt_div(b->g, gathered(b, takt_mul(b->g, b->dy, b->y)), b->n->in[2]);
 }
 
-/* dy goes to whoever equals the result. */
+/* dy goes to every element that equals the result. */
 static void grad_extreme(const back *b, takt_id *dx)
 {
     const takt_id zero = takt_scalar_like(b->g, b->dy, 0), picked = gathered(b, b->y);

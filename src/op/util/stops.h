@@ -8,7 +8,7 @@
 /* The interpreter's state of an evaluation begins with this struct (interp/run.h). */
 typedef struct takt_eval_run {
     const takt_poll *poll; /* or NULL */
-    size_t done;           /* elements since it was asked */
+    size_t done;           /* elements since the last poll */
 } takt_eval_run;
 
 static inline const takt_poll *takt_eval_poll(const takt_eval *e)

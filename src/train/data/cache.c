@@ -1,9 +1,9 @@
 /* cache.c - a decoded data set in a file, which the next training maps instead of decoding it.
  *
  * The file is one of safetensors: fields are called "field.N.NAME", and "takt.stamp", "takt.format"
- * and "takt.facts" say what was decoded, from which format, and what is no field. The last bytes,
- * "takt.sum", are the CRC-32C of all before them, as text. Whatever does not look like that is not
- * used: the data set is decoded again, and the file replaced.
+ * and "takt.facts" say what was decoded, from which format, and what is not a field. The last
+ * bytes, "takt.sum", are the CRC-32C of all before them, as text. Whatever does not look like that
+ * is not used: the data set is decoded again, and the file replaced.
  */
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static const takt_weight *find(const source *s, const char *name)
     return NULL;
 }
 
-/* A text with its end; NULL if it is none. */
+/* A NUL-terminated text; NULL if it is not a text. */
 static const char *text_of(const source *s, const char *name)
 {
     const takt_weight *w = find(s, name);

@@ -42,7 +42,7 @@ typedef struct takt_data_reader {
     takt_status (*read)(takt_data_set *set, const takt_data_file *file);
 } takt_data_reader;
 
-/* In the order in which they are asked; ends with NULL. */
+/* In the order in which they are tried; ends with NULL. */
 extern const takt_data_reader *const takt_data_readers[];
 extern const takt_data_reader takt_data_idx, takt_data_cifar, takt_data_npy, takt_data_npz,
     takt_data_csv, takt_data_text, takt_data_picture, takt_data_wav, takt_data_files;

@@ -1,7 +1,7 @@
 /* plan.c - the steps of a plan and its memory, before anything runs. */
 #include "run.h"
 
-/* With the files of -i bound as they lie: what a session makes of them. */
+/* Describes the plan with the files of -i bound, without copying them first. */
 static int describe_bound(const tool_run *r, takt_plan *plan)
 {
     takt_session *s;

@@ -29,7 +29,8 @@ static void interrupt(int signal_number)
     is_interrupted = 1;
 }
 
-/* A program that is asked to end as soon as this one is; what it says is then nothing to tell. */
+/* Runs a program that gets the same interrupt as this one; after an interrupt its messages are
+ * dropped. */
 static int spawn(const tool_command *c, tool_buffer *out)
 {
     tool_buffer err = {0};
