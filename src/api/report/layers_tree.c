@@ -26,12 +26,15 @@ static void row(takt_table *t, const takt_layers *l, int depth, const char *name
     takt_table_cell(t, "%s", takt_figure(takt_whole(shown->macs), b));
 }
 
-/* The end of the layers from `first` on whose names go on with the same part of `*length` bytes. */
+/* The end of the layers from `first` on whose names go on with the same part of `*length` bytes.
+ * The caller's own name ends before: its layer may stand between the others. */
 static size_t run_of(const takt_layers *l, const branch *b, size_t first, size_t *length)
 {
     const char *name = l->at[first].name + b->said;
     *length = strcspn(name, ".");
     for (size_t end = first + 1; end < b->end; end++) {
+        if (strlen(l->at[end].name) < b->said)
+            return end;
         const char *other = l->at[end].name + b->said;
         if (strncmp(other, name, *length) != 0 || (other[*length] != '.' && other[*length] != '\0'))
             return end;

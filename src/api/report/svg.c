@@ -3,19 +3,35 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
+/* Bytes of the character at `from` that XML allows, or 0: names come from files. */
+static size_t allowed(const char *from, size_t left)
+{
+    const size_t length = takt_utf8_length(from, left);
+    const bool is_control = (unsigned char)*from < ' ' && strchr("\t\n\r", *from) == NULL;
+    const bool is_none = length == 3 && (memcmp(from, "\xef\xbf\xbe", 3) == 0 ||
+                                         memcmp(from, "\xef\xbf\xbf", 3) == 0);
+    return is_control || is_none ? 0 : length;
+}
+
 /* Text in SVG is XML text. At most this many bytes, and never part of a character. */
 static void takt_svg_part(takt_text *text, const char *from, size_t most)
 {
-    while (most > 0 && most < strlen(from) && ((unsigned char)from[most] & 0xc0) == 0x80)
+    const size_t whole = strlen(from);
+    while (most > 0 && most < whole && ((unsigned char)from[most] & 0xc0) == 0x80)
         most--;
-    for (; *from != '\0' && most > 0; from++, most--) {
+    const char *end = from + (most < whole ? most : whole);
+    while (from < end) {
+        const size_t known = allowed(from, (size_t)(end - from)), bytes = known > 0 ? known : 1;
         switch (*from) {
         case '<': takt_text_add(text, "&lt;"); break;
         case '>': takt_text_add(text, "&gt;"); break;
         case '&': takt_text_add(text, "&amp;"); break;
         case '"': takt_text_add(text, "&quot;"); break;
-        default: takt_text_put(text, from, 1);
+        default: takt_text_put(text, known > 0 ? from : "?", bytes);
         }
+        from += bytes;
     }
 }
 
