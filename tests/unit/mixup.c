@@ -135,6 +135,9 @@ int main(void)
         return test_done();
     for (size_t i = 0; i < COUNT; i++)
         rows[i] = i;
+    draws(1e-310);
+    draws(1e-6);
+    draws(1e-3);
     draws(0.2);
     draws(1);
     draws(4);

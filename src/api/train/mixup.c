@@ -15,15 +15,32 @@ static uint64_t drawn_other(const takt_augment_key *key, uint64_t row, uint64_t 
     return (high << 32 | low) % samples;
 }
 
+/* The share of the first of two powers that are too small for a double: their quotient is the
+ * square of the quotient of their roots. */
+static double tiny_share(uint32_t first, uint32_t second, double exponent)
+{
+    enum { SAFE = 32 }; /* a power of the least number is not 0 */
+    int squares = 0;
+    for (; exponent > SAFE; exponent /= 2)
+        squares++;
+    const bool is_less = first < second;
+    double quotient = takt_philox_power(is_less ? first : second, exponent) /
+                      takt_philox_power(is_less ? second : first, exponent);
+    for (; squares > 0; squares--)
+        quotient *= quotient;
+    return (is_less ? quotient : 1) / (1 + quotient);
+}
+
 /* Beta(alpha, alpha) by M. Joehnk: two powers of uniform numbers whose sum is at most 1. */
 static double drawn_share(const takt_augment_key *key, uint64_t row, double alpha)
 {
+    const double exponent = alpha > 1e-300 ? 1 / alpha : 1e300;
     for (uint32_t i = 0; i < TRIES; i++) {
         const takt_philox_at at = {key->seed, SHARE_STREAM + i, (uint32_t)key->epoch};
-        const double x = takt_philox_power(takt_philox_word(&at, 2 * row), 1 / alpha);
-        const double y = takt_philox_power(takt_philox_word(&at, 2 * row + 1), 1 / alpha);
-        if (x + y <= 1 && x + y > 0)
-            return x / (x + y);
+        const uint32_t a = takt_philox_word(&at, 2 * row), b = takt_philox_word(&at, 2 * row + 1);
+        const double x = takt_philox_power(a, exponent), y = takt_philox_power(b, exponent);
+        if (x + y <= 1)
+            return x + y > 0 ? x / (x + y) : tiny_share(a, b, exponent);
     }
     return 0.5;
 }
