@@ -1,7 +1,7 @@
 """text_encoder.py - a model that reads its prompt with an encoder, by the verbs of text."""
 import os
 
-from _cli import TMP, expect, fails, finish, parsed, succeeds
+from _cli import TMP, expect, fails, finish, parsed, succeeds, takt
 
 T5 = "tests/corpus/gguf/tiny_t5.gguf"
 
@@ -15,8 +15,9 @@ def main():
     expect(shown.strip() == "c c c", f"{shown!r} has the prompt")
     fails(1, "perplexity", T5, "-p", "a b", says=["answers prompts"])
     fails(1, "generate", T5, "a", "--lookup", says=["forget"])
-    fails(1, "generate", T5, "a", "--prompt-cache", os.path.join(TMP, "never.kv"), "--temp", "0",
-          says=["encoder"])
+    kept = ["generate", T5, "a", "--prompt-cache", os.path.join(TMP, "never.kv"), "--temp", "0"]
+    fails(1, *kept, says=["encoder"])
+    expect(takt(*kept).stdout == "", "it answers before it refuses")
     vector = parsed("embed", T5, "a b", "--json")["embedding"]
     expect(len(vector) == 32 and abs(sum(v * v for v in vector) - 1) < 1e-5, "not of length 1")
     path = os.path.join(TMP, "t5_q8.gguf")

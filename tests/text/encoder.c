@@ -95,6 +95,7 @@ static void refusals(void)
     takt_generator *g = open_with(ctx, (takt_generator_options){.threads = 1, .context = 16});
     EXPECT(takt_generator_rate(g, ids, 2, logs) == TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_generator_save(g, "never") == TAKT_ERR_UNSUPPORTED);
+    EXPECT(takt_generator_load(g, "never") == TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_generate(g, "a b", &guess, add, &out, NULL) == TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_generator_read(g, ids, 3) == TAKT_ERR_RANGE);
     const char longest[] = "a a a a a a a a a a a a a a a a a a a a";

@@ -5,9 +5,10 @@ int tool_load_prompt(const takt_tool *t, takt_generator *g)
 {
     const char *path = tool_text_of(t, TAKT_F_PROMPT_CACHE);
     FILE *f = path != NULL ? fopen(path, "rb") : NULL;
-    if (f == NULL)
+    if (f != NULL)
+        fclose(f);
+    else if (path == NULL || !takt_generator_has_encoder(g))
         return TAKT_EXIT_OK;
-    fclose(f);
     return tool_finish(t, takt_generator_load(g, path));
 }
 

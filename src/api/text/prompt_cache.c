@@ -84,15 +84,21 @@ static takt_status fill(const takt_generator *g, uint8_t *to, size_t bytes)
     return TAKT_OK;
 }
 
+static takt_status check_kind(const takt_generator *g)
+{
+    return g->engine.has_encoder
+               ? takt_fail(g->engine.ctx, TAKT_E_GGUF_UNSUPPORTED,
+                           "a prompt that an encoder reads cannot be kept in a file")
+               : TAKT_OK;
+}
+
 takt_status takt_generator_save(takt_generator *g, const char *path)
 {
     void *block;
     TAKT_NEED(NULL, g);
     TAKT_NEED(g->engine.ctx, path);
     takt_ctx *ctx = g->engine.ctx;
-    if (g->engine.has_encoder)
-        return takt_fail(ctx, TAKT_E_GGUF_UNSUPPORTED,
-                         "a prompt that an encoder reads cannot be kept in a file");
+    TAKT_TRY(check_kind(g));
     TAKT_TRY(takt_generator_settle(g));
     const size_t bytes = file_bytes(g);
     TAKT_TRY(takt_mem_zero(ctx, bytes, 1, "a prompt cache", &block));
@@ -195,6 +201,7 @@ takt_status takt_generator_load(takt_generator *g, const char *path)
     size_t length;
     TAKT_NEED(NULL, g);
     TAKT_NEED(g->engine.ctx, path);
+    TAKT_TRY(check_kind(g));
     TAKT_TRY(takt_read_file(g->engine.ctx, path, &bytes, &length));
     const takt_status status = takt_generator_load_bytes(g, path, bytes, length);
     takt_mem_put(g->engine.ctx, bytes, length);
