@@ -46,8 +46,9 @@ void tool_progress_at(tool_progress *p, uint64_t done)
         return;
     p->drawn_ns = now;
     tool_progress_bar(done, p->total, cells);
+    const double speed = (double)done * 1e9 / (double)passed;
     if (p->unit[0] != '\0')
-        snprintf(rate, sizeof rate, "  %.4g %s/s", (double)done * 1e9 / (double)passed, p->unit);
+        snprintf(rate, sizeof rate, "  %.*f %s/s", speed < 100 ? 1 : 0, speed, p->unit);
     dprintf(STDERR_FILENO, "\r%s [%s] %3.0f %%%s  %.0f s left\x1b[K", p->what, cells,
             100 * (double)done / (double)p->total, rate,
             (double)(p->total - done) * (double)passed / (double)done * 1e-9);

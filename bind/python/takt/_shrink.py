@@ -115,8 +115,8 @@ def distillation_loss(student: Any, teacher: Any, temperature: float = 2.0, alph
     `labels` ``(1 - alpha)`` times their cross entropy.
     """
     from . import ops
-    if not temperature > 0 or not 0 <= alpha <= 1:
-        raise ArgumentError("a temperature is above 0, alpha from 0 to 1, "
+    if not 0 < temperature < float("inf") or not 0 <= alpha <= 1:
+        raise ArgumentError("a temperature is above 0 and finite, alpha from 0 to 1, "
                             f"not {temperature:g} and {alpha:g}")
     t = float(temperature)
     want = ops.log_softmax(ops.mul(teacher, 1 / t), axis=-1)

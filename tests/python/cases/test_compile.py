@@ -212,8 +212,9 @@ class Smaller(unittest.TestCase):
         found = takt.distillation_loss(x, y, 3.0, 0.25, labels).tolist()
         self.assertAlmostEqual(found, 0.25 * 9 * divergence(3) + 0.75 * hard, places=5)
         self.assertAlmostEqual(takt.distillation_loss(takt.tensor(teacher), y).item(), 0, places=6)
-        with self.assertRaises(takt.ArgumentError):
-            takt.distillation_loss(x, y, 0.0)
+        for heat in (0.0, float("inf"), float("nan")):
+            with self.assertRaises(takt.ArgumentError):
+                takt.distillation_loss(x, y, heat)
 
     def test_students(self):
         text = "model {}(x: f32[batch, 4]) seed={} {{ return y = dense(dense(x, {}), 3) }}"
