@@ -70,13 +70,14 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_node old = *n;
     const takt_attr *a = old.attr;
     const takt_dtype dtype = takt_type_of(g, old.in[0])->dtype;
-    const takt_named_attr bounds[] = {{"min", takt_attr_f64((double)a[LOW].i64)},
-                                      {"max", takt_attr_f64((double)a[HIGH].i64)}};
+    /* Held before the zero point is added, which then cannot wrap. */
+    const takt_named_attr bounds[] = {{"min", takt_attr_f64((double)(a[LOW].i64 - a[ZERO].i64))},
+                                      {"max", takt_attr_f64((double)(a[HIGH].i64 - a[ZERO].i64))}};
     const takt_id x = raised(g, old.in[0], a), y = raised(g, old.in[1], a + Y_ZERO);
     const takt_id sum = a[MINUS].boolean ? takt_sub(g, x, y) : takt_add(g, x, y);
     takt_id level = scaled(g, sum, a[MULTIPLIER].i64, a[SHIFT].i64);
-    level = takt_add(g, level, takt_scalar_like(g, level, (double)a[ZERO].i64));
     level = takt_graph_call(g, &takt_op_clip, 1, &level, 2, bounds);
+    level = takt_add(g, level, takt_scalar_like(g, level, (double)a[ZERO].i64));
     out[0] = takt_cast(g, level, dtype);
 }
 
@@ -120,5 +121,7 @@ const takt_op takt_op_integer_add = {
                 "y_multiplier=1503238553, y_shift=-1, multiplier=1234567890, shift=-18, zero=-9, "
                 "low=-128)",
                 "integer_add(u8[2, 5], u8[5], x_zero=128, x_multiplier=1803741824, "
-                "y_multiplier=1073741824, multiplier=1134567890, shift=-17, high=250, minus=true)"},
+                "y_multiplier=1073741824, multiplier=1134567890, shift=-17, high=250, minus=true)",
+                "integer_add(i8[3, 70], i8[3, 70], x_multiplier=-2147483648, "
+                "y_multiplier=-2147483648, multiplier=-2147483648, shift=11, zero=-84, low=-128)"},
 };

@@ -31,7 +31,7 @@ static takt_id square(takt_rewrite *r, const takt_node *n)
     return is_power(r, n, 2.0) ? takt_mul(r->out, n->in[0], n->in[0]) : TAKT_NONE;
 }
 
-/* Rounded twice, so it is off by less than a unit in the last place; in 16 bits that would show. */
+/* Rounded twice, so off by less than 1.5 units in the last place; in 16 bits that would show. */
 static takt_id cube(takt_rewrite *r, const takt_node *n)
 {
     const takt_dtype dtype = n->type->dtype;

@@ -16,8 +16,9 @@
  *              F32  C = epilogue((f32)acc * scale)
  *   bits       every variant equals scalar
  *   reads      exactly A (with a_open up to TAKT_I8_OPEN bytes behind each row, whatever lies
- * there), the panels of B, b_sum[n], and bias, scale or what stands in its place, and b_zero where
- * given aliasing   C overlaps no other operand
+ *              there), the panels of B, b_sum[n], and bias, scale or what stands in its place, and
+ *              b_zero where given
+ *   aliasing   C overlaps no other operand
  */
 #ifndef TAKT_KERNEL_GEMM_I8_H
 #define TAKT_KERNEL_GEMM_I8_H
