@@ -352,6 +352,40 @@ static void graphs(void)
     free(g);
 }
 
+/* Two loops of one rule are marked, the inner one while the outer one runs. */
+static void nested_loops(void)
+{
+    enum { FEW = 14, TRIES = 60 };
+    static const char text[] = "2 : 2 ; 0(a, c) <- 1(a, b), 1(b, c), 1(c, a), 1(c, d), 1(d, b)";
+    graph *g = malloc(sizeof *g);
+    size_t found = 0;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (uint64_t seed = 1; g != NULL && seed <= 40 && test_failures == 0; seed++) {
+        takt_random random = {.state = seed};
+        *g = (graph){.count = 0};
+        for (int i = 0; i < TRIES; i++)
+            g->edge[takt_random_below(&random, FEW)][takt_random_below(&random, FEW)] = true;
+        for (uint32_t a = 0; a < FEW; a++)
+            for (uint32_t b = 0; b < FEW; b++) {
+                if (!g->edge[a][b])
+                    continue;
+                g->rows[g->count][0] = a;
+                g->rows[g->count++][1] = b;
+                for (int i = 0; i < FEW * FEW; i++) {
+                    const int c = i / FEW, d = i % FEW;
+                    g->triangle[a][c] |=
+                        g->edge[b][c] && g->edge[c][a] && g->edge[c][d] && g->edge[d][b];
+                }
+            }
+        for (int i = 0; i < FEW * FEW; i++)
+            found += g->triangle[i / FEW][i % FEW];
+        one_program(g, text, g->triangle, 1);
+    }
+    EXPECT(found > 100, "%zu pairs", found);
+    takt_ctx_destroy(ctx);
+    free(g);
+}
+
 /* ---- a relation without room ---- */
 
 static void without_room(void)
@@ -375,4 +409,4 @@ static void without_room(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(random_rules, programs, graphs, without_room)
+TEST_MAIN(random_rules, programs, graphs, nested_loops, without_room)

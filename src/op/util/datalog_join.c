@@ -179,7 +179,8 @@ static bool scan(takt_dl_machine *m, const uint32_t *rows, size_t count, int dep
             prefetch(m, s, rows + at * arity, end - at);
         for (size_t i = at; i < end; i++) {
             const uint32_t *row = rows + i * arity;
-            if (is_marked && m->marks[mark_of(row[s->filter.scanned])] != m->mark)
+            if (is_marked && m->marked_step == s && /* else an inner loop has marked since */
+                m->marks[mark_of(row[s->filter.scanned])] != m->mark)
                 continue;
             if (!match(m, s, row))
                 continue;
