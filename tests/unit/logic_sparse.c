@@ -355,33 +355,17 @@ static void graphs(void)
 /* Two loops of one rule are marked, the inner one while the outer one runs. */
 static void nested_loops(void)
 {
-    enum { FEW = 14, TRIES = 60 };
     static const char text[] = "2 : 2 ; 0(a, c) <- 1(a, b), 1(b, c), 1(c, a), 1(c, d), 1(d, b)";
-    graph *g = malloc(sizeof *g);
-    size_t found = 0;
+    static const char edges[] = "011213202430354151", pairs[] = "020310141521314253";
+    graph *g = calloc(1, sizeof *g);
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
-    for (uint64_t seed = 1; g != NULL && seed <= 40 && test_failures == 0; seed++) {
-        takt_random random = {.state = seed};
-        *g = (graph){.count = 0};
-        for (int i = 0; i < TRIES; i++)
-            g->edge[takt_random_below(&random, FEW)][takt_random_below(&random, FEW)] = true;
-        for (uint32_t a = 0; a < FEW; a++)
-            for (uint32_t b = 0; b < FEW; b++) {
-                if (!g->edge[a][b])
-                    continue;
-                g->rows[g->count][0] = a;
-                g->rows[g->count++][1] = b;
-                for (int i = 0; i < FEW * FEW; i++) {
-                    const int c = i / FEW, d = i % FEW;
-                    g->triangle[a][c] |=
-                        g->edge[b][c] && g->edge[c][a] && g->edge[c][d] && g->edge[d][b];
-                }
-            }
-        for (int i = 0; i < FEW * FEW; i++)
-            found += g->triangle[i / FEW][i % FEW];
-        one_program(g, text, g->triangle, 1);
+    for (size_t i = 0; g != NULL && edges[2 * i] != 0; i++) {
+        g->rows[g->count][0] = (uint32_t)(edges[2 * i] - '0');
+        g->rows[g->count++][1] = (uint32_t)(edges[2 * i + 1] - '0');
+        g->triangle[pairs[2 * i] - '0'][pairs[2 * i + 1] - '0'] = true;
     }
-    EXPECT(found > 100, "%zu pairs", found);
+    if (g != NULL)
+        one_program(g, text, g->triangle, 1);
     takt_ctx_destroy(ctx);
     free(g);
 }
