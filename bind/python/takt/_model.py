@@ -213,10 +213,14 @@ class Model:
         return dict(_json(self._raw.lineage)) if self._raw.lineage else {}
 
     def plan(self, *, options: Optional[dict[str, Any]] = None, **sizes: int) -> Plan:
-        """A plan for these sizes of the named dimensions; others are 1."""
-        text = sizes_text(sizes)
-        made = self._raw.plan({**(options or {}), "sizes": text})
-        return Plan(made, self, sizes)
+        """A plan for these sizes of the named dimensions; others are 1. `options` may have them as
+        a text instead, with ranges: {"sizes": "seq=1..512"}."""
+        given = dict(options or {})
+        if sizes and given.get("sizes") is not None:
+            raise ArgumentError("sizes are given twice, by name and in the options")
+        if sizes:
+            given["sizes"] = sizes_text(sizes)
+        return Plan(self._raw.plan(given), self, sizes)
 
     # ---- reports ----
 

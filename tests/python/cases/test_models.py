@@ -51,6 +51,15 @@ class Models(unittest.TestCase):
         one = takt.load(ROOT / "examples" / "mlp.takt").plan(options={"threads": 1})
         self.assertEqual(one.threads, 1)
 
+    def test_sizes_in_options(self):
+        m = takt.load(ROOT / "examples" / "mlp.takt")
+        eight = m.plan(options={"sizes": "batch=8"})
+        self.assertEqual(eight.arena_bytes, m.plan(batch=8).arena_bytes)
+        ranged = m.plan(options={"sizes": "batch=1..8"})
+        self.assertGreater(ranged.arena_bytes, m.plan().arena_bytes)
+        with self.assertRaises(takt.ArgumentError):
+            m.plan(options={"sizes": "batch=8"}, batch=8)
+
     def test_parts(self):
         m = takt.load(ROOT / "examples" / "mlp.takt")
         first, rest = m[:2], m[2:]
