@@ -129,8 +129,7 @@ static bool take(worker *owner, const job *j, size_t threads, size_t *task)
 }
 
 /* The thread's own share, then what is left of the others'. With at most one task per thread, only
- * a thread that `helps` looks for tasks that their owners have not taken; other threads would only
- * contend. */
+ * a thread that `helps` looks for tasks that others have not taken: the rest would contend. */
 static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
 {
     const size_t threads = (size_t)pool->workers + 1;
@@ -185,8 +184,7 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
 
 static void recall(takt_pool *pool)
 {
-    atomic_store(&pool->rest_from,
-                 TAKT_POOL_MAX); /* before the increment: later resters register again */
+    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first: who rests later registers again */
     atomic_fetch_add(&pool->recalls, 1);
     takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
 }

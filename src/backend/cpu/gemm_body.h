@@ -226,9 +226,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
 }
 
-/* Parts for one thread, which takes them alternately from both ends: parts of the weights if there
- * is a single row; of rows in 16 bits if all weights stay in cache. Products of f32 are not limited
- * by L3. */
+/* Parts for one thread, which takes them alternately from both ends: of the weights for a single
+ * row, of rows in 16 bits if all weights stay in cache. L3 does not limit products of f32. */
 static takt_cut cut_turns(const takt_planner *p, const facts *f, size_t rows, double bytes)
 {
     enum { NEAR_BYTES = 1 << 20 };
