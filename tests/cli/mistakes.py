@@ -66,6 +66,7 @@ expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu"
 expect("layer dense(x, units: int" in succeeds("ops", "dense"), "takt ops dense")
 expect(json.loads(succeeds("ops", "--json", "dense"))["layers"][0]["name"] == "dense",
        "takt ops --json dense")
+fails(2, "ops", "Dense", says=["no operation called Dense", "did you mean dense?"])
 fails(2, "ops", "Linear", says=["no operation called Linear", "dense(x, units)"])
 
 # Folders: misspelt, missing, in place of a file, and those that results were to go to.

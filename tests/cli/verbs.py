@@ -120,6 +120,17 @@ for model in (MLP, CNN, STREAM, "examples/gpt.takt"):
                    for a in boxes for b in boxes), f"{model}: boxes overlap")
 fails(2, "plan", "--graph", "--json", MLP, says=["--graph is not JSON"])
 fails(2, "plan", "--graph", "--svg", MLP, says=["two pictures"])
+# Whatever names a file has, pictures are XML.
+odd = _pb.model(_pb.Graph([_pb.node("Relu", ["x<&"], ["hid1"], name="nod1"),
+                           _pb.node("Softmax", ["hid1"], ["out1"], name="nod1.b")],
+                          [_pb.value("x<&", [2])], [_pb.value("out1", [2])]))
+for old, new in ((b"hid1", b"h\xff\xc31"), (b"nod1", b"n\xed\xa01"), (b"out1", b"o\xef\xbf\xbf")):
+    odd = odd.replace(old, new)
+write("odd.onnx", odd)
+ElementTree.fromstring(takt("plan", "--graph", path("odd.onnx"), text=False).stdout)
+ElementTree.fromstring(takt("plan", "--svg", path("odd.onnx"), text=False).stdout)
+takt("profile", path("odd.onnx"), "--duration", "0.02", "--flame", path("odd.svg"), text=False)
+ElementTree.parse(path("odd.svg"))
 svg = succeeds("plan", "--svg", CNN)
 expect(svg.startswith("<svg") and svg.endswith("</svg>\n") and "<rect" in svg, svg[:200])
 for words in (">scratch<", ">bytes<", ">step<", ">0</text>"):

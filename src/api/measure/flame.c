@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/measure/measure.h"
-#include "measure/plot.h"
+#include "api/report/svg.h"
 
 enum { DEPTH = 8, WIDE = 1200, TOP = 46, ROW = 22, LETTER = 7 };
 
@@ -78,10 +78,7 @@ static void escaped(takt_text *text, takt_span from, size_t most)
 {
     while (most > 0 && most < from.length && ((unsigned char)from.at[most] & 0xc0) == 0x80)
         most--; /* not within a character */
-    for (size_t i = 0; i < from.length && i < most; i++) {
-        const char one[2] = {from.at[i], '\0'};
-        takt_html_text(text, one);
-    }
+    takt_svg_span(text, (takt_span){from.at, most < from.length ? most : from.length});
     if (from.length > most)
         takt_text_add(text, "..");
 }
@@ -175,7 +172,7 @@ static void head(takt_text *text, const takt_profile *p, const flame *f)
         "<rect class=\"b\" width=\"100%%\" height=\"100%%\"/>\n"
         "<text class=\"t\" x=\"6\" y=\"20\" font-size=\"15\">",
         WIDE, high, WIDE, high);
-    takt_html_text(text, p->plan->graph->name);
+    takt_svg_text(text, p->plan->graph->name);
     takt_text_add(text,
                   ": %s in %zu step%s</text>\n<text class=\"t\" id=\"note\" x=\"6\" y=\"38\">"
                   "</text>\n"

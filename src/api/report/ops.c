@@ -306,16 +306,19 @@ static void look_for(void *user, const char *name, const char *domain, const cha
 
 static takt_status unknown_op(takt_ctx *ctx, const char *name)
 {
-    const char *nearest = takt_op_nearest(name);
+    takt_nearest layer = takt_nearest_to(name);
     wanted w = {.name = name};
     takt_onnx_each(look_for, &w);
     takt_fail(ctx, TAKT_E_UNKNOWN_OP, "there is no operation called %s", name);
-    if (takt_foreign_call(name) != NULL && !w.is_read)
-        return takt_fail_hint(ctx, "%s", takt_foreign_call(name));
     if (w.is_read)
         return takt_fail_hint(ctx, "ONNX's %s is read, and becomes several of ours", name);
-    return nearest != NULL ? takt_fail_hint(ctx, "did you mean %s?", nearest)
-                           : takt_fail_hint(ctx, "`takt ops` lists them");
+    if (takt_foreign_call(name) != NULL)
+        return takt_fail_hint(ctx, "%s", takt_foreign_call(name));
+    for (size_t i = 0; takt_layer_name(i) != NULL; i++)
+        takt_nearest_try(&layer, takt_layer_name(i));
+    const char *best = takt_op_nearest(name) != NULL ? takt_op_nearest(name) : layer.best;
+    return best != NULL ? takt_fail_hint(ctx, "did you mean %s?", best)
+                        : takt_fail_hint(ctx, "`takt ops` lists them");
 }
 
 static void layer_json(takt_report *r, const char *name, const char *text)

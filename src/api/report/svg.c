@@ -15,24 +15,28 @@ static size_t allowed(const char *from, size_t left)
     return is_control || is_none ? 0 : length;
 }
 
+void takt_svg_span(takt_text *text, takt_span from)
+{
+    for (size_t at = 0, bytes; at < from.length; at += bytes) {
+        const size_t known = allowed(from.at + at, from.length - at);
+        bytes = known > 0 ? known : 1;
+        switch (from.at[at]) {
+        case '<': takt_text_add(text, "&lt;"); break;
+        case '>': takt_text_add(text, "&gt;"); break;
+        case '&': takt_text_add(text, "&amp;"); break;
+        case '"': takt_text_add(text, "&quot;"); break;
+        default: takt_text_put(text, known > 0 ? from.at + at : "?", bytes);
+        }
+    }
+}
+
 /* Text in SVG is XML text. At most this many bytes, and never part of a character. */
 static void takt_svg_part(takt_text *text, const char *from, size_t most)
 {
     const size_t whole = strlen(from);
     while (most > 0 && most < whole && ((unsigned char)from[most] & 0xc0) == 0x80)
         most--;
-    const char *end = from + (most < whole ? most : whole);
-    while (from < end) {
-        const size_t known = allowed(from, (size_t)(end - from)), bytes = known > 0 ? known : 1;
-        switch (*from) {
-        case '<': takt_text_add(text, "&lt;"); break;
-        case '>': takt_text_add(text, "&gt;"); break;
-        case '&': takt_text_add(text, "&amp;"); break;
-        case '"': takt_text_add(text, "&quot;"); break;
-        default: takt_text_put(text, known > 0 ? from : "?", bytes);
-        }
-        from += bytes;
-    }
+    takt_svg_span(text, (takt_span){from, most < whole ? most : whole});
 }
 
 void takt_svg_text(takt_text *text, const char *from)
