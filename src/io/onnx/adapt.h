@@ -46,7 +46,7 @@ const takt_array *takt_onnx_known_floats(takt_call *c, size_t i);
 int64_t takt_onnx_known_i(takt_call *c, size_t i, int64_t fallback);
 /* The same, or NULL if it is not known; no failure. */
 const takt_array *takt_onnx_peek(takt_call *c, size_t i);
-/* The one whole number or truth value of an array; NULL if there is none, or it holds others. */
+/* The one integer or bool of an array; NULL if it is absent, or has several or other values. */
 static inline const int64_t *takt_array_one(const takt_array *a)
 {
     return a != NULL && a->count == 1 ? a->i : NULL;
@@ -90,7 +90,7 @@ takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
 takt_id takt_onnx_size(takt_call *c, takt_id x, int axis);
 /* Reshape to numbers. */
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
-/* [C] to [C, 1, 1…], so that it meets axis 1 of `rank`, which is 3 or more. */
+/* [C] to [C, 1, 1…], so that it broadcasts along axis 1 of `rank`, which is at least 3. */
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
 /* x in u8 with the scale and zero point that its extremes give (dynamic.c). */
 takt_id takt_onnx_dynamic(takt_graph *g, takt_id x, takt_id *to_scale, takt_id *to_zero);
@@ -98,7 +98,7 @@ takt_id takt_onnx_dynamic(takt_graph *g, takt_id x, takt_id *to_scale, takt_id *
 typedef struct takt_bytes_matrix {
     takt_id q, scale, zero;
 } takt_bytes_matrix;
-/* x, put into bytes so, times `w`: summed in integers, in floats again after that. */
+/* x, quantised that way, times `w`: summed in integers, then converted back to floats. */
 takt_id takt_onnx_dynamic_matmul(takt_graph *g, takt_id x, const takt_bytes_matrix *w);
 /* QuantizeLinear and DequantizeLinear, of any domain. */
 TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
@@ -106,8 +106,7 @@ TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
 takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank);
 size_t takt_onnx_attr_length(takt_call *c, const char *name); /* 0 if absent */
 void *takt_onnx_get(takt_call *c, size_t count, size_t size);
-/* Takes operations from those that the load may still spend; refuses the node where they are more.
- */
+/* Takes operations from the budget of the load; refuses the node if they exceed it. */
 bool takt_onnx_affords(takt_call *c, double operations);
 /* axis + rank if negative; refuses what is out of range. */
 int takt_onnx_axis(takt_call *c, int64_t axis, int rank);

@@ -1,14 +1,15 @@
 /* appended.c - carried values that the body of a Loop only appends rows to.
  *
- * Exporters write a list of results so: every turn concatenates one more to what there is. As a
- * carried value it would have another size in every turn, and be copied as often. Rows that all
- * turns give in the same size are a scanned result instead, put behind the first value at the end.
+ * Exporters write a list of results this way: every iteration concatenates one more. As a carried
+ * value it would have a new size in every iteration, and be copied each time. If all iterations
+ * give rows of the same size they become a scanned result instead, concatenated to the first value
+ * at the end.
  */
 #include <string.h>
 
 #include "io/onnx/control.h"
 
-/* How often `name` is read in a graph and those inside of it, results included. */
+/* How often `name` is read in a graph and its subgraphs, results included. */
 static size_t uses(const takt_pb_graph *g, takt_span name)
 {
     size_t count = 0;

@@ -132,8 +132,8 @@ static takt_id peek(takt_graph *g, const takt_cell *cell, const takt_cell_in *in
     return takt_add(g, sum, takt_mul(g, gate(g, cell, in->p, index), c));
 }
 
-/* Gates in the order input, output, forget, cell. The standard clips what goes into any activation,
- * so the cell on its way to h, too; onnxruntime leaves that one out. */
+/* Gates in the order input, output, forget, cell. The standard clips the input of every activation,
+ * so also the cell on its way to h; onnxruntime does not clip that one. */
 static takt_cell_out lstm(takt_graph *g, const takt_cell *cell, const takt_cell_in *in)
 {
     const takt_bytes_matrix bytes = {in->r, in->r_scale, in->r_zero};

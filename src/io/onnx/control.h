@@ -14,8 +14,8 @@ TAKT_MUST_USE takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph
  * stay in proportion to the file. */
 bool takt_subgraph_repeats(takt_call *c, const takt_pb_graph *graph, size_t times);
 
-/* A graph of its own. `types` are those of its inputs; `captures` are brought in after them, in
- * this order, so that several subgraphs of one node take the same. */
+/* A separate graph. `types` are those of its inputs; `captures` become inputs after them, in this
+ * order, so that several subgraphs of one node take the same. */
 typedef struct takt_subgraph {
     takt_graph *g; /* the caller destroys it */
 } takt_subgraph;
@@ -54,7 +54,7 @@ bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
 /* `x` of `g` with the shape of `type`; a run in which its sizes differ fails. */
 takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const takt_type *type);
 
-/* unfold.c: what has failed so far, before something is tried that may fail. */
+/* unfold.c: the failures so far, saved before an attempt that may fail. */
 typedef struct takt_onnx_attempt {
     bool has_failed, wanted;
     takt_error first, error;

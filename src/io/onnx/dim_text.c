@@ -166,7 +166,7 @@ static takt_dim sum(parser *p)
     return out;
 }
 
-/* "batch-size" and "?" are names; only what has an operator is looked at. */
+/* "batch-size" and "?" are names; only text with an operator is parsed. */
 bool takt_onnx_dim_is_expression(takt_span text)
 {
     for (size_t i = 0; i < text.length; i++) {

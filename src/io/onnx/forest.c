@@ -3,8 +3,8 @@
 
 enum { DEEPEST = 4096 };
 
-/* Tables of trees, or leaves, by targets are made where they are not much larger than what the file
- * has of them: a number in it must not ask for gigabytes. */
+/* Tables of trees, or leaves, by targets are made only if they are not much larger than the file's
+ * own data: a number in the file must not cause gigabytes to be allocated. */
 static bool fits(const takt_forest *f, size_t rows)
 {
     return f->targets <= (64 * f->weight_count + (1 << 16)) / rows;

@@ -53,7 +53,7 @@ static inline size_t takt_forest_places(const takt_forest *f)
 TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
 /* Sees that the places, which exist, lead from the roots to leaves; finds `depth` and `tree`. */
 TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
-/* [rows, targets] by tree_ensemble; `none` for a target of which no tree had a weight. */
+/* [rows, targets] by tree_ensemble; `none` for a target without any weight. */
 takt_id takt_forest_scores(takt_forest *f, int how, double none);
 /* Whether every target has a tree all of whose leaves have a weight of it; each leaf has one tree.
  */

@@ -32,7 +32,7 @@ bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t)
     return is_found;
 }
 
-/* The elements of `x` under other names for its sizes: nothing is concluded from that. */
+/* The elements of `x` with other names for its sizes; the names are not unified. */
 static takt_id as_told(takt_call *c, takt_id x, const takt_dim *dims, size_t rank)
 {
     takt_dim count = 1, own;

@@ -242,7 +242,7 @@ static takt_status enter(const gated *a, int branch, const takt_pb_graph *graph,
 
 /* ---- results ---- */
 
-/* `x` and `y`: what the result is in either branch if that is taken. */
+/* `x` and `y`: the result of either branch if it is taken. */
 static takt_id join(gated *a, const takt_id in[2], const takt_type *x, const takt_type *y)
 {
     takt_call *c = a->c;

@@ -26,10 +26,11 @@ takt_id takt_heads_repeat(takt_call *c, takt_id x, takt_dim heads);
 double takt_heads_scale(takt_call *c, takt_dim size);
 
 typedef struct takt_heads {
-    takt_id q, k, v; /* [batch, heads, sequence, size]; those of k and v may divide those of q */
-    takt_id added;   /* f32, to the scores; or TAKT_NONE */
-    double scale;    /* 0: 1 / sqrt(size) */
-    double cap;      /* cap * tanh(score / cap); 0: none */
+    takt_id q, k,
+        v; /* [batch, heads, sequence, size]; the head count of k and v may divide that of q */
+    takt_id added; /* f32, to the scores; or TAKT_NONE */
+    double scale;  /* 0: 1 / sqrt(size) */
+    double cap;    /* cap * tanh(score / cap); 0: none */
 } takt_heads;
 
 /* softmax(q k' * scale + added) v, as [batch, heads, sequence, size of v]. The softmax is in f32

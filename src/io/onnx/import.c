@@ -32,7 +32,7 @@ static takt_status check_opsets(takt_import *im)
 
 /* ---- inputs ---- */
 
-/* Gives those that were given by their place the name of the input there. */
+/* Values that were given by position get the name of that input. */
 static takt_status name_fixed(takt_import *im, const takt_pb_graph *graph, takt_source *source)
 {
     takt_fixed *fixed = takt_arena_array(&im->arena, source->fixed_count + 1, sizeof *fixed);
@@ -161,8 +161,8 @@ takt_status takt_import_initializers(takt_scope *s, const takt_pb_graph *graph)
 
 /* ---- outputs ---- */
 
-/* The name of output `index`. Files list an output twice; the graph has each name once, so the
- * second gets its place as an ending. */
+/* The name of output `index`. Some files list an output twice; names are unique in the graph, so
+ * the second gets its index appended. */
 static const char *output_name(takt_import *im, takt_span given, size_t index)
 {
     const takt_graph *g = im->main->g;
@@ -202,8 +202,8 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out, size_t in
     return s->room->g->status;
 }
 
-/* Functions that call functions multiply: a file of two kilobytes could ask for billions of nodes.
- * A model may become this much larger than what its file says, and no more. */
+/* Functions that call functions multiply: a file of two kilobytes could expand to billions of
+ * nodes. A model may become this much larger than its file, and no more. */
 static void bound_inlining(takt_import *im)
 {
     enum { ALWAYS = 10000, TIMES = 256 };

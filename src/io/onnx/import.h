@@ -92,11 +92,11 @@ struct takt_scope {
     const takt_pb_function *function;
     takt_scope *caller_scope;
     uint64_t depth;
-    bool has_gate; /* it is part of a branch that is taken where `gate` holds (unfold.c) */
+    bool has_gate; /* part of a branch that is taken where `gate` holds (unfold.c) */
     takt_id gate;  /* a bool of the room */
 };
 
-/* A running statistic of a model that is trained, and what a step makes of it. */
+/* A running statistic of a trained model, and its value after a step. */
 typedef struct takt_statistic {
     takt_id value, next; /* of the main graph */
 } takt_statistic;
@@ -150,7 +150,7 @@ TAKT_MUST_USE takt_status takt_scope_init(takt_scope *scope, size_t names);
 /* Declares a name; fails if it exists in this scope. */
 TAKT_MUST_USE takt_status takt_scope_add(takt_scope *scope, takt_span name, uint64_t at,
                                          takt_onnx_value **value);
-/* The value in this scope or one around it, NULL if there is none; `*owner` is where it lies. */
+/* The value in this scope or an outer one, NULL if there is none; `*owner` is its scope. */
 takt_onnx_value *takt_scope_find(takt_scope *scope, takt_span name, takt_scope **owner);
 /* The same, brought into this scope's room: initializers become constants, and values of outer
  * rooms become captures. NULL with TAKT_OK: no node produces it. */
@@ -167,14 +167,14 @@ void takt_room_close(takt_room *room);
 /* What is known of result `index` of the node: NULL if nothing. Borrowed until the room dies. */
 TAKT_MUST_USE takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **known);
 TAKT_MUST_USE takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms);
-/* Notes that what is built depends on the value that node `id` has now; settle does so for all that
- * such values were worked out from. */
+/* Notes that the model depends on the current value of node `id`; settle propagates that to
+ * everything it was folded from. */
 TAKT_MUST_USE takt_status takt_fold_bind(takt_room *room, takt_id id);
 TAKT_MUST_USE takt_status takt_fold_settle(takt_room *room);
 /* fold_cost.c: whether a node, whose inputs are known, may still be worked out; the budget of the
  * load is less afterwards. */
 bool takt_fold_affords(takt_room *room, const takt_node *n);
-/* symbolic.c: the elements of a node from those of its inputs; at == NULL if it cannot be said. */
+/* symbolic.c: the elements of a node from those of its inputs; at == NULL if unknown. */
 TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out);
 
 /* symbolic_move.c: whether a node only moves elements, some in tables of several axes; and the
@@ -186,7 +186,7 @@ TAKT_MUST_USE takt_status takt_symbolic_move(takt_room *room, const takt_node *n
 /* ---- graphs and nodes (import.c, node.c, control.c) ---- */
 
 TAKT_MUST_USE takt_status takt_import_functions(takt_import *im);
-/* order.c: sorts the nodes of all graphs and functions so that each follows what it needs. */
+/* order.c: sorts the nodes of all graphs and functions topologically. */
 TAKT_MUST_USE takt_status takt_import_order(takt_import *im);
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
@@ -194,7 +194,7 @@ TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt
 /* input.c: what the caller knows of an input, NULL if nothing; the type of one. */
 const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name);
 TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out);
-/* Labels of inputs that the graph said nothing about mean what they say. */
+/* Labels of inputs that the graph does not contradict are taken at their word. */
 TAKT_MUST_USE takt_status takt_import_labels(takt_import *im);
 /* dim_text.c: a dim_param: an expression of names, or a name. */
 TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
@@ -208,7 +208,7 @@ void takt_import_lineage(const takt_import *im, takt_text *text);
 TAKT_MUST_USE takt_status takt_import_parameters(takt_scope *scope);
 /* A statistic that training follows: `value` is a constant of the main graph. */
 TAKT_MUST_USE takt_status takt_import_statistic(takt_import *im, takt_id value, takt_id next);
-/* check.c: makes a clause of an output that the metadata says is one. */
+/* check.c: makes a clause of an output that the metadata marks as one. */
 TAKT_MUST_USE takt_status takt_import_check(takt_import *im, takt_graph *g, takt_span output,
                                             takt_id id, bool *is_check);
 /* state.c: state that the metadata tells of; inputs with a first value become slots. */

@@ -43,11 +43,11 @@ takt_id takt_onnx_counted(takt_call *c, takt_dim count);
 takt_id takt_onnx_flat(takt_call *c, takt_id x, takt_dim *count);
 /* Arithmetic with a number. */
 takt_id takt_onnx_with(takt_call *c, const takt_op *op, takt_id a, int64_t b);
-/* The first rows of what was made with room for more: as many as `n`, i64[1], says. */
+/* The first rows of a value that has room for more: `n`, i64[1], is their number. */
 takt_id takt_onnx_sized(takt_call *c, takt_id x, takt_dim rows);
 /* Per axis of `rank`, i64 0 or 1: whether it is among `axes`, a vector. */
 takt_id takt_onnx_is_axis(takt_call *c, takt_id axes, size_t count, int rank);
-/* Per axis of `rank` what `values` say of those that `axes` lists, and `others` of the rest. */
+/* For each axis of `rank`: `values` if `axes` lists it, otherwise `others`. */
 takt_id takt_onnx_spread(takt_call *c, takt_id values, takt_id axes, size_t count, int rank,
                          takt_id others);
 /* floor(a / b) and a - b floor(a / b) of whole numbers, b not 0. */

@@ -160,7 +160,8 @@ static size_t slot_of(const takt_import *im, const key *k)
     }
 }
 
-/* A table of all, so that a model with many functions and many calls takes time in proportion. */
+/* A hash table of all functions, so that models with many functions and calls load in linear
+ * time. */
 takt_status takt_import_functions(takt_import *im)
 {
     const size_t count = im->model.function_count;

@@ -18,8 +18,8 @@ typedef struct work {
     unsigned char *live, *is_statistic;
 } work;
 
-/* Scalars are what an exporter wrote for 0.5 or an epsilon; whole numbers of 64 bits and bools are
- * indices, shapes and switches. */
+/* Scalars are constants such as 0.5 or an epsilon; 64-bit integers and bools are indices, shapes
+ * and switches. */
 static bool is_weight(const takt_type *t)
 {
     return t->rank > 0 && t->dtype != TAKT_I64 && t->dtype != TAKT_BOOL;

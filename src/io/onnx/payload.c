@@ -182,7 +182,7 @@ takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
     size_t bytes;
     *out = (takt_tensor){0};
     TAKT_TRY(type_of(ctx, t, &type, &bytes));
-    /* Before room is made: what the message cannot hold need not be allocated. */
+    /* Before the allocation: more than the message can hold is never allocated. */
     if (t->data_location != EXTERNAL && bytes / 8 > takt_cursor_left(&t->body))
         return takt_wire_fail(ctx, t->at, "tensor %.*s needs %zu bytes; its message has %zu",
                               (int)t->name.length, t->name.at, bytes, takt_cursor_left(&t->body));

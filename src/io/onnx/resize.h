@@ -44,8 +44,8 @@ static inline bool takt_resize_is_single(const takt_resize *r)
            !takt_resize_by_length(r);
 }
 
-/* resize_named.c: where in or out is a name. Indices and weights are computed in the types that
- * they would be here, so the bits are those of a model whose sizes are known. */
+/* resize_named.c: where the input or output size is a name. Indices and weights are computed in the
+ * same types as here, so the bits equal those of a model with known sizes. */
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
 /* resize_found.c: scales that are not known, TAKT_NONE if they are or sizes are given; and by such,
  * all axes. */

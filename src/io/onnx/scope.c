@@ -126,7 +126,7 @@ static takt_status materialize(takt_scope *owner, takt_onnx_value *v)
     g->next_name = takt_arena_text(&g->arena, v->name.at, v->name.length);
     const takt_id id = takt_graph_constant_apart(g, &tensor);
     takt_tensor_release(&tensor);
-    if (id == TAKT_NONE) /* it stays what it is: nodes that are refused later may ask again */
+    if (id == TAKT_NONE) /* unchanged: nodes that are refused later may use it again */
         return g->status;
     v->id = id;
     v->kind = TAKT_ONNX_TENSOR;

@@ -75,7 +75,7 @@ static takt_sym minus(takt_sym a)
     return a;
 }
 
-/* -k modulo n, of the sign of n: what a shift by k becomes. */
+/* -k modulo n, with the sign of n: the index that a shift by k reads. */
 static bool wrapped(work *w, int64_t k, takt_dim n, takt_sym *out)
 {
     takt_dims *dims = w->room->g->dims;

@@ -44,7 +44,7 @@ static takt_id joined(work *w, takt_id a, takt_id b)
     return a == TAKT_NONE ? b : takt_add(w->g, a, b);
 }
 
-/* The mask given: bool, or an addend; short ones bar the keys beyond them. */
+/* The given mask: bool, or an addend; a short mask excludes the keys beyond it. */
 static takt_id given_mask(work *w)
 {
     takt_id m = takt_onnx_in(w->c, 3);

@@ -17,7 +17,7 @@ static const takt_op *op_of(takt_span name)
     return NULL;
 }
 
-/* b with ones behind it, so that its first axis meets `axis` of a. */
+/* b with ones appended to its shape, so that its first axis is aligned with `axis` of a. */
 static takt_id beside(takt_call *c, takt_id b, int rank, int64_t axis)
 {
     const int own = takt_type_of(c->g, b)->rank;

@@ -10,7 +10,7 @@ static takt_id given(takt_call *c, const char *name)
     return known != SIZE_MAX ? c->g->inputs[known].id : takt_graph_input(c->g, name, &type);
 }
 
-/* As the layer dropout of the language draws: by seed, step and the place of the element in the
+/* The same draw as the language's dropout layer: by seed, step and the index of the element in the
  * whole batch. */
 static takt_status draw(takt_call *c, takt_id in[3], takt_named_attr *stream)
 {

@@ -1,7 +1,7 @@
 /* Expand.c - Expand: broadcasting both ways. */
 #include "io/onnx/lengths.h"
 
-/* Axes that x lacks, or has one element of, are as long as a run says. */
+/* Axes that x lacks, or that have size 1, get their size at run time. */
 static takt_status by_values(takt_call *c, takt_id shape, size_t count)
 {
     const takt_type t = *takt_onnx_type(c, 0);

@@ -11,8 +11,8 @@ typedef struct sampler {
     takt_graph *g;
     int mode, padding, rank; /* rank: of space, 1 to 3 */
     bool corners;
-    /* Places are whole numbers that f32 has, all of them; and one that is not a number makes the
-     * result none, whatever it reads. */
+    /* Positions are integers that f32 can represent; a NaN position makes the result NaN, whatever
+     * it reads. */
     bool is_small;
     takt_id x; /* [N, C, size] */
     takt_dim batch, channels, points;

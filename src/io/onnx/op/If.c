@@ -54,7 +54,7 @@ static bool differ(const takt_graph *a, const takt_graph *b)
 
 /* ---- both branches ---- */
 
-/* Names outside are not bound by what one branch needs of them. */
+/* Outer names are not bound by what one branch requires. */
 static takt_status build(takt_call *c, const takt_pb_graph *graph, const takt_captures *captures,
                          takt_graph **out)
 {

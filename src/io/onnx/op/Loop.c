@@ -27,7 +27,7 @@ static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *row
     return c->status;
 }
 
-/* Known trip count and conditions: the body again and again. */
+/* Known trip count and conditions: unrolls the body. */
 static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
 {
     takt_onnx_value *in = takt_onnx_get(c, 2 + l->carried, sizeof *in);
@@ -78,7 +78,7 @@ static bool is_true(const takt_tensor *t)
            *(const unsigned char *)takt_tensor_data(t) != 0;
 }
 
-/* Whether nothing but the trip count ends it, so that scanned results are as long as that says. */
+/* Whether only the trip count ends it, so that scanned results have that length. */
 static bool runs_out(takt_call *c, const loop *l, const takt_graph *body)
 {
     const takt_id goes_on = body->outputs[0].id;
@@ -107,7 +107,7 @@ static void copy_inputs(const loop *l, const takt_graph *in, takt_graph *g, takt
         (void)takt_graph_input(g, "(count)", &count);
 }
 
-/* The iterations so far as one more carried value, the last. */
+/* The iteration count as one more carried value, the last. */
 static takt_status count_turns(const loop *l, const takt_graph *in, takt_graph **out)
 {
     takt_copier copier;
@@ -142,7 +142,7 @@ static takt_status count_turns(const loop *l, const takt_graph *in, takt_graph *
 
 /* ---- ours ---- */
 
-/* How many iterations there are at most is what a run finds out before. */
+/* A run finds the maximum number of iterations beforehand. */
 static takt_status find_length(takt_call *c, loop *l)
 {
     if (l->scanned == 0 || l->is_named || (l->trip >= 0 && l->trip <= INT32_MAX))
@@ -211,7 +211,7 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     return c->status;
 }
 
-/* Rows of a scanned result are of one size; those that are appended are as what is there. */
+/* Rows of a scanned result have one size; appended rows have the size of the existing ones. */
 static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
 {
     const size_t own = l->scanned - l->grown.count;
@@ -246,7 +246,7 @@ static takt_status name_length(takt_call *c, loop *l)
     return c->status;
 }
 
-/* "while i < n", of which every iteration gives a result: as many as n says. */
+/* "while i < n" with one result per iteration: n of them. */
 static takt_status count_loop(takt_call *c, loop *l, const takt_graph *body,
                               const takt_captures *captures)
 {

@@ -96,7 +96,7 @@ static bool rotate(work *w, takt_id x[3])
     return x[0] != TAKT_NONE && x[1] != TAKT_NONE;
 }
 
-/* Place t of the present comes from the past if it lies in it, else from what is new. */
+/* Position t of the present comes from the past if it lies in it, else from the new keys. */
 static takt_id sources(work *w, takt_dim keys)
 {
     takt_call *c = w->c;

@@ -137,7 +137,7 @@ static void put_in_order(work *w, const int64_t *group, const int64_t *counts, i
         w->order[at[group[i]]++] = i;
 }
 
-/* Reads g_idx, if it is known; without one, or where it says what blocks say, nothing is moved. */
+/* Reads g_idx, if it is known; if it is absent or equals the block order, nothing is moved. */
 static takt_status read_order(work *w, bool *is_known)
 {
     takt_call *c = w->c;

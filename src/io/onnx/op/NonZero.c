@@ -6,8 +6,8 @@ static bool is_set(const takt_array *a, size_t i)
     return a->f != NULL ? a->f[i] != 0 : a->i[i] != 0;
 }
 
-/* One value, not 0, everywhere: whatever the sizes will be, all positions are found. Exporters
- * wrote 0, 1, … so before there was Range. */
+/* One non-zero value everywhere: whatever the sizes are, all positions are found. Exporters wrote
+ * 0, 1, … this way before Range existed. */
 static bool is_everywhere(takt_call *c)
 {
     const takt_id x = takt_onnx_in(c, 0);

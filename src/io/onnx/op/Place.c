@@ -46,7 +46,7 @@ static takt_status col2im(takt_call *c)
     (void)takt_spatial_unfold(c, zero, &s, 0, out, &flat); /* for its indices */
     if (flat == TAKT_NONE)
         return takt_onnx_done(c, flat);
-    /* Index -1, the padding, finds one element more, which is cut off again. */
+    /* Index -1, the padding, reads one extra element, which is cut off again. */
     const takt_dim positions = takt_type_of(c->g, flat)->dim[0];
     takt_dim rows, columns;
     TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], picture.dim[1], &rows));
@@ -114,7 +114,7 @@ static takt_id line(takt_call *c, takt_dim n, int axis, int rank)
     return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
 }
 
-/* Element t of a sequence of length n comes from n - 1 - t, as long as t < n. */
+/* Element t of a sequence of length n comes from n - 1 - t if t < n. */
 static takt_status reverse(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);

@@ -50,7 +50,7 @@ static takt_id counted(takt_call *c, takt_dim count, takt_dtype dtype)
     return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
 }
 
-/* start, start + 1, … up to a dimension; start may be one too, as behind what a cache holds. */
+/* start, start + 1, … up to a dimension; start may be one too, as after a cache. */
 static takt_status of_dimension(takt_call *c)
 {
     const takt_sym start = whole(c, 0), limit = whole(c, 1), delta = whole(c, 2);

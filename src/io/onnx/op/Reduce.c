@@ -57,8 +57,8 @@ static takt_id places(takt_call *c, const takt_id *own, int rank, takt_id order,
     return sum;
 }
 
-/* Axes that a run finds out: which they are, all of them with those that stay first, and how many
- * they are. */
+/* Axes that are known only at run time: which they are, all axes with the kept ones first, and
+ * their number. */
 typedef struct found {
     takt_id is_axis, order;
     size_t count;
@@ -86,7 +86,7 @@ static void result_dims(takt_call *c, const takt_type *t, const takt_id *own, co
     takt_onnx_lengths(c, n, bounds, rank, dims);
 }
 
-/* The axes that stay come first, so that the others are one, the last. */
+/* The kept axes come first, so that the others are merged into the last one. */
 static takt_id by_values(takt_call *c, const takt_op *op, takt_id x, takt_id axes, size_t count)
 {
     takt_graph *g = c->g;

@@ -12,7 +12,7 @@ static takt_syms wanted(takt_call *c)
     return (takt_syms){at, list.count};
 }
 
-/* The one that was given as -1: everything divided by the others. */
+/* The dimension given as -1: everything divided by the others. */
 static takt_status fill(takt_call *c, const takt_type *x, takt_dim *dims, size_t rank, size_t hole)
 {
     takt_dim all = 1, rest = 1;

@@ -14,7 +14,7 @@ static double position_in_crop(const takt_resize *r, double x, double last)
     return (double)(start * wide + (float)x * (end - start) * wide / (float)last);
 }
 
-/* Sizes are given: x by in over out is exact up to one division, so that ties are ties. */
+/* Sizes are given: x * in / out has one rounding, so that ties are exact. */
 static double position_by_size(const takt_resize *r, double x)
 {
     const double in = (double)r->in, out = (double)r->out;
@@ -75,7 +75,7 @@ static double position(const takt_resize *r, double x)
     }
 }
 
-/* A whole number of elements, or one that lies beyond any border. */
+/* An integer number of elements, or one that lies beyond any border. */
 static int64_t whole(double x)
 {
     return (int64_t)fmax(-0x1p62, fmin(x, 0x1p62));
@@ -348,7 +348,7 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
         takt_resize r = p->base;
         r.in = t->dim[axis];
         r.scale = p->scale[axis];
-        /* Resize 10 does not say how; what it was exported for took the next element down there. */
+        /* Resize 10 does not specify it; its exporters took the next lower element. */
         if (c->opset == 10 && r.scale < 1)
             r.nearest = TAKT_RESIZE_CEIL;
         if (r.scale == 1 && !p->has_sizes && p->base.place != TAKT_RESIZE_CROP)

@@ -132,7 +132,7 @@ static takt_status scan_element(takt_call *c, scan *s, takt_graph *g, int64_t b,
     return c->g->status;
 }
 
-/* Types of what the body takes: without the batch axis, and sequences without theirs. */
+/* Types of the body's inputs: without the batch axis, and sequences without theirs. */
 static takt_status element_types(takt_call *c, scan *s, int64_t *batch)
 {
     for (size_t i = 0; i < s->carried + s->sequences; i++) {

@@ -58,7 +58,7 @@ static takt_id counted(takt_call *c, takt_dim count)
     return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
 }
 
-/* A bound as a dimension: numbers below 0 count from the end, those beyond it mean the end. */
+/* A bound as a dimension: negative numbers count from the end, those beyond it mean the end. */
 static takt_status bound(takt_call *c, takt_sym v, takt_dim size, takt_dim *out)
 {
     *out = v.is_dim ? v.dim : v.number;

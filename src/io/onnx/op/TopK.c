@@ -17,7 +17,7 @@ static takt_status by_number(takt_call *c)
     return c->status;
 }
 
-/* As many as a dimension without a number says: a sort, and unless that is all the first of it. */
+/* k is a named dimension: a sort, then its first k unless that is everything. */
 static takt_status by_name(takt_call *c, takt_dim k)
 {
     const takt_type t = *takt_onnx_type(c, 0);

@@ -38,7 +38,7 @@ static takt_id with_base(work *w, takt_id scores)
                     takt_onnx_floats(c, w->f.dtype, base.count == 1 ? both : base.at, &count, 1));
 }
 
-/* The class that all weights are of, -1 if there are several; whether none is negative. */
+/* The class of all weights, -1 if there are several; and whether none is negative. */
 static int only_class(const takt_forest *f, bool *is_positive)
 {
     int only = -2;

@@ -40,7 +40,8 @@ const char *takt_emit_unique(takt_emit *e, const char *base)
         return "";
     const char *name = base;
     for (size_t i = 2; e->used[slot_of(e, name)] != NULL; i++) {
-        /* A second name of a kind mostly finds its place at once: the count is nearly unique. */
+        /* A second name of a kind usually finds its slot immediately: the count is nearly
+         * unique. */
         name = takt_arena_format(&e->arena, "%s_%zu", base, i == 2 ? e->used_count : i);
         if (name == NULL) {
             e->status = TAKT_ERR_MEMORY;

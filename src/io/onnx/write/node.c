@@ -86,8 +86,8 @@ void takt_emit_attr_graph(takt_emit *e, const char *name, takt_text *body)
     end_attr(e, ATTR_GRAPH);
 }
 
-/* Nodes are called after the layer or node they come from; some engines want each name once. They
- * share the table of values' names behind a mark. */
+/* Nodes are named after the layer or node they come from; some engines require unique names. They
+ * share the table of value names, with a prefix. */
 static const char *node_name(takt_emit *e, const char *op, const char *out)
 {
     const takt_origin *o = e->node != NULL ? e->node->origin : NULL;

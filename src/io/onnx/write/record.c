@@ -52,7 +52,7 @@ static const char *name_of(const takt_emit *e, const takt_node *n)
     return NULL;
 }
 
-/* An attribute of ONNX is a float: what is not one is kept by writing out what the node means. */
+/* ONNX attributes are floats: a value that does not fit is kept by writing the node's lowering. */
 static bool loses(const takt_node *n, const takt_attr_def *def, const takt_attr *a)
 {
     return def->type == TAKT_ATTR_F64 && n->type[0].dtype == TAKT_F64 && n->op->lower != NULL &&

@@ -32,7 +32,7 @@ static void mark(work *w, takt_id id, int format)
         w->format[id] = w->format[id] == UNREAD || w->format[id] == format ? format : OTHER;
 }
 
-/* Readers come after what they read: when a node is looked at, all that read it were. */
+/* In reverse order: when a node is visited, all of its readers have been. */
 static void mark_all(work *w)
 {
     const takt_graph *g = w->c.in;

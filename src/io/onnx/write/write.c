@@ -114,7 +114,7 @@ static void write_opset(takt_onnx_writer *w, const char *domain, int version)
     takt_text_deinit(&body);
 }
 
-/* A clause is an output of its own, and an entry of the metadata with what it says. */
+/* A clause becomes a separate output, and an entry of the metadata with its text. */
 static void write_checks(takt_onnx_writer *w, const takt_graph *g)
 {
     takt_emit *e = &w->e;

@@ -12,7 +12,7 @@ typedef struct takt_onnx_options {
     size_t entry_count;
     uint64_t inline_limit; /* more bytes of weights go to a file beside the model; 0: 2 GiB - 64 MiB
                             */
-    size_t *lowered; /* receives how many nodes were written as what they are made of; or NULL */
+    size_t *lowered;       /* receives how many nodes were written as their lowering; or NULL */
 } takt_onnx_options;
 
 /* Writes `path`, and `path`.data if the weights are too large for one message. */

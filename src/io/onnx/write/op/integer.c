@@ -85,7 +85,7 @@ static void qlinear(takt_emit *e, const takt_node *n, bool is_conv, const char *
 
 /* ---- MatMulInteger, ConvInteger ---- */
 
-/* Input `i` so that a vector of it goes along the channels. */
+/* Input `i`, reshaped so that a vector runs along the channels. */
 static const char *along(takt_emit *e, const takt_node *n, size_t i)
 {
     const takt_type *t = takt_emit_type(e, i);

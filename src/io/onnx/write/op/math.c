@@ -17,7 +17,7 @@ static bool clip(takt_emit *e, const takt_node *n)
     return true;
 }
 
-/* Towards zero: ceil below it, floor above it; so the sign of zero and NaN come out right. */
+/* Towards zero: ceil below it, floor above it; this keeps the sign of zero and NaN. */
 static bool trunc_of(takt_emit *e, const takt_node *n)
 {
     const char *x = takt_emit_in(e, 0);
@@ -61,7 +61,8 @@ static bool stays_within(const takt_tensor *by, takt_dtype dtype)
     return by != NULL && i == takt_tensor_count(by);
 }
 
-/* BitShift is for unsigned numbers and leaves shifts by the width or more open: ours give 0. */
+/* BitShift is for unsigned numbers and leaves shifts by the width or more undefined: ours give
+ * 0. */
 static bool shift(takt_emit *e, const takt_node *n)
 {
     const takt_dtype dtype = n->type[0].dtype;

@@ -122,7 +122,7 @@ static double largest(const takt_emit *e, size_t i)
     return !r.is_known ? -1 : r.high > -r.low ? r.high : -r.low;
 }
 
-/* ONNX convolves floats, and a float holds whole numbers up to 2^24: what sums stay within. */
+/* ONNX convolves floats, and a float holds integers up to 2^24: the limit for sums. */
 typedef enum exactness { WHOLE, IN_HALVES, NOT_EXACT } exactness;
 
 static exactness exactness_of(const takt_emit *e, const takt_node *n)
