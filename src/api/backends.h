@@ -17,8 +17,8 @@ const char *takt_backend_missing(const char *name, const char *library);
 TAKT_MUST_USE takt_status takt_backend_find(takt_ctx *ctx, const char *name, const char *library,
                                             const takt_backend **out);
 
-/* Makes one more backend known to a context by its name, which none has so far; borrowed as long as
- * the context lives. At most four. */
+/* Registers one more backend with a context under its name, which must be new; borrowed for the
+ * life of the context. At most four. */
 TAKT_MUST_USE takt_status takt_backend_add(takt_ctx *ctx, const takt_backend *backend);
 
 #endif

@@ -114,7 +114,7 @@ static bool take_oldest(takt_plan_cache *c, entry *taken)
     return true;
 }
 
-/* Of all plans and one more; what plans share counts once. */
+/* The memory of all plans and one more; what plans share counts once. */
 static uint64_t sum(takt_ctx *ctx, const takt_plan *more)
 {
     const takt_plan_cache *c = ctx->plans;

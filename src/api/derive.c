@@ -33,8 +33,8 @@ takt_status takt_split_names(takt_arena *arena, const char *text, const char *co
     return TAKT_OK;
 }
 
-/* State that a derived graph adds and that begins as zeros, such as an optimizer's: no memory holds
- * those zeros, sessions clear theirs. */
+/* State that a derived graph adds and that starts as zeros, such as an optimizer's: the zeros are
+ * not stored, sessions clear theirs. */
 static bool begins_as_zeros(const takt_slot *slot)
 {
     return slot->init.kind == TAKT_INIT_CONSTANT && slot->init.a == 0 && !slot->is_trainable &&

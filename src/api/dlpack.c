@@ -53,7 +53,7 @@ static takt_status check_device(takt_ctx *ctx, const takt_dl_tensor *t)
     return takt_fail_hint(ctx, "copy it to the host first");
 }
 
-/* Shape and strides into the view: no element may lie beyond what 64 bits can count. */
+/* Copies shape and strides into the view; all offsets must fit 64 bits. */
 static takt_status take_layout(takt_ctx *ctx, const takt_dl_tensor *t, takt_tensor_view *v)
 {
     int64_t count = 1, reach = 0, step;

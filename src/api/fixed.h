@@ -10,7 +10,7 @@
 /* The graph with the static inputs of the options as constants. */
 TAKT_MUST_USE takt_status takt_fix_inputs(const takt_model *m, const takt_plan_options *o,
                                           const takt_graph *in, takt_graph **out);
-/* Copies them, values and all, so that plans of other sizes can be made from the options. */
+/* Copies them with their values, so that plans of other sizes can be made from the options. */
 TAKT_MUST_USE takt_status takt_keep_fixed(takt_arena *arena, takt_plan_options *o);
 /* Adds names and values to a digest. */
 TAKT_MUST_USE takt_status takt_hash_fixed(takt_ctx *ctx, const takt_plan_options *o,

@@ -141,7 +141,7 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
     return TAKT_OK;
 }
 
-/* Bodies of loops have such sizes of their own; graphs nest at most limits.depth deep. */
+/* Bodies of loops have such sizes, too; graphs nest at most limits.depth deep. */
 static takt_status add_lengths(const takt_length_frame *frame, const said *s, known *so_far)
 {
     const takt_graph *g = frame->g;

@@ -1,4 +1,4 @@
-/* lengths.h - what sizes that values decide can be, before a run. */
+/* lengths.h - bounds of value-dependent sizes, before a run. */
 #ifndef TAKT_API_LENGTHS_H
 #define TAKT_API_LENGTHS_H
 
@@ -10,8 +10,8 @@ typedef struct takt_length_span {
     int64_t low, high;
 } takt_length_span;
 
-/* The elements of node `n`, whole numbers, where they follow from sizes alone, `spans` by index of
- * names; else `out` stays what it is. */
+/* The elements of node `n`, integers, if they follow from sizes alone, with `spans` by index of
+ * names; otherwise `out` is unchanged. */
 TAKT_MUST_USE takt_status takt_length_worth(const takt_graph *g, takt_id n,
                                             const takt_length_span *spans, size_t count,
                                             takt_length_span *out);
@@ -24,8 +24,8 @@ typedef struct takt_length_frame {
 } takt_length_frame;
 
 enum { TAKT_HULL_MOST = 65536 }; /* larger estimates are of no use: the caller knows better */
-/* No element of `n`, whole numbers, is larger, by what its inputs are cut to on the way; else
- * `most` stays what it is. */
+/* An upper bound of the elements of `n`, integers, from limits on its inputs; otherwise `most` is
+ * unchanged. */
 TAKT_MUST_USE takt_status takt_length_hull(const takt_length_frame *frame, takt_id n,
                                            const takt_length_span *spans, size_t count,
                                            int64_t *most);

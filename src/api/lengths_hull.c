@@ -25,7 +25,7 @@ typedef struct search {
     const takt_length_frame *frame;
     const takt_length_span *spans; /* by index of names */
     size_t count;
-    size_t *left; /* nodes that may still be looked at: subgraphs look at those around them again */
+    size_t *left; /* nodes that may still be visited: subgraphs visit the outer nodes again */
     unsigned char *is_wanted;
     hull *of; /* per node */
     takt_arena *arena;
@@ -268,7 +268,7 @@ static takt_status evaluate(const search *s, takt_id id, hull *out)
     return TAKT_OK;
 }
 
-/* Values that are read as sizes alone, and what says where elements lie, are not looked at. */
+/* Inputs that are only read as sizes, or as indices, are not visited. */
 static void want_inputs(search *s, const takt_node *n)
 {
     const way is = way_of(n->op);

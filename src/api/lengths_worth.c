@@ -171,8 +171,8 @@ static bool is_apart(const worth *w, takt_id id)
     return true;
 }
 
-/* Whether a cast that gave `out` grows with its input: integers that hold both ends hold what lies
- * between them, others wrap; `true` is what is not 0, on either side of it. */
+/* Whether a cast that gave `out` is monotone: an integer type that holds both ends holds everything
+ * between them, other types wrap; bool is true on both sides of 0. */
 static bool is_rising_cast(const worth *w, const takt_node *n, takt_array *const out[2])
 {
     const bool is_bool = n->type[0].dtype == TAKT_BOOL;

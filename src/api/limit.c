@@ -50,7 +50,7 @@ static const char *batch_name(const takt_model *m)
     return NULL;
 }
 
-/* Sizes with `name` = `size` in place of what was said about it. */
+/* Sizes with `name` = `size`, replacing an earlier entry. */
 static const char *with_size(takt_text *text, const char *sizes, const char *name, int64_t size)
 {
     while (sizes != NULL && *sizes != '\0') {

@@ -27,7 +27,7 @@ takt_status takt_lineage_hash(takt_ctx *ctx, const char *path, char hex[static T
     return TAKT_OK;
 }
 
-/* Only the last part of the path: a file that is given away should not tell where it was made. */
+/* Only the last part of the path: a published file should not reveal where it was made. */
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -64,7 +64,7 @@ static const takt_json *member(const takt_json *object, const char *key, takt_js
     return NULL;
 }
 
-/* Of an ONNX file the metadata holds what Takt wrote, if it did. */
+/* The metadata of an ONNX file holds Takt's lineage, if Takt wrote the file. */
 static takt_status own_part(const takt_model *m, takt_arena *arena, const takt_json **lineage)
 {
     TAKT_TRY(takt_json_parse(m->ctx, arena, m->lineage, strlen(m->lineage), lineage));

@@ -242,7 +242,7 @@ takt_status takt_model_load(takt_ctx *ctx, const char *path, const takt_load_opt
     return takt_model_load_listing(ctx, path, options, NULL, model);
 }
 
-/* `source`, of a file whose folder may hold more of the model. */
+/* `source` for a file whose folder may hold more of the model. */
 static takt_status load_in_folder(takt_ctx *ctx, const char *path, takt_source source,
                                   const takt_load_options *options, takt_model **model)
 {

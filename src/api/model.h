@@ -19,7 +19,7 @@ struct takt_model {
     bool maps;                /* files of weights are mapped */
     _Atomic uint64_t key;     /* digest of all of it; 0: not computed so far */
     const char *lineage;      /* of a compiled model, in the arena; or NULL */
-    struct takt_basis *bases; /* what plans of other sizes made, as long as they live: basis.h */
+    struct takt_basis *bases; /* shared data of plans of other sizes, while they live: basis.h */
 };
 
 /* The first value of a slot; a type that is not concrete gets none. */
@@ -41,8 +41,8 @@ TAKT_MUST_USE takt_status takt_model_batch_active(const takt_model *model, const
 TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                                   const takt_load_options *options,
                                                   takt_refusals *refusals, takt_model **model);
-/* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing was said. `*sizes` lies
- * in `arena`. Ranges are refused. */
+/* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing is given. `*sizes` lies in
+ * `arena`. Ranges are refused. */
 TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
                                            const char *text, int64_t **sizes, size_t *count);
 /* The same with ranges, "seq=1..512"; -1 at both ends where nothing was said. */

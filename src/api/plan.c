@@ -24,8 +24,8 @@
 
 /* ---- stages ---- */
 
-/* Replaces *g by what a stage made of it; on failure there is none. The pointer is read only after
- * the stage has run, whatever order the compiler evaluates arguments in. */
+/* Replaces *g by the result of a stage, or by NULL on failure. The pointer is read only after the
+ * stage has run, whatever order the compiler evaluates arguments in. */
 static takt_status advance(takt_graph **g, takt_status status, takt_graph *const *next)
 {
     takt_graph_destroy(*g);
@@ -216,7 +216,7 @@ static bool may_consume(const takt_model *m, const takt_plan_options *o, takt_ba
            m->graph->check_count == 0 && !has_lengths(m->graph) && takt_basis_is_single(basis);
 }
 
-/* For subgraphs, whose plans are made from what plans of other sizes have, too. */
+/* For subgraphs, whose plans also share the data of plans of other sizes. */
 static takt_status keep_sizes(const takt_model *m, const takt_plan_options *o, takt_arena *arena,
                               takt_plan_settings *settings)
 {

@@ -27,8 +27,8 @@ typedef struct takt_option {
     size_t offset; /* in takt_plan_options */
 } takt_option;
 
-/* Field `i`; NULL beyond the last. All of TAKT_PLAN_OPTIONS but `cache`, in whose place are its
- * own. */
+/* Field `i`; NULL beyond the last. All of TAKT_PLAN_OPTIONS except `cache`, which is replaced by
+ * its fields. */
 const takt_option *takt_option_at(size_t i);
 /* A copy of `o` and of everything that it points to, in the arena. */
 TAKT_MUST_USE takt_status takt_plan_options_keep(takt_arena *arena, const takt_plan_options *o,

@@ -11,8 +11,7 @@ TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, boo
 /* Whether one that is not the top is there already. */
 bool takt_plan_has_at(takt_plan *top, const int64_t *sizes);
 struct takt_resizer;
-/* A plan that is given one size of the range after another; NULL with TAKT_OK: there cannot be one.
- */
+/* A plan that can be resized within the range; NULL with TAKT_OK: not possible. */
 TAKT_MUST_USE takt_status takt_plan_resizer(const takt_plan *top, struct takt_resizer **out);
 /* Every size lies in its range. */
 TAKT_MUST_USE takt_status takt_plan_holds(const takt_plan *top, const int64_t *sizes);

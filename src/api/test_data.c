@@ -1,4 +1,4 @@
-/* test_data.c - ONNX's test data: files whose messages are as the model declares its values. */
+/* test_data.c - ONNX's test data: files with messages of the types that the model declares. */
 #include <string.h>
 
 #include <takt/array.h>
@@ -30,7 +30,7 @@ static bool is_initializer(const takt_pb_graph *g, takt_span name)
     return false;
 }
 
-/* The declaration that file number `place` belongs to; NULL if the model tells none. */
+/* The declaration that file number `place` belongs to; NULL if the model has none. */
 static const takt_pb_value *declared(const takt_test_data *d, bool is_output, size_t place)
 {
     const takt_pb_graph *g = d->model.graph;

@@ -128,7 +128,7 @@ static takt_status open_world(asked *a, takt_session *s)
     return TAKT_OK;
 }
 
-/* Of a rule that gives a number, the number that it gives. */
+/* The number that a rule gives, if it gives one. */
 static double number_of(const asked *a)
 {
     const takt_tensor_view *v = a->world.sets[a->predicate->index].view;

@@ -65,7 +65,7 @@ static void set_entries(takt_tuple_walk *w, size_t at)
     }
 }
 
-/* Of a set the next row, unless it is one of those behind the last. */
+/* The next row of a set, unless it is past the last. */
 static bool next_row(takt_tuple_walk *w)
 {
     const size_t arity = (size_t)w->relation->arity;

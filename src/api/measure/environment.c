@@ -223,7 +223,7 @@ static void check_noise(check_list *c)
         e->noise_pct > 1.5 ? "takt benchmark compare --duration 30: more blocks show less" : NULL);
 }
 
-/* Load of the last minute may come back while something is measured. What cannot be read is not
+/* Load of the last minute may come back during a measurement. What cannot be read counts as not
  * quiet. */
 char takt_environment_grade(const takt_environment *e, const takt_others *o)
 {

@@ -50,8 +50,8 @@ static void close_sessions(study *s)
     }
 }
 
-/* New sessions for every block, each after a random amount of memory that is held meanwhile: where
- * memory lies can make one per cent for the life of a session. */
+/* New sessions for every block, each after a random amount of memory that is held meanwhile: the
+ * placement of memory can make a difference of one per cent for the life of a session. */
 static takt_status renew(void *user, bool b_first, takt_session **a, takt_session **b)
 {
     study *s = user;

@@ -169,7 +169,7 @@ static takt_status run_streams(load_work *w)
     return (takt_status)atomic_load(&w->status);
 }
 
-/* Intervals between arrivals are exponential: what many independent clients make together. */
+/* Intervals between arrivals are exponential, as from many independent clients. */
 static void plan_arrivals(load_work *w)
 {
     const takt_philox_at at = {.seed = w->o->seed, .stream = 7};
@@ -192,7 +192,7 @@ static takt_status fill_rate(const load_work *w, takt_load *load)
     return takt_stats_compute(w->ctx, counts, TWENTIETHS, &load->rate);
 }
 
-/* Times of answered queries; of those that were due and got none, the time they had waited. */
+/* Times of answered queries; for those that were due and not answered, the time they had waited. */
 static takt_status collect(load_work *w, takt_load *load)
 {
     takt_timing *t = &load->timing;

@@ -34,7 +34,7 @@ typedef struct search {
     takt_load *best;
 } search;
 
-/* Keeps the load of the best rate so far, and of the first one until there is such. */
+/* Keeps the load of the best rate so far, or of the first one until there is a best. */
 static takt_status try_rate(search *s, double qps, bool *met)
 {
     takt_ctx *ctx = s->sessions[0]->ctx;

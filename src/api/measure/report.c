@@ -253,7 +253,7 @@ typedef struct layer_sum {
     double ns, top_ns;
 } layer_sum;
 
-/* The layer call that the step's first node comes from; without one its own name and kind. */
+/* The layer call that the step's first node comes from; otherwise the node's own name and kind. */
 static void layer_of(const takt_profile *p, const takt_step *step, layer_sum *to)
 {
     const takt_node *n = step->node_count > 0 ? takt_node_at(p->plan->graph, step->nodes[0]) : NULL;

@@ -85,7 +85,8 @@ static void drop(takt_timing *t, size_t count)
     t->warmup_runs += count;
 }
 
-/* The index at which the runs so far settle; 1 at least, since the first run is one of its own. */
+/* The index at which the runs so far settle; at least 1, since the first run is always
+ * different. */
 static takt_status settle(clock_work *w, size_t *index)
 {
     void *scratch;
@@ -138,8 +139,8 @@ static takt_status is_narrow(clock_work *w, bool *narrow)
     return TAKT_OK;
 }
 
-/* Hands over what was measured so far, if it is time to: outside of what is timed. Keeping takes a
- * twentieth of the time at most, and short runs find the caches as their predecessors left them. */
+/* Hands over the measurements so far, if it is time to, outside the timed part. This takes at most
+ * a twentieth of the time, and short runs find the caches as their predecessors left them. */
 static takt_status keep(clock_work *w)
 {
     const uint64_t start = now(w), each = w->o->keep_ns > 0 ? w->o->keep_ns : 1000000000;
@@ -155,7 +156,7 @@ static takt_status keep(clock_work *w)
     return TAKT_OK;
 }
 
-/* Looks at the interval ever more seldom, so that looking does not bias it. */
+/* Checks the interval less and less often, so that checking does not bias it. */
 static takt_status steady(clock_work *w)
 {
     size_t look = FIRST_LOOK;

@@ -28,7 +28,7 @@ typedef struct takt_record {
 
 /* NULL unless the session's context records; `record` must live as long as the run. */
 const takt_watch *takt_record_begin(takt_record *record, takt_session *s);
-/* Enters what the run copied between the caller's strided buffers and its own. */
+/* Records what the run copied between the caller's strided buffers and its own. */
 void takt_record_copies(takt_session *s);
 /* Frees what was started and never stopped. */
 void takt_recorder_drop(takt_ctx *ctx);

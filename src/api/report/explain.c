@@ -7,7 +7,7 @@
 #include "base/near.h"
 #include "plan/finish.h"
 
-/* True if the step computes a node that is called so, or comes from there. */
+/* True if the step computes a node of that name, or one that comes from it. */
 static bool concerns(const takt_plan *plan, const takt_step *s, const char *node)
 {
     if (node == NULL)

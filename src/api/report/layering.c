@@ -84,7 +84,7 @@ static double apart(const rows *r, const item *a, const item *b)
     return (a->width + b->width) / 2 + r->gap;
 }
 
-/* Neighbours in a row that touch: they move as one, to the mean of what they want. */
+/* Neighbours in a row that touch move as one, to the mean of their wanted positions. */
 struct cluster {
     double sum, weight; /* of the place that its first item should have */
     size_t end;

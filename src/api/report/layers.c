@@ -88,8 +88,8 @@ static takt_id *first_readers(takt_layers *l, const takt_graph *g)
     return readers;
 }
 
-/* The layer that the slot's name tells; or, where a format has names of another kind, that of the
- * node which reads it first. */
+/* The layer in the slot's name; if the format uses other names, that of the first node that reads
+ * it. */
 static takt_layer *layer_of(takt_layers *l, const takt_slot *s, takt_id reader)
 {
     const char *dot = strrchr(s->name, '.');
@@ -199,7 +199,7 @@ static void add_costs(takt_layers *l)
     }
 }
 
-/* Nodes that with these sizes are those of other layers: what they were. */
+/* Nodes that are merged into other layers at these sizes: restores their layers. */
 static void name_merged(takt_layers *l)
 {
     for (size_t i = 0; i < l->named->count; i++) {
@@ -211,8 +211,8 @@ static void name_merged(takt_layers *l)
     }
 }
 
-/* The layer that was called, where the text said so. Else "stage_0.conv_1" is a conv if it has
- * parameters or there is such an op, or the costliest op gives the name. */
+/* The type of the called layer, if the text has it. Otherwise "stage_0.conv_1" is a conv if it has
+ * parameters or there is such an op, or the most expensive op gives the name. */
 static takt_status name_types(takt_layers *l)
 {
     for (size_t i = 0; i < l->plain->count; i++) {

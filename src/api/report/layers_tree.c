@@ -6,7 +6,7 @@
 
 #include "api/report/report.h"
 
-/* Names come from files: what is nested more deeply keeps its dots. */
+/* Names come from files: parts that are nested more deeply keep their dots. */
 enum { MOST_DEPTH = 8, INDENT = 2 };
 
 typedef struct branch {

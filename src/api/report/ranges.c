@@ -66,7 +66,7 @@ static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, siz
 
 /* ---- results whose size values decide ---- */
 
-/* Dimension `d` at the highest sizes, and whether it is that at all. */
+/* Dimension `d` at the highest sizes; `*is_found`: it depends on values. */
 static int64_t highest(const takt_plan *plan, takt_dim d, bool *is_found)
 {
     int64_t most[MOST_NAMES], least[MOST_NAMES];

@@ -75,7 +75,7 @@ void takt_layers_deinit(takt_layers *l);
 /* A row per layer: name and type, result, parameters, multiply-adds. */
 void takt_layers_tree(const takt_layers *l, takt_table *t);
 
-/* A text that was begun with takt_text_init, with the writer on top of it if JSON is wanted. */
+/* A text that was started with takt_text_init, with a JSON writer on it if JSON is requested. */
 typedef struct takt_report {
     takt_ctx *ctx;
     takt_text text;
@@ -97,7 +97,7 @@ void takt_report_stops(takt_report *r, const takt_plan *plan);
 void takt_report_spaces(takt_report *r, const takt_plan *plan);
 /* Memory and work of a plan with ranges at some sizes; writes nothing for other plans. */
 TAKT_MUST_USE takt_status takt_report_ranges(takt_report *r, const takt_plan *plan);
-/* guards.c: at which of them steps change; `cells` are those of the size program. */
+/* guards.c: at which sizes the steps change; `cells` are those of the size program. */
 TAKT_MUST_USE takt_status takt_report_guards(takt_report *r, takt_plan *top, int64_t *cells);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
 void takt_report_count(takt_report *r, const char *key, uint64_t value);

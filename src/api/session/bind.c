@@ -36,7 +36,7 @@ static bool is_aligned(const takt_tensor_view *v)
     return bytes <= 1 || (uintptr_t)v->data % bytes == 0;
 }
 
-/* Two elements of an output at one place would leave open which of them is seen. */
+/* If two elements of an output shared an address, the result would be ambiguous. */
 static bool repeats(const takt_tensor_view *v)
 {
     for (int d = 0; d < v->rank; d++)

@@ -37,8 +37,9 @@ static const char *sign_of(const takt_op *op)
 
 /* ---- both sides of the comparison ----
  *
- * A run keeps only the condition. What was compared is computed again when there is something to
- * tell: the same nodes by the same kernels give the same bits. */
+ * A run keeps only the condition. The operands are computed again when there is an error to report:
+ * the same nodes by the same kernels give the same bits.
+ */
 
 static void add_outputs(takt_copier *c, const takt_node *n)
 {

@@ -218,8 +218,8 @@ static void exchange_bytes(const takt_tensor *a, const takt_tensor *b)
     }
 }
 
-/* Hands on the memories of a ring: each change of places gives one more slot what it takes. Where
- * one of them is the session's copy of memory that cannot be exchanged, bytes change places. */
+/* Rotates the memories of a ring: each swap gives one more slot its value. If one of them is the
+ * session's copy of memory that cannot be swapped, the bytes are swapped. */
 static void turn_ring(takt_session *s, uint32_t first)
 {
     const takt_plan_slot *slots = s->plan->slots;

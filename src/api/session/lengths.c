@@ -22,7 +22,7 @@ static int64_t *names_of(const takt_session *s)
     return s->range->cells + takt_sizes_cells(&s->range->top->basis->template->sizes);
 }
 
-/* Whether a dimension is another one where lengths are 0. */
+/* Whether a dimension changes if all lengths are 0. */
 static bool is_moved(const takt_session *s, takt_dim d)
 {
     const takt_plan *top = s->range->top;
@@ -81,7 +81,7 @@ static takt_status fail_bound(takt_session *s, const takt_node *n, uint32_t k, i
                            takt_dims_name(of->dims, name), found);
 }
 
-/* Element `k` of what a length found goes to the name that it is. */
+/* Binds element `k` of what a length found to its name. */
 static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t found)
 {
     const takt_plan *top = s->range->top;

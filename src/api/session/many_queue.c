@@ -280,7 +280,7 @@ static takt_status measure_slot(queue *q)
     return TAKT_OK;
 }
 
-/* One thread per session; one more where there is something to wait for besides. */
+/* One thread per session, plus one if there is something else to wait for. */
 static void run_threads(queue *q)
 {
     takt_many *w = q->w;

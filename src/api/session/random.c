@@ -21,7 +21,7 @@ static int64_t least_of(int64_t bound, const takt_graph *g, takt_id table, int64
     return bound;
 }
 
-/* Where `n` takes its second input for indices: `bound`, or less if its table has fewer rows. */
+/* If `n` uses its second input as indices: `bound`, or less if its table has fewer rows. */
 static int64_t bound_of(int64_t bound, const takt_graph *g, const takt_node *n)
 {
     const takt_type *table = takt_type_of(g, n->in[0]), *index = takt_type_of(g, n->in[1]);
@@ -47,7 +47,7 @@ static bool keeps_values(const takt_node *n)
     return (n->op->traits & TAKT_VIEW) != 0 || n->op == &takt_op_cast;
 }
 
-/* `holds`: one per node, whether its elements come from the input. */
+/* `holds`: for each node, whether its elements come from the input. */
 static int64_t find_bound(const takt_graph *g, takt_id input, bool *holds)
 {
     int64_t bound = INT64_MAX;

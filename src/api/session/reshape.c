@@ -127,7 +127,7 @@ static void swap_ranges(takt_session *a, takt_session *b)
     EXCHANGE(range);
 }
 
-/* `is_variant`: what is bound, within what range, and the arena stay if they can. */
+/* `is_variant`: keeps the bindings, the range and the arena, if possible. */
 static takt_status take(takt_session *s, takt_plan *plan, bool is_variant)
 {
     const bool fits = plan->arena_bytes > 0 && plan->arena_bytes <= room_of(s);

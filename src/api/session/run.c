@@ -52,7 +52,8 @@ static int64_t bad_bool(const takt_session_port *port)
     }
 }
 
-/* Bound buffers hold what callers put there; the rest of the run relies on bools of 0 and 1. */
+/* Bound buffers hold arbitrary bytes from callers; the rest of the run relies on bools being 0 or
+ * 1. */
 static takt_status check_bools(takt_session *s)
 {
     for (size_t i = 0; i < s->plan->graph->input_count; i++) {

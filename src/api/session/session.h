@@ -9,7 +9,7 @@
 #include "plan/execute.h"
 
 typedef struct takt_session_port {
-    takt_tensor_view view;         /* dense; data: the bound buffer, or `own`, or NULL so far */
+    takt_tensor_view view;         /* dense; data: the bound buffer, or `own`, or NULL at first */
     takt_tensor_view strided;      /* data: what the caller bound that is not dense, or NULL */
     bool is_view;                  /* steps read `strided` where it lies; else a run copies it */
     int64_t stride[TAKT_MAX_RANK]; /* its strides, dense ones for axes of one element */
@@ -33,7 +33,7 @@ enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
 /* Of a session whose plan has ranges. */
 typedef struct takt_session_range {
     takt_plan *top; /* the plan that the session was made for; the one it runs is a variant */
-    struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not so far */
+    struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not yet */
     bool has_resizer;             /* one was asked for */
     bool is_new;                  /* something was bound since sizes were settled */
     bool is_again;                /* the run stopped to go on with a plan of the sizes it found */
@@ -89,7 +89,7 @@ static inline void takt_shared_unlock(takt_shared_state *shared)
 /* What a session has of a slot. */
 typedef struct takt_session_slot {
     takt_state_slot *shared;
-    bool is_mirror;    /* its plan wants the value in another memory: runs copy it there and back */
+    bool is_mirror;    /* its plan needs the value in another memory: runs copy it there and back */
     uint64_t version;  /* of the value that was copied last */
     takt_tensor spare; /* of the copy, if the plan exchanges it */
 } takt_session_slot;
@@ -148,10 +148,10 @@ static inline const takt_tensor *takt_session_spare(const takt_session *s, size_
 {
     return s->slots[slot].is_mirror ? &s->slots[slot].spare : &s->slots[slot].shared->spare;
 }
-/* The state that a session begins with: memory of its own, or what `of` has. */
+/* The initial state of a session: its own memory, or that of `of`. */
 TAKT_MUST_USE takt_status takt_session_get_state(takt_session *s, const takt_session *of);
 /* A session whose state is rows of the state of `of`, from `row` on: every state of both has a
- * leading dimension, and is alike behind that. `of` is only a store: it must not run, and may be
+ * leading dimension, and the same shape after it. `of` is only a store: it must not run, and may be
  * destroyed. Runs of such sessions must not overlap. */
 TAKT_MUST_USE takt_status takt_session_create_part(takt_plan *plan,
                                                    const takt_session_options *options,
@@ -163,14 +163,14 @@ void takt_session_put_state(takt_session *s);
 /* Marks the state as in use; false: another run uses it. */
 bool takt_session_enter(takt_session *s);
 void takt_session_leave(takt_session *s);
-/* Bytes of all slots, each aligned, and all of it to and from such a block. */
+/* Bytes of all slots, each aligned, and copies of all of them to and from such a block. */
 size_t takt_session_state_bytes(const takt_session *s);
 TAKT_MUST_USE takt_status takt_session_save_state(const takt_session *s, unsigned char *to);
 TAKT_MUST_USE takt_status takt_session_restore_state(takt_session *s, const unsigned char *from);
 /* One slot to and from the host's memory, wherever it lies. Failures go into the context. */
 TAKT_MUST_USE takt_status takt_slot_read(const takt_state_slot *slot, void *to);
 TAKT_MUST_USE takt_status takt_slot_write(takt_state_slot *slot, const void *from);
-/* The value on the host, to be released: itself, or a copy of what lies elsewhere. */
+/* The value on the host, to be released: itself, or a copy of memory elsewhere. */
 TAKT_MUST_USE takt_status takt_session_look(const takt_session *s, size_t slot, takt_tensor *value);
 /* Zeros. A device that cannot fails in the next run. */
 void takt_session_clear(const takt_session *s, size_t slot);
@@ -193,7 +193,7 @@ TAKT_MUST_USE takt_status takt_session_end_state(takt_session *s);
 void takt_session_see_state(takt_session *s);
 /* Where the buffers of an input or output lie. */
 void takt_session_set_base(takt_session *s, takt_place_kind place, size_t index, void *data);
-/* The session's own memory for a port, made when first asked for; failures go into s->error. */
+/* The session's own memory for a port, allocated at its first use; failures go into s->error. */
 TAKT_MUST_USE takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index);
 /* Every run copies what is bound there. */
 static inline bool takt_port_moves(const takt_session_port *port)
@@ -233,20 +233,20 @@ TAKT_MUST_USE takt_status takt_session_offer(takt_session *s, takt_place_kind pl
                                              const takt_tensor_view *view);
 /* Fails if the session is being measured: the tables of a measurement fit one plan only. */
 TAKT_MUST_USE takt_status takt_session_refuse_watched(takt_session *s);
-/* The plan for the sizes of what is bound takes the place of the one before. */
+/* Replaces the plan by the one for the sizes of what is bound. */
 TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);
-/* Binds what the caller bound to a plan that took the place of another. */
+/* Binds the caller's buffers to a plan that replaced another. */
 TAKT_MUST_USE takt_status takt_session_bind_all(takt_session *s);
 /* lengths.c: after a size point of a run; a takt_execution's `point`. */
 TAKT_MUST_USE takt_status takt_session_point(void *session, size_t step);
 /* A plan of the sizes at which a run stopped (range->is_again), to run again with. */
 TAKT_MUST_USE takt_status takt_session_again(takt_session *s);
-/* Sizes that values decide, from node `behind` on, are what is planned for at the other sizes. */
+/* Value-dependent sizes from node `behind` on are set to what is planned for at the other sizes. */
 void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind);
 /* Whether the size of an output is decided by values. */
 bool takt_session_is_found(const takt_session *s, size_t output);
-/* Sizes inside the ranges, by index of names: the session's own plan is given them, or another one
- * takes its place. Failures go into the context. */
+/* Sizes inside the ranges, by index of names: resizes the session's own plan, or replaces it.
+ * Failures go into the context. */
 TAKT_MUST_USE takt_status takt_session_change(takt_session *s, const int64_t *sizes);
 /* The plan stayed and has other sizes: descriptions of inputs and outputs follow. */
 void takt_session_resized(takt_session *s);
@@ -257,7 +257,7 @@ TAKT_MUST_USE takt_status takt_session_take(takt_session *s, takt_plan *plan);
 /* The arena that the options ask for, and giving it back. */
 TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);
 void takt_session_put_arena(takt_session *s);
-/* Arenas in other spaces than the host's; then what their backends need, once bases are set. */
+/* Arenas in spaces other than the host's; then what their backends need, once bases are set. */
 TAKT_MUST_USE takt_status takt_session_get_spaces(takt_session *s);
 TAKT_MUST_USE takt_status takt_session_open_parts(takt_session *s);
 void takt_session_put_spaces(takt_session *s);
@@ -269,7 +269,7 @@ TAKT_MUST_USE takt_status takt_session_refuse(takt_session *s);
 /* Waits for the runner's last run and ends its thread. */
 void takt_runner_end(takt_session *s);
 
-/* How many inputs and outputs there are, and port `i` of them, inputs first. */
+/* The number of inputs and outputs, and port `i` of them, inputs first. */
 size_t takt_report_ports(const takt_session *s);
 const takt_session_port *takt_report_port(const takt_session *s, size_t i, const takt_desc **desc);
 

@@ -42,7 +42,7 @@ static const takt_gguf_type *fitting(const takt_gguf_type *type, int64_t columns
     return takt_gguf_type_of(1);
 }
 
-/* The type that is asked for. Vectors and routers are small, and llama.cpp wants floats there. */
+/* The requested type. Vectors and routers are small, and llama.cpp expects floats there. */
 static const takt_gguf_type *type_for(const job *j, const takt_gguf_tensor *t)
 {
     const bool is_float = t->type->dtype == TAKT_DTYPE_COUNT || takt_dtype_is_float(t->type->dtype);

@@ -12,7 +12,7 @@ struct takt_embedder {
     int64_t size;
 };
 
-/* Rows of the table of positions: no text may be longer. 0: there is none. */
+/* Rows of the position table: no text may be longer. 0: there is no table. */
 static int64_t most_tokens(const takt_model *m)
 {
     const takt_graph *g = m->graph;

@@ -28,7 +28,7 @@ typedef struct takt_engine {
     takt_session *prompt;
 } takt_engine;
 
-/* `output`: what the model must give, "logits" or "embedding". */
+/* `output`: what the model must compute, "logits" or "embedding". */
 TAKT_MUST_USE takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
                                            const takt_generator_options *options,
                                            const char *output);
@@ -40,10 +40,10 @@ TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
 /* Before any plan: the model becomes one of `rows` texts, the engine's being the first; it stays as
  * it is (`rows` 0) if it cannot compute them together. */
 TAKT_MUST_USE takt_status takt_engine_widen(takt_engine *e, size_t rows);
-/* A plan of its own for other sizes, and a session that shares the state of `token`. */
+/* A separate plan for other sizes, and a session that shares the state of `token`. */
 TAKT_MUST_USE takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
                                                 takt_session **session);
-/* Sessions of their own for plans of another; `row`: of several texts. */
+/* New sessions for the plans of another engine; `row`: which of several texts. */
 TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row);
 /* A plan of an engine's model for a number of texts, and a session of the first of them. */
 TAKT_MUST_USE takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
@@ -73,7 +73,7 @@ struct takt_generator {
     takt_plan *ahead_plan; /* of up to `ahead_rows` tokens, with the scores of all; or NULL */
     takt_session *ahead_session;
     size_t ahead_rows;
-    float *kept_scores; /* those of an `ahead_session` that is gone; made when needed */
+    float *kept_scores; /* those of an `ahead_session` that is gone; allocated when needed */
     size_t ahead;       /* tokens behind `position` that the state has, and `history` too */
 };
 
@@ -81,7 +81,7 @@ struct takt_generator {
 TAKT_MUST_USE takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
                                                     const takt_generator_options *options,
                                                     size_t rows, takt_generator **generator);
-/* Another of them, with a cache of its own. `of` must outlive it. */
+/* A clone with its own cache. `of` must outlive it. */
 TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t row,
                                                takt_generator **clone);
 /* Whether `count` tokens can be read: they are in the vocabulary, and there is room. */
@@ -102,14 +102,14 @@ TAKT_MUST_USE takt_status takt_generator_encode(takt_generator *g, const int32_t
 bool takt_generator_rewinds(const takt_generator *g);
 /* How many of the tokens are those that were read first. */
 size_t takt_generator_common(const takt_generator *g, const int32_t *ids, size_t count);
-/* Keeps what was read as far as it is where `ids` begin, at most all but the last one, whose scores
- * are wanted; forgets the rest. */
+/* Keeps the longest common prefix of what was read and `ids`, at most all but the last token, whose
+ * scores are needed; forgets the rest. */
 TAKT_MUST_USE takt_status takt_generator_reuse(takt_generator *g, const int32_t *ids, size_t count,
                                                size_t *kept);
-/* The first `count` tokens of another of takt_generator_clone take the place of what was read;
- * false: they cannot be copied, and nothing has changed. */
+/* Replaces what was read by the first `count` tokens of another clone; false: they cannot be
+ * copied, and nothing has changed. */
 bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t count);
-/* State `i` by its bytes; of a cache those of the first `tokens`. */
+/* State `i` as bytes; for a cache those of the first `tokens`. */
 size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens);
 TAKT_MUST_USE takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to,
                                                     size_t bytes);
@@ -133,8 +133,7 @@ TAKT_MUST_USE takt_status takt_generator_read_ahead(takt_generator *g, const int
 bool takt_generator_accept(takt_generator *g, int32_t id);
 /* Forgets what is still on trial. */
 TAKT_MUST_USE takt_status takt_generator_settle(takt_generator *g);
-/* One run of a session over `count` tokens; scores of the last one, or of all: then those of the
- * first come first. */
+/* One run of a session over `count` tokens; scores of the last one, or of all, in order. */
 TAKT_MUST_USE takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t *ids,
                                              size_t count, bool wants_all);
 
@@ -178,7 +177,7 @@ TAKT_MUST_USE takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
 TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text);
 /* The same from tokens, which are copied. */
 TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
-/* The prompt is all of the text: what the generator has read of it is not read again. */
+/* The prompt is the whole text: the part that the generator has read is not read again. */
 TAKT_MUST_USE takt_status takt_writing_reuse(takt_writing *w);
 /* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
@@ -186,7 +185,7 @@ TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
 TAKT_MUST_USE takt_status takt_writing_half(takt_writing *w, int32_t *id);
 /* Reads a token that was written, and maybe guesses that follow it. */
 TAKT_MUST_USE takt_status takt_writing_read(takt_writing *w, int32_t id);
-/* The next token by these scores, `position` tokens being there; it is not said. */
+/* The next token by these scores, after `position` tokens; it is not output. */
 TAKT_MUST_USE takt_status takt_writing_draw(takt_writing *w, const float *scores, size_t count,
                                             size_t position, double *surprise, int32_t *id);
 /* Whether the draft can guess for the generator, and memory for guesses (speculate.c). */

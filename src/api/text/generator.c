@@ -10,8 +10,8 @@
 
 /* ---- life ---- */
 
-/* Rows of the cache: of the first state that is one. A model without one keeps no rows: its texts
- * are as long as the caller wants. */
+/* Rows of the cache: of the first state that is one. A model without a cache has no limit on the
+ * length of its texts. */
 static int64_t find_context(const takt_engine *e)
 {
     const takt_graph *g = e->model->graph;

@@ -1,4 +1,4 @@
-/* state.c - what the state has of a text: rows of caches, and how many of them count. */
+/* state.c - the state of a text: rows of caches, and how many of them are valid. */
 #include <string.h>
 
 #include "api/model.h"

@@ -6,8 +6,8 @@
 
 enum { TAKT_TOGETHER_WIDTHS = 8 };
 
-/* Plans for 2, 4, 8, ... texts and for all of them. A run takes the smallest one that reaches the
- * last text that goes on; those between that rest keep their state. */
+/* Plans for 2, 4, 8, ... texts and for all of them. A run takes the smallest one that includes the
+ * last active text; inactive texts before it keep their state. */
 typedef struct takt_together {
     takt_generator *const *texts; /* of one takt_generator_open_first, by row */
     size_t count;

@@ -145,7 +145,7 @@ static void rate(takt_writing *w, int32_t id)
     }
 }
 
-/* All tokens by their scores, those that end a text never if they are not wanted. */
+/* All tokens with their scores; tokens that end a text are excluded if not wanted. */
 static void gather(const takt_writing *w, const float *scores, size_t count, size_t position,
                    takt_candidates *c)
 {

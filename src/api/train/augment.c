@@ -107,7 +107,7 @@ static void flip(const sample *s)
     }
 }
 
-/* A square around a place drawn from all of them; at the border a part of it. */
+/* A square around a random position; at the border only a part of it. */
 static void cut_out(const sample *s, size_t edge)
 {
     const size_t x = (size_t)((uint64_t)drawn(s, DRAW_LEFT) * s->width >> 32);

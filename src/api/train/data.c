@@ -193,7 +193,7 @@ static takt_status decode(takt_data *d, const char *path)
     return TAKT_OK;
 }
 
-/* Decoded data takes no memory once it is in the file: pages come and go as they are needed. */
+/* Decoded data takes no memory once it is in the file: its pages are mapped as needed. */
 static takt_status swap_for_cache(takt_data *d)
 {
     takt_data_set cached = {.ctx = d->set.ctx};

@@ -22,7 +22,7 @@ static bool exists(takt_ctx *ctx, const char *path)
     return true;
 }
 
-/* Their records follow one another, so the bytes of all of them are a file of that kind. */
+/* Records follow one another, so the bytes of all files together are a file of that kind. */
 static takt_status read_joined(takt_data_set *set, const char *path, const piece *pieces)
 {
     size_t length = 0, at = 0;

@@ -57,7 +57,7 @@ typedef struct takt_rows {
 
 /* Parameter groups from the options. */
 TAKT_MUST_USE takt_status takt_trainer_groups(takt_trainer *t, const takt_train_options *o);
-/* What a batch has for an input, by its name or its place; or NULL. */
+/* The field of a batch for an input, by name or position; or NULL. */
 const takt_named_view *takt_batch_find(const takt_named_view *batch, size_t count, const char *name,
                                        size_t place);
 /* Whether the first axis of this input counts samples. */
@@ -85,8 +85,8 @@ const void *takt_train_output(takt_train_run *run, const char *name);
 TAKT_MUST_USE takt_status takt_train_slot(const takt_trainer *t, const char *name,
                                           takt_tensor *value);
 
-/* Records that the loss of the step under way is not finite, and what the first such number is: of
- * these rows of the batch, of a weight, or the result of a step, which is done again for that. */
+/* Records that the loss of the current step is not finite, and where the first such number is: in
+ * these rows of the batch, in a weight, or in the result of a step, which is repeated for that. */
 TAKT_MUST_USE takt_status takt_train_not_finite(takt_trainer *t, const takt_named_view *batch,
                                                 size_t count, takt_rows rows, double loss);
 
