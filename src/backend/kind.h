@@ -9,7 +9,7 @@
 /* NULL if a kind computes the node, else the reason; "" if it needs no explanation. */
 typedef const char *takt_accepts_fn(const takt_graph *g, takt_id node);
 
-/* The first of `count` kinds that accepts the node, by number; `accepts` gives the function of
+/* The index of the first of `count` kinds that accepts the node; `accepts` gives the function of
  * each. SIZE_MAX if none does: `*why`, which the caller has set, is then the last reason that was
  * given. */
 static inline size_t takt_kind_find(const takt_graph *g, takt_id node,

@@ -57,7 +57,7 @@ static takt_status init(sweep *s, takt_graph *g, const takt_grad_request *reques
     return TAKT_OK;
 }
 
-/* Adds a gradient to what result `index` of `id` has so far. */
+/* Adds a gradient to the sum for result `index` of `id`. */
 static takt_status arrive(sweep *s, takt_id id, size_t index, takt_id gradient)
 {
     if (gradient == TAKT_NONE || !s->flows[id])

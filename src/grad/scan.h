@@ -30,7 +30,7 @@ TAKT_MUST_USE takt_status takt_scan_find_cuts(takt_graph *g, const takt_node *n,
 bool takt_scan_is_cut(const takt_node *n, const takt_scan_cuts *cuts, size_t input);
 /* The sequence of the cut's values. */
 takt_id takt_scan_cut_value(takt_graph *g, const takt_node *n, const takt_scan_cut *c);
-/* Adds what the cut's gradients of all steps, `dy`, bring to those of the scan's inputs. */
+/* Adds the contributions of the cut's gradients `dy` of all steps to those of the scan's inputs. */
 void takt_scan_cut_grad(takt_graph *g, const takt_node *n, const takt_scan_cut *c, takt_id dy,
                         takt_id *dx);
 

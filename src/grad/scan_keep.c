@@ -63,7 +63,7 @@ static bool keep(keeper *k, takt_id id)
     return true;
 }
 
-/* Keeps what is needed for `id`, which gradients read; false: it cannot be had so. */
+/* Keeps the values that gradients need to compute `id`; false: not possible this way. */
 static bool keep_for(keeper *k, takt_id id)
 {
     if (!k->is_deep[id])

@@ -42,7 +42,7 @@ TAKT_MUST_USE takt_status takt_interpret_node_polled(takt_ctx *ctx, const takt_g
                                                      const takt_node *n, const takt_poll *poll,
                                                      const takt_array *in, takt_array *out);
 
-/* How a node's result comes about when there is a choice, for tests. */
+/* How a node's result is computed when there is a choice, for tests. */
 typedef enum takt_interp_way {
     TAKT_INTERP_ANY,   /* its own evaluation if it has one */
     TAKT_INTERP_LOWER, /* the lowering, if the op has one; its nodes by TAKT_INTERP_ANY */

@@ -5,7 +5,7 @@
 #include "interp/interp.h"
 #include "op/util/stops.h"
 
-/* Lowered forms of nodes, kept because a loop's body is evaluated again and again. */
+/* Lowered forms of nodes, cached because a loop's body is evaluated many times. */
 enum { LOWERED_COUNT = 64 };
 
 typedef struct interp_lowered {
@@ -19,7 +19,7 @@ typedef struct interp {
     takt_ctx *ctx;
     interp_lowered lowered[LOWERED_COUNT];
     size_t next_lowered; /* the one to replace */
-    int64_t *sizes;      /* that values have decided, by index of names; -1: none so far */
+    int64_t *sizes;      /* sizes found at run time, by index of names; -1: none so far */
     size_t size_count;
     int depth; /* of the subgraph that runs; 0: the graph itself */
 } interp;

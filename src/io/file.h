@@ -21,10 +21,10 @@ TAKT_MUST_USE takt_status takt_file_part(takt_ctx *ctx, const char *path, takt_f
 TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file,
                                           void **bytes, size_t *length);
 
-/* A whole file in memory, at most limits.file_bytes; give back with takt_mem_put. */
+/* A whole file in memory, at most limits.file_bytes; free it with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
                                          size_t *length);
-/* Replaces `path` by these bytes, or leaves what was there. */
+/* Replaces `path` by these bytes, or leaves the old file as it was. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
 /* The same with a text, unless that has failed. */

@@ -9,8 +9,8 @@
  * failed: the caller reads it. */
 TAKT_MUST_USE takt_status takt_map_file(takt_ctx *ctx, const char *path, takt_storage **storage,
                                         size_t *length);
-/* A tensor whose bytes lie at `at` of such a storage; false if they do not, or not so that elements
- * are aligned. */
+/* A tensor whose bytes are at `at` of such a storage; false if they are not, or are not aligned for
+ * the elements. */
 bool takt_map_tensor(takt_storage *storage, size_t length, const takt_type *type, const void *at,
                      takt_tensor *tensor);
 

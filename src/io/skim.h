@@ -33,12 +33,12 @@ typedef struct takt_skim {
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
 TAKT_MUST_USE takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s);
 void takt_skim_close(takt_skim *s);
-/* The bytes before `end`, which is within the file, are there, those in gaps excepted. */
+/* The bytes before `end`, which is within the file, are present, except those in gaps. */
 TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);
 /* Leaves the unread part of [first, end) unread, if that is worth it; beyond it nothing may have
  * been read yet except with the beginning. */
 TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end);
-/* `count` bytes that lie at `from` in the skim's memory, or belong there. */
+/* `count` bytes at `from` of the skim's memory, or that belong there. */
 TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
                                          size_t count);
 /* These bytes will not be read again by anybody: their memory is released. */

@@ -18,7 +18,7 @@ typedef struct circuit {
     takt_dim dims[TAKT_MOST_LIFTED + 2]; /* of the set */
     int rank;
     uint32_t *height; /* of every node: 0 of those that no root needs, and of leaves */
-    uint32_t *needed; /* the height after which a node is not read; UINT32_MAX of roots */
+    uint32_t *needed; /* the height after which a node is not read; UINT32_MAX for roots */
     uint32_t highest;
     uint32_t *place; /* of every node in the current values */
     size_t *weight;  /* of every variable: where its probabilities begin */

@@ -117,10 +117,11 @@ TAKT_MUST_USE takt_status takt_dlog_check_clause(const takt_dlog_program *p,
 bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name);
 /* Whether it is a symbol, by what it is compared with. */
 bool takt_dlog_is_symbolic(const takt_dlog_node *body, takt_span name);
-/* A name as the rules have it: words of formulas get a line after them, and ? becomes one. */
+/* A name as the rules write it: keywords of formulas get an underscore appended, and ? becomes
+ * one. */
 TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name,
                                             takt_span *written);
-/* Whether a written name looks like a variable that the rules make up. */
+/* Whether a written name looks like a variable that the rules generate. */
 bool takt_dlog_is_made_up(takt_span written);
 /* Refuses relations that would be one in the rules. */
 TAKT_MUST_USE takt_status takt_dlog_check_names(takt_dlog_program *p);

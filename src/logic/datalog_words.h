@@ -23,7 +23,8 @@ void *takt_dlog_wrong(takt_dlog_reader *r, const char *what);
 void *takt_dlog_room(takt_dlog_reader *r, size_t size);
 /* Goes to the next word. */
 void takt_dlog_advance(takt_dlog_reader *r);
-/* Whether the current word is that sign or word; the same, and passes it; and must be it. */
+/* Whether the current word is that sign or word. The second also consumes it; the third requires
+ * it. */
 bool takt_dlog_at(const takt_dlog_reader *r, const char *sign);
 bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);

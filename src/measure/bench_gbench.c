@@ -4,7 +4,7 @@
 #include "measure/bench.h"
 #include "os/cpu.h"
 
-/* Of this machine, where it is the one that measured; of a result that was read, what it says. */
+/* Facts about this machine if it did the measuring; for a loaded result, those it states. */
 static void context(takt_json_writer *w, const takt_bench *b)
 {
     takt_cpu_facts facts;

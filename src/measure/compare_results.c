@@ -1,9 +1,10 @@
 /* compare_results.c - two results from different processes: is the difference larger than that
  * between processes?
  *
- * Within a process times agree with each other far better than with those of the next one: where
- * memory lies and who else computes stays for its life. So a process counts as one figure, and what
- * a result of a single process cannot know is put in as an allowance.
+ * Within a process times agree with each other far better than with those of the next one: the
+ * placement of memory and the load of other processes stay the same for its life. So a process
+ * counts as one figure, and what a result of a single process cannot know is put in as an
+ * allowance.
  */
 #include <math.h>
 #include <string.h>

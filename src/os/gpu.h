@@ -12,8 +12,8 @@ typedef struct takt_gpu {
     uint64_t memory_bytes;    /* 0: unknown */
 } takt_gpu;
 
-/* How many there are of those that Takt knows, which are NVIDIA's; up to TAKT_GPUS are described.
- * `root` is put before paths; only with "" is the driver's library asked. */
+/* The number of supported GPUs, which are NVIDIA's; up to TAKT_GPUS are described. `root` is put
+ * before paths; the driver's library is used only with "". */
 size_t takt_gpu_read(const char *root, takt_gpu gpus[static TAKT_GPUS]);
 
 #endif

@@ -77,7 +77,7 @@ static bool is_reading(const takt_slot *slot)
     return slot->job != NULL && !slot->w.is_over && slot->w.prompt_read < slot->w.prompt_count;
 }
 
-/* Whether a slot before this one, at the same place, reads on what this one needs. */
+/* Whether an earlier slot at the same position is reading the tokens that this one needs. */
 static bool is_led(const takt_server *s, const takt_slot *slot)
 {
     const size_t has = slot->w.prompt_read;

@@ -5,7 +5,7 @@
 #include "op/ops.h"
 #include "verify/alpha.h"
 
-/* |x| of the coefficient times the error, where an infinite error of nothing is nothing. */
+/* Sum of |coefficient| * error; a coefficient of 0 adds nothing even if the error is infinite. */
 static double cost_of(const double *restrict row, const double *restrict error, size_t count)
 {
     double sum = 0;

@@ -258,7 +258,8 @@ takt_model *tool_open_model(takt_tool *t, int *code);
 takt_model *tool_open_sized(takt_tool *t, int *code);
 /* False if its ending names no format of models: a usage error, printed. */
 bool tool_model_ending(const takt_tool *t, const char *path);
-/* Its text, or an object that holds it; `shortened`: large constants only begin. */
+/* Prints its text, or an object that holds it; `shortened`: only the beginning of large
+ * constants. */
 int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened);
 /* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
  * output. `command` is kept in a compiled one. */

@@ -79,8 +79,9 @@ bool tool_zoo_pictures_open(const tool_zoo_job *job, const char *split, size_t c
                             tool_zoo_pictures *p);
 void tool_zoo_pictures_free(tool_zoo_pictures *p);
 
-/* `how` of a recipe from the folder `from`, which may be "", as train.npz and test.npz in `to`.
- * `chance` receives what answers without a model reach by `metric`. False: printed. */
+/* Prepares the data of recipe `how` from the folder `from`, which may be "", as train.npz and
+ * test.npz in `to`. `chance` receives the score by `metric` of answers without a model. False:
+ * printed. */
 bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
                       const char *metric, double *chance);
 

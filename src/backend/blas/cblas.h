@@ -27,15 +27,15 @@ typedef struct takt_cblas {
 } takt_cblas;
 
 /* `which`: openblas, blis, mkl, cblas (libblas.so.3, whatever that is), a path, or NULL for the
- * first that is there. The reference BLAS is opened only if `which` names it. */
+ * first one found. The reference BLAS is opened only if `which` names it. */
 bool takt_cblas_open(takt_cblas *b, const char *which);
 void takt_cblas_close(takt_cblas *b);
-/* Holds the library to b->threads. The count belongs to the whole process, so it is looked at
- * before every product. */
+/* Limits the library to b->threads. The count belongs to the whole process, so it is checked before
+ * every product. */
 void takt_cblas_hold(const takt_cblas *b);
-/* Name of the i-th library that is looked for; NULL beyond the last. */
+/* Name of the i-th library that is searched for; NULL beyond the last. */
 const char *takt_cblas_name(size_t i);
-/* What the library says it is, or what it was recognised as: for messages. */
+/* The library's own description, or how it was recognised: for messages. */
 const char *takt_cblas_version(const takt_cblas *b);
 
 #endif

@@ -10,7 +10,7 @@ enum { TAKT_ADAM_RESULTS = 3 };
 typedef struct takt_adam_facts {
     const takt_map_program *program;
     takt_adam_f32_fn *run;
-    /* Indices into step->in; more, divisor and keep are negative where there are none. */
+    /* Indices into step->in; more, divisor and keep are negative if absent. */
     bool widens; /* g is a narrow float */
     int g, more, m, v, w, is_good, beta1, rest1, beta2, rest2, epsilon, divisor, keep, correction,
         rate;

@@ -28,7 +28,7 @@ takt_child_room takt_child_open(const takt_child *child, const takt_task *t);
 /* Around all runs of one that finds sizes; false: the run is to end, and nothing has begun. */
 TAKT_MUST_USE bool takt_child_begin(const takt_child *child, const takt_task *t);
 void takt_child_end(const takt_child *child);
-/* False: it failed, and so does the step; nothing more to do. */
+/* False: it failed, and so does the step; nothing is left to do. */
 bool takt_child_run(const takt_child *child, const takt_child_room *room, const takt_task *t);
 /* For other failures of control flow: recorded as the step's. */
 void takt_child_fail(const takt_child *child, const takt_task *t, takt_error_id id,

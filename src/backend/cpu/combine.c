@@ -38,8 +38,7 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
     return TAKT_OK;
 }
 
-/* `x`, one element, everywhere in `to`: once, then what is there already, twice as much each time.
- */
+/* Fills `to` with `x`, one element: once, then by doubling what is there. */
 static void spread(const takt_task *t, const void *x, void *to, size_t count, size_t each)
 {
     size_t done = count < 1 ? 0 : 1;

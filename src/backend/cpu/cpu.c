@@ -64,8 +64,8 @@ static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
     return kind->absorbs(g, anchor, node);
 }
 
-/* The kind that makes one step of a group and another anchor; `*why` as above, "" if none is in
- * question. */
+/* The kind that merges a group and another anchor into one step; `*why` as above, "" if none
+ * applies. */
 static const takt_cpu_kind *find_pair(const takt_planner *p, const takt_group *group, takt_id node,
                                       const char **why)
 {

@@ -43,7 +43,7 @@ void takt_crew_open(takt_crew *crew, size_t parts, size_t turns);
 void takt_crew_close(takt_crew *crew);
 /* All rounds, for the task whose own part is `part`. */
 void takt_crew_run(takt_crew *crew, size_t part, const takt_crew_work *work);
-/* Ends it for all tasks: true for the first that says so. */
+/* Ends it for all tasks: true for the first caller. */
 bool takt_crew_stop(takt_crew *crew);
 
 #endif

@@ -32,8 +32,8 @@ typedef struct takt_cut {
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
 /* The same for `bytes` of weights in all: few stay in a thread's own cache. */
 takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes);
-/* The same for AMX, whose half a tile takes as long with a few of its rows as with all of them, and
- * which is so fast that weights in a thread's own cache are far away. */
+/* The same for AMX, where half a tile takes as long with a few rows as with all of them, and which
+ * is so fast that even weights in a thread's own cache are slow to reach. */
 takt_cut takt_cpu_cut_tiles(const takt_cut_work *w, size_t tasks, double bytes);
 /* The same where a row is a line of `positions` positions, which stay together. */
 takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positions);

@@ -322,7 +322,7 @@ static takt_status compile_node(compiler *c, size_t at)
     return TAKT_OK;
 }
 
-/* Nothing is kept between instructions: whole ranges can be done at once. */
+/* Nothing is kept between instructions: whole ranges can be processed in one go. */
 static bool is_streaming(const takt_map_program *m)
 {
     if (m->code_count != 1 || !m->code[0].is_direct)

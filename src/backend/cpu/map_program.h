@@ -30,7 +30,7 @@ typedef struct takt_map_instr {
     takt_convert narrow; /* from the compute type to the node's own type */
     takt_convert widen;  /* and back */
     bool narrows;        /* the node's own type is not its compute type */
-    bool is_exact;       /* what it computes has its own type already: nothing to round */
+    bool is_exact;       /* its result has its own type already: nothing to round */
     bool is_read;        /* by later instructions, or handed back */
     takt_map_ref src[3];
     unsigned char src_count;

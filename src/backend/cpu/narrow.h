@@ -35,8 +35,8 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
 /* The same for products with a second factor that is computed, of f32: a bf16 kernel or NULL. Each
  * is packed when it is there, by: */
 const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narrow *n);
-/* `to` has room for as many elements again: those of the matrix, rounded. They lie one after
- * another, in either order. */
+/* `to` has room for the elements of the matrix once more, rounded. They are contiguous, in either
+ * order. */
 void takt_narrow_pack_computed(const takt_narrow *n, takt_convert_fn *convert,
                                const takt_gemm_bf16_matrix *m, uint16_t *to);
 /* Whether this many f16 weights are multiplied in f16, given these kernels of the two families;
@@ -76,7 +76,7 @@ typedef struct takt_fast_weights {
     size_t matrices, k, n;
     size_t row, col, each; /* elements between rows, columns and matrices */
 } takt_fast_weights;
-/* `job->pack`, if there is one, makes `job->packed` floats of the constant's in that order. */
+/* `job->pack`, if set, makes `job->packed` floats from the constant's, in that order. */
 TAKT_MUST_USE takt_status takt_narrow_pack_fast(const takt_narrow_job *job, const takt_narrow *n,
                                                 const takt_fast_weights *w, const void *from,
                                                 void *to);

@@ -23,7 +23,7 @@ typedef struct takt_order_line {
 
 /* All of these return false if the poll stopped them; the items are then undefined. */
 
-/* Keys in ascending order of what comes first; -0 and +0 are equal, and so are all NaNs, which
+/* Keys whose ascending order is the sort order; -0 and +0 are equal, and so are all NaNs, which
  * count as largest. */
 bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *poll);
 /* By key, of equals the lower place first; `spare` has room for `n` too. */

@@ -165,7 +165,8 @@ void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t
 
 enum { LINE = 64, FEW_ROWS = 16 }; /* elements, and rows of a transposition that share a line */
 
-/* A transposition of which each part would get so few rows that it reads a little of every line. */
+/* A transposition whose parts would have so few rows that each reads a little of every cache
+ * line. */
 static bool is_cut_across(const takt_strided *w, size_t parts)
 {
     const int inner = w->rank - 1;
@@ -229,7 +230,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* Python's rule: negative numbers count from the end, those beyond it are cut. */
+/* Python's rule: negative numbers count from the end, those beyond the ends are clipped. */
 static int64_t slice(const takt_node *n, const takt_view *x, int64_t *stride)
 {
     const takt_attr *axes = takt_node_attr(n, "axes");

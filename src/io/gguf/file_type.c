@@ -5,7 +5,7 @@
 
 enum { TYPES = 64 };
 
-/* The type that most numbers of matrices are written in; NULL: there are none. */
+/* The most frequent type among the matrices' numbers; NULL: there are none. */
 static const takt_gguf_type *most_written(const takt_gguf_tensor *tensors, size_t count)
 {
     size_t counts[TYPES] = {0}, most = 0;

@@ -72,7 +72,7 @@ typedef struct takt_gguf {
     takt_span *key_spans, *name_spans;
     takt_spans keys, names;
     uint64_t alignment, data; /* where the tensors begin */
-    bool is_cut; /* the header goes on behind the bytes that were there; nothing else is valid */
+    bool is_cut; /* the header continues after the bytes that were present; nothing else is valid */
 } takt_gguf;
 
 bool takt_gguf_recognises(const uint8_t *bytes, size_t length);

@@ -9,7 +9,7 @@ enum { CONTEXT_MOST = 4096 }; /* unless the caller says otherwise */
 
 /* ---- settings ---- */
 
-/* Settings that sizes and divisors are made of, and what they may be. */
+/* Settings from which sizes and divisors are computed, and their limits. */
 static const struct limit {
     const char *key;
     int64_t least, most;

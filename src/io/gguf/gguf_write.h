@@ -43,8 +43,8 @@ TAKT_MUST_USE takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const
 /* F32, F16, BF16, Q8_0, Q4_0 to Q5_1, Q2_K to Q6_K, IQ4_NL by name, in capitals or not; NULL:
  * another one. */
 const takt_gguf_type *takt_gguf_written_type(const char *name);
-/* One row, whole blocks of the type. `importance` says how much the error of each element counts;
- * NULL: as ggml's reference has it. */
+/* One row, a whole number of blocks of the type. `importance` weights the error of each element;
+ * NULL: as in ggml's reference. */
 void takt_gguf_encode(const takt_gguf_type *type, const float *row, size_t count,
                       const float *importance, uint8_t *to);
 

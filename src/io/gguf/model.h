@@ -56,8 +56,8 @@ size_t takt_gguf_choices(const char *name);
 /* `count` of them from number `first` on as one name, "blk.0.attn_qk", followed by `ending`, in
  * TAKT_GGUF_NAME bytes; false: that is not enough. */
 bool takt_gguf_name(const char *name, const char *ending, size_t first, size_t count, char *to);
-/* A parameter of the graph under the name of the whole, declared once; blocks are the bytes that
- * they are in the file, u8[..., bytes of a row]. */
+/* A parameter of the graph under the name of the whole tensor, declared once; blocks are stored as
+ * in the file, u8[..., bytes of a row]. */
 takt_id takt_gguf_parameter(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s);
 
 /* A tensor of blocks as the parts that block_matmul takes. Others stay the bytes of the file. */

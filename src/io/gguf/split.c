@@ -59,8 +59,8 @@ static takt_status allocate(takt_ctx *ctx, const takt_gguf_stack *s, const layou
     return takt_tensor_create(ctx, &type, &p->scales);
 }
 
-/* A chunk of blocks at a time, so that a file that is not in memory is read once; `before` blocks
- * are those of tensors above it. */
+/* A chunk of blocks at a time, so that a file that is not in memory is read once; `before`: number
+ * of blocks of the tensors before it. */
 static takt_status fill(takt_gguf_model *m, const takt_gguf_tensor *t, const layout *l, parts *p,
                         size_t before)
 {

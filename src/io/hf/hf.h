@@ -45,7 +45,7 @@ takt_hf_lines takt_hf_lines_of(const char *architecture);
 bool takt_hf_next(takt_hf_lines *lines, takt_hf_line *line);
 bool takt_hf_is(const takt_hf_line *line, const char *verb);
 typedef struct takt_hf takt_hf;
-/* "#: when NAME VALUE REST": whether config.json says so; then the line becomes its rest. */
+/* "#: when NAME VALUE REST": if config.json has this value, the line becomes REST. */
 bool takt_hf_applies(const takt_hf *h, takt_hf_line *line);
 
 /* Numbers that stars of a pattern stand for. */
@@ -142,7 +142,7 @@ TAKT_MUST_USE takt_status takt_hf_weights(takt_hf *h);
 
 /* A member of config.json, NULL if it is missing or null. */
 const takt_json *takt_hf_member(const takt_json *object, const char *key);
-/* A whole number among the settings so far; `fallback` if there is none. */
+/* An integer among the settings so far; `fallback` if absent. */
 int64_t takt_hf_integer(const takt_hf *h, const char *key, int64_t fallback);
 
 /* Settings: `key` is copied, with the architecture before it; nothing happens if it is there. */
@@ -152,7 +152,7 @@ TAKT_MUST_USE takt_status takt_hf_put_bool(takt_hf *h, const char *key, bool val
 TAKT_MUST_USE takt_status takt_hf_put_text(takt_hf *h, const char *key, const char *text);
 /* The same without the architecture. */
 TAKT_MUST_USE takt_status takt_hf_put_general(takt_hf *h, const char *key, const char *text);
-/* A tensor of floats that config.json stands for; `values` lie in the arena. */
+/* A tensor of floats computed from config.json; `values` are in the arena. */
 TAKT_MUST_USE takt_status takt_hf_put_tensor(takt_hf *h, const char *name, const float *values,
                                              int64_t count);
 

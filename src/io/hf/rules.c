@@ -60,7 +60,8 @@ size_t takt_hf_stars(takt_span pattern)
     return count;
 }
 
-/* Digits at `*at`; false: there are none, too many, or a 0 before others: 1 has one name. */
+/* Digits at `*at`; false: there are none, too many, or a leading 0, since 1 has only one
+ * spelling. */
 static bool take_number(takt_span name, size_t *at, uint32_t *number)
 {
     const size_t first = *at;

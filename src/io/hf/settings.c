@@ -37,7 +37,7 @@ int64_t takt_hf_integer(const takt_hf *h, const char *key, int64_t fallback)
 
 /* ---- values ---- */
 
-/* A new value under `key`, or NULL: it is there, or the failure is in `*status`. */
+/* A new value under `key`, or NULL: it exists already, or the failure is in `*status`. */
 static takt_gguf_value *add(takt_hf *h, const char *key, takt_gguf_kind kind, takt_status *status)
 {
     takt_gguf *g = &h->g;
@@ -126,7 +126,7 @@ takt_status takt_hf_put_text(takt_hf *h, const char *key, const char *text)
 
 /* ---- rules ---- */
 
-/* The first of the names behind the key that config.json has; NULL: none. */
+/* The first of the names after the key that config.json has; NULL: none. */
 static const takt_json *look(const takt_hf *h, const takt_hf_line *line)
 {
     const takt_json *v = NULL;

@@ -142,8 +142,8 @@ static takt_status check_bools(takt_npy *n, int64_t first, const unsigned char *
                      (long long)first + (long long)(bad / n->row_bytes));
 }
 
-/* The first axis is the contiguous one: a piece per element of a row. `place` is its place there
- * in row-major order, its place in the file being that of the reversed index. */
+/* The first axis is the contiguous one: a piece per element of a row. `place` is its row-major
+ * index; in the file it is at the reversed index. */
 static takt_status read_fortran(takt_npy *n, int64_t first, int64_t count, unsigned char *to)
 {
     const size_t rows = (size_t)count, whole = (size_t)n->view.dims[0];

@@ -166,7 +166,7 @@ static takt_status check_directory(const archive *a, takt_cursor directory, size
     takt_arena arena;
     takt_arena_init(&arena, a->ctx);
     takt_status status = TAKT_OK;
-    /* An entry takes its bytes in the directory: more than that there cannot be. */
+    /* An entry takes space in the directory, which bounds their number. */
     const size_t most = takt_cursor_left(&directory) / CENTRAL_BYTES;
     const size_t kept = count < most ? count : most;
     entry *entries = takt_arena_array(&arena, kept, sizeof *entries);

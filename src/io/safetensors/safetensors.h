@@ -17,7 +17,7 @@ typedef struct takt_weight_list {
     size_t count;
 } takt_weight_list;
 
-/* Whether the bytes begin like such a file, of which more may follow, or may have been lost. */
+/* Whether the bytes begin like such a file, which may be longer or truncated. */
 bool takt_safetensors_recognises(const uint8_t *bytes, size_t length);
 /* Checks everything: after it, each weight lies inside the file. `file` is for messages. */
 TAKT_MUST_USE takt_status takt_safetensors_read(takt_arena *arena, const char *file,
@@ -35,7 +35,7 @@ typedef struct takt_named_tensor {
     const takt_tensor *tensor;
 } takt_named_tensor;
 
-/* The whole file as one block; the caller gives it back with takt_mem_put. */
+/* The whole file as one block; free it with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_safetensors_write(takt_ctx *ctx, const takt_named_tensor *tensors,
                                                  size_t count, void **bytes, size_t *length);
 

@@ -49,7 +49,7 @@ static bool is_taken(const takt_port *ports, size_t count, const char *name)
     return false;
 }
 
-/* The tensor's name, or one that says its place; with a number behind it where it is taken. */
+/* The tensor's name, or one made from its index; with a number appended if it is taken. */
 static const char *port_name(takt_tfl_scope *s, const takt_tfl_tensor *t, bool is_input,
                              size_t place)
 {

@@ -28,7 +28,7 @@ typedef struct takt_tfl_value {
 /* A value that outlives the run, by its name in the file. */
 typedef struct takt_tfl_variable {
     const char *name;
-    takt_id first; /* what the initialising graph puts there; TAKT_NONE: unknown */
+    takt_id first; /* value set by the initialising graph; TAKT_NONE: unknown */
     takt_id now;   /* value at this point of the graph; TAKT_NONE: not read yet */
     const char *slot;
     bool is_written;

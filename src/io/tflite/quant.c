@@ -149,7 +149,7 @@ takt_id takt_tfl_round_away(takt_tfl_call *c, takt_id x)
     return takt_add(g, whole, takt_mul(g, up, takt_unary(g, &takt_op_sign, x)));
 }
 
-/* A vector of scales, or zero points, so that it goes along an axis of x. */
+/* A vector of scales, or zero points, reshaped along an axis of x. */
 static takt_id along(takt_tfl_call *c, const takt_tfl_tensor *t, const takt_type *x, bool is_zero)
 {
     const size_t n = t->scale_count;

@@ -17,7 +17,7 @@ bool takt_tfl_is_quantised(const takt_tfl_tensor *t);
 takt_tfl_quant takt_tfl_quant_of(takt_tfl_call *c, const takt_tfl_tensor *t);
 /* Scale of entry `i` along the quantised axis; refuses impossible ones. */
 float takt_tfl_scale_at(takt_tfl_call *c, const takt_tfl_tensor *t, size_t i);
-/* The least and greatest number of a type, and what an activation leaves of them. */
+/* The least and greatest number of a type, clipped by an activation. */
 typedef struct takt_tfl_range {
     int32_t low, high;
 } takt_tfl_range;

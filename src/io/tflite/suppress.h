@@ -12,7 +12,7 @@ typedef struct takt_tfl_suppress {
     bool is_strict; /* boxes with exactly this overlap stay */
 } takt_tfl_suppress;
 
-/* Rows of what was chosen, best first: [most] each; where there is none, `is_there` is false. */
+/* Chosen rows, best first: [most] each; `is_there` is false for unused entries. */
 typedef struct takt_tfl_chosen {
     takt_id index, score, is_there; /* i32, f32, bool */
 } takt_tfl_chosen;

@@ -11,8 +11,8 @@ takt_id takt_tfl_look_up(takt_tfl_call *c, takt_id x, takt_dtype dtype, const in
     return takt_binary(c->g, &takt_op_look_up, x, takt_tfl_make_i(c, dtype, table, &entries, 1));
 }
 
-/* LiteRT computes in floats what we compute in doubles and round: the same but where both lie on
- * different sides of a half, which needs a real within 10^-7 of it. */
+/* LiteRT computes in floats what we compute in doubles and round: the results differ only where
+ * both are on different sides of a half, which needs a real within 10^-7 of it. */
 takt_id takt_tfl_table(takt_tfl_call *c, takt_tfl_function *f, const void *user)
 {
     const takt_tfl_tensor *tx = takt_tfl_tensor_in(c, 0), *ty = takt_tfl_tensor_out(c, 0);

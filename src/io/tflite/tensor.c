@@ -37,7 +37,7 @@ takt_status takt_tfl_type_of(takt_tfl_import *im, const takt_tfl_tensor *t, takt
 
 /* ---- constants ---- */
 
-/* Numbers of less than a byte lie two or four to a byte, as ours do. */
+/* Elements smaller than a byte are packed two or four to a byte, as in Takt. */
 static takt_status fill(takt_tfl_scope *s, const takt_tfl_tensor *t, const takt_tensor *to)
 {
     takt_tfl_import *im = s->im;

@@ -19,7 +19,7 @@ static void map_FLIP(ARGS)
     unary(dst, src[0], is_scalar[0] != 0, n, flip_of);
 }
 
-/* Of arithmetic a bool has none; minimum and maximum are its and and or. */
+/* Bools have no arithmetic; minimum and maximum are their AND and OR. */
 static const takt_map_table bool_table = {{
     [TAKT_MAP_COPY] = map_COPY,
     [TAKT_MAP_NOT] = map_FLIP,

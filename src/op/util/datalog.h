@@ -114,8 +114,9 @@ typedef struct takt_dl_plan {
     /* Column of the one derived relation that every recursive rule passes on unchanged: what is
      * derived for one of its values does not depend on others. -1: there is none. */
     int pivot;
-    /* The transitive closure of an input. The last two paths derive it each: from a pair by the
-     * one that follows it, with pivot 0, and by the one before it, with pivot 1. */
+    /* The transitive closure of an input. Each of the last two paths derives it: from a pair and
+     * the one that follows it, with pivot 0, and from a pair and the one before it, with pivot
+     * 1. */
     bool is_closure;
     size_t scratch_bytes;
     uint64_t budget; /* rows that joins may try: a bound on the time of a run */

@@ -108,7 +108,7 @@ size_t takt_attention_wide_packed(const takt_attention *f);
 
 /* One query: k and v are read where they lie. */
 takt_step_run_fn takt_attention_run_one;
-/* Floats of scratch that it takes behind the scores: rows of 16 bits, widened a chunk at a time. */
+/* Floats of scratch after the scores: rows of 16 bits, widened a chunk at a time. */
 size_t takt_attention_wide(const takt_attention *f);
 bool takt_attention_reads_view(const takt_step *s, size_t in, const int64_t *stride);
 

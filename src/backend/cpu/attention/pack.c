@@ -3,7 +3,8 @@
 
 #include "backend/cpu/attention/attention.h"
 
-/* Keys of 8 bits that are made floats at once, at least; fewer than two such make a chunk. */
+/* 8-bit keys that are converted to floats at a time, at least; fewer than two such groups make a
+ * chunk. */
 enum { PIECE = 128 };
 
 /* `count` numbers of 16 bits, the upper half of as many floats, to these floats. */
@@ -61,7 +62,7 @@ static void pack_key_blocks(const takt_attention *f, const takt_attention_pair *
     }
 }
 
-/* A chunk of k after the other, which lie behind one another. */
+/* Chunks of k one after another, stored contiguously. */
 static void pack_value_blocks(const takt_attention *f, const takt_attention_pair *p, float *to,
                               float *wide)
 {

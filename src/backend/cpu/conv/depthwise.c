@@ -6,7 +6,7 @@
 #include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/run.h"
 
-enum { PACE = 3 }; /* times as long as a product takes for its operations, at best */
+enum { PACE = 3 }; /* at best this many times slower per operation than a product */
 
 /* ---- compiling ---- */
 
@@ -109,7 +109,8 @@ void takt_lines_begin(const takt_cpu_lines *f, const takt_step *s, const takt_ta
                           : (const float *)(const void *)((const char *)t->scratch + f->packed_at)};
 }
 
-/* The kernel does what it knows, this function the rest, while the lines are near. */
+/* The kernel does the part of the epilogue that it supports, this function the rest, while the
+ * lines are in cache. */
 void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
                     takt_depthwise_f32 *d, size_t row)
 {

@@ -11,7 +11,7 @@
 typedef struct takt_conv_end {
     takt_cpu_epilogue epilogue;
     float lo, hi; /* of TAKT_GEMM_ACT_CLIP */
-    float limit;  /* minimum(x, limit) after everything else; infinite: there is none */
+    float limit;  /* minimum(x, limit) after everything else; infinite: no limit */
 } takt_conv_end;
 
 /* As takt_epilogue_compile. */
@@ -28,8 +28,8 @@ typedef struct takt_conv_ending {
 
 /* As takt_epilogue_f32_for; everything, the limit too, is in `out`. */
 bool takt_conv_end_for(takt_conv_ending *run, takt_epilogue_f32 *out);
-/* For kernels that finish their own results: bias, residual before relu, relu and the limit after
- * it. False if there is more: then they do nothing, and `out` is applied to their results. */
+/* For kernels with their own epilogue: bias, residual before relu, relu and the limit after it.
+ * False if there is more: then they do nothing, and `out` is applied to their results. */
 bool takt_conv_end_is_simple(const takt_conv_end *e);
 /* The same for kernels that clip: bias, then minimum(maximum(x, lo), hi), and no more. */
 bool takt_conv_end_clips(const takt_conv_end *e);

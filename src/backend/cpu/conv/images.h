@@ -28,7 +28,8 @@ typedef struct takt_image {
 /* Whether the convolution can be computed so by a kernel that reads channels in multiples of
  * `multiple`; 0: it reads no image. */
 bool takt_image_fits(const takt_conv_shape *s, size_t multiple);
-/* `o` has its first four fields. `beyond`: positions behind the last that the kernel may read. */
+/* The first four fields of `o` are set. `beyond`: positions after the last that the kernel may
+ * read. */
 TAKT_MUST_USE takt_status takt_image_plan(takt_planner *p, takt_image *o, size_t beyond);
 /* Cuts the step for threads: `operations` in total, on weights of `bytes`. */
 void takt_image_cut(takt_planner *p, takt_image *o, size_t panels, double operations,

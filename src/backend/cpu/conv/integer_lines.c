@@ -77,7 +77,7 @@ static void fill(const facts *f, const uint8_t *sample, size_t row, size_t end, 
         fill_line(f, sample, y, zero, image + y * f->line);
 }
 
-/* A few bytes more than n: what follows is written later. */
+/* Copies a few bytes more than n: the next copy overwrites them. */
 static inline void copy_run(uint8_t *to, const uint8_t *from, size_t n)
 {
     for (size_t i = 0; i < n; i += 16)

@@ -85,7 +85,7 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
 
 /* ---- running ---- */
 
-/* `count` floats to where `room` of them fit, `first` of them zeros, as is what follows. */
+/* `count` floats into room for `room`, after `first` zeros; the rest is zero, too. */
 static void copy_row(const float *from, size_t count, size_t first, float *to, size_t room)
 {
     first = first < room ? first : room;

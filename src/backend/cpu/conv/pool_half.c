@@ -8,7 +8,8 @@
 
 enum { NAN_KEY = 0x7fff, INFINITE = 0x7f80 };
 
-/* -0 comes just before +0, and every NaN after all others. It is its own inverse but for NaN. */
+/* -0 comes just before +0, and every NaN after all other values. It is its own inverse, except for
+ * NaN. */
 static inline int16_t key_of(uint16_t bits)
 {
     const int16_t x = (int16_t)bits;

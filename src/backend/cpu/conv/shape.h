@@ -35,7 +35,7 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node);
  * stride and dilation, with less padding before each axis than the kernel has taps on it. */
 takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s);
 
-/* One channel in, one out, channels last, f32: what the depthwise step takes. */
+/* One channel in, one out, channels last, f32: the case of the depthwise step. */
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node);
 
 /* The same of f16 or bf16. */

@@ -31,7 +31,7 @@ static inline double sixth(double x)
 #endif
 }
 
-/* G times three times SIDE values that lie `from` apart, to six that lie `to` apart. */
+/* G times three times SIDE values with stride `from`, to six with stride `to`. */
 static void times_g(const double *w, size_t from, double *u, size_t to)
 {
     for (size_t i = 0; i < SIDE; i++) {
@@ -75,7 +75,7 @@ typedef struct part {
 } part;
 
 /* ROWS input channels from `c` on. The points are far apart, by a distance that most caches map to
- * a few sets: so some of each are written at once. */
+ * a few sets: so several of each are written together. */
 static void pack_block(const takt_conv_shape *s, takt_panels panels, const float *w, size_t c,
                        const part *o, float *to)
 {

@@ -133,7 +133,7 @@ static bool is_gru(takt_rnn_matcher *x, takt_id h)
 
 /* ---- the body ---- */
 
-/* The new value of what was `old` before, behind select(live, new, old). */
+/* The new value in select(live, new, old). */
 static takt_id while_live(takt_rnn_matcher *x, takt_id id, takt_id old)
 {
     const takt_node *n = takt_rnn_node(x, id, &takt_op_select);
@@ -162,7 +162,7 @@ static int place_of(takt_id id, const takt_id *ids, const int *taken, int count)
     return -1;
 }
 
-/* Scanned result `k` is every state, what every step began with, or a kept value. */
+/* Whether scanned result `k` is every state, every step's initial value, or a kept value. */
 static bool is_given(takt_rnn_matcher *x, int k, takt_id h_new)
 {
     const takt_id id = x->g->outputs[k].id, starts[TAKT_RNN_STARTS] = {x->h, x->c};

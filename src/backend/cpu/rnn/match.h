@@ -11,7 +11,7 @@ enum { TAKT_RNN_INNER = 1 << 24 };
 /* Values that every step began with; scanned results at most. */
 enum { TAKT_RNN_STARTS = 2, TAKT_RNN_RESULTS = 1 + TAKT_RNN_STARTS + TAKT_RNN_KEEPS };
 
-/* Inputs are numbered as the scan's, which are the body's; -1: there is none. R, bias and peepholes
+/* Inputs are numbered as in the scan, which is as in its body; -1: absent. R, bias and peepholes
  * may be constants of the body. */
 typedef struct takt_rnn_match {
     takt_rnn_form form;
@@ -21,7 +21,7 @@ typedef struct takt_rnn_match {
     int eye[TAKT_RNN_PEEPHOLES]; /* likewise of the peepholes; -1: none */
     bool is_transposed;          /* r is [gates * units, units] */
     int h_out, c_out, y;         /* results of the scan */
-    int start[TAKT_RNN_STARTS];  /* those that have what every step began with, of h and of c */
+    int start[TAKT_RNN_STARTS];  /* results with the initial values of every step, of h and of c */
     int keep[TAKT_RNN_KEEPS];    /* those that have what the kernel keeps for a gradient */
 } takt_rnn_match;
 

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* Leaves: what arrives, the cell's gradient, 1, what the step began with, kept values. */
+/* Leaves: the incoming gradient, the cell's gradient, 1, the initial values of the step, kept
+ * values. */
 enum { D, DC, ONE, START, KEPT, LEAVES = KEPT + TAKT_RNN_DX_KEPT };
 
 /* Expressions are numbered from LEAVES on. */

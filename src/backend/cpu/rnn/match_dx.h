@@ -5,7 +5,7 @@
 #include "backend/cpu/cpu.h"
 #include "kernel/rnn_dx_f32/rnn_dx_f32.h"
 
-/* Inputs and results are numbered as the scan's, which are the body's; -1: there is none. */
+/* Inputs and results are numbered as in the scan, which is as in its body; -1: absent. */
 typedef struct takt_rnn_dx_match {
     takt_rnn_dx_kind kind;
     size_t batch, units, gates;
@@ -16,7 +16,7 @@ typedef struct takt_rnn_dx_match {
     int to[2]; /* gradients of the inputs, and those that are multiplied by r; one may be both */
 } takt_rnn_dx_match;
 
-/* Whether the body of `scan` is what the gradient of a GRU or LSTM (grad/scan_keep.c) comes to. */
+/* Whether the body of `scan` is the gradient of a GRU or LSTM (grad/scan_keep.c). */
 bool takt_rnn_dx_find(const takt_node *scan, takt_rnn_dx_match *match);
 
 #endif

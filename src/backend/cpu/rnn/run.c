@@ -155,7 +155,7 @@ static size_t element_of(const takt_rnn_facts *f, size_t turn)
     return f->reverse ? f->length - 1 - turn : turn;
 }
 
-/* Inputs of the gates: where they lie, or widened in own memory. */
+/* Inputs of the gates: in place, or widened in the task's own memory. */
 static void set_x(const call *c, const piece *p, takt_rnn_turn *turn)
 {
     const takt_rnn_facts *f = c->f;

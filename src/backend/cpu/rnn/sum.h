@@ -10,7 +10,7 @@ typedef struct takt_rnn_matcher {
     takt_id h, c, x; /* its inputs */
     bool knows_clip, knows_bias;
     takt_id kept[TAKT_RNN_KEEPS]; /* nodes that have what the kernel can keep */
-    bool gives_more; /* a cell, but something else than its states and kept values is given */
+    bool gives_more; /* a cell, but with results other than its states and kept values */
 } takt_rnn_matcher;
 
 /* The node, if it computes `op`; else NULL. */
@@ -18,7 +18,8 @@ const takt_node *takt_rnn_node(const takt_rnn_matcher *x, takt_id id, const takt
 /* The input of the body that `id` is, or -1. */
 int takt_rnn_input(const takt_rnn_matcher *x, takt_id id);
 bool takt_rnn_scalar(const takt_rnn_matcher *x, takt_id id, double *value);
-/* Adopts `found` as the one input of its kind; false if there is another, or it is none. */
+/* Sets `found` as the one input of its kind; false if another was set before, or if it is not an
+ * input. */
 bool takt_rnn_settle(int *kept, int found);
 /* A gate that was cut out nowhere is the only one. */
 bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found);

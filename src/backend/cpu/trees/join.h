@@ -23,7 +23,7 @@ typedef struct takt_trees_found {
 void takt_trees_open(const takt_trees_sums *s);
 /* The next trees. */
 void takt_trees_add(const takt_trees_sums *s, const takt_trees_found *found, bool is_first);
-/* The results, from element `first` of y on; `none` where nothing was given. */
+/* The results, from element `first` of y on; `none` where no leaf gave a value. */
 void takt_trees_close(const takt_trees_sums *s, double none, takt_dtype dtype, void *y,
                       size_t first);
 

@@ -24,7 +24,7 @@ typedef struct takt_trees_tests {
     size_t columns, values, longest; /* tests of a branch */
 } takt_trees_tests;
 
-/* True if a branch goes where false leads when its test holds. */
+/* True if a branch goes to its false child when the test holds. */
 static inline bool takt_trees_swaps(const takt_trees *t, size_t branch)
 {
     const int64_t mode = t->branch[branch][1];

@@ -16,7 +16,7 @@ static const struct entry {
     {"RIGHT_SHIFT", &takt_op_shr, false}, {"FLOOR_MOD", &takt_op_mod, false},
 };
 
-/* Input `i` on a scale of its own times 2^8, so that both can be compared. */
+/* Input `i` on its own scale times 2^8, so that both can be compared. */
 static takt_id raised(takt_tfl_call *c, size_t i)
 {
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));

@@ -151,7 +151,7 @@ static takt_status loop_body(takt_tfl_call *c, const takt_type *types, size_t co
     return status;
 }
 
-/* Whether to begin at all: the condition on what is given. */
+/* Whether to begin at all: the condition on the initial values. */
 static takt_status first_test(takt_tfl_call *c, const takt_id *in, const takt_type *types,
                               size_t count, takt_id *begin)
 {

@@ -3,7 +3,7 @@
 
 #include "io/tflite/quant.h"
 
-/* The quotient rounded down: of integers one less where there is a remainder of the other sign. */
+/* The quotient rounded down: one less for integers if the remainder has the other sign. */
 static takt_id floor_div(takt_tfl_call *c, takt_id a, takt_id b)
 {
     takt_graph *g = c->g;

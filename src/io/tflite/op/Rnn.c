@@ -7,7 +7,7 @@ typedef struct rnn {
     bool is_reverse, is_time_major;
 } rnn;
 
-/* h' = act(x + h R'), x holding what the inputs give and the bias. */
+/* h' = act(x + h R'), where x has the input product and the bias. */
 static takt_status fill(takt_tfl_call *c, const rnn *l, const takt_type *x, const takt_type *r,
                         takt_graph *body)
 {

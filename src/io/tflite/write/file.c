@@ -59,7 +59,7 @@ static size_t put_tensor(takt_tflw *w, takt_text *to, size_t i, uint32_t buffer)
 
 /* ---- operators ---- */
 
-/* The place of an operator's code in the list of those that are used. */
+/* The index of an operator's code in the list of codes in use. */
 static size_t place_of(int code, const int *codes, size_t count)
 {
     size_t i = 0;

@@ -33,7 +33,7 @@ static bool by_key(const void *a, const void *b)
     return strcmp(((const takt_json *)a)->key, ((const takt_json *)b)->key) < 0;
 }
 
-/* The place of `name` among the entries; their number if it is not there. */
+/* The index of `name` among the entries; their number if it is absent. */
 static size_t find(const shards *s, const char *name)
 {
     size_t low = 0, high = s->count;

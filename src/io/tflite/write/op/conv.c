@@ -91,7 +91,7 @@ static bool conv(takt_tflw *w, const takt_node *n)
     if (!takt_tflw_product_of(w, n, perm, &p) || w->status != TAKT_OK)
         return true;
     const int32_t before = w->tensors[p.weight].data != NULL ? p.weight : p.weight - 1;
-    if (is_line) { /* the floats of integers have their own tensor behind them */
+    if (is_line) { /* dequantised weights have a tensor of their own after the integers */
         flat_weight(w, before, is_depthwise);
         if (before != p.weight)
             flat_weight(w, p.weight, is_depthwise);
@@ -117,7 +117,7 @@ static bool conv(takt_tflw *w, const takt_node *n)
     return true;
 }
 
-/* Everything that the taps reach, of which padding is cut off again. */
+/* Everything that the taps reach; padding is cut off afterwards. */
 static bool transposed(takt_tflw *w, const takt_node *n)
 {
     static const int64_t perm[] = {3, 1, 2, 0};

@@ -97,7 +97,7 @@ static bool volume(takt_tflw *w, const takt_node *n, const takt_tflw_window *v)
     return true;
 }
 
-/* The pool on the grid of its input, as LiteRT wants it, and then onto that of the result. */
+/* The pool on the grid of its input, as LiteRT requires, and then onto that of the result. */
 static bool emit(takt_tflw *w, const takt_node *n)
 {
     const takt_type *x = takt_type_of(w->g, n->in[0]);
