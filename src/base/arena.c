@@ -74,7 +74,7 @@ void *takt_arena_get(takt_arena *arena, size_t size)
     if (newest != NULL && newest->size - newest->used >= rounded)
         return take(newest, rounded);
 
-    /* A large piece gets its own block behind the newest one, whose room stays in use. */
+    /* A large piece gets its own block after the newest one, whose free space stays in use. */
     const bool is_large = whole > arena->block_bytes / 2;
     takt_arena_block *block = add_block(arena, is_large ? whole : arena->block_bytes);
     if (block == NULL)

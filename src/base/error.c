@@ -119,7 +119,7 @@ static takt_status set(takt_error *error, takt_error_id id, const char *format, 
     return error->status;
 }
 
-/* Several threads may fail at once; a record is one thread's, whole. */
+/* Several threads may fail at the same time; a record is written whole by one thread. */
 static void lock(takt_ctx *ctx)
 {
     while (atomic_exchange_explicit(&ctx->error_busy, true, memory_order_acquire))

@@ -16,7 +16,7 @@ typedef enum takt_error_id {
 
 /* Records the failure in the context (the newest wins) and returns its class. */
 takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...) TAKT_PRINTF(3, 4);
-/* The same into a record of the caller's own, such as a session's. */
+/* The same into a record of the caller, such as a session's. */
 takt_status takt_error_set(takt_error *error, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
 

@@ -178,7 +178,7 @@ static bool is_at(const takt_json_scan *s, size_t pos, char a, char b)
     return pos < s->length && (s->at[pos] == a || s->at[pos] == b);
 }
 
-/* The end of the number by the grammar, and whether it is an integer; 0 if it is none. */
+/* The end of the number by the grammar, and whether it is an integer; 0 if it is not a number. */
 static size_t number_end(const takt_json_scan *s, bool *is_integer)
 {
     size_t pos = s->pos + is_at(s, s->pos, '-', '-');

@@ -68,7 +68,7 @@ void takt_json_close(takt_json_writer *w, char bracket)
         takt_text_put(w->text, "\n", 1);
     else if (!was_empty)
         new_line(w);
-    /* Either of a pair may be given, so that "close what '{' opened" reads as well. */
+    /* Either bracket of a pair may be given, so that "close what '{' opened" works as well. */
     const char end = bracket == '{' || bracket == '}' ? '}' : ']';
     takt_text_put(w->text, &end, 1);
 }

@@ -58,8 +58,8 @@ bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
 TAKT_MUST_USE takt_status takt_dims_blame(takt_dims *dims, takt_status status);
 /* Makes them the same, assumes it, or fails with both sides in the message. */
 TAKT_MUST_USE takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b);
-/* From now on names that exist already are not bound; they were `held` before. A branch that may
- * not run says nothing about names outside of it. */
+/* From now on existing names are not bound; returns the previous limit. A branch that may not run
+ * says nothing about names outside it. */
 size_t takt_dims_hold(takt_dims *dims);
 void takt_dims_let_go(takt_dims *dims, size_t held);
 /* Two dimensions that were taken to be the same without proof. */

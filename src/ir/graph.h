@@ -156,7 +156,7 @@ static inline void takt_graph_fail_if(takt_graph *g, takt_status status)
 
 /* Subsequent nodes come from here (copied into the arena; merged if a node exists already). */
 void takt_graph_set_origin(takt_graph *g, const char *name, int line);
-/* The same for what a call of a layer makes; `layer` is the layer's own name. */
+/* The same for what a layer call makes; `layer` is the layer's own name. */
 void takt_graph_set_layer(takt_graph *g, const char *name, const char *layer, int line);
 /* Subsequent nodes inherit the origin and name of a node of another graph. */
 void takt_graph_inherit(takt_graph *g, const takt_node *from);
@@ -207,7 +207,7 @@ typedef struct takt_weights {
     const char **names; /* as the text writes them, in `arena` */
     takt_arena arena;
     size_t count, capacity, name_capacity;
-    const takt_tensor *slots; /* first values to put in place of the slots' own, or NULL */
+    const takt_tensor *slots; /* initial values to use instead of the slots' own, or NULL */
 } takt_weights;
 
 typedef struct takt_print_options {

@@ -52,7 +52,7 @@ typedef struct takt_attr {
         takt_graph *graph;
     };
     uint32_t count; /* of lists */
-    bool is_set;    /* given by the caller, or the record's fallback was filled in */
+    bool is_set;    /* given by the caller, or filled in from the record's default */
 } takt_attr;
 
 typedef struct takt_attr_def {
@@ -174,7 +174,7 @@ struct takt_op {
     /* NULL only for element-wise ops: broadcast, same dtype (bool for predicates). */
     takt_status (*infer)(takt_infer *in);
 
-    /* Element-wise ops give those scalar functions that fit their dtypes: */
+    /* Element-wise ops define the scalar functions that fit their dtypes: */
     double (*scalar_f)(takt_scalar *s, const double *x);   /* float -> float */
     int64_t (*scalar_i)(takt_scalar *s, const int64_t *x); /* int -> int (wrapped after) */
     bool (*scalar_p)(takt_scalar *s, const double *x);     /* float -> bool */
@@ -185,7 +185,7 @@ struct takt_op {
      * gradient arrives); set dx[i] (preset to TAKT_NONE). NULL: not differentiable. */
     void (*grad)(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
     uint32_t grad_stops; /* float inputs that no gradient goes to, by agreement: bit per input */
-    const char *no_gradient; /* why there is none, where there is neither grad nor lower */
+    const char *no_gradient; /* why it has none, if there is neither grad nor lower */
     /* Into simpler ops: n->in are ids of `g`; set out[0..out_count). */
     void (*lower)(takt_graph *g, const takt_node *n, takt_id *out);
     /* On concrete types; NULL: element-wise default, or bytes only. */
@@ -217,7 +217,7 @@ const char *takt_op_nearest(const char *name);
 size_t takt_op_attr_count(const takt_op *op);
 /* Index of an attribute, or -1. */
 int takt_op_attr_index(const takt_op *op, const char *name);
-/* All attributes of a node, zeros beyond: to be changed and given to another node. */
+/* All attributes of a node, zeros after them: to be changed and passed to another node. */
 void takt_node_attrs(const takt_node *n, takt_attr attrs[static TAKT_MAX_ATTRS]);
 /* A node's attribute; NULL if its op has none of that name. */
 const takt_attr *takt_node_attr(const takt_node *n, const char *name);

@@ -109,8 +109,8 @@ static takt_status verify_once(takt_graph *g)
     return status;
 }
 
-/* Inference may find that two dimensions are one, and then what was inferred before must hold with
- * that as well: it is looked at again until nothing is found any more. */
+/* Inference may find that two dimensions are equal, and then what was inferred before must hold
+ * with that as well: it is repeated until nothing new is found. */
 takt_status takt_graph_verify(const takt_graph *graph)
 {
     enum { ROUNDS = 16 };

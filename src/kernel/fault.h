@@ -11,7 +11,7 @@
 #define TAKT_FAULT_NONE UINT64_MAX
 
 typedef struct takt_fault {
-    uint64_t base;  /* set by the caller: the number of the kernel's element 0 in the whole step */
+    uint64_t base;  /* set by the caller: the index of the kernel's element 0 in the whole step */
     uint64_t index; /* base + the lowest bad element; TAKT_FAULT_NONE while there is none */
     int64_t value;  /* what was bad: the index, or the divisor */
 } takt_fault;

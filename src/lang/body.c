@@ -83,7 +83,7 @@ bool takt_body_begin(takt_frame *f, const takt_ast *at, takt_body *b)
     return b->is_good;
 }
 
-/* A tensor of the frame around it, or an element of it, comes in under its name. */
+/* A tensor of the outer frame, or an element of it, is captured under its name. */
 void takt_body_take(takt_body *b, const takt_symbol *name, const takt_type *type)
 {
     takt_value v = takt_value_tensor(takt_graph_input(b->frame.graph, name->text, type));

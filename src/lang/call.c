@@ -35,7 +35,7 @@ static bool range_of(takt_frame *f, const takt_ast *arg, takt_sample_range *rang
     return true;
 }
 
-/* In samples a type becomes an input as soon as it is met, so inputs are numbered as written. */
+/* In samples a type becomes an input when it is first met, so inputs are numbered as written. */
 static takt_value sample_value(takt_frame *f, const takt_ast *arg, takt_value v)
 {
     takt_sample_range range;

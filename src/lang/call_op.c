@@ -151,8 +151,8 @@ static bool collect(takt_frame *f, const takt_call *c, const takt_op *op, shape 
     return good;
 }
 
-/* The inputs in their order: those given by position, then those given by name, with `none` for
- * those between. NULL: a failure was reported. */
+/* The inputs in order: those given by position, then those given by name, with `none` in between.
+ * NULL: a failure was reported. */
 static takt_value *inputs_of(takt_frame *f, const takt_call *c, const takt_op *op, shape *s)
 {
     static const takt_symbol none = {.text = "none", .length = 4};

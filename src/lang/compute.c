@@ -212,8 +212,8 @@ static takt_value lists(takt_frame *f, const takt_ast *a, const takt_value *x, c
     return takt_frame_list(f, items, count);
 }
 
-/* "layers." + 3: names of layers that a checkpoint numbers. What strings take counts as lists do.
- */
+/* "layers." + 3: layer names with a checkpoint's numbers. The size of strings is limited like that
+ * of lists. */
 static takt_value strings(takt_frame *f, const takt_ast *a, const takt_value v[2])
 {
     enum { LONGEST = 255 };

@@ -65,7 +65,7 @@ struct takt_elab {
     size_t graph_count, graph_capacity;
     int depth;      /* of expressions, through all frames */
     int call_depth; /* of layers */
-    /* Where nodes of assignments come from, so that one in a `repeat` takes memory once. */
+    /* Origins of nodes made by assignments, so that one in a `repeat` takes memory once. */
     struct takt_elab_origin {
         const takt_ast *of;
         const takt_origin *origin;
@@ -152,7 +152,7 @@ bool takt_fill_shape(takt_frame *f, const takt_call *c);
 /* Whether the arguments are the op's inputs and attributes in number, name and kind. */
 bool takt_call_fits_op(const takt_call *c, const takt_op *op);
 takt_value takt_call_layer(takt_frame *f, const takt_call *c, const takt_function *layer);
-/* A function of sizes and numbers, if there is one of that name that takes these arguments. */
+/* A function of sizes and numbers with that name that takes these arguments, if there is one. */
 bool takt_is_builtin(const char *name);
 bool takt_call_builtin(takt_frame *f, const takt_call *c, takt_value *out);
 /* The same for answers of options->given (given.c). */

@@ -262,7 +262,7 @@ static takt_value chain(takt_frame *f, const takt_ast *a)
     return v;
 }
 
-/* Lists live as long as their frame, so a few bytes of text in a `repeat` could ask for any amount
+/* Lists live as long as their frame, so a few bytes of text in a `repeat` could allocate any amount
  * of memory. */
 static bool affords_lists(takt_frame *f, const takt_ast *a)
 {
@@ -283,7 +283,7 @@ takt_value takt_eval_expr(takt_frame *f, const takt_ast *a)
     takt_elab *e = f->e;
     if (e->status != TAKT_OK || !affords_lists(f, a))
         return takt_value_poison();
-    /* Everything once, and then as much again as the largest graph may need. */
+    /* Every expression once, and then as many again as the largest graph may need. */
     const uint64_t most = 4 * e->ctx->limits.nodes + e->text_length;
     if (++e->steps > most) {
         takt_complain(f, a, TAKT_E_GRAPH_FULL, "is a repeat count too large?",

@@ -128,7 +128,7 @@ static bool some_begin(const takt_names *n, const char *with)
     return false;
 }
 
-/* `wish` behind as many dots as it takes that no name of the text begins so; NULL when memory is
+/* `wish` with enough dots before it that no name of the text begins like it; NULL when memory is
  * short. */
 static const char *unlike_names(takt_frame *f, const loop *l, const char *wish)
 {

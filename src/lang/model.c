@@ -77,7 +77,7 @@ static void layout(takt_frame *f, const takt_ast *o, const takt_value *v)
         f->e->layout = v->word;
 }
 
-/* Which there are is known where plans are made; here it only has to be a word. */
+/* Which backends exist is known when plans are made; here it only has to be a word. */
 static void backend(takt_frame *f, const takt_ast *o, const takt_value *v)
 {
     char text[TAKT_VALUE_TEXT];
@@ -177,7 +177,7 @@ static void output(takt_frame *f, const takt_ast *at, const char *name, const ta
         takt_complain_last(f, at);
 }
 
-/* By its own name, else the header's at the same place, else "out". */
+/* By its own name, else the header's at the same position, else "out". */
 static const char *output_name(takt_frame *f, const takt_ast *result, const takt_ast *promised,
                                size_t index)
 {

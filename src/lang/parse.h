@@ -14,10 +14,10 @@
 #include "lang/diag.h"
 
 /* Files beneath the folder of the text. Paths have been checked: parts joined by '/', none of them
- * empty, "." or ".."; whoever opens them keeps links from leading elsewhere. */
+ * empty, "." or ".."; the opener must not follow links out of the folder. */
 typedef struct takt_parse_files {
     void *user;
-    /* A whole file; the caller gives it back with takt_mem_put. */
+    /* A whole file; free it with takt_mem_put. */
     takt_status (*text)(void *user, const char *path, void **bytes, size_t *length);
     /* The array of a .npy file, or that called `name` of a .safetensors file (NULL: its only one);
      * the caller releases it. */

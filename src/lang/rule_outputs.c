@@ -3,7 +3,7 @@
 #include "lang/rule.h"
 #include "logic/keep.h"
 
-/* The relations of the graph, made when there is a first one. */
+/* The relations of the graph, created with the first one. */
 static takt_relations *relations_of(takt_frame *f)
 {
     takt_rules *r = f->e->rules;

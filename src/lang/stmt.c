@@ -68,7 +68,7 @@ static void assign_several(takt_frame *f, const takt_ast *a, takt_value v, uint3
         set(f, t, v.kind == TAKT_V_POISON ? v : part(f, t, &v, i));
 }
 
-/* Of the nodes that follow. The graph of a model is there as long as its frame. */
+/* The origin of the nodes that follow. The graph of a model lives as long as its frame. */
 static void begin(takt_frame *f, const takt_ast *a)
 {
     struct takt_elab_origin *known = &f->e->origins[(uintptr_t)a / sizeof *a % TAKT_ORIGINS];

@@ -27,7 +27,7 @@ typedef struct takt_symbol_map {
     size_t size, count;
 } takt_symbol_map;
 
-/* The place of `key`'s value, made (and set to UINT32_MAX) if new; NULL when memory is short. */
+/* The slot of `key`'s value, created (and set to UINT32_MAX) if new; NULL when memory is short. */
 uint32_t *takt_symbol_map_put(takt_symbol_map *map, takt_arena *arena, const takt_symbol *key);
 /* NULL if there is none. */
 uint32_t *takt_symbol_map_get(const takt_symbol_map *map, const takt_symbol *key);

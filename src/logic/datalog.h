@@ -33,7 +33,7 @@ typedef enum takt_dlog_kind {
     TAKT_DLOG_TRUTH, /* number is 0 or 1 */
 } takt_dlog_kind;
 
-/* Signs between literals of a clause, and within one term: what the rules' own reader bears. */
+/* Limits on the operators of a clause and of one term: those of the rules' own parser. */
 enum {
     TAKT_DLOG_MOST_TERMS = 16,
     TAKT_DLOG_DEPTH = 64,

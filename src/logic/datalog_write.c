@@ -39,7 +39,7 @@ static void put_span(const writer *w, takt_span s)
     takt_text_add(w->out, "%.*s", (int)s.length, s.at);
 }
 
-/* The place of a variable of the current clause; seen_count: it has none. */
+/* The index of a variable of the current clause; seen_count: it has none. */
 static int place_of(const writer *w, takt_span name)
 {
     int i = 0;
@@ -230,7 +230,7 @@ static takt_status put_fact(writer *w, const takt_dlog_node *head, bool is_first
     return TAKT_OK;
 }
 
-/* Arguments of a rule that says something of a whole relation. */
+/* Arguments of a rule about a whole relation. */
 static void put_arguments(const writer *w, const takt_dlog_relation *r, bool has_types)
 {
     for (int i = 0; i < r->arity; i++)

@@ -168,7 +168,7 @@ static takt_dd_known *place_of(const takt_dds *d, takt_dd_op op, takt_dd a, takt
     return &d->known[mix(mix(mix(op, 0x51), a), b) & (d->known_size - 1)];
 }
 
-/* As many places as there are nodes: with fewer, results would be made again and again. */
+/* As many entries as there are nodes: with fewer, results would be computed repeatedly. */
 static bool grow_known(takt_dds *d)
 {
     if (d->known_size >= KNOWN_MOST || d->known_size >= d->count)
@@ -196,7 +196,7 @@ static takt_dd child(const takt_dds *d, takt_dd a, uint32_t variable, uint32_t v
     return variable_of(d, a) == variable ? d->children[d->nodes[a].first + value] : a;
 }
 
-/* A pair's result if it is there at once; else a frame for it. */
+/* A pair's result if it is known immediately; else a frame for it. */
 static bool begin(takt_dds *d, takt_dd_op op, takt_dd a, takt_dd b, size_t depth, takt_dd *result)
 {
     if (is_plain(op, a, b, result))
@@ -269,7 +269,7 @@ void takt_dd_fold_begin(takt_dd_fold *f, takt_dds *d, takt_dd_op op)
     f->count = 0;
 }
 
-/* at[i] holds 2^i of them where bit i of the count is set. */
+/* at[i] holds the combination of 2^i operands where bit i of the count is set. */
 bool takt_dd_fold_add(takt_dd_fold *f, takt_dd a)
 {
     const takt_dd weak = f->op == TAKT_DD_AND ? TAKT_DD_TRUE : TAKT_DD_FALSE;

@@ -24,11 +24,11 @@ TAKT_MUST_USE takt_status takt_domain_of(takt_arena *arena, const char *name,
                                          const takt_span *entries, size_t count,
                                          takt_domain **domain);
 
-/* The number of an entry, by its name or in digits if it has none; false if there is none such. A
- * domain whose size is not a number takes any number. */
+/* The number of an entry, by its name or in digits if it has none; false if there is no such entry.
+ * A domain whose size is not a number accepts any number. */
 bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index);
-/* The same in parts, for many names of a domain with names at a time: between stages what the next
- * one reads comes closer. First its place in the table, then its entry, then that entry's text. */
+/* The same in stages, for many names at a time, each prefetching what the next one reads: first its
+ * slot in the table, then its entry, then that entry's text. */
 uint64_t takt_domain_hash(takt_span name);
 enum { TAKT_DOMAIN_STAGES = 3 };
 void takt_domain_prefetch(const takt_domain *domain, uint64_t hash, int stage);

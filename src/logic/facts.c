@@ -231,7 +231,7 @@ static bool wait(reader *r, takt_span line)
     return at == end + 1;
 }
 
-/* The first line decides what parts fields, and whether there are weights. */
+/* The first line decides the separator, and whether there are weights. */
 static void begin(reader *r, takt_span line)
 {
     r->mark = memchr(line.at, '\t', line.length) != NULL ? '\t' : ',';

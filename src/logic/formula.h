@@ -144,7 +144,7 @@ struct takt_predicate {
     bool is_recursive;
     /* While a recursion is lowered: its value in the loop's body, and what is new in it. */
     takt_id inner, delta;
-    takt_predicate *kept; /* its copy that lives as long as the graph (keep.h); or NULL */
+    takt_predicate *kept; /* its copy with the lifetime of the graph (keep.h); or NULL */
     takt_predicate *next;
 };
 

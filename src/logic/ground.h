@@ -11,7 +11,7 @@
 
 enum { TAKT_GROUND_VARIABLES = 256, TAKT_GROUND_PARTS = 64 };
 
-/* A formula with what is found once and used for every tuple. */
+/* A formula with data that is computed once and used for every tuple. */
 typedef struct takt_ground_plan takt_ground_plan;
 struct takt_ground_plan {
     const takt_formula *f;
@@ -46,7 +46,7 @@ static inline takt_dim takt_ground_size(const takt_grounding *g, int variable)
 }
 /* Zeroed memory that lives as long as the model is built; NULL after a complaint. */
 void *takt_ground_room(const takt_grounding *g, size_t count, size_t size);
-/* Complains at the current place; gives NULL. `hint` may be NULL. */
+/* Reports an error at the current place; returns NULL. `hint` may be NULL. */
 takt_ground_plan *takt_ground_refuse(const takt_grounding *g, takt_error_id id, const char *what,
                                      const char *hint);
 
@@ -60,7 +60,7 @@ takt_dd takt_ground(takt_grounding *g, const takt_ground_plan *p);
 /* The functions of all members of a stratum; false after a complaint. */
 bool takt_ground_stratum(takt_lower *l, takt_events *e, takt_predicate *const *members,
                          size_t count, takt_closing *close);
-/* p with the functions of q, which are made if there are none so far. */
+/* p with the functions of q, which are created if there are none yet. */
 takt_ground_plan *takt_ground_needed(takt_grounding *g, takt_predicate *q, takt_ground_plan *p);
 
 #endif

@@ -11,7 +11,7 @@ static bool is_known(const takt_grounding *g, const takt_formula *t)
     case TAKT_LOGIC_INTEGER: return true;
     case TAKT_LOGIC_VARIABLE: return !g->is_lifted[t->variable];
     case TAKT_LOGIC_ARITH:
-        /* By what is not a plain number other than 0 it is left to the ops, which say so. */
+        /* A divisor that is not a non-zero constant is left to the ops, which report it. */
         if ((t->op == TAKT_LOGIC_DIV || t->op == TAKT_LOGIC_MOD) &&
             (t->b->kind != TAKT_LOGIC_INTEGER || t->b->integer <= 0))
             return false;

@@ -19,7 +19,7 @@ typedef struct ready {
     struct ready *next;
 } ready;
 
-/* A quantifier over lifted axes around the whole body is taken off. */
+/* Removes a quantifier over lifted axes around the whole body. */
 static const takt_formula *open_body(takt_grounding *g, const takt_formula *f, takt_closing *close)
 {
     const bool is_quantifier = f->kind == TAKT_LOGIC_EXISTS || f->kind == TAKT_LOGIC_FORALL;

@@ -31,7 +31,7 @@ typedef struct takt_lower {
     takt_text *joins;               /* records which products are made; NULL: not needed */
 } takt_lower;
 
-/* Lowers all rules of the program; afterwards every predicate has a value. After a mistake
+/* Lowers all rules of the program; afterwards every predicate has a value. After an error
  * program->place says where. */
 TAKT_MUST_USE takt_status takt_program_lower(takt_program *program);
 
@@ -65,7 +65,7 @@ takt_id takt_lower_rules(takt_lower *l, const takt_predicate *p);
 /* Bools of a Boolean predicate's form, and back. */
 takt_id takt_lower_stored(takt_lower *l, const takt_predicate *p, takt_labelled v);
 
-/* Records the failure at the current place; gives nothing. */
+/* Records the failure at the current place; returns an empty value. */
 takt_labelled takt_lower_fail(takt_lower *l, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
 
@@ -86,10 +86,10 @@ static inline takt_labelled takt_labelled_scalar(takt_id id)
 takt_dim takt_lower_size(const takt_lower *l, int variable);
 /* The axis of a variable, or -1. */
 int takt_labelled_axis(const takt_labelled *v, int variable);
-/* Elements, made of the bits if there are none; and bits, made of bools (rank above 0). */
+/* Elements, unpacked from the bits if necessary; and bits, packed from bools (rank above 0). */
 takt_id takt_labelled_elements(const takt_lower *l, const takt_labelled *v);
 takt_id takt_labelled_bits(const takt_lower *l, const takt_labelled *v);
-/* The variables of both, those of `a` first; false after a complaint: there are too many. */
+/* The variables of both, those of `a` first; false after an error: there are too many. */
 bool takt_labelled_union(takt_lower *l, const takt_labelled *a, const takt_labelled *b,
                          takt_labelled *out);
 /* Elements with the axes `vars`, which have all of v's: of size 1 where v has none. */

@@ -56,8 +56,8 @@ static takt_id log_of(takt_graph *g, takt_id x)
                       takt_binary(g, &takt_op_max, x, takt_scalar_like(g, x, FLT_MIN)));
 }
 
-/* forall and exists over lifted axes: what happens at one place of the axis says nothing about
- * another, so probabilities multiply. */
+/* forall and exists over lifted axes: events at different positions of the axis are independent, so
+ * probabilities multiply. */
 static takt_id close_axes(takt_lower *l, takt_predicate *p, takt_id id, takt_lifted_set set,
                           const takt_closing *close)
 {

@@ -15,7 +15,7 @@ typedef struct takt_proof_node {
     uint32_t tuple[TAKT_MAX_RANK];
     double value; /* of a rule that gives a number: its last argument */
     int height;
-    int64_t *env;     /* values of the rule's variables; -1 where there is none to tell */
+    int64_t *env;     /* values of the rule's variables; -1 if not shown */
     size_t *premises; /* nodes, in the order of the body */
     size_t premise_count;
 } takt_proof_node;
@@ -33,8 +33,9 @@ enum { TAKT_PROOF_EDGES = 1 << 22 };
 /* `tuple` holds, of a boolean predicate. The tree is released in any case. */
 TAKT_MUST_USE takt_status takt_prove(takt_world *w, const takt_predicate *p, const uint32_t *tuple,
                                      takt_proof_tree *tree);
-/* Replays a proof: every node follows from its premises by its rule, heights fall, and facts are
- * facts. What is negated or folded is looked up in the relations. TAKT_E_RECURSION if not. */
+/* Replays a proof: every node follows from its premises by its rule, heights decrease, and facts
+ * are facts. Negated and aggregated literals are looked up in the relations. TAKT_E_RECURSION if
+ * not. */
 TAKT_MUST_USE takt_status takt_proof_verify(takt_world *w, const takt_proof_tree *tree);
 void takt_proof_tree_release(takt_ctx *ctx, takt_proof_tree *tree);
 

@@ -207,8 +207,8 @@ static const takt_formula *resolve(const writer *w, const takt_formula *t)
     return t;
 }
 
-/* Drops equations with a variable and puts the other side in its place everywhere; false: two
- * constants differ, so that the conjunction never holds. */
+/* Drops equations with a variable and substitutes the other side everywhere; false: two constants
+ * differ, so that the conjunction never holds. */
 static bool substitute(writer *w, conjunction *c)
 {
     int kept = 0;

@@ -44,7 +44,7 @@ static bool is_set(const takt_predicate *p, const takt_tensor_view *v, size_t at
                                          : takt_dtype_get_i(v->dtype, v->data, at) != 0;
 }
 
-/* Elements of the dense tensor, those behind the last of a row of bits with them. */
+/* Elements of the dense tensor, including the padding of rows of bits. */
 static size_t elements(const takt_predicate *p, const takt_tensor_view *v)
 {
     size_t count = p->form == TAKT_FORM_BITS ? 64 : 1;

@@ -61,8 +61,8 @@ bool takt_world_compare(int op, takt_world_value a, takt_world_value b);
 /* How many values a variable has. */
 int64_t takt_world_size(takt_world *w, const takt_rule *rule, int variable);
 
-/* Goes through the values of `bound`, ascending, the first variable slowest: those for which all
- * parts hold. A visit returns false to stop. */
+/* Visits the values of `bound`, ascending, the first variable slowest, for which all parts hold. A
+ * visit returns false to stop. */
 typedef struct takt_world_walk takt_world_walk;
 typedef bool takt_world_visit(takt_world_walk *walk);
 enum { TAKT_WORLD_PARTS = 64 };
@@ -78,7 +78,7 @@ struct takt_world_walk {
     takt_world_visit *visit;
     void *user;
 };
-/* Adds the parts of a conjunction; `reserve` more will follow. Where there is no room parts stay
+/* Adds the parts of a conjunction; `reserve` more will follow. If there is no room, parts stay
  * together. */
 void takt_world_part(takt_world_walk *walk, const takt_formula *f, size_t reserve);
 /* False: a visit stopped it, or something failed. */

@@ -79,7 +79,7 @@ static takt_id slope(takt_graph *g, const takt_entropy *ce)
     return takt_sub(g, takt_mul(g, takt_unary(g, &takt_op_exp, ce->log_p), total), target);
 }
 
-/* Of plain class numbers it is an op of its own, which keeps no probabilities. */
+/* For plain class numbers it is a separate op, which keeps no probabilities. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node node = *takt_node_at(g, id); /* a copy: nodes move as the graph grows */

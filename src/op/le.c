@@ -13,7 +13,7 @@ static bool eval_p(takt_scalar *s, const double *x)
     return x[0] <= x[1];
 }
 
-/* A NaN bound makes both comparisons false, which is what may be. */
+/* A NaN bound makes both comparisons false: either result is possible. */
 static void bound(takt_bounding *b)
 {
     const takt_range x = takt_bound_wide(b, 0), y = takt_bound_wide(b, 1);

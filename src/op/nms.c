@@ -10,7 +10,7 @@
 enum { BOXES, SCORES, LIMIT, OVERLAP, THRESHOLD };
 enum { CENTER, MOST };
 
-/* Rows that there can be: of every class as many as there are boxes, or `most`. */
+/* The maximum number of rows: for every class as many as there are boxes, or `most`. */
 static takt_status count_rows(takt_infer *in, takt_dim *rows)
 {
     const takt_type *scores = in->type[SCORES];

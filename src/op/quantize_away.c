@@ -36,7 +36,7 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-/* x less its whole part is exact, so that only halves go away from zero. */
+/* x minus its integer part is exact, so that only halves are rounded away from zero. */
 static takt_id rounded(takt_graph *g, takt_id x)
 {
     const takt_id whole = takt_unary(g, &takt_op_trunc, x);

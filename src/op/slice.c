@@ -55,7 +55,7 @@ static void resolve(range r, int64_t size, int64_t *first, int64_t *count)
 
 /* ---- inference ---- */
 
-/* No axis is so long: exporters write the ends of the integers for those of the axis. */
+/* Beyond any axis: exporters write the extreme integers for the ends of the axis. */
 enum { FAR = INT32_MAX };
 
 static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out)

@@ -67,7 +67,7 @@ void takt_cuda_launch_gemm_any(const takt_cuda_gemm_any_args *g, takt_cuda_launc
 void takt_cuda_launch_lines(const takt_cuda_lines_args *a, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
-/* Bytes of scratch that the next function wants at `scratch`; 0: none. */
+/* Bytes of scratch that the next function needs at `scratch`; 0: none. */
 uint64_t takt_cuda_reduce_scratch(const takt_cuda_reduce *r, uint32_t processors);
 uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r);
 /* The number of launches, 1 or 2. */

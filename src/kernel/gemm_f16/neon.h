@@ -89,7 +89,7 @@ ALWAYS octet turned(const octet *r)
                     high(four[2], four[6]), high(four[3], four[7])}};
 }
 
-/* A missing row is the first again: what it gives is never used. */
+/* A missing row repeats the first: its results are never used. */
 static void by_element(const takt_gemm_f32 *g, const strip *s, size_t first, const float *factor,
                        uint16_t *to)
 {

@@ -90,7 +90,7 @@ static size_t wide_columns(const gemm *g)
     return wide < g->b_first ? 0 : least(wide - g->b_first, g->n);
 }
 
-/* Whether B, in its own form, comes from beyond the caches. */
+/* Whether B, in its stored form, comes from beyond the caches. */
 static bool is_far(const gemm *g)
 {
     const size_t size = is_stored(g) ? sizeof(uint16_t) : sizeof(elem);
@@ -154,7 +154,7 @@ static void pack_block(const gemm *g, block *o)
         }
 }
 
-/* Whether registers can hold what follows the product; else it is done on rows in L1. */
+/* Whether the epilogue can be done in registers; else it is done on rows in L1. */
 static bool in_registers(const epilogue *e)
 {
     return e->act != TAKT_GEMM_ACT_LEAKY &&

@@ -68,7 +68,8 @@ typedef struct takt_gemm_piece {
     size_t p, k, col, cols;
 } takt_gemm_piece;
 
-/* B in another form than f32. The bits of a product are those with what `widen` makes of it. */
+/* B in a form other than f32. The bits of a product are those with the floats that `widen` makes of
+ * it. */
 typedef struct takt_gemm_stored takt_gemm_stored;
 /* The piece as packed f32 lies there: cols * k of them. */
 typedef void takt_gemm_widen_fn(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to);

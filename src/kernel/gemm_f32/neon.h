@@ -28,7 +28,7 @@ enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 16 << 20, ASKS_NEAR = 1 <<
 
 enum { FEW_COLUMNS = 48 };
 
-/* Whether packing A costs more than it gives: up to these columns. */
+/* Whether packing A costs more than it gains: up to this many columns. */
 static bool has_few_columns(const gemm *g)
 {
     return g->n <= FEW_COLUMNS || (g->k <= CHUNK && g->n <= FEW_COLUMNS * 4 / 3) ||
@@ -69,8 +69,8 @@ static inline __attribute__((always_inline)) quad turned(const float *a, size_t 
          vreinterpretq_f32_f64(vtrn2q_f64(ab0, cd0)), vreinterpretq_f32_f64(vtrn2q_f64(ab1, cd1))}};
 }
 
-/* Columns [first, k) of a strip, one by one; a missing row is the first again: what it gives is
- * never used. */
+/* Columns [first, k) of a strip, one by one; a missing row repeats the first: its results are never
+ * used. */
 static void by_element(const gemm *g, const float *a, size_t rows, size_t first, size_t k,
                        float *to)
 {

@@ -46,7 +46,7 @@ static size_t run_of_tiles(const gemm *g, const block *o, strip *s, tile_job *t,
     return columns;
 }
 
-/* Whether a product with A in place is all of whole tiles that nothing follows. */
+/* Whether a product with A in place consists of whole tiles without an epilogue. */
 static bool is_all_below(const gemm *g)
 {
     const epilogue *e = g->epilogue;

@@ -82,7 +82,7 @@ enum { BASES = (MR + SPAN - 1) / SPAN, VECS = PANELS > 2 ? PANELS : 2 };
     } while (0)
 #define FENCE() __asm__ volatile("" : : : "memory")
 
-/* One k, which lies `at` bytes past the addresses: a number in a string, as assembly wants it. */
+/* One k, `at` bytes past the addresses: a number in a string, as assembly needs it. */
 #define ONE_K(name, at, n, b_at)                                                                   \
     INLINE void name(const char *const *base, size_t step, const elem *b, size_t second,           \
                      vec(*acc)[VECS], const size_t rows, const size_t wide)                        \

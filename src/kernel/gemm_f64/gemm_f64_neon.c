@@ -28,8 +28,8 @@ static size_t strip_elems(size_t rows, size_t k)
     return (rows + 1) / 2 * 2 * k;
 }
 
-/* Two rows by two k are turned round; of an odd number of rows the last is there twice: what that
- * gives is never used. */
+/* Two rows by two k are transposed; with an odd number of rows the last is repeated: its results
+ * are never used. */
 static inline __attribute__((always_inline)) void pack_pairs(const gemm *g, const double *a,
                                                              size_t rows, size_t k, double *to)
 {

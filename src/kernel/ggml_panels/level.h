@@ -19,8 +19,8 @@
 
 enum { VECTORS = TAKT_GGML_PANEL / VF };
 
-/* Asks for the block that lies `AHEAD` bytes behind this one: processors prefetch by themselves,
- * but not across pages, and too little where much is done with a line. */
+/* Prefetches the block `AHEAD` bytes after this one: the hardware prefetcher does not cross pages,
+ * and is too late where much is done with a line. */
 FIXED void ggml_prefetch(const takt_ggml_format format, const uint8_t *p)
 {
     enum { LINE = 64, AHEAD = 4096 };

@@ -52,7 +52,7 @@ static uint64_t four_of(const uint16_t *x, size_t left)
     return four;
 }
 
-/* Eight rows: what lies side by side is written in one go. */
+/* Eight rows: adjacent results are written together. */
 static void pack_eight(const uint16_t *a, size_t a_row, size_t k, uint16_t *to)
 {
     for (size_t p = 0; p + 8 <= k; p += 8, to += 8 * MR)

@@ -34,7 +34,7 @@ static size_t arg_row(const T *x, size_t n, bool is_max, bool is_last, const tak
     return i;
 }
 
-/* True if x takes the place of the best so far. NaN beats everything; ties go to the first. */
+/* True if x replaces the best so far. NaN beats everything; ties go to the first. */
 static inline bool beats(T x, T best, bool is_max, bool is_last)
 {
     if (best != best)

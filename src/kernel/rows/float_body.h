@@ -45,7 +45,7 @@ static void finish_before(const place *to, size_t n)
     scale_near(to->before + done, n - done, to->scale);
 }
 
-/* A row to `to->keep`, not yet divided by its sum; returns what it is to be multiplied by. */
+/* Stores a row in `to->keep`, not yet divided by its sum; returns the factor for that. */
 static T softmax_begin(const takt_rows_step *r, const place *to, const T *x, T most)
 {
     const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, stretch_of(r, x), to);
@@ -54,7 +54,7 @@ static T softmax_begin(const takt_rows_step *r, const place *to, const T *x, T m
     return (T)1 / sum;
 }
 
-/* The largest element of the next row, whose whole rounds a pass has looked at if PIPED. */
+/* The largest element of the next row; if PIPED, a pass has covered its whole rounds already. */
 static T largest_next(const place *to, size_t n)
 {
     if (!PIPED)

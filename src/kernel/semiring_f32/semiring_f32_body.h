@@ -318,7 +318,7 @@ INLINE void gradient(const takt_semiring_f32 *p, const takt_semiring s)
     }
 }
 
-/* A function of its own for each, so that the semiring is known while it is compiled. */
+/* A separate function for each, so that the semiring is a compile-time constant. */
 #define EACH(name, semiring)                                                                       \
     static void name(const takt_semiring_f32 *p)                                                   \
     {                                                                                              \

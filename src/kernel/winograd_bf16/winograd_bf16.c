@@ -10,7 +10,7 @@ size_t takt_winograd_bf16_count(const takt_gemm_bf16_info *pack, size_t cin, siz
     return POINTS * takt_gemm_bf16_count(pack, cin, cout);
 }
 
-/* G times three values that lie `from` apart, to four that lie `to` apart. */
+/* G times three values with stride `from`, to four with stride `to`. */
 static void times_g(const double *w, size_t from, double *u, size_t to)
 {
     const double a = w[0], b = w[from], c = w[2 * from];

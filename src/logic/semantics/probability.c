@@ -8,7 +8,7 @@
 
 #include "logic/semantics.h"
 
-/* -log truth; of what is impossible that of the smallest normal number. */
+/* -log truth; an impossible event counts as the smallest normal number. */
 static takt_id loss(takt_graph *g, takt_id truth)
 {
     const takt_id least = takt_scalar_like(g, truth, FLT_MIN);

@@ -31,7 +31,7 @@ struct takt_bounding {
 
 /* ---- pieces ---- */
 
-/* What an element type can hold, as far as rounding goes. */
+/* The range and precision of an element type, as far as rounding goes. */
 typedef struct takt_grid {
     double ulp;  /* distance of neighbours over the lesser one's magnitude, at most */
     double tiny; /* the least distance of neighbours */

@@ -142,7 +142,7 @@ void takt_bound_scatter(takt_bounding *b)
 
 /* ---- waves ---- */
 
-/* Whether `at` + k period lies in [lo, hi] for a whole k; a little too often, never too seldom. */
+/* Whether `at` + k period lies in [lo, hi] for an integer k; errs on the side of true. */
 static takt_id reaches(takt_bounding *b, takt_range x, double at)
 {
     const double period = 6.28318530717958647693;

@@ -103,7 +103,7 @@ typedef struct takt_dl_index {
     bool has_runs;    /* of an input: rows that agree lie side by side */
 } takt_dl_index;
 
-/* All that does not depend on values: made once, before any run. */
+/* Everything that does not depend on values: computed once, before any run. */
 typedef struct takt_dl_plan {
     const takt_dl *program;
     size_t capacity[TAKT_DL_RELATIONS];

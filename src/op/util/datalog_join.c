@@ -21,7 +21,7 @@ bool takt_dl_charge(takt_dl_machine *m, size_t rows)
     return !takt_dl_stops(m);
 }
 
-/* Whether a row agrees with what is known; binds the rest. */
+/* Whether a row agrees with the known values; binds the rest. */
 static bool match(takt_dl_machine *m, const takt_dl_step *s, const uint32_t *row)
 {
     for (int i = 0; i < s->key.count; i++)

@@ -111,7 +111,8 @@ void *takt_dl_carve(char **at, size_t count);
 /* Relations, tables and indexes before the first round. */
 void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
                    char **scratch);
-/* Adds a row to a derived relation unless it is there; with `is_local` at once, else by a batch. */
+/* Adds a row to a derived relation unless it exists; with `is_local` immediately, else in a
+ * batch. */
 void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row);
 /* Writes a new row of a local table into a slot that is free. */
 void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot);

@@ -40,7 +40,7 @@ static bool count_digits(const takt_dl_rows *r, const uint32_t *rows, const digi
     return true;
 }
 
-/* Moves rows to their places by one digit; stable. False: the poll said so. */
+/* Moves rows to their places by one digit; stable. False: the poll stopped it. */
 static bool move(const takt_dl_rows *r, const uint32_t *from, uint32_t *to, const digits *d, int k)
 {
     const uint32_t mask = (UINT32_C(1) << d->width) - 1;

@@ -31,7 +31,7 @@ double takt_attention_scale(const takt_graph *g, const takt_node *n);
 
 /* [batch, seq, outer * inner * dim] as [batch, outer, inner, seq, dim]. */
 takt_id takt_split_heads(takt_graph *g, takt_id x, int64_t outer, int64_t inner);
-/* keys - queries: what the first query sees besides its own key. */
+/* keys - queries: the keys that the first query sees besides its own. */
 takt_id takt_keys_before(takt_graph *g, const takt_node *n);
 /* [queries, keys]: query s sees key t if t - s <= keys - queries. */
 takt_id takt_keys_seen(takt_graph *g, const takt_node *n, const takt_dim *dims);

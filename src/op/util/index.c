@@ -53,7 +53,7 @@ static int64_t combine_i(takt_scatter how, bool is_unsigned, int64_t a, int64_t 
     return b;
 }
 
-/* Integers wrap at once, so that max and min after it see what is stored. */
+/* Integers wrap immediately, so that max and min after it see what is stored. */
 void takt_index_combine(takt_scatter how, takt_array *to, size_t i, const takt_array *from,
                         size_t j)
 {

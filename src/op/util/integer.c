@@ -123,7 +123,7 @@ static takt_id saturated(takt_graph *g, takt_id x, takt_id zero)
     return takt_cast(g, takt_add(g, x, wide), dtype);
 }
 
-/* Halves away from zero: what is left of the whole part is exact. */
+/* Halves away from zero: the remainder after the integer part is exact. */
 static takt_id rounded(takt_graph *g, takt_id x)
 {
     const takt_id whole = takt_unary(g, &takt_op_trunc, x);

@@ -15,7 +15,7 @@ typedef struct takt_nms {
     unsigned char *gone; /* room for one of each box */
 } takt_nms;
 
-/* Calls `take` for each box that stays, the best first, until it says no. */
+/* Calls `take` for each box that stays, the best first, until it returns false. */
 void takt_nms_pick(const takt_nms *w, bool (*take)(void *user, int64_t box), void *user);
 
 #endif

@@ -21,8 +21,8 @@ takt_line takt_line_at(const takt_array *array, int axis, size_t i);
 /* Results 0 and 1 of an op along the line `to`: what lies at the first of these positions of the
  * line `from` of its input, and the positions. */
 void takt_order_put(takt_eval *e, const takt_line *from, const takt_line *to, const size_t *order);
-/* The gradient of result 0 goes to where result 1 says that it came from, along the axis that is
- * attribute number `axis`. */
+/* The gradient of result 0 goes to the positions in result 1, along the axis in attribute number
+ * `axis`. */
 void takt_order_grad(takt_graph *g, takt_id id, takt_id dy, int axis, takt_id *dx);
 
 #endif

@@ -16,8 +16,8 @@ static inline const takt_poll *takt_eval_poll(const takt_eval *e)
     return e->interp != NULL ? ((const takt_eval_run *)e->interp)->poll : NULL;
 }
 
-/* After `work` more elements, each some ten nanoseconds. What an evaluation that stops leaves is
- * not looked at. */
+/* After `work` more elements, each some ten nanoseconds. The results of a stopped evaluation are
+ * ignored. */
 static inline bool takt_eval_stops(const takt_eval *e, size_t work)
 {
     enum { POLLED = 1 << 15 };

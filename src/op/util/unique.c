@@ -58,7 +58,7 @@ static void find(const takt_unique *s, const row **sorted, takt_found_rows *f)
     }
 }
 
-/* In the order in which they come; `place` has room for three numbers of each. */
+/* In order of appearance; `place` has room for three numbers of each. */
 static void unsort(const takt_unique *s, takt_found_rows *f, int64_t *place)
 {
     int64_t *first = place + f->count, *times = place + 2 * f->count, next = 0;
