@@ -34,7 +34,7 @@ static const char *copy(takt_bench *b, const char *text)
     return text != NULL ? takt_arena_text(&b->arena, text, strlen(text)) : "";
 }
 
-/* The model's digest; a model that cannot be read has none, and will say so itself. */
+/* The model's digest; a model that cannot be read has none, and reports that itself. */
 static const char *digest(takt_bench *b, const char *path)
 {
     void *bytes;
@@ -211,7 +211,7 @@ size_t takt_bench_find_case(const takt_bench *b, const takt_bench *like, size_t 
             return i;
         found = i;
     }
-    /* Weights stored otherwise are what two results may differ in, unless one holds several. */
+    /* Weights stored differently are a difference between two results, unless one holds several. */
     return count_alike(b, wanted) == 1 && count_alike(like, wanted) == 1 ? found : SIZE_MAX;
 }
 

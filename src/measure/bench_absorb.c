@@ -37,7 +37,7 @@ static void copy_cache(takt_bench *b, takt_cache_use *use)
     use->note = copy(b, use->note);
 }
 
-/* A row like `from`, whose names and times are the bench's own. */
+/* A row like `from`, with its own copies of names and times. */
 static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_bench_row **row)
 {
     TAKT_TRY(takt_bench_push(b, row));
@@ -65,7 +65,8 @@ static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_benc
     return r->ops != NULL || from->op_count == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-/* One figure a process: what makes processes differ (where memory lies) is then in the interval. */
+/* One figure per process: differences between processes (memory placement) are then in the
+ * interval. */
 static takt_status note_process(takt_bench *b, takt_bench_more *m, double median)
 {
     double *medians = takt_arena_array(&b->arena, m->processes + 1, sizeof *medians);

@@ -69,7 +69,7 @@ static takt_status read_samples(takt_bench *b, const takt_json *list, takt_timin
     return TAKT_OK;
 }
 
-/* A file without samples still has what it says about them. */
+/* A file without samples still has its statistics. */
 static void stats_as_told(const takt_json *o, takt_stats *s, double scale)
 {
     static const char *const names[TAKT_PERCENTILES] = {"50", "90", "95", "99"};

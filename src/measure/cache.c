@@ -5,7 +5,7 @@
 
 static const char *const sources[] = {"measured", "simulated", "modelled"};
 
-/* The constant of that name, so that nothing of the caller's is kept. */
+/* The constant of that name, so that no pointer of the caller is kept. */
 static const char *find_source(const char *name)
 {
     for (size_t i = 0; name != NULL && i < sizeof sources / sizeof *sources; i++)

@@ -38,7 +38,7 @@ static double best_peak(const takt_probe *p, int i)
                                                            : 0;
 }
 
-/* Bytes per thread that live in `level` and not above it; 0 if there is no such level. */
+/* Bytes per thread that fit `level` but no smaller one; 0 if there is no such level. */
 static size_t set_size(const takt_cpu_facts *f, int level, int threads, size_t most)
 {
     if (level == DRAM)
@@ -136,7 +136,8 @@ static void measure_low_again(const takt_probe *p, const takt_cpu_facts *f, takt
     }
 }
 
-/* And what stays low is taken from one thread: a ceiling that every step exceeds says nothing. */
+/* A rate that stays low is replaced by that of one thread: a ceiling that every step exceeds is
+ * meaningless. */
 static void raise_low(const takt_cpu_facts *f, takt_ceilings *c)
 {
     takt_ceiling *all = &c->all, *one = &c->one;

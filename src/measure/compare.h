@@ -20,7 +20,7 @@ TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, co
 /* When a sequential comparison tests its data: after 8, 24, 72, ... blocks. Testing more often
  * finds a difference by chance sooner or later. */
 bool takt_compare_is_look(size_t blocks);
-/* Whether it may end there: the same, or an interval that lies outside the margin as a whole. */
+/* Whether it may end there: the same, or an interval that is entirely outside the margin. */
 bool takt_compare_is_done(const takt_comparison *c);
 enum { TAKT_NOISE_TIMES = 48 }; /* fewer tell no noise floor */
 /* The smallest difference that these times could show, as a fraction of their median: they are cut
@@ -30,7 +30,7 @@ TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples,
 /* For two results that were not computed the same way: a line that says what differs. */
 void takt_compared_unlike(takt_text *text, const takt_compared *of,
                           void (*name)(takt_text *text, const char *value));
-/* Results that were measured apart: what they could show, and of what grade they are. */
+/* For results from different processes: what they could show, and their grade. */
 void takt_compared_doubt(takt_text *text, const takt_comparison *c, const takt_compared *of);
 void takt_compared_grade(takt_json_writer *w, const char *key, const char *grade);
 /* Warnings of a page: incomplete, or of a busy machine. */

@@ -5,7 +5,7 @@
 
 #include "measure/ceilings.h"
 
-/* Portable code has no arithmetic in 16 bits: what it reaches there says nothing. */
+/* Portable code has no 16-bit arithmetic: its rate there means nothing. */
 static const struct {
     const char *type, *family;
     bool is_half;

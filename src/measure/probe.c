@@ -113,7 +113,7 @@ double takt_probe_peak(const takt_probe *p, const char *family, const takt_kerne
     return operations * p->threads / best_round(p, run_peak, &l, TRIES) * 1e-9;
 }
 
-/* ---- bandwidth: what is best in one place is not in another, so several loops are tried ---- */
+/* ---- bandwidth: the best loop differs between machines, so several are tried ---- */
 
 enum { SHIFT = 17 * 64 / sizeof(float) }; /* elements: another place in a page, a whole line */
 

@@ -17,7 +17,7 @@ static bool is_constant(const takt_plan *plan, const takt_view *v)
     return v->buffer < plan->buffer_count && plan->buffers[v->buffer].place == TAKT_PLACE_CONSTANT;
 }
 
-/* Of `one` thread and of `all`, what `threads` of them reach. */
+/* The rate of `threads` threads, from those of `one` and `all`. */
 static double scaled(double one, double all, int threads, int most)
 {
     return threads >= most ? all : fmin(all > 0 ? all : one, one * threads);
@@ -87,8 +87,8 @@ static traffic count_bytes(const takt_plan *plan, const takt_step *s)
     return t;
 }
 
-/* Weights stream in from `far`; the rest is read and written near by, one for one as a copy and
- * what is left as reading alone. */
+/* Weights stream in from `far`; the rest is read and written near by: as much as is written counts
+ * as a copy, the remainder as reads. */
 static void fill_memory(takt_roof *roof, const traffic *t, const takt_ceilings *c, int far,
                         int near)
 {

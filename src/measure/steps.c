@@ -22,7 +22,7 @@ static double distances(const double *values, size_t count, double level)
     return sum;
 }
 
-/* A cut before values[at]: how far the levels lie apart, and what cutting there explains. */
+/* A cut before values[at]: the distance of the levels, and how much the cut explains. */
 typedef struct cut {
     double before, after, gain;
 } cut;
@@ -68,7 +68,7 @@ static void put_in_order(size_t *steps, size_t count)
 }
 
 /* Whether the cut after the first two values belongs after the first: the second is like those that
- * follow. A cut there could not be looked at, for one value tells nothing of its noise. */
+ * follow. A cut there could not be tested, since one value says nothing about its noise. */
 static bool is_first(const double *values, size_t count)
 {
     const size_t right = count - NEAR < WINDOW ? count - NEAR : WINDOW;

@@ -19,7 +19,7 @@
 #define O_PATH O_RDONLY
 #endif
 
-/* Not blocking: a FIFO in place of the file must not hold us until the kind is checked. */
+/* Non-blocking: a FIFO in place of the file must not block us before its type is checked. */
 static const int read_flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 /* The component at `at`; its length is 0 at the end. */

@@ -67,7 +67,7 @@ void takt_cpu_usable(takt_cpu_set *usable);
 int takt_cpu_bind(int thread_id, int cpu);
 /* Leaves the calling thread only these processors; 0 or a positive errno. */
 int takt_cpu_confine(const takt_cpu_set *to);
-/* The system's number of the calling thread, for takt_cpu_bind; 0 where there is none. */
+/* The system's id of the calling thread, for takt_cpu_bind; 0 where there is none. */
 int takt_cpu_thread_id(void);
 
 #endif

@@ -9,7 +9,7 @@ enum { TAKT_FACT_PATH = 512, TAKT_FACT_TEXT = 4096 };
 /* The beginning of the file root + path, terminated, without a final newline; false if it cannot be
  * read. */
 bool takt_fact_text(const char *root, const char *path, char *to, size_t size);
-/* The number at its beginning, times what a suffix K, M or G says; false if there is none. */
+/* The number at its beginning, scaled by a suffix K, M or G; false if there is none. */
 bool takt_fact_number(const char *root, const char *path, uint64_t *value);
 bool takt_fact_parse(const char *text, uint64_t *value);
 /* A list such as "0-3,8"; false if the file cannot be read. */

@@ -58,7 +58,7 @@ static void close_file(void *user, takt_file *file)
     memory->put(memory->user, file, file->size);
 }
 
-/* After opening, so that what was checked is what is read. */
+/* After opening, so that the checked file is the one that is read. */
 static int check_kind(int fd, int allow_links)
 {
     struct stat about;

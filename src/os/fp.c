@@ -8,8 +8,8 @@
 
 enum { STANDARD = 0x1F80, FLAGS = 0x3F }; /* all masked, nearest, neither FTZ nor DAZ */
 
-/* Writing waits for all arithmetic before it and holds up all after it: 12 ns of a short run.
- * Flags say what has happened, they change nothing. */
+/* Writing waits for all arithmetic before it and delays all after it: 12 ns of a short run. Flags
+ * only record what has happened. */
 static bool differs(unsigned state)
 {
     return (state & ~(unsigned)FLAGS) != STANDARD;

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Sets that state for the calling thread and returns what takt_fp_leave needs to restore the one
- * before. Flags that tell what arithmetic met (inexact, overflow, ...) stay as they fell. */
+/* Sets that state for the calling thread and returns what takt_fp_leave needs to restore the
+ * previous one. Exception flags (inexact, overflow, ...) stay set. */
 uint64_t takt_fp_enter(void);
 void takt_fp_leave(uint64_t before);
 

@@ -33,8 +33,8 @@ void takt_guarded_put(takt_guarded *guarded);
 
 enum { TAKT_HUGE_REASON = 160 };
 
-/* Pages of the wanted kind, which is not AUTO, or of the next humbler kind that can be had. `*got`
- * says which; `reason` says why not as wanted, "" if as wanted. */
+/* Pages of the requested kind, which is not AUTO, or of the next lesser kind that is available.
+ * `*got` says which; `reason` says why not the requested one, "" if it is. */
 int takt_pages_get_huge(size_t size, takt_huge_pages want, void **at, takt_huge_pages *got,
                         char reason[TAKT_HUGE_REASON]);
 

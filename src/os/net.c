@@ -155,8 +155,8 @@ void takt_net_drain(int from)
         continue;
 }
 
-/* Only sockets that are open are given to poll: it refuses a list longer than the limit of open
- * files, however many of it are none. */
+/* Only open sockets are passed to poll: it refuses a list longer than the limit of open files, even
+ * if entries are -1. */
 int takt_net_wait(takt_net_watch *watch, size_t count, int ms)
 {
     static _Thread_local struct pollfd list[TAKT_NET_WATCHED];

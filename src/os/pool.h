@@ -25,8 +25,8 @@ typedef void takt_task_fn(void *user, size_t task, int thread);
 enum { TAKT_POOL_MAX = 512, TAKT_SPIN_NONE = -1 };
 
 typedef struct takt_pool_options {
-    int64_t spin_ns; /* how long a worker looks out before it sleeps; 0: 50 us, or none where there
-                      * are more threads than processors; TAKT_SPIN_NONE: none */
+    int64_t spin_ns; /* how long a worker spins before it sleeps; 0: 50 us, or none where there are
+                        more threads than processors; TAKT_SPIN_NONE: none */
     const int *cpus; /* processor for each thread by index, -1: any; entry 0, the caller's, is not
                       * used; borrowed for the call */
     int cpu_count;
@@ -48,7 +48,7 @@ uint32_t takt_pool_rests(takt_pool *pool);
 bool takt_pool_try_lease(takt_pool *pool); /* false for NULL */
 void takt_pool_release(takt_pool *pool);
 /* Calls task(user, i, thread) for all i < count, and returns when all are done. The caller holds
- * the lease; with NULL, or with more than 65535 tasks, he does everything himself. Tasks must not
+ * the lease; with NULL, or with more than 65535 tasks, it does everything itself. Tasks must not
  * use the same pool. */
 void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count);
 /* Lease if free, run, release. */

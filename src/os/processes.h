@@ -19,7 +19,7 @@ typedef struct takt_process_list {
     uint64_t when_ns;
 } takt_process_list;
 
-/* All that can be seen; none where there is no /proc. `root` is put before the path, for tests. */
+/* All visible processes; none where there is no /proc. `root` is put before the path, for tests. */
 TAKT_MUST_USE takt_status takt_processes_read(takt_ctx *ctx, const char *root,
                                               takt_process_list *list);
 void takt_processes_free(takt_ctx *ctx, takt_process_list *list);

@@ -65,7 +65,7 @@ static int move_all(peer *p, size_t count, bool out)
     return 0;
 }
 
-/* The far side: swallows the stream, says so, and sends every further byte back. */
+/* The far side: discards the stream, acknowledges it, and echoes every further byte. */
 static void far_side(void *arg)
 {
     peer *p = arg;

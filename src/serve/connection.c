@@ -43,7 +43,7 @@ static void accept_all(takt_server *s)
         (void)takt_net_write(socket, refusal, sizeof refusal - 1, &done);
         takt_net_close(socket);
     }
-    /* The one that waits stays in the queue: asking at once would keep a processor busy. */
+    /* The waiting job stays in the queue: retrying immediately would keep a processor busy. */
     if (!takt_net_is_again(error))
         s->accept_ns = takt_serve_now(s) + (uint64_t)TAKT_SERVE_ACCEPT_MS * 1000000;
 }
@@ -134,7 +134,7 @@ static bool read_body(takt_server *s, takt_conn *c)
     return state == TAKT_HTTP_READY;
 }
 
-/* Answers requests as long as whole ones are there; one at a time has a job. */
+/* Answers requests while complete ones are available; one at a time has a job. */
 static void answer(takt_server *s, takt_conn *c)
 {
     while (c->job == NULL && !c->is_closing && c->have > 0 && c->out.length < OUT_LIMIT) {
@@ -226,8 +226,8 @@ static bool is_late(takt_server *s, takt_conn *c)
 
 /* ---- the end ---- */
 
-/* Closing a socket with bytes that were not read resets the connection, and the answer is lost: so
- * they are read for a while. Whether there is more to come. */
+/* Closing a socket with unread bytes resets the connection, and the response is lost: so they are
+ * read for a while. Returns whether there may be more. */
 static bool drain(takt_server *s, takt_conn *c)
 {
     enum { READS = 16 };

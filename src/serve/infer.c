@@ -206,7 +206,7 @@ static void read_tensor(tensors *t, const takt_json *v)
     t->names[t->count++] = d->name;
 }
 
-/* "batch=8,seq=2": named dimensions by the shapes that were given. */
+/* "batch=8,seq=2": named dimensions from the given shapes. */
 static bool sizes_of(const tensors *t, takt_text *sizes)
 {
     for (size_t i = 0; i < t->count; i++) {

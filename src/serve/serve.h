@@ -167,7 +167,7 @@ void takt_json_spans(takt_json_writer *w, takt_span text); /* a string of any by
 
 /* ---- the thread of connections ---- */
 
-/* Answers a whole request into `c->out`, or makes `c->job`. */
+/* Answers a complete request into `c->out`, or creates `c->job`. */
 void takt_serve_route(takt_server *s, takt_conn *c);
 /* Whether the request may come in; else the reply is written. */
 bool takt_serve_allowed(takt_server *s, takt_conn *c);
@@ -195,14 +195,14 @@ TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slo
 
 /* ---- guesses (guess.c) ---- */
 
-/* Drafts of all slots, once these are there, and the plans that read guesses. */
+/* Drafts for all existing slots, and the plans that read guesses. */
 TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 /* How a slot guesses. */
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
 /* Texts whose next token was guessed have read it; returns how many others still have to. */
 size_t takt_serve_accept(takt_server *s);
-/* Before a part of a prompt is read: takes what another slot has read meanwhile. True: another one
- * is about to read the same; wait for it. */
+/* Before a part of a prompt is read: copies what another slot has read meanwhile. True: another
+ * slot is about to read the same; wait for it. */
 bool takt_serve_waits(takt_server *s, takt_slot *slot);
 /* A piece of choice `index`; without one, its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);

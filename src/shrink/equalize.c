@@ -76,7 +76,7 @@ static double row_size(const work *w, size_t i, int64_t c)
     return most;
 }
 
-/* Scales what reads channel `c` by `by`, and tells the largest weight of it before. */
+/* Scales the weights that read channel `c` by `by`, and returns the largest of them before. */
 static double scale_readers(work *w, size_t i, int64_t c, double by)
 {
     const takt_shrink_layer *l = &w->layers.at[i];

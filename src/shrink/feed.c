@@ -43,7 +43,7 @@ static takt_status find_fields(takt_feed *f)
     return TAKT_OK;
 }
 
-/* How many samples an input of fixed size holds: its elements over those of a sample. */
+/* How many samples an input of fixed size holds: its elements divided by those of a sample. */
 static takt_status count_fixed(takt_feed *f, uint64_t *count)
 {
     const takt_desc *input = takt_model_input(f->model, 0);

@@ -14,7 +14,7 @@ typedef struct takt_feed {
     takt_arena arena;
     const char **fields; /* of each input */
     const char *sizes;   /* for plans: those given, and the batch */
-    char *rest;          /* the same for the last, shorter batch; NULL: there is none */
+    char *rest;          /* the same for the last, shorter batch; NULL: not needed */
     uint64_t per_run;    /* samples in a run */
     uint64_t rest_count; /* in the last one; 0: it is like the others */
     uint64_t runs;       /* all of them */

@@ -106,7 +106,7 @@ static void matmul(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
     }
 }
 
-/* A head goes as a whole: all of its indices in q, k, v and the result. */
+/* A head is removed as a whole: all of its indices in q, k, v and the result. */
 static void attention(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
     const int64_t heads = takt_node_int(n, "heads"), kv = takt_node_int(n, "kv_heads");
@@ -357,6 +357,6 @@ void takt_groups_relate(takt_groups *g, takt_id id, bool is_last)
             rules[i].last(g, n, id, is_last);
         return;
     }
-    if (is_last) /* nothing is known of it: what it reads and what reads it stay as they are */
+    if (is_last) /* an unknown op: its inputs and readers stay as they are */
         block_node(g, n, id);
 }

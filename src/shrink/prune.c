@@ -79,7 +79,7 @@ static void span(const takt_pruning *p, const takt_prune_group *group, uint32_t 
     *end = b->first + b->count;
 }
 
-/* The set of least worth that may go; UINT32_MAX: there is none. */
+/* The least valuable set that may be removed; UINT32_MAX: there is none. */
 static uint32_t least(takt_pruning *p, uint32_t first, uint32_t end)
 {
     uint32_t best = UINT32_MAX;
@@ -159,7 +159,7 @@ static takt_status measure(takt_pruning *p, const takt_model *after)
     return takt_shrink_time(&timer, p->model, p->model->graph, after, after->graph, &s->time);
 }
 
-/* A slot of the same type has kept its value: those with zeros begin with them. */
+/* A slot of the same type has kept its value: pruned ones start with their zeros. */
 static takt_status take_zeros(takt_model *m)
 {
     for (size_t i = 0; i < m->graph->slot_count; i++) {

@@ -6,8 +6,7 @@
 
 /* ---- which values ---- */
 
-/* The result has the elements of the input, or some of them: the grid of one is that of the other.
- */
+/* The result has elements of the input only, so both have the same grid. */
 static bool keeps_grid(const takt_op *op)
 {
     return op == &takt_op_max_pool || op == &takt_op_reshape || op == &takt_op_transpose ||
@@ -26,7 +25,7 @@ static bool is_cut(const takt_op *op)
     return op == &takt_op_relu || op == &takt_op_relu6 || op == &takt_op_clip;
 }
 
-/* Values that lie behind a layer of integers, through what goes between. */
+/* Values computed from an integer layer, through pass-through ops. */
 static void find_inside(const takt_shrink_layers *l, const bool *taken, unsigned char *inside)
 {
     const takt_graph *g = l->graph;

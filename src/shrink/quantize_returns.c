@@ -3,8 +3,8 @@
 #include "shrink/quantize.h"
 #include "verify/program.h"
 
-/* Whether a value comes as floats from a layer of integers: seen through what is computed element
- * by element, which a step does without memory. */
+/* Whether a value comes as floats from an integer layer, looking through element-wise ops, which a
+ * step computes without memory. */
 static bool comes_as_float(const takt_graph *g, takt_id id, int depth)
 {
     const takt_node *n = &g->nodes[id];

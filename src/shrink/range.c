@@ -152,7 +152,7 @@ static ends by_error(const takt_range_seen *r, int bits, bool is_symmetric)
 
 /* ---- entropy ---- */
 
-/* Zeros are exact on every grid, and those of a relu would drown the rest. */
+/* Zeros are exact on every grid, and those of a relu would dominate the rest. */
 static double mass_at(const takt_range_seen *r, size_t bin)
 {
     bin = bin > 0 ? bin : 1;

@@ -186,7 +186,7 @@ static takt_id divided(takt_copier *c, takt_id from, const group *k, double *roo
     return takt_shrink_constant(c->out, n->type, room);
 }
 
-/* Equal constants are one node, so each user gets one of its own. */
+/* Equal constants are one node, so each user gets its own. */
 static takt_status put_node(const work *w, takt_copier *c, takt_id id, double *room)
 {
     takt_node n = takt_copier_node(c, id);

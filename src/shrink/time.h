@@ -27,7 +27,7 @@ TAKT_MUST_USE takt_status takt_shrink_time(const takt_shrink_timer *t, const tak
 /* A layer alone, as it is: from "x" to "y". */
 TAKT_MUST_USE takt_status takt_shrink_layer_graph(const takt_graph *base,
                                                   const takt_shrink_layer *l, takt_graph **out);
-/* Bias and activation of the layer behind a product that takes the place of its own. */
+/* Bias and activation of the layer after a product that replaces its own. */
 takt_id takt_shrink_layer_end(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
                               takt_id product);
 
