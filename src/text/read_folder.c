@@ -69,7 +69,7 @@ static takt_status keep_chat(takt_tokenizer *t, const char *text, size_t length)
     return t->chat != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-/* A text, or a list of named ones, of which "default" is taken. */
+/* A text, or a list of named ones, from which "default" is taken. */
 static const takt_json *template_of(const takt_json *root)
 {
     const takt_json *v = takt_json_get(root, "chat_template");

@@ -11,7 +11,7 @@ static takt_status refuse(const takt_tokenizer *t, size_t id)
                                id);
 }
 
-/* ["\u2581the", -3.2]: the id is its place. An added token keeps its text. */
+/* ["\u2581the", -3.2]: the id is its index. An added token keeps its text. */
 static takt_status read_piece(takt_tokenizer *t, const takt_json *pair, size_t id)
 {
     const takt_json *text =

@@ -66,7 +66,7 @@ void takt_candidates_sort(takt_candidates *c)
     c->is_sorted = true;
 }
 
-/* The first `count` are a heap whose root is their worst; what is better takes its place. */
+/* The first `count` are a heap whose root is the worst of them; a better one replaces it. */
 void takt_candidates_keep(takt_candidates *c, size_t count)
 {
     if (count >= c->count)
@@ -92,7 +92,7 @@ void takt_candidates_shares(takt_candidates *c)
     takt_candidates_sort(c);
     for (size_t i = 0; i < c->count; i++) {
         const double behind = (double)c->at[i].score - (double)c->at[0].score;
-        /* Infinite scores: those like the best share all there is. */
+        /* Infinite scores: candidates equal to the best share all the probability. */
         c->at[i].share = c->at[i].score == c->at[0].score ? 1 : exp(behind);
         sum += c->at[i].share;
     }

@@ -139,8 +139,8 @@ static size_t capital_word(const scanner *w, size_t from)
     return end > from ? end : 0;
 }
 
-/* One of these, behind one character that is neither letter, number nor line end, if that is there;
- * and a contraction behind it. */
+/* One of these, after at most one character that is neither letter, number nor line end; and a
+ * contraction after it. */
 static size_t cased(const scanner *w, size_t at)
 {
     size_t bytes;
@@ -199,8 +199,8 @@ static size_t others(const scanner *w, size_t at)
     return w->s->joins_lines ? run_of(w, end, is_line_end, 0) : end;
 }
 
-/* White space up to its last line end; or all of it but the last character, which belongs to the
- * word behind it. */
+/* White space up to its last line end; or all of it except the last character, which belongs to the
+ * following word. */
 static size_t spaces(const scanner *w, size_t at)
 {
     size_t end = at, last = at, lines = at, bytes;

@@ -13,13 +13,13 @@ typedef struct takt_scan {
     const char *name;
     bool any_case;           /* contractions also in capitals */
     bool joins_any;          /* letters take any one character before them, else only a space */
-    bool joins_lines;        /* other characters take the line ends behind them; lines end words */
+    bool joins_lines;        /* other characters take the line ends after them; lines end words */
     bool leaves_lines;       /* other characters do not, but lines end words */
     bool is_alone;           /* each digit is a word that ends its neighbours */
     bool is_marked;          /* words begin with U+2581, and that is all */
     bool is_cased;           /* capitals begin words: o200k, tekken */
     bool is_contracted;      /* such words take contractions behind them */
-    bool joins_slashes;      /* other characters take slashes as well as line ends behind them */
+    bool joins_slashes;      /* other characters take slashes as well as line ends after them */
     bool has_marks;          /* marks are letters */
     bool is_bloom;           /* words are all but white space and a dozen marks of sentences */
     bool takes_whole;        /* GGUF: a word that is a token is that token, whatever merges say */
@@ -33,7 +33,7 @@ const takt_scan *takt_scan_named(takt_span name);
 /* By a regular expression; NULL: not known. */
 const takt_scan *takt_scan_of_pattern(takt_span pattern);
 extern const takt_scan takt_scan_gpt2;
-/* The scanner of gpt2 behind one that makes each digit a word. */
+/* The scanner of gpt2 after one that makes each digit a word. */
 extern const takt_scan takt_scan_digits;
 
 extern const takt_scan takt_scan_marks;

@@ -198,7 +198,7 @@ void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
 
 /* Room for `count` tokens, all empty, normal and without a score. */
 TAKT_MUST_USE takt_status takt_tokenizer_reserve(takt_tokenizer *t, size_t count);
-/* The table of texts, the byte tokens and the trie, once all tokens are there. */
+/* The table of texts, the byte tokens and the trie, after all tokens are added. */
 TAKT_MUST_USE takt_status takt_tokenizer_index(takt_tokenizer *t);
 TAKT_MUST_USE takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const struct takt_gguf *g);
 /* The same the other way; unused tokens are added up to `count`. */

@@ -35,7 +35,7 @@ static void arrange(form *f)
     }
 }
 
-/* Joins what it can with the first character; a mark behind another of its class is blocked. */
+/* Composes what it can with the first character; a mark after another of its class is blocked. */
 static void compose(form *f)
 {
     size_t kept = 1;

@@ -77,7 +77,7 @@ static bool by_rank(const void *a, const void *b)
     return ((const takt_merge *)a)->rank < ((const takt_merge *)b)->rank;
 }
 
-/* All of them in order; give `*at` back with takt_mem_put. */
+/* All of them in order; free `*at` with takt_mem_put. */
 static takt_status sorted_merges(const takt_tokenizer *t, const void ***at, size_t *count)
 {
     const size_t slots = t->merges.at != NULL ? t->merges.mask + 1 : 0;
@@ -181,7 +181,7 @@ static void put_normal(const takt_tokenizer *t, takt_gguf_keys *k)
     takt_text_put(&k->text, m->texts, m->length);
 }
 
-/* A file has no place for what SentencePiece's BPE may do to a text first. */
+/* The format cannot express what SentencePiece's BPE may do to a text first. */
 static takt_status check(const takt_tokenizer *t)
 {
     for (size_t i = 0; t->model == TAKT_TOKENIZER_SCORES && i < t->normal_count; i++)

@@ -206,7 +206,7 @@ static takt_status build(const takt_graph *model, builder *b, bool is_eval)
     TAKT_TRY(add_outputs(b));
     if (is_eval)
         return TAKT_OK;
-    /* Before the gradients, so that a parameter can be updated as soon as it has its own. */
+    /* Before the gradients, so that a parameter can be updated as soon as its gradient is known. */
     const takt_id size = takt_unary(b->g, &takt_op_abs, b->site.sum);
     b->is_good = takt_is_below(b->g, size, 3e38);
     TAKT_TRY(list_params(b));

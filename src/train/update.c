@@ -41,7 +41,7 @@ static takt_id guarded(builder *b, takt_id next, takt_id old, bool only_applied)
     return takt_select(b->g, condition, next, old);
 }
 
-/* Gradients of the shards so far, summed; the run that applies them leaves zeros behind. */
+/* Gradients of the shards so far, summed; the run that applies them resets them to zero. */
 static takt_id accumulated(builder *b, const char *name, takt_id value)
 {
     takt_graph *g = b->g;

@@ -18,7 +18,7 @@ typedef struct takt_bounds {
 
 typedef struct takt_bounds_options {
     bool is_real;          /* for real numbers: no kernel's error is added */
-    const bool *is_known;  /* per input of the model: its value is given, not bounds; NULL: none */
+    const bool *is_known;  /* per input of the model: a fixed value instead of bounds; NULL: none */
     const bool *is_wanted; /* per node: its bounds are needed; NULL: those of outputs and checks */
 } takt_bounds_options;
 

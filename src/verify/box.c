@@ -50,8 +50,8 @@ static side read_side(const takt_graph *g, takt_id id)
     return s;
 }
 
-/* A condition on every element narrows the box; an element of a slice would not, so only whole
- * inputs were let in above. */
+/* A condition on every element narrows the box; one on an element of a slice would not, so only
+ * whole inputs were accepted above. */
 static void at_most(takt_box *box, double value, bool is_abs)
 {
     box->hi = isnan(box->hi) || value < box->hi ? value : box->hi;

@@ -62,7 +62,7 @@ typedef struct takt_diff_work {
 void takt_diff_match(takt_diff_work *w);
 /* Why the node of this row differs; sets cause and detail. */
 void takt_diff_explain(takt_diff_work *w, takt_diff_row *row);
-/* The value of node `id` of own on what the reference has; evaluated on demand. */
+/* The value of node `id` of own, computed from the reference's values; evaluated on demand. */
 TAKT_MUST_USE takt_status takt_diff_here(takt_diff_work *w, takt_id id, const takt_array **value);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "verify/diff.h"
 
-/* `all`: every matched value, not only those at which an error is made. */
+/* `all`: every matched value, not only those where an error originates. */
 TAKT_MUST_USE takt_status takt_diff_report(takt_diff_work *w, bool all, takt_format format,
                                            takt_sink_fn *sink, void *user,
                                            takt_diff_summary *summary);

@@ -39,7 +39,7 @@ static void set_error(const takt_net_builder *b, const takt_node *n, takt_net_no
     const takt_grid grid = takt_grid_of(dtype);
     const bool is_narrow = dtype == TAKT_F16 || dtype == TAKT_BF16;
     double ulps = n->op->error.ulps;
-    /* Functions that are made of others: a product, or a quotient, of numbers that were rounded. */
+    /* Composite functions: a product, or a quotient, of rounded numbers. */
     if (n->op->relax != NULL && n->op->lower != NULL && n->op->bound == NULL && ulps == 0)
         ulps = 2;
     node->ulp = grid.ulp;
@@ -163,7 +163,7 @@ static takt_status lower(takt_net_builder *b, const takt_node *n, takt_graph **g
     return (*g)->status;
 }
 
-/* Of a composite with a kernel of its own, rounding is that of its record, at its end. */
+/* A composite with its own kernel rounds as its record says, at its end. */
 static takt_status end_error(takt_net_builder *b, const takt_node *n, takt_net_value *out)
 {
     if (n->op->error.ulps == 0)

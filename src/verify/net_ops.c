@@ -22,7 +22,7 @@ size_t takt_net_broadcast(const takt_type *out, const takt_type *in, size_t flat
 
 /* ---- moves ---- */
 
-/* Every element gets a number of its own; where a number comes out is where its element goes. Two
+/* Every element gets its own number; where a number comes out is where its element goes. Two
  * numberings tell moved elements from constants. Numbers stay exact in every float type of 24 bits
  * or more. */
 static double number_of(size_t element, bool is_second)

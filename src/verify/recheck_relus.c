@@ -17,7 +17,8 @@ static bool fits(const takt_recheck *k, const takt_cut_slopes *s)
            s->count == k->nodes[s->node].count;
 }
 
-/* Any slope from 0 to 1 gives a line through 0 below a relu. One that is on or off has its own. */
+/* Any slope from 0 to 1 gives a line through 0 below a relu. A relu that is on or off has a fixed
+ * slope. */
 static void set_slopes(takt_recheck *k, const takt_cut_slopes *s)
 {
     takt_check_node *c = &k->nodes[s->node];

@@ -177,7 +177,7 @@ static span lines_of(const takt_region *r, size_t id, size_t i)
     return s;
 }
 
-/* Exact functions of two: their own intervals are tighter than those of the lines. */
+/* Exact functions of two operands: interval arithmetic is tighter than the lines. */
 static void pair_interval(const takt_region *r, const takt_net_node *n, size_t i, span *s)
 {
     const double xl = r->lo[n->sources[0]][i], xh = r->hi[n->sources[0]][i];

@@ -61,7 +61,7 @@ void takt_region_lines(takt_region *r, size_t id, const double *const choice[2])
 void takt_region_back(takt_region *r, size_t id, size_t count);
 /* The least value of row `row` over the box, after takt_region_back. */
 double takt_region_least(const takt_region *r, size_t row);
-/* Clears what rows left behind; before r->rows are filled. */
+/* Clears what earlier rows left; call it before filling r->rows. */
 void takt_region_clear(takt_region *r, size_t id, size_t count);
 
 #endif

@@ -198,7 +198,7 @@ static bool is_late_for_box(const void *user)
     return takt_hunt_is_late(h) || (h->by_relus && ctx->now_ns(ctx->clock_user) >= h->box_end_ns);
 }
 
-/* The whole box once more, with slopes that are chosen row by row. */
+/* The whole box once more, with slopes chosen row by row. */
 static takt_status improve(takt_hunt *h, takt_job *root)
 {
     takt_region *r = &h->regions[0];
@@ -242,7 +242,7 @@ static takt_status run_trees(takt_hunt *h, const takt_job *root, bool *is_over)
     return status;
 }
 
-/* The whole box; what is left open of it is attacked before it is split. */
+/* The whole box; what remains open is attacked before it is split. */
 static takt_status begin(takt_hunt *h, bool *is_over)
 {
     takt_job *root;

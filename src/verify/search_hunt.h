@@ -50,7 +50,7 @@ typedef struct takt_hunt {
 bool takt_hunt_is_late(const void *user);
 /* Bounds part `task` of the batch; the hunt is `user`. */
 void takt_hunt_bound(void *user, size_t task, int thread);
-/* The bounds of the whole box are those of `r`, or of both. */
+/* The bounds of the whole box come from `r`, or from both. */
 TAKT_MUST_USE takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r);
 /* What threads need for splits of relus. */
 TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);

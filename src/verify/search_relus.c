@@ -142,7 +142,7 @@ static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
         return 0;
     if (a < 0)
         return -a * (u * -l / (u - l));
-    /* A slope of 0 or 1 loses nothing at one end; such a relu comes last, but it comes. */
+    /* A slope of 0 or 1 loses nothing at one end; such a relu comes last, but is not skipped. */
     return a * (fmin(slope * -l, (1 - slope) * u) + 1e-6 * fmin(-l, u));
 }
 

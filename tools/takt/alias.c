@@ -30,7 +30,8 @@ static bool verb_has(const takt_verb *verb, const char *name)
     return false;
 }
 
-/* Two letters behind one dash, as llama.cpp has them: not said, since they are the known names. */
+/* Two letters after one dash, as in llama.cpp: accepted without a note, since they are known
+ * names. */
 static const char *const letters[][2] = {
     {"md", "model-draft"},
     {"np", "parallel"},
@@ -45,7 +46,7 @@ const char *tool_letters(const takt_tool *t, const char *word, size_t length)
     return NULL;
 }
 
-/* Its --batch-size cuts what an input file holds, which is not what --batch means elsewhere. */
+/* llama.cpp's --batch-size splits an input file, unlike --batch elsewhere. */
 static bool is_run(const takt_tool *t)
 {
     return strcmp(t->verb->name, "run") == 0;

@@ -36,8 +36,7 @@ bool bench_take_slo(takt_tool *t, takt_slo *slo);
 /* A reader of a plain file sees the old result or the new one meanwhile, never a part. */
 int bench_save(bench_job *j, const char *path, takt_bench_format format);
 
-/* Writes what is there so far, where that replaces a file: a process may be killed without a
- * warning. */
+/* Writes the results so far if that replaces a file: a process may be killed without warning. */
 void bench_keep(bench_job *j);
 
 /* Every combination, in this many fresh processes if more than one, until one fails or is

@@ -162,7 +162,7 @@ static int64_t *dims_of(const tool_stream *s, int64_t length, size_t input)
     return s->dims + ((size_t)(length - s->low) * s->inputs + input) * TAKT_MAX_RANK;
 }
 
-/* A plan of its own answers what shapes a length means: the one that is measured has seen none. */
+/* A separate plan gives the shapes of a length: the measured one must not see them before. */
 static int find_dims(tool_stream *s, const char *range)
 {
     takt_plan *plan;
@@ -197,7 +197,7 @@ static int find_dims(tool_stream *s, const char *range)
     return tool_planned(s->t, status);
 }
 
-/* The session's own memory of the largest size, kept: bound views are parts of it. */
+/* The session's own memory at the largest size, kept: bound views are parts of it. */
 static int keep_inputs(tool_stream *s)
 {
     int code = tool_fill_inputs(s->t, s->session);

@@ -11,7 +11,8 @@ void bench_keep(bench_job *j)
 {
     if (j->cannot_keep || strcmp(j->path, "-") == 0 || !tool_is_plain(j->path))
         return;
-    /* It was said; the measurement goes on, and its end is shown if it cannot be written either. */
+    /* The error was printed; the measurement continues, and is printed at the end if it cannot be
+     * written then either. */
     j->cannot_keep = bench_save(j, j->path, j->format) != TAKT_EXIT_OK;
 }
 

@@ -159,7 +159,7 @@ static void print_as(const bench *b, const takt_stats stats[PARTS], takt_bench_f
         print_text(b, stats, to);
 }
 
-/* The text goes to the screen as well: what was measured is not lost because a disk is full. */
+/* The text goes to the screen as well: a full disk must not lose what was measured. */
 static int save(const bench *b, const takt_stats stats[PARTS])
 {
     tool_buffer text = {0};

@@ -7,7 +7,7 @@
 
 #define SAY CHECK_SAY
 
-/* The plan with other options, by its sizes alone; false: there is none. */
+/* The plan with other options, dry (sizes only); false: it cannot be made. */
 static bool plan_info(check_sheet *s, takt_plan_options o, takt_plan_info *info)
 {
     takt_plan *plan;
@@ -19,7 +19,7 @@ static bool plan_info(check_sheet *s, takt_plan_options o, takt_plan_info *info)
     return true;
 }
 
-/* Whether the plan is that of a backend, by flag or by the model. */
+/* Whether the plan uses a backend, chosen by a flag or by the model. */
 static bool is_on(const check_sheet *s, const char *backend)
 {
     return strcmp(s->p->backend, backend) == 0;

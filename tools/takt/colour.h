@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first word of `text` that has a colour, if there is one: `*at` and `*length` of it. At the
- * beginning of a line there are more. NULL: none. */
+/* Finds the first word of `text` that has a colour: `*at` and `*length`. More words count at the
+ * beginning of a line. NULL: none. */
 const char *tool_colour_of(const char *text, size_t size, bool is_line, size_t *at, size_t *length);
 
 #endif

@@ -34,7 +34,8 @@ typedef struct compare_job {
     bool gathers;          /* one object or page for all of them */
 } compare_job;
 
-/* The first against another side. The report is printed or saved; the exit code says the rest. */
+/* Compares the first with another side. The report is printed or saved; the exit code is the
+ * verdict. */
 int compare_models(compare_job *j, size_t other);
 int compare_files(compare_job *j, size_t other);
 int compare_programs(compare_job *j, size_t other);

@@ -9,7 +9,7 @@ typedef struct tool_data {
     size_t count;
 } tool_data;
 
-/* Loads what --data names; without the flag there is none. Returns an exit code. */
+/* Loads the set of --data; without the flag there is none. Returns an exit code. */
 int tool_data_load(takt_tool *t, const takt_model *m, tool_data *d);
 void tool_data_free(takt_tool *t, tool_data *d);
 

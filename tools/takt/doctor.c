@@ -319,7 +319,7 @@ static void try_plan(tool_patient *p, takt_plan_options *o, const char *cause, c
     SAY(f->remedy, "%s", remedy);
 }
 
-/* Memory that runs keep, and what is only kept for speed. */
+/* Memory that runs keep, and memory that is kept only for speed. */
 static void try_leak(tool_patient *p)
 {
     takt_usage before, after;

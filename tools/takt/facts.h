@@ -4,7 +4,8 @@
 
 #include "tool.h"
 
-/* Runs what the fact depends on and prints its proof, or why it does not hold; the exit code. */
+/* Runs the part that the fact depends on and prints its proof, or why it does not hold; the exit
+ * code. */
 int tool_explain_fact(takt_tool *t, const takt_model *model);
 
 #endif

@@ -73,7 +73,7 @@ int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
     const char *dash = strchr(word, '-');
     if (dash != NULL && dash != word && (size_t)(dash - word) < sizeof group) {
         snprintf(group, sizeof group, "%.*s", (int)(dash - word), word);
-        if (is_group(group)) /* benchmark-x: what comes after the group is judged alone */
+        if (is_group(group)) /* benchmark-x: only the part after the group is checked */
             return tool_unknown_verb(t, group, dash + 1);
     }
     const bool in_group = second != NULL && second[0] != '-' && is_group(word);
@@ -164,7 +164,7 @@ static bool join_words(int argc, char **argv, const char *first, char *to, size_
     return length > 0 && (size_t)length < size && tool_verb_find(to) != NULL;
 }
 
-/* `takt --threads 2 run m.takt`: the verb that comes later is said first. */
+/* `takt --threads 2 run m.takt`: the error names the verb that comes later. */
 static int misplaced(const takt_tool *t, int argc, char **argv)
 {
     char hint[400] = "write takt ";

@@ -163,7 +163,7 @@ bool tool_is_plain(const char *path)
     return lstat(path, &found) == 0 ? S_ISREG(found.st_mode) : errno == ENOENT;
 }
 
-/* As a whole, in place of what was there; false if that cannot be begun here. */
+/* Replaces the file as a whole; false if that cannot be started here. */
 static bool replace(const takt_tool *t, const tool_buffer *b, const char *path, int *error)
 {
     const takt_files *files = takt_ctx_files(t->ctx);

@@ -13,7 +13,7 @@ typedef struct tool_bench {
     double load_ns, plan_ns;
 } tool_bench;
 
-/* Loads, plans by the flags, and binds what -i gives or random numbers. */
+/* Loads, plans by the flags, and binds the files of -i or random numbers. */
 int tool_bench_open(takt_tool *t, tool_bench *b);
 void tool_bench_close(tool_bench *b);
 
@@ -45,8 +45,8 @@ bool tool_can_write(const takt_tool *t, const char *path, int *code);
 bool tool_is_plain(const char *path);
 /* Into the existing file at `path`, or a new one; 0 or errno. */
 int tool_write_through(const tool_buffer *b, const char *path);
-/* Writes it to `path` ("-": standard output) and frees it; prints what went wrong. What was there
- * stays until all is written. */
+/* Writes it to `path` ("-": standard output) and frees it; prints errors. The old file stays until
+ * all is written. */
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path);
 
 uint64_t tool_now_ns(void);
@@ -69,7 +69,7 @@ takt_status tool_try_plan(takt_tool *t, const takt_model *m, const char *sizes, 
 /* On this backend instead of that of the flags, unless NULL. */
 takt_status tool_plan_on(takt_tool *t, const takt_model *m, const char *backend, const char *sizes,
                          int threads, takt_plan **plan);
-/* The exit code for such a status; prints what is not printed yet. */
+/* The exit code for such a status; prints the error unless it is printed already. */
 int tool_planned(const takt_tool *t, takt_status status);
 /* Says on standard error if a flag changes nothing in this plan, and why. */
 void tool_note_config(const takt_tool *t, const takt_plan *plan);

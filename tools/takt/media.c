@@ -323,7 +323,7 @@ static int load_image(job *j, const takt_tensor_view *raw, char **said)
         return refuse_shape(j, "no channels of 1 or 3 and sizes that an image could have");
     if (!is_single(j))
         return refuse_shape(j, "a batch of several, and this is one image");
-    /* First of all, so that a size beyond --max-ram is refused before any work. */
+    /* First, so that a size beyond --max-ram is refused before any work. */
     set_shape(j, j->view);
     const takt_status status = takt_view_alloc(j->t->ctx, j->view);
     if (status != TAKT_OK)

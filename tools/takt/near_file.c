@@ -50,8 +50,8 @@ static int with_ending(const char *name, const listing *l)
     return -1;
 }
 
-/* Among names with this ending, which says nothing about whether the rest is near. It is cut off
- * for so long. */
+/* Among names with this suffix, which says nothing about similarity and is cut off during the
+ * search. */
 static int with_same_ending(const char *name, const char *dot, listing *l)
 {
     const size_t length = (size_t)(dot - name), tail = strlen(dot);
@@ -136,7 +136,7 @@ static const char *cut(const char *path, size_t end, char folder[512], char name
     return start > 0 ? folder : ".";
 }
 
-/* A missing folder is what is wrong: the same file in one of nearly that name, if it is there. */
+/* If a folder is missing: the same file in a folder of a similar name, if it exists. */
 static void other_folder(const char *path, size_t end, char *hint, size_t size)
 {
     char folder[512], name[256], meant[1024];

@@ -66,7 +66,7 @@ static bool takes_next(tool_flag_kind kind, const words *w)
     return kind != TAKT_FLAG_MAYBE_WRITE || (dot != NULL && strcmp(dot, ".json") == 0);
 }
 
-/* `value`: what followed in the same word, or NULL: then the next word may be taken. */
+/* `value`: the rest of the same word, or NULL: then the next word may be used. */
 static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
 {
     const tool_flag *flag = &tool_flags[id];
@@ -125,7 +125,7 @@ static bool take_short(takt_tool *t, const char *word, words *w)
     return true;
 }
 
-/* -md is --model-draft: whether the word was one of these; `*good` says if it could be taken. */
+/* -md is --model-draft: whether the word is one of these; `*good` says whether it was accepted. */
 static bool take_letters(takt_tool *t, const char *word, words *w, bool *good)
 {
     const size_t length = strcspn(word, "=");

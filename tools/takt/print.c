@@ -88,7 +88,7 @@ static void error_json(const takt_tool *t, const takt_error *e)
     fprintf(stderr, "}}\n");
 }
 
-/* Names come from files and folders: none of them may be a command to the terminal. */
+/* Names come from files and folders: they must not contain terminal commands. */
 static void line(const char *before, const char *text)
 {
     fputs(before, stderr);

@@ -13,9 +13,9 @@ typedef struct tool_command {
     char *words[TOOL_WORDS + 1]; /* owned; ends with NULL */
     size_t count;
     bool is_broken;
-    /* Once this is set, the program is asked to end (SIGTERM), and waited for. It is then in a
-     * process group of its own, so that ctrl-C reaches it only so, and dies if this process does.
-     * NULL: it is a process like any other. */
+    /* Once this is set, the program is terminated (SIGTERM) and waited for. It then has its own
+     * process group, so that ctrl-C does not reach it directly, and dies if this process does.
+     * NULL: an ordinary process. */
     const volatile sig_atomic_t *stop;
 } tool_command;
 

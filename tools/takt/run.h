@@ -44,23 +44,23 @@ int tool_load_inputs(tool_run *r);
 void tool_free_inputs(tool_run *r);
 /* True if input `i` comes from a file. */
 bool tool_input_given(const tool_run *r, size_t i);
-/* The plan, which takes the model over where nothing asks for it later: weights are never there
- * twice then. NULL: printed. */
+/* The plan, which takes over the model if nothing needs it later: weights are then never in memory
+ * twice. NULL: printed. */
 takt_plan *tool_take_plan(tool_run *r, int *code);
 /* The model, if no plan has taken it. */
 void tool_drop_model(tool_run *r);
 /* Peak memory of this process, next to what was planned; prints nothing with --quiet or if the
  * system does not report it. */
 void tool_print_process(const takt_tool *t);
-/* Binds what was loaded and fills the rest with random numbers. */
+/* Binds the loaded inputs and fills the rest with random numbers. */
 int tool_bind_inputs(tool_run *r, takt_session *s);
 /* Whether -o names what results can go to; the exit code, all is printed. */
 int tool_check_outputs(const takt_tool *t);
 /* Writes outputs where -o says. `*printed`: one of them went to standard output. */
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
-/* The .npy file that output `i` goes to and nothing else; false if there is no such file. */
+/* The .npy file that output `i` alone goes to; false if there is no such file. */
 bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024]);
-/* `takt run --test`: runs and compares what lies in the folders. */
+/* `takt run --test`: runs and compares with the files in the folders. */
 int tool_run_tests(takt_tool *t);
 /* By --labels; NULL without it. The exit code, all is printed. */
 int tool_labels_open(takt_tool *t, tool_labels **labels);

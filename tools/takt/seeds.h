@@ -49,8 +49,7 @@ typedef struct seed_job {
 
 /* Measures `text` on a backend (NULL: cpu) with this many threads (0: one per core). */
 int seed_measure(seed_job *j, const seed_claim *c, const char *backend, int threads, seed_row *r);
-/* `code`; of an interruption the JSON list under way is closed, so that what is there can be read.
- */
+/* `code`; after an interrupt the open JSON list is closed, so that the output can be read */
 int seed_close_list(const seed_job *j, int code);
 /* By both ends of the interval; all in the unit of the claim. */
 seed_verdict seed_judge(takt_interval measured, double floor, double claim);

@@ -14,8 +14,8 @@ bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t
 bool tool_keep_init(takt_tool *t, regex_t *room, regex_t **keep);
 /* Whether a layer stays as it is; `user` is that expression, or NULL. */
 bool tool_keeps(void *user, const char *layer);
-/* `*model` trained on the data of --finetune, by `takt train` in a process of its own with the
- * flags of training that were given. */
+/* `*model` trained on the data of --finetune, by `takt train` in a separate process with the
+ * training flags that were given. */
 int tool_finetune(takt_tool *t, takt_model **model);
 /* Whether a type is one of ggml's blocks: those of language models. */
 bool tool_is_block_type(const char *type);
@@ -23,8 +23,8 @@ bool tool_is_block_type(const char *type);
 int tool_quantize_text(takt_tool *t);
 /* Whether -o, where it is given, names a format of models; false: printed. */
 bool tool_shrink_can_save(const takt_tool *t);
-/* The model that a verb made goes to -o, with a link to what it was made of and to the data sets
- * that these flags name. Without -o nothing is written. */
+/* Writes the model that a verb made to -o, with its lineage: the source model and the data sets of
+ * these flags. Without -o nothing is written. */
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,
                      const tool_flag_id *reads, size_t count);
 

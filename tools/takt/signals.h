@@ -19,8 +19,8 @@ typedef struct tool_signals {
 void tool_signals_catch(tool_signals *s, void (*handler)(int));
 void tool_signals_restore(const tool_signals *s);
 
-/* The same for verbs that keep what they have measured: a signal cancels the sessions that are
- * watched and is remembered. */
+/* The same for verbs that keep their measurements: a signal cancels the watched sessions and is
+ * recorded. */
 void tool_interrupts_catch(tool_signals *s);
 /* The sessions that run from now on; NULL: none. To be called with NULLs before they die. */
 void tool_interrupts_watch(struct takt_session *a, struct takt_session *b);

@@ -34,8 +34,8 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, takt_token
  * status. */
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft);
 
-/* --prompt-cache: what is in the file, if there is one; and what was read into it, the first
- * `tokens` of it unless --prompt-cache-all says more. The exit status. */
+/* --prompt-cache: reads the file, if it exists; and writes what was read, the first `tokens` of it
+ * unless --prompt-cache-all asks for more. The exit status. */
 int tool_load_prompt(const takt_tool *t, takt_generator *g);
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
 

@@ -64,7 +64,7 @@ typedef struct takt_tool takt_tool;
 
 enum { TAKT_VERB_FLAGS = 64 };
 
-/* What a person wants to do: the headings of `takt help`, in this order. */
+/* The tasks of a user: the headings of `takt help`, in this order. */
 #define TAKT_TASKS(X)                                                                              \
     X(RUN, "run a model and look at it")                                                           \
     X(MAKE, "make, convert and cut models")                                                        \
@@ -130,7 +130,8 @@ struct takt_tool {
     takt_plan *checked;  /* for sessions: the plan with checks, if --checks samples; or NULL */
 };
 
-/* Between them takt_model_load's warnings are kept; end tells them where the model loaded. */
+/* Between these calls warnings of takt_model_load are kept; end prints them if the model was
+ * loaded. */
 void tool_notes_begin(takt_tool *t);
 void tool_notes_end(takt_tool *t, bool is_told);
 
@@ -149,7 +150,7 @@ bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *t
 bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where);
 
 bool tool_on(const takt_tool *t, tool_flag_id id);
-/* One word of a list takes the place of the list; false if memory is short. */
+/* Replaces a list by one of its words; false if memory is short. */
 bool tool_replace(takt_tool *t, tool_flag_id id, const char *text);
 const char *tool_text_of(const takt_tool *t, tool_flag_id id); /* NULL: not given */
 /* The file in a text of such a flag, which may begin with NAME=. */
@@ -164,7 +165,7 @@ char *tool_joined(const takt_tool *t, tool_flag_id id);
 /* The number in a text of this kind: bytes, or nanoseconds for times. */
 bool tool_read_number(tool_flag_kind kind, const char *text, uint64_t *value);
 void tool_dump_config(const takt_tool *t);
-/* One flag as a member of such an object, if it has a value; `*before` goes before it. */
+/* One flag as a member of such an object, if it has a value; preceded by `*before`. */
 void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **before);
 
 /* ---- printing ---- */
@@ -219,12 +220,12 @@ const char *tool_readable(const char *path);
 /* A model that is saved to this name goes to standard output as text. */
 #define TOOL_STDOUT "<stdout>.takt"
 
-/* A context, in place of the one that is there, that remembers which files were read. */
+/* Replaces the context by one that records which files were read. */
 bool tool_make_context(takt_tool *t, uint64_t bytes);
 void tool_free_context(takt_tool *t);
 /* By any spelling or link. */
 bool tool_has_read(const takt_tool *t, const char *path);
-/* From now on what was read cannot be replaced; what was refused, or NULL. */
+/* From now on files that were read cannot be replaced; returns the refused one, or NULL. */
 void tool_spare_reads(takt_tool *t);
 const char *tool_spared(const takt_tool *t);
 /* Whether the files that the command line writes to are neither among those that it reads nor
@@ -245,8 +246,7 @@ const char *tool_after_name(const char *text, char mark, bool is_last, char name
 /* The same if the name is this one; NULL if it is another. */
 const char *tool_after(const char *text, char mark, const char *name);
 
-/* "batch=8,seq=2" as it grows, names as takt_name_write has them; says so when two sources
- * disagree. */
+/* "batch=8,seq=2" as it grows, names as in takt_name_write; reports when two sources disagree. */
 typedef struct tool_sizes {
     char text[TOOL_SIZES];
     size_t length;
@@ -303,8 +303,8 @@ bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, 
 
 /* ---- plans ---- */
 
-/* The flags that say how to plan; every verb that plans or runs takes them all. Threads are not
- * among them because some verbs take a list. */
+/* The flags for planning; every verb that plans or runs takes them all. Threads are not among them
+ * because some verbs take a list. */
 #define TOOL_OPTION_ID(kind, field, ID, ...) TAKT_F_##ID,
 #define TOOL_OPTION_SKIP(...)
 #define TOOL_OPTION_ONE(...) +1

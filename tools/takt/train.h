@@ -93,8 +93,8 @@ bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *plac
                      takt_data_options *options);
 enum { TOOL_DATA_PATH = 1024 };
 
-/* Where the data set `name` lies: itself if it is a path, or that of a known name (mnist). False:
- * a known name that is not here, or nearly one; printed. */
+/* The path of the data set `name`: itself if it is a path, or that of a known name (mnist). False:
+ * a known name that is not installed, or a similar one; printed. */
 bool tool_data_find(const takt_tool *t, const char *name, char path[static TOOL_DATA_PATH]);
 /* `takt data --list`: the known names, and where they are. */
 int tool_data_list(const takt_tool *t);

@@ -123,7 +123,7 @@ bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *plac
     memset(&seen, 0, sizeof seen);
     if (real == NULL || nftw(real, visit, OPEN_FOLDERS, FTW_PHYS) != 0 || !stamp_list(data)) {
         free(real);
-        return true; /* opening it says what is wrong; a list that is compressed is not kept */
+        return true; /* opening it reports the error; a compressed list is not cached */
     }
     const char *split = options->split != NULL ? options->split : "train";
     const char *label = options->label != NULL ? options->label : "";

@@ -215,7 +215,7 @@ takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *c
         end_epoch(l);
     pthread_mutex_unlock(&l->lock);
     if (s->status != TAKT_OK)
-        fill(l, s); /* alone, so that the context's error is that of this batch */
+        fill(l, s); /* without workers, so that the context's error is that of this batch */
     return s->status;
 }
 

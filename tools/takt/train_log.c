@@ -104,7 +104,8 @@ static bool is_to_evaluate(const tool_training *g, uint64_t steps)
     return g->position == g->samples || (g->position > 0 && steps >= g->steps);
 }
 
-/* Reads what a training before this one wrote, up to the line that is to be dropped: its place. */
+/* Reads what an earlier training wrote, up to the line that is to be dropped: returns its
+ * offset. */
 static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
 {
     char line[1024];
@@ -155,7 +156,7 @@ bool tool_log_open(tool_training *g, uint64_t steps, int *code)
         return false;
     }
     if (folder != NULL)
-        mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+        mkdir(folder, 0777); /* may exist; if not writable, opening the file fails */
     path_of(g, TAKT_F_LOG, "log.jsonl", path, sizeof path);
     if (path[0] == '\0')
         return true;

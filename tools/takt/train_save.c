@@ -82,7 +82,7 @@ takt_status tool_checkpoint_save(tool_training *g)
     char path[4096], place[256];
     if (folder == NULL)
         return TAKT_OK;
-    mkdir(folder, 0777); /* it may be there; the file tells if it cannot be written */
+    mkdir(folder, 0777); /* may exist; if not writable, opening the file fails */
     if (g->log != NULL)
         fflush(g->log); /* every step of a checkpoint is in the log */
     const takt_status before = tool_checkpoint_wait(g);

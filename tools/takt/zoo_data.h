@@ -64,7 +64,7 @@ bool tool_zoo_number(const char **at, double *value);
 
 /* ---- files ---- */
 
-/* A whole file with a 0 behind it, to be freed; NULL: it cannot be read. */
+/* A whole file with a terminating 0, to be freed; NULL: it cannot be read. */
 char *tool_zoo_read(const char *folder, const char *name, size_t *length);
 
 /* Samples of one class each that a data set of pictures has. */

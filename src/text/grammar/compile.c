@@ -252,7 +252,7 @@ static takt_status recursive(const takt_grammar *g, uint32_t rule)
     return takt_fail_hint(g->ctx, "write the repeated part with * or +");
 }
 
-/* Depth first over rules; one that is met again while it is on the way begins with itself. */
+/* Depth first over rules; a rule that is met again while it is on the stack is left-recursive. */
 static takt_status search(checker *k, uint32_t start)
 {
     const size_t words = (k->g->rule_count + 63) / 64;

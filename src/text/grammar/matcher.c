@@ -97,7 +97,7 @@ static uint32_t landing(const takt_grammar *g, uint32_t at)
     return at;
 }
 
-/* Adds what can be reached from (at, parent) without a byte to the set that is being made. */
+/* Adds what can be reached from (at, parent) without consuming a byte to the current set. */
 static void close_over(takt_matcher *m, level *l, uint32_t at, int32_t parent)
 {
     const takt_ginstruction *p = m->g->program;
@@ -301,7 +301,8 @@ static takt_status refuse(const takt_matcher *m)
     return takt_fail(m->g->ctx, TAKT_E_GRAMMAR_STUCK, "the grammar does not allow this here");
 }
 
-/* As many bytes as there are levels are tried at once; nothing is settled before all are. */
+/* As many bytes as there are levels are tried together; nothing is committed before all are
+ * accepted. */
 takt_status takt_matcher_accept_bytes(takt_matcher *m, const char *bytes, size_t length)
 {
     TAKT_NEED(NULL, m);

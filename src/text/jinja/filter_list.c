@@ -94,7 +94,7 @@ static bool passes(takt_jrun *r, const takt_jargs *args, size_t at, takt_jv v)
     return takt_jv_truth(test->run(r, &given));
 }
 
-/* Nothing where there is nothing: none has no items, but may be chosen from. */
+/* Empty for empty input: `none` has no items, but may be selected from. */
 static takt_jv items_of(takt_jrun *r, takt_jv v)
 {
     return takt_jv_items(r, takt_jv_truth(v) ? v : takt_jv_undefined());

@@ -251,7 +251,7 @@ static bool same_pairs(takt_jrun *r, takt_jv a, takt_jv b)
     return true;
 }
 
-/* Values may contain each other: the depth is limited like that of calls. */
+/* Values may contain each other: the depth is limited, like that of calls. */
 bool takt_jv_same(takt_jrun *r, takt_jv a, takt_jv b)
 {
     bool same = false;

@@ -4,7 +4,7 @@
 
 #include "train/data/data.h"
 
-/* A table or a text has no marks of its own, so these come last. */
+/* A table or a text has no magic number, so these come last. */
 const takt_data_reader *const takt_data_readers[] = {
     &takt_data_npy,   &takt_data_npz,   &takt_data_idx, &takt_data_picture, &takt_data_wav,
     &takt_data_files, &takt_data_cifar, &takt_data_csv, &takt_data_text,    NULL};

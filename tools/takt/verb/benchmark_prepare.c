@@ -57,7 +57,7 @@ static void write_sizes(FILE *to, const char *sizes)
     fprintf(to, "]");
 }
 
-/* Everything that is in force, as --config reads it: what was said, and what was chosen. */
+/* All settings in effect, as --config reads them: given or default. */
 static int save_config(takt_tool *t, const tool_bench *b, const char *model)
 {
     static const tool_flag_id kept[] = {TAKT_F_SELECT, TOOL_PLAN_FLAGS};

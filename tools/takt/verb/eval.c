@@ -70,7 +70,7 @@ static int fit_session(evaluation *e)
     return code;
 }
 
-/* Runs the batch in the buffers, of which `count` samples from `first` on are to be looked at. */
+/* Runs the batch in the buffers and scores `count` samples from `first` on. */
 static int run_batch(evaluation *e, uint64_t first, size_t count)
 {
     const size_t inputs = takt_model_input_count(e->model);

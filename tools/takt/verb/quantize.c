@@ -65,7 +65,7 @@ static int with_model(takt_tool *t, const takt_model *model)
     return code;
 }
 
-/* A flag that was given but says nothing about blocks; NULL: there is none. */
+/* A given flag that does not apply to blocks; NULL: there is none. */
 static const char *foreign_flag(const takt_tool *t)
 {
     static const tool_flag_id ids[] = {

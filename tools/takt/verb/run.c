@@ -10,7 +10,7 @@
 /* A signal handler has no other way to reach the session. */
 static takt_session *volatile running;
 
-/* A run ends between two steps; what comes before it holds nothing that has to be put away. */
+/* A run ends between two steps; nothing before it needs cleanup. */
 static void interrupt(int signal_number)
 {
     static const char words[] = "takt: interrupted before the run began\n";

@@ -39,7 +39,7 @@ static bool count_samples(tool_training *g)
     return true;
 }
 
-/* How long the steps will take, by the model of the machine. */
+/* Estimated time of the steps, by the machine model. */
 static const char *expected(const tool_training *g, char *to, size_t size)
 {
     const double seconds = takt_trainer_estimate(g->trainer) * (double)g->steps;

@@ -123,7 +123,7 @@ static int train(job *j, const char *trained)
     return code;
 }
 
-/* The weights alone come back, so that the model says nothing about where it was trained. */
+/* Only the weights are taken back, so that the model does not reveal where it was trained. */
 static takt_status take_weights(job *j, const char *trained)
 {
     takt_model *from = NULL;

@@ -27,7 +27,7 @@ static void shrink(const float *from, float *to)
         }
 }
 
-/* Where a piece is brighter than what is there, it covers it. */
+/* A piece covers the picture where it is brighter. */
 static void paste(const canvas *to, const float *piece, int side, int row, int column)
 {
     for (int r = 0; r < side; r++)

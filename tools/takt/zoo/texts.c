@@ -13,7 +13,7 @@
 
 enum { WORDS = 12, LINES = 6, BUCKETS = 512, FINE = 1 << 16, INTENTS = 8, PATTERNS = 5 };
 
-/* FNV-1a of a word in small letters; `*at` goes behind it. 0: the line ends. */
+/* FNV-1a of a word in lower case; `*at` moves past it. 0: end of line. */
 static uint32_t next_word(const char **at)
 {
     uint32_t hash = 2166136261;
