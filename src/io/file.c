@@ -1,5 +1,4 @@
-/* file.c - files through the context: whole ones, parts of them, and the sentences when they fail.
- */
+/* file.c - files through the context: whole ones, parts of them, and their error messages. */
 #include "io/file.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);
 /* Leaves the unread part of [first, end) unread, if that is worth it; beyond it nothing may have
  * been read yet except with the beginning. */
 TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end);
-/* `count` bytes at `from` of the skim's memory, or that belong there. */
+/* `count` bytes that are, or belong, at `from` of the skim's memory. */
 TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
                                          size_t count);
 /* These bytes will not be read again by anybody: their memory is released. */

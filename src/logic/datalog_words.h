@@ -17,7 +17,7 @@ typedef struct takt_dlog_reader {
     takt_status status;
 } takt_dlog_reader;
 
-/* Remembers the first mistake, at the current word; gives NULL. */
+/* Records the first error, at the current word; returns NULL. */
 void *takt_dlog_wrong(takt_dlog_reader *r, const char *what);
 /* Zeroed memory of the program; NULL when it is short, which the reader remembers. */
 void *takt_dlog_room(takt_dlog_reader *r, size_t size);

@@ -137,7 +137,7 @@ struct takt_predicate {
     uint32_t *cells;
     size_t cell_count;
     bool is_closed;    /* quantifies over a lifted axis: has no functions that others could use */
-    takt_id log_truth; /* of a constraint whose logarithm is better than its truth's; or none */
+    takt_id log_truth; /* of a constraint: its log-truth, if that is more accurate; or none */
     /* Found by the analysis: */
     size_t index;
     int stratum;

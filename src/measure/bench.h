@@ -69,7 +69,7 @@ struct takt_bench {
     takt_ceilings ceilings;
     takt_bench_row *rows;
     size_t count, capacity;
-    size_t expected;                  /* cases that were asked for; 0: unknown */
+    size_t expected;                  /* requested cases; 0: unknown */
     takt_ticks ticks;                 /* when it was begun */
     takt_others others;               /* since then */
     uint64_t rss_before, peak_before; /* resident bytes then, and at most until then */

@@ -54,7 +54,7 @@ void tool_drop_model(tool_run *r);
 void tool_print_process(const takt_tool *t);
 /* Binds the loaded inputs and fills the rest with random numbers. */
 int tool_bind_inputs(tool_run *r, takt_session *s);
-/* Whether -o names what results can go to; the exit code, all is printed. */
+/* Checks that -o names files that results can go to; the exit code, errors are printed. */
 int tool_check_outputs(const takt_tool *t);
 /* Writes outputs where -o says. `*printed`: one of them went to standard output. */
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);

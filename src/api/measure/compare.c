@@ -1,4 +1,4 @@
-/* compare.c - two sessions in turns: A B B A, until the verdict is clear. */
+/* compare.c - two sessions run alternately, A B B A, until the verdict is clear. */
 #include "measure/compare.h"
 
 #include <math.h>

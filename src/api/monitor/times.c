@@ -1,4 +1,5 @@
-/* times.c - times of any number of runs in a fixed place: buckets that grow with them. */
+/* times.c - times of any number of runs in fixed memory: a histogram whose buckets grow with the
+ * times. */
 #include <math.h>
 
 #include "api/monitor/monitor.h"

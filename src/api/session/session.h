@@ -40,7 +40,7 @@ typedef struct takt_session_range {
     size_t ports, bytes;
     int64_t *cells;           /* of the size program */
     unsigned char *is_own;    /* per input: in the session's own memory, which exists */
-    unsigned char *is_none;   /* per name that values decide: it was 0 when it was found last */
+    unsigned char *is_none;   /* per value-dependent name: it was 0 when last found */
     takt_tensor_view bound[]; /* inputs, then outputs; data NULL: the session's own memory */
 } takt_session_range;
 

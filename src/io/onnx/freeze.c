@@ -1,4 +1,4 @@
-/* freeze.c - inputs whose values went into what was built: a run with others is refused. */
+/* freeze.c - inputs whose values were folded into the model: a run with other values is refused. */
 #include <string.h>
 
 #include "io/onnx/adapt.h"

@@ -31,7 +31,7 @@ takt_id takt_tfl_rescale(takt_tfl_call *c, takt_id x, takt_tfl_fixed f);
 /* x + zero, bounded, in the type. */
 takt_id takt_tfl_saturate(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_range range,
                           takt_dtype dtype);
-/* The same bounds on what has the type already; nothing where they are the type's. */
+/* The same bounds on a value that has the type already; nothing if they are the type's own. */
 takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range);
 /* x of floats to the type of tensor `t`, halves away from zero. */
 takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);

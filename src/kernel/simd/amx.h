@@ -128,7 +128,7 @@ tiles_ask_quarter(const tile_step *o, const size_t quarter, const bool two_panel
         _mm_prefetch((const char *)(from + i), _MM_HINT_T0); /* may be behind the end */
 }
 
-/* Asks for the line of memory at `to`, which will be written. */
+/* Prefetches the line of memory at `to` for writing. */
 static inline __attribute__((always_inline)) void tiles_ask_to_write(void *to)
 {
 #ifdef __x86_64__

@@ -1,4 +1,5 @@
-/* compile.c - a model into a compiled file, which loads at once and is checked to the last bit. */
+/* compile.c - a model into a compiled file, which loads without parsing and is checked to the last
+ * bit. */
 #include <string.h>
 
 #include "tool.h"

@@ -146,7 +146,7 @@ typedef struct form {
     size_t mask, past, added; /* added: to the scores; QAttention has none */
 } form;
 
-/* x times w, in integers if they are: [batch, sequence, columns]. */
+/* x times w, in integers if both are quantised: [batch, sequence, columns]. */
 static takt_id projected(takt_call *c, bool is_quantized)
 {
     takt_id y;

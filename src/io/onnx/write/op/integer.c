@@ -201,7 +201,7 @@ static bool emit(takt_emit *e, const takt_node *n)
         qlinear(e, n, is_conv, zero_of(e, n, TAKT_INTEGER_B_ZERO));
         return true;
     }
-    /* Convolutions elsewhere take one zero point for all weights. */
+    /* Other runtimes allow only one zero point for all weights of a convolution. */
     const char *b_zero =
         is_conv && is_vector ? common_zero(e, n) : zero_of(e, n, TAKT_INTEGER_B_ZERO);
     if (is_other)
