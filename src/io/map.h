@@ -1,4 +1,4 @@
-/* map.h - files that are used where they lie, if the caller trusts them. */
+/* map.h - files that are mapped and used in place, if the caller trusts them. */
 #ifndef TAKT_IO_MAP_H
 #define TAKT_IO_MAP_H
 

@@ -1,4 +1,4 @@
-/* route.c - which request is for whom, and the answers that need no model. */
+/* route.c - which handler a request goes to, and the answers that need no model. */
 #include <string.h>
 
 #include "serve/serve.h"

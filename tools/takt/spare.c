@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/* The folder's one name, a slash, and what the file is called in it; free() it. */
+/* The canonical path of the folder, a slash, and the file's name in it; free() it. */
 static char *full_name(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;

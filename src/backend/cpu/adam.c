@@ -2,7 +2,7 @@
  *
  * A tile program reads and writes every value once for each of its seventeen operations. The update
  * (train/optimizer.c) is recognised node by node, factors of sums and products in either order,
- * which changes no bit; a node more or less, and the program runs as it is.
+ * which changes no bit; if a node is missing or added, the tile program runs instead.
  */
 #include "backend/cpu/adam.h"
 

@@ -2,7 +2,7 @@
  * (blocks/neon_small.h), whole rows at a time, so that lines are written from end to end. */
 
 /* Written out, since gcc 12 copies and spills what these keep: bytes of four vectors of words in
- * registers 0 to 15, scales in 16 to 19, the mask in 20; weights come to be in 21 to 24. */
+ * registers 0 to 15, scales in 16 to 19, the mask in 20; weights end up in 21 to 24. */
 /* clang-format off */
 #define FILL_AND(t, a) "and v" t ".16b, v" a ".16b, v20.16b\n\t"
 #define FILL_ADD_OPEN(j)

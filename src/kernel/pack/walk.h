@@ -13,8 +13,8 @@ typedef struct part {
     char *to;
 } part;
 
-/* Packs as many of the first k as it can, all columns of them; the panel is whole and its columns
- * are contiguous in k. */
+/* Packs as many of the first values of k as it can, for all columns; the panel is whole and its
+ * columns are contiguous in k. */
 static size_t transpose(const part *p);
 
 /* Elements one by one: rows [first, k). */

@@ -229,9 +229,9 @@ INLINE void product(const takt_semiring_f32 *p, const takt_semiring s)
 
 /* ---- the gradient ---- */
 
-/* Of `width` vectors of columns from j on, row i: the extreme and each one's share, or the product
- * without zeros and the number of zeros, or the sum and nothing. Several vectors side by side hide
- * the latency of a chain of products. */
+/* For row i and `width` vectors of columns from j on: the extreme and the share of each term that
+ * equals it; or the product of the non-zero factors and the number of zeros; or the sum alone.
+ * Several vectors in parallel hide the latency of a chain of products. */
 INLINE void facts(const takt_semiring_f32 *p, const takt_semiring s, place at, const size_t width)
 {
     const float *a = p->a + at.i * p->k, *b = p->b + at.j;

@@ -109,7 +109,7 @@ static void copy_line(const facts *f, const float *sample, size_t y, float *to)
                      to + c * f->channel, f->pitch / rows);
 }
 
-/* Line `y` is needed next: rows of planes are too short for the hardware to see them coming. */
+/* Line `y` is needed next: rows of planes are too short for the hardware prefetcher. */
 static void ask_for(const facts *f, const float *sample, size_t y)
 {
     enum { LINE = 64 / sizeof(float) };

@@ -144,7 +144,7 @@ static bool is_sum(takt_rnn_matcher *x, takt_id id, int gate)
     return false;
 }
 
-/* The sum of a gate, with a look at `cell` through peephole `eye` or without. */
+/* The sum of a gate, optionally with a peephole term `eye` on `cell`. */
 static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, takt_id cell)
 {
     const takt_node *n = takt_rnn_node(x, id, &takt_op_add);

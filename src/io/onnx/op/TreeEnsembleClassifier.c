@@ -18,7 +18,8 @@ typedef struct work {
     bool has_all;   /* every class has a weight in any case */
 } work;
 
-/* Scores with base_values: one for each class, or one alone, which is the first class's. */
+/* Scores with base_values: one for each class, or a single one, which belongs to the first
+ * class. */
 static takt_id with_base(work *w, takt_id scores)
 {
     takt_call *c = w->c;
