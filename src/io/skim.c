@@ -110,7 +110,7 @@ takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end)
     return TAKT_OK;
 }
 
-/* The first gap that ends behind `at`; NULL if there is none. */
+/* The first gap that ends after `at`; NULL if there is none. */
 static const takt_gap *gap_at(const takt_skim *s, size_t at)
 {
     size_t low = 0, high = s->gap_count;

@@ -78,7 +78,7 @@ static takt_status keep(takt_diagnostics *list, const char **text)
     return *text != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-/* The renderer has the text itself, but no other: the line of an imported one is kept. */
+/* The renderer has only the main text: lines of imported texts are copied. */
 static takt_status keep_source(takt_diagnostics *list, const takt_place *place,
                                takt_diagnostic *what)
 {

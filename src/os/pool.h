@@ -33,7 +33,7 @@ typedef struct takt_pool_options {
 } takt_pool_options;
 
 /* `threads` in all, the caller included; 0: takt_pool_default_threads(). A worker that cannot be
- * started is logged and done without. */
+ * started is logged, and the pool is smaller. */
 TAKT_MUST_USE takt_status takt_pool_create(takt_ctx *ctx, int threads,
                                            const takt_pool_options *options, takt_pool **pool);
 /* Accepts NULL. The pool must not be leased. */

@@ -57,7 +57,7 @@ static void look(const takt_tokenizer *t, takt_span text, size_t at, place *plac
         offer(&places[at + first], sum(t, places[at].score, t->worst - PRICE), at, UNKNOWN);
 }
 
-/* Bytes of the text that no token says: one token each, or the unknown one for all together. */
+/* Bytes of the text that no token covers: one byte token each, or a single unknown token. */
 static void spell(const takt_tokenizer *t, takt_span text, takt_ids *ids)
 {
     bool has_bytes = true;

@@ -104,7 +104,7 @@ static bool add_item(const takt_tool *t, tool_sizes *s, const char *name, int64_
     return true;
 }
 
-/* A size that was said before is the same, or inside the range. */
+/* A size that was given before must be equal, or lie inside the range. */
 bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
                     const char *where)
 {

@@ -124,7 +124,7 @@ static void step_names(const canvas *c)
     }
 }
 
-/* As many numbers of steps beneath the picture as there is room for. */
+/* As many step numbers below the picture as there is room for. */
 static void step_numbers(const canvas *c)
 {
     const size_t each = (size_t)(30 / c->step) + 1;

@@ -32,8 +32,8 @@ takt_narrow takt_narrow_of(const takt_planner *p, takt_id weights, size_t bytes)
  * weights are constants and the machine has it; `n` then describes it. Else NULL, and the step says
  * why there is none. */
 const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t rows, takt_narrow *n);
-/* The same for products with a second factor that is computed, of f32: a bf16 kernel or NULL. Each
- * is packed when it is there, by: */
+/* The same for products whose second factor is computed, in f32: a bf16 kernel or NULL. Each factor
+ * is packed at run time, by: */
 const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narrow *n);
 /* `to` has room for the elements of the matrix once more, rounded. They are contiguous, in either
  * order. */

@@ -67,7 +67,7 @@ static inline takt_status takt_onnx_done(takt_call *c, takt_id id)
 }
 /* Refuses the node: "Resize, opset 11: reason". */
 takt_status takt_onnx_refuse(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
-/* The same because a dimension has no number; the hint says so. */
+/* The same for a dimension without a number; the hint says so. */
 takt_status takt_onnx_refuse_size(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
 
 /* ---- building ---- */

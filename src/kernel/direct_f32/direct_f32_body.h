@@ -191,7 +191,7 @@ INLINE void column_chunk(const takt_direct_f32 *g, const float *const *column, p
                 t + 1 < tiles ? VF : at.last);
 }
 
-/* Columns beyond the last are the last once more, whose result is not stored. */
+/* Columns beyond the last repeat the last one; their results are not stored. */
 INLINE void column_tile(const takt_direct_f32 *g, place at, const size_t rows, const size_t tiles)
 {
     const float *column[2 * VF];

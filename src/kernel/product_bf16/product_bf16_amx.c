@@ -229,7 +229,7 @@ static size_t set_rows(const work *w, strip *s, size_t row)
 
 /* ---- all of it ---- */
 
-/* Values of k in a tile: an even part of k, if there is one that takes hardly more of them. */
+/* Values of k in a tile: an even divisor of k, if that needs at most two more tiles. */
 static size_t piece_of(size_t k)
 {
     const size_t tiles = (k + PIECE - 1) / PIECE;

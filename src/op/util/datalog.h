@@ -164,8 +164,8 @@ typedef struct takt_dl_rows {
     size_t count, arity;
     const takt_poll *poll; /* or NULL */
 } takt_dl_rows;
-/* By columns first to end - 1, the first of them most; rows that agree in these keep their order.
- * False: the poll said so. */
+/* Sorts by columns first to end - 1, the first of them most significant; stable. False: the poll
+ * stopped it. */
 bool takt_dl_sort_by(const takt_dl_rows *r, size_t first, size_t end);
 bool takt_dl_sort(const takt_dl_rows *r);
 

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/conv/shape.h"
 
-/* Whether the f32 convolution of `s` with constant weights is faster so than as a product. */
+/* Whether the f32 convolution of `s` with constant weights is faster this way than as a product. */
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s);
 /* And whether it is faster on x with channels first than if these are transposed before. */
 bool takt_conv_near_takes_planes(const takt_planner *p);

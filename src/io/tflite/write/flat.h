@@ -25,7 +25,7 @@ size_t takt_fb_table(takt_text *to, takt_fb_field *fields, size_t count);
 /* `count` numbers of `size` bytes, of which the first lies at a multiple of `align`. */
 size_t takt_fb_numbers(takt_text *to, const void *from, size_t count, size_t size, size_t align);
 size_t takt_fb_string(takt_text *to, const char *text);
-/* References without targets; the first lies 4 bytes behind the offset. */
+/* References without targets; the first lies 4 bytes after the offset. */
 size_t takt_fb_references(takt_text *to, size_t count);
 void takt_fb_link(takt_text *to, size_t place, size_t at);
 void takt_fb_align(takt_text *to, size_t size);
