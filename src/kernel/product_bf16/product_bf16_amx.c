@@ -111,7 +111,7 @@ INLINE tile_step step_at(const strip *s, size_t a, const uint16_t *b, const bool
         two_panels ? 128 : 64};
 }
 
-/* The step that is loaded; `next` is loaded then, if there is one. */
+/* The current step; `next`, if there is one, is loaded after it. */
 INLINE void step(bool has_next, tile_step next, const bool two_rows, const bool two_panels)
 {
     if (has_next)

@@ -213,7 +213,7 @@ static bool fits(const takt_rnn_matcher *x, const takt_node *scan)
            (m->live < 0 || has_shape(type_at(x, m->live), 2, m->batch, 1));
 }
 
-/* Carried value `h` is the state, with another one the cell; sequence `seq` the inputs. */
+/* Carried value `h` is the state; a second one is the cell. Sequence `seq` has the inputs. */
 static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
 {
     const int carried = (int)takt_node_int(scan, "carried");
