@@ -1,7 +1,7 @@
 /* count.h - what counts as a context's memory: its live bytes, their peak and their limit.
  *
- * The context's allocator counts for itself; pages from the system, which do not come from it, are
- * counted by whoever gets them. */
+ * The context's allocator counts its own bytes. Pages from the system do not pass through it: the
+ * code that maps them counts them here. */
 #ifndef TAKT_BASE_COUNT_H
 #define TAKT_BASE_COUNT_H
 

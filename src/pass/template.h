@@ -40,8 +40,9 @@ TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64
                                              size_t count, takt_graph **out);
 
 /* Other sizes into a graph that takt_template_size made and that nobody else reads: the cells of
- * the size program. Nothing is allocated. Checked by inference, but for nodes with subgraphs, which
- * stay as they are: whoever gives those other sizes checks their nodes. */
+ * the size program. Nothing is allocated. Inference checks all nodes except
+ * those with subgraphs. Those stay as they are; the caller that resizes a subgraph checks its
+ * nodes. */
 TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_t *cells,
                                             takt_graph *g);
 /* The same of cells that were checked before. */

@@ -225,7 +225,7 @@ static void visit(const model *of, int walks)
     takt_model_destroy(m);
 }
 
-/* Eight models, lengths 1 to 64 of each, then so many sizes at random. */
+/* Eight models, each with lengths 1 to 64 and then with random sizes. */
 static void lengths_check(int walks)
 {
     if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))

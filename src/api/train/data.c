@@ -45,7 +45,7 @@ static takt_status read_file(takt_data *d, const char *path)
     return status;
 }
 
-static bool exists(takt_ctx *ctx, const char *path)
+bool takt_data_exists(takt_ctx *ctx, const char *path)
 {
     takt_file *file;
     if (ctx->files.open_read(ctx->files.user, path, &file) != 0)
@@ -65,7 +65,7 @@ static takt_status read_part(takt_data *d, const char *folder, const char *name,
         takt_text_init(&path, d->set.ctx);
         takt_text_add(&path, "%s/%s%s", folder, name, endings[i]);
         status = path.status;
-        if (status == TAKT_OK && exists(d->set.ctx, takt_text_get(&path))) {
+        if (status == TAKT_OK && takt_data_exists(d->set.ctx, takt_text_get(&path))) {
             *found = true;
             status = read_file(d, takt_text_get(&path));
         }
@@ -181,7 +181,7 @@ static takt_status check_fields(takt_data *d, const char *path)
 static takt_status decode(takt_data *d, const char *path)
 {
     bool found = false;
-    if (!exists(d->set.ctx, path)) {
+    if (!takt_data_exists(d->set.ctx, path)) {
         TAKT_TRY(read_folder(d, path, &found));
         if (!found)
             TAKT_TRY(read_classes(d, path, &found));

@@ -22,6 +22,8 @@ typedef struct takt_data_place {
 /* False if there is no field of that name. */
 bool takt_data_find(const takt_data *d, const char *name, takt_data_place *p);
 
+/* Whether the file can be opened. */
+bool takt_data_exists(takt_ctx *ctx, const char *path);
 /* The five training files of CIFAR-10 in a folder; `*found` is false if one of them is missing. */
 TAKT_MUST_USE takt_status takt_data_read_batches(takt_data_set *set, const char *folder,
                                                  bool *found);

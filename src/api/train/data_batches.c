@@ -13,15 +13,6 @@ typedef struct piece {
     size_t length;
 } piece;
 
-static bool exists(takt_ctx *ctx, const char *path)
-{
-    takt_file *file;
-    if (ctx->files.open_read(ctx->files.user, path, &file) != 0)
-        return false;
-    ctx->files.close(ctx->files.user, file);
-    return true;
-}
-
 /* Records follow one another, so the bytes of all files together are a file of that kind. */
 static takt_status read_joined(takt_data_set *set, const char *path, const piece *pieces)
 {
@@ -56,7 +47,7 @@ takt_status takt_data_read_batches(takt_data_set *set, const char *folder, bool 
     for (int i = 0; i < BATCHES && status == TAKT_OK && *found; i++) {
         path = takt_arena_format(&set->arena, "%s/data_batch_%d.bin", folder, i + 1);
         status = path != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
-        *found = path != NULL && exists(set->ctx, path);
+        *found = path != NULL && takt_data_exists(set->ctx, path);
         if (*found)
             status = takt_read_file(set->ctx, path, &pieces[i].bytes, &pieces[i].length);
     }
