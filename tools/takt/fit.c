@@ -77,6 +77,9 @@ static takt_known_input *next(shapes *s, const char *name)
 {
     if (s->count == MOST || strlen(name) >= TOOL_NAME)
         return NULL;
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->names[i], name) == 0)
+            return NULL; /* of several files the first */
     strcpy(s->names[s->count], name);
     s->at[s->count].name = s->names[s->count];
     return &s->at[s->count];

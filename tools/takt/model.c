@@ -47,6 +47,9 @@ static const char *name_known(known *k, const char *item, char mark)
 {
     const char *rest =
         k->count < 64 ? tool_after_name(item, mark, mark == ':', k->names[k->count]) : NULL;
+    for (size_t i = 0; rest != NULL && mark == '=' && i < k->count; i++)
+        if (k->at[i].name != NULL && strcmp(k->at[i].name, k->names[k->count]) == 0)
+            return NULL; /* of several files the first */
     if (rest != NULL)
         k->at[k->count].name = k->names[k->count];
     return rest;

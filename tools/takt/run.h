@@ -15,7 +15,13 @@ typedef struct tool_run {
     takt_npy **files;         /* one per input: read batch by batch, or NULL */
     char **said;              /* one per input: what was done to an image or a recording, or NULL */
     size_t input_count;
-    bool *is_random; /* one per input: filled with random numbers */
+    /* -i may name an input several times: each of its files is one run, a set of inputs. */
+    bool takes_sets;        /* this verb runs them all */
+    size_t sets, set;       /* how many runs there are, and which one this is */
+    size_t *totals, *seen;  /* files per input: in all, and while they are loaded */
+    const char **set_files; /* one per set: the file that it is called after */
+    bool has_begun;         /* an object of results is being printed */
+    bool *is_random;        /* one per input: filled with random numbers */
     size_t random_count;
     bool may_lack;   /* not every input needs a file or --random */
     bool needs_all;  /* every input does, even where no file is given */
@@ -39,8 +45,15 @@ typedef struct tool_results {
 bool tool_results_init(tool_results *o, size_t count);
 void tool_results_free(tool_results *o);
 
-/* Reads the files of -i; sizes of named dimensions follow from their shapes. */
+/* Reads the files of -i; sizes of named dimensions follow from their shapes. Of several for one
+ * input, the first. */
 int tool_load_inputs(tool_run *r);
+/* The files of another set instead. */
+int tool_load_set(tool_run *r, size_t set);
+/* Calls `visit` for every file of -i until one returns another code than TAKT_EXIT_OK. */
+typedef int tool_file_fn(tool_run *r, int input, const char *path);
+int tool_visit_files(tool_run *r, tool_file_fn *visit);
+int tool_no_such_port(const tool_run *r, const char *what, const char *name, bool is_input);
 void tool_free_inputs(tool_run *r);
 /* True if input `i` comes from a file. */
 bool tool_input_given(const tool_run *r, size_t i);
@@ -90,5 +103,30 @@ bool tool_cpu_limit(takt_tool *t, int *code);
 
 /* Runs batch by batch, as --batch-size asks. */
 int tool_run_batches(tool_run *r);
+
+/* ---- several files for one input ---- */
+
+/* Arguments after the model, and the files that patterns of -i match, as words of -i. The exit
+ * code; all is printed. */
+int tool_expand_inputs(takt_tool *t);
+/* How many runs the files of -i make. */
+int tool_count_sets(tool_run *r);
+/* A word of -o with the name of this set's file for {} and its number for {#}. False: printed. */
+bool tool_set_name(const tool_run *r, const char *word, char path[1024]);
+
+typedef struct tool_paths {
+    char **at;
+    size_t count, room;
+} tool_paths;
+int tool_paths_add(const takt_tool *t, tool_paths *p, const char *path);
+/* Adds the files that this set writes. */
+int tool_list_outputs(const tool_run *r, tool_paths *to);
+/* Reads all files once: their sizes, with ranges where they differ, and whether every result has a
+ * file of its own. */
+int tool_survey_sets(tool_run *r, tool_sizes *range);
+/* The result of one of them for people or programs. */
+int tool_print_set(tool_run *r, const tool_results *o, uint64_t time_ns);
+/* What all have in common, after the last; `sizes`: of all. */
+int tool_print_sets_end(tool_run *r, const takt_plan *plan, const char *sizes, int code);
 
 #endif

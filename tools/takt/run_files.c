@@ -1,11 +1,9 @@
-/* run_files.c - the inputs and outputs of a run: files, random numbers, standard output. */
+/* run_files.c - the inputs of a run: files and random numbers. */
 #define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "media.h"
 
@@ -26,7 +24,7 @@ static int input_index(const tool_run *r, const char *name)
     return -1;
 }
 
-static int no_such_port(const tool_run *r, const char *what, const char *name, bool is_input)
+int tool_no_such_port(const tool_run *r, const char *what, const char *name, bool is_input)
 {
     const char *names[64];
     char hint[160] = "`takt inspect` shows what it has";
@@ -76,8 +74,8 @@ static int load_one(tool_run *r, int index, const char *path)
 {
     takt_tensor_view *view = &r->inputs[index];
     const takt_desc *d = takt_model_input(r->model, (size_t)index);
-    if (tool_input_given(r, (size_t)index))
-        return tool_usage_error(r->t, 1003, NULL, "input %s is given twice", d->name);
+    if (r->totals[index] > 1 && r->seen[index]++ != r->set)
+        return TAKT_EXIT_OK; /* a file of another run */
     if (tool_is_media(path)) {
         const int code = tool_load_media(r->t, d, path, view, &r->said[index]);
         return code != TAKT_EXIT_OK ? code
@@ -109,20 +107,30 @@ static int load_one(tool_run *r, int index, const char *path)
 }
 
 /* NAME=FILE; FILE alone if there is only one input, or if it is an archive with all of them. */
-static int load_item(tool_run *r, const char *item)
+static int visit_item(tool_run *r, const char *item, tool_file_fn *visit)
 {
     char name[TOOL_NAME];
     const char *path = tool_after_name(item, '=', false, name);
     if (path != NULL) {
         const int index = input_index(r, name);
-        return index >= 0 ? load_one(r, index, path) : no_such_port(r, "input", name, true);
+        return index >= 0 ? visit(r, index, path) : tool_no_such_port(r, "input", name, true);
     }
     if (r->input_count != 1 && !ends_with(item, ".npz"))
         return tool_usage_error(r->t, 1003, "write -i NAME=FILE",
                                 "the model has %zu inputs: which is %s?", r->input_count, item);
     int code = TAKT_EXIT_OK;
     for (size_t i = 0; i < r->input_count && code == TAKT_EXIT_OK; i++)
-        code = load_one(r, (int)i, item);
+        code = visit(r, (int)i, item);
+    return code;
+}
+
+int tool_visit_files(tool_run *r, tool_file_fn *visit)
+{
+    const char *item;
+    int code = TAKT_EXIT_OK;
+    for (size_t i = 0; code == TAKT_EXIT_OK && (item = tool_item_of(r->t, TAKT_F_INPUT, i)) != NULL;
+         i++)
+        code = visit_item(r, item, visit);
     return code;
 }
 
@@ -137,26 +145,26 @@ static bool copy_names(tool_run *r)
     return good;
 }
 
-int tool_load_inputs(tool_run *r)
+static int make_tables(tool_run *r)
 {
-    const char *item;
     r->input_count = takt_model_input_count(r->model);
     r->inputs = calloc(r->input_count + 1, sizeof *r->inputs);
     r->files = calloc(r->input_count + 1, sizeof *r->files);
     r->is_random = calloc(r->input_count + 1, sizeof *r->is_random);
     r->said = calloc(r->input_count + 1, sizeof *r->said);
-    if (r->inputs == NULL || r->files == NULL || r->is_random == NULL || r->said == NULL ||
-        !copy_names(r))
-        return tool_finish(r->t, TAKT_ERR_MEMORY);
-    media_image how;
-    if (!tool_sizes_init(r->t, r->model, &r->sizes) || !media_read_options(r->t, &how))
-        return TAKT_EXIT_USAGE;
-    size_t given = 0;
-    for (; (item = tool_item_of(r->t, TAKT_F_INPUT, given)) != NULL; given++) {
-        const int code = load_item(r, item);
-        if (code != TAKT_EXIT_OK)
-            return code;
-    }
+    r->totals = calloc(r->input_count + 1, sizeof *r->totals);
+    r->seen = calloc(r->input_count + 1, sizeof *r->seen);
+    return r->inputs != NULL && r->files != NULL && r->is_random != NULL && r->said != NULL &&
+                   r->totals != NULL && r->seen != NULL && copy_names(r)
+               ? TAKT_EXIT_OK
+               : tool_finish(r->t, TAKT_ERR_MEMORY);
+}
+
+/* Inputs without a file are random, if that may be. */
+static int note_random(tool_run *r)
+{
+    const bool is_given = tool_item_of(r->t, TAKT_F_INPUT, 0) != NULL;
+    r->random_count = 0;
     for (size_t i = 0; i < r->input_count; i++) {
         const char *name = takt_model_input(r->model, i)->name;
         const bool is_static = tool_is_static(r->t, name);
@@ -166,11 +174,46 @@ int tool_load_inputs(tool_run *r)
             continue;
         r->is_random[i] = true;
         r->random_count++;
-        if ((given > 0 || r->needs_all) && !r->may_lack && !tool_on(r->t, TAKT_F_RANDOM))
+        if ((is_given || r->needs_all) && !r->may_lack && !tool_on(r->t, TAKT_F_RANDOM))
             return tool_usage_error(r->t, 1003, "give it with -i, or let --random fill it",
                                     "there is no file for input %s", name);
     }
     return TAKT_EXIT_OK;
+}
+
+static void drop_values(tool_run *r)
+{
+    for (size_t i = 0; r->inputs != NULL && r->files != NULL && i < r->input_count; i++) {
+        takt_view_free(r->t->ctx, &r->inputs[i]);
+        takt_npy_close(r->files[i]);
+        r->files[i] = NULL;
+    }
+    for (size_t i = 0; r->said != NULL && i < r->input_count; i++) {
+        free(r->said[i]);
+        r->said[i] = NULL;
+    }
+}
+
+int tool_load_set(tool_run *r, size_t set)
+{
+    drop_values(r);
+    r->set = set;
+    memset(r->seen, 0, r->input_count * sizeof *r->seen);
+    if (!tool_sizes_init(r->t, r->model, &r->sizes))
+        return TAKT_EXIT_USAGE;
+    const int code = tool_visit_files(r, load_one);
+    return code == TAKT_EXIT_OK ? note_random(r) : code;
+}
+
+int tool_load_inputs(tool_run *r)
+{
+    media_image how;
+    int code = make_tables(r);
+    if (code == TAKT_EXIT_OK && !media_read_options(r->t, &how))
+        code = TAKT_EXIT_USAGE;
+    if (code == TAKT_EXIT_OK)
+        code = tool_count_sets(r);
+    return code == TAKT_EXIT_OK ? tool_load_set(r, 0) : code;
 }
 
 bool tool_input_given(const tool_run *r, size_t i)
@@ -180,216 +223,46 @@ bool tool_input_given(const tool_run *r, size_t i)
 
 void tool_free_inputs(tool_run *r)
 {
-    for (size_t i = 0; r->inputs != NULL && r->files != NULL && i < r->input_count; i++) {
-        takt_view_free(r->t->ctx, &r->inputs[i]);
-        takt_npy_close(r->files[i]);
-    }
+    drop_values(r);
     for (size_t i = 0; r->names != NULL && i < r->input_count; i++)
         free(r->names[i]);
-    for (size_t i = 0; r->said != NULL && i < r->input_count; i++)
-        free(r->said[i]);
     free(r->said);
     free(r->names);
     free(r->name);
     free(r->inputs);
     free(r->files);
     free(r->is_random);
+    free(r->totals);
+    free(r->seen);
+    free(r->set_files);
+}
+
+/* Random numbers for input `i` of the model, which is `at` of the session. */
+static int fill_random(tool_run *r, takt_session *s, size_t i, size_t at)
+{
+    const uint64_t seed = tool_number_of(r->t, TAKT_F_SEED, 0);
+    const takt_tensor_view *own = takt_session_input(s, at);
+    if (own == NULL)
+        return tool_report_error(r->t, takt_session_error(s));
+    r->inputs[i] = *own; /* for the message; the memory stays the session's */
+    r->inputs[i].data = NULL;
+    return tool_finish(r->t, takt_session_random(s, at, own, seed, (uint32_t)i));
 }
 
 int tool_bind_inputs(tool_run *r, takt_session *s)
 {
-    const uint64_t seed = tool_number_of(r->t, TAKT_F_SEED, 0);
+    for (size_t i = 0; i < r->input_count; i++)
+        if (r->inputs[i].data != NULL && !tool_is_static(r->t, r->names[i]) &&
+            takt_session_bind(s, r->names[i], &r->inputs[i]) != TAKT_OK)
+            return tool_report_error(r->t, takt_session_error(s));
     size_t index = 0; /* of the session, which has no static inputs */
     for (size_t i = 0; i < r->input_count; i++) {
-        const char *name = r->names[i];
-        if (tool_is_static(r->t, name))
+        if (tool_is_static(r->t, r->names[i]))
             continue;
         const size_t at = index++;
-        if (r->inputs[i].data != NULL) {
-            if (takt_session_bind(s, name, &r->inputs[i]) != TAKT_OK)
-                return tool_report_error(r->t, takt_session_error(s));
-            continue;
-        }
-        const takt_tensor_view *own = takt_session_input(s, at);
-        if (own == NULL)
-            return tool_report_error(r->t, takt_session_error(s));
-        r->inputs[i] = *own; /* for the message; the memory stays the session's */
-        r->inputs[i].data = NULL;
-        const int code = tool_finish(r->t, takt_session_random(s, at, own, seed, (uint32_t)i));
+        const int code = r->inputs[i].data == NULL ? fill_random(r, s, i, at) : TAKT_EXIT_OK;
         if (code != TAKT_EXIT_OK)
             return code;
     }
     return TAKT_EXIT_OK;
-}
-
-/* ---- outputs ---- */
-
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
-/* Standard output is a file on a full disk, or a pipe that nobody reads. */
-static int no_room(const takt_tool *t)
-{
-    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
-    snprintf(e.message, sizeof e.message, "cannot write standard output: %s",
-             errno != 0 ? strerror(errno) : "it takes no more");
-    return tool_report_error(t, &e);
-}
-
-static int save_one(tool_run *r, const tool_results *o, size_t index, const char *path,
-                    bool *printed)
-{
-    const takt_tensor_view *view = &o->views[index];
-    if (o->paths[index][0] != '\0')
-        return TAKT_EXIT_OK; /* it is there already */
-    if (ends_with(path, ".tsv"))
-        return tool_finish(r->t, takt_relation_save(r->model, o->names[index], view, path));
-    if (strcmp(path, "-") != 0)
-        return tool_finish(r->t, takt_npy_save(r->t->ctx, path, view));
-    *printed = true;
-    errno = 0;
-    const takt_status status = takt_npy_write(r->t->ctx, view, tool_to_raw, NULL);
-    return status == TAKT_ERR_IO ? no_room(r->t) : tool_finish(r->t, status);
-}
-
-static bool folder_path(const char *folder, const char *name, char path[1024])
-{
-    const int length = snprintf(path, 1024, "%s/%s.npy", folder, name);
-    return strchr(name, '/') == NULL && length > 0 && length < 1024;
-}
-
-static int save_folder(tool_run *r, const tool_results *o, const char *folder)
-{
-    int code = TAKT_EXIT_OK;
-    for (size_t i = 0; i < o->count && code == TAKT_EXIT_OK; i++) {
-        char path[1024];
-        bool printed;
-        if (!folder_path(folder, o->names[i], path))
-            return tool_usage_error(r->t, 1003, "write -o NAME=FILE",
-                                    "output %s cannot be a file's name", o->names[i]);
-        code = tool_spares(r->t, path) ? save_one(r, o, i, path, &printed) : TAKT_EXIT_USAGE;
-    }
-    return code;
-}
-
-static int save_item(tool_run *r, const tool_results *o, const char *item, bool *printed)
-{
-    char name[TOOL_NAME];
-    const char *file = tool_after_name(item, '=', false, name);
-    const size_t count = o->count;
-    if (file == NULL) {
-        if (is_folder(item))
-            return save_folder(r, o, item);
-        if (ends_with(item, ".npz"))
-            return tool_finish(r->t, takt_npz_save(r->t->ctx, item, o->names, o->views, count));
-        if (count == 1)
-            return save_one(r, o, 0, item, printed);
-        return tool_usage_error(r->t, 1003, "write -o NAME=FILE, -o FOLDER or -o ALL.npz",
-                                "the model has %zu outputs: which one goes to %s?", count, item);
-    }
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(o->names[i], name) == 0 && ends_with(file, ".npz"))
-            return tool_finish(r->t, takt_npz_save(r->t->ctx, file, &o->names[i], &o->views[i], 1));
-        else if (strcmp(o->names[i], name) == 0)
-            return save_one(r, o, i, file, printed);
-    return no_such_port(r, "output", name, false);
-}
-
-/* By its ending; a name without one may be that of an array or of a folder. */
-static bool is_taken(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL;
-    return dot == NULL || strcmp(dot, ".npy") == 0 || strcmp(dot, ".npz") == 0 ||
-           strcmp(dot, ".tsv") == 0 || is_folder(path);
-}
-
-/* The run may be long: a missing folder is reported before it. */
-static int check_folder(const takt_tool *t, const char *path)
-{
-    char folder[1024];
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-    if (length == 0 || length >= sizeof folder)
-        return TAKT_EXIT_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-    if (is_folder(folder))
-        return TAKT_EXIT_OK;
-    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
-    snprintf(e.message, sizeof e.message, "cannot write %.400s: there is no folder %.400s", path,
-             folder);
-    return tool_report_error(t, &e);
-}
-
-int tool_check_outputs(const takt_tool *t)
-{
-    const char *path;
-    int code = TAKT_EXIT_OK;
-    for (size_t i = 0; (path = tool_file_of(t, TAKT_F_OUTPUT, i)) != NULL && code == TAKT_EXIT_OK;
-         i++)
-        code =
-            is_taken(path)
-                ? check_folder(t, path)
-                : tool_usage_error(
-                      t, 1003,
-                      "write -o F.npy, F.npz, a folder that is there, F.tsv for a relation, or - "
-                      "for standard output; --json prints values",
-                      "results are arrays of NumPy, %s would be none by its ending", path);
-    return code;
-}
-
-int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed)
-{
-    const char *item;
-    *printed = false;
-    for (size_t i = 0; (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++) {
-        const int code = save_item(r, o, item, printed);
-        if (code != TAKT_EXIT_OK)
-            return code;
-    }
-    return TAKT_EXIT_OK;
-}
-
-bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024])
-{
-    const char *item;
-    size_t found = 0;
-    for (size_t k = 0; (item = tool_item_of(r->t, TAKT_F_OUTPUT, k)) != NULL; k++) {
-        char name[TOOL_NAME];
-        const char *named = tool_after_name(item, '=', false, name);
-        const char *file = named != NULL ? named : item;
-        if (named != NULL && strcmp(o->names[i], name) != 0)
-            continue;
-        if (strcmp(file, "-") == 0 || ends_with(file, ".npz"))
-            return false;
-        const bool fits = named == NULL && is_folder(file) ? folder_path(file, o->names[i], path)
-                                                           : strlen(file) < 1024;
-        if (!fits || (named == NULL && !is_folder(file) && o->count != 1))
-            return false;
-        if (named != NULL || !is_folder(file))
-            strcpy(path, file);
-        found++;
-    }
-    return found == 1;
-}
-
-/* ---- results ---- */
-
-bool tool_results_init(tool_results *o, size_t count)
-{
-    *o = (tool_results){.count = count,
-                        .names = calloc(count + 1, sizeof *o->names),
-                        .views = calloc(count + 1, sizeof *o->views),
-                        .paths = calloc(count + 1, sizeof *o->paths)};
-    return o->names != NULL && o->views != NULL && o->paths != NULL;
-}
-
-void tool_results_free(tool_results *o)
-{
-    free(o->names);
-    free(o->views);
-    free(o->paths);
 }

@@ -126,11 +126,13 @@ static void print_deviation(const tool_run *r, FILE *to)
 static void print_files(const tool_run *r, const tool_results *o)
 {
     const char *item;
+    char path[1024];
     bool beside = false;
     for (size_t i = 0; i < o->count; i++)
         beside |= o->paths[i][0] != '\0';
     for (size_t i = 0; !beside && (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++)
-        printf("written to %s\n", tool_file_in(TAKT_F_OUTPUT, item));
+        if (tool_set_name(r, tool_file_in(TAKT_F_OUTPUT, item), path))
+            printf("written to %s\n", path);
 }
 
 /* "45.9 us", "4.78 ms": in the unit that suits it. */
@@ -146,10 +148,8 @@ static const char *duration(uint64_t ns, char text[static 24])
     return text;
 }
 
-static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
+static int print_set(tool_run *r, const tool_results *o, const char *sha)
 {
-    takt_plan_info info;
-    takt_plan_query(plan, &info);
     const bool quiet = tool_on(r->t, TAKT_F_QUIET);
     if (!quiet)
         print_inputs(r);
@@ -158,10 +158,14 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
         return code;
     tool_print_labels(r->t, r->labels, o);
     printf("digest: sha256:%s\n", sha);
-    if (quiet)
-        return TAKT_EXIT_OK;
-    print_deviation(r, stdout);
-    print_files(r, o);
+    return TAKT_EXIT_OK;
+}
+
+/* The plan and how long its runs took. */
+static void print_plan(const tool_run *r, const takt_plan *plan)
+{
+    takt_plan_info info;
+    takt_plan_query(plan, &info);
     char backend[256], a[24], b[24], c[24];
     takt_plan_backend(plan, backend, sizeof backend);
     if (strcmp(backend, "cpu") != 0)
@@ -178,19 +182,33 @@ static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o,
                duration(r->times_ns[r->runs / 2], a), duration(r->times_ns[0], b),
                duration(r->times_ns[r->runs - 1], c));
     tool_print_process(r->t);
+}
+
+static int print_text(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
+{
+    const int code = print_set(r, o, sha);
+    if (code != TAKT_EXIT_OK || tool_on(r->t, TAKT_F_QUIET))
+        return code;
+    print_deviation(r, stdout);
+    print_files(r, o);
+    print_plan(r, plan);
     return TAKT_EXIT_OK;
 }
 
-static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
+/* ---- for programs ---- */
+
+static void begin_json(const tool_run *r)
 {
-    takt_plan_info info;
-    takt_usage usage;
-    takt_plan_query(plan, &info);
-    takt_resource_usage(r->t->ctx, &usage);
     printf("{\"model\": ");
     tool_print_string(stdout, r->name);
-    printf(", \"random_inputs\": %zu, \"seed\": %llu, \"outputs\": {", r->random_count,
+    printf(", \"random_inputs\": %zu, \"seed\": %llu, ", r->random_count,
            (unsigned long long)tool_number_of(r->t, TAKT_F_SEED, 0));
+}
+
+/* "outputs": {...} and labels. */
+static int json_values(tool_run *r, const tool_results *o)
+{
+    printf("\"outputs\": {");
     for (size_t i = 0; i < o->count; i++) {
         printf("%s", i > 0 ? ", " : "");
         tool_print_string(stdout, o->names[i]);
@@ -206,26 +224,45 @@ static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o,
         if (status != TAKT_OK)
             return tool_finish(r->t, status);
     }
-    char backend[256];
-    takt_plan_backend(plan, backend, sizeof backend);
     printf("}");
     tool_print_labels(r->t, r->labels, o);
+    return TAKT_EXIT_OK;
+}
+
+/* The members that a run and several of them have; the object ends here. */
+static void end_json(const tool_run *r, const takt_plan *plan, const char *sha)
+{
+    takt_plan_info info;
+    takt_usage usage;
+    char backend[256];
+    takt_plan_query(plan, &info);
+    takt_resource_usage(r->t->ctx, &usage);
+    takt_plan_backend(plan, backend, sizeof backend);
     if (r->deviation != NULL)
         tool_json_deviation(r->deviation);
     printf(", \"backend\": ");
     tool_print_string(stdout, backend);
     if (info.direct_convs > 0)
         printf(", \"direct_convs\": %zu", info.direct_convs);
-    printf(", \"digest\": \"sha256:%s\", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
+    if (sha != NULL)
+        printf(", \"digest\": \"sha256:%s\"", sha);
+    printf(", \"steps\": %zu, \"threads\": %d, \"peak_bytes\": %llu, "
            "\"held_bytes\": %llu, \"planning_peak_bytes\": %llu, \"process_peak_bytes\": %llu, "
            "\"plan_ns\": %llu, \"runs\": %zu, \"time_ns\": {\"median\": %llu, \"min\": %llu, "
            "\"max\": %llu}}\n",
-           sha, info.steps, info.threads, (unsigned long long)info.peak,
-           (unsigned long long)info.held, (unsigned long long)info.planning_peak,
-           (unsigned long long)usage.resident_peak_bytes, (unsigned long long)info.plan_ns, r->runs,
-           (unsigned long long)r->times_ns[r->runs / 2], (unsigned long long)r->times_ns[0],
-           (unsigned long long)r->times_ns[r->runs - 1]);
-    return TAKT_EXIT_OK;
+           info.steps, info.threads, (unsigned long long)info.peak, (unsigned long long)info.held,
+           (unsigned long long)info.planning_peak, (unsigned long long)usage.resident_peak_bytes,
+           (unsigned long long)info.plan_ns, r->runs, (unsigned long long)r->times_ns[r->runs / 2],
+           (unsigned long long)r->times_ns[0], (unsigned long long)r->times_ns[r->runs - 1]);
+}
+
+static int print_json(tool_run *r, const takt_plan *plan, const tool_results *o, const char *sha)
+{
+    begin_json(r);
+    const int code = json_values(r, o);
+    if (code == TAKT_EXIT_OK)
+        end_json(r, plan, sha);
+    return code;
 }
 
 int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o, bool printed)
@@ -243,4 +280,53 @@ int tool_print_result(tool_run *r, const takt_plan *plan, const tool_results *o,
         return tool_finish(r->t, status);
     qsort(r->times_ns, r->runs, sizeof *r->times_ns, ascending);
     return tool_on(r->t, TAKT_F_JSON) ? print_json(r, plan, o, sha) : print_text(r, plan, o, sha);
+}
+
+/* ---- several files ---- */
+
+static int json_set(tool_run *r, const tool_results *o, uint64_t time_ns, const char *sha)
+{
+    if (r->set == 0) {
+        r->has_begun = true;
+        begin_json(r);
+        printf("\"files\": [");
+    }
+    printf("%s{\"file\": ", r->set > 0 ? ", " : "");
+    tool_print_string(stdout, r->set_files[r->set]);
+    printf(", ");
+    const int code = json_values(r, o);
+    printf(", \"digest\": \"sha256:%s\", \"time_ns\": %llu}", sha, (unsigned long long)time_ns);
+    return code;
+}
+
+int tool_print_set(tool_run *r, const tool_results *o, uint64_t time_ns)
+{
+    char sha[TAKT_DIGEST_TEXT];
+    int code = tool_check_labels(r->t, r->labels, o);
+    if (code == TAKT_EXIT_OK)
+        code = tool_finish(r->t, digest(r, o, sha));
+    if (code != TAKT_EXIT_OK)
+        return code;
+    if (tool_on(r->t, TAKT_F_JSON))
+        return json_set(r, o, time_ns, sha);
+    printf("%s%s:\n", r->set > 0 ? "\n" : "", r->set_files[r->set]);
+    code = print_set(r, o, sha);
+    if (code == TAKT_EXIT_OK && !tool_on(r->t, TAKT_F_QUIET))
+        print_files(r, o);
+    return code;
+}
+
+int tool_print_sets_end(tool_run *r, const takt_plan *plan, const char *sizes, int code)
+{
+    qsort(r->times_ns, r->runs, sizeof *r->times_ns, ascending);
+    if (tool_on(r->t, TAKT_F_JSON) && r->has_begun) { /* after a failure the object ends, too */
+        printf("], \"sizes\": ");
+        tool_print_string(stdout, sizes);
+        end_json(r, plan, NULL);
+    } else if (code == TAKT_EXIT_OK && !tool_on(r->t, TAKT_F_QUIET)) {
+        printf("\n%zu files, one session%s%s\n", r->sets, sizes[0] != '\0' ? ": " : "", sizes);
+        print_deviation(r, stdout);
+        print_plan(r, plan);
+    }
+    return code;
 }

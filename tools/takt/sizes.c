@@ -126,6 +126,41 @@ bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t
     return false;
 }
 
+/* The item of `text` with this name; false: there is none. */
+static bool find_item(const char *text, const char *name, long long *low, long long *high)
+{
+    size_t length = 0;
+    for (const char *at = NULL; (at = tool_sizes_next(text, at, &length)) != NULL;)
+        if (ends_in(at, name, low, high))
+            return true;
+    return false;
+}
+
+bool tool_sizes_widen(const takt_tool *t, tool_sizes *s, const tool_sizes *by)
+{
+    tool_sizes all = {.length = 0};
+    size_t length = 0;
+    for (const char *at = NULL; (at = tool_sizes_next(by->text, at, &length)) != NULL;) {
+        char name[TOOL_NAME];
+        long long low = 0, high = 0, l, h;
+        size_t end = length; /* "`a=b`=3": the last one in it */
+        while (end > 0 && at[end - 1] != '=')
+            end--;
+        if (end == 0 || end > sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)end - 1, at);
+        ends_in(at, name, &low, &high);
+        if (find_item(s->text, name, &l, &h)) {
+            low = l < low ? l : low;
+            high = h > high ? h : high;
+        }
+        if (!add_item(t, &all, name, low, high))
+            return false;
+    }
+    *s = all;
+    return true;
+}
+
 /* A dimension's text that is one name, and no expression. */
 static bool is_name(const char *text)
 {

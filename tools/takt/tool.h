@@ -150,6 +150,8 @@ bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *t
 bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where);
 
 bool tool_on(const takt_tool *t, tool_flag_id id);
+/* Replaces a list by other words; false if memory is short. */
+bool tool_set_list(takt_tool *t, tool_flag_id id, char *const *words, size_t count);
 /* Replaces a list by one of its words; false if memory is short. */
 bool tool_replace(takt_tool *t, tool_flag_id id, const char *text);
 const char *tool_text_of(const takt_tool *t, tool_flag_id id); /* NULL: not given */
@@ -289,6 +291,8 @@ long long tool_size_of(const tool_sizes *sizes, const char *name);
 bool tool_sizes_with(const char *sizes, const char *name, int64_t size, char text[TOOL_SIZES]);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
+/* Ranges that hold the sizes of both; the names are those of `by`. */
+bool tool_sizes_widen(const takt_tool *t, tool_sizes *sizes, const tool_sizes *by);
 /* Which size of its one unknown name makes an expression `value`; SOLVED without a name in
  * `unknown`, which stays as it is, if all sizes are known and it is so. */
 typedef enum tool_solution { TOOL_SOLVED, TOOL_IMPOSSIBLE, TOOL_UNSOLVED } tool_solution;

@@ -122,6 +122,21 @@ bool tool_replace(takt_tool *t, tool_flag_id id, const char *text)
     return good;
 }
 
+bool tool_set_list(takt_tool *t, tool_flag_id id, char *const *words, size_t count)
+{
+    size_t kept = 0;
+    bool good = true;
+    for (size_t i = 0; i < t->value_count; i++)
+        if (t->values[i].id == id)
+            free(t->values[i].text);
+        else
+            t->values[kept++] = t->values[i];
+    t->value_count = kept;
+    for (size_t i = 0; i < count && good; i++)
+        good = tool_value_add(t, id, TAKT_FROM_FLAG, words[i]);
+    return good;
+}
+
 const char *tool_item_of(const takt_tool *t, tool_flag_id id, size_t index)
 {
     const int from = winner(t, id);

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,24 +37,31 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static int repeat(tool_run *r, takt_session *s)
+/* As often as --repeat says; the times go to `times`. */
+static int run_times(tool_run *r, takt_session *s, tool_monitor *m, uint64_t *times)
 {
     const uint64_t budget = tool_number_of(r->t, TAKT_F_DEADLINE, 0);
+    const size_t count = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
     takt_status status = TAKT_OK;
+    running = s;
+    for (size_t i = 0; i < count && status == TAKT_OK; i++) {
+        const uint64_t start = now_ns();
+        status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
+        times[i] = now_ns() - start;
+        tool_monitor_tell(m);
+    }
+    return status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(r->t, takt_session_error(s));
+}
+
+static int repeat(tool_run *r, takt_session *s)
+{
     tool_monitor m;
     int code;
     if (!tool_monitor_begin(r->t, s, &m, &code))
         return code;
-    running = s;
-    for (size_t i = 0; i < r->runs && status == TAKT_OK; i++) {
-        const uint64_t start = now_ns();
-        status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
-        r->times_ns[i] = now_ns() - start;
-        tool_monitor_tell(&m);
-    }
+    code = run_times(r, s, &m, r->times_ns);
     catch_interrupts(false);
     running = NULL;
-    code = status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(r->t, takt_session_error(s));
     return tool_monitor_end(&m, code);
 }
 
@@ -141,6 +149,122 @@ static int run_session(tool_run *r)
     return code;
 }
 
+/* ---- several files ---- */
+
+/* One session for all files: its plan has the range of their sizes or, where no such plan can be
+ * made, the sizes of one file after the other. */
+typedef struct sets {
+    tool_run *r;
+    takt_plan *plan;
+    takt_session *s;
+    tool_sizes range;
+    bool is_ranged;
+    takt_deviation deviation;
+} sets;
+
+static int open_sets(sets *x)
+{
+    int code;
+    tool_request request;
+    tool_run *r = x->r;
+    const tool_sizes first = r->sizes;
+    x->is_ranged = true;
+    if (strcmp(x->range.text, first.text) != 0) { /* a failure is the next plan's to tell */
+        code = tool_request_init(r->t, x->range.text, &request);
+        if (code != TAKT_EXIT_OK)
+            return code;
+        x->is_ranged = takt_plan_create(r->model, &request.options, &x->plan) == TAKT_OK;
+        tool_request_free(&request);
+    }
+    const tool_sizes *sizes = x->is_ranged ? &x->range : &first;
+    code = TAKT_EXIT_OK;
+    if (x->plan == NULL)
+        x->plan = tool_make_plan(r->t, r->model, sizes, false, &code);
+    if (code == TAKT_EXIT_OK)
+        code = tool_make_checked(r->t, r->model, sizes);
+    x->s = code == TAKT_EXIT_OK ? tool_make_session(r->t, x->plan, &code) : NULL;
+    takt_plan_destroy(r->t->checked); /* the session holds on to it */
+    r->t->checked = NULL;
+    return code;
+}
+
+/* Runs the session with the files of set `i`. */
+static int run_set(sets *x, tool_monitor *m, size_t i)
+{
+    tool_run *r = x->r;
+    const size_t times = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
+    bool printed;
+    int code = i > 0 ? tool_load_set(r, i) : TAKT_EXIT_OK;
+    if (code == TAKT_EXIT_OK && i > 0 && !x->is_ranged &&
+        takt_session_reshape(x->s, r->model, r->sizes.text) != TAKT_OK)
+        code = tool_report_error(r->t, takt_session_error(x->s));
+    if (code == TAKT_EXIT_OK)
+        code = tool_bind_inputs(r, x->s);
+    if (code == TAKT_EXIT_OK)
+        code = run_times(r, x->s, m, r->times_ns + i * times);
+    if (code == TAKT_EXIT_OK && i == 0) {
+        code = measure(r, x->s, &x->deviation);
+        r->deviation_of = r->set_files[0];
+    }
+    tool_results o = {.count = 0};
+    if (code == TAKT_EXIT_OK)
+        code = take_results(x->s, &o) ? tool_save_outputs(r, &o, &printed)
+                                      : tool_finish(r->t, TAKT_ERR_MEMORY);
+    if (code == TAKT_EXIT_OK)
+        code = tool_print_set(r, &o, r->times_ns[i * times]);
+    tool_results_free(&o);
+    return code;
+}
+
+static int run_all_sets(sets *x)
+{
+    tool_run *r = x->r;
+    tool_monitor m;
+    int code;
+    if (!tool_monitor_begin(r->t, x->s, &m, &code))
+        return code;
+    size_t done = 0;
+    while (done < r->sets && code == TAKT_EXIT_OK) {
+        code = run_set(x, &m, done++);
+        if (code != TAKT_EXIT_OK && !tool_on(r->t, TAKT_F_JSON))
+            fprintf(stderr, "%zu of %zu files: stopped at %s\n", done, r->sets,
+                    r->set_files[done - 1]);
+    }
+    catch_interrupts(false);
+    running = NULL;
+    code = tool_monitor_end(&m, code);
+    return tool_print_sets_end(r, x->plan, x->range.text, code);
+}
+
+static int run_sets(tool_run *r)
+{
+    sets x = {.r = r};
+    int code = tool_survey_sets(r, &x.range);
+    if (code == TAKT_EXIT_OK)
+        code = open_sets(&x);
+    if (code == TAKT_EXIT_OK)
+        code = load_state(r, x.s);
+    if (code == TAKT_EXIT_OK)
+        code = run_all_sets(&x);
+    if (code == TAKT_EXIT_OK)
+        code = save_state(r, x.s);
+    takt_session_destroy(x.s);
+    takt_plan_destroy(x.plan);
+    return code;
+}
+
+static int check_sets(const tool_run *r, bool is_cut)
+{
+    static const tool_flag_id not [] = {TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES, TAKT_F_DONATE};
+    if (is_cut)
+        return tool_usage_error(r->t, 1003, NULL, "--batch-size cuts one file, not %zu", r->sets);
+    for (size_t i = 0; i < sizeof not / sizeof *not ; i++)
+        if (tool_text_of(r->t, not [i]) != NULL)
+            return tool_usage_error(r->t, 1003, NULL, "--%s is for one file, not %zu",
+                                    tool_flags[not [i]].name, r->sets);
+    return TAKT_EXIT_OK;
+}
+
 static int run_model(tool_run *r)
 {
     const bool is_cut = tool_text_of(r->t, TAKT_F_BATCH_SIZE) != NULL;
@@ -149,13 +273,16 @@ static int run_model(tool_run *r)
     int code = tool_labels_open(r->t, &r->labels);
     if (code == TAKT_EXIT_OK)
         code = tool_load_inputs(r);
+    if (code == TAKT_EXIT_OK && r->sets > 1)
+        code = check_sets(r, is_cut);
     if (code != TAKT_EXIT_OK)
         return code;
     catch_interrupts(!is_cut);
-    r->runs = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
+    r->runs = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1) * r->sets;
     r->times_ns = calloc(r->runs, sizeof *r->times_ns);
     code = r->times_ns == NULL ? tool_finish(r->t, TAKT_ERR_MEMORY)
            : is_cut            ? tool_run_batches(r)
+           : r->sets > 1       ? run_sets(r)
                                : run_session(r);
     free(r->times_ns);
     return code;
@@ -189,7 +316,9 @@ static int run(takt_tool *t)
         if (tool_text_of(t, of_tests[i]) != NULL && tool_item_of(t, TAKT_F_TEST, 0) == NULL)
             return tool_usage_error(t, 1003, "add --test DIR", "--%s is that of --test",
                                     tool_flags[of_tests[i]].name);
-    code = tool_check_outputs(t);
+    code = tool_expand_inputs(t);
+    if (code == TAKT_EXIT_OK)
+        code = tool_check_outputs(t);
     if (code != TAKT_EXIT_OK)
         return code;
     if (!tool_cpu_limit(t, &code))
@@ -200,7 +329,7 @@ static int run(takt_tool *t)
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
-    tool_run r = {.t = t, .model = model};
+    tool_run r = {.t = t, .model = model, .takes_sets = true};
     code = run_model(&r);
     tool_free_inputs(&r);
     tool_labels_free(r.labels);
@@ -212,11 +341,14 @@ const takt_verb takt_verb_run = {
     .name = "run",
     .task = TAKT_TASK_RUN,
     .summary = "run a model on inputs from files or on random ones",
-    .arguments = "MODEL",
+    .arguments = "MODEL [FILE...]",
     .arg_min = 1,
-    .arg_max = 1,
+    .arg_max = 1 << 20,
     .about =
-        "Inputs without -i are random by --seed; the digest is SHA-256. --test: 1 if one differs.",
+        "Inputs without -i are random by --seed; the digest is SHA-256. --test: 1 if one differs.\n"
+        "An input may have several files of different sizes, by -i for each, by a pattern\n"
+        "(-i 'x=clips/*.wav') or after the model: each is one run of the same session. In -o, {}\n"
+        "is the name of the run's file without its ending, {#} its number.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_DIM, TAKT_F_SHAPE,
                                     TAKT_F_WEIGHTS, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_LEVEL,
