@@ -139,6 +139,9 @@ typedef struct takt_text_quantize_options {
     /** The type of a tensor, by its name: NULL where `type` is meant; "Q6_K", say. */
     const char *(*type_of)(void *user, const char *tensor);
     void *user;
+    uint64_t shard_bytes; /**< bytes of tensors in one part, as llama-gguf-split cuts files:
+                               NAME-00001-of-00003.gguf; default: one file */
+    size_t *shards;       /**< receives how many parts were written; may be NULL */
 } takt_text_quantize_options;
 
 /** Writes a language model, GGUF file or folder, as a GGUF file whose matrices are blocks:

@@ -249,7 +249,7 @@ static takt_status write_file(work *w, const char *to)
     takt_gguf_put_span(&keys, (takt_span){about, strlen(about)});
     takt_gguf_put_u32(&keys, "imatrix.chunk_count", (uint32_t)(w->rows / w->length));
     takt_gguf_put_u32(&keys, "imatrix.chunk_size", (uint32_t)w->length);
-    const takt_gguf_tensors all = {s.at, s.count, fetch, &s};
+    const takt_gguf_tensors all = {.at = s.at, .count = s.count, .bytes = fetch, .user = &s};
     const takt_status status = takt_gguf_write(w->ctx, to, &keys, &all);
     takt_gguf_keys_deinit(&keys);
     return status;

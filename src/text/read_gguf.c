@@ -321,7 +321,9 @@ takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const takt_gguf *g)
     takt_span model = takt_span_of("");
     TAKT_TRY(takt_gguf_get_text(g, "tokenizer.ggml.model", &model));
     if (r.tokens == NULL || model.length == 0)
-        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING, "the file has no tokenizer");
+        return takt_tokenizer_fail(
+            t, TAKT_E_TOKENIZER_MISSING, "the file has no tokenizer%s",
+            takt_gguf_find(g, "split.no") != NULL ? "; of a split file the first part has it" : "");
     if (takt_span_is(model, "llama"))
         TAKT_TRY(read_llama(&r));
     else if (takt_span_is(model, "gpt2"))

@@ -21,6 +21,14 @@ def one(*row):
     return data + b"\0" * (-len(data) % 32 + 64)
 
 
+def part(number, count, total, *names):
+    """A part of a split file; two after one another are one seed."""
+    data = head(tensors=len(names), keys=4) + key("general.architecture", 8, text("llama"))
+    data += u32("split.no", number) + u32("split.count", count) + u32("split.tensors.count", total)
+    data += b"".join(tensor(name, [8], 0, 32 * i) for i, name in enumerate(names))
+    return data + b"\0" * (-len(data) % 32 + 32 * len(names))
+
+
 FILES = {
     "01_version_1": head(1), "01_version_4": head(4), "01_big_endian": head(0x03000000),
     "02_tensors_2_63": head(tensors=1 << 63), "02_keys_all": head(keys=(1 << 64) - 1),
@@ -43,6 +51,11 @@ FILES = {
     "21_no_tensors": head(keys=1) + key("general.architecture", 8, text("llama")),
     "24_split": head(keys=2) + key("general.architecture", 8, text("llama")) +
                 u32("split.count", 3),
+    "24_parts": part(0, 2, 3, "a", "b") + part(1, 2, 3, "c"),
+    "24_parts_tensor_twice": part(0, 2, 2, "a") + part(1, 2, 2, "a"),
+    "24_parts_too_few": part(0, 2, 9, "a") + part(1, 2, 9, "c"),
+    "24_parts_order": part(0, 2, 2, "a") + part(0, 2, 2, "c"),
+    "24_parts_count": part(0, 2, 2, "a") + part(1, 3, 2, "c"),
 }
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ static void put_values(job *j)
     const bool is_other = is_changed(j);
     for (size_t i = 0; i < j->m.g->value_count; i++) {
         const takt_gguf_value *v = &j->m.g->values[i];
-        if (strcmp(v->key, "general.alignment") != 0 &&
+        if (strcmp(v->key, "general.alignment") != 0 && strncmp(v->key, "split.", 6) != 0 &&
             (!is_other || strcmp(v->key, "general.file_type") != 0))
             takt_gguf_put_value(&j->keys, v);
     }
@@ -265,9 +265,13 @@ static takt_status write_gguf(job *j)
         put_name(j);
         status = put_tokenizer(j);
     }
-    const takt_gguf_tensors all = {j->out, g->tensor_count, fetch, j};
+    const takt_gguf_tensors all = {
+        .at = j->out, .count = g->tensor_count, .bytes = fetch, .user = j};
+    size_t parts = 0;
     if (status == TAKT_OK)
-        status = takt_gguf_write(j->ctx, j->to, &j->keys, &all);
+        status = takt_gguf_write_shards(j->ctx, j->to, &j->keys, &all, j->o.shard_bytes, &parts);
+    if (status == TAKT_OK && j->o.shards != NULL)
+        *j->o.shards = parts;
     takt_gguf_keys_deinit(&j->keys);
     takt_mem_put(j->ctx, block, room * sizeof *j->out);
     return status;
@@ -279,6 +283,7 @@ static takt_status from_file(job *j, takt_arena *arena)
 {
     takt_skim skim;
     takt_gguf g;
+    takt_gguf_shards shards = {.count = 0};
     TAKT_TRY(takt_skim_open(j->ctx, j->from, &skim));
     takt_status status =
         takt_gguf_recognises(skim.bytes, skim.have)
@@ -286,15 +291,19 @@ static takt_status from_file(job *j, takt_arena *arena)
             : takt_fail(j->ctx, TAKT_E_GGUF, "%s is neither a GGUF file nor a folder", j->from);
     if (status == TAKT_OK)
         status = takt_gguf_parse(arena, j->from, skim.bytes, skim.length, skim.length, &g);
+    const takt_source source = {.ctx = j->ctx,
+                                .name = j->from,
+                                .folder = ".", /* `name` is a path */
+                                .bytes = skim.bytes,
+                                .length = skim.length,
+                                .skim = &skim};
+    if (status == TAKT_OK)
+        status = takt_gguf_shards_open(&shards, arena, &source, &g);
     if (status == TAKT_OK) {
-        const takt_source source = {.ctx = j->ctx,
-                                    .name = j->from,
-                                    .bytes = skim.bytes,
-                                    .length = skim.length,
-                                    .skim = &skim};
-        j->m = (takt_gguf_model){.ctx = j->ctx, .source = &source, .g = &g};
+        j->m = (takt_gguf_model){.ctx = j->ctx, .source = &source, .g = &g, .shards = &shards};
         status = write_gguf(j);
     }
+    takt_gguf_shards_close(&shards);
     takt_skim_close(&skim);
     return status;
 }

@@ -59,6 +59,7 @@ typedef struct takt_gguf_tensor {
     int64_t dims[4]; /* as Takt orders them: the last is contiguous */
     size_t count, bytes;
     uint64_t offset; /* in the file */
+    uint32_t shard;  /* of a split file, counted from 0 */
 } takt_gguf_tensor;
 
 typedef struct takt_gguf {

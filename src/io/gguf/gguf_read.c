@@ -206,14 +206,6 @@ static takt_status check_form(const takt_gguf_model *m)
         return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, 0,
                               "rope.scaling.type is %.*s; none, linear, yarn and longrope are read",
                               (int)(v.text.length < 40 ? v.text.length : 40), v.text.at);
-    if (takt_gguf_find(m->g, "split.count") != NULL) {
-        int64_t parts = 1;
-        TAKT_TRY(takt_gguf_get_integer(m->g, "split.count", &parts));
-        if (parts > 1)
-            return takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, 0,
-                                  "this is one of %lld parts of a split file; join them first",
-                                  (long long)parts);
-    }
     return TAKT_OK;
 }
 
@@ -287,13 +279,18 @@ static takt_status read(const takt_source *source, takt_graph **graph)
 {
     takt_arena arena;
     takt_gguf g;
+    takt_gguf_shards shards = {.count = 0};
     takt_arena_init(&arena, source->ctx);
     takt_status status =
         takt_gguf_parse(&arena, source->name, source->bytes, source->length, source->length, &g);
+    if (status == TAKT_OK)
+        status = takt_gguf_shards_open(&shards, &arena, source, &g);
     if (status == TAKT_OK) {
-        takt_gguf_model m = {.ctx = source->ctx, .source = source, .g = &g, .format = "gguf"};
+        takt_gguf_model m = {
+            .ctx = source->ctx, .source = source, .g = &g, .shards = &shards, .format = "gguf"};
         status = takt_gguf_build(&m, graph);
     }
+    takt_gguf_shards_close(&shards);
     takt_arena_deinit(&arena);
     return status;
 }

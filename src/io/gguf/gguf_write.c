@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "io/file.h"
+#include "io/gguf/shards.h"
 
 enum { ALIGNMENT = 32 };
 
@@ -173,7 +174,7 @@ static takt_status write_all(const writer *w, const takt_gguf_keys *k, const tak
     TAKT_TRY(takt_mem_get(w->ctx, most > 0 ? most : 1, "a tensor", &block));
     takt_status status = TAKT_OK;
     for (size_t i = 0; status == TAKT_OK && i < all->count; i++) {
-        status = all->bytes(all->user, i, block);
+        status = all->bytes(all->user, all->first + i, block);
         if (status == TAKT_OK)
             status = write(w, block, all->at[i].bytes);
         if (status == TAKT_OK)
@@ -197,5 +198,81 @@ takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const takt_gguf_key
             status = takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
     }
     ctx->files.close(ctx->files.user, w.file);
+    return status;
+}
+
+/* ---- parts ---- */
+
+/* Tensors from `first` on that one part holds. */
+static size_t take(const takt_gguf_tensors *all, size_t first, uint64_t most)
+{
+    uint64_t bytes = 0;
+    size_t count = 0;
+    for (size_t i = first; i < all->count; i++, count++) {
+        if (count > 0 && (bytes > most || all->at[i].bytes > most - bytes))
+            break;
+        bytes += all->at[i].bytes;
+    }
+    return count;
+}
+
+static void put_number(takt_gguf_keys *k, const char *key, takt_gguf_kind kind, size_t value)
+{
+    const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                              (uint8_t)(value >> 24)};
+    takt_gguf_put_value(k,
+                        &(takt_gguf_value){.key = key, .kind = kind, .count = 1, .bytes = bytes});
+}
+
+/* The same types as in files of llama.cpp. */
+static void put_place(takt_gguf_keys *k, size_t i, size_t count, size_t tensors)
+{
+    put_number(k, "split.no", TAKT_GGUF_U16, i);
+    put_number(k, "split.count", TAKT_GGUF_U16, count);
+    put_number(k, "split.tensors.count", TAKT_GGUF_I32, tensors);
+}
+
+/* The metadata of the model is in the first part. */
+static takt_status write_shard(takt_ctx *ctx, const char *path, takt_gguf_keys *model,
+                               const takt_gguf_tensors *part, size_t i, const size_t whole[2])
+{
+    takt_gguf_keys own;
+    takt_gguf_keys_init(&own, ctx);
+    takt_gguf_keys *k = i == 0 ? model : &own;
+    put_place(k, i, whole[0], whole[1]);
+    const takt_status status = takt_gguf_write(ctx, path, k, part);
+    takt_gguf_keys_deinit(&own);
+    return status;
+}
+
+takt_status takt_gguf_write_shards(takt_ctx *ctx, const char *path, takt_gguf_keys *k,
+                                   const takt_gguf_tensors *tensors, uint64_t bytes, size_t *count)
+{
+    takt_arena arena;
+    size_t most;
+    TAKT_TRY(arrange(ctx, tensors->at, tensors->count, &most));
+    *count = 0;
+    for (size_t i = 0; bytes > 0 && i < tensors->count; (*count)++)
+        i += take(tensors, i, bytes);
+    if (*count < 2) {
+        *count = 1;
+        return takt_gguf_write(ctx, path, k, tensors);
+    }
+    if (*count > TAKT_GGUF_SHARDS_MAX)
+        return takt_fail(ctx, TAKT_E_OPTION, "parts of %llu bytes would be %zu; %d are allowed",
+                         (unsigned long long)bytes, *count, TAKT_GGUF_SHARDS_MAX);
+    takt_arena_init(&arena, ctx);
+    takt_status status = TAKT_OK;
+    takt_gguf_tensors part = *tensors;
+    for (size_t i = 0; status == TAKT_OK && i < *count; i++) {
+        const char *name = takt_gguf_shard_name(&arena, path, i, *count);
+        part.first += i == 0 ? 0 : part.count;
+        part.at = tensors->at + part.first;
+        part.count = take(tensors, part.first, bytes);
+        status = name == NULL ? TAKT_ERR_MEMORY
+                              : write_shard(ctx, name, k, &part, i,
+                                            (const size_t[]){*count, tensors->count});
+    }
+    takt_arena_deinit(&arena);
     return status;
 }

@@ -28,7 +28,7 @@ void takt_gguf_put_span(takt_gguf_keys *k, takt_span text);
 /* What is written: tensors with names, types and dims. Counts, bytes and offsets are set. */
 typedef struct takt_gguf_tensors {
     takt_gguf_tensor *at;
-    size_t count;
+    size_t count, first; /* first: the number of at[0] */
     /* Bytes of tensor number `i`, in the type that it is written in. */
     takt_status (*bytes)(void *user, size_t i, uint8_t *to);
     void *user;
@@ -37,6 +37,11 @@ typedef struct takt_gguf_tensors {
 /* Replaces the file at `path`, or leaves what was there. */
 TAKT_MUST_USE takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const takt_gguf_keys *k,
                                           const takt_gguf_tensors *tensors);
+/* The same in parts of at most `bytes` of tensors, or of one tensor that is larger, under the names
+ * that shards.h gives them; one part is `path` itself. `*count` receives how many. */
+TAKT_MUST_USE takt_status takt_gguf_write_shards(takt_ctx *ctx, const char *path, takt_gguf_keys *k,
+                                                 const takt_gguf_tensors *tensors, uint64_t bytes,
+                                                 size_t *count);
 
 /* ---- types that tensors can be written in ---- */
 

@@ -6,14 +6,14 @@
 #ifndef TAKT_IO_GGUF_MODEL_H
 #define TAKT_IO_GGUF_MODEL_H
 
-#include "io/gguf/gguf.h"
-#include "io/read.h"
+#include "io/gguf/shards.h"
 #include "lang/parse.h"
 
 typedef struct takt_gguf_model {
     takt_ctx *ctx;
     const takt_source *source;
     const takt_gguf *g;
+    const takt_gguf_shards *shards; /* parts after the first; NULL: `source` is all of it */
     /* The bytes of a tensor that lie in no GGUF file; NULL: `source` has them at its offset. */
     takt_status (*fetch)(void *user, const takt_gguf_tensor *t, uint8_t *to);
     void *user;
@@ -27,6 +27,8 @@ typedef struct takt_gguf_model {
 
 /* The graph of a model whose metadata and tensors are known; the first fields are set. */
 TAKT_MUST_USE takt_status takt_gguf_build(takt_gguf_model *m, takt_graph **graph);
+/* The file that has the tensor, unless it is fetched. */
+const takt_source *takt_gguf_home(const takt_gguf_model *m, const takt_gguf_tensor *t);
 /* All bytes of a tensor. */
 TAKT_MUST_USE takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t,
                                           uint8_t *to);

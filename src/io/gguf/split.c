@@ -67,12 +67,13 @@ static takt_status fill(takt_gguf_model *m, const takt_gguf_tensor *t, const lay
     enum { CHUNK = 128 };
     uint8_t chunk[CHUNK * 34]; /* no type has longer blocks */
     const size_t blocks = t->count / 32, width = l->levels == TAKT_U4 ? 16 : 32;
+    const takt_source *home = takt_gguf_home(m, t);
     uint8_t *levels = (uint8_t *)takt_tensor_data(&p->levels) + before * width;
     uint8_t *scales = (uint8_t *)takt_tensor_data(&p->scales) + 2 * before;
     for (size_t first = 0; first < blocks; first += CHUNK) {
         const size_t count = blocks - first < CHUNK ? blocks - first : CHUNK;
-        const uint8_t *from = m->source->bytes + t->offset + first * t->type->bytes;
-        TAKT_TRY(takt_source_copy(m->source, from, chunk, count * t->type->bytes));
+        const uint8_t *from = home->bytes + t->offset + first * t->type->bytes;
+        TAKT_TRY(takt_source_copy(home, from, chunk, count * t->type->bytes));
         for (size_t i = 0; i < count; i++) {
             const uint8_t *block = chunk + i * t->type->bytes;
             put_levels(l, block, levels + (first + i) * width);

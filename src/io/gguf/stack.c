@@ -98,20 +98,26 @@ static takt_status type_of(takt_gguf_model *m, const takt_gguf_stack *s, takt_ty
     return TAKT_OK;
 }
 
+const takt_source *takt_gguf_home(const takt_gguf_model *m, const takt_gguf_tensor *t)
+{
+    return t->shard == 0 ? m->source : &m->shards->at[t->shard - 1].source;
+}
+
 takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t, uint8_t *to)
 {
-    return m->fetch != NULL
-               ? m->fetch(m->user, t, to)
-               : takt_source_copy(m->source, m->source->bytes + t->offset, to, t->bytes);
+    if (m->fetch != NULL)
+        return m->fetch(m->user, t, to);
+    const takt_source *home = takt_gguf_home(m, t);
+    return takt_source_copy(home, home->bytes + t->offset, to, t->bytes);
 }
 
 static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tensor *out)
 {
     takt_type type;
     TAKT_TRY(type_of(m, s, &type));
+    const takt_source *home = takt_gguf_home(m, s->at[0]);
     if (s->count == 1 && m->fetch == NULL &&
-        takt_map_tensor(m->source->mapping, m->source->length, &type,
-                        m->source->bytes + s->at[0]->offset, out))
+        takt_map_tensor(home->mapping, home->length, &type, home->bytes + s->at[0]->offset, out))
         return TAKT_OK;
     TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
     uint8_t *to = takt_tensor_data(out);

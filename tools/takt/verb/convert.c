@@ -86,11 +86,22 @@ static int convert_model(takt_tool *t, const char *from, const char *to, bool ma
 /* To GGUF: a language model from one form to another, without a graph between them. */
 static int convert_text(takt_tool *t, const char *from, const char *to)
 {
+    size_t parts = 1;
+    const takt_text_quantize_options options = {.size = sizeof options,
+                                                .type = tool_text_of(t, TAKT_F_OUTTYPE),
+                                                .shard_bytes =
+                                                    tool_number_of(t, TAKT_F_SHARD_SIZE, 0),
+                                                .shards = &parts};
     tool_spare_reads(t);
     tool_notes_begin(t);
-    const takt_status status = takt_text_convert(t->ctx, from, to, tool_text_of(t, TAKT_F_OUTTYPE));
+    const takt_status status = takt_text_quantize(t->ctx, from, to, &options);
     tool_notes_end(t, status == TAKT_OK);
-    return finish(t, status);
+    const int code = finish(t, status);
+    if (code != TAKT_EXIT_OK || parts < 2)
+        return code == TAKT_EXIT_OK ? tell(t, from, to) : code;
+    char name[4096];
+    (void)snprintf(name, sizeof name, "%.*s-00001-of-%05zu.gguf", (int)strlen(to) - 5, to, parts);
+    return tell(t, from, name);
 }
 
 /* Datalog is rules, and stays text. */
@@ -118,10 +129,8 @@ static int run(takt_tool *t)
     to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
     if (ends_with(from, ".dl"))
         return convert_rules(t, from, to);
-    if (ends_with(to, ".gguf")) {
-        const int done = convert_text(t, from, to);
-        return done == TAKT_EXIT_OK ? tell(t, from, to) : done;
-    }
+    if (ends_with(to, ".gguf"))
+        return convert_text(t, from, to);
     if (tool_text_of(t, TAKT_F_OUTTYPE) != NULL)
         return tool_usage_error(t, 1003, NULL, "--outtype is for .gguf, %s is another format", to);
     const bool makes_weights = is_among(to, weights);
@@ -153,7 +162,8 @@ const takt_verb takt_verb_convert = {
              "(weights in parts) for weights. A model written as weights gives its parameters.\n"
              "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"
              "GGUF files and folders of Hugging Face, become .gguf; --outtype says what of their\n"
-             "matrices. Soufflé's plain Datalog (.dl) becomes rules in a .takt.",
+             "matrices, --shard-size cuts them into parts. Soufflé's plain Datalog (.dl) becomes\n"
+             "rules in a .takt.",
     .example = "takt convert model.onnx -o model.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_OUTTYPE, TAKT_F_ALLOW_LINKS,
