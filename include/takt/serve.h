@@ -36,7 +36,7 @@ typedef struct takt_server_options {
     const char *const *api_keys; /**< one of them must come with requests; default: none needed */
     size_t api_key_count;
     const char *chat_template; /**< a name of takt_chat_name, or a text; default: the model's own */
-    takt_generator_options text;
+    takt_generator_options text; /**< `activations`: int8 for models that write, unless said */
     /** Speculation, as in takt_generate_options: a draft model by its path, of which every text has
      *  a cache of its own, or look-up. Used while one text is written alone; texts stay the same.
      */

@@ -118,10 +118,26 @@ typedef struct takt_sampling {
     double mirostat_tau, mirostat_eta; /**< 0: 5 and 0.1 */
     const takt_token_bias *bias;
     size_t bias_count;
-    /** Their order; default "penalties;top_k;typ_p;top_p;min_p;temperature". */
+    /** Their order, by names or by llama.cpp's letters; default
+     *  "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", "e;d;s;k;y;p;m;x;t". */
     const char *samplers;
     uint64_t seed;
     uint32_t sequence; /**< of several with one seed */
+    /** Dynamic temperature: from temperature - range to temperature + range, by the entropy of the
+     *  candidates to the power of `dynatemp_exponent` (0: 1). */
+    double dynatemp_range, dynatemp_exponent;
+    double top_n_sigma; /**< candidates within so many standard deviations of the best score */
+    /** XTC: with this probability all candidates at least as probable as the threshold (0: 0.1)
+     *  are removed, but for the least probable of them. Above 0.5 the threshold turns it off. */
+    double xtc_probability, xtc_threshold;
+    /** DRY: a token that would repeat `n` earlier tokens and go on as they did loses
+     *  multiplier * base ^ (n - allowed length). 0: off, 1.75, 2, and all earlier tokens. */
+    double dry_multiplier, dry_base;
+    int64_t dry_allowed_length, dry_penalty_last_n;
+    /** Texts that no repetition reaches across. NULL: "\n", ":", "\"" and "*"; a list of none: no
+     *  text. takt_token_draw knows no texts, and ignores them. */
+    const char *const *dry_breakers;
+    size_t dry_breaker_count;
 } takt_sampling;
 
 /** Chooses a token by scores. `history` is what came before, and may be NULL; its count is the

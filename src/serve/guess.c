@@ -20,7 +20,8 @@ static takt_status open_drafts(takt_server *s)
 {
     takt_plan_info info, token;
     takt_slot *first = &s->slots[0];
-    TAKT_TRY(takt_generator_open(s->ctx, s->options.draft, &s->options.text, &first->draft));
+    const takt_generator_options how = takt_serve_writer(s);
+    TAKT_TRY(takt_generator_open(s->ctx, s->options.draft, &how, &first->draft));
     for (size_t i = 1; i < s->slot_count; i++)
         TAKT_TRY(takt_generator_clone(first->draft, i, &s->slots[i].draft));
     takt_plan_query(first->draft->engine.plan, &info);

@@ -3,129 +3,30 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "serve/serve.h"
-
-typedef struct reader {
-    takt_server *s;
-    takt_job *job;
-    takt_span body; /* terminated */
-    bool is_bad;
-    int status, id;
-    char message[400];
-} reader;
-
-static bool bad(reader *r, const char *key, const char *what)
-{
-    if (!r->is_bad)
-        (void)snprintf(r->message, sizeof r->message, "%.60s: %.300s", key, what);
-    r->is_bad = true;
-    r->status = r->status != 0 ? r->status : 400;
-    r->id = r->id != 0 ? r->id : TAKT_E_SERVE_REQUEST;
-    return false;
-}
-
-static bool failed(reader *r, const char *key, takt_status status)
-{
-    takt_error error;
-    takt_error_copy(&r->s->shadow, &error);
-    r->status = takt_serve_status(status);
-    r->id = error.id;
-    return bad(r, key, error.message);
-}
-
-/* ---- fields ---- */
-
-static const takt_json *field(const reader *r, const char *key)
-{
-    const takt_json *v = takt_json_get(r->job->body, key);
-    return v != NULL && v->kind != TAKT_JSON_NULL ? v : NULL;
-}
-
-static double number(reader *r, const char *key, double fallback, double least, double most)
-{
-    const takt_json *v = field(r, key);
-    if (v == NULL)
-        return fallback;
-    if (v->kind != TAKT_JSON_NUMBER || !(v->number >= least && v->number <= most)) {
-        char what[80];
-        (void)snprintf(what, sizeof what, "a number from %g to %g is expected", least, most);
-        (void)bad(r, key, what);
-        return fallback;
-    }
-    return v->is_integer ? (double)v->integer : v->number;
-}
-
-static int64_t integer(reader *r, const char *key, int64_t fallback, int64_t least, int64_t most)
-{
-    const takt_json *v = field(r, key);
-    if (v != NULL && (v->kind != TAKT_JSON_NUMBER || !v->is_integer || v->integer < least ||
-                      v->integer > most)) {
-        char what[80];
-        (void)snprintf(what, sizeof what, "an integer from %lld to %lld is expected",
-                       (long long)least, (long long)most);
-        (void)bad(r, key, what);
-        return fallback;
-    }
-    return v != NULL ? v->integer : fallback;
-}
-
-static bool truth(reader *r, const char *key)
-{
-    const takt_json *v = field(r, key);
-    if (v != NULL && v->kind != TAKT_JSON_BOOL)
-        (void)bad(r, key, "true or false is expected");
-    return v != NULL && v->kind == TAKT_JSON_BOOL && v->boolean;
-}
+#include "serve/reader.h"
 
 /* ---- parts ---- */
 
-static void read_stops(reader *r)
+static void read_stops(takt_reader *r)
 {
     takt_job *job = r->job;
-    const takt_json *v = field(r, "stop");
+    const takt_json *v = takt_reader_field(r, "stop");
     if (v == NULL)
         return;
     const bool is_list = v->kind == TAKT_JSON_ARRAY;
     for (const takt_json *i = is_list ? takt_json_first(v) : v; i != NULL;
          i = is_list ? takt_json_next(i) : NULL) {
         if (i->kind != TAKT_JSON_STRING || strlen(i->text) != i->text_length)
-            (void)bad(r, "stop", "a string or a list of strings is expected");
+            (void)takt_reader_bad(r, "stop", "a string or a list of strings is expected");
         else if (job->options.stop_count == TAKT_SERVE_STOPS)
-            (void)bad(r, "stop", "there are too many");
+            (void)takt_reader_bad(r, "stop", "there are too many");
         else
             job->stops[job->options.stop_count++] = i->text;
     }
     job->options.stops = job->stops;
 }
 
-/* {"15": 1.5, ...}: bytes of a key are an id. */
-static void read_biases(reader *r)
-{
-    takt_job *job = r->job;
-    const takt_json *v = field(r, "logit_bias");
-    size_t count = 0;
-    if (v != NULL && v->kind != TAKT_JSON_OBJECT && v->kind != TAKT_JSON_NULL) {
-        (void)bad(r, "logit_bias", "an object of at most 64 ids and numbers is expected");
-        return;
-    }
-    for (const takt_json *i = v != NULL ? takt_json_first(v) : NULL; i != NULL;
-         i = takt_json_next(i)) {
-        int64_t id = 0;
-        const char *at = i->key != NULL ? i->key : "";
-        for (; *at >= '0' && *at <= '9' && id < INT32_MAX; at++)
-            id = 10 * id + (*at - '0');
-        if (at == i->key || *at != '\0' || id >= INT32_MAX || i->kind != TAKT_JSON_NUMBER ||
-            count == TAKT_SERVE_BIASES) {
-            (void)bad(r, "logit_bias", "an object of at most 64 ids and numbers is expected");
-            return;
-        }
-        job->bias[count++] = (takt_token_bias){(int32_t)id, (float)i->number};
-    }
-    job->options.sampling.bias = job->bias;
-    job->options.sampling.bias_count = count;
-}
-
-static void read_schema(reader *r, const takt_json *schema)
+static void read_schema(takt_reader *r, const takt_json *schema)
 {
     takt_text text;
     takt_json_writer w;
@@ -138,13 +39,14 @@ static void read_schema(reader *r, const takt_json *schema)
                                         &r->job->grammar);
     takt_text_deinit(&text);
     if (status != TAKT_OK)
-        (void)failed(r, "response_format", status);
+        (void)takt_reader_failed(r, "response_format", status);
 }
 
 /* grammar: GBNF, or response_format as OpenAI has it. */
-static void read_form(reader *r)
+static void read_form(takt_reader *r)
 {
-    const takt_json *grammar = field(r, "grammar"), *form = field(r, "response_format");
+    const takt_json *grammar = takt_reader_field(r, "grammar"),
+                    *form = takt_reader_field(r, "response_format");
     const takt_json *type =
         form != NULL && form->kind == TAKT_JSON_OBJECT ? takt_json_get(form, "type") : NULL;
     const char *kind = type != NULL && type->kind == TAKT_JSON_STRING ? type->text : "";
@@ -154,71 +56,59 @@ static void read_form(reader *r)
             status = takt_grammar_parse(&r->s->shadow, grammar->text, grammar->text_length,
                                         &r->job->grammar);
         else
-            (void)bad(r, "grammar", "a string is expected");
+            (void)takt_reader_bad(r, "grammar", "a string is expected");
         if (status != TAKT_OK)
-            (void)failed(r, "grammar", status);
+            (void)takt_reader_failed(r, "grammar", status);
     } else if (strcmp(kind, "json_object") == 0) {
         const takt_status status =
             takt_grammar_of_schema(&r->s->shadow, "{\"type\": \"object\"}", 0, &r->job->grammar);
         if (status != TAKT_OK)
-            (void)failed(r, "response_format", status);
+            (void)takt_reader_failed(r, "response_format", status);
     } else if (strcmp(kind, "json_schema") == 0) {
         const takt_json *outer = takt_json_get(form, "json_schema");
         const takt_json *schema = outer != NULL && outer->kind == TAKT_JSON_OBJECT
                                       ? takt_json_get(outer, "schema")
                                       : NULL;
         if (schema == NULL)
-            (void)bad(r, "response_format", "json_schema.schema is missing");
+            (void)takt_reader_bad(r, "response_format", "json_schema.schema is missing");
         else
             read_schema(r, schema);
     } else if (form != NULL && strcmp(kind, "text") != 0) {
-        (void)bad(r, "response_format", "type is text, json_object or json_schema");
+        (void)takt_reader_bad(r, "response_format", "type is text, json_object or json_schema");
     }
     r->job->options.grammar = r->job->grammar;
 }
 
-static void read_logs(reader *r)
+static void read_logs(takt_reader *r)
 {
     takt_job *job = r->job;
-    const takt_json *v = field(r, "logprobs");
+    const takt_json *v = takt_reader_field(r, "logprobs");
     if (job->kind == TAKT_JOB_CHAT) {
-        job->wants_logs = truth(r, "logprobs");
-        job->top = (size_t)integer(r, "top_logprobs", 0, 0, TAKT_WRITING_TOP);
+        job->wants_logs = takt_reader_truth(r, "logprobs");
+        job->top = (size_t)takt_reader_integer(r, "top_logprobs", 0, 0, TAKT_WRITING_TOP);
     } else if (v != NULL) {
-        job->top = (size_t)integer(r, "logprobs", 0, 0, TAKT_WRITING_TOP);
+        job->top = (size_t)takt_reader_integer(r, "logprobs", 0, 0, TAKT_WRITING_TOP);
         job->wants_logs = true;
     }
 }
 
 /* The defaults are those of takt generate. */
-static void read_settings(reader *r)
+static void read_settings(takt_reader *r)
 {
     takt_job *job = r->job;
-    takt_sampling *p = &job->options.sampling;
-    const takt_json *usage = field(r, "stream_options");
-    const int64_t older = integer(r, "max_tokens", 0, 0, INT32_MAX);
-    job->options.max_tokens = (size_t)integer(r, "max_completion_tokens", older, 0, INT32_MAX);
-    job->choices = (int)integer(r, "n", 1, 1, TAKT_SERVE_CHOICES);
-    job->streams = truth(r, "stream");
-    job->options.ignore_eos = truth(r, "ignore_eos");
-    p->temperature = number(r, "temperature", 0.8, 0, 100);
-    p->top_p = number(r, "top_p", 0.95, 0, 1);
-    p->min_p = number(r, "min_p", 0.05, 0, 1);
-    p->typical_p = number(r, "typical_p", 1, 0, 1);
-    p->top_k = integer(r, "top_k", 40, 0, INT32_MAX);
-    p->repeat_penalty = number(r, "repeat_penalty", 1, 0, 100);
-    p->presence_penalty = number(r, "presence_penalty", 0, -100, 100);
-    p->frequency_penalty = number(r, "frequency_penalty", 0, -100, 100);
-    p->repeat_last_n = integer(r, "repeat_last_n", 64, -1, INT32_MAX);
-    p->seed = (uint64_t)integer(r, "seed", -1, INT64_MIN, INT64_MAX);
-    if (field(r, "seed") == NULL || integer(r, "seed", 0, INT64_MIN, INT64_MAX) < 0)
-        p->seed = takt_serve_now(r->s) % 4294967295u;
+    const takt_json *usage = takt_reader_field(r, "stream_options");
+    const int64_t older = takt_reader_integer(r, "max_tokens", 0, 0, INT32_MAX);
+    job->options.max_tokens =
+        (size_t)takt_reader_integer(r, "max_completion_tokens", older, 0, INT32_MAX);
+    job->choices = (int)takt_reader_integer(r, "n", 1, 1, TAKT_SERVE_CHOICES);
+    job->streams = takt_reader_truth(r, "stream");
+    job->options.ignore_eos = takt_reader_truth(r, "ignore_eos");
+    takt_serve_read_sampling(r);
     if (usage != NULL && usage->kind == TAKT_JSON_OBJECT) {
         const takt_json *tells = takt_json_get(usage, "include_usage");
         job->tells_usage = tells != NULL && tells->kind == TAKT_JSON_BOOL && tells->boolean;
     }
     read_stops(r);
-    read_biases(r);
     read_logs(r);
     read_form(r);
 }
@@ -232,7 +122,7 @@ static int keep(void *user, const char *text, size_t length)
     return 0;
 }
 
-static bool take_ids(reader *r, const char *text, size_t length)
+static bool take_ids(takt_reader *r, const char *text, size_t length)
 {
     takt_job *job = r->job;
     takt_token_ids ids = {0};
@@ -242,21 +132,21 @@ static bool take_ids(reader *r, const char *text, size_t length)
         status == TAKT_OK ? takt_arena_array(&job->arena, ids.count + 1, sizeof *ids.at) : NULL;
     ids.capacity = ids.count;
     if (ids.at == NULL)
-        return failed(r, "prompt", TAKT_ERR_MEMORY);
+        return takt_reader_failed(r, "prompt", TAKT_ERR_MEMORY);
     status = takt_tokenize(r->s->tokenizer, text, length, flags, &ids);
     job->ids = ids.at;
     job->id_count = ids.count;
-    return status == TAKT_OK || failed(r, "prompt", status);
+    return status == TAKT_OK || takt_reader_failed(r, "prompt", status);
 }
 
-static void read_chat(reader *r)
+static void read_chat(takt_reader *r)
 {
     const takt_chat_options how = {.size = sizeof how, .seconds = takt_os_seconds()};
     takt_text text;
     if (r->s->chat == NULL) {
-        (void)bad(r, "messages",
-                  "the model comes without a chat template; start the server with "
-                  "--chat-template");
+        (void)takt_reader_bad(r, "messages",
+                              "the model comes without a chat template; start the server with "
+                              "--chat-template");
         return;
     }
     takt_text_init(&text, &r->s->shadow);
@@ -264,34 +154,34 @@ static void read_chat(reader *r)
         takt_chat_render(r->s->chat, r->s->tokenizer, r->body.at, &how, keep, &text);
     status = status == TAKT_OK ? text.status : status;
     if (status != TAKT_OK)
-        (void)failed(r, "messages", status);
+        (void)takt_reader_failed(r, "messages", status);
     else
         (void)take_ids(r, takt_text_get(&text), text.length);
     takt_text_deinit(&text);
 }
 
 /* A text, or ids. */
-static void read_prompt(reader *r)
+static void read_prompt(takt_reader *r)
 {
     takt_job *job = r->job;
-    const takt_json *v = field(r, "prompt");
+    const takt_json *v = takt_reader_field(r, "prompt");
     if (v != NULL && v->kind == TAKT_JSON_STRING) {
         (void)take_ids(r, v->text, v->text_length);
         return;
     }
     if (v == NULL || v->kind != TAKT_JSON_ARRAY) {
-        (void)bad(r, "prompt", "a string or a list of token ids is expected");
+        (void)takt_reader_bad(r, "prompt", "a string or a list of token ids is expected");
         return;
     }
     job->ids = takt_arena_array(&job->arena, v->count + 1, sizeof *job->ids);
     if (job->ids == NULL) {
-        (void)failed(r, "prompt", TAKT_ERR_MEMORY);
+        (void)takt_reader_failed(r, "prompt", TAKT_ERR_MEMORY);
         return;
     }
     for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
         if (!i->is_integer || i->integer < 0 ||
             (uint64_t)i->integer >= takt_tokenizer_count(r->s->tokenizer)) {
-            (void)bad(r, "prompt", "a token id is not in the vocabulary");
+            (void)takt_reader_bad(r, "prompt", "a token id is not in the vocabulary");
             return;
         }
         job->ids[job->id_count++] = (int32_t)i->integer;
@@ -299,21 +189,21 @@ static void read_prompt(reader *r)
 }
 
 /* The worst case fits, so that no text fails half-way. */
-static void admit(reader *r)
+static void admit(takt_reader *r)
 {
     takt_job *job = r->job;
     const uint64_t context = (uint64_t)r->s->slots[0].g->context;
     if (job->id_count == 0)
-        (void)bad(r, "prompt", "it is empty");
+        (void)takt_reader_bad(r, "prompt", "it is empty");
     else if (job->id_count >= context) {
         char what[120];
         (void)snprintf(what, sizeof what, "%zu tokens; the context has room for %llu",
                        job->id_count, (unsigned long long)context);
-        (void)bad(r, "prompt", what);
+        (void)takt_reader_bad(r, "prompt", what);
     }
 }
 
-static void read_text(reader *r)
+static void read_text(takt_reader *r)
 {
     read_settings(r);
     if (!r->is_bad && r->job->kind == TAKT_JOB_CHAT)
@@ -327,7 +217,7 @@ static void read_text(reader *r)
         const takt_status status =
             takt_sampling_settle(&r->s->shadow, &r->job->options.sampling, &settled);
         if (status != TAKT_OK)
-            (void)failed(r, "settings", status);
+            (void)takt_reader_failed(r, "settings", status);
     }
 }
 
@@ -340,7 +230,7 @@ takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, t
         return NULL;
     }
     takt_job *job = block;
-    reader r = {.s = s, .job = job, .body = body};
+    takt_reader r = {.s = s, .job = job, .body = body};
     *job = (takt_job){.server = s,
                       .kind = kind,
                       .choices = 1,
@@ -357,9 +247,9 @@ takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, t
     c->in[c->request.header_bytes + body.length] = '\0'; /* there is room for it */
     takt_status status = takt_json_parse(&s->shadow, &job->arena, body.at, body.length, &job->body);
     if (status != TAKT_OK)
-        (void)failed(&r, "body", status);
+        (void)takt_reader_failed(&r, "body", status);
     else if (job->body->kind != TAKT_JSON_OBJECT)
-        (void)bad(&r, "body", "a JSON object is expected");
+        (void)takt_reader_bad(&r, "body", "a JSON object is expected");
     else if (kind == TAKT_JOB_CHAT || kind == TAKT_JOB_TEXT)
         read_text(&r);
     c->in[c->request.header_bytes + body.length] = end; /* perhaps the next request's */

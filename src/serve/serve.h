@@ -26,6 +26,8 @@ enum {
     TAKT_SERVE_STOPS = 16,
     TAKT_SERVE_MODELS = 16,
     TAKT_SERVE_BIASES = 64,
+    TAKT_SERVE_BREAKERS = 64,
+    TAKT_SERVE_SAMPLERS = 32,
     TAKT_SERVE_BUCKETS = 12,
     TAKT_SERVE_HEADER_MS = 10000,
     TAKT_SERVE_BODY_MS = 30000,
@@ -192,6 +194,9 @@ bool takt_serve_texts(takt_server *s);
 /* A free slot for a job, and what it or another one has read of the prompt (prefix.c). */
 takt_slot *takt_serve_slot(takt_server *s, const takt_job *job);
 TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot);
+
+/* How models that write texts are opened: activations are int8 unless the user says otherwise. */
+takt_generator_options takt_serve_writer(const takt_server *s);
 
 /* ---- guesses (guess.c) ---- */
 

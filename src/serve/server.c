@@ -110,16 +110,24 @@ static takt_status has_words(takt_server *s, const char *path, bool *has, bool *
     return status;
 }
 
+takt_generator_options takt_serve_writer(const takt_server *s)
+{
+    takt_generator_options how = s->options.text;
+    how.activations = how.activations != NULL ? how.activations : "int8";
+    return how;
+}
+
 /* Such a model generates text or embeddings; trying tells which. */
 static takt_status open_model(takt_server *s, const char *path)
 {
     takt_generator *g;
     bool is_text, is_folder;
+    const takt_generator_options how = takt_serve_writer(s);
     TAKT_TRY(has_words(s, path, &is_text, &is_folder));
     if (!is_text)
         return open_other(s, path);
     takt_status status =
-        takt_generator_open_first(s->ctx, path, &s->options.text, (size_t)s->options.parallel, &g);
+        takt_generator_open_first(s->ctx, path, &how, (size_t)s->options.parallel, &g);
     if (status == TAKT_OK) {
         if (s->slot_count > 0 || s->embedder != NULL) {
             takt_generator_destroy(g);

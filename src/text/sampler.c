@@ -23,7 +23,8 @@ const takt_sampler *takt_sampler_at(size_t index)
 const takt_sampler *takt_sampler_named(const char *name, size_t length)
 {
     for (size_t i = 0; samplers[i] != NULL; i++)
-        if (strlen(samplers[i]->name) == length && memcmp(samplers[i]->name, name, length) == 0)
+        if ((length == 1 && *name == samplers[i]->letter) ||
+            (strlen(samplers[i]->name) == length && memcmp(samplers[i]->name, name, length) == 0))
             return samplers[i];
     return NULL;
 }
@@ -143,6 +144,11 @@ static void fill(takt_sampling *s)
     s->repeat_last_n = s->repeat_last_n != 0 ? s->repeat_last_n : 64;
     s->mirostat_tau = s->mirostat_tau != 0 ? s->mirostat_tau : 5;
     s->mirostat_eta = s->mirostat_eta != 0 ? s->mirostat_eta : 0.1;
+    s->dynatemp_exponent = s->dynatemp_exponent != 0 ? s->dynatemp_exponent : 1;
+    s->xtc_threshold = s->xtc_threshold != 0 ? s->xtc_threshold : 0.1;
+    s->dry_base = s->dry_base != 0 ? s->dry_base : 1.75;
+    s->dry_allowed_length = s->dry_allowed_length != 0 ? s->dry_allowed_length : 2;
+    s->dry_penalty_last_n = s->dry_penalty_last_n != 0 ? s->dry_penalty_last_n : -1;
 }
 
 takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt_sampling *s)
@@ -150,7 +156,10 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
     TAKT_TRY(takt_options_read(ctx, "takt_sampling", given, s, sizeof *s));
     const double all[] = {s->temperature,      s->top_p,          s->min_p,
                           s->typical_p,        s->repeat_penalty, s->frequency_penalty,
-                          s->presence_penalty, s->mirostat_tau,   s->mirostat_eta};
+                          s->presence_penalty, s->mirostat_tau,   s->mirostat_eta,
+                          s->dynatemp_range,   s->top_n_sigma,    s->dynatemp_exponent,
+                          s->xtc_probability,  s->xtc_threshold,  s->dry_multiplier,
+                          s->dry_base};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!isfinite(all[i]))
             return refuse(ctx, "a setting of the sampling is not a finite number");
@@ -160,6 +169,14 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
         return refuse(ctx, "the repeat penalty must be positive");
     if (s->top_p < 0 || s->min_p < 0 || s->min_p > 1 || s->typical_p < 0)
         return refuse(ctx, "top-p, min-p and typical-p lie between 0 and 1");
+    if (s->dynatemp_range < 0 || s->dynatemp_exponent < 0)
+        return refuse(ctx, "range and exponent of the dynamic temperature are not negative");
+    if (s->xtc_probability < 0 || s->xtc_probability > 1 || s->xtc_threshold < 0)
+        return refuse(ctx, "probability and threshold of XTC lie between 0 and 1");
+    if (s->dry_multiplier < 0 || s->dry_base < 0 || s->dry_allowed_length < 0)
+        return refuse(ctx, "multiplier, base and allowed length of DRY are not negative");
+    if (s->dry_breakers == NULL && s->dry_breaker_count > 0)
+        return refuse(ctx, "there are sequence breakers of DRY, but their list is NULL");
     if (s->mirostat < 0 || s->mirostat > 2)
         return refuse(ctx, "mirostat is 0 (off), 1 or 2");
     fill(s);
@@ -195,6 +212,18 @@ static void discard_nan(takt_candidates *c)
     c->count = count;
 }
 
+void takt_sample_apply(takt_candidates *c, const takt_sampling *s)
+{
+    for (const char *at = s->samplers; *at != '\0';) {
+        const size_t length = strcspn(at, ";");
+        const takt_sampler *sampler = takt_sampler_named(at, length);
+        const bool is_temperature = sampler == &takt_sampler_temperature;
+        if (sampler->always || (s->temperature > 0 && (s->mirostat == 0 || is_temperature)))
+            sampler->apply(c, s);
+        at += length + (at[length] == ';');
+    }
+}
+
 takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c, const takt_sampling *s,
                               int32_t *id)
 {
@@ -203,17 +232,8 @@ takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c, const takt_samp
     if (c->count == 0)
         return takt_fail(ctx, TAKT_E_GGUF_MODEL,
                          "every score of the next token is NaN: the weights are damaged");
-    const bool is_greedy = s->temperature <= 0;
-    for (const char *at = s->samplers; *at != '\0';) {
-        const size_t length = strcspn(at, ";");
-        const takt_sampler *sampler = takt_sampler_named(at, length);
-        const bool is_penalty = strncmp(at, "penalties", length) == 0;
-        const bool is_temperature = strncmp(at, "temperature", length) == 0;
-        if ((is_penalty || !is_greedy) && (s->mirostat == 0 || is_penalty || is_temperature))
-            sampler->apply(c, s);
-        at += length + (at[length] == ';');
-    }
-    if (is_greedy) {
+    takt_sample_apply(c, s);
+    if (s->temperature <= 0) {
         (void)best_of(c, id);
         return TAKT_OK;
     }

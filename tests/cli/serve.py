@@ -102,6 +102,18 @@ def texts(server):
     status, got = server.post("/v1/completions", held)
     expect(got["choices"][0]["text"] == "ab a a" and
            got["choices"][0]["finish_reason"] == "stop", f"{got}")
+    more = {"dry_multiplier": 2, "dry_base": 2, "dry_allowed_length": 1, "dry_penalty_last_n": 9,
+            "dry_sequence_breakers": [" c"], "xtc_probability": 0.5, "xtc_threshold": 0.05,
+            "top_n_sigma": 3, "dynatemp_range": 0.5, "dynatemp_exponent": 2,
+            "samplers": ["dry", "top_n_sigma", "xtc", "temperature"]}
+    flags = [w for k, v in more.items() if not isinstance(v, list)
+             for w in ("--" + k.replace("_", "-").replace("exponent", "exp"), str(v))]
+    want = parsed("generate", TINY, "-p", "a b a b", "-n", "20", "-s", "3", "--json", *flags,
+                  "--dry-sequence-breaker", " c", "--sampling-seq", "dsxt")["text"]
+    rare = {"prompt": "a b a b", "max_tokens": 20, "seed": 3, **more}
+    for order in (more["samplers"], "dsxt"):
+        status, got = server.post("/v1/completions", {**rare, "samplers": order})
+        expect(status == 200 and got["choices"][0]["text"] == want, f"{got}, not {want!r}")
     full = parsed("generate", TINY, "a b", "-n", "12", "-s", "3", "--json")["text"]
     stop = full[3:5]
     status, got = server.post("/v1/completions", {**ask, "stop": [stop, "nowhere"]})
@@ -120,7 +132,15 @@ def refusals(server):
                             "schema": {"not": {}}}}}, "not"),
                         ({"prompt": [99]}, "vocabulary"), ({"prompt": "a " * 9000}, "context"),
                         ({**text, "logit_bias": {"x": 1}}, "logit_bias"),
-                        ({**text, "logit_bias": [1]}, "logit_bias")):
+                        ({**text, "logit_bias": [1]}, "logit_bias"),
+                        ({**text, "samplers": ["top_k", "q"]}, "q"),
+                        ({**text, "samplers": ["top_k;xtc"]}, "samplers"),
+                        ({**text, "samplers": 3}, "samplers"),
+                        ({**text, "mirostat": 3}, "mirostat"),
+                        ({**text, "xtc_probability": 2}, "xtc_probability"),
+                        ({**text, "dry_multiplier": -1}, "dry_multiplier"),
+                        ({**text, "dry_sequence_breakers": [1]}, "dry_sequence_breakers"),
+                        ({**text, "dry_sequence_breakers": "a"}, "dry_sequence_breakers")):
         status, got = server.post("/v1/completions", body)
         expect(status == 400 and words in got["error"]["message"] and got["error"]["code"] > 0,
                f"{str(body)[:80]}: {status} {got}")

@@ -80,6 +80,8 @@ static const takt_sampling samplings[] = {
     {.temperature = 1.1, .typical_p = 0.9, .frequency_penalty = 0.2},
     {.temperature = 0.8, .mirostat = 2},
     {.temperature = 0.8, .mirostat = 1, .mirostat_tau = 3},
+    {.temperature = 0, .dry_multiplier = 2, .dry_allowed_length = 1},
+    {.temperature = 0.9, .xtc_probability = 0.5, .top_n_sigma = 2, .dynatemp_range = 0.3},
 };
 
 /* `how`: the guesses; returns those that were right. */

@@ -214,6 +214,48 @@ static void mirostat_1(void)
     }
 }
 
+/* XTC acts as often as it should, and at the same positions each time. */
+static void chances(void)
+{
+    enum { TRIALS = 4000 };
+    const takt_sampling s = {.temperature = 1, .xtc_probability = 0.3, .seed = 11};
+    takt_sampling settled;
+    int acted = 0;
+    EXPECT_OK(ctx, takt_sampling_settle(ctx, &s, &settled));
+    for (uint64_t i = 0; i < TRIALS; i++) {
+        takt_candidates c = {.at = room};
+        takt_candidates_fill(&c, (const float[]){2, 1.9F, 0}, 3);
+        c.chance = takt_sampling_uniform(&settled, i, 1);
+        EXPECT(c.chance == takt_sampling_uniform(&settled, i, 1) &&
+               c.chance != takt_sampling_uniform(&settled, i, 0));
+        apply("xtc", &c, &settled);
+        EXPECT(c.count == 3 || (c.count == 2 && c.at[0].id == 1));
+        acted += c.count < 3;
+    }
+    EXPECT(acted > 0.26 * TRIALS && acted < 0.34 * TRIALS, "%d of %d", acted, TRIALS);
+}
+
+/* DRY lowers what would go on repeating at temperature 0, too; a repetition of 4096 tokens of one
+ * kind takes no more steps than its length. */
+static void repetitions(void)
+{
+    static int32_t ids[4096];
+    takt_token_ids history = {ids, 4, 4};
+    takt_sampling s = {.dry_multiplier = 3, .dry_allowed_length = 1};
+    int32_t id = -1;
+    memcpy(ids, (const int32_t[]){0, 1, 2, 0}, 4 * sizeof *ids);
+    EXPECT_OK(ctx, takt_token_draw(ctx, (const float[]){0, 3, 2}, 3, &s, &history, &id));
+    EXPECT(id == 2, "%d", id);
+    s.dry_penalty_last_n = 2;
+    EXPECT_OK(ctx, takt_token_draw(ctx, (const float[]){0, 3, 2}, 3, &s, &history, &id));
+    EXPECT(id == 1, "%d", id);
+    memset(ids, 0, sizeof ids);
+    history.count = 4096;
+    s = (takt_sampling){.dry_multiplier = 1, .dry_base = 3, .samplers = "d"};
+    EXPECT_OK(ctx, takt_token_draw(ctx, (const float[]){9, 1, -3}, 3, &s, &history, &id));
+    EXPECT(id == 1, "%d", id);
+}
+
 static void expect_refused(takt_sampling s)
 {
     takt_sampling settled;
@@ -253,6 +295,16 @@ static void choices(void)
     EXPECT_STATUS(ctx, takt_token_draw(ctx, few, 4, NULL, &(takt_token_ids){.count = 1}, &id),
                   TAKT_ERR_ARGUMENT);
     expect_refused((takt_sampling){.samplers = "top_k;nothing"});
+    expect_refused((takt_sampling){.samplers = "e;d;q"});
+    expect_refused((takt_sampling){.dynatemp_range = -1});
+    expect_refused((takt_sampling){.xtc_probability = 1.5});
+    expect_refused((takt_sampling){.dry_multiplier = -1});
+    expect_refused((takt_sampling){.dry_breaker_count = 1});
+    s = (takt_sampling){.temperature = 1.5, .seed = 3, .top_k = 5, .samplers = "top_k;temperature"};
+    EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &id));
+    s.samplers = "k;t";
+    EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &again));
+    EXPECT(id == again);
 }
 
 static void begin(void)
@@ -266,4 +318,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, cuts, typical, penalties, draws, mirostat, mirostat_1, choices, end)
+TEST_MAIN(begin, cuts, typical, penalties, draws, mirostat, mirostat_1, chances, repetitions,
+          choices, end)

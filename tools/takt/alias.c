@@ -17,9 +17,17 @@ static const char *const pairs[][2] = {
 
 /* llama.cpp's and those of many tools, for all verbs. */
 static const char *const texts[][2] = {
-    {"ctk", "cache-type-k"},    {"ctv", "cache-type-v"}, {"device", "backend"},
-    {"num-threads", "threads"}, {"out", "output"},       {"learning-rate", "lr"},
-    {"optim", "optimizer"},     {"batch", "batch-size"}, {"dataset", "data"},
+    {"ctk", "cache-type-k"},
+    {"ctv", "cache-type-v"},
+    {"device", "backend"},
+    {"top-nsigma", "top-n-sigma"},
+    {"sampler-seq", "sampling-seq"},
+    {"num-threads", "threads"},
+    {"out", "output"},
+    {"learning-rate", "lr"},
+    {"optim", "optimizer"},
+    {"batch", "batch-size"},
+    {"dataset", "data"},
 };
 
 static bool verb_has(const takt_verb *verb, const char *name)

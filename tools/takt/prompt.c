@@ -5,21 +5,20 @@
 
 #include "text.h"
 
-/* \n \r \t \\ \" \' as what they mean; others stay. */
-static void unescape(tool_prompt *p)
+size_t tool_unescape(char *text, size_t length)
 {
     static const char from[] = "nrt\\\"'", to[] = "\n\r\t\\\"'";
     size_t out = 0;
-    for (size_t i = 0; i < p->length; i++) {
-        const char *known = p->text[i] == '\\' && i + 1 < p->length && p->text[i + 1] != '\0'
-                                ? strchr(from, p->text[i + 1])
+    for (size_t i = 0; i < length; i++) {
+        const char *known = text[i] == '\\' && i + 1 < length && text[i + 1] != '\0'
+                                ? strchr(from, text[i + 1])
                                 : NULL;
         if (known != NULL)
             i++;
-        p->text[out++] = known != NULL ? to[known - from] : p->text[i];
+        text[out++] = known != NULL ? to[known - from] : text[i];
     }
-    p->text[out] = '\0';
-    p->length = out;
+    text[out] = '\0';
+    return out;
 }
 
 static int no_memory(takt_tool *t)
@@ -75,7 +74,7 @@ int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt)
         code = read_file(t, file, prompt);
     }
     if (code == TAKT_EXIT_OK && tool_on(t, TAKT_F_ESCAPE))
-        unescape(prompt);
+        prompt->length = tool_unescape(prompt->text, prompt->length);
     return code;
 }
 

@@ -27,9 +27,22 @@ void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 
 /* A flag that is a number. False: it is none, which is printed. */
 bool tool_real_of(const takt_tool *t, tool_flag_id id, double fallback, double *out);
-/* -n, -r, samplers, -l and -s; `biases` has room for TOOL_BIASES. False: printed. */
-enum { TOOL_BIASES = 64 };
-bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, takt_token_bias *biases);
+/* What the settings of a sampling point to. */
+enum { TOOL_BIASES = 64, TOOL_BREAKERS = 32, TOOL_BREAKER_BYTES = 64, TOOL_ORDER_BYTES = 256 };
+typedef struct tool_sampling_room {
+    takt_token_bias bias[TOOL_BIASES];
+    const char *breakers[TOOL_BREAKERS];
+    char texts[TOOL_BREAKERS][TOOL_BREAKER_BYTES];
+    char order[TOOL_ORDER_BYTES];
+} tool_sampling_room;
+
+/* -n, -r, samplers, -l and -s. False: printed. */
+bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampling_room *room);
+/* The flags of dynamic temperature, top-n-sigma, XTC and DRY, and the samplers' order. False:
+ * printed. */
+bool tool_read_more_sampling(const takt_tool *t, takt_sampling *s, tool_sampling_room *room);
+/* \n \r \t \\ \" \' as what they mean; others stay. Returns the new length; terminated. */
+size_t tool_unescape(char *text, size_t length);
 /* --lookup, --draft, --draft-p-min, and the model of -md, which the caller destroys. The exit
  * status. */
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft);

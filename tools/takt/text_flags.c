@@ -40,7 +40,7 @@ static uint64_t some_seed(void)
     return ((uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec) % 4294967295u;
 }
 
-bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, takt_token_bias *biases)
+bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampling_room *room)
 {
     takt_sampling *s = &o->sampling;
     double last = 64;
@@ -49,12 +49,11 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, takt_token
     o->stop = tool_text_of(t, TAKT_F_REVERSE_PROMPT);
     o->ignore_eos = tool_on(t, TAKT_F_IGNORE_EOS);
     o->show_control = tool_on(t, TAKT_F_SHOW_SPECIAL);
-    s->bias = biases;
+    s->bias = room->bias;
     s->top_k = (int64_t)tool_number_of(t, TAKT_F_TOP_K, 40);
     s->mirostat = (int)tool_number_of(t, TAKT_F_MIROSTAT, 0);
-    s->samplers = tool_text_of(t, TAKT_F_SAMPLERS);
     for (size_t i = 0; (bias = tool_item_of(t, TAKT_F_LOGIT_BIAS, i)) != NULL; i++)
-        if (!read_bias(t, bias, biases, &s->bias_count))
+        if (!read_bias(t, bias, room->bias, &s->bias_count))
             return false;
     const bool good = tool_real_of(t, TAKT_F_TEMP, 0.8, &s->temperature) &&
                       tool_real_of(t, TAKT_F_TOP_P, 0.95, &s->top_p) &&
@@ -73,7 +72,7 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, takt_token
         s->presence_penalty = s->frequency_penalty = 0;
     }
     s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
-    return good;
+    return good && tool_read_more_sampling(t, s, room);
 }
 
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft)

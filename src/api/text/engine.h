@@ -152,7 +152,9 @@ struct takt_writing {
     takt_generate_options options;
     takt_sampling sampling;
     double surprise;
-    takt_text pending; /* not yet given to the sink */
+    takt_breakers breakers; /* of DRY */
+    uint32_t *runs;         /* of DRY; NULL: it is off */
+    takt_text pending;      /* not yet given to the sink */
     takt_sink_fn *sink;
     void *user;
     takt_generated result;

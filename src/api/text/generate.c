@@ -7,9 +7,9 @@
 #include "base/philox.h"
 
 /* 53 bits of the stream that belongs to the sequence. */
-double takt_sampling_uniform(const takt_sampling *s, uint64_t position)
+double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t which)
 {
-    const takt_philox_at at = {.seed = s->seed, .stream = s->sequence};
+    const takt_philox_at at = {.seed = s->seed, .stream = s->sequence, .step = which};
     uint32_t word[2];
     takt_philox_fill(&at, 2 * position, 2, word);
     return (double)((uint64_t)(word[0] >> 5) << 26 | word[1] >> 6) * 0x1p-53;
@@ -28,7 +28,7 @@ takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
                             int32_t *id)
 {
     takt_sampling s;
-    void *at = NULL, *times = NULL;
+    void *at = NULL, *times = NULL, *runs = NULL;
     TAKT_NEED(ctx, ctx);
     TAKT_NEED(ctx, scores);
     TAKT_NEED(ctx, id);
@@ -46,15 +46,20 @@ takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
     takt_status status = takt_mem_zero(ctx, count, sizeof *c.at, "candidates", &at);
     if (status == TAKT_OK)
         status = takt_mem_zero(ctx, count, sizeof *c.times, "candidates", &times);
+    if (status == TAKT_OK && takt_sampling_has_dry(&s))
+        status = takt_mem_zero(ctx, c.history_count, sizeof *c.runs, "repetitions", &runs);
     if (status == TAKT_OK) {
         c.at = at;
         c.times = times;
-        c.uniform = takt_sampling_uniform(&s, c.history_count);
+        c.runs = runs;
+        c.uniform = takt_sampling_uniform(&s, c.history_count, 0);
+        c.chance = takt_sampling_uniform(&s, c.history_count, 1);
         takt_candidates_fill(&c, scores, count);
         status = takt_sample_chain(ctx, &c, &s, id);
     }
     takt_mem_put(ctx, at, count * sizeof *c.at);
     takt_mem_put(ctx, times, count * sizeof *c.times);
+    takt_mem_put(ctx, runs, c.history_count * sizeof *c.runs);
     return status;
 }
 

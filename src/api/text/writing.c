@@ -155,7 +155,10 @@ static void gather(const takt_writing *w, const float *scores, size_t count, siz
     c->times = g->times;
     c->history = g->history;
     c->history_count = position;
-    c->uniform = takt_sampling_uniform(&w->sampling, (uint64_t)position);
+    c->uniform = takt_sampling_uniform(&w->sampling, (uint64_t)position, 0);
+    c->chance = takt_sampling_uniform(&w->sampling, (uint64_t)position, 1);
+    c->runs = w->runs;
+    c->breakers = &w->breakers;
     takt_candidates_fill(c, scores, count);
     for (size_t i = 0; w->options.ignore_eos && i < takt_tokenizer_count(t) && i < count; i++)
         if (takt_token_is_end(t, (int32_t)i))
@@ -234,6 +237,15 @@ static takt_status open_grammar(takt_writing *w)
     return takt_matcher_make(w->options.grammar, g->engine.tokenizer, &g->table, &w->matcher);
 }
 
+static takt_status open_dry(takt_writing *w)
+{
+    takt_ctx *ctx = w->g->engine.ctx;
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, (size_t)w->g->context, sizeof *w->runs, "repetitions", &block));
+    w->runs = block;
+    return takt_breakers_make(ctx, w->g->engine.tokenizer, &w->sampling, &w->breakers);
+}
+
 takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
                                const takt_generate_options *options, takt_sink_fn *sink, void *user)
 {
@@ -247,6 +259,8 @@ takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
         return takt_fail(ctx, TAKT_E_OPTION, "there are stop strings, but their list is NULL");
     w->surprise = 2 * w->sampling.mirostat_tau;
     TAKT_TRY(takt_speculate_open(w));
+    if (takt_sampling_has_dry(&w->sampling))
+        TAKT_TRY(open_dry(w));
     return w->options.grammar != NULL ? open_grammar(w) : TAKT_OK;
 }
 
@@ -344,6 +358,8 @@ void takt_writing_end(takt_writing *w)
     takt_ctx *ctx = w->g->engine.ctx;
     takt_matcher_destroy(w->matcher);
     takt_speculate_close(w);
+    takt_breakers_free(ctx, &w->breakers);
+    takt_mem_put(ctx, w->runs, (size_t)w->g->context * sizeof *w->runs);
     takt_mem_put(ctx, w->mask, (size_t)(w->g->vocabulary + 63) / 64 * sizeof *w->mask);
     takt_mem_put(ctx, w->prompt, w->prompt_count * sizeof *w->prompt);
     takt_text_deinit(&w->pending);

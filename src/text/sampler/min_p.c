@@ -16,4 +16,4 @@ static void apply(takt_candidates *c, const takt_sampling *s)
     c->count = count;
 }
 
-const takt_sampler takt_sampler_min_p = {"min_p", "candidates near the best", apply};
+const takt_sampler takt_sampler_min_p = {"min_p", "candidates near the best", 'm', false, apply};

@@ -53,4 +53,5 @@ static void apply(takt_candidates *c, const takt_sampling *s)
     c->has_shares = false;
 }
 
-const takt_sampler takt_sampler_mirostat = {"mirostat", "a text of even surprise", apply};
+const takt_sampler takt_sampler_mirostat = {"mirostat", "a text of even surprise", '\0', false,
+                                            apply};

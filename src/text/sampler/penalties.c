@@ -33,4 +33,4 @@ static void apply(takt_candidates *c, const takt_sampling *s)
 }
 
 const takt_sampler takt_sampler_penalties = {"penalties", "lower scores of tokens that came before",
-                                             apply};
+                                             'e', true, apply};

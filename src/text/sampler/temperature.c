@@ -1,4 +1,4 @@
-/* temperature.c - divides scores by the temperature. */
+/* temperature.c - divides scores by the temperature, which may depend on how sure the model is. */
 #include <float.h>
 #include <math.h>
 
@@ -14,16 +14,31 @@ static bool is_frozen(const takt_candidates *c, double temperature)
     return most / temperature > (double)FLT_MAX;
 }
 
+/* Dynamic temperature: low where one candidate is certain, high where all are alike. */
+static double dynamic(takt_candidates *c, const takt_sampling *s)
+{
+    const double least = fmax(0, s->temperature - s->dynatemp_range);
+    const double most = s->temperature + s->dynatemp_range;
+    double entropy = 0;
+    takt_candidates_shares(c);
+    for (size_t i = 0; i < c->count; i++)
+        entropy -= c->at[i].share > 0 ? c->at[i].share * log(c->at[i].share) : 0;
+    const double part = entropy / log((double)c->count);
+    return least + (most - least) * pow(fmax(part, 0), s->dynatemp_exponent);
+}
+
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
-    if (is_frozen(c, s->temperature)) {
+    const double temperature =
+        s->dynatemp_range > 0 && c->count > 1 ? dynamic(c, s) : s->temperature;
+    if (!(temperature > 0) || is_frozen(c, temperature)) {
         takt_candidates_keep(c, 1);
         return;
     }
     for (size_t i = 0; i < c->count; i++)
-        c->at[i].score = (float)((double)c->at[i].score / s->temperature);
+        c->at[i].score = (float)((double)c->at[i].score / temperature);
     c->has_shares = false;
 }
 
 const takt_sampler takt_sampler_temperature = {"temperature", "scores divided by the temperature",
-                                               apply};
+                                               't', false, apply};

@@ -7,4 +7,4 @@ static void apply(takt_candidates *c, const takt_sampling *s)
         takt_candidates_keep(c, (size_t)s->top_k);
 }
 
-const takt_sampler takt_sampler_top_k = {"top_k", "the k best candidates", apply};
+const takt_sampler takt_sampler_top_k = {"top_k", "the k best candidates", 'k', false, apply};

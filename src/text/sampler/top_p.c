@@ -17,5 +17,5 @@ static void apply(takt_candidates *c, const takt_sampling *s)
     }
 }
 
-const takt_sampler takt_sampler_top_p = {"top_p", "the best candidates that reach p together",
-                                         apply};
+const takt_sampler takt_sampler_top_p = {"top_p", "the best candidates that reach p together", 'p',
+                                         false, apply};

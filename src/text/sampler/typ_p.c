@@ -43,4 +43,4 @@ static void apply(takt_candidates *c, const takt_sampling *s)
 }
 
 const takt_sampler takt_sampler_typ_p = {"typ_p", "candidates whose surprise is near the expected",
-                                         apply};
+                                         'y', false, apply};

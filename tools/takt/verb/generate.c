@@ -10,7 +10,7 @@
 typedef struct job {
     takt_tool *t;
     takt_generate_options options;
-    takt_token_bias bias[TOOL_BIASES];
+    tool_sampling_room room;
     takt_grammar *grammar; /* owned */
     takt_generator *draft; /* owned */
     char *text;            /* of --json, and answers of a conversation; owned */
@@ -217,7 +217,7 @@ static int run(takt_tool *t)
         is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
     const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
-    if (!tool_read_sampling(t, &j.options, j.bias) || tool_check_pairs(t) != TAKT_EXIT_OK)
+    if (!tool_read_sampling(t, &j.options, &j.room) || tool_check_pairs(t) != TAKT_EXIT_OK)
         return TAKT_EXIT_USAGE;
     int code = read_grammar(&j);
     if (code == TAKT_EXIT_OK && (has_prompt || !is_typed))
@@ -281,6 +281,17 @@ const takt_verb takt_verb_generate = {
               TAKT_F_MIROSTAT_ENT,
               TAKT_F_LOGIT_BIAS,
               TAKT_F_SAMPLERS,
+              TAKT_F_SAMPLING_SEQ,
+              TAKT_F_DYNATEMP_RANGE,
+              TAKT_F_DYNATEMP_EXP,
+              TAKT_F_TOP_N_SIGMA,
+              TAKT_F_XTC_PROBABILITY,
+              TAKT_F_XTC_THRESHOLD,
+              TAKT_F_DRY_MULTIPLIER,
+              TAKT_F_DRY_BASE,
+              TAKT_F_DRY_ALLOWED_LENGTH,
+              TAKT_F_DRY_PENALTY_LAST_N,
+              TAKT_F_DRY_SEQUENCE_BREAKER,
               TAKT_F_TEXT_SEED,
               TAKT_F_REVERSE_PROMPT,
               TAKT_F_IGNORE_EOS,

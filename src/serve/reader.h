@@ -1,0 +1,31 @@
+/* reader.h - fields of a request's body, each checked; the first that is wrong is what is told. */
+#ifndef TAKT_SERVE_READER_H
+#define TAKT_SERVE_READER_H
+
+#include "serve/serve.h"
+
+typedef struct takt_reader {
+    takt_server *s;
+    takt_job *job;
+    takt_span body; /* terminated */
+    bool is_bad;
+    int status, id;
+    char message[400];
+} takt_reader;
+
+/* The request is refused, because of this field; false. */
+bool takt_reader_bad(takt_reader *r, const char *key, const char *what);
+/* The same by the error of the thread of connections. */
+bool takt_reader_failed(takt_reader *r, const char *key, takt_status status);
+/* NULL: absent, or null. */
+const takt_json *takt_reader_field(const takt_reader *r, const char *key);
+double takt_reader_number(takt_reader *r, const char *key, double fallback, double least,
+                          double most);
+int64_t takt_reader_integer(takt_reader *r, const char *key, int64_t fallback, int64_t least,
+                            int64_t most);
+bool takt_reader_truth(takt_reader *r, const char *key);
+
+/* How tokens are chosen; the defaults are those of takt generate. */
+void takt_serve_read_sampling(takt_reader *r);
+
+#endif
