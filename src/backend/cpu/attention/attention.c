@@ -77,14 +77,14 @@ static void add_mask(const takt_attention_head *h, size_t query, size_t limit, f
     f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
 }
 
-void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t stride)
+void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t seen,
+                          size_t stride)
 {
     const takt_attention *f = h->f;
-    f->mul(h->scores, (const void *[]){h->scores, &f->scale}, (const unsigned char[]){0, 1},
-           count == 0 ? 0 : (count - 1) * stride + h->keys, NULL);
     for (size_t i = 0; i < count; i++) {
         float *row = h->scores + i * stride;
         const size_t limit = takt_attention_limit(f, h->keys, first + i);
+        f->mul(row, (const void *[]){row, &f->scale}, (const unsigned char[]){0, 1}, limit, NULL);
         if (h->mask != NULL)
             add_mask(h, first + i, limit, row);
         const takt_rows_step softmax = {.op = TAKT_ROWS_SOFTMAX,
@@ -96,6 +96,6 @@ void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t cou
                                         .src_stride = stride,
                                         .poll = h->poll};
         f->softmax(&softmax);
-        memset(row + limit, 0, (h->keys - limit) * sizeof *row);
+        memset(row + limit, 0, (seen - limit) * sizeof *row);
     }
 }

@@ -41,6 +41,9 @@ typedef struct takt_attention_head {
     const float *q, *mask;
     float *out;
     const float *k_packed, *v_packed;
+    float *v_own;   /* the packed values if they are this task's own and v is f32; else NULL */
+    const float *v; /* then: values where they lie, */
+    size_t v_row;   /* floats from one to the next */
     float *scores, *scratch;
     const takt_poll *poll; /* of the task */
 } takt_attention_head;
@@ -96,9 +99,18 @@ takt_attention_head takt_attention_head_of(const takt_step *s, const takt_task *
                                            size_t at);
 /* Head number `pair` of k and v of all sequences. */
 takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *t, size_t pair);
-/* Scores of queries [first, first + count), `stride` apart, to weights: scale, mask, softmax over
- * the keys that each sees. */
-void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t stride);
+/* Scores of queries [first, first + count) by the first `seen` keys, `stride` apart, to weights:
+ * scale, mask, softmax over the keys that each sees, which are no more. */
+void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t seen,
+                          size_t stride);
+/* A matrix whose elements are `row` and `col` floats apart. */
+typedef struct takt_attention_matrix {
+    const float *at;
+    size_t rows, columns, row, col;
+} takt_attention_matrix;
+/* Rows [from, m.rows) to where a packed matrix has them; `from` begins a chunk. */
+void takt_attention_pack_rows(const takt_attention *f, takt_attention_matrix m, size_t from,
+                              float *packed);
 
 /* k and v, packed: k_packed floats at `to`, then v_packed. `wide` has room for as many floats as
  * takt_attention_wide_packed says: rows of 8 bits. */

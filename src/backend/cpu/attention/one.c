@@ -129,7 +129,7 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
         takt_attention_head one = takt_attention_head_of(s, t, b, first + i);
         one.keys = o.p.keys;
         one.scores = o.scores + i * o.stride;
-        takt_attention_weigh(&one, 0, 1, o.stride);
+        takt_attention_weigh(&one, 0, 1, o.p.keys, o.stride);
     }
     sum_values(&o);
 }

@@ -108,3 +108,17 @@ size_t takt_attention_wide_packed(const takt_attention *f)
     const size_t widest = f->dim > f->value_dim ? f->dim : f->value_dim;
     return f->k_type == TAKT_U8 || f->v_type == TAKT_U8 ? TAKT_GEMM_CHUNK * widest : 0;
 }
+
+void takt_attention_pack_rows(const takt_attention *f, takt_attention_matrix m, size_t from,
+                              float *packed)
+{
+    const takt_pack rows = {.k = m.rows - from,
+                            .n = m.columns,
+                            .src = m.at + from * m.row,
+                            .row = m.row,
+                            .col = m.col,
+                            .dst = packed + from * takt_panels_columns(f->panels, m.columns),
+                            .bytes = sizeof *packed,
+                            .panels = f->panels};
+    f->pack(&rows);
+}

@@ -6,10 +6,10 @@
  * scores = q k' by the product kernel, scaled, masked, softmax over whole rows (exact maximum, no
  * rescaling), then the product with v. The order of arithmetic is that of the lowering.
  *
- * Keys beyond a query's causal limit are absent. A block of queries is multiplied with all keys at
- * once, the weights of absent ones being zero. That gives the bits of the shorter product except
- * where a result is NaN (0 * inf) or zero (-0 + 0 = +0): those rows are computed again without the
- * absent keys. Keys beyond a sequence's length are neither packed nor multiplied.
+ * Keys beyond a query's causal limit are absent. A block of queries is multiplied with all keys
+ * that its last one sees, the weights of absent ones being zero. That gives the bits of the shorter
+ * product except where a result is NaN (0 * inf) or zero (-0 + 0 = +0): those rows are computed
+ * again without the absent keys. Keys beyond a sequence's length are neither packed nor multiplied.
  *
  * A single query reads k and v where they lie (backend/cpu/attention/one.c).
  */
@@ -37,13 +37,13 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return keeps(g, &g->nodes[node]) ? NULL : "";
 }
 
-/* Rows of the result that absent keys may have changed. */
-static void exclude_absent(const head *h, size_t first, size_t count)
+/* Rows of the result that absent keys, of `seen` ones, may have changed. */
+static void exclude_absent(const head *h, size_t first, size_t count, size_t seen)
 {
     const facts *f = h->f;
     const takt_shorter v = {.gemm = f->gemm,
                             .panels = f->panels,
-                            .k = h->keys,
+                            .k = seen,
                             .n = f->value_dim,
                             .b = h->v_packed,
                             .scratch = h->scratch,
@@ -57,16 +57,26 @@ static void exclude_absent(const head *h, size_t first, size_t count)
             is_doubtful |= !(out[j] < 0 || out[j] > 0);
         if (limit == 0)
             memset(out, 0, f->value_dim * sizeof *out);
-        else if (is_doubtful && limit < h->keys)
-            takt_cpu_shorter(&v, h->scores + i * h->keys, limit, out);
+        else if (is_doubtful && limit < seen)
+            takt_cpu_shorter(&v, h->scores + i * seen, limit, out);
     }
 }
 
-static void attend(const head *h, size_t first, size_t count)
+/* Keys that a block's products have: all that its last query sees. Packed values that others read
+ * too have whole chunks alone where they are expected. */
+static size_t block_keys(const head *h, size_t end)
+{
+    const size_t limit = takt_attention_limit(h->f, h->keys, end - 1);
+    const size_t whole = (limit + TAKT_GEMM_CHUNK - 1) / TAKT_GEMM_CHUNK * TAKT_GEMM_CHUNK;
+    const size_t seen = h->v_own != NULL ? limit : whole;
+    return limit == 0 ? h->keys : seen < h->keys ? seen : h->keys;
+}
+
+static void attend(const head *h, size_t first, size_t count, size_t seen)
 {
     const facts *f = h->f;
     const takt_gemm_f32 scores = {.m = count,
-                                  .n = h->keys,
+                                  .n = seen,
                                   .k = f->dim,
                                   .a = h->q + first * f->heads * f->dim,
                                   .a_row = f->heads * f->dim,
@@ -74,17 +84,17 @@ static void attend(const head *h, size_t first, size_t count)
                                   .b = h->k_packed,
                                   .b_n = h->keys,
                                   .c = h->scores,
-                                  .ldc = h->keys,
+                                  .ldc = seen,
                                   .scratch = h->scratch,
                                   .walk = f->walk,
                                   .poll = h->poll};
     f->gemm(&scores);
-    takt_attention_weigh(h, first, count, h->keys);
+    takt_attention_weigh(h, first, count, seen, seen);
     const takt_gemm_f32 values = {.m = count,
                                   .n = f->value_dim,
-                                  .k = h->keys,
+                                  .k = seen,
                                   .a = h->scores,
-                                  .a_row = h->keys,
+                                  .a_row = seen,
                                   .a_col = 1,
                                   .b = h->v_packed,
                                   .b_n = f->value_dim,
@@ -95,7 +105,7 @@ static void attend(const head *h, size_t first, size_t count)
                                   .poll = h->poll};
     f->gemm(&values);
     if (f->is_causal)
-        exclude_absent(h, first, count);
+        exclude_absent(h, first, count, seen);
 }
 
 /* Heads of k and v of all sequences. */
@@ -116,6 +126,24 @@ static void prepare(const takt_step *s, const takt_task *t)
     }
 }
 
+/* Queries [first, last) by blocks. What a block does not see of the chunk of values that it sees
+ * last would lie between the panels, so that this chunk is packed for every block. */
+static void walk_blocks(const head *h, size_t first, size_t last)
+{
+    const facts *f = h->f;
+    size_t packed = h->keys;
+    for (size_t i = first, n; i < last && !takt_poll_stops(h->poll); i += n) {
+        n = last - i < f->block ? last - i : f->block;
+        const size_t seen = block_keys(h, i + n);
+        const size_t from = (seen < packed ? seen : packed) / TAKT_GEMM_CHUNK * TAKT_GEMM_CHUNK;
+        if (h->v_own != NULL && seen != packed)
+            takt_attention_pack_rows(
+                f, (takt_attention_matrix){h->v, seen, f->value_dim, h->v_row, 1}, from, h->v_own);
+        packed = seen;
+        attend(h, i, n, seen);
+    }
+}
+
 /* Queries [first, last) of head `at`, by blocks. */
 static void run_head(const takt_step *s, const takt_task *t, head h, size_t first, size_t last)
 {
@@ -126,8 +154,7 @@ static void run_head(const takt_step *s, const takt_task *t, head h, size_t firs
         for (size_t i = first; i < last; i++)
             memset(h.out + i * f->heads * f->value_dim, 0, f->value_dim * sizeof *h.out);
     else
-        for (size_t i = first; i < last && !takt_poll_stops(t->poll); i += f->block)
-            attend(&h, i, last - i < f->block ? last - i : f->block);
+        walk_blocks(&h, first, last);
 }
 
 /* Queries [row, end) of those that use a pair, head after head. */
@@ -147,6 +174,11 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
         h.keys = p.keys;
         h.k_packed = packed;
         h.v_packed = packed + f->k_packed;
+        if (f->parts == 1 && f->v_type == TAKT_F32) {
+            h.v_own = (float *)t->scratch_own + f->k_packed;
+            h.v = p.v;
+            h.v_row = p.v_row;
+        }
         run_head(s, t, h, first, last);
         row += last - first;
     }
@@ -244,16 +276,17 @@ static size_t product_bytes(const facts *f, const takt_gemm_f32_info *info, size
     return ab > c ? ab : c;
 }
 
-/* The most for any number of keys that may be there. Fewer keys may need more: more rows of A fit.
- * Kernels round k up to four, and to more rows only below that; beyond a block of k, which has at
- * most BLOCK_OF_K, nothing changes. */
+/* The most for any number of keys that may be there or that a block sees. Fewer keys may need more:
+ * more rows of A fit. Kernels round k up to four, and to more rows only below that; beyond a block
+ * of k, which has at most BLOCK_OF_K, nothing changes. */
 static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info)
 {
     enum { BLOCK_OF_K = 2048 };
     const size_t block =
         f->walk != NULL && f->walk->k > BLOCK_OF_K ? f->walk->k + TAKT_GEMM_CHUNK : BLOCK_OF_K;
+    const bool may_be_fewer = f->length >= 0 || f->is_causal;
     size_t most = product_bytes(f, info, f->keys);
-    for (size_t keys = 3; f->length >= 0 && keys < f->keys && keys < block + 4; keys += 4) {
+    for (size_t keys = 3; may_be_fewer && keys < f->keys && keys < block + 4; keys += 4) {
         const size_t bytes = product_bytes(f, info, keys);
         most = bytes > most ? bytes : most;
     }

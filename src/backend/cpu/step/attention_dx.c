@@ -1,31 +1,18 @@
 /* attention_dx.c - gradients of attention as one step: the scores of a block of queries at a time.
  *
- * A task takes heads of k and v. It packs them once, and for every block of queries computes the
- * weights again, what arrives at them, and from both a part of the three gradients. A block is one
- * chunk of the product's order of sums, so that parts added in order have the bits of the whole; so
- * has everything else those of the lowering.
+ * A task takes heads of k and v, packs them, and walks the queries that use them
+ * (backend/cpu/attention/dx.c).
  */
 #include <string.h>
 
-#include "backend/cpu/attention/attention.h"
-#include "kernel/reduce/reduce.h"
-#include "kernel/rows_dx_f32/rows_dx_f32.h"
+#include "backend/cpu/attention/dx.h"
 #include "op/util/heads.h"
 
-enum { BLOCK = TAKT_GEMM_CHUNK, Q = 0, K, V, DY };
+enum { BLOCK = TAKT_ATTENTION_DX_BLOCK, Q = 0, K, V, DY };
 
-typedef struct facts {
-    takt_attention a; /* sizes and kernels; `block`: queries at a time */
-    takt_rows_dx_f32_fn *softmax_dx;
-    takt_reduce_fn *reduce;
-    /* Floats from the start of a worker's scratch. */
-    size_t k_turned, v_turned, k_packed; /* k', v' and k as right factors */
-    size_t block_packed;                 /* a block of q or dy as one */
-    size_t weights, slopes;              /* P and D of a block */
-    size_t part;                         /* of dk or dv, of one block */
-    size_t heads;                        /* dk and dv of every head that shares them */
-    size_t scratch, end;
-} facts;
+typedef takt_attention_dx facts;
+typedef takt_attention_dx_job job;
+typedef takt_attention_matrix matrix;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
@@ -38,139 +25,6 @@ static const char *accepts(const takt_graph *g, takt_id node)
 }
 
 /* ---- running ---- */
-
-/* A head of k and v and what one of q's adds to it. */
-typedef struct job {
-    const facts *f;
-    float *own; /* the worker's scratch */
-    const float *q, *dy;
-    float *dq;
-    size_t q_row, dy_row; /* floats from one query to the next */
-    float *dk, *dv;
-    size_t dk_row, dv_row; /* floats from one key to the next */
-    const takt_poll *poll;
-} job;
-
-/* A matrix whose elements are `row` and `col` floats apart. */
-typedef struct matrix {
-    const float *at;
-    size_t rows, columns, row, col;
-} matrix;
-
-/* As a right factor. */
-static void pack(const facts *f, matrix m, float *to)
-{
-    const takt_pack p = {.k = m.rows,
-                         .n = m.columns,
-                         .src = m.at,
-                         .row = m.row,
-                         .col = m.col,
-                         .dst = to,
-                         .bytes = sizeof *to,
-                         .panels = f->a.panels};
-    f->a.pack(&p);
-}
-
-/* C = A B; B is packed and has as many columns as C. */
-static void multiply(const job *j, takt_gemm_f32 g)
-{
-    g.b_n = g.n;
-    g.scratch = j->own + j->f->scratch;
-    g.walk = j->f->a.walk;
-    g.poll = j->poll;
-    j->f->a.gemm(&g);
-}
-
-/* A gradient of keys, keys x dim, `row` floats from one key to the next. */
-typedef struct target {
-    float *at;
-    size_t dim, row;
-} target;
-
-/* Adds A' B for a block of `count` queries from `first` on: A is count x keys. */
-static void add_part(const job *j, const float *a, target to, size_t first, size_t count)
-{
-    const facts *f = j->f;
-    const bool is_first = first == 0;
-    float *part = is_first ? to.at : j->own + f->part;
-    multiply(j, (takt_gemm_f32){.m = f->a.keys,
-                                .n = to.dim,
-                                .k = count,
-                                .a = a,
-                                .a_row = 1,
-                                .a_col = f->a.keys,
-                                .b = j->own + f->block_packed,
-                                .c = part,
-                                .ldc = is_first ? to.row : to.dim});
-    for (size_t i = 0; !is_first && i < f->a.keys; i++) {
-        float *sum = to.at + i * to.row;
-        f->a.add(sum, (const void *[]){sum, part + i * to.dim}, (const unsigned char[]){0, 0},
-                 to.dim, NULL);
-    }
-}
-
-/* What arrives at the weights becomes what arrives at the products of q and k. */
-static void slope(const job *j, size_t first, size_t count)
-{
-    const facts *f = j->f;
-    const size_t keys = f->a.keys;
-    float *weights = j->own + f->weights, *slopes = j->own + f->slopes;
-    for (size_t i = 0; i < count; i++) {
-        const size_t limit = takt_attention_limit(&f->a, keys, first + i);
-        const takt_rows_dx_f32 r = {.op = TAKT_ROWS_DX_SOFTMAX,
-                                    .rows = 1,
-                                    .n = limit,
-                                    .x = weights + i * keys,
-                                    .dy = slopes + i * keys,
-                                    .dx = slopes + i * keys};
-        f->softmax_dx(&r);
-        memset(slopes + i * keys + limit, 0, (keys - limit) * sizeof *slopes);
-    }
-    f->a.mul(slopes, (const void *[]){slopes, &f->a.scale}, (const unsigned char[]){0, 1},
-             count * keys, NULL);
-}
-
-static void run_block(const job *j, size_t first, size_t count)
-{
-    const facts *f = j->f;
-    const takt_attention *a = &f->a;
-    const float *q = j->q + first * j->q_row, *dy = j->dy + first * j->dy_row;
-    float *own = j->own, *packed = own + f->block_packed;
-    const takt_attention_head h = {.f = a, .keys = a->keys, .scores = own + f->weights};
-    multiply(j, (takt_gemm_f32){.m = count,
-                                .n = a->keys,
-                                .k = a->dim,
-                                .a = q,
-                                .a_row = j->q_row,
-                                .a_col = 1,
-                                .b = own + f->k_turned,
-                                .c = own + f->weights,
-                                .ldc = a->keys});
-    takt_attention_weigh(&h, first, count, a->keys);
-    multiply(j, (takt_gemm_f32){.m = count,
-                                .n = a->keys,
-                                .k = a->value_dim,
-                                .a = dy,
-                                .a_row = j->dy_row,
-                                .a_col = 1,
-                                .b = own + f->v_turned,
-                                .c = own + f->slopes,
-                                .ldc = a->keys});
-    slope(j, first, count);
-    pack(f, (matrix){dy, count, a->value_dim, j->dy_row, 1}, packed);
-    add_part(j, own + f->weights, (target){j->dv, a->value_dim, j->dv_row}, first, count);
-    pack(f, (matrix){q, count, a->dim, j->q_row, 1}, packed);
-    add_part(j, own + f->slopes, (target){j->dk, a->dim, j->dk_row}, first, count);
-    multiply(j, (takt_gemm_f32){.m = count,
-                                .n = a->dim,
-                                .k = a->keys,
-                                .a = own + f->slopes,
-                                .a_row = a->keys,
-                                .a_col = 1,
-                                .b = own + f->k_packed,
-                                .c = j->dq + first * j->q_row,
-                                .ldc = j->q_row});
-}
 
 /* Sums over the heads that share a head of k and v, in the order of a reduction. */
 static void sum_heads(const job *j, size_t from, size_t dim, float *to, size_t row)
@@ -201,15 +55,18 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
     const float *v = (const float *)takt_view_data(t, &s->in[V]) + v_at;
     float *own = t->scratch_own, *dk = (float *)takt_view_data(t, &s->out[K]) + k_at;
     float *dv = (float *)takt_view_data(t, &s->out[V]) + v_at;
-    pack(f, (matrix){k, a->dim, a->keys, 1, k_row}, own + f->k_turned);
-    pack(f, (matrix){v, a->value_dim, a->keys, 1, v_row}, own + f->v_turned);
-    pack(f, (matrix){k, a->keys, a->dim, k_row, 1}, own + f->k_packed);
+    takt_attention_pack_rows(a, (matrix){k, a->dim, a->keys, 1, k_row}, 0, own + f->k_turned);
+    takt_attention_pack_rows(a, (matrix){v, a->value_dim, a->keys, 1, v_row}, 0, own + f->v_turned);
+    takt_attention_pack_rows(a, (matrix){k, a->keys, a->dim, k_row, 1}, 0, own + f->k_packed);
     for (size_t g = 0; g < a->group; g++) {
         const size_t row = b * a->queries * a->heads + at * a->group + g;
         job j = {.f = f,
                  .own = own,
                  .q = (const float *)takt_view_data(t, &s->in[Q]) + row * a->dim,
                  .dy = (const float *)takt_view_data(t, &s->in[DY]) + row * a->value_dim,
+                 .k = k,
+                 .k_row = k_row,
+                 .k_rows = a->keys,
                  .dq = (float *)takt_view_data(t, &s->out[Q]) + row * a->dim,
                  .q_row = a->heads * a->dim,
                  .dy_row = a->heads * a->value_dim,
@@ -224,8 +81,7 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
             j.dv = own + f->heads + a->group * each + g * a->keys * a->value_dim;
             j.dv_row = a->value_dim;
         }
-        for (size_t i = 0; i < a->queries && !takt_poll_stops(t->poll); i += BLOCK)
-            run_block(&j, i, a->queries - i < BLOCK ? a->queries - i : BLOCK);
+        takt_attention_dx_run(&j);
     }
     const job all = {.f = f, .own = own};
     if (a->group > 1) {
@@ -258,32 +114,6 @@ static void run(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
-static size_t most_scratch(const facts *f, const takt_gemm_f32_info *info)
-{
-    const takt_attention *a = &f->a;
-    const size_t block = a->block, q_row = a->heads * a->dim, dy_row = a->heads * a->value_dim;
-    const takt_gemm_f32 products[] = {
-        {.m = block, .n = a->keys, .k = a->dim, .a_row = q_row, .a_col = 1},
-        {.m = block, .n = a->keys, .k = a->value_dim, .a_row = dy_row, .a_col = 1},
-        {.m = a->keys, .n = a->value_dim, .k = block, .a_row = 1, .a_col = a->keys},
-        {.m = a->keys, .n = a->dim, .k = block, .a_row = 1, .a_col = a->keys},
-        {.m = block, .n = a->dim, .k = a->keys, .a_row = a->keys, .a_col = 1}};
-    const size_t rest = a->queries % BLOCK; /* of the last block; it may need more */
-    size_t most = 0;
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        takt_gemm_f32 g = products[i];
-        g.walk = a->walk;
-        size_t bytes = info->scratch_bytes(&g);
-        most = bytes > most ? bytes : most;
-        if (rest == 0 || block < BLOCK)
-            continue;
-        *(g.a_row == 1 && g.a_col == a->keys && i >= 2 && i <= 3 ? &g.k : &g.m) = rest;
-        bytes = info->scratch_bytes(&g);
-        most = bytes > most ? bytes : most;
-    }
-    return (most + 3) / 4;
-}
-
 static size_t place(size_t *end, size_t floats)
 {
     const size_t at = *end;
@@ -305,7 +135,7 @@ static void lay_out(facts *f, const takt_gemm_f32_info *info)
     f->slopes = place(&f->end, a->block * a->keys);
     f->part = place(&f->end, has_parts ? a->keys * wide : 0);
     f->heads = place(&f->end, a->group > 1 ? a->group * a->keys * (a->dim + a->value_dim) : 0);
-    f->scratch = place(&f->end, most_scratch(f, info));
+    f->scratch = place(&f->end, takt_attention_dx_scratch(f, info));
 }
 
 static void set_sizes(const takt_planner *p, const takt_node *n, takt_attention *a)
