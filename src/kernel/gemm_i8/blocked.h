@@ -117,7 +117,7 @@ static void pack_rows(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, 
     pack_tile(g, &s, k, to);
 }
 
-/* The same of an image, tap by tap. */
+/* The same of an image, tap by tap; each overwrites what the one before has written too much. */
 static void pack_image(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
 {
     const takt_i8_image *m = g->image;
@@ -131,7 +131,7 @@ static void pack_image(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p,
         for (size_t r = 0; r < rows; r++)
             s.at[r] = first[r] + at;
         pack_tile(g, &s, run, to);
-        to += packed_bytes(rows, run);
+        to += round_up(rows, ROW_PAD) * run * A_SIZE;
     }
 }
 

@@ -1,7 +1,8 @@
 /* gemm_i8_i8mm.c - tiles of 6 x 16 by smmla: two rows by two columns by eight k each.
  *
  * B is p16x8: a vector holds two columns. Packed A holds two rows in a vector. usmmla takes
- * unsigned A as it is. v0-v2 are A, v4-v7 pass B through, v8-v31 sum.
+ * unsigned A as it is. v0-v2 are A, v4-v7 pass B through, v8-v31 sum. Products of few columns are
+ * made in direct_i8mm.h.
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
@@ -17,6 +18,8 @@ enum { PIECE = 16, ROW_PAD = 2 };
 #include "kernel/gemm_i8/blocked.h"
 #include "kernel/gemm_i8/finish_block.h"
 #include "kernel/gemm_i8/load_part.h"
+
+#include "kernel/gemm_i8/direct_i8mm.h"
 
 static int32_t flip(const takt_gemm_i8 *g)
 {
@@ -37,7 +40,8 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
         const uint8_t *a = s->at[2 * r], *b = s->at[2 * r + 1 < s->rows ? 2 * r + 1 : 2 * r];
         uint8_t *out = (uint8_t *)to + 16 * r;
         for (size_t i = 0; i < k; i += 16, out += 32 * pairs) {
-            const size_t left = g->a_open ? 16 : k - i; /* what is behind meets zeros of B */
+            /* What is behind a row meets zeros of B; behind a tap comes more of the image. */
+            const size_t left = g->a_open || g->image != NULL ? 16 : k - i;
             const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, left, i + s->before));
             const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, left, i + s->before));
             vst1q_u8(out, vreinterpretq_u8_u64(vzip1q_u64(x, y)));
@@ -168,6 +172,14 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         row_fixed(g, b, b_step, steps, sums, 1);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};
+static void run_i8mm(const takt_gemm_i8 *g)
+{
+    if (direct_fits(g))
+        direct_run(g);
+    else
+        run(g);
+}
 
-TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "i8mm_6x16", 30, run, &info));
+static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, GROUP};
+
+TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "i8mm_6x16", 30, run_i8mm, &info));

@@ -6,6 +6,7 @@
 #ifndef TAKT_KERNEL_ROWS_FLOAT_BODY_H
 #define TAKT_KERNEL_ROWS_FLOAT_BODY_H
 
+#include "kernel/rows/few.h"
 #include "kernel/rows/passes.h"
 #include "kernel/rows/rows.h"
 
@@ -63,12 +64,15 @@ static T largest_next(const place *to, size_t n)
     return largest_of(to->next_x, done, n, VEC(larger)(to->top[0], to->top[1]));
 }
 
-/* Short rows, one after the other. */
+/* Short rows: vectors of them, and the rest one after the other. */
 static void softmax_apart(const takt_rows_step *r)
 {
-    const T *x = r->src;
-    T *d = r->dst, most = largest_near(x, r->n);
-    for (size_t i = 1;; i++, d += r->dst_stride) {
+    const size_t done = LANES > 1 && r->n > 1 && r->n <= FEW ? softmax_few(r) : 0;
+    if (done == r->rows)
+        return;
+    const T *x = (const T *)r->src + done * r->src_stride;
+    T *d = (T *)r->dst + done * r->dst_stride, most = largest_near(x, r->n);
+    for (size_t i = done + 1;; i++, d += r->dst_stride) {
         const place to = {.keep = d, .next_d = d};
         const T sum = pass(TAKT_REDUCE_SUM, exp_minus, most, stretch_of(r, x), &to);
         scale_near(d, r->n, VEC(set1)((T)1 / sum));
