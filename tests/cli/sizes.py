@@ -1,5 +1,6 @@
 """sizes.py - ranges of sizes: what is reserved, what sizes inside them take, and mistakes."""
 import os
+import random
 import shutil
 
 from _cli import TMP, expect, fails, finish, npy, parsed, path, succeeds, write

@@ -162,6 +162,8 @@ takt_status takt_report_ranges(takt_report *r, const takt_plan *plan)
         takt_table_print(&t, &r->text);
     write_tables(r, plan, &before);
     if (status == TAKT_OK)
+        status = takt_report_touched(r, top, cells);
+    if (status == TAKT_OK)
         status = takt_report_guards(r, top, cells);
     if (!r->is_json)
         write_found(r, plan);

@@ -97,6 +97,8 @@ void takt_report_stops(takt_report *r, const takt_plan *plan);
 void takt_report_spaces(takt_report *r, const takt_plan *plan);
 /* Memory and work of a plan with ranges at some sizes; writes nothing for other plans. */
 TAKT_MUST_USE takt_status takt_report_ranges(takt_report *r, const takt_plan *plan);
+/* touched.c: the bytes of every size as a formula; `cells` as below. */
+TAKT_MUST_USE takt_status takt_report_touched(takt_report *r, takt_plan *top, int64_t *cells);
 /* guards.c: at which sizes the steps change; `cells` are those of the size program. */
 TAKT_MUST_USE takt_status takt_report_guards(takt_report *r, takt_plan *top, int64_t *cells);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
