@@ -89,6 +89,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_generator_load(takt_generator *generator
  *  if the context has no room for them: then nothing was read; what takt_session_run returns */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_read(takt_generator *generator,
                                                        const int32_t *ids, size_t count);
+/** How many scores a token has: one for each token of the vocabulary, and of unused ids. */
+TAKT_API size_t takt_generator_vocabulary(const takt_generator *generator);
 /** One score (logit) for each token; NULL before the first tokens were read. Valid until the next
  *  call. */
 TAKT_API const float *takt_generator_scores(const takt_generator *generator, size_t *count);
@@ -99,6 +101,15 @@ TAKT_API const float *takt_generator_scores(const takt_generator *generator, siz
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rate(takt_generator *generator,
                                                        const int32_t *ids, size_t count,
                                                        double *logs);
+
+/** The scores behind token `index`, one for each token of the vocabulary; valid during the call.
+ * Not 0: reading ends. */
+typedef int takt_scores_fn(void *user, size_t index, const float *scores, size_t count);
+/** Reads tokens as takt_generator_rate does, and gives the scores behind each but the last to
+ *  `each`, in order. */
+TAKT_API TAKT_MUST_USE takt_status takt_generator_rate_each(takt_generator *generator,
+                                                            const int32_t *ids, size_t count,
+                                                            takt_scores_fn *each, void *user);
 
 typedef struct takt_token_bias {
     int32_t id;

@@ -162,6 +162,11 @@ bool takt_generator_rounds(const takt_generator *g)
     return false;
 }
 
+size_t takt_generator_vocabulary(const takt_generator *g)
+{
+    return g != NULL ? (size_t)g->vocabulary : 0;
+}
+
 int64_t takt_generator_context(const takt_generator *g)
 {
     return g != NULL ? g->context : 0;
@@ -292,10 +297,11 @@ static double log_share(const float *scores, size_t count, int32_t id)
     return (double)scores[id] - most - log(sum);
 }
 
-takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t count, double *logs)
+takt_status takt_generator_rate_each(takt_generator *g, const int32_t *ids, size_t count,
+                                     takt_scores_fn *each, void *user)
 {
     TAKT_NEED(NULL, g);
-    TAKT_NEED(g->engine.ctx, logs);
+    TAKT_NEED(g->engine.ctx, each);
     if (g->engine.has_encoder)
         return takt_fail(g->engine.ctx, TAKT_E_GGUF_UNSUPPORTED,
                          "the model answers prompts: a text by itself has no probability");
@@ -309,10 +315,30 @@ takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t co
         const size_t part = count - at < batch ? count - at : batch;
         TAKT_TRY(run(g, ids + at, part, true));
         const float *first = g->scores;
-        for (size_t i = 0; i < part && at + i + 1 < count; i++)
-            logs[at + i] = log_share(first + i * vocabulary, vocabulary, ids[at + i + 1]);
         g->scores = first + (part - 1) * vocabulary;
+        for (size_t i = 0; i < part && at + i + 1 < count; i++)
+            if (each(user, at + i, first + i * vocabulary, vocabulary) != 0)
+                return TAKT_OK;
         at += part;
     }
     return TAKT_OK;
+}
+
+typedef struct rating {
+    const int32_t *ids;
+    double *logs;
+} rating;
+
+static int rate_one(void *user, size_t index, const float *scores, size_t count)
+{
+    const rating *r = user;
+    r->logs[index] = log_share(scores, count, r->ids[index + 1]);
+    return 0;
+}
+
+takt_status takt_generator_rate(takt_generator *g, const int32_t *ids, size_t count, double *logs)
+{
+    TAKT_NEED(NULL, g);
+    TAKT_NEED(g->engine.ctx, logs);
+    return takt_generator_rate_each(g, ids, count, rate_one, &(rating){ids, logs});
 }
