@@ -1,9 +1,4 @@
-/* affine_f32_neon.c - sixteen elements at a time.
- *
- * A division of floats is a product with the reciprocal in double, rounded to f32: a quotient of
- * 24-bit numbers is at least 2^-49 of itself away from where f32 rounds the other way, the product
- * at most 2^-52 from the quotient.
- */
+/* affine_f32_neon.c - sixteen elements at a time. */
 #include "kernel/affine_f32/affine_f32.h"
 
 #include <arm_neon.h>
@@ -13,17 +8,14 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* Conversion rounds half to even, and makes 0 of NaN. */
-INLINE int32x4_t quotients(const float *x, float64x2_t inverse)
+INLINE int32x4_t quotients(const float *x, float32x4_t scale)
 {
-    const float32x4_t v = vld1q_f32(x);
-    const float64x2_t low = vmulq_f64(vcvt_f64_f32(vget_low_f32(v)), inverse),
-                      high = vmulq_f64(vcvt_high_f64_f32(v), inverse);
-    return vcvtnq_s32_f32(vcvt_high_f32_f64(vcvt_f32_f64(low), high));
+    return vcvtnq_s32_f32(vdivq_f32(vld1q_f32(x), scale));
 }
 
-INLINE int16x8_t eight(const float *x, float64x2_t inverse, int16x8_t zero)
+INLINE int16x8_t eight(const float *x, float32x4_t scale, int16x8_t zero)
 {
-    const int32x4_t low = quotients(x, inverse), high = quotients(x + 4, inverse);
+    const int32x4_t low = quotients(x, scale), high = quotients(x + 4, scale);
     return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(low), high), zero);
 }
 
@@ -31,33 +23,31 @@ static size_t quantise(const takt_affine_f32 *a)
 {
     const float *x = a->x;
     uint8_t *y = a->y;
-    const float64x2_t inverse = vdupq_n_f64(1 / (double)a->scale);
+    const float32x4_t scale = vdupq_n_f32(a->scale);
     const int16x8_t zero = vdupq_n_s16((int16_t)a->zero);
     size_t i = 0;
     for (; a->is_unsigned && i + 16 <= a->n; i += 16)
-        vst1q_u8(y + i, vqmovun_high_s16(vqmovun_s16(eight(x + i, inverse, zero)),
-                                         eight(x + i + 8, inverse, zero)));
+        vst1q_u8(y + i, vqmovun_high_s16(vqmovun_s16(eight(x + i, scale, zero)),
+                                         eight(x + i + 8, scale, zero)));
     for (; !a->is_unsigned && i + 16 <= a->n; i += 16)
-        vst1q_s8((int8_t *)y + i, vqmovn_high_s16(vqmovn_s16(eight(x + i, inverse, zero)),
-                                                  eight(x + i + 8, inverse, zero)));
+        vst1q_s8((int8_t *)y + i, vqmovn_high_s16(vqmovn_s16(eight(x + i, scale, zero)),
+                                                  eight(x + i + 8, scale, zero)));
     return i;
 }
 
 /* Conversion rounds halves away from zero, and makes 0 of NaN. */
-INLINE int32x4_t away_four(const float *x, const takt_affine_f32 *a, float64x2_t inverse)
+INLINE int32x4_t away_four(const float *x, const bool is_product, float32x4_t scale)
 {
     const float32x4_t v = vld1q_f32(x);
-    if (a->is_product)
-        return vcvtaq_s32_f32(vmulq_n_f32(v, a->scale));
-    const float64x2_t low = vmulq_f64(vcvt_f64_f32(vget_low_f32(v)), inverse),
-                      high = vmulq_f64(vcvt_high_f64_f32(v), inverse);
-    return vcvtaq_s32_f32(vcvt_high_f32_f64(vcvt_f32_f64(low), high));
+    return vcvtaq_s32_f32(is_product ? vmulq_f32(v, scale) : vdivq_f32(v, scale));
 }
 
 /* Bounds are at most 255, so eight elements of 16 bits hold them and the sum. */
-INLINE uint8x8_t away_eight(const float *x, const takt_affine_f32 *a, float64x2_t inverse)
+INLINE uint8x8_t away_eight(const float *x, const takt_affine_f32 *a, const bool is_product)
 {
-    const int32x4_t low = away_four(x, a, inverse), high = away_four(x + 4, a, inverse);
+    const float32x4_t scale = vdupq_n_f32(a->scale);
+    const int32x4_t low = away_four(x, is_product, scale),
+                    high = away_four(x + 4, is_product, scale);
     const int16x8_t level =
         vqaddq_s16(vqmovn_high_s32(vqmovn_s32(low), high), vdupq_n_s16((int16_t)a->zero));
     const int16x8_t kept =
@@ -70,10 +60,11 @@ static size_t away_all(const takt_affine_f32 *given)
     const takt_affine_f32 a = *given;
     const float *x = a.x;
     uint8_t *y = a.y;
-    const float64x2_t inverse = vdupq_n_f64(1 / (double)a.scale);
     size_t i = 0;
-    for (; i + 8 <= a.n; i += 8)
-        vst1_u8(y + i, away_eight(x + i, &a, inverse));
+    for (; a.is_product && i + 8 <= a.n; i += 8)
+        vst1_u8(y + i, away_eight(x + i, &a, true));
+    for (; !a.is_product && i + 8 <= a.n; i += 8)
+        vst1_u8(y + i, away_eight(x + i, &a, false));
     return i;
 }
 

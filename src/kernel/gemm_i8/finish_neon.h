@@ -14,8 +14,9 @@ typedef struct doubles_16 {
     float64x2_t a, b, c, d, e, f, g, h;
 } doubles_16;
 
-/* How sums become bytes; RIGHT: in fixed point, without shifts to the left and what wraps. Known to
- * the compiler wherever it is asked for, so that the rest of finish_16 costs nothing. */
+/* How sums become bytes; RIGHT: in fixed point, with shifts to the right alone and nothing that
+ * wraps. Known to the compiler wherever it is asked for, so that the rest of finish_16 costs
+ * nothing. */
 typedef enum finish_way { FINISH_SCALE, FINISH_FIXED, FINISH_RIGHT, FINISH_WIDE } finish_way;
 
 /* What does not change from row to row. */
@@ -70,10 +71,25 @@ FINISH_INLINE doubles_16 finish_doubles(const double *p, bool is_each, size_t co
                         vld1q_f64(p + 8), vld1q_f64(p + 10), vld1q_f64(p + 12), vld1q_f64(p + 14)};
 }
 
-/* Where a shift goes to the left, or a multiplier is the least number. */
+/* Shifts count modulo 32. */
+FINISH_INLINE int32x4_t finish_left(int32x4_t shift)
+{
+    return vandq_s32(vmaxq_s32(shift, vdupq_n_s32(0)), vdupq_n_s32(31));
+}
+
+FINISH_INLINE int32x4_t finish_right(int32x4_t shift)
+{
+    const int32x4_t down = vnegq_s32(vminq_s32(shift, vdupq_n_s32(0)));
+    return vnegq_s32(vandq_s32(down, vdupq_n_s32(31)));
+}
+
+/* Where a shift does not go to the right, or a multiplier is the least number. Columns that do not
+ * exist have a multiplier of 0, whose products are 0. */
 FINISH_INLINE uint32x4_t finish_wraps(int32x4_t multiplier, int32x4_t shift)
 {
-    return vorrq_u32(vcgtq_s32(shift, vdupq_n_s32(0)),
+    const uint32x4_t stays =
+        vandq_u32(vceqzq_s32(finish_right(shift)), vtstq_s32(multiplier, multiplier));
+    return vorrq_u32(vorrq_u32(stays, vcgtzq_s32(shift)),
                      vceqq_s32(multiplier, vdupq_n_s32(INT32_MIN)));
 }
 
@@ -88,18 +104,6 @@ FINISH_INLINE finish_way finish_way_of(const takt_requant *q, size_t col, size_t
     const uint32x4_t some = vorrq_u32(finish_wraps(m.a, s.a), finish_wraps(m.b, s.b)),
                      more = vorrq_u32(finish_wraps(m.c, s.c), finish_wraps(m.d, s.d));
     return vmaxvq_u32(vorrq_u32(some, more)) != 0 ? FINISH_FIXED : FINISH_RIGHT;
-}
-
-/* Shifts count modulo 32. */
-FINISH_INLINE int32x4_t finish_left(int32x4_t shift)
-{
-    return vandq_s32(vmaxq_s32(shift, vdupq_n_s32(0)), vdupq_n_s32(31));
-}
-
-FINISH_INLINE int32x4_t finish_right(int32x4_t shift)
-{
-    const int32x4_t down = vnegq_s32(vminq_s32(shift, vdupq_n_s32(0)));
-    return vnegq_s32(vandq_s32(down, vdupq_n_s32(31)));
 }
 
 FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n,
@@ -125,11 +129,11 @@ FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n
 }
 
 /* takt_fixed_scale (fixed.h) of four sums. Negative ones become one less before the shift, whose
- * halves go up: then they have gone away from zero. */
+ * halves go up: then they have gone away from zero. A shift by 0 does not round. */
 FINISH_INLINE int32x4_t finish_down(int32x4_t x, int32x4_t m, int32x4_t right)
 {
     const int32x4_t high = vqrdmulhq_s32(x, m);
-    return vrshlq_s32(vsraq_n_s32(high, vandq_s32(high, right), 31), right);
+    return vrshlq_s32(vsraq_n_s32(high, high, 31), right);
 }
 
 /* The same of any shifts and multipliers. The product wraps where both factors are the least

@@ -12,7 +12,7 @@
 #include "kernel/gemm_i8/requant.h"
 
 enum { GROUP = 8, PANELS = 1, MR = 6, A_BYTES = 384 << 10, A_SIZE = 1 };
-enum { PIECE = 16, ROW_PAD = 2 };
+enum { PIECE = 16, ROW_PAD = 2, ROW_AHEAD = 1024 };
 
 #define FINISHES_BYTES
 #include "kernel/gemm_i8/blocked.h"
@@ -151,6 +151,10 @@ static inline __attribute__((always_inline)) void row_fixed(const takt_gemm_i8 *
             s[i][j] = vdupq_n_s32(0);
     for (size_t p = 0; p < steps; p++) {
         const int8x16_t x = vld1q_s8((const int8_t *)g->scratch + 16 * p);
+        for (size_t i = 0; i < count; i++) {
+            __builtin_prefetch(b + i * b_step + p * 128 + ROW_AHEAD);
+            __builtin_prefetch(b + i * b_step + p * 128 + ROW_AHEAD + 64);
+        }
         for (size_t i = 0; i < count; i++)
             for (int j = 0; j < 8; j++) {
                 const int8x16_t y = vld1q_s8(b + i * b_step + p * 128 + 16 * j);
@@ -158,9 +162,10 @@ static inline __attribute__((always_inline)) void row_fixed(const takt_gemm_i8 *
                                      : vmmlaq_s32(s[i][j], x, y);
             }
     }
+    /* Whole vectors: they are loaded as such, at once. */
     for (size_t i = 0; i < count; i++)
-        for (int j = 0; j < 8; j++)
-            vst1_s32(sums + 16 * i + 2 * j, vget_low_s32(s[i][j]));
+        for (int j = 0; j < 8; j += 2)
+            vst1q_s32(sums + 16 * i + 2 * j, direct_even(s[i][j], s[i][j + 1]));
 }
 
 static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,

@@ -1,7 +1,8 @@
 /* integer_lines.c - convolutions of bytes whose patches are copied from an image with its border.
  *
  * A task copies the lines of x that its outputs need, with the zero point around them: then every
- * line of a window is one run of bytes, and no border is left to look for. Where windows have one
+ * line of a window is one run of bytes, or one for each tap if it is dilated, and no border is left
+ * to look for. Where windows have one
  * line and outputs too, as in convolutions over time, rows of the product are windows of that line.
  */
 #include "backend/cpu/conv/integer_lines.h"
@@ -16,7 +17,7 @@ typedef struct facts {
     takt_integer integer;
     takt_conv_shape shape;
     size_t lines, line; /* of the image: how many, and their bytes */
-    size_t run;         /* bytes of one line of a window */
+    size_t run, runs;   /* bytes that follow each other in a line of a window, and how many such */
     bool is_direct;     /* one line in and out: no patches */
     takt_cut cut;
     size_t patches, image, zeros; /* offsets in a worker's scratch; the kernel's comes first */
@@ -34,15 +35,14 @@ static size_t lines_of(const takt_conv_shape *s)
 
 static size_t columns_of(const takt_conv_shape *s)
 {
-    return (s->out[2] - 1) * s->stride[2] + s->kernel[2];
+    return (s->out[2] - 1) * s->stride[2] + (s->kernel[2] - 1) * s->dilation[2] + 1;
 }
 
 bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s)
 {
     const bool has_blocks = p->settings->is_walked && p->settings->walk.rows > 0;
-    if (has_blocks || !s->is_nhwc || s->groups != 1 || s->dilation[2] != 1 || s->in[0] != 1 ||
-        s->kernel[0] != 1 || s->out[0] != 1 || s->before[0] != 0 || s->k == 0 ||
-        s->batch * s->positions == 0)
+    if (has_blocks || !s->is_nhwc || s->groups != 1 || s->in[0] != 1 || s->kernel[0] != 1 ||
+        s->out[0] != 1 || s->before[0] != 0 || s->k == 0 || s->batch * s->positions == 0)
         return false;
     const size_t lines = lines_of(s), columns = columns_of(s);
     return lines < LARGEST && columns < LARGEST && s->cin < LARGEST && lines * columns < LARGEST &&
@@ -84,20 +84,33 @@ static inline void copy_run(uint8_t *to, const uint8_t *from, size_t n)
         memcpy(to + i, from + i, 16);
 }
 
+/* One window from `from`; `runs`: f->runs, or a number that the compiler knows. */
+static inline uint8_t *window(const facts *f, const uint8_t *from, uint8_t *to, const size_t runs)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t run = f->run, lines = s->kernel[1], down = s->dilation[1] * f->line,
+                 apart = s->dilation[2] * s->cin;
+    for (size_t k = 0; k < lines; k++, from += down)
+        for (size_t i = 0; i < runs; i++, to += run)
+            copy_run(to, from + i * apart, run);
+    return to;
+}
+
 static void gather(const facts *f, const uint8_t *image, size_t row, size_t rows, uint8_t *to)
 {
     const takt_conv_shape *s = &f->shape;
-    const size_t run = f->run, windows = s->kernel[1], down = s->dilation[1] * f->line,
-                 further = s->stride[2] * s->cin;
-    size_t column = row % s->out[2];
-    const uint8_t *from = image + row / s->out[2] * s->stride[1] * f->line + column * further;
-    for (size_t r = 0; r < rows; r++, from += further, column++) {
-        if (column == s->out[2]) {
-            column = 0;
-            from = image + (row + r) / s->out[2] * s->stride[1] * f->line;
-        }
-        for (size_t k = 0; k < windows; k++, to += run)
-            copy_run(to, from + k * down, run);
+    const size_t further = s->stride[2] * s->cin, columns = s->out[2],
+                 below = s->stride[1] * f->line;
+    for (size_t r = row; r < row + rows;) {
+        const size_t column = r % columns, end = least(columns, column + row + rows - r);
+        const uint8_t *line = image + r / columns * below;
+        r += end - column;
+        if (f->runs == 1)
+            for (size_t i = column; i < end; i++)
+                to = window(f, line + i * further, to, 1);
+        else
+            for (size_t i = column; i < end; i++)
+                to = window(f, line + i * further, to, f->runs);
     }
 }
 
@@ -165,7 +178,7 @@ static void cut_tasks(takt_planner *p, facts *f)
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
     const double operations = 2.0 * (double)m * (double)c->k * (double)c->cout;
-    const double gathering = TAP * (double)m * (double)c->kernel[1];
+    const double gathering = TAP * (double)m * (double)(c->kernel[1] * f->runs);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const takt_cut_work work = {m, (c->cout + 15) / 16, f->integer.info->rows, PER_ROW};
     f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations / 4 + gathering,
@@ -195,8 +208,9 @@ takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s
     f->shape = *s;
     f->lines = lines_of(s);
     f->line = columns_of(s) * s->cin;
-    f->run = s->kernel[2] * s->cin;
-    f->is_direct = s->kernel[1] == 1 && s->out[1] == 1;
+    f->runs = s->dilation[2] == 1 ? 1 : s->kernel[2];
+    f->run = s->kernel[2] / f->runs * s->cin;
+    f->is_direct = s->kernel[1] == 1 && s->out[1] == 1 && f->runs == 1;
     cut_tasks(p, f);
     f->patches = kernel_bytes(f);
     const size_t patches = f->is_direct ? 0 : least(s->positions, ROWS) * s->k + SLACK;
