@@ -170,8 +170,10 @@ def resize():
             for dtype in (F, I8, U8):
                 x = Tensor(F, [1, 4, 5, 3]) if dtype == F else q(dtype, [1, 4, 5, 3])
                 y = Tensor(F, []) if dtype == F else q(dtype, [])
+                # LiteRT mixes bytes in floats; on Arm its compiler fuses products and sums
                 add(f"bilinear_{key}_{dtype.lower()}", "RESIZE_BILINEAR", [x, ints(*size)], y,
-                    (15, {2: ("b", aligns), 3: ("b", halves)}), tolerance=1e-6)
+                    (15, {2: ("b", aligns), 3: ("b", halves)}),
+                    tolerance=1 if dtype == U8 and halves else 1e-6)
                 x = Tensor(F, [1, 4, 5, 3]) if dtype == F else q(dtype, [1, 4, 5, 3])
                 y = Tensor(F, []) if dtype == F else q(dtype, [])
                 add(f"nearest_{key}_{dtype.lower()}", "RESIZE_NEAREST_NEIGHBOR", [x, ints(*size)],
