@@ -25,8 +25,9 @@ extern "C" {
 /** The version that takt_view_to_dlpack writes. Readers accept any minor version of major 1. */
 enum { TAKT_DLPACK_MAJOR = 1, TAKT_DLPACK_MINOR = 1 };
 
-/** Kinds of devices that hold host memory: the host, and memory that CUDA or ROCm has pinned. */
-enum { TAKT_DL_CPU = 1, TAKT_DL_CUDA_HOST = 3, TAKT_DL_ROCM_HOST = 11 };
+/** Kinds of devices that views may lie on: the host, memory that CUDA or ROCm has pinned, and
+ * CUDA's own, whose device N is 1 + N in a view. */
+enum { TAKT_DL_CPU = 1, TAKT_DL_CUDA = 2, TAKT_DL_CUDA_HOST = 3, TAKT_DL_ROCM_HOST = 11 };
 
 /** Flags of a versioned tensor. */
 enum {
@@ -37,7 +38,7 @@ enum {
 
 /** DLDevice. */
 typedef struct takt_dl_device {
-    int32_t type; /**< TAKT_DL_CPU; 2: CUDA; others as in dlpack.h */
+    int32_t type; /**< TAKT_DL_CPU, TAKT_DL_CUDA; others as in dlpack.h */
     int32_t id;
 } takt_dl_device;
 
@@ -87,10 +88,10 @@ typedef struct takt_dlpack {
 } takt_dlpack;
 
 /** A view of a tensor of another library: nothing is copied, and `from` stays the caller's, who
- *  releases it when the view is not used any more. Host memory only; TAKT_ERR_DEVICE otherwise. A
- *  tensor whose elements all lie at one place (every stride 0) has no view and is refused, as are
- *  vector types and other versions than 1. `is_read_only` may be NULL. On failure the view is all
- *  zero. */
+ *  releases it when the view is not used any more. Host memory and CUDA's; TAKT_ERR_DEVICE
+ * otherwise. A tensor whose elements all lie at one place (every stride 0) has no view and is
+ * refused, as are vector types and other versions than 1. `is_read_only` may be NULL. On failure
+ * the view is all zero. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_from_dlpack(takt_ctx *ctx, const takt_dlpack *from,
                                                          takt_tensor_view *view,
                                                          bool *is_read_only);

@@ -60,6 +60,12 @@ typedef struct takt_session_options {
      *  session's, by name and type. The state lives as long as one of them. A run while another of
      *  them runs fails with TAKT_ERR_STATE; so does reading or writing the state then. */
     takt_session *state_of;
+    /** A CUstream of the device that the plan runs on, borrowed until the session dies (NULL: one
+     * of the session's own; the legacy default stream is (void *)1). takt_session_run then enqueues
+     *  and returns; what comes after it in the stream sees outputs that lie on the device. Outputs
+     * on the host are there, and faults are reported, when takt_session_wait returns, or by the
+     * next run. Creation fails if a step of the plan runs on the host, or the model has state. */
+    void *stream;
 } takt_session_options;
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
@@ -93,6 +99,10 @@ TAKT_API bool takt_session_output_varies(const takt_session *session, size_t ind
  *  slices, softmax and norms along rows, products with it on the left. Otherwise, and for outputs
  *  and buffers that are not aligned for their elements, every run makes one copy, through memory
  *  that the binding makes; takt_session_describe tells which.
+ *  A view whose `device` is not 0 lies in the memory of a device that the plan runs on, is dense
+ * and holds its value when the run begins (with takt_session_options.stream: in the order of that
+ *  stream). It is used where it lies if it is aligned to 16 bytes; where steps on the host need
+ *  the value every run copies it. Memory of inputs and outputs must not overlap.
  *  Where the plan has ranges, a buffer may have any size inside them: sizes follow from all that is
  *  bound when a run begins, or an input or output is asked for, and only then are buffers that
  *  contradict each other refused. Views that the session gave before are no longer valid then.
@@ -135,7 +145,8 @@ TAKT_API void takt_session_cancel(takt_session *session);
 /** Called on the session's own thread when a run has ended; it may start the next one, but not
  *  destroy the session. */
 typedef void takt_done_fn(void *arg, takt_session *session, takt_status status);
-/** Runs on a thread of the session's own, which the first call starts; returns at once. Until
+/** Runs on a thread of the session's own, which the first call starts; returns at once. A plan that
+ *  is on a device as a whole needs no thread if `done` is NULL. Until
  * `done` is called (it may be NULL) or takt_session_wait has returned, nothing but
  * takt_session_cancel and takt_session_wait may be called on the session, and buffers bound to it
  * are in use. A second run before the first has ended is refused: the reason is the context's last

@@ -53,7 +53,7 @@ typedef struct takt_tensor_view {
     int64_t dims[TAKT_MAX_RANK];
     int64_t strides[TAKT_MAX_RANK];
     void *data;
-    int32_t device; /**< whose memory `data` points to: 0 is the host, and the only one so far */
+    int32_t device; /**< whose memory `data` points to: 0 is the host, 1 + N is CUDA device N */
 } takt_tensor_view;
 
 /** "f32"; NULL beyond the list. */

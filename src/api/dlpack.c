@@ -43,13 +43,14 @@ takt_dtype takt_dtype_from_dlpack(takt_dl_dtype type)
 static takt_status check_device(takt_ctx *ctx, const takt_dl_tensor *t)
 {
     const int32_t type = t->device.type;
-    if (type == TAKT_DL_CPU || type == TAKT_DL_CUDA_HOST || type == TAKT_DL_ROCM_HOST)
+    if (type == TAKT_DL_CPU || type == TAKT_DL_CUDA_HOST || type == TAKT_DL_ROCM_HOST ||
+        (type == TAKT_DL_CUDA && t->device.id >= 0 && t->device.id < INT32_MAX))
         return TAKT_OK;
     takt_fail(ctx, TAKT_E_DEVICE, "the DLPack tensor lies in the memory of device %d:%d%s", type,
               t->device.id,
-              type == 2   ? " (CUDA)"
-              : type == 8 ? " (Metal)"
-                          : "");
+              type == TAKT_DL_CUDA ? " (CUDA)"
+              : type == 8          ? " (Metal)"
+                                   : "");
     return takt_fail_hint(ctx, "copy it to the host first");
 }
 
@@ -106,6 +107,7 @@ static takt_status take(takt_ctx *ctx, const takt_dl_tensor *t, takt_tensor_view
     if (t->byte_offset > UINTPTR_MAX - (uintptr_t)t->data)
         return takt_fail(ctx, TAKT_E_DLPACK, "the DLPack tensor's offset overflows");
     v->data = t->data != NULL ? (char *)t->data + t->byte_offset : NULL;
+    v->device = t->device.type == TAKT_DL_CUDA ? t->device.id + 1 : 0;
     return TAKT_OK;
 }
 
@@ -186,7 +188,7 @@ static takt_status check_view(takt_ctx *ctx, const takt_tensor_view *v)
     }
     if (!good || !takt_dtype_bytes(v->dtype, count, &bytes) || (v->data == NULL && !is_empty))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_view_to_dlpack: the view is no valid one");
-    if (v->device != 0)
+    if (v->device < 0)
         return takt_fail(ctx, TAKT_E_DEVICE, "the view lies in the memory of device %d", v->device);
     return TAKT_OK;
 }
@@ -202,12 +204,13 @@ static void fill(parcel *p, const takt_tensor_view *v, takt_dl_tensor *t)
         p->strides[d] = is_plain ? dense : v->strides[d];
         dense *= v->dims[d] > 0 ? v->dims[d] : 1;
     }
-    *t = (takt_dl_tensor){.data = v->data,
-                          .device = {TAKT_DL_CPU, 0},
-                          .ndim = v->rank,
-                          .dtype = takt_dtype_to_dlpack(v->dtype),
-                          .shape = p->shape,
-                          .strides = p->strides};
+    *t = (takt_dl_tensor){
+        .data = v->data,
+        .device = {v->device > 0 ? TAKT_DL_CUDA : TAKT_DL_CPU, v->device > 0 ? v->device - 1 : 0},
+        .ndim = v->rank,
+        .dtype = takt_dtype_to_dlpack(v->dtype),
+        .shape = p->shape,
+        .strides = p->strides};
 }
 
 takt_status takt_view_to_dlpack(takt_ctx *ctx, const takt_tensor_view *view,

@@ -207,6 +207,13 @@ struct takt_backend {
      * x->error, `*step` being where it did, if that is known. In any case nothing of the segment is
      * under way any more. */
     takt_status (*wait)(void *part, const takt_execution *x, const takt_segment *g, size_t *step);
+    /* Step `step`, a copy from or to the caller's buffer, has new addresses in the session's bases.
+     * `is_away`: the caller's side lies in the device's memory, too; if both sides are at one
+     * place, nothing is copied. Absent: the caller's buffers lie on the host. */
+    takt_status (*session_bind)(void *part, size_t step, bool is_away);
+    /* Segments go to this queue of the caller's, such as a CUDA stream. A backend that has this
+     * lets the caller of enqueue come back much later to wait, or to enqueue the same again. */
+    takt_status (*session_stream)(void *part, void *stream);
 };
 
 #endif

@@ -44,6 +44,13 @@ typedef struct takt_device {
     /* What the device has, and what is free of it; absent: unknown. */
     void (*memory)(void *dev, uint64_t *total, uint64_t *free);
     size_t alignment; /* of every buffer: a power of two, at least 64 */
+    /* The rest is for buffers of the caller's that lie there (takt_tensor_view.device); absent:
+     * none can be bound. The number that their views have, from 1 on. */
+    int32_t (*number)(const void *dev);
+    /* Whose memory `data` is, by that number, 0 if it is no device's, and how many bytes there are
+     * from it on. */
+    void (*look)(void *dev, const void *data, int32_t *device, size_t *bytes);
+    size_t foreign_alignment; /* of a buffer that steps use where it lies; others are copied */
 } takt_device;
 
 /* What a backend achieves: rough figures, for decisions that change speed and nothing else. */

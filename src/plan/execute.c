@@ -307,7 +307,7 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     if (x->watch != NULL)
         x->watch->before(x->watch->user, g->first);
     takt_status status = g->backend->enqueue(part, x, g);
-    if (status == TAKT_OK)
+    if (status == TAKT_OK && !x->is_begun_only)
         status = g->backend->wait(part, x, g, &step);
     if (x->watch != NULL)
         x->watch->after(x->watch->user, g->first);
@@ -317,6 +317,21 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     if (atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
         return takt_report_fault(x, &x->plan->steps[step]);
     *done = g->end;
+    return TAKT_OK;
+}
+
+takt_status takt_execute_wait(const takt_execution *x)
+{
+    const takt_segment *g = &x->plan->segments[0];
+    size_t step = g->first;
+    const int before = x->error->id;
+    takt_fault_reset(x->fault);
+    x->error->id = 0;
+    if (g->backend->wait(x->parts[g->space], x, g, &step) != TAKT_OK)
+        return report_failure(x, g, step);
+    x->error->id = before;
+    if (atomic_load_explicit(&x->fault->element, memory_order_relaxed) != TAKT_FAULT_NONE)
+        return takt_report_fault(x, &x->plan->steps[step]);
     return TAKT_OK;
 }
 

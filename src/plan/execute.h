@@ -37,6 +37,8 @@ struct takt_execution {
     /* One thread takes tasks from the last to the first: said of every other run, which so begins
      * with what the run before left in the caches. */
     bool is_back;
+    /* What is elsewhere is only begun: somebody waits for it later. All segments are elsewhere. */
+    bool is_begun_only;
     /* Called after a step that is a size point, to size the steps behind it; NULL: they are right
      * only for the sizes that the plan has. */
     takt_status (*point)(void *user, size_t step);
@@ -79,6 +81,8 @@ static inline bool takt_is_late(const takt_execution *x)
  * before every segment; and after the last one. They are not in the
  * commit phase, nor in a step that writes over state early. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
+/* The end of a run that was only begun, of a plan of one segment. */
+TAKT_MUST_USE takt_status takt_execute_wait(const takt_execution *x);
 /* A step before the others, by all threads that are free. */
 void takt_execute_first(const takt_execution *x, const takt_step *step);
 /* The error of the fault that step `s` of the run left. */

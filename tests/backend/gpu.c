@@ -98,6 +98,27 @@ static const model models[] = {
      "axes=[0, 2]), f = reduce_sum(cast(x, dtype=bf16), axes=[1]), g = argmax(i, axis=1), h = "
      "cumsum(h, axis=1)\n}\n",
      "reduce", 14},
+    {"scattered", NULL, false,
+     "model scattered(x: f32[3, 9, 6], u: f32[3, 5, 6], i: i64[3, 5, 6], r: f32[3, 7, 6], "
+     "j: i64[7], c: i64[4, 1], b: f32[4, 9, 6]) -> (a: f32[3, 9, 6], b: f32[3, 9, 6], "
+     "c: f32[3, 9, 6], d: f16[3, 9, 6], e: i8[3, 9, 6], f: bf16[3, 9, 6]) {\n"
+     "  h = cast(x, dtype=f16)\n  w = cast(x * 50, dtype=i8)\n"
+     "  return a = scatter_elements(x, i, u, axis=1, reduce=add), "
+     "b = index_add(x, j, r, axis=1), c = scatter_nd(x, c % 3, b, reduce=max), "
+     "d = index_add(h, j, cast(r, dtype=f16), axis=1), "
+     "e = scatter_elements(w, i, cast(u * 50, dtype=i8), axis=1, reduce=mul), "
+     "f = scatter_elements(cast(x, dtype=bf16), i, cast(u, dtype=bf16), axis=1)\n}\n",
+     "scatter", 16},
+    {"quantised", NULL, false,
+     "model quantised(x: f32[5, 33, 4], s: f32[33]) -> (a: f32[5, 33, 4], b: u8[5, 33, 4], c: "
+     "i16[5, 33, 4], d: f16[5, 33, 4], e: f64[5, 33, 4]) {\n"
+     "  t = abs(s) * 0.01 + 0.002\n  z = cast(s * 9, dtype=i8)\n"
+     "  q = quantize(x, t, z, axis=1)\n  w = cast(x, dtype=f64)\n"
+     "  k = quantize(w, cast(t, dtype=f64), cast(z, dtype=i32), axis=1, dtype=i32)\n"
+     "  return a = dequantize(q, t, z, axis=1), b = quantize(x, reduce_max(t), dtype=u8), c = "
+     "quantize(cast(x, dtype=f16), cast(t, dtype=f16), axis=1, dtype=i16), d = dequantize(q, "
+     "cast(t, dtype=f16), axis=1), e = dequantize(k, cast(t, dtype=f64), axis=1)\n}\n",
+     "quantize", 20},
     {"ordered", NULL, false,
      "model ordered(x: f32[3, 300], i: i64[40, 2]) -> (a: f32[3, 300], b: i64[3, 300], c: i64[7, "
      "2], d: i64[7, 2]) {\n"

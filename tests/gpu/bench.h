@@ -110,7 +110,11 @@ static inline void add_node(takt_cu_graph g, takt_cuda_launch *l, takt_cu_node *
                                       .block = {l->threads, 1, 1},
                                       .shared_bytes = l->shared_bytes,
                                       .parameters = parameters};
-    need(d.graph_kernel(&made, g, last, *count, &node), l->kernel);
+    const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
+    const bool is_early = cuda->is_early && *count > 0; /* as sessions do */
+    need(d.graph_kernel(&made, g, last, is_early ? 0 : *count, &node), l->kernel);
+    if (is_early)
+        need(d.graph_edges(g, last, &made, &edge, 1), "an edge");
     *last = made;
     *count = 1;
 }

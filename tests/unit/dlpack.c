@@ -194,7 +194,7 @@ static void foreign(takt_ctx *ctx)
     good(&p);
     p.t.version.major = 2;
     refused(ctx, &p, TAKT_E_DLPACK, "version 2.9");
-    p.t.tensor.device.type = 2;
+    p.t.tensor.device = (takt_dl_device){TAKT_DL_CUDA, -1};
     refused(ctx, &p, TAKT_E_DEVICE, "CUDA");
     p.t.tensor.device.type = -1;
     refused(ctx, &p, TAKT_E_DEVICE, "device -1");
@@ -248,7 +248,7 @@ static void misused(takt_ctx *ctx)
     v.data = &v;
     const takt_dlpack_options old = {.unversioned = true, .read_only = true};
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, &v, &old, &d), TAKT_ERR_ARGUMENT);
-    v.device = 1;
+    v.device = -1;
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, &v, NULL, &d), TAKT_ERR_DEVICE);
     v.device = 0;
     v.rank = 17;
@@ -277,8 +277,8 @@ static void elsewhere(takt_ctx *ctx)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", text, sizeof text - 1, NULL, &m));
     EXPECT_OK(ctx, takt_plan_create(m, NULL, &p));
     EXPECT_OK(ctx, takt_session_create(p, NULL, &s));
-    EXPECT(takt_session_bind(s, "x", &v) == TAKT_ERR_DEVICE);
-    EXPECT(strstr(takt_session_error(s)->message, "device 3") != NULL);
+    EXPECT(takt_session_bind(s, "x", &v) == TAKT_ERR_ARGUMENT);
+    EXPECT(strstr(takt_session_error(s)->message, "device 3 (cuda:2)") != NULL);
     takt_session_destroy(s);
     takt_plan_destroy(p);
     const takt_known_input known = {"x", v};

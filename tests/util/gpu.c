@@ -113,7 +113,7 @@ int gpu_error_string(int error, const char **text)
 
 static const takt_cuda_driver table = {
 #define X(field, symbol, parameters) .field = gpu_##field,
-    TAKT_CUDA_FUNCTIONS(X)
+    TAKT_CUDA_FUNCTIONS(X) TAKT_CUDA_LATER(X)
 #undef X
 };
 

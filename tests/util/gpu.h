@@ -20,10 +20,14 @@ typedef struct gpu_settings {
     int fail_result;    /* how */
     bool fail_ever;     /* and all after it do, too: a device that was lost */
     grid_order order;   /* of threads */
+    bool is_late;       /* graphs run when somebody waits */
+    void *stream;       /* of the caller's: graphs that go there are counted */
 } gpu_settings;
 
 typedef struct gpu_counts {
     uint64_t calls, launches, graph_launches, graphs_made;
+    uint64_t up_bytes, down_bytes; /* of copies in graphs and outside */
+    uint64_t streamed;             /* graphs that went to a stream which is not ours */
     size_t live_bytes, peak_bytes, pinned_bytes;
     int live_objects;  /* streams, events, graphs, modules, contexts */
     const char *wrong; /* what a kernel or a caller did wrong; NULL: nothing */
@@ -37,6 +41,9 @@ void gpu_fail(uint64_t in_calls, int result, bool is_for_ever);
 
 /* The next graph begins, and never ends: its wait fails, and so does every call after it. */
 void gpu_lose_in_graph(void);
+/* Memory of a device that another library has; its contents can be read and written directly. */
+void *gpu_foreign(size_t bytes, int ordinal);
+void gpu_foreign_put(void *data);
 /* Another library's context is current on this thread from now on; the one that is. */
 void gpu_enter_other(void *context);
 void *gpu_current(void);

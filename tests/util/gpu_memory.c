@@ -37,7 +37,7 @@ int gpu_mem_get(takt_cu_ptr *ptr, size_t bytes)
     memset(all, 0xa5, ZONE);
     memset(all + ZONE, 0xff, bytes);
     memset(all + ZONE + bytes, 0xa5, ZONE);
-    gpu.blocks[i] = (gpu_block){all + ZONE, bytes};
+    gpu.blocks[i] = (gpu_block){all + ZONE, bytes, 0};
     gpu.count.live_bytes += bytes;
     if (gpu.count.live_bytes > gpu.count.peak_bytes)
         gpu.count.peak_bytes = gpu.count.live_bytes;
@@ -129,4 +129,39 @@ int gpu_fill(takt_cu_ptr to, unsigned value, size_t count, takt_cu_stream stream
     for (size_t i = 0; i < count; i++)
         ((unsigned *)(uintptr_t)to)[i] = value;
     return TAKT_CU_OK;
+}
+
+/* ---- pointers ---- */
+
+int gpu_pointer(void *value, int attribute, takt_cu_ptr ptr)
+{
+    const gpu_block *b = block_of(ptr);
+    GPU_CALL();
+    if (b == NULL)
+        return GPU_INVALID;
+    *(int *)value = attribute == TAKT_CU_ORDINAL ? b->ordinal : TAKT_CU_MEMORY_DEVICE;
+    return TAKT_CU_OK;
+}
+int gpu_range(takt_cu_ptr *first, size_t *bytes, takt_cu_ptr ptr)
+{
+    const gpu_block *b = block_of(ptr);
+    GPU_CALL();
+    if (b == NULL)
+        return GPU_INVALID;
+    *first = (takt_cu_ptr)(uintptr_t)b->at;
+    *bytes = b->bytes;
+    return TAKT_CU_OK;
+}
+
+void *gpu_foreign(size_t bytes, int ordinal)
+{
+    takt_cu_ptr ptr = 0;
+    if (gpu_mem_get(&ptr, bytes) != TAKT_CU_OK)
+        return NULL;
+    block_of(ptr)->ordinal = ordinal;
+    return (void *)(uintptr_t)ptr;
+}
+void gpu_foreign_put(void *data)
+{
+    (void)gpu_mem_put((takt_cu_ptr)(uintptr_t)data);
 }

@@ -4,11 +4,12 @@
 
 #include "util/gpu.h"
 
-enum { GPU_BLOCKS = 4096, GPU_FUNCTIONS = 64, GPU_INVALID = 1, GPU_LOST = 719 };
+enum { GPU_BLOCKS = 4096, GPU_FUNCTIONS = 64, GPU_LATE = 64, GPU_INVALID = 1, GPU_LOST = 719 };
 
 typedef struct gpu_block {
     unsigned char *at; /* red zone before it, and after */
     size_t bytes;
+    int ordinal; /* of the device */
 } gpu_block;
 
 typedef struct gpu_state {
@@ -17,6 +18,8 @@ typedef struct gpu_state {
     gpu_block blocks[GPU_BLOCKS];
     takt_cu_ctx current, under; /* the stack of contexts: what was current before */
     bool is_lost_in_graph;
+    const void *late[GPU_LATE]; /* graphs that wait for somebody to wait */
+    size_t late_count;
     struct {
         takt_cu_function function;
         unsigned bytes;
@@ -41,6 +44,7 @@ bool gpu_has(takt_cu_ptr ptr, size_t bytes);
 
 #define X(field, symbol, parameters) int gpu_##field parameters;
 TAKT_CUDA_FUNCTIONS(X)
+TAKT_CUDA_LATER(X)
 #undef X
 
 #endif

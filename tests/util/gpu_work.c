@@ -37,11 +37,6 @@ int gpu_stream_query(takt_cu_stream stream)
     (void)stream;
     return gpu_call();
 }
-int gpu_stream_wait(takt_cu_stream stream)
-{
-    (void)stream;
-    return gpu_call();
-}
 int gpu_event_create(takt_cu_event *event, unsigned flags)
 {
     (void)flags;
@@ -55,11 +50,6 @@ int gpu_event_record(takt_cu_event event, takt_cu_stream stream)
 {
     (void)event;
     (void)stream;
-    return gpu_call();
-}
-int gpu_event_wait(takt_cu_event event)
-{
-    (void)event;
     return gpu_call();
 }
 int gpu_event_elapsed(float *ms, takt_cu_event start, takt_cu_event stop)
@@ -150,7 +140,8 @@ typedef struct node {
 } node;
 
 typedef struct list {
-    node *first, *last;
+    node *first, *last, *before; /* before: the last but one */
+    bool is_open;                /* the last waits for nothing so far */
 } list;
 
 int gpu_graph_create(takt_cu_graph *graph, unsigned flags)
@@ -180,8 +171,12 @@ static int add(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node *afte
 {
     list *l = (list *)(void *)graph;
     GPU_CALL();
-    if (count != (l->first != NULL) || (count > 0 && after[0] != (takt_cu_node)(void *)l->last))
+    if (count > 0 && after[0] != (takt_cu_node)(void *)l->last)
         gpu_complain("a node of a graph does not wait for the one before");
+    if (l->is_open)
+        gpu_complain("a node of a graph waits for nothing");
+    l->is_open = count == 0 && l->first != NULL;
+    l->before = l->last;
     *n = calloc(1, sizeof **n);
     if (*n == NULL)
         return TAKT_CU_OUT_OF_MEMORY;
@@ -201,6 +196,33 @@ int gpu_graph_kernel(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node
     memcpy(&n->launch.args, kernel->parameters[0], sizeof n->launch.args);
     return TAKT_CU_OK;
 }
+int gpu_graph_edges(takt_cu_graph graph, const takt_cu_node *from, const takt_cu_node *to,
+                    const takt_cu_edge *edges, size_t count)
+{
+    list *l = (list *)(void *)graph;
+    GPU_CALL();
+    if (count != 1 || from[0] != (takt_cu_node)(void *)l->before ||
+        to[0] != (takt_cu_node)(void *)l->last || edges[0].type != TAKT_CU_PROGRAMMATIC ||
+        edges[0].from_port != TAKT_CU_PROGRAMMATIC || l->before->kernel.function == NULL ||
+        l->last->kernel.function == NULL)
+        gpu_complain("an edge of a graph that the driver would refuse");
+    l->is_open = false;
+    return TAKT_CU_OK;
+}
+int gpu_exec_kernel(takt_cu_exec exec, takt_cu_node at, const takt_cu_kernel_node *kernel)
+{
+    const list *l = (const list *)(const void *)exec;
+    node *n = l->first;
+    GPU_CALL();
+    while (n != NULL && n != (node *)(void *)at)
+        n = n->next;
+    if (n == NULL || n->kernel.function != kernel->function) {
+        gpu_complain("a node that is not the graph's gets arguments");
+        return GPU_INVALID;
+    }
+    memcpy(&n->launch.args, kernel->parameters[0], sizeof n->launch.args);
+    return TAKT_CU_OK;
+}
 int gpu_graph_copy(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node *after, size_t count,
                    const takt_cu_copy_node *copy, takt_cu_ctx ctx)
 {
@@ -215,6 +237,8 @@ int gpu_graph_instantiate(takt_cu_exec *exec, takt_cu_graph graph, unsigned long
 {
     (void)flags;
     GPU_CALL();
+    if (((list *)(void *)graph)->is_open)
+        gpu_complain("a node of a graph waits for nothing");
     *exec = (takt_cu_exec)(void *)graph;
     gpu.count.live_objects++;
     return TAKT_CU_OK;
@@ -238,23 +262,17 @@ static int run_copy(const takt_cu_copy_node *c)
     const bool up = c->from.memory == 1, down = c->to.memory == 1;
     if ((!up && !gpu_has(c->from.device, c->width)) || (!down && !gpu_has(c->to.device, c->width)))
         return GPU_INVALID;
+    gpu.count.up_bytes += up ? c->width : 0;
+    gpu.count.down_bytes += down ? c->width : 0;
     void *to = down ? (void *)(uintptr_t)c->to.host : (void *)(uintptr_t)c->to.device;
     const void *from = up ? c->from.host : (const void *)(uintptr_t)c->from.device;
     memmove(to, from, c->width);
     return TAKT_CU_OK;
 }
 
-int gpu_graph_launch(takt_cu_exec exec, takt_cu_stream stream)
+static int run_graph(const list *l)
 {
-    const list *l = (const list *)(const void *)exec;
     int result = TAKT_CU_OK;
-    (void)stream;
-    GPU_CALL();
-    gpu.count.graph_launches++;
-    if (gpu.is_lost_in_graph) {
-        gpu_fail(1, GPU_LOST, true);
-        return TAKT_CU_OK;
-    }
     for (node *n = l->first; n != NULL && result == TAKT_CU_OK; n = n->next) {
         void *parameters[1] = {&n->launch.args};
         result = n->kernel.function == NULL
@@ -263,4 +281,43 @@ int gpu_graph_launch(takt_cu_exec exec, takt_cu_stream stream)
                            n->kernel.shared_bytes, parameters);
     }
     return result;
+}
+
+int gpu_graph_launch(takt_cu_exec exec, takt_cu_stream stream)
+{
+    const list *l = (const list *)(const void *)exec;
+    GPU_CALL();
+    gpu.count.graph_launches++;
+    gpu.count.streamed += stream != NULL && stream == gpu.set.stream;
+    if (gpu.is_lost_in_graph) {
+        gpu_fail(1, GPU_LOST, true);
+        return TAKT_CU_OK;
+    }
+    if (!gpu.set.is_late)
+        return run_graph(l);
+    if (gpu.late_count == GPU_LATE)
+        return GPU_INVALID;
+    gpu.late[gpu.late_count++] = l;
+    return TAKT_CU_OK;
+}
+
+static int run_late(void)
+{
+    int result = TAKT_CU_OK;
+    for (size_t i = 0; i < gpu.late_count && result == TAKT_CU_OK; i++)
+        result = run_graph(gpu.late[i]);
+    gpu.late_count = 0;
+    return result;
+}
+int gpu_stream_wait(takt_cu_stream stream)
+{
+    (void)stream;
+    GPU_CALL();
+    return run_late();
+}
+int gpu_event_wait(takt_cu_event event)
+{
+    (void)event;
+    GPU_CALL();
+    return run_late();
 }

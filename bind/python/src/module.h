@@ -69,6 +69,8 @@ typedef struct hold {
 /* Of any array: ours, by buffer, __dlpack__ or __array_interface__. Nothing is copied. False after
  * an exception. `what` names it in messages. */
 bool hold_take(hold *h, PyObject *object, bool writable, const char *what);
+/* The same, and memory of a GPU is taken, too. */
+bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what);
 void hold_drop(hold *h);
 /* Type and shape of `view` are known to be valid. */
 size_t view_count(const takt_tensor_view *view);

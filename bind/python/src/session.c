@@ -173,7 +173,7 @@ static bool bind_one(session_object *o, PyObject *name, PyObject *array)
         o->is_dirty = true;
         return true;
     }
-    if (!hold_take(&h, array, (size_t)i >= o->in_count, p->desc->name))
+    if (!hold_take_any(&h, array, (size_t)i >= o->in_count, p->desc->name))
         return false;
     o->is_dirty = true;
     if (!session_bind(o, p, &h.view)) {

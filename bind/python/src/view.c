@@ -302,6 +302,18 @@ static bool take_protocol(hold *h, PyObject *object, bool writable, const char *
 
 bool hold_take(hold *h, PyObject *object, bool writable, const char *what)
 {
+    if (!hold_take_any(h, object, writable, what))
+        return false;
+    if (h->view.device == 0)
+        return true;
+    raise_status(TAKT_ERR_DEVICE, "copy it to the host first: x.cpu()",
+                 "%s lies in the memory of CUDA device %d", what, (int)h->view.device - 1);
+    hold_drop(h);
+    return false;
+}
+
+bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
+{
     *h = (hold){.buffer = {.obj = NULL}};
     bool good;
     if (is_array(object)) {

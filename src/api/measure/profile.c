@@ -228,8 +228,8 @@ static void time_moves(takt_profile *p, takt_session *s)
     p->moves_ns = p->moves > 0 ? INFINITY : 0;
     for (int i = 0; i < 16 && p->moves > 0; i++) {
         const uint64_t start = now(p);
-        takt_session_copy_in(s);
-        takt_session_copy_out(s);
+        if (takt_session_copy_in(s) != TAKT_OK || takt_session_copy_out(s) != TAKT_OK)
+            break;
         p->moves_ns = fmin(p->moves_ns, (double)(now(p) - start));
     }
 }

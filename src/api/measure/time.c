@@ -34,7 +34,7 @@ static void bring_inputs(const clock_work *w)
     const unsigned char *from = w->copies;
     for (size_t i = 0; i < s->plan->graph->input_count; i++) {
         const takt_session_port *port = &s->inputs[i];
-        if (port->view.data == NULL || port->is_view)
+        if (port->view.data == NULL || port->is_view || port->view.device != 0)
             continue;
         memcpy(port->view.data, from, port->bytes);
         from += port->bytes;
@@ -47,7 +47,9 @@ static takt_status keep_inputs(clock_work *w)
     void *block;
     for (size_t i = 0; i < s->plan->graph->input_count; i++)
         w->copy_bytes +=
-            s->inputs[i].view.data != NULL && !s->inputs[i].is_view ? s->inputs[i].bytes : 0;
+            s->inputs[i].view.data != NULL && !s->inputs[i].is_view && s->inputs[i].view.device == 0
+                ? s->inputs[i].bytes
+                : 0;
     if (w->copy_bytes == 0)
         return TAKT_OK;
     TAKT_TRY(takt_mem_get(s->ctx, w->copy_bytes, "copies of the inputs", &block));
@@ -55,7 +57,7 @@ static takt_status keep_inputs(clock_work *w)
     unsigned char *to = block;
     for (size_t i = 0; i < s->plan->graph->input_count; i++) {
         const takt_session_port *port = &s->inputs[i];
-        if (port->view.data == NULL || port->is_view)
+        if (port->view.data == NULL || port->is_view || port->view.device != 0)
             continue;
         memcpy(to, port->view.data, port->bytes);
         to += port->bytes;
@@ -192,7 +194,7 @@ static takt_status time_copy(takt_session *s, takt_timing *t)
     for (size_t i = 0; i < s->plan->graph->input_count; i++) {
         const takt_session_port *port = &s->inputs[i];
         void *to;
-        if (port->view.data == NULL || port->is_view || port->bytes == 0)
+        if (port->view.data == NULL || port->is_view || port->view.device != 0 || port->bytes == 0)
             continue;
         TAKT_TRY(takt_mem_zero(s->ctx, 1, port->bytes, "a copy of an input", &to));
         double best = INFINITY;

@@ -67,6 +67,16 @@ static takt_status start(takt_session *s)
     return takt_fail_hint(s->ctx, "takt_session_run needs none");
 }
 
+/* A device works by itself: no thread is needed unless somebody is to be called. */
+static takt_status begin(takt_session *s)
+{
+    const takt_status status = takt_session_begin(s);
+    atomic_store(&s->runner.status, status);
+    if (status != TAKT_OK)
+        s->ctx->error = s->error;
+    return status;
+}
+
 takt_status takt_run_async(takt_session *s, takt_done_fn *done, void *arg)
 {
     if (s == NULL)
@@ -74,11 +84,14 @@ takt_status takt_run_async(takt_session *s, takt_done_fn *done, void *arg)
     takt_runner *r = &s->runner;
     if (is_lost(r))
         forget_lost(s);
-    if (atomic_load(&r->phase) != TAKT_RUNNER_IDLE) {
+    if (atomic_load(&r->phase) != TAKT_RUNNER_IDLE || s->is_begun) {
         takt_fail(s->ctx, TAKT_E_STATE, "a run of this session is under way");
         return takt_fail_hint(s->ctx, "wait for it with takt_session_wait, or give each run a "
                                       "session: takt_session_clone");
     }
+    const char *step;
+    if (done == NULL && takt_session_cannot_begin(s, &step) == NULL)
+        return begin(s);
     TAKT_TRY(start(s));
     r->done = done;
     r->arg = arg;
@@ -103,6 +116,8 @@ takt_status takt_session_wait(takt_session *s)
         return takt_fail_hint(s->ctx, "run again in this process; what was bound still is");
     }
     wait_idle(&s->runner);
+    if (s->is_begun)
+        atomic_store(&s->runner.status, takt_session_finish(s));
     return (takt_status)atomic_load(&s->runner.status);
 }
 

@@ -82,9 +82,7 @@ takt_status takt_session_check(takt_session *s, const takt_desc *d, const takt_t
                                   "%s: dimension %d is %lld, the buffer has %lld", d->name, i,
                                   (long long)d->dims[i], (long long)v->dims[i]);
     if (v->device != 0)
-        return takt_error_set(&s->error, TAKT_E_DEVICE,
-                              "%s: the buffer lies in the memory of device %d, not in the host's",
-                              d->name, (int)v->device);
+        return takt_session_check_device(s, d, v);
     if (takt_view_is_dense(v))
         return TAKT_OK;
     if (takt_dtype_bits(v->dtype) < 8)
@@ -118,6 +116,8 @@ static takt_session_port *port_at(takt_session *s, takt_place_kind place, size_t
 takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index)
 {
     takt_session_port *port = port_at(s, place, index);
+    if (port->view.device != 0)
+        TAKT_TRY(takt_session_leave_device(s, place, index));
     if (port->own == NULL && port->own_bytes == 0)
         port->own = s; /* nothing is read or written there */
     if (port->own == NULL) {
@@ -266,6 +266,13 @@ takt_status takt_session_bind_port(takt_session *s, takt_place_kind place, size_
                                    const takt_tensor_view *view)
 {
     takt_session_port *port = port_at(s, place, index);
+    if (view->data != NULL && view->device != 0) {
+        if (place == TAKT_PLACE_INPUT)
+            set_view(s, index, false);
+        return takt_session_bind_device(s, place, index, view);
+    }
+    if (port->view.device != 0)
+        TAKT_TRY(takt_session_leave_device(s, place, index));
     if (view->data != NULL && (!takt_view_is_dense(view) || !is_aligned(view)))
         return bind_strided(s, place, index, view);
     if (place == TAKT_PLACE_INPUT)
@@ -274,72 +281,6 @@ takt_status takt_session_bind_port(takt_session *s, takt_place_kind place, size_
     port->view.data = view->data != NULL ? view->data : port->own;
     takt_session_set_base(s, place, index, port->view.data);
     return TAKT_OK;
-}
-
-/* ---- copying ---- */
-
-typedef struct walk {
-    int64_t at[TAKT_MAX_RANK], stride[TAKT_MAX_RANK]; /* strides in bytes */
-    size_t element, row;                              /* bytes of one, and how many in a row */
-} walk;
-
-static walk walk_of(const takt_tensor_view *v)
-{
-    walk w = {.element = (size_t)takt_dtype_bits(v->dtype) / 8, .row = 1};
-    int64_t dense = 1;
-    for (int d = v->rank - 1; d >= 0; d--) {
-        w.stride[d] = (is_plain(v) ? dense : v->strides[d]) * (int64_t)w.element;
-        dense *= v->dims[d];
-    }
-    if (v->rank > 0)
-        w.row = (size_t)v->dims[v->rank - 1];
-    return w;
-}
-
-static void copy_row(const walk *w, char *dense, char *strided, int64_t step, bool is_in)
-{
-    if (step == (int64_t)w->element) {
-        memcpy(is_in ? dense : strided, is_in ? strided : dense, w->row * w->element);
-        return;
-    }
-    for (size_t i = 0; i < w->row; i++, dense += w->element, strided += step)
-        memcpy(is_in ? dense : strided, is_in ? strided : dense, w->element);
-}
-
-static void copy(const takt_session_port *port, bool is_in)
-{
-    const takt_tensor_view *v = &port->strided;
-    walk w = walk_of(v);
-    char *dense = port->own, *strided = v->data;
-    const int last = v->rank - 1;
-    if (port->bytes == 0)
-        return;
-    for (;;) {
-        copy_row(&w, dense, strided, last >= 0 ? w.stride[last] : 0, is_in);
-        dense += w.row * w.element;
-        int d = last - 1;
-        for (; d >= 0 && ++w.at[d] == v->dims[d]; d--) {
-            strided -= w.stride[d] * (v->dims[d] - 1);
-            w.at[d] = 0;
-        }
-        if (d < 0)
-            return;
-        strided += w.stride[d];
-    }
-}
-
-void takt_session_copy_in(takt_session *s)
-{
-    for (size_t i = 0; i < s->plan->graph->input_count; i++)
-        if (takt_port_moves(&s->inputs[i]))
-            copy(&s->inputs[i], true);
-}
-
-void takt_session_copy_out(takt_session *s)
-{
-    for (size_t i = 0; i < s->plan->graph->output_count; i++)
-        if (takt_port_moves(&s->outputs[i]))
-            copy(&s->outputs[i], false);
 }
 
 /* ---- looking ---- */

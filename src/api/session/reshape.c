@@ -138,9 +138,11 @@ static takt_status take(takt_session *s, takt_plan *plan, bool is_variant)
                                       .arena_bytes = keeps_arena ? room_of(s) : s->arena_given,
                                       .huge_pages = s->wants_pages,
                                       .static_shapes = s->static_shapes,
-                                      .state_of = s};
+                                      .state_of = s,
+                                      .stream = s->stream};
     takt_session *fresh;
     TAKT_TRY(check_state(s, plan));
+    TAKT_TRY(takt_session_finish(s));
     takt_status status = takt_session_create(plan, &own, &fresh);
     if (status == TAKT_OK) {
         swap(s, fresh);

@@ -92,7 +92,7 @@ static takt_status run_with_state(takt_session *s, const takt_execution *x)
     return status;
 }
 
-static takt_status execute(takt_session *s, uint64_t number, uint64_t deadline_ns)
+static takt_status execute(takt_session *s, uint64_t number, uint64_t deadline_ns, bool begins)
 {
     takt_record record;
     const takt_execution x = {.plan = s->plan,
@@ -108,35 +108,41 @@ static takt_status execute(takt_session *s, uint64_t number, uint64_t deadline_n
                               .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
                               .strides = s->view_count > 0 ? s->strides : NULL,
                               .is_back = s->is_back,
+                              .is_begun_only = begins,
                               .point = takt_session_point,
                               .point_user = s};
     s->is_back = !s->is_back;
     const uint64_t fp = takt_fp_enter(); /* a caller that flushes denormals gets the same bits */
-    takt_session_copy_in(s);
-    takt_status status = check_bools(s);
+    takt_status status = takt_session_copy_in(s);
+    if (status == TAKT_OK)
+        status = check_bools(s);
     if (status == TAKT_OK)
         status = s->shared != NULL ? run_with_state(s, &x) : takt_execute(&x);
     takt_fp_leave(fp);
     return status;
 }
 
-static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns)
+static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadline_ns, bool begins)
 {
+    if (s->is_begun && takt_session_must_end(s))
+        TAKT_TRY(takt_session_finish(s));
     TAKT_TRY(takt_session_settle(s));
     TAKT_TRY(ready(s));
     TAKT_TRY(takt_session_sample(s));
     takt_cpu_wait(s->ctx);
     const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
-    takt_status status = execute(s, number, deadline_ns);
+    begins = begins && s->watch == NULL && s->ctx->recorder == NULL;
+    takt_status status = execute(s, number, deadline_ns, begins);
     while (status != TAKT_OK && s->range != NULL && s->range->is_again) {
         status = takt_session_again(s);
         status = status == TAKT_OK ? ready(s) : status;
-        status = status == TAKT_OK ? execute(s, number, deadline_ns) : status;
+        status = status == TAKT_OK ? execute(s, number, deadline_ns, false) : status;
     }
-    if (status == TAKT_OK) {
-        takt_session_copy_out(s);
+    s->is_begun = begins && status == TAKT_OK;
+    if (status == TAKT_OK && !begins)
+        status = takt_session_copy_out(s);
+    if (status == TAKT_OK && !begins)
         status = takt_session_check_clauses(s);
-    }
     if (s->ctx->recorder != NULL)
         takt_record_copies(s);
     if (s->monitor != NULL)
@@ -150,7 +156,7 @@ takt_status takt_session_refuse(takt_session *s)
     return takt_fail_hint(s->ctx, "give each thread a session of its own: takt_session_clone");
 }
 
-static takt_status run(takt_session *s, uint64_t deadline_ns)
+static takt_status run(takt_session *s, uint64_t deadline_ns, bool begins)
 {
     uint64_t before = atomic_load(&s->runs);
     const uint64_t number = before / 2 + 1;
@@ -161,7 +167,7 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
         return takt_error_set(&s->error, TAKT_E_STATE,
                               "a session that shares this one's state is running");
     }
-    const takt_status status = run_number(s, number, deadline_ns);
+    const takt_status status = run_number(s, number, deadline_ns, begins);
     atomic_store(&s->runs, 2 * number);
     takt_session_leave(s);
     return status;
@@ -169,7 +175,12 @@ static takt_status run(takt_session *s, uint64_t deadline_ns)
 
 takt_status takt_session_run(takt_session *s)
 {
-    return s != NULL ? run(s, 0) : TAKT_ERR_ARGUMENT;
+    return s != NULL ? run(s, 0, s->stream != NULL) : TAKT_ERR_ARGUMENT;
+}
+
+takt_status takt_session_begin(takt_session *s)
+{
+    return run(s, 0, true);
 }
 
 takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
@@ -178,7 +189,7 @@ takt_status takt_session_run_deadline(takt_session *s, uint64_t budget_ns)
         return TAKT_ERR_ARGUMENT;
     const uint64_t now = s->ctx->now_ns(s->ctx->clock_user);
     const uint64_t end = now > UINT64_MAX - budget_ns ? UINT64_MAX : now + budget_ns;
-    return run(s, end > 0 ? end : 1);
+    return run(s, end > 0 ? end : 1, s->stream != NULL);
 }
 
 void takt_session_cancel(takt_session *s)
@@ -230,7 +241,7 @@ static takt_status try_out(takt_session *s)
             return kept;
         }
     }
-    takt_status status = run(s, 0);
+    takt_status status = run(s, 0, false);
     const takt_status back = saved != NULL ? takt_session_restore_state(s, saved) : TAKT_OK;
     takt_mem_put(s->ctx, saved, bytes);
     TAKT_TRY(back);

@@ -174,6 +174,8 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     TAKT_TRY(takt_session_get_spaces(s));
     set_bases(s);
     TAKT_TRY(takt_session_open_parts(s));
+    if (options->stream != NULL)
+        TAKT_TRY(takt_session_set_stream(s, options->stream));
     TAKT_TRY(takt_session_make_range(s));
     s->static_shapes = options->static_shapes;
     s->wants_pages = options->huge_pages;
@@ -232,6 +234,8 @@ void takt_session_destroy(takt_session *s)
         return;
     const takt_graph *g = s->plan->graph;
     takt_runner_end(s);
+    if (takt_session_finish(s) != TAKT_OK)
+        s->error.id = 0;              /* nobody is left to be told */
     takt_session_destroy(s->checker); /* has none itself */
     if (s->owns_pool)
         takt_pool_destroy(s->pool);

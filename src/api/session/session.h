@@ -133,10 +133,12 @@ struct takt_session {
     takt_fault_slot fault;
     takt_error error;
     bool is_back;                 /* of the next run (takt_execution) */
+    bool is_begun;                /* such a run: takt_session_finish waits for it */
     const takt_watch *watch;      /* NULL unless profiling */
     struct takt_monitor *monitor; /* or NULL: monitor.h */
     struct takt_session *checker; /* with checks, for every check_every-th run; or NULL */
     uint64_t check_every, checked_runs;
+    void *stream; /* of the caller's: runs are begun, and end later; or NULL */
 };
 
 /* Bytes of a session itself and its tables. */
@@ -208,8 +210,30 @@ const takt_step *takt_session_obstacle(const takt_session *s, size_t index, cons
 TAKT_MUST_USE takt_status takt_session_copy_of(takt_session *s, size_t input,
                                                const takt_tensor_view *view);
 /* Between the caller's strided buffers and the dense ones that steps use. */
-void takt_session_copy_in(takt_session *s);
-void takt_session_copy_out(takt_session *s);
+TAKT_MUST_USE takt_status takt_session_copy_in(takt_session *s);
+TAKT_MUST_USE takt_status takt_session_copy_out(takt_session *s);
+
+/* device.c: a view whose `device` is not 0. Checks it; binds it; binds the host's memory again; and
+ * copies one that steps on the host need. Failures go into s->error. */
+TAKT_MUST_USE takt_status takt_session_check_device(takt_session *s, const takt_desc *d,
+                                                    const takt_tensor_view *v);
+TAKT_MUST_USE takt_status takt_session_bind_device(takt_session *s, takt_place_kind place,
+                                                   size_t index, const takt_tensor_view *view);
+TAKT_MUST_USE takt_status takt_session_leave_device(takt_session *s, takt_place_kind place,
+                                                    size_t index);
+TAKT_MUST_USE takt_status takt_session_copy_device(takt_session *s, const takt_session_port *port,
+                                                   bool is_in);
+
+/* stream.c: why runs cannot be begun and ended later, and the step that is the reason; NULL: they
+ * can. */
+const char *takt_session_cannot_begin(const takt_session *s, const char **step);
+TAKT_MUST_USE takt_status takt_session_set_stream(takt_session *s, void *stream);
+/* Whether a run that was begun must end before the next one begins. */
+bool takt_session_must_end(const takt_session *s);
+/* Waits for a run that was begun; its status. */
+TAKT_MUST_USE takt_status takt_session_finish(takt_session *s);
+/* takt_session_run that only begins. */
+TAKT_MUST_USE takt_status takt_session_begin(takt_session *s);
 
 /* Fails if a clause of the model does not hold in the run that has just ended. */
 TAKT_MUST_USE takt_status takt_session_check_clauses(takt_session *s);

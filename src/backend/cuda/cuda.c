@@ -16,7 +16,7 @@ static const takt_cuda_kind *const kinds[] = {
     &takt_cuda_reduce_kind,    &takt_cuda_move_kind,        &takt_cuda_conv_kind,
     &takt_cuda_attention_kind, &takt_cuda_winograd_kind,    &takt_cuda_picks_kind,
     &takt_cuda_ggml_kind,      &takt_cuda_any_product_kind, &takt_cuda_any_reduce_kind,
-    &takt_cuda_lines_kind};
+    &takt_cuda_lines_kind,     &takt_cuda_scatters_kind,    &takt_cuda_affine_kind};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -198,4 +198,6 @@ const takt_backend takt_backend_cuda = {
     .session_close = takt_cuda_session_close,
     .enqueue = takt_cuda_enqueue,
     .wait = takt_cuda_wait,
+    .session_bind = takt_cuda_session_bind,
+    .session_stream = takt_cuda_session_stream,
 };

@@ -154,6 +154,10 @@ takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const 
     const char *why = is_named ? takt_cuda_ask(driver, ordinal, &c->facts, text, sizeof text)
                                : "devices are called 0, 1, ...";
     takt_status status = why != NULL ? refuse(ctx, why) : TAKT_OK;
+    /* Code made from PTX of older devices does not wait for the kernel before it. */
+    const char *targets = takt_cuda_targets();
+    c->is_early = c->facts.capability == 90 && driver->graph_edges != NULL && targets != NULL &&
+                  strstr(targets, "sm_90") != NULL;
     if (status == TAKT_OK)
         status =
             takt_cuda_check(c, &ctx->error, driver->primary_retain(&c->context, c->facts.device),
@@ -258,5 +262,40 @@ static void memory(void *dev, uint64_t *total, uint64_t *free)
     *free = left;
 }
 
-const takt_device takt_cuda_memory = {
-    .get = get, .put = put, .copy = copy, .memory = memory, .alignment = 256};
+/* ---- memory of the caller's ---- */
+
+static int32_t number(const void *dev)
+{
+    const takt_cuda *c = dev;
+    return c->facts.ordinal + 1;
+}
+
+static void look(void *dev, const void *data, int32_t *device, size_t *bytes)
+{
+    takt_cuda *c = dev;
+    const takt_cu_ptr ptr = (takt_cu_ptr)(uintptr_t)data;
+    unsigned type = 0;
+    int ordinal = -1;
+    takt_cu_ptr first = 0;
+    size_t all = 0;
+    *device = 0;
+    *bytes = 0;
+    takt_cuda_enter(c);
+    if (c->driver.pointer(&type, TAKT_CU_MEMORY_TYPE, ptr) == TAKT_CU_OK &&
+        type == TAKT_CU_MEMORY_DEVICE &&
+        c->driver.pointer(&ordinal, TAKT_CU_ORDINAL, ptr) == TAKT_CU_OK &&
+        c->driver.range(&first, &all, ptr) == TAKT_CU_OK && ptr - first <= all) {
+        *device = ordinal + 1;
+        *bytes = all - (size_t)(ptr - first);
+    }
+    takt_cuda_leave(c);
+}
+
+const takt_device takt_cuda_memory = {.get = get,
+                                      .put = put,
+                                      .copy = copy,
+                                      .memory = memory,
+                                      .alignment = 256,
+                                      .number = number,
+                                      .look = look,
+                                      .foreign_alignment = 16};

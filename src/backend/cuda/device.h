@@ -26,6 +26,7 @@ typedef struct takt_cuda {
         uint32_t shared_bytes; /* that it may have */
     } kernels[TAKT_CUDA_KERNELS];
     size_t kernel_count;
+    bool is_early; /* kernels may begin while the one before them ends: see takt_begin of lang.h */
     _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
 } takt_cuda;
 

@@ -9,9 +9,13 @@
 static const struct {
     size_t offset;
     const char *symbol;
+    bool may_lack;
 } functions[] = {
-#define X(field, symbol, parameters) {offsetof(takt_cuda_driver, field), symbol},
+#define X(field, symbol, parameters) {offsetof(takt_cuda_driver, field), symbol, false},
     TAKT_CUDA_FUNCTIONS(X)
+#undef X
+#define X(field, symbol, parameters) {offsetof(takt_cuda_driver, field), symbol, true},
+        TAKT_CUDA_LATER(X)
 #undef X
 };
 
@@ -23,6 +27,8 @@ const char *takt_cuda_load(takt_cuda_driver *driver)
         return "there is no NVIDIA driver (libcuda.so.1)";
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         takt_symbol_fn *found = takt_library_find(driver->library, functions[i].symbol);
+        if (found == NULL && functions[i].may_lack)
+            continue;
         if (found == NULL) {
             takt_cuda_unload(driver);
             return "the NVIDIA driver is older than CUDA 12.0";

@@ -45,6 +45,11 @@ typedef struct takt_cu_copy_node {
     size_t width, height, depth;
 } takt_cu_copy_node;
 
+/* CUgraphEdgeData */
+typedef struct takt_cu_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} takt_cu_edge;
+
 enum {
     TAKT_CU_OK = 0,
     TAKT_CU_NOT_READY = 600,
@@ -59,7 +64,11 @@ enum {
     TAKT_CU_MAJOR = 75,
     TAKT_CU_MINOR = 76,
     TAKT_CU_MAX_DYNAMIC_SHARED = 8, /* CU_FUNC_ATTRIBUTE_... */
-    TAKT_CU_OLDEST = 12000,         /* driver: CUDA 12.0 */
+    TAKT_CU_MEMORY_TYPE = 2,        /* CU_POINTER_ATTRIBUTE_... */
+    TAKT_CU_ORDINAL = 9,
+    TAKT_CU_MEMORY_DEVICE = 2,
+    TAKT_CU_PROGRAMMATIC = 1, /* of an edge: port and type */
+    TAKT_CU_OLDEST = 12000,   /* driver: CUDA 12.0 */
     TAKT_CU_OLDEST_CAPABILITY = 75
 };
 
@@ -119,11 +128,22 @@ enum {
       (takt_cu_exec * exec, takt_cu_graph graph, unsigned long long flags))                        \
     X(graph_upload, "cuGraphUpload", (takt_cu_exec exec, takt_cu_stream stream))                   \
     X(graph_launch, "cuGraphLaunch", (takt_cu_exec exec, takt_cu_stream stream))                   \
-    X(exec_destroy, "cuGraphExecDestroy", (takt_cu_exec exec))
+    X(exec_kernel, "cuGraphExecKernelNodeSetParams_v2",                                            \
+      (takt_cu_exec exec, takt_cu_node node, const takt_cu_kernel_node *kernel))                   \
+    X(exec_destroy, "cuGraphExecDestroy", (takt_cu_exec exec))                                     \
+    X(pointer, "cuPointerGetAttribute", (void *value, int attribute, takt_cu_ptr ptr))             \
+    X(range, "cuMemGetAddressRange_v2", (takt_cu_ptr * first, size_t * bytes, takt_cu_ptr ptr))
+
+/* The same for functions of later drivers, which may be NULL. */
+#define TAKT_CUDA_LATER(X)                                                                         \
+    X(graph_edges, "cuGraphAddDependencies_v2",                                                    \
+      (takt_cu_graph graph, const takt_cu_node *from, const takt_cu_node *to,                      \
+       const takt_cu_edge *edges, size_t count))
 
 typedef struct takt_cuda_driver {
 #define X(field, symbol, parameters) int(*field) parameters;
     TAKT_CUDA_FUNCTIONS(X)
+    TAKT_CUDA_LATER(X)
 #undef X
     struct takt_library *library; /* or NULL */
 } takt_cuda_driver;

@@ -9,7 +9,13 @@
 typedef struct takt_cuda_call {
     takt_cu_function function;
     takt_cuda_launch launch;
+    size_t ticket;     /* number of its first */
+    takt_cu_node node; /* of its graph */
 } takt_cuda_call;
+
+/* Where the caller's side of a copy lies: on the host; on the device; there, and it is the other
+ * side as well. */
+typedef enum takt_cuda_side { TAKT_CUDA_HOST, TAKT_CUDA_AWAY, TAKT_CUDA_SAME } takt_cuda_side;
 
 typedef struct takt_cuda_part_step {
     takt_cuda_call *calls;
@@ -17,6 +23,7 @@ typedef struct takt_cuda_part_step {
     size_t pinned; /* offset of its copy there; SIZE_MAX: none */
     size_t fault;  /* number of its word; SIZE_MAX: none */
     bool is_mine;
+    takt_cuda_side side; /* of a copy */
 } takt_cuda_part_step;
 
 typedef struct takt_cuda_graph {
@@ -30,7 +37,9 @@ typedef struct takt_cuda_part {
     takt_ctx *ctx;
     const takt_plan *plan;
     takt_space space;
-    takt_cu_stream stream;
+    void *const *base; /* of the session */
+    unsigned char *arena;
+    takt_cu_stream stream, own_stream; /* `stream` may be the caller's */
     takt_cu_event event;
     takt_cuda_part_step *steps; /* of the whole plan; those elsewhere have no calls */
     takt_cuda_call *calls;
@@ -41,7 +50,6 @@ typedef struct takt_cuda_part {
     size_t pinned_bytes, fault_count;
     takt_cu_ptr words; /* on the device: runs so far, then fault words, then tickets */
     size_t tickets_at, ticket_count;
-    size_t ticket_next; /* while calls get their addresses */
     takt_cuda_call done;
     uint32_t run; /* graphs launched so far */
 } takt_cuda_part;

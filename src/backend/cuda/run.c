@@ -9,27 +9,33 @@
 
 enum { SPIN_NS = 50 * 1000, LOOKS = 64 /* between two looks at the clock */ };
 
+static int launch_copy(const takt_cuda_part *p, size_t index)
+{
+    const takt_cuda_driver *d = &p->cuda->driver;
+    const takt_step *s = &p->plan->steps[index];
+    const takt_cu_ptr from = takt_cuda_place(&s->in[0], p->base);
+    const takt_cu_ptr to = takt_cuda_place(&s->out[0], p->base);
+    const size_t at = p->steps[index].pinned, bytes = s->transfer.bytes;
+    const bool is_host = p->steps[index].side == TAKT_CUDA_HOST;
+    if (bytes == 0 || p->steps[index].side == TAKT_CUDA_SAME)
+        return TAKT_CU_OK;
+    if (s->transfer.way == TAKT_COPY_UP && is_host)
+        return d->copy_up(to, p->pinned + at, bytes, p->stream);
+    if (s->transfer.way == TAKT_COPY_DOWN && is_host)
+        return d->copy_down(p->pinned + at, from, bytes, p->stream);
+    return d->copy_within(to, from, bytes, p->stream);
+}
+
 /* Steps one by one: for whoever watches each. */
-static int launch_steps(takt_cuda_part *p, const takt_execution *x, const takt_segment *g)
+static int launch_steps(takt_cuda_part *p, const takt_segment *g)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
     int result = TAKT_CU_OK;
     for (size_t i = g->first; i <= g->end && result == TAKT_CU_OK; i++) {
         takt_cuda_call *calls = i < g->end ? p->steps[i].calls : &p->done;
         const size_t count = i < g->end ? p->steps[i].count : 1;
-        if (i < g->end && p->plan->steps[i].transfer.way != TAKT_COPY_NONE) {
-            const takt_step *s = &p->plan->steps[i];
-            const size_t at = p->steps[i].pinned;
-            void *pinned = at != SIZE_MAX ? p->pinned + at : NULL;
-            const size_t bytes = s->transfer.bytes;
-            result =
-                s->transfer.way == TAKT_COPY_UP
-                    ? d->copy_up(takt_cuda_place(&s->out[0], x->base), pinned, bytes, p->stream)
-                : s->transfer.way == TAKT_COPY_DOWN
-                    ? d->copy_down(pinned, takt_cuda_place(&s->in[0], x->base), bytes, p->stream)
-                    : d->copy_within(takt_cuda_place(&s->out[0], x->base),
-                                     takt_cuda_place(&s->in[0], x->base), bytes, p->stream);
-        }
+        if (i < g->end && p->plan->steps[i].transfer.way != TAKT_COPY_NONE)
+            result = launch_copy(p, i);
         for (size_t k = 0; k < count && result == TAKT_CU_OK; k++) {
             const takt_cuda_launch *l = &calls[k].launch;
             void *parameters[1] = {&calls[k].launch.args};
@@ -52,7 +58,7 @@ takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_
         return refuse_lost(p, x->error);
     for (size_t i = g->first; i < g->end; i++) {
         const takt_step *s = &p->plan->steps[i];
-        if (s->transfer.way == TAKT_COPY_UP)
+        if (s->transfer.way == TAKT_COPY_UP && p->steps[i].side == TAKT_CUDA_HOST)
             memcpy(p->pinned + p->steps[i].pinned,
                    (const char *)x->base[s->in[0].buffer] + s->in[0].offset, s->transfer.bytes);
     }
@@ -60,10 +66,11 @@ takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_
     takt_cuda_enter(p->cuda);
     int result = -1;
     for (size_t i = 0; i < p->graph_count; i++)
-        if (p->graphs[i].first == g->first && p->graphs[i].end == g->end)
+        if (p->graphs[i].first == g->first && p->graphs[i].end == g->end &&
+            p->graphs[i].exec != NULL)
             result = p->cuda->driver.graph_launch(p->graphs[i].exec, p->stream);
     if (result == -1)
-        result = launch_steps(p, x, g);
+        result = launch_steps(p, g);
     if (result != TAKT_CU_OK) { /* what was begun, ends */
         (void)p->cuda->driver.stream_wait(p->stream);
         p->run--;
@@ -140,7 +147,7 @@ takt_status takt_cuda_wait(void *opened, const takt_execution *x, const takt_seg
     TAKT_TRY(takt_cuda_check(p->cuda, x->error, await(p), "a segment failed"));
     for (size_t i = g->first; i < g->end; i++) {
         const takt_step *s = &p->plan->steps[i];
-        if (s->transfer.way == TAKT_COPY_DOWN)
+        if (s->transfer.way == TAKT_COPY_DOWN && p->steps[i].side == TAKT_CUDA_HOST)
             memcpy((char *)x->base[s->out[0].buffer] + s->out[0].offset,
                    p->pinned + p->steps[i].pinned, s->transfer.bytes);
     }

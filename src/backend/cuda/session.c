@@ -17,24 +17,23 @@ enum { ALIGN = 256 }; /* of copies in pinned memory */
 
 /* ---- addresses ---- */
 
-static uint64_t address(const takt_cuda_part *p, const takt_step *s, void *const *base,
-                        const unsigned char *arena, uint64_t token)
+static uint64_t address(const takt_cuda_part *p, const takt_step *s, const takt_cuda_call *c,
+                        uint64_t token)
 {
     const uint32_t name = token & 0xffff;
     const uint64_t offset = token >> 16;
     if (name == TAKT_CUDA_SCRATCH)
-        return (uint64_t)(uintptr_t)arena + s->scratch_offset + offset;
+        return (uint64_t)(uintptr_t)p->arena + s->scratch_offset + offset;
     if (name == TAKT_CUDA_TICKETS)
-        return p->words + p->tickets_at + 4 * p->ticket_next;
+        return p->words + p->tickets_at + 4 * c->ticket;
     if (name == TAKT_CUDA_FAULT)
         return p->words + TAKT_CUDA_HEAD + 8 * p->steps[s - p->plan->steps].fault;
     const uint32_t index = (name - TAKT_CUDA_VIEW) / 2;
     const takt_view *v = (name - TAKT_CUDA_VIEW) % 2 != 0 ? &s->out[index] : &s->in[index];
-    return (uint64_t)(uintptr_t)base[v->buffer] + v->offset + offset;
+    return (uint64_t)(uintptr_t)p->base[v->buffer] + v->offset + offset;
 }
 
-static takt_status resolve(takt_cuda_part *p, const takt_step *s, void *const *base,
-                           const unsigned char *arena, takt_cuda_call *c)
+static void resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_call *c)
 {
     size_t offsets[TAKT_CUDA_MAP_OPERANDS + TAKT_CUDA_MAP_CODE + 1];
     const size_t count = takt_cuda_pointers(&c->launch, offsets, sizeof offsets / sizeof *offsets);
@@ -43,12 +42,10 @@ static takt_status resolve(takt_cuda_part *p, const takt_step *s, void *const *b
         char *at = (char *)&c->launch.args + offsets[i];
         memcpy(&token, at, sizeof token);
         if (token != TAKT_CUDA_NONE) {
-            token = address(p, s, base, arena, token);
+            token = address(p, s, c, token);
             memcpy(at, &token, sizeof token);
         }
     }
-    p->ticket_next += c->launch.tickets;
-    return takt_cuda_function(p->cuda, &c->launch, &p->ctx->error, &c->function);
 }
 
 /* ---- what a session holds ---- */
@@ -116,9 +113,10 @@ static takt_status get_memory(takt_cuda_part *p)
     return takt_cuda_check(p->cuda, error, d->stream_wait(p->stream), "fill");
 }
 
-static takt_status set_calls(takt_cuda_part *p, void *const *base, const unsigned char *arena)
+static takt_status set_calls(takt_cuda_part *p)
 {
     takt_cuda_call *next = p->calls;
+    size_t tickets = 0;
     for (size_t i = 0; i < p->plan->step_count; i++) {
         const takt_step *s = &p->plan->steps[i];
         if (!p->steps[i].is_mine || s->transfer.way != TAKT_COPY_NONE)
@@ -128,7 +126,10 @@ static takt_status set_calls(takt_cuda_part *p, void *const *base, const unsigne
         p->steps[i].count = own->count;
         for (size_t k = 0; k < own->count; k++, next++) {
             next->launch = own->launches[k];
-            TAKT_TRY(resolve(p, s, base, arena, next));
+            next->ticket = tickets;
+            tickets += next->launch.tickets;
+            resolve(p, s, next);
+            TAKT_TRY(takt_cuda_function(p->cuda, &next->launch, &p->ctx->error, &next->function));
         }
     }
     p->done.launch = (takt_cuda_launch){.kernel = "takt_cuda_done",
@@ -146,66 +147,95 @@ static takt_status set_calls(takt_cuda_part *p, void *const *base, const unsigne
 
 /* ---- graphs ---- */
 
-static int add_call(const takt_cuda_part *p, takt_cuda_graph *g, takt_cuda_call *c,
-                    takt_cu_node *last, size_t *count)
+/* The last node of a graph under construction. */
+typedef struct tail {
+    takt_cu_node node;
+    size_t count; /* 0: there is none */
+    bool is_kernel;
+} tail;
+
+static takt_cu_kernel_node node_of(takt_cuda_call *c, void **parameters)
 {
-    void *parameters[1] = {&c->launch.args};
-    const takt_cu_kernel_node node = {
-        .function = c->function,
-        .grid = {c->launch.grid[0], c->launch.grid[1], c->launch.grid[2]},
-        .block = {c->launch.threads, 1, 1},
-        .shared_bytes = c->launch.shared_bytes,
-        .parameters = parameters};
-    takt_cu_node made;
-    const int result = p->cuda->driver.graph_kernel(&made, g->graph, last, *count, &node);
-    *last = made;
-    *count = 1;
+    parameters[0] = &c->launch.args;
+    return (takt_cu_kernel_node){.function = c->function,
+                                 .grid = {c->launch.grid[0], c->launch.grid[1], c->launch.grid[2]},
+                                 .block = {c->launch.threads, 1, 1},
+                                 .shared_bytes = c->launch.shared_bytes,
+                                 .parameters = parameters};
+}
+
+/* After a kernel, one may begin while that ends: all of them wait for what was before. */
+static int add_call(const takt_cuda_part *p, takt_cuda_graph *g, takt_cuda_call *c, tail *last)
+{
+    const takt_cuda_driver *d = &p->cuda->driver;
+    void *parameters[1];
+    const takt_cu_kernel_node node = node_of(c, parameters);
+    const bool is_early = last->is_kernel && p->cuda->is_early;
+    const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
+    int result =
+        d->graph_kernel(&c->node, g->graph, &last->node, is_early ? 0 : last->count, &node);
+    if (result == TAKT_CU_OK && is_early)
+        result = d->graph_edges(g->graph, &last->node, &c->node, &edge, 1);
+    *last = (tail){c->node, 1, true};
     return result;
 }
 
-static int add_copy(const takt_cuda_part *p, takt_cuda_graph *g, size_t index, void *const *base,
-                    takt_cu_node *last, size_t *count)
+static int add_copy(const takt_cuda_part *p, takt_cuda_graph *g, size_t index, tail *last)
 {
     const takt_step *s = &p->plan->steps[index];
     takt_cu_copy_node node = {.width = s->transfer.bytes, .height = 1, .depth = 1};
     const size_t at = p->steps[index].pinned;
+    const bool is_host = p->steps[index].side == TAKT_CUDA_HOST;
     const takt_cu_side host = {.memory = 1, .host = at != SIZE_MAX ? p->pinned + at : NULL};
-    node.from = s->transfer.way == TAKT_COPY_UP
+    node.from = s->transfer.way == TAKT_COPY_UP && is_host
                     ? host
-                    : (takt_cu_side){.memory = 2, .device = takt_cuda_place(&s->in[0], base)};
-    node.to = s->transfer.way == TAKT_COPY_DOWN
+                    : (takt_cu_side){.memory = 2, .device = takt_cuda_place(&s->in[0], p->base)};
+    node.to = s->transfer.way == TAKT_COPY_DOWN && is_host
                   ? host
-                  : (takt_cu_side){.memory = 2, .device = takt_cuda_place(&s->out[0], base)};
+                  : (takt_cu_side){.memory = 2, .device = takt_cuda_place(&s->out[0], p->base)};
     takt_cu_node made;
-    const int result =
-        p->cuda->driver.graph_copy(&made, g->graph, last, *count, &node, p->cuda->context);
-    *last = made;
-    *count = 1;
+    const int result = p->cuda->driver.graph_copy(&made, g->graph, &last->node, last->count, &node,
+                                                  p->cuda->context);
+    *last = (tail){made, 1, false};
     return result;
 }
 
-static int build(takt_cuda_part *p, takt_cuda_graph *g, void *const *base)
+static bool is_copied(const takt_cuda_part *p, size_t index)
+{
+    const takt_transfer *t = &p->plan->steps[index].transfer;
+    return t->way != TAKT_COPY_NONE && t->bytes > 0 && p->steps[index].side != TAKT_CUDA_SAME;
+}
+
+static int build(takt_cuda_part *p, takt_cuda_graph *g)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
-    takt_cu_node last = NULL;
-    size_t count = 0;
+    tail last = {NULL, 0, false};
     int result = d->graph_create(&g->graph, 0);
     for (size_t i = g->first; i < g->end && result == TAKT_CU_OK; i++) {
         takt_cuda_part_step *s = &p->steps[i];
-        if (p->plan->steps[i].transfer.way != TAKT_COPY_NONE &&
-            p->plan->steps[i].transfer.bytes > 0)
-            result = add_copy(p, g, i, base, &last, &count);
+        if (is_copied(p, i))
+            result = add_copy(p, g, i, &last);
         for (size_t k = 0; k < s->count && result == TAKT_CU_OK; k++)
-            result = add_call(p, g, &s->calls[k], &last, &count);
+            result = add_call(p, g, &s->calls[k], &last);
     }
     if (result == TAKT_CU_OK)
-        result = add_call(p, g, &p->done, &last, &count);
+        result = add_call(p, g, &p->done, &last);
     if (result == TAKT_CU_OK)
         result = d->graph_instantiate(&g->exec, g->graph, 0);
     return result == TAKT_CU_OK ? d->graph_upload(g->exec, p->stream) : result;
 }
 
-static takt_status set_graphs(takt_cuda_part *p, void *const *base)
+static void drop(const takt_cuda_part *p, takt_cuda_graph *g)
+{
+    if (g->exec != NULL)
+        (void)p->cuda->driver.exec_destroy(g->exec);
+    if (g->graph != NULL)
+        (void)p->cuda->driver.graph_destroy(g->graph);
+    g->exec = NULL;
+    g->graph = NULL;
+}
+
+static takt_status set_graphs(takt_cuda_part *p)
 {
     size_t at = 0;
     for (size_t i = 0; i < p->plan->segment_count; i++) {
@@ -215,27 +245,102 @@ static takt_status set_graphs(takt_cuda_part *p, void *const *base)
         takt_cuda_graph *g = &p->graphs[at++];
         g->first = s->first;
         g->end = s->end;
-        TAKT_TRY(takt_cuda_check(p->cuda, &p->ctx->error, build(p, g, base), "a graph"));
+        TAKT_TRY(takt_cuda_check(p->cuda, &p->ctx->error, build(p, g), "a graph"));
     }
     return takt_cuda_check(p->cuda, &p->ctx->error, p->cuda->driver.stream_wait(p->stream),
                            "a graph");
 }
 
+/* ---- buffers of the caller's ---- */
+
+static bool uses(const takt_step *s, uint32_t buffer)
+{
+    for (size_t k = 0; k < s->in_count; k++)
+        if (s->in[k].buffer == buffer)
+            return true;
+    for (size_t k = 0; k < s->out_count; k++)
+        if (s->out[k].buffer == buffer)
+            return true;
+    return false;
+}
+
+/* Launches of step `index` with new addresses, in the graph that is there. */
+static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
+{
+    const takt_step *s = &p->plan->steps[index];
+    const takt_cuda_step *own = s->data;
+    int result = TAKT_CU_OK;
+    for (size_t k = 0; k < p->steps[index].count && result == TAKT_CU_OK; k++) {
+        takt_cuda_call *c = &p->steps[index].calls[k];
+        void *parameters[1];
+        c->launch = own->launches[k];
+        resolve(p, s, c);
+        const takt_cu_kernel_node node = node_of(c, parameters);
+        if (g->exec != NULL)
+            result = p->cuda->driver.exec_kernel(g->exec, c->node, &node);
+    }
+    return result;
+}
+
+/* `buffer` lies elsewhere. A graph whose copies change is made anew; others get new arguments. */
+static int move_buffer(takt_cuda_part *p, takt_cuda_graph *g, uint32_t buffer, bool is_new)
+{
+    int result = TAKT_CU_OK;
+    for (size_t i = g->first; i < g->end; i++)
+        is_new = is_new || (is_copied(p, i) && uses(&p->plan->steps[i], buffer));
+    if (is_new || g->exec == NULL)
+        drop(p, g);
+    for (size_t i = g->first; i < g->end && result == TAKT_CU_OK; i++)
+        if (p->steps[i].count > 0 && uses(&p->plan->steps[i], buffer))
+            result = update(p, g, i);
+    return g->exec == NULL && result == TAKT_CU_OK ? build(p, g) : result;
+}
+
+takt_status takt_cuda_session_bind(void *opened, size_t step, bool is_away)
+{
+    takt_cuda_part *p = opened;
+    const takt_step *s = &p->plan->steps[step];
+    takt_cuda_part_step *own = &p->steps[step];
+    const uint32_t there = s->transfer.way == TAKT_COPY_UP ? s->out[0].buffer : s->in[0].buffer;
+    const bool is_same =
+        takt_cuda_place(&s->in[0], p->base) == takt_cuda_place(&s->out[0], p->base);
+    const takt_cuda_side side = !is_away  ? TAKT_CUDA_HOST
+                                : is_same ? TAKT_CUDA_SAME
+                                          : TAKT_CUDA_AWAY;
+    const bool is_new = side != own->side || side == TAKT_CUDA_AWAY;
+    int result = TAKT_CU_OK;
+    own->side = side;
+    takt_cuda_enter(p->cuda);
+    for (size_t i = 0; i < p->graph_count && result == TAKT_CU_OK; i++)
+        result = move_buffer(p, &p->graphs[i], there,
+                             is_new && step >= p->graphs[i].first && step < p->graphs[i].end);
+    takt_cuda_leave(p->cuda);
+    return takt_cuda_check(p->cuda, &p->ctx->error, result, "a graph");
+}
+
+takt_status takt_cuda_session_stream(void *opened, void *stream)
+{
+    takt_cuda_part *p = opened;
+    p->stream = stream;
+    return TAKT_OK;
+}
+
 /* ---- open and close ---- */
 
-static takt_status open_entered(takt_cuda_part *p, void *const *base, unsigned char *arena)
+static takt_status open_entered(takt_cuda_part *p)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
     takt_error *error = &p->ctx->error;
     count_all(p);
-    TAKT_TRY(takt_cuda_check(p->cuda, error,
-                             d->stream_create(&p->stream, TAKT_CU_STREAM_NON_BLOCKING), "stream"));
+    TAKT_TRY(takt_cuda_check(
+        p->cuda, error, d->stream_create(&p->own_stream, TAKT_CU_STREAM_NON_BLOCKING), "stream"));
+    p->stream = p->own_stream;
     TAKT_TRY(takt_cuda_check(
         p->cuda, error,
         d->event_create(&p->event, TAKT_CU_EVENT_BLOCKING | TAKT_CU_EVENT_NO_TIMING), "event"));
     TAKT_TRY(get_memory(p));
-    TAKT_TRY(set_calls(p, base, arena));
-    return set_graphs(p, base);
+    TAKT_TRY(set_calls(p));
+    return set_graphs(p);
 }
 
 takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *const *base,
@@ -246,7 +351,7 @@ takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *con
     *out = NULL;
     TAKT_TRY(takt_mem_zero(plan->ctx, 1, sizeof(takt_cuda_part), "cuda", &block));
     takt_cuda_part *p = block;
-    *p = (takt_cuda_part){.cuda = c, .ctx = plan->ctx, .plan = plan};
+    *p = (takt_cuda_part){.cuda = c, .ctx = plan->ctx, .plan = plan, .base = base, .arena = arena};
     for (size_t i = 1; i < plan->space_count; i++)
         if (plan->space[i].device == state)
             p->space = (takt_space)i;
@@ -255,7 +360,7 @@ takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *con
     if (status == TAKT_OK) {
         p->steps = block;
         takt_cuda_enter(c);
-        status = open_entered(p, base, arena);
+        status = open_entered(p);
         takt_cuda_leave(c);
     }
     if (status != TAKT_OK) {
@@ -271,16 +376,12 @@ void takt_cuda_session_close(void *opened)
     takt_cuda_part *p = opened;
     const takt_cuda_driver *d = &p->cuda->driver;
     takt_cuda_enter(p->cuda);
-    for (size_t i = 0; p->graphs != NULL && i < p->graph_count; i++) {
-        if (p->graphs[i].exec != NULL)
-            (void)d->exec_destroy(p->graphs[i].exec);
-        if (p->graphs[i].graph != NULL)
-            (void)d->graph_destroy(p->graphs[i].graph);
-    }
+    for (size_t i = 0; p->graphs != NULL && i < p->graph_count; i++)
+        drop(p, &p->graphs[i]);
     if (p->event != NULL)
         (void)d->event_destroy(p->event);
-    if (p->stream != NULL)
-        (void)d->stream_destroy(p->stream);
+    if (p->own_stream != NULL)
+        (void)d->stream_destroy(p->own_stream);
     if (p->words != 0)
         (void)d->mem_put(p->words);
     if (p->pinned != NULL)

@@ -24,7 +24,7 @@
  *   publish()                    what this thread wrote is there before what it writes next
  *   is_last(word, others)        whether so many others were here before; the word begins as 0, and
  *                                is 0 again after the last
- *   add_one(word), look(word)    one more, and the number before; a word as others left it
+ *   add_some(word, n), look(word)  n more, and the number before; a word as others left it
  *   take(word), give(word)       a lock that nobody waits for: whether it was free; frees it
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
@@ -39,8 +39,24 @@
 
 #ifdef __CUDACC__
 
+/* A kernel may begin while the one before it in a graph still ends: it waits here until what that
+ * one wrote is there, and lets the next one begin. Other edges make both do nothing. */
+static __device__ __forceinline__ void takt_begin(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 #define KERNEL(name, type, ...)                                                                    \
-    extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const __grid_constant__ type ARG)
+    static __device__ __forceinline__ void name##_body(const type &ARG);                           \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
+        name(const __grid_constant__ type arguments)                                               \
+    {                                                                                              \
+        takt_begin();                                                                              \
+        name##_body(arguments);                                                                    \
+    }                                                                                              \
+    static __device__ __forceinline__ void name##_body(const type &ARG)
 #define DEVICE static __device__ __forceinline__
 #define SHARED(type, name, count) __shared__ __align__(16) type name[count]
 #define DYNAMIC(type, name)                                                                        \
@@ -81,9 +97,9 @@ DEVICE bool is_last(uint32_t *word, uint32_t others)
     return atomicInc(word, others) == others;
 }
 
-DEVICE uint32_t add_one(uint32_t *word)
+DEVICE uint32_t add_some(uint32_t *word, uint32_t count)
 {
-    return atomicAdd(word, 1U);
+    return atomicAdd(word, count);
 }
 
 DEVICE uint32_t look(const uint32_t *word)
@@ -233,9 +249,10 @@ DEVICE bool is_last(uint32_t *word, uint32_t others)
     *word = last ? 0 : *word + 1;
     return last;
 }
-DEVICE uint32_t add_one(uint32_t *word)
+DEVICE uint32_t add_some(uint32_t *word, uint32_t count)
 {
-    return (*word)++;
+    *word += count;
+    return *word - count;
 }
 DEVICE uint32_t look(const uint32_t *word)
 {

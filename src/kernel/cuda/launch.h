@@ -38,6 +38,8 @@ typedef struct takt_cuda_launch {
         takt_cuda_reduce_any_args reduce_any;
         takt_cuda_gemm_any_args gemm_any;
         takt_cuda_lines_args lines;
+        takt_cuda_scatter_args scatter;
+        takt_cuda_affine_args affine;
     } args;
 } takt_cuda_launch;
 
@@ -65,6 +67,9 @@ void takt_cuda_launch_reduce_any(const takt_cuda_reduce_any_args *r, takt_cuda_l
 void takt_cuda_launch_gemm_any(const takt_cuda_gemm_any_args *g, takt_cuda_launch *l);
 /* Running sums, or an order if there are places to write. */
 void takt_cuda_launch_lines(const takt_cuda_lines_args *a, takt_cuda_launch *l);
+/* Lines of updates, or (kernel takt_cuda_scatter_convert) elements that get another type. */
+void takt_cuda_launch_scatter(const takt_cuda_scatter_args *s, bool converts, takt_cuda_launch *l);
+void takt_cuda_launch_affine(const takt_cuda_affine_args *a, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function needs at `scratch`; 0: none. */

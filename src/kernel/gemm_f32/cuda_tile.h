@@ -184,8 +184,11 @@ TILED
 {
     DYNAMIC(float, shared);
     const uint32_t lane = LANE, warp = lane / 32, l = lane % 32;
-    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l % 8;
-    const uint32_t wide = warp / (BM / (8 * TM)) * (4 * TN) + l / 8 * 4;
+    /* Lanes i and i ^ 1 share a row, i and i ^ 2 four columns: half a warp reads both sides of
+     * shared memory in one pass, where eight different rows in a quarter of a warp would take two.
+     */
+    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l / 2 % 8;
+    const uint32_t wide = warp / (BM / (8 * TM)) * (4 * TN) + (l % 2 + l / 16 * 2) * 4;
     const uint32_t across = (ARG.n + BN - 1) / BN, batch = BLOCK_Z / ARG.pieces;
     const uint32_t piece = BLOCK_Z % ARG.pieces, first = piece * CHUNK;
     const float *a = ARG.a + batch / ARG.inner * ARG.a_outer + batch % ARG.inner * ARG.a_inner;

@@ -1,8 +1,8 @@
 /* reduce_f32_cuda.cu - reductions on a device: a block takes sixteen results, each by sixteen
  * lanes.
  *
- * Long reductions are cut where the contract cuts them, at chunks of 4096. Those of neighbours are a
- * block each, and chunks are added in order while others are still computed. For the rest every
+ * Long reductions are cut where the contract cuts them, at chunks of 4096. Those of neighbours are
+ * a block each, and chunks are added in order while others are still computed. For the rest every
  * block of y computes one, and a second kernel combines them in order.
  */
 #include "kernel/cuda/args.h"
@@ -206,8 +206,8 @@ DEVICE bool is_complete(const tally *t, uint64_t chunks, uint32_t group)
 
 /* Adds group after group, in order, as long as the next one is complete. Whoever has the lock does;
  * nobody waits: a block that completes a group while the lock is taken leaves it to the owner, who
- * looks again after it has given the lock back. While one thread adds a group, another looks whether
- * the one after the next is complete, and the second half of the block brings the next. */
+ * looks again after it has given the lock back. While one thread adds a group, another looks
+ * whether the one after the next is complete, and the second half of the block brings the next. */
 DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
                        float *part SELF_PARAMETER)
 {
@@ -271,6 +271,37 @@ DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chun
     }
 }
 
+/* The only group, by the block that completes it. */
+DEVICE void add_group(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
+                      float *part SELF_PARAMETER)
+{
+    publish_near();
+    for (uint32_t k = LANE; k < chunks; k += LANES)
+        part[k] = fresh_one(r->partial + k * r->count + result);
+    SYNC();
+    if (LANE == 0) {
+        ((float *)r->dst)[result] = BY_OP(joined_quads, r->op, 0.0f, part, (uint32_t)chunks, true);
+        *t->arrived = 0;
+    }
+}
+
+/* `count` chunks of a group, from `chunk` on, have been published. */
+DEVICE void finish_group(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks,
+                         uint64_t chunk, uint32_t count, const tally *t, float *x SELF_PARAMETER)
+{
+    const uint32_t group = (uint32_t)(chunk / GROUP);
+    SYNC();
+    if (LANE == 0)
+        *(uint32_t *)x = add_some(t->arrived + group, count) + count == group_size(chunks, group);
+    SYNC();
+    const bool completes = *(const uint32_t *)x != 0;
+    SYNC();
+    if (completes && t->groups == 1)
+        add_group(r, result, chunks, t, x SELF);
+    else if (completes)
+        add_groups(r, result, chunks, t, x SELF);
+}
+
 KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
 {
     SHARED(float, x, TAKT_REDUCE_CHUNK);
@@ -289,17 +320,38 @@ KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
     t.lock = ARG.tickets + result * (2 + t.groups);
     t.added = t.lock + 1;
     t.arrived = t.lock + 2;
-    const uint32_t group = (uint32_t)(chunk / GROUP);
     if (LANE == 0) {
         ARG.partial[chunk * ARG.count + result] = sum;
         publish_near();
-        *(uint32_t *)x = add_one(t.arrived + group) + 1 == group_size(chunks, group);
     }
+    finish_group(&ARG, result, chunks, chunk, 1, &t, x SELF);
+}
+
+/* Very long rows: a block takes eight chunks, sixteen threads each, from global memory. */
+KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 12)
+{
+    SHARED(float, x, 2 * TAKT_CUDA_REDUCE_GROUP + 4);
+    const uint64_t chunks = (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
+    const uint64_t blocks = (chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH;
+    const uint64_t result = BLOCK_X / blocks, first = BLOCK_X % blocks * TAKT_CUDA_REDUCE_EACH;
+    const uint64_t chunk = first + LANE / WIDE, begin = chunk * TAKT_REDUCE_CHUNK;
+    const uint64_t rest = chunk < chunks ? ARG.n - begin : 0;
+    const uint32_t n = rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK;
+    const uint32_t lane = LANE % WIDE;
+    x[LANE] = BY_OP(lane_in, ARG.op, begin_of(&ARG, result) + begin, n, lane);
     SYNC();
-    const bool completes = *(const uint32_t *)x != 0;
-    SYNC();
-    if (completes)
-        add_groups(&ARG, result, chunks, &t, x SELF);
+    if (lane == 0 && chunk < chunks) {
+        ARG.partial[chunk * ARG.count + result] = fold(ARG.op, x + LANE);
+        publish_near();
+    }
+    tally t;
+    t.groups = (uint32_t)((chunks + GROUP - 1) / GROUP);
+    t.lock = ARG.tickets + result * (2 + t.groups);
+    t.added = t.lock + 1;
+    t.arrived = t.lock + 2;
+    const uint64_t left = chunks - first;
+    finish_group(&ARG, result, chunks, first,
+                 left < TAKT_CUDA_REDUCE_EACH ? (uint32_t)left : TAKT_CUDA_REDUCE_EACH, &t, x SELF);
 }
 
 KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
