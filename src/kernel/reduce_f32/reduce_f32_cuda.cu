@@ -328,7 +328,7 @@ KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
 }
 
 /* Very long rows: a block takes eight chunks, sixteen threads each, from global memory. */
-KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 12)
+KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 10)
 {
     SHARED(float, x, 2 * TAKT_CUDA_REDUCE_GROUP + 4);
     const uint64_t chunks = (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
