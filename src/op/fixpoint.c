@@ -64,13 +64,13 @@ static takt_status eval(takt_eval *e)
         capacity[i] = (size_t)a->dim[0];
         TAKT_TRY(narrow(e, a, is_derived ? &out[i] : &in[i - program.derived]));
     }
-    TAKT_TRY(takt_dl_prepare(e->scratch, &program, capacity, &plan));
+    TAKT_TRY(takt_dl_prepare(e->scratch, &program, capacity, 1, &plan));
     void *room = takt_arena_array(e->scratch, plan.scratch_bytes + 64, 1);
     if (room == NULL)
         return TAKT_ERR_MEMORY;
     char text[TAKT_DL_TEXT];
     const takt_dl_full full =
-        takt_dl_run(&plan, (const uint32_t *const *)in, out, room, takt_eval_poll(e));
+        takt_dl_run(&plan, (const uint32_t *const *)in, out, room, takt_eval_poll(e), NULL);
     if (full.relation >= 0)
         return takt_fail(e->ctx, takt_dl_full_id(&full), "%s",
                          takt_dl_full_text(e->node, &plan, &full, text));

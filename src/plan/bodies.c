@@ -8,7 +8,6 @@
 takt_plan_settings takt_child_settings(const takt_plan_settings *parent)
 {
     takt_plan_settings s = *parent;
-    s.threads = 1;
     s.memory_limit = 0; /* its arena counts in the parent's */
     s.donated = NULL;
     s.rooms = NULL;

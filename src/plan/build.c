@@ -188,7 +188,7 @@ takt_status takt_builder_push(takt_builder *b, const takt_step *step)
     plan->steps = array;
     TAKT_TRY(status);
     plan->steps[plan->step_count++] = *step;
-    plan->is_parallel |= step->task_count > 1;
+    plan->is_parallel |= step->task_count > 1 || step->shares_pool;
     plan->interprets |= takt_step_interprets(plan->graph, step);
     return TAKT_OK;
 }
@@ -216,6 +216,21 @@ static takt_status constant_bases(takt_builder *b)
     return TAKT_OK;
 }
 
+/* By threads of its own, if the step can use them. */
+static takt_status run_alone(takt_builder *b, const takt_step *step, void *scratch,
+                             takt_fault_slot *fault)
+{
+    takt_pool *pool = NULL;
+    if (step->shares_pool && b->p.plan->threads > 1)
+        TAKT_TRY(takt_pool_create(b->p.ctx, b->p.plan->threads, NULL, &pool));
+    const bool is_leased = takt_pool_try_lease(pool);
+    takt_execute_alone(step, b->bases, scratch, fault, pool);
+    if (is_leased)
+        takt_pool_release(pool);
+    takt_pool_destroy(pool);
+    return TAKT_OK;
+}
+
 static takt_status run_constant(takt_builder *b, takt_step *step)
 {
     if (b->p.settings->is_dry)
@@ -226,8 +241,9 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
     void *scratch;
     TAKT_TRY(takt_mem_get(b->p.ctx, bytes, "constant step", &scratch));
     takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-    takt_execute_alone(step, b->bases, scratch, &fault);
+    const takt_status status = run_alone(b, step, scratch, &fault);
     takt_mem_put(b->p.ctx, scratch, bytes);
+    TAKT_TRY(status);
     if (step->can_fault && fault.element != TAKT_FAULT_NONE && step->fault_id == 0)
         return b->p.ctx->error.status; /* recorded by the step itself */
     if (step->can_fault && fault.element != TAKT_FAULT_NONE)

@@ -64,10 +64,12 @@ static bool stops_inside(const takt_poll *base)
     return stops(p->call, p->worker);
 }
 
-static void begin_task(call *c, size_t index, int worker)
+/* `pool`: for the task itself. */
+static void begin_task(call *c, size_t index, int worker, takt_pool *pool)
 {
     const poll p = {.base.stops = stops_inside, .call = c, .worker = worker};
     takt_task t = task_of(c, index, (size_t)worker);
+    t.pool = pool;
     if (c->can_stop)
         t.poll = &p.base;
     c->run(c->step, &t);
@@ -77,7 +79,7 @@ static void run_task(void *user, size_t index, int worker)
 {
     call *c = user;
     if (!stops(c, worker))
-        begin_task(c, index, worker);
+        begin_task(c, index, worker, NULL);
 }
 
 static uint64_t now(const call *c)
@@ -123,7 +125,7 @@ static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
 {
     takt_task_fn *task = is_watched ? run_task_watched : run_task;
     if (count == 1)
-        begin_task(c, 0, 0); /* the step has just looked */
+        begin_task(c, 0, 0, NULL); /* the step has just looked */
     else if (takt_pool_threads(pool) == 1 && c->execution != NULL && c->execution->is_back)
         run_backwards(c, task, count);
     else
@@ -140,7 +142,7 @@ static void run_step(call *c, takt_pool *pool)
 {
     if (is_plain(c->step)) {
         c->run = c->step->run;
-        begin_task(c, 0, 0);
+        begin_task(c, 0, 0, c->step->shares_pool ? pool : NULL);
         return;
     }
     const poll p = {.base.stops = stops_inside, .call = c};
@@ -162,10 +164,10 @@ static void run_step(call *c, takt_pool *pool)
 }
 
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
-                        takt_fault_slot *fault)
+                        takt_fault_slot *fault, takt_pool *pool)
 {
     call c = {.step = step, .base = base, .scratch = scratch, .fault = fault};
-    run_step(&c, NULL);
+    run_step(&c, step->shares_pool ? pool : NULL);
 }
 
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch)
@@ -373,9 +375,9 @@ static takt_status run_all(const takt_execution *x, takt_pool *pool)
 
 takt_status takt_execute(const takt_execution *x)
 {
-    takt_pool *pool = x->plan->is_parallel && takt_pool_try_lease(x->pool) ? x->pool : NULL;
-    const takt_status status = run_all(x, pool);
-    if (pool != NULL)
-        takt_pool_release(pool);
+    const bool is_leased = x->is_leased || (x->plan->is_parallel && takt_pool_try_lease(x->pool));
+    const takt_status status = run_all(x, is_leased ? x->pool : NULL);
+    if (is_leased && !x->is_leased)
+        takt_pool_release(x->pool);
     return status;
 }

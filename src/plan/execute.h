@@ -25,6 +25,7 @@ struct takt_execution {
     unsigned char *arena; /* for scratch of steps on the host */
     void *const *parts;   /* per space: what session_open made; NULL: the plan has the host only */
     takt_pool *pool;      /* or NULL */
+    bool is_leased;       /* the pool is leased already, by the run around this one */
     takt_fault_slot *fault;
     takt_error *error;
     const _Atomic uint64_t *cancel; /* the run that is to end, or NULL */
@@ -89,8 +90,9 @@ void takt_execute_first(const takt_execution *x, const takt_step *step);
 takt_status takt_report_fault(const takt_execution *x, const takt_step *s);
 /* One step of the run, all its tasks, on the calling thread: for backends that are threads. */
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch);
-/* The same outside of a run: for constant steps, which run at plan time. */
+/* The same outside of a run: for constant steps, which run at plan time. `pool`: leased, for a step
+ * that shares_pool; or NULL. */
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
-                        takt_fault_slot *fault);
+                        takt_fault_slot *fault, takt_pool *pool);
 
 #endif

@@ -16,6 +16,7 @@
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/kernel.h"
 #include "kernel/poll.h"
+#include "os/pool.h"
 #include "plan/device.h"
 
 typedef struct takt_plan takt_plan;
@@ -78,6 +79,7 @@ typedef struct takt_task {
     const takt_poll *poll;           /* whether the run is to end; NULL: never before the task */
     takt_fault_slot *fault;          /* NULL unless step->can_fault */
     const takt_execution *execution; /* the run; NULL while a constant step runs */
+    takt_pool *pool; /* of a step that shares_pool: leased threads, which it may use; or NULL */
 } takt_task;
 
 static inline void *takt_view_data(const takt_task *t, const takt_view *v)
@@ -141,6 +143,7 @@ struct takt_step {
     takt_facts facts;
     takt_transfer transfer; /* it copies between spaces, and has no run function */
     bool can_fault;
+    bool shares_pool;       /* its one task runs tasks of its own on the threads of the run */
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     bool packs_state;       /* makes a form of a state anew (takt_state_form) */
     bool is_point;          /* a size point: its result says how large what follows is */
@@ -323,7 +326,7 @@ struct takt_plan {
     size_t state_buffer_count;
     bool is_dry;
     int threads;
-    bool is_parallel; /* some step has more than one task */
+    bool is_parallel; /* some step has more than one task, or shares_pool */
     takt_isa_set isas, family_isas[TAKT_FAMILIES];
     size_t arena_bytes;    /* activations and scratch */
     size_t scratch_bytes;  /* largest scratch of a step */

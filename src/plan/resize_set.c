@@ -123,7 +123,7 @@ static bool constants_again(takt_resizer *r)
         s->scratch_bytes = (s->scratch_bytes + 63) & ~(size_t)63;
         is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
         if (is_good)
-            takt_execute_alone(s, r->bases, r->constant_scratch, &fault);
+            takt_execute_alone(s, r->bases, r->constant_scratch, &fault, NULL);
         is_good = is_good && fault.element == TAKT_FAULT_NONE;
     }
     r->plan->step_count = count;
@@ -175,8 +175,10 @@ static bool compile_all(takt_resizer *r)
             is_good = is_good && i < count && compile_again(r, &plan->steps[i], i) &&
                       takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
         r->after[i] = r->answers.at;
-        if (is_good)
-            plan->is_parallel |= plan->steps[i++].task_count > 1;
+        if (is_good) {
+            plan->is_parallel |= plan->steps[i].task_count > 1 || plan->steps[i].shares_pool;
+            i++;
+        }
     }
     plan->step_count = count;
     for (; is_good && i < count; i++) /* packing depends on no size */
@@ -204,7 +206,7 @@ static bool constants_kept(takt_resizer *r)
     bool is_good = true;
     for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
         takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-        takt_execute_alone(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault);
+        takt_execute_alone(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault, NULL);
         is_good = fault.element == TAKT_FAULT_NONE;
     }
     return is_good;

@@ -226,19 +226,19 @@ static void programs(void)
     EXPECT_OK(ctx, takt_dl_read(&arena,
                                 "2 : 2 ; 0(a, b) <- 1(a, b) ; 0(a, c) <- 0(a, b), 1(b, c), a != c",
                                 &program));
-    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, &plan));
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, 1, &plan));
     void *room = takt_arena_array(&arena, plan.scratch_bytes + 64, 1);
     const uint32_t *in[] = {rows};
     uint32_t *const to[] = {out};
-    takt_dl_full full = takt_dl_run(&plan, in, to, room, NULL);
+    takt_dl_full full = takt_dl_run(&plan, in, to, room, NULL, NULL);
     static const uint32_t want[] = {0, 1, 0, 2, 1, 0, 1, 2, 2, 0, 2, 1, UINT32_MAX};
     EXPECT(full.relation == -1 && memcmp(out, want, sizeof want) == 0);
-    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){5, 4}, &plan));
-    full = takt_dl_run(&plan, in, to, room, NULL);
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){5, 4}, 1, &plan));
+    full = takt_dl_run(&plan, in, to, room, NULL, NULL);
     EXPECT(full.relation == 0 && full.round == 1, "%d %zu", full.relation, full.round);
-    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, &plan));
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, 1, &plan));
     plan.budget = 5;
-    full = takt_dl_run(&plan, in, to, room, NULL);
+    full = takt_dl_run(&plan, in, to, room, NULL, NULL);
     EXPECT(full.is_spent && takt_dl_full_id(&full) == TAKT_E_TRIP_COUNT);
     takt_arena_deinit(&arena);
     takt_ctx_destroy(ctx);
@@ -312,11 +312,12 @@ static void one_program(graph *g, const char *text, bool pairs[NODES][NODES], ui
     for (size_t i = 0; i < 5 && test_failures == 0; i++) {
         const size_t room = i == 4 ? count + 1 : less[i] * count / 8;
         uint32_t *out = takt_arena_array(&arena, (room + 1) * arity, sizeof *out);
-        EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){room, g->count}, &plan));
+        EXPECT_OK(ctx,
+                  takt_dl_prepare(&arena, &program, (const size_t[]){room, g->count}, 1, &plan));
         void *scratch = takt_arena_array(&arena, plan.scratch_bytes + 64, 1);
         const takt_dl_full full =
             takt_dl_run(&plan, &(const uint32_t *){g->rows[0]}, &out,
-                        (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63), NULL);
+                        (void *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63), NULL, NULL);
         EXPECT((full.relation < 0) == (room >= count), "%s: %zu of %zu", text, room, count);
         EXPECT(full.relation >= 0 || room == count || are_pairs(out, arity, pairs, factor), "%s",
                text);

@@ -28,6 +28,7 @@ takt_status takt_child_compile(takt_planner *p, const takt_graph *g, takt_child 
     if (child->body != NULL)
         child->plan = takt_repeat_plan(child->body);
     const takt_plan *plan = child->plan;
+    p->step->shares_pool |= plan->is_parallel;
     if (!takt_size_add(takt_cpu_aligned(pointers(plan) * sizeof(void *)) +
                            takt_cpu_aligned(sizeof(takt_fault_slot)),
                        made->arena_bytes, &child->bytes))
@@ -74,6 +75,8 @@ bool takt_child_run(const takt_child *child, const takt_child_room *room, const 
     takt_execution x = {.plan = child->plan,
                         .base = room->base,
                         .arena = room->arena,
+                        .pool = t->pool,
+                        .is_leased = true,
                         .fault = room->fault,
                         .error = error_of(child, t)};
     if (t->execution != NULL) {

@@ -15,6 +15,7 @@
 
 #include "kernel/poll.h"
 #include "op/ops.h"
+#include "os/pool.h"
 
 enum {
     TAKT_DL_ARITY = 8,
@@ -118,6 +119,8 @@ typedef struct takt_dl_plan {
      * the one that follows it, with pivot 0, and from a pair and the one before it, with pivot
      * 1. */
     bool is_closure;
+    size_t workers;    /* threads that have scratch of their own; 1: rounds are not shared out */
+    size_t group_rows; /* with a pivot: rows that a worker derives before it passes them on */
     size_t scratch_bytes;
     uint64_t budget; /* rows that joins may try: a bound on the time of a run */
 } takt_dl_plan;
@@ -125,8 +128,10 @@ typedef struct takt_dl_plan {
 /* Rows for each iteration that limits.trip_count allows to a loop. */
 enum { TAKT_DL_ROWS_A_TRIP = 4096 };
 
+/* `threads`: of the pools that runs may have. */
 TAKT_MUST_USE takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program,
-                                          const size_t *capacity, takt_dl_plan *plan);
+                                          const size_t *capacity, size_t threads,
+                                          takt_dl_plan *plan);
 
 /* Why a run stopped. */
 typedef struct takt_dl_full {
@@ -137,9 +142,10 @@ typedef struct takt_dl_full {
 } takt_dl_full;
 
 /* `in` and `out`: tuples of inputs and of derived relations; `scratch` is plan->scratch_bytes,
- * 64-byte aligned; `poll` may be NULL. */
+ * 64-byte aligned; `poll` may be NULL; `pool` is leased and has at most the plan's threads, or is
+ * NULL. The results do not depend on the number of threads. */
 takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
-                         void *scratch, const takt_poll *poll);
+                         void *scratch, const takt_poll *poll, takt_pool *pool);
 
 /* ---- parts of takt_dl_prepare: datalog_code.c ---- */
 

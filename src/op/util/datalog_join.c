@@ -230,7 +230,7 @@ static bool join(takt_dl_machine *m, int depth)
         return is_true && join(m, depth + 1);
     }
     if (s->index < 0) {
-        const size_t from = s->is_delta ? of->from : 0, to = s->is_delta ? of->to : of->count;
+        const size_t from = s->is_delta ? of->from : 0, to = of->to;
         return scan(m, of->rows + from * of->arity, to - from, depth);
     }
     const takt_dl_chains *c = &m->index[s->index];
@@ -240,12 +240,30 @@ static bool join(takt_dl_machine *m, int depth)
     return scan(m, c->next + head[0] * of->arity, head[1] - head[0], depth);
 }
 
-void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path)
+bool takt_dl_range(const takt_dl_machine *m, const takt_dl_path *path, size_t *first, size_t *end)
 {
+    const takt_dl_step *s = &path->step[0];
+    *first = *end = 0;
+    if (path->count == 0 || s->literal->kind != TAKT_DL_ATOM || s->index >= 0)
+        return false;
+    const takt_dl_set *of = &m->set[s->literal->relation];
+    *first = s->is_delta ? of->from : 0;
+    *end = of->to;
+    return true;
+}
+
+void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path, size_t first, size_t end)
+{
+    size_t all[2];
     m->path = path;
     if (takt_dl_extend(m, path))
         return;
     for (int i = 0; i < path->number_count; i++)
         m->value[TAKT_DL_VARIABLES + i] = path->number[i];
-    (void)join(m, 0);
+    if (!takt_dl_range(m, path, &all[0], &all[1])) {
+        (void)join(m, 0);
+        return;
+    }
+    const takt_dl_set *of = &m->set[path->step[0].literal->relation];
+    (void)scan(m, of->rows + first * of->arity, end - first, 0);
 }

@@ -2,6 +2,8 @@
 #ifndef TAKT_OP_UTIL_DATALOG_MACHINE_H
 #define TAKT_OP_UTIL_DATALOG_MACHINE_H
 
+#include <stdatomic.h>
+
 #include "op/util/datalog.h"
 
 typedef struct takt_dl_set {
@@ -14,6 +16,7 @@ typedef struct takt_dl_set {
     size_t first;      /* row that the table begins with: it has those of one value of the pivot */
     size_t from, to;   /* what the last round found */
     uint64_t linked;   /* indexes of it that grow: a set */
+    bool is_locked;    /* workers add rows one after another: too few slots, or keys are hashes */
 } takt_dl_set;
 
 /* Rows that agree in some columns. Those of a derived relation are chains, which grow; those of an
@@ -29,12 +32,32 @@ typedef struct takt_dl_chains {
 
 enum { TAKT_DL_BATCH = 64, TAKT_DL_MARKS = 4096 };
 
+/* Rows of a derived relation from which on threads share the work; buckets of a shared sort. */
+enum { TAKT_DL_LARGE = 1 << 14, TAKT_DL_BUCKETS = 256 };
+
 typedef struct takt_dl_waiting {
     int relation;
     uint32_t row[TAKT_DL_ARITY];
     size_t at; /* in the table */
     uint64_t key;
 } takt_dl_waiting;
+
+/* What workers share while they derive rows. */
+typedef struct takt_dl_shared {
+    _Atomic size_t count[TAKT_DL_RELATIONS];    /* rows of derived relations */
+    _Atomic uint32_t locked[TAKT_DL_RELATIONS]; /* 1: a worker adds rows */
+    _Atomic uint32_t is_over;                   /* a worker failed; the others end */
+    _Atomic size_t seed;                        /* with a pivot: the first that nobody has taken */
+} takt_dl_shared;
+
+/* Seeds whose rows do not fit a worker's own scratch. */
+enum { TAKT_DL_SKIPPED = 256 };
+typedef struct takt_dl_skipped {
+    size_t count;
+    struct {
+        size_t first, end;
+    } at[TAKT_DL_SKIPPED];
+} takt_dl_skipped;
 
 typedef struct takt_dl_machine {
     const takt_dl_plan *plan;
@@ -55,6 +78,13 @@ typedef struct takt_dl_machine {
     uint32_t marked_value;
     uint16_t mark, *marks; /* TAKT_DL_MARKS of them */
     const takt_poll *poll;
+    takt_pool *pool;                 /* NULL: one thread */
+    takt_dl_shared *shared;          /* of a worker; NULL: this thread derives alone */
+    struct takt_dl_machine *workers; /* of the plan; each a copy of this while rows are derived */
+    takt_dl_shared *common;          /* what the workers will share */
+    takt_dl_skipped *skipped;        /* of a worker */
+    uint32_t *counts;                /* of a worker, for sorting: TAKT_DL_COUNTS */
+    uint32_t *bucket_counts;         /* for sorting: plan->workers * TAKT_DL_BUCKETS */
 } takt_dl_machine;
 
 static inline uint64_t takt_dl_mix(uint64_t h, uint32_t x)
@@ -108,9 +138,15 @@ bool takt_dl_stops(takt_dl_machine *m);
 void takt_dl_clear(takt_dl_machine *m, void *memory, int byte, size_t bytes);
 /* The next block of scratch. */
 void *takt_dl_carve(char **at, size_t count);
-/* Relations, tables and indexes before the first round. */
+/* Relations and tables before the first round. */
 void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
                    char **scratch);
+/* Then the indexes, but for number `unused`, whose memory stays as it is. */
+void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch);
+/* Stores the rows of an input next to those of the same bucket. */
+void takt_dl_gather(takt_dl_machine *m, takt_dl_chains *c);
+/* Adds rows `first` to `end` - 1 of a derived relation to its indexes. */
+void takt_dl_link(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
 /* Adds a row to a derived relation unless it exists; with `is_local` immediately, else in a
  * batch. */
 void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row);
@@ -125,13 +161,60 @@ void takt_dl_renew(takt_dl_set *s);
 
 /* Accounts for rows that are tried; false: the run ends. */
 bool takt_dl_charge(takt_dl_machine *m, size_t rows);
-/* Joins by the path, and adds what its rule derives. */
-void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path);
+/* Rows that the first literal of a path is matched with: true, and which. False: the first step
+ * finds them by an index. */
+bool takt_dl_range(const takt_dl_machine *m, const takt_dl_path *path, size_t *first, size_t *end);
+/* Joins by the path, of its range rows `first` to `end` - 1 alone, and adds what its rule
+ * derives. */
+void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path, size_t first, size_t end);
 
 /* ---- datalog_extend.c ---- */
 
 /* The same as takt_dl_join, for the most common rule with a pivot: pairs of the last round, each
  * joined with the pairs of an input that share a value. False: the rule has another form. */
 bool takt_dl_extend(takt_dl_machine *m, const takt_dl_path *path);
+
+/* ---- datalog_run.c ---- */
+
+/* Semi-naive rounds until nothing is new. */
+void takt_dl_rounds(takt_dl_machine *m);
+/* Rounds for all seeds from `first` to `end` - 1, a few values of the pivot at a time. */
+typedef struct takt_dl_seeds {
+    const uint32_t *rows; /* sorted by the pivot */
+    size_t first, end;
+    const takt_dl_rows *sort; /* where to put rows in order; NULL: they stay as they were found */
+} takt_dl_seeds;
+void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds);
+/* Seeds to begin with next, after `taken` of them have led to `made` rows: as many rows as a table
+ * in the first-level cache has room for. */
+size_t takt_dl_width(size_t taken, size_t made);
+/* The end of `width` seeds from `first` on and of those with the last one's value. */
+size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, size_t first,
+                         size_t width);
+
+/* ---- datalog_share.c: the same by several threads ---- */
+
+/* Scratch for the workers; also counted by takt_dl_worker_bytes. */
+void takt_dl_hire(takt_dl_machine *m, char **scratch);
+/* Adds it up; false: it is too large. */
+bool takt_dl_worker_bytes(const takt_dl_plan *plan, size_t *total);
+/* Makes every worker a copy of the machine, but for what it has of its own; how many there are. */
+int takt_dl_brief(takt_dl_machine *m);
+/* After they are done: why they ended, rows, and what is left of the budget. */
+void takt_dl_debrief(takt_dl_machine *m, int threads);
+/* Tells the others if this worker has failed. */
+void takt_dl_leave(takt_dl_machine *w);
+/* All of a path. */
+void takt_dl_join_shared(takt_dl_machine *m, const takt_dl_path *path);
+void takt_dl_link_shared(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
+void takt_dl_gather_shared(takt_dl_machine *m, uint64_t indexes);
+/* What waits, into relations that other workers add to as well. */
+void takt_dl_flush_shared(takt_dl_machine *m);
+/* Rounds for all seeds: datalog_groups.c. The rows that are found, in no order, are put into
+ * `to`. */
+void takt_dl_follow_shared(takt_dl_machine *m, const uint32_t *seeds, size_t count, uint32_t *to);
+/* Of datalog_sort_shared.c. Sorts `r->count` rows at `from`, which is `r->rows` or `r->room`, into
+ * `r->rows`. False: the poll stopped it. */
+bool takt_dl_sort_shared(takt_dl_machine *m, const takt_dl_rows *r, const uint32_t *from);
 
 #endif

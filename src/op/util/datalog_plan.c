@@ -137,8 +137,21 @@ static bool add(size_t *total, size_t count, size_t each)
            takt_size_add(*total, (bytes + 63) & ~(size_t)63, total);
 }
 
+/* Small relations are derived by one thread. */
+static void share_out(takt_dl_plan *p, size_t threads)
+{
+    enum { PARTS = 8, LEAST = 1 << 12, MOST = 1 << 17 };
+    const size_t part = p->capacity[0] / PARTS;
+    bool is_large = false;
+    for (int i = 0; i < p->program->derived; i++)
+        is_large |= p->capacity[i] >= TAKT_DL_LARGE;
+    p->workers = is_large && threads > 1 ? threads : 1;
+    if (p->pivot >= 0 || p->is_closure)
+        p->group_rows = part < LEAST ? LEAST : part < MOST ? part : MOST;
+}
+
 takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const size_t *capacity,
-                            takt_dl_plan *plan)
+                            size_t threads, takt_dl_plan *plan)
 {
     size_t paths = 1, most = 1;
     const takt_dl *given = program;
@@ -179,6 +192,8 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
     is_good = is_good && add(&plan->scratch_bytes, TAKT_DL_MARKS, sizeof(uint16_t)) &&
               add(&plan->scratch_bytes, TAKT_DL_BATCH, sizeof(takt_dl_waiting)) &&
               add(&plan->scratch_bytes, most, 4) && add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
+    share_out(plan, threads);
+    is_good = is_good && takt_dl_worker_bytes(plan, &plan->scratch_bytes);
     return is_good
                ? TAKT_OK
                : takt_fail(arena->ctx, TAKT_E_OVERFLOW, "fixpoint: the relations are too large");
@@ -197,8 +212,14 @@ const char *takt_dl_full_text(const takt_node *n, const takt_dl_plan *plan,
                  name, (unsigned long long)plan->budget, TAKT_DL_ROWS_A_TRIP);
         return buffer;
     }
-    snprintf(buffer, TAKT_DL_TEXT, "%.100s has more than %zu tuples in round %zu: try capacity=%zu",
-             name, capacity, full->round, 4 * capacity + 16);
+    const int length =
+        snprintf(buffer, TAKT_DL_TEXT, "%.100s has more than %zu tuples", name, capacity);
+    char *const end = buffer + length;
+    const size_t left = TAKT_DL_TEXT - (size_t)length;
+    if (full->round > 0)
+        snprintf(end, left, " in round %zu: try capacity=%zu", full->round, 4 * capacity + 16);
+    else
+        snprintf(end, left, ": try capacity=%zu", 4 * capacity + 16);
     return buffer;
 }
 

@@ -1,9 +1,8 @@
 /* datalog_run.c - semi-naive evaluation to the least fixed point.
  *
  * Rows of a derived relation are kept in the order in which they were found, so that what the last
- * round found is a range of them. A row that is found while a round runs is seen by that round as
- * well, which does no harm: it is in the next round's range all the same. At the end rows are put
- * in ascending order.
+ * round found is a range of them. Indexes get the rows of a round after it, so that a round is the
+ * same however its joins are shared out. At the end rows are put in ascending order.
  *
  * With a pivot, rounds run for a few of its values after the other: the table then has few rows,
  * and stays in the cache.
@@ -14,10 +13,8 @@
 
 static void run_paths(takt_dl_machine *m, int first, int end)
 {
-    for (int i = first; i < end && m->full.relation < 0; i++) {
-        takt_dl_join(m, &m->plan->paths[i]);
-        takt_dl_flush(m);
-    }
+    for (int i = first; i < end && m->full.relation < 0; i++)
+        takt_dl_join_shared(m, &m->plan->paths[i]);
 }
 
 /* The new rows become the next round's range; false if there are none. */
@@ -26,6 +23,7 @@ static bool advance(takt_dl_machine *m)
     bool goes_on = false;
     for (int i = 0; i < m->plan->program->derived; i++) {
         takt_dl_set *s = &m->set[i];
+        takt_dl_link_shared(m, s, s->to, s->count);
         s->from = s->to;
         s->to = s->count;
         goes_on = goes_on || s->to > s->from;
@@ -33,15 +31,13 @@ static bool advance(takt_dl_machine *m)
     return goes_on;
 }
 
-static void run_rounds(takt_dl_machine *m)
+void takt_dl_rounds(takt_dl_machine *m)
 {
     for (; m->full.relation < 0 && advance(m); m->full.round++)
         run_paths(m, m->path_first, m->path_end);
 }
 
-/* Seeds to begin with next, after `taken` of them have led to `made` rows: as many rows as a table
- * in the first-level cache has room for. */
-static size_t next_width(size_t taken, size_t made)
+size_t takt_dl_width(size_t taken, size_t made)
 {
     enum { ROWS = 1 << 11, FASTER = 4 };
     const size_t width = taken * ROWS / (made + 1) + 1;
@@ -54,39 +50,60 @@ static void stop(takt_dl_machine *m)
     m->full.relation = 0;
 }
 
-/* What the rules without recursion have derived are seeds. They are sorted by the pivot; then a few
- * of its values are followed at a time. With the first column as pivot what each time finds is put
- * in order at once. The seeds that are left take the end of the room: they are results as well, so
- * that the rest of it is enough unless there are too many results. */
-static void run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
+size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, size_t first,
+                         size_t width)
+{
+    const size_t arity = m->set[0].arity, left = seeds->end - first;
+    const uint32_t *value = seeds->rows + m->pivot;
+    size_t end = first + (width < left ? width : left);
+    while (end < seeds->end && value[end * arity] == value[(end - 1) * arity])
+        end++;
+    return end;
+}
+
+/* With the first column as pivot what each time finds is put in order at once. */
+void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds)
 {
     takt_dl_set *s = &m->set[0];
-    const size_t pivot = (size_t)m->pivot, seeds = s->count, arity = s->arity;
-    uint32_t *seed = rows->room + (s->capacity - seeds) * arity;
-    if (!takt_dl_sort_by(rows, pivot, pivot + 1)) {
-        stop(m);
-        return;
-    }
-    memcpy(seed, s->own, seeds * arity * sizeof *s->own);
-    s->count = s->to = 0;
-    for (size_t i = 0, width = 1; i < seeds && m->full.relation < 0;) {
-        const size_t first = i;
+    for (size_t i = seeds->first, width = 1; i < seeds->end && m->full.relation < 0;) {
+        const size_t first = i, end = takt_dl_seeds_end(m, seeds, first, width);
         takt_dl_renew(s);
         m->full.round = 0;
-        for (; i < seeds &&
-               (i < first + width || seed[i * arity + pivot] == seed[(i - 1) * arity + pivot]);
-             i++)
-            takt_dl_add(m, 0, seed + i * arity);
-        run_rounds(m);
+        for (; i < end; i++)
+            takt_dl_add(m, 0, seeds->rows + i * s->arity);
+        takt_dl_rounds(m);
         const size_t made = s->count - s->first;
-        if (m->full.relation < 0 && s->count > s->capacity - (seeds - i))
+        if (m->full.relation < 0 && s->count > s->capacity - (seeds->end - i))
             m->full.relation = 0;
-        else if (m->full.relation < 0 && pivot == 0 &&
-                 !takt_dl_sort(&(takt_dl_rows){s->own + s->first * arity, rows->room, rows->counts,
-                                               made, arity, m->poll}))
+        else if (m->full.relation < 0 && seeds->sort != NULL &&
+                 !takt_dl_sort(&(takt_dl_rows){s->own + s->first * s->arity, seeds->sort->room,
+                                               seeds->sort->counts, made, s->arity, m->poll}))
             stop(m);
-        width = next_width(i - first, made);
+        width = takt_dl_width(i - first, made);
     }
+}
+
+/* What the rules without recursion have derived are seeds. They are sorted by the pivot; then a few
+ * of its values are followed at a time. The seeds that are left take the end of the room: they are
+ * results as well, so that the rest of it is enough unless there are too many results. True: the
+ * results lie in the room, in no order. */
+static bool run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
+{
+    takt_dl_set *s = &m->set[0];
+    const size_t pivot = (size_t)m->pivot, seeds = s->count;
+    uint32_t *seed = rows->room + (s->capacity - seeds) * s->arity;
+    if (!takt_dl_sort_by(rows, pivot, pivot + 1)) {
+        stop(m);
+        return false;
+    }
+    s->count = s->to = 0;
+    if (m->pool != NULL && seeds > 1) {
+        takt_dl_follow_shared(m, s->own, seeds, rows->room);
+        return true;
+    }
+    memcpy(seed, s->own, seeds * s->arity * sizeof *s->own);
+    takt_dl_follow(m, &(takt_dl_seeds){seed, 0, seeds, pivot == 0 ? rows : NULL});
+    return false;
 }
 
 /* The sum of squares of how often a value occurs in a column of pairs: how much groups differ. */
@@ -101,33 +118,49 @@ static uint64_t spread(const takt_dl_set *s, size_t column, uint32_t *counts, si
     return sum;
 }
 
-/* A closure is followed from the side on which groups are more even. */
-static void choose_side(takt_dl_machine *m, uint32_t *room)
+/* A closure is followed from the side on which groups are more even; the index that only the other
+ * side needs. */
+static int choose_side(takt_dl_machine *m, uint32_t *room)
 {
+    const takt_dl_path *sides = &m->plan->paths[m->path_end - 2];
     const takt_dl_set *s = &m->set[1];
     const size_t size = s->capacity < m->set[0].capacity ? s->capacity : m->set[0].capacity;
     if (size > 0)
         m->pivot = spread(s, 1, room, size) < spread(s, 0, room, size);
     m->path_first = m->path_end - 2 + m->pivot;
     m->path_end = m->path_first + 1;
+    return sides[1 - m->pivot].step[1].index;
 }
 
-/* Ascending order, then rows that hold nothing. */
-static void finish(takt_dl_machine *m, int relation, uint32_t *room, uint32_t *counts)
+/* Ascending order, then rows that hold nothing. With `is_away` they lie in the room. */
+static void finish(takt_dl_machine *m, int relation, const takt_dl_rows *room, bool is_away)
 {
     const takt_dl_set *s = &m->set[relation];
-    const takt_dl_rows rows = {s->own, room, counts, s->count, s->arity, m->poll};
-    if (m->pivot != 0 && !takt_dl_sort(&rows))
+    const takt_dl_rows rows = {s->own, room->room, room->counts, s->count, s->arity, m->poll};
+    const bool is_sorted = m->pivot == 0 && !is_away;
+    if (!is_sorted && !takt_dl_sort_shared(m, &rows, is_away ? rows.room : rows.rows))
         stop(m);
     takt_dl_clear(m, s->own + s->count * s->arity, 0xff,
                   (s->capacity - s->count) * s->arity * sizeof *s->own);
 }
 
+/* Rows of the largest derived relation. */
+static size_t largest(const takt_dl_machine *m)
+{
+    size_t most = 1;
+    for (int i = 0; i < m->plan->program->derived; i++) {
+        const size_t rows = m->set[i].capacity * m->set[i].arity;
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
 takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, uint32_t *const *out,
-                         void *scratch, const takt_poll *poll)
+                         void *scratch, const takt_poll *poll, takt_pool *pool)
 {
     char *at = scratch;
-    size_t most = 1;
+    bool is_away = false;
+    int unused = -1;
     takt_dl_machine m = {.plan = plan,
                          .full.relation = -1,
                          .left = plan->budget,
@@ -135,22 +168,28 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
                          .path_end = plan->path_count,
                          .pivot = plan->is_closure ? 0 : plan->pivot,
                          .is_local = plan->is_closure || plan->pivot >= 0,
+                         .pool = plan->workers > 1 && takt_pool_threads(pool) > 1 ? pool : NULL,
                          .poll = poll};
     takt_dl_begin(&m, in, out, &at);
-    for (int i = 0; i < plan->program->derived; i++) {
-        const size_t rows = m.set[i].capacity * m.set[i].arity;
-        most = rows > most ? rows : most;
-    }
-    uint32_t *room = takt_dl_carve(&at, most), *counts = takt_dl_carve(&at, TAKT_DL_COUNTS);
+    takt_dl_rows room = {.room = takt_dl_carve(&at, largest(&m)),
+                         .counts = takt_dl_carve(&at, TAKT_DL_COUNTS),
+                         .poll = poll};
     if (plan->is_closure)
-        choose_side(&m, room);
+        unused = choose_side(&m, room.room);
+    takt_dl_hire(&m, &at);
+    takt_dl_begin_indexes(&m, unused, &at);
     run_paths(&m, 0, plan->first_count);
-    if (m.is_local && m.full.relation < 0)
-        run_pivot(
-            &m, &(takt_dl_rows){m.set[0].own, room, counts, m.set[0].count, m.set[0].arity, poll});
-    else
-        run_rounds(&m);
+    if (m.is_local && m.full.relation < 0) {
+        room.rows = m.set[0].own;
+        room.count = m.set[0].count;
+        room.arity = m.set[0].arity;
+        is_away = run_pivot(&m, &room);
+    } else {
+        takt_dl_rounds(&m);
+    }
     for (int i = 0; i < plan->program->derived && m.full.relation < 0; i++)
-        finish(&m, i, room, counts);
+        finish(&m, i, &room, is_away);
+    if (m.is_local && m.set[0].capacity >= TAKT_DL_LARGE)
+        m.full.round = 0; /* which group has no room is left to chance */
     return m.full;
 }

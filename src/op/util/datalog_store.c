@@ -13,7 +13,9 @@ enum { POLLED = 1 << 14, SLOTS = 64 };
 
 bool takt_dl_stops(takt_dl_machine *m)
 {
-    if (!takt_poll_stops(m->poll))
+    const bool is_over =
+        m->shared != NULL && atomic_load_explicit(&m->shared->is_over, memory_order_relaxed) != 0;
+    if (!is_over && !takt_poll_stops(m->poll))
         return false;
     m->full.is_stopped = true;
     m->full.relation = 0;
@@ -47,13 +49,15 @@ static uint64_t key_of(const uint32_t *row, size_t arity)
 
 /* ---- adding ---- */
 
-static void link_row(takt_dl_machine *m, uint64_t linked, const uint32_t *row, size_t at)
+void takt_dl_link(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end)
 {
-    for (; linked != 0; linked &= linked - 1) {
+    for (uint64_t linked = s->linked; linked != 0; linked &= linked - 1) {
         const takt_dl_chains *c = &m->index[__builtin_ctzll(linked)];
-        uint32_t *head = &c->head[takt_dl_bucket(c, row)];
-        c->next[at] = *head;
-        *head = (uint32_t)at + 1;
+        for (size_t i = first; i < end; i++) {
+            uint32_t *head = &c->head[takt_dl_bucket(c, s->rows + i * s->arity)];
+            c->next[i] = *head;
+            *head = (uint32_t)i + 1;
+        }
     }
 }
 
@@ -98,8 +102,7 @@ void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
         memcpy(s->own + s->count * 2, w->row, 2 * sizeof *w->row);
     else
         memcpy(s->own + s->count * s->arity, w->row, s->arity * sizeof *w->row);
-    occupy(s, slot, w->key, s->count);
-    link_row(m, s->linked, w->row, s->count++);
+    occupy(s, slot, w->key, s->count++);
     if (2 * (s->count - s->first) > s->table_mask && s->table_mask < s->mask_limit)
         grow(s);
 }
@@ -114,6 +117,10 @@ static void insert(takt_dl_machine *m, const takt_dl_waiting *w)
 
 void takt_dl_flush(takt_dl_machine *m)
 {
+    if (m->shared != NULL && !m->is_local) {
+        takt_dl_flush_shared(m);
+        return;
+    }
     for (size_t i = 0; i < m->batch_count && m->full.relation < 0; i++)
         insert(m, &m->batch[i]);
     m->batch_count = 0;
@@ -177,8 +184,7 @@ static bool fits(const takt_dl_index *of, const takt_dl_set *s)
     return most < of->size;
 }
 
-/* Stores the rows of an input next to those of the same bucket. */
-static void gather(takt_dl_machine *m, takt_dl_chains *c)
+void takt_dl_gather(takt_dl_machine *m, takt_dl_chains *c)
 {
     const takt_dl_set *s = &m->set[c->of->relation];
     c->is_direct = fits(c->of, s);
@@ -212,18 +218,29 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     takt_dl_clear(m, s->table, 0xff, size * sizeof *s->table);
 }
 
-static void make_index(takt_dl_machine *m, int i, char **scratch)
+/* True: its rows are still to be gathered. */
+static bool make_index(takt_dl_machine *m, int i, bool is_used, char **scratch)
 {
     takt_dl_chains *c = &m->index[i];
     c->of = &m->plan->index[i];
     c->head = takt_dl_carve(scratch, c->of->size + 2);
     const size_t columns = c->of->has_runs ? m->set[c->of->relation].arity : 1;
     c->next = takt_dl_carve(scratch, m->plan->capacity[c->of->relation] * columns);
+    if (!is_used)
+        return false;
     takt_dl_clear(m, c->head, 0, (c->of->size + 2) * sizeof *c->head);
     if (!c->of->has_runs)
         m->set[c->of->relation].linked |= UINT64_C(1) << i;
-    else if (m->full.relation < 0)
-        gather(m, c);
+    return c->of->has_runs;
+}
+
+void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch)
+{
+    uint64_t gathered = 0;
+    for (int i = 0; i < m->plan->index_count; i++)
+        if (make_index(m, i, i != unused, scratch))
+            gathered |= UINT64_C(1) << i;
+    takt_dl_gather_shared(m, gathered);
 }
 
 void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
@@ -236,14 +253,14 @@ void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *cons
         s->capacity = m->plan->capacity[i];
         if (i >= program->derived) {
             s->rows = in[i - program->derived];
-            s->count = count_rows(s->rows, s->arity, s->capacity);
+            s->count = s->to = count_rows(s->rows, s->arity, s->capacity);
             continue;
         }
         s->rows = s->own = out[i];
+        s->is_locked = s->arity > 2 || s->capacity < TAKT_DL_LARGE ||
+                       s->capacity < m->plan->workers * TAKT_DL_BATCH;
         make_table(m, s, scratch);
     }
-    for (int i = 0; i < m->plan->index_count; i++)
-        make_index(m, i, scratch);
     m->marks = takt_dl_carve(scratch, TAKT_DL_MARKS / 2);
     m->batch = takt_dl_carve(scratch, TAKT_DL_BATCH * sizeof *m->batch / sizeof(uint32_t));
     takt_dl_clear(m, m->marks, 0, TAKT_DL_MARKS * sizeof *m->marks);

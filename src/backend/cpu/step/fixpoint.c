@@ -26,7 +26,7 @@ static void run(const takt_step *s, const takt_task *t)
         in[i] = takt_view_data(t, &s->in[i]);
     for (size_t i = 0; i < s->out_count; i++)
         out[i] = takt_view_data(t, &s->out[i]);
-    const takt_dl_full full = takt_dl_run(&f->plan, in, out, t->scratch, t->poll);
+    const takt_dl_full full = takt_dl_run(&f->plan, in, out, t->scratch, t->poll, t->pool);
     if (full.relation < 0 || full.is_stopped)
         return;
     takt_error *error = t->execution != NULL ? t->execution->error : &f->ctx->error;
@@ -55,7 +55,9 @@ static takt_status compile(takt_planner *p)
         capacity[i] = i < f->program.derived
                           ? (size_t)n->type[i].dim[0]
                           : (size_t)takt_type_of(p->graph, n->in[i - f->program.derived])->dim[0];
-    TAKT_TRY(takt_dl_prepare(&p->plan->arena, &f->program, capacity, &f->plan));
+    const size_t threads = (size_t)p->plan->threads;
+    TAKT_TRY(takt_dl_prepare(&p->plan->arena, &f->program, capacity, threads, &f->plan));
+    p->step->shares_pool = f->plan.workers > 1;
     p->step->scratch_bytes = f->plan.scratch_bytes;
     p->step->run = run;
     p->step->data = f;
