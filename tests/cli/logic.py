@@ -39,6 +39,18 @@ for kind, text in blocks:
             expect(printed == text, f"{printed}\ninstead of\n{text}")
 expect(asked >= 8, "docs/logic.md has lost its commands")
 
+# ---- the programs of Tensor Logic ----
+
+TENSOR = "examples/tensor_logic.takt"
+expect(succeeds("query", TENSOR, "aunt(x, z)", "--select", "rules")
+       == "ann\tcy\nbo\teve\neve\tcy\n", "an aunt is missing")
+succeeds("run", TENSOR, "--select", "rules")  # ensures that the einsum agrees
+succeeds("run", TENSOR, "--select", "attention", "-D", "batch=2", "-D", "position=9")
+exact = succeeds("query", TENSOR, "ancestor(x, z)", "--select", "deduce").splitlines()
+guessed = succeeds("query", TENSOR, "ancestor(x, z)", "--select", "guess").splitlines()
+expect(len(exact) == 6 and all(line.endswith("\t1") for line in exact), f"deduced: {exact}")
+expect(len(guessed) == 25, f"nothing is guessed: {guessed}")
+
 # ---- relations in files ----
 
 FAMILY = "examples/family.takt"
