@@ -30,7 +30,8 @@ def model(semantics, rules, names):
             f"{rules}  return {', '.join(names)}\n}}\n")
 
 
-EDGE, WEIGHT = '  relation edge(node, node) = "edge.csv"\n', '  relation w(node, node) = "weight.csv"\n'
+EDGE = '  relation edge(node, node) = "edge.csv"\n'
+WEIGHT = '  relation w(node, node) = "weight.csv"\n'
 PATH = "= edge(x, z) or exists y: edge(x, y) and path(y, z)\n"
 SAME = ("  rule same(x, z){} = (exists u: edge(u, x) and edge(u, z)) or "
         "exists u, v: edge(u, x) and edge(v, z) and same(u, v)\n")
@@ -67,8 +68,8 @@ DATA = write("sums.npz", packed.getvalue())
 seen = set()
 for way in WAYS:
     out = path("sums.taktp")
-    succeeds("train", "examples/addition.takt", "--data", DATA, "--batch-size", "8", "--steps", "20",
-             "--optimizer", "adam", "-q", *way, "-o", out)
+    succeeds("train", "examples/addition.takt", "--data", DATA, "--batch-size", "8", "--steps",
+             "20", "--optimizer", "adam", "-q", *way, "-o", out)
     succeeds("convert", out, "-o", out + ".safetensors")
     with open(out + ".safetensors", "rb") as source:
         seen.add(hashlib.sha256(source.read()).hexdigest())
