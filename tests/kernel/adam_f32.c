@@ -11,6 +11,15 @@ enum { OPERANDS = 5, RESULTS = 3 };
 
 check_fn check_adam_f32;
 
+/* What roots are divided by: as in the first and last steps of a training, and what no training
+ * has. */
+static float correction_of(takt_check *c)
+{
+    const float some[] = {0.03f, 1, 0x1.fffffep-1f, 0, 8};
+    const size_t count = sizeof some / sizeof *some, at = check_below(c, 4 * count);
+    return at < count ? some[at] : (float)(check_below(c, 1 << 24) + 1) / (1 << 24);
+}
+
 static takt_adam_f32 step_of(takt_check *c, size_t n, int where, int values, int form)
 {
     float *in[OPERANDS];
@@ -21,7 +30,7 @@ static takt_adam_f32 step_of(takt_check *c, size_t n, int where, int values, int
     for (size_t i = 0; i < n; i++)
         in[V][i] = fabsf(in[V][i]);
     float *scalars = check_place(c, SCALARS, 4 * sizeof(float), where);
-    memcpy(scalars, (const float[]){64, 0.99f, 0.03f, 0.001f}, 4 * sizeof(float));
+    memcpy(scalars, (const float[]){64, 0.99f, correction_of(c), 0.001f}, 4 * sizeof(float));
     return (takt_adam_f32){.n = n,
                            .g = in[G],
                            .m = in[M],
@@ -66,7 +75,9 @@ static void one(takt_check *c, const takt_kernel *reference, size_t n, int where
 static void bench(takt_check *c)
 {
     enum { COUNT = 4096 };
+    const float correction = 0.03f;
     takt_adam_f32 a = step_of(c, COUNT, CHECK_AT_START, CHECK_PLAIN, 0);
+    a.correction = &correction;
     a.m_next = check_place(c, M_NEXT, COUNT * sizeof(float), CHECK_AT_START);
     a.v_next = check_place(c, V_NEXT, COUNT * sizeof(float), CHECK_AT_START);
     a.w_next = check_place(c, W_NEXT, COUNT * sizeof(float), CHECK_AT_START);
@@ -78,6 +89,8 @@ void check_adam_f32(takt_check *c, const takt_kernel *reference)
     for (int form = 0; form < 16; form++)
         for (size_t n = 0; n <= CHECK_TAILS; n++)
             one(c, reference, n, (int)(n % CHECK_PLACES), (int)check_below(c, CHECK_VALUES), form);
+    for (int i = 0; i < 16; i++)
+        one(c, reference, 1000, CHECK_AT_END, CHECK_PLAIN, 0);
     if (c->bench)
         bench(c);
 }

@@ -135,7 +135,7 @@ UNARY(RELU, VEC(relu), true, TAKT_SIMD_SET == 2) /* two instructions there, one 
 BINARY(ADD, VEC(add), true)
 BINARY(SUB, VEC(sub), true)
 BINARY(MUL, VEC(mul), true)
-BINARY(DIV, VEC(div), true)
+BINARY(QUOTIENT, VEC(div), true)
 BINARY(MIN, VEC(min), true)
 BINARY(MAX, VEC(max), true)
 BINARY(POW, MATH(pow), false)
@@ -149,6 +149,20 @@ PREDICATE(GT, VEC(gt), X1)
 PREDICATE(GE, VEC(ge), X1)
 PREDICATE(IS_NAN, is_nan_of, X0)
 PREDICATE(IS_INF, is_inf_of, X0)
+
+/* By one power of two, which batches and widths often are, it is the product with the reciprocal,
+ * which is exact: the same bits at several times the rate. */
+static void map_DIV(ARGS)
+{
+    int exponent;
+    const T y = is_scalar[1] ? *(const T *)src[1] : 0;
+    const bool is_power = LANES > 1 && y != 0 && fabs(frexp((double)y, &exponent)) == 0.5;
+    const T inverse = is_power ? 1 / y : INFINITY;
+    if (isfinite(inverse))
+        map_MUL(dst, (const void *[]){src[0], &inverse}, is_scalar, n, fault);
+    else
+        map_QUOTIENT(dst, src, is_scalar, n, fault);
+}
 
 static void map_SELECT(ARGS)
 {

@@ -16,21 +16,23 @@
 
 enum { TILE = 64, FOUR = 4 * LANES <= TILE ? 4 * LANES : TILE };
 
-/* Where one tile of one row is: `first` of its `n` units, `wide` with padding. */
+/* Where one tile of one row is: `first` of its `n` units, `wide` with padding; `is_whole` says that
+ * these are as many, to the compiler where it is known. */
 typedef struct spot {
     const takt_rnn_turn *t;
     size_t row, first, n, wide;
+    bool is_whole;
 } spot;
 
 /* Vector `i` of what the operands have at `p`; lanes beyond the last unit are zero. */
 INLINE vec at(const spot *s, const T *p, size_t i)
 {
-    return i + LANES <= s->n ? VEC(load)(p + i) : VEC(load_n)(p + i, s->n - i);
+    return s->is_whole || i + LANES <= s->n ? VEC(load)(p + i) : VEC(load_n)(p + i, s->n - i);
 }
 
 INLINE void put(const spot *s, T *p, size_t i, vec v)
 {
-    if (i + LANES <= s->n)
+    if (s->is_whole || i + LANES <= s->n)
         VEC(store)(p + i, v);
     else
         VEC(store_n)(p + i, v, s->n - i);
@@ -226,6 +228,12 @@ INLINE void cell(const spot *s, const takt_rnn_rounding rounding)
     }
 }
 
+static void cell_whole(const spot *s)
+{
+    const spot whole = {s->t, s->row, s->first, s->wide, s->wide, true};
+    cell(&whole, TAKT_RNN_OWN);
+}
+
 static void cell_own(const spot *s)
 {
     cell(s, TAKT_RNN_OWN);
@@ -252,6 +260,9 @@ static void cell_rounded(const spot *s)
         cell_bf16(s);
     else
 #endif
+        if (s->n == s->wide)
+        cell_whole(s);
+    else
         cell_own(s);
 }
 
@@ -290,7 +301,7 @@ static void rnn_run(const takt_rnn_turn *t)
     for (size_t row = 0; row < t->rows; row++)
         for (size_t first = 0; first < t->n; first += TILE) {
             const size_t left = t->n - first, n = left < TILE ? left : TILE;
-            const spot s = {t, row, first, n, (n + LANES - 1) / LANES * LANES};
+            const spot s = {t, row, first, n, (n + LANES - 1) / LANES * LANES, false};
             if (!asks || t->live[row * t->live_stride] != 0)
                 cell_rounded(&s);
             else if (computes)
