@@ -7,10 +7,27 @@
 typedef struct encoding {
     const takt_tokenizer *t;
     takt_merging merging;
+    takt_cutting cutting;
     takt_ids ids;
     bool begins; /* nothing, or an added token, came before */
     bool is_first;
 } encoding;
+
+static void encode_word(void *user, takt_span word)
+{
+    encoding *e = user;
+    const takt_tokenizer *t = e->t;
+    if (t->model == TAKT_TOKENIZER_UNIGRAM) {
+        takt_unigram(t, word, &e->ids);
+    } else if (t->model == TAKT_TOKENIZER_WHOLE) {
+        const uint32_t id = takt_spans_find(&t->index, word);
+        const int32_t known = id != UINT32_MAX ? (int32_t)id : t->roles[TAKT_TOKEN_UNK];
+        if (known >= 0)
+            takt_ids_add(&e->ids, known);
+    } else {
+        takt_merge_word(t, &e->merging, word, &e->ids);
+    }
+}
 
 static void encode_words(encoding *e, takt_span text)
 {
@@ -19,21 +36,19 @@ static void encode_words(encoding *e, takt_span text)
         takt_wordpiece(t, text, &e->ids);
         return;
     }
-    if (t->model == TAKT_TOKENIZER_UNIGRAM && t->scan == NULL) {
-        takt_unigram(t, text, &e->ids);
+    if (t->cut_count > 0) {
+        takt_cuts_run(&e->cutting, 0, text);
+        if (e->ids.status == TAKT_OK)
+            e->ids.status = e->cutting.status;
         return;
     }
     if (t->scan == NULL) {
-        takt_merge_word(t, &e->merging, text, &e->ids);
+        encode_word(e, text);
         return;
     }
     for (size_t at = 0, end; at < text.length && e->ids.status == TAKT_OK; at = end) {
         end = takt_scan_word(t->scan, text, at);
-        const takt_span word = {text.at + at, end - at};
-        if (t->model == TAKT_TOKENIZER_UNIGRAM)
-            takt_unigram(t, word, &e->ids);
-        else
-            takt_merge_word(t, &e->merging, word, &e->ids);
+        encode_word(e, (takt_span){text.at + at, end - at});
     }
 }
 
@@ -89,6 +104,7 @@ takt_status takt_tokenize(const takt_tokenizer *t, const char *text, size_t leng
         return takt_fail(t->ctx, TAKT_E_ARGUMENT, "takt_tokenize: text or ids->at is NULL");
     encoding e = {
         .t = t, .merging.ctx = t->ctx, .ids.ctx = t->ctx, .begins = true, .is_first = true};
+    e.cutting = (takt_cutting){.t = t, .word = encode_word, .user = &e};
     const bool adds = (flags & TAKT_TOKENIZE_ADD) != 0;
     if (adds)
         add_all(&e, t->prefix, t->prefix_count);
@@ -103,5 +119,6 @@ takt_status takt_tokenize(const takt_tokenizer *t, const char *text, size_t leng
     }
     takt_mem_put(t->ctx, e.ids.at, e.ids.capacity * sizeof *e.ids.at);
     takt_merging_deinit(&e.merging);
+    takt_cutting_deinit(&e.cutting);
     return e.ids.status;
 }

@@ -62,7 +62,7 @@ bool takt_tokenizer_has_stage(const takt_json *stage, const char *type)
 
 /* ---- normalizer ---- */
 
-static takt_status add(takt_tokenizer *t, takt_normal_kind kind, takt_span a, takt_span b)
+takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span a, takt_span b)
 {
     const char *copy_a = takt_arena_text(&t->arena, a.at, a.length);
     const char *copy_b = takt_arena_text(&t->arena, b.at, b.length);
@@ -77,7 +77,7 @@ static takt_status add(takt_tokenizer *t, takt_normal_kind kind, takt_span a, ta
 
 static takt_status add_plain(takt_tokenizer *t, takt_normal_kind kind)
 {
-    return add(t, kind, takt_span_of(""), takt_span_of(""));
+    return takt_normals_add(t, kind, takt_span_of(""), takt_span_of(""));
 }
 
 static takt_status add_bert(takt_tokenizer *t, const takt_json *stage)
@@ -104,20 +104,20 @@ static takt_status add_replace(takt_tokenizer *t, const takt_json *stage)
                                 ? text_of(pattern, "Regex")
                                 : takt_span_of("");
     if (takt_span_is(regex, " {2,}"))
-        return add(t, TAKT_NORMAL_RUNS, takt_span_of(""), text_of(stage, "content"));
+        return takt_normals_add(t, TAKT_NORMAL_RUNS, takt_span_of(""), text_of(stage, "content"));
     if (from.length == 0)
         return unsupported(t, "normalizer", "Replace with a regular expression");
-    return add(t, TAKT_NORMAL_REPLACE, from, text_of(stage, "content"));
+    return takt_normals_add(t, TAKT_NORMAL_REPLACE, from, text_of(stage, "content"));
 }
 
 static takt_status add_strip(takt_tokenizer *t, const takt_json *stage)
 {
     const bool left = flag(stage, "strip_left", true), right = flag(stage, "strip_right", true);
-    return add(t, TAKT_NORMAL_STRIP, takt_span_of(""),
-               takt_span_of(left && right ? "lr"
-                            : left        ? "l"
-                            : right       ? "r"
-                                          : ""));
+    return takt_normals_add(t, TAKT_NORMAL_STRIP, takt_span_of(""),
+                            takt_span_of(left && right ? "lr"
+                                         : left        ? "l"
+                                         : right       ? "r"
+                                                       : ""));
 }
 
 /* The table of characters, in base64. */
@@ -166,78 +166,7 @@ static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
     if (strcmp(type, "Prepend") != 0)
         return unsupported(t, "normalizer", type);
     t->begins_spaced = true;
-    return add(t, TAKT_NORMAL_PREPEND, text_of(stage, "prepend"), takt_span_of(""));
-}
-
-/* ---- pre_tokenizer ---- */
-
-static takt_status read_split(takt_tokenizer *t, const takt_json *stage)
-{
-    const takt_json *pattern = takt_json_get(stage, "pattern");
-    const takt_span regex = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
-                                ? text_of(pattern, "Regex")
-                                : takt_span_of("");
-    /* Spaces that the normalizer has replaced cut nothing: Gemma. */
-    const takt_span plain = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
-                                ? text_of(pattern, "String")
-                                : takt_span_of("");
-    for (size_t i = 0; takt_span_is(plain, " ") && i < t->normal_count; i++)
-        if (t->normals[i].kind == TAKT_NORMAL_REPLACE && takt_span_is(t->normals[i].a, " "))
-            return TAKT_OK;
-    t->scan = takt_scan_of_pattern(regex);
-    if (t->scan == NULL || flag(stage, "invert", false) ||
-        !takt_span_is(text_of(stage, "behavior"), "Isolated"))
-        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                   "texts are cut by a pattern that Takt does not have: %.*s",
-                                   (int)(regex.length < 160 ? regex.length : 160), regex.at);
-    return TAKT_OK;
-}
-
-static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
-{
-    const takt_span scheme = text_of(stage, "prepend_scheme");
-    const bool spaced =
-        scheme.length > 0 ? !takt_span_is(scheme, "never") : flag(stage, "add_prefix_space", true);
-    const takt_span mark = text_of(stage, "replacement");
-    if (!takt_span_is(mark, TAKT_TOKEN_MARK))
-        return unsupported(t, "pre_tokenizer", "Metaspace with another mark than U+2581");
-    TAKT_TRY(add(t, TAKT_NORMAL_REPLACE, takt_span_of(" "), mark));
-    t->begins_spaced = spaced;
-    t->spaces_once = takt_span_is(scheme, "first");
-    if (flag(stage, "split", true))
-        t->scan = &takt_scan_marks;
-    return spaced ? add(t, TAKT_NORMAL_PREPEND, mark, mark) : TAKT_OK;
-}
-
-static takt_status read_byte_level(takt_tokenizer *t, const takt_json *stage)
-{
-    if (flag(stage, "add_prefix_space", true)) {
-        t->begins_spaced = false; /* the space is part of the text, and stays */
-        TAKT_TRY(add(t, TAKT_NORMAL_PREPEND, takt_span_of(" "), takt_span_of(" ")));
-    }
-    if (t->scan == NULL && flag(stage, "use_regex", true))
-        t->scan = &takt_scan_gpt2;
-    return TAKT_OK;
-}
-
-static takt_status read_pre(takt_tokenizer *t, const takt_json *stage)
-{
-    const char *type = type_of(stage);
-    if (strcmp(type, "ByteLevel") == 0)
-        return read_byte_level(t, stage);
-    if (strcmp(type, "Split") == 0)
-        return read_split(t, stage);
-    if (strcmp(type, "Metaspace") == 0)
-        return read_metaspace(t, stage);
-    if (strcmp(type, "WhitespaceSplit") == 0 && t->model == TAKT_TOKENIZER_UNIGRAM)
-        return add_plain(t, TAKT_NORMAL_SPACES); /* Metaspace follows */
-    if (strcmp(type, "BertPreTokenizer") == 0 && t->model == TAKT_TOKENIZER_WORDS)
-        return TAKT_OK;
-    if (strcmp(type, "Digits") == 0 && flag(stage, "individual_digits", false)) {
-        t->scan = &takt_scan_digits;
-        return TAKT_OK;
-    }
-    return unsupported(t, "pre_tokenizer", type);
+    return takt_normals_add(t, TAKT_NORMAL_PREPEND, text_of(stage, "prepend"), takt_span_of(""));
 }
 
 /* ---- post_processor ---- */
@@ -324,6 +253,8 @@ static takt_status each(takt_tokenizer *t, const takt_json *stage, const char *k
 takt_status takt_tokenizer_read_stages(takt_tokenizer *t, const takt_json *root)
 {
     TAKT_TRY(each(t, takt_json_get(root, "normalizer"), "normalizers", read_normal));
-    TAKT_TRY(each(t, takt_json_get(root, "pre_tokenizer"), "pretokenizers", read_pre));
+    TAKT_TRY(
+        each(t, takt_json_get(root, "pre_tokenizer"), "pretokenizers", takt_tokenizer_read_pre));
+    TAKT_TRY(takt_cuts_settle(t, 0));
     return each(t, takt_json_get(root, "post_processor"), "processors", read_post);
 }

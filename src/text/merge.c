@@ -125,14 +125,14 @@ static void offer(work *w, uint32_t left, uint32_t right)
         return;
     const symbol *a = &w->symbols[left], *b = &w->symbols[right];
     candidate c = {.left = left, .right = right, .length = a->length + b->length};
-    if (t->model == TAKT_TOKENIZER_SCORES) {
+    if (t->model == TAKT_TOKENIZER_SCORES || t->ranks_ids) {
         if (c.length > t->longest)
             return;
         const uint32_t id = takt_spans_find(&t->index, (takt_span){w->word.at + a->at, c.length});
         if (id == UINT32_MAX)
             return;
         c.into = (int32_t)id;
-        c.key = -(double)t->scores[id];
+        c.key = t->ranks_ids ? (double)id : -(double)t->scores[id];
     } else {
         const takt_merge *m = takt_merges_find(&t->merges, a->id, b->id);
         if (m == NULL)

@@ -125,8 +125,12 @@ static takt_status read_merges(const reader *r)
         if (space == NULL)
             return refuse(r, v, "holds a merge that is no pair");
         const size_t first = (size_t)(space - text.at);
-        TAKT_TRY(takt_tokenizer_unmap(t, (takt_span){text.at, first}, &left));
-        TAKT_TRY(takt_tokenizer_unmap(t, (takt_span){space + 1, text.length - first - 1}, &right));
+        left = (takt_span){text.at, first};
+        right = (takt_span){space + 1, text.length - first - 1};
+        if (t->model == TAKT_TOKENIZER_BYTES) {
+            TAKT_TRY(takt_tokenizer_unmap(t, left, &left));
+            TAKT_TRY(takt_tokenizer_unmap(t, right, &right));
+        }
         TAKT_TRY(takt_tokenizer_merge(t, left, right, (uint32_t)i));
     }
     return TAKT_OK;
@@ -226,37 +230,49 @@ static takt_status read_llama(const reader *r)
     return read_affixes(r, true, false);
 }
 
-static takt_status find_scan(const reader *r)
+/* A scanner, or patterns under a name. */
+static takt_status find_words(const reader *r, const takt_pre **pre)
 {
     takt_tokenizer *t = r->t;
-    takt_span pre = takt_span_of("");
-    TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.ggml.pre", &pre));
-    t->scan = takt_scan_named(pre);
-    if (t->scan == NULL && (pre.length == 0 || takt_span_is(pre, "default"))) {
+    takt_span name = takt_span_of(""), model = name;
+    TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.ggml.pre", &name));
+    TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.ggml.model", &model));
+    if (!takt_span_is(model, "gpt2"))
+        name = model; /* a kind with one way to cut */
+    t->scan = takt_scan_named(name);
+    *pre = takt_pre_named(name.length > 0 ? name : takt_span_of("default"));
+    if (t->scan == NULL && name.length == 0)
         takt_log(t->ctx, TAKT_LOG_WARNING,
-                 "%s does not say how texts are cut into words; taken as gpt-2's way", t->file);
-        t->scan = &takt_scan_gpt2;
-    }
-    if (t->scan != NULL)
-        return TAKT_OK;
-    return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                               "tokenizer.ggml.pre is %.*s, whose way to cut words Takt does not "
-                               "have",
-                               (int)(pre.length < 60 ? pre.length : 60), pre.at);
+                 "%s does not say how texts are cut into words; taken as llama.cpp's default",
+                 t->file);
+    if (t->scan == NULL && *pre == NULL)
+        return takt_tokenizer_fail(
+            t, TAKT_E_TOKENIZER_UNSUPPORTED,
+            "tokenizer.ggml.pre is %.*s, whose way to cut words Takt does not have",
+            (int)(name.length < 60 ? name.length : 60), name.at);
+    for (size_t i = 0; t->scan == NULL && (*pre)->patterns[i] != NULL; i++)
+        TAKT_TRY(takt_cuts_add(t, takt_span_of((*pre)->patterns[i]), TAKT_CUT_ISOLATED, false));
+    return t->scan == NULL ? takt_cuts_settle(t, 0) : TAKT_OK;
 }
 
+/* Byte-level BPE, or BPE on characters where the name says so. */
 static takt_status read_gpt2(const reader *r)
 {
     takt_tokenizer *t = r->t;
+    const takt_pre *pre;
     t->model = TAKT_TOKENIZER_BYTES;
-    TAKT_TRY(find_scan(r));
+    TAKT_TRY(find_words(r, &pre));
+    if (t->scan == NULL && (pre->is_plain || pre->is_words))
+        t->model = TAKT_TOKENIZER_CHARS;
+    if (t->scan == NULL && pre->is_plain)
+        t->normals[t->normal_count++] = normal(TAKT_NORMAL_REPLACE, " ", TAKT_TOKEN_MARK);
     TAKT_TRY(read_tokens(r));
     TAKT_TRY(read_kinds(r));
     TAKT_TRY(takt_tokenizer_index(t));
     TAKT_TRY(read_merges(r));
-    t->takes_whole = t->scan->takes_whole;
+    t->takes_whole = t->scan != NULL ? t->scan->takes_whole : pre->takes_whole;
     TAKT_TRY(read_roles(r));
-    return read_affixes(r, t->scan->adds_first, false);
+    return read_affixes(r, t->scan != NULL ? t->scan->adds_first : pre->adds_first, false);
 }
 
 /* Unigram, as SentencePiece has it. */
@@ -326,7 +342,8 @@ takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const takt_gguf *g)
             takt_gguf_find(g, "split.no") != NULL ? "; of a split file the first part has it" : "");
     if (takt_span_is(model, "llama"))
         TAKT_TRY(read_llama(&r));
-    else if (takt_span_is(model, "gpt2"))
+    else if (takt_span_is(model, "gpt2") || takt_span_is(model, "gemma4") ||
+             takt_span_is(model, "whitespace"))
         TAKT_TRY(read_gpt2(&r));
     else if (takt_span_is(model, "bert"))
         TAKT_TRY(read_bert(&r));

@@ -185,9 +185,14 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
         t->model = TAKT_TOKENIZER_UNIGRAM;
         return TAKT_OK;
     }
+    if (strcmp(name, "WordLevel") == 0) {
+        t->model = TAKT_TOKENIZER_WHOLE;
+        return TAKT_OK;
+    }
     if (strcmp(name, "BPE") != 0)
-        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                   "the model is %.40s; BPE, WordPiece and Unigram are read", name);
+        return takt_tokenizer_fail(
+            t, TAKT_E_TOKENIZER_UNSUPPORTED,
+            "the model is %.40s; BPE, WordPiece, WordLevel and Unigram are read", name);
     if (!is_empty(model, "continuing_subword_prefix") || !is_empty(model, "end_of_word_suffix"))
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
                                    "BPE with prefixes or suffixes of words is not supported");
@@ -248,7 +253,7 @@ static takt_status read_root(takt_tokenizer *t, const takt_json *root)
     TAKT_TRY(takt_tokenizer_index(t));
     if (is_list)
         TAKT_TRY(takt_unigram_check(t));
-    if (t->model != TAKT_TOKENIZER_WORDS && !is_list)
+    if (t->model == TAKT_TOKENIZER_BYTES || t->model == TAKT_TOKENIZER_CHARS)
         TAKT_TRY(read_merges(t, member(model, "merges", TAKT_JSON_ARRAY)));
     if ((t->model == TAKT_TOKENIZER_CHARS || is_list) && !is_on(model, "byte_fallback"))
         for (size_t b = 0; b < 256; b++)

@@ -150,11 +150,14 @@ static takt_status read_any(takt_tokenizer *t, const uint8_t *bytes, size_t leng
         i++;
     if (i < length && bytes[i] == '{')
         return takt_tokenizer_read_json(t, (const char *)bytes, length);
+    if (takt_tiktoken_recognises(bytes, length))
+        return takt_tokenizer_read_tiktoken(t, bytes, length);
     if (takt_spm_recognises(bytes, length))
         return takt_tokenizer_read_spm(t, bytes, length);
     (void)takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING, "this holds no tokenizer");
     return takt_fail_hint(
-        t->ctx, "tokenizers come in GGUF files, as tokenizer.json and as tokenizer.model");
+        t->ctx, "tokenizers come in GGUF files, as tokenizer.json, as tokenizer.model and as "
+                "lists of tiktoken");
 }
 
 static takt_status finish(takt_tokenizer *t, takt_status status, takt_tokenizer **tokenizer)
@@ -223,7 +226,8 @@ takt_status takt_tokenizer_load(takt_ctx *ctx, const char *path, takt_tokenizer 
 
 const char *takt_tokenizer_kind(const takt_tokenizer *t)
 {
-    static const char *const names[] = {"bpe", "bpe-characters", "spm", "wordpiece", "unigram"};
+    static const char *const names[] = {"bpe",       "bpe-characters", "spm",
+                                        "wordpiece", "unigram",        "wordlevel"};
     return t != NULL ? names[t->model] : "";
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/spans.h"
+#include "text/regex.h"
 #include "text/scan.h"
 
 struct takt_gguf;
@@ -35,6 +36,7 @@ typedef enum takt_tokenizer_model {
     TAKT_TOKENIZER_SCORES,  /* SentencePiece: the pair whose token has the best score */
     TAKT_TOKENIZER_WORDS,   /* WordPiece; tokens that begin a word begin with the mark */
     TAKT_TOKENIZER_UNIGRAM, /* the tokens whose scores add up to the most */
+    TAKT_TOKENIZER_WHOLE,   /* a word is a token, or unknown */
 } takt_tokenizer_model;
 
 /* U+2581: a space in SentencePiece's tokens; the beginning of a word in WordPiece's. */
@@ -126,8 +128,61 @@ TAKT_MUST_USE takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *b
                                              size_t length);
 void takt_charsmap_apply(const takt_charsmap *m, takt_span text, takt_text *to);
 
+/* Another stage of it, with copies of the texts. */
+TAKT_MUST_USE takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span a,
+                                           takt_span b);
 /* Adds the text in its normal form to `to`. `begins`: PREPEND applies. */
 void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to);
+
+/* ---- patterns that cut a text into words, one after the other ---- */
+
+/* What becomes of the matches; the text between them stays. */
+typedef enum takt_cut_kind {
+    TAKT_CUT_ISOLATED,
+    TAKT_CUT_REMOVED,
+    TAKT_CUT_WITH_PREVIOUS,
+    TAKT_CUT_WITH_NEXT,
+    TAKT_CUT_CONTIGUOUS, /* matches that follow each other are one */
+} takt_cut_kind;
+
+typedef struct takt_cut {
+    takt_span pattern;
+    takt_cut_kind kind;
+    bool is_inverted; /* what is between matches is meant */
+    takt_regex regex;
+} takt_cut;
+
+enum { TAKT_CUTS = 10 };
+
+/* How a GGUF file's BPE cuts texts, by the name that it has for it (pre_known.c). */
+typedef struct takt_pre {
+    const char *name;
+    const char *patterns[7]; /* each cuts what the ones before leave; NULL after the last */
+    bool takes_whole, adds_first;
+    bool is_plain; /* tokens are texts, not bytes, with marks for spaces */
+    bool is_words; /* the same without marks: white space is no part of a token */
+} takt_pre;
+
+/* NULL: not known. */
+const takt_pre *takt_pre_named(takt_span name);
+/* The name for these patterns; NULL: there is none. */
+const char *takt_pre_of(const takt_cut *cuts, size_t count);
+
+/* Adds a pattern; takt_cuts_settle compiles them, or finds a scanner that does the same. */
+TAKT_MUST_USE takt_status takt_cuts_add(takt_tokenizer *t, takt_span pattern, takt_cut_kind kind,
+                                        bool is_inverted);
+TAKT_MUST_USE takt_status takt_cuts_settle(takt_tokenizer *t, unsigned flags);
+
+/* Words of a text, one after the other, through all patterns from number `first` on. */
+typedef struct takt_cutting {
+    const takt_tokenizer *t;
+    takt_regex_run runs[TAKT_CUTS];
+    void (*word)(void *user, takt_span word);
+    void *user;
+    takt_status status;
+} takt_cutting;
+void takt_cuts_run(takt_cutting *c, size_t first, takt_span text);
+void takt_cutting_deinit(takt_cutting *c);
 
 /* ---- the tokenizer ---- */
 
@@ -136,7 +191,9 @@ struct takt_tokenizer {
     takt_arena arena;
     const char *file; /* while it is read */
     takt_tokenizer_model model;
-    const takt_scan *scan; /* NULL: a text is one word */
+    const takt_scan *scan; /* NULL: patterns cut it; without those a text is one word */
+    takt_cut *cuts;
+    size_t cut_count;
     size_t count;
     takt_span *texts; /* what each token stands for */
     uint8_t *kinds;
@@ -154,6 +211,7 @@ struct takt_tokenizer {
     takt_trie trie;
     takt_normal normals[TAKT_NORMALS];
     size_t normal_count;
+    bool ranks_ids;     /* BYTES: of pairs that are tokens the one with the least id merges */
     bool takes_whole;   /* a word that is a token is that token, whatever merges say */
     bool begins_spaced; /* SentencePiece's space before the text */
     bool spaces_once;   /* that space is for the beginning of the text alone */
@@ -211,6 +269,12 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
 bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);
+/* pre_tokenizer of tokenizer.json (json_pre.c). */
+TAKT_MUST_USE takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const struct takt_json *stage);
+/* A list of ranks as tiktoken has them: a line "BASE64 RANK" for each token. */
+bool takt_tiktoken_recognises(const uint8_t *bytes, size_t length);
+TAKT_MUST_USE takt_status takt_tokenizer_read_tiktoken(takt_tokenizer *t, const uint8_t *bytes,
+                                                       size_t length);
 /* SentencePiece's tokenizer.model. */
 bool takt_spm_recognises(const uint8_t *bytes, size_t length);
 TAKT_MUST_USE takt_status takt_tokenizer_read_spm(takt_tokenizer *t, const uint8_t *bytes,

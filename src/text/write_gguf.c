@@ -181,6 +181,14 @@ static void put_normal(const takt_tokenizer *t, takt_gguf_keys *k)
     takt_text_put(&k->text, m->texts, m->length);
 }
 
+/* What GGUF calls the way texts are cut; NULL: it has no name. */
+static const char *pre_of(const takt_tokenizer *t)
+{
+    if (t->cut_count > 0)
+        return takt_pre_of(t->cuts, t->cut_count);
+    return t->model == TAKT_TOKENIZER_BYTES && t->scan != NULL ? t->scan->name : "default";
+}
+
 /* The format cannot express what SentencePiece's BPE may do to a text first. */
 static takt_status check(const takt_tokenizer *t)
 {
@@ -189,12 +197,19 @@ static takt_status check(const takt_tokenizer *t)
             return takt_fail(t->ctx, TAKT_E_TOKENIZER_UNSUPPORTED,
                              "GGUF files cannot say that a BPE of SentencePiece replaces "
                              "characters or removes spaces");
+    if (t->model == TAKT_TOKENIZER_WHOLE || t->ranks_ids)
+        return takt_fail(t->ctx, TAKT_E_TOKENIZER_UNSUPPORTED,
+                         "GGUF files have no tokenizers of the kind %s without merges",
+                         takt_tokenizer_kind(t));
+    if (t->cut_count > 0 && (t->model != TAKT_TOKENIZER_BYTES || pre_of(t) == NULL))
+        return takt_fail(t->ctx, TAKT_E_TOKENIZER_UNSUPPORTED,
+                         "GGUF files have no name for the patterns that cut texts here");
     return TAKT_OK;
 }
 
 takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count, takt_gguf_keys *k)
 {
-    static const char *const models[] = {"gpt2", "llama", "llama", "bert", "t5"};
+    static const char *const models[] = {"gpt2", "llama", "llama", "bert", "t5", ""};
     const void **merges;
     size_t merge_count;
     TAKT_TRY(check(t));
@@ -202,10 +217,7 @@ takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count, tak
     takt_status status = TAKT_OK;
     count = count > t->count ? count : t->count;
     takt_gguf_put_text(k, "tokenizer.ggml.model", takt_span_of(models[t->model]));
-    takt_gguf_put_text(k, "tokenizer.ggml.pre",
-                       takt_span_of(t->model == TAKT_TOKENIZER_BYTES && t->scan != NULL
-                                        ? t->scan->name
-                                        : "default"));
+    takt_gguf_put_text(k, "tokenizer.ggml.pre", takt_span_of(pre_of(t)));
     put_tokens(t, count, k);
     if (t->model == TAKT_TOKENIZER_BYTES)
         put_merges(t, merges, merge_count, k);

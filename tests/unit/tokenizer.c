@@ -290,7 +290,8 @@ static void damaged(void)
     expect_error("", TAKT_E_TOKENIZER_MISSING);
     expect_error("hello", TAKT_E_TOKENIZER_MISSING);
     expect_error("{}", TAKT_E_TOKENIZER_MISSING);
-    expect_error("{\"model\":{\"type\":\"WordLevel\",\"vocab\":[]}}", TAKT_E_TOKENIZER_UNSUPPORTED);
+    expect_error("{\"model\":{\"type\":\"WordLevel\",\"vocab\":[]}}", TAKT_E_TOKENIZER);
+    expect_error("{\"model\":{\"type\":\"Other\",\"vocab\":{}}}", TAKT_E_TOKENIZER_UNSUPPORTED);
     expect_error("{\"model\":{\"type\":\"BPE\"}}", TAKT_E_TOKENIZER);
     expect_error(BPE("{}", "[]"), TAKT_E_TOKENIZER);
     expect_error(BPE("{\"a\":0,\"b\":0}", "[]"), TAKT_E_TOKENIZER);
@@ -303,7 +304,7 @@ static void damaged(void)
     expect_error("{\"added_tokens\":[{\"id\":0}],\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
                  "\"merges\":[]}}",
                  TAKT_E_TOKENIZER);
-    expect_error("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a+)+$\"}},"
+    expect_error("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a)\\\\1\"}},"
                  "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}",
                  TAKT_E_TOKENIZER_UNSUPPORTED);
     expect_error(
