@@ -40,6 +40,8 @@ typedef struct takt_generator_options {
     const char *activations;
     /** "f32" (default), "f16", "bf16" or "q8_0": how keys and values are kept in the context. */
     const char *cache_type_k, *cache_type_v;
+    int threads_batch; /**< for prompts, which are read in parts; default: `threads` */
+    int parallel;      /**< texts that takt_generate_many writes together; default 1 */
 } takt_generator_options;
 
 /** Opens a GGUF file, or a folder of Hugging Face.
@@ -206,6 +208,35 @@ TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, cons
                                                  const takt_generate_options *options,
                                                  takt_sink_fn *sink, void *user,
                                                  takt_generated *result);
+
+/** Texts, which are the caller's. */
+typedef struct takt_prompts {
+    const char *const *at;
+    size_t count;
+} takt_prompts;
+/** Receives a piece of the text that continues prompt `index`. Not 0: that text ends. */
+typedef int takt_many_fn(void *user, size_t index, const char *text, size_t length);
+/** Continues prompts, each as a text of its own, up to `parallel` of the generator's
+ * options together: one run reads the next token of each. Every text is the one that takt_generate
+ * writes after takt_generator_reset. `results` has room for all, or is NULL; its times are
+ * those of the text, with others. Guesses (`draft`, `lookup`) are made for a single text alone.
+ * Afterwards nothing has been read.
+ *
+ *  @return what takt_generate returns, at the first failure */
+TAKT_API TAKT_MUST_USE takt_status takt_generate_many(takt_generator *generator,
+                                                      const takt_prompts *prompts,
+                                                      const takt_generate_options *options,
+                                                      takt_many_fn *sink, void *user,
+                                                      takt_generated *results);
+
+/** What the ceilings of a machine allow at best, in nanoseconds: for `count` tokens of a prompt
+ *  behind `position` others, read in parts, or, if `writes`, for as many that are written one by
+ *  one. Each run reads the weights and the live keys and values once, and multiplies by the
+ * weights; attention's arithmetic is left out. 0: unknown. */
+struct takt_ceilings;
+TAKT_API double takt_generator_floor(const takt_generator *generator,
+                                     const struct takt_ceilings *ceilings, int64_t position,
+                                     size_t count, bool writes);
 
 /** Writes a language model, a GGUF file or a folder of Hugging Face, to the GGUF file `to`, which
  *  replaces what was there. `type` is what matrices become: "f32", "f16", "bf16", "q8_0", "q5_1",

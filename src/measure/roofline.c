@@ -87,6 +87,11 @@ static traffic count_bytes(const takt_plan *plan, const takt_step *s)
     return t;
 }
 
+double takt_roof_weights(const takt_plan *plan, const takt_step *step)
+{
+    return count_bytes(plan, step).weights;
+}
+
 /* Weights stream in from `far`; the rest is read and written near by: as much as is written counts
  * as a copy, the remainder as reads. */
 static void fill_memory(takt_roof *roof, const traffic *t, const takt_ceilings *c, int far,

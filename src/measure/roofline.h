@@ -18,6 +18,8 @@ typedef struct takt_roof {
  * of their own. */
 void takt_roof_of(const takt_plan *plan, const takt_step *step, const takt_ceilings *c,
                   takt_roof *roof);
+/* Bytes of constants that a run of the step reads. */
+double takt_roof_weights(const takt_plan *plan, const takt_step *step);
 /* "compute", "L1" ... "DRAM", or "overhead" if a step that takes `ns` does little of either. */
 const char *takt_roof_bound(const takt_roof *roof, double ns);
 /* The same as a fact. */

@@ -43,6 +43,8 @@ static bool verb_has(const takt_verb *verb, const char *name)
 static const char *const letters[][2] = {
     {"md", "model-draft"},
     {"np", "parallel"},
+    {"tb", "threads-batch"},
+    {"ub", "ubatch-size"},
 };
 
 const char *tool_letters(const takt_tool *t, const char *word, size_t length)

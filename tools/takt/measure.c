@@ -96,6 +96,13 @@ int tool_ceilings(takt_tool *t, bool again, takt_ceilings *ceilings)
     return tool_finish(t, takt_ceilings_get(t->ctx, has_path ? path : NULL, again, ceilings));
 }
 
+bool tool_ceilings_known(takt_tool *t, takt_ceilings *ceilings)
+{
+    char path[2048];
+    return cache_path("ceilings", path, sizeof path) && access(path, R_OK) == 0 &&
+           takt_ceilings_get(t->ctx, path, false, ceilings) == TAKT_OK && ceilings->from_file;
+}
+
 int tool_system_rates(takt_tool *t, bool again, takt_system_rates *rates)
 {
     char path[2048], folder[2048];

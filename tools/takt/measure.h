@@ -20,6 +20,9 @@ void tool_bench_close(tool_bench *b);
 /* The ceilings of this machine, from the cache of this user unless `again`. */
 int tool_ceilings(takt_tool *t, bool again, takt_ceilings *ceilings);
 
+/* Whether they are in that cache; nothing is measured. */
+bool tool_ceilings_known(takt_tool *t, takt_ceilings *ceilings);
+
 /* Disk, network and threads, likewise. */
 int tool_system_rates(takt_tool *t, bool again, takt_system_rates *rates);
 

@@ -73,7 +73,7 @@ int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt)
     } else {
         code = read_file(t, file, prompt);
     }
-    if (code == TAKT_EXIT_OK && tool_on(t, TAKT_F_ESCAPE))
+    if (code == TAKT_EXIT_OK && tool_on(t, TAKT_F_ESCAPE) && !tool_is_batch(t))
         prompt->length = tool_unescape(prompt->text, prompt->length);
     return code;
 }
@@ -101,11 +101,21 @@ int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_promp
     return tool_finish(t, status);
 }
 
+/* -b and -ub: here both say how much of a prompt one run reads. */
+static int64_t batch_of(const takt_tool *t)
+{
+    const uint64_t batch = tool_number_of(t, TAKT_F_TEXT_BATCH, 0);
+    const uint64_t part = tool_number_of(t, TAKT_F_TEXT_UBATCH, 0);
+    return (int64_t)(batch == 0 || (part > 0 && part < batch) ? part : batch);
+}
+
 takt_generator_options tool_text_options(const takt_tool *t)
 {
     return (takt_generator_options){.size = sizeof(takt_generator_options),
                                     .context = (int64_t)tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0),
-                                    .batch = (int64_t)tool_number_of(t, TAKT_F_TEXT_BATCH, 0),
+                                    .batch = batch_of(t),
+                                    .threads_batch =
+                                        (int)tool_number_of(t, TAKT_F_THREADS_BATCH, 0),
                                     .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
                                     .isa = tool_text_of(t, TAKT_F_ISA),
                                     .activations = tool_text_of(t, TAKT_F_ACTIVATIONS),

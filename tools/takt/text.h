@@ -56,6 +56,17 @@ int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
  * --prompt-cache, --draft without -md. The exit status. */
 int tool_check_pairs(const takt_tool *t);
 
+/* -f with --parallel: every line of the file is a prompt (text_batch.c). */
+bool tool_is_batch(const takt_tool *t);
+int tool_write_batch(takt_tool *t, takt_generator *g, const takt_generate_options *options,
+                     const tool_prompt *lines, bool is_chat);
+
+/* The share of what this machine's ceilings allow, of prompt and text, if the ceilings are known
+ * ("takt benchmark system" measures and keeps them): " (61 %)", in JSON "\"share\": 0.61, "; else
+ * empty. */
+void tool_text_shares(takt_tool *t, const takt_generator *g, const takt_generated *r,
+                      char shares[2][40]);
+
 /* takt benchmark run --type generate; the exit status. */
 int tool_bench_generate(takt_tool *t);
 

@@ -59,16 +59,30 @@ takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
         takt_options_read(ctx, "takt_generator_options", options, &e->options, sizeof e->options));
     if (e->options.context < 0 || e->options.batch < 0 || e->options.batch > 1 << 16)
         return takt_fail(ctx, TAKT_E_OPTION, "context or batch is impossible");
+    if (e->options.threads_batch < 0 || e->options.parallel < 0 ||
+        e->options.parallel > TAKT_PARALLEL)
+        return takt_fail(ctx, TAKT_E_OPTION,
+                         "threads are not negative, and at most %d texts go together",
+                         TAKT_PARALLEL);
     e->options.batch = e->options.batch > 0 ? e->options.batch : BATCH;
     return load(e, path, output);
+}
+
+/* Of a token of each text; other plans read parts of prompts. */
+static const char token_sizes[] = "seq=1,count=1";
+
+static bool reads_parts(const char *sizes)
+{
+    return strcmp(sizes, token_sizes) != 0;
 }
 
 static takt_status make_plan(const takt_engine *e, size_t rows, const char *sizes, takt_plan **plan)
 {
     char text[128];
+    const int batch = reads_parts(sizes) ? e->options.threads_batch : 0;
     const takt_plan_options options = {.size = sizeof options,
                                        .sizes = text,
-                                       .threads = e->options.threads,
+                                       .threads = batch > 0 ? batch : e->options.threads,
                                        .isa = e->options.isa};
     const bool is_done = e->has_encoder && strstr(sizes, "source=") == NULL;
     (void)snprintf(text, sizeof text, e->rows > 0 ? "%s%s,rows=%zu" : "%s%s", sizes,
@@ -80,18 +94,25 @@ static takt_status make_plan(const takt_engine *e, size_t rows, const char *size
 static takt_status make_session(const takt_engine *e, takt_plan *plan, size_t row,
                                 takt_session **session)
 {
-    const takt_session_options with = {.size = sizeof with, .pool = e->pool, .state_of = e->token};
+    takt_plan_info info;
+    takt_plan_query(plan, &info);
+    takt_pool *pool = info.threads != e->threads ? e->batch_pool : e->pool;
+    const takt_session_options with = {.size = sizeof with, .pool = pool, .state_of = e->token};
     if (e->rows > 0 && e->token == NULL)
         return takt_session_create_part(plan, &with, e->store, row, session);
     return takt_session_create(plan, &with, session);
 }
 
-/* One pool serves all plans: at any time one of them runs. */
+/* One pool serves all plans of as many threads: at any time one of them runs. The first plan is
+ * that of a token. */
 static takt_status open_pool(takt_engine *e, const takt_plan *plan)
 {
     takt_plan_info info;
     takt_plan_query(plan, &info);
-    return e->pool != NULL ? TAKT_OK : takt_pool_open(e->ctx, info.threads, &e->pool);
+    if (e->pool == NULL)
+        e->threads = info.threads;
+    takt_pool **pool = info.threads == e->threads ? &e->pool : &e->batch_pool;
+    return *pool != NULL ? TAKT_OK : takt_pool_open(e->ctx, info.threads, pool);
 }
 
 takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
@@ -145,7 +166,7 @@ takt_status takt_engine_widen(takt_engine *e, size_t rows)
     if (e->rows == 0)
         return TAKT_OK;
     e->rows = rows;
-    TAKT_TRY(make_plan(e, rows, "seq=1,count=1", &e->wide_plan));
+    TAKT_TRY(make_plan(e, rows, token_sizes, &e->wide_plan));
     TAKT_TRY(open_pool(e, e->wide_plan));
     const takt_session_options with = {.size = sizeof with, .pool = e->pool};
     return takt_session_create(e->wide_plan, &with, &e->store);
@@ -155,7 +176,7 @@ takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan *
                                   takt_session **session)
 {
     const takt_session_options with = {.size = sizeof with, .pool = e->pool};
-    TAKT_TRY(make_plan(e, rows, "seq=1,count=1", plan));
+    TAKT_TRY(make_plan(e, rows, token_sizes, plan));
     TAKT_TRY(takt_session_create_part(*plan, &with, e->store, 0, session));
     TAKT_TRY(takt_engine_bind_nothing(e, *session, rows));
     return make_scores(e, *session);
@@ -172,7 +193,7 @@ takt_status takt_engine_plan(takt_engine *e, const char *sizes)
 
 takt_status takt_engine_plan_token(takt_engine *e)
 {
-    TAKT_TRY(takt_engine_open_plan(e, "seq=1,count=1", &e->token_plan, &e->token));
+    TAKT_TRY(takt_engine_open_plan(e, token_sizes, &e->token_plan, &e->token));
     return make_scores(e, e->token);
 }
 
@@ -203,6 +224,7 @@ void takt_engine_close(takt_engine *e)
     takt_plan_destroy(e->prompt_plan);
     takt_plan_destroy(e->token_plan);
     takt_pool_close(e->pool);
+    takt_pool_close(e->batch_pool);
     takt_model_destroy(e->model);
     takt_tokenizer_destroy(e->tokenizer);
 }

@@ -8,16 +8,20 @@
 #include "text/grammar/grammar.h"
 #include "text/sampler.h"
 
+enum { TAKT_PARALLEL = 256 }; /* texts that one call writes together, at most */
+
 typedef struct takt_engine {
     takt_ctx *ctx;
     takt_tokenizer *tokenizer;
     takt_model *model;
-    takt_pool *pool; /* of all sessions; NULL: not so far */
-    takt_plan *plan; /* of several tokens */
+    takt_pool *pool;       /* of all sessions; NULL: not so far */
+    takt_pool *batch_pool; /* of sessions that read prompts, if they have other threads */
+    takt_plan *plan;       /* of several tokens */
     takt_session *session;
     takt_plan *token_plan; /* of one token; NULL: the model does not write */
     takt_session *token;   /* has the state, which `session` shares */
     takt_generator_options options;
+    int threads;    /* of `pool` */
     bool is_shared; /* all but the sessions belongs to another one, which must outlive it */
     size_t rows;    /* texts that one run can go on with (together.h); 0: the model is for one */
     takt_plan *wide_plan;   /* of one token of each; the last two while sessions are made */
@@ -55,6 +59,8 @@ TAKT_MUST_USE takt_status takt_engine_bind_nothing(const takt_engine *e, takt_se
                                                    size_t rows);
 void takt_engine_close(takt_engine *e);
 
+typedef struct takt_many takt_many; /* many.c */
+
 struct takt_generator {
     takt_engine engine;
     int64_t context, position, vocabulary;
@@ -74,6 +80,7 @@ struct takt_generator {
     takt_session *ahead_session;
     size_t ahead_rows;
     float *kept_scores; /* those of an `ahead_session` that is gone; allocated when needed */
+    takt_many *many;    /* texts of takt_generate_many; NULL: this one alone */
     size_t ahead;       /* tokens behind `position` that the state has, and `history` too */
 };
 
@@ -87,6 +94,12 @@ TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t 
 /* Whether `count` tokens can be read: they are in the vocabulary, and there is room. */
 TAKT_MUST_USE takt_status takt_generator_check(const takt_generator *g, const int32_t *ids,
                                                size_t count);
+
+/* ---- several texts of one caller (many.c) ---- */
+
+/* The other texts of takt_generate_many, and the plans that write several together. */
+TAKT_MUST_USE takt_status takt_many_open(takt_generator *g, size_t count);
+void takt_many_close(takt_generator *g);
 
 /* ---- models with an encoder (encode.c) ---- */
 

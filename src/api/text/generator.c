@@ -6,6 +6,7 @@
 #include "api/model.h"
 #include "api/text/engine.h"
 #include "base/mem.h"
+#include "base/options.h"
 #include "op/util/block.h"
 
 /* ---- life ---- */
@@ -79,7 +80,17 @@ takt_status takt_generator_open(takt_ctx *ctx, const char *path,
     TAKT_NEED(ctx, generator);
     *generator = NULL;
     TAKT_NEED(ctx, path);
-    return takt_generator_open_first(ctx, path, options, 1, generator);
+    takt_generator_options o;
+    TAKT_TRY(takt_options_read(ctx, "takt_generator_options", options, &o, sizeof o));
+    const bool is_one = o.parallel < 2 || o.parallel > TAKT_PARALLEL;
+    const size_t count = is_one ? 1 : (size_t)o.parallel;
+    TAKT_TRY(takt_generator_open_first(ctx, path, options, count, generator));
+    const takt_status status = count > 1 ? takt_many_open(*generator, count) : TAKT_OK;
+    if (status != TAKT_OK) {
+        takt_generator_destroy(*generator);
+        *generator = NULL;
+    }
+    return status;
 }
 
 takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
@@ -123,6 +134,7 @@ void takt_generator_destroy(takt_generator *g)
         return;
     takt_ctx *ctx = g->engine.ctx;
     const size_t batch = (size_t)g->engine.options.batch, vocabulary = (size_t)g->vocabulary;
+    takt_many_close(g);
     takt_session_destroy(g->ahead_session);
     takt_plan_destroy(g->ahead_plan);
     takt_engine_close(&g->engine);

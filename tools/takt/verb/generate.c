@@ -17,6 +17,7 @@ typedef struct job {
     size_t length;
     size_t prompt_end; /* tokens up to the last answer of a conversation */
     bool is_json, keeps;
+    takt_generator *g;
 } job;
 
 /* ---- flags ---- */
@@ -70,23 +71,26 @@ static void tell(const job *j, const takt_generated *r)
     const size_t read = r->prompt_tokens - r->cached_tokens;
     const double prompt = r->prompt_ns > 0 ? 1e9 * (double)read / r->prompt_ns : 0;
     const double rate = r->ns > 0 ? 1e9 * (double)r->tokens / r->ns : 0;
+    char shares[2][40];
+    tool_text_shares(j->t, j->g, r, shares);
     if (j->is_json) {
         printf("{\"text\": ");
         tool_print_string(stdout, j->text != NULL ? j->text : "");
         printf(
             ", \"end\": \"%s\", \"prompt_tokens\": %zu, \"cached_tokens\": %zu, \"tokens\": %zu, "
-            "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, \"drafted\": %zu, "
+            "\"prompt_tokens_per_s\": %.1f, \"tokens_per_s\": %.1f, %s%s\"drafted\": %zu, "
             "\"accepted\": %zu, \"seed\": %llu}\n",
-            ends[r->end], r->prompt_tokens, r->cached_tokens, r->tokens, prompt, rate, r->drafted,
-            r->accepted, (unsigned long long)j->options.sampling.seed);
+            ends[r->end], r->prompt_tokens, r->cached_tokens, r->tokens, prompt, rate, shares[0],
+            shares[1], r->drafted, r->accepted, (unsigned long long)j->options.sampling.seed);
         return;
     }
     putchar('\n');
     fflush(stdout);
     if (tool_on(j->t, TAKT_F_QUIET))
         return;
-    fprintf(stderr, "\nprompt %zu tokens, %.1f tokens/s; text %zu tokens, %.1f tokens/s; end: %s",
-            r->prompt_tokens, prompt, r->tokens, rate, ends[r->end]);
+    fprintf(stderr,
+            "\nprompt %zu tokens, %.1f tokens/s%s; text %zu tokens, %.1f tokens/s%s; end: %s",
+            r->prompt_tokens, prompt, shares[0], r->tokens, rate, shares[1], ends[r->end]);
     if (r->cached_tokens > 0)
         fprintf(stderr, "; %zu tokens of the prompt were cached", r->cached_tokens);
     if (r->drafted > 0)
@@ -205,18 +209,35 @@ static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
     return tool_save_prompt(j->t, g, result.prompt_tokens);
 }
 
+/* With a model that is open. */
+static int write_with(job *j, const tool_prompt *prompt, bool is_chat)
+{
+    tool_signals before;
+    int code = tool_open_draft(j->t, &j->options, &j->draft);
+    if (code == TAKT_EXIT_OK)
+        code = tool_load_prompt(j->t, j->g);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    tool_tell_rounding(j->t, j->g);
+    tool_interrupts_catch(&before);
+    code = tool_is_batch(j->t) ? tool_write_batch(j->t, j->g, &j->options, prompt, is_chat)
+           : is_chat           ? converse(j, j->g, prompt)
+                               : write_text(j, j->g, prompt);
+    tool_signals_restore(&before);
+    return code;
+}
+
 static int run(takt_tool *t)
 {
     job j = {.t = t, .is_json = tool_format_of(t) == TAKT_FORMAT_JSON};
-    takt_generator *g;
-    tool_signals before;
     tool_prompt prompt = {0};
-    const takt_generator_options how = tool_writer_options(t);
+    takt_generator_options how = tool_writer_options(t);
     const bool is_typed = tool_on(t, TAKT_F_INTERACTIVE);
     const bool is_chat =
         is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
     const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
+    how.parallel = tool_is_batch(t) ? (int)tool_number_of(t, TAKT_F_PARALLEL, 1) : 0;
     if (!tool_read_sampling(t, &j.options, &j.room) || tool_check_pairs(t) != TAKT_EXIT_OK)
         return TAKT_EXIT_USAGE;
     int code = read_grammar(&j);
@@ -224,20 +245,11 @@ static int run(takt_tool *t)
         code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
     if (code == TAKT_EXIT_OK)
         code = tool_finish(
-            t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &g));
-    if (code == TAKT_EXIT_OK) {
-        code = tool_open_draft(t, &j.options, &j.draft);
-        if (code == TAKT_EXIT_OK)
-            code = tool_load_prompt(t, g);
-        if (code == TAKT_EXIT_OK) {
-            tool_tell_rounding(t, g);
-            tool_interrupts_catch(&before);
-            code = is_chat ? converse(&j, g, &prompt) : write_text(&j, g, &prompt);
-            tool_signals_restore(&before);
-        }
-        takt_generator_destroy(j.draft);
-        takt_generator_destroy(g);
-    }
+            t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &j.g));
+    if (code == TAKT_EXIT_OK)
+        code = write_with(&j, &prompt, is_chat);
+    takt_generator_destroy(j.draft);
+    takt_generator_destroy(j.g);
     free(j.text);
     takt_grammar_destroy(j.grammar);
     tool_free_prompt(&prompt);
@@ -255,7 +267,8 @@ const takt_verb takt_verb_generate = {
         "MODEL is a GGUF file or a folder of Hugging Face; flags are those of llama.cpp. The\n"
         "text is printed as it comes, then how fast it was. The same seed gives the same text on\n"
         "every machine, with any number of threads. Ctrl-C ends the text. With --chat the prompt\n"
-        "is what a user says.",
+        "is what a user says. With -f FILE --parallel N every line of the file that is not empty\n"
+        "is a prompt, and N texts are written at a time.",
     .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
     .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_LENGTH,
                                     TAKT_F_TEXT_CONTEXT, TAKT_F_TEMP, TAKT_F_TOP_K, TAKT_F_TOP_P,
@@ -267,6 +280,9 @@ const takt_verb takt_verb_generate = {
               TAKT_F_TEXT_LENGTH,
               TAKT_F_TEXT_CONTEXT,
               TAKT_F_TEXT_BATCH,
+              TAKT_F_TEXT_UBATCH,
+              TAKT_F_THREADS_BATCH,
+              TAKT_F_PARALLEL,
               TAKT_F_TEMP,
               TAKT_F_TOP_K,
               TAKT_F_TOP_P,

@@ -1,0 +1,211 @@
+/* many.c - several texts for one caller: each as if it were written alone, next tokens read
+ * together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/text/together.h"
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "base/options.h"
+
+typedef struct row {
+    takt_writing w;
+    takt_many_fn *sink;
+    void *user;
+    size_t index; /* of the prompt */
+    bool is_busy;
+} row;
+
+struct takt_many {
+    size_t count;
+    takt_generator **texts; /* the first is the caller's */
+    row *rows;
+    int32_t *ids;           /* what they read next, or -1 */
+    takt_together together; /* texts NULL: one by one */
+};
+
+/* ---- life ---- */
+
+static takt_status allocate(takt_many *m, takt_ctx *ctx)
+{
+    void *block;
+    TAKT_TRY(takt_mem_zero(ctx, m->count, sizeof(takt_generator *), "texts", &block));
+    m->texts = block;
+    TAKT_TRY(takt_mem_zero(ctx, m->count, sizeof *m->rows, "texts", &block));
+    m->rows = block;
+    TAKT_TRY(takt_mem_zero(ctx, m->count, sizeof *m->ids, "texts", &block));
+    m->ids = block;
+    return TAKT_OK;
+}
+
+takt_status takt_many_open(takt_generator *g, size_t count)
+{
+    void *block;
+    TAKT_TRY(takt_mem_zero(g->engine.ctx, 1, sizeof *g->many, "texts", &block));
+    takt_many *m = g->many = block;
+    m->count = count;
+    TAKT_TRY(allocate(m, g->engine.ctx));
+    m->texts[0] = g;
+    for (size_t i = 1; i < count; i++)
+        TAKT_TRY(takt_generator_clone(g, i, &m->texts[i]));
+    return g->engine.rows > 0 ? takt_together_open(&m->together, m->texts, count) : TAKT_OK;
+}
+
+void takt_many_close(takt_generator *g)
+{
+    takt_ctx *ctx = g->engine.ctx;
+    takt_many *m = g->many;
+    if (m == NULL)
+        return;
+    takt_together_close(&m->together);
+    for (size_t i = 1; m->texts != NULL && i < m->count; i++)
+        takt_generator_destroy(m->texts[i]);
+    takt_mem_put(ctx, m->texts, m->count * sizeof(takt_generator *));
+    takt_mem_put(ctx, m->rows, m->count * sizeof *m->rows);
+    takt_mem_put(ctx, m->ids, m->count * sizeof *m->ids);
+    takt_mem_put(ctx, m, sizeof *m);
+    g->many = NULL;
+}
+
+/* ---- writing ---- */
+
+typedef struct task {
+    takt_many *m;
+    const char *const *prompts;
+    size_t count, next; /* next: the first that has not begun */
+    const takt_generate_options *options;
+    takt_many_fn *sink;
+    void *user;
+    takt_generated *results; /* may be NULL */
+} task;
+
+static int put(void *user, const char *text, size_t length)
+{
+    const row *r = user;
+    return r->sink(r->user, r->index, text, length);
+}
+
+static takt_status begin(task *t, size_t slot)
+{
+    takt_many *m = t->m;
+    row *r = &m->rows[slot];
+    *r = (row){.sink = t->sink, .user = t->user, .index = t->next++, .is_busy = true};
+    takt_generator_reset(m->texts[slot]);
+    TAKT_TRY(takt_writing_begin(&r->w, m->texts[slot], t->options, put, r));
+    return takt_writing_prompt(&r->w, t->prompts[r->index]);
+}
+
+static takt_status finish(const task *t, row *r)
+{
+    takt_writing_finish(&r->w);
+    if (t->results != NULL)
+        t->results[r->index] = r->w.result;
+    const takt_status status = takt_generator_settle(r->w.g);
+    takt_writing_end(&r->w);
+    r->is_busy = false;
+    return status;
+}
+
+/* Each text reads its last token. */
+static takt_status read_all(takt_many *m)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->ids[i] >= 0 && takt_generator_accept(m->texts[i], m->ids[i])) {
+            m->rows[i].w.result.accepted++;
+            m->ids[i] = -1;
+        }
+        left += m->ids[i] >= 0;
+    }
+    const takt_ctx *ctx = m->texts[0]->engine.ctx;
+    const uint64_t begin = ctx->now_ns(ctx->clock_user);
+    const bool at_once = left > 1 && m->together.texts != NULL;
+    if (at_once)
+        TAKT_TRY(takt_together_read(&m->together, m->ids));
+    for (size_t i = 0; i < m->count && !at_once; i++)
+        if (m->ids[i] >= 0)
+            TAKT_TRY(takt_writing_read(&m->rows[i].w, m->ids[i]));
+    const double ns = (double)(ctx->now_ns(ctx->clock_user) - begin);
+    for (size_t i = 0; i < m->count; i++)
+        if (m->ids[i] >= 0)
+            m->rows[i].w.result.ns += ns;
+    return TAKT_OK;
+}
+
+/* The error of the context, with the prompt that it is about. */
+static takt_status name(const row *r, takt_status status)
+{
+    takt_error *error = &r->w.g->engine.ctx->error;
+    char text[sizeof error->message];
+    if (status == TAKT_OK)
+        return TAKT_OK;
+    (void)snprintf(text, sizeof text, "prompt %zu: %.*s", r->index + 1, (int)sizeof text - 40,
+                   error->message);
+    memcpy(error->message, text, sizeof text);
+    return status;
+}
+
+/* One round: free places take prompts, each text makes a step. */
+static takt_status step(task *t, bool *is_over)
+{
+    takt_many *m = t->m;
+    *is_over = true;
+    for (size_t i = 0; i < m->count; i++) {
+        row *r = &m->rows[i];
+        m->ids[i] = -1;
+        if (!r->is_busy && t->next < t->count)
+            TAKT_TRY(name(r, begin(t, i)));
+        if (!r->is_busy)
+            continue;
+        *is_over = false;
+        TAKT_TRY(name(r, takt_writing_half(&r->w, &m->ids[i])));
+        if (r->w.is_over)
+            TAKT_TRY(finish(t, r));
+    }
+    return read_all(m);
+}
+
+static takt_status write_all(task *t)
+{
+    takt_many *m = t->m;
+    takt_status status = TAKT_OK;
+    bool is_over = t->count == 0;
+    while (!is_over && status == TAKT_OK)
+        status = step(t, &is_over);
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->rows[i].is_busy) /* after a failure */
+            takt_writing_end(&m->rows[i].w);
+        m->rows[i].is_busy = false;
+        takt_generator_reset(m->texts[i]);
+    }
+    return status;
+}
+
+takt_status takt_generate_many(takt_generator *g, const takt_prompts *prompts,
+                               const takt_generate_options *options, takt_many_fn *sink, void *user,
+                               takt_generated *results)
+{
+    takt_generate_options how;
+    TAKT_NEED(NULL, g);
+    takt_ctx *ctx = g->engine.ctx;
+    TAKT_NEED(ctx, prompts);
+    TAKT_NEED(ctx, sink);
+    for (size_t i = 0; i < prompts->count; i++)
+        if (prompts->at == NULL || prompts->at[i] == NULL)
+            return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_generate_many: prompt %zu is NULL", i);
+    TAKT_TRY(takt_options_read(ctx, "takt_generate_options", options, &how, sizeof how));
+    how.reuse = false;
+    if (g->many == NULL)
+        TAKT_TRY(takt_many_open(g, 1));
+    if (g->many->count > 1) { /* a draft has one cache, and runs are shared anyway */
+        how.draft = NULL;
+        how.lookup = false;
+    }
+    return write_all(&(task){.m = g->many,
+                             .prompts = prompts->at,
+                             .count = prompts->count,
+                             .options = &how,
+                             .sink = sink,
+                             .user = user,
+                             .results = results});
+}

@@ -1,0 +1,75 @@
+"""text_many.py - a file of prompts: each text is the one that its prompt gets alone, whatever is
+written at a time; and shares of the machine's ceilings after the speeds."""
+import os
+import re
+
+from _cli import TMP, expect, fails, finish, parsed, succeeds, takt
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+T5 = "tests/corpus/gguf/tiny_t5.gguf"
+FILE = os.path.join(TMP, "prompts.txt")
+PROMPTS = ["a b", "b", "c a b a", "a b c a b c b a", "b b", "a a a", "c"]
+
+
+def many():
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write("\n".join(PROMPTS[:3]) + "\n\n" + "\r\n".join(PROMPTS[3:]))
+    for model, more in ((TINY, ["-s", "3"]), (TINY, ["--temp", "0", "--dry-multiplier", "1"]),
+                        (TINY, ["-s", "5", "--temp", "2", "--ignore-eos"]), (T5, ["-s", "3"])):
+        ask = ["generate", model, "-n", "12", "--json", *more]
+        want = [parsed(*ask, "-p", prompt) for prompt in PROMPTS]
+        for flags in (["-np", "1"], ["-np", "3"], ["--parallel", "8", "-t", "1", "-tb", "2"],
+                      ["-np", "2", "-ub", "2"], ["-np", "4", "-b", "1", "-ub", "9"]):
+            got = parsed(*ask, "-f", FILE, *flags)
+            expect([t["text"] for t in got] == [t["text"] for t in want] and
+                   [t["end"] for t in got] == [t["end"] for t in want] and
+                   [t["tokens"] for t in got] == [t["tokens"] for t in want],
+                   f"{model} {more} {flags}: {got}, alone {want}")
+    plain = takt("generate", TINY, "-n", "4", "--temp", "0", "-f", FILE, "-np", "2")
+    expect(len(re.findall(r"^--- \d$", plain.stdout, re.M)) == len(PROMPTS) and
+           "--- 1\na b" in plain.stdout and "7 prompts, 2 at a time" in plain.stderr,
+           f"{plain.stdout} {plain.stderr}")
+    said = parsed("generate", TINY, "-n", "4", "--temp", "0", "-f", FILE, "-np", "2", "--chat",
+                  "--chat-template", "vicuna", "--json")
+    one = parsed("generate", TINY, "b", "-n", "4", "--temp", "0", "--chat", "--chat-template",
+                 "vicuna", "--json")
+    expect(said[1]["text"] == one["text"], f"{said[1]}, alone {one}")
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write("a\\nb\n")
+    got = parsed("generate", TINY, "-n", "4", "--temp", "0", "-f", FILE, "-np", "2", "-e", "--json")
+    want = parsed("generate", TINY, "-n", "4", "--temp", "0", "-p", "a\\nb", "-e", "--json")
+    expect(len(got) == 1 and got[0]["text"] == want["text"], f"{got}, not {want}")
+
+
+def mistakes():
+    fails(2, "generate", TINY, "a", "--parallel", "2", says=["--parallel", "-f FILE"])
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write("a\n" + "a b " * 100)
+    fails(2, "generate", TINY, "-f", FILE, "-np", "2", "-c", "16", says=["prompt 2", "context"])
+    fails(2, "generate", TINY, "-f", FILE, "-np", "2", "--interactive", says=["no conversation"])
+    fails(2, "generate", TINY, "-f", FILE, "-np", "999", says=["256"])
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write("\n\n")
+    fails(2, "generate", TINY, "-f", FILE, "-np", "2", says=["no prompt"])
+
+
+def shares():
+    got = parsed("generate", TINY, "a b a b", "-n", "8", "--temp", "0", "--json")
+    expect(got["prompt_share"] > 0 and got["share"] > 0, f"{got}")
+    said = takt("generate", TINY, "a b a b", "-n", "8", "--temp", "0").stderr
+    expect(said.count("% of the ceiling)") == 2, said)
+    bare = takt("generate", TINY, "a b a b", "-n", "8", "--temp", "0",
+                env={"XDG_CACHE_HOME": os.path.join(TMP, "empty")}).stderr
+    expect("ceiling" not in bare and "tokens/s" in bare, bare)
+    expect(not os.path.exists(os.path.join(TMP, "empty/takt")) or
+           not os.listdir(os.path.join(TMP, "empty/takt")), "ceilings were measured")
+    guessed = parsed("generate", TINY, "a b a b a b", "-n", "16", "--temp", "0", "-md", TINY,
+                     "--draft-p-min", "0", "--json")
+    expect(guessed["drafted"] > 0 and "share" not in guessed, f"{guessed}")
+    succeeds("perplexity", TINY, "-p", "a b a b", "-c", "8", "-ub", "2", "-tb", "2", "-t", "1")
+
+
+many()
+mistakes()
+shares()
+finish()
