@@ -102,6 +102,14 @@ static const row_f32 float_rows[] = {
     {TAKT_MAP_GELU_TANH, -3e38f, 0, -0.0f},
     {TAKT_MAP_GELU_TANH, 3e38f, 0, 3e38f},
     {TAKT_MAP_GELU_TANH, NAN, 0, NAN},
+    {TAKT_MAP_HARD_SWISH, -3, 0, -0.0f},
+    {TAKT_MAP_HARD_SWISH, -1e30f, 0, -0.0f},
+    {TAKT_MAP_HARD_SWISH, 3, 0, 3},
+    {TAKT_MAP_HARD_SWISH, 1e30f, 0, 1e30f},
+    {TAKT_MAP_HARD_SWISH, -0.0f, 0, -0.0f},
+    {TAKT_MAP_HARD_SWISH, INFINITY, 0, INFINITY},
+    {TAKT_MAP_HARD_SWISH, -INFINITY, 0, NAN},
+    {TAKT_MAP_HARD_SWISH, NAN, 0, NAN},
     {TAKT_MAP_MUL, 0x1p-100f, 0x1p-49f, 0x1p-149f},
 };
 

@@ -78,6 +78,7 @@ DEVICE T OF(function)(uint8_t op, T x, T y)
     case TAKT_MAP_ERF: return MATH(erf)(x);
     case TAKT_MAP_GELU: return MATH(gelu)(x);
     case TAKT_MAP_GELU_TANH: return MATH(gelu_tanh)(x);
+    case TAKT_MAP_HARD_SWISH: return MATH(hard_swish)(x);
     case TAKT_MAP_EXP: return MATH(exp)(x);
     case TAKT_MAP_EXP2: return MATH(exp2)(x);
     case TAKT_MAP_EXPM1: return MATH(expm1)(x);

@@ -103,6 +103,7 @@ static inline vec mod_of(vec a, vec b)
     X(ERF, erf)                                                                                    \
     X(GELU, gelu)                                                                                  \
     X(GELU_TANH, gelu_tanh)                                                                        \
+    X(HARD_SWISH, hard_swish)                                                                      \
     X(EXP, exp)                                                                                    \
     X(EXPM1, expm1)                                                                                \
     X(LOG, log)                                                                                    \

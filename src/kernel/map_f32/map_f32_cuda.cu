@@ -145,6 +145,7 @@ DEVICE void common(uint8_t op, four *r, const four *a, const four *b)
     case TAKT_MAP_ERF: ALL(erf_f32(x));
     case TAKT_MAP_GELU: ALL(gelu_f32(x));
     case TAKT_MAP_GELU_TANH: ALL(gelu_tanh_f32(x));
+    case TAKT_MAP_HARD_SWISH: ALL(hard_swish_f32(x));
     case TAKT_MAP_EXP: ALL(exp_f32(x));
     default: /* TAKT_MAP_LOG */ ALL(log_f32(x));
     }

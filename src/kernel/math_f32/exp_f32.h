@@ -129,6 +129,16 @@ static inline vf gelu_tanh_f32(vf x)
     return vf_div(b, vf_add(vf_set1(1.0f), exp_f32(vf_mul(b, slope))));
 }
 
+/* x * (clip(x + 3, 0, 6) / 6), each operation rounded. The quotient is a product that is mended by
+ * what it lacks: the correctly rounded one for every dividend that x + 3 can be. */
+static inline vf hard_swish_f32(vf x)
+{
+    const vf six = vf_set1(6.0f), sixth = vf_set1(0x1.555556p-3f);
+    const vf line = vf_min(vf_max(vf_add(x, vf_set1(3.0f)), vf_zero()), six);
+    const vf near = vf_mul(line, sixth);
+    return vf_mul(x, vf_fma(vf_fnma(near, six, line), sixth, near));
+}
+
 /* Below 0.625 an odd polynomial, above it 1 - 2/(exp(2x) + 1); from 9.02 on tanh rounds to 1. */
 static inline vf tanh_f32(vf x)
 {

@@ -50,6 +50,12 @@ static inline vd gelu_f64(vd x)
     return gelu_f64_of(x, erf_f64(vd_mul(x, vd_set1(0x1.6a09e667f3bcdp-1)))); /* sqrt(1/2) */
 }
 
+static inline vd hard_swish_f64(vd x)
+{
+    const vd line = vd_min(vd_max(vd_add(x, vd_set1(3.0)), vd_zero()), vd_set1(6.0));
+    return vd_mul(x, vd_div(line, vd_set1(6.0)));
+}
+
 static inline vd gelu_tanh_f64(vd x)
 {
     x = clamp_f64(x, -256.0, (double)INFINITY);

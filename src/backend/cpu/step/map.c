@@ -15,6 +15,14 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_map_accepts(g, node);
 }
 
+/* In narrower types the lowering rounds after each operation, and kernels once. */
+static bool keeps(const takt_graph *g, const takt_node *n)
+{
+    (void)g;
+    return n->op == &takt_op_hard_swish &&
+           (n->type->dtype == TAKT_F32 || n->type->dtype == TAKT_F64);
+}
+
 static void run(const takt_step *step, const takt_task *task)
 {
     const takt_map_program *m = step->data;
@@ -183,4 +191,5 @@ const takt_cpu_kind takt_cpu_map = {.is_steady = true,
                                     .is_cheap = true,
                                     .family = TAKT_FAMILY_MAP,
                                     .accepts = accepts,
+                                    .keeps = keeps,
                                     .compile = compile};
