@@ -157,6 +157,22 @@ static takt_id gather(const takt_batch_node *x)
     return is_alone(x, 0) ? append(x, x->in, attrs) : gather_each(x, axis);
 }
 
+/* The same indices for all samples, or further batch dimensions where samples have their own. */
+static takt_id gather_sum(const takt_batch_node *x)
+{
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    takt_id in[4];
+    takt_node_attrs(x->n, attrs);
+    const int axis = takt_op_attr_index(x->n->op, "axis"),
+              batch = takt_op_attr_index(x->n->op, "batch_dims");
+    const bool is_shared = attrs[batch].i64 == 0 && is_alone(x, 0);
+    attrs[axis] = takt_attr_i64(shifted(attrs[axis].i64));
+    attrs[batch] = takt_attr_i64(attrs[batch].i64 + !is_shared);
+    for (uint32_t i = 0; i < x->n->in_count; i++)
+        in[i] = x->in[i] == TAKT_NONE || is_shared ? x->in[i] : spread(x, i);
+    return append(x, in, attrs);
+}
+
 /* Samples with starts of their own. One that has a first dimension of 1 takes the place of that:
  * plans know caches by this form. */
 static takt_id update_slice(const takt_batch_node *x)
@@ -351,6 +367,7 @@ static const struct {
     {&takt_op_pad, pad},
     {&takt_op_concat, concat},
     {&takt_op_gather, gather},
+    {&takt_op_gather_sum, gather_sum},
     {&takt_op_softmax, along},
     {&takt_op_log_softmax, along},
     {&takt_op_layer_norm, along},

@@ -132,8 +132,29 @@ static bool gather(takt_layout *l, takt_id id, const takt_node *n)
     return true;
 }
 
+/* The same for weighted sums of them, if all images share the indices. */
+static bool gather_sum(takt_layout *l, takt_id id, const takt_node *n)
+{
+    if (n->op != &takt_op_gather_sum || takt_node_int(n, "batch_dims") != 0)
+        return false;
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    takt_id in[4];
+    const int at = takt_op_attr_index(n->op, "axis"), rank = n->type->rank;
+    const int64_t axis = takt_layout_axis(n->attr[at].i64, rank);
+    if (axis == rank - 1 || !l->is_moved[n->in[0]])
+        return false;
+    takt_node_attrs(n, attrs);
+    attrs[at] = takt_attr_i64(axis);
+    in[0] = takt_layout_last(l, n->in[0]);
+    for (uint32_t k = 1; k < n->in_count; k++)
+        in[k] = n->in[k] == TAKT_NONE ? TAKT_NONE : takt_layout_plain(l, n->in[k]);
+    takt_layout_moved(l, id, in, attrs,
+                      "gather_sum(transpose(x), i, w) = transpose(gather_sum(x, i, w))");
+    return true;
+}
+
 bool takt_layout_move(takt_layout *l, takt_id id, const takt_node *n)
 {
     return affine(l, id, n) || concat(l, id, n) || pad(l, id, n) || slice(l, id, n) ||
-           gather(l, id, n);
+           gather(l, id, n) || gather_sum(l, id, n);
 }

@@ -194,6 +194,10 @@ static const char *const models[] = {
     "  return op.rand(a, b, c, stream=1, dist=bits, dtype=u32, shape=[2000000]) }",
     "model m(x: bool[2, 4000000]) { return op.pack_bits(x) }",
     /* moves */
+    "model m(x: f32[8, 100000], i: i64[2, 200000], w: f32[2, 200000]) {\n"
+    "  return op.gather_sum(x, i, w) }",
+    "model m(x: f32[2, 2000000], i: i64[2, 2], w: f32[2, 2]) {\n"
+    "  return op.gather_sum(x, i, w, axis=0) }",
     "model m(x: f32[160, 160, 160]) { return op.transpose(x, perm=[2, 0, 1]) }",
     "model m(x: f32[2, 2000000], y: f32[2, 1000000]) { return op.concat(x, y, axis=1) }",
     "model m(x: u8[4000000, 1], y: u8[4000000, 1]) { return op.concat(x, y, axis=1) }",

@@ -47,6 +47,8 @@ static inline bool takt_resize_is_single(const takt_resize *r)
 /* resize_named.c: where the input or output size is a name. Indices and weights are computed in the
  * same types as here, so the bits equal those of a model with known sizes. */
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
+/* Weighted sums of elements of x: index and weight are [taps, places]. */
+takt_id takt_resize_sum(takt_call *c, takt_id x, takt_id index, takt_id weight, int axis);
 /* resize_found.c: scales that are not known, TAKT_NONE if they are or sizes are given; and by such,
  * all axes. */
 takt_id takt_resize_unknown(takt_call *c);

@@ -124,12 +124,12 @@ static takt_id position(const work *w, takt_id o)
                                                             : position_by_scale(w, o));
 }
 
-/* Elements of x at whole positions, those outside taken from the border. */
-static takt_id gathered(const work *w, takt_id at)
+/* Whole positions as indices, those outside put on the border. */
+static takt_id indices(const work *w, takt_id at)
 {
     const takt_id last = takt_sub(w->g, w->in, num(w, 1));
     at = op2(w, &takt_op_min, op2(w, &takt_op_max, at, num(w, 0)), last);
-    return takt_onnx_gather(w->c, w->x, takt_cast(w->g, at, TAKT_I64), w->axis);
+    return takt_cast(w->g, at, TAKT_I64);
 }
 
 static takt_id nearest(const work *w)
@@ -167,23 +167,28 @@ static takt_id weight(const work *w, int k, takt_id part)
 
 static takt_id weighted(const work *w)
 {
-    const takt_type t = *takt_type_of(w->g, w->x);
+    enum { MOST = 4 };
+    const takt_dtype dtype = takt_type_of(w->g, w->x)->dtype;
     const int first = w->r->mode == TAKT_RESIZE_LINEAR ? 0 : -1, count = 2 - 2 * first;
     const takt_id base = takt_sub(w->g, op1(w, &takt_op_ceil, w->place), num(w, 1));
     const takt_id part = takt_sub(w->g, w->place, base);
-    takt_dim dims[TAKT_MAX_RANK];
-    takt_id sum = TAKT_NONE;
-    for (int d = 0; d < t.rank; d++)
-        dims[d] = d == w->axis ? w->r->out : 1;
-    for (int k = first; k < first + count; k++) {
-        const takt_id at = gathered(w, takt_add(w->g, base, num(w, k)));
-        const takt_id by = takt_cast(w->g, weight(w, k, part), t.dtype);
-        if (at == TAKT_NONE)
-            return TAKT_NONE;
-        const takt_id one = takt_mul(w->g, at, takt_reshape(w->g, by, dims, (size_t)t.rank));
-        sum = sum == TAKT_NONE ? one : takt_add(w->g, sum, one);
+    takt_id at[MOST], by[MOST];
+    for (int k = 0; k < count; k++) {
+        at[k] = takt_onnx_unsqueeze(w->c, indices(w, takt_add(w->g, base, num(w, first + k))), 0);
+        by[k] = takt_onnx_unsqueeze(w->c, takt_cast(w->g, weight(w, first + k, part), dtype), 0);
     }
-    return sum;
+    if (w->g->status != TAKT_OK)
+        return TAKT_NONE;
+    return takt_resize_sum(w->c, w->x, takt_concat(w->g, at, (size_t)count, 0),
+                           takt_concat(w->g, by, (size_t)count, 0), w->axis);
+}
+
+takt_id takt_resize_sum(takt_call *c, takt_id x, takt_id index, takt_id weight, int axis)
+{
+    if (x == TAKT_NONE || index == TAKT_NONE || weight == TAKT_NONE)
+        return TAKT_NONE;
+    return takt_graph_call(c->g, &takt_op_gather_sum, 3, (takt_id[]){x, index, weight}, 1,
+                           &(takt_named_attr){"axis", takt_attr_i64(axis)});
 }
 
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis)
@@ -202,7 +207,9 @@ takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axi
     w.place = position(&w, o);
     if (c->g->status != TAKT_OK)
         return TAKT_NONE;
-    return r->mode == TAKT_RESIZE_NEAREST ? gathered(&w, nearest(&w)) : weighted(&w);
+    if (r->mode != TAKT_RESIZE_NEAREST)
+        return weighted(&w);
+    return takt_onnx_gather(c, x, indices(&w, nearest(&w)), axis);
 }
 
 /* `scale` as above / below with a small divisor, so that floor(d * above / below) is the product of

@@ -37,8 +37,8 @@ LEFT = {
     "they have subgraphs or programs": "custom fixpoint if loop scan",
     "they are leaves or places of a graph": "constant dim get input state",
     "another framework has no such thing":
-        "deform_conv max_roi_pool max_roi_pool_dx roi_align roi_align_dx semiring_matmul "
-        "semiring_matmul_grad tree_ensemble",
+        "deform_conv gather_sum max_roi_pool max_roi_pool_dx roi_align roi_align_dx "
+        "semiring_matmul semiring_matmul_grad tree_ensemble",
     "they reinterpret or shift bits, which torch and JAX define otherwise": "bitcast shl shr",
     "starts are known only in the run": "dynamic_slice update_slice",
 }

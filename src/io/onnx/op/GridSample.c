@@ -105,9 +105,9 @@ static void find_taps(sampler *s, takt_id grid, int axis)
     s->weight[axis][3] = cubic(s, takt_add(g, rest, number(s, 1)), false);
 }
 
-/* One tap: the elements there, whether it is inside, its weight. */
+/* One tap, all [N, points]: the place in x, whether it is inside, its weight. */
 typedef struct tap {
-    takt_id y, inside, weight;
+    takt_id at, inside, weight;
 } tap;
 
 static tap find(sampler *s, int code)
@@ -135,48 +135,59 @@ static tap find(sampler *s, int code)
         const takt_id w = s->weight[axis][k];
         weight = weight == TAKT_NONE ? w : takt_mul(g, weight, w);
     }
-    if (s->is_small)
-        flat = takt_cast(g, flat, TAKT_I32);
-    const takt_dim wide[3] = {s->batch, s->channels, s->points};
-    const takt_id index = takt_broadcast(g, takt_onnx_unsqueeze(s->c, flat, 1), wide, 3);
-    const takt_id y = takt_onnx_op2(s->c, &takt_op_gather_elements, s->x, index, 1,
-                                    &(takt_named_attr){"axis", takt_attr_i64(2)});
-    return (tap){y, inside, weight};
+    return (tap){s->is_small ? takt_cast(g, flat, TAKT_I32) : flat, inside, weight};
 }
 
-/* The elements times their weight. */
-static takt_id weigh(sampler *s, const tap *t)
+/* The elements at the one tap of every point. */
+static takt_id nearest(sampler *s)
 {
-    takt_graph *g = s->g;
-    const takt_id inside = t->inside, weight = t->weight;
-    takt_id y = t->y;
-    if (inside != TAKT_NONE && y != TAKT_NONE)
-        y = takt_select(g, takt_onnx_unsqueeze(s->c, inside, 1), y, takt_scalar_like(g, y, 0));
-    if (weight != TAKT_NONE && y != TAKT_NONE)
-        y = takt_mul(
-            g, y,
-            takt_onnx_cast(s->c, takt_onnx_unsqueeze(s->c, weight, 1), takt_type_of(g, y)->dtype));
-    return y;
+    const tap t = find(s, 0);
+    const takt_dim wide[3] = {s->batch, s->channels, s->points};
+    const takt_id index = takt_broadcast(s->g, takt_onnx_unsqueeze(s->c, t.at, 1), wide, 3);
+    const takt_id y = takt_onnx_op2(s->c, &takt_op_gather_elements, s->x, index, 1,
+                                    &(takt_named_attr){"axis", takt_attr_i64(2)});
+    if (t.inside == TAKT_NONE || y == TAKT_NONE)
+        return y;
+    return takt_select(s->g, takt_onnx_unsqueeze(s->c, t.inside, 1), y,
+                       takt_scalar_like(s->g, y, 0));
+}
+
+enum { MOST_TAPS = 64 };
+
+/* Weighted sums of the elements at all taps of every point, as one operation. */
+static takt_id between(sampler *s, int count)
+{
+    takt_id at[MOST_TAPS], inside[MOST_TAPS], weight[MOST_TAPS];
+    const takt_dtype dtype = takt_type_of(s->g, s->x)->dtype;
+    for (int code = 0; code < count; code++) {
+        const tap t = find(s, code);
+        if (s->g->status != TAKT_OK)
+            return TAKT_NONE;
+        at[code] = takt_onnx_unsqueeze(s->c, t.at, 1);
+        weight[code] = takt_onnx_unsqueeze(s->c, takt_onnx_cast(s->c, t.weight, dtype), 1);
+        if (s->padding == ZEROS)
+            inside[code] = takt_onnx_unsqueeze(s->c, t.inside, 1);
+    }
+    const size_t taps = (size_t)count, ins = s->padding == ZEROS ? 4 : 3;
+    const takt_id in[4] = {s->x, takt_concat(s->g, at, taps, 1), takt_concat(s->g, weight, taps, 1),
+                           ins == 4 ? takt_concat(s->g, inside, taps, 1) : TAKT_NONE};
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(2)}, {"batch_dims", takt_attr_i64(1)}};
+    return s->g->status != TAKT_OK ? TAKT_NONE
+                                   : takt_graph_call(s->g, &takt_op_gather_sum, ins, in, 2, attrs);
 }
 
 static takt_status run(sampler *s, takt_id grid, takt_dim *out)
 {
     int codes = 1;
-    takt_id sum = TAKT_NONE;
     s->taps = s->mode == NEAREST ? 1 : s->mode == LINEAR ? 2 : 4;
     for (int axis = 0; axis < s->rank; axis++, codes *= s->taps)
         find_taps(s, grid, axis);
-    /* All elements first: what follows is one step. */
-    tap taps[64];
-    for (int code = 0; code < codes && s->g->status == TAKT_OK; code++)
-        taps[code] = find(s, code);
-    for (int code = 0; code < codes && s->g->status == TAKT_OK; code++) {
-        const takt_id part = weigh(s, &taps[code]);
-        sum = sum == TAKT_NONE ? part : takt_add(s->g, sum, part);
-    }
-    if (s->g->status != TAKT_OK || sum == TAKT_NONE)
+    const takt_id y = s->g->status != TAKT_OK ? TAKT_NONE
+                      : s->mode == NEAREST    ? nearest(s)
+                                              : between(s, codes);
+    if (s->g->status != TAKT_OK || y == TAKT_NONE)
         return takt_onnx_done(s->c, TAKT_NONE);
-    return takt_onnx_done(s->c, takt_reshape(s->g, sum, out, (size_t)s->rank + 2));
+    return takt_onnx_done(s->c, takt_reshape(s->g, y, out, (size_t)s->rank + 2));
 }
 
 static takt_status adapt(takt_call *c)

@@ -1,4 +1,4 @@
-/* Resize.c - Resize and Upsample: each axis becomes a weighted sum of gathered elements. */
+/* Resize.c - Resize and Upsample: each axis becomes weighted sums of gathered elements. */
 #include <math.h>
 #include <string.h>
 
@@ -130,13 +130,18 @@ static void tap_row(const takt_resize *r, int64_t o, int64_t first, int64_t coun
         weight[k * r->out + o] /= sum;
 }
 
-static takt_id scaled(takt_call *c, takt_id x, int axis, const double *v, int64_t n)
+/* Which elements an axis is summed of: `count` for each result, all first ones first. */
+typedef struct table {
+    int64_t count, *index;
+    double *weight;
+} table;
+static takt_id summed(takt_call *c, takt_id x, const takt_resize *r, int axis, const table *t)
 {
-    int64_t dims[TAKT_MAX_RANK];
-    const takt_type *t = takt_type_of(c->g, x);
-    for (int i = 0; i < t->rank; i++)
-        dims[i] = i == axis ? n : 1;
-    return takt_mul(c->g, x, takt_onnx_floats(c, t->dtype, v, dims, t->rank));
+    const int64_t dims[2] = {t->count, r->out};
+    const takt_dtype dtype = takt_type_of(c->g, x)->dtype;
+    takt_id at = takt_onnx_i64s(c, t->index, (size_t)(t->count * r->out));
+    at = at == TAKT_NONE ? at : takt_reshape(c->g, at, dims, 2);
+    return takt_resize_sum(c, x, at, takt_onnx_floats(c, dtype, t->weight, dims, 2), axis);
 }
 
 /* Rows whose position lies outside the picture become one value. */
@@ -174,15 +179,10 @@ static takt_id along(takt_call *c, takt_id x, const takt_resize *r, int axis)
         const int64_t at = nearest(r, position(r, (double)o));
         index[o] = at < 0 ? 0 : at >= r->in ? r->in - 1 : at;
     }
-    takt_id sum = TAKT_NONE;
-    for (int64_t k = 0; k < count; k++) {
-        takt_id part =
-            takt_onnx_gather(c, x, takt_onnx_i64s(c, index + k * r->out, (size_t)r->out), axis);
-        if (r->mode != TAKT_RESIZE_NEAREST)
-            part = scaled(c, part, axis, weight + k * r->out, r->out);
-        sum = sum == TAKT_NONE ? part : takt_add(c->g, sum, part);
-    }
-    return crop(c, sum, r, axis);
+    const takt_id y = r->mode != TAKT_RESIZE_NEAREST
+                          ? summed(c, x, r, axis, &(table){count, index, weight})
+                          : takt_onnx_gather(c, x, takt_onnx_i64s(c, index, (size_t)r->out), axis);
+    return crop(c, y, r, axis);
 }
 
 /* ---- settings ---- */
