@@ -62,10 +62,16 @@ static takt_status open_memory(takt_skim *s)
 
 takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s)
 {
-    *s = (takt_skim){.ctx = ctx, .path = path, .chunk = CHUNK, .least = LEAST};
-    const int error = ctx->files.open_read(ctx->files.user, path, &s->file);
+    takt_file *file;
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
     if (error != 0)
         return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    return takt_skim_opened(ctx, path, file, s);
+}
+
+takt_status takt_skim_opened(takt_ctx *ctx, const char *path, takt_file *file, takt_skim *s)
+{
+    *s = (takt_skim){.ctx = ctx, .path = path, .file = file, .chunk = CHUNK, .least = LEAST};
     const takt_status status = open_memory(s);
     if (status != TAKT_OK)
         takt_skim_close(s);

@@ -32,6 +32,9 @@ typedef struct takt_skim {
 
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
 TAKT_MUST_USE takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s);
+/* The same with an opened file, which it closes in any case. */
+TAKT_MUST_USE takt_status takt_skim_opened(takt_ctx *ctx, const char *path, takt_file *file,
+                                           takt_skim *s);
 void takt_skim_close(takt_skim *s);
 /* The bytes before `end`, which is within the file, are present, except those in gaps. */
 TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);

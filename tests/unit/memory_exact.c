@@ -140,7 +140,7 @@ static const char *const texts[] = {
 
 /* ---- the peak of loading and planning ---- */
 
-enum { MEGABYTES = 16 };
+enum { MEGABYTES = 16, WEIGHTS = 32 << 20 /* of large[0] */ };
 
 #define HALF(name) "  param " name ": f16[2048, 2048] = normal(0, 0.1)\n"
 #define WIDE(name) "  y = y @ op.cast(" name ", dtype=f32)\n"
@@ -230,6 +230,39 @@ static void check_file(const struct large *l)
     (void)remove(path);
 }
 
+/* Weights out of a file: each tensor's part of it goes when the tensor has been made. */
+static void check_weights(const struct large *l, const char *ending)
+{
+    char path[512];
+    const char *folder = getenv("TAKT_TEST_TMP");
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_usage before, after;
+    snprintf(path, sizeof path, "%s/memory_exact.%s", folder != NULL ? folder : ".", ending);
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "l", l->text, strlen(l->text), NULL, &m))) {
+        EXPECT_OK(ctx, takt_model_save_weights(m, path, NULL));
+        takt_model_destroy(m);
+    }
+    takt_ctx_destroy(ctx);
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "l", l->text, strlen(l->text), NULL, &m))) {
+        takt_resource_usage(ctx, &before);
+        EXPECT_OK(ctx, takt_model_load_weights(m, path));
+        takt_resource_usage(ctx, &after);
+        EXPECT(after.peak_bytes - before.live_bytes >= WEIGHTS &&
+                   after.peak_bytes - before.live_bytes <= WEIGHTS + ((l->tensor + 1) << 20),
+               "%s: %llu bytes more at once, for weights of %llu", path,
+               (unsigned long long)(after.peak_bytes - before.live_bytes),
+               (unsigned long long)WEIGHTS);
+        takt_model_destroy(m);
+    }
+    takt_ctx_destroy(ctx);
+    (void)remove(path);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -244,6 +277,8 @@ int main(void)
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         check_peak(&large[i], NULL);
     check_file(&large[0]);
+    check_weights(&large[0], "safetensors");
+    check_weights(&large[0], "npz");
     EXPECT(tried >= 60, "only %zu plans were made", tried);
     EXPECT(memory.live == 0, "%zu bytes were lost", memory.live);
     return test_done();

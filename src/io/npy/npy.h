@@ -35,8 +35,9 @@ const char *takt_npy_descr(takt_dtype dtype);
 /* Magic, version, length and dictionary, padded so that data begin at a multiple of 64. */
 TAKT_MUST_USE takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *view,
                                         takt_text *text);
-/* Every array of an archive, in its order; `view` is freed after the call. */
-typedef takt_status takt_npz_fn(void *user, takt_span name, const takt_tensor_view *view);
+/* Every array of an archive, in its order; `view`, a copy of `member`, is freed after the call. */
+typedef takt_status takt_npz_fn(void *user, takt_span name, takt_span member,
+                                const takt_tensor_view *view);
 TAKT_MUST_USE takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes,
                                         takt_npz_fn *visit, void *user);
 

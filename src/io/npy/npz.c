@@ -102,7 +102,7 @@ static takt_status next_entry(const archive *a, takt_cursor *c, entry *e)
     return is_entry && !c->failed ? TAKT_OK : fail(a, at, "the archive's directory is damaged");
 }
 
-static takt_status read_member(const archive *a, const entry *e, takt_tensor_view *view)
+static takt_status find_member(const archive *a, const entry *e, takt_span *member)
 {
     takt_cursor c = takt_cursor_of(a->bytes, a->length, 0);
     if (e->method != 0 || e->packed != e->size || (e->flags & 1) != 0) {
@@ -120,7 +120,15 @@ static takt_status read_member(const archive *a, const entry *e, takt_tensor_vie
         return fail(a, e->local, "a member lies outside the archive");
     if (checksum(0, data, e->size) != e->crc)
         return fail(a, e->local, "a member's checksum is wrong: the archive is damaged");
-    return takt_npy_load_memory(a->ctx, a->name, data, e->size, view);
+    *member = (takt_span){(const char *)data, e->size};
+    return TAKT_OK;
+}
+
+static takt_status read_member(const archive *a, const entry *e, takt_span *member,
+                               takt_tensor_view *view)
+{
+    TAKT_TRY(find_member(a, e, member));
+    return takt_npy_load_memory(a->ctx, a->name, member->at, member->length, view);
 }
 
 /* ---- the whole directory: no name twice, no byte in two members ---- */
@@ -226,8 +234,9 @@ static takt_status read_archive(const archive *a, const char *member, takt_tenso
     for (size_t i = 0; i < count; i++) {
         entry e;
         TAKT_TRY(next_entry(a, &directory, &e));
+        takt_span found;
         if (member == NULL || is_called(&e, member))
-            return read_member(a, &e, view);
+            return read_member(a, &e, &found, view);
     }
     return fail_member(a, member, first, count);
 }
@@ -247,8 +256,10 @@ takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes, takt
         TAKT_TRY(next_entry(&a, &directory, &e));
         if (e.name.length < 5 || memcmp(e.name.at + e.name.length - 4, ".npy", 4) != 0)
             return fail(&a, e.local, "a member is no .npy file");
-        TAKT_TRY(read_member(&a, &e, &view));
-        const takt_status status = visit(user, (takt_span){e.name.at, e.name.length - 4}, &view);
+        takt_span member;
+        TAKT_TRY(read_member(&a, &e, &member, &view));
+        const takt_span own = {e.name.at, e.name.length - 4};
+        const takt_status status = visit(user, own, member, &view);
         takt_view_free(ctx, &view);
         TAKT_TRY(status);
     }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "io/skim.h"
 #include "io/weights/weights.h"
 
 typedef struct takt_weights_reader {
@@ -16,6 +17,7 @@ typedef struct takt_weights_reader {
     const char *path;
     takt_weights_fn *visit;
     void *user;
+    takt_skim *skim; /* holds the bytes, and no longer those of tensors that were visited; or NULL */
 } takt_weights_reader;
 
 /* What is to be written. */
@@ -46,6 +48,9 @@ static inline bool takt_weights_starts(const uint8_t *bytes, size_t length, cons
     return length >= n && memcmp(bytes, magic, n) == 0;
 }
 
+/* Gives a tensor that lies in the file to r->visit, and its bytes back to the system. */
+takt_status takt_weights_visit_bytes(takt_weights_reader *r, const char *path, const takt_weight *w,
+                                     const uint8_t *file);
 takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const takt_tensor_view *v);
 takt_tensor_view takt_weights_view(const takt_tensor *t);
 takt_status takt_weights_save_safetensors(takt_ctx *ctx, const char *path,

@@ -39,6 +39,15 @@ takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const t
     return r->visit(r->user, r->path, name, &type, v->data);
 }
 
+takt_status takt_weights_visit_bytes(takt_weights_reader *r, const char *path, const takt_weight *w,
+                                     const uint8_t *file)
+{
+    TAKT_TRY(r->visit(r->user, path, w->name, &w->type, file + w->offset));
+    if (r->skim != NULL)
+        takt_skim_done(r->skim, file + w->offset, w->bytes);
+    return TAKT_OK;
+}
+
 static takt_status each(takt_weights_reader *r, const void *bytes, size_t length)
 {
     takt_arena_init(&r->arena, r->ctx);
@@ -52,12 +61,13 @@ static takt_status each(takt_weights_reader *r, const void *bytes, size_t length
 
 takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit, void *user)
 {
-    takt_weights_reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user};
-    void *bytes;
-    size_t length;
-    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
-    const takt_status status = each(&r, bytes, length);
-    takt_mem_put(ctx, bytes, length);
+    takt_skim skim;
+    takt_weights_reader r = {.ctx = ctx, .path = path, .visit = visit, .user = user, .skim = &skim};
+    TAKT_TRY(takt_skim_open(ctx, path, &skim));
+    takt_status status = takt_skim_need(&skim, skim.length);
+    if (status == TAKT_OK)
+        status = each(&r, skim.bytes, skim.length);
+    takt_skim_close(&skim);
     return status;
 }
 

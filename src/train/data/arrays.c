@@ -31,8 +31,9 @@ static const char *known_as(takt_span name)
     return NULL;
 }
 
-static takt_status add(void *user, takt_span name, const takt_tensor_view *view)
+static takt_status add(void *user, takt_span name, takt_span member, const takt_tensor_view *view)
 {
+    (void)member;
     const adding *a = user;
     takt_type type = {.dtype = view->dtype, .rank = view->rank};
     const char *known = known_as(name);
@@ -61,7 +62,7 @@ static takt_status read_npy(takt_data_set *set, const takt_data_file *f)
     takt_tensor_view view;
     TAKT_TRY(takt_npy_read_memory(set->ctx, f->path, (takt_span){(const char *)f->bytes, f->length},
                                   false, &view));
-    const takt_status status = add(&a, (takt_span){"x", 1}, &view);
+    const takt_status status = add(&a, (takt_span){"x", 1}, (takt_span){0}, &view);
     takt_view_free(set->ctx, &view);
     return status;
 }

@@ -69,7 +69,7 @@ static takt_status visit_part(shards *s, const char *part, const uint8_t *bytes,
         if (strcmp(e->text, part) != 0)
             return misled(s, e, w->name, part, "has it, but the index names another part");
         s->seen[at] = true;
-        TAKT_TRY(s->r->visit(s->r->user, part, w->name, &w->type, bytes + w->offset));
+        TAKT_TRY(takt_weights_visit_bytes(s->r, part, w, bytes));
     }
     return TAKT_OK;
 }
@@ -86,17 +86,18 @@ static takt_status read_part(shards *s, const char *name)
 {
     takt_ctx *ctx = s->r->ctx;
     takt_file *file;
-    void *bytes = NULL;
-    size_t length = 0;
+    takt_skim skim, *const outer = s->r->skim;
     const int error = ctx->files.open_beneath(ctx->files.user, s->folder, name, 0, &file);
     if (error != 0)
         return cannot_open(s, name, error);
-    takt_status status = takt_file_whole(ctx, name, file, &bytes, &length);
-    ctx->files.close(ctx->files.user, file);
-    TAKT_TRY(status);
+    TAKT_TRY(takt_skim_opened(ctx, name, file, &skim));
+    takt_status status = takt_skim_need(&skim, skim.length);
+    s->r->skim = &skim;
     s->read[s->read_count++] = name;
-    status = visit_part(s, name, bytes, length);
-    takt_mem_put(ctx, bytes, length);
+    if (status == TAKT_OK)
+        status = visit_part(s, name, skim.bytes, skim.length);
+    s->r->skim = outer;
+    takt_skim_close(&skim);
     return status;
 }
 

@@ -9,9 +9,12 @@ static bool recognises(const uint8_t *bytes, size_t length)
            takt_weights_starts(bytes, length, "PK\x05\x06");
 }
 
-static takt_status visit_member(void *user, takt_span name, const takt_tensor_view *view)
+static takt_status visit_member(void *user, takt_span name, takt_span member,
+                                const takt_tensor_view *view)
 {
     takt_weights_reader *r = user;
+    if (r->skim != NULL)
+        takt_skim_done(r->skim, (const uint8_t *)member.at, member.length);
     const char *text = takt_arena_text(&r->arena, name.at, name.length);
     return text != NULL ? takt_weights_visit(r, text, view) : TAKT_ERR_MEMORY;
 }

@@ -8,8 +8,7 @@ static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t len
     takt_weight_list list;
     TAKT_TRY(takt_safetensors_read(&r->arena, r->path, bytes, length, &list));
     for (size_t i = 0; i < list.count; i++)
-        TAKT_TRY(r->visit(r->user, r->path, list.at[i].name, &list.at[i].type,
-                          bytes + list.at[i].offset));
+        TAKT_TRY(takt_weights_visit_bytes(r, r->path, &list.at[i], bytes));
     return TAKT_OK;
 }
 
