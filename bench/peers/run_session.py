@@ -1,7 +1,8 @@
 """run_session.py - any ONNX file in Takt or ONNX Runtime, by the classes that both have.
 
 A runner of host.py: `library` is the name of the Python module, "folder" the path of the file.
-Sizes of named dimensions come from PEERS_SIZES (name=N,name=N), others are 1.
+Sizes of named dimensions come from PEERS_SIZES (name=N,name=N), else from the name: sequences have
+64 elements, pictures 224 rows and columns, anything else is 1.
     run_session.py PATH THREADS SECONDS prints how long ONNX Runtime is in each kind of operator.
 """
 import importlib
@@ -31,11 +32,19 @@ def options(module, threads):
     return found
 
 
+def guess(name):
+    name = str(name).lower()
+    if any(word in name for word in ("seq", "len", "time", "frame", "token")):
+        return 64
+    return 224 if "height" in name or "width" in name or name in ("h", "w") else 1
+
+
 def feed(session):
     """The same values whoever asks: tokens are small numbers, masks are ones."""
     random, found = np.random.default_rng(1), {}
     for port in session.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else sizes().get(d, 1) for d in port.shape]
+        shape = [d if isinstance(d, int) and d > 0 else sizes().get(d, guess(d))
+                 for d in port.shape]
         dtype = TYPES[port.type[len("tensor("):-1]]
         if np.issubdtype(dtype, np.floating):
             found[port.name] = random.standard_normal(shape).astype(dtype)

@@ -1,7 +1,8 @@
 """wide.py - `make peers ROWS=wide`: many architectures in Takt and in ONNX Runtime, in turns.
 
-Rows are those of wide_models.py, exported by torch with random weights into build/peers/wide, or
-with --models the files of a folder (.onnx, or .hollow as hollow.py writes them). Each engine has
+Rows are those of wide_models.py, exported by torch with random weights into build/peers/wide, and
+the trained models of installed packages (wide_files.py); or with --models the files of a folder
+(.onnx, or .hollow as hollow.py writes them). Each engine has
 a process of its own for a row, and they take turns. Columns: both times, the ratio with its
 interval, the verdict, the time to make a session and the memory of both; for a row behind, the
 kind of step that loses most. What cannot be imported, exported or loaded is named and counted.
@@ -20,6 +21,7 @@ import sys
 import time
 
 import engines
+import wide_files
 import wide_models
 from machine import Statistics, cpu
 from process import Failed, Process
@@ -99,6 +101,7 @@ def rows_of(arguments):
         found.sort(key=lambda r: (order.get(r.name, len(order)), r.name))
     else:
         found = [Row(e.name, e.group, entry=e) for e in wide_models.ROWS]
+        found += [Row(name, "packages", path) for name, path in wide_files.models()[0]]
     unknown = only - {r.name for r in found} | groups - {r.group for r in found}
     if unknown:
         sys.exit(f"wide: there is no row or group {', '.join(sorted(unknown))}; --list names them")
@@ -295,7 +298,8 @@ def run(arguments, rows):
     wide.deadline = time.monotonic() + (arguments.limit or (600 if arguments.quick else 3600))
     result = {"made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
               "commit": commit(), "cpu": cpu(), "quick": arguments.quick, "threads": threads,
-              "rows": [], "left_out": [], "failed": []}
+              "rows": [], "left_out": [], "failed": [],
+              "absent": [] if arguments.models else wide_files.models()[1]}
     try:
         for row in rows:
             if time.monotonic() > wide.deadline:

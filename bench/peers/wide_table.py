@@ -44,8 +44,9 @@ def summary(result):
                      f"{mean([r['ratio'] for r in rows]):.2f}, least "
                      f"{min(r['ratio'] for r in rows):.2f}; made ready sooner {plan}, less memory "
                      f"{memory}")
-    for key, text in (("left_out", "left out, the time was over"), ("failed", "failed")):
-        if result[key]:
+    for key, text in (("left_out", "left out, the time was over"), ("failed", "failed"),
+                      ("absent", "packages with models are not installed")):
+        if result.get(key):
             lines.append(f"{len(result[key])} {text}")
     wrong = [r["row"] for r in result["rows"] if not r["agree"]]
     if wrong:

@@ -11,6 +11,7 @@ TMP = os.path.join(os.environ["TAKT_TEST_TMP"], "wide")
 BUILD = os.path.dirname(os.environ["TAKT_TOOL"])
 sys.dont_write_bytecode = True
 sys.path.insert(0, PEERS)
+import wide_files  # noqa: E402
 import wide_models  # noqa: E402
 import wide_table  # noqa: E402
 
@@ -20,6 +21,11 @@ assert sum(row.source in ("torchvision", "timm") for row in wide_models.ROWS) >=
 assert sum(row.batch == 8 for row in wide_models.ROWS) == 10
 assert sum(row.group == "audio" for row in wide_models.ROWS) >= 10
 assert len({r.model for r in wide_models.ROWS if r.source == "transformers"}) == 6
+
+found, absent = wide_files.models()
+assert len(set(wide_files.PACKAGES)) == 20 and set(absent) <= set(wide_files.PACKAGES)
+assert all(os.path.isfile(path) and name.split("/")[0] in wide_files.PACKAGES
+           for name, path in found)
 
 for name, kind in (("FusedConv", "convolution"), ("depthwise", "convolution"),
                    ("LSTM", "recurrence"), ("ConvTranspose", "transposed convolution"),
@@ -36,11 +42,13 @@ def row(name, threads, ratio, verdict, **more):
 
 
 result = {"cpu": "C", "made": "M", "quick": True, "threads": [1, 2], "failed": [["f", "why"]],
-          "left_out": ["z"], "rows": [row("a", 1, 2, "faster"), row("b", 1, 0.5, "slower", loses={
+          "left_out": ["z"], "absent": ["p", "q"],
+          "rows": [row("a", 1, 2, "faster"), row("b", 1, 0.5, "slower", loses={
               "kind": "convolution", "takt_us": 9, "onnxruntime_us": 4, "step": "Conv_7: conv"})]}
 text = wide_table.markdown(result)
 assert "1T: 2 rows, 1 faster, 1 slower; geometric mean 1.00, least 0.50; made ready sooner 2, " \
     "less memory 0" in text, text
+assert "2 packages with models are not installed" in text, text
 assert "1 left out" in text and "1 failed" in text and "| f |" in text and "2T" not in text, text
 assert "convolution 9 against 4 us (`Conv_7: conv`)" in text, text
 

