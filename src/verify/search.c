@@ -13,7 +13,7 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 
-enum { INPUTS = 20, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
+enum { INPUTS = 20, FEW_RELUS = 64, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
 
 static size_t job_bytes(const takt_hunt *h)
 {
@@ -361,7 +361,8 @@ takt_status takt_search_run(const takt_net *net, const takt_property *p, const t
     h.end_ns = ctx->now_ns(ctx->clock_user) + (uint64_t)(fmin(o->deadline_s, 1e9) * 1e9);
     for (size_t i = 0; i < net->count; i++)
         h.slope_count += takt_alpha_is_hinge(&net->nodes[i]) ? net->nodes[i].count : 0;
-    h.by_relus = o->method == TAKT_BY_SEARCH && p->input_count > INPUTS && h.slope_count > 0;
+    h.by_relus = o->method == TAKT_BY_SEARCH && h.slope_count > 0 &&
+                 (p->input_count > INPUTS || h.slope_count <= FEW_RELUS);
     takt_status status = takt_search_groups(s, p);
     if (status == TAKT_OK && s->is_empty)
         s->verdict = TAKT_PROOF_FOUND;

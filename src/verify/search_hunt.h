@@ -3,6 +3,7 @@
 #define TAKT_VERIFY_SEARCH_HUNT_H
 
 #include "verify/alpha.h"
+#include "verify/leaf.h"
 #include "verify/search.h"
 
 /* A part that waits, or is being bounded: a box, or a side of relus over the whole box. */
@@ -43,6 +44,7 @@ typedef struct takt_hunt {
     takt_alpha **alphas;    /* one per thread; NULL until the first split */
     double ***warm;         /* per thread and node: slopes of the current part */
     takt_side **sides;      /* per thread */
+    takt_leaf *leaves;      /* per thread */
     size_t slope_count;     /* elements of all relus */
 } takt_hunt;
 
@@ -58,6 +60,9 @@ TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread);
 /* Where to split the part, and what its halves begin with: of the row that was bounded last. */
 void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread);
+/* Bounds the first open case of a part that has no relu left to split, with the best
+ * multipliers. */
+void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);
 /* Keeps the slopes and multipliers that prove the part, for a certificate. */
 TAKT_MUST_USE takt_status takt_hunt_record(takt_hunt *h, const takt_job *j, takt_split *s);
 /* Splits on the way to the part. */

@@ -9,7 +9,7 @@
 
 #include "verify/search_hunt.h"
 
-enum { STEPS = 20, LAST_STEPS = 400 }; /* the latter where no relu is left to split */
+enum { STEPS = 20 };
 
 static takt_status keep_node(takt_hunt *h, const takt_region *r, size_t i)
 {
@@ -55,6 +55,7 @@ static takt_status prepare(takt_hunt *h, int thread)
     r->alpha = NULL;
     h->sides[thread] = takt_arena_array(a, TAKT_ALPHA_SIDES, sizeof **h->sides);
     h->warm[thread] = takt_arena_array(a, h->net->count, sizeof **h->warm);
+    TAKT_TRY(takt_leaf_init(a, h->p->input_count, TAKT_ALPHA_SIDES, &h->leaves[thread]));
     return h->sides[thread] == NULL || h->warm[thread] == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 
@@ -67,7 +68,8 @@ takt_status takt_hunt_relus(takt_hunt *h)
     h->alphas = takt_arena_array(a, n, sizeof *h->alphas);
     h->sides = takt_arena_array(a, n, sizeof *h->sides);
     h->warm = takt_arena_array(a, n, sizeof *h->warm);
-    if (h->alphas == NULL || h->sides == NULL || h->warm == NULL)
+    h->leaves = takt_arena_array(a, n, sizeof *h->leaves);
+    if (h->alphas == NULL || h->sides == NULL || h->warm == NULL || h->leaves == NULL)
         return TAKT_ERR_MEMORY;
     for (int i = 0; i < h->threads; i++)
         TAKT_TRY(prepare(h, i));
@@ -126,7 +128,7 @@ void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
     x->warm = x->side_count > 0 ? h->warm[thread] : NULL;
     x->warm_beta = x->side_count > 0 ? j->beta : NULL;
     x->stops = true;
-    x->steps = open > 0 ? STEPS : LAST_STEPS;
+    x->steps = open > 0 ? STEPS : 0; /* a leaf has better multipliers (leaf.h) */
     x->is_late = r->is_late;
     x->user = r->late_user;
 }

@@ -1,9 +1,10 @@
 """verify_highs.py - `takt verify` finds the optimum of random relu nets that HiGHS finds, to 1e-6.
 
-A net of up to two layers of 20 relus becomes a mixed-integer program. Takt must prove that the
-output stays above HiGHS's minimum less 1e-6, and find an input below that minimum plus 1e-6. What
-takes it longer than TAKT_TIMEOUT is counted. Needs the Python package highspy, here or in
-build/venv; without it this is skipped. TAKT_NETS says how many nets, TAKT_FIRST the first seed.
+A net of 5 or 24 inputs and up to two layers of 20 relus becomes a mixed-integer program. Takt must
+prove that the output stays above HiGHS's minimum less 1e-6, and find an input below that minimum
+plus 1e-6; its certificate must pass. What takes it longer than TAKT_TIMEOUT is counted. Needs the
+Python package highspy, here or in build/venv; without it this is skipped. TAKT_NETS says how many
+nets, TAKT_FIRST the first seed.
 """
 import json
 import os
@@ -20,7 +21,7 @@ except ImportError:
 from _cli import expect, finish, path, succeeds, takt, write  # noqa: E402
 
 FIRST, NETS = int(os.environ.get("TAKT_FIRST", "1")), int(os.environ.get("TAKT_NETS", "8"))
-INPUTS, GAP = 5, 1e-6
+GAP = 1e-6
 
 
 def weights(model):
@@ -79,33 +80,44 @@ def minimum(layers, low, high):
     return solver.getInfo().objective_function_value + bias[0]
 
 
-def verdict(model, low, high, bound):
-    text = "".join(f"(declare-const X_{i} Real)\n" for i in range(INPUTS))
+def verdict(model, low, high, bound, *flags):
+    text = "".join(f"(declare-const X_{i} Real)\n" for i in range(len(low)))
     text += "(declare-const Y_0 Real)\n"
     for i, (least, most) in enumerate(zip(low, high)):
         text += f"(assert (>= X_{i} {float(least)!r}))\n(assert (<= X_{i} {float(most)!r}))\n"
     file = write("relus.vnnlib", text + f"(assert (<= Y_0 {float(bound)!r}))\n")
     return takt("verify", model, "--property", file, "--arithmetic", "real", "--timeout",
-                os.environ.get("TAKT_TIMEOUT", "20"), "--counterexample",
-                path("relus.npy")).returncode
+                os.environ.get("TAKT_TIMEOUT", "20"), "--counterexample", path("relus.npy"),
+                *flags).returncode
 
 
-decided = 0
-for seed in range(FIRST, FIRST + NETS):
+def decide(seed, inputs):
+    """Whether both sides of the optimum are decided; the proof is checked by its certificate."""
     rng = numpy.random.default_rng(seed)
     hidden = rng.integers(3, 21, size=int(rng.integers(1, 3)))
     body = "".join(f"  x = dense(x, {n}, act=relu)\n" for n in hidden)
-    net = write("relus.takt", f"model relus(x: f32[1, {INPUTS}]) seed={seed} {{\n{body}"
+    net = write("relus.takt", f"model relus(x: f32[1, {inputs}]) seed={seed} {{\n{body}"
                 "  return dense(x, 1)\n}\n")
-    centre = rng.uniform(-1, 1, INPUTS).astype("f4").astype("f8")
+    centre = rng.uniform(-1, 1, inputs).astype("f4").astype("f8")
     radius = rng.choice([0.0625, 0.125, 0.25])
-    best = minimum(weights(net), centre - radius, centre + radius)
-    both = True
+    low, high = centre - radius, centre + radius
+    best = minimum(weights(net), low, high)
+    both, proof = True, path("relus.cert")
     for bound, code in ((best - GAP, 0), (best + GAP, 1)):
-        got = verdict(net, centre - radius, centre + radius, bound)
+        got = verdict(net, low, high, bound)
         expect(got in (code, 5), f"net {seed} {hidden}: exit {got} at {bound}, HiGHS has {best}")
         both = both and got == code
-    decided += both
-print(f"{decided} of {NETS} nets have the optimum that HiGHS has, the others ran out of time")
-expect(decided > NETS / 2, f"only {decided} of {NETS} were decided")
+    if verdict(net, low, high, best - 100 * GAP, "--certificate", proof) == 0:
+        expect(verdict(net, low, high, best - 100 * GAP, "--check", proof) == 0,
+               f"net {seed} {hidden}: the certificate is refused")
+        expect(verdict(net, low, high, best + 100 * GAP, "--check", proof) != 0,
+               f"net {seed} {hidden}: the certificate proves what is false")
+    return both
+
+
+for width in (5, 24):
+    decided = sum(decide(seed, width) for seed in range(FIRST, FIRST + NETS))
+    print(f"{decided} of {NETS} nets of {width} inputs have the optimum that HiGHS has, the others "
+          "ran out of time")
+    expect(decided > NETS / 2, f"only {decided} of {NETS} were decided")
 finish()

@@ -1,0 +1,33 @@
+/* leaf.h - the least value of a sum over a box in which other sums are at most 0.
+ *
+ * Where every relu of a part is on or off, the net is one line there, and its least value is that
+ * of a linear program: a row for each relu that was split. The dual simplex method begins at the
+ * best corner of the box, so that its multipliers are good at any step. Nothing trusts them: they
+ * become the multipliers of a bound whose rounding is counted, and are what a certificate keeps.
+ */
+#ifndef TAKT_VERIFY_LEAF_H
+#define TAKT_VERIFY_LEAF_H
+
+#include "base/arena.h"
+
+typedef struct takt_leaf {
+    size_t inputs, rows;         /* in use */
+    size_t input_room, row_room; /* at most */
+    const double *lo, *hi;       /* of inputs */
+    double *cost;                /* [inputs]: what is least */
+    double *row;                 /* [rows][inputs]: row . x + constant[row] <= 0 */
+    double *constant;
+    double need;  /* of cost . x: more is not asked for */
+    double *x;    /* where it is least; if no point of the box fits, some point */
+    double *beta; /* one per row, at least 0 */
+    /* While it is solved: variables are inputs, then the slack of each row. */
+    double *value, *basic, *reduced;
+    uint32_t *outside, *inside; /* the variable of each column, and of each row */
+} takt_leaf;
+
+TAKT_MUST_USE takt_status takt_leaf_init(takt_arena *arena, size_t inputs, size_t rows,
+                                         takt_leaf *leaf);
+/* Multipliers and x. Overwrites `row`, `constant` and `cost`. */
+void takt_leaf_solve(takt_leaf *leaf);
+
+#endif
