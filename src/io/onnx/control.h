@@ -44,11 +44,38 @@ TAKT_MUST_USE takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *
                                              size_t carried, takt_appended *out);
 /* `first`, followed by the rows of all iterations, `rows`. */
 takt_id takt_appended_join(takt_call *c, takt_id first, takt_id rows, int64_t axis);
+/* grown.c: carried values that grow by rows which the body reads. */
+typedef struct takt_grown_one {
+    size_t which; /* carried value */
+    int axis;
+    takt_dim name;              /* its size in the body */
+    takt_dim first, more, room; /* rows before the loop, those that it may add, and both */
+} takt_grown_one;
+typedef struct takt_grown {
+    takt_grown_one *at;
+    size_t count;
+} takt_grown;
+/* Finds them, and puts names for their sizes into `types`, those of the body's inputs. */
+TAKT_MUST_USE takt_status takt_onnx_grown(takt_call *c, const takt_pb_graph *body, takt_type *types,
+                                          size_t carried, takt_grown *out);
+/* A body that carries room for `trips` iterations instead, and after the carried values the numbers
+ * of rows in use. */
+TAKT_MUST_USE takt_status takt_grown_wrap(takt_call *c, takt_grown *grown, size_t carried,
+                                          takt_dim trips, takt_graph **body);
+/* The room at the start, with `value` in it; `*rows`: the number of its rows. */
+takt_id takt_grown_begin(takt_call *c, const takt_grown_one *one, takt_id value, takt_id *rows);
+/* The value that is in the room at the end. */
+takt_id takt_grown_end(takt_call *c, const takt_grown_one *one, takt_id room, takt_id rows);
+
 /* counted.c: how often a Loop without a trip count runs, if its condition is that a counter is
  * below a limit: an i64 of the graph around it; TAKT_NONE: that cannot be said. `first`: of the
  * carried values. */
 takt_id takt_onnx_iterations(takt_call *c, const takt_graph *body, const takt_id *first,
                              size_t carried, const takt_captures *captures);
+/* At most how often a Loop runs whose condition no longer holds once a counter has reached a
+ * number; -1: that cannot be said. */
+int64_t takt_onnx_most_iterations(takt_call *c, const takt_graph *body, const takt_id *first,
+                                  size_t carried, const takt_captures *captures);
 /* found.c: whether `t` has a size that values decide in `g`. */
 bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
 /* `x` of `g` with the shape of `type`; a run in which its sizes differ fails. */

@@ -117,3 +117,86 @@ takt_id takt_onnx_iterations(takt_call *c, const takt_graph *body, const takt_id
         return end;
     return takt_sub(c->g, end, takt_onnx_cast(c, first[counter], TAKT_I64));
 }
+
+/* ---- a condition that a counter ends, among others ---- */
+
+typedef enum truth { NO, YES, UNKNOWN } truth;
+
+static truth opposite(truth t)
+{
+    return t == YES ? NO : t == NO ? YES : UNKNOWN;
+}
+
+static truth both(truth a, truth b)
+{
+    return a == NO || b == NO ? NO : a == YES && b == YES ? YES : UNKNOWN;
+}
+
+static truth constant_truth(const takt_graph *g, takt_id id)
+{
+    int64_t number;
+    return !is_number(g, id, &number) ? UNKNOWN : number != 0 ? YES : NO;
+}
+
+enum { DEEP = 16 };
+
+/* What `id` is if the node `test` gives `is`. */
+static truth truth_of(const takt_graph *g, takt_id id, takt_id test, truth is, int depth)
+{
+    id = bare(g, id);
+    if (id == test || depth == DEEP)
+        return id == test ? is : UNKNOWN;
+    const takt_node *n = &g->nodes[id];
+    if (n->op == &takt_op_not)
+        return opposite(truth_of(g, n->in[0], test, is, depth + 1));
+    if (n->op == &takt_op_and)
+        return both(truth_of(g, n->in[0], test, is, depth + 1),
+                    truth_of(g, n->in[1], test, is, depth + 1));
+    if (n->op == &takt_op_or)
+        return opposite(both(opposite(truth_of(g, n->in[0], test, is, depth + 1)),
+                             opposite(truth_of(g, n->in[1], test, is, depth + 1))));
+    if (n->op != &takt_op_if && n->op != &takt_op_select)
+        return constant_truth(g, id);
+    const truth chosen = truth_of(g, n->in[0], test, is, depth + 1);
+    if (chosen == UNKNOWN)
+        return UNKNOWN;
+    if (n->op == &takt_op_select)
+        return truth_of(g, n->in[chosen == YES ? 1 : 2], test, is, depth + 1);
+    const takt_graph *branch = n->attr[chosen == YES ? 0 : 1].graph;
+    return branch->output_count == 1 ? constant_truth(branch, branch->outputs[0].id) : UNKNOWN;
+}
+
+/* "counter + 1 >= n" and its like, node `id`: from which counter + 1 on it gives `*is`. */
+static bool is_limit(const counting *l, takt_id id, size_t *counter, int64_t *from, truth *is)
+{
+    const takt_node *n = &l->body->nodes[id];
+    const bool is_above = n->op == &takt_op_ge || n->op == &takt_op_gt;
+    if (!is_above && n->op != &takt_op_lt && n->op != &takt_op_le)
+        return false;
+    if (!is_counter(l, n->in[0], counter) ||
+        (!is_number(l->body, n->in[1], from) && !is_number(l->c->g, outside(l, n->in[1]), from)) ||
+        *from < 0 || *from > INT32_MAX)
+        return false;
+    *from += n->op == &takt_op_gt || n->op == &takt_op_le;
+    *is = is_above ? YES : NO;
+    return true;
+}
+
+int64_t takt_onnx_most_iterations(takt_call *c, const takt_graph *body, const takt_id *first,
+                                  size_t carried, const takt_captures *captures)
+{
+    const counting l = {c, body, first, carried, captures};
+    int64_t most = -1;
+    for (size_t i = 0; i < body->count; i++) {
+        size_t counter;
+        int64_t from, start;
+        truth is;
+        if (!is_limit(&l, (takt_id)i, &counter, &from, &is) ||
+            !is_number(c->g, first[counter], &start) || start < INT32_MIN || start > INT32_MAX ||
+            truth_of(body, body->outputs[0].id, (takt_id)i, is, 0) != NO)
+            continue;
+        const int64_t times = from - start > 1 ? from - start : 1; /* it is tested at the end */
+        most = most < 0 || times < most ? times : most;
+    }
+    return most;
+}

@@ -17,6 +17,8 @@ typedef struct loop {
     bool is_counted;     /* its condition is a counter's, and ends it when `count` is reached */
     takt_id count;       /* the trip count, if it has one */
     takt_appended grown; /* what is kept of it where it stays a loop */
+    takt_grown read;     /* what grows and is read inside */
+    takt_id *first;      /* carried values at the start, with the rows in use of what grows */
 } loop;
 
 static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
@@ -145,8 +147,11 @@ static takt_status count_turns(const loop *l, const takt_graph *in, takt_graph *
 /* A run finds the maximum number of iterations beforehand. */
 static takt_status find_length(takt_call *c, loop *l)
 {
-    if (l->scanned == 0 || l->is_named || (l->trip >= 0 && l->trip <= INT32_MAX))
+    if ((l->scanned == 0 && l->read.count == 0) || l->is_named ||
+        (l->trip >= 0 && l->trip <= INT32_MAX))
         return TAKT_OK;
+    if (l->scanned == 0 && l->trip >= 0)
+        return takt_onnx_refuse(c, "a carried value grows, and nothing tells how often");
     if (l->trip >= 0 || !takt_onnx_may_find(c))
         return takt_onnx_known(c, 0) == NULL ? c->status
                                              : takt_onnx_refuse(c, "scanned results of any length");
@@ -165,11 +170,12 @@ static size_t input_of(const loop *l, size_t i)
 /* Result `i` of the loop that is kept: of the node's, the carried ones first; then what grew. */
 static void give(takt_call *c, const loop *l, size_t i, takt_id id)
 {
-    const size_t own = l->carried + l->scanned - l->grown.count;
+    const size_t carried = l->grown.kept_count;
+    const size_t own = carried + l->scanned - l->grown.count;
     const size_t grown = i - own;
-    const size_t to = i < l->carried ? l->grown.kept[i]
-                      : i < own      ? i + l->grown.count
-                                     : l->grown.which[grown];
+    const size_t to = i < carried ? l->grown.kept[i]
+                      : i < own   ? i + l->grown.count
+                                  : l->grown.which[grown];
     if (to >= c->out_count)
         return;
     if (i >= own)
@@ -188,7 +194,7 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     in[1] = takt_onnx_has(c, 1) ? takt_onnx_shape(c, takt_onnx_in(c, 1), NULL, 0)
                                 : takt_onnx_scalar(c, TAKT_BOOL, 1);
     for (size_t i = 0; i < l->carried; i++)
-        in[2 + i] = takt_onnx_in(c, input_of(l, i));
+        in[2 + i] = l->first[i];
     if (counts)
         in[2 + l->carried] = takt_scalar_i64(c->g, 0);
     for (size_t i = 0; i < captures->count; i++)
@@ -201,11 +207,15 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     takt_dim rows = l->length;
     if (counts && y != TAKT_NONE)
         rows = takt_onnx_length(c, takt_graph_get(c->g, y, l->carried), takt_onnx_at_most(rows));
-    for (size_t i = 0; i < l->carried + l->scanned && c->status == TAKT_OK; i++) {
-        const size_t at = i + (counts && i >= l->carried);
+    const size_t kept = l->grown.kept_count;
+    for (size_t i = 0; i < kept + l->scanned && c->status == TAKT_OK; i++) {
+        const size_t at = i + (i >= kept ? l->read.count + counts : 0);
         takt_id one = y == TAKT_NONE || g->output_count == 2 ? y : takt_graph_get(c->g, y, at);
-        if (counts && i >= l->carried)
+        if (counts && i >= kept)
             one = takt_onnx_sized(c, one, rows);
+        for (size_t k = 0; k < l->read.count && y != TAKT_NONE; k++)
+            if (i == l->read.at[k].which)
+                one = takt_grown_end(c, &l->read.at[k], one, takt_graph_get(c->g, y, kept + k));
         give(c, l, i, one);
     }
     return c->status;
@@ -250,17 +260,30 @@ static takt_status name_length(takt_call *c, loop *l)
 static takt_status count_loop(takt_call *c, loop *l, const takt_graph *body,
                               const takt_captures *captures)
 {
-    takt_id *first = takt_onnx_get(c, l->carried + 1, sizeof *first);
-    if (first == NULL)
+    l->count = takt_onnx_iterations(c, body, l->first, l->carried, captures);
+    if (l->count == TAKT_NONE) {
+        const int64_t most = takt_onnx_most_iterations(c, body, l->first, l->carried, captures);
+        l->trip = most >= 0 ? most : l->trip;
+        l->length = l->trip;
         return c->status;
-    for (size_t i = 0; i < l->carried; i++)
-        first[i] = takt_onnx_in(c, input_of(l, i));
-    l->count = takt_onnx_iterations(c, body, first, l->carried, captures);
-    if (l->count == TAKT_NONE)
-        return c->status;
+    }
     l->is_counted = true;
     l->trip = -1;
     return name_length(c, l);
+}
+
+/* Room for what grows instead of itself; the rows in use become carried values. */
+static takt_status make_room(takt_call *c, loop *l, takt_graph **g)
+{
+    const size_t carried = l->carried;
+    TAKT_TRY(takt_grown_wrap(c, &l->read, carried, l->length, g));
+    for (size_t i = 0; i < l->read.count; i++) {
+        const takt_grown_one *one = &l->read.at[i];
+        l->first[one->which] =
+            takt_grown_begin(c, one, l->first[one->which], &l->first[carried + i]);
+    }
+    l->carried += l->read.count;
+    return c->status != TAKT_OK ? c->status : c->g->status;
 }
 
 static takt_status keep(takt_call *c, loop *l)
@@ -272,21 +295,27 @@ static takt_status keep(takt_call *c, loop *l)
     l->carried = l->grown.kept_count;
     l->scanned += l->grown.count;
     takt_type *types = takt_onnx_get(c, 2 + l->carried, sizeof *types);
-    if (types == NULL)
+    l->first = takt_onnx_get(c, 2 * l->carried + 1, sizeof *l->first);
+    if (types == NULL || l->first == NULL)
         return TAKT_ERR_MEMORY;
     types[0].dtype = TAKT_I64;
     types[1].dtype = TAKT_BOOL;
-    for (size_t i = 0; i < l->carried; i++)
+    for (size_t i = 0; i < l->carried; i++) {
         types[2 + i] = *takt_onnx_type(c, input_of(l, i));
+        l->first[i] = takt_onnx_in(c, input_of(l, i));
+    }
+    TAKT_TRY(takt_onnx_grown(c, l->body, types, l->carried, &l->read));
     TAKT_TRY(takt_subgraph_captures(c, l->body, &captures));
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(takt_subgraph_build(c, l->body, types, 2 + l->carried, &captures, &g));
     takt_status status = TAKT_OK;
-    if (l->scanned > 0 && l->trip == INT64_MAX)
+    if ((l->scanned > 0 || l->read.count > 0) && l->trip == INT64_MAX)
         status = count_loop(c, l, g, &captures);
     if (status == TAKT_OK)
         status = find_length(c, l);
+    if (status == TAKT_OK && l->read.count > 0)
+        status = make_room(c, l, &g);
     const bool counts = l->scanned > 0 && !runs_out(c, l, g);
     if (status == TAKT_OK)
         status = check_rows(c, l, g);

@@ -182,6 +182,44 @@ static bool is_cut(takt_call *c, int i, int rank, size_t count)
     return is_one;
 }
 
+/* The value behind changes of shape. */
+static takt_id bare(const takt_graph *g, takt_id id)
+{
+    while (g->nodes[id].op == &takt_op_reshape || g->nodes[id].op == &takt_op_squeeze ||
+           g->nodes[id].op == &takt_op_unsqueeze)
+        id = g->nodes[id].in[0];
+    return id;
+}
+
+/* "from i to i + k" along one axis, whatever i is: k, which no part is longer than; else -1. */
+static int64_t longest(takt_call *c, size_t count)
+{
+    const takt_array *step = takt_onnx_has(c, 4) ? takt_onnx_peek(c, 4) : NULL, *by;
+    const int64_t *one = step != NULL ? takt_array_one(step) : NULL;
+    if (count != 1 || (takt_onnx_has(c, 4) && (one == NULL || *one != 1)) || c->status != TAKT_OK)
+        return -1;
+    const takt_id start = bare(c->g, takt_onnx_in(c, 1)), stop = bare(c->g, takt_onnx_in(c, 2));
+    if (c->g->nodes[stop].op != &takt_op_add)
+        return -1;
+    for (int side = 0; side < 2; side++) {
+        const takt_id *in = c->g->nodes[stop].in;
+        if (bare(c->g, in[side]) != start)
+            continue;
+        c->status = takt_fold_known(c->scope->room, in[1 - side], &by);
+        const int64_t *k = c->status == TAKT_OK ? takt_array_one(by) : NULL;
+        return k != NULL && *k > 0 && *k <= INT32_MAX ? *k : -1;
+    }
+    return -1;
+}
+
+/* The most elements that a part of an axis has. */
+static takt_onnx_bound most_of(takt_call *c, takt_dim size, int64_t part)
+{
+    if (part >= 0 && c->status == TAKT_OK)
+        c->status = takt_dim_make(c->g->dims, TAKT_DIM_MIN, size, part, &size);
+    return takt_onnx_at_most(size);
+}
+
 static takt_id along_axes(takt_call *c, takt_id x, takt_id start, takt_id step, takt_id n,
                           size_t count)
 {
@@ -191,9 +229,10 @@ static takt_id along_axes(takt_call *c, takt_id x, takt_id start, takt_id step, 
     takt_dim dims[TAKT_MAX_RANK];
     takt_id many[TAKT_MAX_RANK];
     size_t open = 0, at = 0;
+    const int64_t part = longest(c, count);
     for (int i = 0; i < t.rank; i++)
         if (is_cut(c, i, t.rank, count)) {
-            bounds[open] = takt_onnx_at_most(t.dim[i]);
+            bounds[open] = most_of(c, t.dim[i], part);
             many[open++] = takt_onnx_item(c, n, (size_t)i);
         }
     if (open > 0)
