@@ -21,7 +21,7 @@ import numpy
 import onnxruntime
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 
 
 def wanted(ranges, name, count, grow):
@@ -72,20 +72,23 @@ def of_takt(program, model, ranges, requests):
     return first.split(), [tuple(map(float, line.split())) for line in rest]
 
 
-def main():
-    words = [w for w in sys.argv[1:] if w != "--grow"]
-    if len(words) not in (3, 4):
-        sys.exit(__doc__)
-    model, ranges, name = words[:3]
-    count = int(words[3]) if len(words) > 3 else 48
-    requests = wanted(ranges, name, count, "--grow" in sys.argv)
+def build(folder):
+    """The program that sends requests to Takt."""
+    program = os.path.join(folder, "requests")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-O2",
+                    "-I" + os.path.join(ROOT, "include"),
+                    os.path.join(ROOT, "bench", "sizes", "requests.c"),
+                    os.path.join(BUILD, "libtakt.a"), "-lm", "-lpthread", "-o", program],
+                   check=True)
+    return program
+
+
+def measure(model, ranges, name, count, grow):
+    """Steps, milliseconds of planning, and microseconds: a new size (median), a run, both, and
+    onnxruntime (means)."""
+    requests = wanted(ranges, name, count, grow)
     with tempfile.TemporaryDirectory() as folder:
-        program = os.path.join(folder, "requests")
-        subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-O2",
-                        "-I" + os.path.join(ROOT, "include"),
-                        os.path.join(ROOT, "bench", "sizes", "requests.c"),
-                        os.path.join(BUILD, "libtakt.a"), "-lm", "-lpthread", "-o", program],
-                       check=True)
+        program = build(folder)
         theirs = [of_runtime(model, requests)]
         ours = [of_takt(program, model, ranges, requests) for _ in range(2)]
         theirs.append(of_runtime(model, requests))
@@ -93,12 +96,25 @@ def main():
     size = [min(a[0], b[0]) for a, b in zip(ours[0][1], ours[1][1])][skip:]
     run = [min(a[1], b[1]) for a, b in zip(ours[0][1], ours[1][1])][skip:]
     other = [min(a, b) for a, b in zip(*theirs)][skip:]
-    steps, _, planned = ours[0][0]
-    both = statistics.fmean(size) + statistics.fmean(run)
-    print(f"{os.path.basename(model)}: {steps} steps, planned in {float(planned) / 1e3:.1f} ms, a "
-          f"new size {statistics.median(size):.0f} us, a run {statistics.fmean(run):.0f} us, both "
-          f"{both:.0f} us, onnxruntime {statistics.fmean(other):.0f} us, "
-          f"{statistics.fmean(other) / both:.2f} x")
+    steps, loaded, planned = ours[0][0]
+    return {"steps": int(steps), "load_ms": float(loaded) / 1e3, "plan_ms": float(planned) / 1e3,
+            "size_us": statistics.median(size), "run_us": statistics.fmean(run),
+            "both_us": statistics.fmean(size) + statistics.fmean(run),
+            "onnxruntime_us": statistics.fmean(other)}
 
 
-main()
+def main():
+    words = [w for w in sys.argv[1:] if w != "--grow"]
+    if len(words) not in (3, 4):
+        sys.exit(__doc__)
+    model, ranges, name = words[:3]
+    count = int(words[3]) if len(words) > 3 else 48
+    m = measure(model, ranges, name, count, "--grow" in sys.argv)
+    print(f"{os.path.basename(model)}: {m['steps']} steps, planned in {m['plan_ms']:.1f} ms, a "
+          f"new size {m['size_us']:.0f} us, a run {m['run_us']:.0f} us, both "
+          f"{m['both_us']:.0f} us, onnxruntime {m['onnxruntime_us']:.0f} us, "
+          f"{m['onnxruntime_us'] / m['both_us']:.2f} x")
+
+
+if __name__ == "__main__":
+    main()
