@@ -7,9 +7,11 @@
 
 /* ---- JSON of answers ---- */
 
-static const char *reason(takt_text_end end)
+static const char *reason(const takt_choice *c)
 {
-    return end == TAKT_TEXT_EOS || end == TAKT_TEXT_STOP ? "stop" : "length";
+    if (c->calls != NULL)
+        return "tool_calls";
+    return c->end == TAKT_TEXT_EOS || c->end == TAKT_TEXT_STOP ? "stop" : "length";
 }
 
 static void put_head(takt_json_writer *w, const takt_job *job)
@@ -52,6 +54,27 @@ static void put_logs(takt_json_writer *w, takt_choice *c)
     c->logs.length = c->log_count = 0;
 }
 
+/* The calls of a stream come with its last piece. */
+static void put_message(takt_json_writer *w, const takt_job *job, int index, takt_span text,
+                        bool is_last)
+{
+    const takt_calls *calls = is_last ? job->choice[index].calls : NULL;
+    const takt_span content = calls != NULL ? calls->content : text;
+    takt_json_put_open(w, job->streams ? "delta" : "message", '{');
+    if (!job->streams || (!is_last && text.length == 0))
+        takt_json_put_string(w, "role", "assistant");
+    if (!job->streams && calls != NULL && content.length == 0) {
+        takt_json_key(w, "content");
+        takt_json_null(w);
+    } else if (!job->streams || !is_last) {
+        takt_json_key(w, "content");
+        takt_json_spans(w, content);
+    }
+    if (calls != NULL)
+        takt_serve_put_calls(w, job, index);
+    takt_json_close(w, '}');
+}
+
 /* One choice: a whole one, or a piece of one. */
 static void put_choice(takt_json_writer *w, takt_job *job, int index, const takt_span *piece,
                        bool is_last)
@@ -62,14 +85,7 @@ static void put_choice(takt_json_writer *w, takt_job *job, int index, const takt
     takt_json_open(w, '{');
     takt_json_put_integer(w, "index", index);
     if (job->kind == TAKT_JOB_CHAT) {
-        takt_json_put_open(w, job->streams ? "delta" : "message", '{');
-        if (!job->streams || (piece != NULL && text.length == 0))
-            takt_json_put_string(w, "role", "assistant");
-        if (!job->streams || !is_last) {
-            takt_json_key(w, "content");
-            takt_json_spans(w, text);
-        }
-        takt_json_close(w, '}');
+        put_message(w, job, index, text, is_last);
     } else {
         takt_json_key(w, "text");
         takt_json_spans(w, is_last && job->streams ? (takt_span){"", 0} : text);
@@ -78,7 +94,7 @@ static void put_choice(takt_json_writer *w, takt_job *job, int index, const takt
         put_logs(w, c);
     takt_json_key(w, "finish_reason");
     if (is_last)
-        takt_json_string(w, reason(c->end));
+        takt_json_string(w, reason(c));
     else
         takt_json_null(w);
     takt_json_close(w, '}');

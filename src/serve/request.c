@@ -97,9 +97,10 @@ static void read_settings(takt_reader *r)
 {
     takt_job *job = r->job;
     const takt_json *usage = takt_reader_field(r, "stream_options");
-    const int64_t older = takt_reader_integer(r, "max_tokens", 0, 0, INT32_MAX);
-    job->options.max_tokens =
-        (size_t)takt_reader_integer(r, "max_completion_tokens", older, 0, INT32_MAX);
+    const int64_t older = takt_reader_integer(r, "max_tokens", -1, -1, INT32_MAX);
+    const int64_t most = takt_reader_integer(r, "max_completion_tokens", older, -1, INT32_MAX);
+    job->options.max_tokens = most > 0 ? (size_t)most : 0;
+    job->is_mute = most == 0;
     job->choices = (int)takt_reader_integer(r, "n", 1, 1, TAKT_SERVE_CHOICES);
     job->streams = takt_reader_truth(r, "stream");
     job->options.ignore_eos = takt_reader_truth(r, "ignore_eos");
@@ -111,6 +112,8 @@ static void read_settings(takt_reader *r)
     read_stops(r);
     read_logs(r);
     read_form(r);
+    if (job->kind == TAKT_JOB_CHAT && !r->is_bad)
+        takt_serve_read_tools(r);
 }
 
 /* ---- prompts ---- */
@@ -142,7 +145,7 @@ static bool take_ids(takt_reader *r, const char *text, size_t length)
 static void read_chat(takt_reader *r)
 {
     const takt_chat_options how = {.size = sizeof how, .seconds = takt_os_seconds()};
-    takt_text text;
+    takt_text text, variables;
     if (r->s->chat == NULL) {
         (void)takt_reader_bad(r, "messages",
                               "the model comes without a chat template; start the server with "
@@ -150,8 +153,13 @@ static void read_chat(takt_reader *r)
         return;
     }
     takt_text_init(&text, &r->s->shadow);
-    takt_status status =
-        takt_chat_render(r->s->chat, r->s->tokenizer, r->body.at, &how, keep, &text);
+    takt_text_init(&variables, &r->s->shadow);
+    takt_serve_put_variables(r, &variables);
+    takt_status status = variables.status;
+    if (status == TAKT_OK)
+        status = takt_chat_render(r->s->chat, r->s->tokenizer, takt_text_get(&variables), &how,
+                                  keep, &text);
+    takt_text_deinit(&variables);
     status = status == TAKT_OK ? text.status : status;
     if (status != TAKT_OK)
         (void)takt_reader_failed(r, "messages", status);

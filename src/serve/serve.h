@@ -20,6 +20,7 @@
 #include "os/doze.h"
 #include "os/net.h"
 #include "serve/http.h"
+#include "text/calls.h"
 
 enum {
     TAKT_SERVE_CHOICES = 8,
@@ -48,6 +49,8 @@ typedef struct takt_choice {
     takt_text text, logs; /* logs: items of a JSON list */
     size_t log_count;
     takt_text_end end;
+    const takt_calls *calls; /* of tools, in its text; NULL: there are none */
+    size_t shown;            /* of a stream with tools: bytes of the text that are out */
 } takt_choice;
 
 typedef struct takt_job {
@@ -57,6 +60,7 @@ typedef struct takt_job {
     takt_arena arena;
     const takt_json *body;
     bool streams, wants_logs, tells_usage, keeps_alive, is_old;
+    bool is_mute; /* max_tokens is 0: the prompt is read, nothing is written */
     int choices;
     size_t top;
     int32_t *ids;
@@ -65,7 +69,10 @@ typedef struct takt_job {
     const char *stops[TAKT_SERVE_STOPS];
     takt_token_bias bias[TAKT_SERVE_BIASES];
     takt_grammar *grammar;
-    size_t model; /* INFER */
+    const takt_json *tools; /* of the body, checked; NULL: there are none */
+    takt_call_format calls; /* how the answer may call them */
+    bool hides_tools;       /* tool_choice is none: the template sees none */
+    size_t model;           /* INFER */
     uint64_t number;
     int64_t created;
     uint64_t queued_ns, begun_ns, first_ns, last_ns;
@@ -125,6 +132,7 @@ struct takt_server {
     takt_server_options options;
     char name[128]; /* of the language model or the encoder */
     takt_chat *chat;
+    takt_call_format call_format;    /* that its template teaches */
     const takt_tokenizer *tokenizer; /* NULL: no language model */
     takt_embedder *embedder;
     takt_served models[TAKT_SERVE_MODELS];
@@ -213,6 +221,14 @@ bool takt_serve_waits(takt_server *s, takt_slot *slot);
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
 void takt_serve_end_stream(takt_job *job);
 void takt_serve_whole(takt_job *job);
+/* The tool of a name; NULL: the request has none. */
+const takt_json *takt_serve_tool(const takt_job *job, takt_span name);
+/* Calls of tools in a text that is complete (calls.c). */
+TAKT_MUST_USE takt_status takt_serve_find_calls(takt_job *job, int index);
+void takt_serve_put_calls(takt_json_writer *w, const takt_job *job, int index);
+/* Sends what of a stream with tools is no call, as far as that is known; `is_all`: it is complete.
+ */
+void takt_serve_show(takt_job *job, int index, bool is_all);
 /* The context's last error, once a job. */
 void takt_serve_failure(takt_job *job, takt_status status);
 /* EMBED and INFER: the reply into `out`. */

@@ -42,6 +42,7 @@ static takt_status open_chat(takt_server *s)
     for (size_t i = 0; takt_chat_name(i) != NULL; i++)
         if (strcmp(takt_chat_name(i), given) == 0)
             return takt_chat_named(&s->shadow, given, &s->chat);
+    s->call_format = takt_calls_of(takt_span_of(given));
     const takt_status status = takt_chat_parse(&s->shadow, "the chat template", given, 0, &s->chat);
     if (status != TAKT_OK)
         s->ctx->error = s->shadow.error;

@@ -10,10 +10,13 @@ static int on_text(void *user, const char *text, size_t length)
     takt_slot *slot = user;
     takt_job *job = slot->job;
     const takt_span piece = {text, length};
-    if (job->streams)
-        takt_serve_piece(job, slot->choice, &piece);
-    else
+    const bool may_call = job->calls != TAKT_CALLS_NONE;
+    if (!job->streams || may_call)
         takt_text_put(&job->choice[slot->choice].text, text, length);
+    if (job->streams && may_call)
+        takt_serve_show(job, slot->choice, false);
+    else if (job->streams)
+        takt_serve_piece(job, slot->choice, &piece);
     return 0;
 }
 
@@ -81,11 +84,25 @@ static void begin(takt_server *s, takt_slot *slot, takt_job *job)
     takt_lock_give(&s->lock);
 }
 
+/* The last of a text, and the calls in it. */
+static void complete(takt_slot *slot)
+{
+    takt_job *job = slot->job;
+    takt_writing_finish(&slot->w);
+    if (job->calls == TAKT_CALLS_NONE)
+        return;
+    const takt_status status = takt_serve_find_calls(job, slot->choice);
+    if (status != TAKT_OK)
+        takt_serve_failure(job, status);
+    else if (job->streams)
+        takt_serve_show(job, slot->choice, true);
+}
+
 static void finish(takt_server *s, takt_slot *slot)
 {
     takt_job *job = slot->job;
     if (!job->has_failed)
-        takt_writing_finish(&slot->w);
+        complete(slot);
     job->choice[slot->choice].end = slot->w.result.end;
     job->tokens += slot->w.result.tokens;
     takt_lock_take(&s->lock);
@@ -138,6 +155,8 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
         slot->w.is_over = true;
         job->has_failed = true; /* the client is gone: nothing more is sent */
     }
+    if (job->is_mute && slot->w.prompt_read == slot->w.prompt_count)
+        slot->w.is_over = true;
     if (!slot->w.is_over && !takt_serve_waits(s, slot)) {
         const takt_status status = takt_writing_half(&slot->w, id);
         if (status != TAKT_OK) {
