@@ -1,16 +1,16 @@
 /* Softmax.c - SOFTMAX: floats, and bytes in fixed point.
  *
- * Bytes: with d the distance to the row's greatest, e^-d is a table of 256 numbers, and one over
- * their sum comes from three steps of Newton's, on one number a row.
+ * Bytes: with d the distance to the row's greatest, e^-d is a table of 256 numbers, and the op
+ * integer_softmax does the rest.
  */
 #include <math.h>
 
 #include "io/tflite/quant.h"
 
-/* e^(-d * scale * beta) without integer bits for d from 0 to 255, and rounded to 12 of them. */
-static bool tables(takt_tfl_call *c, double real, int64_t *whole, int64_t *summed)
+/* e^(-d * scale * beta) without integer bits for d from 0 to 255. */
+static bool exponentials(takt_tfl_call *c, double real, int64_t *table)
 {
-    enum { INTEGER = 5, SUMMED = 12 };
+    enum { INTEGER = 5 };
     const double most = 2147483647.0, factor = real * 67108864.0;
     const takt_tfl_fixed f = takt_tfl_fixed_of(factor < most ? factor : most);
     if (f.shift < 0)
@@ -18,11 +18,9 @@ static bool tables(takt_tfl_call *c, double real, int64_t *whole, int64_t *summe
     if (!takt_tfl_good(c))
         return false;
     const double radius = floor(31.0 * 67108864.0 / (double)(INT64_C(1) << f.shift));
-    for (int d = 0; d < 256; d++) {
-        const bool counts = (double)-d >= -radius;
-        whole[d] = counts ? takt_fx_exp(takt_tfl_fixed_scale(-d, f), INTEGER, 32) : 0;
-        summed[d] = takt_fx_divide(whole[d], SUMMED);
-    }
+    for (int d = 0; d < 256; d++)
+        table[d] =
+            (double)-d >= -radius ? takt_fx_exp(takt_tfl_fixed_scale(-d, f), INTEGER, 32) : 0;
     return true;
 }
 
@@ -31,81 +29,16 @@ static takt_id number(takt_tfl_call *c, double value)
     return takt_tfl_number(c, TAKT_I32, value);
 }
 
-/* High half of 2 * a * b. */
-static takt_id high(takt_tfl_call *c, takt_id a, takt_id b)
-{
-    const takt_id in[] = {a, b, number(c, 0)};
-    return a == TAKT_NONE || b == TAKT_NONE
-               ? TAKT_NONE
-               : takt_graph_call(c->g, &takt_op_rescale, 3, in, 0, NULL);
-}
-
-/* Bits above the highest that is set: sums are at least 2^19, since a row has an e^0. */
-static takt_id leading_zeros(takt_tfl_call *c, takt_id sum)
-{
-    int64_t powers[11];
-    const int64_t count = 11, last = -1;
-    for (int k = 0; k < 11; k++)
-        powers[k] = INT64_C(1) << (20 + k);
-    const takt_id less =
-        takt_binary(c->g, &takt_op_lt, sum, takt_tfl_make_i(c, TAKT_I32, powers, &count, 1));
-    const takt_id counted = takt_reduce_over(c->g, &takt_op_reduce_sum,
-                                             takt_tfl_cast(c, less, TAKT_I32), &last, 1, true);
-    return takt_add(c->g, counted, number(c, 1));
-}
-
-/* 2^x for x from 0 to 30: other engines have no shifts of signed numbers. */
-static takt_id power(takt_tfl_call *c, takt_id x)
-{
-    int64_t powers[31];
-    const int64_t count = 31;
-    for (int k = 0; k < 31; k++)
-        powers[k] = INT64_C(1) << k;
-    return takt_tfl_gather(c, takt_tfl_make_i(c, TAKT_I32, powers, &count, 1), x, 0);
-}
-
-/* 1 / (1 + a) of a number from 0 to 1 without integer bits. */
-static takt_id reciprocal(takt_tfl_call *c, takt_id a)
-{
-    takt_graph *g = c->g;
-    const takt_id half = takt_add(g, takt_div(g, a, number(c, 2)), number(c, 1073741824));
-    takt_id x = takt_add(g, number(c, 1515870810), high(c, half, number(c, -1010580540)));
-    for (int i = 0; i < 3; i++) {
-        const takt_id error = takt_sub(g, number(c, 536870912), high(c, half, x));
-        x = takt_add(g, x, takt_mul(g, high(c, x, error), number(c, 4)));
-    }
-    const takt_id most = number(c, 1073741823);
-    return takt_select(g, takt_binary(g, &takt_op_gt, x, most), number(c, 2147483647),
-                       takt_mul(g, x, number(c, 2)));
-}
-
 static takt_id bytes(takt_tfl_call *c, takt_id x, double real)
 {
-    takt_graph *g = c->g;
-    const takt_dtype dtype = takt_tfl_dtype_of(takt_tfl_tensor_out(c, 0)->type);
-    const takt_tfl_range range = takt_tfl_range_of(dtype);
-    const int64_t last = -1;
-    int64_t whole[256], summed[256];
-    if (!tables(c, real, whole, summed))
+    const int64_t count = 256;
+    int64_t table[256];
+    if (!exponentials(c, real, table))
         return TAKT_NONE;
-    const takt_id greatest = takt_reduce_over(g, &takt_op_reduce_max, x, &last, 1, true);
-    const takt_id distance = takt_tfl_cast(
-        c, takt_sub(g, takt_tfl_cast(c, greatest, TAKT_I32), takt_tfl_cast(c, x, TAKT_I32)),
-        TAKT_U8);
-    const takt_id part = takt_tfl_look_up(c, distance, TAKT_I32, summed);
-    const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, part, &last, 1, true);
-    const takt_id zeros = leading_zeros(c, sum);
-    const takt_id above = takt_sub(g, takt_mul(g, sum, power(c, zeros)), number(c, -2147483648.0));
-    const takt_id scale = reciprocal(c, above);
-    const takt_id shift = takt_sub(g, number(c, 12 + 31 - takt_dtype_bits(dtype)), zeros);
-    const takt_id part_of_one = high(c, takt_tfl_look_up(c, distance, TAKT_I32, whole), scale);
-    if (!takt_tfl_good(c) || part_of_one == TAKT_NONE || shift == TAKT_NONE)
-        return TAKT_NONE;
-    const takt_id by = power(c, shift), down = takt_div(g, part_of_one, by);
-    const takt_id rest = takt_sub(g, part_of_one, takt_mul(g, down, by));
-    const takt_id is_up = takt_binary(g, &takt_op_ge, takt_mul(g, rest, number(c, 2)), by);
-    const takt_id y = takt_add(g, down, takt_tfl_cast(c, is_up, TAKT_I32));
-    return takt_tfl_saturate(c, y, range.low, range, dtype);
+    const takt_named_attr dtype = {
+        "dtype", takt_attr_dtype(takt_tfl_dtype_of(takt_tfl_tensor_out(c, 0)->type))};
+    return takt_tfl_op2(c, &takt_op_integer_softmax, x,
+                        takt_tfl_make_i(c, TAKT_I32, table, &count, 1), 1, &dtype);
 }
 
 /* ---- 16 bits ---- */
