@@ -26,12 +26,12 @@ typedef struct poll {
 
 static takt_task task_of(const call *c, size_t index, size_t worker)
 {
+    const size_t own = c->step->scratch_bytes + worker * c->step->scratch_each;
     return (takt_task){.base = c->base,
                        .index = index,
                        .worker = worker,
                        .scratch = c->scratch,
-                       .scratch_own =
-                           c->scratch + c->step->scratch_bytes + worker * c->step->scratch_each,
+                       .scratch_own = c->scratch != NULL ? c->scratch + own : NULL,
                        .fault = c->fault,
                        .execution = c->execution};
 }

@@ -160,7 +160,7 @@ static float wanted[2][44], sums[3][64]; /* results of two runs, state before an
 
 static void learn(unsigned refuses)
 {
-    fixture f;
+    fixture f = {0};
     takt_late_begin();
     takt_late.refuses = refuses;
     if (EXPECT_OK(f.ctx, start(&f, NULL, text)))
@@ -202,7 +202,7 @@ static void go_on(const fixture *f, uint64_t call, int done)
 /* Call number `call` fails; false: there were not so many. */
 static bool fail(uint64_t call, bool is_for_ever, unsigned refuses)
 {
-    fixture f;
+    fixture f = {0};
     float results[44];
     takt_late_begin();
     takt_late.fail_at = call;
@@ -247,7 +247,7 @@ static void faults(void)
 /* What a step cannot compute is told as cpu tells it, and leaves the state as it was. */
 static void indices(void)
 {
-    fixture f;
+    fixture f = {0};
     float results[44], state[64];
     learn(3);
     for (unsigned refuses = 0; refuses < 4; refuses++) {
@@ -280,7 +280,7 @@ static uint64_t tick(void *user)
 
 static void deadlines(void)
 {
-    fixture f;
+    fixture f = {0};
     float results[44], state[64];
     uint64_t now = 0;
     const takt_config config = {.now_ns = tick, .clock_user = &now};
@@ -358,7 +358,7 @@ static void islands(void)
                                      .segment_us = 10,
                                      .copy_us = 10,
                                      .copied_per_us = 1e4};
-    fixture f;
+    fixture f = {0};
     takt_late_begin();
     takt_late.machine = &far;
     if (EXPECT_OK(f.ctx, start(&f, NULL, text))) { /* all of it is what the caller asked for */

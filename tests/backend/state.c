@@ -88,7 +88,7 @@ static void bind_all(fixture *f)
 
 static void grows(void)
 {
-    fixture f;
+    fixture f = {0};
     if (begin(&f, cached)) {
         is_in_place(&f);
         bind_all(&f);
@@ -110,7 +110,7 @@ static void grows(void)
 /* A later step fails, the start is out of range, the run is cancelled: old state, every time. */
 static void fails(void)
 {
-    fixture f;
+    fixture f = {0};
     if (begin(&f, cached)) {
         bind_all(&f);
         f.at = 2;
@@ -156,7 +156,7 @@ static void nothing(void *user, size_t step)
 /* Cancelled after each step in turn: the state is old, or the run is through. */
 static void cancelled(void)
 {
-    fixture f;
+    fixture f = {0};
     if (begin(&f, cached)) {
         bind_all(&f);
         for (size_t at = 0; at < f.plan->step_count; at++) {
@@ -188,7 +188,7 @@ static void shared(void)
                                "    next kept = grown\n"
                                "    return old = add(kept, reduce_sum(grown))\n"
                                "}\n";
-    fixture f;
+    fixture f = {0};
     if (begin(&f, text)) {
         float old[32];
         f.row[0] = 3;

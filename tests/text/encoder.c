@@ -225,7 +225,7 @@ static void no_allocation(void)
     EXPECT(inject.gets == before);
     takt_generator_destroy(g);
     takt_ctx_destroy(ctx);
-    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
 }
 
 TEST_MAIN(answers, parts, refusals, together, sweep, no_allocation)

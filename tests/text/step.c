@@ -181,7 +181,7 @@ static void no_allocation(void)
         takt_generator_destroy(g);
     }
     takt_ctx_destroy(ctx);
-    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
 }
 
 /* The plans for parts of a prompt and for ratings come and go; what was read stays. */

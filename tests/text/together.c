@@ -186,7 +186,7 @@ static void no_allocation(void)
     }
     close_group(&of);
     takt_ctx_destroy(own);
-    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
 }
 
 static void scores(void)

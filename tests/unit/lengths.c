@@ -171,7 +171,7 @@ static void allocates_nothing(void)
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(own);
-    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
 }
 
 /* ---- what is refused ---- */

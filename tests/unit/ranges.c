@@ -143,7 +143,7 @@ static void allocates_nothing(void)
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(own);
-    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
 }
 
 /* Going back to a size compiles nothing, and gives the bits that it gave. */

@@ -97,7 +97,7 @@ static void in_place(const char *text)
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
-    EXPECT(inject.live_bytes == 0 && inject.faults == 0);
+    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
 }
 
 static takt_status scenario(takt_inject *inject, void *user)
