@@ -5,9 +5,10 @@ set(TAKT_WITHOUT_ISA "" CACHE STRING "ISAs whose variants are left out of the bu
 # Emulators do not know all instructions: what none can run is compiled to see that it can be.
 set(TAKT_UNRUN_ISA "" CACHE STRING "ISAs whose variants are compiled in a hurry, with -O1")
 
-# Kernels compute addresses in unrolled loops. Checks of each sum and of each access took most of the
-# time that they compile (conv_f32_neon: 35 s without, 94 s with; ggml_i8_i8mm: over 200 s). ASan sees
-# what such an access reaches, vectors need no alignment, and the scalar variants keep all checks.
+# Kernels compute addresses in unrolled loops. Checks of each sum and of each access took most of
+# the time that they compile (conv_f32_neon: 35 s without, 94 s with; ggml_i8_i8mm: over 200 s).
+# ASan sees what such an access reaches, vectors need no alignment, and the scalar variants keep
+# all checks.
 set(takt_isa_checks "")
 if(TAKT_SANITIZE MATCHES "undefined|pointer-overflow")
   set(takt_isa_checks -fno-sanitize=pointer-overflow,alignment,null,object-size)

@@ -16,6 +16,14 @@ typedef struct takt_convert_options {
     uint64_t shard_bytes; /**< of one part of a .index.json; default 5 GB */
 } takt_convert_options;
 
+/** takt_model_load_weights, for a file whose tensors have other names: `rules` is a text file with
+ *  one rule a line, `FROM -> TO`. A star stands for one or more characters other than a dot, and
+ *  goes into the stars of TO, in order; `transpose` behind TO swaps the last two axes,
+ *  `transpose=2,0,1` takes them in that order; `-` as TO leaves a tensor out. The first rule that
+ *  matches a name counts; a name that none matches stays. NULL: no rules. */
+TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights_by(takt_model *model, const char *path,
+                                                              const char *rules);
+
 /** All parameters and state of a model to a file, which replaces what was there: .npz, .npy, the
  *  parts of a .index.json, or, for any other ending, safetensors. Options may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,

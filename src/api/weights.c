@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "io/map.h"
 #include "io/read.h"
+#include "io/weights/rules.h"
 #include "io/weights/weights.h"
 #include "ir/edge_index.h"
 #include "plan/basis.h"
@@ -18,8 +19,9 @@ typedef struct loader {
     takt_model *m;
     takt_arena arena;
     const char *path;
-    takt_tensor *fresh; /* one per slot; storage NULL until found */
-    takt_text problems; /* all that do not fit, in sentences */
+    const takt_weight_rules *rules; /* or NULL */
+    takt_tensor *fresh;             /* one per slot; storage NULL until found */
+    takt_text problems;             /* all that do not fit, in sentences */
     size_t problem_count;
     takt_storage *mapping; /* of the file, or NULL */
     size_t length;
@@ -40,31 +42,57 @@ static void complain(loader *l, const char *format, ...)
     va_end(args);
 }
 
-static takt_status take(void *user, const char *file, const char *name, const takt_type *type,
-                        const void *bytes)
+/* `axes`: the rule that changes their order, or NULL. */
+static takt_status take_as(loader *l, const char *name, const takt_type *stored, const void *bytes,
+                           const takt_weight_rule *axes)
 {
-    loader *l = user;
-    takt_ctx *ctx = l->m->ctx;
     const takt_graph *g = l->m->graph;
     char got[TAKT_TYPE_TEXT], want[TAKT_TYPE_TEXT];
+    takt_type moved = *stored;
+    const takt_type *type = &moved;
     const size_t at = takt_edge_find(g, TAKT_EDGE_SLOT, name);
     if (at == SIZE_MAX) {
-        takt_log(ctx, TAKT_LOG_INFO, "%s: %s is no parameter of the model", file, name);
+        takt_log(l->m->ctx, TAKT_LOG_INFO, "%s: %s is no parameter of the model", l->path, name);
         return TAKT_OK;
     }
-    if (l->fresh[at].storage != NULL) {
-        complain(l, "%s is in two files", name);
+    takt_tensor *to = &l->fresh[at];
+    if (to->storage != NULL) {
+        complain(l, l->rules != NULL ? "%s is there twice" : "%s is in two files", name);
         return TAKT_OK;
     }
-    if (!takt_map_tensor(l->mapping, l->length, type, bytes, &l->fresh[at])) {
-        TAKT_TRY(takt_tensor_create(ctx, type, &l->fresh[at]));
-        if (takt_tensor_bytes(&l->fresh[at]) > 0)
-            memcpy(takt_tensor_data(&l->fresh[at]), bytes, takt_tensor_bytes(&l->fresh[at]));
+    if (axes != NULL && !takt_weight_rule_type(axes, stored, &moved)) {
+        complain(l, "%s is %s, which does not have the axes of rule %zu", name,
+                 takt_type_text(g->dims, stored, got), axes->line);
+        return TAKT_OK;
+    }
+    if (axes != NULL || !takt_map_tensor(l->mapping, l->length, type, bytes, to)) {
+        TAKT_TRY(takt_tensor_create(l->m->ctx, type, to));
+        const size_t count = takt_tensor_bytes(to);
+        if (count > 0 && axes != NULL)
+            takt_weight_rule_move(axes, stored, bytes, takt_tensor_data(to));
+        else if (count > 0)
+            memcpy(takt_tensor_data(to), bytes, count);
     }
     if (!takt_type_same(g->dims, &g->slots[at].type, type))
         complain(l, "%s is %s, the model has %s", name, takt_type_text(g->dims, type, got),
                  takt_type_text(g->dims, &g->slots[at].type, want));
     return TAKT_OK;
+}
+
+static takt_status take(void *user, const char *file, const char *name, const takt_type *type,
+                        const void *bytes)
+{
+    loader *l = user;
+    char own[TAKT_WEIGHT_NAME];
+    (void)file;
+    const takt_weight_rule *rule =
+        l->rules != NULL ? takt_weight_rules_find(l->rules, name, own) : NULL;
+    if (rule == NULL)
+        return take_as(l, name, type, bytes, NULL);
+    if (rule->to == NULL)
+        return TAKT_OK;
+    const bool moves = rule->swaps || rule->axis_count > 0;
+    return take_as(l, own, type, bytes, moves ? rule : NULL);
 }
 
 static takt_status check(loader *l)
@@ -95,10 +123,49 @@ static takt_status fail_without(const takt_model *m, const char *path)
                           "an ONNX file, can be read from or written to a file of weights");
 }
 
+/* Rules out of a file; a rule without a name to match is told when the weights have been read. */
+static takt_status read_rules(loader *l, const char *path, takt_weight_rules *rules)
+{
+    takt_ctx *ctx = l->m->ctx;
+    void *bytes;
+    size_t length;
+    if (path == NULL)
+        return TAKT_OK;
+    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    char *text = takt_arena_text(&l->arena, bytes, length);
+    takt_mem_put(ctx, bytes, length);
+    if (text == NULL)
+        return TAKT_ERR_MEMORY;
+    l->rules = rules;
+    return takt_weight_rules_read(&l->arena, path, text, rules);
+}
+
+static void tell_unused(const loader *l, const char *path)
+{
+    for (size_t i = 0; l->rules != NULL && i < l->rules->count; i++)
+        if (l->rules->at[i].used == 0)
+            takt_log(l->m->ctx, TAKT_LOG_WARNING, "%s:%zu: no tensor of %s is called %s", path,
+                     l->rules->at[i].line, l->path, l->rules->at[i].from);
+}
+
+static takt_status read_weights(loader *l)
+{
+    takt_ctx *ctx = l->m->ctx;
+    TAKT_TRY(l->m->maps ? takt_weights_each_mapped(ctx, l->path, take, l, &l->mapping, &l->length)
+                        : takt_weights_each(ctx, l->path, take, l));
+    return check(l);
+}
+
 takt_status takt_model_load_weights(takt_model *m, const char *path)
+{
+    return takt_model_load_weights_by(m, path, NULL);
+}
+
+takt_status takt_model_load_weights_by(takt_model *m, const char *path, const char *rules)
 {
     TAKT_NEED(NULL, m);
     loader l = {.m = m, .path = path};
+    takt_weight_rules own;
     if (path == NULL)
         return takt_fail(m->ctx, TAKT_E_ARGUMENT, "takt_model_load_weights: path is NULL");
     if (m->graph->slot_count == 0)
@@ -107,12 +174,11 @@ takt_status takt_model_load_weights(takt_model *m, const char *path)
     takt_text_init(&l.problems, m->ctx);
     const size_t count = m->graph->slot_count;
     l.fresh = takt_arena_array(&l.arena, count, sizeof *l.fresh);
-    takt_status status = TAKT_ERR_MEMORY;
-    if (l.fresh != NULL)
-        status = m->maps ? takt_weights_each_mapped(m->ctx, path, take, &l, &l.mapping, &l.length)
-                         : takt_weights_each(m->ctx, path, take, &l);
+    takt_status status = l.fresh != NULL ? read_rules(&l, rules, &own) : TAKT_ERR_MEMORY;
     if (status == TAKT_OK)
-        status = check(&l);
+        status = read_weights(&l);
+    if (status == TAKT_OK)
+        tell_unused(&l, rules);
     for (size_t i = 0; l.fresh != NULL && i < count; i++) {
         if (status != TAKT_OK || l.fresh[i].storage == NULL) {
             takt_tensor_release(&l.fresh[i]);

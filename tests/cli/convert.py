@@ -55,6 +55,21 @@ again = digest(MLP, "--weights", path("w.safetensors.index.json"))
 expect(again == digest(MLP), "the same weights")
 fails(1, "run", CNN, "--weights", path("w.npz"), says=["TAKT3402", "places", "is missing"])
 
+# Weights that somebody else named and turned.
+OURS = "model m(x: f32[2, 3]) {{\n  param {}: f32[{}] = normal(0, 1, stream=1)\n  return x{}\n}}\n"
+for name, text in (("theirs", OURS.format("net.0.fc.weight", "3, 4", " @ net.0.fc.weight")),
+                   ("ours", OURS.format("fc", "4, 3", " @ op.transpose(fc, perm=[1, 0])"))):
+    with open(path(name + ".takt"), "w", encoding="utf-8") as file:
+        file.write(text)
+with open(path("rules.txt"), "w", encoding="utf-8") as file:
+    file.write("# theirs -> ours\nnet.*.fc.weight -> fc transpose\nold.* -> -\n")
+succeeds("convert", path("theirs.takt"), "-o", path("theirs.safetensors"))
+BY_RULES = [path("ours.takt"), "--weights", path("theirs.safetensors"), "--map", path("rules.txt")]
+expect(digest(*BY_RULES) == digest(path("theirs.takt")), "the same numbers, transposed twice")
+expect("no tensor of" in takt("plan", *BY_RULES).stderr, "a rule that matches nothing is told")
+fails(1, "run", *BY_RULES[:3], says=["TAKT3402", "fc, f32[4, 3] in the model, is missing"])
+fails(2, "run", path("ours.takt"), "--map", path("rules.txt"), says=["--weights F --map RULES"])
+
 # Mistakes.
 fails(2, "convert", MLP, says=["no file to write to"])
 fails(2, "convert", MLP, "-o", path("m.pt"), says=["names no format", ".onnx"])

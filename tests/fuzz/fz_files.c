@@ -1,12 +1,13 @@
 /* fz_files.c - any bytes as a file of tensors or of results: .npz, a tensor of ONNX's test data, an
- * .index.json with a part beside it, and the JSON of a benchmark. Two readings agree, nothing
- * stays.
+ * .index.json with a part beside it, the JSON of a benchmark, and rules for names of weights. Two
+ * readings agree, nothing stays.
  *
  * The first byte says which; bit 7 of it makes an allocation fail, the one that the second byte
  * counts.
  */
 #include <takt/array.h>
 #include <takt/measure.h>
+#include <takt/model.h>
 #include <takt/weights.h>
 
 #include "fuzz/target.h"
@@ -35,8 +36,20 @@ static int swallow(void *user, const char *text, size_t length)
     return text == NULL;
 }
 
-enum { NPZ, PB, INDEX, RESULT, KINDS };
-static const char *const names[KINDS] = {"w.npz", "t.pb", "w.index.json", "r.json"};
+enum { NPZ, PB, INDEX, RESULT, RULES, KINDS };
+static const char *const names[KINDS] = {"w.npz", "t.pb", "w.index.json", "r.json", "rules.txt"};
+
+/* Rules for the tensor x of the part below. */
+static takt_status load_by_rules(takt_ctx *ctx)
+{
+    static const char text[] = "model m(a: f32[1]) { param w.x: f32[1] = ones() return a * w.x }";
+    takt_model *m = NULL;
+    takt_status status = takt_model_load_memory(ctx, "m", text, sizeof text - 1, NULL, &m);
+    if (status == TAKT_OK)
+        status = takt_model_load_weights_by(m, "a.safetensors", names[RULES]);
+    takt_model_destroy(m);
+    return status;
+}
 
 static takt_status read_once(takt_ctx *ctx, int kind)
 {
@@ -58,6 +71,7 @@ static takt_status read_once(takt_ctx *ctx, int kind)
         if (takt_weights_probe(ctx, names[kind], &holds) != TAKT_OK)
             return TAKT_ERR_IO;
         return takt_weights_inspect(ctx, names[kind], TAKT_FORMAT_TEXT, swallow, &length);
+    case RULES: return load_by_rules(ctx);
     default:
         status = takt_bench_load(ctx, names[kind], &bench);
         must((status == TAKT_OK) == (bench != NULL));

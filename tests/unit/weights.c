@@ -70,6 +70,106 @@ static void every_kind(void)
     takt_model_destroy(m);
 }
 
+/* ---- rules ---- */
+
+static void put_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (EXPECT(file != NULL)) {
+        EXPECT(fwrite(text, 1, strlen(text), file) == strlen(text));
+        fclose(file);
+    }
+}
+
+/* The same numbers under other names, with other axes. */
+static takt_model *foreign(void)
+{
+    static const char text[] = "model m(x: f32[2, 4]) {\n"
+                               "  param net.0.fc1.kernel: f32[3, 4] = uniform(-1, 1, stream=1)\n"
+                               "  param net.0.fc1.steps: f32[1] = uniform(-1, 1, stream=3)\n"
+                               "  param net.1.fc1.bias: f32[4] = uniform(-1, 1, stream=2)\n"
+                               "  param cube: f32[2, 3, 4] = uniform(-1, 1, stream=4)\n"
+                               "  return x\n}\n";
+    takt_model *m = NULL;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "f.takt", text, strlen(text), NULL, &m));
+    return m;
+}
+
+static const char *const ours = "model m(x: f32[2, 3]) -> (y: f32[2, 3]) {\n"
+                                "  param fc1_0: f32[4, 3] = ones()\n  param b1: f32[4] = ones()\n"
+                                "  param c: f32[4, 2, 3] = ones()\n  return y = x\n}\n";
+
+static const float *value_of(const takt_model *m, const char *name, size_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < takt_model_param_count(m); i++) {
+        takt_param p;
+        if (takt_model_param(m, i, &p) != TAKT_OK || strcmp(p.name, name) != 0)
+            continue;
+        *count = 1;
+        for (int d = 0; d < p.value.rank; d++)
+            *count *= (size_t)p.value.dims[d];
+        return p.value.data;
+    }
+    return NULL;
+}
+
+static void rules(void)
+{
+    static const char good[] = "# theirs -> ours\r\n\n"
+                               "net.*.*.kernel -> *_* transpose   # swapped below\n"
+                               "*.*.*.steps -> -\nnet.1.fc1.bias -> b1\n"
+                               "cube -> c transpose=2,0,1\nnothing.* -> x\n";
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"a -> b\nnet.0.fc1.kernel", ":2: there is no"},
+        {"a => b", ":1: there is no"},
+        {"a ->", ":1: there is no"},
+        {"a.* -> b.*.*", "more stars"},
+        {"********* -> b", "more than 8"},
+        {"a -> b turned", "is not `transpose`"},
+        {"a -> b transpose=", "is not `transpose`"},
+        {"a -> b transpose=0,0", "is not `transpose`"},
+        {"a -> b transpose=0,2", "is not `transpose`"},
+        {"a -> b transpose=1;0", "is not `transpose`"},
+        {"a -> b transpose transpose", "is not `transpose`"},
+        {"net.*.*.kernel -> fc1_0", "is f32[3, 4], the model has f32[4, 3]"},
+        {"net.1.fc1.bias -> b1 transpose", "does not have the axes of rule 1"},
+        {"cube -> c transpose=1,0", "does not have the axes of rule 1"},
+        {"net.1.fc1.bias -> b1\nnet.0.fc1.steps -> b1", "b1 is there twice"},
+    };
+    takt_model *from = foreign(), *to = NULL;
+    size_t count;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "o.takt", ours, strlen(ours), NULL, &to));
+    EXPECT_OK(ctx, takt_model_save_weights(from, at("f.safetensors"), NULL));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put_text(at("rules.txt"), bad[i].text);
+        const takt_status status =
+            takt_model_load_weights_by(to, at("f.safetensors"), at("rules.txt"));
+        EXPECT(status != TAKT_OK && strstr(takt_last_error(ctx), bad[i].says) != NULL, "%s: %s",
+               bad[i].text, takt_last_error(ctx));
+    }
+    /* net.*.*.kernel -> *_*: "0_fc1", which the model does not have; "fc1_0" it does */
+    put_text(at("rules.txt"), good);
+    EXPECT_STATUS(ctx, takt_model_load_weights_by(to, at("f.safetensors"), at("rules.txt")),
+                  TAKT_ERR_NOT_FOUND);
+    EXPECT(strstr(takt_last_error(ctx), "fc1_0, f32[4, 3] in the model, is missing") != NULL, "%s",
+           takt_last_error(ctx));
+    put_text(at("more.txt"), "net.0.*.kernel -> *_0 transpose\n*.*.*.steps -> -\n"
+                             "net.1.fc1.bias -> b1\ncube -> c transpose=2,0,1\nnothing.* -> x");
+    EXPECT_OK(ctx, takt_model_load_weights_by(to, at("f.safetensors"), at("more.txt")));
+    const float *kernel = value_of(from, "net.0.fc1.kernel", &count);
+    const float *own = value_of(to, "fc1_0", &count);
+    for (size_t i = 0; EXPECT(kernel != NULL && own != NULL && count == 12) && i < 12; i++)
+        EXPECT(own[i] == kernel[i % 3 * 4 + i / 3], "element %zu", i);
+    const float *cube = value_of(from, "cube", &count), *c = value_of(to, "c", &count);
+    for (size_t i = 0; EXPECT(cube != NULL && c != NULL && count == 24) && i < 24; i++)
+        EXPECT(c[i] == cube[i / 3 % 2 * 12 + i % 3 * 4 + i / 6], "element %zu of c", i);
+    takt_model_destroy(from);
+    takt_model_destroy(to);
+}
+
 /* Its first 20 bytes, which end within the header. */
 static void cut(const char *from, const char *to)
 {
@@ -230,6 +330,7 @@ int main(void)
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return 1;
     every_kind();
+    rules();
     conversions();
     contents();
     mismatches();

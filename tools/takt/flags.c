@@ -70,9 +70,17 @@ static bool has(const tool_flag_id *ids, tool_flag_id id)
     return false;
 }
 
+tool_flag_id tool_flag_companion(tool_flag_id id)
+{
+    return id == TAKT_F_WEIGHTS ? TAKT_F_WEIGHT_RULES : TAKT_FLAG_IDS;
+}
+
 bool tool_verb_takes(const takt_verb *verb, tool_flag_id id)
 {
-    return has(verb->flags, id) || has(tool_common_flags, id);
+    for (const tool_flag_id *own = verb->flags; *own != TAKT_FLAG_IDS; own++)
+        if (*own == id || tool_flag_companion(*own) == id)
+            return true;
+    return has(tool_common_flags, id);
 }
 
 /* ---- numbers ---- */

@@ -57,7 +57,24 @@ static void flags_of(const tool_flag_id *ids)
         print_flag(*ids);
 }
 
+static void all_of(const tool_flag_id *ids)
+{
+    for (; *ids != TAKT_FLAG_IDS; ids++) {
+        print_flag(*ids);
+        if (tool_flag_companion(*ids) != TAKT_FLAG_IDS)
+            print_flag(tool_flag_companion(*ids));
+    }
+}
+
 static size_t count_of(const tool_flag_id *ids)
+{
+    size_t count = 0;
+    for (; *ids != TAKT_FLAG_IDS; ids++)
+        count += tool_flag_companion(*ids) != TAKT_FLAG_IDS ? 2 : 1;
+    return count;
+}
+
+static size_t shown_of(const tool_flag_id *ids)
 {
     size_t count = 0;
     while (ids[count] != TAKT_FLAG_IDS)
@@ -67,7 +84,7 @@ static size_t count_of(const tool_flag_id *ids)
 
 static void often(const takt_verb *v, const char *name)
 {
-    const size_t rest = count_of(v->flags) + count_of(tool_common_flags) - count_of(v->often) - 4;
+    const size_t rest = count_of(v->flags) + count_of(tool_common_flags) - shown_of(v->often) - 4;
     printf("\nflags used most:\n");
     flags_of(v->often);
     print_flag(TAKT_F_JSON);
@@ -93,7 +110,7 @@ void tool_help_verb(const takt_verb *v, bool all_flags)
         often(v, name);
     } else {
         printf("\nflags:\n");
-        flags_of(v->flags);
+        all_of(v->flags);
         flags_of(tool_common_flags);
     }
     printf("\nexample: %s\n", v->example);
@@ -253,8 +270,11 @@ static void man_verb(const takt_verb *v)
         roff(v->about);
         printf("\n");
     }
-    for (const tool_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++)
+    for (const tool_flag_id *id = v->flags; *id != TAKT_FLAG_IDS; id++) {
         man_flag(*id);
+        if (tool_flag_companion(*id) != TAKT_FLAG_IDS)
+            man_flag(tool_flag_companion(*id));
+    }
     printf(".PP\nExample:\n.PP\n.nf\n");
     roff(v->example);
     printf("\n.fi\n");

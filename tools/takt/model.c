@@ -149,11 +149,29 @@ const char *tool_model_path(const takt_tool *t)
     return path != NULL ? path : t->args[0];
 }
 
-static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *model, int *code)
+static takt_status load_weights(takt_tool *t, takt_model *model)
 {
     const char *weights = tool_text_of(t, TAKT_F_WEIGHTS);
-    if (status == TAKT_OK && weights != NULL)
-        status = takt_model_load_weights(model, weights);
+    if (weights == NULL)
+        return TAKT_OK;
+    tool_notes_begin(t);
+    const takt_status status =
+        takt_model_load_weights_by(model, weights, tool_text_of(t, TAKT_F_WEIGHT_RULES));
+    tool_notes_end(t, status == TAKT_OK);
+    return status;
+}
+
+static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *model, int *code)
+{
+    if (status == TAKT_OK && tool_text_of(t, TAKT_F_WEIGHT_RULES) != NULL &&
+        tool_text_of(t, TAKT_F_WEIGHTS) == NULL) {
+        *code = tool_usage_error(t, 1003, "write --weights F --map RULES",
+                                 "--map changes the names of --weights, and there are none");
+        takt_model_destroy(model);
+        return NULL;
+    }
+    if (status == TAKT_OK)
+        status = load_weights(t, model);
     *code = tool_finish(t, status);
     if (status == TAKT_OK && tool_spares_reads(t))
         return model;

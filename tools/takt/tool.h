@@ -98,6 +98,8 @@ const takt_verb *tool_verb_find(const char *name); /* NULL if there is none */
 /* Flags of every verb; ends with TAKT_FLAG_IDS. */
 extern const tool_flag_id tool_common_flags[];
 bool tool_verb_takes(const takt_verb *verb, tool_flag_id id);
+/* A flag that every verb has that has this one; TAKT_FLAG_IDS: there is none. */
+tool_flag_id tool_flag_companion(tool_flag_id id);
 
 /* ---- what the user said ---- */
 

@@ -264,17 +264,23 @@ static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *weights(PyObject *self, PyObject *args)
 {
     model_object *m = (model_object *)self;
-    PyObject *path;
+    PyObject *path, *given = Py_None, *rules = NULL;
     int is_load;
     takt_error error;
-    if (!PyArg_ParseTuple(args, "O&p", PyUnicode_FSConverter, &path, &is_load))
+    if (!PyArg_ParseTuple(args, "O&p|O", PyUnicode_FSConverter, &path, &is_load, &given))
         return NULL;
+    if (given != Py_None && !PyUnicode_FSConverter(given, &rules)) {
+        Py_DECREF(path);
+        return NULL;
+    }
     PyThreadState *state = owner_enter(m->owner);
     const takt_status status =
-        is_load ? takt_model_load_weights(m->model, PyBytes_AsString(path))
+        is_load ? takt_model_load_weights_by(m->model, PyBytes_AsString(path),
+                                             rules != NULL ? PyBytes_AsString(rules) : NULL)
                 : takt_model_save_weights(m->model, PyBytes_AsString(path), NULL);
     owner_leave(m->owner, state, status, &error);
     Py_DECREF(path);
+    Py_XDECREF(rules);
     return done(status, &error);
 }
 

@@ -320,9 +320,13 @@ class Model:
         """All parameters to .safetensors, .npz or .index.json."""
         self._raw.weights(path, False)
 
-    def load_weights(self, path: PathLike) -> None:
-        """Parameters by name; sessions made afterwards use them."""
-        self._raw.weights(path, True)
+    def load_weights(self, path: PathLike, rules: Optional[PathLike] = None) -> None:
+        """Parameters by name; sessions made afterwards use them.
+
+        ``rules`` is a text file for weights that somebody else named: one rule a line,
+        ``their.*.name -> our.*.name transpose`` (see docs/formats.md).
+        """
+        self._raw.weights(path, True, rules)
 
     def _repr_html_(self) -> str:
         from ._html import table

@@ -17,7 +17,7 @@ typedef struct takt_weights_reader {
     const char *path;
     takt_weights_fn *visit;
     void *user;
-    takt_skim *skim; /* holds the bytes, and no longer those of tensors that were visited; or NULL */
+    takt_skim *skim; /* holds the bytes of tensors that were not visited yet; or NULL */
 } takt_weights_reader;
 
 /* What is to be written. */
