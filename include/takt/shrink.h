@@ -296,6 +296,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_low_rank(takt_ctx *ctx, const takt_tenso
                                                  const takt_tensor_view *u,
                                                  const takt_tensor_view *v, double *error);
 
+/** The loss of takt_model_distill on the logits of a student and a teacher, the mean over all rows:
+ *  dense f32 of one shape, classes last. `labels`, i64 class numbers of that shape without its last
+ *  axis, may be NULL: then alpha times the teacher's part is all. */
+TAKT_API TAKT_MUST_USE takt_status takt_distillation_loss(
+    takt_ctx *ctx, const takt_tensor_view *student, const takt_tensor_view *teacher,
+    const takt_tensor_view *labels, const takt_distill_options *options, double *loss);
+
 /** Weights in a block type of ggml, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL" or "Q2_K" to
  *  "Q6_K", with the bytes that its reference writes. Rows are a multiple of 32 long, those of K
  * types of 256. `needed` receives the size; with `to` NULL that is all. */

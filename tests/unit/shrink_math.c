@@ -155,6 +155,42 @@ static void fake_quantize(void)
     takt_ctx_destroy(ctx);
 }
 
+/* ---- losses ---- */
+
+static void distillation_loss(void)
+{
+    takt_ctx *ctx;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    float student[6] = {1, 2, 3, 0, 0, 1}, teacher[6] = {3, 1, 0, 0, 1, 2};
+    int64_t labels[2] = {2, 0};
+    takt_tensor_view s = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = student},
+                     t = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = teacher},
+                     l = {.dtype = TAKT_I64, .rank = 1, .dims = {2}, .data = labels};
+    const struct {
+        takt_distill_options o;
+        const takt_tensor_view *labels;
+        double want; /* by the formula in double, in Python */
+    } cases[] = {{{0}, &l, 1.02916198894244},
+                 {{0}, NULL, 0.53939931934833},
+                 {{.temperature = 3, .alpha = 0.25}, &l, 1.01397592559596},
+                 {{.labels_only = true}, &l, 0.979525339188216}};
+    double loss = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        EXPECT_OK(ctx, takt_distillation_loss(ctx, &s, &t, cases[i].labels, &cases[i].o, &loss));
+        EXPECT(fabs(loss - cases[i].want) < 1e-12, "case %zu: %.17g", i, loss);
+    }
+    EXPECT_OK(ctx, takt_distillation_loss(ctx, &s, &s, NULL, NULL, &loss));
+    EXPECT(fabs(loss) < 1e-15, "of the same logits: %g", loss);
+    labels[1] = 3;
+    EXPECT(takt_distillation_loss(ctx, &s, &t, &l, NULL, &loss) == TAKT_ERR_ARGUMENT, "class 3");
+    const takt_distill_options cold = {.temperature = -1};
+    EXPECT(takt_distillation_loss(ctx, &s, &t, NULL, &cold, &loss) == TAKT_ERR_ARGUMENT, "below 0");
+    t.dims[1] = 2;
+    EXPECT(takt_distillation_loss(ctx, &s, &t, NULL, NULL, &loss) == TAKT_ERR_ARGUMENT,
+           "2 classes");
+    takt_ctx_destroy(ctx);
+}
+
 /* ---- blocks ---- */
 
 static size_t read_file(const char *name, void *to, size_t size)
@@ -231,4 +267,4 @@ static void blocks(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(ranges, singular_values, fake_quantize, blocks)
+TEST_MAIN(ranges, singular_values, fake_quantize, distillation_loss, blocks)
