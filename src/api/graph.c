@@ -9,6 +9,7 @@
 
 #include "api/opts.h"
 #include "base/mem.h"
+#include "pass/passes.h"
 #include "plan/basis.h"
 
 /* ---- keys ---- */
@@ -94,7 +95,7 @@ static takt_status read_wanted(const takt_plan_request *r, takt_arena *arena, wa
         w->first[i] = !is_range && ranges[i].high <= 1 ? ranges[i].high : -1;
         w->is_ranged = w->is_ranged || is_range;
     }
-    return TAKT_OK;
+    return takt_padded_taps_spare(r->model->graph, w->first, w->count);
 }
 
 static takt_status by_names(const takt_plan_request *r, const wanted *w, takt_graph **g,

@@ -178,6 +178,47 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
     return TAKT_NONE;
 }
 
+static bool is_dilated(const takt_node *n)
+{
+    if (n->op != &takt_op_conv)
+        return false;
+    for (uint32_t k = 0; k < n->attr[TAKT_CONV_DILATION].count; k++)
+        if (n->attr[TAKT_CONV_DILATION].i64s[k] > 1)
+            return true;
+    return false;
+}
+
+/* Takes names that `d` depends on out of `first`. */
+static takt_status spare(takt_dims *dims, takt_dim d, int64_t *first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int64_t size = first[i];
+        takt_dim with, without;
+        if (size < 0)
+            continue;
+        TAKT_TRY(takt_dim_substitute(dims, d, first, count, &with));
+        first[i] = -1;
+        TAKT_TRY(takt_dim_substitute(dims, d, first, count, &without));
+        if (with == without)
+            first[i] = size;
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_padded_taps_spare(const takt_graph *g, int64_t *first, size_t count)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        if (!is_dilated(&g->nodes[i]))
+            continue;
+        const takt_type *x = takt_type_of(g, g->nodes[i].in[0]);
+        const bool is_last = g->nodes[i].attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+        for (int d = is_last ? 1 : 2; d < x->rank - is_last; d++)
+            if (!takt_dim_is_number(x->dim[d]))
+                TAKT_TRY(spare(g->dims, x->dim[d], first, count));
+    }
+    return TAKT_OK;
+}
+
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv(x, w) = its rows by the taps that they reach", conv},
 };

@@ -17,6 +17,9 @@ extern const takt_pass takt_pass_fold_weights;
 extern const takt_pass takt_pass_fold_branches;
 extern const takt_pass takt_pass_siblings;
 extern const takt_pass takt_pass_padded_taps;
+/* Sizes that go in before the passes, by index of names; -1: later. Names in the sizes of a dilated
+ * convolution's picture become -1: what the pass does depends on these, and must not on a name. */
+TAKT_MUST_USE takt_status takt_padded_taps_spare(const takt_graph *g, int64_t *first, size_t count);
 extern const takt_pass takt_pass_winograd;
 /* The node is a convolution that this pass would take. */
 bool takt_winograd_suits(const takt_graph *g, const takt_node *n);
