@@ -37,6 +37,7 @@ takt_status takt_branches_alike(takt_call *c, const takt_type *a, const takt_typ
     char x[TAKT_TYPE_TEXT], y[TAKT_TYPE_TEXT];
     if (a->dtype == b->dtype && a->rank == b->rank)
         return TAKT_OK;
+    c->im->has_other_ranks = true;
     return takt_onnx_refuse(c, "a result is %s in one branch and %s in the other",
                             takt_type_text(c->g->dims, a, x), takt_type_text(c->g->dims, b, y));
 }

@@ -22,6 +22,7 @@ static takt_status open_scope(takt_call *c, takt_room *room, const takt_pb_graph
                       .parent = c->scope,
                       .opsets = outer->opsets,
                       .opset_count = outer->opset_count,
+                      .graph = graph,
                       .depth = outer->depth + 1,
                       .has_gate = outer->has_gate && room == outer->room,
                       .gate = outer->gate};

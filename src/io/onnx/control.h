@@ -94,6 +94,13 @@ takt_onnx_attempt takt_onnx_try(takt_call *c);
 /* Afterwards. True: it failed because a run would have to find sizes inside of it, and a way around
  * that can be tried; all is as if it had not failed. */
 bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status status);
+/* Takes them back. */
+void takt_onnx_untry(takt_call *c, const takt_onnx_attempt *a);
+/* sink.c: whether the nodes behind this one, `count` with it, may move into its branches. */
+bool takt_onnx_may_sink(const takt_scope *scope, const takt_pb_node *node, size_t count);
+/* Reads these nodes, those that depend on the first one as part of its branches. */
+TAKT_MUST_USE takt_status takt_onnx_sink(takt_scope *scope, const takt_pb_node *nodes,
+                                         size_t count);
 /* gated.c: `branch` are the branches of `from`, planned for themselves so far. `*is_done`: both are
  * part of this graph instead, because then other sizes cost little. */
 TAKT_MUST_USE takt_status takt_onnx_gate_if(takt_call *c, takt_id condition,

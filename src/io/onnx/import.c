@@ -237,6 +237,7 @@ static takt_status import_model(takt_import *im)
     TAKT_TRY(takt_room_create(im, NULL, &im->main));
     takt_scope scope = {.im = im,
                         .room = im->main,
+                        .graph = graph,
                         .opsets = im->model.opsets,
                         .opset_count = im->model.opset_count};
     size_t names = graph->initializer_count + graph->sparse_count + graph->input_count;

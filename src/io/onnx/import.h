@@ -91,6 +91,7 @@ struct takt_scope {
     const takt_pb_node *caller; /* of a function: the node with the attributes that it refers to */
     const takt_pb_function *function;
     takt_scope *caller_scope;
+    const takt_pb_graph *graph; /* whose nodes are read; NULL for functions */
     uint64_t depth;
     bool has_gate; /* part of a branch that is taken where `gate` holds (unfold.c) */
     takt_id gate;  /* a bool of the room */
@@ -120,6 +121,7 @@ struct takt_import {
     size_t label_count, label_capacity;
     bool is_hopeless;      /* nesting or number of nodes: what follows would fail the same way */
     bool has_failed;       /* a node was refused; `first` says why */
+    bool has_other_ranks;  /* branches of an If gave results of other ranks or types */
     bool is_wanted_inside; /* a run would have to find sizes inside a branch or a body */
     takt_error first;
 };

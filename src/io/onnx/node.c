@@ -316,7 +316,8 @@ static takt_status publish(takt_call *c, bool is_poisoned)
     return TAKT_OK;
 }
 
-static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
+/* One node; `*sinks`: it is an If of other ranks, and nothing was read. NULL: it must be read. */
+static takt_status import_node(takt_scope *scope, const takt_pb_node *n, bool *sinks)
 {
     takt_import *im = scope->im;
     takt_call c = {.im = im,
@@ -341,7 +342,10 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
         const takt_span name = name_of(n);
         const char *text = takt_arena_text(&im->arena, name.at, name.length);
         takt_graph_set_origin(c.g, text != NULL ? text : "", 0);
+        const takt_onnx_attempt attempt = takt_onnx_try(&c);
+        im->has_other_ranks = false;
         takt_status status = adapt(&c);
+        im->is_wanted_inside = im->is_wanted_inside || attempt.wanted;
         status = status != TAKT_OK ? status : c.status != TAKT_OK ? c.status : c.g->status;
         status = takt_dims_blame(c.g->dims, status);
         const bool is_short = c.status == TAKT_ERR_MEMORY || c.g->status == TAKT_ERR_MEMORY;
@@ -349,6 +353,12 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n)
             status = takt_fail_memory(im->ctx, "nodes", sizeof(takt_node));
         if (status == TAKT_ERR_MEMORY || im->is_hopeless)
             return status;
+        if (status != TAKT_OK && sinks != NULL && im->has_other_ranks) {
+            takt_onnx_untry(&c, &attempt);
+            c.g->status = TAKT_OK;
+            *sinks = true;
+            return TAKT_OK;
+        }
         if (status != TAKT_OK) {
             takt_import_refuse(im, n, c.opset);
             c.g->status = TAKT_OK; /* so that all refusals are found at once */
@@ -362,7 +372,12 @@ takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes, size
 {
     /* Inputs of a subgraph that did not fit: a refusal of its first node would hide that. */
     TAKT_TRY(scope->room->g->status);
-    for (size_t i = 0; i < count; i++)
-        TAKT_TRY(import_node(scope, &nodes[i]));
+    for (size_t i = 0; i < count; i++) {
+        bool sinks = false;
+        const bool may_sink = takt_onnx_may_sink(scope, &nodes[i], count - i);
+        TAKT_TRY(import_node(scope, &nodes[i], may_sink ? &sinks : NULL));
+        if (sinks)
+            return takt_onnx_sink(scope, nodes + i, count - i);
+    }
     return TAKT_OK;
 }

@@ -118,6 +118,7 @@ typedef struct takt_pb_node {
     takt_pb_attr *attrs;
     size_t attr_count;
     uint64_t at;
+    bool is_sunk; /* an If that has the nodes behind it in its branches (sink.c) */
 } takt_pb_node;
 
 struct takt_pb_graph {

@@ -28,14 +28,9 @@ takt_onnx_attempt takt_onnx_try(takt_call *c)
     return a;
 }
 
-bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status status)
+void takt_onnx_untry(takt_call *c, const takt_onnx_attempt *a)
 {
     const takt_source *s = c->im->source;
-    const bool is_wanted = c->im->is_wanted_inside;
-    c->im->is_wanted_inside = is_wanted || a->wanted;
-    if (status == TAKT_OK || status == TAKT_ERR_MEMORY || !is_wanted || c->im->is_hopeless ||
-        !c->scope->room->may_find)
-        return false;
     c->im->has_failed = a->has_failed;
     c->im->first = a->first;
     c->im->repeats = a->repeats;
@@ -50,6 +45,16 @@ bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status statu
         if (s->refusals->last != NULL)
             s->refusals->last->next = NULL;
     }
+}
+
+bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status status)
+{
+    const bool is_wanted = c->im->is_wanted_inside;
+    c->im->is_wanted_inside = is_wanted || a->wanted;
+    if (status == TAKT_OK || status == TAKT_ERR_MEMORY || !is_wanted || c->im->is_hopeless ||
+        !c->scope->room->may_find)
+        return false;
+    takt_onnx_untry(c, a);
     return true;
 }
 
