@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check asan fuzz graphs rules accuracy campaign kills python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run test check asan fuzz graphs rules accuracy campaign kills steps python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -50,6 +50,9 @@ campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in tr
 
 kills: build ## 1,000 trainings killed and resumed, recorded in trust/ledger.tsv
 	@scripts/kills
+
+steps: build ## a training of 1,000,000 steps, its memory recorded in trust/ledger.tsv
+	@scripts/steps
 
 graphs: build ## a campaign of 20,000 random graphs, ref against cpu, recorded in trust/ledger.tsv
 	@scripts/graphs --build $(BUILD)

@@ -79,6 +79,13 @@ def pictures():
     os.remove(path("ppms/train/cat/99.ppm"))
     store("ppms/train/cat/99.ppm", b"P6\n4 5\n255\n123")
     fails(1, "data", path("ppms"), says=["99.ppm"])
+    store("ppms/train/cat/00.ppm", b"P6\n4 5\n255\n1")
+    store("ppms/train/dog/98.ppm", ppm(5, 4, 3, [1] * 60))
+    lines = fails(1, "data", path("ppms"), says=["3 of 54 files are bad"]).splitlines()
+    told = [line for line in lines if line.startswith("bad: ")]
+    expect(len(told) == 3 and all(name in line for name, line in zip(
+        ("cat/00.ppm", "cat/99.ppm", "dog/98.ppm"), told)), lines)
+    fails(1, "train", net, "--data", path("ppms"), "-o", path("bright.taktp"), says=["00.ppm"])
     os.remove(path("ppms/train/cat/99.ppm"))
     if has_png():
         store("broken.png", png(4, 5, 3, [9] * 60)[:40])
@@ -103,6 +110,9 @@ def grey():
         with open(path("list/bad.tsv"), "w") as out:
             out.write(line)
         fails(1, "data", path("list/bad.tsv"), says=[says])
+    with open(path("list/bad.tsv"), "w") as out:
+        out.write("gone.pgm\t1\na.pgm\t0\nlost.pgm\t1\n")
+    fails(1, "data", path("list/bad.tsv"), says=["bad: ", "gone.pgm", "lost.pgm", "2 of 3 files"])
 
 
 def sounds():

@@ -15,12 +15,13 @@ typedef struct tool_batch {
     size_t soft; /* 1 + the view that has class numbers as distributions; 0: none */
 } tool_batch;
 
-/* Losses so far, for the curve. */
-typedef struct tool_history {
-    uint64_t *step, *check_step;
-    double *loss, *check_loss;
-    size_t count, room, checks, check_room;
-} tool_history;
+/* Losses for the curve: all so far or, of more than there is room for, every second, fourth, ... */
+typedef struct tool_points {
+    uint64_t *step;
+    double *loss;
+    size_t count;
+    uint64_t seen, every;
+} tool_points;
 
 typedef struct tool_loader tool_loader;
 
@@ -43,7 +44,7 @@ typedef struct tool_training {
     double best; /* validation loss so far */
     uint64_t bad_evaluations;
     FILE *log;
-    tool_history history;
+    tool_points losses, checks;   /* of steps and of evaluations */
     int generation;               /* of the next checkpoint: 0 or 1 */
     uint64_t save_steps, save_ns; /* between two checkpoints; 0: only after every epoch */
     uint64_t saved_ns;            /* when the last one was begun */
@@ -98,6 +99,8 @@ enum { TOOL_DATA_PATH = 1024 };
 bool tool_data_find(const takt_tool *t, const char *name, char path[static TOOL_DATA_PATH]);
 /* `takt data --list`: the known names, and where they are. */
 int tool_data_list(const takt_tool *t);
+/* After it could not be opened: tells which files are bad, if it has one for each sample. */
+void tool_data_bad(takt_tool *t, const char *path);
 /* Opens the data set that --data names. NULL: printed, `*code` set. */
 takt_data *tool_open_data(takt_tool *t, int *code);
 

@@ -39,6 +39,8 @@ takt_data *tool_open_data(takt_tool *t, int *code)
     if (!tool_data_find(t, path, found) || !tool_data_cache(t, found, &place, &options))
         return NULL;
     *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
+    if (data == NULL && strcmp(t->verb->name, "data") == 0)
+        tool_data_bad(t, found);
     return data;
 }
 

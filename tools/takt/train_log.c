@@ -17,30 +17,41 @@
 
 /* ---- points ---- */
 
-static bool add_point(uint64_t **steps, double **losses, size_t *count, size_t *room, uint64_t step,
-                      double loss)
+enum { ROOM = 1024 }; /* more than a picture has */
+
+/* Memory is taken once, whatever the number of steps. Without it the curve lacks points, and the
+ * training goes on. */
+static bool has_room(tool_points *p)
 {
-    if (*count == *room) {
-        const size_t more = *room > 0 ? 2 * *room : 256;
-        uint64_t *at = realloc(*steps, more * sizeof *at);
-        *steps = at != NULL ? at : *steps;
-        double *values = realloc(*losses, more * sizeof *values);
-        *losses = values != NULL ? values : *losses;
-        if (at == NULL || values == NULL)
-            return false; /* the curve lacks a point; the training goes on */
-        *room = more;
-    }
-    (*steps)[*count] = step;
-    (*losses)[(*count)++] = loss;
-    return true;
+    if (p->step == NULL)
+        p->step = malloc(ROOM * sizeof *p->step);
+    if (p->loss == NULL)
+        p->loss = malloc(ROOM * sizeof *p->loss);
+    p->every = p->every > 0 ? p->every : 1;
+    return p->step != NULL && p->loss != NULL;
 }
 
-static void remember(tool_history *h, bool is_check, uint64_t step, double loss)
+static void add_point(tool_points *p, uint64_t step, double loss)
 {
-    if (is_check)
-        add_point(&h->check_step, &h->check_loss, &h->checks, &h->check_room, step, loss);
-    else
-        add_point(&h->step, &h->loss, &h->count, &h->room, step, loss);
+    if (!has_room(p) || p->seen++ % p->every != 0)
+        return;
+    if (p->count == ROOM) {
+        for (size_t i = 0; i < ROOM / 2; i++) {
+            p->step[i] = p->step[2 * i];
+            p->loss[i] = p->loss[2 * i];
+        }
+        p->count = ROOM / 2;
+        p->every *= 2;
+    }
+    p->step[p->count] = step;
+    p->loss[p->count++] = loss;
+}
+
+static void forget_points(tool_points *p)
+{
+    free(p->step);
+    free(p->loss);
+    *p = (tool_points){0};
 }
 
 /* ---- lines ---- */
@@ -49,7 +60,7 @@ void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
 {
     const bool is_number = isfinite(r->loss);
     if (is_number)
-        remember(&g->history, false, r->step, r->loss);
+        add_point(&g->losses, r->step, r->loss);
     if (g->log == NULL)
         return;
     fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, ", (unsigned long long)r->step,
@@ -72,7 +83,7 @@ void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
 void tool_log_check(tool_training *g, double loss, double accuracy)
 {
     const uint64_t step = takt_trainer_steps(g->trainer);
-    remember(&g->history, true, step, loss);
+    add_point(&g->checks, step, loss);
     if (g->log == NULL)
         return;
     fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %.9g",
@@ -119,12 +130,12 @@ static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
             break;
         if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %lf", &step, &epoch, &loss) ==
             3)
-            remember(&g->history, false, step, loss);
+            add_point(&g->losses, step, loss);
         else if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %lf", &step,
                         &epoch, &loss) == 3) {
             if (step == steps && is_to_evaluate(g, steps))
                 break;
-            remember(&g->history, true, step, loss);
+            add_point(&g->checks, step, loss);
         }
         end = ftell(file);
     }
@@ -173,17 +184,17 @@ static int draw(tool_training *g)
 {
     char path[4096];
     tool_buffer picture = {0};
-    const tool_history *h = &g->history;
+    const tool_points *losses = &g->losses, *checks = &g->checks;
     path_of(g, TAKT_F_CURVE, "curve.svg", path, sizeof path);
-    if (path[0] == '\0' || h->count == 0)
+    if (path[0] == '\0' || losses->count == 0)
         return TAKT_EXIT_OK;
     const takt_curve curve = {.title = takt_model_name(g->model),
-                              .step = h->step,
-                              .loss = h->loss,
-                              .count = h->count,
-                              .check_step = h->check_step,
-                              .check_loss = h->check_loss,
-                              .checks = h->checks};
+                              .step = losses->step,
+                              .loss = losses->loss,
+                              .count = losses->count,
+                              .check_step = checks->step,
+                              .check_loss = checks->loss,
+                              .checks = checks->count};
     const char *dot = strrchr(path, '.');
     const bool is_png = dot != NULL && strcmp(dot, ".png") == 0;
     const int code =
@@ -200,10 +211,7 @@ int tool_log_close(tool_training *g, int code)
         code = tool_usage_error(g->t, 1003, NULL, "the log could not be written");
     g->log = NULL;
     const int drawn = draw(g);
-    free(g->history.step);
-    free(g->history.loss);
-    free(g->history.check_step);
-    free(g->history.check_loss);
-    g->history = (tool_history){0};
+    forget_points(&g->losses);
+    forget_points(&g->checks);
     return code != TAKT_EXIT_OK ? code : drawn;
 }

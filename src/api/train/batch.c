@@ -118,23 +118,30 @@ takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
     return sizes->status;
 }
 
-/* A session for these sizes; its state stays. */
+/* A session for these sizes; its state stays. Plans of evaluations have weights as constants, which
+ * the next step changes: they are not kept in the context's cache. */
 static takt_status resize(takt_trainer *t, takt_train_run *run, const char *sizes)
 {
     takt_plan_options o = t->plan;
     takt_plan *plan;
+    const bool is_step = run == &t->step;
     if (run->session != NULL && strcmp(takt_text_get(&run->sizes), sizes) == 0)
         return TAKT_OK;
+    if (!is_step) {
+        takt_session_destroy(run->session);
+        run->session = NULL;
+    }
     if (run->session != NULL) {
         TAKT_TRY(takt_session_reshape(run->session, run->model, sizes));
     } else {
         o.sizes = sizes;
-        TAKT_TRY(takt_plan_get(run->model, &o, &plan));
+        TAKT_TRY(is_step ? takt_plan_get(run->model, &o, &plan)
+                         : takt_plan_create(run->model, &o, &plan));
         const takt_status status = takt_session_create(plan, NULL, &run->session);
         takt_plan_destroy(plan);
         TAKT_TRY(status);
     }
-    if (run == &t->step && t->takes_weights)
+    if (is_step && t->takes_weights)
         takt_train_let_go(t);
     run->sizes.length = 0;
     takt_text_add(&run->sizes, "%s", sizes);
