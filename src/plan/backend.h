@@ -214,6 +214,9 @@ struct takt_backend {
     /* Segments go to this queue of the caller's, such as a CUDA stream. A backend that has this
      * lets the caller of enqueue come back much later to wait, or to enqueue the same again. */
     takt_status (*session_stream)(void *part, void *stream);
+    /* What the device that open() found reaches, measured now, in well under a second; how many,
+     * at most TAKT_DEVICE_RATES. Absent: nothing can be told. */
+    size_t (*rates)(void *state, takt_device_rate *rates);
 };
 
 #endif

@@ -61,6 +61,16 @@ typedef struct takt_machine {
     double copy_us, copied_per_us;     /* a copy from or to the host, and bytes of it */
 } takt_machine;
 
+/* One thing that a device reaches, measured. */
+typedef struct takt_device_rate {
+    const char *name; /* "f32 multiply-add" */
+    const char *key;  /* "f32_gflops", for programs: the unit is part of it */
+    const char *unit; /* "FLOP/s", "B/s" or "s" */
+    double value;     /* in that unit; 0: unknown */
+} takt_device_rate;
+
+enum { TAKT_DEVICE_RATES = 12 };
+
 struct takt_backend;
 struct takt_plan_space;
 struct takt_storage;

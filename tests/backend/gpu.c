@@ -56,6 +56,13 @@ static const model models[] = {
      "conv", 5},
     {"sum", NULL, false,
      "model sum(x: f32[5000003]) -> (y: f32[]) {\n  return y = op.reduce_sum(x)\n}\n", "reduce", 1},
+    {"large", NULL, false,
+     "model large(x: f32[1, 1700]) -> (y: f32[1, 1700]) seed=1 {\n"
+     "  return y = x |> dense(1700)\n}\n",
+     "gemm", 1},
+    {"long sum", NULL, false,
+     "model sum(x: f32[16800003]) -> (y: f32[]) {\n  return y = op.reduce_sum(x)\n}\n", "reduce",
+     1},
     {"winograd", NULL, false,
      "model winograd(x: f32[2, 24, 22, 19]) -> (y: f32[2, 24, 22, 19]) seed=1 {\n"
      "  h = x |> conv(32, 3) |> relu6()\n"

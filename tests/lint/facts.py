@@ -18,7 +18,7 @@ BY_WORDS = {
     "src/lang/diag.c": "an error that is told twice is shown once",
     "src/io/read.c": "a file's name is put before a sentence that does not have it",
     "src/io/gguf/gguf_read.c": "the place in a text that is not the user's is taken out",
-    "src/kernel/cuda/launch.c": "kernels of an image are known by name",
+    "src/kernel/cuda/launch_pointers.c": "kernels of an image are known by name",
     "src/kernel/cuda/images.c": "kernels of an image are known by name",
     "tools/takt/print.c": "a file that is not there is named in the sentence, and in no field",
 }

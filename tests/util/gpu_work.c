@@ -56,7 +56,7 @@ int gpu_event_elapsed(float *ms, takt_cu_event start, takt_cu_event stop)
 {
     (void)start;
     (void)stop;
-    *ms = 0;
+    *ms = 5;
     return gpu_call();
 }
 int gpu_module_load(takt_cu_module *module, const void *image)

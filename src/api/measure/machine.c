@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/backends.h"
 #include "api/measure/measure.h"
 #include "base/mem.h"
 #include "os/facts.h"
@@ -115,6 +116,61 @@ static void moving(takt_table *t, const takt_system_rates *r)
     }
 }
 
+/* What devices reach: measured when the rest is, and in no file. */
+static size_t device_rates(takt_ctx *ctx, takt_device_rate *to)
+{
+    const takt_backend *cuda = takt_backend_named("cuda");
+    const takt_error before = ctx->error;
+    void *state = NULL;
+    size_t count = 0;
+    if (cuda->rates != NULL && cuda->available() == NULL &&
+        takt_opened_get(ctx, cuda, NULL, 1, &state) == TAKT_OK)
+        count = cuda->rates(state, to);
+    ctx->error = before;
+    return count;
+}
+
+static void device_json(takt_report *r)
+{
+    takt_device_rate rates[TAKT_DEVICE_RATES];
+    const size_t count = device_rates(r->text.ctx, rates);
+    if (count == 0)
+        return;
+    takt_json_put_open(&r->json, "device_rates", '{');
+    for (size_t i = 0; i < count; i++)
+        takt_json_put_number(&r->json, rates[i].key, rates[i].value);
+    takt_json_close(&r->json, '}');
+}
+
+static takt_status device_table(takt_report *r)
+{
+    takt_device_rate rates[TAKT_DEVICE_RATES];
+    const size_t count = device_rates(r->text.ctx, rates);
+    takt_table t;
+    if (count == 0)
+        return TAKT_OK;
+    takt_table_init(&t, r->text.ctx, "lr");
+    takt_table_cell(&t, "measured on the GPU");
+    takt_table_cell(&t, " ");
+    takt_table_rule(&t);
+    for (size_t i = 0; i < count; i++) {
+        char a[TAKT_FIGURE_TEXT];
+        const bool is_time = strcmp(rates[i].unit, "s") == 0;
+        takt_table_cell(&t, "%s", rates[i].name);
+        if (rates[i].value <= 0)
+            takt_table_cell(&t, "unknown");
+        else if (is_time)
+            takt_table_cell(&t, "%.2f us", rates[i].value * 1e6);
+        else
+            takt_table_cell(&t, "%s", takt_figure_scaled(rates[i].value, rates[i].unit, a));
+    }
+    takt_text_add(&r->text, "\n");
+    takt_table_print(&t, &r->text);
+    const takt_status status = t.status;
+    takt_table_deinit(&t);
+    return status;
+}
+
 static takt_status rates_table(takt_report *r, const char *align,
                                void (*fill)(takt_table *, const takt_system_rates *),
                                const takt_system_rates *rates)
@@ -141,6 +197,8 @@ static takt_status describe(takt_report *r, const takt_topology *topology, const
         takt_gpu_json(&r->json);
         if (rates != NULL)
             takt_system_rates_json(&r->json, rates);
+        if (rates != NULL && !rates->from_file)
+            device_json(r);
         return TAKT_OK;
     }
     takt_table_init(&t, r->text.ctx, "ll");
@@ -160,6 +218,8 @@ static takt_status describe(takt_report *r, const takt_topology *topology, const
         status = rates_table(r, "lrr", peaks, rates);
     if (rates != NULL && status == TAKT_OK)
         status = rates_table(r, "ll", moving, rates);
+    if (rates != NULL && !rates->from_file && status == TAKT_OK)
+        status = device_table(r);
     return status;
 }
 

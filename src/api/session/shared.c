@@ -128,7 +128,8 @@ static void make_slots(takt_session *s, takt_supply *supplies)
     for (size_t i = 0; i < plan->graph->slot_count; i++) {
         takt_state_slot *slot = &s->shared->slots[i];
         const takt_space space = plan->slots[i].space;
-        takt_supply *from = &supplies[space];
+        /* State of no bytes has no memory of its own there. */
+        takt_supply *from = &supplies[supplies[space].storage != NULL ? space : TAKT_HOST];
         *slot = (takt_state_slot){.version = 1};
         slot->value = (takt_tensor){.type = plan->graph->slots[i].type,
                                     .storage = takt_storage_retain(from->storage),

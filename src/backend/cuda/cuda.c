@@ -16,7 +16,8 @@ static const takt_cuda_kind *const kinds[] = {
     &takt_cuda_reduce_kind,    &takt_cuda_move_kind,        &takt_cuda_conv_kind,
     &takt_cuda_attention_kind, &takt_cuda_winograd_kind,    &takt_cuda_picks_kind,
     &takt_cuda_ggml_kind,      &takt_cuda_any_product_kind, &takt_cuda_any_reduce_kind,
-    &takt_cuda_lines_kind,     &takt_cuda_scatters_kind,    &takt_cuda_affine_kind};
+    &takt_cuda_lines_kind,     &takt_cuda_scatters_kind,    &takt_cuda_affine_kind,
+    &takt_cuda_rand_kind,      &takt_cuda_any_conv_kind};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -200,4 +201,5 @@ const takt_backend takt_backend_cuda = {
     .wait = takt_cuda_wait,
     .session_bind = takt_cuda_session_bind,
     .session_stream = takt_cuda_session_stream,
+    .rates = takt_cuda_rates,
 };

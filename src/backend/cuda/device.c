@@ -236,10 +236,10 @@ int takt_cuda_copy(takt_cuda *c, takt_copy way, void *to, const void *from, size
     if (bytes == 0)
         return TAKT_CU_OK;
     takt_cuda_enter(c);
-    int result = way == TAKT_COPY_UP     ? c->driver.copy_up(there, from, bytes, c->stream)
+    int result = way == TAKT_COPY_UP     ? takt_cuda_upload(c, there, from, bytes)
                  : way == TAKT_COPY_DOWN ? c->driver.copy_down(to, here, bytes, c->stream)
                                          : c->driver.copy_within(there, here, bytes, c->stream);
-    if (result == TAKT_CU_OK)
+    if (result == TAKT_CU_OK && way != TAKT_COPY_UP)
         result = c->driver.stream_wait(c->stream);
     takt_cuda_leave(c);
     return result;

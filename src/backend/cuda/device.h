@@ -47,6 +47,14 @@ TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, in
 TAKT_MUST_USE takt_status takt_cuda_function(takt_cuda *cuda, const takt_cuda_launch *l,
                                              takt_error *error, takt_cu_function *function);
 
+/* Two pinned buffers of an upload, and when each has been sent. */
+typedef struct takt_cuda_stage {
+    unsigned char *data[2];
+    takt_cu_event sent[2];
+} takt_cuda_stage;
+
+/* From the host, done when it returns; the device's context is current. */
+int takt_cuda_upload(takt_cuda *cuda, takt_cu_ptr to, const void *from, size_t bytes);
 /* A copy that is done when it returns; what the driver answered. */
 int takt_cuda_copy(takt_cuda *cuda, takt_copy way, void *to, const void *from, size_t bytes);
 

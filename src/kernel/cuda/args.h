@@ -79,7 +79,7 @@ enum {
     TAKT_CUDA_REDUCE_THREADS = 256,
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
-    TAKT_CUDA_REDUCE_GROUP = 1024, /* chunks of a row that are added at a time */
+    TAKT_CUDA_REDUCE_GROUP = 4096, /* chunks of a row that are added at a time */
     TAKT_CUDA_REDUCE_EACH = 8      /* chunks of a block, of very long rows; divides a group */
 };
 
@@ -209,50 +209,6 @@ typedef struct takt_cuda_gather_args {
     uint32_t bytes, is_narrow;
     uint64_t *fault; /* the lowest index that is out of range; UINT64_MAX: none */
 } takt_cuda_gather_args;
-
-/* ---- scatters: move_cuda_scatter.cu ---- */
-
-typedef enum takt_cuda_scatter_kind {
-    TAKT_CUDA_SCATTER_ROWS,     /* rows along an axis, an index each */
-    TAKT_CUDA_SCATTER_ELEMENTS, /* an index for every element */
-    TAKT_CUDA_SCATTER_BLOCKS    /* blocks at rows of coordinates */
-} takt_cuda_scatter_kind;
-
-/* As takt_scatter of op/util/index.h. */
-typedef enum takt_cuda_scatter_how {
-    TAKT_SCATTER_SET,
-    TAKT_SCATTER_ADD,
-    TAKT_SCATTER_MUL,
-    TAKT_SCATTER_MAX,
-    TAKT_SCATTER_MIN
-} takt_cuda_scatter_how;
-
-/* dst meets `part` at `index`. Also a conversion of `count` elements of `part` to dst. */
-typedef struct takt_cuda_scatter_args {
-    void *dst;
-    const void *index, *part; /* index: int64_t, or int32_t */
-    uint64_t *fault;          /* the lowest index that is out of range */
-    uint64_t count, picks;    /* lines, and updates of each */
-    uint64_t size, inner;     /* of the axis; elements of a row or a block */
-    uint32_t kind, how, is_narrow, bytes;
-    uint32_t dtype, as; /* of `part`, of dst */
-    uint32_t dims, axis;
-    /* ELEMENTS: sizes of the index, strides of dst; BLOCKS: sizes of the indexed axes. */
-    int64_t dim[TAKT_CUDA_MOVE_DIMS], stride[TAKT_CUDA_MOVE_DIMS];
-} takt_cuda_scatter_args;
-
-/* ---- quantised elements: map_cuda_affine.cu ---- */
-
-/* Floats to integers, or back: x is [outer, size, inner], and the axis of `size` has a scale and a
- * zero for every place; size 1: one for all. */
-typedef struct takt_cuda_affine_args {
-    void *dst;
-    const void *src, *scale, *zero; /* zero: or NULL; of the integers' type */
-    uint64_t count, size, inner;
-    uint32_t is_down; /* floats to integers */
-    uint32_t wide, narrow, scale_dtype;
-    double low, high; /* of the integers' type */
-} takt_cuda_affine_args;
 
 /* ---- picks: move_cuda_pick.cu ---- */
 
@@ -386,5 +342,7 @@ typedef struct takt_cuda_done_args {
     uint64_t *faults, *faults_seen;
     uint32_t fault_count;
 } takt_cuda_done_args;
+
+#include "kernel/cuda/args_any.h"
 
 #endif

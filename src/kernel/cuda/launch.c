@@ -194,6 +194,22 @@ void takt_cuda_launch_affine(const takt_cuda_affine_args *a, takt_cuda_launch *l
     l->arg_bytes = sizeof *a;
 }
 
+void takt_cuda_launch_rand(const takt_cuda_rand_args *r, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_rand", blocks_of(r->count, TAKT_CUDA_MOVE_THREADS),
+                TAKT_CUDA_MOVE_THREADS);
+    l->args.rand = *r;
+    l->arg_bytes = sizeof *r;
+}
+
+void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_any_conv", blocks_of(c->count, TAKT_CUDA_MOVE_THREADS),
+                TAKT_CUDA_MOVE_THREADS);
+    l->args.conv_any = *c;
+    l->arg_bytes = sizeof *c;
+}
+
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);

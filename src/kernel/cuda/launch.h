@@ -40,6 +40,9 @@ typedef struct takt_cuda_launch {
         takt_cuda_lines_args lines;
         takt_cuda_scatter_args scatter;
         takt_cuda_affine_args affine;
+        takt_cuda_rand_args rand;
+        takt_cuda_conv_any_args conv_any;
+        takt_cuda_peak_args peak;
     } args;
 } takt_cuda_launch;
 
@@ -70,6 +73,8 @@ void takt_cuda_launch_lines(const takt_cuda_lines_args *a, takt_cuda_launch *l);
 /* Lines of updates, or (kernel takt_cuda_scatter_convert) elements that get another type. */
 void takt_cuda_launch_scatter(const takt_cuda_scatter_args *s, bool converts, takt_cuda_launch *l);
 void takt_cuda_launch_affine(const takt_cuda_affine_args *a, takt_cuda_launch *l);
+void takt_cuda_launch_rand(const takt_cuda_rand_args *r, takt_cuda_launch *l);
+void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function needs at `scratch`; 0: none. */

@@ -3,15 +3,29 @@
  * A template. A block computes BM x BN with threads of TM x TN elements each, in warps of 8 x 4
  * threads. Tiles of A and B, BK deep, come to shared memory STAGES - 1 ahead of their use: A as it
  * lies, lines of k, so that neither side is transposed; a thread reads four k of a line at a time.
+ * If TURNED is 1, A is transposed on its way, and a thread reads four rows of one k at a time: more
+ * copies, and fewer registers for what is multiplied next.
  * The sum of a chunk is one fma chain in a register. Totals of earlier chunks are touched once a
  * chunk: they lie in registers, or in shared memory if KEEPS is 1, which leaves registers for a
  * second block on the multiprocessor. TILE(name) gives names, TILED is the head of the kernel,
  * GATHERS is 1 if A is a convolution's.
  */
+#ifndef TURNED
+#define TURNED 0
+#endif
+/* Element (row, k) of A in shared memory, and row `i` of a thread's, counted from its first. */
+#if TURNED
+#define A_AT(r, q) ((q)*TILE(A_LINE) + (r))
+#define ROW_OF(i) ((i) % 4 + (i) / 4 * 32)
+#else
+#define A_AT(r, q) ((r)*TILE(A_LINE) + (q))
+#define ROW_OF(i) (8 * (i))
+#endif
 enum {
-    TILE(A_LINE) = BK + 4, /* lines of eight rows begin in different banks */
+    TILE(A_LINE) = TURNED ? BM + 4 : BK + 4, /* lines of eight rows begin in different banks */
     TILE(B_LINE) = BN,
-    TILE(STAGE) = BM * TILE(A_LINE) + BK * TILE(B_LINE),
+    TILE(A_SIZE) = TURNED ? BK * TILE(A_LINE) : BM * TILE(A_LINE),
+    TILE(STAGE) = TILE(A_SIZE) + BK * TILE(B_LINE),
     TILE(THREADS) = (BM / TM) * (BN / TN),
     TILE(QUADS) = BK / 4,                     /* of a line of A */
     TILE(ROWS) = TILE(THREADS) / TILE(QUADS), /* of A that the threads load at once */
@@ -52,7 +66,14 @@ DEVICE void TILE(load_quads)(const takt_cuda_gemm *g, const float *from, float *
     for (uint32_t i = 0; i < TILE(PASSES); i++) {
         const uint32_t r = at->lane / TILE(QUADS) + i * TILE(ROWS);
         const uint32_t row = at->row + r < g->m ? at->row + r : g->m - 1;
-        copy_async(a + r * TILE(A_LINE) + q, from + (int64_t)row * g->a_row + (at->k + q));
+        const float *x = from + (int64_t)row * g->a_row + (at->k + q);
+#if TURNED
+        UNROLL
+        for (uint32_t j = 0; j < 4; j++)
+            copy_async_one(a + A_AT(r, q + j), x + j);
+#else
+        copy_async(a + A_AT(r, q), x);
+#endif
     }
 }
 #endif
@@ -65,7 +86,7 @@ DEVICE void TILE(load_ones)(const takt_cuda_gemm *g, const float *from, float *a
     ROLL for (uint32_t i = lane; i < BK * BM; i += TILE(THREADS))
     {
         const uint32_t q = is_turned ? i / BM : i % BK, r = is_turned ? i % BM : i / BK;
-        float *to = a + r * TILE(A_LINE) + q;
+        float *to = a + A_AT(r, q);
         if (at->k + q >= at->last || at->row + r >= g->m)
             continue;
 #if GATHERS
@@ -107,6 +128,27 @@ DEVICE void TILE(load_b)(const takt_cuda_gemm *g, const float *from, float *b, c
 
 /* ---- the chain: acc[i][j] = fma(a[i], b[j], acc[i][j]) for every k ---- */
 
+#if TURNED
+/* Four k, one after another. */
+DEVICE void TILE(four)(const float *a, const float *b, float *acc)
+{
+    UNROLL
+    for (uint32_t s = 0; s < 4; s++) {
+        float x[TM], y[TN];
+        UNROLL
+        for (uint32_t i = 0; i < TM; i += 4)
+            spread(x + i, *(const quad *)(a + A_AT(ROW_OF(i), s)));
+        UNROLL
+        for (uint32_t j = 0; j < TN; j += 4)
+            spread(y + j, *(const quad *)(b + s * TILE(B_LINE) + 4 * j));
+        UNROLL
+        for (uint32_t i = 0; i < TM; i++)
+            UNROLL
+        for (uint32_t j = 0; j < TN; j++)
+            acc[i * TN + j] = fmaf(x[i], y[j], acc[i * TN + j]);
+    }
+}
+#else
 /* Four k. */
 DEVICE void TILE(four)(const float *a, const float *b, float *acc)
 {
@@ -126,19 +168,20 @@ DEVICE void TILE(four)(const float *a, const float *b, float *acc)
             acc[i * TN + j] = fmaf(x[i][s], y[j], acc[i * TN + j]);
     }
 }
+#endif
 
 DEVICE void TILE(multiply)(const float *a, const float *b, uint32_t depth, float *acc)
 {
     if (depth == BK) { /* without a branch: loads of one step go on during the one before */
         UNROLL
         for (uint32_t q = 0; q < BK; q += 4)
-            TILE(four)(a + q, b + q * TILE(B_LINE), acc);
+            TILE(four)(a + A_AT(0, q), b + q * TILE(B_LINE), acc);
         return;
     }
     ROLL for (uint32_t q = 0; q < depth; q++) /* k is never padded: -0 + 0 would be +0 */
-        UNROLL for (uint32_t i = 0; i < TM; i++) UNROLL for (uint32_t j = 0; j < TN; j++)
-            acc[i * TN + j] = fmaf(a[8 * i * TILE(A_LINE) + q],
-                                   b[q * TILE(B_LINE) + j / 4 * 16 + j % 4], acc[i * TN + j]);
+        UNROLL for (uint32_t i = 0; i < TM; i++) UNROLL for (uint32_t j = 0; j < TN;
+                                                             j++) acc[i * TN + j] =
+            fmaf(a[A_AT(ROW_OF(i), q)], b[q * TILE(B_LINE) + j / 4 * 16 + j % 4], acc[i * TN + j]);
 }
 
 /* ---- chunks that other blocks compute: the last one of a tile adds them in order ---- */
@@ -187,7 +230,7 @@ TILED
     /* Lanes i and i ^ 1 share a row, i and i ^ 2 four columns: half a warp reads both sides of
      * shared memory in one pass, where eight different rows in a quarter of a warp would take two.
      */
-    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l / 2 % 8;
+    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l / 2 % 8 * (TURNED ? 4 : 1);
     const uint32_t wide = warp / (BM / (8 * TM)) * (4 * TN) + (l % 2 + l / 16 * 2) * 4;
     const uint32_t across = (ARG.n + BN - 1) / BN, batch = BLOCK_Z / ARG.pieces;
     const uint32_t piece = BLOCK_Z % ARG.pieces, first = piece * CHUNK;
@@ -234,7 +277,7 @@ TILED
                 TILE(load_quads)(&ARG, a, stage, &next, spots, &here);
             else
                 TILE(load_ones)(&ARG, a, stage, &next, lane);
-            TILE(load_b)(&ARG, b, stage + BM * TILE(A_LINE), &next, lane);
+            TILE(load_b)(&ARG, b, stage + TILE(A_SIZE), &next, lane);
             next.k += BK;
         }
         copy_end();
@@ -245,8 +288,7 @@ TILED
         }
         const float *stage = shared + from * TILE(STAGE);
         TILE(multiply)
-        (stage + high * TILE(A_LINE), stage + BM * TILE(A_LINE) + wide,
-         last - k < BK ? last - k : BK, acc);
+        (stage + A_AT(high, 0), stage + TILE(A_SIZE) + wide, last - k < BK ? last - k : BK, acc);
         from = from + 1 == STAGES ? 0 : from + 1;
         const uint32_t begin = k;
         k += BK;
@@ -286,8 +328,8 @@ TILED
     for (uint32_t i = 0; i < TM; i++)
         UNROLL
     for (uint32_t j = 0; j < TN; j += 4)
-        if (next.row + high + 8 * i < ARG.m)
-            finish_four(&ARG, c, batch, next.row + high + 8 * i, next.col + wide + 4 * j,
+        if (next.row + high + ROW_OF(i) < ARG.m)
+            finish_four(&ARG, c, batch, next.row + high + ROW_OF(i), next.col + wide + 4 * j,
                         acc + i * TN + j);
 }
 
@@ -301,3 +343,6 @@ TILED
 #undef STAGES
 #undef KEEPS
 #undef GATHERS
+#undef TURNED
+#undef A_AT
+#undef ROW_OF

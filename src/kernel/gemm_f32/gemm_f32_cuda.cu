@@ -1,10 +1,11 @@
 /* gemm_f32_cuda.cu - f32 products on a device, in the order of gemm_f32.h, tile by tile.
  *
- * A product with fewer tiles than the device has multiprocessors is cut along k: chunks are computed
- * by blocks of their own, and the last block of a tile adds them in order. launch_gemm.c chooses.
+ * A product with fewer tiles than the device has multiprocessors is cut along k: chunks are
+ * computed by blocks of their own, and the last block of a tile adds them in order. launch_gemm.c
+ * chooses.
  *
- * Shared memory gives a multiprocessor 128 bytes a cycle, and 8 x 8 elements a thread need just that
- * for 128 fma; more elements need less.
+ * Shared memory gives a multiprocessor 128 bytes a cycle, and 8 x 8 elements a thread need just
+ * that for 128 fma; more elements need less.
  */
 #include "kernel/gemm_f32/cuda_place.h"
 
@@ -32,6 +33,20 @@
 #define GATHERS 0
 #define TILE(name) name##_128
 #define TILED KERNEL(takt_cuda_gemm_f32_128, takt_cuda_gemm, 256, 2)
+#include "kernel/gemm_f32/cuda_tile.h"
+
+/* The same with A transposed on its way. */
+#define BM 128
+#define BN 128
+#define TM 8
+#define TN 8
+#define BK 16
+#define STAGES 2
+#define KEEPS 1
+#define GATHERS 0
+#define TURNED 1
+#define TILE(name) name##_128t
+#define TILED KERNEL(takt_cuda_gemm_f32_128t, takt_cuda_gemm, 256, 2)
 #include "kernel/gemm_f32/cuda_tile.h"
 
 /* Smaller products. */

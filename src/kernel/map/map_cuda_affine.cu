@@ -1,4 +1,5 @@
-/* map_cuda_affine.cu - quantize and dequantize: scale and zero point for all, or along an axis.
+/* map_cuda_affine.cu - quantize, dequantize and requantize: scale and zero point for all, or along
+ * an axis.
  *
  * The quotient is rounded to the type of the float; NaN becomes the zero point. f32 against
  * integers of at most 16 bits is computed in f32, where it is exact but for that rounding.
@@ -35,26 +36,41 @@ DEVICE bool is_small(uint32_t dtype)
     return dtype == TAKT_I8 || dtype == TAKT_U8 || dtype == TAKT_I16 || dtype == TAKT_U16;
 }
 
-DEVICE void put_level(const takt_cuda_affine_args *a, uint64_t i, int64_t level)
+DEVICE void put_level(uint32_t dtype, void *dst, uint64_t i, int64_t level)
 {
-    stored((uint8_t)a->narrow, a->dst, (int64_t)i, (uint64_t)level);
+    stored((uint8_t)dtype, dst, (int64_t)i, (uint64_t)level);
+}
+
+/* In f32: the type has at most 16 bits. */
+DEVICE int64_t level_of(const takt_cuda_affine_args *a, float x, float scale, float zero)
+{
+    const float q = x / scale;
+    const float low = (float)a->low - zero, high = (float)a->high - zero;
+    const float known = q == q ? q : 0.0f;
+    const float kept = known < low ? low : known > high ? high : known;
+    return (int64_t)(rintf(kept) + zero);
+}
+
+DEVICE void requantize(const takt_cuda_affine_args *a, uint64_t i, double zero)
+{
+    const float x = (float)(f64_at(a->narrow, a->src, i) - zero) * *(const float *)a->scale;
+    put_level(a->to_narrow, a->dst, i,
+              level_of(a, x, *a->to_scale, (float)f64_at(a->to_narrow, a->to_zero, 0)));
 }
 
 DEVICE void quantize(const takt_cuda_affine_args *a, uint64_t i, uint64_t which, double zero)
 {
     if (a->wide == TAKT_F32 && is_small(a->narrow)) {
-        const float q = ((const float *)a->src)[i] / ((const float *)a->scale)[which];
-        const float low = (float)a->low - (float)zero, high = (float)a->high - (float)zero;
-        const float known = q == q ? q : 0.0f;
-        const float kept = known < low ? low : known > high ? high : known;
-        put_level(a, i, (int64_t)(rintf(kept) + (float)zero));
+        put_level(
+            a->narrow, a->dst, i,
+            level_of(a, ((const float *)a->src)[i], ((const float *)a->scale)[which], (float)zero));
         return;
     }
     const double scale = f64_at(a->scale_dtype, a->scale, which);
     const double q = rounded(a->wide, f64_at(a->wide, a->src, i) / scale);
     const double low = a->low - zero, high = a->high - zero, known = q == q ? q : 0.0;
     const double kept = known < low ? low : known > high ? high : known;
-    put_level(a, i, (int64_t)(rint(kept) + zero));
+    put_level(a->narrow, a->dst, i, (int64_t)(rint(kept) + zero));
 }
 
 DEVICE void dequantize(const takt_cuda_affine_args *a, uint64_t i, uint64_t which, double zero)
@@ -75,7 +91,9 @@ KERNEL(takt_cuda_affine, takt_cuda_affine_args, TAKT_CUDA_MOVE_THREADS)
         return;
     const uint64_t which = ARG.size > 1 ? i / ARG.inner % ARG.size : 0;
     const double zero = ARG.zero != NULL ? f64_at(ARG.narrow, ARG.zero, which) : 0.0;
-    if (ARG.is_down)
+    if (ARG.to_scale != NULL)
+        requantize(&ARG, i, zero);
+    else if (ARG.is_down)
         quantize(&ARG, i, which, zero);
     else
         dequantize(&ARG, i, which, zero);

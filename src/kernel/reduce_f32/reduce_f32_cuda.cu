@@ -140,6 +140,26 @@ DEVICE float lane_in(uint32_t op, const float *x, uint32_t n, uint32_t lane)
     return sum;
 }
 
+/* The same with twice as many loads on their way, for memory that is further away. */
+DEVICE float lane_far(uint32_t op, const float *x, uint32_t n, uint32_t lane)
+{
+    enum { MANY = 2 * AT_ONCE };
+    float sum = identity(op);
+    uint32_t i = lane;
+    for (; i + (MANY - 1) * WIDE < n; i += MANY * WIDE) {
+        float y[MANY];
+        UNROLL
+        for (uint32_t k = 0; k < MANY; k++)
+            y[k] = x[i + k * WIDE];
+        UNROLL
+        for (uint32_t k = 0; k < MANY; k++)
+            sum = join(op, sum, y[k]);
+    }
+    for (; i < n; i += WIDE)
+        sum = join(op, sum, x[i]);
+    return sum;
+}
+
 /* The reduction of n <= 4096 neighbours; thread 0 has it. */
 DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
                       float *x SELF_PARAMETER)
@@ -176,6 +196,13 @@ DEVICE uint32_t group_size(uint64_t chunks, uint32_t group)
     return rest < GROUP ? (uint32_t)rest : GROUP;
 }
 
+DEVICE void read_quads(float *to, const float *from)
+{
+    UNROLL
+    for (uint32_t j = 0; j < AT_ONCE; j += 4)
+        spread(to + j, *(const quad *)(from + j));
+}
+
 /* m parts from shared memory, four at a time. */
 DEVICE float joined_quads(uint32_t op, float total, const float *part, uint32_t m, bool first)
 {
@@ -185,11 +212,18 @@ DEVICE float joined_quads(uint32_t op, float total, const float *part, uint32_t 
         for (k = 1; k < 4 && k < m; k++)
             total = merge(op, total, part[k]);
     }
-    for (; k + AT_ONCE <= m; k += AT_ONCE) {
-        float y[AT_ONCE];
-        UNROLL
-        for (uint32_t j = 0; j < AT_ONCE; j += 4)
-            spread(y + j, *(const quad *)(part + k + j));
+    if (k + AT_ONCE <= m) { /* the next ones are loaded while these are added */
+        float y[AT_ONCE], z[AT_ONCE];
+        read_quads(y, part + k);
+        for (k += AT_ONCE; k + AT_ONCE <= m; k += AT_ONCE) {
+            read_quads(z, part + k);
+            UNROLL
+            for (uint32_t j = 0; j < AT_ONCE; j++)
+                total = merge(op, total, y[j]);
+            UNROLL
+            for (uint32_t j = 0; j < AT_ONCE; j++)
+                y[j] = z[j];
+        }
         UNROLL
         for (uint32_t j = 0; j < AT_ONCE; j++)
             total = merge(op, total, y[j]);
@@ -285,9 +319,9 @@ DEVICE void add_group(const takt_cuda_reduce *r, uint64_t result, uint64_t chunk
     }
 }
 
-/* `count` chunks of a group, from `chunk` on, have been published. */
-DEVICE void finish_group(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks,
-                         uint64_t chunk, uint32_t count, const tally *t, float *x SELF_PARAMETER)
+/* `count` chunks of a group, from `chunk` on, have been published: whether it is complete. */
+DEVICE bool is_complete_by(uint64_t chunks, uint64_t chunk, uint32_t count, const tally *t,
+                           float *x SELF_PARAMETER)
 {
     const uint32_t group = (uint32_t)(chunk / GROUP);
     SYNC();
@@ -296,10 +330,7 @@ DEVICE void finish_group(const takt_cuda_reduce *r, uint64_t result, uint64_t ch
     SYNC();
     const bool completes = *(const uint32_t *)x != 0;
     SYNC();
-    if (completes && t->groups == 1)
-        add_group(r, result, chunks, t, x SELF);
-    else if (completes)
-        add_groups(r, result, chunks, t, x SELF);
+    return completes;
 }
 
 KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
@@ -324,11 +355,12 @@ KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
         ARG.partial[chunk * ARG.count + result] = sum;
         publish_near();
     }
-    finish_group(&ARG, result, chunks, chunk, 1, &t, x SELF);
+    if (is_complete_by(chunks, chunk, 1, &t, x SELF))
+        add_group(&ARG, result, chunks, &t, x SELF); /* longer rows are the next kernel's */
 }
 
 /* Very long rows: a block takes eight chunks, sixteen threads each, from global memory. */
-KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 10)
+KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 6)
 {
     SHARED(float, x, 2 * TAKT_CUDA_REDUCE_GROUP + 4);
     const uint64_t chunks = (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
@@ -338,7 +370,7 @@ KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 10)
     const uint64_t rest = chunk < chunks ? ARG.n - begin : 0;
     const uint32_t n = rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK;
     const uint32_t lane = LANE % WIDE;
-    x[LANE] = BY_OP(lane_in, ARG.op, begin_of(&ARG, result) + begin, n, lane);
+    x[LANE] = BY_OP(lane_far, ARG.op, begin_of(&ARG, result) + begin, n, lane);
     SYNC();
     if (lane == 0 && chunk < chunks) {
         ARG.partial[chunk * ARG.count + result] = fold(ARG.op, x + LANE);
@@ -350,8 +382,13 @@ KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 10)
     t.added = t.lock + 1;
     t.arrived = t.lock + 2;
     const uint64_t left = chunks - first;
-    finish_group(&ARG, result, chunks, first,
-                 left < TAKT_CUDA_REDUCE_EACH ? (uint32_t)left : TAKT_CUDA_REDUCE_EACH, &t, x SELF);
+    const uint32_t count = left < TAKT_CUDA_REDUCE_EACH ? (uint32_t)left : TAKT_CUDA_REDUCE_EACH;
+    if (!is_complete_by(chunks, first, count, &t, x SELF))
+        return;
+    if (t.groups == 1)
+        add_group(&ARG, result, chunks, &t, x SELF);
+    else
+        add_groups(&ARG, result, chunks, &t, x SELF);
 }
 
 KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)

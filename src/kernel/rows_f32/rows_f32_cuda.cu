@@ -175,7 +175,7 @@ KERNEL(takt_cuda_rows_f32_256, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
 #define NAMED(name) name##_64
 #include "kernel/rows_f32/cuda_short.h"
 
-KERNEL(takt_cuda_rows_f32_1024, takt_cuda_rows, 128, 3)
+KERNEL(takt_cuda_rows_f32_1024, takt_cuda_rows, 128, 2)
 {
     SHARED(float, part, THREADS);
     short_rows_64(&ARG, part SELF);

@@ -1,0 +1,79 @@
+/* step_conv_any.c - convolutions that step_conv.c does not compute: other types than f32, channels
+ * first, three axes (kernel/conv_f32/conv_f32_cuda_any.cu). */
+#include "backend/cpu/conv/shape.h"
+#include "backend/cuda/step.h"
+#include "op/ops.h"
+
+static bool is_computed(takt_dtype dtype)
+{
+    return dtype == TAKT_F32 || dtype == TAKT_F16 || dtype == TAKT_BF16 ||
+           (takt_dtype_is_int(dtype) && takt_dtype_bits(dtype) >= 8);
+}
+
+static const char *accepts(const takt_graph *g, takt_id node)
+{
+    const takt_node *n = &g->nodes[node];
+    size_t count;
+    if (n->op != &takt_op_conv && n->op != &takt_op_winograd_conv)
+        return "";
+    const takt_dtype dtype = n->type->dtype;
+    if (n->op == &takt_op_winograd_conv && dtype == TAKT_F32)
+        return ""; /* step_winograd.c has said why not */
+    if (!is_computed(dtype) || takt_type_of(g, n->in[0])->dtype != dtype ||
+        takt_type_of(g, n->in[1])->dtype != dtype)
+        return "device code convolves f32, 16-bit floats and integers, of one type";
+    if (!takt_type_count(n->type, &count) || count == 0 || count >= INT32_MAX ||
+        !takt_type_count(takt_type_of(g, n->in[0]), &count) || count == 0 || count >= INT32_MAX ||
+        !takt_type_count(takt_type_of(g, n->in[1]), &count) || count == 0 || count >= INT32_MAX)
+        return "there is nothing to compute, or more than a device step counts";
+    return NULL;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    const takt_conv_shape s = takt_conv_shape_of(p->graph, id);
+    const bool is_chain = takt_conv_is_pointwise(&s) || takt_conv_is_depthwise(p->graph, id) ||
+                          takt_conv_is_narrow_depthwise(p->graph, id);
+    takt_cuda_conv_any_args c = {.y = takt_cuda_out(0),
+                                 .x = takt_cuda_in(0),
+                                 .w = takt_cuda_in(1),
+                                 .count = s.batch * s.positions * s.groups * s.cout,
+                                 .positions = s.positions,
+                                 .dtype = (uint32_t)n->type->dtype,
+                                 .adds_zero = !is_chain && s.k_row > s.k,
+                                 .groups = (uint32_t)s.groups,
+                                 .cin = (uint32_t)s.cin,
+                                 .cout = (uint32_t)s.cout,
+                                 .taps = (uint32_t)s.taps,
+                                 .x_sample = (int64_t)s.x_sample,
+                                 .x_channel = (int64_t)s.x_channel,
+                                 .y_sample = (int64_t)s.y_sample,
+                                 .y_position = (int64_t)s.y_position,
+                                 .y_channel = (int64_t)s.y_channel,
+                                 .w_out = (int64_t)s.w_out,
+                                 .w_tap = (int64_t)s.w_tap,
+                                 .w_in = (int64_t)s.w_in};
+    takt_cuda_step *step;
+    size_t index;
+    for (int d = 0; d < 3; d++) {
+        c.in[d] = (uint32_t)s.in[d];
+        c.out[d] = (uint32_t)s.out[d];
+        c.kernel[d] = (uint32_t)s.kernel[d];
+        c.stride[d] = (uint32_t)s.stride[d];
+        c.dilation[d] = (uint32_t)s.dilation[d];
+        c.before[d] = (uint32_t)s.before[d];
+        c.x_at[d] = (int64_t)s.x_at[d];
+    }
+    TAKT_TRY(takt_cuda_step_get(p, 1, &step));
+    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    takt_cuda_launch_conv_any(&c, &step->launches[0]);
+    p->step->facts.work = TAKT_WORK_PRODUCT;
+    return TAKT_OK;
+}
+
+const takt_cuda_kind takt_cuda_any_conv_kind = {
+    .name = "conv", .accepts = accepts, .compile = compile};
