@@ -1,7 +1,9 @@
 /* gpu_graphs_slow.c - random graphs on the cuda backend over the driver of the tests, every step
  * that has device code on the device: the cpu's bits, in two runs.
  *
- *     gpu_graphs_slow [--count N] [--seed FIRST]
+ *     gpu_graphs_slow [--count N] [--seed FIRST] [--device 1]
+ *
+ * With --device the driver is the machine's: scripts/gpu graphs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +13,13 @@
 #include "api/backends.h"
 #include "api/model.h"
 #include "backend/gpu_session.h"
+#include "backend/list.h"
 #include "ir/array.h"
 #include "ir/dtype.h"
 #include "util/graphgen.h"
 
 static size_t steps_away, steps_home;
+static bool is_real; /* the driver is the machine's */
 
 /* Copies cost nothing, so that no part of a graph stays on the host for them. */
 static const takt_machine *machine(const void *state, takt_isa_set isas)
@@ -105,7 +109,8 @@ static void graph_of(unsigned long long seed, const takt_backend *backend)
     takt_ctx *ctx;
     memset(in, 0, sizeof in);
     memset(slots, 0, sizeof slots);
-    gpu_driver(&(gpu_settings){.order = (grid_order)(seed % GRID_ORDERS)});
+    if (!is_real)
+        gpu_driver(&(gpu_settings){.order = (grid_order)(seed % GRID_ORDERS)});
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, backend));
     if (EXPECT_OK(ctx, takt_gen_graph(ctx, seed, NULL, &gen)) &&
@@ -126,6 +131,8 @@ static void graph_of(unsigned long long seed, const takt_backend *backend)
         takt_gen_deinit(&gen);
     }
     takt_ctx_destroy(ctx);
+    if (is_real)
+        return;
     const gpu_counts n = gpu_count();
     EXPECT(n.wrong == NULL, "seed %llu: %s", seed, n.wrong);
     EXPECT(n.live_objects == 0 && n.live_bytes == 0, "seed %llu: %d objects, %zu bytes are left",
@@ -140,10 +147,17 @@ int main(int argc, char **argv)
             count = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--seed") == 0)
             first = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--device") == 0)
+            is_real = true;
     }
     static takt_backend backend;
-    backend = *gpu_backend();
+    backend = is_real ? takt_backend_cuda : *gpu_backend();
+    backend.name = "gpu";
     backend.machine = machine;
+    if (is_real && backend.available() != NULL) {
+        printf("skipped: %s\n", backend.available());
+        return 77;
+    }
     for (unsigned long long seed = first; seed < first + count; seed++)
         graph_of(seed, &backend);
     printf("%llu graphs from seed %llu: %zu steps on the device, %zu on the host, %d failures\n",
