@@ -13,7 +13,8 @@ static bool is_pick(const takt_op *op)
 {
     return op == &takt_op_pad || op == &takt_op_iota || op == &takt_op_dim ||
            op == &takt_op_dynamic_slice || op == &takt_op_update_slice ||
-           op == &takt_op_gather_elements || op == &takt_op_gather_nd;
+           op == &takt_op_gather_elements || op == &takt_op_gather_nd || op == &takt_op_pack_bits ||
+           op == &takt_op_unpack_bits;
 }
 
 /* The input that has indices, or 0. */
@@ -85,6 +86,15 @@ static void set_place(const takt_graph *g, const takt_node *n, takt_cuda_pick_ar
     else
         c->first =
             (int64_t)takt_axis_split_of(takt_type_of(g, n->in[0]), takt_node_int(n, "axis")).size;
+}
+
+static void set_bits(const takt_node *n, const takt_type *x, takt_cuda_pick_args *c)
+{
+    const bool packs = n->op == &takt_op_pack_bits;
+    const int64_t last = x->dim[x->rank - 1], made = n->type->dim[n->type->rank - 1];
+    c->kind = packs ? TAKT_CUDA_PACK : TAKT_CUDA_UNPACK;
+    c->size = (uint64_t)(packs ? last : made);
+    c->inner = (uint64_t)(packs ? made : last);
 }
 
 static void set_elements(const takt_node *n, const takt_type *index, const takt_view *x,
@@ -169,6 +179,8 @@ static takt_status compile(takt_planner *p)
             set_pad(n, x, &c);
         } else if (n->op == &takt_op_gather_elements) {
             set_elements(n, i, &p->step->in[0], &c);
+        } else if (n->op == &takt_op_pack_bits || n->op == &takt_op_unpack_bits) {
+            set_bits(n, x, &c);
         } else if (n->op == &takt_op_gather_nd) {
             set_blocks(n, i, x, &c);
         } else if (n->op == &takt_op_dynamic_slice) {

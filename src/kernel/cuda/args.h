@@ -219,7 +219,9 @@ typedef enum takt_cuda_pick_kind {
     TAKT_CUDA_UPDATE,   /* src, with `part` from index[...] on */
     TAKT_CUDA_APPEND,   /* the same where src is dst: an element of `part` each */
     TAKT_CUDA_ELEMENTS, /* src at an index for every element */
-    TAKT_CUDA_BLOCKS    /* blocks of src at rows of coordinates */
+    TAKT_CUDA_BLOCKS,   /* blocks of src at rows of coordinates */
+    TAKT_CUDA_PACK,     /* words of 64 bools of a row of `size`, `inner` words a row */
+    TAKT_CUDA_UNPACK    /* the other way round */
 } takt_cuda_pick_kind;
 
 typedef struct takt_cuda_pick_args {

@@ -131,6 +131,23 @@ DEVICE uint64_t counted(const takt_cuda_pick_args *p, uint64_t i)
     return narrowed((uint8_t)p->dtype, TAKT_I64, false, (uint64_t)value);
 }
 
+/* Word `i`, of up to 64 bools, the first of which is its lowest bit. */
+DEVICE uint64_t packed(const takt_cuda_pick_args *p, uint64_t i)
+{
+    const uint64_t first = i % p->inner * 64, left = p->size - first;
+    const uint8_t *from = (const uint8_t *)p->src + i / p->inner * p->size + first;
+    uint64_t bits = 0;
+    for (uint32_t k = 0; k < 64 && k < left; k++)
+        bits |= (uint64_t)(from[k] != 0) << k;
+    return bits;
+}
+
+DEVICE uint64_t unpacked(const takt_cuda_pick_args *p, uint64_t i)
+{
+    const uint64_t row = i / p->size, k = i % p->size;
+    return ((const uint64_t *)p->src)[row * p->inner + k / 64] >> k % 64 & 1;
+}
+
 KERNEL(takt_cuda_pick, takt_cuda_pick_args, TAKT_CUDA_MOVE_THREADS)
 {
     const uint64_t i = INDEX;
@@ -144,6 +161,8 @@ KERNEL(takt_cuda_pick, takt_cuda_pick_args, TAKT_CUDA_MOVE_THREADS)
     case TAKT_CUDA_UPDATE: bits = updated(&ARG, i); break;
     case TAKT_CUDA_ELEMENTS: bits = element(&ARG, i); break;
     case TAKT_CUDA_BLOCKS: bits = of_block(&ARG, i); break;
+    case TAKT_CUDA_PACK: bits = packed(&ARG, i); break;
+    case TAKT_CUDA_UNPACK: bits = unpacked(&ARG, i); break;
     default: append(&ARG, i); return;
     }
     put_bits(ARG.dst, i, bits, ARG.bytes);
