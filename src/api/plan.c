@@ -89,6 +89,8 @@ static takt_status run_stages(const takt_plan_request *r, const int64_t *sizes, 
     const takt_model *m = r->model;
     const takt_plan_settings *s = r->settings;
     const takt_pipeline_options pipeline = {.choice.off = s->passes_off, .report = r->report};
+    const takt_pipeline_options again = {
+        .choice.off = s->passes_off, .report = r->report, .is_lowered = true};
     takt_graph *next = NULL;
     const takt_plan_options *o = r->options;
     bool checks;
@@ -108,7 +110,7 @@ static takt_status run_stages(const takt_plan_request *r, const int64_t *sizes, 
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, takt_plan_keeps, (void *)(uintptr_t)s, &next), &next));
     /* Lowering uncovers reshapes and constants that the first round could not see. */
-    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
+    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &again, &next), &next));
     if (s->precision != TAKT_F32)
         TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, r->report, &next), &next));
     if (s->narrows_maps)

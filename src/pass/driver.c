@@ -237,6 +237,7 @@ static takt_status sweep(job *j, const takt_graph *in, size_t *fired, takt_graph
     takt_rewrite r = {.in = in,
                       .out = out,
                       .uses = uses,
+                      .map = map,
                       .pass = j->pass,
                       .given = &j->given,
                       .report = j->report};

@@ -70,6 +70,7 @@ typedef struct takt_rewrite {
     takt_graph *out;
     takt_id id;           /* of the node in `in` */
     const uint32_t *uses; /* per node of `in`: users, outputs and next values */
+    const takt_id *map;   /* per node of `in`, before this one: what it became */
     const takt_pass *pass;
     const takt_pass_given *given;
     const char *law;
@@ -128,6 +129,7 @@ typedef takt_status takt_pass_watch_fn(void *user, const takt_pass *pass, const 
 
 typedef struct takt_pipeline_options {
     takt_pass_choice choice;
+    bool is_lowered; /* composites were taken apart: none is put together again */
     takt_pass_report *report;
     takt_pass_watch_fn *watch;
     void *watch_user;

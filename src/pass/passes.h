@@ -10,6 +10,8 @@ extern const takt_pass takt_pass_canonicalize;
 extern const takt_pass takt_pass_fold_shapes;
 extern const takt_pass takt_pass_fold_identity;
 extern const takt_pass takt_pass_fold_moves;
+extern const takt_pass takt_pass_recognise;
+extern const takt_pass takt_pass_join_attention;
 extern const takt_pass takt_pass_bytes;
 extern const takt_pass takt_pass_quantized;
 extern const takt_pass takt_pass_layout;

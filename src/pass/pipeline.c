@@ -19,6 +19,8 @@ static const stage stages[] = {
     {&takt_pass_fold_shapes, "sizes become numbers before anything asks whether they are 1"},
     {&takt_pass_fold_identity, "arithmetic that does nothing hides chains from the next passes"},
     {&takt_pass_fold_moves, "transposes and reshapes that cancel hide producers from consumers"},
+    {&takt_pass_recognise, "wants moves merged, and arithmetic before other passes change it"},
+    {&takt_pass_join_attention, "wants transposes merged, and scales where they were written"},
     {&takt_pass_bytes, "puts quantize behind what it rounds, where the next pass looks for it"},
     {&takt_pass_quantized, "wants weights right behind their dequantize, where layout puts moves"},
     {&takt_pass_layout, "sinks transposes, so after those that cancel by themselves are gone"},
@@ -162,6 +164,12 @@ static takt_status copy_graph(const takt_graph *in, bool keeps_equals, takt_grap
     return takt_pass_apply(&copy, &like, NULL, out);
 }
 
+/* Passes that would undo the lowering of composites. */
+static bool is_early(const takt_pass *pass)
+{
+    return pass == &takt_pass_recognise || pass == &takt_pass_join_attention;
+}
+
 takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
                               const takt_pipeline_options *options, takt_graph **out)
 {
@@ -169,7 +177,8 @@ takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
     takt_graph *current;
     TAKT_TRY(copy_graph(in, (options->choice.off & 1) != 0, &current));
     for (size_t i = 0; i < STANDARD; i++) {
-        if ((options->choice.off >> i & 1) != 0)
+        if ((options->choice.off >> i & 1) != 0 ||
+            (options->is_lowered && is_early(stages[i].pass)))
             continue;
         takt_graph *next;
         takt_status status = takt_pass_apply(stages[i].pass, current, options->report, &next);

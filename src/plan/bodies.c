@@ -22,14 +22,15 @@ takt_plan_settings takt_child_settings(const takt_plan_settings *parent)
 takt_status takt_child_prepare(takt_ctx *ctx, const takt_plan_settings *s, const takt_graph *from,
                                takt_graph **out)
 {
-    const takt_pipeline_options pipeline = {.choice.off = s->passes_off};
+    const takt_pipeline_options pipeline = {.choice.off = s->passes_off},
+                                again = {.choice.off = s->passes_off, .is_lowered = true};
     takt_graph *first = NULL, *lowered = NULL, *last = NULL;
     *out = NULL;
     takt_status status = takt_pipeline_run(ctx, from, &pipeline, &first);
     if (status == TAKT_OK)
         status = takt_graph_lower(first, takt_plan_keeps, (void *)(uintptr_t)s, &lowered);
     if (status == TAKT_OK)
-        status = takt_pipeline_run(ctx, lowered, &pipeline, &last);
+        status = takt_pipeline_run(ctx, lowered, &again, &last);
     takt_graph_destroy(first);
     takt_graph_destroy(lowered);
     if (status != TAKT_OK || s->precision == TAKT_F32) {

@@ -29,11 +29,11 @@ static takt_status stages(const takt_model *m, takt_graph **g)
 {
     takt_pipeline_options pipeline = {0};
     takt_graph *next = NULL;
-    TAKT_TRY(takt_pass_choose(
-        m->ctx,
-        "-layout,-padded-taps,-winograd,-siblings,-bytes,-quantized,-reduce-strength,"
-        "-widen-late,-narrow-maps",
-        &pipeline.choice));
+    TAKT_TRY(takt_pass_choose(m->ctx,
+                              "-recognise,-join-attention,-layout,"
+                              "-padded-taps,-winograd,-siblings,-bytes,-quantized,-reduce-strength,"
+                              "-widen-late,-narrow-maps",
+                              &pipeline.choice));
     TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
     TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));

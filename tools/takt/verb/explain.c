@@ -77,6 +77,86 @@ static int explain_passes(takt_tool *t, const takt_model *model, const tool_size
     return tool_finish(t, status);
 }
 
+/* ---- what looks like an operation ---- */
+
+/* The trace, whose lines are "# PASS: NODE: LAW: refused: WHY". */
+typedef struct missed {
+    char *text;
+    size_t length;
+} missed;
+
+static int collect(void *user, const char *text, size_t length)
+{
+    missed *m = user;
+    char *grown = realloc(m->text, m->length + length + 1);
+    if (grown == NULL)
+        return 1;
+    memcpy(grown + m->length, text, length);
+    m->text = grown;
+    m->length += length;
+    m->text[m->length] = '\0';
+    return 0;
+}
+
+/* What a line says after the pass; NULL if that is another one, or the rule fired. */
+static char *missed_line(char *line)
+{
+    static const char *const passes[] = {"# recognise: ", "# join-attention: "};
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        if (strncmp(line, passes[i], strlen(passes[i])) == 0)
+            return strstr(line, ": refused: ") != NULL ? line + strlen(passes[i]) : NULL;
+    return NULL;
+}
+
+static void print_missed(const takt_tool *t, char *row, bool is_first)
+{
+    static const char refused[] = ": refused: ";
+    char *why = strstr(row, refused);
+    *why = '\0';
+    why += sizeof refused - 1;
+    if (!tool_on(t, TAKT_F_JSON)) {
+        printf("%s: %s\n", row, why);
+        return;
+    }
+    printf("%s{\"pattern\": ", is_first ? "" : ",\n");
+    tool_print_string(stdout, row);
+    printf(", \"reason\": ");
+    tool_print_string(stdout, why);
+    printf("}");
+}
+
+static void print_all_missed(const takt_tool *t, const missed *m)
+{
+    size_t count = 0;
+    printf("%s", tool_on(t, TAKT_F_JSON) ? "{\"missed\": [" : "");
+    for (char *line = strtok(m->text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *row = missed_line(line);
+        if (row != NULL)
+            print_missed(t, row, count++ == 0);
+    }
+    if (tool_on(t, TAKT_F_JSON))
+        printf("]}\n");
+    else
+        printf("%zu pattern%s like an operation and %s not recognised\n", count,
+               count == 1 ? " looks" : "s look", count == 1 ? "was" : "were");
+}
+
+static int explain_missed(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
+{
+    tool_request r;
+    missed m = {0};
+    const int code = tool_request_init(t, sizes->text, &r);
+    if (code != TAKT_EXIT_OK)
+        return code;
+    const takt_opt_options options = {.plan = &r.options, .only_trace = true};
+    const takt_status status = takt_model_optimize(model, &options, TAKT_FORMAT_TEXT, collect, &m);
+    tool_request_free(&r);
+    if (status == TAKT_OK && m.text != NULL)
+        print_all_missed(t, &m);
+    free(m.text);
+    return tool_finish(t, status);
+}
+
 static int explain_plan(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
 {
     int code;
@@ -97,6 +177,8 @@ static int explain_model(takt_tool *t, const takt_model *model)
     const bool only_steps = tool_on(t, TAKT_F_FUSIONS) || tool_text_of(t, TAKT_F_NODE) != NULL;
     if (!tool_sizes_init(t, model, &sizes))
         return TAKT_EXIT_USAGE;
+    if (tool_on(t, TAKT_F_MISSED))
+        return explain_missed(t, model, &sizes);
     if (only_steps)
         return explain_plan(t, model, &sizes);
     printf("%s", json ? "{\"passes\": " : "passes:\n");
@@ -115,6 +197,7 @@ static int check_flags(const takt_tool *t)
     const bool has_fact = tool_text_of(t, TAKT_F_FACT) != NULL;
     const char *other = tool_on(t, TAKT_F_LIST)                   ? "--list"
                         : tool_on(t, TAKT_F_FUSIONS)              ? "--fusions"
+                        : tool_on(t, TAKT_F_MISSED)               ? "--missed"
                         : tool_text_of(t, TAKT_F_NODE) != NULL    ? "--node"
                         : tool_text_of(t, TAKT_F_OUTPUTS) != NULL ? "--outputs"
                                                                   : NULL;
@@ -163,11 +246,12 @@ const takt_verb takt_verb_explain = {
              "is listed twice. With --fact: the lowest proof of a fact of the model's rules; with\n"
              "--why-not the first literal of every rule that fails.",
     .example = "takt explain 2103; takt explain examples/family.takt --fact \"ancestor(ann, eve)\"",
-    .often = (const tool_flag_id[]){TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_FACT,
-                                    TAKT_F_WHY_NOT, TAKT_F_DIM, TAKT_F_BACKEND, TAKT_FLAG_IDS},
+    .often =
+        (const tool_flag_id[]){TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_MISSED, TAKT_F_FACT,
+                               TAKT_F_WHY_NOT, TAKT_F_DIM, TAKT_F_BACKEND, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
-              TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_FACT, TAKT_F_WHY_NOT, TAKT_F_SEED,
-              TAKT_F_RANDOM, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
+              TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_MISSED, TAKT_F_FACT, TAKT_F_WHY_NOT,
+              TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_THREADS, TOOL_PLAN_FLAGS,
               TAKT_FLAG_IDS},
     .run = run,
 };

@@ -169,6 +169,7 @@ static takt_status stages(takt_arena *arena, const takt_graph *in, const takt_te
     TAKT_TRY(advance(g, takt_graph_lower(*g, is_no_einsum, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(in->ctx, *g, &pipeline, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, is_written, NULL, &next), &next));
+    pipeline.is_lowered = true;
     TAKT_TRY(advance(g, takt_pass_apply(&constants, *g, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(in->ctx, *g, &pipeline, &next), &next));
     return advance(g, takt_pass_apply(&constants, *g, NULL, &next), &next);

@@ -1,0 +1,61 @@
+/* recognise.h - between the files of the pass that puts composites in place of their parts.
+ *
+ * Patterns are matched in the graph as the sweep found it, `r->in`, from their last node up. A
+ * matcher answers NULL if the node ends the pattern, "" if nothing like it is there, else what is
+ * in the way; `takt explain --missed` shows that.
+ */
+#ifndef TAKT_PASS_RECOGNISE_H
+#define TAKT_PASS_RECOGNISE_H
+
+#include "pass/match.h"
+
+/* A number that constants alone decide, through a few nodes. */
+bool takt_known_scalar(const takt_graph *g, takt_id id, double *value);
+/* A node of `op` at `id`, or NULL. */
+const takt_node *takt_known_op(const takt_graph *g, takt_id id, const takt_op *op);
+/* The operand of a product or quotient with a known number, which `*scale` is multiplied by. */
+bool takt_known_scaled(const takt_graph *g, takt_id id, takt_id *x, double *scale);
+/* Equal up to the rounding of constants in files. */
+bool takt_is_close(double a, double b);
+
+typedef struct takt_gate {
+    const takt_op *op; /* gelu or hard_swish */
+    bool is_tanh;
+    takt_id x;
+} takt_gate;
+
+typedef struct takt_normed {
+    bool is_centred;
+    takt_id x, gamma, beta; /* gamma, beta: TAKT_NONE if the pattern has none */
+    double epsilon;
+} takt_normed;
+
+enum { TAKT_ATTENDED_Q, TAKT_ATTENDED_K, TAKT_ATTENDED_V };
+
+typedef struct takt_attended {
+    takt_id part[3], mask; /* as the products read them; mask TAKT_NONE: none */
+    bool is_turned;        /* k is [..., dim, keys] */
+    double scale;
+} takt_attended;
+
+typedef struct takt_uses {
+    const takt_graph *g;
+    const uint32_t *of; /* per node */
+} takt_uses;
+
+const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found);
+const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found);
+const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *found);
+/* What the attention becomes: a node of r->out with the root's type, or TAKT_NONE with `*why`. */
+takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char **why);
+
+/* A picture cut into blocks of two by two, which lie beside each other as channels. */
+typedef struct takt_blocks {
+    takt_id x;
+    bool is_last;         /* channels are the last axis */
+    bool is_column_first; /* phases in the order of columns */
+} takt_blocks;
+const char *takt_match_blocks(takt_uses u, takt_id root, takt_blocks *found);
+takt_id takt_make_blocks(takt_rewrite *r, const takt_blocks *b);
+
+#endif

@@ -1,0 +1,155 @@
+/* recognise_norm.c - layer and root-mean-square normalisation over the last axis. */
+#include "pass/recognise.h"
+
+/* x * x as a product, a square or a power. */
+static bool square_of(const takt_graph *g, takt_id id, takt_id *x)
+{
+    const takt_node *n = &g->nodes[id];
+    double exponent;
+    *x = n->in_count > 0 ? n->in[0] : TAKT_NONE;
+    if (n->op == &takt_op_square)
+        return true;
+    if (n->op == &takt_op_mul)
+        return n->in[0] == n->in[1];
+    return n->op == &takt_op_pow && takt_known_scalar(g, n->in[1], &exponent) && exponent == 2;
+}
+
+/* The mean over the last axis, kept as 1; `*is_other`: it is over other axes. */
+static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, bool *is_other)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_reduce_mean);
+    if (n == NULL)
+        return false;
+    const takt_attr *axes = takt_node_attr(n, "axes");
+    const int rank = takt_type_of(g, n->in[0])->rank;
+    *x = n->in[0];
+    *is_other = axes->count != 1 || (axes->i64s[0] != -1 && axes->i64s[0] != rank - 1) ||
+                takt_node_int(n, "keep") == 0;
+    return true;
+}
+
+/* x - mean(x). */
+static bool centred(const takt_graph *g, takt_id id, takt_id *x, takt_id *mean, bool *is_other)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_sub);
+    if (n == NULL || !mean_of(g, n->in[1], x, is_other) || *x != n->in[0])
+        return false;
+    *mean = n->in[1];
+    return true;
+}
+
+/* What a root is taken of: a mean of squares and a small number. */
+typedef struct spread {
+    takt_id of, x, mean; /* what is squared; if that is x - mean: these, else of and TAKT_NONE */
+    double epsilon;
+    bool is_other;
+} spread;
+
+static bool spread_of(const takt_graph *g, takt_id id, spread *s)
+{
+    const takt_node *n = &g->nodes[id];
+    takt_id square;
+    bool is_other = false;
+    s->epsilon = 0;
+    if (n->op == &takt_op_add) {
+        const bool is_right = takt_known_scalar(g, n->in[1], &s->epsilon);
+        if (!is_right && !takt_known_scalar(g, n->in[0], &s->epsilon))
+            return false;
+        id = n->in[is_right ? 0 : 1];
+    }
+    if (!mean_of(g, id, &square, &s->is_other) || !square_of(g, square, &s->of) || s->epsilon < 0)
+        return false;
+    s->x = s->of;
+    s->mean = TAKT_NONE;
+    if (!centred(g, s->of, &s->x, &s->mean, &is_other)) {
+        s->x = s->of;
+        s->mean = TAKT_NONE;
+    }
+    s->is_other |= is_other;
+    return true;
+}
+
+/* sqrt(spread), or `is_inverse` 1 / sqrt(spread). */
+static bool root_of(const takt_graph *g, takt_id id, bool is_inverse, spread *s)
+{
+    const takt_node *n = &g->nodes[id];
+    double number;
+    if (n->in_count == 0)
+        return false;
+    if (n->op == &takt_op_pow)
+        return takt_known_scalar(g, n->in[1], &number) && number == (is_inverse ? -0.5 : 0.5) &&
+               spread_of(g, n->in[0], s);
+    if (!is_inverse)
+        return n->op == &takt_op_sqrt && spread_of(g, n->in[0], s);
+    if (n->op == &takt_op_rsqrt)
+        return spread_of(g, n->in[0], s);
+    if (n->op == &takt_op_reciprocal)
+        return root_of(g, n->in[0], false, s);
+    return n->op == &takt_op_div && takt_known_scalar(g, n->in[0], &number) && number == 1 &&
+           root_of(g, n->in[1], false, s);
+}
+
+static const char *accept(takt_uses u, takt_id x, takt_id root, const spread *s, bool is_centred)
+{
+    const takt_type *t = takt_type_of(u.g, x);
+    if (s->is_other)
+        return "it is not over the last axis alone";
+    if (!takt_dim_is_number(t->dim[t->rank - 1]))
+        return "the size of the last axis has a name";
+    if (t->dtype != TAKT_F32 && t->dtype != TAKT_F64)
+        return "its kernels are for f32 and f64";
+    if (u.of[root] != 1)
+        return is_centred ? "the deviation is used elsewhere too"
+                          : "the root is used elsewhere too";
+    return NULL;
+}
+
+static const char *normalised(takt_uses u, takt_id above, takt_id root, const spread *s,
+                              takt_normed *found)
+{
+    const bool is_centred = s->mean != TAKT_NONE && above == s->of;
+    if (!is_centred && (above != s->of || s->mean != TAKT_NONE))
+        return s->mean != TAKT_NONE && above != s->x ? "what it divides is not what it squares"
+                                                     : "";
+    *found = (takt_normed){is_centred, s->x, TAKT_NONE, TAKT_NONE, s->epsilon};
+    return accept(u, s->x, root, s, is_centred);
+}
+
+/* x * scale + (beta - mean * scale), scale = gamma / root. */
+static const char *by_scale(takt_uses u, takt_id a, takt_id b, takt_normed *found)
+{
+    const takt_graph *g = u.g;
+    const takt_node *first = takt_known_op(g, a, &takt_op_mul),
+                    *rest = takt_known_op(g, b, &takt_op_sub);
+    const takt_node *down = rest != NULL ? takt_known_op(g, rest->in[1], &takt_op_mul) : NULL;
+    spread s;
+    for (int k = 0; first != NULL && down != NULL && k < 4; k++) {
+        const takt_id x = first->in[k & 1], scale = first->in[1 - (k & 1)], mean = down->in[k >> 1];
+        const takt_node *by = takt_known_op(g, scale, &takt_op_mul);
+        if (by == NULL || down->in[1 - (k >> 1)] != scale)
+            continue;
+        for (int side = 0; side < 2; side++)
+            if (root_of(g, by->in[side], true, &s) && s.x == x && s.mean == mean) {
+                *found = (takt_normed){true, x, by->in[1 - side], rest->in[0], s.epsilon};
+                return accept(u, x, by->in[side], &s, true);
+            }
+    }
+    return "";
+}
+
+const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found)
+{
+    const takt_node *n = &u.g->nodes[root];
+    const char *why = "";
+    spread s;
+    if (n->op == &takt_op_add) {
+        why = by_scale(u, n->in[0], n->in[1], found);
+        return why != NULL && why[0] == '\0' ? by_scale(u, n->in[1], n->in[0], found) : why;
+    }
+    if (n->op == &takt_op_div && root_of(u.g, n->in[1], false, &s))
+        return normalised(u, n->in[0], n->in[1], &s, found);
+    for (int k = 0; n->op == &takt_op_mul && k < 2; k++)
+        if (root_of(u.g, n->in[k], true, &s)) /* or it is scaled first, for by_scale */
+            return n->in[1 - k] == s.of ? normalised(u, s.of, n->in[k], &s, found) : "";
+    return why;
+}

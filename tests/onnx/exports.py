@@ -1,0 +1,82 @@
+"""exports.py - arithmetic that torch's two exporters spell out becomes one operation again.
+
+exports/*.onnx are small modules exported by torch 2 (`script`: opsets 13 and 14, `dynamo`: opset
+18), without names of source files. Each must be recognised by passes `recognise` and
+`join-attention`, with the result that it has without them.
+"""
+import array
+import glob
+import os
+import struct
+import sys
+
+from corners import TMP, fail, failures, takt
+
+# What a file must become, and what must be gone then.
+WANT = {
+    "gelu": ("gelu(", "erf("), "gelu_tanh": ("approximate=tanh", "tanh("),
+    "gelu_new": ("approximate=tanh", "tanh("), "gelu_fast": ("approximate=tanh", "tanh("),
+    "layer_norm": ("layer_norm(", "reduce_mean("), "rms_norm": ("rms_norm(", "reduce_mean("),
+    "hard_swish": ("hard_swish(", "div("), "sdpa": ("attention(", "softmax("),
+    "sdpa_mask": ("attention(", "softmax("), "sdpa_gqa": ("kv_heads=2", "softmax("),
+    "sdpa_gqa_dynamo": ("attention(", "softmax("),  # keys are repeated before they are turned
+    "bert": ("attention(", "softmax("), "mha": ("attention(", "softmax("),
+    "vit": ("attention(", "softmax("), "focus": ("transpose(", "concat("),
+    "merge": ("transpose(", "concat("),
+}
+# Exports that look like an operation and are none, and what `takt explain --missed` says of them.
+MISSED = {"gpt": "its mask is a selection"}
+
+
+def floats(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    head = struct.unpack("<H", data[8:10])[0] + 10
+    if b"'<f4'" not in data[:head]:
+        fail(path, "not an array of f32")
+    return array.array("f", data[head:])
+
+
+def result(path, name, *flags):
+    out = os.path.join(TMP, name + ".npy")
+    run = takt("run", "--seed", "3", "-o", out, path, *flags)
+    if run.returncode != 0:
+        fail(path, run.stdout + run.stderr)
+        return []
+    return floats(out)
+
+
+def check(path, name, want, gone):
+    run = takt("opt", path)
+    if run.returncode != 0 or want not in run.stdout or f" {gone}" in run.stdout:
+        fail(path, run.stdout + run.stderr)
+    near = takt("explain", "--missed", path)
+    if near.returncode != 0 or "0 patterns" not in near.stdout:
+        fail(path, near.stdout + near.stderr)
+    mine, plain = result(path, name), result(path, name, "--pass=-recognise,-join-attention")
+    if len(mine) != len(plain) or any(abs(a - b) > 1e-5 * (1 + abs(b))
+                                      for a, b in zip(mine, plain)):
+        fail(path, "another result than without the pass")
+
+
+def main():
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "exports")
+    seen = set()
+    for path in sorted(glob.glob(os.path.join(folder, "*.onnx"))):
+        name = os.path.splitext(os.path.basename(path))[0]
+        kind = name if name in WANT else name.rsplit("_", 1)[0]
+        seen.add(kind)
+        if kind in MISSED:
+            run = takt("explain", "--missed", path)
+            if run.returncode != 0 or MISSED[kind] not in run.stdout:
+                fail(path, run.stdout + run.stderr)
+            continue
+        check(path, name, *WANT[kind])
+    if seen != WANT.keys() | MISSED.keys():
+        fail("exports", f"files and expectations differ: {seen ^ (WANT.keys() | MISSED.keys())}")
+    print(f"{len(glob.glob(os.path.join(folder, '*.onnx')))} files, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
