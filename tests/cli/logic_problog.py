@@ -106,14 +106,13 @@ def stop(_signal, _frame):
 
 
 def wanted(text):
-    """ProbLog's probabilities above 0, or None where it takes more than 3 seconds."""
-    signal.alarm(3)
+    """ProbLog's probabilities above 0, or None where it takes more than 3 seconds of CPU time."""
     try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 3)
         found = get_evaluatable().create_from(PrologString(text)).evaluate()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     except Slow:
         return None
-    finally:
-        signal.alarm(0)
     return {str(k).replace(" ", ""): v for k, v in found.items() if v > 0}
 
 
@@ -121,7 +120,7 @@ def main():
     asked = slow = done = 0
     worst = [0.0, 0.0]
     path = os.path.join(TMP, "random.takt")
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGVTALRM, stop)
     for seed in range(FIRST, FIRST + PROGRAMS):
         ours, theirs, heads = program(seed)
         want = wanted(theirs)
