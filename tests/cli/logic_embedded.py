@@ -3,7 +3,7 @@ derive what they derive from the facts themselves, and nothing else; above they 
 
 TAKT_PROGRAMS says how many programs, TAKT_FIRST the first seed. Programs share a text, 40 to each,
 under names of their own. Facts are embedded by random unit vectors of 128 numbers, as in
-examples/tensor_logic.takt.
+examples/embedded.takt.
 """
 import os
 import re
