@@ -20,25 +20,68 @@ static bool decides(const takt_plan *top, const takt_node *n, uint32_t k, size_t
            *name < top->name_count && top->ranges[*name].is_length;
 }
 
+bool takt_plan_is_decided(const takt_plan *top, size_t name, takt_id before)
+{
+    const takt_graph *g = top->basis->template->graph;
+    size_t own;
+    for (size_t i = 0; i < before; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
+            if (decides(top, n, k, &own) && own == name)
+                return true;
+    }
+    return false;
+}
+
+/* Names that lengths before node `behind` gave numbers to, one bit each; those beyond the last bit
+ * are looked for one by one. */
+enum { MARKS = 1024 };
+
+static void mark(const takt_plan *top, takt_id behind, uint64_t marks[MARKS / 64])
+{
+    const takt_graph *g = top->basis->template->graph;
+    size_t name;
+    for (size_t i = 0; i < behind; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
+            if (decides(top, n, k, &name) && name < MARKS)
+                marks[name / 64] |= UINT64_C(1) << name % 64;
+    }
+}
+
+/* Whether element `k` of this length is the first that gives `*name` its number: others that have
+ * the same name, because their values meet, only compare. */
+static bool is_open(const takt_plan *top, const takt_node *n, uint32_t k, takt_id behind,
+                    const uint64_t marks[MARKS / 64], size_t *name)
+{
+    if (!decides(top, n, k, name))
+        return false;
+    return *name < MARKS ? (marks[*name / 64] >> *name % 64 & 1) == 0
+                         : !takt_plan_is_decided(top, *name, behind);
+}
+
 void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
                      takt_id behind)
 {
     const takt_template *t = top->basis->template;
+    uint64_t marks[MARKS / 64] = {0};
     takt_error before;
     size_t name;
     if (top->latest == NULL)
         return;
+    mark(top, behind, marks);
     for (size_t i = behind; i < t->graph->count; i++) {
         const takt_node *n = &t->graph->nodes[i];
         for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
-            if (takt_dim_is_number(n->attr[TAKT_LENGTH_TOPS].dims[k]) && decides(top, n, k, &name))
+            if (takt_dim_is_number(n->attr[TAKT_LENGTH_TOPS].dims[k]) &&
+                is_open(top, n, k, behind, marks, &name))
                 clamp(top, cells, is_none, name, n->attr[TAKT_LENGTH_TOPS].dims[k]);
     }
     for (size_t i = 0; i < t->shape_count; i++) {
         const takt_patch *p = &t->shapes[i];
         const takt_node *n = &t->graph->nodes[p->node];
         if (p->node < behind || n->op != &takt_op_length || p->which != TAKT_LENGTH_TOPS ||
-            !decides(top, n, p->index, &name))
+            !is_open(top, n, p->index, behind, marks, &name))
             continue;
         takt_error_copy(top->ctx, &before);
         if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */

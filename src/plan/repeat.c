@@ -221,14 +221,18 @@ static takt_status put_size(const turn *t, const takt_node *n, const takt_node *
         most = b->top->ranges[name].high;
     if (found < 0 || (is_name && found > most))
         return fail_bound(t, n, name, found, most);
-    if (is_name)
-        b->names[name] = found;
-    else if (found != n->attr[TAKT_LENGTH_NAMES].dims[k]) {
+    const int64_t is = is_name ? b->names[name] : n->attr[TAKT_LENGTH_NAMES].dims[k];
+    const bool is_given =
+        !is_name || (found != 0 && is != 0 &&
+                     takt_plan_is_decided(b->top, name, (takt_id)(n - t->x->plan->graph->nodes)));
+    if (is_given && found != is) {
         takt_error_set(t->x->error, TAKT_E_LENGTH_DIFFERS,
                        "%s: a size is %" PRId64 ", and has to be %" PRId64, takt_node_label(n),
-                       found, n->attr[TAKT_LENGTH_NAMES].dims[k]);
+                       found, is);
         return takt_error_node(t->x->error, takt_node_label(n));
     }
+    if (is_name)
+        b->names[name] = found;
     return TAKT_OK;
 }
 

@@ -81,6 +81,22 @@ static takt_status fail_bound(takt_session *s, const takt_node *n, uint32_t k, i
                            takt_dims_name(of->dims, name), found);
 }
 
+static takt_status fail_differs(takt_session *s, const takt_node *n, int64_t found, int64_t is)
+{
+    takt_error_set(&s->error, TAKT_E_LENGTH_DIFFERS,
+                   "%s: a size is %" PRId64 ", and has to be %" PRId64, takt_node_label(n), found,
+                   is);
+    return takt_error_node(&s->error, takt_node_label(n));
+}
+
+/* Whether a name that was given a number before gets another one; 0 is that of a branch that is not
+ * taken. */
+static bool is_other(takt_session *s, takt_id node, size_t name, int64_t found)
+{
+    const int64_t is = names_of(s)[name];
+    return found != is && found != 0 && is != 0 && takt_plan_is_decided(s->range->top, name, node);
+}
+
 /* Binds element `k` of what a length found to its name. */
 static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t found)
 {
@@ -97,14 +113,13 @@ static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t f
         most = top->ranges[name].high;
     if (found < 0 || found > most)
         return fail_bound(s, n, k, found, most);
+    if (is_name && top->ranges[name].is_length && is_other(s, node, name, found))
+        return fail_differs(s, n, found, names_of(s)[name]);
     if (is_name && top->ranges[name].is_length) {
         names_of(s)[name] = found;
         s->range->is_none[name] = found == 0;
     } else if (found != is) {
-        takt_error_set(&s->error, TAKT_E_LENGTH_DIFFERS,
-                       "%s: a size is %" PRId64 ", and has to be %" PRId64, takt_node_label(n),
-                       found, is);
-        return takt_error_node(&s->error, takt_node_label(n));
+        return fail_differs(s, n, found, is);
     }
     return TAKT_OK;
 }
