@@ -4,7 +4,7 @@
 
 #include "kernel/reduce/lanes.h"
 
-enum { TILE = 256 / sizeof(T), GATHER = 256, DEEP = 4 };
+enum { TILE = 256 / sizeof(T), GATHER = 256 };
 
 static bool is_one_run(const takt_reduce *r)
 {
@@ -26,23 +26,6 @@ INLINE void rows(takt_reduce_op op, const takt_reduce *r)
         d[i] = row(op, x + i * r->across, r->n, r->poll);
 }
 
-/* DEEP rows for every lane of TILE columns: sums are loaded and stored once for all of them. */
-INLINE void deep_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *r, size_t column,
-                       size_t first)
-{
-    for (size_t k = 0; k < WIDE; k++) {
-        const T *x[DEEP];
-        for (size_t d = 0; d < DEEP; d++)
-            x[d] = (const T *)r->src + takt_reduce_at(r, 0, first + d * WIDE + k) + column;
-        for (size_t c = 0; c < TILE; c += LANES) {
-            vec sum = VEC(load)(lane[k] + c);
-            for (size_t d = 0; d < DEEP; d++)
-                sum = join(op, sum, VEC(load)(x[d] + c));
-            VEC(store)(lane[k] + c, sum);
-        }
-    }
-}
-
 /* The lanes of `width` neighbouring columns, for rows [first, last) of one chunk. */
 INLINE void column_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *r, size_t column,
                          size_t first, size_t last)
@@ -51,10 +34,7 @@ INLINE void column_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *
     for (size_t k = 0; k < WIDE; k++)
         for (size_t c = 0; c < TILE; c += LANES)
             VEC(store)(lane[k] + c, VEC(set1)(identity(op)));
-    size_t i = first; /* a multiple of WIDE */
-    for (; width == TILE && i + DEEP * WIDE <= last; i += DEEP * WIDE)
-        deep_lanes(op, lane, r, column, i);
-    for (; i < last; i++) {
+    for (size_t i = first; i < last; i++) {
         const T *x = (const T *)r->src + takt_reduce_at(r, 0, i) + column;
         T *to = lane[i % WIDE];
         size_t c = 0;
