@@ -238,6 +238,16 @@ TAKT_API double takt_generator_floor(const takt_generator *generator,
                                      const struct takt_ceilings *ceilings, int64_t position,
                                      size_t count, bool writes);
 
+/** Writes a GGUF file as a folder of Hugging Face: config.json, model.safetensors, tokenizer.json
+ * and tokenizer_config.json, into `folder`, which must exist. `type` is what matrices become:
+ * "f32", "f16" or "bf16"; NULL or "auto": as they are, blocks as f32. What was written is read
+ * again and compared with the settings of the file. One tensor is in memory at a time.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED (3702) if folders of the architecture are not written, or cannot
+ * say what the file says; TAKT_ERR_ARGUMENT (1003) for another type; TAKT_ERR_IO */
+TAKT_API TAKT_MUST_USE takt_status takt_text_unpack(takt_ctx *ctx, const char *from,
+                                                    const char *folder, const char *type);
+
 /** Writes a language model, a GGUF file or a folder of Hugging Face, to the GGUF file `to`, which
  *  replaces what was there. `type` is what matrices become: "f32", "f16", "bf16", "q8_0", "q5_1",
  *  "q5_0", "q4_1" or "q4_0"; NULL or "auto": as they are. Vectors become f32, matrices whose rows

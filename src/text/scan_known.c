@@ -19,8 +19,10 @@ static const takt_scan llama3 = {
     .patterns = {"(?i:" CONTRACTIONS ")" WORDS "|\\p{N}{1,3}" OTHERS LINES,
                  "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])" WORDS
                  "|\\p{N}{1,3}" OTHERS LINES}};
-static const takt_scan dbrx = {.name = "dbrx", LLAMA3};
-static const takt_scan glm4 = {.name = "glm4", LLAMA3, .takes_whole = true};
+#define LLAMA3_PATTERN "(?i:" CONTRACTIONS ")" WORDS "|\\p{N}{1,3}" OTHERS LINES
+static const takt_scan dbrx = {.name = "dbrx", LLAMA3, .patterns = {LLAMA3_PATTERN}};
+static const takt_scan glm4 = {
+    .name = "glm4", LLAMA3, .takes_whole = true, .patterns = {LLAMA3_PATTERN}};
 static const takt_scan qwen2 = {
     .name = "qwen2",
     .any_case = true,

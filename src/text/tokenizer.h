@@ -262,6 +262,11 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const stru
 /* The same the other way; unused tokens are added up to `count`. */
 TAKT_MUST_USE takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count,
                                                     struct takt_gguf_keys *k);
+/* tokenizer.json and tokenizer_config.json of a tokenizer that a GGUF file had. */
+TAKT_MUST_USE takt_status takt_tokenizer_write_json(const takt_tokenizer *t, takt_text *text);
+TAKT_MUST_USE takt_status takt_tokenizer_write_config(const takt_tokenizer *t, takt_text *text);
+/* Adds the characters that stand for bytes in byte-level vocabularies. */
+void takt_token_spell(takt_span bytes, takt_text *to);
 /* The stages around the model: normalizer, pre_tokenizer, post_processor (json_stages.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
                                                      const struct takt_json *root);

@@ -28,6 +28,14 @@ static size_t put_byte(uint8_t b, char *to)
     return 2;
 }
 
+void takt_token_spell(takt_span bytes, takt_text *to)
+{
+    for (size_t i = 0; i < bytes.length; i++) {
+        char c[2];
+        takt_text_put(to, c, put_byte((uint8_t)bytes.at[i], c));
+    }
+}
+
 static bool is_added(const takt_tokenizer *t, size_t id)
 {
     return t->kinds[id] != TAKT_TOKEN_NORMAL && t->kinds[id] != TAKT_TOKEN_BYTE;
@@ -46,10 +54,7 @@ static void name_of(const takt_tokenizer *t, size_t id, takt_text *to)
         takt_text_put(to, text.at, text.length);
         return;
     }
-    for (size_t i = 0; i < text.length; i++) {
-        char c[2];
-        takt_text_put(to, c, put_byte((uint8_t)text.at[i], c));
-    }
+    takt_token_spell(text, to);
 }
 
 static void put_tokens(const takt_tokenizer *t, size_t count, takt_gguf_keys *k)

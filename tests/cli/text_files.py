@@ -1,8 +1,9 @@
-"""text_files.py - language models from one form into another: files in parts."""
+"""text_files.py - language models from one form into another: files in parts, and folders."""
+import json
 import os
 import re
 
-from _cli import ROOT, TMP, expect, fails, finish, succeeds
+from _cli import ROOT, TMP, expect, fails, finish, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 
@@ -25,5 +26,33 @@ def shards():
     fails(1, "generate", first, "a", says=["-00002-of-", "all of them in one folder"])
 
 
+def folders():
+    """A GGUF file as a folder: the same scores, and back to the same tensors."""
+    place, plain = os.path.join(TMP, "unpacked"), os.path.join(TMP, "plain.gguf")
+    expect("blocks" in takt("convert", TINY, "-o", place + "/").stderr, "blocks are not told")
+    succeeds("convert", TINY, "-o", plain, "--outtype", "f32")
+    texts = [succeeds("generate", m, "a b", "-n", "8", "--temp", "0", "-q") for m in (plain, place)]
+    expect(texts[0] == texts[1], f"{texts}")
+    rates = [succeeds("perplexity", m, "-p", "a b a c", "-c", "16", "--json")
+             for m in (plain, place)]
+    expect(rates[0] == rates[1], f"{rates}")
+    ids = [succeeds("tokenize", m, "a b. <s>c", "--ids") for m in (TINY, place)]
+    expect(ids[0] == ids[1], f"{ids}")
+    with open(os.path.join(place, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    expect(config["model_type"] == "llama" and config["num_key_value_heads"] == 2 and
+           config["rms_norm_eps"] == 1e-5 and config["tie_word_embeddings"] is True, f"{config}")
+    back = os.path.join(TMP, "folder.gguf")
+    succeeds("convert", place, "-o", back)
+    succeeds("convert", back, "-o", place + "2/", "--outtype", "f16")
+    shapes = os.path.getsize(os.path.join(place, "model.safetensors"))
+    expect(os.path.getsize(os.path.join(place + "2", "model.safetensors")) < shapes, "not smaller")
+    fails(1, "convert", "tests/corpus/gguf/tiny_t5.gguf", "-o", place + "3/",
+          says=["t5", "not written"])
+    fails(1, "convert", "examples/mlp.takt", "-o", place + "3/", says=["not a GGUF"])
+    fails(2, "convert", TINY, "-o", place + "3/", "--outtype", "q8_0", says=["f16 and bf16"])
+
+
 shards()
+folders()
 finish()

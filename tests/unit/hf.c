@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <takt/takt.h>
 
@@ -336,6 +338,37 @@ static takt_status scenario(takt_inject *inject, void *user)
     return status;
 }
 
+/* A GGUF file written as a folder. */
+static takt_status unpacking(takt_inject *inject, void *user)
+{
+    takt_config config = {0};
+    takt_ctx *ctx;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &ctx);
+    if (status != TAKT_OK)
+        return status;
+    status = takt_text_unpack(ctx, "tests/corpus/gguf/tiny.gguf", user, NULL);
+    takt_ctx_destroy(ctx);
+    return status;
+}
+
+static void unpacked(void)
+{
+    static const char *const names[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                        "tokenizer_config.json"};
+    const char *tmp = getenv("TAKT_TEST_TMP");
+    char path[400], to[300];
+    (void)snprintf(to, sizeof to, "%s/unpacked", tmp != NULL ? tmp : "/tmp");
+    (void)mkdir(to, 0777);
+    const takt_sweep_report r = takt_sweep(unpacking, to, TAKT_INJECT_MEMORY | TAKT_INJECT_FILES);
+    EXPECT(r.is_good, "%s", r.message);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", to, names[i]);
+        EXPECT(remove(path) == 0, "%s was not written", names[i]);
+    }
+    (void)rmdir(to);
+}
+
 static void sweep(void)
 {
     char path[] = "tests/corpus/hf_tiny";
@@ -343,4 +376,4 @@ static void sweep(void)
     EXPECT(r.is_good, "%s", r.message);
 }
 
-TEST_MAIN(begin, good, configs, weights, layers, unread, repeated, parts, sweep)
+TEST_MAIN(begin, good, configs, weights, layers, unread, repeated, parts, sweep, unpacked)

@@ -1,5 +1,6 @@
 /* convert.c - models and weights from one format into another. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tool.h"
 
@@ -104,6 +105,31 @@ static int convert_text(takt_tool *t, const char *from, const char *to)
     return tell(t, from, name);
 }
 
+/* Whether the output is a folder: it ends with a slash, or is there. */
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return ends_with(path, "/") || (stat(path, &s) == 0 && S_ISDIR(s.st_mode));
+}
+
+static int convert_to_folder(takt_tool *t, const char *from, const char *to)
+{
+    char folder[4096];
+    (void)snprintf(folder, sizeof folder, "%s", to);
+    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--)
+        folder[n - 1] = '\0';
+    if (tool_text_of(t, TAKT_F_SHARD_SIZE) != NULL)
+        return tool_usage_error(t, 1003, NULL, "--shard-size is not for folders");
+    mkdir(folder, 0777); /* may exist; if not writable, creating the file fails */
+    tool_spare_reads(t);
+    tool_notes_begin(t);
+    const takt_status status =
+        takt_text_unpack(t->ctx, from, folder, tool_text_of(t, TAKT_F_OUTTYPE));
+    tool_notes_end(t, status == TAKT_OK);
+    const int code = finish(t, status);
+    return code == TAKT_EXIT_OK ? tell(t, from, to) : code;
+}
+
 /* Datalog is rules, and stays text. */
 static int convert_rules(takt_tool *t, const char *from, const char *to)
 {
@@ -131,8 +157,11 @@ static int run(takt_tool *t)
         return convert_rules(t, from, to);
     if (ends_with(to, ".gguf"))
         return convert_text(t, from, to);
+    if (strcmp(to, TOOL_STDOUT) != 0 && is_folder(to))
+        return convert_to_folder(t, from, to);
     if (tool_text_of(t, TAKT_F_OUTTYPE) != NULL)
-        return tool_usage_error(t, 1003, NULL, "--outtype is for .gguf, %s is another format", to);
+        return tool_usage_error(t, 1003, NULL,
+                                "--outtype is for .gguf and folders, %s is another format", to);
     const bool makes_weights = is_among(to, weights);
     if (!makes_weights && !is_among(to, models))
         return tool_usage_error(
@@ -161,7 +190,8 @@ const takt_verb takt_verb_convert = {
              ".onnx .takt .taktp .tflite for models, .safetensors .npz .npy and .index.json\n"
              "(weights in parts) for weights. A model written as weights gives its parameters.\n"
              "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"
-             "GGUF files and folders of Hugging Face, become .gguf; --outtype says what of their\n"
+             "GGUF files and folders of Hugging Face, become .gguf, and GGUF files become folders\n"
+             "(-o NAME/); --outtype says what of their\n"
              "matrices, --shard-size cuts them into parts. Soufflé's plain Datalog (.dl) becomes\n"
              "rules in a .takt.",
     .example = "takt convert model.onnx -o model.takt",
