@@ -44,6 +44,9 @@ typedef struct takt_server_options {
     bool lookup;
     size_t draft_max;
     double draft_p_min;
+    /** A request for /v1/infer waits so long for others, with which it is computed as one batch;
+     *  default 0: each is computed alone. */
+    int64_t max_wait_ns;
 } takt_server_options;
 
 /** Loads the models and begins to listen. Of language models and of sentence encoders there may be

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serve/serve.h"
+#include "serve/infer.h"
 
 static void fail(takt_server *s, const takt_job *job, takt_text *out, takt_status status,
                  const char *what)
@@ -76,18 +76,6 @@ void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out)
 }
 
 /* ---- tensors ---- */
-
-enum { TENSORS = 12 };
-
-typedef struct tensors {
-    takt_server *s;
-    takt_job *job;
-    const takt_model *model;
-    takt_tensor_view views[TENSORS];
-    const char *names[TENSORS];
-    size_t count;
-    const char *why; /* it is refused */
-} tensors;
 
 /* KServe's names of types, and ours. */
 static takt_dtype type_of(const takt_json *v, takt_dtype fallback)
@@ -177,13 +165,13 @@ static const takt_desc *input_named(const takt_model *m, const char *name)
     return NULL;
 }
 
-static void read_tensor(tensors *t, const takt_json *v)
+static void read_tensor(takt_tensors *t, const takt_json *v)
 {
     const takt_json *name = v->kind == TAKT_JSON_OBJECT ? takt_json_get(v, "name") : NULL;
     const takt_desc *d =
         name != NULL && name->kind == TAKT_JSON_STRING ? input_named(t->model, name->text) : NULL;
     size_t elements = 0;
-    if (d == NULL || t->count == TENSORS) {
+    if (d == NULL || t->count == TAKT_TENSORS) {
         t->why = "an input has no name that the model knows";
         return;
     }
@@ -207,12 +195,10 @@ static void read_tensor(tensors *t, const takt_json *v)
 }
 
 /* "batch=8,seq=2": named dimensions from the given shapes. */
-static bool sizes_of(const tensors *t, takt_text *sizes)
+static void sizes_of(const takt_tensors *t, takt_text *sizes)
 {
     for (size_t i = 0; i < t->count; i++) {
         const takt_desc *d = input_named(t->model, t->names[i]);
-        if (d->rank != t->views[i].rank)
-            return false;
         for (int k = 0; k < d->rank; k++) {
             char name[512];
             if (d->dim_names[k] == NULL ||
@@ -227,7 +213,6 @@ static bool sizes_of(const tensors *t, takt_text *sizes)
                               (long long)t->views[i].dims[k]);
         }
     }
-    return true;
 }
 
 static double element(const takt_tensor_view *v, size_t i)
@@ -266,65 +251,98 @@ static void put_output(takt_json_writer *w, const char *name, const takt_tensor_
     takt_json_close(w, '}');
 }
 
-static takt_status run(tensors *t, takt_session *session, takt_json_writer *w)
+static bool is_written(const takt_tensor_view *v)
 {
-    takt_status status = TAKT_OK;
-    for (size_t i = 0; i < t->count && status == TAKT_OK; i++)
-        status = takt_session_bind(session, t->names[i], &t->views[i]);
-    if (status == TAKT_OK)
-        status = takt_session_run(session);
-    for (size_t i = 0; status == TAKT_OK && i < takt_session_output_count(session); i++) {
-        const takt_tensor_view *v = takt_session_output(session, i);
-        if (v == NULL || takt_dtype_bits(v->dtype) < 8 || v->dtype == TAKT_F16 ||
-            v->dtype == TAKT_BF16 || v->dtype > TAKT_BOOL)
-            return takt_fail(t->s->ctx, TAKT_E_SERVE_REQUEST,
-                             "an output has a type that is not written as JSON");
-        put_output(w, takt_session_output_desc(session, i)->name, v);
-    }
+    return v != NULL && takt_dtype_bits(v->dtype) >= 8 && v->dtype != TAKT_F16 &&
+           v->dtype != TAKT_BF16 && v->dtype <= TAKT_BOOL;
+}
+
+/* The session's error is the server's. */
+static takt_status told(const takt_tensors *t, takt_session *session, takt_status status)
+{
     if (status != TAKT_OK && takt_session_error(session)->status != TAKT_OK)
         t->s->ctx->error = *takt_session_error(session);
     return status;
 }
 
-void takt_serve_infer(takt_server *s, takt_job *job, takt_text *out)
+void takt_tensors_read(takt_tensors *t)
 {
-    const takt_json *inputs = takt_json_get(job->body, "inputs");
-    tensors t = {.s = s, .job = job, .model = s->models[job->model].model};
-    takt_text sizes, body;
+    const takt_json *inputs = takt_json_get(t->job->body, "inputs");
+    if (inputs == NULL || inputs->kind != TAKT_JSON_ARRAY)
+        t->why = "inputs is a list of tensors";
+    for (const takt_json *i = t->why == NULL ? takt_json_first(inputs) : NULL;
+         i != NULL && t->why == NULL; i = takt_json_next(i))
+        read_tensor(t, i);
+    for (size_t i = 0; i < t->count && t->why == NULL; i++)
+        if (input_named(t->model, t->names[i])->rank != t->views[i].rank)
+            t->why = "an input has another rank than the model wants";
+}
+
+takt_status takt_tensors_run(takt_tensors *t)
+{
+    takt_text sizes;
+    takt_text_init(&sizes, t->s->ctx);
+    sizes_of(t, &sizes);
+    const takt_plan_options how = {
+        .size = sizeof how, .sizes = takt_text_get(&sizes), .threads = t->s->options.text.threads};
+    takt_status status = sizes.status;
+    if (status == TAKT_OK)
+        status = takt_plan_get(t->model, &how, &t->plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(t->plan, NULL, &t->session);
+    for (size_t i = 0; i < t->count && status == TAKT_OK; i++)
+        status = told(t, t->session, takt_session_bind(t->session, t->names[i], &t->views[i]));
+    if (status == TAKT_OK)
+        status = told(t, t->session, takt_session_run(t->session));
+    for (size_t i = 0; status == TAKT_OK && i < takt_session_output_count(t->session); i++)
+        if (!is_written(takt_session_output(t->session, i)))
+            status = takt_fail(t->s->ctx, TAKT_E_SERVE_REQUEST,
+                               "an output has a type that is not written as JSON");
+    takt_text_deinit(&sizes);
+    return status;
+}
+
+void takt_tensors_free(takt_tensors *t)
+{
+    takt_session_destroy(t->session);
+    takt_plan_destroy(t->plan);
+}
+
+/* Rows [first, first + count) of an output; count 0: all of it. */
+static takt_tensor_view rows_of(const takt_tensor_view *v, int64_t first, int64_t count)
+{
+    takt_tensor_view part = *v;
+    size_t bytes = (size_t)takt_dtype_bits(v->dtype) / 8;
+    if (count == 0)
+        return part;
+    for (int k = 1; k < v->rank; k++)
+        bytes *= (size_t)v->dims[k];
+    part.dims[0] = count;
+    part.data = (char *)v->data + (size_t)first * bytes;
+    return part;
+}
+
+void takt_tensors_reply(const takt_tensors *of, const takt_job *job, int64_t first, int64_t count,
+                        takt_text *out)
+{
+    takt_text body;
     takt_json_writer w;
-    takt_plan *plan = NULL;
-    takt_session *session = NULL;
-    takt_status status = TAKT_OK;
-    takt_text_init(&sizes, s->ctx);
-    takt_text_init(&body, s->ctx);
+    takt_text_init(&body, of->s->ctx);
     takt_json_begin(&w, &body, false);
     takt_json_open(&w, '{');
-    takt_json_put_string(&w, "model_name", s->models[job->model].name);
+    takt_json_put_string(&w, "model_name", of->s->models[job->model].name);
     takt_json_put_open(&w, "outputs", '[');
-    if (inputs == NULL || inputs->kind != TAKT_JSON_ARRAY)
-        t.why = "inputs is a list of tensors";
-    for (const takt_json *i = t.why == NULL ? takt_json_first(inputs) : NULL;
-         i != NULL && t.why == NULL; i = takt_json_next(i))
-        read_tensor(&t, i);
-    if (t.why == NULL && !sizes_of(&t, &sizes))
-        t.why = "an input has another rank than the model wants";
-    if (t.why == NULL) {
-        const takt_plan_options how = {
-            .size = sizeof how, .sizes = takt_text_get(&sizes), .threads = s->options.text.threads};
-        status = takt_plan_get(t.model, &how, &plan);
-        if (status == TAKT_OK)
-            status = takt_session_create(plan, NULL, &session);
-        if (status == TAKT_OK)
-            status = run(&t, session, &w);
+    for (size_t i = 0; i < takt_session_output_count(of->session); i++) {
+        const takt_tensor_view v = rows_of(takt_session_output(of->session, i), first, count);
+        put_output(&w, takt_session_output_desc(of->session, i)->name, &v);
     }
     takt_json_close(&w, ']');
     takt_json_close(&w, '}');
-    if (t.why != NULL || status != TAKT_OK)
-        fail(s, job, out, status, t.why);
-    else
-        send(out, job, &body);
-    takt_session_destroy(session);
-    takt_plan_destroy(plan);
-    takt_text_deinit(&sizes);
+    send(out, job, &body);
     takt_text_deinit(&body);
+}
+
+void takt_tensors_fail(const takt_tensors *t, takt_status status, takt_text *out)
+{
+    fail(t->s, t->job, out, status, t->why);
 }

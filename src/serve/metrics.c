@@ -74,6 +74,8 @@ void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive)
     put_value(&t, "generation_tokens_total", "counter", "tokens that were written", m.tokens);
     put_value(&t, "draft_tokens_total", "counter", "tokens that were guessed", m.drafted);
     put_value(&t, "draft_tokens_accepted_total", "counter", "guesses that were right", m.accepted);
+    put_value(&t, "infer_requests_joined_total", "counter", "requests computed with others",
+              m.joined);
     put_value(&t, "requests_total", "counter", "requests for a model", m.requests);
     put_value(&t, "requests_refused_total", "counter", "refused because too many wait", m.refused);
     takt_serve_reply(out, 200, keeps_alive, "text/plain; version=0.0.4",

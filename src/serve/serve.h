@@ -27,6 +27,7 @@ enum {
     TAKT_SERVE_STOPS = 16,
     TAKT_SERVE_MODELS = 16,
     TAKT_SERVE_BIASES = 64,
+    TAKT_SERVE_JOINED = 64, /* requests that are computed together */
     TAKT_SERVE_BREAKERS = 64,
     TAKT_SERVE_SAMPLERS = 32,
     TAKT_SERVE_BUCKETS = 12,
@@ -118,6 +119,7 @@ typedef struct takt_histogram {
 typedef struct takt_serve_metrics {
     takt_histogram first, each, whole, queued; /* seconds */
     uint64_t prompt_tokens, cached_tokens, tokens, requests, refused;
+    uint64_t joined;            /* requests that were computed with others */
     uint64_t drafted, accepted; /* tokens that were guessed, and that were right */
 } takt_serve_metrics;
 
@@ -231,9 +233,15 @@ void takt_serve_put_calls(takt_json_writer *w, const takt_job *job, int index);
 void takt_serve_show(takt_job *job, int index, bool is_all);
 /* The context's last error, once a job. */
 void takt_serve_failure(takt_job *job, takt_status status);
-/* EMBED and INFER: the reply into `out`. */
+/* EMBED: the reply into `out`. */
 void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out);
-void takt_serve_infer(takt_server *s, takt_job *job, takt_text *out);
+/* INFER: answers jobs for one model, together if they can be (infer_join.c). */
+void takt_serve_infer(takt_server *s, takt_job *const *jobs, size_t count);
+/* The first job, and others of the queue for the same model; `jobs` has room for
+ * TAKT_SERVE_JOINED. */
+size_t takt_serve_gather(takt_server *s, takt_job *first, takt_job **jobs);
+/* Whether the first of the queue still waits for others. */
+bool takt_serve_delays(takt_server *s);
 /* The client no longer waits for the reply. */
 bool takt_serve_is_left(takt_server *s, const takt_job *job);
 /* The job's reply is complete. */

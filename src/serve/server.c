@@ -165,7 +165,7 @@ static takt_status settle(takt_server *s, const takt_server_options *options)
     o->wait_ms = o->wait_ms != 0 ? o->wait_ms : WAIT_MS;
     if (o->port < 0 || o->port > 65535 || o->parallel < 0 || o->parallel > SLOTS || o->queue < 0 ||
         o->connections < 0 || o->connections > MOST_CONNECTIONS || o->body_bytes < 0 ||
-        o->body_bytes > 1 << 30 || o->wait_ms < 0)
+        o->body_bytes > 1 << 30 || o->wait_ms < 0 || o->max_wait_ns < 0)
         return takt_fail(s->ctx, TAKT_E_OPTION,
                          "port, parallel (1 to %d), queue, connections (to %d) or another limit is "
                          "impossible",

@@ -1,7 +1,11 @@
 /* text.c - texts that are written side by side: slots and steps. */
 #include <string.h>
 
+#include "os/os.h"
 #include "serve/serve.h"
+
+/* Until the queue is looked at again while a request waits for others. */
+enum { NAP_NS = 200000 };
 
 /* ---- what a text tells while it is written ---- */
 
@@ -212,14 +216,16 @@ static takt_job *next_job(takt_server *s)
 
 static bool run_other(takt_server *s, takt_job *job)
 {
+    takt_job *jobs[TAKT_SERVE_JOINED];
     takt_text reply;
-    if (job->kind != TAKT_JOB_EMBED && job->kind != TAKT_JOB_INFER)
+    if (job->kind == TAKT_JOB_INFER) {
+        takt_serve_infer(s, jobs, takt_serve_gather(s, job, jobs));
+        return true;
+    }
+    if (job->kind != TAKT_JOB_EMBED)
         return false;
     takt_text_init(&reply, s->ctx);
-    if (job->kind == TAKT_JOB_EMBED)
-        takt_serve_embed(s, job, &reply);
-    else
-        takt_serve_infer(s, job, &reply);
+    takt_serve_embed(s, job, &reply);
     takt_serve_send(s, job, takt_text_get(&reply), reply.length);
     takt_text_deinit(&reply);
     job->taken = 1;
@@ -230,7 +236,8 @@ static bool run_other(takt_server *s, takt_job *job)
 bool takt_serve_texts(takt_server *s)
 {
     bool worked = false;
-    while (s->slot_count == 0 || takt_serve_slot(s, NULL) != NULL) {
+    const bool delays = takt_serve_delays(s);
+    while (!delays && (s->slot_count == 0 || takt_serve_slot(s, NULL) != NULL)) {
         takt_job *job = next_job(s);
         if (job == NULL)
             break;
@@ -247,5 +254,7 @@ bool takt_serve_texts(takt_server *s)
         worked = true;
     }
     read_all(s);
-    return worked;
+    if (delays && !worked)
+        takt_os_sleep_until(takt_os_now_ns(NULL) + NAP_NS);
+    return worked || delays;
 }

@@ -109,6 +109,7 @@ static int run(takt_tool *t)
     j.options.queue = (int)tool_number_of(t, TAKT_F_QUEUE, 0);
     j.options.connections = (int)tool_number_of(t, TAKT_F_CONNECTIONS, 0);
     j.options.wait_ms = (int64_t)(tool_number_of(t, TAKT_F_QUEUE_TIME, 0) / 1000000);
+    j.options.max_wait_ns = (int64_t)tool_number_of(t, TAKT_F_MAX_WAIT, 0);
     const int pairs = read_guesses(t, &j.options);
     if (pairs != TAKT_EXIT_OK)
         return pairs;
@@ -145,11 +146,11 @@ const takt_verb takt_verb_serve = {
     .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY,
                                     TAKT_F_TEXT_CONTEXT, TAKT_F_CHAT_TEMPLATE, TAKT_F_QUEUE,
                                     TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_HOST,         TAKT_F_PORT,         TAKT_F_PARALLEL,     TAKT_F_API_KEY,
-              TAKT_F_QUEUE,        TAKT_F_CONNECTIONS,  TAKT_F_QUEUE_TIME,   TAKT_F_CHAT_TEMPLATE,
-              TAKT_F_TEXT_CONTEXT, TAKT_F_TEXT_BATCH,   TAKT_F_TEXT_UBATCH,  TAKT_F_THREADS_BATCH,
-              TAKT_F_ACTIVATIONS,  TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V, TAKT_F_MODEL_DRAFT,
-              TAKT_F_LOOKUP,       TAKT_F_DRAFT,        TAKT_F_DRAFT_P_MIN,  TAKT_F_THREADS,
-              TAKT_F_ISA,          TAKT_FLAG_IDS},
+    .flags = {TAKT_F_HOST,          TAKT_F_PORT,         TAKT_F_PARALLEL,     TAKT_F_API_KEY,
+              TAKT_F_QUEUE,         TAKT_F_CONNECTIONS,  TAKT_F_QUEUE_TIME,   TAKT_F_MAX_WAIT,
+              TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT, TAKT_F_TEXT_BATCH,   TAKT_F_TEXT_UBATCH,
+              TAKT_F_THREADS_BATCH, TAKT_F_ACTIVATIONS,  TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V,
+              TAKT_F_MODEL_DRAFT,   TAKT_F_LOOKUP,       TAKT_F_DRAFT,        TAKT_F_DRAFT_P_MIN,
+              TAKT_F_THREADS,       TAKT_F_ISA,          TAKT_FLAG_IDS},
     .run = run,
 };
