@@ -190,6 +190,8 @@ static bool flat_mask(takt_graph *g, takt_id given, int rank, takt_id *mask)
 /* [batch, heads, rows, dim] or [batch, rows, dim] as samples with one head each. */
 static takt_id flat(takt_graph *g, takt_id id)
 {
+    if (id == TAKT_NONE)
+        return id;
     const takt_type t = *takt_type_of(g, id);
     const takt_dim dims[3] = {takt_make_product(g, t.dim, t.rank - 2), t.dim[t.rank - 2],
                               t.dim[t.rank - 1]};
