@@ -48,7 +48,8 @@ TAKT_API size_t takt_model_relation_count(const takt_model *model);
 /** The relation's strings live as long as the model. TAKT_ERR_NOT_FOUND beyond the last. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_relation(const takt_model *model, size_t index,
                                                        takt_relation *relation);
-/** The name of entry `entry` of an argument's domain, not terminated; NULL if it has none. */
+/** The name of entry `entry` of an argument's domain, not terminated; NULL if it has none. The
+ *  arguments of a constraint are the variables of its outermost `forall`. */
 TAKT_API const char *takt_relation_entry(const takt_model *model, const char *relation,
                                          int argument, uint32_t entry, size_t *length);
 
@@ -80,6 +81,20 @@ TAKT_API TAKT_MUST_USE takt_status takt_relation_tuples(const takt_model *model,
                                                         const takt_tensor_view *view,
                                                         takt_tuples *tuples);
 TAKT_API void takt_tuples_free(takt_ctx *ctx, takt_tuples *tuples);
+
+/** Writes the values that tell which tuples break the constraints of a model, "a,b,c", to a sink:
+ * of each constraint its truth and, if it begins with `forall`, that of every tuple. They are for
+ *  takt_plan_options.outputs. */
+TAKT_API TAKT_MUST_USE takt_status takt_constraint_outputs(const takt_model *model,
+                                                           takt_sink_fn *sink, void *user);
+/** The first tuples of a constraint's outermost `forall` whose truth is below 0.5. There are none
+ * if it begins otherwise, or under `probability`.
+ *  @param session  has run with the outputs of takt_constraint_outputs
+ *  @param limit    of tuples; 0: all */
+TAKT_API TAKT_MUST_USE takt_status takt_constraint_broken(const takt_model *model,
+                                                          const char *constraint,
+                                                          takt_session *session, size_t limit,
+                                                          takt_tuples *tuples);
 
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_query_options {

@@ -43,6 +43,10 @@ void takt_rules_list(takt_frame *f, takt_predicate *p, takt_relation_kind kind, 
                               .predicate = takt_predicate_keep(&f->graph->arena, all, p)};
     for (int i = 0; i < p->arity; i++)
         r->arg[i] = p->arg[i];
+    r->each = p->each;
+    r->each_arity = kind == TAKT_KIND_CONSTRAINT ? p->each_count : 0;
+    for (int i = 0; i < r->each_arity; i++)
+        r->each_arg[i] = p->rules->variables[p->each_var[i]].range;
     for (const takt_rule *rule = p->rules; rule != NULL; rule = rule->next, r->rule_count++)
         if (rule->joins != NULL && rule->joins[0] != '\0')
             r->joins = r->joins[0] == '\0'

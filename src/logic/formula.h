@@ -138,6 +138,9 @@ struct takt_predicate {
     size_t cell_count;
     bool is_closed;    /* quantifies over a lifted axis: has no functions that others could use */
     takt_id log_truth; /* of a constraint: its log-truth, if that is more accurate; or none */
+    /* Of a constraint that begins with forall: the truth of every tuple, and its variables. */
+    takt_id each;
+    int each_count, each_var[TAKT_MAX_RANK]; /* 0: it is not known */
     /* Found by the analysis: */
     size_t index;
     int stratum;

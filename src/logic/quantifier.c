@@ -36,6 +36,18 @@ static void mask(takt_lower *l, takt_labelled *v, const takt_labelled *guard, do
                         takt_lower_constant(l, value));
 }
 
+/* What a constraint is about: the tuples of its outermost forall. */
+static void keep_each(const takt_lower *l, const takt_formula *f, const takt_labelled *v)
+{
+    takt_predicate *head = l->rule->head;
+    if (head->arity > 0 || l->rule->body != f || f->kind != TAKT_LOGIC_FORALL)
+        return;
+    head->each = v->id;
+    head->each_count = v->rank;
+    for (int i = 0; i < v->rank; i++)
+        head->each_var[i] = v->var[i];
+}
+
 takt_labelled takt_lower_forall(takt_lower *l, const takt_formula *f)
 {
     int64_t axes[TAKT_MAX_RANK];
@@ -52,6 +64,7 @@ takt_labelled takt_lower_forall(takt_lower *l, const takt_formula *f)
         return v;
     if (f->b != NULL)
         mask(l, &v, &guard, l->semantics->all);
+    keep_each(l, f, &v);
     const size_t count = takt_labelled_axes(&v, f->bound, f->bound_count, axes, &out);
     out.id = l->semantics->forall(l->g, v.id, axes, count);
     return out;
@@ -106,6 +119,10 @@ takt_labelled takt_lower_power(takt_lower *l, const takt_formula *f)
     takt_labelled v = body(l, f, f->b != NULL ? &guard : NULL);
     if (!takt_labelled_is_good(&v))
         return v;
+    takt_labelled each = v;
+    if (f->b != NULL && l->rule->body == f)
+        mask(l, &each, &guard, l->semantics->all);
+    keep_each(l, f, &each);
     v.id = takt_mul_scalar(l->g, v.id, 1 - STABLE);
     v.id = is_exists ? takt_add_scalar(l->g, v.id, STABLE) : takt_semantics_complement(l->g, v.id);
     const takt_id p = exponent(l, f);

@@ -24,8 +24,11 @@ typedef struct takt_relation_info {
     int stratum;           /* of rules, else -1 */
     bool is_recursive;
     size_t rule_count;
-    const char *joins;               /* the order of its products, or "" */
-    double weight;                   /* of a constraint */
+    const char *joins; /* the order of its products, or "" */
+    double weight;     /* of a constraint */
+    takt_id each;      /* of a constraint: truth of the tuples it is about */
+    int each_arity;    /* 0: they are not known */
+    takt_var_range each_arg[TAKT_MAX_RANK];
     takt_type type;                  /* of its tensor */
     const takt_predicate *predicate; /* with its rules (keep.h) */
     struct takt_relation_info *next;

@@ -7,26 +7,17 @@
 
 #include <takt/logic.h>
 
-static bool find_output(const takt_model *m, const char *name, size_t *output)
-{
-    for (*output = 0; *output < takt_model_output_count(m); ++*output)
-        if (strcmp(takt_model_output(m, *output)->name, name) == 0)
-            return true;
-    return false;
-}
-
-bool tool_constraints_init(const takt_model *model, uint64_t samples, tool_constraints *c)
+bool tool_constraints_init(const takt_tool *t, const takt_model *model, uint64_t samples,
+                           tool_constraints *c)
 {
     const size_t all = takt_model_relation_count(model);
-    *c = (tool_constraints){.samples = samples};
+    *c = (tool_constraints){.ctx = t->ctx, .model = model, .samples = samples};
     c->at = calloc(all + 1, sizeof *c->at);
     for (size_t i = 0; i < all && c->at != NULL; i++) {
         takt_relation r;
-        size_t output;
         /* rules have a stratum, and facts no semantics */
-        if (takt_model_relation(model, i, &r) == TAKT_OK && r.semantics != NULL && r.stratum < 0 &&
-            find_output(model, r.name, &output))
-            c->at[c->count++] = (tool_constraint){.name = r.name, .output = output};
+        if (takt_model_relation(model, i, &r) == TAKT_OK && r.semantics != NULL && r.stratum < 0)
+            c->at[c->count++] = (tool_constraint){.name = r.name, .output = SIZE_MAX};
     }
     return c->at != NULL;
 }
@@ -51,21 +42,109 @@ static double truth_of(const takt_tensor_view *v)
     return (double)narrow;
 }
 
-void tool_constraints_add(tool_constraints *c, takt_session *session, uint64_t sample)
+typedef struct list {
+    char *at;
+    size_t length;
+} list;
+
+static int keep(void *user, const char *text, size_t length)
+{
+    list *l = user;
+    char *more = realloc(l->at, l->length + length + 1);
+    if (more == NULL)
+        return 1;
+    memcpy(more + l->length, text, length);
+    l->at = more;
+    l->length += length;
+    more[l->length] = '\0';
+    return 0;
+}
+
+takt_plan *tool_constraints_plan(takt_tool *t, const tool_constraints *c, const tool_sizes *sizes,
+                                 int *code)
+{
+    list outputs = {NULL, 0};
+    tool_request request;
+    takt_plan *plan = NULL;
+    *code = tool_finish(t, takt_constraint_outputs(c->model, keep, &outputs));
+    if (*code == TAKT_EXIT_OK)
+        *code = tool_request_init(t, sizes->text, &request);
+    if (*code == TAKT_EXIT_OK) {
+        request.options.outputs = outputs.at;
+        plan = tool_request_plan(t, c->model, &request, code);
+    }
+    free(outputs.at);
+    return plan;
+}
+
+/* Where the session has the constraint's truth. */
+static size_t output_of(const takt_session *session, const char *name)
+{
+    size_t i = 0;
+    while (i < takt_session_output_count(session) &&
+           strcmp(takt_session_output_desc(session, i)->name, name) != 0)
+        i++;
+    return i;
+}
+
+/* The tuples of the sample that break the constraint; the sample itself if none is known. */
+static takt_status add_examples(const tool_constraints *c, tool_constraint *k,
+                                takt_session *session, uint64_t sample, double truth)
+{
+    takt_tuples tuples;
+    const size_t left = TOOL_EXAMPLES - k->example_count;
+    if (left == 0)
+        return TAKT_OK;
+    const takt_status status = takt_constraint_broken(c->model, k->name, session, left, &tuples);
+    if (status != TAKT_OK)
+        return status;
+    for (size_t i = 0; i < tuples.count || i == 0; i++) {
+        const size_t at = k->example_count++, arity = (size_t)tuples.arity;
+        k->example[at].sample = sample;
+        k->example[at].truth = tuples.count > 0 ? tuples.values[i] : truth;
+        k->example[at].arity = tuples.count > 0 ? tuples.arity : 0;
+        if (tuples.count > 0)
+            memcpy(k->example[at].entry, tuples.entries + i * arity, arity * sizeof(uint32_t));
+    }
+    takt_tuples_free(c->ctx, &tuples);
+    return TAKT_OK;
+}
+
+takt_status tool_constraints_add(tool_constraints *c, takt_session *session, uint64_t sample)
 {
     for (size_t i = 0; i < c->count; i++) {
         tool_constraint *k = &c->at[i];
+        if (k->output == SIZE_MAX)
+            k->output = output_of(session, k->name);
         const takt_tensor_view *v = takt_session_output(session, k->output);
         const double truth = v != NULL ? truth_of(v) : 0;
         const bool holds = truth >= 0.5;
         k->sum += truth;
         k->held += holds;
-        if (holds || k->example_count == TOOL_EXAMPLES)
+        if (holds)
             continue;
-        k->example[k->example_count].sample = sample;
-        k->example[k->example_count++].truth = truth;
+        const takt_status status = add_examples(c, k, session, sample, truth);
+        if (status != TAKT_OK)
+            return status;
     }
     c->runs++;
+    return TAKT_OK;
+}
+
+/* Names or numbers of a tuple, with `quote` around each. */
+static void write_tuple(const tool_constraints *c, const tool_constraint *k, size_t n,
+                        const char *quote)
+{
+    for (int i = 0; i < k->example[n].arity; i++) {
+        size_t length;
+        const uint32_t entry = k->example[n].entry[i];
+        const char *name = takt_relation_entry(c->model, k->name, i, entry, &length);
+        printf("%s", i > 0 ? ", " : "");
+        if (name != NULL)
+            printf("%s%.*s%s", quote, (int)length, name, quote);
+        else
+            printf("%lu", (unsigned long)entry);
+    }
 }
 
 static void write_json(const tool_constraints *c, double runs)
@@ -77,9 +156,12 @@ static void write_json(const tool_constraints *c, double runs)
         printf("%s{\"name\": \"%s\", \"satisfied\": %.9g, \"mean_truth\": %.9g, "
                "\"counterexamples\": [",
                i > 0 ? ", " : "", k->name, (double)k->held / runs, k->sum / runs);
-        for (size_t n = 0; n < k->example_count; n++)
-            printf("%s{\"sample\": %llu, \"truth\": %.9g}", n > 0 ? ", " : "",
-                   (unsigned long long)k->example[n].sample, k->example[n].truth);
+        for (size_t n = 0; n < k->example_count; n++) {
+            printf("%s{\"sample\": %llu, \"tuple\": [", n > 0 ? ", " : "",
+                   (unsigned long long)k->example[n].sample);
+            write_tuple(c, k, n, "\"");
+            printf("], \"truth\": %.9g}", k->example[n].truth);
+        }
         printf("]}");
     }
     puts("]}");
@@ -98,7 +180,14 @@ void tool_constraints_write(const tool_constraints *c, takt_format format)
         printf("%-24s %8.2f %% %11.6f  %llu\n", c->at[i].name, 100 * (double)c->at[i].held / runs,
                c->at[i].sum / runs, (unsigned long long)c->runs);
     for (size_t i = 0; i < c->count; i++)
-        for (size_t n = 0; n < c->at[i].example_count; n++)
-            printf("%s of %s: sample %llu, truth %.6f\n", "counterexample", c->at[i].name,
-                   (unsigned long long)c->at[i].example[n].sample, c->at[i].example[n].truth);
+        for (size_t n = 0; n < c->at[i].example_count; n++) {
+            printf("%s of %s: sample %llu", "counterexample", c->at[i].name,
+                   (unsigned long long)c->at[i].example[n].sample);
+            if (c->at[i].example[n].arity > 0) {
+                printf(", (");
+                write_tuple(c, &c->at[i], n, "");
+                printf(")");
+            }
+            printf(", truth %.6f\n", c->at[i].example[n].truth);
+        }
 }

@@ -9,17 +9,21 @@ enum { TOOL_EXAMPLES = 10 };
 
 typedef struct tool_constraint {
     const char *name;
-    size_t output; /* of the model */
+    size_t output; /* of the session */
     uint64_t held;
     double sum; /* of truth */
     struct {
         uint64_t sample;
         double truth;
+        int arity; /* of the tuple that breaks it; 0: none is known */
+        uint32_t entry[TAKT_MAX_RANK];
     } example[TOOL_EXAMPLES];
     size_t example_count;
 } tool_constraint;
 
 typedef struct tool_constraints {
+    takt_ctx *ctx;
+    const takt_model *model;
     tool_constraint *at;
     size_t count;
     uint64_t runs;    /* so far */
@@ -27,10 +31,14 @@ typedef struct tool_constraints {
 } tool_constraints;
 
 /* All constraints of a model; none: count is 0. False: no memory. */
-bool tool_constraints_init(const takt_model *model, uint64_t samples, tool_constraints *c);
+bool tool_constraints_init(const takt_tool *t, const takt_model *model, uint64_t samples,
+                           tool_constraints *c);
 void tool_constraints_free(tool_constraints *c);
+/* The plan whose outputs tell the truth of each; NULL: `*code` says why. */
+takt_plan *tool_constraints_plan(takt_tool *t, const tool_constraints *c, const tool_sizes *sizes,
+                                 int *code);
 /* Looks at the truth of each after a run whose first sample is `sample`. */
-void tool_constraints_add(tool_constraints *c, takt_session *session, uint64_t sample);
+takt_status tool_constraints_add(tool_constraints *c, takt_session *session, uint64_t sample);
 void tool_constraints_write(const tool_constraints *c, takt_format format);
 
 #endif

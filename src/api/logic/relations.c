@@ -77,9 +77,9 @@ const char *takt_relation_entry(const takt_model *model, const char *relation, i
         return NULL;
     const takt_relation_info *r = takt_relation_find(model->graph, relation);
     *length = 0;
-    if (r == NULL || argument < 0 || argument >= r->arity)
+    if (r == NULL || argument < 0 || argument >= (r->arity > 0 ? r->arity : r->each_arity))
         return NULL;
-    const takt_domain *d = r->arg[argument].domain;
+    const takt_domain *d = (r->arity > 0 ? r->arg : r->each_arg)[argument].domain;
     if (d == NULL || d->entries == NULL || (takt_dim)entry >= d->size)
         return NULL;
     *length = d->entries[entry].length;

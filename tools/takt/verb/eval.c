@@ -62,7 +62,8 @@ static int fit_session(evaluation *e)
     snprintf(e->sizes, sizeof e->sizes, "%s", sizes.text);
     if (e->session != NULL)
         return tool_finish(e->t, takt_session_reshape(e->session, e->model, sizes.text));
-    takt_plan *plan = tool_make_plan(e->t, e->model, &sizes, false, &code);
+    takt_plan *plan = e->rules.count > 0 ? tool_constraints_plan(e->t, &e->rules, &sizes, &code)
+                                         : tool_make_plan(e->t, e->model, &sizes, false, &code);
     if (plan == NULL)
         return code;
     e->session = tool_make_session(e->t, plan, &code);
@@ -83,8 +84,7 @@ static int run_batch(evaluation *e, uint64_t first, size_t count)
     if (code != TAKT_EXIT_OK || report(e, status) != TAKT_OK)
         return code != TAKT_EXIT_OK ? code : TAKT_EXIT_FAILED;
     if (e->rules.count > 0) {
-        tool_constraints_add(&e->rules, e->session, first);
-        return TAKT_EXIT_OK;
+        return tool_finish(e->t, tool_constraints_add(&e->rules, e->session, first));
     }
     const takt_tensor_view *all = takt_session_output(e->session, e->output);
     if (all == NULL)
@@ -147,7 +147,7 @@ static int with_data(evaluation *e)
     if (takt_model_output_count(e->model) == 0)
         return tool_usage_error(e->t, 1003, NULL, "the model has no output to evaluate");
     if (tool_text_of(e->t, TAKT_F_EVAL_METRIC) == NULL &&
-        !tool_constraints_init(e->model, e->fixed > 0 ? e->fixed : 1, &e->rules))
+        !tool_constraints_init(e->t, e->model, e->fixed > 0 ? e->fixed : 1, &e->rules))
         return tool_finish(e->t, TAKT_ERR_MEMORY);
     if (e->rules.count > 0)
         room = e->rules.samples; /* each sample has a truth of its own */
@@ -189,7 +189,8 @@ const takt_verb takt_verb_eval = {
              "Outputs that are not negative and sum to 1 count as probabilities, all others as\n"
              "logits. The default is top1 for class numbers and mse for other targets. Of a model\n"
              "with constraints: which share of the samples satisfies each, that is, has a truth\n"
-             "of 0.5 or more, and the first ten samples that do not.",
+             "of 0.5 or more, and the first ten counterexamples: samples, and the tuples of the\n"
+             "outermost forall that fail in them.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",
