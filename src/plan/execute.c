@@ -227,7 +227,7 @@ static call call_of(const takt_execution *x, const takt_step *s)
 {
     return (call){.step = s,
                   .base = x->base,
-                  .scratch = (char *)x->arena + s->scratch_offset,
+                  .scratch = x->arena != NULL ? (char *)x->arena + s->scratch_offset : NULL,
                   .fault = s->can_fault ? x->fault : NULL,
                   .execution = x,
                   .can_stop = !s->is_commit && s->undo == NULL};

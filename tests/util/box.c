@@ -213,7 +213,11 @@ static bool holds(double lo, double y, double hi)
 
 static void compare(const box_test *t, size_t output, size_t k, double y, const char *by)
 {
-    const double lo = t->bounds[2 * output].f[k], hi = t->bounds[2 * output + 1].f[k];
+    const takt_array *low = &t->bounds[2 * output], *high = low + 1;
+    if (!expect(t, k < low->count && k < high->count, "%s: result %zu has no bounds of element %zu",
+                t->text, output, k))
+        return;
+    const double lo = low->f[k], hi = high->f[k];
     expect(t, holds(lo, y, hi), "%s: result %zu, element %zu by %s is %.17g, not in [%.17g, %.17g]",
            t->text, output, k, by, y, lo, hi);
 }

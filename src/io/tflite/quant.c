@@ -230,7 +230,7 @@ takt_id takt_tfl_raised(takt_tfl_call *c, takt_id x, int32_t zero, int bits, tak
     if (x == TAKT_NONE || !takt_tfl_good(c))
         return TAKT_NONE;
     const takt_dtype dtype = takt_type_of(c->g, x)->dtype;
-    if (takt_dtype_bits(dtype) != 8) {
+    if (!takt_tfl_is_byte(dtype)) {
         const takt_id up = takt_mul(c->g, takt_tfl_centred(c, x, zero),
                                     takt_tfl_number(c, TAKT_I32, (double)(1 << bits)));
         return takt_tfl_rescale(c, up, f);
@@ -250,7 +250,7 @@ takt_id takt_tfl_moved(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_fixed
     if (x == TAKT_NONE || !takt_tfl_good(c))
         return TAKT_NONE;
     const takt_dtype from = takt_type_of(c->g, x)->dtype;
-    if (takt_dtype_bits(from) != 8)
+    if (!takt_tfl_is_byte(from))
         return takt_tfl_saturate(c, takt_tfl_rescale(c, takt_tfl_centred(c, x, zero), f), to_zero,
                                  range, dtype);
     const takt_tfl_range r = takt_tfl_range_of(from);

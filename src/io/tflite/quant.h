@@ -22,6 +22,11 @@ typedef struct takt_tfl_range {
     int32_t low, high;
 } takt_tfl_range;
 takt_tfl_range takt_tfl_range_of(takt_dtype dtype);
+/* Whose values a table of 256 entries has; bools have eight bits and are none of them. */
+static inline bool takt_tfl_is_byte(takt_dtype dtype)
+{
+    return dtype == TAKT_I8 || dtype == TAKT_U8;
+}
 takt_tfl_range takt_tfl_activation(takt_tfl_call *c, const takt_tfl_tensor *t, int activation);
 
 /* x in i32 less its zero point. */

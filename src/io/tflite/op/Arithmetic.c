@@ -47,7 +47,7 @@ static takt_id sum_of_bytes(takt_tfl_call *c, bool is_minus, int activation)
                          q = takt_tfl_quant_of(c, ty);
     const takt_id in[] = {takt_tfl_in(c, 0), takt_tfl_in(c, 1)};
     const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
-    if (!takt_tfl_good(c) || takt_dtype_bits(dtype) != 8 ||
+    if (!takt_tfl_good(c) || !takt_tfl_is_byte(dtype) ||
         takt_type_of(c->g, in[0])->dtype != dtype || takt_type_of(c->g, in[1])->dtype != dtype)
         return TAKT_NONE;
     const takt_tfl_range all = takt_tfl_range_of(dtype),

@@ -96,7 +96,8 @@ static takt_id swish(takt_tfl_call *c, takt_id x)
     }
     const takt_tfl_quant a = takt_tfl_quant_of(c, tx), b = takt_tfl_quant_of(c, ty);
     const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
-    const takt_tfl_range r = takt_tfl_range_of(dtype);
+    const takt_tfl_range r = takt_tfl_range_of(dtype),
+                         from = takt_tfl_range_of(takt_tfl_dtype_of(tx->type));
     const float fine = (1.0f / 128.0f) * a.scale, real = fine / b.scale, three = 3.0f / 32768.0f;
     const takt_tfl_fixed out = takt_tfl_fixed_of((double)real),
                          rel = takt_tfl_fixed_of((double)(fine / three));
@@ -104,7 +105,7 @@ static takt_id swish(takt_tfl_call *c, takt_id x)
         (void)takt_tfl_refuse(c, "scales of %g and %g", (double)a.scale, (double)b.scale);
     if (!takt_tfl_good(c))
         return TAKT_NONE;
-    for (int32_t v = r.low; v <= r.high; v++)
+    for (int32_t v = from.low; v <= from.high; v++)
         table[v & 255] = swish_at(v - a.zero, out, rel, b.zero, r);
     return takt_tfl_look_up(c, x, dtype, table);
 }
