@@ -116,6 +116,21 @@ static void examples(void)
     }
 }
 
+/* Arithmetic that passes put together, and weighted sums. */
+static void recognised(void)
+{
+    static const char text[] =
+        "model m(x: f32[1, 3, 4], i: i64[2, 3], w: f32[2, 3]) {\n"
+        "  h = op.transpose(op.reshape(x, shape=[1, 3, 2, 2]), perm=[0, 2, 1, 3])\n"
+        "  a = op.matmul(op.softmax(op.matmul(h, h, transpose_b=true) * 0.5), h)\n"
+        "  b = op.matmul(op.softmax(op.matmul(x, x, transpose_b=true)), x)\n"
+        "  d = b - op.reduce_mean(b, axes=[-1], keep=true)\n"
+        "  n = d / op.sqrt(op.reduce_mean(d * d, axes=[-1], keep=true) + 0.001)\n"
+        "  return a, op.gather_sum(n * 0.5 * (1 + op.erf(n / 1.4142135)), i, w)\n}\n";
+    const takt_plan_options one = {.threads = 1};
+    sweep("recognised", text, &one, TAKT_OK);
+}
+
 /* ---- planning, binding and running a model that is there ---- */
 
 /* A context and a model that all tries share: loading is most of the time. */
@@ -252,4 +267,4 @@ static void refused(void)
           &(const takt_plan_options){.threads = 1, .sizes = "k=2"}, TAKT_ERR_NOT_FOUND);
 }
 
-TEST_MAIN(examples, plan_bind_run, larger_examples, small_models, refused)
+TEST_MAIN(examples, recognised, plan_bind_run, larger_examples, small_models, refused)
