@@ -184,7 +184,7 @@ void takt_execute_first(const takt_execution *x, const takt_step *step)
 {
     call c = {.step = step,
               .base = x->base,
-              .scratch = (char *)x->arena + step->scratch_offset,
+              .scratch = x->arena != NULL ? (char *)x->arena + step->scratch_offset : NULL,
               .execution = x};
     takt_pool *pool = step->task_count > 1 && takt_pool_try_lease(x->pool) ? x->pool : NULL;
     run_step(&c, pool);
