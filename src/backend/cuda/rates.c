@@ -56,20 +56,23 @@ static int launch(bench *b, const void *what)
     return b->d->launch(f, l.grid[0], 1, 1, l.threads, 1, 1, 0, b->c->stream, parameters, NULL);
 }
 
-static takt_cuda_launch launch_of(const bench *b, const char *kernel, uint32_t loops, size_t bytes)
+/* Into `l`, which is large: one of them is enough for a frame. */
+static void launch_of(const bench *b, const char *kernel, uint32_t loops, size_t bytes,
+                      takt_cuda_launch *l)
 {
     const uint32_t blocks = 8 * (uint32_t)b->c->facts.processors;
-    takt_cuda_launch l = {.kernel = kernel,
-                          .grid = {blocks, 1, 1},
-                          .threads = THREADS,
-                          .arg_bytes = sizeof l.args.peak};
-    l.args.peak = (takt_cuda_peak_args){.dst = (float *)(uintptr_t)b->memory,
-                                        .src = (const float *)(uintptr_t)b->memory,
-                                        .count = bytes / 16,
-                                        .loops = loops,
-                                        .blocks = blocks,
-                                        .factor = 0.5F};
-    return l;
+    memset(l, 0, sizeof *l);
+    l->kernel = kernel;
+    l->grid[0] = blocks;
+    l->grid[1] = l->grid[2] = 1;
+    l->threads = THREADS;
+    l->arg_bytes = sizeof l->args.peak;
+    l->args.peak = (takt_cuda_peak_args){.dst = (float *)(uintptr_t)b->memory,
+                                         .src = (const float *)(uintptr_t)b->memory,
+                                         .count = bytes / 16,
+                                         .loops = loops,
+                                         .blocks = blocks,
+                                         .factor = 0.5F};
 }
 
 /* As many loops as take a few milliseconds. */
@@ -79,7 +82,8 @@ static double fma_rate(bench *b)
     double s = 0;
     uint32_t loops = 16;
     for (; loops < MOST && s < 2e-3 && b->result == TAKT_CU_OK; loops *= 4) {
-        const takt_cuda_launch l = launch_of(b, "takt_cuda_peak_fma", loops, 0);
+        takt_cuda_launch l;
+        launch_of(b, "takt_cuda_peak_fma", loops, 0, &l);
         s = best_of(b, launch, &l);
     }
     const double threads = 8.0 * b->c->facts.processors * THREADS;
@@ -88,7 +92,8 @@ static double fma_rate(bench *b)
 
 static double read_rate(bench *b, size_t bytes, uint32_t loops)
 {
-    const takt_cuda_launch l = launch_of(b, "takt_cuda_peak_read", loops, bytes);
+    takt_cuda_launch l;
+    launch_of(b, "takt_cuda_peak_read", loops, bytes, &l);
     const double s = best_of(b, launch, &l);
     return s > 0 ? (double)bytes * loops / s : 0;
 }
