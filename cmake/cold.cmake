@@ -1,7 +1,10 @@
 # cold.cmake - what reads, checks and reports is not worth -O3: a wheel has to stay small, and a run
-# spends its time in src/kernel and src/backend.
+# spends its time in src/kernel and src/backend. What nobody waits for is compiled for size.
+set(cold_for_size "(^|/)src/(measure|serve|api/(measure|monitor|report)|text/(grammar|jinja))/")
 foreach(file IN LISTS takt_sources)
-  if(file MATCHES "(^|/)src/(api|lang|measure|serve|io/(onnx|tflite|hf))/")
+  if(file MATCHES "${cold_for_size}")
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+  elseif(file MATCHES "(^|/)src/(api|lang|io/(onnx|tflite|hf))/")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   endif()
 endforeach()
