@@ -14,6 +14,7 @@ static const takt_relation_info *first_of(const takt_model *model)
 takt_status takt_constraint_outputs(const takt_model *model, takt_sink_fn *sink, void *user)
 {
     TAKT_NEED(NULL, model);
+    TAKT_NEED(model->ctx, sink);
     takt_name_table names;
     takt_report r;
     size_t count = 0;
