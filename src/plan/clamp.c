@@ -20,7 +20,8 @@ static bool decides(const takt_plan *top, const takt_node *n, uint32_t k, size_t
            *name < top->name_count && top->ranges[*name].is_length;
 }
 
-bool takt_plan_is_decided(const takt_plan *top, size_t name, takt_id before)
+/* Whether a length before node `before` has given `name` its number. */
+static bool is_decided(const takt_plan *top, size_t name, takt_id before)
 {
     const takt_graph *g = top->basis->template->graph;
     size_t own;
@@ -31,6 +32,23 @@ bool takt_plan_is_decided(const takt_plan *top, size_t name, takt_id before)
                 return true;
     }
     return false;
+}
+
+/* Whether another name was found to be 0 before. */
+static bool has_none(const takt_plan *top, const int64_t *names, size_t name, takt_id before)
+{
+    for (size_t i = 0; i < top->name_count; i++)
+        if (i != name && names[i] == 0 && top->ranges[i].is_length && is_decided(top, i, before))
+            return true;
+    return false;
+}
+
+bool takt_plan_differs(const takt_plan *top, const int64_t *names, size_t name, int64_t found,
+                       takt_id before)
+{
+    if (found == names[name] || !is_decided(top, name, before))
+        return false;
+    return (found != 0 && names[name] != 0) || !has_none(top, names, name, before);
 }
 
 /* Names that lengths before node `behind` gave numbers to, one bit each; those beyond the last bit
@@ -57,7 +75,7 @@ static bool is_open(const takt_plan *top, const takt_node *n, uint32_t k, takt_i
     if (!decides(top, n, k, name))
         return false;
     return *name < MARKS ? (marks[*name / 64] >> *name % 64 & 1) == 0
-                         : !takt_plan_is_decided(top, *name, behind);
+                         : !is_decided(top, *name, behind);
 }
 
 void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,

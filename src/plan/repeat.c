@@ -222,10 +222,8 @@ static takt_status put_size(const turn *t, const takt_node *n, const takt_node *
     if (found < 0 || (is_name && found > most))
         return fail_bound(t, n, name, found, most);
     const int64_t is = is_name ? b->names[name] : n->attr[TAKT_LENGTH_NAMES].dims[k];
-    const bool is_given =
-        !is_name || (found != 0 && is != 0 &&
-                     takt_plan_is_decided(b->top, name, (takt_id)(n - t->x->plan->graph->nodes)));
-    if (is_given && found != is) {
+    const takt_id node = (takt_id)(n - t->x->plan->graph->nodes);
+    if (is_name ? takt_plan_differs(b->top, b->names, name, found, node) : found != is) {
         takt_error_set(t->x->error, TAKT_E_LENGTH_DIFFERS,
                        "%s: a size is %" PRId64 ", and has to be %" PRId64, takt_node_label(n),
                        found, is);

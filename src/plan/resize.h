@@ -35,8 +35,10 @@ TAKT_MUST_USE takt_status takt_resizer_set_some(takt_resizer *r, const int64_t *
  * NULL, says so. */
 void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
                      takt_id behind);
-/* Whether a length before node `before` has given `name` its number. */
-bool takt_plan_is_decided(const takt_plan *top, size_t name, takt_id before);
+/* Whether a length before node `before` gave `name` another number than `found`; `names` are those
+ * of this run. A branch that is not taken has sizes of 0, which may meet others. */
+bool takt_plan_differs(const takt_plan *top, const int64_t *names, size_t name, int64_t found,
+                       takt_id before);
 /* Whether sizes are among those used before: setting them again compiles nothing. */
 bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes);
 /* How many steps it has compiled so far. */

@@ -98,6 +98,33 @@ def pasted():
         says("rows that do not fit", run, 1, "5016", "a size is 6, and has to be 4")
 
 
+def meet():
+    """Two that are found and added have to be equal, and 0 is a number as others are: around a
+    body, and in it."""
+    two = [node("NonZero", ["x0"], ["a"], "first"), node("NonZero", ["x1"], ["b"], "second"),
+           node("Gather", ["x0", "a0"], ["u"], axis=0), node("Gather", ["x1", "b0"], ["v"], axis=0),
+           node("Add", ["u", "v"], ["w"], "sum")]
+    flat = [node("Squeeze", [k, "zero"], [k + "0"]) for k in "ab"]
+    rows = [node("Gather", ["x", f"i{k}"], [f"x{k}"], axis=0) for k in (0, 1)]
+    alone = [*rows, *two[:2], *flat, *two[2:4], node("Add", ["u", "v"], ["y"], "sum")]
+    inside = body([node("Neg", ["row"], ["x0"]), node("Gather", ["x", "i1"], ["x1"], axis=0),
+                   *two[:2], *flat, *two[2:], node("ReduceSum", ["w", "zero"], ["s"], keepdims=0)],
+                  [], [("s", [])])
+    check("as many", 13, alone, given([[1.0, 0, 2], [0.0, 3, 4]]), {"y": ([2], [4.0, 6], F32)},
+          WEIGHTS, NAMES)
+    check("as many, in a body", 13, loop(inside, [], ["y"]), given([[1.0, 0, 2], [0.0, 3, 4]]),
+          {"y": ([2], [4.0, 0], F32)}, WEIGHTS, NAMES)
+    for a, b in (([0.0] * 3, [1.0, 2, 3]), ([1.0, 2, 3], [0.0] * 3), ([1.0, 2, 3], [1.0, 0, 3])):
+        m, n = (sum(v != 0 for v in row) for row in (a, b))
+        words = ("5016", f"a size is {n}, and has to be {m}")
+        for name, nodes in (("around", alone), ("in", loop(inside, [], ["y"]))):
+            path, folder = store(13, nodes, given([a, b]), {"y": ([0], [], F32)}, WEIGHTS, NAMES)
+            for backend in ("cpu", "ref"):
+                run = takt("run", path, "--test", folder, "--bound", "9", "--backend", backend)
+                says(f"{m} and {n}, {name}, {backend}", run, 1,
+                     *(words if (name, backend) != ("in", "ref") else ("error", "nonzero")))
+
+
 def appended():
     """Rows behind what was there, along any axis, several in a turn; nothing else reads it."""
     two = [node("Unsqueeze", ["row", "zero"], ["r"]), node("Neg", ["r"], ["minus"])]
@@ -199,6 +226,7 @@ def whiles():
 if __name__ == "__main__":
     found()
     pasted()
+    meet()
     appended()
     branches()
     whiles()

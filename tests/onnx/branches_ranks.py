@@ -77,6 +77,23 @@ def in_a_loop():
               {"y": ([1], [3 * sum(X) * (1 if flag else -1)], F32)}, WEIGHTS, NAMES)
 
 
+def names_again():
+    """Behind the If the graph may give a name again that a branch has for a value of its own; a
+    result may be called as that of the If."""
+    for inner, result in (("t", "a"), ("v", "r"), ("t", "r")):
+        yes = Graph([node("Neg", ["x"], [inner], "minus"),
+                     node("Unsqueeze", [inner, "zero"], [result], "a")], [],
+                    [value(result, [1, "n", 2])])
+        no = Graph([node("Abs", ["x"], [result], "b")], [], [value(result, ["n", 2])])
+        nodes = [node("If", ["c"], ["r"], "choice", then_branch=yes, else_branch=no),
+                 node("Mul", ["x", "two"], ["t"]), node("Add", ["r", "t"], ["s"]),
+                 node("Reshape", ["s", "flat"], ["y"])]
+        for flag in (True, False):
+            want = [2 * v + (-v if flag else abs(v)) for v in X]
+            check(f"{inner} and {result} again, {flag}", 13, nodes, given(c=flag),
+                  {"y": ([6], want, F32)}, WEIGHTS, NAMES)
+
+
 def refused():
     """A result of the model has one rank; both are named, and what to do."""
     nodes = [node("If", ["c"], ["r"], "choice", **branches()), node("Add", ["r", "r"], ["y"])]
@@ -97,6 +114,7 @@ if __name__ == "__main__":
     types()
     twice()
     in_a_loop()
+    names_again()
     refused()
     print(f"{corners.count} models, {len(corners.failures)} failed")
-    sys.exit(1 if corners.failures or corners.count < 10 or not os.path.isdir(TMP) else 0)
+    sys.exit(1 if corners.failures or corners.count < 16 or not os.path.isdir(TMP) else 0)

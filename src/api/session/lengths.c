@@ -89,14 +89,6 @@ static takt_status fail_differs(takt_session *s, const takt_node *n, int64_t fou
     return takt_error_node(&s->error, takt_node_label(n));
 }
 
-/* Whether a name that was given a number before gets another one; 0 is that of a branch that is not
- * taken. */
-static bool is_other(takt_session *s, takt_id node, size_t name, int64_t found)
-{
-    const int64_t is = names_of(s)[name];
-    return found != is && found != 0 && is != 0 && takt_plan_is_decided(s->range->top, name, node);
-}
-
 /* Binds element `k` of what a length found to its name. */
 static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t found)
 {
@@ -113,7 +105,8 @@ static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t f
         most = top->ranges[name].high;
     if (found < 0 || found > most)
         return fail_bound(s, n, k, found, most);
-    if (is_name && top->ranges[name].is_length && is_other(s, node, name, found))
+    if (is_name && top->ranges[name].is_length &&
+        takt_plan_differs(top, names_of(s), name, found, node))
         return fail_differs(s, n, found, names_of(s)[name]);
     if (is_name && top->ranges[name].is_length) {
         names_of(s)[name] = found;

@@ -75,6 +75,65 @@ static takt_status part(sinking *s, const takt_pb_node *nodes, size_t count)
     return TAKT_OK;
 }
 
+/* ---- names ---- */
+
+/* Whether a node, or a subgraph of it, reads or gives `name`. */
+static bool mentions(const takt_pb_node *n, takt_span name)
+{
+    bool is_there = false;
+    for (size_t i = 0; i < n->input_count; i++)
+        is_there = is_there || takt_onnx_same(n->inputs[i], name);
+    for (size_t i = 0; i < n->output_count; i++)
+        is_there = is_there || takt_onnx_same(n->outputs[i], name);
+    for (size_t i = 0; i < n->attr_count && !is_there; i++) {
+        const takt_pb_graph *g = n->attrs[i].g;
+        for (size_t k = 0; g != NULL && k < g->node_count && !is_there; k++)
+            is_there = mentions(&g->nodes[k], name);
+        for (size_t k = 0; g != NULL && k < g->output_count; k++)
+            is_there = is_there || takt_onnx_same(g->outputs[k].name, name);
+    }
+    return is_there;
+}
+
+/* Whether `name`, which a branch gives to a value of its own, means another value for a node that
+ * is to move there: the graph may use a name again behind the If. A result that is called like that
+ * of the If is the same value. */
+static bool hides(const sinking *s, const takt_pb_node *n, const takt_pb_graph *branch,
+                  takt_span name)
+{
+    bool is_same = name.length == 0;
+    for (size_t i = 0; !is_same && i < branch->output_count && i < n->output_count; i++)
+        if (takt_onnx_same(n->outputs[i], name)) {
+            is_same = takt_onnx_same(branch->outputs[i].name, name);
+            if (!is_same)
+                return true;
+        }
+    for (size_t i = 0; i < s->moved_count && !is_same; i++)
+        if (mentions(&s->moved[i], name))
+            return true;
+    return false;
+}
+
+static bool hides_any(const sinking *s, const takt_pb_node *n)
+{
+    for (size_t i = 0; i < n->attr_count; i++) {
+        const takt_pb_graph *g = n->attrs[i].g;
+        for (size_t k = 0; g != NULL && k < g->initializer_count; k++)
+            if (hides(s, n, g, g->initializers[k].name))
+                return true;
+        for (size_t k = 0; g != NULL && k < g->sparse_count; k++)
+            if (g->sparses[k].values != NULL && hides(s, n, g, g->sparses[k].values->name))
+                return true;
+        for (size_t k = 0; g != NULL && k < g->node_count; k++)
+            for (size_t o = 0; o < g->nodes[k].output_count; o++)
+                if (hides(s, n, g, g->nodes[k].outputs[o]))
+                    return true;
+    }
+    return false;
+}
+
+/* ---- branches ---- */
+
 /* Results of the graph that depend on the If, as results of the new one. */
 static takt_status set_results(const sinking *s, takt_pb_node *to, takt_pb_value **values)
 {
@@ -156,6 +215,11 @@ takt_status takt_onnx_sink(takt_scope *scope, const takt_pb_node *nodes, size_t 
 {
     sinking s = {.im = scope->im, .graph = scope->graph};
     TAKT_TRY(part(&s, nodes, count));
+    if (hides_any(&s, &nodes[0])) { /* all as it was, and refused */
+        memcpy(s.others, nodes, count * sizeof *nodes);
+        s.others[0].is_sunk = true;
+        return takt_import_nodes(scope, s.others, count);
+    }
     takt_pb_node *to = &s.others[s.other_count++];
     *to = nodes[0];
     to->is_sunk = true;
