@@ -20,10 +20,13 @@ const takt_node *takt_known_op(const takt_graph *g, takt_id id, const takt_op *o
     return takt_match_op(g, id, op);
 }
 
+/* Casts to integers cut off, and those to narrow floats round too much. */
 static bool is_moved(const takt_node *n)
 {
-    return n->op == &takt_op_reshape || n->op == &takt_op_broadcast || n->op == &takt_op_cast ||
-           n->op == &takt_op_squeeze || n->op == &takt_op_unsqueeze;
+    if (n->op == &takt_op_cast)
+        return n->type->dtype == TAKT_F32 || n->type->dtype == TAKT_F64;
+    return n->op == &takt_op_reshape || n->op == &takt_op_broadcast || n->op == &takt_op_squeeze ||
+           n->op == &takt_op_unsqueeze;
 }
 
 static bool known(const takt_graph *g, takt_id id, int depth, double *value);
@@ -31,7 +34,8 @@ static bool known(const takt_graph *g, takt_id id, int depth, double *value);
 static bool known_pair(const takt_graph *g, const takt_node *n, int depth, double *value)
 {
     double a, b;
-    if (n->in_count != 2 || !known(g, n->in[0], depth, &a) || !known(g, n->in[1], depth, &b))
+    if (n->in_count != 2 || !takt_dtype_is_float(n->type->dtype) ||
+        !known(g, n->in[0], depth, &a) || !known(g, n->in[1], depth, &b))
         return false;
     *value = n->op == &takt_op_add   ? a + b
              : n->op == &takt_op_sub ? a - b

@@ -16,9 +16,7 @@ static takt_id bare(takt_uses u, takt_id id, double *scale)
 /* The product of the scores behind known factors. */
 static const takt_node *scores_of(takt_uses u, takt_id id, double *scale)
 {
-    const takt_id bottom = bare(u, id, scale);
-    const takt_node *n = takt_known_op(u.g, bottom, &takt_op_matmul);
-    return n != NULL && u.of[bottom] == 1 ? n : NULL;
+    return takt_known_op(u.g, bare(u, id, scale), &takt_op_matmul);
 }
 
 static const char *read_scores(takt_uses u, const takt_node *product, takt_attended *a)
@@ -60,8 +58,11 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
                    : "what softmax reads is no product";
     if (axis != -1 && axis != rank - 1)
         return "softmax is not over the last axis";
-    if (u.of[n->in[0]] != 1 || (sum != NULL && u.of[scores] != 1))
+    if (u.of[n->in[0]] != 1 || (sum != NULL && u.of[scores] != 1) ||
+        u.of[product - u.g->nodes] != 1)
         return "a value inside it is used elsewhere too";
+    if (!takt_type_same(u.g->dims, product->type, soft->type))
+        return "its mask makes the scores larger";
     if (n->type->dtype != TAKT_F32)
         return "its kernels are for f32";
     if (takt_node_int(n, "transpose_a") != 0 || takt_node_int(n, "transpose_b") != 0 ||
@@ -96,10 +97,12 @@ static takt_id shared_of(const takt_graph *g, takt_id id, int64_t *shared)
         return id;
     const takt_type *from = takt_type_of(g, apart->in[0]);
     const takt_type *t = apart->type;
-    const bool fits = from->rank == 4 && t->dim[2] == 1 && t->dim[0] == from->dim[0] &&
-                      t->dim[1] == from->dim[1] && t->dim[3] == from->dim[2] &&
-                      t->dim[4] == from->dim[3] && flat->type->dim[2] == from->dim[2] &&
-                      flat->type->dim[3] == from->dim[3] && takt_dim_is_number(from->dim[1]);
+    bool fits = from->rank == 4 && t->dim[2] == 1 && takt_dim_is_number(from->dim[1]);
+    for (int d = 0; d < 4 && fits; d++) {
+        const int k = d < 2 ? d : d + 1;
+        fits = t->dim[k] == from->dim[d] && wide->type->dim[k] == from->dim[d] &&
+               (d == 1 || flat->type->dim[d] == from->dim[d]);
+    }
     if (!fits)
         return id;
     *shared = from->dim[1];
@@ -111,6 +114,13 @@ static takt_id rows_of(const takt_graph *g, takt_id id, bool is_turned)
 {
     static const int64_t plain[4] = {0, 2, 1, 3}, turned[4] = {0, 2, 3, 1};
     return is_perm(g, id, is_turned ? turned : plain) ? g->nodes[id].in[0] : TAKT_NONE;
+}
+
+/* Whether rows are those of every sample and head of the result. */
+static bool is_all(const takt_graph *g, takt_id rows, takt_dim batch, int64_t heads)
+{
+    const takt_type *t = takt_type_of(g, rows);
+    return takt_dim_same(g->dims, t->dim[0], batch) && t->dim[2] == heads;
 }
 
 static takt_id merged(takt_graph *g, takt_id rows)
@@ -149,7 +159,7 @@ static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
         shared[k] = root.dim[1];
         id = k == Q || is_turned ? id : shared_of(r->in, id, &shared[k]);
         const takt_id rows = rows_of(r->in, id, is_turned);
-        if (rows == TAKT_NONE)
+        if (rows == TAKT_NONE || !is_all(r->in, rows, root.dim[0], shared[k]))
             return TAKT_NONE;
         in[k] = r->map[rows];
     }
