@@ -92,8 +92,7 @@ void check_gather_sum_f32(takt_check *c, const takt_kernel *reference)
     for (size_t i = 0; i < sizeof inners / sizeof *inners; i++)
         for (size_t taps = 1; taps <= 7; taps++)
             for (size_t places = 0; places <= (inners[i] == 1 ? CHECK_TAILS : 3); places++) {
-                const size_t inner = inners[i], more = inner == 1 ? 0 : places % 2 * 3;
-                const size_t row = inner + more;
+                const size_t inner = inners[i], row = inner + (places + taps) % 3 % 2 * 3;
                 const takt_gather_sum_f32 g = {.planes = 1 + places % 3,
                                                .x_plane = ELEMENTS * row + places % 2,
                                                .y_plane = places * row + taps % 2,

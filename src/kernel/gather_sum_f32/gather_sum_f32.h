@@ -4,8 +4,7 @@
  *
  *   v          x[r * x_plane + at[k * at_tap + p] * x_row + i], its bits masked by
  *              inside[k * at_tap + p] where `inside` is not NULL
- *   sizes      r < planes, p < places, i < inner, k < taps, taps >= 1; x_row = y_row = 1 where
- *              inner is 1
+ *   sizes      r < planes, p < places, i < inner, k < taps, taps >= 1
  *   order      products and sums are rounded one by one, in the order of k: no fused multiply-add
  *   reads      exactly the elements named, no alignment; at is not negative
  *   aliasing   y overlaps no other operand

@@ -161,7 +161,7 @@ static void rows(const takt_gather_sum_f32 *g)
 static void run(const takt_gather_sum_f32 *given)
 {
     const takt_gather_sum_f32 g = *given;
-    if (g.inner != 1) {
+    if (g.inner != 1 || g.x_row != 1 || g.y_row != 1) {
         rows(&g);
         return;
     }
