@@ -2,17 +2,19 @@
 gave for the model they were made of; Takt's scores of the folder are those of the file, and the
 tokenizer gives the same ids. Needs the packages torch and transformers in build/venv."""
 import ctypes
+import json
 import os
 import shutil
+import subprocess
 import sys
 
-from _library import TMP, ctx, failure, takt
+from _library import BUILD, TMP, ctx, failure, takt
 from _transformers import converted, opened, read, torch, transformers
 from folders_slow import CASES, VOCABULARY, save
 
 WITHIN = 1e-4
 NOT = ("falcon", "falcon_new", "mpt", "mpt_clipped", "gptoss", "olmoe")  # folders are not written
-TEXT = "It's 1234 words,  und Äpfel\n\n我想 <s>x"
+TEXT = "It's 1234 words,  und Äpfel\n\n我想"
 
 
 def unpacked(name, path):
@@ -41,9 +43,9 @@ def check(name):
     worst = float((theirs - ours).abs().max())
     own = float((scores[0] - scores[1]).abs().max())
     words = transformers.AutoTokenizer.from_pretrained(new)
-    old = transformers.PreTrainedTokenizerFast(tokenizer_file=os.path.join(folder,
-                                                                           "tokenizer.json"))
-    same = words(TEXT)["input_ids"] == old(TEXT)["input_ids"]
+    told = subprocess.run([os.path.join(BUILD, "takt"), "tokenize", path, TEXT, "--ids"],
+                          capture_output=True, text=True, check=True).stdout
+    same = words(TEXT)["input_ids"] == json.loads(told)
     print(f"{name}: torch {worst:.1e}, own {own:.1e}{'' if same else ', other ids'}")
     return worst > WITHIN or own > WITHIN / 10 or not same
 
