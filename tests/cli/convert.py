@@ -69,6 +69,10 @@ expect(digest(*BY_RULES) == digest(path("theirs.takt")), "the same numbers, tran
 expect("no tensor of" in takt("plan", *BY_RULES).stderr, "a rule that matches nothing is told")
 fails(1, "run", *BY_RULES[:3], says=["TAKT3402", "fc, f32[4, 3] in the model, is missing"])
 fails(2, "run", path("ours.takt"), "--map", path("rules.txt"), says=["--weights F --map RULES"])
+for flag in ("--map", "--weights"):  # no model: neither would do anything
+    for out in ("renamed.npz", "renamed.gguf"):
+        fails(2, "convert", path("theirs.safetensors"), flag, path("rules.txt"), "-o", path(out),
+              says=[f"{flag} is for a model"])
 
 # Mistakes.
 fails(2, "convert", MLP, says=["no file to write to"])

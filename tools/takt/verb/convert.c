@@ -50,6 +50,18 @@ static int finish(const takt_tool *t, takt_status status)
     return tool_finish(t, status);
 }
 
+/* Only a model is given other weights; else the flags would do nothing. */
+static int refuse_weights(const takt_tool *t, const char *from)
+{
+    static const tool_flag_id ids[] = {TAKT_F_WEIGHTS, TAKT_F_WEIGHT_RULES};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (tool_text_of(t, ids[i]) != NULL)
+            return tool_usage_error(t, 1003, "write takt convert MODEL --weights F --map RULES",
+                                    "--%s is for a model, and %s is converted without one",
+                                    tool_flags[ids[i]].name, from);
+    return TAKT_EXIT_OK;
+}
+
 static int convert_weights(takt_tool *t, const char *from, const char *to, bool makes_weights)
 {
     const takt_convert_options options = parts(t);
@@ -59,6 +71,9 @@ static int convert_weights(takt_tool *t, const char *from, const char *to, bool 
     if (tool_item_of(t, TAKT_F_DIM, 0) != NULL || tool_item_of(t, TAKT_F_SHAPE, 0) != NULL)
         return tool_usage_error(t, 1003, NULL, "-D and --shape are for models, %s holds weights",
                                 from);
+    const int code = refuse_weights(t, from);
+    if (code != TAKT_EXIT_OK)
+        return code;
     tool_spare_reads(t);
     return finish(t, takt_weights_convert(t->ctx, from, to, &options));
 }
@@ -153,12 +168,14 @@ static int run(takt_tool *t)
         return tool_usage_error(t, 1003, "write takt convert IN -o OUT",
                                 "there is no file to write to");
     to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
-    if (ends_with(from, ".dl"))
-        return convert_rules(t, from, to);
-    if (ends_with(to, ".gguf"))
-        return convert_text(t, from, to);
-    if (strcmp(to, TOOL_STDOUT) != 0 && is_folder(to))
-        return convert_to_folder(t, from, to);
+    const bool is_rules = ends_with(from, ".dl"), is_text = ends_with(to, ".gguf");
+    if (is_rules || is_text || (strcmp(to, TOOL_STDOUT) != 0 && is_folder(to))) {
+        const int code = refuse_weights(t, from);
+        return code != TAKT_EXIT_OK ? code
+               : is_rules           ? convert_rules(t, from, to)
+               : is_text            ? convert_text(t, from, to)
+                                    : convert_to_folder(t, from, to);
+    }
     if (tool_text_of(t, TAKT_F_OUTTYPE) != NULL)
         return tool_usage_error(t, 1003, NULL,
                                 "--outtype is for .gguf and folders, %s is another format", to);
