@@ -105,6 +105,31 @@ def refused():
     says("no end", takt("run", path), 1, "a carried value grows, and nothing tells how often")
 
 
+def doubled():
+    """Rows as many as there are already: no number of turns bounds them, so the turns have to be
+    known, whatever --bound says."""
+    weights = [*WEIGHTS, tensor("from", [1], I64, ints(0)), tensor("end", [1], I64, ints(-1))]
+    cut = [node("Slice", ["v", "from", "end", "from"], ["w"])]
+    for name, nodes, second, less in (("itself", [], "v", 0), ("all but one", cut, "w", 1)):
+        graph = Graph([*nodes, node("Concat", ["v", second], ["v2"], "more", axis=0)],
+                      [value("i", [], I64), value("c", [], BOOL), value("v", ["k", 2])],
+                      [value("yes", [], BOOL), value("v2", ["k2", 2])])
+        rows = [[0.0, 1], [2.0, 3]]
+        start = sum(rows, [])
+        for _ in range(3):
+            rows += rows[:len(rows) - less]
+        path, folder = store(13, [node("Loop", ["n", "yes", "v0"], ["y"], "loop", body=graph)],
+                             {"n": ([], [3], I64), "v0": ([2, 2], start, F32)},
+                             {"y": ([len(rows), 2], sum(rows, []), F32)}, weights,
+                             {"v0": ["r", 2]})
+        for bound in ("4", "8", "64"):
+            for backend in ("cpu", "ref"):
+                run = takt("run", path, "--test", folder, "--bound", bound, "--backend", backend)
+                says(f"{name}, {bound}, {backend}", run, 0, "agree")
+        says(f"{name}, any number", takt("run", path, "--bound", "8"), 1, "grows by rows",
+             "has no bound")
+
+
 def parts():
     """From i to i + k: never more than k elements, wherever i is."""
     for start in (-9, -6, -3, -1, 0, 2, 4, 5, 9):
@@ -123,6 +148,7 @@ if __name__ == "__main__":
     counted()
     ended()
     refused()
+    doubled()
     parts()
     print(f"{corners.count} models, {len(corners.failures)} failed")
     sys.exit(1 if corners.failures or corners.count < 50 or not os.path.isdir(TMP) else 0)

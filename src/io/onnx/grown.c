@@ -60,6 +60,11 @@ takt_status takt_onnx_grown(takt_call *c, const takt_pb_graph *body, takt_type *
 
 /* ---- how many rows there can be ---- */
 
+static takt_status refuse_rows(takt_call *c)
+{
+    return takt_onnx_refuse(c, "a carried value grows by rows whose number has no bound");
+}
+
 /* The most that a size of the body can be: itself, or the bound of what a run finds there. */
 static takt_status most_of(takt_call *c, const takt_graph *g, takt_dim d, takt_dim *most)
 {
@@ -79,15 +84,37 @@ static takt_status most_of(takt_call *c, const takt_graph *g, takt_dim d, takt_d
                 if (*most != TAKT_LENGTH_OPEN && !takt_onnx_is_found(c, g, &t))
                     return c->status;
             }
-    return takt_onnx_refuse(c, "a carried value grows by rows whose number has no bound");
+    return refuse_rows(c);
 }
 
-static takt_status find_room(takt_call *c, const takt_graph *g, takt_dim trips, takt_grown_one *one)
+/* Whether `d` depends on how many rows a value that grows has by then: it may double. */
+static bool is_of_grown(takt_call *c, const takt_graph *g, const takt_grown *grown, takt_dim d)
+{
+    const size_t count = takt_dims_name_count(g->dims);
+    int64_t *sizes = takt_onnx_get(c, count + 1, sizeof *sizes);
+    takt_dim is, with;
+    size_t name;
+    if (sizes == NULL)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = -1;
+    for (size_t i = 0; i < grown->count; i++)
+        if (takt_dim_resolve(g->dims, grown->at[i].name, &is) == TAKT_OK &&
+            takt_dim_is_name(g->dims, is, &name))
+            sizes[name] = 1;
+    return takt_dim_resolve(g->dims, d, &is) != TAKT_OK ||
+           takt_dim_substitute(g->dims, is, sizes, count, &with) != TAKT_OK || is != with;
+}
+
+static takt_status find_room(takt_call *c, const takt_graph *g, takt_dim trips,
+                             const takt_grown *grown, takt_grown_one *one)
 {
     const takt_type *t = takt_type_of(g, g->outputs[1 + one->which].id);
     takt_dim rows;
     TAKT_TRY(takt_dim_make(g->dims, TAKT_DIM_SUB, t->dim[one->axis], one->name, &rows));
     TAKT_TRY(most_of(c, g, rows, &rows));
+    if (is_of_grown(c, g, grown, rows))
+        return c->status != TAKT_OK ? c->status : refuse_rows(c);
     TAKT_TRY(takt_dim_make(g->dims, TAKT_DIM_MUL, rows, trips, &one->more));
     return takt_dim_make(g->dims, TAKT_DIM_ADD, one->first, one->more, &one->room);
 }
@@ -294,7 +321,7 @@ takt_status takt_grown_wrap(takt_call *c, takt_grown *grown, size_t carried, tak
     if (w.rooms == NULL || w.counts == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < grown->count; i++)
-        TAKT_TRY(find_room(c, g, trips, &grown->at[i]));
+        TAKT_TRY(find_room(c, g, trips, grown, &grown->at[i]));
     takt_status status = takt_copier_init(&copier, g);
     w.g = copier.out;
     w.map = copier.map;
