@@ -42,7 +42,8 @@ static double divergence(const float *student, const float *teacher, int64_t n, 
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
         const double p = (double)teacher[i] / t - want, q = (double)student[i] / t - have;
-        sum += exp(p) * (p - q);
+        const double part = exp(p);
+        sum += part != 0 ? part * (p - q) : 0; /* p may be -inf */
     }
     return sum;
 }

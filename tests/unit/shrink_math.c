@@ -181,6 +181,10 @@ static void distillation_loss(void)
     }
     EXPECT_OK(ctx, takt_distillation_loss(ctx, &s, &s, NULL, NULL, &loss));
     EXPECT(fabs(loss) < 1e-15, "of the same logits: %g", loss);
+    teacher[0] = -INFINITY; /* a class that is ruled out */
+    EXPECT_OK(ctx, takt_distillation_loss(ctx, &t, &t, NULL, NULL, &loss));
+    EXPECT(fabs(loss) < 1e-15, "of the same logits with -inf: %g", loss);
+    teacher[0] = 3;
     labels[1] = 3;
     EXPECT(takt_distillation_loss(ctx, &s, &t, &l, NULL, &loss) == TAKT_ERR_ARGUMENT, "class 3");
     const takt_distill_options cold = {.temperature = -1};
