@@ -26,13 +26,13 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
         return "the queries are transposed";
     if (rank != 3 && rank != 4)
         return "its products are not of three or four axes";
-    if (takt_type_of(u.g, product->in[0])->rank != rank ||
-        takt_type_of(u.g, product->in[1])->rank != rank)
-        return "queries and keys differ in their axes";
     a->is_turned = takt_node_int(product, "transpose_b") == 0;
     a->part[Q] = bare(u, product->in[0], &a->scale);
     a->part[K] = bare(u, product->in[1], &a->scale);
-    return NULL;
+    return takt_type_of(u.g, a->part[Q])->rank == rank &&
+                   takt_type_of(u.g, a->part[K])->rank == rank
+               ? NULL
+               : "queries and keys differ in their axes";
 }
 
 const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
