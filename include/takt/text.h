@@ -214,7 +214,7 @@ typedef struct takt_prompts {
     const char *const *at;
     size_t count;
 } takt_prompts;
-/** Receives a piece of the text that continues prompt `index`. Not 0: that text ends. */
+/** Receives a piece of the text that continues prompt `index`. Not 0: it ends; below 0: all end. */
 typedef int takt_many_fn(void *user, size_t index, const char *text, size_t length);
 /** Continues prompts, each as a text of its own, up to `parallel` of the generator's
  * options together: one run reads the next token of each. Every text is the one that takt_generate

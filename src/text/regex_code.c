@@ -123,16 +123,19 @@ bool takt_regex_take_repeat(takt_regex_parser *p, takt_regex_repeat *r)
     return true;
 }
 
-/* A step that takes one character, as a set. */
+/* A step that takes one character, as a set. The group that it folds in may have ended. */
 bool takt_regex_as_set(takt_regex_parser *p, const takt_regex_step *s, uint32_t *set)
 {
+    const bool folds = p->folds;
     if (s->op == TAKT_R_SET) {
         *set = s->a;
         return true;
     }
     if (s->op != TAKT_R_CHAR && s->op != TAKT_R_FOLD)
         return false;
+    p->folds = s->op == TAKT_R_FOLD;
     *set = takt_regex_set_of(p, (takt_regex_item){TAKT_R_RANGE, false, s->a, s->a});
+    p->folds = folds;
     return true;
 }
 

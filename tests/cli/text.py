@@ -325,6 +325,7 @@ def mistakes():
     fails(2, "generate", TINY, "a", "--samplers", "top_k;nothing", says=["nothing", "penalties"])
     fails(2, "generate", TINY, "a b " * 40, "-c", "8", says=["context", "-c N"])
     fails(2, "perplexity", TINY, "a b", "-c", "1", says=["one token predicts nothing"])
+    fails(2, "perplexity", TINY, "a b", "-c", "2", says=["two tokens predicts nothing"])
     fails(1, "generate", BERT, "a", says=["does not write texts"])
     fails(1, "embed", TINY, "a", says=["vectors"])
     fails(1, "generate", "examples/mlp.takt", "a", says=["no tokenizer"])

@@ -84,6 +84,8 @@ def divergence():
 
 
 def refusals():
+    fails(2, "perplexity", TINY, "-p", TEXT, "-c", "2", "--kl-divergence", TINY,
+          says=["two tokens predicts nothing"])
     fails(2, "perplexity", TINY, "-p", "a b", "--kl-divergence", BASE, says=["has the text"])
     fails(2, "perplexity", TINY, "-p", "a b", "-c", "32", "--kl-divergence-base", BASE + "2",
           says=["short piece"])
@@ -93,6 +95,8 @@ def refusals():
             ("cut", good[:-2], "no complete file"), ("long", good + b"\0", "no complete file"),
             ("pieces", good[:16] + struct.pack("<i", 2**24) + good[20:], "no complete file"),
             ("context", good[:8] + struct.pack("<i", -5) + good[12:], "no complete file"),
+            ("context_2", good[:8] + struct.pack("<3i", 2, VOCABULARY, 1) + bytes(8),
+             "no complete file"),
             ("token", good[:24] + struct.pack("<i", 99) + good[28:], "is 99"),
             ("head", good[:12], "no complete file"),
             ("scale", good[:20 + 4 * CONTEXT * ((len(good) - 20) // (4 * CONTEXT + 7 * 32))] +

@@ -1,9 +1,12 @@
 """text_many.py - a file of prompts: each text is the one that its prompt gets alone, whatever is
 written at a time; and shares of the machine's ceilings after the speeds."""
+import json
 import os
 import re
+import signal
+import subprocess
 
-from _cli import TMP, expect, fails, finish, parsed, succeeds, takt
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 T5 = "tests/corpus/gguf/tiny_t5.gguf"
@@ -41,6 +44,31 @@ def many():
     expect(len(got) == 1 and got[0]["text"] == want["text"], f"{got}, not {want}")
 
 
+def catches(process):
+    """Whether a process that runs has a handler of SIGTERM by now."""
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+            caught = re.search(r"^SigCgt:\s*(\w+)", file.read(), re.M)
+        if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return True
+    return False
+
+
+def interrupted():
+    """No prompt begins after a signal, and what was written is told."""
+    count = 40000
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write("a b c\n" * count)
+    with subprocess.Popen([TOOL, "generate", TINY, "-f", FILE, "-np", "4", "-n", "60", "-s", "3",
+                           "--ignore-eos", "--json"], cwd=ROOT, env=CLEAN, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        expect(catches(process), "it ended before it was interrupted")
+        process.send_signal(signal.SIGTERM)
+        got = json.loads(process.communicate()[0])
+        expect(process.returncode == 0 and len(got) < count, f"{len(got)} of {count} texts")
+        expect(all(t["tokens"] == got[0]["tokens"] for t in got[:-4]), f"{got[-9:]}")
+
+
 def mistakes():
     fails(2, "generate", TINY, "a", "--parallel", "2", says=["--parallel", "-f FILE"])
     with open(FILE, "w", encoding="utf-8") as file:
@@ -70,6 +98,7 @@ def shares():
 
 
 many()
+interrupted()
 mistakes()
 shares()
 finish()

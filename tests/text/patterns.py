@@ -26,7 +26,8 @@ OTHERS = {
     "lazy": [r"[a-z]+?\b|\d{2,}?"], "behind": [r"(?<=[a-z])[A-Z]|(?<!\d)\d"],
     "nested": [r"(?:a|b(?:c|d)*|\s(?=[A-Z]))+"], "sets": [r"[^\w\s&&[^_]]+|[[a-f][0-9]]{1,4}"],
     "lines": [r"^.|.$", r"\A\s|\s\z"], "words": [r"\w+", r"\W"], "empty": [r"(?=[A-Z])|x*"],
-    "case": [r"(?i)st|k[a-e]"], "ruby": [r"\p{N}{1,3}+", r"[^\p{^L}]+"],
+    "case": [r"(?i)st|k[a-e]"], "groups": [r"(?i:s)++|(?<=(?i:k))\w", r"(?i:[^e])?+e"],
+    "ruby": [r"\p{N}{1,3}+", r"[^\p{^L}]+"],
     "hard": [r"(?:\w+\s?)+!"], "letters": [r"\p{Lu}\p{Ll}*|\P{L}+|\p{Han}"],
 }
 

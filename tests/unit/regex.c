@@ -54,6 +54,7 @@ static void matches(void)
     expect("[a-]+", 0, "a-b", "[a-]");
     expect("\\x41\\x{42}\\u0043", 0, "ABC", "[ABC]");
     expect("a++b|a", 0, "aab", "[aab]");
+    expect("(?i:s)++|(?<=(?i:k))\\d", 0, "sSK1s2", "[sS][1][s]");
     expect("\\p{N}{1,3}+", 0, "1234", "[1234]");
     expect("\\p{N}{1,3}+", TAKT_REGEX_RUST, "1234", "[123][4]");
     expect("\\s+$", 0, "a \nb ", "[ ][ ]");

@@ -55,7 +55,7 @@ static bool read_head(tool_base *b)
     b->context = head[0];
     b->vocabulary = head[1];
     b->pieces = head[2];
-    if (b->context < 2 || b->context > 1 << 24 || b->vocabulary < 1 || b->vocabulary > 1 << 24 ||
+    if (b->context < 3 || b->context > 1 << 24 || b->vocabulary < 1 || b->vocabulary > 1 << 24 ||
         b->pieces < 1 || b->pieces > 1 << 24 || fseek(b->file, 0, SEEK_END) != 0)
         return false;
     const long length = ftell(b->file);

@@ -116,13 +116,13 @@ static int put(void *user, size_t index, const char *text, size_t length)
     char *more = realloc(p->text, p->length + length + 1);
     if (more == NULL) {
         b->is_short_of_memory = true;
-        return 1;
+        return -1;
     }
     memcpy(more + p->length, text, length);
     p->text = more;
     p->length += length;
     p->text[p->length] = '\0';
-    return tool_is_interrupted();
+    return tool_is_interrupted() ? -1 : 0;
 }
 
 static void tell_one(const batch *b, size_t i, bool is_json, bool shows)
@@ -146,20 +146,22 @@ static void tell(const batch *b, uint64_t ns, bool is_chat)
     const bool is_json = tool_format_of(b->t) == TAKT_FORMAT_JSON;
     const bool shows =
         !is_chat && !takt_generator_has_encoder(b->g) && !tool_on(b->t, TAKT_F_NO_DISPLAY_PROMPT);
-    size_t prompts = 0, tokens = 0;
-    for (size_t i = 0; i < b->count; i++) {
+    size_t prompts = 0, tokens = 0, count = b->count;
+    while (tool_is_interrupted() && count > 0 && b->results[count - 1].prompt_tokens == 0)
+        count--; /* it did not begin */
+    for (size_t i = 0; i < count; i++) {
         tell_one(b, i, is_json, shows);
         prompts += b->results[i].prompt_tokens;
         tokens += b->results[i].tokens;
     }
     if (is_json)
-        printf("]\n");
+        printf("%s]\n", count == 0 ? "[" : "");
     (void)fflush(stdout);
     if (!is_json && !tool_on(b->t, TAKT_F_QUIET))
         fprintf(stderr,
                 "\n%zu prompts, %zu at a time: %zu tokens read and %zu written in %.2f s, "
                 "%.1f tokens/s; seed %llu\n",
-                b->count, (size_t)tool_number_of(b->t, TAKT_F_PARALLEL, 1), prompts, tokens,
+                count, (size_t)tool_number_of(b->t, TAKT_F_PARALLEL, 1), prompts, tokens,
                 (double)ns * 1e-9, ns > 0 ? 1e9 * (double)tokens / (double)ns : 0,
                 (unsigned long long)b->options->sampling.seed);
 }

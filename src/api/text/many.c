@@ -14,6 +14,7 @@ typedef struct row {
     void *user;
     size_t index; /* of the prompt */
     bool is_busy;
+    bool *stops; /* the task's */
 } row;
 
 struct takt_many {
@@ -77,19 +78,26 @@ typedef struct task {
     takt_many_fn *sink;
     void *user;
     takt_generated *results; /* may be NULL */
+    bool is_stopped;         /* all texts end */
 } task;
 
 static int put(void *user, const char *text, size_t length)
 {
     const row *r = user;
-    return r->sink(r->user, r->index, text, length);
+    const int answer = r->sink(r->user, r->index, text, length);
+    *r->stops = *r->stops || answer < 0;
+    return answer;
 }
 
 static takt_status begin(task *t, size_t slot)
 {
     takt_many *m = t->m;
     row *r = &m->rows[slot];
-    *r = (row){.sink = t->sink, .user = t->user, .index = t->next++, .is_busy = true};
+    *r = (row){.sink = t->sink,
+               .user = t->user,
+               .index = t->next++,
+               .is_busy = true,
+               .stops = &t->is_stopped};
     takt_generator_reset(m->texts[slot]);
     TAKT_TRY(takt_writing_begin(&r->w, m->texts[slot], t->options, put, r));
     return takt_writing_prompt(&r->w, t->prompts[r->index]);
@@ -153,7 +161,7 @@ static takt_status step(task *t, bool *is_over)
     for (size_t i = 0; i < m->count; i++) {
         row *r = &m->rows[i];
         m->ids[i] = -1;
-        if (!r->is_busy && t->next < t->count)
+        if (!r->is_busy && t->next < t->count && !t->is_stopped)
             TAKT_TRY(name(r, begin(t, i)));
         if (!r->is_busy)
             continue;
@@ -165,15 +173,26 @@ static takt_status step(task *t, bool *is_over)
     return read_all(m);
 }
 
+/* A text that ends because all do. */
+static void stop(const task *t, row *r)
+{
+    takt_writing_finish(&r->w);
+    r->w.result.end = TAKT_TEXT_STOP;
+    if (t->results != NULL)
+        t->results[r->index] = r->w.result;
+}
+
 static takt_status write_all(task *t)
 {
     takt_many *m = t->m;
     takt_status status = TAKT_OK;
     bool is_over = t->count == 0;
-    while (!is_over && status == TAKT_OK)
+    while (!is_over && !t->is_stopped && status == TAKT_OK)
         status = step(t, &is_over);
     for (size_t i = 0; i < m->count; i++) {
-        if (m->rows[i].is_busy) /* after a failure */
+        if (m->rows[i].is_busy && status == TAKT_OK)
+            stop(t, &m->rows[i]);
+        if (m->rows[i].is_busy) /* after a failure, or all were stopped */
             takt_writing_end(&m->rows[i].w);
         m->rows[i].is_busy = false;
         takt_generator_reset(m->texts[i]);

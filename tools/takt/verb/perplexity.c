@@ -52,9 +52,9 @@ static int take(void *user, size_t index, const float *scores, size_t count)
         j->trouble = "the reference cannot be read";
     else if (j->keeps && !tool_base_write(&j->to, j->logs))
         j->trouble = "the probabilities cannot be written";
-    const float *reference = reference_row(j, j->has_base ? j->from_token : index);
     if (j->trouble == NULL && j->rows != NULL &&
-        !tool_divergence_add(&j->d, reference, j->logs, count, next))
+        !tool_divergence_add(&j->d, reference_row(j, j->has_base ? j->from_token : index), j->logs,
+                             count, next))
         j->trouble = "out of memory";
     return j->trouble != NULL;
 }
@@ -265,8 +265,10 @@ static int run(takt_tool *t)
     int code = TAKT_EXIT_OK;
     j.has_base = reference != NULL && tool_is_base(tool_readable(reference));
     how.context = how.context > 0 ? how.context : 512;
-    if (how.context < 2)
-        return tool_usage_error(t, 1003, NULL, "a context of one token predicts nothing");
+    if (how.context < 3) /* of two, the second half is a token that nothing follows */
+        return tool_usage_error(t, 1003, "3 tokens (-c) is the least",
+                                "a context of %s predicts nothing that counts",
+                                how.context < 2 ? "one token" : "two tokens");
     if (j.has_base && has_text)
         return tool_usage_error(t, 1003, "leave the text out", "%s has the text already",
                                 reference);
