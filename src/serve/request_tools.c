@@ -124,7 +124,11 @@ void takt_serve_read_tools(takt_reader *r)
     const takt_json *tools = takt_reader_field(r, "tools");
     const takt_json *choice = takt_reader_field(r, "tool_choice");
     if (tools == NULL || (tools->kind == TAKT_JSON_ARRAY && tools->count == 0)) {
-        if (choice != NULL && choice->kind != TAKT_JSON_STRING)
+        const bool is_free =
+            choice == NULL ||
+            (choice->kind == TAKT_JSON_STRING &&
+             (strcmp(choice->text, "auto") == 0 || strcmp(choice->text, "none") == 0));
+        if (!is_free)
             (void)takt_reader_bad(r, "tool_choice", "there are no tools");
         return;
     }

@@ -109,6 +109,7 @@ def choices(server):
                          ({"tool_choice": 1}, "tool_choice"),
                          ({"tool_choice": {"function": {"name": "no"}}}, "tool_choice"),
                          ({"tools": [], "tool_choice": named}, "no tools"),
+                         ({"tools": None, "tool_choice": "required"}, "no tools"),
                          ({"tool_choice": "required", "grammar": 'root ::= "a"'}, "excludes"),
                          ({"tool_choice": "required", "tools": [{"function": {
                              "name": "f", "parameters": {"not": {}}}}]}, "not")):
