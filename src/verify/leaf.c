@@ -13,6 +13,8 @@
 #define NEAR 1e-9  /* a basic variable that is so little outside is inside */
 #define TINY 1e-11 /* no pivot */
 
+enum { WORTH = 1 << 16 }; /* elements of tables between two looks at the clock */
+
 takt_status takt_leaf_init(takt_arena *arena, size_t inputs, size_t rows, takt_leaf *leaf)
 {
     *leaf = (takt_leaf){.input_room = inputs, .row_room = rows};
@@ -147,6 +149,12 @@ static void take_beta(takt_leaf *l, size_t row, double by, double bound)
         l->beta[l->inside[row] - l->inputs] = far;
 }
 
+static bool is_late(const takt_leaf *l, size_t step)
+{
+    const size_t each = WORTH / (l->inputs * l->rows + 1) + 1;
+    return l->is_late != NULL && step % each == each - 1 && l->is_late(l->user);
+}
+
 void takt_leaf_solve(takt_leaf *l)
 {
     const size_t most = 50 * (l->inputs + l->rows) + 100;
@@ -157,7 +165,7 @@ void takt_leaf_solve(takt_leaf *l)
         bound += l->reduced[j] * l->value[j];
     bool is_open = find_row(l, &row, &by);
     for (size_t i = 0; i < most && is_open && bound <= l->need; i++) {
-        if (!find_column(l, row, by, &column))
+        if (!find_column(l, row, by, &column) || is_late(l, i))
             break;
         bound += fabs(l->reduced[column] / l->row[row * l->inputs + column] * by);
         pivot(l, row, column, by);

@@ -17,7 +17,9 @@ typedef struct takt_leaf {
     double *cost;                /* [inputs]: what is least */
     double *row;                 /* [rows][inputs]: row . x + constant[row] <= 0 */
     double *constant;
-    double need;  /* of cost . x: more is not asked for */
+    double need;                       /* of cost . x: more is not asked for */
+    bool (*is_late)(const void *user); /* asked now and then: the steps end; or NULL */
+    const void *user;
     double *x;    /* where it is least; if no point of the box fits, some point */
     double *beta; /* one per row, at least 0 */
     /* While it is solved: variables are inputs, then the slack of each row. */

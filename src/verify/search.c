@@ -350,6 +350,21 @@ static takt_status run_groups(takt_hunt *h)
     return TAKT_OK;
 }
 
+/* Whether a few relus decide it all: nothing else bends, inputs are a box, and each case is about
+ * one half-space. A part that is left over otherwise needs splits of inputs. */
+static bool has_few_relus(const takt_hunt *h)
+{
+    bool is_so = h->slope_count <= FEW_RELUS && h->p->center == NULL;
+    for (size_t i = 0; i < h->net->count && is_so; i++) {
+        const takt_net_node *n = &h->net->nodes[i];
+        is_so = !n->is_used || n->kind == TAKT_NET_INPUT || n->kind == TAKT_NET_SUM ||
+                takt_alpha_is_hinge(n);
+    }
+    for (size_t i = 0; i < h->p->case_count && is_so; i++)
+        is_so = h->p->cases[i].row_count <= 1;
+    return is_so;
+}
+
 takt_status takt_search_run(const takt_net *net, const takt_property *p, const takt_property *given,
                             const takt_search_options *o, takt_search *s)
 {
@@ -362,7 +377,7 @@ takt_status takt_search_run(const takt_net *net, const takt_property *p, const t
     for (size_t i = 0; i < net->count; i++)
         h.slope_count += takt_alpha_is_hinge(&net->nodes[i]) ? net->nodes[i].count : 0;
     h.by_relus = o->method == TAKT_BY_SEARCH && h.slope_count > 0 &&
-                 (p->input_count > INPUTS || h.slope_count <= FEW_RELUS);
+                 (p->input_count > INPUTS || has_few_relus(&h));
     takt_status status = takt_search_groups(s, p);
     if (status == TAKT_OK && s->is_empty)
         s->verdict = TAKT_PROOF_FOUND;

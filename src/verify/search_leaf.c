@@ -71,6 +71,8 @@ void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
     leaf->rows = x->side_count;
     leaf->lo = j->lo;
     leaf->hi = j->hi;
+    leaf->is_late = r->is_late;
+    leaf->user = r->late_user;
     take_all_sides(r, x, leaf);
     const double constant = take_cost(h, r, c, goal->row, leaf), bound = c->rows[goal->row].bound;
     leaf->need = bound - constant + 1e-8 * (1 + fabs(bound) + fabs(constant));

@@ -49,6 +49,15 @@ with open(CONTEST, encoding="ascii") as file:
 run = takt("verify", NET, "--property", HOLDS, "--method", "ibp")
 expect(run.returncode == 5 and "best bound" in run.stdout, f"intervals alone: {run}")
 
+# A few relus, and something that no split of relus settles: two half-spaces, or curves.
+BOTH = prop("both.vnnlib", -1, 1, "(>= Y_0 0.1)", "(>= Y_1 0.1)")
+CURVED = prop("curved.vnnlib", -1, 1, "(>= Y_0 1.05)")
+for body, given in (("h, -h", BOTH), ("sigmoid(9 * h) + sigmoid(-9 * h), h", CURVED)):
+    net = write("few.takt", "model few(x: f32[1, 2]) -> f32[1, 2] {\n  a = x[:, 0:1]\n"
+                f"  h = relu(a + 2) - 2\n  return concat({body}, axis=1)\n}}\n")
+    said = takt("verify", net, "--property", given)
+    expect(said.returncode == 0, f"{body} by splits of inputs: {said.stdout}{said.stderr}")
+
 # ---- nets that sense rounding (after arXiv 2506.01054): true of reals, false of f32 ----
 
 BITS = prop("bits.vnnlib", 1.25, 2, "(>= Y_0 0.2)")

@@ -127,4 +127,47 @@ static void programs(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(programs)
+static bool is_late(const void *user)
+{
+    size_t *asked = (size_t *)(uintptr_t)user;
+    ++*asked;
+    return true;
+}
+
+/* A deadline ends the steps; what there is by then are multipliers as well. */
+static void deadline(void)
+{
+    enum { WIDE = 400, HIGH = 199 };
+    static double lo[WIDE], hi[WIDE];
+    takt_random random = {.state = 7};
+    takt_arena arena;
+    takt_leaf leaf;
+    size_t asked = 0;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_arena_init(&arena, ctx);
+    EXPECT_OK(ctx, takt_leaf_init(&arena, WIDE, HIGH, &leaf));
+    leaf.inputs = WIDE;
+    leaf.rows = HIGH;
+    leaf.lo = lo;
+    leaf.hi = hi;
+    leaf.need = 1e9;
+    leaf.is_late = is_late;
+    leaf.user = &asked;
+    for (size_t j = 0; j < WIDE; j++) {
+        hi[j] = 1;
+        leaf.cost[j] = between(&random, -1, 1);
+    }
+    for (size_t i = 0; i < HIGH; i++) {
+        leaf.constant[i] = 1;
+        for (size_t j = 0; j < WIDE; j++)
+            leaf.row[i * WIDE + j] = between(&random, -1, 1);
+    }
+    takt_leaf_solve(&leaf);
+    EXPECT(asked == 1, "asked %zu times", asked);
+    for (size_t i = 0; i < HIGH; i++)
+        EXPECT(leaf.beta[i] >= 0 && isfinite(leaf.beta[i]));
+    takt_arena_deinit(&arena);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(programs, deadline)
