@@ -37,13 +37,15 @@ static void hand_in(const groups *g, takt_dl_machine *w)
     memcpy(g->to + first * s->arity, s->own, s->count * s->arity * sizeof *s->own);
 }
 
-/* What does not fit the worker's room is left to one thread with all of it. */
-static bool skip(takt_dl_machine *w, size_t first, size_t end)
+/* What does not fit the worker's room is left to one thread with all of it, and so is what it
+ * costs: of the budget, `left` is left. */
+static bool skip(takt_dl_machine *w, size_t first, size_t end, uint64_t left)
 {
     takt_dl_skipped *skipped = w->skipped;
     if (w->full.relation < 0 || w->full.is_spent || w->full.is_stopped)
         return false;
     w->full.relation = -1;
+    w->left = left;
     skipped->at[skipped->count].first = first;
     skipped->at[skipped->count++].end = end;
     return true;
@@ -58,13 +60,14 @@ static void follow_groups(void *user, size_t i, int thread)
     (void)i;
     while (w->full.relation < 0 && w->skipped->count < TAKT_DL_SKIPPED && !takt_dl_stops(w) &&
            take(g, w, width, &first, &end)) {
+        const uint64_t left = w->left;
         takt_dl_renew(s);
         s->count = s->first = s->from = s->to = 0;
         for (size_t k = first; k < end && w->full.relation < 0; k++)
             takt_dl_add(w, 0, g->seeds.rows + k * s->arity);
         takt_dl_rounds(w);
         width = takt_dl_width(end - first, s->count);
-        if (!skip(w, first, end) && w->full.relation < 0)
+        if (!skip(w, first, end, left) && w->full.relation < 0)
             hand_in(g, w);
     }
     takt_dl_leave(w);

@@ -204,12 +204,14 @@ static bool claim(const takt_dl_set *s, uint64_t key, size_t at)
 
 void takt_dl_flush_shared(takt_dl_machine *m)
 {
-    const int relation = m->batch[0].relation; /* a path has one head */
-    const takt_dl_set *s = &m->set[relation];
     uint32_t kept[TAKT_DL_BATCH];
     size_t fresh = 0;
+    if (m->full.relation >= 0)
+        m->batch_count = 0; /* who has failed takes no more slots, or they may run out */
     if (m->batch_count == 0)
         return;
+    const int relation = m->batch[0].relation; /* a path has one head */
+    const takt_dl_set *s = &m->set[relation];
     if (s->is_locked) {
         flush_locked(m, relation);
         return;
