@@ -63,6 +63,9 @@ void takt_json_null(takt_json_writer *w);
 void takt_json_value(takt_json_writer *w, const takt_json *value);
 /* Members of an object: a key and its value. */
 void takt_json_put_string(takt_json_writer *w, const char *key, const char *text); /* NULL: "" */
+/* With a point where the value is whole, for readers that tell 30.0 from 30. */
+void takt_json_put_real(takt_json_writer *w, const char *key, double value);
+void takt_json_real(takt_json_writer *w, double value);
 void takt_json_put_number(takt_json_writer *w, const char *key, double value);
 void takt_json_put_integer(takt_json_writer *w, const char *key, int64_t value);
 void takt_json_put_unsigned(takt_json_writer *w, const char *key, uint64_t value);

@@ -127,6 +127,16 @@ void takt_json_number(takt_json_writer *w, double value)
         takt_text_put(w->text, "null", 4);
 }
 
+void takt_json_real(takt_json_writer *w, double value)
+{
+    if (fabs(value) >= 1e15 || value != floor(value)) {
+        takt_json_number(w, value);
+        return;
+    }
+    lead(w);
+    takt_text_add(w->text, "%lld.0", (long long)value);
+}
+
 void takt_json_integer(takt_json_writer *w, int64_t value)
 {
     lead(w);
@@ -161,6 +171,12 @@ void takt_json_put_number(takt_json_writer *w, const char *key, double value)
 {
     takt_json_key(w, key);
     takt_json_number(w, value);
+}
+
+void takt_json_put_real(takt_json_writer *w, const char *key, double value)
+{
+    takt_json_key(w, key);
+    takt_json_real(w, value);
 }
 
 void takt_json_put_integer(takt_json_writer *w, const char *key, int64_t value)

@@ -87,6 +87,7 @@ def pictures():
         ("cat/00.ppm", "cat/99.ppm", "dog/98.ppm"), told)), lines)
     fails(1, "train", net, "--data", path("ppms"), "-o", path("bright.taktp"), says=["00.ppm"])
     os.remove(path("ppms/train/cat/99.ppm"))
+    os.remove(path("ppms/train/dog/98.ppm"))
     if has_png():
         store("broken.png", png(4, 5, 3, [9] * 60)[:40])
         fails(1, "data", path("broken.png"), says=["broken.png", "libpng"])

@@ -21,8 +21,9 @@ GRANTS = {
     ("src/kernel/isa.c", "syscall"): "asks for the use of AMX tiles",
     ("src/base/crc32c.c", "getauxval"): "asks the kernel whether the processor has the instruction",
 }
-# What compilers refer to by themselves: stack protector, fortify, 128-bit and atomic helpers.
-COMPILER = re.compile(r"^(__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+|__\w+[dtsx][ifc]\d?"
+# What compilers refer to by themselves: stack protector, fortify, 128-bit and atomic helpers, and
+# strcpy, which gcc -Os makes of snprintf with "%s".
+COMPILER = re.compile(r"^(strcpy|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+|__\w+[dtsx][ifc]\d?"
                       r"|__tls_get_addr|__(?P<libc>\w+)_chk)$")
 
 objects_dir = os.path.join(BUILD, "CMakeFiles", "takt_objects.dir", "src")

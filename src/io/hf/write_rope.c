@@ -54,9 +54,9 @@ static takt_status put_llama3(const takt_hf_out *o, const takt_gguf_tensor *t, t
         if (!fits(&s, values, t->count))
             continue;
         open_scaling(w, "llama3");
-        takt_json_put_number(w, "factor", takt_hf_plain(s.factor));
-        takt_json_put_number(w, "low_freq_factor", 1);
-        takt_json_put_number(w, "high_freq_factor", 4);
+        takt_json_put_real(w, "factor", takt_hf_plain(s.factor));
+        takt_json_put_real(w, "low_freq_factor", 1);
+        takt_json_put_real(w, "high_freq_factor", 4);
         takt_json_put_integer(w, "original_max_position_embeddings", (int64_t)s.first);
         takt_json_close(w, '}');
         return TAKT_OK;
@@ -90,8 +90,8 @@ static takt_status put_longrope(const takt_hf_out *o, takt_json_writer *w)
     open_scaling(w, "longrope");
     TAKT_TRY(put_factors(o, "rope_factors_short.weight", "short_factor", w));
     TAKT_TRY(put_factors(o, "rope_factors_long.weight", "long_factor", w));
-    takt_json_put_number(w, "attention_factor",
-                         takt_hf_plain(takt_hf_out_number(o, "rope.scaling.attn_factor", 1)));
+    takt_json_put_real(w, "attention_factor",
+                       takt_hf_plain(takt_hf_out_number(o, "rope.scaling.attn_factor", 1)));
     takt_json_close(w, '}');
     return TAKT_OK;
 }
@@ -102,13 +102,13 @@ static void put_yarn(const takt_hf_out *o, takt_json_writer *w)
     const double attention = takt_hf_out_number(o, "rope.scaling.attn_factor", 1);
     const takt_gguf_value *exact = takt_hf_out_find(o, "rope.scaling.yarn_exact");
     open_scaling(w, "yarn");
-    takt_json_put_number(w, "factor", takt_hf_plain(factor));
+    takt_json_put_real(w, "factor", takt_hf_plain(factor));
     takt_json_put_integer(w, "original_max_position_embeddings",
                           (int64_t)takt_hf_out_number(o, "rope.scaling.original_context_length",
                                                       takt_hf_out_number(o, "context_length", 0)));
-    takt_json_put_number(w, "beta_fast", takt_hf_out_number(o, "rope.scaling.yarn_beta_fast", 32));
-    takt_json_put_number(w, "beta_slow", takt_hf_out_number(o, "rope.scaling.yarn_beta_slow", 1));
-    takt_json_put_number(w, "attention_factor", attention * (0.1 * log(factor) + 1));
+    takt_json_put_real(w, "beta_fast", takt_hf_out_number(o, "rope.scaling.yarn_beta_fast", 32));
+    takt_json_put_real(w, "beta_slow", takt_hf_out_number(o, "rope.scaling.yarn_beta_slow", 1));
+    takt_json_put_real(w, "attention_factor", attention * (0.1 * log(factor) + 1));
     if (exact != NULL && exact->kind == TAKT_GGUF_BOOL && exact->bytes[0] != 0)
         takt_json_put_bool(w, "truncate", false);
     takt_json_close(w, '}');
@@ -126,11 +126,11 @@ takt_status takt_hf_write_rope(const takt_hf_out *o, takt_json_writer *w)
         type != NULL && type->kind == TAKT_GGUF_STRING ? type->texts[0] : takt_span_of("none");
     const takt_gguf_tensor *factors = takt_gguf_tensor_find(o->m->g, "rope_freqs.weight");
     if (base > 0)
-        takt_json_put_number(w, is_neox ? "rotary_emb_base" : "rope_theta", takt_hf_plain(base));
+        takt_json_put_real(w, is_neox ? "rotary_emb_base" : "rope_theta", takt_hf_plain(base));
     if (near > 0)
-        takt_json_put_number(w, "rope_local_base_freq", takt_hf_plain(near));
+        takt_json_put_real(w, "rope_local_base_freq", takt_hf_plain(near));
     if (turned > 0 && turned < size)
-        takt_json_put_number(w, is_neox ? "rotary_pct" : "partial_rotary_factor", turned / size);
+        takt_json_put_real(w, is_neox ? "rotary_pct" : "partial_rotary_factor", turned / size);
     if (factors != NULL)
         return put_llama3(o, factors, w);
     if (takt_gguf_tensor_find(o->m->g, "rope_factors_long.weight") != NULL)
@@ -139,8 +139,8 @@ takt_status takt_hf_write_rope(const takt_hf_out *o, takt_json_writer *w)
         put_yarn(o, w);
     } else if (takt_span_is(name, "linear")) {
         open_scaling(w, "linear");
-        takt_json_put_number(w, "factor",
-                             takt_hf_plain(takt_hf_out_number(o, "rope.scaling.factor", 1)));
+        takt_json_put_real(w, "factor",
+                           takt_hf_plain(takt_hf_out_number(o, "rope.scaling.factor", 1)));
         takt_json_close(w, '}');
     }
     return TAKT_OK;
