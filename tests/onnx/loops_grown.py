@@ -130,6 +130,35 @@ def doubled():
              "has no bound")
 
 
+def followed():
+    """Another value as long as what grows: what that was a turn before, and one that stays as it is
+    and is added."""
+    total = node("ReduceSum", ["v", "ax0"], ["r"], keepdims=1)
+    weights = [*WEIGHTS, tensor("ax0", [1], I64, ints(0))]
+    more = node("Concat", ["v", "r"], ["v2"], "more", axis=0)
+    before = Graph([node("Identity", ["v"], ["u2"]), total, more],
+                   [value("i", [], I64), value("c", [], BOOL), value("u", ["k", 2]),
+                    value("v", ["l", 2])],
+                   [value("yes", [], BOOL), value("u2", ["k2", 2]), value("v2", ["l2", 2])])
+    added = Graph([node("Add", ["v", "v0"], ["w"]),
+                   node("ReduceSum", ["w", "ax0"], ["r"], keepdims=1), more],
+                  [value("i", [], I64), value("c", [], BOOL), value("v", ["l", 2])],
+                  [value("yes", [], BOOL), value("v2", ["l2", 2])])
+    rows = [[0.0, 1], [2.0, 3], [2.0, 4], [4.0, 8], [8.0, 16]]
+    given = {"n": ([], [3], I64), "v0": ([2, 2], [0.0, 1, 2, 3], F32)}
+    path, folder = store(13, [node("Loop", ["n", "yes", "v0", "v0"], ["z", "y"], "loop",
+                                   body=before)], given,
+                         {"z": ([4, 2], sum(rows[:4], []), F32), "y": ([5, 2], sum(rows, []), F32)},
+                         weights, {"v0": ["r", 2]})
+    for backend in ("cpu", "ref"):
+        run = takt("run", path, "--test", folder, "--bound", "8", "--backend", backend)
+        says(f"a turn before, {backend}", run, 0, "agree")
+    says("a turn before, any number", takt("run", path, "--bound", "8"), 1, "as long as it")
+    path, _ = store(13, [node("Loop", ["n", "yes", "v0"], ["y"], "loop", body=added)], given,
+                    {"y": ([5, 2], sum(rows, []), F32)}, weights, {"v0": ["r", 2]})
+    says("one that stays", takt("run", path, "--bound", "8"), 1, "as long as it")
+
+
 def parts():
     """From i to i + k: never more than k elements, wherever i is."""
     for start in (-9, -6, -3, -1, 0, 2, 4, 5, 9):
@@ -149,6 +178,7 @@ if __name__ == "__main__":
     ended()
     refused()
     doubled()
+    followed()
     parts()
     print(f"{corners.count} models, {len(corners.failures)} failed")
     sys.exit(1 if corners.failures or corners.count < 50 or not os.path.isdir(TMP) else 0)

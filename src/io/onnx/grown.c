@@ -60,6 +60,14 @@ takt_status takt_onnx_grown(takt_call *c, const takt_pb_graph *body, takt_type *
 
 /* ---- how many rows there can be ---- */
 
+static const takt_grown_one *find(const takt_grown *grown, size_t carried)
+{
+    for (size_t i = 0; i < grown->count; i++)
+        if (grown->at[i].which == carried)
+            return &grown->at[i];
+    return NULL;
+}
+
 static takt_status refuse_rows(takt_call *c)
 {
     return takt_onnx_refuse(c, "a carried value grows by rows whose number has no bound");
@@ -104,6 +112,44 @@ static bool is_of_grown(takt_call *c, const takt_graph *g, const takt_grown *gro
             sizes[name] = 1;
     return takt_dim_resolve(g->dims, d, &is) != TAKT_OK ||
            takt_dim_substitute(g->dims, is, sizes, count, &with) != TAKT_OK || is != with;
+}
+
+/* Whether the body gave `one` the size of something that does not grow with it. */
+static bool is_bound(const takt_graph *g, const takt_grown *grown, const takt_grown_one *one)
+{
+    takt_dim is;
+    bool is_own = false;
+    if (takt_dim_resolve(g->dims, one->name, &is) != TAKT_OK)
+        return true;
+    for (size_t i = 0; i < grown->count; i++)
+        is_own = is_own || is == grown->at[i].name;
+    return !is_own;
+}
+
+/* Whether a value that does not grow itself is as long as one that does. */
+static bool is_as_long(takt_call *c, const takt_graph *g, const takt_grown *grown, takt_id id)
+{
+    const takt_type *t = takt_type_of(g, id);
+    bool found = false;
+    for (int d = 0; d < t->rank && !found; d++)
+        found = is_of_grown(c, g, grown, t->dim[d]);
+    return found;
+}
+
+/* What the body reads, and what it carries to the next turn, keeps its size, but for what grows. */
+static takt_status check_sizes(takt_call *c, const takt_graph *g, const takt_grown *grown,
+                               size_t carried)
+{
+    bool is_bad = false;
+    for (size_t i = 0; i < grown->count; i++)
+        is_bad = is_bad || is_bound(g, grown, &grown->at[i]);
+    for (size_t i = 0; 2 + i < g->input_count && !is_bad; i++)
+        if (find(grown, i) == NULL)
+            is_bad = is_as_long(c, g, grown, g->inputs[2 + i].id) ||
+                     (i < carried && is_as_long(c, g, grown, g->outputs[1 + i].id));
+    if (c->status != TAKT_OK || !is_bad)
+        return c->status;
+    return takt_onnx_refuse(c, "a carried value grows, and another has to be as long as it");
 }
 
 static takt_status find_room(takt_call *c, const takt_graph *g, takt_dim trips,
@@ -175,14 +221,6 @@ typedef struct wrapper {
     size_t carried;
     takt_id *rooms, *counts; /* one per grown value: inputs of the new body */
 } wrapper;
-
-static const takt_grown_one *find(const takt_grown *grown, size_t carried)
-{
-    for (size_t i = 0; i < grown->count; i++)
-        if (grown->at[i].which == carried)
-            return &grown->at[i];
-    return NULL;
-}
 
 /* Of the carried value that counts the rows of grown value `i`. */
 static const char *count_name(const wrapper *w, size_t i)
@@ -320,6 +358,7 @@ takt_status takt_grown_wrap(takt_call *c, takt_grown *grown, size_t carried, tak
                  .counts = takt_onnx_get(c, grown->count, sizeof *w.counts)};
     if (w.rooms == NULL || w.counts == NULL)
         return TAKT_ERR_MEMORY;
+    TAKT_TRY(check_sizes(c, g, grown, carried));
     for (size_t i = 0; i < grown->count; i++)
         TAKT_TRY(find_room(c, g, trips, grown, &grown->at[i]));
     takt_status status = takt_copier_init(&copier, g);
