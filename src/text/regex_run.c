@@ -10,7 +10,7 @@
 #include "text/regex.h"
 #include "text/unicode.h"
 
-enum { STEPS_A_BYTE = 100, STEPS_ANYWAY = 4096, FAILED = 1, MATCHES = 2 };
+enum { STEPS_A_BYTE = 100, SPLITS_A_BYTE = 4, STEPS_ANYWAY = 4096, FAILED = 1, MATCHES = 2 };
 #define SEEN_MOST (UINT64_C(1) << 30)
 
 void takt_regex_begin(takt_regex_run *run, takt_ctx *ctx, const takt_regex *regex, takt_span text)
@@ -209,7 +209,8 @@ typedef enum outcome { GOES_ON, FAILS, ENDS } outcome;
 /* Enters a split, unless it is known what becomes of it. */
 static outcome enter(takt_regex_run *run, uint32_t step, size_t at)
 {
-    if (run->left > 0)
+    /* a path that is much longer than the text goes round without taking anything */
+    if (run->left > 0 && run->count < STEPS_ANYWAY + run->text.length * SPLITS_A_BYTE)
         run->left--;
     else if (!run->is_careful)
         be_careful(run);
