@@ -172,6 +172,15 @@ def constraints():
                   "on(j): x(i, j)\n  return x\n}\n")
     text = succeeds("eval", named, "--data", data)
     expect("(0, left)" in text and "(0, right)" in text and "middle" not in text, text)
+    twice = write("twice.takt", 'domain part = ["le\\"ft", "middle", "right"]\n'
+                  "model m(x: f32[batch, part]) semantics=godel {\n"
+                  + "".join(f"  constraint {name} = forall i, j in part: x(i, j)\n"
+                            for name in ("one", "two")) + "  return x\n}\n")
+    one, two = parsed("eval", twice, "--data", data, "--json")["constraints"]
+    names = ['le"ft', "middle", "right"]
+    want = [[0, names[j]] for x, _ in table for j in range(3) if x[j] < 0.5][:10]
+    for row in (one, two):  # which share the truth of their tuples
+        expect([e["tuple"] for e in row["counterexamples"]] == want, f"{row}, not {want}")
     out, rows = figures(soft, data, "top1")
     expect("top1" in rows, f"--metric asks for a metric all the same: {out}")
 

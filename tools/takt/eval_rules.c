@@ -131,9 +131,21 @@ takt_status tool_constraints_add(tool_constraints *c, takt_session *session, uin
     return TAKT_OK;
 }
 
-/* Names or numbers of a tuple, with `quote` around each. */
-static void write_tuple(const tool_constraints *c, const tool_constraint *k, size_t n,
-                        const char *quote)
+static void write_name(const char *name, size_t length, bool is_json)
+{
+    char *copy = is_json ? malloc(length + 1) : NULL;
+    if (copy == NULL) {
+        printf("%.*s", is_json ? 4 : (int)length, is_json ? "null" : name);
+        return;
+    }
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    tool_print_string(stdout, copy);
+    free(copy);
+}
+
+/* Names or numbers of a tuple. */
+static void write_tuple(const tool_constraints *c, const tool_constraint *k, size_t n, bool is_json)
 {
     for (int i = 0; i < k->example[n].arity; i++) {
         size_t length;
@@ -141,7 +153,7 @@ static void write_tuple(const tool_constraints *c, const tool_constraint *k, siz
         const char *name = takt_relation_entry(c->model, k->name, i, entry, &length);
         printf("%s", i > 0 ? ", " : "");
         if (name != NULL)
-            printf("%s%.*s%s", quote, (int)length, name, quote);
+            write_name(name, length, is_json);
         else
             printf("%lu", (unsigned long)entry);
     }
@@ -159,7 +171,7 @@ static void write_json(const tool_constraints *c, double runs)
         for (size_t n = 0; n < k->example_count; n++) {
             printf("%s{\"sample\": %llu, \"tuple\": [", n > 0 ? ", " : "",
                    (unsigned long long)k->example[n].sample);
-            write_tuple(c, k, n, "\"");
+            write_tuple(c, k, n, true);
             printf("], \"truth\": %.9g}", k->example[n].truth);
         }
         printf("]}");
@@ -185,7 +197,7 @@ void tool_constraints_write(const tool_constraints *c, takt_format format)
                    (unsigned long long)c->at[i].example[n].sample);
             if (c->at[i].example[n].arity > 0) {
                 printf(", (");
-                write_tuple(c, &c->at[i], n, "");
+                write_tuple(c, &c->at[i], n, false);
                 printf(")");
             }
             printf(", truth %.6f\n", c->at[i].example[n].truth);

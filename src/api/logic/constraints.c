@@ -11,6 +11,15 @@ static const takt_relation_info *first_of(const takt_model *model)
     return model->graph->relations != NULL ? model->graph->relations->first : NULL;
 }
 
+/* Whether it has tuples, and no constraint before it has the same: a value is an output once. */
+static bool adds_tuples(const takt_model *model, const takt_relation_info *of)
+{
+    for (const takt_relation_info *c = first_of(model); c != of; c = c->next)
+        if (c->kind == TAKT_KIND_CONSTRAINT && c->each_arity > 0 && c->each == of->each)
+            return false;
+    return of->each_arity > 0;
+}
+
 takt_status takt_constraint_outputs(const takt_model *model, takt_sink_fn *sink, void *user)
 {
     TAKT_NEED(NULL, model);
@@ -24,7 +33,7 @@ takt_status takt_constraint_outputs(const takt_model *model, takt_sink_fn *sink,
         if (c->kind != TAKT_KIND_CONSTRAINT)
             continue;
         takt_text_add(&r.text, "%s%s", count++ > 0 ? "," : "", c->name);
-        if (c->each_arity > 0)
+        if (adds_tuples(model, c))
             takt_text_add(&r.text, ",%s", names.of[c->each]);
     }
     takt_name_table_deinit(&names);
@@ -39,8 +48,11 @@ static takt_status find_view(const takt_model *model, const takt_relation_info *
     for (const takt_relation_info *c = first_of(model); c != NULL; c = c->next) {
         if (c->kind != TAKT_KIND_CONSTRAINT)
             continue;
-        at = c == of ? count + 1 : at;
-        count += c->each_arity > 0 ? 2 : 1;
+        count++;
+        if (!adds_tuples(model, c))
+            continue;
+        at = c->each == of->each ? count : at;
+        count++;
     }
     *view = takt_session_output_count(session) == count ? takt_session_output(session, at) : NULL;
     if (*view != NULL && (*view)->rank == of->each_arity &&
