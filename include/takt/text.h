@@ -139,7 +139,7 @@ typedef struct takt_sampling {
     /** Dynamic temperature: from temperature - range to temperature + range, by the entropy of the
      *  candidates to the power of `dynatemp_exponent` (0: 1). */
     double dynatemp_range, dynatemp_exponent;
-    double top_n_sigma; /**< candidates within so many standard deviations of the best score */
+    double top_n_sigma; /**< candidates within this many standard deviations of the best score */
     /** XTC: with this probability all candidates at least as probable as the threshold (0: 0.1)
      *  are removed, but for the least probable of them. Above 0.5 the threshold turns it off. */
     double xtc_probability, xtc_threshold;

@@ -13,7 +13,7 @@ from _cli import (CLEAN, CNN, MLP, ROOT, STREAM, TOOL, expect, fails, finish, np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
 
-#Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
+# Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
 fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
 fails(2, "sumary", MLP, says=["did you mean `takt summary`?"])
 fails(2, "run", MLP, "--thread", "2",
@@ -46,30 +46,30 @@ fails(2, "explain", says=["wants MODEL or the number of an error"])
 fails(2, "opt", says=["takt opt wants MODEL", "takt opt --list"])
 fails(2, "explain", "--node", "nobody", MLP, says=["no step computes a node called nobody"])
 
-#Nothing is suggested where nothing is near.
+# Nothing is suggested where nothing is near.
 for words in (("xyz", MLP), ("run", MLP, "--zzzzz", "1"), ("frobnicate", MLP),
               ("opt", MLP, "--pass=nope")):
     expect("did you mean" not in fails(2, *words), f"{words}: something far is suggested")
 
-#What others call it, and verbs of two words of which one was said.
+# What others call it, and verbs of two words of which one was said.
 for said, meant in (("info", "inspect"), ("predict", "run"), ("compare", "benchmark compare"),
                     ("trends", "benchmark trends"), ("optimize", "opt"), ("layers", "summary")):
     fails(2, said, MLP, says=[f"there is no verb {said}", f"did you mean `takt {meant}`?"])
 
-#Flags of other tools : taken with a note where they mean the same, else answered.
+# Flags of other tools: taken with a note where they mean the same, else answered.
 for flag in ("--batch", "-b"):
     fails(2, "run", MLP, flag, "4", says=[f"takt run has no flag {flag}", "-D batch=N"])
 expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu").stderr,
        "--device is not taken for --backend")
 
-#Layers are shown by `takt ops`, and words of other frameworks are answered there too.
+# Layers are shown by `takt ops`, and words of other frameworks are answered there too.
 expect("layer dense(x, units: int" in succeeds("ops", "dense"), "takt ops dense")
 expect(json.loads(succeeds("ops", "--json", "dense"))["layers"][0]["name"] == "dense",
        "takt ops --json dense")
 fails(2, "ops", "Dense", says=["no operation called Dense", "did you mean dense?"])
 fails(2, "ops", "Linear", says=["no operation called Linear", "dense(x, units)"])
 
-#Folders : misspelt, missing, in place of a file, and those that results were to go to.
+# Folders: misspelt, missing, in place of a file, and those that results were to go to.
 fails(1, "run", "exampels/mlp.takt", says=["hint: did you mean examples/mlp.takt?"])
 fails(1, "run", "exampels/nothing.takt", says=["hint: there is no folder exampels/"])
 fails(1, "run", "examples/nowhere/deep/mlp.takt", says=["no folder examples/nowhere/\n"])
@@ -77,7 +77,7 @@ fails(1, "run", "examples", says=["hint: name a file in it, such as examples/"])
 fails(1, "run", MLP, "-o", path("nowhere/y.npy"), "--repeat", "1000000000", "--threads", "1",
       says=["y.npy: there is no folder", "nowhere/"])
 
-#A text that is no model is one mistake, and names never command the terminal.
+# A text that is no model is one mistake, and names never command the terminal.
 prose = write("prose.md", "# Prose\n\nTakt is the beat of a conductor.\nThe time is known.\n")
 told = fails(1, "run", prose, says=["prose.md:3:1", "expected 'model', 'layer' or 'import'"])
 expect(told.count("error 2201") == 1, told)
@@ -85,7 +85,7 @@ write("red\x1b[31m.takt", "model m(x: f32[2]) { return x }")
 told = fails(1, "run", path("red[31m.takt"), says=["did you mean", "red?[31m.takt?"])
 expect("\x1b" not in told, repr(told))
 
-#A file that cannot be written stays as it was, and nothing lies beside it : files of 4096 bytes.
+# A file that cannot be written stays as it was, and nothing lies beside it: files of 4096 bytes.
 small = path("small")
 os.makedirs(small, exist_ok=True)
 page = os.path.join(small, "page.html")
@@ -108,7 +108,7 @@ for words in (["profile", MLP, "--duration", "50ms", "-o", page], ["compile", ML
         expect(file.read() == "as it was", f"{words}: the old file is gone")
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
-#What was measured is shown although the disk is full.
+# What was measured is shown although the disk is full.
 full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full")
 expect(full.returncode == 1 and "/dev/full" in full.stderr and " a run " in full.stdout, full)
 with open("/dev/full", "w", encoding="utf-8") as nowhere:
@@ -116,7 +116,7 @@ with open("/dev/full", "w", encoding="utf-8") as nowhere:
                          stderr=subprocess.PIPE, text=True, check=False)
 expect(run.returncode == 1 and run.stderr == "error: standard output cannot be written\n", run)
 
-#Verbs of two words.
+# Verbs of two words.
 for words in (("benchmark",), ("bench",)):
     run = takt(*words)
     expect(run.returncode == 2 and "benchmark compare" in run.stdout, f"{words}: {run.stdout}")
@@ -131,7 +131,7 @@ fails(2, "benchmark", "rnu", says=["did you mean `takt benchmark run`?"])
 fails(2, "help", "benchmark", "walk", says=["there is no verb benchmark walk"])
 expect("3 slower" in succeeds("help") and "5 too noisy" in succeeds("help"), "exit codes")
 
-#Files that are not what they should be are named, with what to do.
+# Files that are not what they should be are named, with what to do.
 write("cut.onnx", b"\x08\x07\x3a\xd2\x01\x0a\x05")
 said = fails(1, "inspect", path("cut.onnx"), says=["cut.onnx", "cut off", "hint: "])
 expect(said.count("at byte") == 1, f"where it is cut off is not said once: {said}")
@@ -147,7 +147,7 @@ fails(2, "run", MLP, "-D", "batch=99999999999999999999", says=["the size is too 
 fails(4, "run", MLP, "--deadline", "1ns", says=["step 1 of", "takt profile", "node: "])
 fails(2, "compile", MLP, "-o", "-", says=["goes to a file", "-o m.taktp"])
 
-#Files that are not there, and files that are no models.
+# Files that are not there, and files that are no models.
 fails(1, "run", "examples/mlp", says=["did you mean examples/mlp.takt?"])
 fails(1, "run", "examples/mpl.takt", says=["did you mean examples/mlp.takt?"])
 write("near.npy", npy((1, 784), [0.5] * 784))
@@ -166,7 +166,7 @@ for name, content, says in (("array.takt", npy((1,), [1.0]), "it holds an array"
 fails(1, "summary", write("lite.tflite", b"\x1c\0\0\0TFL3" + bytes(60)), says=["error[TAKT3501]"])
 fails(1, "summary", path("alone.safetensors"), says=["error[TAKT3006]", "it holds weights alone"])
 
-#A model is never written over by what is made of it, and results have the ending of arrays.
+# A model is never written over by what is made of it, and results have the ending of arrays.
 with open(os.path.join(ROOT, MLP), encoding="utf-8") as text:
     source = text.read()
 kept = write("kept.takt", source)
@@ -186,7 +186,7 @@ expect("written to " + path("w.npy") in succeeds("run", MLP, "-o", path("w.npy")
 both = succeeds("compile", MLP, "-o", path("b.taktp"), "--emit", path("b.onnx"))
 expect(path("b.taktp") in both and path("b.onnx") + ": mlp, optimised" in both, both)
 
-#Weights for a model that has no parameters, and files that hold none.
+# Weights for a model that has no parameters, and files that hold none.
 write("constant.onnx", _pb.model(_pb.Graph([_pb.node("Relu", ["x"], ["y"])], [_pb.value("x", [2])],
                                            [_pb.value("y", [2])])))
 for words in (("run", path("constant.onnx"), "--weights", path("alone.safetensors")),
@@ -196,7 +196,7 @@ for words in (("run", path("constant.onnx"), "--weights", path("alone.safetensor
 fails(1, "run", MLP, "--weights", MLP, says=["error[TAKT3401]", "takt convert MODEL -o w.npz"])
 fails(2, "help", "run", "plan", says=["plan is no part of takt run", "one at a time"])
 
-#Flags in the wrong place, for nothing, or in words that were not expected.
+# Flags in the wrong place, for nothing, or in words that were not expected.
 fails(2, "--threads", "2", "run", MLP,
       says=["--threads is no verb: flags come after one", "write takt run --threads 2 ..."])
 fails(2, "--json", "benchmark", "run", MLP, says=["write takt benchmark run --json ..."])
@@ -220,14 +220,14 @@ succeeds("profile", MLP, "--memory=" + path("live.json"), "--duration", "5ms")
 with open(path("live.json"), encoding="utf-8") as live:
     expect("timeline" in json.load(live), "--memory=F.json writes no file")
 
-#Variables of the environment : a misspelt one is noted, one of somebody else 's is not.
+# Variables of the environment: a misspelt one is noted, one of somebody else's is not.
 run = takt("version", env={"TAKT_THREAD": "2"})
 expect("TAKT_THREAD mirrors no flag; did you mean TAKT_THREADS?" in run.stderr, run.stderr)
 expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is no failure")
 run = takt("version", env={"TAKT_DATA": "x", "TAKT_VENV": "x", "TAKT_THREADS": "2"})
 expect(run.stderr == "", f"variables that are nobody's business: {run.stderr}")
 
-#Names of values, nodes and errors.
+# Names of values, nodes and errors.
 for words in (("extract", MLP, "--to", "dense_7"), ("run", MLP, "--outputs", "dens_0")):
     fails(2, *words, says=["did you mean dense_0?", "takt extract MODEL"])
 fails(2, "explain", MLP, "--node", "dense_0.x", says=["did you mean dense_0"])
@@ -235,7 +235,7 @@ fails(2, "run", MLP, "--donate", "z", says=["no input called z", "takt inspect M
 for spelled in ("TAKT2103", "takt2103", "error[TAKT2103]", "error[TAKT2103]:"):
     expect(succeeds("explain", spelled).startswith("TAKT2103: "), spelled)
 
-#Values of the wrong form.
+# Values of the wrong form.
 for flag, value, wants in (("--threads", "0", "a number from 1"),
                            ("--threads", "-1", "a number from 1"),
                            ("--threads", "99999999999", "a number from 1"),
@@ -256,7 +256,7 @@ fails(2, "run", MLP, "--shape", "x:2", says=["input x has 2 dimensions", "has 1"
 fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3",
       says=["batch is 2", "3 by what was said"])
 
-#Files of the wrong form.
+# Files of the wrong form.
 fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.npy"])
 fails(1, "run", MLP, "-i", "x=" + MLP, says=["error[TAKT3201]", "no .npy file"])
 double = write("double.npy", npy((1, 784), [0.0] * 784, "<f8", "d"))
@@ -278,7 +278,7 @@ fails(2, "run", STREAM, "-o", path("out.npy"), says=["the model has 2 outputs"])
 fails(1, "run", MLP, "-o", path("no/such/folder/y.npy"), says=["error[TAKT3003]"])
 fails(1, "opt", CNN, "--emit-each-pass", path("no/such/folder"), says=["error[TAKT3003]"])
 
-#Models of the wrong form.
+# Models of the wrong form.
 several = write("several.takt", "model a(x: f32[2]) -> f32[2] { return x }\n"
                                 "model b(x: f32[2]) -> f32[2] { return -x }\n")
 fails(2, "run", several, "--select", "c", says=["there is no model called c", "it has a, b"])
@@ -292,7 +292,7 @@ fails(1, "run", write("huge.takt", "model m(x: f32[1000000, 1000000, 1000000]) -
                                    "{ return reduce_sum(x, axes=[0, 1]) [0:1] }\n"), says=["error"])
 fails(1, "run", write("bytes.takt", b"\x00\x01\x02"), says=["error[TAKT3006]"])
 
-#Every node that an ONNX model asks for in vain, with the number to look up and what to do.
+# Every node that an ONNX model asks for in vain, with the number to look up and what to do.
 lacking = write("lacking.onnx", _pb.model(_pb.Graph(
     [_pb.node("Foo", ["x"], ["a"], name="first"), _pb.node("Bar", ["x"], ["b"], name="second")],
     [_pb.value("x", [2])], [_pb.value("a", [2]), _pb.value("b", [2])])))
@@ -313,7 +313,7 @@ words = _pb.Graph([_pb.node("Identity", ["x"], ["y"])], [_pb.value("x", [2], 8)]
 fails(1, "run", write("words.onnx", _pb.model(words)),
       says=["error[TAKT3302]", "input x has element type 8 (strings)"])
 
-#The same for programs, whatever bytes a name has.
+# The same for programs, whatever bytes a name has.
 run = takt("run", "--json", MLP, b"--outputs=a\xfc\xe2\x82\xac\xed\xa0\x80", text=False)
 answer = json.loads(run.stderr)  # fails if it is no UTF-8
 expect(answer["error"]["message"].endswith(" a\ufffd\u20ac\ufffd\ufffd\ufffd"), answer)

@@ -14,7 +14,7 @@ def tensor(length):
     count = 2 * length * 64
     return write(f"x{length}.npy", npy([2, length, 64], [i % 17 / 8 - 1 for i in range(count)]))
 
-#the plan of a range is that of its top, and says so
+# the plan of a range is that of its top, and says so
 top = parsed("plan", "--json", ENCODER, "-D", "batch=2", "-D", "seq=64")
 plan = parsed("plan", "--json", ENCODER, *RANGE)
 planning_peak = plan["memory"]["planning_peak"]
@@ -33,7 +33,7 @@ text = succeeds("plan", ENCODER, *RANGE)
 expect("batch 1 to 2, seq 1 to 64" in text and "seq=32" in text, text)
 expect("are for plans of other sizes" in text and "their tables: " in text, text)
 
-#which steps do their work in another way from some size on : one query reads keys where they lie
+# which steps do their work in another way from some size on: one query reads keys where they lie
 changes = parsed("plan", "--json", ENCODER, "-D", "batch=1", "-D", "seq=1..64")["changes"]
 expect(any(c["from"] == "seq=2" and "attention" in c["step"] and "direct_f32" in c["below"]
            and "gemm_f32" in c["is"] for c in changes), changes)
@@ -41,14 +41,14 @@ expect(not any(c["from"] > "seq=2" and "attention" in c["step"] for c in changes
 expect("steps that change with sizes" in succeeds("plan", ENCODER, "-D", "seq=1..64"), "guards")
 expect("changes" not in top, "one size has no changes")
 
-#a run takes what its input has, with the bits of that size alone
+# a run takes what its input has, with the bits of that size alone
 for length in (1, 7, 64):
     x = tensor(length)
     alone = parsed("run", "--json", ENCODER, "-i", f"x={x}")["digest"]
     ranged = parsed("run", "--json", ENCODER, *RANGE, "-i", f"x={x}")["digest"]
     expect(alone == ranged, f"seq={length}: {alone} and {ranged}")
 
-#several files of different lengths in one call : one session, the bits of each alone
+# several files of different lengths in one call: one session, the bits of each alone
 FILES = [tensor(length) for length in (1, 7, 64)]
 EACH = [word for x in FILES for word in ("-i", f"x={x}")]
 alone = [parsed("run", "--json", ENCODER, "-i", f"x={x}") for x in FILES]
@@ -67,7 +67,7 @@ for x, one in zip(FILES, alone):
 expect("3 files, one session: " in text and "6 runs took" in text, text)
 expect("written to " + path("y-x7.npy") in text, text)
 
-#... by a pattern, as arguments, by numbers, into a folder and into archives
+# ... by a pattern, as arguments, by numbers, into a folder and into archives
 shuffled = {one["digest"] for one in alone}
 os.makedirs(path("inputs"), exist_ok=True)
 for x in FILES:
@@ -84,7 +84,7 @@ for to, files in ((path("y{#}.npz"), [path(f"y{i}.npz") for i in (1, 2, 3)]),
     succeeds("run", ENCODER, *FILES, "-o", to)
     expect(all(os.path.exists(file) for file in files), f"{to}: {os.listdir(TMP)}")
 
-#... of several inputs in their order, one file for all runs, random ones beside them
+# ... of several inputs in their order, one file for all runs, random ones beside them
 PAIR = write("pair.takt", b"""model m(a: f32[n], b: f32[n], c: f32[2, n], k: f32[1]) {
   return y = (a - b) * k, z = c
 }
@@ -101,7 +101,7 @@ for n, one in zip((2, 5), told["files"]):
                   "b=" + path(f"b{n}.npy"), "-i", f"k={K}", "--random")
     expect(same["digest"] == one["digest"], f"random inputs of {n}: {same} and {one}")
 
-#... where both sizes at once would need more than the limit, plans are made one after the other
+# ... where both sizes at once would need more than the limit, plans are made one after the other
 wide, long = (write(f"{n}x{m}.npy", npy([n, m, 64], [0.5] * (n * m * 64)))
               for n, m in ((64, 1), (1, 64)))
 peak = max(parsed("run", "--json", ENCODER, "-i", x)["peak_bytes"] for x in (wide, long))
@@ -109,14 +109,14 @@ fails(4, "plan", ENCODER, "-D", "batch=1..64", "-D", "seq=1..64", "--memory-limi
 told = parsed("run", "--json", ENCODER, wide, long, "--memory-limit", str(peak))
 expect([one["outputs"][name]["shape"][:2] for one in told["files"]] == [[64, 1], [1, 64]], told)
 
-#... images of any size
+# ... images of any size
 IMAGE = write("image.takt", b"model m(x: f32[1, 1, h, w]) { return y = reduce_sum(x) }\n")
 PIXELS = [write(f"{w}x{h}.pgm", b"P5 %d %d 255\n" % (w, h) + b"\xff" * (w * h))
           for w, h in ((3, 2), (5, 7))]
 told = parsed("run", "--json", IMAGE, *PIXELS)
 expect([one["outputs"]["y"]["values"] for one in told["files"]] == [[6.0], [35.0]], told)
 
-#... state goes on from file to file
+# ... state goes on from file to file
 STEPS = [write(f"step{i}.npy", npy([1, 1], [float(i)])) for i in (1, 2, 3)]
 SUM = write("sum.takt", b"""model m(x: f32[1, n]) {
   state total: f32[1, 1] = 0
@@ -127,7 +127,7 @@ SUM = write("sum.takt", b"""model m(x: f32[1, n]) {
 told = parsed("run", "--json", SUM, *STEPS)
 expect([one["outputs"]["y"]["values"] for one in told["files"]] == [[0.0], [1.0], [3.0]], told)
 
-#... mistakes
+# ... mistakes
 short = write("short.npy", npy([2, 3, 63], [0.0] * (2 * 3 * 63)))
 error = fails(2, "run", ENCODER, *FILES, short, "-o", path("no-{}.npy"), says=["short.npy"])
 expect(not os.path.exists(path("no-x1.npy")), "a result before all files were read")
@@ -142,7 +142,7 @@ fails(2, "run", ENCODER, "-i", path("none*.npy"), says=["no file matches"])
 fails(2, "run", PAIR, *given, "-i", f"a={A[0]}", says=["input a has 3 files, input b has 2"])
 fails(2, "profile", ENCODER, *EACH, says=["input x is given twice", "takt run"])
 
-#requests of different sizes to one session
+# requests of different sizes to one session
 told = parsed("benchmark", "run", ENCODER, "-D", "batch=1", "--lengths", "1-24", "--iterations",
               "40", "--threads", "1", "--json")
 expect(told["dimension"] == "seq" and told["all"]["requests"] == 40, told)
@@ -162,7 +162,7 @@ fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-i", "x=x.npy", says=
 fails(2, "benchmark", "run", ENCODER, "--lengths", "1-4", "-o", "r.json", says=["has no -o"])
 fails(2, "benchmark", "run", ENCODER, "--lengths", "other=1-4", says=["other"])
 
-#a cache that grows is state : 2 rows, then 1 more
+# a cache that grows is state: 2 rows, then 1 more
 CACHE = write("cache.takt", b"""model m(x: f32[s, 2], past: f32[p, 2], mask: f32[p + s]) {
   all = concat(past, x, axis=0)
   return y = reduce_sum(all * reshape(mask, shape=[p + s, 1]), axes=[0]), present = all
@@ -185,7 +185,7 @@ fails(2, "run", CACHE, "--state", "auto=9999999999999999",
       says=["room for 9999999999999999 rows", "1 to 2147483647"])
 fails(2, "run", ENCODER, "--state", "auto", says=["rows appended"])
 
-#mistakes
+# mistakes
 fails(2, "run", ENCODER, *RANGE, "-i", f"x={tensor(65)}", says=["seq is 65", "1..64"])
 fails(2, "plan", ENCODER, "-D", "seq=9..3", says=["ends before it begins"])
 for wrong in ("seq=1..", "seq=..3", "seq=1...3", "seq=1..x", "seq=-1..3"):

@@ -23,8 +23,8 @@ GRANTS = {
 }
 # What compilers refer to by themselves: stack protector, fortify, 128-bit and atomic helpers, and
 # strcpy, which gcc -Os makes of snprintf with "%s".
-COMPILER = re.compile(r"^(strcpy|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+|__\w+[dtsx][ifc]\d?"
-                      r"|__tls_get_addr|__(?P<libc>\w+)_chk)$")
+COMPILER = re.compile(r"^(strcpy|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+"
+                      r"|__\w+[dtsx][ifc]\d?|__tls_get_addr|__(?P<libc>\w+)_chk)$")
 
 objects_dir = os.path.join(BUILD, "CMakeFiles", "takt_objects.dir", "src")
 objects = [os.path.join(folder, name) for folder, _, names in os.walk(objects_dir)

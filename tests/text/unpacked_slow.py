@@ -13,7 +13,8 @@ from _transformers import converted, opened, read, torch, transformers
 from folders_slow import CASES, VOCABULARY, save
 
 WITHIN = 1e-4
-NOT = ("falcon", "falcon_new", "mpt", "mpt_clipped", "gptoss", "olmoe")  # folders are not written
+NOT = ("falcon", "falcon_new", "mpt", "mpt_clipped", "gptoss", "olmoe",
+       "qwen2moe")  # folders are not written
 TEXT = "It's 1234 words,  und Äpfel\n\n我想"
 
 

@@ -33,7 +33,7 @@ static double bandwidth(const takt_plan *plan, const takt_ceilings *c, double by
     return plan->threads >= c->all.threads ? all : fmin(all > 0 ? all : one, one * plan->threads);
 }
 
-/* Bytes of keys and values of so many tokens; of other state all of it. */
+/* Bytes of the keys and values of that many tokens; other state counts as a whole. */
 static double state_bytes(const takt_generator *g, int64_t tokens)
 {
     const int64_t kept = tokens < g->context ? tokens : g->context;

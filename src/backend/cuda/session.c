@@ -282,7 +282,7 @@ static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
     return result;
 }
 
-/* `buffer` lies elsewhere. A graph whose copies change is made anew; others get new arguments. */
+/* `buffer` lies elsewhere. A graph whose copies change is made again; others get new arguments. */
 static int move_buffer(takt_cuda_part *p, takt_cuda_graph *g, uint32_t buffer, bool is_new)
 {
     int result = TAKT_CU_OK;
