@@ -164,13 +164,15 @@ static takt_cu_kernel_node node_of(takt_cuda_call *c, void **parameters)
                                  .parameters = parameters};
 }
 
-/* After a kernel, one may begin while that ends: all of them wait for what was before. */
+enum { WAITING = 8192 }; /* blocks of a grid that wait: takt_begin of kernel/cuda/lang.h */
+
+/* After a kernel, one may begin while that ends, if all of its blocks wait for what was before. */
 static int add_call(const takt_cuda_part *p, takt_cuda_graph *g, takt_cuda_call *c, tail *last)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
     void *parameters[1];
     const takt_cu_kernel_node node = node_of(c, parameters);
-    const bool is_early = last->is_kernel && p->cuda->is_early;
+    const bool is_early = last->is_kernel && p->cuda->is_early && c->launch.grid[0] <= WAITING;
     const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
     int result =
         d->graph_kernel(&c->node, g->graph, &last->node, is_early ? 0 : last->count, &node);

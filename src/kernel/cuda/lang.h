@@ -40,9 +40,8 @@
 #ifdef __CUDACC__
 
 /* A kernel may begin while the one before it in a graph still ends: it waits here until what that
- * one wrote is there, and lets the next one begin. Other edges make both do nothing. Of 8192
- * blocks, 32 on each of 256 multiprocessors, one has ended and so has waited before any other
- * begins. */
+ * one wrote is there, and lets the next one begin. Other edges make both do nothing. Blocks beyond
+ * 8192 do not wait, which costs large grids time: such a grid is given no early edge. */
 static __device__ __forceinline__ void takt_begin(void)
 {
 #if __CUDA_ARCH__ >= 900
