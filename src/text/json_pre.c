@@ -4,27 +4,6 @@
 #include "base/json.h"
 #include "text/tokenizer.h"
 
-static const char *type_of(const takt_json *stage)
-{
-    const takt_json *v =
-        stage != NULL && stage->kind == TAKT_JSON_OBJECT ? takt_json_get(stage, "type") : NULL;
-    return v != NULL && v->kind == TAKT_JSON_STRING ? v->text : "";
-}
-
-static bool flag(const takt_json *stage, const char *key, bool fallback)
-{
-    const takt_json *v = takt_json_get(stage, key);
-    return v != NULL && v->kind == TAKT_JSON_BOOL ? v->boolean : fallback;
-}
-
-static takt_span text_of(const takt_json *stage, const char *key)
-{
-    const takt_json *v =
-        stage != NULL && stage->kind == TAKT_JSON_OBJECT ? takt_json_get(stage, key) : NULL;
-    return v != NULL && v->kind == TAKT_JSON_STRING ? (takt_span){v->text, v->text_length}
-                                                    : takt_span_of("");
-}
-
 static takt_status unsupported(takt_tokenizer *t, const char *type)
 {
     return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
@@ -39,7 +18,7 @@ static takt_status kind_of(takt_tokenizer *t, const takt_json *stage, takt_cut_k
 {
     static const char *const names[] = {"Isolated", "Removed", "MergedWithPrevious",
                                         "MergedWithNext", "Contiguous"};
-    const takt_span name = text_of(stage, "behavior");
+    const takt_span name = takt_stage_text(stage, "behavior");
     *kind = fallback;
     if (name.length == 0)
         return TAKT_OK;
@@ -71,8 +50,8 @@ static takt_status quote(takt_tokenizer *t, takt_span text, takt_span *pattern)
 static takt_status read_split(takt_tokenizer *t, const takt_json *stage)
 {
     const takt_json *of = takt_json_get(stage, "pattern");
-    const takt_span plain = text_of(of, "String");
-    takt_span pattern = text_of(of, "Regex");
+    const takt_span plain = takt_stage_text(of, "String");
+    takt_span pattern = takt_stage_text(of, "Regex");
     takt_cut_kind kind;
     /* Spaces that the normalizer has replaced cut nothing: Gemma. */
     for (size_t i = 0; takt_span_is(plain, " ") && i < t->normal_count; i++)
@@ -83,7 +62,7 @@ static takt_status read_split(takt_tokenizer *t, const takt_json *stage)
     if (pattern.length == 0)
         TAKT_TRY(quote(t, plain, &pattern));
     TAKT_TRY(kind_of(t, stage, TAKT_CUT_ISOLATED, &kind));
-    return takt_cuts_add(t, pattern, kind, flag(stage, "invert", false));
+    return takt_cuts_add(t, pattern, kind, takt_stage_flag(stage, "invert", false));
 }
 
 static takt_status read_punctuation(takt_tokenizer *t, const takt_json *stage)
@@ -97,27 +76,27 @@ static takt_status read_punctuation(takt_tokenizer *t, const takt_json *stage)
 
 static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
 {
-    const takt_span scheme = text_of(stage, "prepend_scheme");
-    const bool spaced =
-        scheme.length > 0 ? !takt_span_is(scheme, "never") : flag(stage, "add_prefix_space", true);
-    const takt_span mark = text_of(stage, "replacement");
+    const takt_span scheme = takt_stage_text(stage, "prepend_scheme");
+    const bool spaced = scheme.length > 0 ? !takt_span_is(scheme, "never")
+                                          : takt_stage_flag(stage, "add_prefix_space", true);
+    const takt_span mark = takt_stage_text(stage, "replacement");
     if (!takt_span_is(mark, TAKT_TOKEN_MARK))
         return unsupported(t, "Metaspace with another mark than U+2581");
     TAKT_TRY(takt_normals_add(t, TAKT_NORMAL_REPLACE, takt_span_of(" "), mark));
     t->begins_spaced = spaced;
     t->spaces_once = takt_span_is(scheme, "first");
-    if (flag(stage, "split", true))
+    if (takt_stage_flag(stage, "split", true))
         t->scan = &takt_scan_marks;
     return spaced ? takt_normals_add(t, TAKT_NORMAL_PREPEND, mark, mark) : TAKT_OK;
 }
 
 static takt_status read_byte_level(takt_tokenizer *t, const takt_json *stage)
 {
-    if (flag(stage, "add_prefix_space", true)) {
+    if (takt_stage_flag(stage, "add_prefix_space", true)) {
         t->begins_spaced = false; /* the space is part of the text, and stays */
         TAKT_TRY(takt_normals_add(t, TAKT_NORMAL_PREPEND, takt_span_of(" "), takt_span_of(" ")));
     }
-    return flag(stage, "use_regex", true)
+    return takt_stage_flag(stage, "use_regex", true)
                ? takt_cuts_add(t, takt_span_of(takt_scan_gpt2.patterns[0]), TAKT_CUT_ISOLATED,
                                false)
                : TAKT_OK;
@@ -125,7 +104,7 @@ static takt_status read_byte_level(takt_tokenizer *t, const takt_json *stage)
 
 takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const takt_json *stage)
 {
-    const char *type = type_of(stage);
+    const char *type = takt_stage_type(stage);
     if (strcmp(type, "ByteLevel") == 0)
         return read_byte_level(t, stage);
     if (strcmp(type, "Split") == 0)
@@ -145,7 +124,8 @@ takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const takt_json *stage)
         return takt_cuts_add(t, takt_span_of("[\\w]+|[^\\w\\s]+"), TAKT_CUT_REMOVED, true);
     if (strcmp(type, "Digits") == 0)
         return takt_cuts_add(
-            t, takt_span_of(flag(stage, "individual_digits", false) ? "\\p{N}" : "\\p{N}+"),
+            t,
+            takt_span_of(takt_stage_flag(stage, "individual_digits", false) ? "\\p{N}" : "\\p{N}+"),
             TAKT_CUT_ISOLATED, false);
     if (strcmp(type, "Punctuation") == 0)
         return read_punctuation(t, stage);

@@ -8,23 +8,21 @@
 
 /* ---- small questions ---- */
 
-static const char *type_of(const takt_json *stage)
+const char *takt_stage_type(const takt_json *stage)
 {
-    const takt_json *v =
-        stage != NULL && stage->kind == TAKT_JSON_OBJECT ? takt_json_get(stage, "type") : NULL;
-    return v != NULL && v->kind == TAKT_JSON_STRING ? v->text : "";
+    return takt_stage_text(stage, "type").at;
 }
 
-static bool flag(const takt_json *stage, const char *key, bool fallback)
+bool takt_stage_flag(const takt_json *stage, const char *key, bool fallback)
 {
     const takt_json *v = takt_json_get(stage, key);
     return v != NULL && v->kind == TAKT_JSON_BOOL ? v->boolean : fallback;
 }
 
-/* The text under `key`; "" if there is none. */
-static takt_span text_of(const takt_json *stage, const char *key)
+takt_span takt_stage_text(const takt_json *stage, const char *key)
 {
-    const takt_json *v = takt_json_get(stage, key);
+    const takt_json *v =
+        stage != NULL && stage->kind == TAKT_JSON_OBJECT ? takt_json_get(stage, key) : NULL;
     return v != NULL && v->kind == TAKT_JSON_STRING ? (takt_span){v->text, v->text_length}
                                                     : takt_span_of("");
 }
@@ -39,7 +37,7 @@ static takt_status unsupported(takt_tokenizer *t, const char *what, const char *
 static const takt_json *parts_of(const takt_json *stage, const char *key)
 {
     const takt_json *list =
-        strcmp(type_of(stage), "Sequence") == 0 ? takt_json_get(stage, key) : NULL;
+        strcmp(takt_stage_type(stage), "Sequence") == 0 ? takt_json_get(stage, key) : NULL;
     return list != NULL && list->kind == TAKT_JSON_ARRAY ? list : NULL;
 }
 
@@ -48,13 +46,13 @@ bool takt_tokenizer_has_stage(const takt_json *stage, const char *type)
     static const char *const keys[] = {"pretokenizers", "normalizers", "decoders", "processors"};
     if (stage == NULL || stage->kind != TAKT_JSON_OBJECT)
         return false;
-    if (strcmp(type_of(stage), type) == 0)
+    if (strcmp(takt_stage_type(stage), type) == 0)
         return true;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const takt_json *list = parts_of(stage, keys[i]);
         const takt_json *p = list != NULL ? takt_json_first(list) : NULL;
         for (; p != NULL; p = takt_json_next(p))
-            if (strcmp(type_of(p), type) == 0)
+            if (strcmp(takt_stage_type(p), type) == 0)
                 return true;
     }
     return false;
@@ -82,12 +80,12 @@ static takt_status add_plain(takt_tokenizer *t, takt_normal_kind kind)
 
 static takt_status add_bert(takt_tokenizer *t, const takt_json *stage)
 {
-    const bool lowers = flag(stage, "lowercase", true);
-    if (!flag(stage, "handle_chinese_chars", true))
+    const bool lowers = takt_stage_flag(stage, "lowercase", true);
+    if (!takt_stage_flag(stage, "handle_chinese_chars", true))
         return unsupported(t, "normalizer", "BertNormalizer without handle_chinese_chars");
-    if (flag(stage, "clean_text", true))
+    if (takt_stage_flag(stage, "clean_text", true))
         TAKT_TRY(add_plain(t, TAKT_NORMAL_CLEAN));
-    if (flag(stage, "strip_accents", lowers)) {
+    if (takt_stage_flag(stage, "strip_accents", lowers)) {
         TAKT_TRY(add_plain(t, TAKT_NORMAL_NFD));
         TAKT_TRY(add_plain(t, TAKT_NORMAL_STRIP_MARKS));
     }
@@ -98,21 +96,23 @@ static takt_status add_replace(takt_tokenizer *t, const takt_json *stage)
 {
     const takt_json *pattern = takt_json_get(stage, "pattern");
     const takt_span from = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
-                               ? text_of(pattern, "String")
+                               ? takt_stage_text(pattern, "String")
                                : takt_span_of("");
     const takt_span regex = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
-                                ? text_of(pattern, "Regex")
+                                ? takt_stage_text(pattern, "Regex")
                                 : takt_span_of("");
     if (takt_span_is(regex, " {2,}"))
-        return takt_normals_add(t, TAKT_NORMAL_RUNS, takt_span_of(""), text_of(stage, "content"));
+        return takt_normals_add(t, TAKT_NORMAL_RUNS, takt_span_of(""),
+                                takt_stage_text(stage, "content"));
     if (from.length == 0)
         return unsupported(t, "normalizer", "Replace with a regular expression");
-    return takt_normals_add(t, TAKT_NORMAL_REPLACE, from, text_of(stage, "content"));
+    return takt_normals_add(t, TAKT_NORMAL_REPLACE, from, takt_stage_text(stage, "content"));
 }
 
 static takt_status add_strip(takt_tokenizer *t, const takt_json *stage)
 {
-    const bool left = flag(stage, "strip_left", true), right = flag(stage, "strip_right", true);
+    const bool left = takt_stage_flag(stage, "strip_left", true),
+               right = takt_stage_flag(stage, "strip_right", true);
     return takt_normals_add(t, TAKT_NORMAL_STRIP, takt_span_of(""),
                             takt_span_of(left && right ? "lr"
                                          : left        ? "l"
@@ -123,7 +123,7 @@ static takt_status add_strip(takt_tokenizer *t, const takt_json *stage)
 /* The table of characters, in base64. */
 static takt_status add_charsmap(takt_tokenizer *t, const takt_json *stage)
 {
-    const takt_span text = text_of(stage, "precompiled_charsmap");
+    const takt_span text = takt_stage_text(stage, "precompiled_charsmap");
     uint8_t *bytes = takt_arena_get(&t->arena, text.length + 1);
     uint32_t bits = 0;
     size_t length = 0, have = 0;
@@ -146,7 +146,7 @@ static takt_status add_charsmap(takt_tokenizer *t, const takt_json *stage)
 
 static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
 {
-    const char *type = type_of(stage);
+    const char *type = takt_stage_type(stage);
     if (strcmp(type, "NFC") == 0)
         return add_plain(t, TAKT_NORMAL_NFC);
     if (strcmp(type, "NFD") == 0)
@@ -166,7 +166,8 @@ static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
     if (strcmp(type, "Prepend") != 0)
         return unsupported(t, "normalizer", type);
     t->begins_spaced = true;
-    return takt_normals_add(t, TAKT_NORMAL_PREPEND, text_of(stage, "prepend"), takt_span_of(""));
+    return takt_normals_add(t, TAKT_NORMAL_PREPEND, takt_stage_text(stage, "prepend"),
+                            takt_span_of(""));
 }
 
 /* ---- post_processor ---- */
@@ -198,7 +199,7 @@ static takt_status read_template(takt_tokenizer *t, const takt_json *stage)
             is_first = false;
             continue;
         }
-        const takt_span name = text_of(token, "id");
+        const takt_span name = takt_stage_text(token, "id");
         const takt_json *row =
             table != NULL && table->kind == TAKT_JSON_OBJECT ? takt_json_get(table, name.at) : NULL;
         const takt_json *ids =
@@ -223,7 +224,7 @@ static takt_status read_pair(takt_tokenizer *t, const takt_json *stage, const ch
 
 static takt_status read_post(takt_tokenizer *t, const takt_json *stage)
 {
-    const char *type = type_of(stage);
+    const char *type = takt_stage_type(stage);
     if (strcmp(type, "TemplateProcessing") == 0)
         return read_template(t, stage);
     if (strcmp(type, "ByteLevel") == 0)

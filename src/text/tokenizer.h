@@ -272,6 +272,10 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
                                                      const struct takt_json *root);
 /* Whether `stage` has this type, or is a sequence that contains such a stage. */
 bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
+/* "type" of a stage; a flag of it; the text under `key`, "" if there is none (json_stages.c). */
+const char *takt_stage_type(const struct takt_json *stage);
+bool takt_stage_flag(const struct takt_json *stage, const char *key, bool fallback);
+takt_span takt_stage_text(const struct takt_json *stage, const char *key);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);
 /* pre_tokenizer of tokenizer.json (json_pre.c). */

@@ -7,6 +7,8 @@
 
 #include <takt/logic.h>
 
+#include "kept.h"
+
 bool tool_constraints_init(const takt_tool *t, const takt_model *model, uint64_t samples,
                            tool_constraints *c)
 {
@@ -42,31 +44,13 @@ static double truth_of(const takt_tensor_view *v)
     return (double)narrow;
 }
 
-typedef struct list {
-    char *at;
-    size_t length;
-} list;
-
-static int keep(void *user, const char *text, size_t length)
-{
-    list *l = user;
-    char *more = realloc(l->at, l->length + length + 1);
-    if (more == NULL)
-        return 1;
-    memcpy(more + l->length, text, length);
-    l->at = more;
-    l->length += length;
-    more[l->length] = '\0';
-    return 0;
-}
-
 takt_plan *tool_constraints_plan(takt_tool *t, const tool_constraints *c, const tool_sizes *sizes,
                                  int *code)
 {
-    list outputs = {NULL, 0};
+    tool_kept outputs = {0};
     tool_request request;
     takt_plan *plan = NULL;
-    *code = tool_finish(t, takt_constraint_outputs(c->model, keep, &outputs));
+    *code = tool_finish(t, takt_constraint_outputs(c->model, tool_keep_text, &outputs));
     if (*code == TAKT_EXIT_OK)
         *code = tool_request_init(t, sizes->text, &request);
     if (*code == TAKT_EXIT_OK) {

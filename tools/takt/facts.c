@@ -4,25 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kept.h"
 #include "run.h"
-
-typedef struct buffer {
-    char *at;
-    size_t length;
-} buffer;
-
-static int keep(void *user, const char *text, size_t length)
-{
-    buffer *b = user;
-    char *more = realloc(b->at, b->length + length + 1);
-    if (more == NULL)
-        return 1;
-    memcpy(more + b->length, text, length);
-    b->at = more;
-    b->length += length;
-    more[b->length] = '\0';
-    return 0;
-}
 
 /* ---- what is random ---- */
 
@@ -85,17 +68,17 @@ static void print_written(const tool_run *r, const char *text)
 /* ---- proofs ---- */
 
 static takt_status write_proof(const takt_tool *t, const char *fact, const takt_derivation *proof,
-                               buffer *to)
+                               tool_kept *to)
 {
     char text[512];
     if (proof != NULL)
-        return takt_derivation_write(proof, tool_format_of(t), keep, to);
+        return takt_derivation_write(proof, tool_format_of(t), tool_keep_text, to);
     const int length =
         snprintf(text, sizeof text,
                  tool_on(t, TAKT_F_JSON) ? "{\"holds\": false, \"steps\": []}\n"
                                          : "%.400s does not hold: --why-not tells why\n",
                  fact);
-    return keep(to, text, (size_t)length) == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
+    return tool_keep_text(to, text, (size_t)length) == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
 static int print_proof(const tool_run *r, takt_session *s)
@@ -103,10 +86,10 @@ static int print_proof(const tool_run *r, takt_session *s)
     const takt_tool *t = r->t;
     const char *fact = tool_text_of(t, TAKT_F_FACT);
     takt_derivation *proof = NULL;
-    buffer written = {0};
+    tool_kept written = {0};
     takt_status status;
     if (tool_on(t, TAKT_F_WHY_NOT)) {
-        status = takt_fact_why_not(r->model, fact, s, tool_format_of(t), keep, &written);
+        status = takt_fact_why_not(r->model, fact, s, tool_format_of(t), tool_keep_text, &written);
     } else {
         status = takt_fact_prove(r->model, fact, s, &proof);
         if (status == TAKT_OK)
@@ -132,10 +115,10 @@ static int run_session(tool_run *r, takt_session *s)
 int tool_explain_fact(takt_tool *t, const takt_model *model)
 {
     tool_run r = {.t = t, .model = model, .needs_all = true};
-    buffer outputs = {0};
+    tool_kept outputs = {0};
     tool_request request;
     const char *fact = tool_text_of(t, TAKT_F_FACT);
-    int code = tool_finish(t, takt_fact_outputs(model, fact, keep, &outputs));
+    int code = tool_finish(t, takt_fact_outputs(model, fact, tool_keep_text, &outputs));
     if (code == TAKT_EXIT_OK)
         code = tool_load_inputs(&r);
     if (code == TAKT_EXIT_OK)

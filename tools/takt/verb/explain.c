@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "facts.h"
+#include "kept.h"
 
 /* ---- errors ---- */
 
@@ -79,26 +80,8 @@ static int explain_passes(takt_tool *t, const takt_model *model, const tool_size
 
 /* ---- what looks like an operation ---- */
 
-/* The trace, whose lines are "# PASS: NODE: LAW: refused: WHY". */
-typedef struct missed {
-    char *text;
-    size_t length;
-} missed;
-
-static int collect(void *user, const char *text, size_t length)
-{
-    missed *m = user;
-    char *grown = realloc(m->text, m->length + length + 1);
-    if (grown == NULL)
-        return 1;
-    memcpy(grown + m->length, text, length);
-    m->text = grown;
-    m->length += length;
-    m->text[m->length] = '\0';
-    return 0;
-}
-
-/* What a line says after the pass; NULL if that is another one, or the rule fired. */
+/* What a line of the trace, "# PASS: NODE: LAW: refused: WHY", says after the pass; NULL if that is
+ * another one, or the rule fired. */
 static char *missed_line(char *line)
 {
     static const char *const passes[] = {"# recognise: ", "# join-attention: "};
@@ -125,11 +108,11 @@ static void print_missed(const takt_tool *t, char *row, bool is_first)
     printf("}");
 }
 
-static void print_all_missed(const takt_tool *t, const missed *m)
+static void print_all_missed(const takt_tool *t, const tool_kept *m)
 {
     size_t count = 0;
     printf("%s", tool_on(t, TAKT_F_JSON) ? "{\"missed\": [" : "");
-    for (char *line = strtok(m->text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    for (char *line = strtok(m->at, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         char *row = missed_line(line);
         if (row != NULL)
             print_missed(t, row, count++ == 0);
@@ -144,16 +127,17 @@ static void print_all_missed(const takt_tool *t, const missed *m)
 static int explain_missed(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
 {
     tool_request r;
-    missed m = {0};
+    tool_kept m = {0};
     const int code = tool_request_init(t, sizes->text, &r);
     if (code != TAKT_EXIT_OK)
         return code;
     const takt_opt_options options = {.plan = &r.options, .only_trace = true};
-    const takt_status status = takt_model_optimize(model, &options, TAKT_FORMAT_TEXT, collect, &m);
+    const takt_status status =
+        takt_model_optimize(model, &options, TAKT_FORMAT_TEXT, tool_keep_text, &m);
     tool_request_free(&r);
-    if (status == TAKT_OK && m.text != NULL)
+    if (status == TAKT_OK && m.at != NULL)
         print_all_missed(t, &m);
-    free(m.text);
+    free(m.at);
     return tool_finish(t, status);
 }
 

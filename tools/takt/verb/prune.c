@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kept.h"
 #include "shrink.h"
 #include "train.h"
 
@@ -22,21 +23,8 @@ typedef struct pruning {
     bool is_linear;  /* every round takes the same */
     double gone;     /* nominally, after the rounds in which something went */
     takt_model *small;
-    char *report; /* for programs: of the last round in which something went */
-    size_t length;
+    tool_kept report; /* for programs: of the last round in which something went */
 } pruning;
-
-static int keep_report(void *user, const char *text, size_t length)
-{
-    pruning *p = user;
-    char *own = realloc(p->report, p->length + length + 1);
-    if (own == NULL)
-        return 1;
-    memcpy(own + p->length, text, length);
-    p->report = own;
-    p->length += length;
-    return 0;
-}
 
 /* One round: removes as many of the remaining channels as the schedule asks for. Weights that are
  * zero already stay among the others, so the amount refers to all of them. */
@@ -50,9 +38,9 @@ static takt_status prune_round(pruning *p, uint64_t round, const takt_model *mod
         p->o->amount = 1 - (1 - after) / (1 - p->gone);
     if (p->rounds > 1 && !is_json && !tool_on(p->t, TAKT_F_QUIET))
         printf("round %llu of %llu\n", (unsigned long long)round, (unsigned long long)p->rounds);
-    const takt_status status =
-        takt_model_prune(model, p->o, tool_format_of(p->t), is_json ? keep_report : tool_to_screen,
-                         is_json ? (void *)p : p->t, next);
+    const takt_status status = takt_model_prune(model, p->o, tool_format_of(p->t),
+                                                is_json ? tool_keep_text : tool_to_screen,
+                                                is_json ? (void *)&p->report : p->t, next);
     if (status == TAKT_OK)
         p->gone = after;
     return status;
@@ -65,12 +53,12 @@ static int prune_rounds(pruning *p, const takt_model *model)
     int code = TAKT_EXIT_OK;
     for (uint64_t i = 1; i <= p->rounds && code == TAKT_EXIT_OK; i++) {
         takt_model *next = NULL;
-        const size_t length = p->length;
-        p->length = 0;
+        const size_t length = p->report.length;
+        p->report.length = 0;
         const takt_status status = prune_round(p, i, p->small != NULL ? p->small : model, &next);
         if (status != TAKT_OK && takt_last_error_info(p->t->ctx)->id == NOTHING &&
             (i < p->rounds || p->small != NULL)) {
-            p->length = length;
+            p->report.length = length;
             if (!tool_on(p->t, TAKT_F_JSON) && !tool_on(p->t, TAKT_F_QUIET))
                 printf("nothing can go in this round\n");
             continue;
@@ -99,8 +87,8 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
         return tool_usage_error(t, 1003, "write --schedule cubic, or linear",
                                 "rounds follow a cubic or a linear schedule, not %s", schedule);
     int code = prune_rounds(&p, model);
-    if (code == TAKT_EXIT_OK && p.length > 0)
-        (void)tool_to_screen(t, p.report, p.length);
+    if (code == TAKT_EXIT_OK && p.report.length > 0)
+        (void)tool_to_screen(t, p.report.at, p.report.length);
     if (code == TAKT_EXIT_OK) {
         snprintf(command, sizeof command, "takt prune %s --amount %g --criterion %s%s",
                  o->unstructured ? "--unstructured" : "--structured channels", p.amount,
@@ -109,7 +97,7 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
         code = tool_shrink_save(t, p.small, command, reads, 2);
     }
     takt_model_destroy(p.small);
-    free(p.report);
+    free(p.report.at);
     return code;
 }
 
