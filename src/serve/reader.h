@@ -1,4 +1,4 @@
-/* reader.h - fields of a request's body, each checked; the first that is wrong is what is told. */
+/* reader.h - fields of a request's body, each checked; the answer names the first wrong one. */
 #ifndef TAKT_SERVE_READER_H
 #define TAKT_SERVE_READER_H
 

@@ -1,5 +1,5 @@
 /* read_tiktoken.c - the ranks of tokens as tiktoken keeps them. Neither the pattern nor the special
- * tokens are in the file: they are those of the encoding that has so many ranks. */
+ * tokens are in the file: they are those of the encoding with that number of ranks. */
 #include <string.h>
 
 #include "text/tokenizer.h"

@@ -44,7 +44,7 @@ typedef enum takt_regex_kind {
     TAKT_R_RANGE,   /* low to high */
     TAKT_R_CLASSES, /* low: one bit for each takt_unicode_class */
     TAKT_R_SPACE,
-    TAKT_R_WORD, /* low: it is no part of a set, which makes a difference */
+    TAKT_R_WORD, /* low: whether it stands outside a set, which changes its meaning */
     TAKT_R_HAN,
     TAKT_R_SUBSET, /* set number low */
 } takt_regex_kind;

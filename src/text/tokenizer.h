@@ -160,7 +160,7 @@ typedef struct takt_pre {
     const char *patterns[7]; /* each cuts what the ones before leave; NULL after the last */
     bool takes_whole, adds_first;
     bool is_plain; /* tokens are texts, not bytes, with marks for spaces */
-    bool is_words; /* the same without marks: white space is no part of a token */
+    bool is_words; /* the same without marks: tokens contain no white space */
 } takt_pre;
 
 /* NULL: not known. */

@@ -129,8 +129,8 @@ static inline vf gelu_tanh_f32(vf x)
     return vf_div(b, vf_add(vf_set1(1.0f), exp_f32(vf_mul(b, slope))));
 }
 
-/* x * (clip(x + 3, 0, 6) / 6), each operation rounded. The quotient is a product that is mended by
- * what it lacks: the correctly rounded one for every dividend that x + 3 can be. */
+/* x * (clip(x + 3, 0, 6) / 6), each operation rounded. The quotient is a product with 1/6 plus
+ * a correction: correctly rounded for every dividend that x + 3 can be. */
 static inline vf hard_swish_f32(vf x)
 {
     const vf six = vf_set1(6.0f), sixth = vf_set1(0x1.555556p-3f);
