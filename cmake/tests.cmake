@@ -1,6 +1,7 @@
 # tests.cmake - every file of tests/<folder> is a test, found by name.
 #
-#   tests/<folder>/<name>.c       a program of its own, which may see src/; tests/util is linked in
+#   tests/<folder>/<name>.c       a program that may see src/; tests/util is linked in. takt_tests
+#                                 holds them all (cmake/tests_together.cmake)
 #   tests/kernel/*.c              together one program, check_kernels
 #   tests/<folder>/<name>.py .sh  a script; names that begin with _ are helpers
 #
@@ -44,22 +45,7 @@ set(cross_programs model_same_bits unit_half unit_dtype unit_philox unit_digest 
     unit_kernel_registry)
 set(cross_scripts guard_instructions) # counted by QEMU
 
-file(GLOB program_files ${glob} tests/*/*.c)
-foreach(file IN LISTS program_files)
-  cmake_path(GET file STEM stem)
-  cmake_path(GET file PARENT_PATH folder)
-  cmake_path(GET folder FILENAME folder)
-  if(folder IN_LIST skipped_folders OR folder STREQUAL package OR NOT TARGET takt_static)
-    continue()
-  endif()
-  if(CMAKE_CROSSCOMPILING AND NOT ${folder}_${stem} IN_LIST cross_programs)
-    continue()
-  endif()
-  takt_test_program(${folder}_${stem} ${file})
-  add_test(NAME ${folder}_${stem} COMMAND ${folder}_${stem})
-  takt_test_properties(${folder}_${stem} ${folder} program)
-endforeach()
-
+include(cmake/tests_together.cmake)
 include(cmake/test_sites.cmake)
 include(cmake/tests_kernels.cmake)
 include(cmake/tests_sve.cmake)
