@@ -1,2 +1,0 @@
-/* convert_neon.c - conversions, 128-bit vectors. */
-#include "kernel/convert/convert_body.h"

@@ -1,2 +1,0 @@
-/* ggml_fill_neon.c - compiled for neon. */
-#include "kernel/ggml_fill/ggml_fill_body.h"

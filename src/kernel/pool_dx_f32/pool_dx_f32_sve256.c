@@ -1,2 +1,0 @@
-/* pool_dx_f32_sve256.c - gradients of pools, eight channels a vector. */
-#include "kernel/pool_dx_f32/pool_dx_f32_body.h"
