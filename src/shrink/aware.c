@@ -35,8 +35,6 @@ static bool init(work *w)
     for (size_t i = 0; i < count; i++)
         w->grids[i] = (grid){TAKT_NONE, TAKT_NONE, TAKT_NONE};
     for (size_t i = 0; i < l->count; i++) {
-        if (!w->a->taken[i])
-            continue;
         w->product_of[l->at[i].product] = i + 1;
         if (l->at[i].add != TAKT_NONE)
             w->add_of[l->at[i].add] = i + 1;
@@ -181,12 +179,14 @@ static takt_id copy(work *w, takt_id id)
         return w->c.map[w->a->layers->at[w->add_of[id] - 1].product];
     if (product == 0)
         return takt_graph_copy_node(w->c.out, &n, n.in);
+    const takt_id x = w->a->layers->at[product - 1].x;
     const takt_aware_site site = {.aware = w->a,
                                   .g = w->c.out,
                                   .is_training = w->is_training,
                                   .index = product - 1,
                                   .x = n.in[0],
-                                  .x_scale = w->grids[w->a->layers->at[product - 1].x].scale};
+                                  .x_scale =
+                                      w->a->taken[product - 1] ? w->grids[x].scale : TAKT_NONE};
     return takt_aware_layer(&site);
 }
 

@@ -3,7 +3,8 @@
  * Weights, biases and the values between layers are rounded in every step of the training, and
  * gradients go straight through (src/op/fake_quantize.c). The same slots feed two graphs: one for
  * training, with fake_quantize, and one for inference, with quantize and dequantize. Once weights
- * and ranges are constants the second is the model of integers.
+ * and ranges are constants the second is the model of integers. Layers that are kept have slots,
+ * too, and are trained as floats.
  */
 #ifndef TAKT_SHRINK_AWARE_H
 #define TAKT_SHRINK_AWARE_H
@@ -16,7 +17,7 @@
 typedef struct takt_aware {
     const takt_shrink_layers *layers;
     const takt_quant_kind *kind;
-    const bool *taken;                 /* per layer */
+    const bool *taken;                 /* per layer; others are kept as floats */
     const bool *wanted;                /* per node: values that are rounded */
     const takt_quant_weights *weights; /* per layer: first scales */
     const takt_quant_grid *grids;      /* per node: first ranges */
@@ -33,7 +34,7 @@ typedef struct takt_aware_site {
     bool is_training;
     size_t index;    /* of the layer */
     takt_id x;       /* its input */
-    takt_id x_scale; /* of the input's grid; TAKT_NONE: x is a float */
+    takt_id x_scale; /* of the input's grid; TAKT_NONE: x is a float, or the layer is kept */
 } takt_aware_site;
 
 /* The product and its bias, with slots for both. */

@@ -114,19 +114,25 @@ typedef struct factor {
     takt_id scale; /* per row, of weights with one scale a row */
 } factor;
 
-static factor by_channel(const takt_aware_site *s, double *values)
+/* The weights in the order that the product reads; `values` has room for them once more. */
+static takt_id in_place(const takt_aware_site *s, double *values)
 {
-    takt_graph *g = s->g;
     const takt_shrink_layer *l = &s->aware->layers->at[s->index];
     const takt_graph *base = s->aware->layers->graph;
-    const takt_type type = *takt_type_of(base, l->w);
-    const int bits = s->aware->kind->weight_bits;
-    const int64_t most = (1 << (bits - 1)) - 1;
     double *placed = values + l->rows * l->inner;
     for (int64_t r = 0; r < l->rows; r++)
         for (int64_t k = 0; k < l->inner; k++)
             placed[takt_shrink_weight_index(base, l, r, k)] = values[r * l->inner + k];
-    const takt_id w = slot_of(s, "weight", &type, placed);
+    return slot_of(s, "weight", takt_type_of(base, l->w), placed);
+}
+
+static factor by_channel(const takt_aware_site *s, double *values)
+{
+    takt_graph *g = s->g;
+    const takt_shrink_layer *l = &s->aware->layers->at[s->index];
+    const int bits = s->aware->kind->weight_bits;
+    const int64_t most = (1 << (bits - 1)) - 1;
+    const takt_id w = in_place(s, values);
     const takt_id scale = scale_of(s, w, l->w_axis, values);
     factor f = {.scale = takt_reshape(g, scale, &l->rows, 1)};
     if (s->is_training) {
@@ -204,7 +210,9 @@ takt_id takt_aware_layer(const takt_aware_site *s)
     if (room == NULL)
         return takt_graph_fail(g, TAKT_ERR_MEMORY);
     takt_shrink_weights(layers->graph, l, room);
-    factor f = has_blocks ? by_block(s, room) : by_channel(s, room);
+    factor f = !s->aware->taken[s->index] ? (factor){in_place(s, room), TAKT_NONE}
+               : has_blocks               ? by_block(s, room)
+                                          : by_channel(s, room);
     const takt_type *shape = takt_type_of(layers->graph, l->w);
     if (has_blocks && l->is_conv)
         f.w = takt_reshape(g, f.w, shape->dim, (size_t)shape->rank);

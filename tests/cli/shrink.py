@@ -61,6 +61,9 @@ succeeds(*AWARE, *half, "--epochs", "2", "--resume", "-o", path("aware_2.taktp")
 succeeds(*AWARE, "--qat", "int8", "--seed", "3", "--epochs", "2", "-o", path("aware_3.taktp"))
 expect(" 0 findings" in succeeds("diff", path("aware_2.taktp"), path("aware_3.taktp")),
        "a training that goes on gives other integers")
+every = [word for word in succeeds(*AWARE[:-1], "--qat", "int8", "--keep", "dense_[02]", "-o",
+                                   path("kept.taktp")).splitlines() if "parameters" in word]
+expect(every and "1251 parameters" in every[0], f"kept layers are not trained: {every}")
 fails(2, *AWARE, "--qat", "int3", says=["w4a8"])
 fails(1, *AWARE, "--qat", "int8", "--keep", ".*", says=["TAKT7502"])
 fails(2, *AWARE, "--keep", "dense", says=["--keep", "--qat"])

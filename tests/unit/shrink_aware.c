@@ -1,5 +1,5 @@
-/* shrink_aware.c - training as integers: fake_quantize as PyTorch has it, and a trained model whose
- * integers are bit for bit what it computed. */
+/* shrink_aware.c - training as integers: the integers of a trained model are bit for bit what it
+ * computed, and layers that are kept are trained as floats. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,40 +16,7 @@ enum { WIDTH = 64, CLASSES = SHRINK_CLASSES, ROWS = 24, INPUTS = 1000 };
 
 static takt_ctx *ctx;
 
-/* ---- the op ---- */
-
-enum { ELEMENTS = 16 };
-static const float xs[ELEMENTS] = {-3.1F,   -1.28F,  -1.2749F, -0.634F, -0.0151F, -0.0049F,
-                                   0,       0.0049F, 0.0149F,  0.0251F, 0.3F,     0.7777F,
-                                   1.2649F, 1.2651F, 1.3F,     2.9F};
-static const float dys[ELEMENTS] = {0.5F, -1, 2,    0.25F, 1, 1, -2, 3,
-                                    -1,   1,  0.5F, 0.5F,  2, 1, -3, 4};
-
-/* torch 2.15, _fake_quantize_learnable_per_tensor_affine with scale 0.01 and zero point 5, and
- * fake_quantize_per_channel_affine with four scales and levels -7 to 7. */
-typedef struct torch_case {
-    const char *model;
-    double y[ELEMENTS], dx[ELEMENTS];
-    double dscale, dzero; /* 0: PyTorch has none */
-} torch_case;
-static const torch_case torch_cases[] = {
-    {"model m(x: f32[16], dy: f32[16], s: f32[], z: f32[]) {\n"
-     "  y = fake_quantize(x, s, z)\n"
-     "  return y = y, loss = reduce_sum(y * dy)\n"
-     "}\n",
-     {-1.33, -1.28, -1.27, -0.63, -0.02, 0, 0, 0, 0.01, 0.03, 0.3, 0.78, 1.22, 1.22, 1.22, 1.22},
-     {0, -1, 2, 0.25, 1, 1, -2, 3, -1, 1, 0.5, 0.5, 0, 0, 0, 0},
-     422.2049865722656,
-     -0.044999994337558746},
-    {"model m(x: f32[16], dy: f32[16], s: f32[4, 1], z: f32[]) {\n"
-     "  y = reshape(fake_quantize(reshape(x, shape=[4, 4]), s, z, low=-7, high=7), shape=[16])\n"
-     "  return y = y, loss = reduce_sum(y * dy)\n"
-     "}\n",
-     {-2.1, -1.2, -1.2, -0.6, 0, 0, 0, 0, 0, 0, 0.3, 0.7, 1.2, 1.2, 1.2, 2.8},
-     {0, -1, 2, 0.25, 1, 1, -2, 3, -1, 1, 0.5, 0, 2, 1, -3, 4},
-     0,
-     0},
-};
+/* ---- models ---- */
 
 static takt_model *load(const char *text)
 {
@@ -58,60 +25,6 @@ static takt_model *load(const char *text)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), &o, &m));
     return m;
 }
-
-static void put(takt_session *s, size_t index, const float *values, size_t count)
-{
-    const takt_tensor_view *v = takt_session_input(s, index);
-    if (EXPECT(v != NULL, "input %zu", index))
-        memcpy(v->data, values, count * sizeof *values);
-}
-
-static void check_output(takt_session *s, const char *name, size_t index, const double *want,
-                         size_t count)
-{
-    const takt_tensor_view *v = takt_session_output(s, index);
-    for (size_t i = 0; v != NULL && i < count; i++) {
-        const double have = (double)((const float *)v->data)[i];
-        EXPECT(fabs(have - want[i]) <= 1e-6 + 1e-5 * fabs(want[i]), "%s %zu: %.9g, not %.9g", name,
-               i, have, want[i]);
-    }
-}
-
-static void like_torch(void)
-{
-    static const float scales[] = {0.3F, 0.05F, 0.1F, 0.4F};
-    for (size_t k = 0; k < sizeof torch_cases / sizeof *torch_cases; k++) {
-        const torch_case *c = &torch_cases[k];
-        static const char *const backends[] = {"cpu", "ref"};
-        takt_model *m = load(c->model), *g = NULL;
-        if (m == NULL || !EXPECT_OK(ctx, takt_model_gradient(m, "loss", "x,s,z", &g)))
-            return;
-        for (size_t b = 0; b < 2; b++) {
-            const takt_plan_options o = {.backend = backends[b]};
-            takt_plan *plan = NULL;
-            takt_session *s = NULL;
-            EXPECT_OK(ctx, takt_plan_create(g, &o, &plan));
-            EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-            put(s, 0, xs, ELEMENTS);
-            put(s, 1, dys, ELEMENTS);
-            put(s, 2, k == 0 ? (const float[]){0.01F} : scales, k == 0 ? 1 : 4);
-            put(s, 3, k == 0 ? (const float[]){5} : (const float[]){0}, 1);
-            EXPECT(takt_session_run(s) == TAKT_OK, "it runs");
-            check_output(s, "y", 0, c->y, ELEMENTS);
-            check_output(s, "dx", 2, c->dx, ELEMENTS);
-            if (c->dscale != 0) {
-                check_output(s, "dscale", 3, &c->dscale, 1);
-                check_output(s, "dzero", 4, &c->dzero, 1);
-            }
-            takt_session_destroy(s);
-            takt_plan_destroy(plan);
-        }
-        takt_model_destroy(g);
-        takt_model_destroy(m);
-    }
-}
-
-/* ---- models ---- */
 
 static const char conv_text[] =
     "model c(x: f32[batch, 1, 8, 8]) seed=5 {\n"
@@ -258,6 +171,67 @@ static void same_integers(const char *text, int rank, const char *type)
     takt_model_destroy(m);
 }
 
+/* ---- kept layers ---- */
+
+static bool keep_last(void *user, const char *layer)
+{
+    (void)user;
+    return strcmp(layer, "dense_1") == 0 || strcmp(layer, "conv2d_1") == 0;
+}
+
+/* Elements of trainable slots, and how many of them the training moved. */
+static size_t count_moved(const takt_model *now, const takt_model *then, size_t *all)
+{
+    size_t moved = 0;
+    for (size_t i = 0; i < now->graph->slot_count; i++) {
+        const takt_slot *s = &now->graph->slots[i];
+        if (!s->is_trainable)
+            continue;
+        const float *a = takt_tensor_data(&now->slots[i]);
+        const float *b = takt_tensor_data(&then->slots[i]);
+        const size_t count = takt_tensor_count(&now->slots[i]);
+        size_t others = 0;
+        for (size_t k = 0; k < count; k++)
+            others += a[k] != b[k];
+        EXPECT(others > 0, "%s is not trained", s->name);
+        moved += others;
+        *all += count;
+    }
+    return moved;
+}
+
+/* A kept layer is trained as floats: as many parameters as without, all of them move. */
+static void kept_layers(void)
+{
+    static const char *const types[] = {"int8", "w4"};
+    static float x[INPUTS * WIDTH], y[2][INPUTS * CLASSES];
+    takt_data *data = shrink_data(ctx, "kept", WIDTH, 0);
+    uint32_t state = 4;
+    for (size_t i = 0; i < INPUTS * WIDTH; i++)
+        x[i] = (float)(1.5 * drawn(&state));
+    for (size_t k = 0; k < 4; k++) {
+        const bool is_conv = k % 2 == 1;
+        const takt_aware_options o = {.type = types[k / 2], .calib = data, .keeps = keep_last};
+        takt_model *m = load(is_conv ? conv_text : dense_text);
+        takt_model *aware = NULL, *first = NULL, *integers = NULL;
+        size_t all = 0;
+        if (m == NULL || !EXPECT_OK(ctx, takt_model_aware(m, &o, &first)) ||
+            !EXPECT_OK(ctx, takt_model_aware(m, &o, &aware)) || !train(aware, is_conv ? 4 : 2) ||
+            !EXPECT_OK(ctx, takt_model_aware_convert(aware, &integers)))
+            return;
+        EXPECT(count_moved(aware, first, &all) > 0);
+        EXPECT(all == (is_conv ? 8 * 9 + 8 + 8 * 8 * 9 + 8 + 4 * 128 + 4 : 64 * 72 + 72 + 4 * 73),
+               "%s: %zu parameters", o.type, all);
+        if (answer(aware, x, y[0]) && answer(integers, x, y[1]))
+            EXPECT(memcmp(y[0], y[1], sizeof y[0]) == 0, "%s: other bits", o.type);
+        takt_model_destroy(integers);
+        takt_model_destroy(first);
+        takt_model_destroy(aware);
+        takt_model_destroy(m);
+    }
+    takt_data_destroy(data);
+}
+
 static void models(void)
 {
     static const char *const types[] = {"int8", "w4a8", "w8", "w4", "int16x8"};
@@ -346,4 +320,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, like_torch, models, bad_input, sweep, end)
+TEST_MAIN(begin, models, kept_layers, bad_input, sweep, end)

@@ -157,9 +157,14 @@ class Training(unittest.TestCase):
         sizes = [m.plan(batch=1).weight_bytes for m in (takt.load(path), small)]
         self.assertLess(sizes[1], sizes[0] / 2)
         for keep in ("^dense_2$", lambda layer: layer == "dense_2"):
-            kept = takt.Trainer(path, qat="w4", keep=keep).model.parameters()
-            self.assertEqual({name.rpartition("/")[2] for name in kept},
-                             {f"dense_{i}.{part}" for i in (0, 1) for part in ("weight", "bias")})
+            kept = takt.Trainer(path, qat="w4", keep=keep)
+            names = {f"dense_{i}.{part}" for i in range(3) for part in ("weight", "bias")}
+            before = {name.rpartition("/")[2]: value
+                      for name, value in kept.export().parameters().items()}
+            self.assertEqual(set(before), names)
+            kept.fit(takt.DataLoader(data, batch_size=60, shuffle=True), epochs=1)
+            for name, value in kept.export().parameters().items():
+                self.assertNotEqual(before[name.rpartition("/")[2]].tolist(), value.tolist(), name)
         net = Net()
         x, labels = points()
         net(x)
