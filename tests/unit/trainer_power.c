@@ -1,4 +1,4 @@
-/* trainer_power.c - checkpoints survive: failing system calls, loss of power, flipped bits.
+/* trainer_power.c - checkpoints survive: loss of power, flipped bits.
  *
  * Two generations are written in turn, as `takt train --checkpoint` does. The calls of a save that
  * change the disk are seen here on their way to the system. After any of them power may be lost:
@@ -7,7 +7,6 @@
  * was saved. `trainer_power [STATES [FLIPS]]` does more of them than the test.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,13 +17,9 @@
 
 #include "../test.h"
 #include "util/memfs.h"
+#include "util/small_training.h"
 
-enum { ROWS = 8, WIDTH = 4, SAVES = 6, SECTOR = 512, OPS = 256, NAMES = 2 };
-
-static const char net[] = "model net(x: f32[batch, 4]) seed=3 {\n"
-                          "  h = dense(x, 8, act=relu) |> dropout(0.25)\n"
-                          "  return dense(h, 3, act=softmax)\n"
-                          "}\n";
+enum { SAVES = 6, SECTOR = 512, OPS = 256, NAMES = 2 };
 
 /* ---- the disk as the system calls see it ---- */
 
@@ -41,25 +36,12 @@ typedef struct op {
 static op ops[OPS];
 static size_t op_count;
 static int save_now;
-static bool is_watching, fails_ever, is_short;
-/* Operation `fail_at` of a save, from 1, fails, and with `fails_ever` all after it. */
-static size_t fail_at, seen;
-static int fail_with;
+static bool is_watching;
 extern int (*takt_test_synced)(int fd);
-
-static bool fails(void)
-{
-    seen += is_watching;
-    const bool is_hit =
-        is_watching && fail_at > 0 && (seen == fail_at || (fails_ever && seen > fail_at));
-    if (is_hit)
-        errno = fail_with;
-    return is_hit;
-}
 
 static op *add(kind what)
 {
-    if (!is_watching || fail_at > 0 || !EXPECT(op_count < OPS))
+    if (!is_watching || !EXPECT(op_count < OPS))
         return NULL;
     ops[op_count] = (op){.kind = what, .save = save_now};
     return &ops[op_count++];
@@ -67,11 +49,6 @@ static op *add(kind what)
 
 ssize_t write(int fd, const void *from, size_t count)
 {
-    if (fails()) {
-        if (!is_short || count < 2)
-            return -1;
-        count /= 2;
-    }
     op *o = add(WRITE);
     if (o != NULL && (o->bytes = malloc(count + 1)) != NULL) {
         memcpy(o->bytes, from, count);
@@ -84,24 +61,18 @@ ssize_t write(int fd, const void *from, size_t count)
 static int synced(int fd)
 {
     struct stat facts;
-    if (fails())
-        return -1;
     add(fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode) ? SYNC_FOLDER : SYNC);
     return 0;
 }
 
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    if (fails())
-        return -1;
     add(LINK);
     return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 }
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    if (fails())
-        return -1;
     op *o = add(RENAME);
     if (o != NULL)
         o->name = to[strlen(to) - 1] - '0';
@@ -110,79 +81,27 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 
 /* ---- trainings ---- */
 
-typedef struct training {
-    takt_ctx *ctx;
-    takt_model *model;
-    takt_trainer *trainer;
-} training;
-
 static char *saved[SAVES]; /* the file of every save */
 static size_t saved_length[SAVES];
 static char folder[1024];
-
-static bool begin(training *t, const takt_files *files)
-{
-    const takt_config config = {.files = files};
-    const takt_load_options load = {.training = true};
-    const takt_plan_options plan = {.threads = 1};
-    const takt_train_options o = {.optimizer = "adam", .plan = &plan};
-    *t = (training){0};
-    return EXPECT(takt_ctx_create(&config, &t->ctx) == TAKT_OK) &&
-           EXPECT_OK(t->ctx, takt_model_load_memory(t->ctx, "m.takt", net, strlen(net), &load,
-                                                    &t->model)) &&
-           EXPECT_OK(t->ctx, takt_trainer_create(t->model, &o, &t->trainer));
-}
-
-static void end(training *t)
-{
-    takt_trainer_destroy(t->trainer);
-    takt_model_destroy(t->model);
-    takt_ctx_destroy(t->ctx);
-}
-
-static void step(training *t)
-{
-    float x[ROWS * WIDTH];
-    int64_t labels[ROWS];
-    for (size_t i = 0; i < ROWS * WIDTH; i++)
-        x[i] = (float)((i * 7 + takt_trainer_steps(t->trainer)) % 11) / 11;
-    for (size_t i = 0; i < ROWS; i++)
-        labels[i] = (int64_t)(i % 3);
-    takt_named_view batch[2] = {{.name = "x"}, {.name = "labels"}};
-    batch[0].view =
-        (takt_tensor_view){.dtype = TAKT_F32, .rank = 2, .dims = {ROWS, WIDTH}, .data = x};
-    batch[1].view =
-        (takt_tensor_view){.dtype = TAKT_I64, .rank = 1, .dims = {ROWS}, .data = labels};
-    EXPECT_OK(t->ctx, takt_trainer_step(t->trainer, batch, 2, NULL));
-}
 
 static void path_of(int generation, char *to, size_t size)
 {
     snprintf(to, size, "%s/power.%d", folder, generation);
 }
 
-static char *read_all(const char *path, size_t *length)
-{
-    FILE *f = fopen(path, "rb");
-    char *bytes = malloc(1 << 20);
-    *length = f != NULL && bytes != NULL ? fread(bytes, 1, 1 << 20, f) : 0;
-    if (f != NULL)
-        fclose(f);
-    return bytes;
-}
-
 /* SAVES saves with a step before each; what they do is in `ops`. */
-static void record(training *t)
+static void record(small_training *t)
 {
     char path[1100];
     for (int i = 0; i < SAVES; i++) {
-        step(t);
+        small_training_step(t);
         path_of(i % NAMES, path, sizeof path);
         save_now = i;
         is_watching = true;
         EXPECT_OK(t->ctx, takt_trainer_save(t->trainer, path, "note"));
         is_watching = false;
-        saved[i] = read_all(path, &saved_length[i]);
+        saved[i] = small_training_read(path, &saved_length[i]);
         EXPECT(saved_length[i] > 500, "%zu bytes", saved_length[i]);
     }
     EXPECT(op_count >= (size_t)SAVES * 4, "%zu operations", op_count);
@@ -240,7 +159,7 @@ static int which(const char *bytes, size_t length)
 }
 
 /* The save that a generation holds after power is lost behind operation `last`, or -1. */
-static int found(int name, size_t last, training *reader, takt_memfs *fs, uint64_t *torn)
+static int found(int name, size_t last, small_training *reader, takt_memfs *fs, uint64_t *torn)
 {
     static char bytes[1 << 16];
     size_t at = last + 1;
@@ -261,7 +180,7 @@ static int found(int name, size_t last, training *reader, takt_memfs *fs, uint64
 }
 
 /* How many of `states` losses of power lose a save that had been reported. */
-static uint64_t lose_power(uint64_t states, training *reader, takt_memfs *fs, uint64_t *torn)
+static uint64_t lose_power(uint64_t states, small_training *reader, takt_memfs *fs, uint64_t *torn)
 {
     uint64_t lost = 0;
     for (uint64_t i = 0; i < states; i++) {
@@ -278,7 +197,7 @@ static uint64_t lose_power(uint64_t states, training *reader, takt_memfs *fs, ui
     return lost;
 }
 
-static void powers(uint64_t states, training *reader, takt_memfs *fs)
+static void powers(uint64_t states, small_training *reader, takt_memfs *fs)
 {
     uint64_t torn = 0;
     for (int i = 0; i < SAVES; i++) { /* what is found must load, to the step */
@@ -303,57 +222,9 @@ static void powers(uint64_t states, training *reader, takt_memfs *fs)
     EXPECT(torn > 0);
 }
 
-/* ---- system calls that fail ---- */
-
-/* With `error` from operation `k` on: what was there stays, or the new one is there. */
-static bool fail_one(training *t, size_t k, int error, bool is_ever)
-{
-    char path[1100], other[1100];
-    size_t still_length, other_length;
-    path_of(0, path, sizeof path);
-    path_of(1, other, sizeof other);
-    char *kept = read_all(other, &other_length);
-    seen = 0;
-    fail_at = k;
-    is_short = error == 0;
-    fail_with = error == 0 ? EIO : error;
-    fails_ever = is_ever;
-    is_watching = true;
-    const takt_status status = takt_trainer_save(t->trainer, path, "note");
-    is_watching = false;
-    const bool is_hit = seen >= fail_at;
-    char *still = read_all(other, &still_length);
-    EXPECT(still_length == other_length && memcmp(kept, still, other_length) == 0);
-    const uint64_t steps = takt_trainer_steps(t->trainer);
-    EXPECT_OK(t->ctx, takt_trainer_load(t->trainer, path, NULL));
-    EXPECT(status != TAKT_OK || takt_trainer_steps(t->trainer) == steps, "operation %zu", k);
-    fail_at = 0;
-    free(kept);
-    free(still);
-    return is_hit;
-}
-
-static void calls_fail(training *t)
-{
-    static const int errors[] = {EIO, ENOSPC, EINTR, EDQUOT, EMFILE, 0 /* a short write */};
-    size_t count = 0;
-    for (size_t e = 0; e < sizeof errors / sizeof *errors; e++)
-        for (int ever = 0; ever < 2; ever++) {
-            if (errors[e] == EINTR && ever == 1)
-                continue; /* it is tried again for ever */
-            bool is_hit = true;
-            for (size_t k = 1; is_hit; k++) {
-                step(t);
-                is_hit = fail_one(t, k, errors[e], ever == 1);
-                count += is_hit;
-            }
-        }
-    EXPECT(count > 30, "%zu", count);
-}
-
 /* ---- bits that flip ---- */
 
-static void flips(uint64_t count, training *reader, takt_memfs *fs)
+static void flips(uint64_t count, small_training *reader, takt_memfs *fs)
 {
     const size_t length = saved_length[SAVES - 1], bits = 8 * length;
     char *bytes = malloc(length);
@@ -377,20 +248,19 @@ int main(int argc, char **argv)
     const uint64_t flipped = argc > 2 ? strtoull(argv[2], NULL, 10) : 10000;
     const char *tmp = getenv("TAKT_TEST_TMP");
     takt_memfs *fs = takt_memfs_create();
-    training writer, reader;
+    small_training writer, reader;
     snprintf(folder, sizeof folder, "%s", tmp != NULL ? tmp : "/tmp");
     takt_test_synced = synced;
     if (!EXPECT(fs != NULL))
         return test_done();
     const takt_files files = takt_memfs_files(fs);
-    if (begin(&writer, NULL) && begin(&reader, &files)) {
+    if (small_training_begin(&writer, NULL) && small_training_begin(&reader, &files)) {
         record(&writer);
         powers(states, &reader, fs);
         flips(flipped, &reader, fs);
-        calls_fail(&writer);
     }
-    end(&reader);
-    end(&writer);
+    small_training_end(&reader);
+    small_training_end(&writer);
     takt_memfs_destroy(fs);
     for (size_t i = 0; i < op_count; i++)
         free(ops[i].bytes);
