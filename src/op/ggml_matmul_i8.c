@@ -17,7 +17,8 @@ static takt_status infer(takt_infer *in)
 {
     TAKT_TRY(takt_ggml_product(in));
     if (!takt_ggml_has_panels((takt_ggml_format)in->attr[0].i64))
-        return takt_infer_fail(in, TAKT_E_ATTR, "levels of %s are places in a table, no numbers",
+        return takt_infer_fail(in, TAKT_E_ATTR,
+                               "%s is computed with f32 activations only: use ggml_matmul",
                                takt_ggml_names[in->attr[0].i64]);
     return TAKT_OK;
 }
@@ -107,5 +108,8 @@ const takt_op takt_op_ggml_matmul_i8 = {
                 "ggml_matmul_i8(f32[20, 32], u8[33, 34] in (0, 60), format=q8_0)",
                 "ggml_matmul_i8(f32[64], u8[17, 44] in (0, 60), format=q5_0)",
                 "ggml_matmul_i8(f32[2, 3, 512], u8[17, 352] in (0, 60), format=q5_k)",
-                "ggml_matmul_i8(f32[5, 256], u8[9, 210] in (0, 60), format=q6_k)"},
+                "ggml_matmul_i8(f32[5, 256], u8[9, 210] in (0, 60), format=q6_k)",
+                "ggml_matmul_i8(f32[3, 64], u8[5, 36] in (0, 60), format=iq4_nl)",
+                "ggml_matmul_i8(f32[4, 256], u8[9, 136] in (0, 60), format=iq4_xs)",
+                "ggml_matmul_i8(f32[2, 96], u8[19, 51] in (90, 130), format=mxfp4)"},
 };

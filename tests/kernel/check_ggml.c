@@ -16,7 +16,7 @@ static const uint8_t high[TAKT_GGML_FORMATS][2] = {
     [TAKT_GGML_Q4_0] = {1},    [TAKT_GGML_Q4_1] = {1, 3}, [TAKT_GGML_Q5_0] = {1},
     [TAKT_GGML_Q5_1] = {1, 3}, [TAKT_GGML_Q8_0] = {1},    [TAKT_GGML_Q2_K] = {81, 83},
     [TAKT_GGML_Q3_K] = {109},  [TAKT_GGML_Q4_K] = {1, 3}, [TAKT_GGML_Q5_K] = {1, 3},
-    [TAKT_GGML_Q6_K] = {209},
+    [TAKT_GGML_Q6_K] = {209},  [TAKT_GGML_IQ4_NL] = {1},  [TAKT_GGML_IQ4_XS] = {1},
 };
 
 const void *check_ggml(takt_check *c, takt_ggml_format format, size_t n, size_t blocks, bool usual)

@@ -44,7 +44,9 @@ FIXED void block(const uint8_t *const *p, const float *const *a, vf (*acc)[WIDTH
         ggml_factors o[WIDTH];
         UNROLL for (size_t u = 0; u < f.vectors; u++) o[u] =
             ggml_factors_of(f.format, p[u / VECTORS], part, u % VECTORS);
-        UNROLL for (int g = 0; g < z.span / 4; g++) four(p, part * z.span / 4 + g, a, o, acc, f);
+        for (int half = 2 * part; half < 2 * part + 2; half++) /* not unrolled: code size */
+            UNROLL for (int g = 0; g < z.span / 8; g++)
+                four(p, half * (z.span / 8) + g, a, o, acc, f);
     }
 }
 

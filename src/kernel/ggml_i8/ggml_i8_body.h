@@ -43,20 +43,25 @@ FIXED void hold(const shape f)
 
 FIXED int zero_of(const takt_ggml_format format)
 {
-    return format == TAKT_GGML_Q8_0 && !TAKES_SIGNED ? 128 : ggml_shape_of(format).zero;
+    return ggml_is_signed(format) && !TAKES_SIGNED ? 128 : ggml_shape_of(format).zero;
 }
 
-FIXED vi level_of(const takt_ggml_format format, const uint8_t *p, const int g, const size_t u)
+FIXED unsigned bits_of(const takt_ggml_format format)
 {
-    const vi level = ggml_level(format, p, g, u);
-    return format == TAKT_GGML_Q8_0 && !TAKES_SIGNED ? vi_xor(level, vi_set1((int32_t)0x80808080))
-                                                     : level;
+    return ggml_is_signed(format) ? 8 : 6;
+}
+
+/* A level as dot4 takes it. */
+FIXED vi taken(const takt_ggml_format format, vi level)
+{
+    return ggml_is_signed(format) && !TAKES_SIGNED ? vi_xor(level, vi_set1((int32_t)0x80808080))
+                                                   : level;
 }
 
 /* Blocks of 32: s[r][u] = sum of bytes * (level - zero). */
 FIXED void small_sums(const cursor *o, vi (*s)[VECTORS], const shape f)
 {
-    const unsigned bits = f.format == TAKT_GGML_Q8_0 ? 8 : 6;
+    const unsigned bits = bits_of(f.format);
     const int zero = zero_of(f.format);
     UNROLL for (size_t r = 0; r < f.rows; r++)
     {
@@ -71,7 +76,8 @@ FIXED void small_sums(const cursor *o, vi (*s)[VECTORS], const shape f)
         {
             UNROLL for (size_t u = 0; u < f.vectors; u++)
             {
-                const vi level = level_of(f.format, o->p, 4 * i + lane, f.first + u);
+                const vi level =
+                    taken(f.format, ggml_level(f.format, o->p, 4 * i + lane, f.first + u));
                 UNROLL for (size_t r = 0; r < f.rows; r++) s[r][u] =
                     dot4(s[r][u], level, x[r], lane, bits);
             }
@@ -129,10 +135,10 @@ FIXED void group_sums(const cursor *o, const half_group *h, vi (*s)[MR][VECTORS]
     {
         UNROLL for (int q = 0; q < h->runs; q++)
         {
-            const vi level =
-                ggml_run_level(f.format, &h->from, h->first + q, 4 * h->side + lane, f.first + u);
+            const vi level = taken(f.format, ggml_run_level(f.format, &h->from, h->first + q,
+                                                            4 * h->side + lane, f.first + u));
             UNROLL for (size_t r = 0; r < f.rows; r++) s[q][r][u] =
-                dot4(s[q][r][u], level, x[q][r], lane, 6);
+                dot4(s[q][r][u], level, x[q][r], lane, bits_of(f.format));
         }
         hold(f);
     }
@@ -145,7 +151,8 @@ FIXED void begin_parts(const cursor *o, const half_group *h, vi (*s)[MR][VECTORS
     UNROLL for (int q = 0; q < h->runs; q++) UNROLL for (size_t r = 0; r < f.rows; r++)
     {
         const int part = h->part + (h->first + q) * (32 / z.span) + h->side;
-        const vi begin = vi_set1(z.zero == 0 ? 0 : -z.zero * o->sums[r][part]);
+        const int zero = zero_of(f.format);
+        const vi begin = vi_set1(zero == 0 ? 0 : -zero * o->sums[r][part]);
         UNROLL for (size_t u = 0; u < f.vectors; u++) s[q][r][u] = begin;
     }
 }
@@ -153,7 +160,7 @@ FIXED void begin_parts(const cursor *o, const half_group *h, vi (*s)[MR][VECTORS
 /* Whether scales of parts have signs. */
 FIXED bool has_signs(const takt_ggml_format format)
 {
-    return format == TAKT_GGML_Q3_K || format == TAKT_GGML_Q6_K;
+    return format == TAKT_GGML_Q3_K || format == TAKT_GGML_Q6_K || format == TAKT_GGML_IQ4_XS;
 }
 
 /* Scales or minima of a part: from a table where vectors are known, else as they lie. */
@@ -202,7 +209,7 @@ FIXED void super_minima(const cursor *o, const ggml_parts *by, vf (*acc)[VECTORS
 FIXED int runs_at_once(const shape f)
 {
     const size_t most = VF == 8 ? 8 : 16, all = (size_t)ggml_runs(f.format);
-    return all * f.rows * f.vectors <= most ? (int)all : 2;
+    return all < 2 || all * f.rows * f.vectors <= most ? (int)all : 2;
 }
 
 FIXED void super_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
@@ -308,12 +315,15 @@ TILES(Q3_K)
 TILES(Q4_K)
 TILES(Q5_K)
 TILES(Q6_K)
+TILES(IQ4_NL)
+TILES(IQ4_XS)
+TILES(MXFP4)
 
 typedef void tile_fn(const tile_job *t);
 #define ENTRY(name) [TAKT_GGML_##name] = {row_##name, rows_##name}
 static tile_fn *const tiles[TAKT_GGML_FORMATS][2] = {
-    ENTRY(Q4_0), ENTRY(Q4_1), ENTRY(Q5_0), ENTRY(Q5_1), ENTRY(Q8_0),
-    ENTRY(Q2_K), ENTRY(Q3_K), ENTRY(Q4_K), ENTRY(Q5_K), ENTRY(Q6_K),
+    ENTRY(Q4_0), ENTRY(Q4_1), ENTRY(Q5_0), ENTRY(Q5_1),   ENTRY(Q8_0),   ENTRY(Q2_K),  ENTRY(Q3_K),
+    ENTRY(Q4_K), ENTRY(Q5_K), ENTRY(Q6_K), ENTRY(IQ4_NL), ENTRY(IQ4_XS), ENTRY(MXFP4),
 };
 
 static void run_rows(const takt_ggml_i8 *g)

@@ -29,6 +29,7 @@ SPREAD(Q3_K)
 SPREAD(Q4_K)
 SPREAD(Q5_K)
 SPREAD(Q6_K)
+SPREAD(IQ4_XS)
 
 typedef struct mm_kind {
     void (*spread)(const uint8_t *p, mm_block *to);
@@ -38,7 +39,7 @@ typedef struct mm_kind {
 #define MM_KIND(name, tile) [TAKT_GGML_##name] = {spread_##name, {tile##_1, tile##_2, tile##_3}}
 static const mm_kind kinds[TAKT_GGML_FORMATS] = {
     MM_KIND(Q2_K, short_minima), MM_KIND(Q3_K, short_plain), MM_KIND(Q4_K, long_minima),
-    MM_KIND(Q5_K, long_minima), MM_KIND(Q6_K, short_plain)};
+    MM_KIND(Q5_K, long_minima),  MM_KIND(Q6_K, short_plain), MM_KIND(IQ4_XS, long_plain)};
 
 /* What one panel is multiplied with, and where to. */
 typedef struct mm_walk {

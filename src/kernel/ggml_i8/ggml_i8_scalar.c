@@ -71,6 +71,43 @@ static void small(takt_ggml_format format, const uint8_t *b, numbers *o)
     }
 }
 
+/* Levels that are places in a table. */
+static void look_up(takt_ggml_format format, const uint8_t *levels, int *to)
+{
+    static const int8_t curve[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                     1,    13,   25,  38,  53,  69,  89,  113};
+    static const int8_t e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    for (int k = 0; k < 32; k++)
+        to[k] = (format == TAKT_GGML_MXFP4 ? e2m1 : curve)[levels[k % 16] >> k / 16 * 4 & 15];
+}
+
+static void iq4_nl(takt_ggml_format format, const uint8_t *b, numbers *o)
+{
+    o->d = f16_at(b);
+    o->scale[0] = 1;
+    look_up(format, b + 2, o->level);
+}
+
+/* The scale is 2^(e - 128). */
+static void mxfp4(takt_ggml_format format, const uint8_t *b, numbers *o)
+{
+    const uint32_t e = b[0];
+    o->d = half_float(e < 2 ? UINT32_C(0x200000) << e : (e - 1) << 23);
+    o->scale[0] = 1;
+    look_up(format, b + 1, o->level);
+}
+
+static void iq4_xs(takt_ggml_format format, const uint8_t *b, numbers *o)
+{
+    const int high = b[2] | b[3] << 8;
+    o->d = f16_at(b);
+    for (int part = 0; part < 8; part++) {
+        const int low = b[4 + part / 2] >> part % 2 * 4 & 15;
+        o->scale[part] = (low | (high >> 2 * part & 3) << 4) - 32;
+        look_up(format, b + 8 + 16 * part, o->level + 32 * part);
+    }
+}
+
 static void six_bits(const uint8_t *p, int part, numbers *o)
 {
     o->scale[part] = part < 4 ? p[part] & 63 : (p[part + 4] & 15) | p[part - 4] >> 6 << 4;
@@ -138,11 +175,13 @@ static const struct kind {
     int size, span;
     bool has_min;
 } kinds[TAKT_GGML_FORMATS] = {
-    [TAKT_GGML_Q4_0] = {small, 32, 32, false}, [TAKT_GGML_Q4_1] = {small, 32, 32, true},
-    [TAKT_GGML_Q5_0] = {small, 32, 32, false}, [TAKT_GGML_Q5_1] = {small, 32, 32, true},
-    [TAKT_GGML_Q8_0] = {small, 32, 32, false}, [TAKT_GGML_Q2_K] = {q2_k, 256, 16, true},
-    [TAKT_GGML_Q3_K] = {q3_k, 256, 16, false}, [TAKT_GGML_Q4_K] = {q4_k, 256, 32, true},
-    [TAKT_GGML_Q5_K] = {q4_k, 256, 32, true},  [TAKT_GGML_Q6_K] = {q6_k, 256, 16, false},
+    [TAKT_GGML_Q4_0] = {small, 32, 32, false},    [TAKT_GGML_Q4_1] = {small, 32, 32, true},
+    [TAKT_GGML_Q5_0] = {small, 32, 32, false},    [TAKT_GGML_Q5_1] = {small, 32, 32, true},
+    [TAKT_GGML_Q8_0] = {small, 32, 32, false},    [TAKT_GGML_Q2_K] = {q2_k, 256, 16, true},
+    [TAKT_GGML_Q3_K] = {q3_k, 256, 16, false},    [TAKT_GGML_Q4_K] = {q4_k, 256, 32, true},
+    [TAKT_GGML_Q5_K] = {q4_k, 256, 32, true},     [TAKT_GGML_Q6_K] = {q6_k, 256, 16, false},
+    [TAKT_GGML_IQ4_NL] = {iq4_nl, 32, 32, false}, [TAKT_GGML_IQ4_XS] = {iq4_xs, 256, 32, false},
+    [TAKT_GGML_MXFP4] = {mxfp4, 32, 32, false},
 };
 
 /* ---- products ---- */

@@ -116,5 +116,6 @@ FIXED void tile_half(const mm_job *t, const size_t first, const mm_shape f)
     MM_TILE(name, span, has_min, 2)                                                                \
     MM_TILE(name, span, has_min, 3)
 MM_TILES(long_minima, 32, true)
+MM_TILES(long_plain, 32, false)
 MM_TILES(short_minima, 16, true)
 MM_TILES(short_plain, 16, false)

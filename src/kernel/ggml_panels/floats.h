@@ -25,7 +25,7 @@ FIXED ggml_factors ggml_factors_of(const takt_ggml_format format, const uint8_t 
 /* Byte i of each lane, less the zero point, as a float. */
 FIXED vf ggml_number(const takt_ggml_format format, vi level, const int i)
 {
-    if (format == TAKT_GGML_Q8_0)
+    if (ggml_is_signed(format))
         return vf_from_vi(vi_sar(i == 3 ? level : vi_shl(level, 24 - 8 * i), 24));
     const vi byte =
         i == 3 ? vi_shr(level, 24) : vi_and(i > 0 ? vi_shr(level, 8 * i) : level, vi_set1(255));
@@ -44,6 +44,8 @@ FIXED vf ggml_weight(const takt_ggml_format format, vi level, const int i, const
 
 /* The table of functions `name` of all formats that have panels. */
 #define GGML_FORMATS(X)                                                                            \
-    X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q8_0) X(Q2_K) X(Q3_K) X(Q4_K) X(Q5_K) X(Q6_K)
+    X(Q4_0)                                                                                        \
+    X(Q4_1)                                                                                        \
+    X(Q5_0) X(Q5_1) X(Q8_0) X(Q2_K) X(Q3_K) X(Q4_K) X(Q5_K) X(Q6_K) X(IQ4_NL) X(IQ4_XS) X(MXFP4)
 
 #endif

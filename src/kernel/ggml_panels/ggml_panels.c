@@ -23,6 +23,9 @@ static const piece pieces[TAKT_GGML_FORMATS][PIECES] = {
     [TAKT_GGML_Q4_K] = {{4, 32, 16}, {2, 2, 0}, {1, 12, 4}},
     [TAKT_GGML_Q5_K] = {{4, 32, 48}, {4, 8, 16}, {2, 2, 0}, {1, 12, 4}},
     [TAKT_GGML_Q6_K] = {{4, 32, 0}, {4, 16, 128}, {2, 1, 208}, {1, 16, 192}},
+    [TAKT_GGML_IQ4_NL] = {{4, 4, 2}, {2, 1, 0}},
+    [TAKT_GGML_IQ4_XS] = {{4, 32, 8}, {2, 1, 0}, {1, 6, 2}},
+    [TAKT_GGML_MXFP4] = {{4, 4, 1}, {1, 1, 0}},
 };
 
 bool takt_ggml_has_panels(takt_ggml_format format)

@@ -21,7 +21,7 @@
 
 enum { TAKT_GGML_PANEL = 16 };
 
-/* False for formats whose levels are places in a table: they have no panels. */
+/* False for formats that are decoded to floats block by block. */
 bool takt_ggml_has_panels(takt_ggml_format format);
 
 /* Rows [n][blocks] of a file as panels, the last one filled up by zeros. */

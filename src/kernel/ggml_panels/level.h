@@ -8,7 +8,7 @@
 #define TAKT_KERNEL_GGML_PANELS_LEVEL_H
 
 #include "kernel/ggml_panels/ggml_panels.h"
-#include "kernel/simd/simd.h"
+#include "kernel/simd/look_up.h"
 
 #define FIXED static inline __attribute__((always_inline))
 #if defined(__clang__)
@@ -49,8 +49,27 @@ FIXED ggml_shape ggml_shape_of(const takt_ggml_format format)
     case TAKT_GGML_Q3_K: return (ggml_shape){24, 1, 256, 16, 4, false};
     case TAKT_GGML_Q4_K: return (ggml_shape){32, 2, 256, 32, 0, true};
     case TAKT_GGML_Q5_K: return (ggml_shape){40, 2, 256, 32, 0, true};
+    case TAKT_GGML_IQ4_NL: return (ggml_shape){4, 1, 32, 32, 0, false};
+    case TAKT_GGML_IQ4_XS: return (ggml_shape){32, 1, 256, 32, 0, false};
+    case TAKT_GGML_MXFP4: return (ggml_shape){4, 0, 32, 32, 0, false};
     default: return (ggml_shape){48, 1, 256, 16, 32, false}; /* Q6_K */
     }
+}
+
+/* Whether levels are signed bytes, as they are or from a table. */
+FIXED bool ggml_is_signed(const takt_ggml_format format)
+{
+    return format == TAKT_GGML_Q8_0 || format == TAKT_GGML_IQ4_NL || format == TAKT_GGML_IQ4_XS ||
+           format == TAKT_GGML_MXFP4;
+}
+
+/* Levels of four bits that are places in a format's table. */
+FIXED vi ggml_look_up(const takt_ggml_format format, vi places)
+{
+    static const int8_t curve[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                     1,    13,   25,  38,  53,  69,  89,  113};
+    static const int8_t e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    return vi_look_up(format == TAKT_GGML_MXFP4 ? e2m1 : curve, places);
 }
 
 FIXED bool ggml_is_super(const takt_ggml_format format)
@@ -67,6 +86,11 @@ FIXED vi ggml_word(const uint8_t *p, const int i, const size_t u)
 FIXED vf ggml_half(const takt_ggml_format format, const uint8_t *p, const int i, const size_t u)
 {
     const uint8_t *at = p + 64 * ggml_shape_of(format).words + 32 * i;
+    if (format == TAKT_GGML_MXFP4) { /* 2^(e - 128), of a byte */
+        const vi e = vi_load_u8(at + u * VF);
+        const vi usual = vi_shl(vi_sub(e, vi_set1(1)), 23), least = vi_add(e, vi_set1(1));
+        return vi_as_vf(vi_select(vi_gt(e, vi_set1(1)), usual, vi_shl(least, 21)));
+    }
     return vf_load_f16((const uint16_t *)(const void *)at + u * VF);
 }
 
@@ -88,7 +112,7 @@ FIXED vi ggml_plane(vi word, const int shift, const int mask, const int below)
     return vi_shl(ggml_bits(word, shift, mask), below);
 }
 
-/* Levels of weights 4 * g to 4 * g + 3, a byte each; those of q8_0 are signed. */
+/* Levels of weights 4 * g to 4 * g + 3, a byte each. */
 FIXED vi ggml_level(const takt_ggml_format format, const uint8_t *p, const int g, const size_t u)
 {
     const int w = g % 8, part = g / 8, half = g / 32, quarter = part % 4;
@@ -100,6 +124,11 @@ FIXED vi ggml_level(const takt_ggml_format format, const uint8_t *p, const int g
         return vi_or(ggml_bits(ggml_word(p, g % 4, u), g / 4 * 4, 15),
                      ggml_plane(ggml_word(p, 4, u), g, 1, 4));
     case TAKT_GGML_Q8_0: return ggml_word(p, g, u);
+    case TAKT_GGML_IQ4_NL:
+    case TAKT_GGML_MXFP4:
+        return ggml_look_up(format, ggml_bits(ggml_word(p, g % 4, u), g / 4 * 4, 15));
+    case TAKT_GGML_IQ4_XS:
+        return ggml_look_up(format, ggml_bits(ggml_word(p, part * 4 + w % 4, u), w / 4 * 4, 15));
     case TAKT_GGML_Q2_K: return ggml_bits(ggml_word(p, half * 8 + w, u), quarter * 2, 3);
     case TAKT_GGML_Q3_K:
         return vi_or(ggml_bits(ggml_word(p, half * 8 + w, u), quarter * 2, 3),
@@ -126,6 +155,11 @@ FIXED vi ggml_scale(const takt_ggml_format format, const uint8_t *p, const int p
                                 : vi_shr(ggml_byte(format, p, part - 8, u), 4);
         const vi top = vi_and(vi_shr(ggml_byte(format, p, 8 + part % 4, u), part / 4 * 2), two);
         return vi_sub(vi_or(low, vi_shl(top, 4)), vi_set1(32));
+    }
+    case TAKT_GGML_IQ4_XS: {
+        const vi low = vi_shr(ggml_byte(format, p, 2 + part / 2, u), part % 2 * 4);
+        const vi top = vi_shr(ggml_byte(format, p, part / 4, u), part % 4 * 2);
+        return vi_sub(vi_or(vi_and(low, four), vi_shl(vi_and(top, two), 4)), vi_set1(32));
     }
     case TAKT_GGML_Q4_K:
     case TAKT_GGML_Q5_K:

@@ -65,12 +65,23 @@ FIXED void ggml_parts_six(const takt_ggml_format format, const uint8_t *p, ggml_
     }
 }
 
+FIXED void ggml_parts_iq4_xs(const uint8_t *p, ggml_parts *o)
+{
+    UNROLL for (int i = 0; i < 8; i++)
+    {
+        const ggml_u8x16 low = ggml_column_bytes(TAKT_GGML_IQ4_XS, p, 2 + i / 2) >> (i % 2 * 4);
+        const ggml_u8x16 top = ggml_column_bytes(TAKT_GGML_IQ4_XS, p, i / 4) >> (i % 4 * 2);
+        ggml_put_bytes(o->scale[i], ((low & 15) | (top & 3) << 4) - 32);
+    }
+}
+
 /* Those that `p`'s format has. */
 FIXED void ggml_parts_of(const takt_ggml_format format, const uint8_t *p, ggml_parts *o)
 {
     switch (format) {
     case TAKT_GGML_Q2_K: ggml_parts_q2_k(p, o); break;
     case TAKT_GGML_Q3_K: ggml_parts_q3_k(p, o); break;
+    case TAKT_GGML_IQ4_XS: ggml_parts_iq4_xs(p, o); break;
     case TAKT_GGML_Q4_K:
     case TAKT_GGML_Q5_K: ggml_parts_six(format, p, o); break;
     default: /* Q6_K */
@@ -89,6 +100,8 @@ typedef struct ggml_group {
 /* Runs of 32 weights in a group. */
 FIXED int ggml_runs(const takt_ggml_format format)
 {
+    if (format == TAKT_GGML_IQ4_XS)
+        return 1;
     return format == TAKT_GGML_Q4_K || format == TAKT_GGML_Q5_K ? 2 : 4;
 }
 
@@ -97,6 +110,7 @@ FIXED ggml_group ggml_group_at(const takt_ggml_format format, const uint8_t *p, 
     switch (format) {
     case TAKT_GGML_Q3_K: return (ggml_group){p + 512 * i, p + 1024, 4 * i};
     case TAKT_GGML_Q5_K: return (ggml_group){p + 512 * i, p + 2048, 2 * i};
+    case TAKT_GGML_IQ4_XS: return (ggml_group){p + 256 * i, NULL, 0};
     case TAKT_GGML_Q6_K: return (ggml_group){p + 1024 * i, p + 2048 + 512 * i, 0};
     default: return (ggml_group){p + 512 * i, NULL, 0};
     }
@@ -197,6 +211,8 @@ FIXED vi ggml_run_level(const takt_ggml_format format, const ggml_group *o, cons
         return ggml_join(ggml_move(ggml_word(o->low, w, u), 2 * run),
                          ggml_move(ggml_plane_at(o, w, u, 2), run), 2, 1);
     case TAKT_GGML_Q4_K: return ggml_field(ggml_word(o->low, w, u), 4 * run, 4);
+    case TAKT_GGML_IQ4_XS:
+        return ggml_look_up(format, ggml_field(ggml_word(o->low, w % 4, u), w / 4 * 4, 4));
     case TAKT_GGML_Q5_K:
         return ggml_join(ggml_move(ggml_word(o->low, w, u), 4 * run),
                          ggml_move(ggml_plane_at(o, w, u, 4), run), 4, 1);
