@@ -2,7 +2,7 @@
 import struct
 import zlib
 
-from _cli import expect, fails, finish, parsed, succeeds, takt, write
+from _cli import expect, fails, finish, parsed, path, succeeds, takt, write
 
 PIXELS = {1: [[10, 20, 30, 40], [50, 60, 70, 80]],
           3: [[[r, r + 50, r + 100] for r in row]
@@ -90,6 +90,58 @@ sound = wav("a.wav", [0, 16384, -32768])
 expect(values("1, n", sound) == ([1, 3], [0, 0.5, -1]), "a recording")
 expect(values("5", sound) == ([5], [0, 0.5, -1, 0, 0]), "zeros behind")
 expect(values("1, 1, 2", sound) == ([1, 1, 2], [0, 0.5]), "cut")
+
+# A recording chunk by chunk: state carries over, results are stacked, the tail is zeros.
+SUMS = write("sums.takt", """model m(x: f32[1, n]) -> (y: f32[1, n], total: f32[1]) {
+  state sum: f32[1] = 0
+  t = sum + reduce_sum(x, axes=[1])
+  next sum = t
+  return y = x * 2.0, total = t
+}""")
+eleven = wav("eleven.wav", [2048 * (i - 5) for i in range(11)])
+heard = [(i - 5) / 16 for i in range(11)]
+told = parsed("run", "--json", SUMS, "--stream", eleven, "-D", "n=4")
+expect(told["stream"] == {"samples": 11, "chunk": 4, "chunks": 3} and told["runs"] == 3, told)
+expect(told["outputs"]["y"]["shape"] == [3, 1, 4], told)
+expect(told["outputs"]["y"]["values"] == [2 * v for v in heard] + [0], told)
+expect(told["outputs"]["total"]["values"] == [sum(heard[:k]) for k in (4, 8, 11)], told)
+text = succeeds("run", SUMS, "--stream", "x=" + eleven, "-D", "n=4", "-o", path("c.npz"))
+expect("x: 11 samples from -1 to 1 in 3 chunks of 4, the last filled up with 1 zero\n" in text,
+       text)
+expect("3 chunks took" in text and "total: f32[3, 1]" in text, text)
+whole = parsed("run", "--json", SUMS, "--stream", eleven, "-D", "n=11")
+expect(whole["stream"]["chunks"] == 1 and whole["outputs"]["total"]["values"] == [0], whole)
+
+# Two recordings, one after the other, are one long recording.
+first = wav("first.wav", [2048 * (i - 5) for i in range(8)])
+rest = wav("rest.wav", [6144, 8192, 10240])
+kept = path("kept.npz")
+a = parsed("run", "--json", SUMS, "--stream", first, "-D", "n=4", "--state-out", kept)
+b = parsed("run", "--json", SUMS, "--stream", rest, "-D", "n=4", "--state-in", kept)
+for name in ("y", "total"):
+    both = a["outputs"][name]["values"] + b["outputs"][name]["values"]
+    expect(both == told["outputs"][name]["values"], (name, both))
+
+# A fixed length is the chunk's; without state every chunk is its own, which is said.
+FIXED = write("fixed.takt", "model m(x: f32[3]) { return y = max(x, x) }")
+result = takt("run", FIXED, "--stream", sound)
+expect(result.returncode == 0 and "no state" in result.stderr, result.stderr)
+expect("3 samples from -1 to 1 in 1 chunk of 3\n" in result.stdout, result.stdout)
+expect("no state" not in takt("run", "-q", FIXED, "--stream", sound).stderr, "quiet")
+TWO = write("two.takt", "model m(x: f32[3], g: f32[1]) { return y = x * g }")
+fails(2, "run", TWO, "--stream", sound, says=["which one takes", "--stream NAME=FILE"])
+fails(2, "run", TWO, "--stream", "z=" + sound, says=["no input called z"])
+fails(2, "run", TWO, "--stream", "x=" + sound, "-i", "x=" + sound, says=["-i and --stream"])
+succeeds("run", TWO, "--stream", "x=" + sound, "--random")
+fails(2, "run", SUMS, "--stream", eleven, says=["length of input x open", "-D n=160"])
+fails(2, "run", SUMS, "--stream", GREY, "-D", "n=4", says=["not a recording"])
+fails(1, "run", SUMS, "--stream", wav("none.wav", []), "-D", "n=4", says=["no elements"])
+fails(2, "run", model("2, 8"), "--stream", sound, says=["time its last dimension"])
+fails(2, "run", model("1, 8"), "--stream", write("p.wav", b"P5 1 1 255\n?"), says=["its name says"])
+fails(1, "run", SUMS, "--stream", path("nowhere.wav"), "-D", "n=4", says=["nowhere.wav"])
+for flag in (["--repeat", "2"], ["--batch-size", "2"], ["--test", "."], ["--donate", "x"]):
+    fails(2, "run", SUMS, "--stream", eleven, "-D", "n=4", *flag,
+          says=["--stream and " + flag[0] + " do not go together"])
 
 # Names of classes.
 names = write("names.txt", "red\r\ngreen\nblue \xe9\n".encode())

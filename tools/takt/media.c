@@ -35,59 +35,14 @@ bool tool_is_media(const char *path)
     return false;
 }
 
-static bool is_sound(const char *path)
-{
-    return strcasecmp(path + strlen(path) - 4, ".wav") == 0;
-}
-
-static bool is_open(const takt_desc *d, int axis)
-{
-    return d->dim_names[axis] != NULL;
-}
-
 static bool has_channels(const takt_desc *d, int axis)
 {
-    return !is_open(d, axis) && (d->dims[axis] == 1 || d->dims[axis] == 3);
+    return !media_is_open(d, axis) && (d->dims[axis] == 1 || d->dims[axis] == 3);
 }
 
-static int refuse_shape(const job *j, const char *what)
+static int refuse(const job *j, const char *what)
 {
-    char shape[160] = "";
-    for (int i = 0; i < j->d->rank; i++) {
-        const size_t length = strlen(shape);
-        const char *before = i > 0 ? ", " : "";
-        if (is_open(j->d, i))
-            snprintf(shape + length, sizeof shape - length, "%s%.30s", before, j->d->dim_names[i]);
-        else
-            snprintf(shape + length, sizeof shape - length, "%s%lld", before,
-                     (long long)j->d->dims[i]);
-    }
-    return tool_usage_error(j->t, 1003, "make an .npy file of it, which can have any shape",
-                            "%s cannot be input %s, %s[%s]: %s", j->path, j->d->name,
-                            takt_dtype_name(j->d->dtype), shape, what);
-}
-
-/* ---- the file ---- */
-
-/* The one sample of the file as f32, whose bytes stay 0 … 255. */
-static takt_status decode(const job *j, takt_tensor_view *raw)
-{
-    takt_data *data;
-    const uint64_t row = 0;
-    takt_status status =
-        takt_data_open(j->t->ctx, j->path, &(takt_data_options){.scale = 1, .window = 1}, &data);
-    if (status != TAKT_OK)
-        return status;
-    const takt_desc *field = takt_data_field(data, 0);
-    *raw = (takt_tensor_view){.dtype = TAKT_F32, .rank = field->rank};
-    memcpy(raw->dims, field->dims, sizeof raw->dims);
-    status = takt_view_alloc(j->t->ctx, raw);
-    if (status == TAKT_OK)
-        status = takt_data_take(data, field->name, &row, 1, raw);
-    if (status != TAKT_OK)
-        takt_view_free(j->t->ctx, raw);
-    takt_data_destroy(data);
-    return status;
+    return media_refuse(&(media_file){j->t, j->d, j->path}, what);
 }
 
 /* ---- where the pixels go ---- */
@@ -102,7 +57,7 @@ static int64_t side_of(int64_t count)
 /* A row of pixels, as models without convolutions take them: a square. */
 static bool place_row(job *j, int axis)
 {
-    const int64_t count = is_open(j->d, axis) ? 0 : j->d->dims[axis];
+    const int64_t count = media_is_open(j->d, axis) ? 0 : j->d->dims[axis];
     j->channels = side_of(count) > 0 ? 1 : MEDIA_CHANNELS;
     j->width = j->height = side_of(count / j->channels);
     j->channel_axis = -1;
@@ -111,7 +66,7 @@ static bool place_row(job *j, int axis)
 
 static int64_t size_at(const job *j, int axis, int64_t asked, int64_t own)
 {
-    return !is_open(j->d, axis) ? j->d->dims[axis] : asked > 0 ? asked : own;
+    return !media_is_open(j->d, axis) ? j->d->dims[axis] : asked > 0 ? asked : own;
 }
 
 /* [batch, channels, height, width], [batch, height, width, channels], without the first or without
@@ -124,7 +79,7 @@ static bool place(job *j)
     const bool is_last = rank >= 3 && !is_first && has_channels(d, rank - 1);
     if (rank < 1 || rank > 4 || (rank == 4 && !is_first && !is_last))
         return false;
-    if (rank <= 2 && (rank == 1 || is_open(d, 0) || d->dims[0] == 1))
+    if (rank <= 2 && (rank == 1 || media_is_open(d, 0) || d->dims[0] == 1))
         return place_row(j, rank - 1);
     const int row = is_last ? first : rank - 2;
     j->channel_axis = is_first ? rank - 3 : is_last ? rank - 1 : -1;
@@ -138,7 +93,7 @@ static bool place(job *j)
 static bool is_single(const job *j)
 {
     const bool has_batch = j->d->rank == 4 || (j->d->rank == 3 && j->channel_axis < 0);
-    return !has_batch || is_open(j->d, 0) || j->d->dims[0] == 1;
+    return !has_batch || media_is_open(j->d, 0) || j->d->dims[0] == 1;
 }
 
 /* ---- colours and sizes ---- */
@@ -244,7 +199,7 @@ static void set_shape(const job *j, takt_tensor_view *v)
     const int rank = j->d->rank;
     *v = (takt_tensor_view){.dtype = j->d->dtype, .rank = rank};
     for (int i = 0; i < rank; i++)
-        v->dims[i] = is_open(j->d, i) ? 1 : j->d->dims[i];
+        v->dims[i] = media_is_open(j->d, i) ? 1 : j->d->dims[i];
     if (j->channel_axis < 0 &&
         (rank == 1 || j->width * j->height * j->channels == v->dims[rank - 1]))
         return;
@@ -278,7 +233,7 @@ static int fill(job *j)
         for (size_t i = 0; i < area; i++)
             if (!put(j, is_last ? i * channels + c : c * area + i,
                      level(j, c, j->image.at[c * area + i])))
-                return refuse_shape(j, "images become f32 or u8");
+                return refuse(j, "images become f32 or u8");
     return TAKT_EXIT_OK;
 }
 
@@ -316,13 +271,13 @@ static int load_image(job *j, const takt_tensor_view *raw, char **said)
     j->image = (media_planes){raw->dims[1], raw->dims[2], raw->dims[3], NULL};
     const size_t count = (size_t)(raw->dims[1] * raw->dims[2] * raw->dims[3]);
     if (j->d->dtype == TAKT_U8 && !media_is_plain(&j->how))
-        return refuse_shape(j, "levels have no mean and deviation");
+        return refuse(j, "levels have no mean and deviation");
     if (j->how.scale == 0.0)
         j->how.scale = j->d->dtype == TAKT_U8 ? 1 : 1.0 / 255;
     if (!place(j))
-        return refuse_shape(j, "no channels of 1 or 3 and sizes that an image could have");
+        return refuse(j, "no channels of 1 or 3 and sizes that an image could have");
     if (!is_single(j))
-        return refuse_shape(j, "a batch of several, and this is one image");
+        return refuse(j, "a batch of several, and this is one image");
     /* First, so that a size beyond --max-ram is refused before any work. */
     set_shape(j, j->view);
     const takt_status status = takt_view_alloc(j->t->ctx, j->view);
@@ -341,37 +296,6 @@ static int load_image(job *j, const takt_tensor_view *raw, char **said)
     return code;
 }
 
-/* The last dimension is time; the others are 1. */
-static int load_sound(job *j, const takt_tensor_view *raw, char **said)
-{
-    const takt_desc *d = j->d;
-    const int64_t own = raw->dims[1];
-    bool is_good = d->rank >= 1 && d->rank <= 3 && d->dtype == TAKT_F32;
-    for (int i = 0; is_good && i + 1 < d->rank; i++)
-        is_good = is_open(d, i) || d->dims[i] == 1;
-    if (!is_good)
-        return refuse_shape(j, "a recording is f32, and time its last dimension");
-    const int64_t wanted = is_open(d, d->rank - 1) ? own : d->dims[d->rank - 1];
-    *j->view = (takt_tensor_view){.dtype = TAKT_F32, .rank = d->rank, .dims = {1, 1, 1}};
-    j->view->dims[d->rank - 1] = wanted;
-    const takt_status status = takt_view_alloc(j->t->ctx, j->view);
-    if (status != TAKT_OK)
-        return tool_finish(j->t, status);
-    const int64_t kept = own < wanted ? own : wanted;
-    memset(j->view->data, 0, (size_t)wanted * sizeof(float));
-    memcpy(j->view->data, raw->data, (size_t)kept * sizeof(float));
-    char *text = malloc(128);
-    if (text == NULL)
-        return tool_finish(j->t, TAKT_ERR_MEMORY);
-    snprintf(text, 128, "%lld samples from -1 to 1%s%s", (long long)own,
-             own == wanted  ? ""
-             : own < wanted ? ", then zeros"
-                            : ", cut",
-             own == wanted ? "" : " to the input's length");
-    *said = text;
-    return TAKT_EXIT_OK;
-}
-
 int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,
                     char **said)
 {
@@ -379,16 +303,16 @@ int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_ten
     takt_tensor_view raw;
     if (!media_read_options(t, &j.how))
         return TAKT_EXIT_USAGE;
-    const takt_status status = decode(&j, &raw);
+    const takt_status status = media_decode(t, path, &raw);
     if (status != TAKT_OK)
         return tool_finish(t, status);
     const bool is_image = raw.rank == 4;
     int code;
-    if (is_image == is_sound(path) || (!is_image && raw.rank != 2))
-        code = tool_usage_error(t, 1003, "the contents say what a file is, not its name",
-                                "%s is not what its name says", path);
+    if (is_image == media_is_sound(path) || (!is_image && raw.rank != 2))
+        code = media_misnamed(t, path);
     else
-        code = is_image ? load_image(&j, &raw, said) : load_sound(&j, &raw, said);
+        code = is_image ? load_image(&j, &raw, said)
+                        : media_take_sound(&(media_file){t, d, path}, &raw, view, said);
     takt_view_free(t->ctx, &raw);
     return code;
 }

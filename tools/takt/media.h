@@ -30,6 +30,29 @@ bool media_is_plain(const media_image *how);
  * what was done to it, to be freed. The exit code; all is printed. */
 int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,
                     char **said);
+/* The samples of a .wav file that goes to input `d` piece by piece, f32[1, samples]. */
+int tool_load_sound(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *sound);
+
+/* ---- what images and recordings share ---- */
+
+/* A file and the input that it goes to. */
+typedef struct media_file {
+    const takt_tool *t;
+    const takt_desc *d;
+    const char *path;
+} media_file;
+
+bool media_is_sound(const char *path);
+/* Whether the model leaves the size of this dimension open. */
+bool media_is_open(const takt_desc *d, int axis);
+/* The one sample of the file as f32, whose bytes stay 0 … 255. */
+takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view *raw);
+/* The exit code of a usage error: why the file cannot be this input. */
+int media_refuse(const media_file *f, const char *what);
+int media_misnamed(const takt_tool *t, const char *path);
+/* A recording as the input: cut, or filled up with zeros. */
+int media_take_sound(const media_file *f, const takt_tensor_view *raw, takt_tensor_view *view,
+                     char **said);
 /* Resized by the triangle filter, which is as wide as the step is where it gets smaller; NULL: no
  * memory. To be freed. */
 float *media_resize(const media_planes *from, int64_t height, int64_t width);

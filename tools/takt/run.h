@@ -5,6 +5,7 @@
 #include "tool.h"
 
 typedef struct tool_labels tool_labels;
+typedef struct tool_stream tool_stream;
 
 typedef struct tool_run {
     takt_tool *t;
@@ -32,6 +33,7 @@ typedef struct tool_run {
     const takt_deviation *deviation; /* from f32; NULL: none was asked for */
     const char *deviation_of;        /* "the first batch"; NULL: everything */
     tool_labels *labels;             /* of --labels, or NULL */
+    tool_stream *stream;             /* of --stream, or NULL */
 } tool_run;
 
 /* What a run gave. */
@@ -103,6 +105,23 @@ bool tool_cpu_limit(takt_tool *t, int *code);
 
 /* Runs batch by batch, as --batch-size asks. */
 int tool_run_batches(tool_run *r);
+
+/* ---- a recording, chunk by chunk ---- */
+
+/* Whether the other flags go with --stream; the exit code. */
+int tool_stream_check(const takt_tool *t);
+/* Reads the recording of --stream and makes memory for one chunk, which is then an input like any
+ * other. The exit code; without --stream nothing is done. */
+int tool_stream_open(tool_run *r);
+void tool_stream_close(tool_run *r);
+size_t tool_stream_chunks(const tool_stream *s);
+/* Memory for the results of all chunks. */
+int tool_stream_begin(tool_run *r, takt_session *s);
+/* The input and the outputs of chunk `at`, before it is run. */
+takt_status tool_stream_feed(tool_stream *stream, takt_session *s, size_t at);
+/* Those of all chunks, stacked; they stay the stream's. */
+tool_results *tool_stream_results(tool_stream *s);
+void tool_stream_json(const tool_stream *s);
 
 /* ---- several files for one input ---- */
 

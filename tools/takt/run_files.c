@@ -201,7 +201,9 @@ int tool_load_set(tool_run *r, size_t set)
     memset(r->seen, 0, r->input_count * sizeof *r->seen);
     if (!tool_sizes_init(r->t, r->model, &r->sizes))
         return TAKT_EXIT_USAGE;
-    const int code = tool_visit_files(r, load_one);
+    int code = tool_visit_files(r, load_one);
+    if (code == TAKT_EXIT_OK && r->stream == NULL)
+        code = tool_stream_open(r);
     return code == TAKT_EXIT_OK ? note_random(r) : code;
 }
 
@@ -224,6 +226,7 @@ bool tool_input_given(const tool_run *r, size_t i)
 void tool_free_inputs(tool_run *r)
 {
     drop_values(r);
+    tool_stream_close(r);
     for (size_t i = 0; r->names != NULL && i < r->input_count; i++)
         free(r->names[i]);
     free(r->said);

@@ -178,9 +178,9 @@ static void print_plan(const tool_run *r, const takt_plan *plan)
     if (r->runs == 1)
         printf("the run took %s\n", duration(r->times_ns[0], a));
     else
-        printf("%zu runs took %s each (median; %s to %s)\n", r->runs,
-               duration(r->times_ns[r->runs / 2], a), duration(r->times_ns[0], b),
-               duration(r->times_ns[r->runs - 1], c));
+        printf("%zu %s took %s each (median; %s to %s)\n", r->runs,
+               r->stream != NULL ? "chunks" : "runs", duration(r->times_ns[r->runs / 2], a),
+               duration(r->times_ns[0], b), duration(r->times_ns[r->runs - 1], c));
     tool_print_process(r->t);
 }
 
@@ -203,6 +203,7 @@ static void begin_json(const tool_run *r)
     tool_print_string(stdout, r->name);
     printf(", \"random_inputs\": %zu, \"seed\": %llu, ", r->random_count,
            (unsigned long long)tool_number_of(r->t, TAKT_F_SEED, 0));
+    tool_stream_json(r->stream);
 }
 
 /* "outputs": {...} and labels. */

@@ -41,12 +41,16 @@ static uint64_t now_ns(void)
 static int run_times(tool_run *r, takt_session *s, tool_monitor *m, uint64_t *times)
 {
     const uint64_t budget = tool_number_of(r->t, TAKT_F_DEADLINE, 0);
-    const size_t count = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
+    const size_t count = r->stream != NULL ? tool_stream_chunks(r->stream)
+                                           : (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1);
     takt_status status = TAKT_OK;
     running = s;
     for (size_t i = 0; i < count && status == TAKT_OK; i++) {
+        if (r->stream != NULL)
+            status = tool_stream_feed(r->stream, s, i);
         const uint64_t start = now_ns();
-        status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
+        if (status == TAKT_OK)
+            status = budget > 0 ? takt_session_run_deadline(s, budget) : takt_session_run(s);
         times[i] = now_ns() - start;
         tool_monitor_tell(m);
     }
@@ -79,12 +83,13 @@ static bool take_results(takt_session *s, tool_results *o)
 static int finish(tool_run *r, const takt_plan *plan, takt_session *s)
 {
     bool printed = false;
-    tool_results o;
-    int code = take_results(s, &o) ? tool_save_outputs(r, &o, &printed)
-                                   : tool_finish(r->t, TAKT_ERR_MEMORY);
+    tool_results own = {.count = 0};
+    tool_results *o = r->stream != NULL ? tool_stream_results(r->stream) : &own;
+    int code = r->stream != NULL || take_results(s, o) ? tool_save_outputs(r, o, &printed)
+                                                       : tool_finish(r->t, TAKT_ERR_MEMORY);
     if (code == TAKT_EXIT_OK)
-        code = tool_print_result(r, plan, &o, printed);
-    tool_results_free(&o);
+        code = tool_print_result(r, plan, o, printed);
+    tool_results_free(&own);
     return code;
 }
 
@@ -94,6 +99,8 @@ static int measure(tool_run *r, takt_session *s, takt_deviation *d)
     if (!tool_deviates(r->t) || tool_on(r->t, TAKT_F_QUIET))
         return TAKT_EXIT_OK;
     r->deviation = d;
+    if (r->stream != NULL)
+        r->deviation_of = "the last chunk";
     return tool_finish(r->t, tool_deviation(r->t, r->model, &r->sizes, s, d));
 }
 
@@ -127,6 +134,8 @@ static int run_session(tool_run *r)
     r->t->checked = NULL;
     if (s != NULL)
         code = tool_bind_inputs(r, s);
+    if (code == TAKT_EXIT_OK && r->stream != NULL)
+        code = tool_stream_begin(r, s);
     if (code == TAKT_EXIT_OK)
         code = load_state(r, s);
     if (code == TAKT_EXIT_OK && tool_text_of(r->t, TAKT_F_PREPARE) != NULL &&
@@ -256,6 +265,9 @@ static int run_sets(tool_run *r)
 static int check_sets(const tool_run *r, bool is_cut)
 {
     static const tool_flag_id not [] = {TAKT_F_PREPARE, TAKT_F_STATIC_SHAPES, TAKT_F_DONATE};
+    if (r->stream != NULL)
+        return tool_usage_error(r->t, 1003, NULL, "--stream is one session, -i names %zu files",
+                                r->sets);
     if (is_cut)
         return tool_usage_error(r->t, 1003, NULL, "--batch-size cuts one file, not %zu", r->sets);
     for (size_t i = 0; i < sizeof not / sizeof *not ; i++)
@@ -278,7 +290,8 @@ static int run_model(tool_run *r)
     if (code != TAKT_EXIT_OK)
         return code;
     catch_interrupts(!is_cut);
-    r->runs = (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1) * r->sets;
+    r->runs = r->stream != NULL ? tool_stream_chunks(r->stream)
+                                : (size_t)tool_number_of(r->t, TAKT_F_REPEAT, 1) * r->sets;
     r->times_ns = calloc(r->runs, sizeof *r->times_ns);
     code = r->times_ns == NULL ? tool_finish(r->t, TAKT_ERR_MEMORY)
            : is_cut            ? tool_run_batches(r)
@@ -316,7 +329,9 @@ static int run(takt_tool *t)
         if (tool_text_of(t, of_tests[i]) != NULL && tool_item_of(t, TAKT_F_TEST, 0) == NULL)
             return tool_usage_error(t, 1003, "add --test DIR", "--%s is that of --test",
                                     tool_flags[of_tests[i]].name);
-    code = tool_expand_inputs(t);
+    code = tool_stream_check(t);
+    if (code == TAKT_EXIT_OK)
+        code = tool_expand_inputs(t);
     if (code == TAKT_EXIT_OK)
         code = tool_check_outputs(t);
     if (code != TAKT_EXIT_OK)
@@ -353,7 +368,7 @@ const takt_verb takt_verb_run = {
     .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_DIM, TAKT_F_SHAPE,
                                     TAKT_F_WEIGHTS, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_LEVEL,
                                     TAKT_F_REPEAT, TAKT_F_SEED, TAKT_F_MEMORY_LIMIT, TAKT_F_TEST,
-                                    TAKT_F_IMAGE, TAKT_F_CLASS_NAMES, TAKT_FLAG_IDS},
+                                    TAKT_F_IMAGE, TAKT_F_CLASS_NAMES, TAKT_F_STREAM, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL,       TAKT_F_SELECT,         TAKT_F_WEIGHTS,
               TAKT_F_ALLOW_LINKS, TAKT_F_MMAP,           TAKT_F_INPUT,
               TAKT_F_OUTPUT,      TAKT_F_SHAPE,          TAKT_F_DIM,
@@ -365,6 +380,6 @@ const takt_verb takt_verb_run = {
               TAKT_F_RTOL,        TAKT_F_ATOL,           TAKT_F_MONITOR,
               TAKT_F_INTERVAL,    TAKT_F_MONITOR_REPORT, TAKT_F_CPU_LIMIT,
               TAKT_F_STATE_AUTO,  TAKT_F_IMAGE,          TAKT_F_CLASS_NAMES,
-              TAKT_FLAG_IDS},
+              TAKT_F_STREAM,      TAKT_FLAG_IDS},
     .run = run,
 };
