@@ -97,5 +97,12 @@ void check_semiring_f32(takt_check *c, const takt_kernel *reference)
                                              .k = g < 2 ? check_below(c, 20) : n};
                 one(c, reference, p, round);
             }
+    for (int i = 0; i < 24; i++) { /* enough rows that max_min skips terms, k in several lists */
+        const takt_semiring_f32 p = {.semiring = TAKT_MAX_MIN,
+                                     .m = 16 + check_below(c, 40),
+                                     .n = 1 + check_below(c, 90),
+                                     .k = 1 + check_below(c, i % 3 == 0 ? 1200 : 90)};
+        one(c, reference, p, 2 * i);
+    }
     bench(c);
 }

@@ -6,6 +6,7 @@
 #include "kernel/simd/simd.h"
 
 #define INLINE static inline __attribute__((always_inline))
+#define HAS_PRUNED (TAKT_SIMD_SET != 1) /* the scalar variant is the specification */
 
 /* Of c in registers: rows, and vectors of columns. NEON spends an instruction on each factor of a
  * that it repeats in all lanes, so that wide tiles are better. */
@@ -135,11 +136,11 @@ INLINE bool is_odd(const float *x, size_t count, const takt_semiring s)
     return odd != 0;
 }
 
-/* Not worth a look for a few rows. */
+/* Checking the operands costs too much for a few rows. */
 INLINE bool is_plain(const takt_semiring_f32 *p, const takt_semiring s)
 {
-    return HAS_PLAIN && s <= TAKT_MIN_ADD && p->m >= 16 && !is_odd(p->a, p->m * p->k, s) &&
-           !is_odd(p->b, p->k * p->n, s);
+    return (HAS_PLAIN || (HAS_PRUNED && s == TAKT_MAX_MIN)) && s <= TAKT_MIN_ADD && p->m >= 16 &&
+           !is_odd(p->a, p->m * p->k, s) && !is_odd(p->b, p->k * p->n, s);
 }
 
 /* Where a tile of c begins, and how many lanes its last vector has. */
@@ -219,10 +220,25 @@ INLINE void rows(const takt_semiring_f32 *p, const takt_semiring s, const bool p
         strip(p, s, (panel){p->b + j, p->n, 0, p->k, plain}, (place){0, j, p->n - j}, 1);
 }
 
+#include "kernel/semiring_f32/semiring_f32_prune.h"
+
+/* All rows, by instructions that need operands without NaN and -0. */
+INLINE void rows_plain(const takt_semiring_f32 *p, const takt_semiring s)
+{
+    takt_semiring_f32 rest = *p;
+    if (HAS_PRUNED && s == TAKT_MAX_MIN) {
+        const size_t done = pruned(p);
+        rest.m -= done;
+        rest.a += done * p->k;
+        rest.c += done * p->n;
+    }
+    rows(&rest, s, true);
+}
+
 INLINE void product(const takt_semiring_f32 *p, const takt_semiring s)
 {
     if (is_plain(p, s))
-        rows(p, s, true);
+        rows_plain(p, s);
     else
         rows(p, s, false);
 }
