@@ -37,13 +37,12 @@ struct takt_plan_cache {
 
 void takt_cache_lock(takt_ctx *ctx)
 {
-    while (atomic_exchange_explicit(&ctx->plans_busy, true, memory_order_acquire))
-        ;
+    takt_lock_take(&ctx->plans_lock);
 }
 
 void takt_cache_unlock(takt_ctx *ctx)
 {
-    atomic_store_explicit(&ctx->plans_busy, false, memory_order_release);
+    takt_lock_give(&ctx->plans_lock);
 }
 
 /* ---- keys ---- */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <takt/ctx.h>
 
+#include "base/lock.h"
+
 /* A share of the processors, and since when it is counted. */
 typedef struct takt_cpu_budget {
     double percent; /* 0: no limit */
@@ -12,7 +14,7 @@ typedef struct takt_cpu_budget {
     uint64_t wall_ns, cpu_ns;           /* where counting began */
     uint64_t seen_wall_ns, seen_cpu_ns; /* at the last takt_resource_usage */
     _Atomic uint64_t waited_ns;
-    _Atomic bool busy; /* held for a few instructions */
+    takt_lock lock; /* held for a few instructions */
 } takt_cpu_budget;
 
 struct takt_ctx {
@@ -29,15 +31,15 @@ struct takt_ctx {
     _Atomic uint64_t messages, log_ns; /* logged so far, and what the callback took */
     takt_limits limits;
     takt_error error;
-    _Atomic bool error_busy;             /* held while the error is written */
+    takt_lock error_lock;                /* held while the error is written */
     struct takt_plan_cache *plans;       /* made by its first use, api/cache.c */
-    _Atomic bool plans_busy;             /* held for a few instructions */
-    uint64_t tick;                       /* of the last count of memory, under plans_busy */
+    takt_lock plans_lock;                /* held for a few instructions */
+    uint64_t tick;                       /* of the last count of memory, under plans_lock */
     struct takt_storage *shares;         /* constants of plans, a list: ir/share.c */
-    _Atomic bool shares_busy;            /* held for a few instructions */
+    takt_lock shares_lock;               /* held for a few instructions */
     const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
     struct takt_opened *opened;          /* what backends opened: plan/device.h */
-    _Atomic bool opened_busy;            /* held for a few instructions */
+    takt_lock opened_lock;               /* held for a few instructions */
     struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
     struct takt_recorder
         *recorder;       /* between takt_profile_start and stop: api/monitor/recorder.h */

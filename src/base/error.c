@@ -120,26 +120,15 @@ static takt_status set(takt_error *error, takt_error_id id, const char *format, 
 }
 
 /* Several threads may fail at the same time; a record is written whole by one thread. */
-static void lock(takt_ctx *ctx)
-{
-    while (atomic_exchange_explicit(&ctx->error_busy, true, memory_order_acquire))
-        ;
-}
-
-static void unlock(takt_ctx *ctx)
-{
-    atomic_store_explicit(&ctx->error_busy, false, memory_order_release);
-}
-
 takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...)
 {
     if (ctx == NULL)
         return takt_error_class(id);
     va_list args;
     va_start(args, format);
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     const takt_status status = set(&ctx->error, id, format, args);
-    unlock(ctx);
+    takt_lock_give(&ctx->error_lock);
     va_end(args);
     return status;
 }
@@ -178,22 +167,22 @@ takt_status takt_error_memory(takt_error *error, const char *what, size_t bytes)
 
 void takt_error_copy(takt_ctx *ctx, takt_error *to)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     *to = ctx->error;
-    unlock(ctx);
+    takt_lock_give(&ctx->error_lock);
 }
 
 void takt_error_put_back(takt_ctx *ctx, const takt_error *before)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     ctx->error = *before;
-    unlock(ctx);
+    takt_lock_give(&ctx->error_lock);
 }
 
 static takt_status unlock_class(takt_ctx *ctx)
 {
     const takt_status status = ctx->error.status;
-    unlock(ctx);
+    takt_lock_give(&ctx->error_lock);
     return status != TAKT_OK ? status : TAKT_ERR_INTERNAL;
 }
 
@@ -201,7 +190,7 @@ takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     format_into(ctx->error.hint, sizeof ctx->error.hint, format, args);
     va_end(args);
     return unlock_class(ctx);
@@ -209,21 +198,21 @@ takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...)
 
 takt_status takt_fail_node(takt_ctx *ctx, const char *name)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     takt_error_node(&ctx->error, name);
     return unlock_class(ctx);
 }
 
 takt_status takt_fail_offset(takt_ctx *ctx, uint64_t offset)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     ctx->error.offset = offset <= INT64_MAX ? (int64_t)offset : INT64_MAX;
     return unlock_class(ctx);
 }
 
 takt_status takt_fail_place(takt_ctx *ctx, int line, int column)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->error_lock);
     ctx->error.line = line;
     ctx->error.column = column;
     return unlock_class(ctx);

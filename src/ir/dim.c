@@ -11,14 +11,13 @@
 static void lock(const takt_dims *dims)
 {
     takt_dims *d = (takt_dims *)(uintptr_t)dims; /* the lock is not part of the table's value */
-    while (atomic_flag_test_and_set_explicit(&d->lock, memory_order_acquire))
-        ;
+    takt_lock_take(&d->lock);
 }
 
 static void unlock(const takt_dims *dims)
 {
     takt_dims *d = (takt_dims *)(uintptr_t)dims;
-    atomic_flag_clear_explicit(&d->lock, memory_order_release);
+    takt_lock_give(&d->lock);
 }
 
 takt_status takt_dims_create(takt_ctx *ctx, takt_dims **dims)
@@ -30,7 +29,6 @@ takt_status takt_dims_create(takt_ctx *ctx, takt_dims **dims)
     d->ctx = ctx;
     d->stamp = 1;
     atomic_init(&d->references, 1);
-    atomic_flag_clear(&d->lock);
     takt_arena_init(&d->arena, ctx);
     *dims = d;
     return TAKT_OK;

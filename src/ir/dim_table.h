@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/lock.h"
 #include "ir/dim.h"
 
 /* The size that an expression may have before it is refused. */
@@ -53,7 +54,7 @@ typedef struct dim_entry {
 struct takt_dims {
     takt_ctx *ctx;
     atomic_uint references;
-    atomic_flag lock; /* held for the short time of one call: graphs in several threads share us */
+    takt_lock lock; /* held for the short time of one call: graphs in several threads share us */
     takt_arena arena;
     dim_entry *entry;
     size_t count, capacity;

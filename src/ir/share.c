@@ -14,17 +14,6 @@
 
 enum { WORTH_SHARING = 256 /* bytes */, SAMPLES = 32 /* words */ };
 
-static void lock(takt_ctx *ctx)
-{
-    while (atomic_exchange_explicit(&ctx->shares_busy, true, memory_order_acquire))
-        ;
-}
-
-static void unlock(takt_ctx *ctx)
-{
-    atomic_store_explicit(&ctx->shares_busy, false, memory_order_release);
-}
-
 /* Of words spread over all of it, the last one among them. */
 static uint64_t sample(const takt_storage *s)
 {
@@ -53,26 +42,26 @@ static bool hold(takt_storage *s)
 static takt_storage *candidate(takt_ctx *ctx, uint64_t hash, size_t bytes, size_t *skip)
 {
     takt_storage *found = NULL;
-    lock(ctx);
+    takt_lock_take(&ctx->shares_lock);
     size_t at = 0;
     for (takt_storage *s = ctx->shares; s != NULL && found == NULL; s = s->next, at++)
         if (at >= *skip && s->hash == hash && s->bytes == bytes && hold(s))
             found = s;
     *skip = at;
-    unlock(ctx);
+    takt_lock_give(&ctx->shares_lock);
     return found;
 }
 
 static void add(takt_ctx *ctx, takt_storage *s)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->shares_lock);
     s->next = ctx->shares;
     s->previous = &ctx->shares;
     if (s->next != NULL)
         s->next->previous = &s->next;
     ctx->shares = s;
     s->is_shared = true;
-    unlock(ctx);
+    takt_lock_give(&ctx->shares_lock);
 }
 
 takt_status takt_storage_share(takt_storage **storage)
@@ -96,11 +85,11 @@ takt_status takt_storage_share(takt_storage **storage)
 
 void takt_storage_unshare(takt_storage *s)
 {
-    lock(s->ctx);
+    takt_lock_take(&s->ctx->shares_lock);
     *s->previous = s->next;
     if (s->next != NULL)
         s->next->previous = s->previous;
-    unlock(s->ctx);
+    takt_lock_give(&s->ctx->shares_lock);
 }
 
 size_t takt_storage_count_once(takt_storage *s, uint64_t tick)

@@ -177,19 +177,6 @@ int takt_net_wait(takt_net_watch *watch, size_t count, int ms)
     return n < 0 && errno != EINTR ? errno : 0;
 }
 
-/* ---- two threads ---- */
-
-void takt_lock_take(takt_lock *lock)
-{
-    while (atomic_exchange_explicit(&lock->state, 1, memory_order_acquire) != 0)
-        takt_os_yield();
-}
-
-void takt_lock_give(takt_lock *lock)
-{
-    atomic_store_explicit(&lock->state, 0, memory_order_release);
-}
-
 int64_t takt_os_seconds(void)
 {
     struct timespec now;

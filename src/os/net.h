@@ -36,15 +36,6 @@ enum { TAKT_NET_WATCHED = 4096 };
 /* Waits until something happens to one of `count` sockets, or for `ms`. */
 int takt_net_wait(takt_net_watch *watch, size_t count, int ms);
 
-/* ---- two threads ---- */
-
-/* A lock that is held for short. */
-typedef struct takt_lock {
-    _Atomic uint32_t state;
-} takt_lock;
-void takt_lock_take(takt_lock *lock);
-void takt_lock_give(takt_lock *lock);
-
 /* Seconds since 1970. */
 int64_t takt_os_seconds(void);
 

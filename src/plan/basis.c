@@ -7,17 +7,6 @@
 #include "ir/held.h"
 #include "plan/bodies.h"
 
-static void lock(takt_ctx *ctx)
-{
-    while (atomic_exchange_explicit(&ctx->plans_busy, true, memory_order_acquire))
-        ;
-}
-
-static void unlock(takt_ctx *ctx)
-{
-    atomic_store_explicit(&ctx->plans_busy, false, memory_order_release);
-}
-
 static void destroy(takt_basis *b)
 {
     takt_bodies_destroy(b);
@@ -68,9 +57,9 @@ takt_status takt_basis_single(takt_ctx *ctx, takt_basis **basis)
 
 void takt_basis_retain(takt_basis *b)
 {
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     b->references++;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
 }
 
 static void unlink(takt_basis *b)
@@ -87,45 +76,45 @@ void takt_basis_release(takt_basis *b)
 {
     if (b == NULL)
         return;
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     const bool is_last = --b->references == 0;
     if (is_last)
         unlink(b);
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
     if (is_last)
         destroy(b);
 }
 
 takt_basis *takt_basis_find(takt_ctx *ctx, takt_basis **list, const char *key)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->plans_lock);
     takt_basis *b = *list;
     while (b != NULL && (b->key == NULL || strcmp(b->key, key) != 0))
         b = b->next;
     if (b != NULL)
         b->references++;
-    unlock(ctx);
+    takt_lock_give(&ctx->plans_lock);
     return b;
 }
 
 void takt_basis_list(takt_basis *b, takt_basis **list)
 {
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     b->next = *list;
     b->previous = list;
     if (b->next != NULL)
         b->next->previous = &b->next;
     *list = b;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
 }
 
 takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b)
 {
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     takt_basis *there = *at;
     if (there == NULL)
         *at = b;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
     if (there != NULL)
         takt_basis_release(b);
     return there != NULL ? there : b;
@@ -133,9 +122,9 @@ takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b)
 
 takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at)
 {
-    lock(ctx);
+    takt_lock_take(&ctx->plans_lock);
     takt_basis *there = *at;
-    unlock(ctx);
+    takt_lock_give(&ctx->plans_lock);
     return there;
 }
 
@@ -202,10 +191,10 @@ static void discard(takt_ctx *ctx, spoils all)
         spoils inner = {0};
         if (b == NULL)
             continue;
-        lock(ctx);
+        takt_lock_take(&ctx->plans_lock);
         if (!b->is_body && !b->is_bare)
             inner = take(b);
-        unlock(ctx);
+        takt_lock_give(&ctx->plans_lock);
         discard(ctx, inner); /* depth is limited */
         takt_basis_release(b);
     }
@@ -218,13 +207,13 @@ void takt_basis_forget(takt_ctx *ctx, takt_basis **list)
 {
     for (;;) {
         spoils all = {0};
-        lock(ctx);
+        takt_lock_take(&ctx->plans_lock);
         takt_basis *b = *list;
         if (b != NULL) {
             unlink(b);
             all = strip(b);
         }
-        unlock(ctx);
+        takt_lock_give(&ctx->plans_lock);
         discard(ctx, all);
         if (b == NULL)
             return;
@@ -233,19 +222,19 @@ void takt_basis_forget(takt_ctx *ctx, takt_basis **list)
 
 bool takt_basis_pin(takt_basis *b)
 {
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     const bool is_there = !b->is_bare;
     b->pins += is_there;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
     return is_there;
 }
 
 void takt_basis_unpin(takt_basis *b)
 {
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     b->pins--;
     const spoils all = strip(b);
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
     discard(b->ctx, all);
 }
 
@@ -254,11 +243,11 @@ void takt_basis_join(takt_plan *plan)
     takt_basis *b = plan->basis;
     if (b == NULL)
         return;
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     plan->basis_next = b->plans;
     b->plans = plan;
     plan->has_joined = true;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
 }
 
 void takt_basis_leave(takt_plan *plan)
@@ -266,18 +255,18 @@ void takt_basis_leave(takt_plan *plan)
     takt_basis *b = plan->basis;
     if (b == NULL || !plan->has_joined)
         return;
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     takt_plan **at = &b->plans;
     while (*at != plan)
         at = &(*at)->basis_next;
     *at = plan->basis_next;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
 }
 
 bool takt_basis_is_single(takt_basis *b)
 {
-    lock(b->ctx);
+    takt_lock_take(&b->ctx->plans_lock);
     const bool is_single = b->references == 1 && b->plans == NULL && b->pins == 0;
-    unlock(b->ctx);
+    takt_lock_give(&b->ctx->plans_lock);
     return is_single;
 }

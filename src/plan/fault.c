@@ -13,7 +13,7 @@
 
 void takt_fault_reset(takt_fault_slot *slot)
 {
-    atomic_store_explicit(&slot->is_locked, false, memory_order_relaxed);
+    takt_lock_give(&slot->lock);
     atomic_store_explicit(&slot->element, TAKT_FAULT_NONE, memory_order_relaxed);
 }
 
@@ -24,7 +24,7 @@ void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
         return;
     for (;;) {
         TAKT_FAULT_POINT();
-        if (!atomic_exchange_explicit(&slot->is_locked, true, memory_order_acquire))
+        if (takt_lock_try(&slot->lock))
             break;
         takt_os_yield();
     }
@@ -36,5 +36,5 @@ void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault)
         atomic_store_explicit(&slot->value, fault->value, memory_order_relaxed);
     }
     TAKT_FAULT_POINT();
-    atomic_store_explicit(&slot->is_locked, false, memory_order_release);
+    takt_lock_give(&slot->lock);
 }

@@ -16,17 +16,6 @@ typedef struct takt_opened {
     char which[];
 } takt_opened;
 
-static void lock(takt_ctx *ctx)
-{
-    while (atomic_exchange_explicit(&ctx->opened_busy, true, memory_order_acquire))
-        ;
-}
-
-static void unlock(takt_ctx *ctx)
-{
-    atomic_store_explicit(&ctx->opened_busy, false, memory_order_release);
-}
-
 static takt_opened *find(takt_opened *o, const takt_backend *backend, const char *which,
                          int threads)
 {
@@ -61,13 +50,13 @@ static takt_status open_new(takt_ctx *ctx, const takt_backend *backend, const ch
         takt_mem_put(ctx, own, bytes);
         return status;
     }
-    lock(ctx);
+    takt_lock_take(&ctx->opened_lock);
     takt_opened *other = find(ctx->opened, backend, which, threads);
     if (other == NULL) {
         own->next = ctx->opened;
         ctx->opened = own;
     }
-    unlock(ctx);
+    takt_lock_give(&ctx->opened_lock);
     *state = other != NULL ? other->state : own->state;
     if (other != NULL)
         drop(ctx, own);
@@ -80,9 +69,9 @@ takt_status takt_opened_get(takt_ctx *ctx, const takt_backend *backend, const ch
     *state = NULL;
     if (backend->open == NULL)
         return TAKT_OK;
-    lock(ctx);
+    takt_lock_take(&ctx->opened_lock);
     const takt_opened *known = find(ctx->opened, backend, which, threads);
-    unlock(ctx);
+    takt_lock_give(&ctx->opened_lock);
     if (known == NULL)
         return open_new(ctx, backend, which, threads, state);
     *state = known->state;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "ir/held.h"
 
@@ -17,22 +18,11 @@ typedef struct entry {
 
 struct takt_packs {
     takt_ctx *ctx;
-    atomic_flag lock;
+    takt_lock lock;
     size_t count;
     unsigned char *is_sized; /* per node */
     entry **first;           /* per node */
 };
-
-static void lock(takt_packs *p)
-{
-    while (atomic_flag_test_and_set_explicit(&p->lock, memory_order_acquire))
-        ;
-}
-
-static void unlock(takt_packs *p)
-{
-    atomic_flag_clear_explicit(&p->lock, memory_order_release);
-}
 
 takt_status takt_packs_create(takt_ctx *ctx, const unsigned char *is_sized, size_t node_count,
                               takt_packs **packs)
@@ -43,7 +33,6 @@ takt_status takt_packs_create(takt_ctx *ctx, const unsigned char *is_sized, size
     takt_packs *p = block;
     p->ctx = ctx;
     p->count = node_count;
-    atomic_flag_clear(&p->lock);
     takt_status status =
         takt_mem_zero(ctx, node_count + 1, sizeof *p->first, "packed weights", &lists);
     p->first = lists;
@@ -95,13 +84,13 @@ bool takt_packs_find(takt_packs *p, const takt_pack_name *name, takt_tensor *ten
 {
     if (p == NULL || name->node >= p->count)
         return false;
-    lock(p);
+    takt_lock_take(&p->lock);
     const entry *e = look(p, name);
     if (e != NULL) {
         *tensor = e->tensor;
         takt_storage_retain(tensor->storage);
     }
-    unlock(p);
+    takt_lock_give(&p->lock);
     return e != NULL;
 }
 
@@ -120,13 +109,13 @@ takt_status takt_packs_keep(takt_packs *p, const takt_pack_name *name, const tak
                  .space = name->space};
     memcpy(e->format, name->format, length);
     takt_storage_retain(tensor->storage);
-    lock(p);
+    takt_lock_take(&p->lock);
     const bool is_new = look(p, name) == NULL;
     if (is_new) {
         e->next = p->first[name->node];
         p->first[name->node] = e;
     }
-    unlock(p);
+    takt_lock_give(&p->lock);
     if (!is_new)
         free_list(p->ctx, e);
     return TAKT_OK;
@@ -137,11 +126,11 @@ void takt_tally_packs(takt_tally *t, takt_packs *p)
     if (p == NULL)
         return;
     t->bytes += sizeof *p + (p->count + 1) * (sizeof *p->first + 1);
-    lock(p);
+    takt_lock_take(&p->lock);
     for (size_t i = 0; i < p->count; i++)
         for (const entry *e = p->first[i]; e != NULL; e = e->next) {
             t->bytes += e->block;
             takt_tally_tensor(t, &e->tensor);
         }
-    unlock(p);
+    takt_lock_give(&p->lock);
 }

@@ -11,6 +11,7 @@
 
 #include <takt/cpu.h>
 
+#include "base/lock.h"
 #include "ir/graph.h"
 #include "kernel/fault.h"
 #include "kernel/gemm_f32/gemm_f32.h"
@@ -63,7 +64,7 @@ typedef struct takt_view {
 typedef struct takt_fault_slot {
     _Atomic uint64_t element; /* TAKT_FAULT_NONE: none */
     _Atomic int64_t value;
-    _Atomic bool is_locked; /* while the two above change */
+    takt_lock lock; /* while the two above change */
 } takt_fault_slot;
 /* Before a step: no fault, whatever was there. */
 void takt_fault_reset(takt_fault_slot *slot);

@@ -26,7 +26,7 @@ struct takt_repeat {
     const takt_variant *last; /* that ran last, where there is no resizer; or NULL */
     bool is_off;              /* the resizer's plan is of no size: it is set before it runs */
     bool is_other;            /* not even of those that a turn begins with */
-    atomic_bool is_busy;
+    takt_lock lock;
 };
 
 bool takt_repeat_finds(const takt_graph *g)
@@ -175,7 +175,7 @@ const takt_plan *takt_repeat_plan(const takt_repeat *b)
 /* One after another: what follows a size point is sized for one session. */
 bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll)
 {
-    while (atomic_exchange_explicit(&b->is_busy, true, memory_order_acquire)) {
+    while (!takt_lock_try(&b->lock)) {
         if (takt_poll_stops(poll))
             return false;
         takt_os_sleep_until(takt_os_now_ns(NULL) + WAIT_NS);
@@ -185,7 +185,7 @@ bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll)
 
 void takt_repeat_end(takt_repeat *b)
 {
-    atomic_store_explicit(&b->is_busy, false, memory_order_release);
+    takt_lock_give(&b->lock);
 }
 
 typedef struct turn {

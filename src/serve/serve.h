@@ -17,6 +17,7 @@
 #include "api/text/together.h"
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "os/doze.h"
 #include "os/net.h"
 #include "serve/http.h"

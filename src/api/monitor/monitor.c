@@ -15,13 +15,12 @@
 
 static void lock(const takt_monitor *m)
 {
-    while (atomic_exchange(&((takt_monitor *)m)->busy, true))
-        takt_os_yield();
+    takt_lock_take(&((takt_monitor *)m)->lock);
 }
 
 static void unlock(const takt_monitor *m)
 {
-    atomic_store(&((takt_monitor *)m)->busy, false);
+    takt_lock_give(&((takt_monitor *)m)->lock);
 }
 
 static void mark(const takt_monitor *m, takt_monitor_mark *at)

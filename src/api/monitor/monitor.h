@@ -4,6 +4,8 @@
 
 #include <takt/monitor.h>
 
+#include "base/lock.h"
+
 /* 64 buckets an octave: a time is known to 1 %. */
 enum { TAKT_BUCKETS_OCTAVE = 64, TAKT_BUCKETS = 48 * TAKT_BUCKETS_OCTAVE, TAKT_SAMPLES = 4096 };
 
@@ -23,7 +25,7 @@ typedef struct takt_monitor_mark {
 struct takt_monitor {
     takt_ctx *ctx;
     takt_monitor_options options;
-    _Atomic bool busy;
+    takt_lock lock;
     double processors;
     takt_monitor_mark first, last;
     int reads, misses; /* counters, or negative */

@@ -18,12 +18,6 @@ static uint64_t now(const takt_ctx *ctx)
     return ctx->now_ns(ctx->clock_user);
 }
 
-static void lock(takt_recorder *r)
-{
-    while (atomic_exchange(&r->busy, true))
-        takt_os_yield();
-}
-
 /* Names that are too long are cut, not between the bytes of a character. */
 static void copy_name(char to[TAKT_OP_NAME], const char *name)
 {
@@ -56,7 +50,7 @@ static size_t find_op(takt_recorder *r, const char *name)
 /* `op` names the row, `e` the call. */
 static void enter(takt_recorder *r, const char *op, takt_profile_event *e)
 {
-    lock(r);
+    takt_lock_take(&r->lock);
     const size_t at = find_op(r, op);
     if (at < TAKT_RECORD_OPS) {
         takt_op_times *row = &r->ops[at];
@@ -70,7 +64,7 @@ static void enter(takt_recorder *r, const char *op, takt_profile_event *e)
         r->events[r->event_count++] = *e;
     else
         r->dropped++;
-    atomic_store(&r->busy, false);
+    takt_lock_give(&r->lock);
 }
 
 /* ---- steps ---- */
@@ -102,11 +96,11 @@ static void after(void *user, size_t step)
     enter(r, done->kind, &e);
     if (done->facts.work != TAKT_WORK_MOVE)
         return;
-    lock(r);
+    takt_lock_take(&r->lock);
     r->moves++;
     r->move_ns += e.ns;
     r->move_bytes += written_bytes(s->plan, done);
-    atomic_store(&r->busy, false);
+    takt_lock_give(&r->lock);
 }
 
 const takt_watch *takt_record_begin(takt_record *record, takt_session *s)
@@ -122,14 +116,14 @@ void takt_record_copies(takt_session *s)
 {
     takt_recorder *r = s->ctx->recorder;
     const takt_graph *g = s->plan->graph;
-    lock(r);
+    takt_lock_take(&r->lock);
     for (size_t i = 0; i < g->input_count + g->output_count; i++) {
         const takt_session_port *port =
             i < g->input_count ? &s->inputs[i] : &s->outputs[i - g->input_count];
         r->moves += takt_port_moves(port);
         r->move_bytes += takt_port_moves(port) ? port->bytes : 0;
     }
-    atomic_store(&r->busy, false);
+    takt_lock_give(&r->lock);
 }
 
 takt_status takt_timed(takt_ctx *ctx, const char *name, takt_timed_fn *fn, void *arg)

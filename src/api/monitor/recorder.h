@@ -5,13 +5,14 @@
 #include <takt/monitor.h>
 
 #include "api/session/session.h"
+#include "base/lock.h"
 
 enum { TAKT_RECORD_OPS = 256, TAKT_RECORD_EVENTS = 16384 };
 
 /* One block, so that recording allocates nothing. */
 typedef struct takt_recorder {
     uint64_t start_ns, allocations, allocated_bytes;
-    _Atomic bool busy; /* held while something is entered */
+    takt_lock lock; /* held while something is entered */
     uint64_t moves, move_bytes, move_ns, dropped;
     size_t op_count, event_count;
     takt_op_times ops[TAKT_RECORD_OPS];

@@ -39,8 +39,7 @@ takt_status takt_set_cpu_limit(takt_ctx *ctx, double percent)
 /* When the next run may begin, on the system's clock. */
 static uint64_t next_start(takt_cpu_budget *c)
 {
-    while (atomic_exchange(&c->busy, true))
-        takt_os_yield();
+    takt_lock_take(&c->lock);
     const uint64_t wall = takt_os_now_ns(NULL), cpu = takt_os_cpu_ns();
     const double rate = c->percent / 100 * c->processors;
     const double due = (double)(cpu - c->cpu_ns) / rate; /* the cost that this much time allows */
@@ -51,7 +50,7 @@ static uint64_t next_start(takt_cpu_budget *c)
         c->cpu_ns = cpu;
     } else if (due > spent)
         at += (uint64_t)fmin(due - spent, LONGEST_WAIT_NS);
-    atomic_store(&c->busy, false);
+    takt_lock_give(&c->lock);
     return at;
 }
 
@@ -96,13 +95,12 @@ static void of_context(takt_ctx *ctx, double all, takt_usage *usage)
 {
     takt_cpu_budget *c = &ctx->cpu;
     const uint64_t wall = takt_os_now_ns(NULL), cpu = takt_os_cpu_ns();
-    while (atomic_exchange(&c->busy, true))
-        takt_os_yield();
+    takt_lock_take(&c->lock);
     const double spent = (double)(wall - c->seen_wall_ns);
     usage->cpu_pct = spent > 0 ? 100 * (double)(cpu - c->seen_cpu_ns) / spent / all : 0;
     c->seen_wall_ns = wall;
     c->seen_cpu_ns = cpu;
-    atomic_store(&c->busy, false);
+    takt_lock_give(&c->lock);
     usage->cpu_limit_pct = c->percent > 0 ? c->percent : 100;
     usage->waited_ns = atomic_load(&c->waited_ns);
     usage->live_bytes = atomic_load(&ctx->live_bytes);

@@ -4,6 +4,7 @@
 
 #include <takt/session.h>
 
+#include "base/lock.h"
 #include "os/doze.h"
 #include "os/memory.h"
 #include "plan/execute.h"
@@ -68,7 +69,7 @@ typedef struct takt_state_slot {
 typedef struct takt_shared_state {
     _Atomic uint32_t references;
     _Atomic bool is_busy; /* a run of one of them is in progress */
-    atomic_flag lock;     /* while a session joins, or values and spares are exchanged */
+    takt_lock lock;       /* while a session joins, or values and spares are exchanged */
     bool is_lost;         /* a device failed while writing: the contents are undefined */
     uint64_t swaps;       /* how often values and spares were exchanged */
     size_t slot_count;
@@ -77,13 +78,12 @@ typedef struct takt_shared_state {
 
 static inline void takt_shared_lock(takt_shared_state *shared)
 {
-    while (atomic_flag_test_and_set_explicit(&shared->lock, memory_order_acquire))
-        ; /* for a few instructions, and an allocation at most */
+    takt_lock_take(&shared->lock); /* for a few instructions, and an allocation at most */
 }
 
 static inline void takt_shared_unlock(takt_shared_state *shared)
 {
-    atomic_flag_clear_explicit(&shared->lock, memory_order_release);
+    takt_lock_give(&shared->lock);
 }
 
 /* What a session has of a slot. */

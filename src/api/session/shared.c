@@ -151,7 +151,6 @@ static takt_status make_shared(takt_session *s)
     s->shared = shared;
     s->shared->references = 1;
     s->shared->slot_count = slots;
-    atomic_flag_clear(&s->shared->lock);
     return TAKT_OK;
 }
 

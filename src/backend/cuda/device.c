@@ -43,17 +43,6 @@ takt_status takt_cuda_check(takt_cuda *c, takt_error *error, int result, const c
 
 /* ---- code ---- */
 
-static void lock(takt_cuda *c)
-{
-    while (atomic_exchange_explicit(&c->busy, true, memory_order_acquire))
-        continue;
-}
-
-static void unlock(takt_cuda *c)
-{
-    atomic_store_explicit(&c->busy, false, memory_order_release);
-}
-
 static takt_status load(takt_cuda *c, const char *kernel, takt_error *error, size_t *index)
 {
     takt_cuda_image image = {NULL, NULL, 0};
@@ -109,11 +98,11 @@ static takt_status allow_shared(takt_cuda *c, const takt_cuda_launch *l, takt_er
 takt_status takt_cuda_function(takt_cuda *c, const takt_cuda_launch *l, takt_error *error,
                                takt_cu_function *function)
 {
-    lock(c);
+    takt_lock_take(&c->lock);
     takt_status status = find(c, l->kernel, error, function);
     if (status == TAKT_OK)
         status = allow_shared(c, l, error, *function);
-    unlock(c);
+    takt_lock_give(&c->lock);
     return status;
 }
 
@@ -201,9 +190,9 @@ static takt_status record(takt_cuda *c, int result, const char *what)
 {
     if (result == TAKT_CU_OK)
         return TAKT_OK;
-    lock(c);
+    takt_lock_take(&c->lock);
     const takt_status status = takt_cuda_check(c, &c->ctx->error, result, what);
-    unlock(c);
+    takt_lock_give(&c->lock);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "backend/cuda/driver.h"
+#include "base/lock.h"
 #include "kernel/cuda/launch.h"
 #include "plan/backend.h"
 
@@ -18,7 +19,7 @@ typedef struct takt_cuda {
     takt_cu_ctx context;   /* the device's primary one, which other libraries share */
     takt_cu_stream stream; /* of copies outside of runs */
     /* Code is loaded by the first step that wants it. */
-    _Atomic bool busy; /* held while the tables below change */
+    takt_lock lock; /* held while the tables below change */
     takt_cu_module modules[TAKT_CUDA_IMAGES];
     struct {
         const char *name;

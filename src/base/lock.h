@@ -1,0 +1,33 @@
+/* lock.h - the lock of everything that threads share for a few instructions.
+ *
+ * Zeros are a lock that nobody holds. Who waits gives the processor away: the holder may have been
+ * stopped by the system, on a machine with one core for a whole time slice.
+ */
+#ifndef TAKT_BASE_LOCK_H
+#define TAKT_BASE_LOCK_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct takt_lock {
+    _Atomic bool is_held;
+} takt_lock;
+
+static inline bool takt_lock_try(takt_lock *lock)
+{
+    return !atomic_exchange_explicit(&lock->is_held, true, memory_order_acquire);
+}
+
+static inline void takt_lock_take(takt_lock *lock)
+{
+    while (!takt_lock_try(lock))
+        sched_yield();
+}
+
+static inline void takt_lock_give(takt_lock *lock)
+{
+    atomic_store_explicit(&lock->is_held, false, memory_order_release);
+}
+
+#endif
