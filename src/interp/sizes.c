@@ -59,11 +59,12 @@ takt_status takt_interp_found(interp *it, const takt_graph *g, const takt_node *
         const bool is_name = takt_dim_is_name(g->dims, is, &name);
         if (size < 0 || (is_name && takt_dim_is_number(most) && size > most))
             return fail_bound(it, size, most);
-        if (is_name)
+        const int64_t known = takt_dim_is_number(is) ? is : is_name ? it->sizes[name] : -1;
+        if (is_name && takt_length_names(g, n, k, &name))
             it->sizes[name] = size;
-        else if (takt_dim_is_number(is) && is != size)
+        else if (known >= 0 && known != size)
             return takt_fail(it->ctx, TAKT_E_LENGTH_DIFFERS,
-                             "a size is %" PRId64 ", and has to be %" PRId64, size, is);
+                             "a size is %" PRId64 ", and has to be %" PRId64, size, known);
     }
     return TAKT_OK;
 }

@@ -43,11 +43,25 @@ static bool has_none(const takt_plan *top, const int64_t *names, size_t name, ta
     return false;
 }
 
+/* Whether the length at `node` gives `name` no number of its own. */
+static bool only_compares(const takt_plan *top, takt_id node, size_t name)
+{
+    const takt_graph *g = top->basis->template->graph;
+    const takt_node *n = &g->nodes[node];
+    size_t own;
+    for (uint32_t k = 0; k < n->attr[TAKT_LENGTH_NAMES].count; k++)
+        if (takt_length_names(g, n, k, &own) && own == name)
+            return false;
+    return true;
+}
+
 bool takt_plan_differs(const takt_plan *top, const int64_t *names, size_t name, int64_t found,
                        takt_id before)
 {
     if (found == names[name] || !is_decided(top, name, before))
         return false;
+    if (only_compares(top, before, name))
+        return true;
     return (found != 0 && names[name] != 0) || !has_none(top, names, name, before);
 }
 

@@ -42,6 +42,16 @@ static takt_names gather(const takt_builder *b, const takt_names *own, const tak
     return all;
 }
 
+/* The value of a constant depends on what those that it is computed from depend on. */
+static void pass_on(const takt_builder *b, takt_names *own)
+{
+    const takt_graph *g = b->p.graph;
+    for (size_t i = 0; i < g->count; i++)
+        for (uint32_t k = 0; b->is_constant[i] && k < g->nodes[i].in_count; k++)
+            if (g->nodes[i].in[k] != TAKT_NONE)
+                own[i] |= own[g->nodes[i].in[k]];
+}
+
 takt_names *takt_reach_of(takt_builder *b, const takt_template *t)
 {
     const takt_graph *g = t->graph; /* nodes of a size's graph have fewer inputs, if any */
@@ -58,6 +68,7 @@ takt_names *takt_reach_of(takt_builder *b, const takt_template *t)
     mark(own, cells, t->values, t->value_count);
     for (size_t i = 0; i < t->outer_count; i++)
         own[t->outer[i]] = ~(takt_names)0; /* whatever their subgraphs mention */
+    pass_on(b, own);
     for (size_t i = 0; i < g->count; i++)
         roots[b->root[i]] |= own[i];
     for (size_t i = 0; i < g->count; i++)

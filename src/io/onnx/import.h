@@ -17,6 +17,7 @@
 typedef struct takt_import takt_import;
 typedef struct takt_room takt_room;
 typedef struct takt_scope takt_scope;
+typedef struct takt_onnx_joint takt_onnx_joint; /* meet.h */
 
 /* A number or a dimension; or, where a list of settings counts from the end, minus one. */
 typedef struct takt_sym {
@@ -119,6 +120,7 @@ struct takt_import {
     size_t statistic_count, statistic_room;
     takt_span *labels; /* expressions that inputs have for dimensions: hints, see input.c */
     size_t label_count, label_capacity;
+    const takt_onnx_joint *joints; /* in the arena: sizes that were made of two */
     bool is_hopeless;      /* nesting or number of nodes: what follows would fail the same way */
     bool has_failed;       /* a node was refused; `first` says why */
     bool has_other_ranks;  /* branches of an If gave results of other ranks or types */

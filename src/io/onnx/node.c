@@ -5,6 +5,7 @@
 #include "io/onnx/adapt.h"
 #include "io/onnx/control.h"
 #include "io/onnx/list.h"
+#include "io/onnx/meet.h"
 
 #define TAKT_ONNX(stem) extern const takt_onnx_op takt_onnx_##stem;
 #include "onnx_list.inc"
@@ -254,6 +255,7 @@ static takt_status adapt(takt_call *c)
     if (c->opset == 0)
         return takt_wire_fail(c->ctx, n->at, "the model imports no version of domain \"%.*s\"",
                               (int)n->domain.length, n->domain.at);
+    TAKT_TRY(takt_onnx_meet(c));
     const takt_onnx_op *a = takt_onnx_find(n->domain, n->op);
     if (a != NULL)
         return a->adapt(c);

@@ -1,5 +1,6 @@
 /* Expand.c - Expand: broadcasting both ways. */
 #include "io/onnx/lengths.h"
+#include "io/onnx/meet.h"
 
 /* Axes that x lacks, or that have size 1, get their size at run time. */
 static takt_status by_values(takt_call *c, takt_id shape, size_t count)
@@ -30,6 +31,29 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
                                  : TAKT_NONE);
 }
 
+/* x, whose found sizes meet found sizes of `want`, with the sizes of both; `want` has them, too. */
+static takt_id meet(takt_call *c, takt_id x, takt_type *want)
+{
+    for (int i = 0; i < want->rank && x != TAKT_NONE && c->status == TAKT_OK; i++) {
+        const takt_type *t = takt_type_of(c->g, x);
+        const int axis = t->rank - want->rank + i;
+        size_t count;
+        if (axis < 0 || takt_dim_is_number(t->dim[axis]) || takt_dim_is_number(want->dim[i]))
+            continue;
+        const takt_id shape = takt_onnx_vector(c, 1, &count);
+        if (shape == TAKT_NONE)
+            break;
+        const takt_onnx_side own = {takt_onnx_size(c, x, axis), t->dim[axis]};
+        const takt_onnx_side other = {takt_onnx_item(c, shape, (size_t)i), want->dim[i]};
+        const takt_dim both = takt_onnx_join(c, &own, &other);
+        if (both == 0)
+            continue;
+        x = takt_onnx_stretch(c, x, axis, both);
+        want->dim[i] = both;
+    }
+    return x;
+}
+
 static takt_status adapt(takt_call *c)
 {
     size_t count;
@@ -37,10 +61,9 @@ static takt_status adapt(takt_call *c)
     const takt_id shape = syms.at == NULL ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
     if (shape != TAKT_NONE)
         return by_values(c, shape, count);
-    const takt_id x = takt_onnx_in(c, 0);
     const takt_type *t = takt_onnx_type(c, 0);
     const takt_dim *dims = takt_onnx_dims(c, 1, &count);
-    takt_type out = *t, want = {.dtype = t->dtype, .rank = (int)count};
+    takt_type want = {.dtype = t->dtype, .rank = (int)count};
     bool fits = false;
     if (c->status != TAKT_OK)
         return c->status;
@@ -48,6 +71,10 @@ static takt_status adapt(takt_call *c)
         return takt_onnx_refuse(c, "%zu dimensions", count);
     for (size_t i = 0; i < count; i++)
         want.dim[i] = dims[i];
+    const takt_id x = meet(c, takt_onnx_in(c, 0), &want);
+    if (x == TAKT_NONE || c->status != TAKT_OK)
+        return c->status;
+    takt_type out = *takt_type_of(c->g, x);
     TAKT_TRY(takt_type_broadcast(c->g->dims, &out, &want, &fits));
     if (!fits)
         return takt_onnx_refuse(c, "the shapes do not broadcast");

@@ -1,0 +1,29 @@
+/* meet.h - two sizes that values decide, where shapes broadcast: either may be 1. */
+#ifndef TAKT_IO_ONNX_MEET_H
+#define TAKT_IO_ONNX_MEET_H
+
+#include "io/onnx/adapt.h"
+
+/* A size that was made of two others in a room: each of them is 1, or as large. */
+struct takt_onnx_joint {
+    const takt_onnx_joint *next;
+    const takt_room *room;
+    bool has_gate;
+    takt_id gate;
+    takt_dim whole, part[2];
+};
+
+/* A size, and the scalar of i64 that it is when the model runs. */
+typedef struct takt_onnx_side {
+    takt_id size;
+    takt_dim dim;
+} takt_onnx_side;
+
+/* What both broadcast to; 0 if they are not two sizes that a run finds. */
+takt_dim takt_onnx_join(takt_call *c, const takt_onnx_side *a, const takt_onnx_side *b);
+/* x, whose axis is 1 or `whole`, with `whole` there. */
+takt_id takt_onnx_stretch(takt_call *c, takt_id x, int axis, takt_dim whole);
+/* Gives inputs of an element-wise operator whose found sizes meet the size of the result. */
+TAKT_MUST_USE takt_status takt_onnx_meet(takt_call *c);
+
+#endif

@@ -1,0 +1,112 @@
+"""sizes_meet.py - sizes that values decide and that meet where shapes broadcast: a run finds out
+whether one of them is 1. Results are onnxruntime's where that is installed."""
+import os
+import sys
+
+import corners
+from _pb import floats, ints, node, tensor, value, Graph
+from branches import says
+from corners import BOOL, F32, I64, store, takt
+from loops_nested import body, planned
+
+WEIGHTS = [tensor("zero", [1], I64, ints(0)), tensor("i0", [], I64, ints(0)),
+           tensor("yes", [], BOOL, b"\1"), tensor("column", [2], I64, ints(-1, 1)),
+           tensor("half", [], F32, floats(0.5)), tensor("ones", [], F32, floats(1))]
+NAMES = {"x": ["n"], "y": ["m"]}
+COUNTS = ((1, 3), (3, 1), (3, 3), (1, 1), (0, 1), (1, 0), (0, 0), (5, 1), (1, 6))
+
+
+def some(x, to):
+    """What of `x` is not 0."""
+    return [node("NonZero", [x], ["at_" + to], "find_" + to),
+            node("Squeeze", ["at_" + to, "zero"], ["in_" + to]),
+            node("Gather", [x, "in_" + to], [to], to, axis=0)]
+
+
+def numbers(count, size, start):
+    return [float(start + i) for i in range(count)] + [0.0] * (size - count)
+
+
+def spread(a, b):
+    """Both as long as they broadcast to."""
+    size = len(b) if len(a) == 1 else len(a)
+    return zip(*(v * size if len(v) == 1 else v for v in (a, b)))
+
+
+def each(what, nodes, want, shape=None):
+    for m, n in COUNTS:
+        x, y = numbers(m, 5, 2), numbers(n, 7, -1.5)
+        a, b = ([v for v in row if v != 0] for row in (x, y))
+        result = want(a, b)
+        planned(f"{what}, {len(a)} and {len(b)}", [*some("x", "a"), *some("y", "b"), *nodes],
+                {"x": ([5], x, F32), "y": ([7], y, F32)},
+                {"z": (shape(a, b) if shape else [len(result)], result, F32)}, WEIGHTS, NAMES)
+
+
+def operators():
+    each("Add", [node("Add", ["a", "b"], ["z"])], lambda a, b: [p + q for p, q in spread(a, b)])
+    each("Max", [node("Max", ["a", "b", "half"], ["z"])],
+         lambda a, b: [max(p, q, 0.5) for p, q in spread(a, b)])
+    each("Where", [node("Less", ["b", "a"], ["c"]), node("Where", ["c", "b", "a"], ["z"])],
+         lambda a, b: [min(p, q) for p, q in spread(a, b)])
+    each("Expand", [node("Shape", ["b"], ["s"]), node("Expand", ["a", "s"], ["z"])],
+         lambda a, b: [p for p, _ in spread(a, b)])
+
+
+def again():
+    """The size of both meets each of them, and itself, again."""
+    each("again", [node("Add", ["a", "b"], ["s"]), node("Mul", ["s", "b"], ["t"]),
+                   node("Sub", ["a", "t"], ["u"]), node("Mul", ["b", "a"], ["v"]),
+                   node("Add", ["u", "v"], ["z"])],
+         lambda a, b: [p - (p + q) * q + q * p for p, q in spread(a, b)])
+    each("a column", [node("Reshape", ["a", "column"], ["c"]), node("Add", ["c", "b"], ["t"]),
+                      node("Mul", ["t", "b"], ["z"])],
+         lambda a, b: [(p + q) * q for p in a for q in b], lambda a, b: [len(a), len(b)])
+
+
+def loops():
+    """Other sizes in every turn."""
+    turn = [node("Mul", ["row", "ones"], ["x0"]), *some("x0", "a"), *some("y", "b"),
+            node("Add", ["a", "b"], ["w"]), node("ReduceSum", ["w", "zero"], ["s"], keepdims=0)]
+    rows = [[1.0, 0, 0], [1.0, 1, 1], [0.0, 0, 2], [2.0, 1, 3]]
+    nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "i0"], ["many"], axis=0),
+             node("Loop", ["many", "yes"], ["z"], "loop", body=body(turn, [], [("s", [])]))]
+    for y in ([4.0, 0, 5, 6], [0.0, 0, 7, 0]):
+        b = [v for v in y if v != 0]
+        want = [sum(p + q for p, q in spread([v for v in row if v != 0], b))
+                for row in rows]
+        planned(f"in a loop, {len(b)}", nodes,
+                {"x": ([4, 3], sum(rows, []), F32), "y": ([4], y, F32)},
+                {"z": ([4], want, F32)}, WEIGHTS, {"x": ["n", "k"], "y": ["m"]})
+
+
+def refused():
+    """Neither equal nor 1."""
+    nodes = [*some("x", "a"), *some("y", "b"), node("Add", ["a", "b"], ["z"], "sum")]
+    for m, n in ((2, 3), (3, 2), (0, 2), (2, 0)):
+        path, folder = store(13, nodes, {"x": ([5], numbers(m, 5, 2), F32),
+                                         "y": ([7], numbers(n, 7, 1), F32)},
+                             {"z": ([0], [], F32)}, WEIGHTS, NAMES)
+        for backend in ("cpu", "ref"):
+            run = takt("run", path, "--test", folder, "--backend", backend)
+            says(f"{m} and {n}, {backend}", run, 1, "5016", f"a size is {n}, and has to be {m}",
+                 "sum")
+
+
+def bound():
+    """Memory is that of the larger bound."""
+    nodes = [*some("x", "a"), *some("y", "b"), node("Add", ["a", "b"], ["z"], "sum")]
+    path, _ = store(13, nodes, {"x": ([5], [0.0] * 5, F32), "y": ([7], [0.0] * 7, F32)},
+                    {"z": ([0], [], F32)}, WEIGHTS, NAMES)
+    says("its bound", takt("plan", path, "-D", "n=5", "-D", "m=7"), 0, "f32[<= 7]")
+
+
+if __name__ == "__main__":
+    operators()
+    again()
+    loops()
+    refused()
+    bound()
+    os.remove(os.path.join(corners.TMP, "corner.onnx"))
+    print(f"{corners.count} models, {len(corners.failures)} failed")
+    sys.exit(len(corners.failures) > 0)
