@@ -6,7 +6,6 @@
 #ifndef TAKT_BASE_LOCK_H
 #define TAKT_BASE_LOCK_H
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -19,10 +18,13 @@ static inline bool takt_lock_try(takt_lock *lock)
     return !atomic_exchange_explicit(&lock->is_held, true, memory_order_acquire);
 }
 
+/* Gives the processor to another thread for a moment. */
+void takt_lock_wait(void);
+
 static inline void takt_lock_take(takt_lock *lock)
 {
     while (!takt_lock_try(lock))
-        sched_yield();
+        takt_lock_wait();
 }
 
 static inline void takt_lock_give(takt_lock *lock)

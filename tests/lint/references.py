@@ -19,6 +19,7 @@ LIBC = set("""memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp 
 GRANTS = {
     ("src/kernel/isa.c", "getauxval"): "asks the kernel what the processor can run",
     ("src/kernel/isa.c", "syscall"): "asks for the use of AMX tiles",
+    ("src/base/lock.c", "sched_yield"): "gives the processor to who holds the lock",
     ("src/base/crc32c.c", "getauxval"): "asks the kernel whether the processor has the instruction",
 }
 # What compilers refer to by themselves: stack protector, fortify, 128-bit and atomic helpers, and
@@ -26,8 +27,10 @@ GRANTS = {
 COMPILER = re.compile(r"^(strcpy|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+"
                       r"|__\w+[dtsx][ifc]\d?|__tls_get_addr|__(?P<libc>\w+)_chk)$")
 
-objects_dir = os.path.join(BUILD, "CMakeFiles", "takt_objects.dir", "src")
-objects = [os.path.join(folder, name) for folder, _, names in os.walk(objects_dir)
+# src/<folder>/..., and gen/kernel/... of the variants that the build writes
+objects_dir = os.path.join(BUILD, "CMakeFiles", "takt_objects.dir")
+objects = [os.path.join(folder, name) for part in ("src", "gen")
+           for folder, _, names in os.walk(os.path.join(objects_dir, part))
            for name in names if name.endswith(".o")]
 if not objects:
     skip(f"no objects in {objects_dir}")
@@ -45,7 +48,7 @@ def libm():
 
 
 def folder_of(path):
-    return os.path.relpath(path, objects_dir).split(os.sep)[0]
+    return os.path.relpath(path, objects_dir).split(os.sep)[1]
 
 
 LEAVES = set("takt_op_input takt_op_constant takt_op_state takt_op_get takt_op_length".split())
@@ -58,7 +61,7 @@ for line in nm("-A", "--undefined-only", *objects):
     if not line:
         continue
     path, name = line.split(":", 1)[0], line.split()[-1]
-    source = "src/" + os.path.relpath(path, objects_dir)[:-2]
+    source = os.path.relpath(path, objects_dir)[:-2]
     helper = COMPILER.match(name)
     # What src/api defines, anybody may call by the public headers; leaves.h names four ops.
     if home.get(name, "api") != "api" and name not in LEAVES and \

@@ -183,8 +183,8 @@ static takt_dim whole_of(takt_call *c, int back)
         const takt_onnx_side side = {takt_onnx_size(c, x, axis), t->dim[axis]};
         const takt_dim both = so_far.size != TAKT_NONE ? takt_onnx_join(c, &so_far, &side) : 0;
         if (both != 0)
-            so_far = (takt_onnx_side){
-                takt_onnx_size(c, takt_onnx_stretch(c, x, axis, both), axis), both};
+            so_far = (takt_onnx_side){takt_onnx_size(c, takt_onnx_stretch(c, x, axis, both), axis),
+                                      both};
         else if (so_far.size == TAKT_NONE)
             so_far = side;
         is_joint = is_joint || both != 0;
