@@ -209,7 +209,7 @@ static char *scanned_at(const call *c, const piece *p, int result, const takt_rn
 static char *own_keep(const call *c, size_t k)
 {
     const takt_rnn_facts *f = c->f;
-    return (char *)c->t->scratch_own + f->keep_at + k * TAKT_RNN_ROWS * f->block * f->wide;
+    return (char *)c->t->scratch_own + f->keep_at + k * takt_rnn_rows(f) * f->block * f->wide;
 }
 
 /* Inputs and outputs of an iteration; its two halves hand over the values in between. */

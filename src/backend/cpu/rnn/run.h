@@ -63,6 +63,12 @@ static inline bool takt_rnn_widens(const takt_rnn_facts *f)
     return f->dtype != f->compute;
 }
 
+/* The most rows that a product has. */
+static inline size_t takt_rnn_rows(const takt_rnn_facts *f)
+{
+    return f->m.batch < TAKT_RNN_ROWS ? f->m.batch : TAKT_RNN_ROWS;
+}
+
 static inline void takt_rnn_widen(const takt_rnn_facts *f, void *to, const void *from, size_t count)
 {
     const takt_convert how = {.to = f->compute, .from = f->dtype};

@@ -220,13 +220,13 @@ static void set_halves(takt_rnn_facts *f)
             add_gate(&f->product[0], k);
 }
 
-/* Blocks whose results stay in a near cache: few columns for one row, more where the product
- * rearranges its rows for every block. As many as the parts can share evenly. */
+/* Blocks whose results stay in a near cache: every block begins its product anew, and rearranges
+ * its rows for it. As many as the parts can share evenly. */
 static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
 {
-    enum { COLUMNS = 128, COLUMNS_OF_MANY = 512, GRAIN = 4 };
+    enum { COLUMNS_OF_FEW = 1024, COLUMNS = 512, GRAIN = 4 };
     const size_t units = f->m.units, gates = f->product[0].count;
-    const size_t columns = f->m.batch > 4 ? COLUMNS_OF_MANY : COLUMNS;
+    const size_t columns = f->m.batch > 4 ? COLUMNS : COLUMNS_OF_FEW;
     const size_t most = columns / gates / GRAIN * GRAIN;
     size_t blocks = (units + most - 1) / most;
     blocks = (blocks + f->parts - 1) / f->parts * f->parts;
@@ -287,7 +287,7 @@ static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
     TAKT_TRY(set_blocks(p, f));
     /* The most that a product of so many rows, or of those that are left, needs. */
     size_t most = 0;
-    for (size_t rows = 1; rows <= TAKT_RNN_ROWS && rows <= f->m.batch; rows++)
+    for (size_t rows = 1; rows <= takt_rnn_rows(f); rows++)
         for (size_t h = 0; h < f->halves; h++)
             for (size_t last = 0; last < 2; last++) {
                 const size_t n = last ? f->m.units - (f->blocks - 1) * f->block : f->block;
@@ -322,7 +322,7 @@ static size_t own(takt_step *s, size_t bytes)
 static takt_status set_scratch(takt_planner *p, takt_rnn_facts *f)
 {
     const bool widens = f->dtype != f->compute;
-    const size_t count = f->m.batch * f->m.units * f->wide, rows = TAKT_RNN_ROWS * f->block;
+    const size_t count = f->m.batch * f->m.units * f->wide, rows = takt_rnn_rows(f) * f->block;
     const size_t gates = f->m.gates * f->m.units * f->wide;
     TAKT_TRY(takt_scratch_add(p, sizeof(takt_crew), &f->crew_at));
     TAKT_TRY(takt_scratch_add(p, widens ? count : 0, &f->state_at[0]));
