@@ -28,6 +28,11 @@ extern "C" {
 typedef takt_status takt_shrink_compare_fn(void *user, takt_session *before, takt_session *after,
                                            takt_comparison *comparison);
 
+/** How far a long job is: `done` of `total` in the part called `what` ("observing", "rounding",
+ *  "measuring", "scoring"). A job has several parts, and each begins at 0. Called on the thread
+ * that called the job. */
+typedef void takt_progress_fn(void *user, const char *what, uint64_t done, uint64_t total);
+
 /** What takt_model_quantize did. */
 typedef struct takt_quantize_summary {
     size_t layers;    /**< convolutions and products with weights */
@@ -80,6 +85,8 @@ typedef struct takt_quantize_options {
                         operators have no others */
     double smooth; /**< 0.5: outliers of what norms give to products are moved into the weights
                         first, by this power of their size; 0: not */
+    takt_progress_fn *progress; /**< told how far the work is; may be NULL */
+    void *progress_user;
 } takt_quantize_options;
 
 /**

@@ -163,6 +163,8 @@ static takt_status put_input(takt_feed *f, takt_shrink_run *r, size_t index, uin
 takt_status takt_feed_put(takt_feed *f, takt_shrink_run *r, uint64_t run, uint64_t *count)
 {
     *count = rows_of(f, run);
+    if (f->progress != NULL)
+        f->progress(f->progress_user, f->part, run, f->runs);
     if (run > 0 && run + 1 == f->runs && f->rest_count > 0)
         TAKT_TRY(takt_session_reshape(r->session, r->model, f->rest));
     takt_session_reset(r->session);

@@ -2,7 +2,7 @@
 #ifndef TAKT_SHRINK_FEED_H
 #define TAKT_SHRINK_FEED_H
 
-#include <takt/data.h>
+#include <takt/shrink.h>
 
 #include "shrink/base.h"
 
@@ -12,14 +12,17 @@ typedef struct takt_feed {
     const takt_model *model; /* whose inputs these are */
     int threads;             /* of plans; 0: the default */
     takt_arena arena;
-    const char **fields; /* of each input */
-    const char *sizes;   /* for plans: those given, and the batch */
-    char *rest;          /* the same for the last, shorter batch; NULL: not needed */
-    uint64_t per_run;    /* samples in a run */
-    uint64_t rest_count; /* in the last one; 0: it is like the others */
-    uint64_t runs;       /* all of them */
-    uint64_t samples;    /* that are used: more only if a fixed batch does not divide them */
-    uint64_t *rows;      /* room for a run's */
+    const char **fields;        /* of each input */
+    const char *sizes;          /* for plans: those given, and the batch */
+    char *rest;                 /* the same for the last, shorter batch; NULL: not needed */
+    uint64_t per_run;           /* samples in a run */
+    uint64_t rest_count;        /* in the last one; 0: it is like the others */
+    uint64_t runs;              /* all of them */
+    uint64_t samples;           /* that are used: more only if a fixed batch does not divide them */
+    uint64_t *rows;             /* room for a run's */
+    takt_progress_fn *progress; /* told before every run; or NULL */
+    void *progress_user;
+    const char *part; /* what the runs are for, if there is somebody to tell */
 } takt_feed;
 
 /* `batch`: samples per run, if the model leaves that open; `limit`: maximum number of samples, 0

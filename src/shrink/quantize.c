@@ -109,7 +109,9 @@ static takt_status read_options(takt_quantizing *z)
                                    .user = z->o.compare_user,
                                    .max_ns = z->o.layer_ns > 0 ? z->o.layer_ns : 100000000,
                                    .sizes = z->o.sizes,
-                                   .threads = z->o.threads};
+                                   .threads = z->o.threads,
+                                   .progress = z->o.progress,
+                                   .progress_user = z->o.progress_user};
     return TAKT_OK;
 }
 
@@ -199,6 +201,8 @@ static takt_status round_weights(takt_quantizing *z)
     takt_status status = TAKT_OK;
     for (size_t i = 0; status == TAKT_OK && i < z->layers.count; i++) {
         const takt_shrink_layer *l = &z->layers.at[i];
+        if (z->o.progress != NULL)
+            z->o.progress(z->o.progress_user, "rounding", i, z->layers.count);
         if (!z->asked[i])
             continue;
         takt_arena_init(&room, z->ctx);
@@ -316,6 +320,10 @@ static takt_status work(takt_quantizing *z, takt_model **out)
     if (z->o.test != NULL)
         TAKT_TRY(takt_feed_init(&z->test, z->model, z->o.test, z->o.sizes, BATCH, 0));
     z->calib.threads = z->test.threads = z->o.threads;
+    z->calib.progress = z->test.progress = z->o.progress;
+    z->calib.progress_user = z->test.progress_user = z->o.progress_user;
+    z->calib.part = "observing";
+    z->test.part = "scoring";
     TAKT_TRY(find_layers(z));
     z->summary.layers = z->layers.count;
     TAKT_TRY(find_grids(z));

@@ -154,6 +154,8 @@ takt_status takt_shrink_time_layers(const takt_shrink_timer *t, const takt_model
 {
     for (size_t i = 0; i < q->layers->count; i++) {
         size_t like = i;
+        if (t->progress != NULL)
+            t->progress(t->progress_user, "measuring", i, q->layers->count);
         for (size_t k = 0; k < i && like == i; k++)
             if (q->taken[k] && is_alike(q, wanted, i, k))
                 like = k;

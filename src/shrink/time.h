@@ -13,6 +13,8 @@ typedef struct takt_shrink_timer {
     uint64_t max_ns; /* of one comparison */
     const char *sizes;
     int threads;
+    takt_progress_fn *progress; /* told before every layer; or NULL */
+    void *progress_user;
 } takt_shrink_timer;
 
 /* Layer by layer: as it is, and as integers from integers. Layers of equal shape are measured once;

@@ -292,6 +292,7 @@ void tool_help_man(void)
         man_flag(*id);
     printf(".SH ENVIRONMENT\nEvery flag is also read from the environment: TAKT_ and its name in "
            "capitals, hyphens as underscores. Command line goes before environment, environment "
-           "before the file of \\-\\-config.\n.SH EXIT STATUS\n");
+           "before the file of \\-\\-config. TAKT_PROGRESS is the number of seconds after which a "
+           "terminal shows a bar (1).\n.SH EXIT STATUS\n");
     roff(exits);
 }

@@ -10,6 +10,7 @@
 static int complain(void *user, const char *text, size_t length)
 {
     takt_tool *t = user;
+    tool_loaded(t);
     t->has_complained = true;
     if (!tool_on(t, TAKT_F_JSON))
         return fwrite(text, 1, length, stderr) != length;

@@ -171,5 +171,6 @@ int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *f
 
 int tool_finish(const takt_tool *t, takt_status status)
 {
+    tool_loaded(t);
     return status == TAKT_OK ? TAKT_EXIT_OK : tool_report_error(t, takt_last_error_info(t->ctx));
 }

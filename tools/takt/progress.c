@@ -5,11 +5,23 @@
 #define _POSIX_C_SOURCE 200809L
 #include "progress.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "measure.h"
 
 #define SECOND UINT64_C(1000000000)
+
+/* TAKT_PROGRESS: a bar appears after so many seconds; default 1. */
+static uint64_t patience_ns(void)
+{
+    const char *text = getenv("TAKT_PROGRESS");
+    char *end = NULL;
+    const double seconds = text != NULL ? strtod(text, &end) : 1;
+    const bool is_good = text == NULL || (end != text && *end == '\0' && seconds >= 0);
+    return is_good && seconds < 1e6 ? (uint64_t)(seconds * 1e9) : SECOND;
+}
 
 bool tool_progress_wanted(const takt_tool *t)
 {
@@ -37,11 +49,21 @@ tool_progress tool_progress_begin(const takt_tool *t, const char *what, const ch
         .t = t, .what = what, .unit = unit, .total = total, .begun_ns = tool_now_ns()};
 }
 
+void tool_progress_part(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    tool_progress *p = user;
+    if (p->what == NULL || strcmp(p->what, what) != 0 || p->total != total || done == 0) {
+        tool_progress_end(p);
+        *p = tool_progress_begin(p->t, what, "", total);
+    }
+    tool_progress_at(p, done);
+}
+
 void tool_progress_at(tool_progress *p, uint64_t done)
 {
     char cells[TOOL_BAR + 1], rate[64] = "";
     const uint64_t now = tool_now_ns(), passed = now - p->begun_ns;
-    if (passed < SECOND || now - p->drawn_ns < SECOND / 10 || done == 0 || done > p->total ||
+    if (passed < patience_ns() || now - p->drawn_ns < SECOND / 10 || done == 0 || done > p->total ||
         !tool_progress_wanted(p->t))
         return;
     p->drawn_ns = now;

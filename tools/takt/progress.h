@@ -14,6 +14,9 @@ typedef struct tool_progress {
 tool_progress tool_progress_begin(const takt_tool *t, const char *what, const char *unit,
                                   uint64_t total);
 void tool_progress_at(tool_progress *p, uint64_t done);
+/* The same for a job of several parts, as takt_progress_fn tells it; `user` is a tool_progress with
+ * `t` set. */
+void tool_progress_part(void *user, const char *what, uint64_t done, uint64_t total);
 /* Wipes it away; other output may follow. */
 void tool_progress_end(tool_progress *p);
 

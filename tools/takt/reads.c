@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "progress.h"
 #include "tool.h"
 
 typedef struct identity {
@@ -26,6 +27,11 @@ struct tool_reads {
     size_t count, room;
     bool is_strict; /* create() refuses what was read */
     char refused[1024];
+    /* How much of a large file is read, while models are loaded. */
+    const takt_tool *watcher; /* NULL: nobody looks */
+    takt_file *watched;
+    uint64_t watched_bytes, read_bytes;
+    tool_progress bar;
 };
 
 static bool find(const tool_reads *r, const struct stat *about)
@@ -124,11 +130,68 @@ static int size_of(void *user, takt_file *file, uint64_t *bytes)
     return r->inner.size(r->inner.user, file, bytes);
 }
 
+/* ---- how far the loading is ---- */
+
+enum { PIECE = 8 << 20 };
+
+static void unwatch(tool_reads *r)
+{
+    if (r->watched != NULL)
+        tool_progress_end(&r->bar);
+    r->watched = NULL;
+}
+
+static void watch(tool_reads *r, takt_file *file, size_t count)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->watcher != NULL && file != r->watched) {
+        uint64_t size = 0;
+        unwatch(r);
+        if (r->inner.size(r->inner.user, file, &size) == 0 && size >= PIECE) {
+            r->watched = file;
+            r->watched_bytes = size;
+            r->read_bytes = 0;
+            r->bar = tool_progress_begin(r->watcher, "reading", "MiB", size >> 20);
+        }
+    }
+    if (file == r->watched) {
+        r->read_bytes += count;
+        tool_progress_at(&r->bar, r->read_bytes >> 20);
+        if (r->read_bytes >= r->watched_bytes)
+            tool_progress_end(&r->bar);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void tool_loaded(const takt_tool *t)
+{
+    if (t->reads == NULL)
+        return;
+    pthread_mutex_lock(&t->reads->lock);
+    unwatch(t->reads);
+    t->reads->watcher = NULL;
+    pthread_mutex_unlock(&t->reads->lock);
+}
+
+/* In pieces, so that a bar can follow. */
 static int read_at(void *user, takt_file *file, uint64_t offset, void *to, size_t count,
                    size_t *done)
 {
-    const tool_reads *r = user;
-    return r->inner.read(r->inner.user, file, offset, to, count, done);
+    tool_reads *r = user;
+    *done = 0;
+    while (*done < count) {
+        const size_t part = count - *done < PIECE ? count - *done : PIECE;
+        size_t got = 0;
+        const int error =
+            r->inner.read(r->inner.user, file, offset + *done, (char *)to + *done, part, &got);
+        if (error != 0)
+            return error;
+        *done += got;
+        watch(r, file, got);
+        if (got < part)
+            break; /* the end of the file */
+    }
+    return 0;
 }
 
 static int write_on(void *user, takt_file *file, const void *from, size_t count)
@@ -152,8 +215,13 @@ static int commit(void *user, takt_file *file)
 static void close_file(void *user, takt_file *file)
 {
     tool_reads *r = user;
-    if (file != printed(r))
-        r->inner.close(r->inner.user, file);
+    if (file == printed(r))
+        return;
+    pthread_mutex_lock(&r->lock);
+    if (file == r->watched)
+        unwatch(r);
+    pthread_mutex_unlock(&r->lock);
+    r->inner.close(r->inner.user, file);
 }
 
 static int map_file(void *user, takt_file *file, size_t bytes, const void **data)
@@ -188,6 +256,7 @@ static bool begin(takt_tool *t)
                             .user = r,
                             .map = r->inner.map != NULL ? map_file : NULL,
                             .unmap = r->inner.unmap != NULL ? unmap_file : NULL};
+    r->watcher = t;
     t->reads = r;
     return true;
 }
@@ -209,6 +278,7 @@ void tool_notes_begin(takt_tool *t)
 void tool_notes_end(takt_tool *t, bool is_told)
 {
     t->collects_notes = false;
+    tool_loaded(t);
     if (is_told && !tool_on(t, TAKT_F_QUIET))
         fputs(t->notes, stderr);
 }

@@ -1,6 +1,7 @@
 /* quantize.c - a model whose layers compute on integers. */
 #include <string.h>
 
+#include "progress.h"
 #include "shrink.h"
 #include "train.h"
 
@@ -10,6 +11,14 @@ static bool is_for_litert(const char *path)
     static const char ending[] = ".tflite";
     const size_t n = path != NULL ? strlen(path) : 0, k = sizeof ending - 1;
     return n >= k && strcmp(path + n - k, ending) == 0;
+}
+
+/* The report, in place of the bar. */
+static int report(void *user, const char *text, size_t length)
+{
+    tool_progress *p = user;
+    tool_progress_end(p);
+    return tool_to_screen((void *)(uintptr_t)p->t, text, length);
 }
 
 static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options *o)
@@ -29,8 +38,13 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
     o->size_first = tool_on(t, TAKT_F_SIZE_FIRST);
     o->whole = is_for_litert(tool_text_of(t, TAKT_F_MODEL_FILE));
     o->threads = (int)tool_number_of(t, TAKT_F_THREADS, 0);
-    int code =
-        tool_finish(t, takt_model_quantize(model, o, tool_format_of(t), tool_to_screen, t, &small));
+    tool_progress bar = {.t = t};
+    o->progress = tool_progress_part;
+    o->progress_user = &bar;
+    const takt_status status =
+        takt_model_quantize(model, o, tool_format_of(t), report, &bar, &small);
+    tool_progress_end(&bar);
+    int code = tool_finish(t, status);
     if (code != TAKT_EXIT_OK)
         return code;
     snprintf(command, sizeof command, "takt quantize --type %s%s%s", type != NULL ? type : "int8",
