@@ -5,6 +5,7 @@ import re
 import sys
 
 import limits
+import lines
 import page
 import scaling
 import tails
@@ -201,9 +202,7 @@ def write(result, folder):
     os.makedirs(folder, exist_ok=True)
     result["limits"] = limits.limits(result)
     stem = _stem(result, folder)
-    with open(stem + ".json", "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
-        file.write("\n")
+    lines.write(stem + ".json", result)
     with open(stem + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))
     with open(stem + ".html", "w", encoding="utf-8") as file:

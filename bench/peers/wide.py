@@ -21,6 +21,7 @@ import sys
 import time
 
 import engines
+import lines
 import wide_files
 import wide_models
 from machine import Statistics, cpu
@@ -344,8 +345,7 @@ def main():
                                else engines.OUT)
     os.makedirs(folder, exist_ok=True)
     base = os.path.join(folder, f"wide-{slug(result['cpu'], max(result['threads']))}")
-    with open(base + ".json", "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
+    lines.write(base + ".json", result)
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))
     print(markdown(result).split("\n\n")[1])
