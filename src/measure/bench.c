@@ -122,7 +122,7 @@ takt_status takt_bench_push(takt_bench *b, takt_bench_row **row)
     TAKT_TRY(takt_mem_grow(b->ctx, &rows, &b->capacity, b->count + 1, sizeof *b->rows));
     b->rows = rows;
     *row = &b->rows[b->count++];
-    **row = (takt_bench_row){.batch = 1, .threads = 1, .more = {.streams = 1, .cpu_pct = -1}};
+    **row = (takt_bench_row){.batch = 1, .threads = 1, .usage = {.streams = 1, .cpu_pct = -1}};
     return TAKT_OK;
 }
 
@@ -141,7 +141,7 @@ bool takt_build_is_debug(void)
 
 double takt_bench_rate(const takt_bench_row *r)
 {
-    const takt_bench_more *m = &r->more;
+    const takt_bench_usage *m = &r->usage;
     const size_t each = m->scenario == TAKT_MULTI_STREAM ? m->streams : 1;
     return m->scenario == TAKT_SINGLE_STREAM ? r->throughput.median
                                              : m->qps * (double)r->batch * (double)each;
@@ -149,7 +149,7 @@ double takt_bench_rate(const takt_bench_row *r)
 
 void takt_bench_label(takt_text *text, const takt_bench_row *r)
 {
-    const takt_bench_more *m = &r->more;
+    const takt_bench_usage *m = &r->usage;
     takt_text_add(text, "batch %lld, %d thread%s", (long long)r->batch, r->threads,
                   r->threads == 1 ? "" : "s");
     if (m->scenario != TAKT_SINGLE_STREAM)
@@ -181,7 +181,7 @@ void takt_bench_case_name(const takt_bench *b, size_t index, char *to, size_t si
 static bool are_alike(const takt_bench_row *a, const takt_bench_row *b)
 {
     return a->batch == b->batch && a->threads == b->threads &&
-           a->more.scenario == b->more.scenario && a->more.streams == b->more.streams;
+           a->usage.scenario == b->usage.scenario && a->usage.streams == b->usage.streams;
 }
 
 static bool stored_alike(const takt_bench_row *a, const takt_bench_row *b)
@@ -247,7 +247,7 @@ bool takt_bench_keeps_slo(const takt_bench *b, size_t index)
 {
     if (index >= b->count)
         return false;
-    const takt_bench_more *m = &b->rows[index].more;
+    const takt_bench_usage *m = &b->rows[index].usage;
     return !(m->slo.limit_ns > 0) || m->slo_met;
 }
 

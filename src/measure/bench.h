@@ -17,7 +17,7 @@ typedef struct takt_bench_op {
 } takt_bench_op;
 
 /* How the work came, and what it cost besides time. */
-typedef struct takt_bench_more {
+typedef struct takt_bench_usage {
     takt_scenario_kind scenario;
     size_t streams, unanswered;
     double qps_asked, qps; /* of a load */
@@ -37,7 +37,7 @@ typedef struct takt_bench_more {
     double *process_medians; /* nanoseconds; in the bench's arena */
     size_t processes;
     takt_interval process_ci; /* of their mean */
-} takt_bench_more;
+} takt_bench_usage;
 
 typedef struct takt_bench_row {
     int64_t batch;
@@ -51,7 +51,7 @@ typedef struct takt_bench_row {
     double noise;               /* what A/A shows, as a part */
     takt_bench_op *ops;         /* in the bench's arena */
     size_t op_count;
-    takt_bench_more more;
+    takt_bench_usage usage;
 } takt_bench_row;
 
 struct takt_bench {
@@ -92,10 +92,10 @@ bool takt_build_is_debug(void);
 
 void takt_bench_json(takt_json_writer *w, const takt_bench *b);
 /* Keys of the result that come from `more`. */
-void takt_bench_more_json(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r);
-void takt_bench_more_read(takt_bench *b, const takt_json *results, takt_bench_row *r);
+void takt_bench_usage_json(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r);
+void takt_bench_usage_read(takt_bench *b, const takt_json *results, takt_bench_row *r);
 /* Lines for people: load, promise, utilisation, energy, events, processes. */
-void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench_row *r);
+void takt_bench_usage_text(takt_text *text, const takt_bench *b, const takt_bench_row *r);
 void takt_bench_jsonl(takt_text *text, const takt_bench *b);
 void takt_bench_csv(takt_text *text, const takt_bench *b);
 void takt_bench_md(takt_text *text, const takt_bench *b);

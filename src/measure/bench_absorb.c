@@ -45,14 +45,14 @@ static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_benc
     *r = *from;
     r->timing.samples = NULL;
     r->timing.count = r->timing.capacity = 0;
-    r->more.process_medians = NULL;
-    r->more.processes = 0;
-    r->more.energy = copy(b, from->more.energy);
-    r->more.event = copy(b, from->more.event);
-    r->more.source = copy(b, from->more.source);
+    r->usage.process_medians = NULL;
+    r->usage.processes = 0;
+    r->usage.energy = copy(b, from->usage.energy);
+    r->usage.event = copy(b, from->usage.event);
+    r->usage.source = copy(b, from->usage.source);
     copy_config(b, &r->config);
-    copy_cache(b, &r->more.cache);
-    copy_cache(b, &r->more.modelled);
+    copy_cache(b, &r->usage.cache);
+    copy_cache(b, &r->usage.modelled);
     r->op_count = 0;
     r->ops = takt_arena_array(&b->arena, from->op_count, sizeof *r->ops);
     for (size_t i = 0; r->ops != NULL && i < from->op_count; i++) {
@@ -67,7 +67,7 @@ static takt_status first_of(takt_bench *b, const takt_bench_row *from, takt_benc
 
 /* One figure per process: differences between processes (memory placement) are then in the
  * interval. */
-static takt_status note_process(takt_bench *b, takt_bench_more *m, double median)
+static takt_status note_process(takt_bench *b, takt_bench_usage *m, double median)
 {
     double *medians = takt_arena_array(&b->arena, m->processes + 1, sizeof *medians);
     if (medians == NULL)
@@ -95,12 +95,12 @@ static takt_status absorb_row(takt_bench *b, size_t index, const takt_bench_row 
                          "case %zu has batch %lld here and %lld there: not the same settings",
                          index + 1, (long long)r->batch, (long long)from->batch);
     r->timing.is_complete &= from->timing.is_complete;
-    r->more.slo_met &= from->more.slo_met;
-    r->more.slo_sure |= from->more.slo_sure;
-    r->more.slo_ns = fmax(r->more.slo_ns, from->more.slo_ns);
+    r->usage.slo_met &= from->usage.slo_met;
+    r->usage.slo_sure |= from->usage.slo_sure;
+    r->usage.slo_ns = fmax(r->usage.slo_ns, from->usage.slo_ns);
     r->rss_delta = from->rss_delta > r->rss_delta ? from->rss_delta : r->rss_delta;
     TAKT_TRY(append(b, &from->timing, &r->timing));
-    TAKT_TRY(note_process(b, &r->more, from->timing.stats.median));
+    TAKT_TRY(note_process(b, &r->usage, from->timing.stats.median));
     if (r->timing.count == 0)
         return TAKT_OK;
     TAKT_TRY(takt_stats_compute(b->ctx, r->timing.samples, r->timing.count, &r->timing.stats));
@@ -124,7 +124,7 @@ takt_status takt_bench_set_counter(takt_bench *b, size_t index, const char *even
 {
     if (index >= b->count)
         return takt_fail(b->ctx, TAKT_E_ARGUMENT, "there is no case %zu", index);
-    takt_bench_more *m = &b->rows[index].more;
+    takt_bench_usage *m = &b->rows[index].usage;
     m->event = copy(b, event);
     m->source = copy(b, source);
     m->events = per_run;
@@ -133,7 +133,7 @@ takt_status takt_bench_set_counter(takt_bench *b, size_t index, const char *even
 
 double takt_bench_counter(const takt_bench *b, size_t index, const char **source)
 {
-    const takt_bench_more *m = index < b->count ? &b->rows[index].more : NULL;
+    const takt_bench_usage *m = index < b->count ? &b->rows[index].usage : NULL;
     *source = m != NULL && m->event != NULL ? m->source : NULL;
     return *source != NULL ? m->events : 0;
 }
@@ -142,7 +142,7 @@ takt_status takt_bench_set_cache(takt_bench *b, size_t index, const takt_cache_u
 {
     if (index >= b->count)
         return takt_fail(b->ctx, TAKT_E_ARGUMENT, "there is no case %zu", index);
-    takt_cache_use *kept = &b->rows[index].more.cache;
+    takt_cache_use *kept = &b->rows[index].usage.cache;
     const char *note = use->note != NULL ? copy(b, use->note) : NULL;
     TAKT_TRY(takt_cache_check(b->ctx, use, kept));
     kept->note = note;
@@ -151,7 +151,7 @@ takt_status takt_bench_set_cache(takt_bench *b, size_t index, const takt_cache_u
 
 takt_status takt_bench_model_cache(const takt_bench *b, size_t index, takt_cache_use *use)
 {
-    *use = index < b->count ? b->rows[index].more.modelled : (takt_cache_use){0};
+    *use = index < b->count ? b->rows[index].usage.modelled : (takt_cache_use){0};
     if (!(use->accesses > 0))
         return takt_fail(b->ctx, TAKT_E_ARGUMENT,
                          "case %zu knows no caches: its steps were not looked at", index);
@@ -160,6 +160,6 @@ takt_status takt_bench_model_cache(const takt_bench *b, size_t index, takt_cache
 
 bool takt_bench_cache(const takt_bench *b, size_t index, takt_cache_use *use)
 {
-    *use = index < b->count ? b->rows[index].more.cache : (takt_cache_use){0};
+    *use = index < b->count ? b->rows[index].usage.cache : (takt_cache_use){0};
     return use->source != NULL;
 }

@@ -30,7 +30,7 @@ static size_t cells(const takt_bench *b, const takt_bench_row *r, cell *c)
         {"fingerprint", TEXT, b->fingerprint, 0, 0},
         {"batch_size", WHOLE, NULL, (uint64_t)r->batch, 0},
         {"threads", WHOLE, NULL, (uint64_t)r->threads, 0},
-        {"scenario", TEXT, takt_scenario_name(r->more.scenario), 0, 0},
+        {"scenario", TEXT, takt_scenario_name(r->usage.scenario), 0, 0},
         {"backend", TEXT, known(r->config.backend), 0, 0},
         {"precision", TEXT, known(r->config.precision), 0, 0},
         {"numerics", TEXT, known(r->config.numerics), 0, 0},

@@ -33,7 +33,7 @@ static void context(takt_json_writer *w, const takt_bench *b)
  * Readers need the key, so if it was not measured it is the time of one busy thread. */
 static double cpu_time(const takt_bench *b, const takt_bench_row *r, double ns)
 {
-    return r->more.cpu_pct >= 0 && b->usable > 0 ? ns * r->more.cpu_pct / 100 * b->usable : ns;
+    return r->usage.cpu_pct >= 0 && b->usable > 0 ? ns * r->usage.cpu_pct / 100 * b->usable : ns;
 }
 
 typedef struct line {

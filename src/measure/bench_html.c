@@ -259,7 +259,7 @@ static void one_case(takt_text *text, const takt_bench *b, const takt_bench_row 
                   "copy %.3g us\n",
                   r->load_ns * 1e-6, r->plan_ns * 1e-6, r->timing.first_ns * 1e-6,
                   r->timing.warmup_runs, r->timing.copy_ns * 1e-3);
-    takt_bench_more_text(text, b, r);
+    takt_bench_usage_text(text, b, r);
     takt_text_add(text, "</pre>\n");
     if (r->op_count > 0)
         steps(text, r);

@@ -111,7 +111,7 @@ static void results(takt_json_writer *w, const takt_bench *b, const takt_bench_r
         throughput(w, r);
     if (b->memory_usage)
         memory(w, b, r);
-    takt_bench_more_json(w, b, r);
+    takt_bench_usage_json(w, b, r);
     operations(w, r);
     takt_json_put_bool(w, "incomplete", !r->timing.is_complete);
     takt_json_close(w, '}');
@@ -167,10 +167,10 @@ static void config(takt_json_writer *w, const takt_bench_row *r)
         takt_json_put_string(w, "precision", r->config.precision);
         takt_json_put_string(w, "numerics", r->config.numerics);
     }
-    takt_json_put_string(w, "scenario", takt_scenario_name(r->more.scenario));
-    takt_json_put_unsigned(w, "streams", r->more.streams);
-    if (r->more.qps_asked > 0)
-        takt_json_put_number(w, "qps", r->more.qps_asked);
+    takt_json_put_string(w, "scenario", takt_scenario_name(r->usage.scenario));
+    takt_json_put_unsigned(w, "streams", r->usage.streams);
+    if (r->usage.qps_asked > 0)
+        takt_json_put_number(w, "qps", r->usage.qps_asked);
     takt_json_close(w, '}');
 }
 
@@ -182,7 +182,7 @@ static void info(takt_json_writer *w, const takt_bench *b)
     takt_json_put_string(w, "type", b->type);
     takt_json_put_string(
         w, "scenario",
-        takt_scenario_name(b->count > 0 ? b->rows[0].more.scenario : TAKT_SINGLE_STREAM));
+        takt_scenario_name(b->count > 0 ? b->rows[0].usage.scenario : TAKT_SINGLE_STREAM));
     takt_json_put_string(w, "timestamp", b->timestamp);
     takt_json_put_open(w, "command", '[');
     for (size_t i = 0; i < b->command_count; i++)

@@ -140,7 +140,7 @@ static takt_status read_row(takt_bench *b, const takt_json *config, const takt_j
     r->live_mean = number(memory, "mean");
     r->live_std = number(memory, "std");
     read_operations(b, member(results, "per_op"), r);
-    takt_bench_more_read(b, results, r);
+    takt_bench_usage_read(b, results, r);
     return takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise);
 }
 

@@ -29,7 +29,7 @@ static double allowance(const takt_bench *b)
     return grade == 'C' || grade == 'D' ? 0.02 : 0.01;
 }
 
-static bool has_processes(const takt_bench_more *m)
+static bool has_processes(const takt_bench_usage *m)
 {
     for (size_t i = 0; i < m->processes; i++)
         if (!(m->process_medians[i] > 0) || !isfinite(m->process_medians[i]))
@@ -37,7 +37,7 @@ static bool has_processes(const takt_bench_more *m)
     return m->processes > 1;
 }
 
-static figure of_processes(const takt_bench_more *m)
+static figure of_processes(const takt_bench_usage *m)
 {
     const double n = (double)m->processes;
     double sum = 0, squares = 0;
@@ -58,7 +58,7 @@ static figure of_one(const takt_bench *b, const takt_bench_row *r)
 
 static figure look(const takt_bench *b, const takt_bench_row *r)
 {
-    return has_processes(&r->more) ? of_processes(&r->more) : of_one(b, r);
+    return has_processes(&r->usage) ? of_processes(&r->usage) : of_one(b, r);
 }
 
 /* Of Welch's test: between the smaller of both and their sum. */

@@ -78,17 +78,17 @@ static bool first(const takt_bench_row *r, takt_trend_sample *s)
 
 static bool cpu(const takt_bench_row *r, takt_trend_sample *s)
 {
-    return plain(r->more.cpu_pct, 1, s);
+    return plain(r->usage.cpu_pct, 1, s);
 }
 
 static bool energy(const takt_bench_row *r, takt_trend_sample *s)
 {
-    return plain(r->more.joules, 1, s);
+    return plain(r->usage.joules, 1, s);
 }
 
 static bool instructions(const takt_bench_row *r, takt_trend_sample *s)
 {
-    return plain(r->more.events, 1, s);
+    return plain(r->usage.events, 1, s);
 }
 
 static const takt_trend_metric metrics[] = {

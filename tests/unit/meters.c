@@ -174,8 +174,8 @@ static void owns_words(const takt_bench *all, const takt_bench *other)
         EXPECT(is_own(r->config.backend, from->config.backend, "cpu"));
         EXPECT(is_own(r->config.precision, from->config.precision, "bf16"));
         EXPECT(is_own(r->config.numerics, from->config.numerics, "fast"));
-        EXPECT(is_own(r->more.cache.source, from->more.cache.source, "simulated"));
-        EXPECT(is_own(r->more.cache.note, from->more.cache.note, "no counters"));
+        EXPECT(is_own(r->usage.cache.source, from->usage.cache.source, "simulated"));
+        EXPECT(is_own(r->usage.cache.note, from->usage.cache.note, "no counters"));
     }
 }
 

@@ -50,10 +50,10 @@ static takt_bench *result(size_t processes, double ns, double shift)
         (takt_interval){median * (1 - 1.96 * error), median * (1 + 1.96 * error)};
     for (int i = 0; i < TIMES; i++)
         r->timing.samples[i] = median;
-    r->more.processes = processes > 1 ? processes : 0;
-    r->more.process_medians = takt_arena_array(&b->arena, processes, sizeof(double));
-    for (size_t i = 0; i < r->more.processes; i++)
-        r->more.process_medians[i] = level(ns, shift, &error);
+    r->usage.processes = processes > 1 ? processes : 0;
+    r->usage.process_medians = takt_arena_array(&b->arena, processes, sizeof(double));
+    for (size_t i = 0; i < r->usage.processes; i++)
+        r->usage.process_medians[i] = level(ns, shift, &error);
     return b;
 }
 

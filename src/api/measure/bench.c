@@ -38,12 +38,12 @@ static void meter_end(const takt_bench *b, const meter *m, takt_bench_row *r)
     takt_energy now;
     takt_cpu_read(&facts);
     if (m->cpu_ns > 0 && wall > 0 && facts.usable > 0)
-        r->more.cpu_pct = fmin(100, 100 * cpu / wall / facts.usable); /* two clocks, read apart */
+        r->usage.cpu_pct = fmin(100, 100 * cpu / wall / facts.usable); /* two clocks, read apart */
     if (!m->has_energy || runs == 0 || !takt_energy_read("", &now))
         return;
-    const size_t each = r->more.scenario == TAKT_MULTI_STREAM ? r->more.streams : 1;
-    r->more.energy = now.source;
-    r->more.joules = takt_energy_between(&m->energy, &now) / (double)(runs * each);
+    const size_t each = r->usage.scenario == TAKT_MULTI_STREAM ? r->usage.streams : 1;
+    r->usage.energy = now.source;
+    r->usage.joules = takt_energy_between(&m->energy, &now) / (double)(runs * each);
 }
 
 /* ---- memory ---- */
@@ -134,8 +134,8 @@ static takt_status fill_steps(takt_bench *b, takt_session *s, takt_bench_row *r)
                                     .percent = row->percent};
     }
     r->op_count = r->ops != NULL ? count : 0;
-    if (b->has_ceilings && takt_profile_model_cache(p, &r->more.modelled) != TAKT_OK)
-        r->more.modelled.accesses = 0;
+    if (b->has_ceilings && takt_profile_model_cache(p, &r->usage.modelled) != TAKT_OK)
+        r->usage.modelled.accesses = 0;
     takt_profile_destroy(p);
     return r->ops != NULL || count == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
 }
@@ -192,12 +192,12 @@ static takt_status digest(case_work *w)
         return TAKT_OK;
     if (o->scenario == TAKT_SINGLE_STREAM)
         TAKT_TRY(fill_throughput(r, b->ctx));
-    r->more.slo = o->slo;
+    r->usage.slo = o->slo;
     if (o->slo.limit_ns > 0)
-        r->more.slo_ns = takt_timing_quantile(b->ctx, &r->timing, o->slo.part);
-    r->more.slo_sure = r->timing.count >= takt_quantile_count(o->slo.part, 0.95);
-    r->more.slo_met = r->more.slo_ns <= o->slo.limit_ns && r->more.unanswered == 0 &&
-                      (!o->find_peak || r->more.peak.qps > 0);
+        r->usage.slo_ns = takt_timing_quantile(b->ctx, &r->timing, o->slo.part);
+    r->usage.slo_sure = r->timing.count >= takt_quantile_count(o->slo.part, 0.95);
+    r->usage.slo_met = r->usage.slo_ns <= o->slo.limit_ns && r->usage.unanswered == 0 &&
+                       (!o->find_peak || r->usage.peak.qps > 0);
     return takt_noise_floor(b->ctx, r->timing.samples, r->timing.count, &r->noise);
 }
 
@@ -236,7 +236,7 @@ takt_status takt_bench_add(takt_bench *b, takt_session *s, const takt_bench_case
     keep_config(b, s->plan, r);
     r->load_ns = o->load_ns;
     r->plan_ns = o->plan_ns;
-    r->more.scenario = o->scenario;
+    r->usage.scenario = o->scenario;
     case_work w = {.bench = b, .session = s, .o = o, .row = r};
     meter_begin(b, &w.meter);
     const takt_status status = measure(&w), digested = digest(&w);

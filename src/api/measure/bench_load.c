@@ -31,7 +31,7 @@ static takt_status hire(crew *c, takt_session *s)
     return takt_session_warmup(*clone);
 }
 
-static takt_status work(const crew *c, const takt_bench_case *o, takt_bench_more *m,
+static takt_status work(const crew *c, const takt_bench_case *o, takt_bench_usage *m,
                         takt_load *load)
 {
     const takt_scenario_options options = {.scenario = o->scenario,
@@ -56,7 +56,7 @@ static void scale(takt_stats *s, double by)
 
 static void keep(takt_bench_row *r, takt_load *load, const takt_bench_case *o)
 {
-    takt_bench_more *m = &r->more;
+    takt_bench_usage *m = &r->usage;
     takt_timing *t = &load->timing;
     t->first_ns = r->timing.first_ns;
     t->warmup_runs = r->timing.warmup_runs;
@@ -91,9 +91,9 @@ takt_status takt_bench_measure_load(takt_bench *b, takt_session *s, const takt_b
     r->timing.count = r->timing.capacity = 0;
     while (status == TAKT_OK && c.count < streams)
         status = hire(&c, s);
-    r->more.streams = streams;
+    r->usage.streams = streams;
     if (status == TAKT_OK) {
-        status = work(&c, o, &r->more, &load);
+        status = work(&c, o, &r->usage, &load);
         keep(r, &load, o);
     }
     /* The tool asks the first session what went wrong. */

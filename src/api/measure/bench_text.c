@@ -97,7 +97,7 @@ static void print_phases(const takt_bench *b, takt_text *text)
                       r->timing.stats.count, r->timing.stats.mild, r->timing.stats.severe,
                       takt_figure_time(r->timing.copy_ns, e),
                       r->timing.is_complete ? "" : "; INCOMPLETE");
-        takt_bench_more_text(text, b, r);
+        takt_bench_usage_text(text, b, r);
     }
 }
 
@@ -114,7 +114,7 @@ static void print_suggestion(const takt_bench *b, takt_text *text)
     takt_batch_suggestion s;
     char a[TAKT_FIGURE_TEXT];
     const takt_bench_row *best = &b->rows[takt_bench_best(b)];
-    const bool promised = best->more.slo.limit_ns > 0;
+    const bool promised = best->usage.slo.limit_ns > 0;
     if (!promised)
         takt_text_add(text, "most samples a second: batch %lld on %d thread%s%s%s\n",
                       (long long)best->batch, best->threads, best->threads == 1 ? "" : "s",

@@ -1,4 +1,4 @@
-/* bench_more.c - load, promise, utilisation, energy, events and processes of a result, as JSON. */
+/* bench_usage.c - load, promise, utilisation, energy, events and processes of a result, as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void string(takt_json_writer *w, const char *key, const char *value)
 
 /* ---- writing ---- */
 
-static void write_load(takt_json_writer *w, const takt_bench_more *m)
+static void write_load(takt_json_writer *w, const takt_bench_usage *m)
 {
     takt_json_put_open(w, "load", '{');
     string(w, "scenario", takt_scenario_name(m->scenario));
@@ -47,7 +47,7 @@ static void write_load(takt_json_writer *w, const takt_bench_more *m)
     takt_json_close(w, '}');
 }
 
-static void write_slo(takt_json_writer *w, const takt_bench_more *m)
+static void write_slo(takt_json_writer *w, const takt_bench_usage *m)
 {
     takt_json_put_open(w, "slo", '{');
     takt_json_put_number(w, "percentile", 100 * m->slo.part);
@@ -58,7 +58,7 @@ static void write_slo(takt_json_writer *w, const takt_bench_more *m)
     takt_json_close(w, '}');
 }
 
-static void write_energy(takt_json_writer *w, const takt_bench_more *m)
+static void write_energy(takt_json_writer *w, const takt_bench_usage *m)
 {
     takt_json_put_open(w, "energy", '{');
     string(w, "unit", "J/run");
@@ -71,7 +71,7 @@ static void write_energy(takt_json_writer *w, const takt_bench_more *m)
     takt_json_close(w, '}');
 }
 
-static void write_processes(takt_json_writer *w, const takt_bench_more *m)
+static void write_processes(takt_json_writer *w, const takt_bench_usage *m)
 {
     takt_json_put_open(w, "processes", '{');
     takt_json_put_unsigned(w, "n", m->processes);
@@ -86,9 +86,9 @@ static void write_processes(takt_json_writer *w, const takt_bench_more *m)
     takt_json_close(w, '}');
 }
 
-void takt_bench_more_json(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r)
+void takt_bench_usage_json(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r)
 {
-    const takt_bench_more *m = &r->more;
+    const takt_bench_usage *m = &r->usage;
     if (m->scenario != TAKT_SINGLE_STREAM)
         write_load(w, m);
     if (m->slo.limit_ns > 0)
@@ -145,7 +145,7 @@ static const char *text(takt_bench *b, const takt_json *object, const char *key)
     return takt_arena_text(&b->arena, v->text, v->text_length);
 }
 
-static void read_load(takt_bench *b, const takt_json *load, takt_bench_more *m)
+static void read_load(takt_bench *b, const takt_json *load, takt_bench_usage *m)
 {
     const char *name = text(b, load, "scenario");
     for (int i = 0; name != NULL && i <= TAKT_OFFLINE; i++)
@@ -170,7 +170,7 @@ static void read_load(takt_bench *b, const takt_json *load, takt_bench_more *m)
     }
 }
 
-static void read_processes(takt_bench *b, const takt_json *o, takt_bench_more *m)
+static void read_processes(takt_bench *b, const takt_json *o, takt_bench_usage *m)
 {
     const takt_json *list = member(o, "medians_ms"), *ci = member(o, "ci95");
     if (list == NULL || list->kind != TAKT_JSON_ARRAY || list->count == 0)
@@ -186,7 +186,7 @@ static void read_processes(takt_bench *b, const takt_json *o, takt_bench_more *m
 }
 
 /* Figures that cannot be are left out. */
-static void read_cache(takt_bench *b, const takt_json *o, takt_bench_more *m)
+static void read_cache(takt_bench *b, const takt_json *o, takt_bench_usage *m)
 {
     const takt_json *ll = member(o, "ll_misses");
     const takt_cache_use use = {.source = text(b, o, "source"),
@@ -201,9 +201,9 @@ static void read_cache(takt_bench *b, const takt_json *o, takt_bench_more *m)
         m->cache.note = text(b, o, "note");
 }
 
-void takt_bench_more_read(takt_bench *b, const takt_json *results, takt_bench_row *r)
+void takt_bench_usage_read(takt_bench *b, const takt_json *results, takt_bench_row *r)
 {
-    takt_bench_more *m = &r->more;
+    takt_bench_usage *m = &r->usage;
     const takt_json *slo = member(results, "slo"), *energy = member(results, "energy");
     const takt_json *cpu = member(member(results, "utilisation"), "cpu_pct");
     const takt_json *counters = member(results, "counters");

@@ -1,4 +1,4 @@
-/* bench_more_text.c - load, promise, utilisation, energy, events and processes for people. */
+/* bench_usage_text.c - load, promise, utilisation, energy, events and processes for people. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void put_time(takt_text *text, double ns)
 
 static void say_load(takt_text *text, const takt_bench_row *r)
 {
-    const takt_bench_more *m = &r->more;
+    const takt_bench_usage *m = &r->usage;
     takt_text_add(text, "  %s, %zu stream%s:", takt_scenario_name(m->scenario), m->streams,
                   m->streams == 1 ? "" : "s");
     takt_text_add(text, " ");
@@ -43,7 +43,7 @@ static void say_load(takt_text *text, const takt_bench_row *r)
                       m->unanswered);
 }
 
-static void say_peak(takt_text *text, const takt_bench_more *m)
+static void say_peak(takt_text *text, const takt_bench_usage *m)
 {
     for (size_t i = 0; i < m->peak.try_count; i++) {
         takt_text_add(text, "  tried %8.0f queries/s: p%g ", m->peak.tries[i].qps,
@@ -61,7 +61,7 @@ static void say_peak(takt_text *text, const takt_bench_more *m)
     takt_text_add(text, "%s\n", m->peak.qps > 0 ? "" : " was kept at no rate tried");
 }
 
-static void say_promise(takt_text *text, const takt_bench_more *m)
+static void say_promise(takt_text *text, const takt_bench_usage *m)
 {
     takt_text_add(text, "  promise: p%g is %s", 100 * m->slo.part, m->slo_sure ? "" : "at least ");
     put_time(text, m->slo_ns);
@@ -70,7 +70,7 @@ static void say_promise(takt_text *text, const takt_bench_more *m)
     takt_text_add(text, "%s\n", m->slo_sure ? "" : "; there are too few runs to be sure");
 }
 
-static void say_processes(takt_text *text, const takt_bench_more *m)
+static void say_processes(takt_text *text, const takt_bench_usage *m)
 {
     double low = INFINITY, high = 0;
     for (size_t i = 0; i < m->processes; i++) {
@@ -96,9 +96,9 @@ static void say_config(takt_text *text, const takt_run_config *c)
                   c->numerics);
 }
 
-void takt_bench_more_text(takt_text *text, const takt_bench *b, const takt_bench_row *r)
+void takt_bench_usage_text(takt_text *text, const takt_bench *b, const takt_bench_row *r)
 {
-    const takt_bench_more *m = &r->more;
+    const takt_bench_usage *m = &r->usage;
     say_config(text, &r->config);
     if (m->scenario != TAKT_SINGLE_STREAM)
         say_load(text, r);
