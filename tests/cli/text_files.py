@@ -3,6 +3,7 @@ import json
 import os
 import re
 
+import _words
 from _cli import ROOT, TMP, expect, fails, finish, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
@@ -53,6 +54,32 @@ def folders():
     fails(2, "convert", TINY, "-o", place + "3/", "--outtype", "q8_0", says=["f16 and bf16"])
 
 
+def few_bits():
+    """Types of few bits, and a scale of a matrix: with activations rounded or not, as floats, and
+    mapped; a folder has no name for the scale. Experts with scales are refused."""
+    rare, floats = "tests/corpus/gguf/tiny_grids.gguf", os.path.join(TMP, "grids.gguf")
+    succeeds("convert", rare, "-o", floats, "--outtype", "f32")
+    texts = {succeeds("generate", m, "a b", "-n", "8", "--temp", "0", "-q", *more)
+             for m in (rare, floats) for more in ([], ["--activations", "f32"])}
+    expect(len(texts) == 1 and texts != {""}, f"{texts}")
+    fails(1, "convert", rare, "-o", os.path.join(TMP, "grids/"), says=["ffn_down.scale"])
+    tiny, sizes = _words._tiny, [32, 32, 2]  # pylint: disable=protected-access
+    rows = [(f"blk.0.ffn_{name}_exps.weight", sizes, tiny.F32, None)
+            for name in ("gate", "up", "down")]
+    rows += [("blk.0.ffn_gate_inp.weight", [32, 2], tiny.F32, None),
+             ("blk.0.ffn_up_exps.scale", [2], tiny.F32, 1.0),
+             ("token_embd.weight", [32, 11], tiny.F32, 1.0)]
+    rows += [(f"{name}.weight", [32], tiny.F32, 1.0)
+             for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")]
+    rows += [(f"blk.0.attn_{name}.weight", [32, 32], tiny.F32, None)
+             for name in ("q", "k", "v", "output")]
+    more = {"expert_count": 2, "expert_used_count": 1, "attention.layer_norm_rms_epsilon": 1e-5}
+    with open(os.path.join(TMP, "scaled.gguf"), "wb") as file:
+        file.write(tiny.gguf(tiny.settings("llama", **more) + tiny.llama_words(), rows))
+    fails(1, "plan", file.name, says=["ffn_up_exps.weight has a scale for each expert"])
+
+
 shards()
 folders()
+few_bits()
 finish()

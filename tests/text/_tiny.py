@@ -45,8 +45,30 @@ def q8_0(values):
     return out
 
 
+# ggml's types of few bits: number, weights and bytes of a block, high byte of its scale.
+RARE = {"NVFP4": (40, 64, 36, None), "Q1_0": (41, 128, 18, 1), "Q2_0": (42, 64, 18, 1),
+        "TQ1_0": (34, 256, 54, 53), "TQ2_0": (35, 256, 66, 65), "IQ1_S": (19, 256, 50, 1),
+        "IQ1_M": (29, 256, 56, 55), "IQ2_XXS": (16, 256, 66, 1), "IQ2_XS": (17, 256, 74, 1),
+        "IQ2_S": (22, 256, 82, 1), "IQ3_XXS": (18, 256, 98, 1), "IQ3_S": (21, 256, 110, 1)}
+
+
+def random_blocks(weights, size, scale):
+    def pack(values):
+        draw, out = random.Random(len(values) + size), b""
+        for _ in range(len(values) // weights):
+            block = bytearray(draw.randbytes(size))
+            if scale is None:
+                block[:4] = bytes([0x10] * 4)
+            else:
+                block[scale] = 0x14
+            out += block
+        return out
+    return pack
+
+
 PACK = {F32: lambda v: struct.pack(f"<{len(v)}f", *v),
-        F16: lambda v: struct.pack(f"<{len(v)}e", *v), Q8_0: q8_0}
+        F16: lambda v: struct.pack(f"<{len(v)}e", *v), Q8_0: q8_0,
+        **{kind: random_blocks(*how) for kind, *how in RARE.values()}}
 
 
 def gguf(keys, tensors, seed=1):
@@ -97,6 +119,30 @@ def llama():
     return gguf(settings("llama", **{"attention.head_count_kv": 2,
                                      "attention.layer_norm_rms_epsilon": 1e-5}) + llama_words(),
                 rows)
+
+
+def rare_rows(names):
+    """Seven of RARE, the last of which has blocks of 64."""
+    kinds = [RARE[name][0] for name in names]
+    sizes = [("attn_q", 256, 256), ("attn_k", 256, 64), ("attn_v", 256, 64),
+             ("ffn_gate", 256, 64), ("ffn_up", 256, 64), ("ffn_down", 64, 256)]
+    rows = [("token_embd.weight", [256, 11], kinds[0], None),
+            ("output_norm.weight", [256], F32, 1.0), ("blk.0.ffn_down.scale", [1], F32, 0.75),
+            ("blk.0.attn_output.weight", [256, 256], kinds[1], None)]
+    rows += [(f"blk.0.{name}.weight", [256], F32, 1.0) for name in ("attn_norm", "ffn_norm")]
+    return rows + [(f"blk.0.{name}.weight", [inner, outer], kind, None)
+                   for (name, inner, outer), kind in zip(sizes, kinds[1:])]
+
+
+def rare(names):
+    return gguf(settings("llama", **{"embedding_length": 256, "feed_forward_length": 64,
+                                     "attention.head_count_kv": 1,
+                                     "attention.layer_norm_rms_epsilon": 1e-5}) + llama_words(),
+                rare_rows(names))
+
+
+GRIDS = ["IQ3_S", "IQ1_S", "IQ2_XS", "IQ2_S", "IQ2_XXS", "IQ1_M", "NVFP4"]
+DIGITS = ["Q1_0", "TQ1_0", "TQ2_0", "IQ3_XXS", "IQ3_S", "TQ2_0", "Q2_0"]
 
 
 def wide():
@@ -228,7 +274,8 @@ FOLDERS = {"llama": folder({**LAYER, **PLAIN}, model_type="llama"),
            "experts": folder({**LAYER, **EXPERTS}, model_type="mixtral", num_local_experts=2,
                              num_experts_per_tok=1),
            "t5": t5_folder()}
-FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert, "tiny_t5.gguf": t5}
+FILES = {"tiny.gguf": llama, "tiny_bert.gguf": bert, "tiny_t5.gguf": t5,
+         "tiny_grids.gguf": lambda: rare(GRIDS)}
 
 
 def field(number, value):

@@ -14,27 +14,52 @@
 #include "util/gguf_file.h"
 #include "util/memfs.h"
 
-enum { WIDTH = 256, HIDDEN = 64, WORDS = 11, TENSORS = 11, PROMPT = 21, FLOATS = -1 };
+enum { WIDTH = 256, HIDDEN = 64, WORDS = 11, TENSORS = 12, PROMPT = 21, MODELS = 4, FLOATS = -1 };
 
 typedef struct weight {
     const char *name;
     uint64_t k, n; /* n = 0: a vector */
-    int format[2]; /* in each of two models */
+    int format[MODELS];
 } weight;
 
 /* The table is the head as well. */
 static const weight weights[TENSORS] = {
-    {"token_embd.weight", WIDTH, WORDS, {TAKT_GGML_Q6_K, TAKT_GGML_Q5_1}},
-    {"output_norm.weight", WIDTH, 0, {FLOATS, FLOATS}},
-    {"blk.0.attn_norm.weight", WIDTH, 0, {FLOATS, FLOATS}},
-    {"blk.0.ffn_norm.weight", WIDTH, 0, {FLOATS, TAKT_GGML_Q8_0}},
-    {"blk.0.attn_q.weight", WIDTH, WIDTH, {TAKT_GGML_Q4_K, TAKT_GGML_IQ4_XS}},
-    {"blk.0.attn_k.weight", WIDTH, WIDTH / 2, {TAKT_GGML_Q4_K, TAKT_GGML_Q2_K}},
-    {"blk.0.attn_v.weight", WIDTH, WIDTH / 2, {TAKT_GGML_Q6_K, TAKT_GGML_Q3_K}},
-    {"blk.0.attn_output.weight", WIDTH, WIDTH, {TAKT_GGML_Q4_K, TAKT_GGML_Q5_K}},
-    {"blk.0.ffn_gate.weight", WIDTH, HIDDEN, {TAKT_GGML_Q4_K, TAKT_GGML_IQ4_NL}},
-    {"blk.0.ffn_up.weight", WIDTH, HIDDEN, {TAKT_GGML_Q6_K, TAKT_GGML_Q5_0}},
-    {"blk.0.ffn_down.weight", HIDDEN, WIDTH, {TAKT_GGML_Q5_0, TAKT_GGML_MXFP4}},
+    {"token_embd.weight",
+     WIDTH,
+     WORDS,
+     {TAKT_GGML_Q6_K, TAKT_GGML_Q5_1, TAKT_GGML_IQ2_S, TAKT_GGML_Q1_0}},
+    {"output_norm.weight", WIDTH, 0, {FLOATS, FLOATS, FLOATS, FLOATS}},
+    {"blk.0.attn_norm.weight", WIDTH, 0, {FLOATS, FLOATS, FLOATS, FLOATS}},
+    {"blk.0.ffn_norm.weight", WIDTH, 0, {FLOATS, TAKT_GGML_Q8_0, FLOATS, TAKT_GGML_TQ2_0}},
+    {"blk.0.attn_q.weight",
+     WIDTH,
+     WIDTH,
+     {TAKT_GGML_Q4_K, TAKT_GGML_IQ4_XS, TAKT_GGML_TQ1_0, TAKT_GGML_IQ2_XXS}},
+    {"blk.0.attn_k.weight",
+     WIDTH,
+     WIDTH / 2,
+     {TAKT_GGML_Q4_K, TAKT_GGML_Q2_K, TAKT_GGML_TQ2_0, TAKT_GGML_IQ2_XS}},
+    {"blk.0.attn_v.weight",
+     WIDTH,
+     WIDTH / 2,
+     {TAKT_GGML_Q6_K, TAKT_GGML_Q3_K, TAKT_GGML_IQ1_S, TAKT_GGML_IQ3_XXS}},
+    {"blk.0.attn_output.weight",
+     WIDTH,
+     WIDTH,
+     {TAKT_GGML_Q4_K, TAKT_GGML_Q5_K, TAKT_GGML_IQ1_M, TAKT_GGML_Q3_K}},
+    {"blk.0.ffn_gate.weight",
+     WIDTH,
+     HIDDEN,
+     {TAKT_GGML_Q4_K, TAKT_GGML_IQ4_NL, TAKT_GGML_Q4_K, TAKT_GGML_IQ2_S}},
+    {"blk.0.ffn_up.weight",
+     WIDTH,
+     HIDDEN,
+     {TAKT_GGML_Q6_K, TAKT_GGML_Q5_0, TAKT_GGML_IQ3_S, TAKT_GGML_IQ4_XS}},
+    {"blk.0.ffn_down.weight",
+     HIDDEN,
+     WIDTH,
+     {TAKT_GGML_Q5_0, TAKT_GGML_MXFP4, TAKT_GGML_NVFP4, TAKT_GGML_Q2_0}},
+    {"blk.0.ffn_down.scale", 1, 0, {FLOATS, FLOATS, FLOATS, FLOATS}},
 };
 
 /* ---- files ---- */
@@ -44,7 +69,10 @@ static const uint8_t halves[TAKT_GGML_FORMATS][2] = {
     [TAKT_GGML_Q5_0] = {1},      [TAKT_GGML_Q5_1] = {1, 3}, [TAKT_GGML_Q8_0] = {1},
     [TAKT_GGML_Q2_K] = {81, 83}, [TAKT_GGML_Q3_K] = {109},  [TAKT_GGML_Q4_K] = {1, 3},
     [TAKT_GGML_Q5_K] = {1, 3},   [TAKT_GGML_Q6_K] = {209},  [TAKT_GGML_IQ4_NL] = {1},
-    [TAKT_GGML_IQ4_XS] = {1},
+    [TAKT_GGML_IQ4_XS] = {1},    [TAKT_GGML_Q1_0] = {1},    [TAKT_GGML_Q2_0] = {1},
+    [TAKT_GGML_TQ1_0] = {53},    [TAKT_GGML_TQ2_0] = {65},  [TAKT_GGML_IQ1_S] = {1},
+    [TAKT_GGML_IQ1_M] = {55},    [TAKT_GGML_IQ2_XXS] = {1}, [TAKT_GGML_IQ2_XS] = {1},
+    [TAKT_GGML_IQ2_S] = {1},     [TAKT_GGML_IQ3_XXS] = {1}, [TAKT_GGML_IQ3_S] = {1},
 };
 
 /* Random blocks with small scales. */
@@ -61,6 +89,8 @@ static void fill(takt_ggml_format format, uint8_t *to, size_t blocks)
             to[i * bytes + halves[format][k]] = 0x10; /* about 0.0006 */
         if (format == TAKT_GGML_MXFP4)
             to[i * bytes] = 120;
+        if (format == TAKT_GGML_NVFP4)
+            memset(to + i * bytes, 0x10, 4);
     }
 }
 
@@ -79,6 +109,18 @@ static size_t make(const weight *w, int format, uint8_t *blocks, float *floats)
     fill((takt_ggml_format)format, blocks, many);
     takt_ggml_decode((takt_ggml_format)format, blocks, many, floats);
     return many * info->bytes;
+}
+
+/* The same product by a scale of half with the matrix, and by one of a quarter with twice of it. */
+static void scale(const weight *w, uint8_t *blocks, float *floats)
+{
+    const float half = 0.5F;
+    if (strcmp(w->name, "blk.0.ffn_down.scale") == 0) {
+        memcpy(blocks, &half, sizeof half);
+        floats[0] = 0.25F;
+    }
+    for (size_t i = 0; strcmp(w->name, "blk.0.ffn_down.weight") == 0 && i < w->k * w->n; i++)
+        floats[i] *= 2;
 }
 
 static void head(gguf_file *f)
@@ -111,6 +153,7 @@ static size_t put_model(takt_memfs *fs, int model)
         const uint32_t rank = w->n == 0 ? 1 : 2;
         const size_t bytes = make(w, format, data[0] + at[0], floats);
         const size_t wide = (size_t)(w->k * (w->n == 0 ? 1 : w->n)) * sizeof *floats;
+        scale(w, data[0] + at[0], floats);
         memcpy(data[1] + at[1], floats, wide);
         gguf_tensor(&heads[0], w->name, format == FLOATS ? 0 : takt_ggml_formats[format].code, rank,
                     dims, at[0]);
@@ -258,7 +301,7 @@ static void measure(int model, size_t bytes)
     const takt_ggml_info *table = &takt_ggml_formats[weights[0].format[model]];
     const uint64_t more =
         (uint64_t)(16 - WORDS) * (uint64_t)(WIDTH / table->weights * table->bytes);
-    const uint64_t most = bytes + bytes / 100 + more + (model == 1 ? WIDTH * sizeof(float) : 0);
+    const uint64_t most = bytes + bytes / 100 + more + (model % 2 == 1 ? WIDTH * sizeof(float) : 0);
     EXPECT(info.weights + info.packed <= most, "model %d: %" PRIu64 " + %" PRIu64 " for %zu bytes",
            model, info.weights, info.packed, bytes);
     takt_generator_destroy(g);
@@ -320,7 +363,7 @@ static void kept(void)
 
 static void models(void)
 {
-    for (int model = 0; model < 2; model++) {
+    for (int model = 0; model < MODELS; model++) {
         const size_t bytes = put_model(fs, model);
         compare(model);
         rounded(model);

@@ -24,7 +24,11 @@ static const int halves[TAKT_GGML_FORMATS][2] = {
     [TAKT_GGML_Q5_1] = {1, 3},    [TAKT_GGML_Q8_0] = {1, -1},   [TAKT_GGML_Q2_K] = {81, 83},
     [TAKT_GGML_Q3_K] = {109, -1}, [TAKT_GGML_Q4_K] = {1, 3},    [TAKT_GGML_Q5_K] = {1, 3},
     [TAKT_GGML_Q6_K] = {209, -1}, [TAKT_GGML_IQ4_NL] = {1, -1}, [TAKT_GGML_IQ4_XS] = {1, -1},
-    [TAKT_GGML_MXFP4] = {-1, -1},
+    [TAKT_GGML_MXFP4] = {-1, -1}, [TAKT_GGML_NVFP4] = {-1, -1}, [TAKT_GGML_Q1_0] = {1, -1},
+    [TAKT_GGML_Q2_0] = {1, -1},   [TAKT_GGML_TQ1_0] = {53, -1}, [TAKT_GGML_TQ2_0] = {65, -1},
+    [TAKT_GGML_IQ1_S] = {1, -1},  [TAKT_GGML_IQ1_M] = {55, -1}, [TAKT_GGML_IQ2_XXS] = {1, -1},
+    [TAKT_GGML_IQ2_XS] = {1, -1}, [TAKT_GGML_IQ2_S] = {1, -1},  [TAKT_GGML_IQ3_XXS] = {1, -1},
+    [TAKT_GGML_IQ3_S] = {1, -1},
 };
 
 static void fill(takt_ggml_format format, uint8_t *to, size_t blocks, uint32_t seed)
@@ -43,10 +47,12 @@ static void fill(takt_ggml_format format, uint8_t *to, size_t blocks, uint32_t s
 }
 
 /* FNV-1a of the bits of 64 blocks filled from seed 1 + format; from gguf.quants.dequantize of
- * gguf-py 0.19.0. */
+ * gguf-py 0.19.0, and from dequantize_row_q1_0 and _q2_0 of ggml, which it lacks. */
 static const uint32_t sums[TAKT_GGML_FORMATS] = {
     0x87d4c41c, 0x53542073, 0x39128627, 0x6b9bf16c, 0xd0b7b991, 0x30758105, 0x171f1c08,
-    0x376ecde5, 0x67c205f5, 0xaec6a300, 0xbd50f5bf, 0x49a21f67, 0x4adaaeab};
+    0x376ecde5, 0x67c205f5, 0xaec6a300, 0xbd50f5bf, 0x49a21f67, 0x4adaaeab, 0x7a3743d0,
+    0xbdcda945, 0x83d81b65, 0xb7398f4e, 0xfca84379, 0xd114e842, 0xc7422762, 0x7a5ea5a7,
+    0xcd85cf91, 0x91d949b6, 0x3afbb648, 0xf5eeed98};
 
 static void floats_are_those_of_ggml(void)
 {

@@ -19,6 +19,8 @@ static const takt_gguf_type types[] = {
     {28, "F64", 1, 8, TAKT_F64},      {29, "IQ1_M", 256, 56, BLOCKS},
     {30, "BF16", 1, 2, TAKT_BF16},    {34, "TQ1_0", 256, 54, BLOCKS},
     {35, "TQ2_0", 256, 66, BLOCKS},   {39, "MXFP4", 32, 17, BLOCKS},
+    {40, "NVFP4", 64, 36, BLOCKS},    {41, "Q1_0", 128, 18, BLOCKS},
+    {42, "Q2_0", 64, 18, BLOCKS},
 };
 
 const takt_gguf_type *takt_gguf_type_of(uint32_t number)

@@ -57,10 +57,25 @@ takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt
     return t != NULL ? as_f32(g, t, parameter(m, g, t)) : TAKT_NONE;
 }
 
+/* Experts with a scale for each matrix, as files of NVFP4 may have them. */
+static bool has_scales(takt_gguf_model *m, const char *name)
+{
+    const char *end = strstr(name, ".weight");
+    char full[TAKT_GGUF_NAME + sizeof ".scale"];
+    if (end == NULL || (size_t)(end - name) >= TAKT_GGUF_NAME)
+        return false;
+    memcpy(full, name, (size_t)(end - name));
+    memcpy(full + (end - name), ".scale", sizeof ".scale");
+    return takt_gguf_is_stored(m, full);
+}
+
 takt_id takt_gguf_packed(void *user, takt_graph *g, const char *name, const takt_type *type)
 {
     takt_gguf_model *m = user;
     const takt_gguf_tensor *t = takt_gguf_need(m, g, name, type->rank, type->dim);
+    if (t != NULL && has_scales(m, name))
+        return takt_graph_fail(g, takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
+                                                 "%s has a scale for each expert", name));
     return t != NULL ? parameter(m, g, t) : TAKT_NONE;
 }
 
@@ -117,6 +132,7 @@ static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack 
 /* Matrices and biases that are one product. */
 typedef struct projection {
     takt_gguf_stack weights, biases; /* biases.count is 0: there are none */
+    const takt_gguf_tensor *scale;   /* of the whole matrix, as files of NVFP4 have it; or NULL */
 } projection;
 
 static void push(takt_gguf_stack *s, const takt_gguf_tensor *t)
@@ -142,6 +158,11 @@ static bool find_one(takt_gguf_model *m, takt_graph *g, const char *name, size_t
         bias = takt_gguf_need(m, g, full, 1, dims);
     if (t == NULL || (has_bias && bias == NULL))
         return false;
+    if (takt_gguf_name(name, ".scale", i, 1, full) && takt_gguf_is_stored(m, full)) {
+        out->scale = takt_gguf_need(m, g, full, 1, (const int64_t[]){1});
+        if (out->scale == NULL)
+            return false;
+    }
     push(&out->weights, t);
     if (bias != NULL)
         push(&out->biases, bias);
@@ -150,14 +171,17 @@ static bool find_one(takt_gguf_model *m, takt_graph *g, const char *name, size_t
 
 static bool are_alike(const projection *a, const projection *b)
 {
-    return a->weights.at[0]->type == b->weights.at[0]->type &&
+    return a->scale == NULL && b->scale == NULL &&
+           a->weights.at[0]->type == b->weights.at[0]->type &&
            (a->biases.count == 0) == (b->biases.count == 0) &&
            (b->biases.count == 0 || a->biases.at[0]->type == b->biases.at[0]->type);
 }
 
 static takt_id projected(takt_gguf_model *m, takt_graph *g, const projection *p, takt_id x)
 {
-    const takt_id y = product(m, g, &p->weights, x);
+    takt_id y = product(m, g, &p->weights, x);
+    if (y != TAKT_NONE && p->scale != NULL)
+        y = takt_mul(g, y, as_f32(g, p->scale, parameter(m, g, p->scale)));
     if (y == TAKT_NONE || p->biases.count == 0)
         return y;
     return takt_add(g, y, as_f32(g, p->biases.at[0], takt_gguf_parameter(m, g, &p->biases)));

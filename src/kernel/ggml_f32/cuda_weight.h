@@ -4,10 +4,7 @@
 #ifndef TAKT_KERNEL_GGML_F32_CUDA_WEIGHT_H
 #define TAKT_KERNEL_GGML_F32_CUDA_WEIGHT_H
 
-DEVICE float f16_at(const uint8_t *p)
-{
-    return half_from_f16((uint16_t)(p[0] | p[1] << 8));
-}
+#include "kernel/ggml_f32/cuda_grid.h"
 
 /* Four bits of sixteen bytes: the low ones of all, then the high ones. */
 DEVICE uint32_t four_bits(const uint8_t *levels, uint32_t i)
@@ -53,11 +50,34 @@ DEVICE float weight_iq4_nl(const uint8_t *b, uint32_t i)
 {
     return curved(four_bits(b + 2, i)) * f16_at(b);
 }
+DEVICE float e2m1(uint32_t level)
+{
+    const float size = (float)(0xc8643210U >> (level & 7) * 4 & 15);
+    return level > 8 ? -size : size;
+}
 DEVICE float weight_mxfp4(const uint8_t *b, uint32_t i)
 {
-    const uint32_t level = four_bits(b + 1, i), e = b[0];
-    const float size = (float)(0xc8643210U >> (level & 7) * 4 & 15);
-    return (level > 8 ? -size : size) * half_float(e < 2 ? 0x200000U << e : (e - 1) << 23);
+    const uint32_t e = b[0];
+    return e2m1(four_bits(b + 1, i)) * half_float(e < 2 ? 0x200000U << e : (e - 1) << 23);
+}
+
+/* ---- blocks of 64 and 128 ---- */
+
+DEVICE float weight_nvfp4(const uint8_t *b, uint32_t i)
+{
+    const uint32_t level = b[4 + i / 16 * 8 + i % 8] >> i % 16 / 8 * 4 & 15U;
+    const uint32_t scale = b[i / 16], exponent = scale >> 3 & 15U, rest = scale & 7U;
+    const float d =
+        exponent == 0 ? (float)rest * 0x1p-10f : half_float((exponent + 119) << 23 | rest << 20);
+    return e2m1(level) * (scale == 127 ? 0.0f : d);
+}
+DEVICE float weight_q1_0(const uint8_t *b, uint32_t i)
+{
+    return bit_of(b + 2, i) != 0 ? f16_at(b) : -f16_at(b);
+}
+DEVICE float weight_q2_0(const uint8_t *b, uint32_t i)
+{
+    return (float)((int32_t)(b[2 + i / 4] >> i % 4 * 2 & 3U) - 1) * f16_at(b);
 }
 
 /* ---- super-blocks of 256 ---- */
@@ -118,6 +138,22 @@ DEVICE float weight_iq4_xs(const uint8_t *b, uint32_t i)
     return curved(four_bits(b + 8 + part * 16, i % 32)) * scale;
 }
 
+/* 240 weights in digits of bytes, 32 and 16 bytes at a time, and 16 in those of the last four. */
+DEVICE float weight_tq1_0(const uint8_t *b, uint32_t i)
+{
+    const uint32_t first = i < 160 ? 0 : i < 240 ? 160 : 240;
+    const uint32_t run = i < 160 ? 32 : i < 240 ? 16 : 4;
+    const uint32_t byte = b[(i < 160 ? 0 : i < 240 ? 32 : 48) + (i - first) % run];
+    const uint32_t digit = (i - first) / run;
+    const uint32_t power = digit < 4 ? 0x1b090301U >> 8 * digit & 255U : 81U;
+    return (float)((int32_t)((byte * power & 255U) * 3 >> 8) - 1) * f16_at(b + 52);
+}
+DEVICE float weight_tq2_0(const uint8_t *b, uint32_t i)
+{
+    const uint32_t byte = b[i / 128 * 32 + i % 32];
+    return (float)((int32_t)(byte >> i / 32 % 4 * 2 & 3U) - 1) * f16_at(b + 64);
+}
+
 /* Calls X(function) for the function of `format`. */
 #define BY_FORMAT(format, X)                                                                       \
     switch (format) {                                                                              \
@@ -133,6 +169,18 @@ DEVICE float weight_iq4_xs(const uint8_t *b, uint32_t i)
     case TAKT_GGML_Q6_K: X(weight_q6_k); break;                                                    \
     case TAKT_GGML_IQ4_NL: X(weight_iq4_nl); break;                                                \
     case TAKT_GGML_IQ4_XS: X(weight_iq4_xs); break;                                                \
+    case TAKT_GGML_NVFP4: X(weight_nvfp4); break;                                                  \
+    case TAKT_GGML_Q1_0: X(weight_q1_0); break;                                                    \
+    case TAKT_GGML_Q2_0: X(weight_q2_0); break;                                                    \
+    case TAKT_GGML_TQ1_0: X(weight_tq1_0); break;                                                  \
+    case TAKT_GGML_TQ2_0: X(weight_tq2_0); break;                                                  \
+    case TAKT_GGML_IQ1_S: X(weight_iq1_s); break;                                                  \
+    case TAKT_GGML_IQ1_M: X(weight_iq1_m); break;                                                  \
+    case TAKT_GGML_IQ2_XXS: X(weight_iq2_xxs); break;                                              \
+    case TAKT_GGML_IQ2_XS: X(weight_iq2_xs); break;                                                \
+    case TAKT_GGML_IQ2_S: X(weight_iq2_s); break;                                                  \
+    case TAKT_GGML_IQ3_XXS: X(weight_iq3_xxs); break;                                              \
+    case TAKT_GGML_IQ3_S: X(weight_iq3_s); break;                                                  \
     default: X(weight_mxfp4); break;                                                               \
     }
 

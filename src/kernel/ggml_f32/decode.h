@@ -5,6 +5,7 @@
 #ifndef TAKT_KERNEL_GGML_F32_DECODE_H
 #define TAKT_KERNEL_GGML_F32_DECODE_H
 
+#include "kernel/ggml_f32/decode_grid.h"
 #include "kernel/ggml_f32/ggml_f32.h"
 #include "kernel/simd/half.h"
 
@@ -85,12 +86,52 @@ static void iq4_nl(const uint8_t *b, float *to)
     looked_up(b + 2, curve, f16_at(b), to);
 }
 
-/* The scale is 2^(e - 128), since the table holds twice the numbers of f4e2m1. */
+/* Twice the numbers of f4e2m1. */
+static const float e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/* The scale is 2^(e - 128). */
 static void mxfp4(const uint8_t *b, float *to)
 {
-    static const float table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
     const uint32_t e = b[0];
-    looked_up(b + 1, table, half_float(e < 2 ? UINT32_C(0x200000) << e : (e - 1) << 23), to);
+    looked_up(b + 1, e2m1, half_float(e < 2 ? UINT32_C(0x200000) << e : (e - 1) << 23), to);
+}
+
+/* ---- blocks of 64 and 128 ---- */
+
+/* Half of a number of f8e4m3 without a sign; 127, which would be NaN, is 0. */
+static float half_e4m3(uint8_t x)
+{
+    const uint32_t exponent = x >> 3 & 15U, rest = x & 7U;
+    if (x == 127)
+        return 0;
+    return exponent == 0 ? (float)rest * 0x1p-10F : half_float((exponent + 119) << 23 | rest << 20);
+}
+
+/* 4 parts of 16, each with a scale of a byte. */
+static void nvfp4(const uint8_t *b, float *to)
+{
+    for (int part = 0; part < 4; part++) {
+        const uint8_t *levels = b + 4 + part * 8;
+        const float d = half_e4m3(b[part]);
+        for (int i = 0; i < 8; i++) {
+            to[part * HALF + i] = e2m1[levels[i] & 15] * d;
+            to[part * HALF + i + 8] = e2m1[levels[i] >> 4] * d;
+        }
+    }
+}
+
+static void q1_0(const uint8_t *b, float *to)
+{
+    const float d = f16_at(b);
+    for (int i = 0; i < 128; i++)
+        to[i] = (b[2 + i / 8] >> i % 8 & 1) != 0 ? d : -d;
+}
+
+static void q2_0(const uint8_t *b, float *to)
+{
+    const float d = f16_at(b);
+    for (int i = 0; i < 64; i++)
+        to[i] = (float)((b[2 + i / 4] >> i % 4 * 2 & 3) - 1) * d;
 }
 
 /* ---- super-blocks of 256 ---- */
@@ -200,14 +241,45 @@ static void iq4_xs(const uint8_t *b, float *to)
     }
 }
 
+/* Digit number `digit` of bytes that hold fractions of 3^5, less 1. */
+static void digits(const uint8_t *from, int count, int digit, float d, float *to)
+{
+    static const uint8_t powers[5] = {1, 3, 9, 27, 81};
+    for (int i = 0; i < count; i++)
+        to[i] = (float)((((from[i] * powers[digit]) & 255) * 3 >> 8) - 1) * d;
+}
+
+static void tq1_0(const uint8_t *b, float *to)
+{
+    const float d = f16_at(b + 52);
+    for (int i = 0; i < 5; i++) {
+        digits(b, 32, i, d, to + 32 * i);
+        digits(b + 32, 16, i, d, to + 160 + 16 * i);
+    }
+    for (int i = 0; i < 4; i++)
+        digits(b + 48, 4, i, d, to + 240 + 4 * i);
+}
+
+static void tq2_0(const uint8_t *b, float *to)
+{
+    const float d = f16_at(b + 64);
+    for (int part = 0; part < 8; part++)
+        for (int i = 0; i < SMALL; i++)
+            to[part * SMALL + i] = (float)((b[part / 4 * SMALL + i] >> part % 4 * 2 & 3) - 1) * d;
+}
+
 typedef void block_fn(const uint8_t *b, float *to);
 
 static block_fn *const decoders[TAKT_GGML_FORMATS] = {
-    [TAKT_GGML_Q4_0] = q4_0,   [TAKT_GGML_Q4_1] = q4_1,     [TAKT_GGML_Q5_0] = q5_0,
-    [TAKT_GGML_Q5_1] = q5_1,   [TAKT_GGML_Q8_0] = q8_0,     [TAKT_GGML_Q2_K] = q2_k,
-    [TAKT_GGML_Q3_K] = q3_k,   [TAKT_GGML_Q4_K] = q4_k,     [TAKT_GGML_Q5_K] = q5_k,
-    [TAKT_GGML_Q6_K] = q6_k,   [TAKT_GGML_IQ4_NL] = iq4_nl, [TAKT_GGML_IQ4_XS] = iq4_xs,
-    [TAKT_GGML_MXFP4] = mxfp4,
+    [TAKT_GGML_Q4_0] = q4_0,     [TAKT_GGML_Q4_1] = q4_1,     [TAKT_GGML_Q5_0] = q5_0,
+    [TAKT_GGML_Q5_1] = q5_1,     [TAKT_GGML_Q8_0] = q8_0,     [TAKT_GGML_Q2_K] = q2_k,
+    [TAKT_GGML_Q3_K] = q3_k,     [TAKT_GGML_Q4_K] = q4_k,     [TAKT_GGML_Q5_K] = q5_k,
+    [TAKT_GGML_Q6_K] = q6_k,     [TAKT_GGML_IQ4_NL] = iq4_nl, [TAKT_GGML_IQ4_XS] = iq4_xs,
+    [TAKT_GGML_MXFP4] = mxfp4,   [TAKT_GGML_NVFP4] = nvfp4,   [TAKT_GGML_Q1_0] = q1_0,
+    [TAKT_GGML_Q2_0] = q2_0,     [TAKT_GGML_TQ1_0] = tq1_0,   [TAKT_GGML_TQ2_0] = tq2_0,
+    [TAKT_GGML_IQ1_S] = iq1_s,   [TAKT_GGML_IQ1_M] = iq1_m,   [TAKT_GGML_IQ2_XXS] = iq2_xxs,
+    [TAKT_GGML_IQ2_XS] = iq2_xs, [TAKT_GGML_IQ2_S] = iq2_s,   [TAKT_GGML_IQ3_XXS] = iq3_xxs,
+    [TAKT_GGML_IQ3_S] = iq3_s,
 };
 
 #endif

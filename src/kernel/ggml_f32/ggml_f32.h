@@ -2,8 +2,8 @@
  *
  *     dst[i] = weight number i of `blocks` blocks at src
  *
- *   formats    blocks of 32 weights with one scale, and super-blocks of 256 whose parts have scales
- *              of few bits; takt_ggml_formats has their sizes. Bytes are little-endian, as in files
+ *   formats    blocks of 32 to 128 weights, and super-blocks of 256 whose parts have scales of few
+ *              bits; takt_ggml_formats has their sizes. Bytes are little-endian, as in files
  *   bits       those of ggml: each weight is one product, or one product and one sum, of numbers
  *              that f32 holds exactly, rounded once each
  *   reads      exactly the blocks; no alignment
@@ -32,6 +32,18 @@ typedef enum takt_ggml_format {
     TAKT_GGML_IQ4_NL,
     TAKT_GGML_IQ4_XS,
     TAKT_GGML_MXFP4,
+    TAKT_GGML_NVFP4,
+    TAKT_GGML_Q1_0,
+    TAKT_GGML_Q2_0,
+    TAKT_GGML_TQ1_0,
+    TAKT_GGML_TQ2_0,
+    TAKT_GGML_IQ1_S,
+    TAKT_GGML_IQ1_M,
+    TAKT_GGML_IQ2_XXS,
+    TAKT_GGML_IQ2_XS,
+    TAKT_GGML_IQ2_S,
+    TAKT_GGML_IQ3_XXS,
+    TAKT_GGML_IQ3_S,
     TAKT_GGML_FORMATS
 } takt_ggml_format;
 

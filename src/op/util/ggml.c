@@ -3,8 +3,10 @@
 
 #include "ir/infer.h"
 
-const char *const takt_ggml_names[] = {"q4_0", "q4_1", "q5_0", "q5_1",   "q8_0",   "q2_k",  "q3_k",
-                                       "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "mxfp4", NULL};
+const char *const takt_ggml_names[] = {
+    "q4_0",  "q4_1",   "q5_0",    "q5_1",   "q8_0",  "q2_k",    "q3_k",  "q4_k",  "q5_k",
+    "q6_k",  "iq4_nl", "iq4_xs",  "mxfp4",  "nvfp4", "q1_0",    "q2_0",  "tq1_0", "tq2_0",
+    "iq1_s", "iq1_m",  "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", NULL};
 
 takt_ggml_format takt_ggml_of(const takt_node *n)
 {

@@ -1,5 +1,5 @@
-/* ggml.c - floats of weights in ggml's block formats, and products with those formats whose levels
- * are places in a table: they stay the bytes that they are in a file (others: ggml_matmul.c).
+/* ggml.c - floats of weights in ggml's block formats, and products with those that have no panels:
+ * they stay the bytes that they are in a file (others: ggml_matmul.c).
  *
  * A product makes floats of some columns at a time, one chunk of k after the other, near enough to
  * be read from L1 or L2: few rows read them as they lie (direct_f32), more have them packed first
