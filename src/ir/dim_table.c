@@ -162,31 +162,77 @@ static void print_operand(const takt_dims *dims, takt_dim d, takt_text *text)
         takt_text_add(text, "%s", takt_dim_text(dims, d));
 }
 
-static void print_term(const takt_dims *dims, const dim_term *t, takt_text *text)
+/* Texts say nothing of the order in which names were met, so that a text that is read and printed
+ * again is the same: names in the order of their letters, then operations. */
+static int before(const takt_dims *dims, uint32_t a, uint32_t b)
 {
-    const uint64_t size = t->factor < 0 ? -(uint64_t)t->factor : (uint64_t)t->factor;
-    if (size != 1 || t->count == 0)
-        takt_text_add(text, "%" PRIu64 "%s", size, t->count != 0 ? "*" : "");
-    for (uint32_t i = 0; i < t->count; i++)
-        takt_text_add(text, "%s%s", i > 0 ? "*" : "", dims->entry[t->atom[i]].text);
+    const dim_entry *x = &dims->entry[a], *y = &dims->entry[b];
+    return x->kind != y->kind ? (int)x->kind - (int)y->kind : strcmp(x->text, y->text);
+}
+
+static dim_term in_order(const takt_dims *dims, const dim_term *t)
+{
+    dim_term o = *t;
+    for (uint32_t i = 1; i < o.count; i++)
+        for (uint32_t k = i; k > 0 && before(dims, o.atom[k], o.atom[k - 1]) < 0; k--) {
+            const uint32_t held = o.atom[k];
+            o.atom[k] = o.atom[k - 1];
+            o.atom[k - 1] = held;
+        }
+    return o;
+}
+
+/* Longer products before their prefixes, so the constant comes last. */
+static bool is_before(const takt_dims *dims, const dim_term *s, const dim_term *t)
+{
+    const dim_term a = in_order(dims, s), b = in_order(dims, t);
+    for (uint32_t i = 0; i < a.count && i < b.count; i++)
+        if (a.atom[i] != b.atom[i])
+            return before(dims, a.atom[i], b.atom[i]) < 0;
+    return a.count > b.count;
+}
+
+static void print_term(const takt_dims *dims, const dim_term *term, takt_text *text)
+{
+    const dim_term t = in_order(dims, term);
+    const uint64_t size = t.factor < 0 ? -(uint64_t)t.factor : (uint64_t)t.factor;
+    if (size != 1 || t.count == 0)
+        takt_text_add(text, "%" PRIu64 "%s", size, t.count != 0 ? "*" : "");
+    for (uint32_t i = 0; i < t.count; i++)
+        takt_text_add(text, "%s%s", i > 0 ? "*" : "", dims->entry[t.atom[i]].text);
 }
 
 /* "2*n + 1", "3 - n": begins with something positive, since the language has no sign. */
 static void print_sum(const takt_dims *dims, const dim_sum *s, takt_text *text)
 {
+    uint8_t order[DIM_TERMS];
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t k = i;
+        for (; k > 0 && is_before(dims, &s->term[i], &s->term[order[k - 1]]); k--)
+            order[k] = order[k - 1];
+        order[k] = (uint8_t)i;
+    }
     uint32_t first = 0;
-    while (first < s->count && s->term[first].factor < 0)
+    while (first < s->count && s->term[order[first]].factor < 0)
         first++;
     if (first == s->count)
         takt_text_put(text, "0", 1);
     else
-        print_term(dims, &s->term[first], text);
+        print_term(dims, &s->term[order[first]], text);
     for (uint32_t i = 0; i < s->count; i++) {
         if (i == first)
             continue;
-        takt_text_put(text, s->term[i].factor < 0 ? " - " : " + ", 3);
-        print_term(dims, &s->term[i], text);
+        takt_text_put(text, s->term[order[i]].factor < 0 ? " - " : " + ", 3);
+        print_term(dims, &s->term[order[i]], text);
     }
+}
+
+/* The operands of min and max have no order of their own: texts give them one, numbers last. */
+static bool is_swapped(const takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b)
+{
+    if ((op != TAKT_DIM_MIN && op != TAKT_DIM_MAX) || takt_dim_is_number(b))
+        return false;
+    return takt_dim_is_number(a) || before(dims, dim_entry_of(b), dim_entry_of(a)) < 0;
 }
 
 takt_status takt_dim_opaque(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b, takt_dim *out)
@@ -202,10 +248,11 @@ takt_status takt_dim_opaque(takt_dims *dims, takt_dim_op op, takt_dim a, takt_di
     if (*slot == 0) {
         takt_text text;
         takt_text_init(&text, dims->ctx);
+        const bool is_other = is_swapped(dims, op, a, b);
         takt_text_add(&text, "%s(", names[op]);
-        print_operand(dims, a, &text);
+        print_operand(dims, is_other ? b : a, &text);
         takt_text_put(&text, ", ", 2);
-        print_operand(dims, b, &text);
+        print_operand(dims, is_other ? a : b, &text);
         takt_text_put(&text, ")", 1);
         TAKT_TRY(keep_text(dims, &text, &e));
         TAKT_TRY(insert(dims, slot, &e));

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "ir/attr.h"
 #include "ir/infer.h"
+#include "ir/merge.h"
 
 takt_status takt_graph_create(takt_ctx *ctx, const takt_graph *like, takt_graph **out)
 {
@@ -160,73 +161,6 @@ static takt_status fill_attrs(takt_graph *g, const takt_op *op, const takt_attr 
     return TAKT_OK;
 }
 
-/* ---- hash-consing ---- */
-
-static uint64_t hash_node(const takt_op *op, size_t in_count, const takt_id *in,
-                          const takt_attr *attrs)
-{
-    uint64_t h = takt_hash_bytes(in_count, op->name, strlen(op->name));
-    for (size_t i = 0; i < in_count; i++)
-        h = takt_hash_word(h, in[i]);
-    const size_t count = takt_op_attr_count(op);
-    for (size_t i = 0; i < count; i++)
-        h = attrs[i].is_set ? takt_attr_hash(&op->attrs[i], &attrs[i], h) : takt_hash_word(h, i);
-    return h;
-}
-
-static bool same_node(const takt_node *n, const takt_op *op, size_t in_count, const takt_id *in,
-                      const takt_attr *attrs)
-{
-    if (n->op != op || n->in_count != in_count)
-        return false;
-    if (in_count > 0 && memcmp(n->in, in, in_count * sizeof *in) != 0)
-        return false;
-    const size_t count = takt_op_attr_count(op);
-    for (size_t i = 0; i < count; i++) {
-        if (n->attr[i].is_set != attrs[i].is_set)
-            return false;
-        if (attrs[i].is_set && !takt_attr_same(&op->attrs[i], &n->attr[i], &attrs[i]))
-            return false;
-    }
-    return true;
-}
-
-static takt_status grow_table(takt_graph *g)
-{
-    if (g->table_size > 2 * g->count)
-        return TAKT_OK;
-    const size_t size = g->table_size == 0 ? 64 : 2 * g->table_size;
-    void *block;
-    TAKT_TRY(takt_mem_get(g->ctx, size * sizeof *g->table, "graph table", &block));
-    takt_id *table = block;
-    memset(table, 0xff, size * sizeof *table);
-    for (size_t i = 0; i < g->count; i++) {
-        size_t slot = g->nodes[i].hash & (size - 1);
-        while (table[slot] != TAKT_NONE)
-            slot = (slot + 1) & (size - 1);
-        table[slot] = (takt_id)i;
-    }
-    takt_mem_put(g->ctx, g->table, g->table_size * sizeof *g->table);
-    g->table = table;
-    g->table_size = size;
-    return TAKT_OK;
-}
-
-/* The slot that holds an equal node, or a free one. */
-static size_t find_slot(const takt_graph *g, uint64_t hash, const takt_op *op, size_t in_count,
-                        const takt_id *in, const takt_attr *attrs)
-{
-    size_t slot = hash & (g->table_size - 1);
-    for (; g->table[slot] != TAKT_NONE; slot = (slot + 1) & (g->table_size - 1)) {
-        const takt_node *n = &g->nodes[g->table[slot]];
-        const bool may_merge =
-            (op->traits & TAKT_UNIQUE) == 0 && (!g->keeps_equals || (op->traits & TAKT_LEAF) != 0);
-        if (n->hash == hash && may_merge && same_node(n, op, in_count, in, attrs))
-            break;
-    }
-    return slot;
-}
-
 static takt_status store_node(takt_graph *g, const takt_infer *in, const takt_attr *attrs,
                               uint64_t hash)
 {
@@ -305,11 +239,12 @@ static takt_status append(takt_graph *g, takt_infer *in, const takt_attr *given,
     TAKT_TRY(fill_attrs(g, in->op, given, attrs));
     in->type = types;
     in->attr = attrs;
-    TAKT_TRY(grow_table(g));
-    uint64_t hash = hash_node(in->op, in->in_count, in->in, attrs);
+    TAKT_TRY(takt_merge_complete(in, attrs));
+    TAKT_TRY(takt_merge_grow(g));
+    uint64_t hash = takt_merge_hash(in->op, in->in_count, in->in, attrs);
     if (g->keeps_apart) /* then no other has it, and equal nodes do not meet */
         hash = takt_hash_word(hash, g->count + 1);
-    const size_t slot = find_slot(g, hash, in->op, in->in_count, in->in, attrs);
+    const size_t slot = takt_merge_find(g, hash, in->op, in->in_count, in->in, attrs);
     if (g->table[slot] != TAKT_NONE) {
         *id = g->table[slot];
         takt_graph_merge_origin(g, *id, g->origin);

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/merge.h"
 #include "lang/elab.h"
 #include "lang/unit.h"
+#include "logic/relation.h"
 
 takt_status takt_unit_open(takt_unit *u, takt_ctx *ctx, const takt_source *source,
                            const takt_parse_options *options)
@@ -171,12 +173,43 @@ static takt_status build(takt_unit *u, const takt_function *model, takt_graph **
     return (*graph)->status != TAKT_OK ? (*graph)->status : TAKT_OK;
 }
 
+/* What rules declared goes by ids. */
+static takt_status settle(takt_unit *u, takt_graph *graph)
+{
+    const takt_relations *relations = graph->relations;
+    takt_relation_info *r = relations != NULL ? relations->first : NULL;
+    takt_id *map = r != NULL ? takt_arena_array(&u->e.arena, graph->count, sizeof *map) : NULL;
+    const size_t count = graph->count;
+    if (r != NULL && map == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_graph_settle(graph, map));
+    for (; r != NULL; r = r->next)
+        if (r->each < count)
+            r->each = map[r->each];
+    return TAKT_OK;
+}
+
+/* What is known of sizes at the end holds for what was made before it was known. */
+static takt_status verify(takt_unit *u, takt_graph *graph)
+{
+    enum { ROUNDS = 16 };
+    size_t settled = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        TAKT_TRY(takt_graph_verify(graph));
+        if (takt_dims_bound(graph->dims) == settled)
+            return TAKT_OK;
+        settled = takt_dims_bound(graph->dims);
+        TAKT_TRY(settle(u, graph));
+    }
+    return TAKT_OK;
+}
+
 /* A dimension that got its size late may not fit what was inferred from its name before. */
-static takt_status check_sizes(takt_unit *u, const takt_function *model, const takt_graph *graph)
+static takt_status check_sizes(takt_unit *u, const takt_function *model, takt_graph *graph)
 {
     if (u->e.diagnostics->error_count > 0)
         return TAKT_OK;
-    const takt_status status = takt_graph_verify(graph);
+    const takt_status status = verify(u, graph);
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY)
         return status;
     char message[TAKT_ERROR_TEXT + 64];

@@ -8,7 +8,6 @@ static takt_status infer(takt_infer *in)
     const takt_type *x = in->type[0];
     bool mark[TAKT_MAX_RANK] = {0};
     TAKT_TRY(takt_infer_axes(in, &in->attr[AXES], x->rank, mark));
-    const bool is_all = in->attr[AXES].count == 0;
     takt_type *out = &in->out[0];
     out->dtype = x->dtype;
     out->rank = 0;
@@ -20,7 +19,7 @@ static takt_status infer(takt_infer *in)
         if (mark[i] && !is_one)
             return takt_fail(in->ctx, TAKT_E_SHAPE, "squeeze: axis %d of %s is not 1", i,
                              takt_type_text(in->dims, x, type));
-        if (!(mark[i] || (is_all && is_one)))
+        if (!mark[i])
             out->dim[out->rank++] = x->dim[i];
     }
     return TAKT_OK;
@@ -40,7 +39,8 @@ const takt_op takt_op_squeeze = {
     .in_names = {"x"},
     .attrs = {[AXES] = {.name = "axes",
                         .type = TAKT_ATTR_I64S,
-                        .summary = "the axes to drop; all of size 1 if empty"}},
+                        .is_optional = true,
+                        .summary = "the axes to drop; left out: all that are known to be 1"}},
     .traits = TAKT_VIEW,
     .dtypes = TAKT_ANY,
     .infer = infer,

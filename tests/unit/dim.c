@@ -74,7 +74,7 @@ static void normal_form(void)
     prints(add(mul(2, n), 1), "2*n + 1");
     prints(sub(3, n), "3 - n");
     prints(sub(sub(0, n), 1), "0 - n - 1");
-    prints(mul(mul(n, m), 3), "3*n*m");
+    prints(mul(mul(n, m), 3), "3*m*n");
     prints(name("odd name"), "`odd name`");
     end();
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from ._foreign_ops import OPS, axes_of, op
+from ._foreign_ops import OPS, op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def _flatten(s: Any, x: Any, axis: int = 1) -> Any:
 
 @op("squeeze")
 def _squeeze(s: Any, x: Any, axes: Any = None) -> Any:
-    gone = axes_of(x, axes) if axes else [i for i, n in enumerate(x.shape) if n == 1]
+    ones = [i for i, n in enumerate(x.shape) if n == 1]
+    gone = ones if axes is None else [a % x.ndim for a in axes]
     return s.reshape(x, [n for i, n in enumerate(x.shape) if i not in gone])
 
 

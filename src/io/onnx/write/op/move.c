@@ -28,16 +28,12 @@ static bool reshape(takt_emit *e, const takt_node *n)
 static bool squeeze(takt_emit *e, const takt_node *n)
 {
     const takt_attr *axes = &n->attr[0];
-    const takt_type *t = takt_emit_type(e, 0);
-    int64_t list[TAKT_MAX_RANK];
-    size_t count = 0;
-    for (int i = 0; axes->count == 0 && i < t->rank; i++)
-        if (t->dim[i] == 1)
-            list[count++] = i;
-    const char *v = axes->count > 0 ? takt_emit_vector(e, axes->i64s, axes->count)
-                                    : takt_emit_vector(e, list, count);
-    takt_emit_2(e, n->op == &takt_op_squeeze ? "Squeeze" : "Unsqueeze", e->out, takt_emit_in(e, 0),
-                v);
+    const char *x = takt_emit_in(e, 0);
+    if (axes->count == 0) /* to ONNX, a squeeze of no axes is one of all */
+        takt_emit_1(e, "Identity", e->out, x);
+    else
+        takt_emit_2(e, n->op == &takt_op_squeeze ? "Squeeze" : "Unsqueeze", e->out, x,
+                    takt_emit_vector(e, axes->i64s, axes->count));
     return true;
 }
 
