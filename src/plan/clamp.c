@@ -4,12 +4,17 @@
 #include "op/util/length.h"
 #include "plan/resize.h"
 
-static void clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none, size_t name,
+/* False: it cannot but be 0 now, and was not. */
+static bool clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none, size_t name,
                   int64_t size)
 {
     cells[name] = size < top->ranges[name].high ? size : top->ranges[name].high;
-    if (is_none != NULL && is_none[name] != 0)
+    if (is_none == NULL)
+        return true;
+    const bool is_known = cells[name] > 0 || is_none[name] != 0;
+    if (is_none[name] != 0)
         cells[name] = 0;
+    return is_known;
 }
 
 /* Which name element `k` of a length gives a number to; false: none that values decide. */
@@ -92,22 +97,21 @@ static bool is_open(const takt_plan *top, const takt_node *n, uint32_t k, takt_i
                          : !is_decided(top, *name, behind);
 }
 
-void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
-                     takt_id behind)
+static bool clamp_all(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
+                      takt_id behind)
 {
+    bool is_known = true;
     const takt_template *t = top->basis->template;
     uint64_t marks[MARKS / 64] = {0};
     takt_error before;
     size_t name;
-    if (top->latest == NULL)
-        return;
     mark(top, behind, marks);
     for (size_t i = behind; i < t->graph->count; i++) {
         const takt_node *n = &t->graph->nodes[i];
         for (uint32_t k = 0; n->op == &takt_op_length && k < n->attr[TAKT_LENGTH_NAMES].count; k++)
             if (takt_dim_is_number(n->attr[TAKT_LENGTH_TOPS].dims[k]) &&
                 is_open(top, n, k, behind, marks, &name))
-                clamp(top, cells, is_none, name, n->attr[TAKT_LENGTH_TOPS].dims[k]);
+                is_known &= clamp(top, cells, is_none, name, n->attr[TAKT_LENGTH_TOPS].dims[k]);
     }
     for (size_t i = 0; i < t->shape_count; i++) {
         const takt_patch *p = &t->shapes[i];
@@ -118,6 +122,15 @@ void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *
         takt_error_copy(top->ctx, &before);
         if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
             takt_error_put_back(top->ctx, &before);
-        clamp(top, cells, is_none, name, cells[p->cell]);
+        is_known &= clamp(top, cells, is_none, name, cells[p->cell]);
     }
+    return is_known;
+}
+
+/* Where a branch cannot be taken any more, the other one is: that it was not says nothing. */
+void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
+                     takt_id behind)
+{
+    if (top->latest != NULL && !clamp_all(top, cells, is_none, behind))
+        (void)clamp_all(top, cells, NULL, behind);
 }

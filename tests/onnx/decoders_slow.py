@@ -75,11 +75,10 @@ def runtime(path):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def empty_past(session, rows):
-    """Caches without rows: a name is the batch where it is the first dimension, and else 0. That of
-    the encoder has the encoder's `rows`, as the names in the file say; nobody reads it yet."""
-    return {port.name: np.zeros([d if isinstance(d, int) else BATCH if k == 0 else
-                                 rows if ".encoder." in port.name else 0
+def empty_past(session):
+    """Caches without rows: a name is the batch where it is the first dimension, and else 0, of the
+    encoder's cache, too: nobody reads it yet."""
+    return {port.name: np.zeros([d if isinstance(d, int) else BATCH if k == 0 else 0
                                  for k, d in enumerate(port.shape)], np.float32)
             for port in session.get_inputs() if port.name.startswith("past_key_values")}
 
@@ -116,7 +115,7 @@ def greedy(folder, make, hidden):
     session = make(path)
     ports = {port.name for port in session.get_inputs()}
     names = [port.name for port in session.get_outputs()]
-    cache, past = empty_past(session, 0 if hidden is None else hidden.shape[1]), 0
+    cache, past = empty_past(session), 0
     ids = np.full((BATCH, 1), 3) if hidden is not None else np.array([[5, 17, 2], [80, 33, 61]])
     tokens, scores = [], []
     for _ in range(TOKENS):

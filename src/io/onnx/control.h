@@ -80,6 +80,8 @@ int64_t takt_onnx_most_iterations(takt_call *c, const takt_graph *body, const ta
 bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
 /* `x` of `g` with the shape of `type`; a run in which its sizes differ fails. */
 takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const takt_type *type);
+/* The first elements of `x` as a value of these sizes; names are not unified. */
+takt_id takt_onnx_as_told(takt_call *c, takt_id x, const takt_dim *dims, size_t rank);
 
 /* unfold.c: the failures so far, saved before an attempt that may fail. */
 typedef struct takt_onnx_attempt {

@@ -11,6 +11,7 @@
 #include "io/onnx/branches.h"
 #include "io/onnx/control.h"
 #include "io/onnx/lengths.h"
+#include "io/onnx/split.h"
 
 enum { FEWEST = 16 /* nodes that are worth it */, MOST = 256 /* captured names */, PAIRS = 6 };
 
@@ -109,8 +110,56 @@ static takt_id number(takt_call *c, takt_dim d)
                                  : takt_onnx_size(c, x, 0);
 }
 
+/* Samples that a branch is planned for: none where an input that it alone reads is too small. */
+static takt_status tops(gated *a, const takt_pb_graph *branch, takt_dim *top)
+{
+    takt_dims *dims = a->c->g->dims;
+    *top = a->batch;
+    for (const takt_onnx_split *s = a->c->im->splits; s != NULL; s = s->next) {
+        takt_dim own, said;
+        if (s->branch != branch || s->own == s->said)
+            continue;
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_ADD, s->own, 1, &own));
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_ADD, s->said, 1, &said));
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_FLOORDIV, own, said, &own));
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MUL, a->batch, own, &own));
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MIN, *top, own, top));
+    }
+    return TAKT_OK;
+}
+
+/* Whether the list has the same size again, of another input. */
+static bool is_again(const takt_onnx_split *s)
+{
+    for (const takt_onnx_split *p = s->next; p != NULL; p = p->next)
+        if (p->own == s->own)
+            return true;
+    return false;
+}
+
+/* Inputs that a branch alone reads are as large as the file says, if it is taken. */
+static takt_status compare(const gated *a, takt_id condition, const takt_pb_graph *const from[2])
+{
+    takt_call *c = a->c;
+    for (const takt_onnx_split *s = c->im->splits; s != NULL; s = s->next) {
+        const takt_id own = number(c, s->own), said = number(c, s->said);
+        const takt_id is = s->branch == from[0]   ? takt_select(c->g, condition, own, said)
+                           : s->branch == from[1] ? takt_select(c->g, condition, said, own)
+                                                  : TAKT_NONE;
+        takt_dim most, one = 1;
+        if (is == TAKT_NONE || s->own == s->said || is_again(s))
+            continue;
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MAX, s->own, s->said, &most));
+        const takt_named_attr attrs[] = {{"names", takt_attr_shape(&s->said, 1)},
+                                         {"bounds", takt_attr_shape(&most, 1)},
+                                         {"tops", takt_attr_shape(&s->said, 1)}};
+        (void)takt_onnx_op1(c, &takt_op_length, takt_reshape(c->g, is, &one, 1), 3, attrs);
+    }
+    return c->status != TAKT_OK ? c->status : c->g->status;
+}
+
 /* One step of the run finds out all of them. */
-static takt_status find_sizes(gated *a, takt_id condition)
+static takt_status find_sizes(gated *a, takt_id condition, const takt_pb_graph *const from[2])
 {
     takt_call *c = a->c;
     takt_onnx_bound bounds[2 + PAIRS];
@@ -119,7 +168,11 @@ static takt_status find_sizes(gated *a, takt_id condition)
     const takt_id all = number(c, a->batch), none = takt_scalar_i64(c->g, 0);
     asked[0] = takt_select(c->g, condition, all, none);
     asked[1] = takt_select(c->g, condition, none, all);
-    bounds[0] = bounds[1] = takt_onnx_at_most(a->batch);
+    TAKT_TRY(compare(a, condition, from));
+    for (int branch = 0; branch < 2; branch++) {
+        bounds[branch].most = a->batch;
+        TAKT_TRY(tops(a, from[branch], &bounds[branch].top));
+    }
     for (size_t i = 0; i < a->pair_count; i++) {
         takt_dim most;
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MAX, a->pair[i][0], a->pair[i][1], &most));
@@ -205,8 +258,20 @@ static bool is_per_sample(gated *a, const takt_graph *g)
 
 /* ---- a branch ---- */
 
-/* Opens the scope of a branch, where each outer name is cut to the samples that the gate lets
- * through. */
+/* The samples that the gate lets through, as the file says their sizes. */
+static takt_id cut(const gated *a, int branch, takt_id x)
+{
+    takt_type type = takt_split_type(a->c->scope->room, x);
+    bool is_said = true;
+    for (int d = 1; d < type.rank; d++)
+        is_said = is_said && type.dim[d] == takt_type_of(a->c->g, x)->dim[d];
+    if (is_said)
+        return takt_onnx_sized(a->c, x, a->gate[branch]);
+    type.dim[0] = a->gate[branch];
+    return takt_onnx_as_told(a->c, x, type.dim, (size_t)type.rank);
+}
+
+/* Opens the scope of a branch, where each outer name is cut that way. */
 static takt_status open_gate(const gated *a, int branch, takt_scope *s)
 {
     const takt_scope *outer = a->c->scope;
@@ -220,7 +285,7 @@ static takt_status open_gate(const gated *a, int branch, takt_scope *s)
         TAKT_TRY(takt_scope_use(a->c->scope, a->names[i], &from));
         TAKT_TRY(takt_scope_add(s, a->names[i], 0, &v));
         v->kind = TAKT_ONNX_TENSOR;
-        v->id = takt_onnx_sized(a->c, from->id, a->gate[branch]);
+        v->id = cut(a, branch, from->id);
         if (v->id == TAKT_NONE)
             return a->c->status != TAKT_OK ? a->c->status : a->c->g->status;
     }
@@ -306,7 +371,7 @@ takt_status takt_onnx_gate_if(takt_call *c, takt_id condition, const takt_pb_gra
     if (a->is_bad || !a->has_batch || !is_per_sample(a, branch[0]) || !is_per_sample(a, branch[1]))
         return c->status;
     *is_done = true;
-    TAKT_TRY(find_sizes(a, condition));
+    TAKT_TRY(find_sizes(a, condition, from));
     TAKT_TRY(enter(a, 0, from[0], out[0]));
     TAKT_TRY(enter(a, 1, from[1], out[1]));
     return set_results(a, condition, (const takt_onnx_value *const[2]){out[0], out[1]}, branch);

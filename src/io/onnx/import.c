@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "io/onnx/adapt.h"
+#include "io/onnx/split.h"
 #include "ir/edge_index.h"
 
 /* ---- checks of the model as a whole ---- */
@@ -131,11 +132,13 @@ static takt_status add_input(takt_scope *s, const takt_pb_value *in)
     takt_pb_value plain = *in;
     plain.type = (takt_pb_type *)(uintptr_t)t;
     TAKT_TRY(takt_import_type(s->im, &plain, &type));
+    TAKT_TRY(takt_split_input(s->im, &plain, &type));
     const char *name = takt_arena_text(&s->im->arena, in->name.at, in->name.length);
     if (name == NULL)
         return TAKT_ERR_MEMORY;
     v->kind = TAKT_ONNX_TENSOR;
     v->id = takt_graph_input(s->room->g, name, &type);
+    takt_split_done(s->im, v->id);
     return s->room->g->status;
 }
 

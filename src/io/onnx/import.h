@@ -18,6 +18,7 @@ typedef struct takt_import takt_import;
 typedef struct takt_room takt_room;
 typedef struct takt_scope takt_scope;
 typedef struct takt_onnx_joint takt_onnx_joint; /* meet.h */
+typedef struct takt_onnx_split takt_onnx_split; /* split.h */
 
 /* A number or a dimension; or, where a list of settings counts from the end, minus one. */
 typedef struct takt_sym {
@@ -121,6 +122,7 @@ struct takt_import {
     takt_span *labels; /* expressions that inputs have for dimensions: hints, see input.c */
     size_t label_count, label_capacity;
     const takt_onnx_joint *joints; /* in the arena: sizes that were made of two */
+    takt_onnx_split *splits;       /* and those of inputs that one branch alone reads */
     bool is_hopeless;      /* nesting or number of nodes: what follows would fail the same way */
     bool has_failed;       /* a node was refused; `first` says why */
     bool has_other_ranks;  /* branches of an If gave results of other ranks or types */

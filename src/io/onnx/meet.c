@@ -208,9 +208,11 @@ takt_status takt_onnx_meet(takt_call *c)
     int rank = 0;
     if (!broadcasts(c))
         return TAKT_OK;
-    for (size_t i = 0; i < c->in_count; i++)
-        if (takt_onnx_has(c, i) && takt_onnx_type(c, i)->rank > rank)
-            rank = takt_onnx_type(c, i)->rank;
+    for (size_t i = 0; i < c->in_count; i++) {
+        if (!takt_onnx_has(c, i) || c->in[i]->kind != TAKT_ONNX_TENSOR)
+            return TAKT_OK; /* the adapter says what is wrong */
+        rank = takt_onnx_type(c, i)->rank > rank ? takt_onnx_type(c, i)->rank : rank;
+    }
     for (int back = 0; back < rank; back++) {
         const takt_dim whole = whole_of(c, back);
         for (size_t i = 0; whole != 0 && c->status == TAKT_OK && i < c->in_count; i++) {

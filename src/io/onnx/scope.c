@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/onnx/import.h"
+#include "io/onnx/split.h"
 #include "ir/leaves.h"
 
 bool takt_onnx_same(takt_span a, takt_span b)
@@ -106,7 +107,8 @@ takt_id takt_room_capture(takt_room *room, takt_id outer)
     const char *name = takt_arena_format(&g->arena, "capture_%u", outer);
     if (name == NULL)
         return takt_graph_fail(g, TAKT_ERR_MEMORY);
-    const takt_id inner = takt_graph_input(g, name, takt_type_of(room->outer->g, outer));
+    const takt_type type = takt_split_type(room->outer, outer);
+    const takt_id inner = takt_graph_input(g, name, &type);
     if (inner != TAKT_NONE)
         room->captures[room->capture_count++] = (takt_capture){inner, outer};
     return inner;

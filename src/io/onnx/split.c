@@ -1,0 +1,133 @@
+/* split.c - inputs that one branch of an If alone reads. */
+#include "io/onnx/split.h"
+
+/* Larger files are read as they are written. */
+enum { MOST_INPUTS = 256, MOST_DEPTH = 8 };
+
+static bool reads(const takt_pb_graph *graph, takt_span name, int depth)
+{
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const takt_pb_node *n = &graph->nodes[i];
+        for (size_t k = 0; k < n->input_count; k++)
+            if (takt_onnx_same(n->inputs[k], name))
+                return true;
+        for (size_t k = 0; k < n->attr_count; k++)
+            if (n->attrs[k].g != NULL && (depth == 0 || reads(n->attrs[k].g, name, depth - 1)))
+                return true;
+    }
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (takt_onnx_same(graph->outputs[i].name, name))
+            return true;
+    return false;
+}
+
+/* The branch of an If that alone reads it; NULL: none. */
+static const takt_pb_graph *branch_of(const takt_pb_graph *graph, takt_span name)
+{
+    const takt_pb_graph *only = NULL;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const takt_pb_node *n = &graph->nodes[i];
+        for (size_t k = 0; k < n->input_count; k++)
+            if (takt_onnx_same(n->inputs[k], name))
+                return NULL;
+        for (size_t k = 0; k < n->attr_count; k++) {
+            const takt_pb_graph *inner = n->attrs[k].g;
+            if (inner == NULL || !reads(inner, name, MOST_DEPTH))
+                continue;
+            if (only != NULL || !takt_span_is(n->op, "If"))
+                return NULL;
+            only = inner;
+        }
+    }
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (takt_onnx_same(graph->outputs[i].name, name))
+            return NULL;
+    return only;
+}
+
+static bool has_label(const takt_pb_value *v, takt_span label)
+{
+    const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
+    for (size_t i = 0; t != NULL && t->shape != NULL && i < t->shape->dim_count; i++)
+        if (takt_onnx_same(t->shape->dims[i].param, label))
+            return true;
+    return false;
+}
+
+/* Who has a size of that name: an input that no single branch reads, and inputs of several
+ * branches, of which the first keeps the name. */
+typedef struct users {
+    bool is_outside, has_several;
+    const takt_pb_graph *first;
+} users;
+
+static users users_of(const takt_pb_graph *graph, takt_span label)
+{
+    users u = {0};
+    for (size_t i = 0; i < graph->input_count; i++) {
+        if (!has_label(&graph->inputs[i], label))
+            continue;
+        const takt_pb_graph *branch = branch_of(graph, graph->inputs[i].name);
+        u.is_outside = u.is_outside || branch == NULL;
+        u.first = u.first != NULL ? u.first : branch;
+        u.has_several = u.has_several || (branch != NULL && branch != u.first);
+    }
+    return u;
+}
+
+static takt_status name_of(takt_import *im, takt_span label, takt_onnx_split *s)
+{
+    takt_dims *dims = im->main->g->dims;
+    for (const takt_onnx_split *p = im->splits; p != NULL; p = p->next)
+        if (p->branch == s->branch && takt_onnx_same(p->label, label)) {
+            s->own = p->own;
+            return TAKT_OK;
+        }
+    const char *text = takt_arena_text(&im->arena, label.at, label.length);
+    return text != NULL ? takt_dim_fresh(dims, text, &s->own) : TAKT_ERR_MEMORY;
+}
+
+takt_status takt_split_input(takt_import *im, const takt_pb_value *in, takt_type *type)
+{
+    const takt_pb_graph *graph = im->model.graph;
+    const takt_pb_tensor_type *t = in->type != NULL ? in->type->tensor : NULL;
+    size_t name;
+    if (graph->input_count > MOST_INPUTS || t == NULL || t->shape == NULL ||
+        t->shape->dim_count != (size_t)type->rank)
+        return TAKT_OK;
+    const takt_pb_graph *branch = type->rank > 1 ? branch_of(graph, in->name) : NULL;
+    for (int d = 1; branch != NULL && d < type->rank; d++) {
+        const takt_span label = t->shape->dims[d].param;
+        if (label.length == 0 || takt_dim_is_number(type->dim[d]) ||
+            !takt_dim_is_name(im->main->g->dims, type->dim[d], &name))
+            continue;
+        const users u = users_of(graph, label);
+        if (u.first == branch && (u.has_several || !u.is_outside))
+            continue;
+        takt_onnx_split *s = takt_arena_array(&im->arena, 1, sizeof *s);
+        if (s == NULL)
+            return TAKT_ERR_MEMORY;
+        *s = (takt_onnx_split){
+            .next = im->splits, .id = TAKT_NONE, .branch = branch, .axis = d, .label = label};
+        TAKT_TRY(name_of(im, label, s));
+        s->said = u.is_outside ? type->dim[d] : s->own;
+        type->dim[d] = s->own;
+        im->splits = s;
+    }
+    return TAKT_OK;
+}
+
+void takt_split_done(takt_import *im, takt_id id)
+{
+    for (takt_onnx_split *s = im->splits; s != NULL && s->id == TAKT_NONE; s = s->next)
+        s->id = id;
+}
+
+takt_type takt_split_type(const takt_room *room, takt_id id)
+{
+    takt_type type = *takt_type_of(room->g, id);
+    for (const takt_onnx_split *s = room->im->splits; s != NULL; s = s->next)
+        if (room == room->im->main && s->id == id)
+            type.dim[s->axis] = s->said;
+    return type;
+}
