@@ -177,13 +177,15 @@ static takt_status wait_for(takt_room *room, waiting *w, takt_id id)
     return status;
 }
 
-/* Learns the last that waits, or adds what it needs. */
+/* Learns the last that waits, or adds what it needs. The size of a value needs its type alone: all
+ * that the value is computed from, dequantised weights among it, would be evaluated otherwise. */
 static takt_status study_last(takt_room *room, waiting *w)
 {
     const takt_id id = w->at[w->count - 1];
     const takt_node *n = takt_node_at(room->g, id);
     const size_t before = w->count;
-    for (uint32_t k = 0; room->facts[id].state == TAKT_FACT_NEW && k < n->in_count; k++)
+    const uint32_t in_count = n->op == &takt_op_dim ? 0 : n->in_count;
+    for (uint32_t k = 0; room->facts[id].state == TAKT_FACT_NEW && k < in_count; k++)
         if (n->in[k] != TAKT_NONE && room->facts[n->in[k]].state == TAKT_FACT_NEW)
             TAKT_TRY(wait_for(room, w, n->in[k]));
     if (w->count > before)
