@@ -10,7 +10,8 @@
  *               (tile_job.is_far); 0: never. ASKS_NEAR  bytes up to which they do so from L2, or 0
  * includes this file, and supplies the functions declared below; stored.h has those about B in
  * another form. It defines RUNS as 1 if a tile may be a run of them (tile_job.count); PANELS is 1
- * then. It defines BELOW as 1 if a run may only be of tiles below each other, whose A is in place.
+ * then. It defines BELOW as 1 if a run may only be of tiles below each other, whose A is in place,
+ * and TURNS as the most full strips that pack_turned packs at a time if A's columns are rows.
  *
  * Order: blocks of rows, blocks of k, blocks of columns, chunks of k, strips of MR rows, tiles. A
  * strip of A stays in L1 while B runs past it from L2 in one unbroken stream. Partial sums lie
@@ -60,6 +61,10 @@ static void tile(size_t rows, size_t cols, const tile_job *t);
  * rows rounded up to 8. */
 static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem *to);
 static size_t strip_elems(size_t rows, size_t k);
+#ifdef TURNS
+/* `strips` full ones, where the rows of A are neighbours and `a_col` is from one k to the next. */
+static void pack_turned(const elem *a, size_t a_col, size_t strips, size_t k, elem *to);
+#endif
 /* Rows of a tile that reads A where it lies; 0: A is packed. */
 static size_t rows_in_place(const gemm *g);
 
@@ -116,43 +121,7 @@ typedef struct block {
     bool is_far; /* B is read once, and tiles prefetch it */
 } block;
 
-/* Elements of packed A for one k. */
-static size_t packed_column(const block *o)
-{
-    size_t count = 0;
-    for (size_t i = 0, height; i < o->rows; i += height) {
-        height = strip_rows(o->rows - i, o->most);
-        count += strip_elems(height, 1);
-    }
-    return count;
-}
-
-/* Values of k from p to `end` of the strip at row i, before which `at` elements of one k lie; how
- * many rows that makes. */
-static size_t pack_chunks(const gemm *g, const block *o, size_t i, size_t at, size_t p, size_t end)
-{
-    const size_t height = strip_rows(o->rows - i, o->most);
-    for (size_t part; p < end; p += part) {
-        part = least(end - p, CHUNK);
-        pack_strip(g, g->a + (o->row + i) * g->a_row + (o->p + p) * g->a_col, height, part,
-                   g->scratch + p * o->a_column + at * part);
-    }
-    return height;
-}
-
-/* Strips of one chunk lie behind each other, so that the hardware's prefetching runs on from one to
- * the next. They are made strip after strip, so that it runs on along the rows of A; but chunk
- * after chunk if its columns are rows, of which two strips share lines. */
-static void pack_block(const gemm *g, block *o)
-{
-    const size_t span = g->a_col == 1 ? o->k : CHUNK;
-    o->a_column = o->k > CHUNK ? packed_column(o) : 0;
-    for (size_t p = 0; p < o->k; p += span)
-        for (size_t i = 0, at = 0, height; i < o->rows; i += height) {
-            height = pack_chunks(g, o, i, at, p, least(p + span, o->k));
-            at += strip_elems(height, 1);
-        }
-}
+#include "kernel/gemm_f32/pack_block.h"
 
 /* Whether the epilogue can be done in registers; else it is done on rows in L1. */
 static bool in_registers(const epilogue *e)

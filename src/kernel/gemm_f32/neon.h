@@ -20,6 +20,7 @@ enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 16 << 20, ASKS_NEAR = 1 <<
 #include "kernel/gemm_f32/epilogue.h"
 
 #define RUNS 1
+#define TURNS 4
 #include "kernel/gemm_f32/blocked.h"
 
 #include "kernel/gemm_f32/stored.h"
@@ -109,6 +110,21 @@ static void pack_strip(const gemm *g, const float *a, size_t rows, size_t k, flo
         }
     }
     by_element(g, a, rows, p, k, to);
+}
+
+/* A line of A' has the same k of two strips. Its rows are often whole pages apart, where the
+ * hardware prefetches nothing and L1 keeps a few lines: all of a line is used at once. */
+static void pack_turned(const float *a, size_t a_col, size_t strips, size_t k, float *to)
+{
+    enum { AHEAD = 12 };
+    for (size_t p = 0; p < k; p++, a += a_col, to += MR) {
+        for (size_t i = 0; i < strips; i += 2)
+            __builtin_prefetch(a + AHEAD * a_col + i * MR);
+        for (size_t i = 0; i < strips; i++) {
+            vst1q_f32(to + i * MR * k, vld1q_f32(a + i * MR));
+            vst1q_f32(to + i * MR * k + 4, vld1q_f32(a + i * MR + 4));
+        }
+    }
 }
 
 #include "kernel/gemm_f32/neon_row.h"
