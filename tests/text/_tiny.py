@@ -145,19 +145,21 @@ GRIDS = ["IQ3_S", "IQ1_S", "IQ2_XS", "IQ2_S", "IQ2_XXS", "IQ1_M", "NVFP4"]
 DIGITS = ["Q1_0", "TQ1_0", "TQ2_0", "IQ3_XXS", "IQ3_S", "TQ2_0", "Q2_0"]
 
 
-def wide():
-    """One head of keys, of 32 numbers, for two of queries."""
-    rows = [("token_embd.weight", [64, 11], F32, None), ("output_norm.weight", [64], F32, 1.0),
-            ("blk.0.attn_norm.weight", [64], F32, 1.0), ("blk.0.ffn_norm.weight", [64], F32, 1.0),
-            ("blk.0.attn_q.weight", [64, 64], F32, None),
-            ("blk.0.attn_k.weight", [64, 32], F32, None),
-            ("blk.0.attn_v.weight", [64, 32], F32, None),
-            ("blk.0.attn_output.weight", [64, 64], F32, None),
-            ("blk.0.ffn_gate.weight", [64, 32], F32, None),
-            ("blk.0.ffn_up.weight", [64, 32], F32, None),
-            ("blk.0.ffn_down.weight", [32, 64], F32, None)]
-    return gguf(settings("llama", **{"embedding_length": 64, "attention.head_count": 2,
-                                     "attention.head_count_kv": 1,
+def wide(width=64):
+    """One head of keys for two of queries, of half the width each."""
+    half, spread = width // 2, 0.3 * (64 / width) ** 0.5
+    draw = random.Random(width)
+    rows = [("token_embd.weight", [width, 11], F32, None),
+            ("output_norm.weight", [width], F32, 1.0)]
+    rows += [(f"blk.0.{name}.weight", [width], F32, 1.0) for name in ("attn_norm", "ffn_norm")]
+    for name, dims in (("attn_q", [width, width]), ("attn_k", [width, half]),
+                       ("attn_v", [width, half]), ("attn_output", [width, width]),
+                       ("ffn_gate", [width, width]), ("ffn_up", [width, width]),
+                       ("ffn_down", [width, width])):
+        values = [draw.gauss(0, spread) for _ in range(math.prod(dims))]
+        rows.append((f"blk.0.{name}.weight", dims, F32, values))
+    return gguf(settings("llama", **{"embedding_length": width, "feed_forward_length": width,
+                                     "attention.head_count": 2, "attention.head_count_kv": 1,
                                      "attention.layer_norm_rms_epsilon": 1e-5}) + llama_words(),
                 rows)
 
