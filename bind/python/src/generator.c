@@ -90,8 +90,29 @@ static int hear(void *user, const char *text, size_t length)
     return l->failed || stops ? 1 : 0;
 }
 
+enum { BREAKERS = 64 };
+
+/* A tuple of texts, which the caller's arguments keep alive; None: the default. */
+static bool take_breakers(PyObject *texts, takt_sampling *s, const char **breakers)
+{
+    if (texts == Py_None)
+        return true;
+    if (!PyTuple_Check(texts) || PyTuple_Size(texts) > BREAKERS) {
+        PyErr_Format(PyExc_ValueError, "dry_breakers are at most %d texts", BREAKERS);
+        return false;
+    }
+    s->dry_breaker_count = (size_t)PyTuple_Size(texts);
+    s->dry_breakers = breakers;
+    for (size_t i = 0; i < s->dry_breaker_count; i++) {
+        breakers[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(texts, (Py_ssize_t)i), NULL);
+        if (breakers[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
 static bool take_options(PyObject *args, PyObject *kwargs, const char **prompt,
-                         takt_generate_options *o, PyObject **function)
+                         takt_generate_options *o, PyObject **function, const char **breakers)
 {
     static char *keys[] = {"prompt",
                            "max_tokens",
@@ -109,16 +130,32 @@ static bool take_options(PyObject *args, PyObject *kwargs, const char **prompt,
                            "ignore_eos",
                            "samplers",
                            "sink",
+                           "dynatemp_range",
+                           "dynatemp_exponent",
+                           "top_n_sigma",
+                           "xtc_probability",
+                           "xtc_threshold",
+                           "dry_multiplier",
+                           "dry_base",
+                           "dry_allowed_length",
+                           "dry_penalty_last_n",
+                           "dry_breakers",
                            NULL};
     takt_sampling *s = &o->sampling;
     unsigned long long most = 0, seed = 0;
-    long long top_k = 0, last = 0;
+    long long top_k = 0, last = 0, allowed = 0, looked_at = 0;
     int ignore = 0;
+    PyObject *texts = Py_None;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s|KdLddddddLKzpzO", keys, prompt, &most, &s->temperature, &top_k,
-            &s->top_p, &s->min_p, &s->typical_p, &s->repeat_penalty, &s->presence_penalty,
-            &s->frequency_penalty, &last, &seed, &o->stop, &ignore, &s->samplers, function))
+            args, kwargs, "s|KdLddddddLKzpzOdddddddLLO", keys, prompt, &most, &s->temperature,
+            &top_k, &s->top_p, &s->min_p, &s->typical_p, &s->repeat_penalty, &s->presence_penalty,
+            &s->frequency_penalty, &last, &seed, &o->stop, &ignore, &s->samplers, function,
+            &s->dynatemp_range, &s->dynatemp_exponent, &s->top_n_sigma, &s->xtc_probability,
+            &s->xtc_threshold, &s->dry_multiplier, &s->dry_base, &allowed, &looked_at, &texts) ||
+        !take_breakers(texts, s, breakers))
         return false;
+    s->dry_allowed_length = allowed;
+    s->dry_penalty_last_n = looked_at;
     o->size = sizeof *o;
     s->size = sizeof *s;
     o->max_tokens = (size_t)most;
@@ -137,9 +174,9 @@ static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
     takt_generated got = {.tokens = 0};
     listener l = {.failed = false};
     PyObject *function = Py_None;
-    const char *prompt;
+    const char *prompt, *breakers[BREAKERS];
     takt_error error;
-    if (!take_options(args, kwargs, &prompt, &o, &function) || !begin(g))
+    if (!take_options(args, kwargs, &prompt, &o, &function, breakers) || !begin(g))
         return NULL;
     l.function = function != Py_None ? function : NULL;
     PyThreadState *state = owner_enter(g->owner);

@@ -8,7 +8,7 @@ from .errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterator, Optional
+    from typing import Any, Callable, Iterable, Iterator, Optional
 
 
 class Generated(namedtuple("Generated", "text prompt_tokens tokens prompt_seconds seconds end")):
@@ -69,10 +69,15 @@ class Generator:
                  frequency_penalty: float = 0.0, repeat_last_n: int = 0, seed: int = 0,
                  stop: Optional[str] = None, ignore_eos: bool = False,
                  samplers: Optional[str] = None, on_text: Optional[Callable[[str], Any]] = None,
-                 keep: bool = False) -> Generated:
+                 keep: bool = False, dynatemp_range: float = 0.0, dynatemp_exponent: float = 0.0,
+                 top_n_sigma: float = 0.0, xtc_probability: float = 0.0,
+                 xtc_threshold: float = 0.0, dry_multiplier: float = 0.0, dry_base: float = 0.0,
+                 dry_allowed_length: int = 0, dry_penalty_last_n: int = 0,
+                 dry_breakers: Optional[Iterable[str]] = None) -> Generated:
         """Continues the prompt. `on_text` receives pieces as they come; returning False ends it.
 
-        With keep=True it goes on from what was read and written before.
+        With keep=True it goes on from what was read and written before. Settings of samplers have
+        the names of `takt generate`; 0 is off, or the default of what is on.
         """
         if max_tokens < 0:
             raise ArgumentError("max_tokens is at least 0; 0 means until the text ends")
@@ -81,7 +86,9 @@ class Generator:
         return Generated(*self._raw.generate(
             prompt, max_tokens, temperature, top_k, top_p, min_p, typical_p, repeat_penalty,
             presence_penalty, frequency_penalty, repeat_last_n, seed, stop, ignore_eos, samplers,
-            on_text))
+            on_text, dynatemp_range, dynatemp_exponent, top_n_sigma, xtc_probability, xtc_threshold,
+            dry_multiplier, dry_base, dry_allowed_length, dry_penalty_last_n,
+            None if dry_breakers is None else tuple(dry_breakers)))
 
     def stream(self, prompt: str, max_tokens: int = 128, **options: Any) -> Iterator[str]:
         """The text piece by piece, as an iterator."""

@@ -252,6 +252,30 @@ class Texts(unittest.TestCase):
         with self.assertRaises(takt.FileError):
             takt.Generator("/nowhere.gguf")
 
+    def test_samplers(self):
+        writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"))
+
+        def text(**settings):
+            return writer.generate("a b", max_tokens=24, ignore_eos=True, seed=3, **settings).text
+        greedy, hot = text(), text(temperature=2.0)
+        self.assertNotEqual(greedy, hot)
+        self.assertEqual(text(temperature=2.0, top_n_sigma=1e-6), greedy)
+        self.assertEqual(text(temperature=2.0, xtc_probability=1.0, xtc_threshold=0.6), hot)
+        self.assertNotEqual(text(temperature=2.0, xtc_probability=1.0, xtc_threshold=1e-3), hot)
+        self.assertNotEqual(text(temperature=2.0, dynatemp_range=1.9), hot)
+        self.assertNotEqual(text(temperature=2.0, dynatemp_range=1.9),
+                            text(temperature=2.0, dynatemp_range=1.9, dynatemp_exponent=9.0))
+        cold = {"temperature": 1e-3, "dry_multiplier": 1e3, "dry_breakers": []}
+        self.assertEqual(text(temperature=1e-3), greedy)
+        self.assertNotEqual(text(**cold), greedy)
+        self.assertNotEqual(text(**cold), text(**cold, dry_allowed_length=1, dry_base=3.0))
+        self.assertEqual(text(**cold, dry_penalty_last_n=1), greedy)
+        self.assertNotEqual(text(**{**cold, "dry_breakers": ["a", "b", "c"]}), text(**cold))
+        with self.assertRaisesRegex(ValueError, "at most 64"):
+            text(dry_breakers=["a"] * 65)
+        with self.assertRaises(TypeError):
+            text(dry_breakers=[1])
+
 
 if __name__ == "__main__":
     unittest.main()
