@@ -55,6 +55,10 @@ typedef struct takt_load_options {
      *  a file becomes shorter while it is in use, the process is killed. Where files cannot be
      *  mapped they are read. */
     bool map;
+    /** Read quantised layers of a TensorFlow Lite model as floats between dequantize and quantize,
+     *  with the scales of the file, instead of LiteRT's integer arithmetic: for models that are
+     *  written as .tflite again, where such layers become integers with the same scales. */
+    bool keep_scales;
 } takt_load_options;
 
 /** An input or output. A dimension that is not a number is -1 and has a name. */

@@ -209,6 +209,7 @@ static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_opti
     source->fixed = options->known != NULL ? fixed : NULL;
     source->fixed_count = options->known_count;
     source->sizes = options->sizes;
+    source->keep_scales = options->keep_scales;
     if (status == TAKT_OK)
         status = read_model(m, source, options);
     if (fixed != NULL)

@@ -182,6 +182,9 @@ static takt_rnn_form form_of(takt_check *c, takt_rnn_kind kind, takt_rnn_roundin
                        .rounding = rounding,
                        .clips = round % 3 == 1,
                        .couples = round % 5 == 2,
+                       .clips_cell = round % 4 == 3,
+                       .cell_lo = -0.75,
+                       .cell_hi = 0.5,
                        .lo = -1.5,
                        .hi = 1.5};
     for (int i = 0; i < TAKT_RNN_ACTIVATIONS; i++)

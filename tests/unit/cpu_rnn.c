@@ -115,6 +115,7 @@ static rnn_text_form random_form(int i)
     f.live = below(3) == 0;
     f.peephole = f.kind == RNN_LSTM && coin();
     f.couples = f.kind == RNN_LSTM && below(3) == 0;
+    f.clips_cell = f.kind == RNN_LSTM && below(3) == 0;
     f.slices_first = f.kind != RNN_LSTM || coin();
     f.param = coin();
     f.batch_first = coin();

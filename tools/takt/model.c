@@ -182,13 +182,22 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
     return NULL;
 }
 
+/* What is written as .tflite keeps the scales of the .tflite that it was read from. */
+static bool keeps_scales(const takt_tool *t)
+{
+    const char *to = tool_text_of(t, TAKT_F_CONVERTED);
+    const size_t length = to != NULL ? strlen(to) : 0;
+    return length > 7 && strcmp(to + length - 7, ".tflite") == 0;
+}
+
 static takt_load_options load_options(takt_tool *t)
 {
     return (takt_load_options){.model = tool_text_of(t, TAKT_F_SELECT),
                                .training = t->trains || tool_on(t, TAKT_F_TRAIN),
                                .complaint_user = t,
                                .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS),
-                               .map = tool_on(t, TAKT_F_MMAP)};
+                               .map = tool_on(t, TAKT_F_MMAP),
+                               .keep_scales = keeps_scales(t)};
 }
 
 /* "auto", or "auto=1024". */

@@ -88,16 +88,21 @@ bool takt_tfl_has(const takt_tfl_call *c, size_t i)
     return i < c->op->input_count && c->op->inputs[i] >= 0;
 }
 
+static const takt_tfl_tensor *tensors(const takt_tfl_call *c)
+{
+    return c->floats != NULL ? c->floats : c->scope->graph->tensors;
+}
+
 const takt_tfl_tensor *takt_tfl_tensor_in(const takt_tfl_call *c, size_t i)
 {
     static const takt_tfl_tensor nothing;
-    return takt_tfl_has(c, i) ? &c->scope->graph->tensors[c->op->inputs[i]] : &nothing;
+    return takt_tfl_has(c, i) ? &tensors(c)[c->op->inputs[i]] : &nothing;
 }
 
 const takt_tfl_tensor *takt_tfl_tensor_out(const takt_tfl_call *c, size_t i)
 {
     static const takt_tfl_tensor nothing;
-    return i < c->op->output_count ? &c->scope->graph->tensors[c->op->outputs[i]] : &nothing;
+    return i < c->op->output_count ? &tensors(c)[c->op->outputs[i]] : &nothing;
 }
 
 takt_id takt_tfl_in(takt_tfl_call *c, size_t i)
@@ -105,13 +110,13 @@ takt_id takt_tfl_in(takt_tfl_call *c, size_t i)
     if (!takt_tfl_has(c, i) || !takt_tfl_good(c))
         return TAKT_NONE;
     takt_tfl_value *v = &c->scope->values[c->op->inputs[i]];
-    const takt_tfl_tensor *t = takt_tfl_tensor_in(c, i);
+    const takt_tfl_tensor *t = &c->scope->graph->tensors[c->op->inputs[i]];
     if (v->state == TAKT_TFL_READY)
-        return v->id;
+        return takt_tfl_kept_in(c, i, v->id);
     if (v->state == TAKT_TFL_NEW && (takt_tfl_is_constant(c->im, t) || t->is_variable)) {
         c->status = takt_tfl_constant(c->scope, t, &v->id);
         v->state = TAKT_TFL_READY;
-        return c->status == TAKT_OK ? v->id : TAKT_NONE;
+        return c->status == TAKT_OK ? takt_tfl_kept_in(c, i, v->id) : TAKT_NONE;
     }
     if (v->state == TAKT_TFL_HANDLE)
         (void)takt_tfl_refuse(c, "input %zu is a handle, not a tensor", i);
@@ -196,7 +201,7 @@ void takt_tfl_set(takt_tfl_call *c, size_t i, takt_id id)
     else if (v->state != TAKT_TFL_NEW)
         c->status =
             takt_flat_fail(c->flat, c->op->at, "tensor %d is made twice", c->op->outputs[i]);
-    *v = (takt_tfl_value){.state = TAKT_TFL_READY, .id = id};
+    *v = (takt_tfl_value){.state = TAKT_TFL_READY, .id = takt_tfl_kept_out(c, i, id)};
 }
 
 takt_status takt_tfl_done(takt_tfl_call *c, takt_id id)

@@ -54,7 +54,8 @@ typedef struct takt_tfl_scope {
     takt_tfl_fact *facts; /* of the nodes of g */
     size_t fact_count;    /* capacity */
     bool owns_facts;
-    bool is_first; /* the graph of CALL_ONCE */
+    bool is_first;           /* the graph of CALL_ONCE */
+    takt_tfl_tensor *floats; /* tensors as layers see them whose scales are kept; or NULL */
 } takt_tfl_scope;
 
 struct takt_tfl_import {
@@ -83,7 +84,8 @@ typedef struct takt_tfl_call {
     takt_flat *flat;
     const takt_tfl_op *op;
     const char *name;
-    takt_status status; /* sticky */
+    const takt_tfl_tensor *floats; /* tensors as floats: scales are kept (scales.c); or NULL */
+    takt_status status;            /* sticky */
 } takt_tfl_call;
 
 typedef struct takt_tflite_op {
@@ -116,6 +118,11 @@ TAKT_MUST_USE takt_status takt_tfl_study(takt_tfl_scope *scope, takt_id id,
 /* The variable of this name, made if new. */
 TAKT_MUST_USE takt_status takt_tfl_variable_of(takt_tfl_import *im, takt_span container,
                                                takt_span name, size_t *index);
+/* scales.c: reads a quantised layer as one of floats, if the source asks for scales to be kept. */
+void takt_tfl_keep_scales(takt_tfl_call *c);
+/* Input or result `i` of such a layer, dequantised or quantised; others as they are. */
+takt_id takt_tfl_kept_in(takt_tfl_call *c, size_t i, takt_id id);
+takt_id takt_tfl_kept_out(takt_tfl_call *c, size_t i, takt_id id);
 /* The adapters one by one; NULL after the last. */
 const takt_tflite_op *takt_tfl_adapter(size_t index);
 /* Why an operator is not there, if that is settled; else NULL. */

@@ -120,7 +120,8 @@ static takt_status adapt(takt_tfl_call *c, bool is_custom)
         return takt_tfl_refuse(c, "%s", why != NULL ? why : "Takt has no such operator");
     if (a->options != 0 && c->op->options_type != 0 && c->op->options_type != a->options)
         return takt_flat_fail(c->flat, c->op->at, "%s has options of another operator", c->name);
-    const takt_status status = a->adapt(c);
+    takt_tfl_keep_scales(c);
+    const takt_status status = c->status == TAKT_OK ? a->adapt(c) : c->status;
     if (c->status == TAKT_OK)
         c->status = status;
     (void)takt_tfl_good(c);

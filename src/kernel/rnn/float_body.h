@@ -84,6 +84,13 @@ INLINE vec clip(const spot *s, vec x)
     return f->clips ? VEC(max)(VEC(min)(x, VEC(set1)((T)f->hi)), VEC(set1)((T)f->lo)) : x;
 }
 
+INLINE vec clip_cell(const spot *s, vec c)
+{
+    const takt_rnn_form *f = s->t->form;
+    return f->clips_cell ? VEC(max)(VEC(min)(c, VEC(set1)((T)f->cell_hi)), VEC(set1)((T)f->cell_lo))
+                         : c;
+}
+
 /* The operations, each rounded. */
 #define ADD(a, b) round_to(VEC(add)(a, b), rounding)
 #define MUL(a, b) round_to(VEC(mul)(a, b), rounding)
@@ -147,7 +154,7 @@ INLINE void lstm(const spot *s, const takt_rnn_rounding rounding)
     for (size_t i = 0; i < s->wide; i += LANES) {
         const vec j = VEC(load)(in + i);
         const vec f = couples ? ONE_MINUS(j) : VEC(load)(forget + i);
-        const vec next = ADD(MUL(f, VEC(load)(c + i)), MUL(j, VEC(load)(fresh + i)));
+        const vec next = clip_cell(s, ADD(MUL(f, VEC(load)(c + i)), MUL(j, VEC(load)(fresh + i))));
         put(s, TO(c_next), i, next);
         VEC(store)(c + i, next);
         VEC(store)(fresh + i, clip(s, next));

@@ -7,7 +7,7 @@
  *   plain   h' = a0(clip(s[0]))
  *   lstm    gates input, forget, cell, output: 0 to 3
  *           i = a0(clip(s[0] + p[0] * c));  f = a1(clip(s[1] + p[1] * c)), or 1 - i if `couples`
- *           g = a2(clip(s[2]));  c' = f * c + i * g
+ *           g = a2(clip(s[2]));  c' = f * c + i * g, from cell_lo to cell_hi if `clips_cell`
  *           o = a3(clip(s[3] + p[2] * c'));  h' = o * a4(clip(c'))
  *   gru     gates update, reset, new: 0 to 2
  *           z = a0(clip(s[0]));  q = a1(clip(s[1]))
@@ -68,8 +68,9 @@ typedef struct takt_rnn_form {
     takt_rnn_kind kind;
     takt_rnn_rounding rounding;
     takt_rnn_act act[TAKT_RNN_ACTIVATIONS];
-    bool clips, couples;
+    bool clips, couples, clips_cell;
     double lo, hi; /* of the clip; numbers, exact in the type */
+    double cell_lo, cell_hi;
 } takt_rnn_form;
 
 typedef struct takt_rnn_turn {

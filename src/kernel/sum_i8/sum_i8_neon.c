@@ -1,7 +1,9 @@
 /* sum_i8_neon.c - sixteen elements at a time.
  *
- * Shifts to the left, and the least number as a multiplier, which wraps, are left to plain.h, as
- * are sums that are not shifted and operands raised by fewer than 16 bits or more than 22.
+ * Vectors are for what LiteRT's ADD and SUB ask for: 20 bits, and one operand, that with the larger
+ * scale, times exactly a half. That one is (v - zero) * 2^19 and is added by a multiplication. The
+ * rest is left to plain.h, as are shifts to the left and the least number as a multiplier, which
+ * wraps.
  */
 #include "kernel/sum_i8/sum_i8.h"
 
@@ -10,6 +12,9 @@
 #include "kernel/sum_i8/plain.h"
 
 #define INLINE static inline __attribute__((always_inline))
+
+/* Differences of bytes have nine bits: six more fit into 16; the others come with the widening. */
+enum { BITS = 20, HALF = 1 << 30, FIRST = 6, REST = BITS - FIRST };
 
 /* A multiplier and a shift to the right, in every lane. */
 typedef struct fixed {
@@ -29,62 +34,56 @@ INLINE int32x4_t scaled(int32x4_t x, fixed f, const bool stays)
     return stays ? high : vrshlq_s32(vsraq_n_s32(high, high, 31), f.right);
 }
 
-/* What does not change from one element to the next. */
+/* What does not change from one element to the next: `x` is scaled, `h` is halved. */
 typedef struct job {
-    fixed a, b, y;
-    int16x8_t bits; /* beyond 16 */
-    int16x8_t a_zero, b_zero, zero;
-    bool is_less;
+    const uint8_t *x, *h;
+    fixed scale, y;
+    uint8x8_t x_zero, h_zero;
+    int16x8_t zero;
+    int16_t half; /* 2^13, or its negative where h is taken away */
 } job;
 
-/* Which operands are not shifted. */
-typedef struct stay {
-    bool a, b;
-} stay;
+/* What is known when the loop is compiled. */
+typedef struct kind {
+    bool is_unsigned;
+    bool stays;   /* x is not shifted */
+    bool is_less; /* x is taken away */
+} kind;
 
-INLINE int32x4_t four(const job *j, int32x4_t a, int32x4_t b, const stay stays)
+INLINE int16x8_t less_zero(uint8x8_t v, uint8x8_t zero, const kind k)
 {
-    const int32x4_t x = scaled(a, j->a, stays.a), y = scaled(b, j->b, stays.b);
-    return scaled(j->is_less ? vsubq_s32(x, y) : vaddq_s32(x, y), j->y, false);
+    const int16x8_t d = k.is_unsigned ? vreinterpretq_s16_u16(vsubl_u8(v, zero))
+                                      : vsubl_s8(vreinterpret_s8_u8(v), vreinterpret_s8_u8(zero));
+    return vmulq_n_s16(d, 1 << FIRST);
 }
 
-/* Differences of bytes have nine bits: six more fit into 16, and 16 more into 32. */
-INLINE int16x8_t eight(const job *j, int16x8_t a, int16x8_t b, const stay stays)
+INLINE int32x4_t four(const job *j, int16x4_t x, int16x4_t h, const kind k)
 {
-    const int16x8_t x = vshlq_s16(vsubq_s16(a, j->a_zero), j->bits),
-                    y = vshlq_s16(vsubq_s16(b, j->b_zero), j->bits);
-    const int32x4_t low = four(j, vshll_n_s16(vget_low_s16(x), 16),
-                               vshll_n_s16(vget_low_s16(y), 16), stays),
-                    high = four(j, vshll_high_n_s16(x, 16), vshll_high_n_s16(y, 16), stays);
+    const int32x4_t one = scaled(vmull_n_s16(x, 1 << REST), j->scale, k.stays);
+    const int32x4_t sum =
+        k.is_less ? vsubq_s32(vmull_n_s16(h, j->half), one) : vmlal_n_s16(one, h, j->half);
+    return scaled(sum, j->y, false);
+}
+
+INLINE int16x8_t eight(const job *j, uint8x8_t x, uint8x8_t h, const kind k)
+{
+    const int16x8_t a = less_zero(x, j->x_zero, k), b = less_zero(h, j->h_zero, k);
+    const int32x4_t low = four(j, vget_low_s16(a), vget_low_s16(b), k),
+                    high = four(j, vget_high_s16(a), vget_high_s16(b), k);
     return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(low), high), j->zero);
 }
 
-INLINE int16x8_t low_half(uint8x16_t v, const bool is_unsigned)
-{
-    return is_unsigned ? vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(v)))
-                       : vmovl_s8(vget_low_s8(vreinterpretq_s8_u8(v)));
-}
-
-INLINE int16x8_t high_half(uint8x16_t v, const bool is_unsigned)
-{
-    return is_unsigned ? vreinterpretq_s16_u16(vmovl_high_u8(v))
-                       : vmovl_high_s8(vreinterpretq_s8_u8(v));
-}
-
-INLINE size_t vectors(const takt_sum_i8 *s, const job *given, const bool is_unsigned,
-                      const stay stays)
+INLINE size_t vectors(const takt_sum_i8 *s, const job *given, const kind k)
 {
     const job j = *given;
     const int16x8_t lo = vdupq_n_s16((int16_t)s->lo), hi = vdupq_n_s16((int16_t)s->hi);
-    const uint8_t *a = s->a, *b = s->b;
     uint8_t *y = s->y;
     const size_t n = s->n;
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        const uint8x16_t p = vld1q_u8(a + i), q = vld1q_u8(b + i);
-        const int16x8_t low = eight(&j, low_half(p, is_unsigned), low_half(q, is_unsigned), stays),
-                        high =
-                            eight(&j, high_half(p, is_unsigned), high_half(q, is_unsigned), stays);
+        const uint8x16_t p = vld1q_u8(j.x + i), q = vld1q_u8(j.h + i);
+        const int16x8_t low = eight(&j, vget_low_u8(p), vget_low_u8(q), k),
+                        high = eight(&j, vget_high_u8(p), vget_high_u8(q), k);
         const int16x8_t first = vminq_s16(vmaxq_s16(low, lo), hi),
                         second = vminq_s16(vmaxq_s16(high, lo), hi);
         vst1q_u8(y + i, vmovn_high_u16(vmovn_u16(vreinterpretq_u16_s16(first)),
@@ -93,9 +92,15 @@ INLINE size_t vectors(const takt_sum_i8 *s, const job *given, const bool is_unsi
     return i;
 }
 
-INLINE size_t of_sign(const takt_sum_i8 *s, const job *j, const stay stays)
+INLINE size_t of_sign(const takt_sum_i8 *s, const job *j, const bool is_unsigned, const bool stays)
 {
-    return s->is_unsigned ? vectors(s, j, true, stays) : vectors(s, j, false, stays);
+    return s->is_less && j->half > 0 ? vectors(s, j, (kind){is_unsigned, stays, true})
+                                     : vectors(s, j, (kind){is_unsigned, stays, false});
+}
+
+static bool is_half(const takt_sum_grid *o)
+{
+    return o->multiplier == HALF && o->shift == 0;
 }
 
 static bool stays(int32_t shift)
@@ -108,34 +113,29 @@ static bool is_plain(int32_t multiplier, int32_t shift)
     return multiplier == INT32_MIN || shift > 0;
 }
 
-/* The operand with the larger scale is not shifted. */
-static size_t run_vectors(const takt_sum_i8 *s, const job *j)
-{
-    const bool a = stays(s->of[0].shift), b = stays(s->of[1].shift);
-    if (a && b)
-        return of_sign(s, j, (stay){true, true});
-    if (a)
-        return of_sign(s, j, (stay){true, false});
-    return b ? of_sign(s, j, (stay){false, true}) : of_sign(s, j, (stay){false, false});
-}
-
 static void run(const takt_sum_i8 *s)
 {
-    const takt_sum_grid *a = &s->of[0], *b = &s->of[1];
-    if (is_plain(a->multiplier, a->shift) || is_plain(b->multiplier, b->shift) ||
-        is_plain(s->multiplier, s->shift) || stays(s->shift) || s->bits < 16 || s->bits > 22) {
+    const bool is_first = is_half(&s->of[0]); /* is halved */
+    const takt_sum_grid *x = &s->of[is_first ? 1 : 0], *h = &s->of[is_first ? 0 : 1];
+    if (!is_half(h) || is_plain(x->multiplier, x->shift) || is_plain(s->multiplier, s->shift) ||
+        stays(s->shift) || s->bits != BITS) {
         plain(s, 0);
         return;
     }
-    const job j = {.a = fixed_of(a->multiplier, a->shift),
-                   .b = fixed_of(b->multiplier, b->shift),
+    const int16_t half = 1 << (REST - 1);
+    const job j = {.x = is_first ? s->b : s->a,
+                   .h = is_first ? s->a : s->b,
+                   .scale = fixed_of(x->multiplier, x->shift),
                    .y = fixed_of(s->multiplier, s->shift),
-                   .bits = vdupq_n_s16((int16_t)(s->bits - 16)),
-                   .a_zero = vdupq_n_s16((int16_t)a->zero),
-                   .b_zero = vdupq_n_s16((int16_t)b->zero),
+                   .x_zero = vdup_n_u8((uint8_t)x->zero),
+                   .h_zero = vdup_n_u8((uint8_t)h->zero),
                    .zero = vdupq_n_s16((int16_t)s->zero),
-                   .is_less = s->is_less};
-    plain(s, run_vectors(s, &j));
+                   .half = s->is_less && !is_first ? -half : half};
+    const bool still = stays(x->shift);
+    if (s->is_unsigned)
+        plain(s, still ? of_sign(s, &j, true, true) : of_sign(s, &j, true, false));
+    else
+        plain(s, still ? of_sign(s, &j, false, true) : of_sign(s, &j, false, false));
 }
 
 TAKT_KERNELS(sum_i8, TAKT_KERNEL(sum_i8, "neon", 10, run, NULL));

@@ -49,9 +49,15 @@ static bool is_either_cell(takt_rnn_matcher *x, takt_id f, const takt_node *fres
     return false;
 }
 
+/* The sum, or the sum between two numbers. */
 static bool is_lstm_state(takt_rnn_matcher *x, takt_id c)
 {
-    const takt_node *sum = takt_rnn_node(x, c, &takt_op_add);
+    takt_rnn_clip clip;
+    x->bounded = c;
+    x->m.form.clips_cell = takt_rnn_is_clip(x, c, &clip);
+    x->m.form.cell_lo = clip.lo;
+    x->m.form.cell_hi = clip.hi;
+    const takt_node *sum = takt_rnn_node(x, clip.value, &takt_op_add);
     for (int k = 0; sum != NULL && k < 2; k++) {
         const takt_node *old = takt_rnn_node(x, sum->in[k], &takt_op_mul),
                         *fresh = takt_rnn_node(x, sum->in[1 - k], &takt_op_mul);
@@ -233,6 +239,7 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
                           .keep = {-1, -1, -1, -1, -1, -1},
                           .eye = {-1, -1, -1}};
     x->knows_clip = x->knows_bias = false;
+    x->bounded = TAKT_NONE;
     for (int i = 0; i < TAKT_RNN_KEEPS; i++)
         x->kept[i] = TAKT_NONE;
     if (carried == 2)

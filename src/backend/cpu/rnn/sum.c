@@ -168,8 +168,7 @@ static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, t
 
 /* ---- activations ---- */
 
-/* The clipped value in max(min(v, hi), lo). All are clipped, or none. */
-static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
+bool takt_rnn_is_clip(const takt_rnn_matcher *x, takt_id id, takt_rnn_clip *c)
 {
     double lo = 0, hi = 0;
     takt_id v = id;
@@ -183,14 +182,26 @@ static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
                     takt_rnn_scalar(x, high->in[1 - j], &hi) && !isnan(lo) && !isnan(hi);
         }
     }
+    *c = clips ? (takt_rnn_clip){v, lo, hi} : (takt_rnn_clip){id, 0, 0};
+    return clips;
+}
+
+/* The clipped value. All gates are clipped, or none. */
+static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
+{
+    takt_rnn_clip c;
     takt_rnn_form *f = &x->m.form;
-    if (x->knows_clip && (f->clips != clips || (clips && (f->lo != lo || f->hi != hi))))
+    /* The state has bounds of its own, behind which the gates' change nothing if they are equal. */
+    if (id == x->bounded && f->clips_cell)
+        return !f->clips || (f->lo == f->cell_lo && f->hi == f->cell_hi) ? id : TAKT_NONE;
+    const bool clips = takt_rnn_is_clip(x, id, &c);
+    if (x->knows_clip && (f->clips != clips || (clips && (f->lo != c.lo || f->hi != c.hi))))
         return TAKT_NONE;
     x->knows_clip = true;
     f->clips = clips;
-    f->lo = clips ? lo : 0;
-    f->hi = clips ? hi : 0;
-    return clips ? v : id;
+    f->lo = c.lo;
+    f->hi = c.hi;
+    return c.value;
 }
 
 /* The argument of activation number `which`. */

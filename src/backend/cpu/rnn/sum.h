@@ -8,6 +8,7 @@ typedef struct takt_rnn_matcher {
     const takt_graph *g; /* the body */
     takt_rnn_match m;
     takt_id h, c, x; /* its inputs */
+    takt_id bounded; /* the new state of an lstm */
     bool knows_clip, knows_bias;
     takt_id kept[TAKT_RNN_KEEPS]; /* nodes that have what the kernel can keep */
     bool gives_more; /* a cell, but with results other than its states and kept values */
@@ -18,6 +19,13 @@ const takt_node *takt_rnn_node(const takt_rnn_matcher *x, takt_id id, const takt
 /* The input of the body that `id` is, or -1. */
 int takt_rnn_input(const takt_rnn_matcher *x, takt_id id);
 bool takt_rnn_scalar(const takt_rnn_matcher *x, takt_id id, double *value);
+/* max(min(value, hi), lo). */
+typedef struct takt_rnn_clip {
+    takt_id value;
+    double lo, hi;
+} takt_rnn_clip;
+/* False: `id` is not clipped, and is the value itself. */
+bool takt_rnn_is_clip(const takt_rnn_matcher *x, takt_id id, takt_rnn_clip *c);
 /* Sets `found` as the one input of its kind; false if another was set before, or if it is not an
  * input. */
 bool takt_rnn_settle(int *kept, int found);

@@ -146,7 +146,9 @@ static const char *name_of(const takt_tflw *w, takt_id id)
 
 int32_t takt_tflw_result(takt_tflw *w, takt_id id, const takt_tflw_grid *grid)
 {
-    w->at[id] = takt_tflw_tensor_new(w, name_of(w, id), takt_type_of(w->g, id), grid);
+    const bool is_known = (grid == NULL || grid->count == 0) && w->grids[id].count > 0;
+    w->at[id] = takt_tflw_tensor_new(w, name_of(w, id), takt_type_of(w->g, id),
+                                     is_known ? &w->grids[id] : grid);
     return w->at[id];
 }
 

@@ -59,6 +59,7 @@ typedef struct takt_tflw {
     int32_t *shown;           /* per output: its tensor */
     uint32_t *uses;           /* per node: live users, and outputs */
     takt_id *user;            /* the last of them */
+    takt_tflw_grid *grids;    /* per node: scale of its integers; count 0: not known */
     bool *is_inside;          /* per node: written with the node that it belongs to */
     takt_id id;               /* the node being written */
     const takt_tensor *slots; /* first values of slots, as those of `source` */
@@ -158,12 +159,28 @@ typedef struct takt_tflw_wish {
 takt_tflw_tail takt_tflw_tail_of(const takt_tflw *w, takt_id id, takt_tflw_wish wish);
 /* The nodes of the tail are written with this one. */
 void takt_tflw_take(takt_tflw *w, takt_id id, const takt_tflw_tail *tail);
-/* The int8 tensor behind a value that is dequantised with a single scale; -1: there is none. */
-int32_t takt_tflw_levels(takt_tflw *w, takt_id id);
 /* The result of a tail, integers or floats. */
 int32_t takt_tflw_tail_result(takt_tflw *w, const takt_tflw_tail *tail);
 /* The grid that a quantize node rounds to; false: not one scale, or not known. */
 bool takt_tflw_grid_of(takt_tflw *w, const takt_node *n, takt_tflw_grid *grid);
+/* ---- scales (scales.c) ---- */
+
+/* Integers that TensorFlow Lite's layers compute with. */
+bool takt_tflw_is_level(takt_dtype dtype);
+/* Finds out which values have which scale. */
+void takt_tflw_grids(takt_tflw *w);
+/* One scale each, and the same. */
+bool takt_tflw_same_grid(const takt_tflw_grid *a, const takt_tflw_grid *b);
+/* The integer tensor behind a value that is dequantised with a single scale; -1: there is none. */
+int32_t takt_tflw_levels(takt_tflw *w, takt_id id);
+/* Whether a quantize node has the whole range for numbers from 0 to 1, or from -1 to 1, as LiteRT
+ * requires of softmax, logistic and tanh. */
+bool takt_tflw_is_unit(takt_tflw *w, takt_id quantize, bool is_signed);
+/* Whether all inputs of the node being written and its result are integers of one type. Then `in`
+ * has the inputs and `t` ends with the node that rounds. */
+bool takt_tflw_integer_layer(takt_tflw *w, const takt_node *n, bool has_activation, int32_t *in,
+                             takt_tflw_tail *t);
+
 /* A layer of products: x, weights with out channels first or at `axis`, and the bias as the kernels
  * want it. Floats, or integers where everything is. */
 typedef struct takt_tflw_product {

@@ -79,7 +79,33 @@ static takt_id known(takt_rewrite *r, const takt_node *n)
     return made <= used ? takt_fold_node(r, n) : TAKT_NONE;
 }
 
+static bool is_move(const takt_node *n)
+{
+    return n->op == &takt_op_reshape || n->op == &takt_op_transpose;
+}
+
+/* Rounding by one scale comes before a move: next to the layer that it belongs to. */
+static takt_id round_first(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    takt_id in[3] = {n->in[0], n->in[1], n->in_count > 2 ? n->in[2] : TAKT_NONE};
+    const takt_node *x = takt_node_at(g, in[0]);
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    if (x->op == &takt_op_dequantize && x->in_count == n->in_count && x->in[1] == in[1] &&
+        (n->in_count < 3 || x->in[2] == in[2]) && takt_type_of(g, in[1])->rank == 0 &&
+        takt_type_of(g, x->in[0])->dtype == n->type->dtype)
+        return x->in[0];
+    if (!is_move(x) || takt_type_of(g, in[1])->rank != 0)
+        return TAKT_NONE;
+    const takt_node move = *x;
+    takt_node_attrs(&move, attrs);
+    in[0] = move.in[0];
+    const takt_id level = takt_graph_append(g, n->op, n->in_count, in, n->attr);
+    return takt_graph_append(g, move.op, 1, &level, attrs);
+}
+
 static const takt_rule rules[] = {
+    {&takt_op_quantize, "quantize(move(x)) = move(quantize(x)), of dequantize: x", round_first},
     {&takt_op_transpose, "transpose(dequantize(x)) = dequantize(transpose(x)), and cast", swap},
     {&takt_op_reshape, "reshape(dequantize(x)) = dequantize(reshape(x)), and cast", swap},
     {NULL, "a node of constants = its value", known},

@@ -4,18 +4,6 @@
 
 enum { CALL_ONCE = 103, VAR_HANDLE = 111, READ_VARIABLE = 112, ASSIGN_VARIABLE = 113 };
 
-/* The scale of integers is that of the node that dequantises them. */
-static takt_tflw_grid grid_of(takt_tflw *w, takt_id id)
-{
-    takt_tflw_grid grid = {0};
-    for (size_t i = 0; i < w->g->count; i++) {
-        const takt_node *n = &w->g->nodes[i];
-        if (n->op == &takt_op_dequantize && n->in[0] == id && takt_tflw_grid_of(w, n, &grid))
-            return grid;
-    }
-    return (takt_tflw_grid){0};
-}
-
 /* What a slot holds before the first run. */
 static const void *first_value(takt_tflw *w, const takt_slot *slot)
 {
@@ -81,9 +69,8 @@ static void begin_slot(takt_tflw *w, size_t i)
     const takt_slot *slot = &w->g->slots[i];
     w->id = w->first->id = slot->value;
     const void *data = first_value(w, slot);
-    const takt_tflw_grid grid = grid_of(w, slot->value);
     w->handles[i] = handle(w, slot);
-    const int32_t value = takt_tflw_data(w->first, &slot->type, data, &grid);
+    const int32_t value = takt_tflw_data(w->first, &slot->type, data, &w->grids[slot->value]);
     assign(w->first, handle(w->first, slot), value);
     if (w->status == TAKT_OK)
         w->status = w->first->status;
@@ -110,8 +97,7 @@ void takt_tflw_state_read(takt_tflw *w, const takt_node *n)
     for (size_t i = 0; i < w->g->slot_count; i++) {
         if (w->g->slots[i].value != w->id)
             continue;
-        const takt_tflw_grid grid = grid_of(w, w->id);
-        const int32_t value = takt_tflw_result(w, w->id, &grid);
+        const int32_t value = takt_tflw_result(w, w->id, NULL);
         takt_tflw_option(takt_tflw_1(w, "READ_VARIABLE", w->handles[i], value), READ_VARIABLE, 0, 1,
                          0);
         return;

@@ -70,7 +70,7 @@ takt_tflw_tail takt_tflw_tail_of(const takt_tflw *w, takt_id id, takt_tflw_wish 
         user = only_user(w, t.end);
     }
     if (wish.integers && user != TAKT_NONE && g->nodes[user].op == &takt_op_quantize &&
-        g->nodes[user].in[0] == t.end && g->nodes[user].type->dtype == TAKT_I8) {
+        g->nodes[user].in[0] == t.end && takt_tflw_is_level(g->nodes[user].type->dtype)) {
         t.quantize = user;
         t.end = user;
     }
@@ -85,16 +85,6 @@ void takt_tflw_take(takt_tflw *w, takt_id id, const takt_tflw_tail *tail)
     }
 }
 
-int32_t takt_tflw_levels(takt_tflw *w, takt_id id)
-{
-    const takt_node *n = &w->g->nodes[id];
-    if (n->op != &takt_op_dequantize || w->at[n->in[0]] < 0 ||
-        takt_type_of(w->g, n->in[0])->dtype != TAKT_I8)
-        return -1;
-    const takt_tflw_tensor *t = takt_tflw_at(w, w->at[n->in[0]]);
-    return t->grid.count == 1 && t->data == NULL ? w->at[n->in[0]] : -1;
-}
-
 int32_t takt_tflw_tail_result(takt_tflw *w, const takt_tflw_tail *tail)
 {
     takt_tflw_grid grid;
@@ -107,9 +97,12 @@ int32_t takt_tflw_tail_result(takt_tflw *w, const takt_tflw_tail *tail)
 
 /* ---- products ---- */
 
-/* Weights of bytes around 0 with a scale for each of `rows`, or one for all. */
-static bool are_levels(const takt_tflw_constant *c)
+/* Weights of bytes around 0 with a scale for each of `rows`, or one for all; those of old models,
+ * whose activations are u8, have a zero point. */
+static bool are_levels(const takt_tflw_constant *c, takt_dtype x)
 {
+    if (x == TAKT_U8)
+        return c->type.dtype == TAKT_U8 && c->grid.count == 1;
     if (c->type.dtype != TAKT_I8 || c->grid.count == 0)
         return false;
     for (size_t i = 0; c->grid.zero != NULL && i < c->grid.count; i++)
@@ -118,27 +111,49 @@ static bool are_levels(const takt_tflw_constant *c)
     return true;
 }
 
-/* The bias in units of the sums: the product of both scales. */
-static int32_t bias_levels(takt_tflw *w, takt_id id, float x_scale, const takt_tflw_grid *weights)
+/* Integers of a bias that are in these units already. */
+static bool are_in_units(const takt_tflw_constant *c, const float *scale, size_t count)
+{
+    if (takt_dtype_bits(c->type.dtype) < 32 || c->grid.count == 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (c->grid.scale[c->grid.count > 1 ? i : 0] != scale[i] ||
+            c->grid.zero[c->grid.count > 1 ? i : 0] != 0)
+            return false;
+    return true;
+}
+
+/* The bias in units of the sums: the product of both scales. Activations of 16 bits have 64. */
+static int32_t bias_levels(takt_tflw *w, takt_id id, const takt_tflw_tensor *x,
+                           const takt_tflw_grid *weights)
 {
     takt_tflw_constant c;
     size_t count;
     const double *v = takt_tflw_constant_of(w, id, &c) ? takt_tflw_reals(w, &c, &count) : NULL;
     if (v == NULL)
         return -1;
-    const takt_type type = {.dtype = TAKT_I32, .rank = 1, .dim = {(int64_t)count}};
-    int32_t *level = takt_arena_array(&w->arena, count + 1, sizeof *level);
+    const bool is_wide = x->type.dtype == TAKT_I16;
+    const double most = is_wide ? 0x1p39 : 0x1p31; /* LiteRT's sums of 16 bits have 40 */
+    takt_type type = {.dtype = is_wide ? TAKT_I64 : TAKT_I32, .rank = 1, .dim = {(int64_t)count}};
+    void *level = takt_arena_array(&w->arena, count + 1, sizeof(int64_t));
     float *scale = takt_arena_array(&w->arena, count + 1, sizeof *scale);
     if (level == NULL || scale == NULL) {
         w->status = TAKT_ERR_MEMORY;
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        scale[i] = x_scale * weights->scale[weights->count > 1 ? i : 0];
+        scale[i] = x->grid.scale[0] * weights->scale[weights->count > 1 ? i : 0];
         const double q = nearbyint(v[i] / (double)scale[i]);
-        level[i] = q >= 0x1p31 ? INT32_MAX : q <= -0x1p31 ? INT32_MIN : (int32_t)q;
+        takt_dtype_put_i(type.dtype, level, i,
+                         q >= most - 1 ? (int64_t)most - 1
+                         : q <= -most  ? -(int64_t)most
+                                       : (int64_t)q);
     }
     const takt_tflw_grid grid = {.scale = scale, .count = weights->count > 1 ? count : 1};
+    if (are_in_units(&c, scale, count)) {
+        type.dtype = c.type.dtype;
+        return takt_tflw_data(w, &type, c.data, &grid);
+    }
     return takt_tflw_data(w, &type, level, &grid);
 }
 
@@ -179,7 +194,9 @@ bool takt_tflw_product_of(takt_tflw *w, const takt_node *n, const int64_t *perm,
     takt_tflw_tail t = takt_tflw_tail_of(w, w->id, all);
     const int32_t x =
         n->op == &takt_op_conv && n->type->rank > 4 ? -1 : takt_tflw_levels(w, n->in[0]);
-    const bool is_integer = x >= 0 && t.quantize != TAKT_NONE && are_levels(&c) &&
+    const takt_dtype dtype = takt_tflw_at(w, x)->type.dtype;
+    const bool is_integer = x >= 0 && t.quantize != TAKT_NONE && are_levels(&c, dtype) &&
+                            w->g->nodes[t.quantize].type->dtype == dtype &&
                             takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &grid);
     if (!is_integer)
         t = takt_tflw_tail_of(w, w->id, floats);
@@ -187,8 +204,8 @@ bool takt_tflw_product_of(takt_tflw *w, const takt_node *n, const int64_t *perm,
     if (is_integer) {
         p->x = x;
         p->weight = takt_tflw_integers(w, &c);
-        const float scale = takt_tflw_at(w, x)->grid.scale[0];
-        p->bias = t.bias != TAKT_NONE ? bias_levels(w, t.bias, scale, &c.grid) : -1;
+        const takt_tflw_tensor in = *takt_tflw_at(w, x);
+        p->bias = t.bias != TAKT_NONE ? bias_levels(w, t.bias, &in, &c.grid) : -1;
     } else {
         p->x = takt_tflw_in(w, n, 0);
         p->weight = takt_tflw_floats(w, &c);
@@ -205,12 +222,14 @@ int32_t takt_tflw_no_bias(takt_tflw *w, const takt_tflw_product *p)
         return -1;
     const takt_tflw_tensor *y = takt_tflw_at(w, p->y), *k = takt_tflw_at(w, p->weight),
                            *x = takt_tflw_at(w, p->x);
-    const bool is_integer = y->type.dtype == TAKT_I8;
+    const bool is_integer = takt_tflw_is_level(y->type.dtype);
+    const takt_dtype dtype = !is_integer                 ? TAKT_F32
+                             : x->type.dtype == TAKT_I16 ? TAKT_I64
+                                                         : TAKT_I32;
     const size_t count = (size_t)y->type.dim[y->type.rank - 1],
                  scales = is_integer ? k->grid.count : 0;
-    const takt_type type = {
-        .dtype = is_integer ? TAKT_I32 : TAKT_F32, .rank = 1, .dim = {(int64_t)count}};
-    void *zeros = takt_arena_array(&w->arena, count + 1, 4);
+    const takt_type type = {.dtype = dtype, .rank = 1, .dim = {(int64_t)count}};
+    void *zeros = takt_arena_array(&w->arena, count + 1, sizeof(int64_t));
     float *scale = takt_arena_array(&w->arena, scales + 1, sizeof *scale);
     if (zeros == NULL || scale == NULL) {
         w->status = TAKT_ERR_MEMORY;

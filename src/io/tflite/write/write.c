@@ -49,6 +49,7 @@ static unsigned char *prepare_tables(takt_tflw *w)
     }
     takt_graph_live(w->g, live);
     count_uses(w, live);
+    takt_tflw_grids(w);
     return live;
 }
 
@@ -90,10 +91,11 @@ static void show(takt_tflw *w, size_t i)
 static takt_status write_graph(takt_tflw *w)
 {
     const unsigned char *live = prepare_tables(w);
-    for (size_t i = 0; live != NULL && i < w->g->input_count; i++) {
+    for (size_t i = 0; live != NULL && w->status == TAKT_OK && i < w->g->input_count; i++) {
         const takt_port *port = &w->g->inputs[i];
         w->id = port->id;
-        w->at[port->id] = takt_tflw_tensor_new(w, port->name, takt_type_of(w->g, port->id), NULL);
+        w->at[port->id] =
+            takt_tflw_tensor_new(w, port->name, takt_type_of(w->g, port->id), &w->grids[port->id]);
     }
     takt_tflw_state_begin(w);
     for (size_t i = 0; live != NULL && i < w->g->count && w->status == TAKT_OK; i++)

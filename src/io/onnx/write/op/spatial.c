@@ -25,11 +25,21 @@ static bool is_float(takt_dtype dtype)
     return (TAKT_FLOATS & TAKT_IN(dtype)) != 0;
 }
 
+/* Dilations of 1 are left out, as is the default: some operators of engines do not know them. */
+static bool is_dilated(const takt_attr *dilation)
+{
+    for (uint32_t i = 0; i < dilation->count; i++)
+        if (dilation->i64s[i] != 1)
+            return true;
+    return false;
+}
+
 static void window(takt_emit *e, const takt_attr *stride, const takt_attr *dilation,
                    const takt_attr *pad)
 {
     takt_emit_ints(e, "strides", stride->i64s, stride->count);
-    takt_emit_ints(e, "dilations", dilation->i64s, dilation->count);
+    if (is_dilated(dilation))
+        takt_emit_ints(e, "dilations", dilation->i64s, dilation->count);
     takt_emit_ints(e, "pads", pad->i64s, pad->count);
 }
 

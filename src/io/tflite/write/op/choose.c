@@ -3,11 +3,29 @@
 
 #include "io/tflite/write/emit.h"
 
+/* The bounds of an activation, from integers to integers. */
+static bool integer_clip(takt_tflw *w, const takt_node *n)
+{
+    const double low = n->attr[0].f64, high = n->attr[1].f64;
+    const char *name = low == -1 && high == 1  ? "RELU_N1_TO_1"
+                       : low == 0 && high == 6 ? "RELU6"
+                                               : NULL;
+    takt_tflw_tail t;
+    int32_t x;
+    if (name == NULL || !takt_tflw_integer_layer(w, n, false, &x, &t))
+        return false;
+    takt_tflw_take(w, w->id, &t);
+    (void)takt_tflw_1(w, name, x, takt_tflw_tail_result(w, &t));
+    return true;
+}
+
 /* Bounds that are not an activation of the schema. */
 static bool clip(takt_tflw *w, const takt_node *n)
 {
     const bool low = n->attr[0].is_set, high = n->attr[1].is_set;
     const takt_dtype dtype = n->type->dtype;
+    if (low && high && integer_clip(w, n))
+        return true;
     const int32_t x = takt_tflw_in(w, n, 0);
     if (dtype != TAKT_F32 && dtype != TAKT_I32 && dtype != TAKT_I64)
         return false;
@@ -29,8 +47,15 @@ static bool clip(takt_tflw *w, const takt_node *n)
 
 static bool leaky(takt_tflw *w, const takt_node *n)
 {
-    const int32_t x = takt_tflw_in(w, n, 0);
-    takt_tflw_op *op = takt_tflw_1(w, "LEAKY_RELU", x, takt_tflw_result(w, w->id, NULL));
+    takt_tflw_tail t;
+    int32_t x;
+    const bool is_integer = takt_tflw_integer_layer(w, n, false, &x, &t);
+    if (is_integer)
+        takt_tflw_take(w, w->id, &t);
+    else
+        x = takt_tflw_in(w, n, 0);
+    const int32_t y = is_integer ? takt_tflw_tail_result(w, &t) : takt_tflw_result(w, w->id, NULL);
+    takt_tflw_op *op = takt_tflw_1(w, "LEAKY_RELU", x, y);
     takt_tflw_option_f(op, 75, 0, (float)n->attr[0].f64);
     return true;
 }
@@ -98,6 +123,9 @@ static bool emit(takt_tflw *w, const takt_node *n)
     if (n->op == &takt_op_is_nan || n->op == &takt_op_is_inf)
         return special(w, n);
     int32_t in[3];
+    if ((n->op == &takt_op_and || n->op == &takt_op_or || n->op == &takt_op_not) &&
+        n->type->dtype != TAKT_BOOL)
+        return false; /* of bits */
     for (uint32_t k = 0; k < n->in_count; k++)
         in[k] = takt_tflw_in(w, n, k);
     (void)takt_tflw_call(w, name_of(n->op), n->in_count, in, takt_tflw_result(w, w->id, NULL));

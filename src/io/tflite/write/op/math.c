@@ -32,22 +32,35 @@ static const named *find(const takt_op *op)
     return NULL;
 }
 
-/* Both operands and the result are integers with scales of their own. */
+/* Functions that LiteRT has of integers: to any scale, or to the one that fits their range. */
+static bool is_integer_function(takt_tflw *w, const takt_node *n)
+{
+    const takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, false, true});
+    if (t.quantize == TAKT_NONE)
+        return false;
+    if (n->op == &takt_op_relu || n->op == &takt_op_relu6)
+        return true;
+    if (n->op == &takt_op_hard_swish)
+        return w->g->nodes[t.quantize].type->dtype != TAKT_I16;
+    return (n->op == &takt_op_sigmoid && takt_tflw_is_unit(w, t.quantize, false)) ||
+           (n->op == &takt_op_tanh && takt_tflw_is_unit(w, t.quantize, true));
+}
+
+/* Operands and the result are integers with scales of their own. */
 static bool integers(takt_tflw *w, const takt_node *n, const named *a)
 {
     int32_t in[2];
-    takt_tflw_grid grid;
-    if (n->op == &takt_op_div || a->options == 0 || n->type->dtype != TAKT_F32)
-        return false;
-    const takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, true, true});
-    for (uint32_t k = 0; k < 2; k++)
-        in[k] = takt_tflw_levels(w, n->in[k]);
-    if (t.quantize == TAKT_NONE || in[0] < 0 || in[1] < 0 ||
-        !takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &grid))
+    takt_tflw_tail t;
+    const bool has_activation = a->options != 0;
+    if (n->op == &takt_op_div || !(has_activation || is_integer_function(w, n)) ||
+        !takt_tflw_integer_layer(w, n, has_activation, in, &t))
         return false;
     takt_tflw_take(w, w->id, &t);
-    takt_tflw_op *op = takt_tflw_2(w, a->name, in[0], in[1], takt_tflw_tail_result(w, &t));
-    takt_tflw_option(op, a->options, 0, 1, t.activation);
+    takt_tflw_op *op = takt_tflw_call(w, a->name, n->in_count, in, takt_tflw_tail_result(w, &t));
+    if (has_activation)
+        takt_tflw_option(op, a->options, 0, 1, t.activation);
+    if (n->op == &takt_op_add || n->op == &takt_op_sub) /* 16 bits: scales need be no powers of 2 */
+        takt_tflw_option(op, a->options, 1, 1, 0);
     return true;
 }
 

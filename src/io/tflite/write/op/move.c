@@ -43,7 +43,7 @@ static bool broadcast(takt_tflw *w, const takt_node *n)
 static int32_t on_grid(takt_tflw *w, int32_t x, const takt_tflw_grid *to)
 {
     const takt_tflw_tensor from = *takt_tflw_at(w, x);
-    if (from.grid.scale[0] == to->scale[0] && from.grid.zero[0] == to->zero[0])
+    if (takt_tflw_same_grid(&from.grid, to))
         return x;
     const int32_t y = takt_tflw_tensor_new(w, NULL, &from.type, to);
     (void)takt_tflw_1(w, "QUANTIZE", x, y);
@@ -54,21 +54,20 @@ static bool concat(takt_tflw *w, const takt_node *n)
 {
     takt_tflw_grid grid = {0};
     int32_t *in = takt_arena_array(&w->arena, n->in_count, sizeof *in);
-    takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, false, true});
-    bool is_integer =
-        t.quantize != TAKT_NONE && takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &grid);
+    takt_tflw_tail t;
     if (in == NULL) {
         w->status = TAKT_ERR_MEMORY;
         return true;
     }
-    for (uint32_t k = 0; k < n->in_count && is_integer; k++) {
-        in[k] = takt_tflw_levels(w, n->in[k]);
-        is_integer = in[k] >= 0;
-    }
+    const bool is_integer = takt_tflw_integer_layer(w, n, false, in, &t) &&
+                            takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &grid);
     if (!is_integer)
         t = (takt_tflw_tail){.end = w->id, .quantize = TAKT_NONE};
     for (uint32_t k = 0; k < n->in_count; k++)
-        in[k] = is_integer ? on_grid(w, in[k], &grid) : takt_tflw_in(w, n, k);
+        if (!is_integer)
+            in[k] = takt_tflw_in(w, n, k);
+        else if (takt_tflw_at(w, in[k])->type.dtype != TAKT_U8) /* u8 may have scales of its own */
+            in[k] = on_grid(w, in[k], &grid);
     takt_tflw_take(w, w->id, &t);
     const int32_t y = is_integer ? takt_tflw_tail_result(w, &t) : like(w, in[0]);
     takt_tflw_op *op = takt_tflw_call(w, "CONCATENATION", n->in_count, in, y);

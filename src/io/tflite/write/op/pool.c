@@ -112,9 +112,9 @@ static bool emit(takt_tflw *w, const takt_node *n)
         return false;
     if (x->rank == 5)
         return volume(w, n, &v);
-    takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, is_float, is_float});
-    int32_t in = takt_tflw_levels(w, n->in[0]);
-    const bool is_integer = in >= 0 && t.quantize != TAKT_NONE;
+    takt_tflw_tail t;
+    int32_t in;
+    const bool is_integer = takt_tflw_integer_layer(w, n, true, &in, &t);
     if (!is_integer) {
         t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, is_float, false});
         in = takt_tflw_in(w, n, 0);
@@ -127,20 +127,23 @@ static bool emit(takt_tflw *w, const takt_node *n)
     takt_type type = {.dtype = takt_tflw_at(w, in)->type.dtype,
                       .rank = 4,
                       .dim = {x->dim[0], v.out[0], v.out[1], x->dim[x->rank - 1]}};
-    const bool is_last = !is_line && !is_integer;
+    takt_tflw_grid to = grid;
+    if (is_integer)
+        (void)takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &to);
+    const bool is_moved = is_integer && !takt_tflw_same_grid(&grid, &to);
+    const bool is_last = !is_line && !is_moved;
     int32_t y =
         is_last ? takt_tflw_result(w, t.end, &grid) : takt_tflw_tensor_new(w, NULL, &type, &grid);
     options(takt_tflw_1(w, is_max ? "MAX_POOL_2D" : "AVERAGE_POOL_2D", in, y), &v, padding,
             t.activation);
     if (is_last)
         return true;
-    const int32_t end =
-        is_integer ? takt_tflw_tail_result(w, &t) : takt_tflw_result(w, t.end, &grid);
+    const int32_t end = takt_tflw_result(w, t.end, &to);
     if (end < 0)
-        return is_integer && w->status == TAKT_OK ? false : true;
+        return true;
     if (is_line)
-        y = takt_tflw_reshaped(w, y, n->type->dim, 3, is_integer ? -1 : end);
-    if (is_integer)
+        y = takt_tflw_reshaped(w, y, n->type->dim, 3, is_moved ? -1 : end);
+    if (is_moved)
         (void)takt_tflw_1(w, "QUANTIZE", y, end);
     return true;
 }

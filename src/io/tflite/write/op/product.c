@@ -11,7 +11,8 @@ static bool dense(takt_tflw *w, const takt_node *n)
     takt_tflw_constant c;
     takt_tflw_product p;
     if (n->attr[TRANSPOSE_A].boolean || x->rank < 2 || k->rank != 2 || x->dtype != TAKT_F32 ||
-        !takt_tflw_constant_of(w, n->in[1], &c) || (c.grid.count > 0 && c.type.dtype != TAKT_I8))
+        !takt_tflw_constant_of(w, n->in[1], &c) ||
+        (c.grid.count > 0 && c.type.dtype != TAKT_I8 && c.type.dtype != TAKT_U8))
         return false;
     if (!takt_tflw_product_of(w, n, n->attr[TRANSPOSE_B].boolean ? NULL : turned, &p))
         return w->status != TAKT_OK;

@@ -65,11 +65,9 @@ static bool emit(takt_tflw *w, const takt_node *n)
         axes[count++] = given->i64s[i] < 0 ? given->i64s[i] + x->rank : given->i64s[i];
     for (int d = 0; given->count == 0 && d < x->rank; d++)
         axes[count++] = d;
-    takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, false, true});
-    int32_t in = takt_tflw_levels(w, n->in[0]);
-    takt_tflw_grid grid;
-    if (n->op != &takt_op_reduce_mean || in < 0 || t.quantize == TAKT_NONE ||
-        !takt_tflw_grid_of(w, &w->g->nodes[t.quantize], &grid)) {
+    takt_tflw_tail t;
+    int32_t in;
+    if (n->op != &takt_op_reduce_mean || !takt_tflw_integer_layer(w, n, false, &in, &t)) {
         t = (takt_tflw_tail){.end = w->id, .quantize = TAKT_NONE};
         in = takt_tflw_in(w, n, 0);
     }

@@ -15,7 +15,15 @@ static bool emit(takt_tflw *w, const takt_node *n)
     const int64_t given = n->attr[0].i64, axis = given < 0 ? given + rank : given;
     if (rank < 1 || n->type->dtype != TAKT_F32)
         return false;
-    const int32_t x = takt_tflw_in(w, n, 0);
+    takt_tflw_tail t;
+    int32_t x;
+    if (axis == rank - 1 && n->op == &takt_op_softmax &&
+        takt_tflw_integer_layer(w, n, false, &x, &t) && takt_tflw_is_unit(w, t.quantize, false)) {
+        takt_tflw_take(w, w->id, &t);
+        call(w, n, x, takt_tflw_tail_result(w, &t));
+        return true;
+    }
+    x = takt_tflw_in(w, n, 0);
     if (axis == rank - 1) {
         call(w, n, x, takt_tflw_result(w, w->id, NULL));
         return true;
