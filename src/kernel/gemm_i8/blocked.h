@@ -6,13 +6,15 @@
  *     A_SIZE   bytes of one packed value of A           PIECE    k is padded to this in packed A
  *     ROW_PAD  rows of a packed tile are padded to this
  * includes requant.h and this file, and supplies the functions declared below; if it defines
- * FINISHES_BYTES, finish_is_bytes() and finish_block() too, for results of 8 bits. Sums of a column
- * of tiles stay in scratch, in L1, until they are final; integers may be added in any order.
+ * FINISHES_BYTES, finish_is_bytes(), finish_block() and finish_sums() too, for results of 8 bits
+ * and for the sums themselves. Sums of a column of tiles stay in scratch, in L1, until they are
+ * final; integers may be added in any order.
  */
 enum {
     LINE = 16 * GROUP,    /* bytes of one step of a panel */
     CHUNK = 16384 / LINE, /* steps whose part of a panel stays in L1 */
     ROWS_MAX = 32 * MR,
+    B_NEAR = 768 << 10, /* bytes of B that stay in L2 */
     NR = 16 * PANELS
 };
 
@@ -107,6 +109,7 @@ typedef struct block {
 
 #ifdef FINISHES_BYTES
 static void finish_block(const takt_gemm_i8 *g, const block *o);
+static void finish_sums(const takt_gemm_i8 *g, const block *o);
 #endif
 
 static void pack_rows(const takt_gemm_i8 *g, size_t row, size_t rows, size_t p, size_t k, char *to)
@@ -155,11 +158,16 @@ static void pack_block(const takt_gemm_i8 *g, const block *o)
 
 /* Tile `which` of a chunk. The first two of several ask for the lines of the chunk that comes next,
  * one after the other, so that memory is read while all of them multiply; the others find their
- * part of B in L1. One that is alone goes ahead of itself. */
-static void ask_ahead(tile_job *t, size_t which, bool is_alone, size_t next)
+ * part of B in L1. One that is alone goes ahead of itself, and so does the first where B stays in
+ * L2. */
+static void ask_ahead(tile_job *t, size_t which, bool is_alone, bool is_near, size_t next)
 {
     t->near = is_alone ? 2048 + 64 : which == 0 ? 1024 : 0;
     t->far = is_alone ? 2048 : which < 2 ? next + 64 * which : 0;
+    if (is_near && !is_alone) {
+        t->near = which == 0 ? 2048 + 64 : 0;
+        t->far = which == 0 ? 2048 : 0;
+    }
 }
 
 static void multiply(const takt_gemm_i8 *g, const block *o)
@@ -181,7 +189,7 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
         for (size_t i = 0, which = 0, height; i < o->rows; i += height, which++) {
             height = tile_rows(o->rows - i);
             t.a = a;
-            ask_ahead(&t, which, height == o->rows, next);
+            ask_ahead(&t, which, height == o->rows, g->n * g->k <= B_NEAR, next);
             tile(height, panels, &t);
             a += packed_bytes(height, k);
             t.c += height * NR;
@@ -192,12 +200,16 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
     } while (p < g->k);
 }
 
-/* Whether that made bytes of the sums. */
-static bool finishes_bytes(const takt_gemm_i8 *g, const block *o)
+/* Whether that finished the sums: to bytes, or to whole panels of integers. */
+static bool finishes_vectors(const takt_gemm_i8 *g, const block *o)
 {
 #ifdef FINISHES_BYTES
     if (finish_is_bytes(g->requant)) {
         finish_block(g, o);
+        return true;
+    }
+    if (g->requant->to == TAKT_REQUANT_I32 && o->cols % 16 == 0) {
+        finish_sums(g, o);
         return true;
     }
 #else
@@ -208,7 +220,7 @@ static bool finishes_bytes(const takt_gemm_i8 *g, const block *o)
 
 static void finish(const takt_gemm_i8 *g, const block *o)
 {
-    if (finishes_bytes(g, o))
+    if (finishes_vectors(g, o))
         return;
     for (size_t i = 0; i < o->rows; i++) {
         uint32_t *x = (uint32_t *)o->sums + i * NR;
@@ -231,7 +243,7 @@ static void one_row(const takt_gemm_i8 *g, const block *o)
             part.sums += 16 * i;
             part.col = 16 * (first + i * quarter);
             part.cols = least(g->n - part.col, 16);
-            if (finishes_bytes(g, &part))
+            if (finishes_vectors(g, &part))
                 continue;
             uint32_t *x = (uint32_t *)part.sums;
             correct(g, x, part.col, part.cols, o->shift, g->b_zero ? o->row_sums[0] : 0);

@@ -1,4 +1,5 @@
-/* finish_block.h - the sums of a block of blocked.h to bytes, sixteen columns at a time, on NEON.
+/* finish_block.h - the sums of a block of blocked.h to bytes, or as they are, sixteen columns at a
+ * time, on NEON.
  *
  * Zero points of B are rare: they cost a multiplication for each vector.
  */
@@ -55,6 +56,26 @@ static void finish_block(const takt_gemm_i8 *g, const block *o)
         case FINISH_RIGHT: finish_panel(g, o, at, n, FINISH_RIGHT); break;
         case FINISH_FIXED: finish_panel(g, o, at, n, FINISH_FIXED); break;
         case FINISH_WIDE: finish_panel(g, o, at, n, FINISH_WIDE); break;
+        }
+    }
+}
+
+/* The sums themselves, of whole panels. */
+static void finish_sums(const takt_gemm_i8 *g, const block *o)
+{
+    for (size_t at = 0; at < o->cols; at += 16) {
+        const size_t col = o->col + at;
+        const sums_16 offset = finish_offset(g, o, col, 16);
+        const int32_t *sums = o->sums + at;
+        int32_t *c = (int32_t *)g->c + o->row * g->ldc + col;
+        for (size_t i = 0; i < o->rows; i++, sums += NR, c += g->ldc) {
+            sums_16 s = add_sums(load_sums(sums), offset);
+            if (g->b_zero)
+                s = less_sums(s, load_sums(g->b_zero + col), (int32_t)o->row_sums[i]);
+            vst1q_s32(c, s.a);
+            vst1q_s32(c + 4, s.b);
+            vst1q_s32(c + 8, s.c);
+            vst1q_s32(c + 12, s.d);
         }
     }
 }
