@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "op/ops.h"
+#include "verify/products.h"
 
 bool takt_alpha_is_hinge(const takt_net_node *n)
 {
@@ -136,24 +137,37 @@ static double dot(const double *restrict a, const double *restrict b, size_t cou
     return s0 + s1 + s2 + s3;
 }
 
-static void sum_values(const takt_region *r, size_t id, size_t row, double *v)
+static void part_values(const takt_region *r, size_t id, const takt_net_part *p, size_t row)
 {
     const takt_net_node *n = &r->net->nodes[id];
-    for (uint32_t j = 0; j < n->count; j++)
-        v[j] = n->bias != NULL ? n->bias[j] : 0;
-    for (size_t k = 0; k < n->part_count; k++) {
-        const takt_net_part *p = &n->parts[k];
-        const uint32_t width = r->net->nodes[p->source].count;
-        const double *x = r->alpha->value[p->source] + row * width;
-        for (uint32_t j = 0; j < n->count; j++) {
-            if (p->form == TAKT_NET_DENSE)
-                v[j] += dot(p->values + (size_t)j * width, x, width);
-            else if (p->form == TAKT_NET_SPARSE)
-                for (size_t e = p->starts[j]; e < p->starts[j + 1]; e++)
-                    v[j] += p->values[e] * x[p->columns[e]];
-            else if (p->columns[j] != UINT32_MAX)
-                v[j] += p->factor * (p->values != NULL ? p->values[j] : 1) * x[p->columns[j]];
-        }
+    const uint32_t width = r->net->nodes[p->source].count;
+    const double *x = r->alpha->value[p->source] + row * width;
+    double *v = r->alpha->value[id] + row * n->count;
+    for (uint32_t j = 0; j < n->count; j++) {
+        if (p->form == TAKT_NET_DENSE)
+            v[j] += dot(p->values + (size_t)j * width, x, width);
+        else if (p->form == TAKT_NET_SPARSE)
+            for (size_t e = p->starts[j]; e < p->starts[j + 1]; e++)
+                v[j] += p->values[e] * x[p->columns[e]];
+        else if (p->columns[j] != UINT32_MAX)
+            v[j] += p->factor * (p->values != NULL ? p->values[j] : 1) * x[p->columns[j]];
+    }
+}
+
+/* Of all rows; slopes need no account of errors. */
+static void sum_values(takt_region *r, size_t id, size_t count)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    double *v = r->alpha->value[id];
+    for (size_t k = 0; k < count; k++)
+        for (uint32_t j = 0; j < n->count; j++)
+            v[k * n->count + j] = n->bias != NULL ? n->bias[j] : 0;
+    for (size_t i = 0; i < n->part_count; i++) {
+        const takt_net_part *p = &n->parts[i];
+        if (takt_products_forward(r, p, r->alpha->value[p->source], v, count))
+            continue;
+        for (size_t k = 0; k < count; k++)
+            part_values(r, id, p, k);
     }
 }
 
@@ -239,11 +253,10 @@ static void step(takt_region *r, size_t id, size_t count, int at)
         const takt_net_node *n = &r->net->nodes[i];
         if (!r->is_touched[i] || n->kind == TAKT_NET_INPUT)
             continue;
-        for (size_t k = 0; k < count; k++)
-            if (n->kind == TAKT_NET_SUM)
-                sum_values(r, i, k, r->alpha->value[i] + k * n->count);
-            else
-                line_values(r, i, k, r->alpha->value[i] + k * n->count);
+        if (n->kind == TAKT_NET_SUM)
+            sum_values(r, i, count);
+        for (size_t k = 0; k < count && n->kind != TAKT_NET_SUM; k++)
+            line_values(r, i, k, r->alpha->value[i] + k * n->count);
     }
     for (size_t i = 0; i < id; i++)
         if (r->is_touched[i] && r->alpha->slope[i] != NULL)

@@ -30,6 +30,7 @@ typedef struct takt_net_part {
     double factor;
     const uint32_t *columns;
     const size_t *starts;
+    const struct takt_net_single *single; /* the same in f32 (products.h); or NULL */
 } takt_net_part;
 
 typedef struct takt_net_node {

@@ -6,6 +6,7 @@
 
 #include "api/model.h"
 #include "base/mem.h"
+#include "verify/products.h"
 #include "verify/program.h"
 
 static takt_plan_options plan_options(const takt_prover *v)
@@ -152,6 +153,8 @@ static takt_status search(takt_prover *v)
                                          .is_cancelled = is_cancelled,
                                          .confirm = confirm,
                                          .user = v};
+    if (options.method != TAKT_BY_IBP)
+        TAKT_TRY(takt_products_net(&v->net, options.method >= TAKT_BY_ALPHA));
     const uint64_t start = v->ctx->now_ns(v->ctx->clock_user);
     const takt_status status =
         takt_search_run(&v->net, &v->proved, &v->given, &options, &v->search);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/util/relax.h"
+#include "verify/products.h"
 
 static takt_status allocate(takt_region *r, size_t i)
 {
@@ -47,14 +48,19 @@ takt_status takt_region_init(const takt_net *net, takt_region *r)
     r->constants = takt_arena_array(a, r->capacity, sizeof *r->constants);
     r->best = takt_arena_array(a, r->capacity, sizeof *r->best);
     r->losses = takt_arena_array(a, net->count, sizeof *r->losses);
+    r->sizes = takt_arena_array(a, net->element_count, sizeof *r->sizes);
+    r->zeros = takt_arena_array(a, net->element_count, sizeof *r->zeros);
     r->is_open = takt_arena_array(a, net->element_count, sizeof *r->is_open);
     takt_status status = r->lo == NULL || r->hi == NULL || r->error == NULL || r->lines == NULL ||
                                  r->rows == NULL || r->is_touched == NULL || r->constants == NULL ||
-                                 r->is_open == NULL || r->losses == NULL || r->best == NULL
+                                 r->is_open == NULL || r->losses == NULL || r->best == NULL ||
+                                 r->sizes == NULL || r->zeros == NULL
                              ? TAKT_ERR_MEMORY
                              : TAKT_OK;
     for (size_t i = 0; status == TAKT_OK && i < net->count; i++)
         status = allocate(r, i);
+    if (status == TAKT_OK)
+        status = takt_products_init(r);
     /* No sum, of coefficients or of a row's constant, has more terms than there are elements, with
      * a few roundings each. */
     r->own = 0x1.04p-53 * (4 * (double)net->element_count + 64);
@@ -262,6 +268,7 @@ void takt_region_node(takt_region *r, size_t id, bool keeps)
         const double most = fmax(fabs(s.lo), fabs(s.hi));
         const double kernel = n->gamma * s.size * (1 + 0x1p-20) + n->share * most * 1.001 + n->tiny;
         error[i] = kernel + r->own * (s.size + most) * (1 + 0x1p-20);
+        r->sizes[i] = s.size * (1 + 0x1p-20);
         const double by = is_choice && kernel == 0 ? 0 : error[i];
         s.lo -= by;
         s.hi += by;
@@ -277,4 +284,5 @@ void takt_region_node(takt_region *r, size_t id, bool keeps)
         if (lo[i] > hi[i]) /* both hold: the value lies in both, rounding aside */
             lo[i] = hi[i] = 0.5 * (lo[i] + hi[i]);
     }
+    takt_products_errors(r, id);
 }

@@ -16,6 +16,7 @@ typedef struct takt_lines {
 } takt_lines;
 
 struct takt_alpha;
+struct takt_products;
 
 typedef struct takt_region {
     const takt_net *net;
@@ -30,9 +31,12 @@ typedef struct takt_region {
     double *best;                      /* per row, for goals */
     double *constants;                 /* per row */
     struct takt_alpha *alpha;          /* slopes that are chosen (alpha.h); NULL: the usual lines */
+    struct takt_products *products;    /* buffers for products in f32; NULL: none is large */
     bool (*is_late)(const void *user); /* ends refinements: intervals remain; NULL: never */
     const void *late_user;
     double *losses; /* per node, for reports */
+    double *sizes;  /* magnitudes of the elements of one node */
+    double *zeros;  /* as many as a node has elements */
     size_t capacity;
     const double
         *center; /* inputs also lie within `radius` of it, by the sum of squares; or NULL */

@@ -4,15 +4,8 @@
 
 #include "op/ops.h"
 #include "verify/alpha.h"
-
-/* Sum of |coefficient| * error; a coefficient of 0 adds nothing even if the error is infinite. */
-static double cost_of(const double *restrict row, const double *restrict error, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += row[i] == 0 ? 0 : fabs(row[i]) * error[i];
-    return sum * (1 + 0x1p-20);
-}
+#include "verify/products.h"
+#include "verify/terms.h"
 
 /* ---- through sums ---- */
 
@@ -86,21 +79,27 @@ static double *touch(takt_region *r, uint32_t id, size_t rows)
     return r->rows[id];
 }
 
+/* What rows lose and gain at the elements themselves: bias and errors. */
+static void at_sum(takt_region *r, size_t id, size_t rows, const double *error, double least)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const double *bias = n->bias != NULL ? n->bias : r->zeros;
+    for (size_t i = 0; i < rows; i++)
+        r->constants[i] +=
+            takt_terms_sides(r->rows[id] + i * n->count, bias, bias, error, n->count) - least;
+}
+
 static void through_sum(takt_region *r, size_t id, size_t rows)
 {
     const takt_net_node *n = &r->net->nodes[id];
-    const double *a = r->rows[id];
-    for (size_t i = 0; i < rows; i++) {
-        const double *row = a + i * n->count;
-        double sum = -cost_of(row, r->error[id], n->count);
-        for (size_t j = 0; n->bias != NULL && j < n->count; j++)
-            sum += row[j] * n->bias[j];
-        r->constants[i] += sum;
-    }
+    double least = 0;
+    const double *error = r->error[id], *all = takt_products_error(r, id, rows, &least);
+    at_sum(r, id, rows, all != NULL ? all : error, least);
     for (size_t k = 0; k < n->part_count; k++) {
         const uint32_t source = n->parts[k].source;
-        through_part(&n->parts[k], a, touch(r, source, rows), n->count, r->net->nodes[source].count,
-                     rows);
+        if (all == NULL || !takt_products_back(r, id, k, rows))
+            through_part(&n->parts[k], r->rows[id], touch(r, source, rows), n->count,
+                         r->net->nodes[source].count, rows);
     }
 }
 
@@ -111,13 +110,9 @@ static void through_lines(takt_region *r, size_t id, size_t rows)
     const takt_net_node *n = &r->net->nodes[id];
     const takt_lines *l = &r->lines[id];
     const int inputs = n->kind == TAKT_NET_PAIR ? 2 : 1;
-    for (size_t i = 0; i < rows; i++) {
-        const double *row = r->rows[id] + i * n->count;
-        double sum = -cost_of(row, r->error[id], n->count);
-        for (size_t j = 0; j < n->count; j++)
-            sum += row[j] == 0 ? 0 : row[j] * (row[j] > 0 ? l->below_at[j] : l->above_at[j]);
-        r->constants[i] += sum;
-    }
+    for (size_t i = 0; i < rows; i++)
+        r->constants[i] += takt_terms_sides(r->rows[id] + i * n->count, l->below_at, l->above_at,
+                                            r->error[id], n->count);
     for (int k = 0; k < inputs; k++) {
         const uint32_t source = n->sources[k];
         double *out = touch(r, source, rows);
@@ -127,21 +122,35 @@ static void through_lines(takt_region *r, size_t id, size_t rows)
             const double *restrict below = l->below[k];
             if (r->alpha != NULL && r->alpha->slope[id] != NULL)
                 below = r->alpha->slope[id] + i * n->count;
-            for (size_t j = 0; j < n->count; j++)
-                to[j] += row[j] * (row[j] > 0 ? below[j] : l->above[k][j]);
+            const double *restrict above = l->above[k];
+            for (size_t j = 0; j < n->count; j++) {
+                const double b = below[j], a = above[j];
+                to[j] += row[j] * (row[j] > 0 ? b : a);
+            }
         }
     }
 }
 
 /* ---- rows ---- */
 
-void takt_region_clear(takt_region *r, size_t id, size_t count)
+/* Inputs of which rows have no terms are 0. */
+static void touch_inputs(takt_region *r, size_t count)
+{
+    for (size_t i = 0; i < r->net->port_count; i++)
+        touch(r, r->net->inputs[i], count);
+}
+
+static void clear_node(takt_region *r, size_t id, size_t count)
 {
     memset(r->is_touched, 0, r->net->count * sizeof *r->is_touched);
     memset(r->constants, 0, r->capacity * sizeof *r->constants);
     touch(r, (uint32_t)id, count);
-    for (size_t i = 0; i < r->net->port_count; i++)
-        touch(r, r->net->inputs[i], count);
+}
+
+void takt_region_clear(takt_region *r, size_t id, size_t count)
+{
+    clear_node(r, id, count);
+    touch_inputs(r, count);
 }
 
 /* The least value of each row by the intervals of the node itself. */
@@ -150,13 +159,7 @@ static void end_here(takt_region *r, size_t id, size_t count)
     const uint32_t width = r->net->nodes[id].count;
     for (size_t i = 0; i < count; i++) {
         const double *row = r->rows[id] + i * width;
-        double sum = 0, size = 0;
-        for (uint32_t k = 0; k < width; k++) {
-            const double lo = r->lo[id][k], hi = r->hi[id][k];
-            sum += row[k] == 0 ? 0 : row[k] * (row[k] > 0 ? lo : hi);
-            size += row[k] == 0 ? 0 : fabs(row[k]) * fmax(fabs(lo), fabs(hi));
-        }
-        r->constants[i] += sum - r->own * size;
+        r->constants[i] += takt_terms_least(row, r->lo[id], r->hi[id], r->own, width);
     }
 }
 
@@ -192,6 +195,7 @@ void takt_region_back(takt_region *r, size_t id, size_t count)
         else
             through_lines(r, i, count);
     }
+    touch_inputs(r, count);
 }
 
 /* Over the ball: the centre's value, less the radius times the norm of the coefficients. */
@@ -213,17 +217,12 @@ static double least_in_ball(const takt_region *r, size_t row)
 
 double takt_region_least(const takt_region *r, size_t row)
 {
-    double sum = r->constants[row], size = 0;
+    double least = r->constants[row];
     for (size_t i = 0; i < r->net->port_count; i++) {
         const uint32_t id = r->net->inputs[i];
         const size_t count = r->net->nodes[id].count;
-        const double *a = r->rows[id] + row * count, *lo = r->lo[id], *hi = r->hi[id];
-        for (size_t k = 0; k < count; k++) {
-            sum += a[k] == 0 ? 0 : a[k] * (a[k] > 0 ? lo[k] : hi[k]);
-            size += a[k] == 0 ? 0 : fabs(a[k]) * fmax(fabs(lo[k]), fabs(hi[k]));
-        }
+        least += takt_terms_least(r->rows[id] + row * count, r->lo[id], r->hi[id], r->own, count);
     }
-    const double least = sum - r->own * size * (1 + 0x1p-20);
     const double ball = r->center != NULL ? least_in_ball(r, row) : least;
     return ball > least ? ball : least;
 }
@@ -264,7 +263,10 @@ static void find_open(const takt_region *r, size_t id, bool *is_open)
 static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t count)
 {
     const uint32_t width = r->net->nodes[id].count;
-    takt_region_clear(r, id, 2 * count);
+    if (r->alpha != NULL)
+        takt_region_clear(r, id, 2 * count);
+    else
+        clear_node(r, id, 2 * count); /* going back fills the inputs */
     for (size_t i = 0; i < count; i++) {
         r->rows[id][2 * i * width + at[i]] = 1;
         r->rows[id][(2 * i + 1) * width + at[i]] = -1;

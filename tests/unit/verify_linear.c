@@ -9,6 +9,7 @@
 #include "op/util/relax.h"
 #include "test.h"
 #include "verify/goal.h"
+#include "verify/products.h"
 #include "verify/program.h"
 
 static takt_ctx *ctx;
@@ -136,6 +137,8 @@ static const char *const models[] = {
     "model m(x: f32[4, 3]) seed=10 {\n  q = dense(x, 4)\n  k = dense(x, 4)\n"
     "  return softmax(op.matmul(q, k, transpose_b=true)) @ x\n}\n",
     "model m(x: f32[2, 6]) seed=11 {\n  return layer_norm(dense(x, 5) + 3)\n}\n",
+    "model m(x: f32[1, 70]) seed=12 {\n  h = relu(dense(relu(dense(x, 80)), 96))\n"
+    "  return dense(sigmoid(dense(h, 72)), 9)\n}\n",
 };
 
 typedef struct bench {
@@ -157,6 +160,7 @@ static bool open_bench(bench *b, const char *text, bool is_real)
            EXPECT_OK(ctx, takt_program_graph(b->model, &options, &b->graph)) &&
            EXPECT(takt_net_init(b->graph, is_real, &b->net) == TAKT_OK, "%s\n%s",
                   takt_last_error(ctx), text) &&
+           EXPECT_OK(ctx, takt_products_net(&b->net, false)) &&
            EXPECT_OK(ctx, takt_region_init(&b->net, &b->region)) &&
            EXPECT_OK(ctx, takt_plan_create(b->model, &options, &b->plan)) &&
            EXPECT_OK(ctx, takt_session_create(b->plan, NULL, &b->session)) &&
@@ -262,6 +266,42 @@ static void rounding(void)
     EXPECT(widths[0] > widths[1] && widths[0] < 1.02 * widths[1], "%g, %g", widths[0], widths[1]);
 }
 
+/* From the same lines, products in f32 give bounds below those in f64, and by little. */
+static void singles(void)
+{
+    bench b;
+    double *at = NULL;
+    if (open_bench(&b, models[sizeof models / sizeof *models - 1], true) &&
+        EXPECT(b.region.products != NULL, "no product is large")) {
+        struct takt_products *products = b.region.products;
+        at = calloc(4 * b.net.output_count, sizeof *at);
+        for (int i = 0; at != NULL && i < 20; i++) {
+            double *lower[2] = {at, at + b.net.output_count};
+            double *upper[2] = {lower[1] + b.net.output_count, lower[1] + 2 * b.net.output_count};
+            for (size_t k = 0; k < b.net.input_count; k++) {
+                b.lo[k] = between(-1, 1);
+                b.lo[256 + k] = b.lo[k] + (i == 0 ? 0 : pow(10, -(double)(i % 6))) * uniform();
+            }
+            b.region.products = NULL;
+            takt_region_box(&b.region, b.lo, b.lo + 256);
+            takt_region_bound(&b.region, true);
+            takt_goal_outputs(&b.region, true, lower[0], upper[0]);
+            b.region.products = products;
+            for (size_t k = 0; k < b.net.count; k++)
+                if (b.net.nodes[k].is_used)
+                    takt_region_node(&b.region, k, true);
+            takt_goal_outputs(&b.region, true, lower[1], upper[1]);
+            for (size_t k = 0; k < b.net.output_count; k++)
+                EXPECT(lower[1][k] <= lower[0][k] && upper[1][k] >= upper[0][k] &&
+                           upper[1][k] - lower[1][k] <= upper[0][k] - lower[0][k] + 2e-3,
+                       "box %d: [%.17g, %.17g] by f32, [%.17g, %.17g] by f64", i, lower[1][k],
+                       upper[1][k], lower[0][k], upper[0][k]);
+        }
+    }
+    free(at);
+    close_bench(&b);
+}
+
 /* ---- refusals ---- */
 
 static int drop(void *user, const char *bytes, size_t length)
@@ -299,4 +339,4 @@ static void stop(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(start, lines, nets, rounding, refusals, stop)
+TEST_MAIN(start, lines, nets, rounding, singles, refusals, stop)

@@ -1,0 +1,40 @@
+/* products.h - rows of coefficients times large dense matrices, in f32.
+ *
+ * The product of coefficients a and weights w is off by at most gamma * sum of |a[j]| |w[j][k]|,
+ * gamma being that of f32 and of the order that gemm_f32 fixes. Over the box that is at most
+ * sum of |a[j]| * error[j], error[j] = gamma * sum of |w[j][k]| |x[k]|, which a row pays like every
+ * other error (region.h). So the bound holds, at the speed of f32.
+ */
+#ifndef TAKT_VERIFY_PRODUCTS_H
+#define TAKT_VERIFY_PRODUCTS_H
+
+#include "verify/region.h"
+
+/* A dense part of a net in f32. */
+struct takt_net_single {
+    const float *values; /* [count][width] */
+    const float *packed; /* the same in panels of gemm_f32 */
+    const float *turned; /* its transpose in panels; or NULL */
+    size_t count;
+    double most; /* greatest magnitude */
+};
+
+/* Gives the dense parts of a net that are large enough their form in f32, before regions are made.
+ * `turns`: transposes too, for takt_products_forward. */
+TAKT_MUST_USE takt_status takt_products_net(takt_net *net, bool turns);
+
+/* Buffers for the products of a region. */
+TAKT_MUST_USE takt_status takt_products_init(takt_region *r);
+/* Sets what products through sum `id` cost, from r->error and r->sizes. */
+void takt_products_errors(takt_region *r, size_t id);
+/* All errors of the elements of sum `id` if these rows go through it in f32, and *least, what each
+ * row costs beyond them; NULL: f32 is no gain or has not the range. */
+const double *takt_products_error(takt_region *r, size_t id, size_t rows, double *least);
+/* rows of the source += a W through part `part` of sum `id`, after takt_products_error; false: this
+ * part has no f32. */
+bool takt_products_back(takt_region *r, size_t id, size_t part, size_t rows);
+/* out += x W^T for `rows` rows, without an account of errors; false as above. */
+bool takt_products_forward(takt_region *r, const takt_net_part *p, const double *x, double *out,
+                           size_t rows);
+
+#endif

@@ -1,0 +1,78 @@
+/* terms.c - sums over the coefficients of a row, two at a time. */
+#include "verify/terms.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef double pair __attribute__((vector_size(16)));
+typedef int64_t mask __attribute__((vector_size(16)));
+
+enum { PARTS = 4, STEP = 2 * PARTS }; /* sums at once: a chain of additions is slow */
+
+static inline pair load(const double *p)
+{
+    pair v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline pair choose(mask m, pair yes, pair no)
+{
+    return (pair)((m & (mask)yes) | (~m & (mask)no));
+}
+
+static inline pair size_of(pair x)
+{
+    return (pair)((mask)x & (mask){INT64_MAX, INT64_MAX});
+}
+
+static double total(const pair *part)
+{
+    const pair sum = (part[0] + part[1]) + (part[2] + part[3]);
+    return sum[0] + sum[1];
+}
+
+double takt_terms_sides(const double *row, const double *below, const double *above,
+                        const double *error, size_t count)
+{
+    pair part[PARTS] = {0}, cost[PARTS] = {0};
+    double rest = 0, rest_cost = 0;
+    size_t i = 0;
+    for (; i + STEP <= count; i += STEP)
+        for (size_t k = 0; k < PARTS; k++) {
+            const size_t at = i + 2 * k;
+            const pair x = load(row + at);
+            const mask is_there = (mask)(x != 0);
+            const pair by = choose((mask)(x > 0), load(below + at), load(above + at));
+            part[k] += x * (pair)(is_there & (mask)by);
+            cost[k] += size_of(x) * (pair)(is_there & (mask)load(error + at));
+        }
+    for (; i < count; i++) {
+        rest += row[i] == 0 ? 0 : row[i] * (row[i] > 0 ? below[i] : above[i]);
+        rest_cost += row[i] == 0 ? 0 : fabs(row[i]) * error[i];
+    }
+    return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
+}
+
+double takt_terms_least(const double *row, const double *lo, const double *hi, double own,
+                        size_t count)
+{
+    pair part[PARTS] = {0}, size[PARTS] = {0};
+    double rest = 0, rest_size = 0;
+    size_t i = 0;
+    for (; i + STEP <= count; i += STEP)
+        for (size_t k = 0; k < PARTS; k++) {
+            const size_t at = i + 2 * k;
+            const pair x = load(row + at), low = load(lo + at), high = load(hi + at);
+            const pair l = size_of(low), h = size_of(high);
+            const mask is_there = (mask)(x != 0);
+            part[k] += x * (pair)(is_there & (mask)choose((mask)(x > 0), low, high));
+            size[k] += size_of(x) * (pair)(is_there & (mask)choose((mask)(l > h), l, h));
+        }
+    for (; i < count; i++) {
+        rest += row[i] == 0 ? 0 : row[i] * (row[i] > 0 ? lo[i] : hi[i]);
+        rest_size += row[i] == 0 ? 0 : fabs(row[i]) * fmax(fabs(lo[i]), fabs(hi[i]));
+    }
+    return total(part) + rest - own * (total(size) + rest_size) * (1 + 0x1p-20);
+}
