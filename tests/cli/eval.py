@@ -4,6 +4,7 @@ import math
 import os
 import random
 import re
+import zlib
 
 from _cli import expect, fails, finish, parsed, path, succeeds, write
 
@@ -223,6 +224,33 @@ def steps():
     fails(2, "benchmark", "run", net, "--type", "training", "--batch-size", "1,2", says=["one"])
 
 
+def picture(name):
+    """A PNG that zlib can read: compressed, white, with smooth lines and letters."""
+    with open(name, "rb") as file:
+        data = file.read()
+    expect(data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG")
+    at, found = 8, {}
+    while at < len(data):
+        size = int.from_bytes(data[at:at + 4], "big")
+        body = data[at + 4:at + 8 + size]
+        check = int.from_bytes(data[at + 8 + size:at + 12 + size], "big")
+        expect(zlib.crc32(body) == check, f"the checksum of {body[:4]}")
+        found[body[:4]] = body[4:]
+        at += 12 + size
+    width, height = (int.from_bytes(found[b"IHDR"][i:i + 4], "big") for i in (0, 4))
+    rows = zlib.decompress(found[b"IDAT"])
+    expect(len(rows) == height * (3 * width + 1) and len(data) < len(rows) // 20, len(data))
+    pixels = [rows[i:i + 3] for y in range(height) for i in range(
+        y * (3 * width + 1) + 1, (y + 1) * (3 * width + 1), 3)]
+    expect(all(rows[y * (3 * width + 1)] == 0 for y in range(height)), "filters")
+    expect(pixels.count(b"\xff\xff\xff") > 0.9 * len(pixels), "it is not white")
+    line = b"\x25\x63\xc9"
+    ink = sum(p == b"\x1c\x23\x30" for p in pixels[:width * height // 8])
+    expect(pixels.count(line) > 500 and ink > 100, (pixels.count(line), ink))
+    smooth = sum(p != line and p[2] > p[0] + 20 for p in pixels)
+    expect(smooth > 100, "edges are hard")
+
+
 def curve():
     data = csv("curve.csv", draw(300, 6, 3))
     net = write("curve.takt", "model curve(x: f32[batch, 6]) { return dense(x, 3) }\n")
@@ -245,8 +273,7 @@ def curve():
         svg = file.read()
     expect(svg.startswith("<svg") and "validation" in svg and svg.count("<polyline") == 2, svg[:80])
     succeeds("train", net, "--data", data, "-q", "--curve", path("curve.png"))
-    with open(path("curve.png"), "rb") as file:
-        expect(file.read(8) == b"\x89PNG\r\n\x1a\n", "no PNG")
+    picture(path("curve.png"))
     fails(2, "train", net, "--data", data, "--curve", path("curve.txt"), says=["curve.svg"])
 
 

@@ -90,13 +90,13 @@ static takt_status scenario(takt_inject *inject, void *user)
     status = evaluate(own);
     if (status == TAKT_OK)
         status = open_lists(own);
-    for (int png = 0; png < 2 && status == TAKT_OK; png++)
-        status = takt_curve_write(own, &curve, png != 0, drop, NULL);
     if (status == TAKT_OK)
         status = takt_model_load_memory(own, "m.takt", net, strlen(net), &load_options, &m);
     if (status == TAKT_OK)
         status = takt_train_model(m, NULL, &step);
     EXPECT(status != TAKT_OK || takt_model_input_count(step) == 2);
+    for (int png = 0; png < 2 && status == TAKT_OK; png++)
+        status = takt_curve_write(own, &curve, png != 0, drop, NULL);
     takt_model_destroy(step);
     takt_model_destroy(m);
     takt_ctx_destroy(own);
