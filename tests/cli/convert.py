@@ -183,4 +183,31 @@ for layer, dims in (("stage_0.conv_0", ["batch", 8, 28, 28]), ("stage_1", ["batc
              for name in set(re.findall(layer.encode() + rb"[\w.]*", content))]
     expect(any(info in content for info in infos), f"{layer}: no type of its value in the file")
 
+
+def kinds(text):
+    """The operators of an exported model, which computes the same when it is read."""
+    model, shown = path("bias.takt"), path("bias.onnx")
+    with open(model, "w") as file:
+        file.write(text)
+    succeeds("convert", model, "-o", shown)
+    expect(digest(shown) == digest(model), text)
+    with open(shown, "rb") as file:
+        found = re.findall(rb"\x22[\x03-\x07](Add|Conv|Gemm|MatMul|Reshape)", file.read())
+    return sorted(kind.decode() for kind in found)
+
+
+# A bias belongs to Conv or Gemm, unless somebody reads the sum without it.
+expect(kinds("model m(x: f32[2, 3, 8, 8]) seed=1 {\n"
+             "  return flatten(conv(x, 4, 3, act=relu)) |> dense(5)\n}") == ["Conv", "Gemm"],
+       "both")
+expect(kinds("model m(x: f32[2, 8, 8, 3]) seed=1 {\n  return conv(x, 4, 3, layout=nhwc)\n}") ==
+       ["Conv"], "channels last")
+expect(kinds("model m(x: f32[2, 3, 9]) seed=1 { return conv1d(x, 4, 3) }") == ["Conv"], "one axis")
+expect(kinds("model m(x: f32[2, 7, 3]) seed=1 { return dense(x, 4) }") == ["Add", "MatMul"],
+       "Gemm has two dimensions")
+PRODUCT = ("model m(x: f32[2, 3]) -> (a: f32[2, 4], b: f32[2, 4]) seed=1 {\n"
+           "  param w: f32[3, 4] = normal(0, 1)\n  param v: f32[%s] = normal(0, 1)\n"
+           "  p = matmul(x, w)\n  return a = p + v, b = %s\n}")
+expect(kinds(PRODUCT % ("4", "p")) == ["Add", "MatMul"], "the product is read")
+expect(kinds(PRODUCT % ("2, 4", "relu(p + v)")) == ["Add", "MatMul"], "no vector")
 finish()

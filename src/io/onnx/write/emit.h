@@ -19,11 +19,19 @@ typedef struct takt_emit_weight {
     size_t bytes;
 } takt_emit_weight;
 
+/* A sum that is written with its product. */
+typedef struct takt_emit_bias {
+    takt_id product, vector;
+    bool is_there;
+} takt_emit_bias;
+
 /* One graph being written: the model's, a subgraph, or the lowering of a node. */
 typedef struct takt_emit_frame {
     const takt_graph *g;
-    const char **names;  /* of the nodes' values */
-    const char ***multi; /* of nodes with several results */
+    const char **names;     /* of the nodes' values */
+    const char ***multi;    /* of nodes with several results */
+    takt_emit_bias *biases; /* one per node: of sums that are biases */
+    bool *is_within;        /* one per node: it is written as a part of such a sum */
 } takt_emit_frame;
 
 /* A dimension that nodes of the model's graph work out: a vector of one i64. */
@@ -60,6 +68,7 @@ typedef struct takt_emit {
     const takt_node *node;
     const char *out;         /* its first result */
     const char *const *outs; /* all of them */
+    const char *bias;        /* what Conv or Gemm adds; "": nothing */
 } takt_emit;
 
 /* Writes node e->node; false: this form has no ONNX equivalent, and nothing was written. */
@@ -143,6 +152,11 @@ const char *takt_emit_dim(takt_emit *e, takt_dim d, bool as_vector);
 /* ValueInfoProto. */
 void takt_emit_value(takt_emit *e, takt_text *to, uint32_t field, const char *name,
                      const takt_type *type);
+
+/* ---- biases (bias.c) ---- */
+
+/* Finds sums of a convolution or a product of matrices and a vector, if nobody else reads it. */
+void takt_emit_find_biases(takt_emit *e, takt_emit_frame *f, const unsigned char *live);
 
 /* ---- graphs (graph.c) ---- */
 

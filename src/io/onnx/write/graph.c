@@ -130,9 +130,18 @@ static void write_node(takt_emit *e, takt_id id)
             f->multi[n->in[0]] != NULL ? f->multi[n->in[0]][n->attr[0].i64] : f->names[n->in[0]];
         return;
     }
+    if (f->is_within[id])
+        return;
     e->id = id;
     e->node = n;
+    e->bias = "";
     name_results(e, id);
+    const takt_emit_bias *sum = &f->biases[id];
+    if (sum->is_there) {
+        e->bias = f->names[sum->vector];
+        e->id = sum->product;
+        e->node = n = takt_node_at(f->g, sum->product);
+    }
     if (n->op == &takt_op_constant)
         takt_emit_weigh(e, e->out, n->type, takt_tensor_data(n->attr[0].tensor));
     else if (!emitter_of(n->op)(e, n)) {
@@ -190,6 +199,7 @@ static void write_nodes(takt_emit *e, const takt_graph *g)
         return;
     }
     takt_graph_live(g, live);
+    takt_emit_find_biases(e, e->frame, live);
     for (size_t i = 0; i < g->count && e->status == TAKT_OK; i++)
         if (live[i])
             write_node(e, (takt_id)i);
@@ -268,7 +278,7 @@ void takt_emit_graph(takt_emit *e, const takt_graph *g, const char *const *in,
     e->frame = &frame;
     write_nodes(e, g);
     finish_outputs(e, want, out);
-    if (g == e->root && e->status == TAKT_OK)
+    if (e->nodes == e->main && e->status == TAKT_OK)
         describe_values(e, g);
     e->frame = outer;
 }

@@ -113,10 +113,10 @@ static bool matmul(takt_emit *e, const takt_node *n)
     const takt_type *a = takt_emit_type(e, 0), *b = takt_emit_type(e, 1);
     const takt_dtype dtype = a->dtype;
     const bool is_float = (TAKT_FLOATS & TAKT_IN(dtype)) != 0;
-    if ((ta || tb) && a->rank == 2 && b->rank == 2 && is_float) {
+    if ((ta || tb || e->bias[0] != '\0') && a->rank == 2 && b->rank == 2 && is_float) {
         takt_emit_i(e, "transA", ta);
         takt_emit_i(e, "transB", tb);
-        takt_emit_2(e, "Gemm", e->out, takt_emit_in(e, 0), takt_emit_in(e, 1));
+        takt_emit_3(e, "Gemm", e->out, takt_emit_in(e, 0), takt_emit_in(e, 1), e->bias);
         return true;
     }
     const char *x = turned(e, 0, ta), *y = turned(e, 1, tb);

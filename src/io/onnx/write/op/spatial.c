@@ -206,8 +206,8 @@ static bool convolve(takt_emit *e, const takt_node *n)
     takt_emit_i(e, "group", a[TAKT_CONV_GROUPS].i64);
     if (is_dx)
         takt_emit_ints(e, "output_padding", extra, (size_t)rank - 2);
-    const char *y = takt_emit_2(e, is_dx ? "ConvTranspose" : "Conv",
-                                is_nhwc ? takt_emit_fresh(e) : e->out, x, w);
+    const char *y = takt_emit_3(e, is_dx ? "ConvTranspose" : "Conv",
+                                is_nhwc ? takt_emit_fresh(e) : e->out, x, w, e->bias);
     if (is_nhwc)
         to_nhwc(e, y, rank);
     return true;
