@@ -84,7 +84,75 @@ static takt_id without_floats(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(g, &takt_op_requantize, 5, in, NULL);
 }
 
+/* ---- rows of a table of bytes ---- */
+
+enum { DEEPEST = 8, SMALLEST = 256 /* elements of a table */ };
+
+/* Element-wise, and each element of the result has one of `in` at the same place. */
+static bool is_map(const takt_graph *g, const takt_node *n)
+{
+    if (n->op == &takt_op_dequantize)
+        return takt_type_of(g, n->in[1])->rank == 0;
+    return (n->op->traits & TAKT_ELEMENTWISE) != 0 && n->out_count == 1 && n->in_count <= 3;
+}
+
+/* Whether `id` is computed from a constant of bytes of the same shape, and from other constants. */
+static bool is_table(const takt_graph *g, takt_id id, const takt_type *shape, int depth)
+{
+    const takt_node *n = &g->nodes[id];
+    const takt_type *t = takt_type_of(g, id);
+    bool is_same = t->rank == shape->rank;
+    for (int d = 0; is_same && d < t->rank; d++)
+        is_same = takt_dim_same(g->dims, t->dim[d], shape->dim[d]);
+    if (n->op == &takt_op_constant)
+        return is_same && takt_dtype_bits(t->dtype) <= 8;
+    bool is_some = false;
+    for (uint32_t k = 0; depth > 0 && is_same && is_map(g, n) && k < n->in_count; k++)
+        is_some = is_some || (n->in[k] != TAKT_NONE && is_table(g, n->in[k], shape, depth - 1));
+    return is_some;
+}
+
+/* What of `id`, which broadcasts into the table, belongs to the rows that are asked for. */
+static takt_id rows_of(takt_graph *g, const takt_node *n, takt_id id, int depth)
+{
+    const takt_type *table = takt_type_of(g, n->in[0]), *t = takt_type_of(g, id);
+    if (t->rank < table->rank || (t->dim[0] == 1 && table->dim[0] != 1))
+        return id;
+    const takt_node old = g->nodes[id];
+    if (depth == 0 || old.op == &takt_op_constant || !is_map(g, &old)) {
+        const takt_id in[2] = {id, n->in[1]};
+        return takt_graph_append(g, n->op, 2, in, n->attr);
+    }
+    takt_id in[3] = {TAKT_NONE, TAKT_NONE, TAKT_NONE};
+    for (uint32_t k = 0; k < old.in_count; k++)
+        if (old.in[k] != TAKT_NONE)
+            in[k] = rows_of(g, n, old.in[k], depth - 1);
+    return takt_graph_append(g, old.op, old.in_count, in, old.attr);
+}
+
+static takt_id gather_bytes(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *table = &g->nodes[n->in[0]];
+    const takt_type *t = table->type, *index = takt_type_of(g, n->in[1]);
+    size_t count = 0, asked = 0;
+    if (table->op == &takt_op_constant || !is_map(g, table) || t->rank == 0 ||
+        !is_table(g, n->in[0], t, DEEPEST))
+        return TAKT_NONE;
+    if (takt_node_int(n, "axis") != 0 || index->rank == 0)
+        return takt_refuse(r, n, "it gathers no rows");
+    if (!takt_match_is_fixed(g, n->in[0]))
+        return takt_refuse(r, n, "the table is computed from other values, too");
+    if (!takt_match_single(r, 0))
+        return takt_refuse(r, n, "the table is used elsewhere too");
+    if (!takt_type_count(t, &count) || count < SMALLEST ||
+        (takt_type_count(n->type, &asked) && asked >= count))
+        return takt_refuse(r, n, "the table has few elements");
+    return rows_of(g, n, n->in[0], DEEPEST);
+}
+
 static const takt_rule rules[] = {
+    {&takt_op_gather, "gather(f(q), i) = f(gather(q, i))", gather_bytes},
     {&takt_op_quantize, "quantize(dequantize(q)) = requantize(q)", without_floats},
     {&takt_op_quantize, "quantize(move(x)) = move(quantize(x))", quantize_first},
     {&takt_op_transpose, "transpose(dequantize(q)) = dequantize(transpose(q))", dequantize_last},

@@ -26,10 +26,28 @@ static void *reg(const machine *x, uint32_t index)
 
 /* ---- operands ---- */
 
+/* One element n times. */
+static void fill_run(char *to, const char *from, size_t n, size_t bytes)
+{
+    uint32_t word;
+    if (bytes != sizeof word) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + i * bytes, from, bytes);
+        return;
+    }
+    memcpy(&word, from, sizeof word);
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * sizeof word, &word, sizeof word);
+}
+
 static void copy_run(char *to, const char *from, size_t n, int64_t stride, size_t bytes)
 {
     if (stride == 1) {
         memcpy(to, from, n * bytes);
+        return;
+    }
+    if (stride == 0) {
+        fill_run(to, from, n, bytes);
         return;
     }
     const int64_t step = stride * (int64_t)bytes;
