@@ -96,6 +96,18 @@ static bool is_plain(const char *name)
     return true;
 }
 
+/* Whether "batch=64,seq=16" has a size of this name. */
+static bool has_size(const char *sizes, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = sizes; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return true;
+    }
+    return false;
+}
+
 takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
                              const takt_named_view *batch, size_t count, takt_rows rows,
                              takt_text *sizes)
@@ -110,7 +122,7 @@ takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
         for (int d = 0; d < desc->rank; d++) {
             const char *name = desc->dim_names[d];
             const takt_tensor_view part = cut(t, desc, &v->view, rows);
-            if (name != NULL && is_plain(name) && strstr(takt_text_get(sizes), name) == NULL)
+            if (name != NULL && is_plain(name) && !has_size(takt_text_get(sizes), name))
                 takt_text_add(sizes, "%s%s=%lld", sizes->length > 0 ? "," : "", name,
                               (long long)part.dims[d]);
         }
@@ -201,12 +213,13 @@ static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_nam
 takt_status takt_train_bind(takt_trainer *t, takt_train_run *run, const takt_named_view *batch,
                             size_t count, takt_rows rows)
 {
-    takt_text sizes;
-    takt_text_init(&sizes, t->ctx);
-    takt_status status = takt_batch_sizes(t, run->model, batch, count, rows, &sizes);
+    run->asked.length = 0;
+    run->asked.status = TAKT_OK;
+    if (run->asked.at != NULL)
+        run->asked.at[0] = '\0';
+    takt_status status = takt_batch_sizes(t, run->model, batch, count, rows, &run->asked);
     if (status == TAKT_OK)
-        status = resize(t, run, takt_text_get(&sizes));
-    takt_text_deinit(&sizes);
+        status = resize(t, run, takt_text_get(&run->asked));
     if (status == TAKT_OK)
         status = own_scalars(t, run);
     return status == TAKT_OK ? bind_all(t, run, batch, count, rows) : status;

@@ -154,7 +154,9 @@ takt_status takt_trainer_create(const takt_model *model, const takt_train_option
     t->model = model;
     takt_arena_init(&t->arena, t->ctx);
     takt_text_init(&t->step.sizes, t->ctx);
+    takt_text_init(&t->step.asked, t->ctx);
     takt_text_init(&t->eval.sizes, t->ctx);
+    takt_text_init(&t->eval.asked, t->ctx);
     const takt_status status = make(t, &own);
     if (status == TAKT_OK)
         *trainer = t;
@@ -168,6 +170,7 @@ static void end_run(takt_train_run *run)
     takt_session_destroy(run->session);
     takt_model_destroy(run->model);
     takt_text_deinit(&run->sizes);
+    takt_text_deinit(&run->asked);
 }
 
 void takt_trainer_destroy(takt_trainer *t)

@@ -14,6 +14,7 @@ typedef struct takt_train_run {
     takt_model *model;
     takt_session *session; /* NULL: none so far */
     takt_text sizes;       /* of the session: "batch=64" */
+    takt_text asked;       /* the same of a batch; kept, so that a step allocates nothing */
 } takt_train_run;
 
 /* A checkpoint that a thread is writing. */
