@@ -77,7 +77,9 @@ static void write_lstm(rnn_text *w, const rnn_text_form *f)
     add(w, "    c1 = ");
     pair(w, f, "add", "mul(f, c)", "mul(g, i)");
     add(w, "\n");
-    if (f->clips_cell)
+    if (f->clips_cell && f->swaps)
+        add(w, "    c1 = clip(c1, min=-0.125, max=0.25)\n");
+    else if (f->clips_cell)
         add(w, "    c1 = max(min(c1, constant(%s[], [0.25])), constant(%s[], [-0.125]))\n",
             f->dtype, f->dtype);
     gate(w, f, "o", 3, 2, "c1");

@@ -168,22 +168,47 @@ static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, t
 
 /* ---- activations ---- */
 
+/* outer(inner(value, near), far), sides in any order. */
+static bool is_bounded(const takt_rnn_matcher *x, takt_id id, const takt_op *const ops[2],
+                       takt_rnn_clip *c)
+{
+    const takt_node *outer = takt_rnn_node(x, id, ops[0]);
+    for (int k = 0; outer != NULL && k < 2; k++) {
+        const takt_node *inner = takt_rnn_node(x, outer->in[k], ops[1]);
+        double far, near;
+        for (int j = 0; inner != NULL && j < 2; j++)
+            if (takt_rnn_scalar(x, outer->in[1 - k], &far) &&
+                takt_rnn_scalar(x, inner->in[1 - j], &near) && !isnan(far) && !isnan(near)) {
+                const bool is_low = ops[0] == &takt_op_max;
+                *c = (takt_rnn_clip){inner->in[j], is_low ? far : near, is_low ? near : far};
+                return true;
+            }
+    }
+    return false;
+}
+
+/* As the op clip and what it is made of have it, which ask for the lower bound first: the same
+ * where neither bound is a zero. */
+static bool is_low_first(const takt_rnn_matcher *x, takt_id id, takt_rnn_clip *c)
+{
+    static const takt_op *const ops[] = {&takt_op_min, &takt_op_max};
+    enum { MIN, MAX };
+    const takt_node *n = takt_rnn_node(x, id, &takt_op_clip);
+    if (n != NULL && n->attr[MIN].is_set && n->attr[MAX].is_set)
+        *c = (takt_rnn_clip){n->in[0], takt_dtype_round(n->type->dtype, n->attr[MIN].f64),
+                             takt_dtype_round(n->type->dtype, n->attr[MAX].f64)};
+    else if (!is_bounded(x, id, ops, c))
+        return false;
+    return c->lo <= c->hi && c->lo != 0 && c->hi != 0;
+}
+
 bool takt_rnn_is_clip(const takt_rnn_matcher *x, takt_id id, takt_rnn_clip *c)
 {
-    double lo = 0, hi = 0;
-    takt_id v = id;
-    bool clips = false;
-    const takt_node *low = takt_rnn_node(x, id, &takt_op_max);
-    for (int k = 0; low != NULL && !clips && k < 2; k++) {
-        const takt_node *high = takt_rnn_node(x, low->in[k], &takt_op_min);
-        for (int j = 0; high != NULL && !clips && j < 2; j++) {
-            v = high->in[j];
-            clips = takt_rnn_scalar(x, low->in[1 - k], &lo) &&
-                    takt_rnn_scalar(x, high->in[1 - j], &hi) && !isnan(lo) && !isnan(hi);
-        }
-    }
-    *c = clips ? (takt_rnn_clip){v, lo, hi} : (takt_rnn_clip){id, 0, 0};
-    return clips;
+    static const takt_op *const ops[] = {&takt_op_max, &takt_op_min};
+    if (is_bounded(x, id, ops, c) || is_low_first(x, id, c))
+        return true;
+    *c = (takt_rnn_clip){id, 0, 0};
+    return false;
 }
 
 /* The clipped value. All gates are clipped, or none. */
