@@ -4,6 +4,7 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "op/ops.h"
+#include "op/util/conv.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
 
@@ -23,20 +24,39 @@ static takt_status advance(takt_graph **g, takt_status status, takt_graph *const
     return status;
 }
 
+/* Whether most convolutions have their channels first only between transposes, as in files that
+ * were converted from a format with channels last: then layers lie apart from their activations. */
+static bool is_turned(const takt_graph *g)
+{
+    size_t convs = 0, turned = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        if (n->op != &takt_op_conv || n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC)
+            continue;
+        convs++;
+        turned += g->nodes[n->in[0]].op == &takt_op_transpose;
+    }
+    return turned > convs / 2;
+}
+
 /* Only what brings scales next to weights, and every value to one spelling: the plan runs the
  * others on the result. */
 static takt_status stages(const takt_model *m, takt_graph **g)
 {
     takt_pipeline_options pipeline = {0};
     takt_graph *next = NULL;
-    TAKT_TRY(takt_pass_choose(m->ctx,
-                              "-recognise,-join-attention,-layout,"
-                              "-padded-taps,-winograd,-siblings,-bytes,-quantized,-reduce-strength,"
-                              "-widen-late,-narrow-maps",
-                              &pipeline.choice));
     TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
     TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
-    TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
+    const bool turns = is_turned(*g);
+    TAKT_TRY(takt_pass_choose(m->ctx,
+                              turns ? "-recognise,-join-attention,-padded-taps,-winograd,-siblings,"
+                                      "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-maps"
+                                    : "-recognise,-join-attention,-layout,-padded-taps,-winograd,"
+                                      "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,"
+                                      "-narrow-maps",
+                              &pipeline.choice));
+    for (int i = 0; i < (turns ? 2 : 1); i++) /* once more for what is between the new layouts */
+        TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     return advance(g, takt_pass_apply(&takt_pass_fold_constants, *g, NULL, &next), &next);
 }
 

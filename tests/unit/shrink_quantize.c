@@ -360,6 +360,29 @@ static void all_types(void)
     types(conv_text, 64, &takt_op_integer_conv, 2);
 }
 
+/* Convolutions with channels first between transposes keep their activations. */
+static void turned(void)
+{
+    static const char body[] =
+        "model t(x: f32[batch, 8, 8, 1]) seed=5 {\n"
+        "  h = transpose(conv(transpose(x, perm=[0, 3, 1, 2]), 8, 3), perm=[0, 2, 3, 1])\n"
+        "  h = transpose(conv(transpose(relu(h), perm=[0, 3, 1, 2]), 8, 3), perm=[0, 2, 3, 1])\n"
+        "  return dense(reduce_mean(relu(h), axes=[1, 2]), 4)\n"
+        "}\n";
+    static char report[SHRINK_REPORT];
+    takt_model *m = load(body), *q = NULL;
+    takt_data *data = shrink_data(ctx, "turned", 64, 0);
+    const takt_quantize_options o = {.calib = data, .size_first = true};
+    if (EXPECT_OK(ctx, takt_model_quantize(m, &o, TAKT_FORMAT_TEXT, shrink_keep_text, report, &q)))
+        for (size_t i = 0; i < q->graph->count; i++)
+            EXPECT(q->graph->nodes[i].op != &takt_op_relu ||
+                       q->graph->nodes[q->graph->nodes[i].in[0]].op != &takt_op_dequantize,
+                   "a relu by itself: node %zu", i);
+    takt_model_destroy(q);
+    takt_data_destroy(data);
+    takt_model_destroy(m);
+}
+
 static void begin(void)
 {
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
@@ -370,4 +393,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, all_types, taken_and_left, bad_input, budget, sweep, end)
+TEST_MAIN(begin, all_types, turned, taken_and_left, bad_input, budget, sweep, end)
