@@ -1,28 +1,9 @@
 /* patch.c - gathers patches and packs weights. */
 #include "backend/cpu/conv/patch.h"
 
-#include <string.h>
-
+#include "backend/cpu/conv/patch_copy.h"
 #include "base/size.h"
 #include "kernel/gemm_f32/gemm_f32.h"
-
-/* Short runs are the common case, and a call of memcpy costs more than they do. */
-static inline void copy(float *to, const float *from, size_t n)
-{
-    if (n >= 64) {
-        memcpy(to, from, n * sizeof *to);
-        return;
-    }
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        memcpy(to + i, from + i, 4 * sizeof *to);
-    if (i < n && n >= 4) {
-        memcpy(to + n - 4, from + n - 4, 4 * sizeof *to); /* some of them twice */
-        return;
-    }
-    for (; i < n; i++)
-        to[i] = from[i];
-}
 
 /* Clears up to three floats after the last patch of a row. Not a loop: compilers would turn it into
  * a call of memset. */
@@ -34,23 +15,6 @@ static inline void clear_rest(float *to, size_t n)
         to[1] = 0;
     if (n > 2)
         to[2] = 0;
-}
-
-static inline void clear(float *to, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = 0;
-}
-
-/* The first input coordinate of a window, which padding may make negative. */
-static inline ptrdiff_t start(const takt_conv_shape *s, int axis, size_t at)
-{
-    return (ptrdiff_t)(at * s->stride[axis]) - (ptrdiff_t)s->before[axis];
-}
-
-static inline bool inside(const takt_conv_shape *s, int axis, ptrdiff_t at)
-{
-    return at >= 0 && at < (ptrdiff_t)s->in[axis];
 }
 
 /* Taps of the last axis at `row`, the row of x they read: cin floats each. */
@@ -195,93 +159,6 @@ void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, s
         takt_conv_unflatten(s->out, (first + r) % s->positions, at);
         part = s->out[2] - at[2] < count - r ? s->out[2] - at[2] : count - r;
         row_of_patches(s, x + (first + r) / s->positions * s->x_sample, at, part, to);
-    }
-}
-
-/* Whether the taps of a row, with their channels, follow each other in memory. */
-static inline bool is_flat(const takt_conv_shape *s)
-{
-    return s->dilation[2] == 1 && s->x_at[2] == s->cin && (s->cin == 1 || s->x_channel == 1);
-}
-
-/* `count` elements of one row of taps, from element `first` of it on. `line`: the row of x that
- * they read; `from`: where it has the first tap, which may lie outside. */
-static void part_of_line(const takt_conv_shape *s, const float *line, ptrdiff_t from, size_t first,
-                         size_t count, float *to)
-{
-    if (is_flat(s)) {
-        const ptrdiff_t at = from * (ptrdiff_t)s->cin + (ptrdiff_t)first;
-        const ptrdiff_t end = (ptrdiff_t)(s->in[2] * s->cin), all = (ptrdiff_t)count;
-        const ptrdiff_t before = at >= 0 ? 0 : -at < all ? -at : all;
-        const ptrdiff_t last = end - at > all ? all : end - at < before ? before : end - at;
-        clear(to, (size_t)before);
-        copy(to + before, line + (at + before), (size_t)(last - before));
-        clear(to + last, (size_t)(all - last));
-        return;
-    }
-    size_t tap = first / s->cin, c = first % s->cin;
-    for (size_t i = 0; i < count; i++) {
-        const ptrdiff_t at = from + (ptrdiff_t)(tap * s->dilation[2]);
-        to[i] = inside(s, 2, at) ? line[(size_t)at * s->x_at[2] + c * s->x_channel] : 0;
-        if (++c == s->cin) {
-            c = 0;
-            tap++;
-        }
-    }
-}
-
-/* Whether a window that begins there lies inside x. */
-static inline bool fits(const takt_conv_shape *s, int axis, ptrdiff_t from)
-{
-    return from >= 0 &&
-           inside(s, axis, from + (ptrdiff_t)((s->kernel[axis] - 1) * s->dilation[axis]));
-}
-
-/* One row of patches, columns [column, column + columns), each row of taps at once. */
-static void part_of_row(const takt_conv_shape *s, const float *x, const size_t at[3], size_t column,
-                        size_t columns, float *row)
-{
-    const ptrdiff_t from[3] = {start(s, 0, at[0]), start(s, 1, at[1]), start(s, 2, at[2])};
-    const size_t width = s->kernel[2] * s->cin;
-    const bool is_whole =
-        is_flat(s) && fits(s, 0, from[0]) && fits(s, 1, from[1]) && fits(s, 2, from[2]);
-    const size_t skip = is_whole ? (size_t)from[2] * s->cin : 0;
-    size_t first = column % width, run;
-    size_t a = column / width / s->kernel[1], b = column / width % s->kernel[1];
-    for (size_t i = 0; i < columns; i += run, first = 0) {
-        const ptrdiff_t y = from[0] + (ptrdiff_t)(a * s->dilation[0]);
-        const ptrdiff_t z = from[1] + (ptrdiff_t)(b * s->dilation[1]);
-        run = width - first < columns - i ? width - first : columns - i;
-        if (is_whole)
-            copy(row + i, x + (size_t)y * s->x_at[0] + (size_t)z * s->x_at[1] + skip + first, run);
-        else if (inside(s, 0, y) && inside(s, 1, z))
-            part_of_line(s, x + (size_t)y * s->x_at[0] + (size_t)z * s->x_at[1], from[2], first,
-                         run, row + i);
-        else
-            clear(row + i, run);
-        if (++b == s->kernel[1]) {
-            b = 0;
-            a++;
-        }
-    }
-}
-
-void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_part *p, float *to)
-{
-    const size_t panels = takt_panels_count(p->panels, p->columns);
-    x += p->group * s->cin * s->x_channel;
-    for (size_t r = 0; r < p->count; r++) {
-        size_t at[3];
-        takt_conv_unflatten(s->out, (p->first + r) % s->positions, at);
-        const float *sample = x + (p->first + r) / s->positions * s->x_sample;
-        for (size_t i = 0; i < panels; i++) {
-            const size_t c = takt_panels_column(p->panels, p->columns, i);
-            const size_t whole = takt_panels_column(p->panels, p->columns, i + 1) - c;
-            const size_t width = p->columns - c < whole ? p->columns - c : whole;
-            float *row = to + c * p->count + r * whole;
-            part_of_row(s, sample, at, p->column + c, width, row);
-            clear(row + width, whole - width);
-        }
     }
 }
 
