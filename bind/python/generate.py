@@ -89,7 +89,7 @@ def indented(text):
 
 # ---- layers ----
 
-SPELT = {"gru": "GRU", "lstm": "LSTM", "rnn": "RNN", "mfcc": "MFCC"}
+SPELT = {"fft": "FFT", "gru": "GRU", "lstm": "LSTM", "rnn": "RNN", "mfcc": "MFCC"}
 NO_CLASS = {"residual", "finite"}  # the one takes a layer's name, the other belongs to `ensure`
 
 

@@ -62,6 +62,14 @@ for flag in ("--batch", "-b"):
 expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu").stderr,
        "--device is not taken for --backend")
 
+# A default that other frameworks have differently is told, once, for a model that is good.
+POOL = write("pool.takt", "model m(x: f32[1, 1, 8]) { return max_pool(x, 2) }\n")
+told = takt("run", POOL).stderr
+expect(told.count("pool.takt:1:35: stride is 1 unless given") == 1, told)
+expect("stride" not in takt("run", POOL, "-q").stderr, "quiet")
+POOL = write("pool.takt", "model m(x: f32[1, 1, 8]) { return max_pool(x, 2, stride=2) }\n")
+expect("stride" not in takt("run", POOL).stderr, "a stride was given")
+
 # Layers are shown by `takt ops`, and words of other frameworks are answered there too.
 expect("layer dense(x, units: int" in succeeds("ops", "dense"), "takt ops dense")
 expect(json.loads(succeeds("ops", "--json", "dense"))["layers"][0]["name"] == "dense",

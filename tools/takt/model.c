@@ -110,6 +110,13 @@ static const char *text_sizes(const takt_tool *t, char *to, size_t room)
     return to;
 }
 
+/* Warnings about a text are told even if it was read for no particular input. */
+static bool is_text(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".takt") == 0;
+}
+
 /* With the inputs that are known, if a shape depends on them. A first failure is silent: the second
  * try tells all that is wrong. */
 static takt_status load_model(takt_tool *t, const char *path, takt_load_options *options,
@@ -118,7 +125,9 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
     char sizes[96];
     const char *told = text_sizes(t, sizes, sizeof sizes);
     options->sizes = told;
+    tool_notes_begin(t);
     takt_status status = takt_model_load(t->ctx, path, options, model);
+    tool_notes_end(t, status == TAKT_OK && is_text(path));
     options->sizes = NULL;
     if (status == TAKT_OK) {
         tool_refit_given(t, path, options, model);

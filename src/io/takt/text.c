@@ -10,6 +10,16 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return length > 0;
 }
 
+/* A model with warnings is read all the same: they go to the log. */
+static void log_warnings(const takt_source *source, const takt_diagnostics *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const takt_diagnostic *d = &list->at[i];
+        takt_log(source->ctx, TAKT_LOG_WARNING, "%s:%d:%d: %s",
+                 d->file != NULL ? d->file : source->name, d->line, d->column, d->message);
+    }
+}
+
 static takt_status read(const takt_source *source, takt_graph **graph)
 {
     takt_diagnostics diagnostics;
@@ -25,6 +35,8 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     if (source->complaints != NULL)
         takt_diagnostics_render(&diagnostics, source->name, text, source->length,
                                 source->complaints);
+    if (status == TAKT_OK)
+        log_warnings(source, &diagnostics);
     takt_diagnostics_deinit(&diagnostics);
     return status;
 }
