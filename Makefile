@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run test check asan fuzz graphs rules accuracy campaign kills steps python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run quick test check asan fuzz graphs rules accuracy campaign kills steps python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -22,13 +22,16 @@ run: setup ## build the command alone and show the main job on the models in exa
 	@ln -sfn $(PRESET)/takt build/takt
 	@scripts/demo
 
+quick: setup build ## run the fast tests, less than a minute in all
+	@scripts/test quick
+
 test: setup build ## run every test; TAKT_FUZZ_SECONDS (5) is the time per fuzz target
 	@scripts/test $(PRESET) cross fuzz
 
 check: setup build ## the same, the slow tests, and again by clang, with sanitizers, in other presets
 	@scripts/test $(PRESET) slow preload cross fuzz clang asan asan-python tsan tsan-python native lto native-lto minsize
 
-asan: setup ## the fast tests once more, with what ASan and UBSan see; preset asan, built by clang
+asan: setup ## the test programs once more, with what ASan and UBSan see; preset asan, built by clang
 	@scripts/test asan
 
 python-versions: build ## the wheel under Python 3.13 to 3.15 of newer Debians, recorded in trust/ledger.tsv
@@ -60,7 +63,7 @@ graphs: build ## a campaign of 20,000 random graphs, ref against cpu, recorded i
 rules: build ## a campaign of random rules against clingo (100,000) and ProbLog (10,000), recorded in trust/ledger.tsv
 	@scripts/rules --build $(BUILD)
 
-cov: setup ## line coverage of the fast tests, per file
+cov: setup ## line coverage of the test programs, per file
 	@scripts/coverage
 
 # Groups of rows with a program of their own.

@@ -6,8 +6,11 @@
 #   tests/<folder>/<name>.py .sh  a script; names that begin with _ are helpers
 #
 # Labels: `program` or `script`; the folder; and one of fast, full, slow: slow for names that end in
-# _slow, full for the folders below, fast for the rest.
+# _slow, full for the folders below and the names in tests/full.txt, fast for the rest. All fast
+# tests together take less than a minute.
 set(full_folders package)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/full.txt)
+file(STRINGS tests/full.txt full_tests REGEX "^[a-z]")
 set(skipped_folders util kernel fuzz corpus)
 find_package(Python3 COMPONENTS Interpreter)
 
@@ -16,7 +19,7 @@ function(takt_test_properties name folder)
   set(length fast)
   if(name MATCHES "_slow$")
     set(length slow)
-  elseif(folder IN_LIST full_folders)
+  elseif(folder IN_LIST full_folders OR name IN_LIST full_tests)
     set(length full)
   endif()
   set(tmp ${PROJECT_BINARY_DIR}/tmp/${name})
