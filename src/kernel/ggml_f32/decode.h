@@ -123,15 +123,17 @@ static void nvfp4(const uint8_t *b, float *to)
 static void q1_0(const uint8_t *b, float *to)
 {
     const float d = f16_at(b);
-    for (int i = 0; i < 128; i++)
-        to[i] = (b[2 + i / 8] >> i % 8 & 1) != 0 ? d : -d;
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 8; k++)
+            to[8 * i + k] = (float)(2 * (b[2 + i] >> k & 1) - 1) * d;
 }
 
 static void q2_0(const uint8_t *b, float *to)
 {
     const float d = f16_at(b);
-    for (int i = 0; i < 64; i++)
-        to[i] = (float)((b[2 + i / 4] >> i % 4 * 2 & 3) - 1) * d;
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 4; k++)
+            to[4 * i + k] = (float)((b[2 + i] >> 2 * k & 3) - 1) * d;
 }
 
 /* ---- super-blocks of 256 ---- */

@@ -6,6 +6,7 @@
 #define TAKT_KERNEL_GGML_F32_DECODE_GRID_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "kernel/ggml_f32/grids.h"
 #include "kernel/simd/half.h"
@@ -28,6 +29,21 @@ static uint32_t u32_of(const uint8_t *p)
 static float half_of(const uint8_t *p)
 {
     return half_from_f16((uint16_t)u16_of(p));
+}
+
+/* Four neighbours. */
+typedef uint32_t grid_u32 __attribute__((vector_size(16)));
+typedef int32_t grid_i32 __attribute__((vector_size(16)));
+typedef float grid_f32 __attribute__((vector_size(16)));
+
+static grid_u32 four_times(uint32_t x)
+{
+    return (grid_u32){x, x, x, x};
+}
+
+static grid_f32 floats_of(grid_u32 x)
+{
+    return __builtin_convertvector((grid_i32)x, grid_f32);
 }
 
 /* Seven bits of signs, and an eighth that makes their number even. */
@@ -112,16 +128,16 @@ static void iq3_xxs(const uint8_t *b, float *to)
 static void iq3_s(const uint8_t *b, float *to)
 {
     const uint8_t *places = b + 2, *high = b + 66, *signs = b + 74, *scales = b + 106;
+    const grid_u32 where = {0, 4, 8, 12}, to_top = {31, 30, 29, 28};
     const float d = half_of(b);
     for (int i = 0; i < 64; i++) {
         const uint32_t place = places[i] | (high[i / 8] >> i % 8 & 1U) << 8;
-        const uint32_t entry = grid_entry(takt_ggml_iq3_s, place);
         const uint32_t level = scales[i / 16] >> i / 8 % 2 * 4 & 15U;
-        const float scale = d * (float)(1 + 2 * level);
-        for (int k = 0; k < 4; k++) {
-            const float sign = (signs[i / 2] >> (i % 2 * 4 + k) & 1) != 0 ? -1.0F : 1.0F;
-            to[4 * i + k] = scale * (float)(1 + 2 * (entry >> 4 * k & 7)) * sign;
-        }
+        const grid_u32 entry = four_times(grid_entry(takt_ggml_iq3_s, place)) >> where & 7;
+        const grid_u32 minus = four_times(signs[i / 2] >> i % 2 * 4) << to_top & 0x80000000U;
+        const grid_f32 size = floats_of(1 + 2 * entry) * (d * (float)(1 + 2 * level));
+        const grid_u32 bits = (grid_u32)size ^ minus;
+        memcpy(to + 4 * i, &bits, sizeof bits);
     }
 }
 
@@ -130,9 +146,12 @@ static void iq3_s(const uint8_t *b, float *to)
 static void moved(uint32_t place, float scale, bool is_down, float *to)
 {
     const uint32_t entry = grid_entry(takt_ggml_iq1, place);
+    const grid_u32 where = {0, 2, 4, 6};
     const float by = is_down ? -1.125F : -0.875F;
-    for (int i = 0; i < 8; i++)
-        to[i] = scale * ((float)(entry >> 2 * i & 3) + by);
+    for (int i = 0; i < 8; i += 4) {
+        const grid_f32 x = scale * (floats_of(four_times(entry >> 2 * i) >> where & 3) + by);
+        memcpy(to + i, &x, sizeof x);
+    }
 }
 
 static void iq1_s(const uint8_t *b, float *to)
