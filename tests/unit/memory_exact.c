@@ -212,14 +212,14 @@ static void check_peak(const struct large *l, const char *path)
     takt_ctx_destroy(ctx);
 }
 
-/* The same from a file of our own, whose weights are there once, too. */
-static void check_file(const struct large *l)
+/* The same from a file, whose weights are there once, too. */
+static void check_file(const struct large *l, const char *ending)
 {
     char path[512];
     const char *folder = getenv("TAKT_TEST_TMP");
     takt_ctx *ctx;
     takt_model *m = NULL;
-    snprintf(path, sizeof path, "%s/memory_exact.taktp", folder != NULL ? folder : ".");
+    snprintf(path, sizeof path, "%s/memory_exact.%s", folder != NULL ? folder : ".", ending);
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "l", l->text, strlen(l->text), NULL, &m)))
@@ -276,7 +276,8 @@ int main(void)
     walk("tests/corpus/taktp", "", 5);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         check_peak(&large[i], NULL);
-    check_file(&large[0]);
+    check_file(&large[0], "taktp");
+    check_file(&large[0], "tflite");
     check_weights(&large[0], "safetensors");
     check_weights(&large[0], "npz");
     EXPECT(tried >= 60, "only %zu plans were made", tried);

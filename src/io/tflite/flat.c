@@ -26,6 +26,17 @@ takt_status takt_flat_fail(takt_flat *f, size_t at, const char *format, ...)
     return f->status;
 }
 
+/* Buffers are not read with the rest of a file. */
+static bool is_here(takt_flat *f, size_t at, size_t count)
+{
+    for (size_t i = 0; f->skim != NULL && i < f->skim->gap_count; i++)
+        if (f->skim->gaps[i].first < at + count && at < f->skim->gaps[i].end) {
+            (void)takt_flat_fail(f, at, "a part of the description lies within a buffer");
+            return false;
+        }
+    return true;
+}
+
 /* `count` bytes at `at`, or NULL. */
 static const uint8_t *bytes_at(takt_flat *f, size_t at, size_t count)
 {
@@ -37,7 +48,7 @@ static const uint8_t *bytes_at(takt_flat *f, size_t at, size_t count)
     if (p == NULL)
         (void)takt_flat_fail(f, at, "the file ends early: %zu bytes are missing",
                              count - takt_cursor_left(&c));
-    return p;
+    return p != NULL && is_here(f, at, count) ? p : NULL;
 }
 
 static uint64_t number_at(takt_flat *f, size_t at, size_t bytes)
@@ -153,7 +164,7 @@ takt_flat_table takt_flat_item(takt_flat *f, takt_flat_vector v, size_t index)
 takt_span takt_flat_text(takt_flat *f, const takt_flat_table *t, int field)
 {
     const takt_flat_vector v = takt_flat_list(f, t, field, 1);
-    if (v.count == 0 || !takt_flat_spend(f, v.at, v.count / 8))
+    if (v.count == 0 || !takt_flat_spend(f, v.at, v.count / 8) || !is_here(f, v.at, v.count))
         return (takt_span){"", 0};
     return (takt_span){(const char *)f->all.base + v.at, v.count};
 }

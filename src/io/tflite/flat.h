@@ -9,11 +9,13 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
+#include "io/skim.h"
 
 typedef struct takt_flat {
     takt_ctx *ctx;
     takt_cursor all;
-    uint64_t budget; /* entries and bytes of memory that may still be allocated */
+    const takt_skim *skim; /* has what is not in memory: no table may lie there; or NULL */
+    uint64_t budget;       /* entries and bytes of memory that may still be allocated */
     takt_status status;
 } takt_flat;
 

@@ -236,7 +236,8 @@ static takt_status read(const takt_source *source, takt_graph **graph)
                           .tables = (size_t)TABLES + 64 * source->length,
                           .work = WORK};
     takt_arena_init(&im.arena, source->ctx);
-    takt_status status = takt_tfl_parse(&im.arena, source->bytes, source->length, &im.model);
+    takt_status status =
+        takt_tfl_parse(&im.arena, source->bytes, source->length, source->skim, &im.model);
     if (status == TAKT_OK && source->lineage != NULL) {
         tell_lineage(&im, source->lineage);
         status = source->lineage->status;
@@ -255,4 +256,5 @@ const takt_reader takt_reader_tflite = {
     .summary = "TensorFlow Lite models (.tflite)",
     .recognises = recognises,
     .read = read,
+    .skim = takt_tfl_skim,
 };

@@ -95,6 +95,9 @@ typedef struct takt_tflite_op {
     takt_status (*adapt)(takt_tfl_call *c);
 } takt_tflite_op;
 
+/* All of a file but its large buffers (skim.c). */
+TAKT_MUST_USE takt_status takt_tfl_skim(takt_skim *s);
+
 /* The operators of scope->graph, one after the other. */
 TAKT_MUST_USE takt_status takt_tfl_operators(takt_tfl_scope *scope);
 /* A scope for graph `index` of the file; `g`: what is built into. */

@@ -261,10 +261,11 @@ static void read_buffers(parser *p, takt_flat_vector v)
 }
 
 takt_status takt_tfl_parse(takt_arena *arena, const uint8_t *bytes, size_t length,
-                           takt_tfl_model *model)
+                           const takt_skim *skim, takt_tfl_model *model)
 {
     enum { VERSION, CODES, GRAPHS, DESCRIPTION, BUFFERS };
     model->flat = takt_flat_of(arena->ctx, bytes, length);
+    model->flat.skim = skim;
     takt_flat *f = &model->flat;
     parser p = {.arena = arena, .model = model, .flat = f};
     const takt_flat_table root = takt_flat_root(f);

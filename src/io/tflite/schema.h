@@ -90,7 +90,7 @@ typedef struct takt_tfl_model {
 
 /* All of the model but what buffers hold. */
 TAKT_MUST_USE takt_status takt_tfl_parse(takt_arena *arena, const uint8_t *bytes, size_t length,
-                                         takt_tfl_model *model);
+                                         const takt_skim *skim, takt_tfl_model *model);
 /* "CONV_2D"; NULL beyond the list. */
 const char *takt_tfl_builtin_name(int code);
 /* TAKT_DTYPE_COUNT where Takt has no such type; complex numbers are pairs of f32. */

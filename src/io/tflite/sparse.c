@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/size.h"
 #include "io/tflite/import.h"
 
@@ -198,10 +199,17 @@ takt_status takt_tfl_densify(takt_tfl_import *im, const takt_tfl_tensor *t, size
         if (!takt_size_mul(count, (size_t)t->dim[d], &count))
             return wrong(&w, "it is too large");
     memset(to, 0, count * bytes); /* the tensor was made: the product fits */
-    w.from = im->model.flat.all.base + b->at;
     w.from_count = b->length / bytes;
     TAKT_TRY(read_axes(&w));
     TAKT_TRY(set_sizes(&w));
-    TAKT_TRY(walk(&w));
+    void *values;
+    TAKT_TRY(takt_mem_get(im->ctx, b->length, "sparse values", &values));
+    w.from = values;
+    takt_status status =
+        takt_source_copy(im->source, im->model.flat.all.base + b->at, values, b->length);
+    if (status == TAKT_OK)
+        status = walk(&w);
+    takt_mem_put(im->ctx, values, b->length);
+    TAKT_TRY(status);
     return w.taken == w.from_count ? TAKT_OK : wrong(&w, "it has more elements than its indices");
 }
