@@ -123,6 +123,20 @@ static takt_status fail_without(const takt_model *m, const char *path)
                           "an ONNX file, can be read from or written to a file of weights");
 }
 
+/* What editors put before a text says nothing, and a zero would end it unseen. */
+static takt_status rules_text(takt_ctx *ctx, const char *path, const char **text, size_t *length)
+{
+    static const char mark[3] = {'\xEF', '\xBB', '\xBF'}; /* of UTF-8 */
+    if (*length >= sizeof mark && memcmp(*text, mark, sizeof mark) == 0) {
+        *text += sizeof mark;
+        *length -= sizeof mark;
+    }
+    if (memchr(*text, '\0', *length) == NULL)
+        return TAKT_OK;
+    takt_fail(ctx, TAKT_E_WEIGHTS, "%s has a zero byte: it is no text", path);
+    return takt_fail_hint(ctx, "save it as UTF-8; rules are `their.*.name -> our.*.name`");
+}
+
 /* Rules out of a file; a rule without a name to match is told when the weights have been read. */
 static takt_status read_rules(loader *l, const char *path, takt_weight_rules *rules)
 {
@@ -132,8 +146,12 @@ static takt_status read_rules(loader *l, const char *path, takt_weight_rules *ru
     if (path == NULL)
         return TAKT_OK;
     TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
-    char *text = takt_arena_text(&l->arena, bytes, length);
+    const char *from = bytes;
+    size_t count = length;
+    const takt_status status = rules_text(ctx, path, &from, &count);
+    const char *text = status == TAKT_OK ? takt_arena_text(&l->arena, from, count) : NULL;
     takt_mem_put(ctx, bytes, length);
+    TAKT_TRY(status);
     if (text == NULL)
         return TAKT_ERR_MEMORY;
     l->rules = rules;

@@ -67,6 +67,12 @@ succeeds("convert", path("theirs.takt"), "-o", path("theirs.safetensors"))
 BY_RULES = [path("ours.takt"), "--weights", path("theirs.safetensors"), "--map", path("rules.txt")]
 expect(digest(*BY_RULES) == digest(path("theirs.takt")), "the same numbers, transposed twice")
 expect("no tensor of" in takt("plan", *BY_RULES).stderr, "a rule that matches nothing is told")
+with open(path("marked.txt"), "wb") as file:
+    file.write(b"\xef\xbb\xbfnet.*.fc.weight -> fc transpose\nold.* -> -\n")
+expect(digest(*BY_RULES[:4], path("marked.txt")) == digest(*BY_RULES), "a mark of UTF-8")
+with open(path("zero.txt"), "wb") as file:
+    file.write(b"net.*.fc.weight -> fc transpose\n\0old.* -> -\n")
+fails(1, "run", *BY_RULES[:4], path("zero.txt"), says=["TAKT3402", "zero.txt has a zero byte"])
 fails(1, "run", *BY_RULES[:3], says=["TAKT3402", "fc, f32[4, 3] in the model, is missing"])
 fails(2, "run", path("ours.takt"), "--map", path("rules.txt"), says=["--weights F --map RULES"])
 for flag in ("--map", "--weights"):  # no model: neither would do anything

@@ -38,6 +38,8 @@ expect(succeeds("ops", "Relu") == succeeds("ops", "relu"), "ONNX's name of an op
 fails(2, "ops", "Gemm", says=["no operation called Gemm", "ONNX's Gemm is read"])
 fails(2, "explain", "nonsense", says=["nonsense is neither a file nor the number of an error"])
 fails(2, "explain", "1999", says=["there is no error 1999"])
+for flag in (["--missed"], ["--fusions"], ["--node", "x"], ["--list"], ["--fact", "p(a)"]):
+    fails(2, "explain", "2103", *flag, says=[f"{flag[0]} and 2103, the number of an error"])
 fails(2, "explain", "99999", says=["there is no error 99999", "takt explain --list"])
 fails(2, "help", "rum", says=["there is no verb rum", "did you mean `takt run`?"])
 fails(2, "convert", MLP, "m.onnx", says=["not take the argument m.onnx", "-o model.takt`"])

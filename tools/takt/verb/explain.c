@@ -175,8 +175,8 @@ static int explain_model(takt_tool *t, const takt_model *model)
     return code;
 }
 
-/* Flags that would do nothing. */
-static int check_flags(const takt_tool *t)
+/* Flags that would do nothing: of a fact, or of an error's number. */
+static int check_flags(const takt_tool *t, bool is_error)
 {
     const bool has_fact = tool_text_of(t, TAKT_F_FACT) != NULL;
     const char *other = tool_on(t, TAKT_F_LIST)                   ? "--list"
@@ -187,6 +187,10 @@ static int check_flags(const takt_tool *t)
                                                                   : NULL;
     if (has_fact && other != NULL)
         return tool_usage_error(t, 1003, NULL, "--fact and %s do not go together", other);
+    if (is_error && (has_fact || other != NULL))
+        return tool_usage_error(t, 1003, "`takt explain MODEL` says what was done to a model",
+                                "%s and %s, the number of an error, do not go together",
+                                has_fact ? "--fact" : other, t->args[0]);
     if (!has_fact && tool_on(t, TAKT_F_WHY_NOT))
         return tool_usage_error(t, 1003, "name the fact: --fact \"ancestor(ann, bo)\"",
                                 "--why-not wants --fact");
@@ -195,7 +199,9 @@ static int check_flags(const takt_tool *t)
 
 static int run(takt_tool *t)
 {
-    int code = check_flags(t);
+    char digits[16];
+    const bool is_error = t->arg_count > 0 && error_id(t->args[0], digits)[0] != '\0';
+    int code = check_flags(t, is_error);
     if (code != TAKT_EXIT_OK)
         return code;
     if (tool_on(t, TAKT_F_LIST))
@@ -203,8 +209,7 @@ static int run(takt_tool *t)
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "`takt explain --list` lists the errors",
                                 "takt explain wants MODEL or the number of an error");
-    char digits[16];
-    if (t->arg_count > 0 && error_id(t->args[0], digits)[0] != '\0')
+    if (is_error)
         return explain_error(t, digits);
     if (t->arg_count > 0 && access(tool_readable(t->args[0]), F_OK) != 0 &&
         strpbrk(t->args[0], "./") == NULL)
