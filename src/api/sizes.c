@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/near.h"
 #include "base/written.h"
+#include "ir/dim_like.h"
 #include "ir/name.h"
 
 enum { WRITTEN = 160 };
@@ -104,6 +105,19 @@ static takt_status set_range(takt_ctx *ctx, const takt_dims *dims, takt_span ite
     return fail_unknown(ctx, dims, name);
 }
 
+/* Names that are as large as others: nothing up to that, where it is a range. */
+static void follow(const takt_dims *dims, takt_size_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t like = takt_dims_like((takt_dims *)(uintptr_t)dims, i);
+        if (ranges[i].high >= 0 || like >= count)
+            continue;
+        ranges[i] = ranges[like];
+        if (ranges[i].low < ranges[i].high)
+            ranges[i].low = 0;
+    }
+}
+
 takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const char *text,
                               takt_size_range **ranges, size_t *count)
 {
@@ -118,6 +132,7 @@ takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const ch
         TAKT_TRY(set_range(arena->ctx, dims, (takt_span){text, length}, *ranges));
         text += length + (text[length] == ',');
     }
+    follow(dims, *ranges, *count);
     return TAKT_OK;
 }
 

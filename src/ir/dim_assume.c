@@ -1,5 +1,6 @@
 /* dim_assume.c - equations between dimensions that are neither proven nor refuted. */
 #include "base/mem.h"
+#include "ir/dim_like.h"
 #include "ir/dim_table.h"
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -55,4 +56,20 @@ takt_status takt_dim_assume(takt_dims *dims, takt_dim a, takt_dim b)
     dims->assumed = assumed;
     dims->assumed[dims->assumed_count++] = (takt_assumption){a, b};
     return TAKT_OK;
+}
+
+/* ---- sizes that nobody says ---- */
+
+void takt_dim_set_like(takt_dims *dims, takt_dim d, takt_dim like)
+{
+    size_t name;
+    if (takt_dim_is_name(dims, d, &name) && takt_dim_is_name(dims, like, &name))
+        dims->entry[dim_entry_of(d)].like = like;
+}
+
+size_t takt_dims_like(takt_dims *dims, size_t index)
+{
+    size_t name;
+    const takt_dim like = index < dims->name_count ? dims->entry[dims->name[index]].like : 0;
+    return like != 0 && takt_dim_is_name(dims, like, &name) ? name : SIZE_MAX;
 }

@@ -103,6 +103,10 @@ def one_session():
     run = takt("run", path, *words)
     says("in one session", run, 0, *want)
     says("names of inputs", takt("inspect", path), 0, "past: f32[b, e_", "mask: f32[b, e]")
+    for sizes, word in (("e=1..4", "e_2 0 to 4"), ("e=4", "z: f32[2, 2]")):
+        says(f"its size follows {sizes}", takt("plan", path, "-D", "b=2", "-D", sizes), 0, word)
+    says("too small for its branch", takt("plan", path, "-D", "b=2", "-D", "e=4", "-D", "e_2=1"), 0,
+         "z: f32[2, 2]")
 
 
 def refused():

@@ -110,11 +110,11 @@ static takt_id number(takt_call *c, takt_dim d)
                                  : takt_onnx_size(c, x, 0);
 }
 
-/* Samples that a branch is planned for: none where an input that it alone reads is too small. */
-static takt_status tops(gated *a, const takt_pb_graph *branch, takt_dim *top)
+/* 1 if a branch can be taken; 0 where an input that it alone reads is too small. */
+static takt_status may_take(gated *a, const takt_pb_graph *branch, takt_dim *may)
 {
     takt_dims *dims = a->c->g->dims;
-    *top = a->batch;
+    *may = 1;
     for (const takt_onnx_split *s = a->c->im->splits; s != NULL; s = s->next) {
         takt_dim own, said;
         if (s->branch != branch || s->own == s->said)
@@ -122,10 +122,19 @@ static takt_status tops(gated *a, const takt_pb_graph *branch, takt_dim *top)
         TAKT_TRY(takt_dim_make(dims, TAKT_DIM_ADD, s->own, 1, &own));
         TAKT_TRY(takt_dim_make(dims, TAKT_DIM_ADD, s->said, 1, &said));
         TAKT_TRY(takt_dim_make(dims, TAKT_DIM_FLOORDIV, own, said, &own));
-        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MUL, a->batch, own, &own));
-        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MIN, *top, own, top));
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MIN, *may, own, may));
     }
     return TAKT_OK;
+}
+
+/* The larger of two sizes, of branches that can be taken. */
+static takt_status larger(gated *a, const takt_dim may[2], const takt_dim pair[2], takt_dim *top)
+{
+    takt_dims *dims = a->c->g->dims;
+    takt_dim x, y;
+    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MUL, may[0], pair[0], &x));
+    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_MUL, may[1], pair[1], &y));
+    return takt_dim_make(dims, TAKT_DIM_MAX, x, y, top);
 }
 
 /* Whether the list has the same size again, of another input. */
@@ -169,14 +178,18 @@ static takt_status find_sizes(gated *a, takt_id condition, const takt_pb_graph *
     asked[0] = takt_select(c->g, condition, all, none);
     asked[1] = takt_select(c->g, condition, none, all);
     TAKT_TRY(compare(a, condition, from));
+    takt_dim may[2];
     for (int branch = 0; branch < 2; branch++) {
+        TAKT_TRY(may_take(a, from[branch], &may[branch]));
         bounds[branch].most = a->batch;
-        TAKT_TRY(tops(a, from[branch], &bounds[branch].top));
+        TAKT_TRY(
+            takt_dim_make(c->g->dims, TAKT_DIM_MUL, a->batch, may[branch], &bounds[branch].top));
     }
     for (size_t i = 0; i < a->pair_count; i++) {
         takt_dim most;
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MAX, a->pair[i][0], a->pair[i][1], &most));
-        bounds[2 + i] = takt_onnx_at_most(most);
+        bounds[2 + i].most = most;
+        TAKT_TRY(larger(a, may, a->pair[i], &bounds[2 + i].top));
         asked[2 + i] =
             takt_select(c->g, condition, number(c, a->pair[i][0]), number(c, a->pair[i][1]));
     }

@@ -1,6 +1,8 @@
 /* split.c - inputs that one branch of an If alone reads. */
 #include "io/onnx/split.h"
 
+#include "ir/dim_like.h"
+
 /* Larger files are read as they are written. */
 enum { MOST_INPUTS = 256, MOST_DEPTH = 8 };
 
@@ -111,6 +113,7 @@ takt_status takt_split_input(takt_import *im, const takt_pb_value *in, takt_type
             .next = im->splits, .id = TAKT_NONE, .branch = branch, .axis = d, .label = label};
         TAKT_TRY(name_of(im, label, s));
         s->said = u.is_outside ? type->dim[d] : s->own;
+        takt_dim_set_like(im->main->g->dims, s->own, type->dim[d]);
         type->dim[d] = s->own;
         im->splits = s;
     }

@@ -1,0 +1,12 @@
+/* dim_like.h - names whose size, where nobody says it, is that of another name. */
+#ifndef TAKT_IR_DIM_LIKE_H
+#define TAKT_IR_DIM_LIKE_H
+
+#include "ir/dim.h"
+
+/* From now on `d`, a name, is as large as the name `like` unless something else is said. */
+void takt_dim_set_like(takt_dims *dims, takt_dim d, takt_dim like);
+/* Which name that is; SIZE_MAX: none. */
+size_t takt_dims_like(takt_dims *dims, size_t index);
+
+#endif
