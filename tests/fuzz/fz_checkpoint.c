@@ -35,7 +35,7 @@ static void begin_once(void)
 static void write_file(unsigned missing, const uint8_t *data, size_t size)
 {
     const takt_model *m = training.trainer->step.model;
-    takt_tensor slots[SLOTS] = {0};
+    static takt_tensor slots[SLOTS];
     void *bytes;
     size_t length;
     char *lineage = malloc(size + 1);
@@ -43,6 +43,7 @@ static void write_file(unsigned missing, const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(lineage, data, size);
     lineage[size] = '\0';
+    memset(slots, 0, sizeof slots);
     for (size_t i = 0; i < m->graph->slot_count; i++)
         if ((missing >> i % 8 & 1) == 0)
             must(takt_train_slot(training.trainer, m->graph->slots[i].name, &slots[i]) == TAKT_OK);
