@@ -1,23 +1,22 @@
 """types_slow.py - types of few bits with random blocks: `takt convert --outtype f32` gives the
-floats of llama.cpp's own functions and, where it knows the type, of gguf-py, bit by bit, and the
-text is that of the floats. Needs the packages gguf and xllamacpp."""
+floats of llama.cpp's own functions and, where it knows the type, of gguf-py, bit by bit; the text
+is that of the floats, and scores are llama.cpp's as far as it rounds activations. Needs the
+packages gguf and xllamacpp."""
 import ctypes
-import glob
 import os
 import subprocess
 import sys
 
+import _tiny
 from _library import BUILD, TMP, in_venv
+from _llama import F32, Model, library, numpy
 
 try:
     import gguf
-    import numpy
-    import xllamacpp
 except ImportError:
     in_venv("gguf, numpy, xllamacpp")
-import _tiny  # pylint: disable=wrong-import-position
 
-ggml = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(xllamacpp.__file__), "*.so"))[0])
+ggml = library()
 NAMES = {number: name for name, (number, *_) in _tiny.RARE.items()}
 
 
@@ -61,6 +60,12 @@ def check(names):
             told = "unknown to" if want is None else "as" if same else "NOT as"
             print(f"{NAMES[kind]}, {name}: {told} {who}")
             wrong += not same
+    model = Model(packed, len(_tiny.LETTERS), 64)
+    ids = model.text(256)
+    ours, theirs = model.by_takt(ids), model.by_llama(ggml, ids, F32)
+    away = float(abs(ours - theirs).max() / abs(ours).max())
+    print(f"scores: {away:.1e} of the largest from llama.cpp's")
+    wrong += not away < 0.02
     texts = [takt("generate", path, "a b", "-n", "16", "--temp", "0", "-q", "--activations", "f32")
              for path in (packed, floats)]
     if texts[0] != texts[1] or not texts[0]:
