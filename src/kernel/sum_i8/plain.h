@@ -1,5 +1,5 @@
 /* plain.h - one element after the other: what scalar does, and what vectors leave over. */
-#include "kernel/gemm_i8/fixed.h"
+#include "kernel/sum_i8/sum_i8.h"
 
 static inline uint32_t raised(const takt_sum_i8 *s, uint8_t byte, int which)
 {

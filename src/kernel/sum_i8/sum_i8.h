@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/gemm_i8/fixed.h"
 #include "kernel/kernel.h"
 
 typedef struct takt_sum_grid {
@@ -30,11 +31,28 @@ typedef struct takt_sum_i8 {
     uint8_t *y;
     bool is_unsigned; /* all three */
     bool is_less;
+    bool has_ties; /* as takt_sum_i8_ties says of one of `of`; true is always right */
     takt_sum_grid of[2];
     int32_t bits; /* from 0 to 31 */
     int32_t multiplier, shift, zero;
     int32_t lo, hi; /* values of the bytes' type, as are the zeros */
 } takt_sum_i8;
+
+/* Whether a negative raised value of an operand lies in the middle of two before its shift: only
+ * then does it matter where halves go. */
+static inline bool takt_sum_i8_ties(const takt_sum_i8 *s, const takt_sum_grid *o)
+{
+    const uint32_t right = (0u - (uint32_t)o->shift) & 31;
+    for (int32_t v = 0; right > 0 && v < 256; v++) {
+        const int32_t value = s->is_unsigned ? v : v - 128;
+        const uint32_t up = (uint32_t)(value - o->zero) << s->bits;
+        const int32_t high = takt_fixed_scale(up, o->multiplier, 0);
+        const uint32_t half = UINT32_C(1) << (right - 1);
+        if (high < 0 && ((uint32_t)high & (2 * half - 1)) == half)
+            return true;
+    }
+    return false;
+}
 
 typedef void takt_sum_i8_fn(const takt_sum_i8 *s);
 

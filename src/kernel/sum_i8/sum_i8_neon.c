@@ -26,48 +26,47 @@ INLINE fixed fixed_of(int32_t multiplier, int32_t shift)
     return (fixed){vdupq_n_s32(multiplier), vdupq_n_s32(-(int32_t)((0u - (uint32_t)shift) & 31))};
 }
 
-/* takt_fixed_scale: negative ones become one less before the shift, whose halves go up; a shift by
- * 0 does not round, and is known as `stays`. */
-INLINE int32x4_t scaled(int32x4_t x, fixed f, const bool stays)
+/* takt_fixed_scale: negative ones become one less before the shift, whose halves go up, unless no
+ * negative half matters. */
+INLINE int32x4_t scaled(int32x4_t x, fixed f, const bool has_ties)
 {
     const int32x4_t high = vqrdmulhq_s32(x, f.multiplier);
-    return stays ? high : vrshlq_s32(vsraq_n_s32(high, high, 31), f.right);
+    return vrshlq_s32(has_ties ? vsraq_n_s32(high, high, 31) : high, f.right);
 }
 
 /* What does not change from one element to the next: `x` is scaled, `h` is halved. */
 typedef struct job {
     const uint8_t *x, *h;
     fixed scale, y;
-    uint8x8_t x_zero, h_zero;
+    uint8x16_t sign; /* of bytes without a sign: what makes them such with one */
+    int8x8_t x_zero, h_zero;
     int16x8_t zero;
     int16_t half; /* 2^13, or its negative where h is taken away */
 } job;
 
 /* What is known when the loop is compiled. */
 typedef struct kind {
-    bool is_unsigned;
-    bool stays;   /* x is not shifted */
-    bool is_less; /* x is taken away */
+    bool has_ties;  /* of x */
+    bool has_below; /* results below the zero point are not cut off */
+    bool is_less;   /* x is taken away */
 } kind;
 
-INLINE int16x8_t less_zero(uint8x8_t v, uint8x8_t zero, const kind k)
+INLINE int16x8_t less_zero(uint8x8_t v, int8x8_t zero)
 {
-    const int16x8_t d = k.is_unsigned ? vreinterpretq_s16_u16(vsubl_u8(v, zero))
-                                      : vsubl_s8(vreinterpret_s8_u8(v), vreinterpret_s8_u8(zero));
-    return vmulq_n_s16(d, 1 << FIRST);
+    return vmulq_n_s16(vsubl_s8(vreinterpret_s8_u8(v), zero), 1 << FIRST);
 }
 
 INLINE int32x4_t four(const job *j, int16x4_t x, int16x4_t h, const kind k)
 {
-    const int32x4_t one = scaled(vmull_n_s16(x, 1 << REST), j->scale, k.stays);
+    const int32x4_t one = scaled(vmull_n_s16(x, 1 << REST), j->scale, k.has_ties);
     const int32x4_t sum =
         k.is_less ? vsubq_s32(vmull_n_s16(h, j->half), one) : vmlal_n_s16(one, h, j->half);
-    return scaled(sum, j->y, false);
+    return scaled(sum, j->y, k.has_below);
 }
 
 INLINE int16x8_t eight(const job *j, uint8x8_t x, uint8x8_t h, const kind k)
 {
-    const int16x8_t a = less_zero(x, j->x_zero, k), b = less_zero(h, j->h_zero, k);
+    const int16x8_t a = less_zero(x, j->x_zero), b = less_zero(h, j->h_zero);
     const int32x4_t low = four(j, vget_low_s16(a), vget_low_s16(b), k),
                     high = four(j, vget_high_s16(a), vget_high_s16(b), k);
     return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(low), high), j->zero);
@@ -81,7 +80,8 @@ INLINE size_t vectors(const takt_sum_i8 *s, const job *given, const kind k)
     const size_t n = s->n;
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        const uint8x16_t p = vld1q_u8(j.x + i), q = vld1q_u8(j.h + i);
+        const uint8x16_t p = veorq_u8(vld1q_u8(j.x + i), j.sign),
+                         q = veorq_u8(vld1q_u8(j.h + i), j.sign);
         const int16x8_t low = eight(&j, vget_low_u8(p), vget_low_u8(q), k),
                         high = eight(&j, vget_high_u8(p), vget_high_u8(q), k);
         const int16x8_t first = vminq_s16(vmaxq_s16(low, lo), hi),
@@ -92,10 +92,17 @@ INLINE size_t vectors(const takt_sum_i8 *s, const job *given, const kind k)
     return i;
 }
 
-INLINE size_t of_sign(const takt_sum_i8 *s, const job *j, const bool is_unsigned, const bool stays)
+static size_t run_vectors(const takt_sum_i8 *s, const job *j, bool has_ties)
 {
-    return s->is_less && j->half > 0 ? vectors(s, j, (kind){is_unsigned, stays, true})
-                                     : vectors(s, j, (kind){is_unsigned, stays, false});
+    const bool has_below = s->lo < s->zero;
+    if (s->is_less && j->half > 0)
+        return has_ties ? vectors(s, j, (kind){true, true, true})
+                        : vectors(s, j, (kind){false, true, true});
+    if (has_ties)
+        return has_below ? vectors(s, j, (kind){true, true, false})
+                         : vectors(s, j, (kind){true, false, false});
+    return has_below ? vectors(s, j, (kind){false, true, false})
+                     : vectors(s, j, (kind){false, false, false});
 }
 
 static bool is_half(const takt_sum_grid *o)
@@ -127,15 +134,12 @@ static void run(const takt_sum_i8 *s)
                    .h = is_first ? s->a : s->b,
                    .scale = fixed_of(x->multiplier, x->shift),
                    .y = fixed_of(s->multiplier, s->shift),
-                   .x_zero = vdup_n_u8((uint8_t)x->zero),
-                   .h_zero = vdup_n_u8((uint8_t)h->zero),
+                   .sign = vdupq_n_u8(s->is_unsigned ? 128 : 0),
+                   .x_zero = vdup_n_s8((int8_t)(x->zero - (s->is_unsigned ? 128 : 0))),
+                   .h_zero = vdup_n_s8((int8_t)(h->zero - (s->is_unsigned ? 128 : 0))),
                    .zero = vdupq_n_s16((int16_t)s->zero),
                    .half = s->is_less && !is_first ? -half : half};
-    const bool still = stays(x->shift);
-    if (s->is_unsigned)
-        plain(s, still ? of_sign(s, &j, true, true) : of_sign(s, &j, true, false));
-    else
-        plain(s, still ? of_sign(s, &j, false, true) : of_sign(s, &j, false, false));
+    plain(s, run_vectors(s, &j, s->has_ties && !stays(x->shift)));
 }
 
 TAKT_KERNELS(sum_i8, TAKT_KERNEL(sum_i8, "neon", 10, run, NULL));

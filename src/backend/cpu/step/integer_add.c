@@ -62,6 +62,8 @@ static takt_status compile(takt_planner *p)
         .zero = number(n, "zero"),
         .lo = number(n, "low"),
         .hi = number(n, "high")};
+    f->like.has_ties =
+        takt_sum_i8_ties(&f->like, &f->like.of[0]) || takt_sum_i8_ties(&f->like, &f->like.of[1]);
     f->run = takt_kernel_as_sum_i8(takt_planner_kernel(p, "sum_i8"));
     p->step->run = run;
     p->step->data = f;
