@@ -166,4 +166,16 @@ def quantise():
         add(f"hard_swish_{key}", "HARD_SWISH", q(I8, [300], scale, zero), q(I8, [300], 0.05))
 
 
-GROUPS = (convolutions, dense, pools, arithmetic, moves, reductions, softmax, quantise)
+def volumes():
+    for padding in (0, 1):
+        for strides in ((1, 1, 1), (2, 1, 3)):
+            options = (106, {0: ("b", padding), 1: ("i", strides[0]), 2: ("i", strides[2]),
+                             3: ("i", strides[1])})
+            out = [(n * s if padding == 0 else (n - 1) * s + k)
+                   for n, s, k in zip((3, 4, 2), strides, (2, 3, 3))]
+            add(f"conv_3d_transpose_{padding}{strides[0]}", "CONV_3D_TRANSPOSE",
+                [ints(1, *out, 4), floats([2, 3, 3, 4, 2]), Tensor(F, [1, 3, 4, 2, 2])],
+                Tensor(F, []), options, tolerance=1e-6)
+
+
+GROUPS = (convolutions, dense, pools, arithmetic, moves, reductions, softmax, quantise, volumes)

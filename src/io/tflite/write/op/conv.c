@@ -1,9 +1,9 @@
-/* conv.c - convolutions, channels last: CONV_2D, DEPTHWISE_CONV_2D, CONV_3D and
- * TRANSPOSE_CONV. */
+/* conv.c - convolutions, channels last: CONV_2D, DEPTHWISE_CONV_2D, CONV_3D, TRANSPOSE_CONV and
+ * CONV_3D_TRANSPOSE. */
 #include "op/util/conv.h"
 #include "io/tflite/write/window.h"
 
-enum { CONV_3D = 106 }; /* options of the schema */
+enum { TRANSPOSE_CONV = 49, CONV_3D = 106 }; /* options of the schema */
 
 static int64_t entry(const takt_attr *list, int i, int64_t fallback)
 {
@@ -120,39 +120,48 @@ static bool conv(takt_tflw *w, const takt_node *n)
 /* Everything that the taps reach; padding is cut off afterwards. */
 static bool transposed(takt_tflw *w, const takt_node *n)
 {
-    static const int64_t perm[] = {3, 1, 2, 0};
+    static const int64_t flat[] = {3, 1, 2, 0}, deep[] = {1, 2, 3, 4, 0};
     const takt_type *x = takt_type_of(w->g, n->in[0]), *k = takt_type_of(w->g, n->in[1]);
+    const int axes = x->rank - 2;
     takt_tflw_constant c;
-    if (n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC || x->rank != 4 || x->dtype != TAKT_F32 ||
-        n->attr[TAKT_CONV_GROUPS].i64 != 1 || entry(&n->attr[TAKT_CONV_DILATION], 0, 1) != 1 ||
-        entry(&n->attr[TAKT_CONV_DILATION], 1, 1) != 1 || !takt_tflw_constant_of(w, n->in[1], &c))
+    if (n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC || axes < 2 || axes > 3 ||
+        x->dtype != TAKT_F32 || n->attr[TAKT_CONV_GROUPS].i64 != 1 ||
+        !takt_tflw_constant_of(w, n->in[1], &c))
         return false;
     takt_type whole = *n->type;
-    int64_t begin[4] = {0}, end[4], one[4] = {1, 1, 1, 1}, stride[2];
-    for (int i = 0; i < 2; i++) {
+    int64_t begin[5] = {0}, end[5], one[5] = {1, 1, 1, 1, 1}, stride[3];
+    for (int i = 0; i < axes; i++) {
+        if (entry(&n->attr[TAKT_CONV_DILATION], i, 1) != 1)
+            return false;
         stride[i] = entry(&n->attr[TAKT_CONV_STRIDE], i, 1);
         begin[1 + i] = entry(&n->attr[TAKT_CONV_PAD], i, 0);
         const int64_t reach = (x->dim[1 + i] - 1) * stride[i] + k->dim[1 + i];
         const int64_t need = begin[1 + i] + n->type->dim[1 + i];
         whole.dim[1 + i] = reach > need ? reach : need;
     }
-    for (int d = 0; d < 4; d++)
+    const size_t rank = (size_t)x->rank;
+    for (size_t d = 0; d < rank; d++)
         end[d] = begin[d] + n->type->dim[d];
-    takt_tflw_permute(w, &c, perm);
-    const int32_t weight = takt_tflw_floats(w, &c), shape = takt_tflw_ints(w, whole.dim, 4);
+    takt_tflw_permute(w, &c, axes == 2 ? flat : deep);
+    const int32_t weight = takt_tflw_floats(w, &c), shape = takt_tflw_ints(w, whole.dim, rank);
     const bool is_whole = takt_type_same(w->g->dims, &whole, n->type);
     const int32_t in = takt_tflw_in(w, n, 0);
     const int32_t y =
         is_whole ? takt_tflw_result(w, w->id, NULL) : takt_tflw_tensor_new(w, NULL, &whole, NULL);
-    takt_tflw_op *op =
-        takt_tflw_call(w, "TRANSPOSE_CONV", 3, (const int32_t[]){shape, weight, in}, y);
-    takt_tflw_option(op, 49, 0, 1, 1);
-    takt_tflw_option(op, 49, 1, 4, stride[1]);
-    takt_tflw_option(op, 49, 2, 4, stride[0]);
+    takt_tflw_op *op = takt_tflw_call(w, axes == 2 ? "TRANSPOSE_CONV" : "CONV_3D_TRANSPOSE", 3,
+                                      (const int32_t[]){shape, weight, in}, y);
+    const int kind = axes == 2 ? TRANSPOSE_CONV : CONV_3D;
+    takt_tflw_option(op, kind, 0, 1, 1);
+    for (int i = 0; axes == 3 && i < 3; i++) /* planes, columns, rows */
+        takt_tflw_option(op, kind, 1 + i, 4, stride[i == 0 ? 0 : 3 - i]);
+    for (int i = 0; axes == 3 && i < 3; i++)
+        takt_tflw_option(op, kind, 5 + i, 4, 1);
+    for (int i = 0; axes == 2 && i < 2; i++)
+        takt_tflw_option(op, kind, 1 + i, 4, stride[1 - i]);
     if (is_whole)
         return true;
-    const int32_t cut[] = {y, takt_tflw_ints(w, begin, 4), takt_tflw_ints(w, end, 4),
-                           takt_tflw_ints(w, one, 4)};
+    const int32_t cut[] = {y, takt_tflw_ints(w, begin, rank), takt_tflw_ints(w, end, rank),
+                           takt_tflw_ints(w, one, rank)};
     (void)takt_tflw_call(w, "STRIDED_SLICE", 4, cut, takt_tflw_result(w, w->id, NULL));
     return true;
 }
