@@ -190,6 +190,25 @@ static void halves(void)
     takt_model_destroy(m);
 }
 
+/* Weights with a scale for each block stay bytes, or half bytes: 256 x 64 of them. */
+static void blocks(void)
+{
+    static const char text[] = "model m(x: f32[1, 256]) seed=1 { return dense(x, 64) }";
+    static const char *const types[] = {"w8", "w4"};
+    takt_model *m = from_text(text, strlen(text), NULL);
+    for (size_t i = 0; i < 2 && m != NULL; i++) {
+        const takt_quantize_options o = {.type = types[i], .size_first = true};
+        takt_model *q = NULL;
+        report[0] = 0;
+        if (EXPECT_OK(ctx,
+                      takt_model_quantize(m, &o, TAKT_FORMAT_TEXT, shrink_keep_text, report, &q)))
+            there_and_back(types[i], q, 1e-5);
+        EXPECT(size_of(file) < (i == 0 ? 21000 : 13000), "%s: %ld bytes", types[i], size_of(file));
+        takt_model_destroy(q);
+    }
+    takt_model_destroy(m);
+}
+
 /* ---- refusals ---- */
 
 static void refused(void)
@@ -273,6 +292,7 @@ int main(void)
     floats();
     integers();
     halves();
+    blocks();
     refused();
     sweep();
     takt_ctx_destroy(ctx);

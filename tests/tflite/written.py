@@ -28,6 +28,9 @@ model rows(x: f32[batch, 6, 8]) seed=4 {
   h = dense(x, 16, act=relu)
   return y = dense(h * dense(h, 16), 5)
 }
+model wide(x: f32[batch, 6, 8]) seed=4 {
+  return y = dense(dense(x, 128, act=relu), 5)
+}
 """
 failures, count = [], 0
 
@@ -136,7 +139,8 @@ def integers(kind):
     made, text = 0, os.path.join(TMP, "nets.takt")
     with open(text, "w", encoding="utf-8") as f:
         f.write(NET)
-    for name, shape in (("net", (3, 16, 16)), ("line", (4, 40)), ("rows", (6, 8))):
+    for name, shape in (("net", (3, 16, 16)), ("line", (4, 40)), ("rows", (6, 8)),
+                        ("wide", (6, 8))):
         generator = np.random.default_rng(2)
         calib = os.path.join(TMP, "calib.npz")
         np.savez(calib, x=generator.standard_normal((32, *shape)).astype(np.float32))
@@ -148,7 +152,8 @@ def integers(kind):
             flags, want = litert(path, generator)
             if flags is None:
                 break
-            compare(f"{name} as {kind}", want, results(path, *flags), 0)
+            compare(f"{name} as {kind}", want, results(path, *flags),
+                    1e-5 if kind in ("w8", "w4") else 0)
             compare(f"{name} as text", want, results(text, "--select", name, *flags),
                     0.1 if kind == "int8" else 0.4)
         made += 1
@@ -158,4 +163,6 @@ def integers(kind):
 count = floats()
 stateful = states()
 wholes = integers("int8") + integers("w4a8")
-finish(failures, f"{count} models of floats, {stateful} of them with state, {wholes} of integers")
+blocks = integers("w8") + integers("w4")
+finish(failures, f"{count} models of floats, {stateful} of them with state, {wholes} of integers, "
+       f"{blocks} with weights in blocks")

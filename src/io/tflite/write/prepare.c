@@ -117,6 +117,44 @@ static const takt_pass constants = {
     TAKT_RULES(rules),
 };
 
+/* ---- weights in blocks ---- */
+
+/* Weights of a product with a scale for each block of a row: a row for each block, dequantised by
+ * its scale, and then put together. */
+static takt_id rows_of_blocks(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const takt_node *b = takt_match_op(g, n->in[1], &takt_op_block_dequantize);
+    if (b == NULL || b->in_count != 2 || b->type->dtype != TAKT_F32 || b->type->rank != 2 ||
+        !takt_match_is_constant(g, b->in[0]) || !takt_match_is_constant(g, b->in[1]))
+        return TAKT_NONE;
+    const takt_type w = *takt_type_of(g, b->in[0]), s = *takt_type_of(g, b->in[1]);
+    const int64_t block = takt_node_int(b, "block"), axis = takt_node_int(b, "axis");
+    if ((w.dtype != TAKT_I8 && w.dtype != TAKT_I4) || s.dtype != TAKT_F32 || s.rank != 2 ||
+        w.rank != 2 || (axis != 1 && axis != -1) || block < 1 || w.dim[1] % block != 0 ||
+        s.dim[1] != w.dim[1] / block)
+        return TAKT_NONE;
+    const takt_id from[] = {b->in[0], b->in[1]};
+    const int64_t rows = s.dim[0] * s.dim[1];
+    const takt_id levels = takt_reshape(g, from[0], (takt_dim[]){rows, block}, 2),
+                  scales = takt_reshape(g, from[1], &rows, 1);
+    const takt_named_attr first = {"axis", takt_attr_i64(0)};
+    const takt_id real =
+        takt_graph_call(g, &takt_op_dequantize, 2, (const takt_id[]){levels, scales}, 1, &first);
+    const takt_id in[] = {n->in[0], takt_reshape(g, real, w.dim, 2)};
+    return takt_graph_append(g, n->op, 2, in, n->attr);
+}
+
+static const takt_rule block_rules[] = {
+    {&takt_op_matmul, "block_dequantize(w) = reshape(dequantize(reshape(w)))", rows_of_blocks},
+};
+
+static const takt_pass blocks = {
+    .name = "tflite-blocks",
+    .summary = "weights with a scale for each block as rows with a scale each",
+    TAKT_RULES(block_rules),
+};
+
 /* ---- sizes and forms ---- */
 
 /* Named sizes of the inputs that have no number are 1, as when a model runs. */
@@ -194,6 +232,7 @@ static takt_status stages(takt_arena *arena, const takt_graph *in, const takt_te
     TAKT_TRY(advance(g, takt_tflw_unroll(*g, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, is_no_einsum, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(in->ctx, *g, &pipeline, &next), &next));
+    TAKT_TRY(advance(g, takt_pass_apply(&blocks, *g, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, is_written, NULL, &next), &next));
     pipeline.is_lowered = true;
     TAKT_TRY(advance(g, takt_pass_apply(&constants, *g, NULL, &next), &next));
