@@ -54,15 +54,29 @@ static takt_norm normalise(takt_graph *g, const takt_node *n, int64_t axes[stati
     return takt_norm_make(g, &r, n->attr[EPSILON].f64, true);
 }
 
+/* One value for each channel, as the split shape has them. */
+static takt_id split_vector(takt_graph *g, const takt_node *n, takt_id v)
+{
+    const bool is_first = n->attr[LAYOUT].i64 != TAKT_NHWC;
+    const int64_t groups = n->attr[GROUPS].i64;
+    takt_dim dim[TAKT_MAX_RANK] = {0};
+    const int rank = is_first ? n->type[0].rank : 2;
+    for (int i = 0; i < rank; i++)
+        dim[i] = 1;
+    dim[0] = groups;
+    dim[1] = n->type[0].dim[is_first ? 1 : n->type[0].rank - 1] / groups;
+    return v == TAKT_NONE ? v : takt_reshape(g, v, dim, (size_t)rank);
+}
+
+/* Scaled and shifted while it is split: one walk with what comes before. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
-    takt_id in[3];
     int64_t axes[TAKT_MAX_RANK];
-    takt_norm_inputs(g, n, n->attr[LAYOUT].i64, in);
     const takt_norm norm = normalise(g, n, axes);
     const takt_id normal = takt_cast(g, norm.normal, n->type[0].dtype);
-    const takt_affine affine = {in[1], in[2]};
-    out[0] = takt_affine_apply(g, takt_reshape_like(g, normal, in[0]), &affine);
+    const takt_id beta = n->in_count > 2 ? n->in[2] : TAKT_NONE;
+    const takt_affine affine = {split_vector(g, n, n->in[1]), split_vector(g, n, beta)};
+    out[0] = takt_reshape_like(g, takt_affine_apply(g, normal, &affine), n->in[0]);
 }
 
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)

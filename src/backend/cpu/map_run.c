@@ -13,6 +13,7 @@ typedef struct machine {
     const takt_task *task;
     char *registers;
     size_t first, n;
+    size_t run; /* tiles end where it does; 0: anywhere */
     float *hot;
     takt_fault fault;
     char (*room)[VIEW_BYTES]; /* for the operands of an instruction; NULL: all are dense */
@@ -250,7 +251,9 @@ static void run_tiles(machine *x, size_t first, size_t end, size_t tile)
     for (x->first = first; x->first < end; x->first += x->n) {
         if (tiles++ % POLLED == 0 && takt_poll_stops(poll))
             return;
-        x->n = end - x->first < tile ? end - x->first : tile;
+        const size_t left = x->run > 0 ? x->run - x->first % x->run : tile;
+        x->n = left < tile ? left : tile;
+        x->n = end - x->first < x->n ? end - x->first : x->n;
         run_tile(x);
     }
 }
@@ -271,15 +274,44 @@ static void run_views(machine *x, size_t first, size_t end)
     x->room = NULL;
 }
 
+/* Elements that share one value of every operand that is broadcast along the last axes: tiles that
+ * end with them need not expand it. 0: they are too few, or other operands have tiles of their own.
+ */
+static size_t shared_run(const takt_map_program *m)
+{
+    enum { LEAST = 256 };
+    size_t run = 0;
+    for (size_t i = 0; i < m->operand_count; i++) {
+        const takt_map_operand *o = &m->operands[i];
+        if (o->is_full || o->is_scalar)
+            continue;
+        const size_t n = (size_t)o->dim[o->rank - 1];
+        if (o->repeats || (o->stride[o->rank - 1] == 0 && n < LEAST))
+            return 0;
+        if (o->stride[o->rank - 1] == 0)
+            run = run == 0 || n < run ? n : run;
+    }
+    return run;
+}
+
+/* As few tiles of a run as there can be, all of about one size. */
+static size_t tile_of_run(size_t run, size_t tile)
+{
+    const size_t tiles = (run + tile - 1) / tile, even = (run + tiles - 1) / tiles;
+    return even < tile - tile % 16 ? (even + 15) / 16 * 16 : tile;
+}
+
 void takt_map_run(const takt_map_program *m, const takt_step *step, const takt_task *task,
                   void *registers, size_t first, size_t end)
 {
     machine x = {
         .m = m, .step = step, .task = task, .registers = registers, .fault.index = TAKT_FAULT_NONE};
-    if (has_views(step, task))
+    if (has_views(step, task)) {
         run_views(&x, first, end);
-    else
-        run_tiles(&x, first, end, m->tile);
+    } else {
+        x.run = shared_run(m);
+        run_tiles(&x, first, end, x.run > 0 ? tile_of_run(x.run, m->tile) : m->tile);
+    }
     if (task->fault != NULL && x.fault.index != TAKT_FAULT_NONE)
         takt_fault_merge(task->fault, &x.fault);
 }
