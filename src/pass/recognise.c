@@ -253,7 +253,33 @@ static takt_id shifted_norm(takt_rewrite *r, const takt_node *n)
     return in[2] == TAKT_NONE ? TAKT_NONE : norm_of(r->out, true, in, epsilon);
 }
 
-/* ---- attention, blocks ---- */
+static takt_id group(takt_rewrite *r, const takt_node *n)
+{
+    takt_grouped found;
+    const char *why = takt_match_group(uses_of(r), r->id, &found);
+    if (why != NULL)
+        return why[0] == '\0' ? TAKT_NONE : takt_refuse(r, n, why);
+    const takt_dim channels = n->type->dim[1];
+    const takt_id in[3] = {r->map[found.x], takt_reshape(r->out, r->map[found.gamma], &channels, 1),
+                           takt_reshape(r->out, r->map[found.beta], &channels, 1)};
+    const takt_named_attr how[2] = {{"groups", takt_attr_i64(found.groups)},
+                                    {"epsilon", takt_attr_f64(found.epsilon)}};
+    return takt_graph_call(r->out, &takt_op_group_norm, 3, in, 2, how);
+}
+
+/* ---- attention, rotary embeddings, blocks ---- */
+
+static takt_id rotary(takt_rewrite *r, const takt_node *n)
+{
+    takt_rotated found;
+    const char *why = takt_match_rotary(uses_of(r), r->id, &found);
+    if (why != NULL)
+        return why[0] == '\0' ? TAKT_NONE : takt_refuse(r, n, why);
+    takt_id in[3] = {r->map[found.x], r->map[found.cosine], r->map[found.sine]};
+    for (int k = 1; found.is_doubled && k < 3; k++)
+        in[k] = takt_slice(r->out, in[k], takt_type_of(r->out, in[k])->rank - 1, 0, found.half, 1);
+    return takt_graph_call(r->out, &takt_op_rotary_embedding, 3, in, 0, NULL);
+}
 
 static takt_id attention(takt_rewrite *r, const takt_node *n)
 {
@@ -283,6 +309,9 @@ static const takt_rule rules[] = {
     {&takt_op_mul, "layer_norm(x) * g = layer_norm(x, g)", scaled_layer},
     {&takt_op_mul, "rms_norm(x) * g = rms_norm(x, g)", scaled_rms},
     {&takt_op_add, "layer_norm(x, g) + b = layer_norm(x, g, b)", shifted_norm},
+    {&takt_op_add, "instance_norm of groups * g + b = group_norm(x, g, b)", group},
+    {&takt_op_add, "x * cos + (-x2, x1) * sin = rotary_embedding(x)", rotary},
+    {&takt_op_concat, "(x1 * cos - x2 * sin, x2 * cos + x1 * sin) = rotary_embedding(x)", rotary},
     {&takt_op_concat, "the four phases of a picture = one transpose", blocks},
 };
 

@@ -38,6 +38,18 @@ typedef struct takt_attended {
     double scale;
 } takt_attended;
 
+typedef struct takt_grouped {
+    takt_id x, gamma, beta; /* one for each channel */
+    takt_dim groups;
+    double epsilon;
+} takt_grouped;
+
+typedef struct takt_rotated {
+    takt_id x, cosine, sine;
+    takt_dim half;
+    bool is_doubled; /* cosines and sines are there twice: for each half */
+} takt_rotated;
+
 typedef struct takt_uses {
     const takt_graph *g;
     const uint32_t *of; /* per node */
@@ -45,6 +57,8 @@ typedef struct takt_uses {
 
 const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found);
 const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found);
+const char *takt_match_group(takt_uses u, takt_id root, takt_grouped *found);
+const char *takt_match_rotary(takt_uses u, takt_id root, takt_rotated *found);
 const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *found);
 /* What the attention becomes: a node of r->out with the root's type, or TAKT_NONE with `*why`. */
 takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char **why);

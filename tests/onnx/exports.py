@@ -22,7 +22,9 @@ WANT = {
     "sdpa_gqa_dynamo": ("attention(", "softmax("),  # keys are repeated before they are turned
     "bert": ("attention(", "softmax("), "mha": ("attention(", "softmax("),
     "vit": ("attention(", "softmax("), "focus": ("transpose(", "concat("),
-    "merge": ("transpose(", "concat("),
+    "merge": ("transpose(", "concat("), "group_norm": ("group_norm(", "instance_norm("),
+    "rotary": ("rotary_embedding(", "neg("), "rotary_angles": ("rotary_embedding(", "neg("),
+    "rotary_halves": ("rotary_embedding(", "sub("),
 }
 # Exports that look like an operation and are none, and what `takt explain --missed` says of them.
 MISSED = {"gpt": "its mask is a selection"}

@@ -1,0 +1,197 @@
+/* recognise_rotary.c - rotary embeddings written as slices and concatenations: x * cos + turned(x)
+ * * sin with the halves of x exchanged and one of them negated, or each half by itself. */
+#include <string.h>
+
+#include "pass/recognise.h"
+
+static int last_axis(const takt_graph *g, takt_id id)
+{
+    return takt_type_of(g, id)->rank - 1;
+}
+
+static takt_dim width(const takt_graph *g, takt_id id)
+{
+    const takt_type *t = takt_type_of(g, id);
+    return t->rank > 0 ? t->dim[t->rank - 1] : 1;
+}
+
+static bool is_last(const takt_node *n, const char *attr, int rank)
+{
+    const int64_t axis = takt_node_int(n, attr);
+    return (axis < 0 ? axis + rank : axis) == rank - 1;
+}
+
+/* Half `which` of the last axis of the value that `*x` gets. */
+static bool half_of(const takt_graph *g, takt_id id, int which, takt_id *x)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_slice);
+    if (n == NULL)
+        return false;
+    const takt_attr *axes = takt_node_attr(n, "axes"), *start = takt_node_attr(n, "start"),
+                    *step = takt_node_attr(n, "step");
+    const int last = last_axis(g, id);
+    const takt_dim half = width(g, id), all = width(g, n->in[0]);
+    if (start->count != 1 || axes->count != 1 || (step->count == 1 && step->i64s[0] != 1) ||
+        !takt_dim_is_number(all) || half * 2 != all)
+        return false;
+    const int64_t axis = axes->i64s[0] < 0 ? axes->i64s[0] + last + 1 : axes->i64s[0];
+    const int64_t first = start->i64s[0] < 0 ? start->i64s[0] + all : start->i64s[0];
+    *x = n->in[0];
+    return axis == last && first == which * half;
+}
+
+/* concat(-second half, first half). */
+static bool turned(const takt_graph *g, takt_id id, takt_id *x)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_concat);
+    takt_id other;
+    if (n == NULL || n->in_count != 2 || !is_last(n, "axis", n->type->rank))
+        return false;
+    const takt_node *minus = takt_known_op(g, n->in[0], &takt_op_neg);
+    return minus != NULL && half_of(g, minus->in[0], 1, x) && half_of(g, n->in[1], 0, &other) &&
+           *x == other;
+}
+
+/* ---- halves that are equal ---- */
+
+static bool constant_repeats(const takt_node *n, size_t half)
+{
+    size_t count;
+    const size_t bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8 * half;
+    if (bytes == 0 || !takt_type_count(n->type, &count))
+        return false;
+    const char *data = takt_tensor_data(n->attr[0].tensor);
+    for (size_t i = 0; i < count / (2 * half); i++)
+        if (memcmp(data + 2 * i * bytes, data + (2 * i + 1) * bytes, bytes) != 0)
+            return false;
+    return true;
+}
+
+/* Whether rows of the last axis stay as they are. */
+static bool keeps_rows(const takt_graph *g, const takt_node *n)
+{
+    if (n->op == &takt_op_gather)
+        return takt_node_int(n, "axis") >= 0 && takt_node_int(n, "axis") < last_axis(g, n->in[0]);
+    if (n->op == &takt_op_slice) {
+        const takt_attr *step = takt_node_attr(n, "step");
+        for (uint32_t i = 0; i < step->count; i++)
+            if (step->i64s[i] < 1)
+                return false;
+        return true;
+    }
+    if (n->op == &takt_op_transpose) {
+        const takt_attr *perm = takt_node_attr(n, "perm");
+        return perm->count > 0 && perm->i64s[perm->count - 1] == (int64_t)perm->count - 1;
+    }
+    return n->op == &takt_op_reshape || n->op == &takt_op_unsqueeze || n->op == &takt_op_squeeze ||
+           n->op == &takt_op_broadcast || n->op == &takt_op_cos || n->op == &takt_op_sin ||
+           n->op == &takt_op_cast || n->op == &takt_op_neg;
+}
+
+/* Both halves of every row of the last axis, `half` elements each, are the same. */
+static bool doubled(const takt_graph *g, takt_id id, takt_dim half, int depth)
+{
+    enum { DEPTH = 12 };
+    const takt_node *n = &g->nodes[id];
+    if (width(g, id) != 2 * half || depth == DEPTH)
+        return false;
+    if (n->op == &takt_op_constant)
+        return constant_repeats(n, (size_t)half);
+    if (n->op == &takt_op_concat)
+        return n->in_count == 2 && n->in[0] == n->in[1] && is_last(n, "axis", n->type->rank);
+    if (n->op == &takt_op_mul || n->op == &takt_op_div)
+        return takt_match_is_scalar(g, n->in[1])   ? doubled(g, n->in[0], half, depth + 1)
+               : takt_match_is_scalar(g, n->in[0]) ? doubled(g, n->in[1], half, depth + 1)
+                                                   : false;
+    return n->in_count > 0 && keeps_rows(g, n) && doubled(g, n->in[0], half, depth + 1);
+}
+
+/* ---- the two forms ---- */
+
+static bool same_type(const takt_graph *g, takt_id a, takt_id b)
+{
+    return takt_match_type(g, a, takt_type_of(g, b));
+}
+
+static const char *accept(takt_uses u, takt_id root, const takt_rotated *r)
+{
+    const takt_type *t = u.g->nodes[root].type;
+    if (t->dtype != TAKT_F32)
+        return "its kernel is for f32";
+    if (!takt_match_type(u.g, r->x, t))
+        return "the angles are more than the pairs";
+    return same_type(u.g, r->cosine, r->sine) ? NULL : "cosines and sines differ in shape";
+}
+
+/* x * cos + turned(x) * sin. */
+static const char *by_whole(takt_uses u, takt_id root, takt_rotated *found)
+{
+    const takt_graph *g = u.g;
+    const takt_node *n = &g->nodes[root];
+    for (int k = 0; k < 8; k++) {
+        const takt_id plain = n->in[k & 1], exchanged = n->in[1 - (k & 1)];
+        const takt_node *a = takt_known_op(g, plain, &takt_op_mul),
+                        *b = takt_known_op(g, exchanged, &takt_op_mul);
+        const int i = k >> 1 & 1, j = k >> 2 & 1;
+        if (a == NULL || b == NULL || !turned(g, b->in[j], &found->x) || a->in[i] != found->x)
+            continue;
+        found->cosine = a->in[1 - i];
+        found->sine = b->in[1 - j];
+        found->half = width(g, found->x) / 2;
+        found->is_doubled = true;
+        if (u.of[plain] != 1 || u.of[exchanged] != 1)
+            return "a part of it is used elsewhere too";
+        if (!doubled(g, found->cosine, found->half, 0) || !doubled(g, found->sine, found->half, 0))
+            return "the halves of its cosines and sines are not known to be equal";
+        return accept(u, root, found);
+    }
+    return "";
+}
+
+/* One half, p * a (+ or -) q * b: the factors of half `which` of x, and of the other half. */
+static bool half_sum(const takt_graph *g, takt_id id, int which, takt_rotated *r, takt_id *other)
+{
+    const takt_node *n = takt_known_op(g, id, which == 0 ? &takt_op_sub : &takt_op_add);
+    for (int k = 0; n != NULL && k < 8; k++) {
+        const int swap = k & 1;
+        if (swap && which == 0)
+            continue;
+        const takt_node *a = takt_known_op(g, n->in[swap], &takt_op_mul),
+                        *b = takt_known_op(g, n->in[1 - swap], &takt_op_mul);
+        const int i = k >> 1 & 1, j = k >> 2 & 1;
+        if (a == NULL || b == NULL || !half_of(g, a->in[i], which, &r->x) ||
+            !half_of(g, b->in[j], 1 - which, other) || *other != r->x)
+            continue;
+        r->cosine = a->in[1 - i];
+        r->sine = b->in[1 - j];
+        return true;
+    }
+    return false;
+}
+
+/* concat(a * cos - b * sin, b * cos + a * sin) of the halves a and b. */
+static const char *by_halves(takt_uses u, takt_id root, takt_rotated *found)
+{
+    const takt_node *n = &u.g->nodes[root];
+    takt_rotated second;
+    takt_id x;
+    if (n->in_count != 2 || !is_last(n, "axis", n->type->rank) ||
+        !half_sum(u.g, n->in[0], 0, found, &x) || !half_sum(u.g, n->in[1], 1, &second, &x) ||
+        second.x != found->x)
+        return "";
+    if (second.cosine != found->cosine || second.sine != found->sine)
+        return "its halves are turned by different angles";
+    found->half = width(u.g, found->x) / 2;
+    found->is_doubled = false;
+    if (width(u.g, found->cosine) != found->half)
+        return "it has one angle for several pairs";
+    return accept(u, root, found);
+}
+
+const char *takt_match_rotary(takt_uses u, takt_id root, takt_rotated *found)
+{
+    const takt_op *op = u.g->nodes[root].op;
+    return op == &takt_op_add      ? by_whole(u, root, found)
+           : op == &takt_op_concat ? by_halves(u, root, found)
+                                   : "";
+}
