@@ -132,6 +132,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_step_timed(takt_trainer *trainer
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_eval(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);
+/** In a signal handler, on the thread that is inside takt_trainer_step or takt_trainer_eval: the
+ * call ends with TAKT_ERR_CANCELLED at the places where a session looks at its deadline, and the
+ * state is that of before. Does nothing while no step is run. */
+TAKT_API void takt_trainer_cancel(takt_trainer *trainer);
 /** Tells the schedule "plateau" a validation loss; other schedules ignore it. */
 TAKT_API void takt_trainer_observe(takt_trainer *trainer, double loss);
 

@@ -122,7 +122,23 @@ static PyObject *statuses(PyObject *module, PyObject *nothing)
 
 PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs);
 
+static int64_t home_id = -1; /* of the interpreter that loaded the extension */
+
+static PyObject *home(PyObject *module, PyObject *nothing)
+{
+    (void)module;
+    (void)nothing;
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != home_id) {
+        PyErr_SetString(PyExc_ImportError,
+                        "takt cannot be loaded twice into one process: sub-interpreters are not "
+                        "supported");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"_home", home, METH_NOARGS, "Raises ImportError in a sub-interpreter."},
     {"load", (PyCFunction)(void (*)(void))module_load, METH_VARARGS | METH_KEYWORDS,
      "load(path, bytes, name=None, seed=0, model=None, sizes=None, allow_links=False, "
      "inputs=None, training=False)"},
@@ -183,6 +199,7 @@ PyMODINIT_FUNC PyInit__takt(void)
                         "supported");
         return NULL;
     }
+    home_id = PyInterpreterState_GetID(PyInterpreterState_Get());
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && !fill(module)) {
         Py_DECREF(module);

@@ -16,6 +16,23 @@
 #include <stdbool.h>
 #include <takt/takt.h>
 
+/* ---- Ctrl-C ---- */
+
+/* What Ctrl-C cancels while the GIL is released. */
+typedef struct interruptible {
+    void (*cancel)(void *what); /* in a signal handler */
+    void *what;
+    bool listens;
+} interruptible;
+
+/* On the main thread, unless nobody would raise KeyboardInterrupt. */
+bool interrupts_begin(interruptible *i);
+void interrupts_end(interruptible *i);
+/* Whether a signal came and Python has raised for it. */
+bool interrupts_raise(const interruptible *i);
+void cancel_session(void *session);
+void cancel_trainer(void *trainer);
+
 /* ---- contexts ---- */
 
 /* A context that models, plans and sessions share. Its lock is held for calls that report failures

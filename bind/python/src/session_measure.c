@@ -67,10 +67,14 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = NULL;
     if (session_restore(o)) {
         takt_error error;
+        interruptible i = {cancel_session, o->s, false};
+        interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);
         const takt_status status = takt_session_time(o->s, &t, &got);
         owner_leave(o->owner, state, status, &error);
-        made = status == TAKT_OK ? timing(&got) : raise_error(&error);
+        interrupts_end(&i);
+        if (!interrupts_raise(&i))
+            made = status == TAKT_OK ? timing(&got) : raise_error(&error);
         takt_timing_free(o->owner->ctx, &got);
     }
     session_leave(o);
@@ -102,10 +106,14 @@ static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
     c.blocks = blocks > 0 ? (size_t)blocks : 0;
     c.max_ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
     if (session_restore(a) && session_restore(b)) {
+        interruptible i = {cancel_session, a->s, false}; /* runs of both alternate */
+        interrupts_begin(&i);
         PyThreadState *state = owner_enter(a->owner);
         const takt_status status = takt_session_compare(a->s, b->s, &c, &got);
         owner_leave(a->owner, state, status, &error);
-        made = status != TAKT_OK
+        interrupts_end(&i);
+        made = interrupts_raise(&i) ? NULL
+               : status != TAKT_OK
                    ? raise_error(&error)
                    : Py_BuildValue("{sssds(dd)sdsnsdsd}", "verdict", takt_verdict_name(got.verdict),
                                    "ratio", got.ratio, "ci", got.ci.low, got.ci.high, "margin",
@@ -147,7 +155,9 @@ static PyObject *profile(PyObject *self, PyObject *args)
     p.max_ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
     takt_status status = TAKT_ERR_ARGUMENT;
     const bool ready = session_restore(o);
+    interruptible i = {cancel_session, o->s, false};
     if (ready) {
+        interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);
         status = takt_profile_create(o->s, &p, &made);
         if (status == TAKT_OK)
@@ -156,13 +166,15 @@ static PyObject *profile(PyObject *self, PyObject *args)
                                    json ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT, text_put, &text);
         takt_profile_destroy(made);
         owner_leave(o->owner, state, status, &error);
+        interrupts_end(&i);
     }
     session_leave(o);
     PyObject *told = text_take(&text);
-    if (status == TAKT_OK)
+    const bool is_interrupted = interrupts_raise(&i);
+    if (status == TAKT_OK && !is_interrupted)
         return told;
     Py_XDECREF(told);
-    return ready ? raise_error(&error) : NULL;
+    return ready && !is_interrupted ? raise_error(&error) : NULL;
 }
 
 PyMethodDef session_measure_methods[] = {

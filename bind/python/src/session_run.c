@@ -1,51 +1,7 @@
 /* session_run.c - one run of a session: the GIL released, Ctrl-C heard, other sizes made ready. */
-#define _GNU_SOURCE
 #include "session.h"
 
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-/* ---- Ctrl-C ---- */
-
-/* Only the main thread is told of signals, so one of each is enough. */
-static takt_session *volatile interruptible;
-static struct sigaction before;
-
-static void interrupt(int number, siginfo_t *info, void *place)
-{
-    takt_session *s = interruptible;
-    if (s != NULL)
-        takt_session_cancel(s);
-    if ((before.sa_flags & SA_SIGINFO) != 0)
-        before.sa_sigaction(number, info, place);
-    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-        before.sa_handler(number); /* Python's: it remembers the signal for later */
-}
-
-static bool is_main_thread(void)
-{
-    return syscall(SYS_gettid) == getpid();
-}
-
-static bool listen_for_interrupts(takt_session *s)
-{
-    const struct sigaction act = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
-    if (!is_main_thread() || sigaction(SIGINT, NULL, &before) != 0)
-        return false;
-    if ((before.sa_flags & SA_SIGINFO) == 0 &&
-        (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN))
-        return false; /* nobody would raise KeyboardInterrupt */
-    interruptible = s;
-    return sigaction(SIGINT, &act, NULL) == 0;
-}
-
-static void stop_listening(void)
-{
-    sigaction(SIGINT, &before, NULL);
-    interruptible = NULL;
-}
 
 /* ---- one run ---- */
 
@@ -63,16 +19,17 @@ static bool moved(const session_object *o)
 bool session_execute(session_object *o, uint64_t deadline_ns)
 {
     takt_session *s = o->s;
-    const bool listens = o->is_long && listen_for_interrupts(s);
+    interruptible i = {cancel_session, s, false};
+    if (o->is_long)
+        interrupts_begin(&i);
     takt_status status;
     Py_BEGIN_ALLOW_THREADS;
     status = deadline_ns > 0 ? takt_session_run_deadline(s, deadline_ns) : takt_session_run(s);
     Py_END_ALLOW_THREADS;
-    if (listens)
-        stop_listening();
+    interrupts_end(&i);
     if (moved(o) && !session_refresh(o)) /* before anything reads names and sizes */
         return false;
-    if (listens && PyErr_CheckSignals() < 0) /* a late one: the run is done, its state is new */
+    if (interrupts_raise(&i)) /* a late one: the run is done, its state is new */
         return false;
     return status == TAKT_OK || session_raise(o);
 }

@@ -223,19 +223,20 @@ static PyObject *run(PyObject *self, PyObject *dict, bool is_step)
         return NULL;
     batch *b = take(dict);
     takt_status status = TAKT_ERR_ARGUMENT;
+    interruptible i = {cancel_trainer, t->trainer, false};
     if (b != NULL) {
+        interrupts_begin(&i);
         PyThreadState *state = owner_enter(t->owner);
         status = is_step ? takt_trainer_step(t->trainer, b->at, b->count, &r)
                          : takt_trainer_eval(t->trainer, b->at, b->count, &r);
         owner_leave(t->owner, state, status, &error);
+        interrupts_end(&i);
     }
     atomic_store(&t->is_busy, false);
     const bool has_batch = b != NULL;
     drop(b);
-    if (!has_batch)
-        return NULL;
-    if (status != TAKT_OK)
-        return raise_error(&error);
+    if (!has_batch || interrupts_raise(&i) || status != TAKT_OK)
+        return has_batch && !PyErr_Occurred() ? raise_error(&error) : NULL;
     return Py_BuildValue("(KddddddO)", (unsigned long long)r.step, r.loss, r.count, r.hits, r.rate,
                          r.norm, r.scale, r.skipped ? Py_True : Py_False);
 }

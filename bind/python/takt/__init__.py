@@ -7,7 +7,10 @@
 
 Scripts for onnxruntime change one line: ``import takt as ort``. docs/python.md is the manual.
 """
-from . import errors
+from ._takt import _home
+
+_home()  # an extension of one phase is copied into other interpreters without being asked
+from . import errors  # noqa: E402
 from ._arrays import array, asarray, empty, from_dlpack, numpy, zeros
 from ._compile import CompiledModel, ProfileStats, compile  # noqa: A004
 from ._model import Layer, Model, Plan, Session, TensorInfo, load, loads

@@ -238,7 +238,9 @@ static takt_status run_session(takt_trainer *t, takt_train_run *run)
     if (t->watch != NULL)
         TAKT_TRY(takt_timed_plan(t->watch->user, run->session->plan));
     run->session->watch = t->watch;
+    atomic_store(&t->running, run->session);
     const takt_status status = takt_session_run(run->session);
+    atomic_store(&t->running, NULL);
     run->session->watch = NULL;
     if (status != TAKT_OK)
         t->ctx->error = run->session->error;
@@ -387,6 +389,12 @@ takt_status takt_trainer_eval(takt_trainer *t, const takt_named_view *batch, siz
                                      .norm = -1,
                                      .scale = 1};
     return TAKT_OK;
+}
+
+void takt_trainer_cancel(takt_trainer *t)
+{
+    if (t != NULL)
+        takt_session_cancel(atomic_load(&t->running));
 }
 
 void takt_trainer_observe(takt_trainer *t, double loss)

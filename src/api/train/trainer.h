@@ -43,8 +43,9 @@ struct takt_trainer {
     takt_train_run step, eval;
     uint64_t eval_step; /* steps + 1 when weights were last given to `eval`; 0: never */
     const char *note;
-    const takt_watch *watch; /* around the steps of the plan under way; or NULL */
-    char *loaded_note;       /* of the last checkpoint, in the arena; or NULL */
+    takt_session *_Atomic running; /* the session that runs, for takt_trainer_cancel; or NULL */
+    const takt_watch *watch;       /* around the steps of the plan under way; or NULL */
+    char *loaded_note;             /* of the last checkpoint, in the arena; or NULL */
     takt_saving saving;
     double estimate; /* seconds of a step, by the last takt_trainer_plan */
     bool async_save; /* the plan counts a second copy of the state */

@@ -4,10 +4,13 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import takt
@@ -237,6 +240,75 @@ class Bits(unittest.TestCase):
             found = self.digests(path, x)
             self.assertEqual(len(set(found.values())), 1, found)
             self.assertEqual(len(found), 12 + bool(TOOL))
+
+
+TRAINED = """
+import takt
+net = takt.loads("model m(x: f32[n, 64]) seed=1 { return dense(dense(x, 512, act=relu), 512, "
+                 "act=relu) |> dense(2048, act=relu) |> dense(10) }")
+trainer = takt.Trainer(model=net, optimizer=takt.SGD(learning_rate=1e-3), loss="cross_entropy")
+x, labels = takt.zeros((2048, 64)), takt.zeros((2048,), "i64")
+first = trainer.step(x, labels)
+print("ready", flush=True)
+steps = 1
+try:
+    while True:
+        trainer.step(x, labels)
+        steps += 1
+except KeyboardInterrupt:
+    print("stopped", trainer.steps - steps in (0, 1), trainer.step(x, labels).loss <= first.loss)
+"""
+MEASURED = """
+import takt
+net = takt.loads("model m(x: f32[512, 512]) seed=1 { return x @ x }")
+print("ready", flush=True)
+try:
+    takt.run_benchmark(model=net, config=takt.BenchmarkConfig(seconds=600, runs=10**9))
+except KeyboardInterrupt:
+    print("stopped", True, takt.compile(net)(takt.zeros((512, 512))).shape == (512, 512))
+"""
+INSIDE = """
+try:
+    import takt
+except ImportError as e:
+    with open({path!r}, "w") as to:
+        to.write(str(e))
+"""
+
+
+class Stopped(unittest.TestCase):
+    def test_interrupts(self):
+        for text in (TRAINED, MEASURED):
+            child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
+                                     text=True, env=dict(os.environ))
+            self.assertEqual(child.stdout.readline().strip(), "ready")
+            time.sleep(0.3)
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.stdout.readline().strip(), "stopped True True")
+            self.assertEqual(child.wait(60), 0)
+            child.stdout.close()
+
+    def test_other_interpreters(self):
+        for name in ("_interpreters", "_xxsubinterpreters"):
+            try:
+                interpreters = __import__(name)
+            except ImportError:
+                continue
+            break
+        else:
+            self.skipTest("this Python cannot make sub-interpreters")
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/said"
+            other = interpreters.create()
+            try:
+                failure = interpreters.run_string(
+                    other, f"import sys\nsys.path[:] = {sys.path!r}\n" + INSIDE.format(path=path))
+            finally:
+                interpreters.destroy(other)
+            self.assertIsNone(failure)
+            said = pathlib.Path(path).read_text()
+        self.assertRegex(said, "sub-?interpreters")
+        self.assertEqual(takt.array([1.0, 2]).tolist(), [1, 2])
 
 
 if __name__ == "__main__":
