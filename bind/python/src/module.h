@@ -33,6 +33,11 @@ bool interrupts_raise(const interruptible *i);
 void cancel_session(void *session);
 void cancel_trainer(void *trainer);
 
+/* ---- DLPack ---- */
+
+/* The tensor by its type's __dlpack_c_exchange_api__; NULL, and nothing raised: ask __dlpack__. */
+takt_dl_versioned *exchange_take(PyObject *object);
+
 /* ---- contexts ---- */
 
 /* A context that models, plans and sessions share. Its lock is held for calls that report failures

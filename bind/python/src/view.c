@@ -181,22 +181,23 @@ static bool open_capsule(hold *h, PyObject *capsule, const char *what)
     return false;
 }
 
+static bool open_dlpack(hold *h, PyObject *object, const char *what)
+{
+    if (PyCapsule_CheckExact(object))
+        return open_capsule(h, object, what);
+    h->dlpack.versioned = exchange_take(object);
+    if (h->dlpack.versioned != NULL)
+        return true;
+    PyObject *capsule = call_dlpack(object);
+    const bool good = capsule != NULL && open_capsule(h, capsule, what);
+    Py_XDECREF(capsule);
+    return good;
+}
+
 static bool take_dlpack(hold *h, PyObject *object, bool writable, const char *what)
 {
     takt_ctx *ctx = array_ctx();
-    PyObject *capsule = ctx == NULL                    ? NULL
-                        : PyCapsule_CheckExact(object) ? PyUnicode_FromString("")
-                                                       : call_dlpack(object);
-    if (PyCapsule_CheckExact(object) && capsule != NULL) {
-        Py_DECREF(capsule);
-        Py_INCREF(object);
-        capsule = object;
-    }
-    if (capsule == NULL)
-        return false;
-    const bool good = open_capsule(h, capsule, what);
-    Py_DECREF(capsule);
-    if (!good)
+    if (ctx == NULL || !open_dlpack(h, object, what))
         return false;
     if (takt_view_from_dlpack(ctx, &h->dlpack, &h->view, &h->read_only) != TAKT_OK) {
         const takt_error e = *takt_last_error_info(ctx);

@@ -218,5 +218,66 @@ class Pairs(unittest.TestCase):
                     a.__dlpack__(**{name: wrong})
 
 
+
+class Api(ctypes.Structure):
+    """The beginning of DLPackExchangeAPI, and room for the rest."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                ("older", ctypes.c_void_p), ("allocate", ctypes.c_void_p),
+                ("take", ctypes.c_void_p), ("others", ctypes.c_void_p * 3)]
+
+
+TAKE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+
+
+class Exchange(unittest.TestCase):
+    """Producers with functions of their type, which spare a call and a capsule."""
+
+    def producer(self, take, major=1, name=b"dlpack_exchange_api"):
+        capsules = ctypes.pythonapi
+        capsules.PyCapsule_New.restype = ctypes.py_object
+        capsules.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        api = Api(major=major, minor=3, take=ctypes.cast(take, ctypes.c_void_p))
+        self.kept = getattr(self, "kept", []) + [api, take, name]
+
+        class Producer:
+            __dlpack_c_exchange_api__ = capsules.PyCapsule_New(ctypes.addressof(api), name, None)
+
+            def __init__(self):
+                self.array, self.asked = takt.array([1.0, 2, 3]), 0
+
+            def __dlpack__(self, **how):
+                self.asked += 1
+                return self.array.__dlpack__(**how)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+        return Producer()
+
+    def test_functions_of_the_type(self):
+        get, rename = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_SetName
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+        @TAKE
+        def take(producer, out):
+            capsule = producer.array.__dlpack__(max_version=(1, 0))
+            out[0] = get(capsule, b"dltensor_versioned")
+            return rename(capsule, b"used_dltensor_versioned")
+
+        @TAKE
+        def fails(producer, out):
+            return -1
+        p = self.producer(take)
+        got = takt.asarray(p)
+        memoryview(p.array)[0] = 7.0
+        self.assertEqual((got.tolist(), p.asked), ([7, 2, 3], 0))
+        for p in (self.producer(fails), self.producer(take, major=2),
+                  self.producer(take, name=b"another")):
+            self.assertEqual((takt.asarray(p).tolist(), p.asked), ([1, 2, 3], 1))
+        p = self.producer(take)
+        p.requires_grad = True  # __dlpack__ decides
+        self.assertEqual((takt.asarray(p).tolist(), p.asked), ([1, 2, 3], 1))
+
+
 if __name__ == "__main__":
     unittest.main()
