@@ -12,6 +12,23 @@ if(TARGET takt_tool)
   install(TARGETS takt_tool)
   install(DIRECTORY zoo DESTINATION ${CMAKE_INSTALL_DATADIR}/takt)
 endif()
+
+# The manual page and what shells complete are written by the command itself, when it is installed.
+function(install_written to)
+  cmake_path(GET to FILENAME name)
+  cmake_path(GET to PARENT_PATH folder)
+  set(written ${PROJECT_BINARY_DIR}/written/${name})
+  install(CODE "file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/written)
+    execute_process(COMMAND $<TARGET_FILE:takt_tool> ${ARGN} OUTPUT_FILE ${written}
+      COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${written} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endfunction()
+if(TARGET takt_tool AND NOT CMAKE_CROSSCOMPILING)
+  install_written(man/man1/takt.1 help --man)
+  install_written(bash-completion/completions/takt completion bash)
+  install_written(zsh/site-functions/_takt completion zsh)
+  install_written(fish/vendor_completions.d/takt.fish completion fish)
+endif()
 install(EXPORT takt NAMESPACE takt:: DESTINATION ${package_dir} FILE takt-targets.cmake)
 configure_package_config_file(cmake/takt-config.cmake.in takt-config.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)

@@ -40,6 +40,16 @@ cmake -S tests/package/cmake -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$wor
 check "find_package, shared" "$work/cmake/with_takt"
 check "find_package, static" "$work/cmake/with_takt_static"
 
+# The manual page and completions lie where shells look for them.
+share=$work/moved/share
+for file in man/man1/takt.1:'\.SH NAME' bash-completion/completions/takt:'complete .*takt' \
+    zsh/site-functions/_takt:'^#compdef takt' fish/vendor_completions.d/takt.fish:'^complete -c takt'; do
+    if ! grep -q -- "${file#*:}" "$share/${file%%:*}"; then
+        echo "share/${file%%:*} is not installed, or not what it should be"
+        failed=1
+    fi
+done
+
 # Nothing in the installation may name where it was built or first put.
 if grep -rlE "$work/first|$PWD" "$work/moved" --include='*.cmake' --include='*.pc'; then
     echo "these installed files name folders of the build"

@@ -207,6 +207,7 @@ static void zsh(void)
     for (size_t i = 0; i < tool_verb_count; i++)
         zsh_flags(tool_verbs[i]);
     printf("  esac\n}\n(( $+functions[compdef] )) && compdef _takt takt\n");
+    printf("if [[ $funcstack[1] == _takt ]]; then _takt \"$@\"; fi\n"); /* autoloaded */
 }
 
 /* ---- fish ---- */
