@@ -5,7 +5,7 @@
 DEVICE float act_of(const takt_cuda_epilogue *e, float x)
 {
     if (e->is_relu)
-        x = x < 0.0f ? 0.0f : x;
+        x = vf_relu(x);
     if (e->is_leaky)
         x = x > 0.0f ? x : e->slope * x;
     if (e->low != NULL)

@@ -59,7 +59,7 @@ DEVICE T OF(plain)(uint8_t op, T x, T y)
     case TAKT_MAP_CEIL: return VEC(ceil)(x);
     case TAKT_MAP_ROUND: return VEC(round)(x);
     case TAKT_MAP_TRUNC: return VEC(trunc)(x);
-    case TAKT_MAP_RELU: return x < 0 ? (T)0 : x;
+    case TAKT_MAP_RELU: return VEC(relu)(x);
     case TAKT_MAP_ADD: return x + y;
     case TAKT_MAP_SUB: return x - y;
     case TAKT_MAP_MUL: return x * y;

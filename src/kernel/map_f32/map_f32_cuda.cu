@@ -114,7 +114,7 @@ DEVICE void light(uint8_t op, four *r, const four *a, const four *b, const four 
     case TAKT_MAP_CEIL: ALL(ceilf(x));
     case TAKT_MAP_ROUND: ALL(rintf(x));
     case TAKT_MAP_TRUNC: ALL(truncf(x));
-    case TAKT_MAP_RELU: ALL(x < 0.0f ? 0.0f : x);
+    case TAKT_MAP_RELU: ALL(vf_relu(x));
     case TAKT_MAP_NOT: ALL(x == 0.0f ? 1.0f : 0.0f);
     case TAKT_MAP_IS_NAN: ALL(x != x ? 1.0f : 0.0f);
     case TAKT_MAP_IS_INF: ALL(vf_abs(x) == INFINITY ? 1.0f : 0.0f);
