@@ -20,6 +20,7 @@ def all_rest(onnx):
     all_forms(onnx)
     all_empty(onnx)
     all_named(onnx)
+    found_sizes(onnx)
 
 
 def words(onnx):
@@ -232,3 +233,30 @@ def own_ops(onnx):
                                             [value("y", [1])], [one, minus]), 21, more))
     old = node("Ceil", ["x"], ["y"], consumed_inputs=[0])
     onnx("legal_29_consumed_inputs", model(Graph([old], [ROW], [value("y", [3])]), 1))
+
+
+def found_sizes(onnx):
+    """Sizes that a run finds and that meet, and an input that one branch alone reads."""
+    zero, one = tensor("zero", [1], 7, ints(0)), tensor("one", [1], 7, ints(1))
+    found = [n for x, to in (("x", "a"), ("y", "b"))
+             for n in (node("NonZero", [x], ["at_" + to]),
+                       node("Squeeze", ["at_" + to, "zero"], ["in_" + to]),
+                       node("Gather", [x, "in_" + to], [to], axis=0))]
+    both = [node("Add", ["a", "b"], ["s"]), node("Mul", ["s", "b"], ["t"]),
+            node("Shape", ["b"], ["size"]), node("Expand", ["a", "size"], ["z"])]
+    onnx("legal_29_sizes_meet", model(Graph(
+        [*found, *both], [value("x", ["n"]), value("y", ["m"])],
+        [value("t", ["k"]), value("z", ["k"])], [zero]), 13))
+    names = [f"v{i}" for i in range(8)]
+    around = [node("Neg", [a], [b]) for a, b in zip(names, names[1:])]
+
+    def branch(reads, *last):
+        return Graph([node("Mul", [reads, "mask"], ["v0"]), *around, *last], (),
+                     [value("v7", ["b", "e"]), value("k", ["b", "k"])])
+
+    yes = branch("past", node("Slice", ["past", "zero", "zero", "one"], ["k"]))
+    no = branch("h", node("Identity", ["h"], ["k"]))
+    choice = node("If", ["c"], ["y", "cache"], then_branch=yes, else_branch=no)
+    onnx("legal_29_split_caches", model(Graph(
+        [choice], [value(n, ["b", "e"]) for n in ("h", "past", "mask")] + [value("c", [], 9)],
+        [value("y", ["b", "e"]), value("cache", ["b", "k"])], [zero, one]), 13))
