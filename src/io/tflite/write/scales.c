@@ -35,12 +35,15 @@ static bool spread_all(takt_tflw *w)
         const uint32_t count =
             n->op == &takt_op_concat || n->op == &takt_op_max || n->op == &takt_op_min ? n->in_count
                                                                                        : 1;
-        for (uint32_t k = 0; is_move(n->op) && k < count; k++)
-            is_new |= spread(w, n->in[k], (takt_id)i) | spread(w, (takt_id)i, n->in[k]);
+        for (uint32_t k = 0; is_move(n->op) && k < count; k++) {
+            is_new |= spread(w, n->in[k], (takt_id)i);
+            is_new |= spread(w, (takt_id)i, n->in[k]);
+        }
     }
-    for (size_t i = 0; i < w->g->slot_count; i++)
-        is_new |= spread(w, w->g->slots[i].next, w->g->slots[i].value) |
-                  spread(w, w->g->slots[i].value, w->g->slots[i].next);
+    for (size_t i = 0; i < w->g->slot_count; i++) {
+        is_new |= spread(w, w->g->slots[i].next, w->g->slots[i].value);
+        is_new |= spread(w, w->g->slots[i].value, w->g->slots[i].next);
+    }
     return is_new;
 }
 
