@@ -257,7 +257,9 @@ static takt_status scenario(takt_inject *inject, void *user)
     takt_inject_config(inject, &config);
     TAKT_TRY(takt_ctx_create(&config, &own));
     const char *text = user;
-    takt_status status = text != NULL
+    const takt_load_options keep = {.keep_scales = true};
+    takt_status status = text == again ? takt_model_load(own, again, &keep, &m)
+                         : text != NULL
                              ? takt_model_load_memory(own, "m", text, strlen(text), NULL, &m)
                              : takt_model_load(own, compiled, NULL, &m);
     if (status == TAKT_OK)
@@ -276,6 +278,8 @@ static void sweep(void)
     takt_sweep_report r = takt_sweep(scenario, small, TAKT_INJECT_ALL);
     EXPECT(r.is_good && r.runs > 50, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
     r = takt_sweep(scenario, stateful, TAKT_INJECT_ALL);
+    EXPECT(r.is_good && r.runs > 50, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
+    r = takt_sweep_some(scenario, again, TAKT_INJECT_MEMORY, 200);
     EXPECT(r.is_good && r.runs > 50, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
     r = takt_sweep(scenario, NULL, TAKT_INJECT_MEMORY);
     EXPECT(r.is_good && r.runs > 50, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
