@@ -5,7 +5,8 @@ the trained models of installed packages (wide_files.py); or with --models the f
 (.onnx, or .hollow as hollow.py writes them). Each engine has
 a process of its own for a row, and they take turns. Columns: both times, the ratio with its
 interval, the verdict, the time to make a session and the memory of both; for a row behind, the
-kind of step that loses most. What cannot be imported, exported or loaded is named and counted.
+kind of step that loses most. Rows within 1.3 are measured beside OpenVINO too, where it is
+installed. What cannot be imported, exported or loaded is named and counted.
 
     python3 bench/peers/wide.py [--quick] [--limit S] [--only NAME,..] [--group G,..]
                                 [--threads N,..] [--models DIR] [--write DIR] [--list] [--out DIR]
@@ -31,6 +32,8 @@ from wide_table import kind_of, markdown, slug
 RUNNER = os.path.join(engines.HERE, "run_session.py")
 FOLDER = os.path.join(engines.OUT, "wide")
 PACKAGES = ("onnxruntime", "torch", "torchvision", "timm", "transformers", "onnx", "onnxscript")
+OPENVINO = os.path.join(engines.HERE, "run_openvino_session.py")
+NEAR = 1.3  # rows beyond are not measured beside OpenVINO
 TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
 
 
@@ -184,12 +187,15 @@ class Wide:
         self.log = open(os.path.join(FOLDER, "engines.log"), "wb")  # pylint: disable=R1732
         self.engines = [engines.Engine(name, RUNNER, name, "Python", [])
                         for name in ("takt", "onnxruntime")]
+        self.openvino = [self.engines[0],
+                         engines.Engine("openvino", OPENVINO, "openvino", "Python", [])] \
+            if engines.has("openvino") else None
 
-    def start(self, path, threads):
+    def start(self, path, threads, pair=None):
         """A new process for each engine, what it took to load, and the answers' difference."""
         found, told, files = {}, {}, []
         try:
-            for engine in self.engines:
+            for engine in pair or self.engines:
                 process = found[engine.name] = Process(engine, threads, self.log)
                 try:
                     told[engine.name] = process.ask(do="load", folder=path, threads=threads)
@@ -238,7 +244,25 @@ class Wide:
             out[f"plan_ms_{name}"], out[f"memory_{name}"] = of["plan_ms"], of["memory"]
         if out["verdict"] == "slower":
             out["loses"] = self.loser(path, threads)
+        if self.openvino and 1 / NEAR <= out["ratio"] <= NEAR:
+            out["openvino"] = self.beside_openvino(path, threads)
         return out
+
+    def beside_openvino(self, path, threads):
+        """Its time, and the ratio to Takt's in the same turns; or why there is none."""
+        try:
+            found, _, error = self.start(path, threads, self.openvino)
+        except Failed as problem:
+            return {"problem": str(problem)[:160]}
+        try:
+            blocks = self.turns(found)
+        finally:
+            for process in found.values():
+                process.close()
+        ratios = sorted(b / a for a, b in zip(blocks["takt"], blocks["openvino"]))
+        return {"us": sorted(blocks["openvino"])[len(ratios) // 2],
+                "ratio": ratios[len(ratios) // 2], "error": error,
+                **self.statistics.compare(blocks["takt"], blocks["openvino"])}
 
     def loser(self, path, threads):
         """Of the kinds of steps the one that takes so much longer than with onnxruntime."""
@@ -279,6 +303,8 @@ def line(out):
             f"MB {out['memory_takt'] / 1e6:.0f}/{out['memory_onnxruntime'] / 1e6:.0f}")
     if not out["agree"]:
         text += f"  answers differ by {out['error']:.1e}"
+    if "ratio" in out.get("openvino", {}):
+        text += f"  openvino {out['openvino']['ratio']:.2f} {out['openvino']['verdict']}"
     lost = out.get("loses")
     if lost and "kind" in lost:
         text += (f"  {lost['kind']} {lost['takt_us']:.0f} against {lost['onnxruntime_us']:.0f} us:"
@@ -321,7 +347,8 @@ def run(arguments, rows):
                 print(f"{row.name:34} {problem}", flush=True)
     finally:
         wide.close()
-    result["versions"] = {e.name: e.version for e in wide.engines}
+    result["versions"] = {e.name: e.version for e in wide.engines + (wide.openvino or [])[1:]
+                          if e.version}
     return result
 
 

@@ -44,6 +44,11 @@ def summary(result):
                      f"{mean([r['ratio'] for r in rows]):.2f}, least "
                      f"{min(r['ratio'] for r in rows):.2f}; made ready sooner {plan}, less memory "
                      f"{memory}")
+        beside = [r["openvino"] for r in rows if "ratio" in r.get("openvino", {})]
+        if beside:
+            behind = sum(b["verdict"] == "slower" for b in beside)
+            lines.append(f"{count}T beside OpenVINO: {len(beside)} rows, {behind} slower; "
+                         f"geometric mean {mean([b['ratio'] for b in beside]):.2f}")
     for key, text in (("left_out", "left out, the time was over"), ("failed", "failed"),
                       ("absent", "packages with models are not installed")):
         if result.get(key):
@@ -62,16 +67,22 @@ def _lost(row):
             f"(`{lost['step']}`)")
 
 
+def _openvino(row):
+    beside = row.get("openvino", {})
+    return f"{beside['ratio']:.2f} {beside['verdict']}" if "ratio" in beside else ""
+
+
 def markdown(result):
     versions = ", ".join(f"{name} {v}" for name, v in result.get("versions", {}).items())
     lines = [f"# Many architectures beside ONNX Runtime: {result['cpu']}", "", summary(result), "",
              f"Made {result['made']} at {result.get('commit') or 'an unknown commit'}"
              f"{', quick' if result['quick'] else ''}; {versions}. Times in "
              "microseconds, ratio = onnxruntime / Takt; made = milliseconds to read and plan; MB = "
-             "peak memory of the process beyond an empty one. Written by `make peers ROWS=wide`.",
+             "peak memory of the process beyond an empty one; OpenVINO = its time / Takt's, rows "
+             "within 1.3, where it is installed. Written by `make peers ROWS=wide`.",
              "", "| row | threads | Takt | onnxruntime | ratio | interval | verdict | made | of "
-             "onnxruntime | MB | of onnxruntime | what loses |",
-             "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+             "onnxruntime | MB | of onnxruntime | OpenVINO | what loses |",
+             "|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for r in result["rows"]:
         low, high = r["interval"] or (math.nan, math.nan)
         lines.append(
@@ -79,7 +90,7 @@ def markdown(result):
             f"{r['ratio']:.2f} | {low:.2f}–{high:.2f} | {r['verdict']}"
             f"{'' if r['agree'] else ', answers differ'} | {r['plan_ms_takt']:.0f} | "
             f"{r['plan_ms_onnxruntime']:.0f} | {r['memory_takt'] / 1e6:.0f} | "
-            f"{r['memory_onnxruntime'] / 1e6:.0f} | {_lost(r)} |")
+            f"{r['memory_onnxruntime'] / 1e6:.0f} | {_openvino(r)} | {_lost(r)} |")
     for name, why in result["failed"]:
-        lines.append(f"| {name} | | | | | | {why} | | | | | |")
+        lines.append(f"| {name} | | | | | | {why} | | | | | | |")
     return "\n".join(lines) + "\n"

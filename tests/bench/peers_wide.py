@@ -43,14 +43,21 @@ def row(name, threads, ratio, verdict, **more):
 
 result = {"cpu": "C", "made": "M", "quick": True, "threads": [1, 2], "failed": [["f", "why"]],
           "left_out": ["z"], "absent": ["p", "q"],
-          "rows": [row("a", 1, 2, "faster"), row("b", 1, 0.5, "slower", loses={
-              "kind": "convolution", "takt_us": 9, "onnxruntime_us": 4, "step": "Conv_7: conv"})]}
+          "rows": [row("a", 1, 2, "faster", openvino={"problem": "dynamic"}),
+                   row("b", 1, 0.5, "slower", loses={
+                       "kind": "convolution", "takt_us": 9, "onnxruntime_us": 4,
+                       "step": "Conv_7: conv"})]}
 text = wide_table.markdown(result)
 assert "1T: 2 rows, 1 faster, 1 slower; geometric mean 1.00, least 0.50; made ready sooner 2, " \
     "less memory 0" in text, text
 assert "2 packages with models are not installed" in text, text
 assert "1 left out" in text and "1 failed" in text and "| f |" in text and "2T" not in text, text
 assert "convolution 9 against 4 us (`Conv_7: conv`)" in text, text
+assert "beside OpenVINO" not in text, text
+result["rows"][1]["openvino"] = {"us": 12.5, "ratio": 1.25, "error": 0, "verdict": "faster"}
+text = wide_table.markdown(result)
+assert "1T beside OpenVINO: 1 rows, 0 slower; geometric mean 1.25" in text, text
+assert "| 1.25 faster | convolution" in text, text
 
 
 def wide(*flags, python=sys.executable):
