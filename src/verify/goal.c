@@ -123,13 +123,17 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
     }
 }
 
-uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count)
+uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count,
+                         const takt_case *box, double missing)
 {
+    enum { SHARE = 8 };
     uint32_t best = 0;
     double most = -1;
     for (uint32_t i = 0; i < count; i++) {
-        const double width = hi[i] - lo[i];
-        const double score = isfinite(scores[i]) ? scores[i] + 1e-12 * width : width;
+        const double width = hi[i] - lo[i], whole = box->hi[i] - box->lo[i];
+        double score = isfinite(scores[i]) ? scores[i] + 1e-12 * width : width;
+        if (isfinite(missing) && missing > 0 && whole > 0)
+            score += missing / SHARE * (width / whole);
         if (score > most && width > 0) {
             most = score;
             best = i;

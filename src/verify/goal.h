@@ -26,8 +26,11 @@ void takt_goal_rows(takt_region *r, const takt_case *c, size_t at);
  * that are not proved; `losses`, one per node or NULL, by what lines lose. */
 void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open, takt_goal *goals,
                      double *scores, double *losses);
-/* The input element whose split promises most. */
-uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count);
+/* The input element whose split promises most: that of the greatest share in the bound, unless the
+ * bound misses 0 by much more than the coefficients explain; then the one that is widest, compared
+ * with the whole box. */
+uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count,
+                         const takt_case *box, double missing);
 /* Bounds of all outputs over a region whose nodes are bounded, by lines if `refines`. */
 void takt_goal_outputs(takt_region *r, bool refines, double *lower, double *upper);
 /* The label of the node whose lines lose most over the box of the cases; NULL if none does. */

@@ -94,7 +94,8 @@ void takt_hunt_bound(void *user, size_t task, int thread)
     if (kept == 0)
         return;
     if (!h->in_tree)
-        j->input = takt_goal_split(j->lo, j->hi, scores, h->p->input_count);
+        j->input =
+            takt_goal_split(j->lo, j->hi, scores, h->p->input_count, h->group->box, -j->bound);
     if (is_leaf)
         try_point(h, j, h->leaves[thread].x, thread);
     else if (h->in_tree)
