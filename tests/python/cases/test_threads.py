@@ -247,7 +247,7 @@ import takt
 net = takt.loads("model m(x: f32[n, 64]) seed=1 { return dense(dense(x, 512, act=relu), 512, "
                  "act=relu) |> dense(2048, act=relu) |> dense(10) }")
 trainer = takt.Trainer(model=net, optimizer=takt.SGD(learning_rate=1e-3), loss="cross_entropy")
-x, labels = takt.zeros((2048, 64)), takt.zeros((2048,), "i64")
+x, labels = takt.zeros((512, 64)), takt.zeros((512,), "i64")
 first = trainer.step(x, labels)
 print("ready", flush=True)
 steps = 1
