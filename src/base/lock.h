@@ -1,7 +1,7 @@
-/* lock.h - the lock of everything that threads share for a few instructions.
+/* lock.h - a spin lock for data that threads share for a few instructions.
  *
- * Zeros are a lock that nobody holds. Who waits gives the processor away: the holder may have been
- * stopped by the system, on a machine with one core for a whole time slice.
+ * A zeroed lock is free. A waiting thread yields: the holder may have been preempted, and on a
+ * machine with one core would otherwise wait for a whole time slice.
  */
 #ifndef TAKT_BASE_LOCK_H
 #define TAKT_BASE_LOCK_H

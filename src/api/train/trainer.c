@@ -391,12 +391,6 @@ takt_status takt_trainer_eval(takt_trainer *t, const takt_named_view *batch, siz
     return TAKT_OK;
 }
 
-void takt_trainer_cancel(takt_trainer *t)
-{
-    if (t != NULL)
-        takt_session_cancel(atomic_load(&t->running));
-}
-
 void takt_trainer_observe(takt_trainer *t, double loss)
 {
     takt_schedule_observe(&t->schedule, loss);

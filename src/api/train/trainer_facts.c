@@ -1,4 +1,4 @@
-/* trainer_facts.c - what a trainer knows of itself, and its weights back into the model. */
+/* trainer_facts.c - facts about a trainer, its weights back into the model, and stopping it. */
 #include <string.h>
 
 #include "api/session/session.h"
@@ -115,4 +115,12 @@ takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool a
         model->slots[i] = fresh;
     }
     return TAKT_OK;
+}
+
+/* ---- stopping ---- */
+
+void takt_trainer_cancel(takt_trainer *t)
+{
+    if (t != NULL)
+        takt_session_cancel(atomic_load(&t->running));
 }
