@@ -74,7 +74,7 @@ static takt_status merge(takt_graph *g, takt_id *map)
 
 static takt_status edges(takt_graph *g, const takt_id *map)
 {
-    bool is_new;
+    bool is_new = false; /* slots are not in the table */
     for (size_t i = 0; i < g->input_count; i++)
         g->inputs[i].id = map[g->inputs[i].id];
     for (size_t i = 0; i < g->output_count; i++)

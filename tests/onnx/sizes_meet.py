@@ -65,6 +65,24 @@ def again():
          lambda a, b: [(p + q) * q for p in a for q in b], lambda a, b: [len(a), len(b)])
 
 
+def three():
+    """Each of three may be 1."""
+    for sizes in ((1, 1, 3), (1, 3, 1), (3, 1, 1), (1, 3, 3), (3, 1, 3), (3, 3, 1), (1, 1, 0)):
+        rows = [numbers(size, 4, 2 + i) for i, size in enumerate(sizes)]
+        most = 0 if 0 in sizes else max(sizes)
+        x, y, v = ((row[:size] * most)[:most] if size == 1 else row[:size]
+                   for row, size in zip(rows, sizes))
+        inputs = {name: ([4], row, F32) for name, row in zip("xyv", rows)}
+        found = [*some("x", "a"), *some("y", "b"), *some("v", "c")]
+        nodes = {"Sum": [node("Sum", ["a", "b", "c"], ["z"])],
+                 "Where": [node("Less", ["c", "a"], ["d"]), node("Where", ["d", "b", "c"], ["z"])]}
+        want = {"Sum": [sum(n) for n in zip(x, y, v)],
+                "Where": [q if r < p else r for p, q, r in zip(x, y, v)]}
+        for op, made in nodes.items():
+            planned(f"{op} of {sizes}", found + made, inputs, {"z": ([most], want[op], F32)},
+                    WEIGHTS, {"x": ["n"], "y": ["m"], "v": ["k"]})
+
+
 def loops():
     """Other sizes in every turn."""
     turn = [node("Mul", ["row", "ones"], ["x0"]), *some("x0", "a"), *some("y", "b"),
@@ -123,6 +141,7 @@ if __name__ == "__main__":
     loaded()
     operators()
     again()
+    three()
     loops()
     refused()
     bound()

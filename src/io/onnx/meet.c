@@ -215,10 +215,11 @@ takt_status takt_onnx_meet(takt_call *c)
     }
     for (int back = 0; back < rank; back++) {
         const takt_dim whole = whole_of(c, back);
+        source from;
         for (size_t i = 0; whole != 0 && c->status == TAKT_OK && i < c->in_count; i++) {
             const takt_type *t = takt_onnx_type(c, i);
             const int axis = t->rank - 1 - back;
-            if (axis >= 0 && t->dim[axis] != 1 && is_part(c, t->dim[axis], whole))
+            if (axis >= 0 && source_of(c, t->dim[axis], &from)) /* all found sizes took part */
                 put(c, i, takt_onnx_stretch(c, takt_onnx_in(c, i), axis, whole));
         }
     }
