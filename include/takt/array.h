@@ -1,5 +1,5 @@
 /**
- * array.h - tensors from and to files, random ones, digests, and a readable form.
+ * array.h - tensors in files, random tensors, digests, and a readable form.
  *
  *     takt_tensor_view x;
  *     if (takt_npy_load(ctx, "x.npy", &x) == TAKT_OK)
@@ -7,8 +7,8 @@
  *     ...
  *     takt_view_free(ctx, &x);
  *
- * Views here are dense and row-major. Those that a function makes own their memory, which comes
- * from the context: give it back with takt_view_free.
+ * Views here are dense and row-major. A view that a function creates owns its memory, which comes
+ * from the context: free it with takt_view_free.
  */
 #ifndef TAKT_ARRAY_H
 #define TAKT_ARRAY_H
@@ -25,50 +25,50 @@ enum { TAKT_DIGEST_TEXT = 65 };
  *  row-major. Objects, structures and big-endian types are refused. On failure `data` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_load(takt_ctx *ctx, const char *path,
                                                  takt_tensor_view *view);
-/** The same from memory, which is borrowed for the call only; `name` is for messages. */
+/** The same from memory, borrowed for the call; `name` is for messages. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name,
                                                         const void *bytes, size_t length,
                                                         takt_tensor_view *view);
-/** Array `member` of an .npz archive whose members are stored, as numpy.savez writes them;
- *  NULL: its only one. */
+/** Array `member` of an uncompressed .npz archive, as numpy.savez writes it; NULL: its only
+ *  array. */
 TAKT_API TAKT_MUST_USE takt_status takt_npz_load(takt_ctx *ctx, const char *path,
                                                  const char *member, takt_tensor_view *view);
-/** One tensor of a file whose format is found out from its contents: .npy, .npz (array `member`;
- *  NULL: its only one), or a tensor in ONNX's format as test data has it (.pb). */
+/** One tensor of a file; the format is detected from the contents: .npy, .npz (array `member`;
+ *  NULL: its only array), or an ONNX tensor as in test data (.pb). */
 TAKT_API TAKT_MUST_USE takt_status takt_view_load(takt_ctx *ctx, const char *path,
                                                   const char *member, takt_tensor_view *view);
-/** The same, but an .npy file in Fortran order stays so: the view's strides tell. */
+/** The same, but an .npy file in Fortran order keeps its order: see the view's strides. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_load_ordered(takt_ctx *ctx, const char *path,
                                                           const char *member,
                                                           takt_tensor_view *view);
-/** ONNX's test data, input_0.pb and the like: what kind of message a file holds (a tensor, a
- *  sequence or an optional) is what the model's file declares. The model need not load. */
+/** ONNX's test data, input_0.pb and the like: the model file declares what kind of message a file
+ *  holds (a tensor, a sequence or an optional). The model need not be loadable. */
 typedef struct takt_test_data takt_test_data;
 TAKT_API TAKT_MUST_USE takt_status takt_test_data_open(takt_ctx *ctx, const char *model,
                                                        takt_test_data **data);
-/** The values of input or output number `place`, which are `data`'s: one tensor, with the name that
+/** The values of input or output number `place`, owned by `data`: one tensor, with the name that
  *  the model gives it; those of a sequence, called "x.0", "x.1", ...; none where an optional holds
  *  nothing. Models that are not ONNX have tensors without names. */
 TAKT_API TAKT_MUST_USE takt_status takt_test_data_load(takt_test_data *data, bool is_output,
                                                        size_t place, const char *path,
                                                        const takt_known_input **values,
                                                        size_t *count);
-/** Accepts NULL. Frees the values, too. */
+/** Accepts NULL. Frees the values as well. */
 TAKT_API void takt_test_data_close(takt_test_data *data);
-/** Replaces `path` as a whole, or leaves what was there. bf16 and types below a byte have no .npy
- *  form and are refused. */
+/** Replaces `path` as a whole; on failure the old file stays. bf16 and types below a byte have no
+ *  .npy form and are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_save(takt_ctx *ctx, const char *path,
                                                  const takt_tensor_view *view);
-/** The same bytes to a sink. */
+/** Writes the same bytes to a sink. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_write(takt_ctx *ctx, const takt_tensor_view *view,
                                                   takt_sink_fn *sink, void *user);
-/** `count` arrays under their names in one .npz archive, stored. */
+/** Writes `count` arrays by name to one uncompressed .npz archive. */
 TAKT_API TAKT_MUST_USE takt_status takt_npz_save(takt_ctx *ctx, const char *path,
                                                  const char *const *names,
                                                  const takt_tensor_view *views, size_t count);
 
-/** An .npy file that is read or written some rows at a time; a row is what one index of the first
- *  dimension holds. */
+/** An .npy file that is read or written a few rows at a time; a row is one index of the first
+ *  dimension. */
 typedef struct takt_npy takt_npy;
 /** `view` receives type and shape; its data is NULL. On failure `*npy` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_open(takt_ctx *ctx, const char *path, takt_npy **npy,
@@ -76,13 +76,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_npy_open(takt_ctx *ctx, const char *path
 /** Rows [first, first + count), row-major whatever the order of the file. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_read_rows(takt_npy *npy, int64_t first, int64_t count,
                                                       void *to);
-/** A new file for rows of the view's type and shape; its data is not looked at. */
+/** A new file for rows of the view's type and shape; its data is ignored. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_create(takt_ctx *ctx, const char *path,
                                                    const takt_tensor_view *view, takt_npy **npy);
 /** The next `count` rows. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_write_rows(takt_npy *npy, const void *from,
                                                        int64_t count);
-/** All rows have been written: replaces what was at the path. */
+/** Call it once all rows are written: replaces the file at the path. */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_commit(takt_npy *npy);
 /** Accepts NULL. A file that was not committed disappears. */
 TAKT_API void takt_npy_close(takt_npy *npy);
@@ -96,19 +96,19 @@ TAKT_API void takt_view_free(takt_ctx *ctx, takt_tensor_view *view);
  *  2^53; NaN beyond the last. */
 TAKT_API double takt_view_element(const takt_tensor_view *view, size_t index);
 /** Floats uniform in [-1, 1), integers 0 to 9, bools 0 or 1, by the counter-based generator: an
- *  element depends on seed, stream and its index alone. */
+ *  element depends only on seed, stream and its index. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_random(takt_ctx *ctx, const takt_tensor_view *view,
                                                     uint64_t seed, uint32_t stream);
-/** The same with integers below `bound` as well, for those that index a table of so many rows. */
+/** The same, but integers are below `bound`: for indices into a table of that many rows. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_random_below(takt_ctx *ctx,
                                                           const takt_tensor_view *view,
                                                           uint64_t seed, uint32_t stream,
                                                           int64_t bound);
-/** SHA-256 over the bytes of `count` tensors, one after another, in hexadecimal. All NaNs count
- *  as one. */
+/** SHA-256 over the bytes of `count` tensors, one after another, in hexadecimal. All NaNs hash
+ *  alike. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views,
                                                     size_t count, char text[TAKT_DIGEST_TEXT]);
-/** The same in pieces, for what does not fit into memory: create, add, end, which frees it. */
+/** The same in pieces, for data that does not fit into memory: create, add, end, which frees it. */
 typedef struct takt_digest takt_digest;
 TAKT_API TAKT_MUST_USE takt_status takt_digest_create(takt_ctx *ctx, takt_digest **digest);
 TAKT_API TAKT_MUST_USE takt_status takt_digest_add(takt_digest *digest,

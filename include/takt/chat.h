@@ -6,9 +6,9 @@
  *     takt_chat_render(chat, tokens, "{\"messages\": []}", NULL, sink, user);
  *     takt_chat_destroy(chat);
  *
- * A chat template is a text in Jinja that comes with a model. It is run by an interpreter of our
- * own that sees the variables it is given and nothing else, and that ends after a million steps or
- * 1 MiB of text. A template never changes after it was read, and any number of threads may use it.
+ * A chat template is a text in Jinja that comes with a model. Takt's own interpreter runs it: it
+ * sees only the variables it is given, and stops after a million steps or 1 MiB of text. A template
+ * is immutable, and any number of threads may use it.
  */
 #ifndef TAKT_CHAT_H
 #define TAKT_CHAT_H
@@ -23,7 +23,7 @@ typedef struct takt_chat takt_chat;
 
 /** The template that a tokenizer came with, or NULL. */
 TAKT_API const char *takt_tokenizer_chat_template(const takt_tokenizer *tokenizer);
-/** Names of the templates that Takt has: "chatml", "gemma", ...; NULL past the last. */
+/** Names of the built-in templates: "chatml", "gemma", ...; NULL past the last. */
 TAKT_API const char *takt_chat_name(size_t index);
 
 /** Reads a template; `name` is for messages. `length` may be 0 for a terminated text.
@@ -33,12 +33,12 @@ TAKT_API const char *takt_chat_name(size_t index);
 TAKT_API TAKT_MUST_USE takt_status takt_chat_parse(takt_ctx *ctx, const char *name,
                                                    const char *text, size_t length,
                                                    takt_chat **chat);
-/** One of those that Takt has.
+/** A built-in template.
  *
  *  @return TAKT_ERR_NOT_FOUND (1002) */
 TAKT_API TAKT_MUST_USE takt_status takt_chat_named(takt_ctx *ctx, const char *name,
                                                    takt_chat **chat);
-/** The one that a tokenizer came with.
+/** The template that a tokenizer came with.
  *
  *  @return TAKT_ERR_NOT_FOUND (3713) if it came without one */
 TAKT_API TAKT_MUST_USE takt_status takt_chat_of(const takt_tokenizer *tokenizer, takt_chat **chat);
@@ -48,17 +48,17 @@ TAKT_API void takt_chat_destroy(takt_chat *chat);
 /** Zero in any field means the default. */
 typedef struct takt_chat_options {
     size_t size;
-    bool is_complete; /**< do not add what invites the model to answer */
-    int64_t seconds;  /**< since 1970, for templates that ask for the date; 0: not told */
+    bool is_complete; /**< do not add the generation prompt */
+    int64_t seconds;  /**< since 1970, for templates that use the date; 0: unknown */
 } takt_chat_options;
 
 /** Writes a conversation. `variables` is a JSON object with `messages` and whatever else the
- *  template shall see (`tools`, ...). The tokenizer gives the template `bos_token` and `eos_token`,
- * and may be NULL. A begin-of-text that TAKT_TOKENIZE_ADD will add is not written. The whole text
- * reaches `sink` at once.
+ *  template needs (`tools`, ...). The tokenizer gives the template `bos_token` and `eos_token`, and
+ *  may be NULL. The begin-of-text token that TAKT_TOKENIZE_ADD adds is not written. The whole text
+ *  reaches `sink` at once.
  *
  *  @return TAKT_ERR_RANGE (3763) if the template refuses the conversation, TAKT_ERR_LIMIT (3764),
- *  TAKT_ERR_FORMAT (3101) if the variables are no JSON, TAKT_ERR_ARGUMENT */
+ *  TAKT_ERR_FORMAT (3101) if the variables are not JSON, TAKT_ERR_ARGUMENT */
 TAKT_API TAKT_MUST_USE takt_status takt_chat_render(const takt_chat *chat,
                                                     const takt_tokenizer *tokenizer,
                                                     const char *variables,

@@ -35,7 +35,7 @@ typedef enum takt_family {
 /** "gemm"; NULL beyond the last. */
 TAKT_API const char *takt_family_name(takt_family family);
 
-/** One level of cache; bytes 0: unknown or not there. */
+/** One level of cache; bytes 0: unknown or absent. */
 typedef struct takt_cpu_cache {
     uint64_t bytes; /**< of one instance */
     int shared_by;  /**< logical processors that share it */
@@ -44,16 +44,17 @@ typedef struct takt_cpu_cache {
 
 typedef struct takt_cpu {
     char model[128];
-    char isas[192];          /**< instruction sets that kernels can use, weakest first, by spaces */
-    int logical;             /**< processors that are online */
-    int usable;              /**< those that affinity leaves to this process */
-    int cores;               /**< physical cores among them */
-    int threads;             /**< what a plan takes if nothing is said */
+    char
+        isas[192]; /**< instruction sets that kernels can use, weakest first, separated by spaces */
+    int logical;   /**< processors that are online */
+    int usable;    /**< those that affinity allows this process */
+    int cores;     /**< physical cores among them */
+    int threads;   /**< default thread count of a plan */
     takt_cpu_cache cache[4]; /**< [0] is level 1, data or unified */
     uint64_t memory;         /**< bytes that this process may use */
 } takt_cpu;
 
-/** Asks the machine each time. */
+/** Queries the machine on every call. */
 TAKT_API void takt_cpu_caps(takt_cpu *cpu);
 
 #ifdef __cplusplus

@@ -32,7 +32,7 @@ typedef struct takt_file takt_file;
 
 /** Where files come from. Every call returns 0 or a positive errno. Thread-safe. */
 typedef struct takt_files {
-    /** `path` for reading; regular files only: EISDIR of a folder, ESPIPE of a pipe or device. */
+    /** `path` for reading; regular files only: EISDIR for a folder, ESPIPE for a pipe or device. */
     int (*open_read)(void *user, const char *path, takt_file **file);
     /** `name` beneath folder `dir` for reading; never leaves it, follows no link, unless
      *  `allow_links`. */
@@ -49,8 +49,8 @@ typedef struct takt_files {
     /** Closes; a created file that was not committed disappears. Accepts NULL. */
     void (*close)(void *user, takt_file *file);
     void *user;
-    /** The first `bytes` bytes of a file, at an address of its pages, until `unmap`; the file may
-     * be closed meanwhile. EIO if it is shorter. Both NULL: files are read instead. */
+    /** Maps the first `bytes` bytes of a file until `unmap`; the file may be closed before that.
+     *  EIO if it is shorter. Both NULL: files are read instead. */
     int (*map)(void *user, takt_file *file, size_t bytes, const void **data);
     void (*unmap)(void *user, const void *data, size_t bytes);
 } takt_files;
@@ -63,10 +63,10 @@ typedef struct takt_threads {
 } takt_threads;
 
 typedef enum takt_log_level { TAKT_LOG_DEBUG, TAKT_LOG_INFO, TAKT_LOG_WARNING } takt_log_level;
-/** Called on the thread that has something to tell; on several at once, if several work. */
+/** Called on the thread that logs; may be called concurrently. */
 typedef void takt_log_fn(void *user, takt_log_level level, const char *line);
 
-/** Finite bounds on what outside input may ask for. Zero means the default. */
+/** Finite bounds on what external input may request. Zero means the default. */
 typedef struct takt_limits {
     uint64_t bytes;        /**< memory live at once through this context; default: 1/2 of RAM */
     uint64_t file_bytes;   /**< size of one file; default 64 GiB */
@@ -86,21 +86,21 @@ typedef struct takt_config {
     const takt_threads *threads;     /**< borrowed until the context dies */
     uint64_t (*now_ns)(void *user);  /**< monotonic clock */
     void *clock_user;
-    takt_log_fn *log; /**< default: silence */
+    takt_log_fn *log; /**< default: no log */
     void *log_user;
     takt_limits limits;
 } takt_config;
 
 /** `config` may be NULL. On failure `*ctx` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_ctx_create(const takt_config *config, takt_ctx **ctx);
-/** Accepts NULL. Everything made with the context must have been destroyed before. */
+/** Accepts NULL. Everything made with the context must be destroyed first. */
 TAKT_API void takt_ctx_destroy(takt_ctx *ctx);
-/** Frees what is only kept for speed: plans in the cache that nobody uses, what one-op runs keep,
- * and tensors that wait in pools. Returns the bytes. */
+/** Frees memory that is only kept for speed: unused plans in the cache, caches of one-op runs, and
+ *  idle tensors in pools. Returns the bytes freed. */
 TAKT_API uint64_t takt_ctx_trim(takt_ctx *ctx);
-/** `bytes` bytes for tensors, aligned to 64, counted in the context; NULL: memory is short, see
- *  takt_last_error. Give them back with takt_free, which accepts NULL. Any other memory serves as
- *  well, if not always as fast. */
+/** `bytes` bytes for tensors, aligned to 64, counted in the context; NULL if out of memory, see
+ *  takt_last_error. Free them with takt_free, which accepts NULL. Any other memory works too, but
+ *  may be slower. */
 TAKT_API void *takt_alloc(takt_ctx *ctx, size_t bytes);
 TAKT_API void takt_free(takt_ctx *ctx, void *block);
 /** The last failure of a call on `ctx`; status TAKT_OK if there was none. Valid until the next
@@ -110,8 +110,8 @@ TAKT_API const takt_error *takt_last_error_info(const takt_ctx *ctx);
 TAKT_API const char *takt_last_error(const takt_ctx *ctx);
 /** The limits in force, defaults filled in. */
 TAKT_API const takt_limits *takt_ctx_limits(const takt_ctx *ctx);
-/** Its files: for files of one's own that look at every call and hand it on to those of another
- *  context. As long as `ctx` lives. */
+/** Its file functions, valid while `ctx` lives: for wrappers that inspect each call and forward it
+ *  to those of another context. */
 TAKT_API const takt_files *takt_ctx_files(const takt_ctx *ctx);
 
 #ifdef __cplusplus

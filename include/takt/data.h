@@ -10,8 +10,9 @@
  *     takt_tensor_view x = {.dtype = TAKT_F32, .rank = 2, .dims = {32, 784}, .data = pixels};
  *     takt_data_take(data, "x", rows, 32, &x);
  *
- * A data set has fields: "x", and "labels" if it has labels. It lies in memory; its readers trust
- * nothing. After takt_data_open it never changes, and any number of threads may use it.
+ * A data set has fields: "x", and "labels" if it has labels. It is kept in memory; its readers
+ * treat every file as untrusted. It is immutable after takt_data_open, and any number of threads
+ * may use it.
  */
 #ifndef TAKT_DATA_H
 #define TAKT_DATA_H
@@ -29,14 +30,14 @@ typedef struct takt_data takt_data;
 typedef struct takt_data_options {
     size_t size;
     const char *split; /**< "train" (default) or "test", where a data set has both */
-    uint64_t limit;    /**< use the first so many samples; 0: all */
+    uint64_t limit;    /**< use only the first N samples; 0: all */
     /** How integers become floats: (value * scale - mean) / deviation. Default: bytes times 1/255,
      *  others as they are; mean 0, deviation 1. */
     double scale, mean, deviation;
     int64_t window;    /**< of a text: characters per sample; default 64 */
     const char *label; /**< of a table: the column that holds the label; default: the last */
-    /** A file that keeps the decoded data, which is mapped instead of lying in memory: it is used
-     * if it was written with the same `cache_stamp`, and else written. NULL: none. */
+    /** A file that caches the decoded data, which is then mapped instead of kept in memory. It is
+     *  used if it was written with the same `cache_stamp`, otherwise written. NULL: none. */
     const char *cache;
     /** What the data was decoded from, for example path, size and time of its files, and the
      * options above; needed with `cache`. */
@@ -45,8 +46,8 @@ typedef struct takt_data_options {
 
 /** IDX files or a folder of them (also .gz), CIFAR-10 binary files, .csv tables, .npy and .npz
  *  arrays (fields by name), plain text, pictures (PNG by libpng, JPEG by libturbojpeg, PGM, PPM)
- * and WAV files. Pictures and sounds lie in folders, one for each class, or are listed in a .tsv
- * file: path, tab, label. The format is found out from the contents.
+ *  and WAV files. Pictures and sounds are in folders, one per class, or are listed in a .tsv file:
+ *  path, tab, label. The format is detected from the contents.
  *
  *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT with file and place, TAKT_ERR_LIMIT, TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_data_open(takt_ctx *ctx, const char *path,
@@ -63,11 +64,12 @@ TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
 /** How many classes the labels have; 0: they are not class numbers. */
 TAKT_API int64_t takt_data_classes(const takt_data *data);
 
-/** Which of `count` samples comes at `position` of an epoch: a permutation that depends on seed
- *  and epoch only, computed without memory of its own. `position` must be below `count`. */
+/** Which of `count` samples comes at `position` of an epoch: a permutation that depends on seed and
+ *  epoch only, computed without extra memory. `position` must be below `count`. */
 TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position);
-/** Samples `rows[0 … count)` of a field into `to`, whose first dimension is `count`; the others
- *  must hold as many elements as the field's sample. Converts to the element type of `to`. */
+/** Copies samples `rows[0 … count)` of a field to `to`, whose first dimension is `count`; the
+ *  others must hold as many elements as the field's sample. Converts to the element type of
+ *  `to`. */
 TAKT_API TAKT_MUST_USE takt_status takt_data_take(const takt_data *data, const char *field,
                                                   const uint64_t *rows, size_t count,
                                                   const takt_tensor_view *to);
@@ -77,29 +79,28 @@ typedef struct takt_augment_key {
 } takt_augment_key;
 
 /** Changes `count` samples at random: "flip=0.5,shift=2,cutout=8,noise=0.1". The changes are, in
- * the order in which they are made: crop, shift, time_shift, flip, cutout, time_mask, freq_mask,
- *  noise. mixup is left to takt_data_mixup. `x` is f32 with a batch axis; the last two axes
- * are rows and columns, one alone is columns. What is drawn depends on the key and on rows[i], the
- * number of the sample: not on the batch that it is in. `count` 0: only `how` is looked at.
+ *  the order in which they are made: crop, shift, time_shift, flip, cutout, time_mask, freq_mask,
+ *  noise. mixup is left to takt_data_mixup. `x` is f32 with a batch axis; the last two axes are
+ *  rows and columns, a single one is columns. Random draws depend on the key and on rows[i], the
+ *  number of the sample, not on its batch. `count` 0: only checks `how`.
  *
  *  @return TAKT_ERR_ARGUMENT for an unknown or impossible number, or another view */
 TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *how,
                                                      const takt_augment_key *key,
                                                      const uint64_t *rows, size_t count,
                                                      const takt_tensor_view *x);
-/** The number mixup of "flip=0.5,mixup=0.2": which samples are mixed is then for takt_data_mixup.
- *  0: none. */
+/** The value of mixup in "flip=0.5,mixup=0.2", for takt_data_mixup; 0: none. */
 TAKT_API TAKT_MUST_USE takt_status takt_mixup_alpha(takt_ctx *ctx, const char *how, double *alpha);
 
 typedef struct takt_mixup {
     double alpha;     /**< above 0, at most 4 */
-    uint64_t samples; /**< of the data set, or those of it that are trained on */
+    uint64_t samples; /**< of the data set, or of its part used for training */
     takt_augment_key key;
 } takt_mixup;
 
-/** Mixup (H. Zhang et al., 2018): with which other sample each of `rows` is mixed, and its own
- *  share, drawn from Beta(alpha, alpha). Both depend on the key and on rows[i] alone. A caller
- *  takes and augments both samples, and mixes them and their targets with takt_view_mix. */
+/** Mixup (H. Zhang et al., 2018): the sample that each of `rows` is mixed with, and its own share,
+ *  drawn from Beta(alpha, alpha). Both depend only on the key and on rows[i]. The caller takes and
+ *  augments both samples, and mixes them and their targets with takt_view_mix. */
 TAKT_API TAKT_MUST_USE takt_status takt_data_mixup(takt_ctx *ctx, const takt_mixup *mixup,
                                                    const uint64_t *rows, size_t count,
                                                    uint64_t *others, double *shares);
@@ -110,12 +111,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_mix(takt_ctx *ctx, const double *sh
                                                  const takt_tensor_view *other);
 /** Class numbers of `rows` as distributions: `to` is f32 with the axis of classes last.
  *
- *  @return TAKT_ERR_FORMAT for a label that is no class; the message names the sample */
+ *  @return TAKT_ERR_FORMAT for a label that is not a class; the message names the sample */
 TAKT_API TAKT_MUST_USE takt_status takt_data_take_soft(const takt_data *data, const char *field,
                                                        const uint64_t *rows, size_t count,
                                                        const takt_tensor_view *to);
 /** SHA-256 of the samples in use and of how they are read, in hexadecimal: whether two data sets
- *  are the same. It covers checksums of the bytes, and is no protection against forgery. */
+ *  are the same. It covers checksums of the bytes, and does not protect against forgery. */
 TAKT_API TAKT_MUST_USE takt_status takt_data_digest(const takt_data *data,
                                                     char text[TAKT_DIGEST_TEXT]);
 /** Samples, types, classes, mean and deviation: `takt data`. */

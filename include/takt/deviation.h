@@ -1,5 +1,5 @@
 /**
- * deviation.h - the error that an option brings: results beside those in f32.
+ * deviation.h - the error that an option causes, compared with f32.
  *
  *     takt_plan_options options = {.precision = "bf16"};
  *     takt_deviation d;
@@ -21,19 +21,19 @@ typedef struct takt_deviation_input {
     uint64_t seed;
 } takt_deviation_input;
 
-/** How far the results of a plan lie from those of the same model in f32. */
+/** How far the results of a plan are from those of the same model in f32. */
 typedef struct takt_deviation {
     double max_abs;      /**< largest difference of two finite elements */
     double rms_relative; /**< sqrt(sum of squared differences / sum of squares in f32) */
     size_t count;        /**< elements that were compared */
-    size_t unlike;       /**< elements of which one is finite and the other not */
+    size_t unlike;       /**< elements where only one of the two is finite */
     char output[64];     /**< where the largest difference is */
     const char *note;    /**< an option that changes nothing here, and why; or NULL */
 } takt_deviation;
 
-/** Makes two plans, one with `options` and one with the same but for `precision` and `numerics`,
- * runs each once from its first state on the same inputs, and compares the outputs. `input` may be
- * NULL. */
+/** Makes two plans, one with `options` and one with the same options except `precision` and
+ *  `numerics`, runs each once from its initial state on the same inputs, and compares the outputs.
+ *  `input` may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_measure_deviation(const takt_model *model,
                                                           const takt_plan_options *options,
                                                           const takt_deviation_input *input,

@@ -8,8 +8,8 @@
  *     ...
  *     takt_dlpack_release(&given);   // when nobody reads x any more
  *
- * The structures are those of DLPack 1.x, under names of our own, so that this header and dlpack.h
- * can be included together; the layout is the same, and a pointer may be cast.
+ * The structures are those of DLPack 1.x, under Takt's names, so that this header and dlpack.h can
+ * be included together; the layout is the same, and a pointer may be cast.
  */
 #ifndef TAKT_DLPACK_H
 #define TAKT_DLPACK_H
@@ -25,8 +25,8 @@ extern "C" {
 /** The version that takt_view_to_dlpack writes. Readers accept any minor version of major 1. */
 enum { TAKT_DLPACK_MAJOR = 1, TAKT_DLPACK_MINOR = 1 };
 
-/** Kinds of devices that views may lie on: the host, memory that CUDA or ROCm has pinned, and
- * CUDA's own, whose device N is 1 + N in a view. */
+/** Kinds of devices that views may be on: the host, memory that CUDA or ROCm has pinned, and CUDA's
+ *  own, whose device N is 1 + N in a view. */
 enum { TAKT_DL_CPU = 1, TAKT_DL_CUDA = 2, TAKT_DL_CUDA_HOST = 3, TAKT_DL_ROCM_HOST = 11 };
 
 /** Flags of a versioned tensor. */
@@ -81,17 +81,16 @@ typedef struct takt_dl_versioned {
     takt_dl_tensor tensor;
 } takt_dl_versioned;
 
-/** A tensor that changes hands: one of the two, the other is NULL. */
+/** A tensor passed between libraries: one of the two pointers, the other is NULL. */
 typedef struct takt_dlpack {
     takt_dl_versioned *versioned;
     takt_dl_managed *managed;
 } takt_dlpack;
 
-/** A view of a tensor of another library: nothing is copied, and `from` stays the caller's, who
- *  releases it when the view is not used any more. Host memory and CUDA's; TAKT_ERR_DEVICE
- * otherwise. A tensor whose elements all lie at one place (every stride 0) has no view and is
- * refused, as are vector types and other versions than 1. `is_read_only` may be NULL. On failure
- * the view is all zero. */
+/** A view of a tensor of another library: nothing is copied. The caller keeps `from`, and releases
+ *  it when the view is no longer used. Host memory and CUDA's; TAKT_ERR_DEVICE otherwise. A tensor
+ *  whose elements all share one address (every stride 0) has no view and is refused, as are vector
+ *  types and versions other than 1. `is_read_only` may be NULL. On failure the view is all zero. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_from_dlpack(takt_ctx *ctx, const takt_dlpack *from,
                                                          takt_tensor_view *view,
                                                          bool *is_read_only);
@@ -106,9 +105,10 @@ typedef struct takt_dlpack_options {
     void *user;
 } takt_dlpack_options;
 
-/** A tensor for another library out of a view, whose memory must stay until `done` is called. The
- *  shape is copied. Options may be NULL. On failure `to` is all NULL, and `done` is not called. The
- *  consumer's release may come from any thread; it must come before the context is destroyed. */
+/** A tensor for another library, made from a view, whose memory must stay until `done` is called.
+ *  The shape is copied. Options may be NULL. On failure `to` is all NULL, and `done` is not called.
+ *  The consumer's release may come from any thread; it must come before the context is
+ *  destroyed. */
 TAKT_API TAKT_MUST_USE takt_status takt_view_to_dlpack(takt_ctx *ctx, const takt_tensor_view *view,
                                                        const takt_dlpack_options *options,
                                                        takt_dlpack *to);
@@ -117,7 +117,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_to_dlpack(takt_ctx *ctx, const takt
 TAKT_API void takt_dlpack_release(takt_dlpack *tensor);
 
 /** The DLPack type of an element type, and the other way round; TAKT_DTYPE_COUNT if Takt has no
- *  such type. Lanes other than 1 are no type. */
+ *  such type. Lanes other than 1 have no counterpart. */
 TAKT_API takt_dl_dtype takt_dtype_to_dlpack(takt_dtype dtype);
 TAKT_API takt_dtype takt_dtype_from_dlpack(takt_dl_dtype type);
 

@@ -1,5 +1,5 @@
 /**
- * eager.h - one operation at once, without a model.
+ * eager.h - one operation at a time, without a model.
  *
  *     takt_tensor_view x = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = numbers};
  *     takt_op_call call = {"softmax", "{\"axis\": 1}", &x, 1, &x, 1};   // in place
@@ -7,7 +7,7 @@
  *     takt_einsum(ctx, "ij,jk->ik", ab, 2, &c);
  *
  * The first call of a kind (operation, attributes, types, shapes) makes a plan, which the context
- * keeps; the calls after it allocate nothing. The bits are those of a model with this operation.
+ * keeps; later calls allocate nothing. The bits are those of a model with this operation.
  */
 #ifndef TAKT_EAGER_H
 #define TAKT_EAGER_H
@@ -29,8 +29,8 @@ typedef struct takt_op_call {
     size_t out_count;
 } takt_op_call;
 
-/** Runs it. Buffers may be slices, and outputs may lie over inputs. Threads may call this at once
- * on one context. */
+/** Runs it. Buffers may be slices, and outputs may overlap inputs. May be called concurrently on
+ *  one context. */
 TAKT_API TAKT_MUST_USE takt_status takt_op_run(takt_ctx *ctx, const takt_op_call *call);
 /** The operation einsum: "ij,jk->ik". */
 TAKT_API TAKT_MUST_USE takt_status takt_einsum(takt_ctx *ctx, const char *equation,

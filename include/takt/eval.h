@@ -26,8 +26,7 @@ extern "C" {
 typedef struct takt_evaluation takt_evaluation;
 
 /** One figure. Intervals of top1 and top5 are Wilson's, those of means Student's, those of f1 and
- *  auc are made by resampling (the same bits every time). Ends are NaN if one sample is all there
- *  is. */
+ *  auc are made by resampling (the same bits every time). Ends are NaN for a single sample. */
 typedef struct takt_metric_result {
     const char *name;
     double value;
@@ -35,7 +34,7 @@ typedef struct takt_metric_result {
     uint64_t samples; /**< rows of the output that counted */
 } takt_metric_result;
 
-/** `metrics` are names with commas between them: top1, top5, f1, auc, mse, mae, ppl.
+/** `metrics` are comma-separated names: top1, top5, f1, auc, mse, mae, ppl.
  *
  *  @return TAKT_ERR_NOT_FOUND for an unknown name; TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_evaluation_create(takt_ctx *ctx, const char *metrics,
@@ -43,12 +42,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_evaluation_create(takt_ctx *ctx, const c
 /** Accepts NULL. */
 TAKT_API void takt_evaluation_destroy(takt_evaluation *eval);
 
-/** Outputs of a batch and what they should have been: class numbers without the output's last
- *  axis, or numbers of the output's shape. Rows whose class is negative are left out. After a
- *  failure the evaluation can only be destroyed.
+/** Outputs of a batch and their targets: class numbers without the output's last axis, or numbers
+ *  of the output's shape. Rows whose class is negative are left out. After a failure the evaluation
+ *  can only be destroyed.
  *
  *  @return TAKT_ERR_FORMAT for a class that the output does not have, naming the sample;
- *          TAKT_ERR_ARGUMENT for views that do not belong together; TAKT_ERR_MEMORY */
+ *          TAKT_ERR_ARGUMENT for views that do not match; TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_evaluation_add(takt_evaluation *eval,
                                                        const takt_tensor_view *output,
                                                        const takt_tensor_view *labels);

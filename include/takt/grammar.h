@@ -1,5 +1,5 @@
 /**
- * grammar.h - texts that a language model is held to: grammars in GBNF, and JSON schemas.
+ * grammar.h - constrained text generation: grammars in GBNF, and JSON schemas.
  *
  *     takt_grammar *grammar;
  *     takt_grammar_parse(ctx, "root ::= \"yes\" | \"no\"", 0, &grammar);
@@ -7,9 +7,9 @@
  *     takt_grammar_destroy(grammar);
  *
  * GBNF is llama.cpp's notation. A grammar is compiled to a small machine over bytes, so tokens may
- * end within a character or a word of it. A matcher follows one text; all its memory is taken when
- * it is made, nothing is allocated per token. A grammar never changes after it was read, and any
- * number of threads may use it; a matcher has one caller at a time.
+ * end within a character or a word of it. A matcher follows one text; all its memory is allocated
+ * on creation, nothing per token. A grammar is immutable, and any number of threads may use it; a
+ * matcher has one caller at a time.
  */
 #ifndef TAKT_GRAMMAR_H
 #define TAKT_GRAMMAR_H
@@ -32,17 +32,17 @@ TAKT_API TAKT_MUST_USE takt_status takt_grammar_parse(takt_ctx *ctx, const char 
 /** The JSON texts that a schema allows, with little white space. Objects have their properties in
  *  the schema's order.
  *
- *  @return TAKT_ERR_UNSUPPORTED (3772) with the keyword that is not known, TAKT_ERR_FORMAT (3771 or
- *  3101), TAKT_ERR_LIMIT (3773) */
+ *  @return TAKT_ERR_UNSUPPORTED (3772) with the unknown keyword, TAKT_ERR_FORMAT (3771 or 3101),
+ *  TAKT_ERR_LIMIT (3773) */
 TAKT_API TAKT_MUST_USE takt_status takt_grammar_of_schema(takt_ctx *ctx, const char *json,
                                                           size_t length, takt_grammar **grammar);
 /** Accepts NULL. */
 TAKT_API void takt_grammar_destroy(takt_grammar *grammar);
-/** The grammar in GBNF; of a schema, what it was turned into. */
+/** The grammar in GBNF; for a schema, its translation. */
 TAKT_API const char *takt_grammar_text(const takt_grammar *grammar);
 
-/** At the beginning of a text. `grammar` and `tokenizer` must outlive it; the tokenizer may be NULL
- *  where only bytes are matched. */
+/** A matcher at the beginning of a text. `grammar` and `tokenizer` must outlive it; the tokenizer
+ *  may be NULL where only bytes are matched. */
 TAKT_API TAKT_MUST_USE takt_status takt_matcher_create(const takt_grammar *grammar,
                                                        const takt_tokenizer *tokenizer,
                                                        takt_matcher **matcher);

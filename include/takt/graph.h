@@ -32,7 +32,7 @@ typedef uint32_t takt_value;
 /** An empty model called `name`; NULL: "model". On failure `*build` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_create(takt_ctx *ctx, const char *name,
                                                      takt_build **build);
-/** Accepts NULL. Models that were finished live on. */
+/** Accepts NULL. Finished models stay valid. */
 TAKT_API void takt_build_destroy(takt_build *build);
 
 /** An input. `type` is an element type and dimensions, "f32[batch, 784]" or "i64[]"; a dimension is
@@ -51,11 +51,11 @@ typedef enum takt_initial_kind {
 typedef struct takt_initial {
     takt_initial_kind kind;
     double a, b;
-    const takt_tensor_view *value; /**< these numbers instead, from a dense view, copied */
+    const takt_tensor_view *value; /**< these numbers instead, copied from a dense view */
 } takt_initial;
 
 /** A trainable parameter. `initial` may be NULL; `type` may be NULL where it has a value. Random
- *  ones depend on the seed of takt_build_finish and the order in which they were added. */
+ *  values depend on the seed of takt_build_finish and the order in which they were added. */
 TAKT_API takt_value takt_build_parameter(takt_build *build, const char *name, const char *type,
                                          const takt_initial *initial);
 /** A state: its value here is what takt_build_next gave it in the run before. */
@@ -65,10 +65,10 @@ TAKT_API takt_value takt_build_state(takt_build *build, const char *name, const 
 TAKT_API void takt_build_next(takt_build *build, const char *name, takt_value value);
 
 /** An operation by its name, with attributes as a JSON object, e.g. `{"axis": -1}`; NULL: the
- *  defaults. `takt ops NAME` tells both, docs/ops.md lists all. Dimensions in a shape may be
- *  names, as strings. `in` may hold TAKT_NO_VALUE where an input is optional. `label` is the
- *  value's name in reports and messages; may be NULL. Operations with subgraphs (if, loop, scan,
- *  custom) are for models in the language. */
+ *  defaults. `takt ops NAME` shows both, docs/ops.md lists all. Dimensions in a shape may be names,
+ *  as strings. `in` may hold TAKT_NO_VALUE where an input is optional. `label` is the value's name
+ *  in reports and messages; may be NULL. Operations with subgraphs (if, loop, scan, custom) are
+ *  only available in the language. */
 TAKT_API takt_value takt_build_op(takt_build *build, const char *op, const char *attributes,
                                   const takt_value *in, size_t in_count, const char *label);
 /** Result `index` of an operation that has several. */
@@ -79,11 +79,11 @@ TAKT_API void takt_build_output(takt_build *build, const char *name, takt_value 
 /** The type of a value. Names live as long as the builder; that of the value may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_describe(takt_build *build, takt_value value,
                                                        takt_desc *desc);
-/** TAKT_OK so long as nothing failed, else the first failure, which is then the context's last
+/** TAKT_OK as long as nothing failed, else the first failure, which is then the context's last
  *  error too. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_status(const takt_build *build);
-/** The model, which needs an output. Afterwards the builder takes nothing more. On failure `*model`
- *  is NULL. */
+/** The model, which needs an output. Afterwards nothing can be added. On failure `*model` is
+ *  NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_finish(takt_build *build, uint64_t seed,
                                                      takt_model **model);
 

@@ -8,9 +8,9 @@
  *     takt_load_free(ctx, &load);
  *
  * The four scenarios are those that MLPerf Inference has: one query after another; queries of one
- * sample a stream, each begun when the last is done; queries that arrive at random, whether or not
- * somebody is free (an open loop, so that a slow server cannot slow its clients down); and all
- * samples there from the beginning.
+ * sample per stream, each started when the last is done; queries that arrive at random, whether or
+ * not a session is free (an open loop, so that a slow server cannot slow its clients down); and all
+ * samples available at the start.
  */
 #ifndef TAKT_LOAD_H
 #define TAKT_LOAD_H
@@ -27,23 +27,23 @@ typedef struct takt_scenario_options {
     takt_scenario_kind scenario;
     double qps;       /**< SERVER: queries a second, on average; must be given */
     uint64_t queries; /**< default: as many as fit into max_ns */
-    uint64_t max_ns;  /**< default 1 s; a server that falls behind is given twice as long */
+    uint64_t max_ns;  /**< default 1 s; a server that falls behind gets twice as long */
     uint64_t seed;    /**< of the arrivals */
 } takt_scenario_options;
 
 typedef struct takt_load {
     takt_timing timing; /**< of every query, from when it was due until it was answered */
-    takt_stats waiting; /**< from when it was due until somebody began with it */
+    takt_stats waiting; /**< from when it was due until a session started it */
     takt_stats rate;    /**< queries a second, in each twentieth of the time */
     double wall_ns;     /**< from the first query due to the last answer */
     double qps;         /**< answers a second */
-    size_t unanswered;  /**< when time was up: counted with the time they had waited */
+    size_t unanswered;  /**< when time was up: counted with their waiting time */
     size_t streams;
 } takt_load;
 
-/** Every session is used by a thread of its own, so it should not need many itself. Inputs must be
- *  bound or written. If a run fails or is cancelled, what was measured stays, as in
- *  takt_session_time; `load->timing.is_complete` is then false. */
+/** Each session runs on its own thread, so it should use few threads itself. Inputs must be bound
+ *  or written. If a run fails or is cancelled, what was measured stays, as in takt_session_time;
+ *  `load->timing.is_complete` is then false. */
 TAKT_API TAKT_MUST_USE takt_status takt_sessions_load(takt_session *const *sessions, size_t count,
                                                       const takt_scenario_options *options,
                                                       takt_load *load);
@@ -51,17 +51,17 @@ TAKT_API void takt_load_free(takt_ctx *ctx, takt_load *load);
 
 enum { TAKT_PEAK_TRIES = 16 };
 
-/** The most queries a second that keep a promise. */
+/** The highest query rate that meets an SLO. */
 typedef struct takt_peak {
-    double qps; /**< 0: the promise is not kept at any rate that was tried */
+    double qps; /**< 0: no rate that was tried meets the SLO */
     struct {
-        double qps, value_ns; /**< the percentile of the promise */
+        double qps, value_ns; /**< the percentile of the SLO */
         bool met;
     } tries[TAKT_PEAK_TRIES];
     size_t try_count;
 } takt_peak;
 
-/** Looks for it by halving, within 95 % of what the sessions can do offline. `load` is that of the
+/** Finds it by bisection, within 95 % of what the sessions can do offline. `load` is that of the
  *  best rate, or of the lowest one tried. */
 TAKT_API TAKT_MUST_USE takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
                                                       const takt_scenario_options *options,

@@ -1,4 +1,4 @@
-/** logic.h - relations of a model with rules: facts in, tuples out, questions, proofs.
+/** logic.h - relations of a model with rules: facts in, tuples out, queries, proofs.
  *
  *     takt_tuples tuples;
  *     const takt_tensor_view *y = takt_session_output(session, 0);
@@ -19,12 +19,12 @@
 extern "C" {
 #endif
 
-/** How a relation lies in its tensor. */
+/** How a tensor stores a relation. */
 typedef enum takt_relation_form {
-    TAKT_RELATION_SOFT,  /**< f32 truth or length, or an i64 count, for every tuple */
-    TAKT_RELATION_BOOL,  /**< bool for every tuple */
-    TAKT_RELATION_BITS,  /**< u64: 64 tuples of the last argument to a word, the lowest bit first */
-    TAKT_RELATION_VALUE, /**< the last argument, a number, for every tuple of the others */
+    TAKT_RELATION_SOFT,   /**< f32 truth or length, or an i64 count, for every tuple */
+    TAKT_RELATION_BOOL,   /**< bool for every tuple */
+    TAKT_RELATION_BITS,   /**< u64: 64 tuples of the last argument per word, lowest bit first */
+    TAKT_RELATION_VALUE,  /**< the last argument, a number, for every tuple of the others */
     TAKT_RELATION_TUPLES, /**< u32[capacity, arity]: ascending, then rows of all ones */
 } takt_relation_form;
 
@@ -38,7 +38,7 @@ typedef struct takt_relation {
     const char *domains[TAKT_MAX_RANK]; /**< NULL: an axis of a tensor, or a number */
     int64_t sizes[TAKT_MAX_RANK];       /**< -1: a named dimension, or a number */
     size_t rule_count;
-    int stratum; /**< of rules: those of lower ones are computed before; -1 for the others */
+    int stratum; /**< of rules: lower strata are computed first; -1 for the others */
     bool is_recursive;
     const char *joins; /**< products of its rules in order, "(x, y) x (y, z)"; "": none */
     double weight;     /**< of a constraint */
@@ -53,9 +53,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_relation(const takt_model *model, 
 TAKT_API const char *takt_relation_entry(const takt_model *model, const char *relation,
                                          int argument, uint32_t entry, size_t *length);
 
-/** Facts as TSV or CSV, a tuple a line, become the tensor of an input relation. A last column of
- *  weights is taken if the input is f32. `name` stands for the text in messages.
- *  @param view  receives the tensor: bind it, and give it back with takt_view_free
+/** Facts as TSV or CSV, one tuple per line, become the tensor of an input relation. If the input is
+ *  f32, a last column may hold weights. `name` names the text in messages.
+ *  @param view  receives the tensor: bind it, and free it with takt_view_free
  *  @return TAKT_ERR_FORMAT for a line that is wrong, TAKT_ERR_NOT_FOUND if there is no such input
  */
 TAKT_API TAKT_MUST_USE takt_status takt_relation_read(const takt_model *model, const char *relation,
@@ -82,13 +82,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_relation_tuples(const takt_model *model,
                                                         takt_tuples *tuples);
 TAKT_API void takt_tuples_free(takt_ctx *ctx, takt_tuples *tuples);
 
-/** Writes the values that tell which tuples break the constraints of a model, "a,b,c", to a sink:
- * of each constraint its truth and, if it begins with `forall`, that of every tuple. They are for
- *  takt_plan_options.outputs. */
+/** Writes the names of the values that show which tuples break the constraints of a model, "a,b,c",
+ *  to a sink: of each constraint its truth and, if it begins with `forall`, that of every tuple.
+ *  They are for takt_plan_options.outputs. */
 TAKT_API TAKT_MUST_USE takt_status takt_constraint_outputs(const takt_model *model,
                                                            takt_sink_fn *sink, void *user);
 /** The first tuples of a constraint's outermost `forall` whose truth is below 0.5. There are none
- * if it begins otherwise, or under `probability`.
+ *  if it does not begin with `forall`, or under `probability`.
  *  @param session  has run with the outputs of takt_constraint_outputs
  *  @param limit    of tuples; 0: all */
 TAKT_API TAKT_MUST_USE takt_status takt_constraint_broken(const takt_model *model,
@@ -103,15 +103,15 @@ typedef struct takt_query_options {
     takt_format format; /**< TAKT_FORMAT_TEXT, the default, is TSV */
 } takt_query_options;
 
-/** Which relation a question is about: "ancestor(ann, x)" is about ancestor. `name` has room for
+/** Which relation a query is about: "ancestor(ann, x)" is about ancestor. `name` has room for
  *  `size` bytes. */
 TAKT_API TAKT_MUST_USE takt_status takt_query_relation(const takt_model *model,
                                                        const char *question, char *name,
                                                        size_t size);
-/** Writes the tuples of a relation's tensor that fit a question. Arguments are names or numbers of
- *  the domain, in double quotes where that is needed; `_`, which takes anything; or variables,
- * every other word: one column each, and equal where the same stands twice. Without variables the
- * answer is `true` or `false`. `options` may be NULL. */
+/** Writes the tuples of a relation's tensor that match a query. Arguments are names or numbers of
+ *  the domain, in double quotes where that is needed; `_`, which matches anything; or variables,
+ *  every other word: one column each; the same variable has the same value everywhere. Without
+ *  variables the answer is `true` or `false`. `options` may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_query(const takt_model *model, const char *question,
                                               const takt_tensor_view *view,
                                               const takt_query_options *options, takt_sink_fn *sink,
@@ -119,11 +119,11 @@ TAKT_API TAKT_MUST_USE takt_status takt_query(const takt_model *model, const cha
 /** A proof of a fact: a tree of facts and of tuples that rules derive from others. */
 typedef struct takt_derivation takt_derivation;
 
-/** A tuple of a proof. Its premises are steps, too; a tuple that is used twice is one step. */
+/** A tuple of a proof. Its premises are steps as well; a tuple that is used twice is one step. */
 typedef struct takt_derivation_step {
     const char *relation;
     int arity;
-    uint32_t entries[TAKT_MAX_RANK]; /**< of a rule that gives a number the last is 0 */
+    uint32_t entries[TAKT_MAX_RANK]; /**< for a rule that yields a number, the last is 0 */
     double value;                    /**< that number */
     int line;                        /**< of the rule in its text; 0: a fact */
     int height;                      /**< 0: a fact; else above all its premises */
@@ -131,15 +131,15 @@ typedef struct takt_derivation_step {
     size_t premise_count;
 } takt_derivation_step;
 
-/** Writes the values that a proof of `fact` reads, "a,b,c", to a sink. A session whose plan has
- *  them as takt_plan_options.outputs can be asked for proofs of the fact after a run. */
+/** Writes the names of the values that a proof of `fact` reads, "a,b,c", to a sink. A session whose
+ *  plan has them as takt_plan_options.outputs can prove the fact after a run. */
 TAKT_API TAKT_MUST_USE takt_status takt_fact_outputs(const takt_model *model, const char *fact,
                                                      takt_sink_fn *sink, void *user);
 /** The lowest proof of a fact, "ancestor(ann, bo)"; among lowest ones the first: rules in order,
- *  variables ascending. Every proof is replayed before it is given out.
+ *  variables ascending. Every proof is replayed before it is returned.
  *  @param session  has run with the outputs of takt_fact_outputs
- *  @param proof    receives the proof, to be given back with takt_derivation_free; NULL if the fact
- * does not hold, which is no failure
+ *  @param proof    receives the proof, to be freed with takt_derivation_free; NULL if the fact does
+ *  not hold, which is not a failure
  *  @return TAKT_ERR_UNSUPPORTED for relations that are not boolean, TAKT_ERR_LIMIT if there are too
  *          many ways to derive the fact */
 TAKT_API TAKT_MUST_USE takt_status takt_fact_prove(const takt_model *model, const char *fact,
@@ -158,14 +158,13 @@ TAKT_API void takt_derivation_free(takt_derivation *proof);
 TAKT_API TAKT_MUST_USE takt_status takt_fact_why_not(const takt_model *model, const char *fact,
                                                      takt_session *session, takt_format format,
                                                      takt_sink_fn *sink, void *user);
-/** Writes all tuples of a relation's tensor to a file, as TSV. What was at `path` stays if this
- *  fails. */
+/** Writes all tuples of a relation's tensor to a file, as TSV. On failure the old file stays. */
 TAKT_API TAKT_MUST_USE takt_status takt_relation_save(const takt_model *model, const char *relation,
                                                       const takt_tensor_view *view,
                                                       const char *path);
-/** A program in Soufflé's plain Datalog (.dl) as a text with rules (.takt), written to `to`, which
- *  lies beside its files of facts. docs/logic.md lists what is read; all else is refused with its
- *  line. What was at `to` stays if this fails. */
+/** A program in Soufflé's plain Datalog (.dl) as a text with rules (.takt), written to `to`, next
+ *  to its fact files. docs/logic.md lists what is supported; anything else is refused, with its
+ *  line. On failure the old file stays. */
 TAKT_API TAKT_MUST_USE takt_status takt_datalog_convert(takt_ctx *ctx, const char *path,
                                                         const char *to);
 /** Relations, rules and constraints: kind, form, bytes, stratum, order of products. Writes
