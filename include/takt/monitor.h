@@ -1,6 +1,5 @@
 /**
- * monitor.h - watching a program while it works: what was called how often, how fast runs are, what
- * they take of the machine, and how much of it they may take.
+ * monitor.h - monitoring a running program: call counts, run times, resource use, and limits on it.
  *
  *     takt_profile_results results;
  *     takt_profile_start(ctx);
@@ -33,7 +32,7 @@ extern "C" {
 
 enum { TAKT_OP_NAME = 40 };
 
-/** What was called under one name: steps of one kind ("gemm"), or a name of takt_timed. */
+/** All calls under one name: steps of one kind ("gemm"), or a name of takt_timed. */
 typedef struct takt_op_times {
     char name[TAKT_OP_NAME];
     uint64_t count;
@@ -50,21 +49,21 @@ typedef struct takt_profile_event {
 
 typedef struct takt_profile_results {
     uint64_t total_ns;    /**< from start to stop */
-    uint64_t allocations; /**< calls for memory on the context; a run makes none */
-    uint64_t moves;       /**< steps and bindings that only copy */
+    uint64_t allocations; /**< allocations on the context; a run makes none */
+    uint64_t moves;       /**< steps and bindings that only copy data */
     uint64_t bytes;       /**< of those allocations and moves together */
-    takt_op_times *ops;   /**< the costliest first */
+    takt_op_times *ops;   /**< most expensive first */
     size_t op_count;
     takt_profile_event *events; /**< in order of their ends: the first 16,384 */
     size_t event_count;
-    uint64_t dropped; /**< calls that are in no event, or in no row because it had 256 already */
+    uint64_t dropped; /**< calls in no event, or in no row because there were 256 */
     uint64_t move_ns; /**< in steps that only copy */
 } takt_profile_results;
 
-/** From now on all sessions of the context enter their steps; no run may be under way. Costs two
- *  looks at the clock a step. TAKT_ERR_STATE if it was started already. */
+/** From now on all sessions of the context record their steps; no run may be in progress. Costs two
+ *  clock reads per step. TAKT_ERR_STATE if it was started already. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_start(takt_ctx *ctx);
-/** No run may be under way. TAKT_ERR_STATE if it was not started. */
+/** No run may be in progress. TAKT_ERR_STATE if it was not started. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_stop(takt_ctx *ctx, takt_profile_results *results);
 TAKT_API void takt_profile_results_free(takt_ctx *ctx, takt_profile_results *results);
 /** TAKT_PROFILE_TRACE is for Perfetto, TAKT_PROFILE_FOLDED for flame graphs, any other view the
@@ -76,37 +75,36 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_results_print(takt_ctx *ctx,
                                                               takt_sink_fn *sink, void *user);
 
 typedef takt_status takt_timed_fn(void *arg);
-/** Calls `fn(arg)` and returns its status. Between start and stop the call enters the table and
- *  the trace under `name`, of which 39 bytes count. Any thread. */
+/** Calls `fn(arg)` and returns its status. Between start and stop the call is recorded in the table
+ *  and the trace under `name`, truncated to 39 bytes. Any thread. */
 TAKT_API TAKT_MUST_USE takt_status takt_timed(takt_ctx *ctx, const char *name, takt_timed_fn *fn,
                                               void *arg);
 
 /* ---- limits, and what is used ---- */
 
-/** Runs of this context begin only while the process has used at most so many per cent of the
- *  processors that it may use, since the limit was set or it last was idle; else they wait first.
- *  100 lifts the limit. */
+/** Limits CPU use: a run of this context waits until the process has used at most this percentage
+ *  of its processors since the limit was set or it was last idle. 100 lifts the limit. */
 TAKT_API TAKT_MUST_USE takt_status takt_set_cpu_limit(takt_ctx *ctx, double percent);
-/** Memory live at once through the context, in bytes (takt_usage has what there is). What would go
- *  beyond fails with TAKT_ERR_MEMORY. TAKT_ERR_ARGUMENT if more is in use already. */
+/** Memory live at once through the context, in bytes (see takt_usage). Allocations beyond it fail
+ *  with TAKT_ERR_MEMORY. TAKT_ERR_ARGUMENT if more is in use already. */
 TAKT_API TAKT_MUST_USE takt_status takt_set_memory_limit(takt_ctx *ctx, uint64_t bytes);
 
 typedef struct takt_usage {
     double cpu_pct; /**< of the processors that this process may use, since the last call */
     double cpu_limit_pct;
-    uint64_t waited_ns;      /**< that runs waited for the limit so far */
-    double memory_pct;       /**< live_bytes of the limit */
-    uint64_t live_bytes;     /**< through the context, now */
-    uint64_t peak_bytes;     /**< the most there was at once */
-    uint64_t limit_bytes;    /**< that the context may take */
+    uint64_t waited_ns;      /**< total time that runs waited for the limit */
+    double memory_pct;       /**< live_bytes in per cent of the limit */
+    uint64_t live_bytes;     /**< allocated through the context now */
+    uint64_t peak_bytes;     /**< peak of live_bytes */
+    uint64_t limit_bytes;    /**< memory limit of the context */
     uint64_t allocations;    /**< so far */
-    uint64_t resident_bytes; /**< of the whole process; 0 where the system does not say */
-    uint64_t memory_bytes;   /**< that this process may take: the machine's or the group's */
+    uint64_t resident_bytes; /**< of the whole process; 0: unknown */
+    uint64_t memory_bytes;   /**< limit for this process: the machine's or the control group's */
     int processors;
-    uint64_t resident_peak_bytes; /**< the most that resident_bytes was; 0 where nobody says */
+    uint64_t resident_peak_bytes; /**< peak of resident_bytes; 0: unknown */
 } takt_usage;
 
-/** `ctx` may be NULL: then what concerns a context is zero. */
+/** `ctx` may be NULL: then the fields of the context are zero. */
 TAKT_API void takt_resource_usage(takt_ctx *ctx, takt_usage *usage);
 
 /* ---- a monitor ---- */
@@ -116,14 +114,14 @@ typedef struct takt_monitor takt_monitor;
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_monitor_options {
     size_t size;
-    bool track_time;      /**< percentiles and throughput of the runs of attached sessions */
-    bool track_cache;     /**< hit rate of the last cache, where the kernel counts for us: of this
-                               thread and those that it starts from now on */
-    uint32_t interval_ms; /**< the end of a run takes a sample if the last is so old; 0: only
-                               takt_monitor_sample does */
+    bool track_time;  /**< percentiles and throughput of the runs of attached sessions */
+    bool track_cache; /**< hit rate of the last-level cache, where the kernel provides it: of this
+                         thread and threads that it starts from now on */
+    uint32_t interval_ms; /**< minimum time between samples, taken at the end of a run; 0: only by
+                             takt_monitor_sample */
 } takt_monitor_options;
 
-/** Of one interval, or of all. */
+/** Of one interval, or of all of them. */
 typedef struct takt_metrics {
     double from_s, to_s; /**< since the monitor was made */
     uint64_t runs, failures;
@@ -139,22 +137,23 @@ typedef struct takt_metrics {
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_create(takt_ctx *ctx,
                                                        const takt_monitor_options *options,
                                                        takt_monitor **monitor);
-/** Accepts NULL. Its sessions must be gone or detached, and no run be under way. */
+/** Accepts NULL. Its sessions must be destroyed or detached, and no run may be in progress. */
 TAKT_API void takt_monitor_destroy(takt_monitor *monitor);
-/** The session's runs count from now on; several sessions may have one monitor. NULL as the monitor
+/** The session's runs count from now on; several sessions may have one monitor. A NULL monitor
  *  detaches. */
 TAKT_API void takt_monitor_attach(takt_monitor *monitor, takt_session *session);
-/** Ends the interval; what it was goes into `*sample`, unless NULL, and into the report. */
+/** Ends the interval and adds it to the report and to `*sample`, unless NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_sample(takt_monitor *monitor, takt_metrics *sample);
 /** Of everything since the monitor was made. */
 TAKT_API void takt_monitor_metrics(const takt_monitor *monitor, takt_metrics *metrics);
-/** Samples so far, at most 4,096: then every two neighbours become one. */
+/** Samples so far, at most 4,096: then neighbouring samples are merged in pairs. */
 TAKT_API size_t takt_monitor_count(const takt_monitor *monitor);
 /** The sample at `index`; false beyond the last. */
 TAKT_API bool takt_monitor_get(const takt_monitor *monitor, size_t index, takt_metrics *sample);
-/** Why there is no hit rate; "" if there is one or none was asked for. */
+/** Why there is no hit rate; "" if there is one, or none was requested. */
 TAKT_API const char *takt_monitor_cache_reason(const takt_monitor *monitor);
-/** Writes all samples and the whole: JSON (.json), a page (.html) or a table (any other ending). */
+/** Writes all samples and the totals: JSON (.json), a page (.html) or a table (any other
+ *  ending). */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_report(const takt_monitor *monitor,
                                                        const char *path);
 

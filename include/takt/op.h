@@ -1,5 +1,5 @@
 /**
- * op.h - operations of your own.
+ * op.h - custom operations.
  *
  * In a model a custom operation has a name and a body, which says what it computes:
  *
@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /** Computes `out` from `in`: dense, of the types that the body declares. It must not fail, allocate
- *  or keep state, and may be called by several threads at once, each with buffers of its own. A
+ *  or keep state, and may be called by several threads at once, each with its own buffers. A
  *  deadline or a cancel does not interrupt it. */
 typedef void takt_op_run_fn(void *user, const takt_tensor_view *in, size_t in_count,
                             const takt_tensor_view *out, size_t out_count);
@@ -32,7 +32,7 @@ typedef struct takt_op_def {
     void *user; /**< borrowed until the context and all its sessions are gone */
 } takt_op_def;
 
-/** Plans made from now on use it. Registering a name again replaces what was there. */
+/** Plans made from now on use it. Registering a name again replaces its function. */
 TAKT_API TAKT_MUST_USE takt_status takt_register_op(takt_ctx *ctx, const takt_op_def *def);
 
 #ifdef __cplusplus

@@ -27,7 +27,7 @@ typedef struct takt_plan takt_plan;
     X(SIZE, cache_line_size)                                                                       \
     /* 1: on, the default; -1: off. */                                                             \
     X(INT, enable_prefetch)                                                                        \
-    /* So many lines of the next block are passed over. */                                         \
+    /* Cache lines of the next block that are skipped. */                                          \
     X(SIZE, prefetch_distance)                                                                     \
     /* Rows, depth and columns of a block (MC, KC, NC), rounded up to what kernels can do: tiles,  \
      * 256, panels. At most 65536 each. */                                                         \
@@ -61,7 +61,7 @@ typedef struct takt_plan takt_plan;
           "sizes of named dimensions, batch=8,seq=128, or ranges, seq=1..512; default 1")          \
     SOME(INT, threads, THREADS, "threads", 't', COUNT, "N",                                        \
          "threads; default: one per core this process may use")                                    \
-    /* Default: the model's own word (`model m(...) backend=blas`), or cpu. */                     \
+    /* Default: the backend named by the model (`model m(...) backend=blas`), or cpu. */           \
     FLAG(TEXT, backend, BACKEND, "backend", 'd', TEXT, "NAME",                                     \
          "cpu, cuda, cuda:1, blas, ref (interpreter); default: the model's or cpu")                \
     /* "cblas" is the system's libblas.so.3. Default: any but the reference BLAS. */               \
@@ -99,7 +99,7 @@ typedef struct takt_plan takt_plan;
     /* TAKT_ERR_REQUIREMENT if not. */                                                             \
     FLAG(TEXT, require, REQUIRE, "require", 0, LIST, "blas,f32",                                   \
          "fail unless these backends and types are used")                                          \
-    /* takt_plan_get: a plan that is not in the cache is refused. */                               \
+    /* takt_plan_get: fail if the plan is not in the cache. */                                     \
     SOME(ASIDE, static_shapes, STATIC_SHAPES, "static-shapes", 0, SWITCH, "",                      \
          "refuse sizes that were not prepared")                                                    \
     /* "a,b": outputs, values or layers by name; NULL: all outputs. */                             \
@@ -151,8 +151,8 @@ typedef struct takt_plan takt_plan;
 #define TAKT_OPTION_CACHE(name) takt_cache_config name;
 #define TAKT_OPTION_FIELD(kind, name, ...) TAKT_OPTION_##kind(name)
 
-/** How matrix products walk through memory: for tuning, it never changes bits. Zero in any field
- *  means what suits this machine. */
+/** Blocking of matrix products: for tuning, it never changes bits. Zero in any field means the
+ *  default for this machine. */
 typedef struct takt_cache_config {
 #define TAKT_CACHE_FIELD(kind, name) TAKT_OPTION_##kind(name)
     TAKT_CACHE_CONFIG(TAKT_CACHE_FIELD)
@@ -178,11 +178,12 @@ typedef struct takt_plan_options {
 #undef TAKT_OPTION_CACHE
 #undef TAKT_OPTION_FIELD
 
-/** Optimisation level 0 to 3; docs/options.md tells what each does. TAKT_ERR_ARGUMENT beyond. */
+/** Optimisation level 0 to 3; docs/options.md lists what each does. TAKT_ERR_ARGUMENT for
+ *  others. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_level(takt_plan_options *options, int level);
 /** Caps the vector code of the steps of one family: "on" (no cap, even at -O0), "off" (scalar), or
- *  an instruction set such as "avx2". TAKT_ERR_NOT_FOUND if there is none of that name; one that
- *  this machine lacks is refused when the plan is made. */
+ *  an instruction set such as "avx2". TAKT_ERR_NOT_FOUND for an unknown name; a set that this
+ *  machine lacks is refused when the plan is made. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd(takt_plan_options *options, takt_family family,
                                                   const char *cap);
 /** "MC,KC,NC" into the options' cache: rows, depth and columns of a block; 0: the default. */
@@ -194,28 +195,28 @@ TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan
 
 /** How a training step trades time for memory: takt_opts_schedule puts it into plan options. */
 typedef struct takt_schedule_opts {
-    bool enable_checkpointing; /**< values may be computed twice; false: none is */
-    /** 0: default; else up to 1: the share of the memory between the smallest plan and the fastest
-     *  that it may have; see takt_plan_options.tradeoff. */
+    bool enable_checkpointing; /**< values may be rematerialised; false: none are */
+    /** 0: default; else up to 1: how much of the memory between the smallest and the fastest plan
+     *  it may use; see takt_plan_options.tradeoff. */
     double memory_speed_tradeoff;
-    bool recompute_activations;     /**< as many as possible: the least memory */
+    bool recompute_activations;     /**< rematerialise as many as possible: the least memory */
     uint64_t max_activation_memory; /**< bytes of activations and scratch; 0: no limit */
 } takt_schedule_opts;
 
-/** TAKT_ERR_ARGUMENT unless the tradeoff is from 0 to 1, or if checkpointing is off and something
- *  else asks for it. */
+/** TAKT_ERR_ARGUMENT unless the tradeoff is from 0 to 1, or if checkpointing is off but another
+ *  field requires it. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_schedule(takt_ctx *ctx, takt_plan_options *options,
                                                       const takt_schedule_opts *schedule);
 
-/** How a plan computes, in the words of its options; for results that are to be compared. */
+/** How a plan computes, in terms of its options; for comparing results. */
 typedef struct takt_run_config {
     const char *backend;   /**< "cpu" */
-    const char *precision; /**< what weights are stored in: "f32", "f16", "bf16" */
+    const char *precision; /**< type that weights are stored in: "f32", "f16", "bf16" */
     const char *numerics;  /**< "exact" or "fast" */
     const char *note;      /**< an option that changes nothing here, and why; or NULL */
 } takt_run_config;
 
-/** The words live as long as the plan. */
+/** The strings live as long as the plan. */
 TAKT_API void takt_plan_config(const takt_plan *plan, takt_run_config *config);
 
 /** Everything a run will need, in bytes. */
@@ -231,49 +232,50 @@ typedef struct takt_plan_info {
     uint64_t unshared;    /**< of the arena, if no memory were reused */
     size_t steps;
     int threads;
-    double flops;     /**< of one run */
-    uint64_t session; /**< a session's own tables, beside state, arena and io; not in `peak` */
-    uint64_t plan_ns; /**< what making the plan took */
+    double flops; /**< of one run */
+    uint64_t
+        session; /**< a session's own tables, in addition to state, arena and io; not in `peak` */
+    uint64_t plan_ns; /**< time to make the plan */
     /** 3x3 convolutions that the hint "memory" computes without Winograd's transform: their bits
      *  are not those of the other hints. */
     size_t direct_convs;
-    /** What the plan has from the allocator now, to the byte: weights, packed weights and first
-     *  values of state, each once, and its own tables. As long as the model lives, originals of
-     *  packed weights count; without it they are gone. A session has state + arena + io + session
-     *  besides, and pool where the caller brings none. */
+    /** What the plan currently holds from the allocator, to the byte: weights, packed weights and
+     *  initial values of state, each once, and its own tables. While the model lives, originals of
+     *  packed weights count as well. A session takes another state + arena + io + session, and pool
+     *  if the caller provides none. */
     uint64_t held;
-    /** The most that the context's memory came to until the plan was made: loading and planning,
-     *  where the context did nothing else. */
+    /** Peak memory of the context until the plan was made: that of loading and planning, if the
+     *  context did nothing else. */
     uint64_t planning_peak;
-    uint64_t pool; /**< the threads of a session that has its own */
+    uint64_t pool; /**< the threads of a session with its own pool */
 } takt_plan_info;
 
-/** Compiles for concrete sizes, or for the top of ranges; sessions then take every size inside them
- *  (docs/sizes.md). The model may be destroyed afterwards. */
+/** Compiles for concrete sizes, or for the top of ranges; sessions then accept every size inside
+ *  them (docs/sizes.md). The model may be destroyed afterwards. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);
-/** The same, and the model is destroyed, whatever happens. Its weights are given back one by one as
- *  they are packed, so that memory never holds all of them twice: planning takes at most the
- * weights in their larger form, one more tensor and 16 MB. Plans for ranges of sizes, with a memory
- * limit or of models with clauses keep the weights until they are made. */
+/** The same, but destroys the model, even on failure. Its weights are freed one by one as they are
+ *  packed, so that memory never holds all of them twice: planning takes at most the weights in
+ *  their larger form, one more tensor and 16 MB. Plans for ranges of sizes, with a memory limit or
+ *  of models with clauses keep the weights until they are made. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_take(takt_model *model,
                                                   const takt_plan_options *options,
                                                   takt_plan **plan);
-/** takt_plan_create through the context's cache: a plan made before for an equal model, with equal
- * sizes and options, is given again. Give it back with takt_plan_destroy. The cache keeps a bounded
- * number of plans, those in use always; takt_ctx_trim empties it. */
+/** takt_plan_create through the context's cache: an earlier plan for an equal model, with equal
+ *  sizes and options, is reused. Release it with takt_plan_destroy. The cache keeps a bounded
+ *  number of plans, and always those in use; takt_ctx_trim empties it. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_get(const takt_model *model,
                                                  const takt_plan_options *options,
                                                  takt_plan **plan);
-/** NULL if the backend can be used here, else the reason; unknown names have one too. */
+/** NULL if the backend can be used here, else the reason, also for unknown names. */
 TAKT_API const char *takt_backend_available(const char *name);
 /** The backends: name, whether they can be used or why not, and what they are good for. */
 TAKT_API TAKT_MUST_USE takt_status takt_backend_list(takt_ctx *ctx, takt_format format,
                                                      takt_sink_fn *sink, void *user);
 /** What the plan runs on, as text: "cpu", or "blas: openblas (OpenBLAS 0.3.21 …), 2 threads". */
 TAKT_API void takt_plan_backend(const takt_plan *plan, char *text, size_t size);
-/** Accepts NULL. Sessions made from the plan live on. */
+/** Accepts NULL. Sessions made from the plan stay valid. */
 TAKT_API void takt_plan_destroy(takt_plan *plan);
 TAKT_API void takt_plan_query(const takt_plan *plan, takt_plan_info *info);
 /** Steps, buffers and the memory statement: `takt plan`. */

@@ -1,5 +1,5 @@
 /**
- * results.h - results of benchmarks beside each other: the same cases, and metrics over time.
+ * results.h - comparing benchmark results: matching cases, and metrics over time.
  *
  *     takt_bench *results[2];                              // of takt_bench_load
  *     takt_trend trend = {.benches = results, .count = 2, .metric = "latency"};
@@ -15,31 +15,31 @@
 extern "C" {
 #endif
 
-/** "batch 8, 2 threads", with scenario and streams where they are others than usual. */
+/** "batch 8, 2 threads", with scenario and streams unless they are the defaults. */
 TAKT_API void takt_bench_case_name(const takt_bench *bench, size_t index, char *to, size_t size);
 /** The case of `bench` with the batch, threads, scenario and streams of case `index` of `like`;
  *  SIZE_MAX if there is none. */
 TAKT_API size_t takt_bench_find_case(const takt_bench *bench, const takt_bench *like, size_t index);
 
-/** "A" to "D": how much the times agree with each other, and who else computed meanwhile; "unknown"
- *  where no case has times enough. C and D: a busy machine. */
+/** "A" to "D": how well the times agree, and how busy the machine was; "unknown" if no case has
+ *  enough times. C and D: a busy machine. */
 TAKT_API const char *takt_bench_grade(const takt_bench *bench);
-/** A case of one result and one of another, which were measured apart. Processes differ: those that
- *  a result tells (takt_bench_absorb) count as one figure each; for a single one 1 % is allowed
- * for, 2 % on a busy machine, besides what its own times differ by. No verdict is on a difference
- * below `detectable`. `margin` 0: 0.01. */
+/** A case of one result and one of another, which were measured separately. Processes differ: each
+ *  process in a result (takt_bench_absorb) counts as one figure; a single process is given a
+ *  tolerance of 1 %, or 2 % on a busy machine, on top of the spread of its times. Differences below
+ *  `detectable` get no verdict. `margin` 0: 0.01. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_compare(const takt_bench *a, size_t a_index,
                                                       const takt_bench *b, size_t b_index,
                                                       double margin, takt_comparison *comparison);
 
-/** Of every case the steps that make 80 % of its time: what bounds each, what to do, and the part
- *  of the run that this could save at most. */
+/** For every case, the steps that take 80 % of its time: what bounds each, what to do, and how much
+ *  of the run this could save at most. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_bottlenecks(const takt_bench *bench,
                                                           takt_format format, takt_sink_fn *sink,
                                                           void *user);
 
 typedef struct takt_trend {
-    /** Of one machine. Taken by their timestamps; in the order given where one has none. */
+    /** All of one machine. Ordered by timestamp; in the order given if one has none. */
     takt_bench *const *benches;
     size_t count;
     /** "latency" (default), "mean", "p90", "p95", "p99", "throughput", "memory", "load", "plan",
@@ -48,7 +48,7 @@ typedef struct takt_trend {
     takt_bench_format format; /**< TEXT, JSON, HTML or PNG */
 } takt_trend;
 
-/** Where the level of a metric changed for good. */
+/** Where the level of a metric changed permanently. */
 typedef struct takt_trend_steps {
     size_t count;
     size_t last;   /**< results before the last step; 0: there is no step */

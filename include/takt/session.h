@@ -23,48 +23,49 @@ extern "C" {
 typedef struct takt_session takt_session;
 typedef struct takt_pool takt_pool;
 
-/** Threads that sessions share. A session that finds them busy works alone; bits do not change. */
+/** Threads that sessions share. A session that finds them busy runs single-threaded; bits do not
+ *  change. */
 TAKT_API TAKT_MUST_USE takt_status takt_pool_open(takt_ctx *ctx, int threads, takt_pool **pool);
-/** Accepts NULL. Its sessions must be gone. */
+/** Accepts NULL. Its sessions must be destroyed first. */
 TAKT_API void takt_pool_close(takt_pool *pool);
 
-/** Pages of 2 MiB or more instead of 4 KiB: fewer of them to look up. */
+/** Pages of 2 MiB or more instead of 4 KiB: fewer TLB misses. */
 typedef enum takt_huge_pages {
-    TAKT_HUGE_AUTO,        /**< as the allocator does it; the default one asks for large blocks */
-    TAKT_HUGE_OFF,         /**< none, even where the system would */
-    TAKT_HUGE_TRANSPARENT, /**< the system is asked to use them for ordinary memory */
-    TAKT_HUGE_EXPLICIT,    /**< from the pool that the administrator reserved; else transparent */
+    TAKT_HUGE_AUTO, /**< left to the allocator; the default one requests them for large blocks */
+    TAKT_HUGE_OFF,  /**< none, even if the system would use them */
+    TAKT_HUGE_TRANSPARENT, /**< request them from the system for ordinary memory */
+    TAKT_HUGE_EXPLICIT,    /**< from the pool reserved by the administrator; else transparent */
 } takt_huge_pages;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_session_options {
     size_t size;
     takt_pool *pool; /**< borrowed until the session dies, of at most the plan's threads; default:
-                          one of the session's own */
+                        the session's own pool */
     void *arena;     /**< memory for activations and scratch, 64-byte aligned; default: allocated */
     uint64_t arena_bytes;
-    int64_t spin_ns;  /**< how long a worker of an own pool looks out for work before it sleeps; 0:
-                           50 us, or none where threads outnumber processors; negative: none */
+    int64_t spin_ns;  /**< how long a worker of the session's own pool spins before it sleeps; 0: 50
+                         us, or none where threads outnumber processors; negative: none */
     const int *cores; /**< processor of each worker, -1: any; worker 0 is the thread that creates
                            the session; borrowed for the call. See takt_set_affinity. */
     size_t core_count;
-    takt_huge_pages huge_pages; /**< for the arena; what cannot be had is done without */
-    bool static_shapes; /**< takt_session_reshape takes only sizes whose plan is in the cache */
+    takt_huge_pages huge_pages; /**< for the arena; falls back to normal pages */
+    bool static_shapes; /**< takt_session_reshape accepts only sizes whose plan is in the cache */
     /** For a plan without checks: the same plan with them. The first run, and every
-     *  `check_every`-th after it, is first tried with this plan, on the same inputs and state, and
+     *  `check_every`-th after it, first runs with this plan, on the same inputs and state, and
      *  fails if a clause does not hold. takt_session_reshape ends this. */
     takt_plan *checked;
     uint64_t check_every; /**< at least 1 if `checked` is given */
     /** A session of the same context whose state this one shares, such as the cache of two plans
      *  that read a prompt and write token after token. Every state of the plan must be one of that
-     *  session's, by name and type. The state lives as long as one of them. A run while another of
-     *  them runs fails with TAKT_ERR_STATE; so does reading or writing the state then. */
+     *  session's, by name and type. The state lives as long as one of them. Running, or accessing
+     *  the state, while another of them runs fails with TAKT_ERR_STATE. */
     takt_session *state_of;
-    /** A CUstream of the device that the plan runs on, borrowed until the session dies (NULL: one
-     * of the session's own; the legacy default stream is (void *)1). takt_session_run then enqueues
-     *  and returns; what comes after it in the stream sees outputs that lie on the device. Outputs
-     * on the host are there, and faults are reported, when takt_session_wait returns, or by the
-     * next run. Creation fails if a step of the plan runs on the host, or the model has state. */
+    /** A CUstream of the device that the plan runs on, borrowed until the session dies (NULL: the
+     *  session's own; the legacy default stream is (void *)1). takt_session_run then enqueues and
+     *  returns; later work in the stream sees outputs on the device. Outputs on the host are
+     *  available, and faults are reported, when takt_session_wait returns, or by the next run.
+     *  Creation fails if a step of the plan runs on the host, or the model has state. */
     void *stream;
 } takt_session_options;
 
@@ -75,13 +76,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
 TAKT_API void takt_session_destroy(takt_session *session);
 
 /** Binds a worker of the session's pool to one processor. Worker 0 is the calling thread, which
- * must be the one that runs the session. The reason of a refusal is in takt_session_error. */
+ *  must be the one that runs the session. takt_session_error has the reason for a refusal. */
 TAKT_API TAKT_MUST_USE takt_status takt_set_affinity(takt_session *session, int worker, int core);
-/** Leaves the calling thread, and threads that it starts from now on, the processors of `mask`:
- *  hexadecimal, bit 0 is processor 0 ("0x5": 0 and 2). Plans made afterwards use as many threads.
- */
+/** Restricts the calling thread, and threads that it starts from now on, to the processors of
+ *  `mask`: hexadecimal, bit 0 is processor 0 ("0x5": 0 and 2). Later plans use as many threads. */
 TAKT_API TAKT_MUST_USE takt_status takt_cpu_mask(takt_ctx *ctx, const char *mask);
-/** The pages that the arena got, and why not those that were asked for; "" if it did. */
+/** The pages that the arena got, and why not those that were requested; "" if it got those. */
 TAKT_API takt_huge_pages takt_session_huge_pages(const takt_session *session, const char **reason);
 
 /** Descriptions with the plan's concrete sizes. */
@@ -93,76 +93,73 @@ TAKT_API const takt_desc *takt_session_output_desc(const takt_session *session, 
  * found, or the bound before the first run. A buffer bound to it must have room for the bound. */
 TAKT_API bool takt_session_output_varies(const takt_session *session, size_t index);
 
-/** The caller's buffer for an input or output, borrowed until it is bound anew or the session dies.
- *  Dense row-major buffers are used where they lie. So is an input that is a slice or in Fortran
- *  order, where every step that reads it takes its strides: element-wise steps, transposes and
+/** The caller's buffer for an input or output, borrowed until it is bound again or the session
+ *  dies. Dense row-major buffers are used in place. So is an input that is a slice or in Fortran
+ *  order, if every step that reads it supports its strides: element-wise steps, transposes and
  *  slices, softmax and norms along rows, products with it on the left. Otherwise, and for outputs
  *  and buffers that are not aligned for their elements, every run makes one copy, through memory
- *  that the binding makes; takt_session_describe tells which.
- *  A view whose `device` is not 0 lies in the memory of a device that the plan runs on, is dense
- * and holds its value when the run begins (with takt_session_options.stream: in the order of that
- *  stream). It is used where it lies if it is aligned to 16 bytes; where steps on the host need
- *  the value every run copies it. Memory of inputs and outputs must not overlap.
- *  Where the plan has ranges, a buffer may have any size inside them: sizes follow from all that is
- *  bound when a run begins, or an input or output is asked for, and only then are buffers that
- *  contradict each other refused. Views that the session gave before are no longer valid then.
- *  `view->data` NULL: back to the session's own memory. */
+ *  that the binding allocates; takt_session_describe shows which. A view whose `device` is not 0 is
+ *  in the memory of a device that the plan runs on, is dense and holds its value when the run
+ *  begins (with takt_session_options.stream: in the order of that stream). It is used in place if
+ *  it is aligned to 16 bytes; if steps on the host need the value, every run copies it. Memory of
+ *  inputs and outputs must not overlap. Where the plan has ranges, a buffer may have any size
+ *  inside them: sizes follow from all that is bound when a run begins, or an input or output is
+ *  queried, and only then are contradictory buffers refused. Views that the session returned before
+ *  are then invalid. `view->data` NULL: back to the session's own memory. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
                                                      const takt_tensor_view *view);
-/** takt_plan_describe with what is bound: the moves that buffers cost as steps of their own, and
- *  which inputs are read where they lie. */
+/** takt_plan_describe with what is bound: the copies that buffers cost are separate steps, and
+ *  inputs read in place are listed. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_describe(const takt_session *session,
                                                          takt_format format, takt_sink_fn *sink,
                                                          void *user);
-/** Where the value is: the bound buffer, or the session's own memory, which may be written
- *  (inputs) before and read (outputs) after a run. NULL beyond the last, and when there is no
- *  memory for it: takt_session_error then says so. */
+/** Where the value is: the bound buffer, or the session's own memory, which may be written (inputs)
+ *  before and read (outputs) after a run. NULL beyond the last, and if out of memory:
+ *  takt_session_error then says so. */
 TAKT_API const takt_tensor_view *takt_session_input(takt_session *session, size_t index);
 TAKT_API const takt_tensor_view *takt_session_output(takt_session *session, size_t index);
 /** Random values for input `index`, as takt_view_random makes them, but integers that index a table
  *  of the model stay below its number of rows. They go into `view`, which has the input's type and
- *  any shape; NULL: where the input lies. */
+ *  any shape; NULL: into the input itself. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, size_t index,
                                                        const takt_tensor_view *view, uint64_t seed,
                                                        uint32_t stream);
 
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
-/** Gives up with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every
- *  step and every task of a step, inside tasks of every kind after every block of work, at most
- * some 40 million operations or half a million elements (two milliseconds of a slow core), and
- * after the last step. A registered function (takt/op.h) and the sort of op
- * `unique` are finished first. A clock of the caller's
- * own (takt_config.now_ns) is read on the calling thread alone, so that a task on another thread is
- *  stopped when the caller's next block or task ends. The commit phase, in
- *  which a run overwrites its state, is exempt: a run that has reached it in time returns TAKT_OK.
- *  State is old or new, never torn; outputs of a run that failed are undefined. */
+/** Fails with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every step
+ *  and every task of a step, inside tasks of every kind after every block of work, at most some 40
+ *  million operations or half a million elements (two milliseconds of a slow core), and after the
+ *  last step. A registered function (takt/op.h) and the sort of op `unique` are finished first. A
+ *  clock of the caller's own (takt_config.now_ns) is read only on the calling thread, so that a
+ *  task on another thread is stopped when the caller's next block or task ends. The commit phase,
+ *  in which a run overwrites its state, is exempt: a run that has reached it in time returns
+ *  TAKT_OK. State is old or new, never torn; outputs of a run that failed are undefined. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run_deadline(takt_session *session,
                                                              uint64_t budget_ns);
-/** From any thread: the run in progress ends with TAKT_ERR_CANCELLED, at the places where a
- *  deadline is looked at; if none is in progress, the next one does. No other run is hit: a cancel
- *  that comes too late for its run has no effect. */
+/** From any thread: the run in progress ends with TAKT_ERR_CANCELLED, at the points where deadlines
+ *  are checked; if none is in progress, the next one does. No other run is affected: a cancel that
+ *  comes too late for its run has no effect. */
 TAKT_API void takt_session_cancel(takt_session *session);
 /** Called on the session's own thread when a run has ended; it may start the next one, but not
  *  destroy the session. */
 typedef void takt_done_fn(void *arg, takt_session *session, takt_status status);
-/** Runs on a thread of the session's own, which the first call starts; returns at once. A plan that
- *  is on a device as a whole needs no thread if `done` is NULL. Until
- * `done` is called (it may be NULL) or takt_session_wait has returned, nothing but
- * takt_session_cancel and takt_session_wait may be called on the session, and buffers bound to it
- * are in use. A second run before the first has ended is refused: the reason is the context's last
- * error. Destroying the session waits for its end. */
+/** Runs on the session's own thread, which the first call starts; returns at once. A plan that runs
+ *  entirely on a device needs no thread if `done` is NULL. Until `done` is called (it may be NULL)
+ *  or takt_session_wait has returned, nothing but takt_session_cancel and takt_session_wait may be
+ *  called on the session, and buffers bound to it are in use. A second run before the first has
+ *  ended is refused: the reason is the context's last error. Destroying the session waits for its
+ *  end. */
 TAKT_API TAKT_MUST_USE takt_status takt_run_async(takt_session *session, takt_done_fn *done,
                                                   void *arg);
-/** Waits until no run is under way; the status of the last one. In a child of a fork that came
- *  during the run: TAKT_ERR_STATE, at once, because the thread that runs is the parent's. Models,
- *  plans and idle sessions can be used after a fork; runs in the child have one thread until a new
- *  session brings threads of its own. */
+/** Waits until no run is in progress; returns the status of the last one. In a child forked during
+ *  the run: TAKT_ERR_STATE, at once, because the running thread is the parent's. Models, plans and
+ *  idle sessions can be used after a fork; runs in the child have one thread until a new session
+ *  starts its own threads. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_wait(takt_session *session);
-/** State back to its initial values. */
+/** Resets the state to its initial values. */
 TAKT_API void takt_session_reset(takt_session *session);
 /** The states of a session: what runs leave behind for the runs after them. Parameters that no run
- *  changes are constants of the plan and none of these, unless a named dimension gives their size.
- */
+ *  changes are constants of the plan, no states, unless their size depends on a named dimension. */
 TAKT_API size_t takt_session_state_count(const takt_session *session);
 /** Name, type and sizes of state `index`; the name lives until the session is reshaped or dies.
  *  TAKT_ERR_ARGUMENT beyond the last. */
@@ -175,37 +172,37 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_state_get(takt_session *session,
 /** Copies `view` to a state: the next run begins with it. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_put(takt_session *session, const char *name,
                                                           const takt_tensor_view *view);
-/** All states to a file, which replaces what was there: .npz, .npy, the parts of a .index.json, or,
- *  for any other ending, safetensors. */
+/** Writes all states to a file, replacing it: .npz, .npy, the parts of a .index.json, or, for any
+ *  other ending, safetensors. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_save(takt_session *session, const char *path);
-/** All states from such a file. Every one must be there with its type and shape; other names are
- *  left out. After a failure the state is as it was. */
+/** Reads all states from such a file. Each must be there with its type and shape; other names are
+ *  ignored. On failure the state is unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_load(takt_session *session, const char *path);
 /** Another session of the same plan, with the same state, and nothing bound. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
                                                       takt_session **clone);
 /** Makes the next run as fast as the others: memory of outputs, pages of the arena, threads, and,
- * if every input has data, one run whose effect on the state is taken back. */
+ *  if every input has data, one run whose effect on the state is undone. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
 /** Other sizes ("batch=8,seq=128") for the named dimensions. `model` is the one that the session's
- *  plan was made from: a plan keeps no weights that it does not need, so it must be given again.
- * The new plan has the old one's options and comes from the cache; state is kept; what was bound
- * must be bound again. TAKT_ERR_SHAPE if a state's shape depends on the sizes. After a failure the
- * session is as it was. */
+ *  plan was made from: a plan keeps only the weights that it needs, so the model must be passed
+ *  again. The new plan has the old one's options and comes from the cache; state is kept; what was
+ *  bound must be bound again. TAKT_ERR_SHAPE if a state's shape depends on the sizes. On failure
+ *  the session is unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
                                                         const takt_model *model, const char *sizes);
 /** What takt_prepare did for one size. */
 typedef struct takt_prepared {
     const char *sizes;   /**< "batch=8,seq=2" */
-    uint64_t plan_ns;    /**< making the plan; 0: it was in the cache */
-    uint64_t warmup_ns;  /**< touching its pages, waking its threads, one run */
+    uint64_t plan_ns;    /**< to make the plan; 0: it was in the cache */
+    uint64_t warmup_ns;  /**< to touch its pages, wake its threads and run once */
     uint64_t peak_bytes; /**< as in takt_plan_info */
 } takt_prepared;
 typedef void takt_prepared_fn(void *user, const takt_prepared *one);
-/** Makes the plans of a list of sizes, "batch=1,8,32" or "batch=1,8;seq=16,32" (every combination),
- *  puts them into the context's cache and warms a session of each. `options->sizes` has the other
- *  dimensions. A later takt_plan_get, or takt_session_reshape, with one of these sizes makes no
- *  plan. At most as many as the cache holds (32). `each` may be NULL. */
+/** Makes the plans for a list of sizes, "batch=1,8,32" or "batch=1,8;seq=16,32" (every
+ *  combination), puts them into the context's cache and warms a session of each. `options->sizes`
+ *  has the other dimensions. A later takt_plan_get, or takt_session_reshape, with one of these
+ *  sizes makes no plan. At most as many as the cache holds (32). `each` may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_prepare(const takt_model *model,
                                                 const takt_plan_options *options, const char *list,
                                                 takt_prepared_fn *each, void *user);
@@ -224,21 +221,21 @@ typedef struct takt_many_options {
     size_t size;
     const char *dim;    /**< the dimension that counts samples; default: the first input's first */
     int64_t batch_size; /**< samples in one run; default 32 */
-    int jobs;           /**< sessions at work at once; default: one per core */
+    int jobs;           /**< concurrent sessions; default: one per core */
     const takt_plan_options *plan; /**< how to compile; sizes of the other dimensions; threads of
                                         one session, default 1 */
     takt_load_fn *load;   /**< for inputs whose view has no data: called for one batch after the
-                               other, never twice at once */
+                             other, never concurrently */
     takt_store_fn *store; /**< the same for outputs, in the order of the samples */
     void *user;           /**< of both */
 } takt_many_options;
 
 /** Runs a model over many samples: inputs and outputs whose first dimension counts them are cut
- * into batches, the last of which may be shorter, and shared out among sessions; other inputs are
- * given whole to each. Every input and output must be there; one whose view has no data is loaded
- * or stored batch by batch while others are computed, through jobs + 2 buffers, so that the whole
- * need not fit into memory. The bits do not depend on batches and jobs. The first failure ends it;
- * the outputs are then undefined. Models whose state goes from run to run are refused. */
+ *  into batches, the last of which may be shorter, and distributed among sessions; other inputs are
+ *  passed whole to each. Every input and output must be given; one whose view has no data is loaded
+ *  or stored batch by batch while others are computed, through jobs + 2 buffers, so that the data
+ *  need not fit into memory. The bits do not depend on batches and jobs. The first failure ends it;
+ *  the outputs are then undefined. Models that carry state from run to run are refused. */
 TAKT_API TAKT_MUST_USE takt_status takt_run_many(const takt_model *model,
                                                  const takt_many_options *options,
                                                  const takt_named_view *views, size_t count);

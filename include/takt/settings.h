@@ -1,5 +1,5 @@
 /**
- * settings.h - settings from a JSON file, and the nearest of several names.
+ * settings.h - settings from a JSON file, and suggestions for misspelt names.
  *
  *     {"threads": 2, "json": true, "input": ["x=x.npy", "y=y.npy"]}
  */
@@ -12,16 +12,16 @@
 extern "C" {
 #endif
 
-/** Receives one setting; `value` is its text: a string as it is, a number as written shortest,
+/** Receives one setting; `value` is its text: a string as it is, a number in its shortest form,
  *  "true" or "false". A list comes as several calls with the same key. Valid during the call; any
- *  other answer than TAKT_OK ends the reading and is passed on. */
+ *  result other than TAKT_OK stops reading and is returned. */
 typedef takt_status takt_setting_fn(void *user, const char *key, const char *value);
 
 /** Reads a JSON object whose values are strings, numbers, booleans or lists of these. */
 TAKT_API TAKT_MUST_USE takt_status takt_settings_read(takt_ctx *ctx, const char *path,
                                                       takt_setting_fn *each, void *user);
 
-/** Index of the name that `word` most likely meant, or -1 if none is near. */
+/** Index of the name that `word` most likely means, or -1 if none is close. */
 TAKT_API int takt_nearest(const char *word, const char *const *names, size_t count);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/** status.h - what a fallible call returns, and the sentence that goes with it. */
+/** status.h - status codes of fallible calls, and their messages. */
 #ifndef TAKT_STATUS_H
 #define TAKT_STATUS_H
 
@@ -49,7 +49,7 @@ enum { TAKT_ERROR_TEXT = 1024, TAKT_ERROR_NODE = 128 };
 /** The last failure, in a fixed buffer: reporting needs no memory. */
 typedef struct takt_error {
     takt_status status;
-    int id;           /**< stable number, e.g. 2103; `takt explain 2103` tells more; 0 if none */
+    int id;           /**< stable number, e.g. 2103; `takt explain 2103` says more; 0 if none */
     int64_t offset;   /**< byte offset in a file, or -1 */
     int line, column; /**< place in a text, from 1; 0 if none */
     char node[TAKT_ERROR_NODE];    /**< name of the graph node concerned, or "" */

@@ -1,5 +1,5 @@
 /**
- * system.h - disk, network and threads of this machine, measured; is it fit to measure on?
+ * system.h - measured rates of disk, network and threads; is this machine fit for benchmarks?
  *
  *     takt_system_rates rates;
  *     takt_system_rates_get(ctx, ".", NULL, true, &rates);
@@ -16,7 +16,7 @@ extern "C" {
 
 enum { TAKT_SCALING = 12, TAKT_ISA_PEAKS = 24 };
 
-/** What so many threads reach together. */
+/** Combined rates of this many threads. */
 typedef struct takt_thread_rates {
     int threads;
     double f32_gflops, read_gbs; /**< multiply-adds, and reading memory */
@@ -26,16 +26,16 @@ typedef struct takt_thread_rates {
 typedef struct takt_isa_peak {
     char type[8], isa[16]; /**< "int8", "i8mm" */
     double one_thread, all_threads;
-    int threads; /**< that all are */
+    int threads; /**< number of all threads */
 } takt_isa_peak;
 
-/** What lies beyond processor and memory. Zero: unknown; the reason says why. */
+/** Rates other than those of processor and memory. Zero: unknown; the reason says why. */
 typedef struct takt_system_rates {
     char fingerprint[17];
-    double disk_write_mbs, disk_read_mbs; /**< until the disk has it; past the page cache */
-    double disk_sync_ms;                  /**< one page, until the disk has it */
-    bool disk_is_cached; /**< the file system keeps everything in memory: it is memory's rate */
-    double loopback_mbs, loopback_us; /**< TCP from this machine to itself; there and back */
+    double disk_write_mbs, disk_read_mbs; /**< until it is on disk; bypassing the page cache */
+    double disk_sync_ms;                  /**< one page, until it is on disk */
+    bool disk_is_cached;              /**< the file system is in memory: these are memory rates */
+    double loopback_mbs, loopback_us; /**< TCP from this machine to itself; round trip */
     char disk_reason[64], loopback_reason[64];
     takt_thread_rates scaling[TAKT_SCALING]; /**< 1, 2, 4, ... and all threads */
     int scaling_count;
@@ -44,7 +44,7 @@ typedef struct takt_system_rates {
     bool from_file;
 } takt_system_rates;
 
-/** Measured with a file beneath `folder`, in about a second; kept in `path` as ceilings are. */
+/** Measured with a file beneath `folder`, in about a second; stored in `path` like ceilings. */
 TAKT_API TAKT_MUST_USE takt_status takt_system_rates_get(takt_ctx *ctx, const char *folder,
                                                          const char *path, bool again,
                                                          takt_system_rates *rates);
@@ -58,13 +58,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_system_describe(takt_ctx *ctx,
 /* ---- is this machine fit to measure on? ---- */
 
 typedef struct takt_environment {
-    double noise_pct;               /**< what a program compared with itself shows here and now */
-    double steal_pct, load, others; /**< others: processors that they kept busy meanwhile */
+    double noise_pct;               /**< difference found when comparing a program with itself */
+    double steal_pct, load, others; /**< others: processors kept busy by other programs */
     size_t warnings;
-    char grade; /**< 'A' to 'D'; '?': nobody says what others do, `load` is -1 then */
+    char grade; /**< 'A' to 'D'; '?': machine load unknown, `load` is -1 */
 } takt_environment;
 
-/** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to mend each. */
+/** Governor, turbo, SMT, limits, load, an A/A comparison; the report says how to fix each. */
 TAKT_API TAKT_MUST_USE takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found,
                                                           takt_format format, takt_sink_fn *sink,
                                                           void *user);

@@ -6,12 +6,11 @@
  *  session.h      a session of the plan: inputs in, run, outputs out
  *
  *  and they are destroyed in the opposite order. Functions that can fail return a takt_status
- *  (status.h); the sentence is takt_last_error(ctx), for sessions takt_session_error(session).
- *  Who does not look at it goes on with objects that are NULL: these functions then fail, too.
- *  Arrays in files are array.h, arrays of other libraries dlpack.h, parameters weights.h, single
- *  operations eager.h. Time is measured by measure.h, results.h, load.h and counters.h, and watched
- *  by monitor.h. Training is train.h, data.h and eval.h. Relations of models with rules are
- *  logic.h.
+ *  (status.h); the message is in takt_last_error(ctx), for sessions takt_session_error(session). If
+ *  you ignore a failure the object is NULL, and later calls on it fail as well. Arrays in files are
+ *  array.h, arrays of other libraries dlpack.h, parameters weights.h, single operations eager.h.
+ *  Time is measured by measure.h, results.h, load.h and counters.h, and watched by monitor.h.
+ *  Training is train.h, data.h and eval.h. Relations of models with rules are logic.h.
  */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H

@@ -45,15 +45,15 @@ typedef enum takt_dtype {
 
 enum { TAKT_MAX_RANK = 16 };
 
-/** A tensor in the caller's memory. Strides are in elements; all zero means dense row-major. Views
- *  are filled in from `{0}` on, so that fields which come later are zero. */
+/** A tensor in the caller's memory. Strides are in elements; all zero means dense row-major.
+ *  Initialise views with `{0}`, so that fields added later are zero. */
 typedef struct takt_tensor_view {
     takt_dtype dtype;
     int rank;
     int64_t dims[TAKT_MAX_RANK];
     int64_t strides[TAKT_MAX_RANK];
     void *data;
-    int32_t device; /**< whose memory `data` points to: 0 is the host, 1 + N is CUDA device N */
+    int32_t device; /**< where `data` is: 0 is the host, 1 + N is CUDA device N */
 } takt_tensor_view;
 
 /** "f32"; NULL beyond the list. */

@@ -1,5 +1,5 @@
 /**
- * tensor_pool.h - tensors for the caller that are used again instead of freed.
+ * tensor_pool.h - tensors that are reused instead of freed.
  *
  *     takt_tensor_view x;
  *     takt_tensor_pool_acquire(pool, TAKT_F32, 2, (int64_t[]){32, 784}, &x);
@@ -21,24 +21,24 @@ extern "C" {
 typedef struct takt_tensor_pool takt_tensor_pool;
 
 typedef struct takt_tensor_pool_info {
-    uint64_t hits, misses; /**< acquisitions served from the pool, and by new memory */
-    uint64_t idle_bytes;   /**< of tensors that wait in the pool */
-    uint64_t lent_bytes;   /**< of tensors that are with the caller */
+    uint64_t hits, misses; /**< acquisitions served from the pool, and by a new allocation */
+    uint64_t idle_bytes;   /**< of idle tensors in the pool */
+    uint64_t lent_bytes;   /**< of tensors held by the caller */
 } takt_tensor_pool_info;
 
-/** At most `limit` bytes wait in the pool; what is released beyond that, the oldest goes first. */
+/** At most `limit` bytes stay idle in the pool; beyond that the oldest are freed first. */
 TAKT_API TAKT_MUST_USE takt_status takt_tensor_pool_create(takt_ctx *ctx, uint64_t limit,
                                                            takt_tensor_pool **pool);
 /** Accepts NULL. All tensors must have been released. */
 TAKT_API void takt_tensor_pool_destroy(takt_tensor_pool *pool);
-/** A dense tensor, 64-byte aligned, with any contents. On failure `view->data` is NULL. */
+/** A dense tensor, 64-byte aligned, uninitialised. On failure `view->data` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_tensor_pool_acquire(takt_tensor_pool *pool,
                                                             takt_dtype dtype, int rank,
                                                             const int64_t *dims,
                                                             takt_tensor_view *view);
-/** Gives back what acquire gave; `view->data` becomes NULL. A view without data is ignored. */
+/** Returns a tensor to the pool; `view->data` becomes NULL. A view without data is ignored. */
 TAKT_API void takt_tensor_pool_release(takt_tensor_pool *pool, takt_tensor_view *view);
-/** Frees what waits in the pool and returns its bytes. takt_ctx_trim does this for every pool. */
+/** Frees the idle tensors and returns their bytes. takt_ctx_trim does this for every pool. */
 TAKT_API uint64_t takt_tensor_pool_clear(takt_tensor_pool *pool);
 TAKT_API void takt_tensor_pool_query(const takt_tensor_pool *pool, takt_tensor_pool_info *info);
 

@@ -8,10 +8,10 @@
  *     takt_generate(writer, "Once upon a time", &how, sink, user, NULL);
  *     takt_generator_destroy(writer);
  *
- * A generator is a model, its tokenizer and a session. Keys and values of what was read stay in the
- * session's state, whose memory is known before the first weight is read. The text depends on the
- * model, the prompt, the settings and the seed; not on threads, instruction sets or the parts in
- * which a prompt is read. One caller at a time.
+ * A generator is a model, its tokenizer and a session. Keys and values of the tokens read stay in
+ * the session's state, whose size is known before the first weight is read. The text depends on the
+ * model, the prompt, the settings and the seed; not on threads, instruction sets or how a prompt is
+ * split. One caller at a time.
  */
 #ifndef TAKT_TEXT_H
 #define TAKT_TEXT_H
@@ -33,9 +33,9 @@ typedef struct takt_generator_options {
     int64_t context;       /**< tokens that are kept; default: as trained, at most 4096 */
     int64_t batch;         /**< tokens of a prompt that are read at once; default 128 */
     int threads;           /**< default: as for plans */
-    const char *isa;       /**< "scalar", "avx2", …: the most that is used; default: all */
-    /** "f32" (default), or "int8": activations are rounded to 8 bits by blocks, each as long as the
-     *  weights' own, before they meet weights that are blocks, as llama.cpp does. Faster, and not
+    const char *isa;       /**< "scalar", "avx2", …: upper limit; default: none */
+    /** "f32" (default), or "int8": activations are quantised to 8 bits in blocks of the weights'
+     *  block size before products with block-quantised weights, as in llama.cpp. Faster, but not
      *  exact. */
     const char *activations;
     /** "f32" (default), "f16", "bf16" or "q8_0": how keys and values are kept in the context. */
@@ -44,9 +44,9 @@ typedef struct takt_generator_options {
     int parallel;      /**< texts that takt_generate_many writes together; default 1 */
 } takt_generator_options;
 
-/** Opens a GGUF file, or a folder of Hugging Face.
+/** Opens a GGUF file, or a Hugging Face folder.
  *
- *  @return TAKT_ERR_UNSUPPORTED (3702) if the model writes no text; what takt_model_load,
+ *  @return TAKT_ERR_UNSUPPORTED (3702) if the model does not generate text; what takt_model_load,
  *  takt_tokenizer_load and takt_plan_create return */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_open(takt_ctx *ctx, const char *path,
                                                        const takt_generator_options *options,
@@ -56,31 +56,29 @@ TAKT_API void takt_generator_destroy(takt_generator *generator);
 
 TAKT_API const takt_tokenizer *takt_generator_tokenizer(const takt_generator *generator);
 TAKT_API const takt_plan *takt_generator_plan(const takt_generator *generator);
-/** Whether activations are rounded somewhere: `activations` is "int8", and some weights are blocks.
- */
+/** Whether activations are quantised: `activations` is "int8" and some weights are blocks. */
 TAKT_API bool takt_generator_rounds(const takt_generator *generator);
 /** Whether an encoder reads the prompt, as in T5. Then the first tokens that are read after the
  *  start or a reset are the prompt, all of it, and the scores are those of the answer's first
- *  token; tokens that are read later are the answer. Every takt_generate is a prompt of its own. */
+ *  token; tokens that are read later are the answer. Every takt_generate starts a new prompt. */
 TAKT_API bool takt_generator_has_encoder(const takt_generator *generator);
-/** Tokens that there is room for, and that have been read. */
+/** Capacity in tokens, and tokens read so far. */
 TAKT_API int64_t takt_generator_context(const takt_generator *generator);
 TAKT_API int64_t takt_generator_position(const takt_generator *generator);
 /** Forgets everything that was read. */
 TAKT_API void takt_generator_reset(takt_generator *generator);
-/** Forgets what was read behind the first `position` tokens. There are no scores until something is
+/** Forgets everything after the first `position` tokens. There are no scores until something is
  *  read.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3765) if every token changes the whole state, as in Mamba */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generator,
                                                          int64_t position);
-/** Writes what was read, and what the model made of it, to a file, which replaces what was there;
- *  and takes it from one. A text that ended by its length goes on from the file as it would have.
- * The file has a checksum and is bound to the model, its context, its activations and the types of
- * its cache.
+/** Saves the tokens read and the model's state to a file, replacing it; and loads them. A text that
+ *  ended because of its length continues from the file as it would have. The file has a checksum
+ *  and is bound to the model, its context, its activations and the types of its cache.
  *
  *  @return TAKT_ERR_FORMAT (3766) if the file is damaged, TAKT_ERR_ARGUMENT (3767) if it is of
- *  another model: then the generator is as it was; TAKT_ERR_UNSUPPORTED (3702) if the model has an
+ *  another model: the generator is then unchanged; TAKT_ERR_UNSUPPORTED (3702) if the model has an
  *  encoder; TAKT_ERR_IO */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_save(takt_generator *generator, const char *path);
 TAKT_API TAKT_MUST_USE takt_status takt_generator_load(takt_generator *generator, const char *path);
@@ -96,18 +94,18 @@ TAKT_API size_t takt_generator_vocabulary(const takt_generator *generator);
 /** One score (logit) for each token; NULL before the first tokens were read. Valid until the next
  *  call. */
 TAKT_API const float *takt_generator_scores(const takt_generator *generator, size_t *count);
-/** Reads tokens, and tells the logarithm of each one's probability after those before it:
- *  `logs[i]` is that of ids[i + 1], so it has count - 1 elements. Forgets what was read before.
+/** Reads tokens, and returns the log-probability of each one given those before it: `logs[i]` is
+ *  that of ids[i + 1], so it has count - 1 elements. Forgets what was read before.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3702) if the model has an encoder */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rate(takt_generator *generator,
                                                        const int32_t *ids, size_t count,
                                                        double *logs);
 
-/** The scores behind token `index`, one for each token of the vocabulary; valid during the call.
- * Not 0: reading ends. */
+/** The scores after token `index`, one for each token of the vocabulary; valid during the call. Not
+ *  0: reading ends. */
 typedef int takt_scores_fn(void *user, size_t index, const float *scores, size_t count);
-/** Reads tokens as takt_generator_rate does, and gives the scores behind each but the last to
+/** Reads tokens as takt_generator_rate does, and passes the scores after each but the last to
  *  `each`, in order. */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rate_each(takt_generator *generator,
                                                             const int32_t *ids, size_t count,
@@ -122,11 +120,11 @@ typedef struct takt_token_bias {
  *  the best token each time. */
 typedef struct takt_sampling {
     size_t size;
-    double temperature; /**< 0: the best token, whatever else is said */
+    double temperature; /**< 0: the best token, whatever the other fields say */
     int64_t top_k;
     double top_p, min_p, typical_p;
     double repeat_penalty, presence_penalty, frequency_penalty;
-    int64_t repeat_last_n; /**< tokens that penalties look at; 0: 64, -1: all */
+    int64_t repeat_last_n; /**< tokens that penalties consider; 0: 64, -1: all */
     int mirostat;          /**< Mirostat 1 or 2; replaces all but penalties and temperature */
     double mirostat_tau, mirostat_eta; /**< 0: 5 and 0.1 */
     const takt_token_bias *bias;
@@ -135,7 +133,7 @@ typedef struct takt_sampling {
      *  "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", "e;d;s;k;y;p;m;x;t". */
     const char *samplers;
     uint64_t seed;
-    uint32_t sequence; /**< of several with one seed */
+    uint32_t sequence; /**< for several texts with one seed */
     /** Dynamic temperature: from temperature - range to temperature + range, by the entropy of the
      *  candidates to the power of `dynatemp_exponent` (0: 1). */
     double dynatemp_range, dynatemp_exponent;
@@ -147,8 +145,8 @@ typedef struct takt_sampling {
      *  multiplier * base ^ (n - allowed length). 0: off, 1.75, 2, and all earlier tokens. */
     double dry_multiplier, dry_base;
     int64_t dry_allowed_length, dry_penalty_last_n;
-    /** Texts that no repetition reaches across. NULL: "\n", ":", "\"" and "*"; a list of none: no
-     *  text. takt_token_draw knows no texts, and ignores them. */
+    /** Sequence breakers: no repetition extends across these texts. NULL: "\n", ":", "\"" and "*";
+     *  a list of none: no text. takt_token_draw ignores them. */
     const char *const *dry_breakers;
     size_t dry_breaker_count;
 } takt_sampling;
@@ -163,7 +161,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_token_draw(takt_ctx *ctx, const float *s
 /** Why a text ended. */
 typedef enum takt_text_end {
     TAKT_TEXT_LENGTH, /**< max_tokens */
-    TAKT_TEXT_EOS,    /**< the model's own end */
+    TAKT_TEXT_EOS,    /**< end-of-text token of the model */
     TAKT_TEXT_CONTEXT,
     TAKT_TEXT_STOP, /**< a stop string, or the sink */
 } takt_text_end;
@@ -173,34 +171,34 @@ typedef struct takt_generated {
     double prompt_ns, ns; /**< to read the prompt, and to write the rest */
     takt_text_end end;
     size_t drafted, accepted; /**< tokens that were guessed, and guesses that were right */
-    size_t cached_tokens;     /**< of the prompt, that had been read before */
+    size_t cached_tokens;     /**< tokens of the prompt that had been read before */
 } takt_generated;
 
 typedef struct takt_generate_options {
     size_t size;
     size_t max_tokens; /**< 0: until the text or the context ends */
-    bool ignore_eos;   /**< go on where the model would end */
+    bool ignore_eos;   /**< continue past the model's end-of-text token */
     bool show_control; /**< write the names of control tokens */
     const char *stop;  /**< ends the text, and is not part of it; may be NULL */
     takt_sampling sampling;
-    const takt_grammar *grammar; /**< what the text is held to; may be NULL */
+    const takt_grammar *grammar; /**< constrains the text; may be NULL */
     const char *const *stops;    /**< more stop strings */
     size_t stop_count;
     /** Speculation: tokens that are guessed and then read in one run. The text is the same, and
-     *  comes faster where guesses are right. A draft is a smaller model with the same vocabulary,
-     *  which must outlive the call; it may be NULL. */
+     *  faster where guesses are right. A draft is a smaller model with the same vocabulary, which
+     *  must outlive the call; it may be NULL. */
     takt_generator *draft;
-    bool lookup;        /**< guess what followed the same words before */
+    bool lookup;        /**< guess what followed the same tokens before */
     size_t draft_max;   /**< tokens that are guessed at once; 0: 16 */
     double draft_p_min; /**< the draft stops below this probability; 0: 0.75, negative: never */
-    /** The prompt is the text from its beginning: what was read before is kept as far as it is the
-     *  same, and the rest forgotten. The text is as if all was read again. */
+    /** The prompt is the whole text: the common prefix with what was read before is kept, and the
+     *  rest forgotten. The result is the same as if all of it were read again. */
     bool reuse;
 } takt_generate_options;
 
-/** Continues `prompt` and gives the text to `sink` as it comes, whole characters only. A sink that
- *  does not return 0 ends the text. Goes on from what was read before; takt_generator_reset clears
- *  that. `result` may be NULL.
+/** Continues `prompt` and passes the text to `sink` as it is generated, whole characters only. A
+ *  sink that does not return 0 ends the text. Continues from what was read before;
+ *  takt_generator_reset clears that. `result` may be NULL.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3765) if the draft has another vocabulary, or a model cannot
  *  speculate; what takt_generator_read returns */
@@ -209,18 +207,19 @@ TAKT_API TAKT_MUST_USE takt_status takt_generate(takt_generator *generator, cons
                                                  takt_sink_fn *sink, void *user,
                                                  takt_generated *result);
 
-/** Texts, which are the caller's. */
+/** Texts, owned by the caller. */
 typedef struct takt_prompts {
     const char *const *at;
     size_t count;
 } takt_prompts;
-/** Receives a piece of the text that continues prompt `index`. Not 0: it ends; below 0: all end. */
+/** Receives a piece of the text that continues prompt `index`. Returns not 0 to end it, below 0 to
+ *  end all. */
 typedef int takt_many_fn(void *user, size_t index, const char *text, size_t length);
-/** Continues prompts, each as a text of its own, up to `parallel` of the generator's
- * options together: one run reads the next token of each. Every text is the one that takt_generate
- * writes after takt_generator_reset. `results` has room for all, or is NULL; its times are
- * those of the text, with others. Guesses (`draft`, `lookup`) are made for a single text alone.
- * Afterwards nothing has been read.
+/** Continues prompts as separate texts, up to `parallel` of the generator's options at a time: one
+ *  run reads the next token of each. Every text is the one that takt_generate writes after
+ *  takt_generator_reset. `results` has room for all, or is NULL; its times include the texts that
+ *  share the runs. Speculation (`draft`, `lookup`) is only used for a single text. Afterwards the
+ *  generator is reset.
  *
  *  @return what takt_generate returns, at the first failure */
 TAKT_API TAKT_MUST_USE takt_status takt_generate_many(takt_generator *generator,
@@ -229,29 +228,29 @@ TAKT_API TAKT_MUST_USE takt_status takt_generate_many(takt_generator *generator,
                                                       takt_many_fn *sink, void *user,
                                                       takt_generated *results);
 
-/** What the ceilings of a machine allow at best, in nanoseconds: for `count` tokens of a prompt
- *  behind `position` others, read in parts, or, if `writes`, for as many that are written one by
- *  one. Each run reads the weights and the live keys and values once, and multiplies by the
- * weights; attention's arithmetic is left out. 0: unknown. */
+/** The roofline minimum of a machine, in nanoseconds: for `count` tokens of a prompt after
+ *  `position` others, read in parts, or, if `writes`, for generating that many one by one. Each run
+ *  reads the weights and the live keys and values once, and multiplies by the weights; attention's
+ *  arithmetic is left out. 0: unknown. */
 struct takt_ceilings;
 TAKT_API double takt_generator_floor(const takt_generator *generator,
                                      const struct takt_ceilings *ceilings, int64_t position,
                                      size_t count, bool writes);
 
-/** Writes a GGUF file as a folder of Hugging Face: config.json, model.safetensors, tokenizer.json
- * and tokenizer_config.json, into `folder`, which must exist. `type` is what matrices become:
- * "f32", "f16" or "bf16"; NULL or "auto": as they are, blocks as f32. What was written is read
- * again and compared with the settings of the file. One tensor is in memory at a time.
+/** Writes a GGUF file as a Hugging Face folder: config.json, model.safetensors, tokenizer.json and
+ *  tokenizer_config.json, into `folder`, which must exist. `type` is the type of matrices: "f32",
+ *  "f16" or "bf16"; NULL or "auto": unchanged, blocks as f32. The output is read back and compared
+ *  with the settings of the file. One tensor is in memory at a time.
  *
- *  @return TAKT_ERR_UNSUPPORTED (3702) if folders of the architecture are not written, or cannot
- * say what the file says; TAKT_ERR_ARGUMENT (1003) for another type; TAKT_ERR_IO */
+ *  @return TAKT_ERR_UNSUPPORTED (3702) if folders of the architecture are not supported, or cannot
+ *  express the file's settings; TAKT_ERR_ARGUMENT (1003) for another type; TAKT_ERR_IO */
 TAKT_API TAKT_MUST_USE takt_status takt_text_unpack(takt_ctx *ctx, const char *from,
                                                     const char *folder, const char *type);
 
-/** Writes a language model, a GGUF file or a folder of Hugging Face, to the GGUF file `to`, which
- *  replaces what was there. `type` is what matrices become: "f32", "f16", "bf16", "q8_0", "q5_1",
- *  "q5_0", "q4_1" or "q4_0"; NULL or "auto": as they are. Vectors become f32, matrices whose rows
- *  are no whole blocks f16. One tensor is in memory at a time.
+/** Writes a language model, a GGUF file or a Hugging Face folder, to the GGUF file `to`, replacing
+ *  it. `type` is the type of matrices: "f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1" or
+ *  "q4_0"; NULL or "auto": unchanged. Vectors become f32, matrices whose rows are not whole blocks
+ *  f16. One tensor is in memory at a time.
  *
  *  @return what takt_model_load and takt_tokenizer_load return; TAKT_ERR_ARGUMENT (1003) for
  *  another type; TAKT_ERR_IO */
@@ -265,7 +264,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_embedder_open(takt_ctx *ctx, const char 
                                                       takt_embedder **embedder);
 TAKT_API void takt_embedder_destroy(takt_embedder *embedder);
 TAKT_API size_t takt_embedder_size(const takt_embedder *embedder);
-/** `vector` has room for takt_embedder_size floats; it gets length 1. */
+/** `vector` has room for takt_embedder_size floats; it is normalised to length 1. */
 TAKT_API TAKT_MUST_USE takt_status takt_embed(takt_embedder *embedder, const char *text,
                                               size_t length, float *vector);
 

@@ -1,5 +1,5 @@
 /**
- * tokenizer.h - text to the numbers that language models work on, and back.
+ * tokenizer.h - text to token ids of language models, and back.
  *
  *     takt_tokenizer *tokens;
  *     int32_t room[64];
@@ -12,8 +12,8 @@
  *     takt_tokenizer_destroy(tokens);
  *
  * A tokenizer comes from a GGUF file, from Hugging Face's tokenizer.json, or from a folder with
- * one. It needs no model, never changes after it was loaded, and any number of threads may use it.
- * Texts are bytes: whatever is no valid UTF-8 is kept as bytes where the vocabulary can say it.
+ * one. It needs no model, is immutable once loaded, and any number of threads may use it. Texts are
+ * bytes: invalid UTF-8 is kept as bytes where the vocabulary can express it.
  */
 #ifndef TAKT_TOKENIZER_H
 #define TAKT_TOKENIZER_H
@@ -41,15 +41,15 @@ TAKT_API void takt_tokenizer_destroy(takt_tokenizer *tokenizer);
 
 /** "bpe" (byte-level), "spm" (SentencePiece), "bpe-characters" or "wordpiece". */
 TAKT_API const char *takt_tokenizer_kind(const takt_tokenizer *tokenizer);
-/** Tokens of the vocabulary: ids are below it. */
+/** Size of the vocabulary: all ids are below it. */
 TAKT_API size_t takt_tokenizer_count(const takt_tokenizer *tokenizer);
 
-/** Tokens with a meaning of their own. */
+/** Special tokens. */
 typedef enum takt_token_role {
     TAKT_TOKEN_BOS, /**< begins a text */
     TAKT_TOKEN_EOS, /**< ends a text */
     TAKT_TOKEN_EOT, /**< ends an answer in a conversation */
-    TAKT_TOKEN_UNK, /**< stands for what the vocabulary cannot say */
+    TAKT_TOKEN_UNK, /**< stands for text that the vocabulary cannot express */
     TAKT_TOKEN_PAD,
     TAKT_TOKEN_CLS,
     TAKT_TOKEN_SEP,
@@ -64,21 +64,21 @@ TAKT_API int32_t takt_token_find(const takt_tokenizer *tokenizer, const char *by
 /** What the token stands for, not terminated; SentencePiece's and WordPiece's begin-of-word mark is
  *  "\xE2\x96\x81". NULL if there is no such id. */
 TAKT_API const char *takt_token_bytes(const takt_tokenizer *tokenizer, int32_t id, size_t *length);
-/** Whether the token is a command to the model and no text. False if there is no such id. */
+/** Whether the token is a control token rather than text. False if there is no such id. */
 TAKT_API bool takt_token_is_control(const takt_tokenizer *tokenizer, int32_t id);
 /** Whether a text ends with the token: end of text, of a turn, of a message. */
 TAKT_API bool takt_token_is_end(const takt_tokenizer *tokenizer, int32_t id);
 
 enum {
     TAKT_TOKENIZE_ADD = 1,   /**< add what the model expects around a text, e.g. begin-of-text */
-    TAKT_TOKENIZE_PARSE = 2, /**< the names of control tokens in the text mean these tokens */
+    TAKT_TOKENIZE_PARSE = 2, /**< names of control tokens in the text become those tokens */
 };
 
-/** Room for ids, which is the caller's. */
+/** Space for ids, owned by the caller. */
 typedef struct takt_token_ids {
     int32_t *at; /**< may be NULL if capacity is 0 */
     size_t capacity;
-    size_t count; /**< receives how many there are, also if that is more than `capacity` */
+    size_t count; /**< receives the number of ids, even if above `capacity` */
 } takt_token_ids;
 
 /** If there are more ids than room, the first are written and the result is TAKT_OK: call again
@@ -94,11 +94,11 @@ enum {
     TAKT_DETOKENIZE_CONTINUE = 2, /**< the ids continue a text: keep a space at the beginning */
 };
 
-/** Room for a text, which is the caller's. */
+/** Space for a text, owned by the caller. */
 typedef struct takt_token_text {
     char *at; /**< may be NULL if capacity is 0 */
     size_t capacity;
-    size_t length; /**< receives the bytes, also if they are more than `capacity` */
+    size_t length; /**< receives the number of bytes, even if above `capacity` */
 } takt_token_text;
 
 /** The text is not terminated, and may end within a character.

@@ -1,5 +1,5 @@
 /**
- * verify.h - guarantees: what holds for every input of a model, told before it runs.
+ * verify.h - guarantees that hold for every input of a model, found before it runs.
  *
  *     takt_check_options options = {.precision = "f16"};
  *     takt_check_summary summary;
@@ -26,21 +26,21 @@ typedef struct takt_check_options {
     const char *sizes;     /**< "batch=8": named dimensions; default 1 each */
     int threads;           /**< default: one per core this process may use */
     /** Values of inputs, dense, with the input's shape; the first dimension may be a multiple of
-     *  it: so many runs are made. Inputs that are missing have bounds only. */
+     *  it, for several runs. Inputs without data have bounds only. */
     const takt_known_input *data;
     size_t data_count;
 } takt_check_options;
 
-/** How many values of the model were looked at, and what was found. */
+/** How many values of the model were checked, and what was found. */
 typedef struct takt_check_summary {
     size_t values; /**< of floats, or quantised */
-    size_t does;   /**< leave the precision: on the data, or on every input */
-    size_t may;    /**< leave it according to their bounds */
+    size_t does;   /**< outside the precision: on the data, or on every input */
+    size_t may;    /**< may be outside it, by their bounds */
 } takt_check_summary;
 
 /**
- * Tells for every value whether it overflows, underflows or is clipped in another precision, before
- * anything runs in it.
+ * Reports for every value whether it overflows, underflows or is clipped in another precision,
+ * before anything runs in it.
  *
  * Bounds of the inputs come from the model's `require` clauses; an input without one may be
  * anything. With data, values are measured instead. `summary` may be NULL.
@@ -53,7 +53,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_precision_check(const takt_model *model,
 /** What takt_model_diff found. */
 typedef struct takt_diff_summary {
     size_t matched, unmatched; /**< values of the model that have a counterpart, and others */
-    size_t findings;           /**< values at which an error is made */
+    size_t findings;           /**< values where an error originates */
     char node[128];            /**< the first of them; empty if there is none */
     const char *cause;         /**< its cause, static text; "none" if there is none */
 } takt_diff_summary;
@@ -67,7 +67,7 @@ typedef struct takt_diff_options {
     const takt_known_input *data;
     size_t data_count;
     bool all;         /**< report every matched value, not only those that differ */
-    double tolerance; /**< of the largest value: what counts as a difference; default 2e-6 */
+    double tolerance; /**< smallest difference, relative to the largest value; default 2e-6 */
     takt_diff_summary *summary; /**< receives what was found; may be NULL */
 } takt_diff_options;
 
@@ -80,8 +80,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_values_load(takt_ctx *ctx, const char *p
  * Compares two models value by value, on the same inputs: `takt diff`.
  *
  * Every value of `model` that has a counterpart in `reference` is computed on its own inputs and on
- * the reference's values, so that an error that is made there is told from one that comes from
- * before. Both are evaluated by the interpreter.
+ * the reference's values, so that an error that originates there is distinguished from one that is
+ * inherited. Both are evaluated by the interpreter.
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_diff(const takt_model *reference,
                                                    const takt_model *model,
@@ -89,7 +89,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_diff(const takt_model *reference,
                                                    takt_format format, takt_sink_fn *sink,
                                                    void *user);
 
-/** What takt_model_verify found out. */
+/** The verdict of takt_model_verify. */
 typedef enum takt_proof {
     TAKT_PROOF_UNKNOWN, /**< neither within the time */
     TAKT_PROOF_FOUND,   /**< the property holds for every input of its box */
@@ -115,20 +115,20 @@ typedef struct takt_verify_options {
     const char
         *counterexample;     /**< path of an .npy file for the input that breaks it; NULL: none */
     const char *certificate; /**< path of a certificate to write if it is proved; NULL: none */
-    const char *check; /**< path of a certificate: nothing is searched, it is checked; NULL: none */
-    const char *vnncomp; /**< path of a result file in the form of VNN-COMP; NULL: none */
-    bool (*is_cancelled)(void *user); /**< asked between steps; true ends the search; may be NULL */
+    const char *check;       /**< path of a certificate to check instead of searching; NULL: none */
+    const char *vnncomp;     /**< path of a result file in the form of VNN-COMP; NULL: none */
+    bool (*is_cancelled)(void *user); /**< called between steps; true ends the search; or NULL */
     void *user;
 } takt_verify_options;
 
-/** The verdict, and how far the search came. */
+/** The verdict, and how far the search got. */
 typedef struct takt_verify_summary {
     takt_proof verdict;
     double bound;    /**< worst lower bound of the margin; above 0 where everything is proved */
     double margin;   /**< by how much the counterexample breaks the property */
     size_t regions;  /**< boxes that were bounded */
     double seconds;  /**< of the search */
-    bool is_empty;   /**< the property has no input at all, so it holds */
+    bool is_empty;   /**< the property admits no input, so it holds */
     char layer[128]; /**< of an unknown property: the node whose bounds lose most */
     size_t chosen;   /**< around an input: the number of its greatest output */
 } takt_verify_summary;
@@ -141,7 +141,7 @@ typedef struct takt_verify_summary {
  * breaks the property. A certificate is checked by code that shares nothing with the search; an
  * error says why it does not prove the property. `summary` may be NULL.
  *
- * @return TAKT_ERR_UNSUPPORTED if the model has an operation that linear bounds do not follow
+ * @return TAKT_ERR_UNSUPPORTED if the model has an operation without linear bounds
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_verify(const takt_model *model,
                                                      const takt_verify_options *options,

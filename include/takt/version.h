@@ -1,4 +1,4 @@
-/** version.h - which Takt this is. */
+/** version.h - the version of Takt. */
 #ifndef TAKT_VERSION_H
 #define TAKT_VERSION_H
 

@@ -17,23 +17,23 @@ typedef struct takt_convert_options {
 } takt_convert_options;
 
 /** takt_model_load_weights, for a file whose tensors have other names: `rules` is a text file with
- *  one rule a line, `FROM -> TO`. A star stands for one or more characters other than a dot, and
- *  goes into the stars of TO, in order; `transpose` behind TO swaps the last two axes,
- *  `transpose=2,0,1` takes them in that order; `-` as TO leaves a tensor out. The first rule that
- *  matches a name counts; a name that none matches stays. NULL: no rules. */
+ *  one rule per line, `FROM -> TO`. A star stands for one or more characters other than a dot, and
+ *  fills the stars of TO, in order; `transpose` after TO swaps the last two axes, `transpose=2,0,1`
+ *  permutes them; `-` as TO drops a tensor. The first rule that matches a name applies; a name
+ *  without a match stays. NULL: no rules. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights_by(takt_model *model, const char *path,
                                                               const char *rules);
 
-/** All parameters and state of a model to a file, which replaces what was there: .npz, .npy, the
- *  parts of a .index.json, or, for any other ending, safetensors. Options may be NULL. */
+/** Writes all parameters and state of a model to a file, replacing it: .npz, .npy, the parts of a
+ *  .index.json, or, for any other ending, safetensors. Options may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_save_weights(const takt_model *model,
                                                            const char *path,
                                                            const takt_convert_options *options);
 /** A parameter or state of a model. */
 typedef struct takt_param {
     const char *name;       /**< as long as the model lives */
-    takt_tensor_view value; /**< borrowed, not to be written: until the value is replaced. Data is
-                                 NULL where a dimension is a name: there is no value so far */
+    takt_tensor_view value; /**< borrowed and read-only, until the value is replaced. Data is NULL
+                               if a dimension is a name: there is no value yet */
     bool is_trainable;      /**< a parameter; false: state */
 } takt_param;
 
@@ -42,23 +42,23 @@ TAKT_API size_t takt_model_param_count(const takt_model *model);
 /** TAKT_ERR_ARGUMENT beyond the last. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_param(const takt_model *model, size_t index,
                                                     takt_param *param);
-/** Replaces the value of one, which is copied from a dense view of its type and shape. Plans made
- * before keep the old one. TAKT_ERR_NOT_FOUND: the message suggests the nearest name. On failure
- * the model is as it was. */
+/** Replaces the value of one by a copy of a dense view of its type and shape. Existing plans keep
+ *  the old one. TAKT_ERR_NOT_FOUND: the message suggests the nearest name. On failure the model is
+ *  unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_param_put(takt_model *model, const char *name,
                                                         const takt_tensor_view *value);
 
-/** Reads safetensors, the parts that a .index.json lists, .npz or .npy, found out from the
- * contents, and writes the kind that the ending of `to` says. An .npy file holds one array; its
- * name is the file's. On failure `to` is as it was. */
+/** Reads safetensors, the parts that a .index.json lists, .npz or .npy, detected from the contents,
+ *  and writes the format given by the extension of `to`. An .npy file holds one array; its name is
+ *  the file's. On failure `to` is unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_weights_convert(takt_ctx *ctx, const char *from,
                                                         const char *to,
                                                         const takt_convert_options *options);
-/** Its tensors: names, types, bytes, and the part that holds them: `takt inspect`. */
+/** Lists its tensors: names, types, bytes, and the part that holds them: `takt inspect`. */
 TAKT_API TAKT_MUST_USE takt_status takt_weights_inspect(takt_ctx *ctx, const char *path,
                                                         takt_format format, takt_sink_fn *sink,
                                                         void *user);
-/** Whether a file begins like one of weights, and not like a model. */
+/** Whether a file begins like a weights file rather than a model. */
 TAKT_API TAKT_MUST_USE takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds);
 
 #ifdef __cplusplus
