@@ -1,4 +1,4 @@
-/* alloc.c - aligned memory for the caller's tensors: its size is stored before it. */
+/* alloc.c - aligned memory for the caller's tensors, with its size stored in front. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -112,8 +112,8 @@ static takt_status hint_names(takt_ctx *ctx)
     return takt_fail_hint(ctx, "backends are %s", names);
 }
 
-/* The first usable backend with memory of its own, or NULL; those that were added to the context
- * come first. `*why`: the reason given by the last one that cannot be used. */
+/* The first usable backend with its own memory, or NULL; those added to the context come first.
+ * `*why`: the reason given by the last one that cannot be used. */
 static const takt_backend *first_device(const takt_ctx *ctx, const char **name, const char **why)
 {
     for (size_t i = 0; i < BACKENDS + ADDED; i++) {

@@ -8,13 +8,13 @@
 
 struct takt_build {
     takt_ctx *ctx;
-    takt_graph *graph; /* NULL once it has become a model's */
+    takt_graph *graph; /* NULL once a model owns it */
     takt_error error;  /* the first failure */
 };
 
 /* "f32[batch, 784]" as a type of the graph. */
 TAKT_MUST_USE takt_status takt_build_type(takt_graph *g, const char *text, takt_type *type);
-/* A JSON object as attributes of `op`; lists lie in `arena`. `attrs` has been zeroed. */
+/* A JSON object as attributes of `op`; lists are in `arena`. `attrs` must be zeroed. */
 TAKT_MUST_USE takt_status takt_build_attrs(takt_graph *g, const takt_op *op, const char *json,
                                            takt_arena *arena,
                                            takt_attr attrs[static TAKT_MAX_ATTRS]);

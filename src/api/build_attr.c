@@ -1,4 +1,4 @@
-/* build_attr.c - types and attributes out of text, for models that a program builds. */
+/* build_attr.c - types and attributes from text, for models that a program builds. */
 #include <string.h>
 
 #include "api/build.h"

@@ -41,7 +41,7 @@ static takt_status save_onnx(const takt_graph *g, const takt_tensor *slots, cons
     return takt_onnx_write(g, &options, path);
 }
 
-/* Parameters that still have the first value of the text stay as the text has them. */
+/* Parameters that still have the initial value of the text are written as in the text. */
 static takt_status save_text(const takt_model *m, const takt_graph *g, const takt_tensor *slots,
                              const char *path)
 {
@@ -118,7 +118,7 @@ static takt_status optimized(const takt_model *m, const takt_graph *sized, takt_
     return status;
 }
 
-/* The model's graph with sizes put in, and optimised, as the options say. */
+/* The model's graph with sizes substituted, and optimised, as the options say. */
 static takt_status prepare(const takt_model *m, const takt_save_options *o, takt_graph **out)
 {
     takt_arena arena;
@@ -142,7 +142,7 @@ static takt_status prepare(const takt_model *m, const takt_save_options *o, takt
     return status;
 }
 
-/* The values of the slots of `g`, which was made of the model's graph: found by name. */
+/* The values of the slots of `g`, which is derived from the model's graph: found by name. */
 static takt_status slots_of(const takt_model *m, const takt_graph *g, takt_arena *arena,
                             takt_tensor **slots)
 {

@@ -25,7 +25,7 @@ takt_status takt_split_names(takt_arena *arena, const char *text, const char *co
         if (length > 0 && name == NULL)
             return TAKT_ERR_MEMORY;
         if (name != NULL && takt_written_read((takt_span){at, length}, name, length, &kept))
-            name[kept] = '\0'; /* else it stays as it is, and is a name of nothing */
+            name[kept] = '\0'; /* else it is unchanged, and names nothing */
         if (name != NULL)
             made[(*count)++] = name;
         at += length + (at[length] == ',');

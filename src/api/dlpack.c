@@ -1,6 +1,6 @@
 /* dlpack.c - tensors of other libraries as views, and views as tensors for them.
  *
- * A producer may be anybody: whatever it says about itself is checked before a view is made of it.
+ * Producers are untrusted: everything they declare is checked before a view is made.
  */
 #include <takt/dlpack.h>
 
@@ -147,7 +147,7 @@ takt_status takt_view_from_dlpack(takt_ctx *ctx, const takt_dlpack *from, takt_t
 
 /* ---- out ---- */
 
-/* Both forms in one block: the consumer sees the one that it asked for. */
+/* Both forms in one block: the consumer sees the one that it requested. */
 typedef struct parcel {
     takt_ctx *ctx;
     void (*done)(void *user);

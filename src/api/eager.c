@@ -29,7 +29,7 @@ struct takt_eager {
 
 /* ---- keys ---- */
 
-/* Hashes a key piece by piece, and writes it or compares it with one, without any memory. */
+/* Hashes a key piece by piece, and writes it or compares it with another, without allocating. */
 typedef struct keyer {
     unsigned char *to;         /* or NULL */
     const unsigned char *with; /* or NULL */
@@ -112,7 +112,7 @@ static void give_back(takt_ctx *ctx, const takt_session *s)
     takt_cache_unlock(ctx);
 }
 
-/* Takes out the least recently used session that is not running. */
+/* Removes the least recently used session that is not running. */
 static bool take_oldest(takt_eager *t, entry *taken)
 {
     size_t oldest = t->count;

@@ -1,8 +1,8 @@
 /* graph.c - the graph of a plan: passes run once per model and options, not once per size.
  *
- * A size of 0 or 1 is put in before the passes, because much is simpler then: there is a basis for
- * each set of names that are 0 or 1. All others stay names until the passes are done. Where that
- * does not work, sizes go in first, as numbers.
+ * Sizes of 0 or 1 are substituted before the passes, because that simplifies a lot: there is a
+ * basis for each set of names that are 0 or 1. All others stay names until the passes are done.
+ * Where that does not work, all sizes are substituted first.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -52,11 +52,11 @@ static takt_status make(const takt_plan_request *r, const int64_t *first, size_t
     return status;
 }
 
-/* One that a plan of other sizes uses, or a new one. A report wants all passes to run. */
+/* One that a plan of other sizes uses, or a new one. For a report all passes have to run. */
 static takt_status get(const takt_plan_request *r, const int64_t *first, size_t count,
                        takt_basis **basis)
 {
-    takt_model *m = (takt_model *)(uintptr_t)r->model; /* what it knows of is not its value */
+    takt_model *m = (takt_model *)(uintptr_t)r->model; /* its cache is not part of its value */
     takt_text key;
     takt_text_init(&key, m->ctx);
     write_key(r->options, r->settings, first, count, &key);
@@ -75,12 +75,12 @@ static takt_status get(const takt_plan_request *r, const int64_t *first, size_t 
 
 typedef struct wanted {
     int64_t *sizes; /* by index of names */
-    int64_t *first; /* those that go in before the passes; -1: after */
+    int64_t *first; /* those substituted before the passes; -1: after */
     size_t count;
     bool is_ranged;
 } wanted;
 
-/* Sizes of 0 and 1 go in before the passes unless they are part of a range. */
+/* Sizes of 0 and 1 are substituted before the passes unless they are part of a range. */
 static takt_status read_wanted(const takt_plan_request *r, takt_arena *arena, wanted *w)
 {
     takt_size_range *ranges;
@@ -122,7 +122,8 @@ static takt_status make_graph(const takt_plan_request *r, const wanted *w, takt_
     const takt_status status = by_names(r, w, g, basis);
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT || w->is_ranged)
         return status;
-    ctx->error = before; /* numbers are put in first, but errors refer to the text as written */
+    ctx->error =
+        before; /* numbers are substituted first, but errors refer to the text as written */
     return takt_plan_stages(r, w->sizes, w->count, g);
 }
 

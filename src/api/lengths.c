@@ -1,4 +1,4 @@
-/* lengths.c - sizes that values decide: what they may be, and what a plan is made for. */
+/* lengths.c - value-dependent sizes: their bounds, and the sizes that a plan is made for. */
 #include <string.h>
 
 #include "api/lengths.h"
@@ -94,7 +94,7 @@ static bool is_given(const takt_graph *g, size_t name)
     return false;
 }
 
-/* The range of the value, if sizes alone decide it. */
+/* The range of the value, if it depends on sizes only. */
 static takt_status worth(const takt_graph *g, const takt_node *n, uint32_t k, const known *so_far,
                          takt_length_span *out)
 {
@@ -141,7 +141,7 @@ static takt_status add_length(const takt_graph *g, const takt_node *n, uint32_t 
     return TAKT_OK;
 }
 
-/* Bodies of loops have such sizes, too; graphs nest at most limits.depth deep. */
+/* Bodies of loops have such sizes as well; graphs nest at most limits.depth deep. */
 static takt_status add_lengths(const takt_length_frame *frame, const said *s, known *so_far)
 {
     const takt_graph *g = frame->g;

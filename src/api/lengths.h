@@ -10,20 +10,20 @@ typedef struct takt_length_span {
     int64_t low, high;
 } takt_length_span;
 
-/* The elements of node `n`, integers, if they follow from sizes alone, with `spans` by index of
+/* The elements of node `n`, integers, if they follow from sizes only, with `spans` by index of
  * names; otherwise `out` is unchanged. */
 TAKT_MUST_USE takt_status takt_length_worth(const takt_graph *g, takt_id n,
                                             const takt_length_span *spans, size_t count,
                                             takt_length_span *out);
 
-/* A graph that is being looked at: the model, or a subgraph of `node`, which is one of `outer`. */
+/* A graph that is being examined: the model, or a subgraph of `node`, which is one of `outer`. */
 typedef struct takt_length_frame {
     const takt_graph *g;
     const takt_node *node;
     const struct takt_length_frame *outer; /* NULL: the model */
 } takt_length_frame;
 
-enum { TAKT_HULL_MOST = 65536 }; /* larger estimates are of no use: the caller knows better */
+enum { TAKT_HULL_MOST = 65536 }; /* larger estimates are useless: the caller knows better */
 /* An upper bound of the elements of `n`, integers, from limits on its inputs; otherwise `most` is
  * unchanged. */
 TAKT_MUST_USE takt_status takt_length_hull(const takt_length_frame *frame, takt_id n,
@@ -31,7 +31,7 @@ TAKT_MUST_USE takt_status takt_length_hull(const takt_length_frame *frame, takt_
                                            int64_t *most);
 
 enum { TAKT_SPAN_LEAST, TAKT_SPAN_MOST };
-/* How small and how large a dimension can be; TAKT_ERR_SHAPE: that is not known. */
+/* How small and how large a dimension can be; TAKT_ERR_SHAPE: unknown. */
 TAKT_MUST_USE takt_status takt_length_span_of(const takt_graph *g, takt_dim dim,
                                               const takt_length_span *of, size_t count,
                                               takt_arena *arena, int64_t out[2]);

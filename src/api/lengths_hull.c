@@ -1,10 +1,9 @@
-/* lengths_hull.c - between which numbers the elements of a value lie, whatever the inputs are:
- * boxes that are cut to an image, as detectors have them, bound the sizes that are computed from
- * them.
+/* lengths_hull.c - an interval that contains the elements of a value for all inputs: boxes clipped
+ * to an image, as in detectors, bound the sizes computed from them.
  *
  * One interval for all elements of a value. Its ends are rounded to the value's type, as elements
- * are; integers that do not hold a result wrap, and their interval is all that they hold. NaN is
- * left out, so it stays an estimate: a run compares every size that it finds with its bound.
+ * are; integers that overflow wrap, and their interval is the whole range of the type. NaN is
+ * ignored, so this is an estimate: a run compares every size that it finds with its bound.
  */
 #include <math.h>
 #include <string.h>
@@ -64,7 +63,7 @@ static hull quotient(hull a, hull b)
         (const double[]){a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
 }
 
-/* As elements of type `to`: rounded, and integers that do not hold it wrap. */
+/* As elements of type `to`: rounded, and integers that overflow wrap. */
 static hull held(hull a, takt_dtype to)
 {
     if (to == TAKT_BOOL)
@@ -123,7 +122,7 @@ static way way_of(const takt_op *op)
     return UNKNOWN;
 }
 
-/* The second result of a sort is where elements were. */
+/* The second result of a sort holds the old positions. */
 static hull input(const search *s, const takt_node *n, uint32_t k)
 {
     if (n->in[k] == TAKT_NONE)
@@ -208,7 +207,7 @@ static takt_status size_of(const search *s, const takt_node *n, hull *out)
 
 static takt_status find(const takt_length_frame *frame, takt_id id, const search *like, hull *out);
 
-/* An input of a subgraph is one of the node around it, unless a loop changes it. */
+/* An input of a subgraph is an input of its node, unless a loop changes it. */
 static takt_status captured(const search *s, takt_id id, hull *out)
 {
     const takt_length_frame *f = s->frame;
@@ -229,7 +228,7 @@ static takt_status captured(const search *s, takt_id id, hull *out)
     return find(f->outer, n->in[i + is_if], s, out);
 }
 
-/* One of several sizes in a row: better than all of them. */
+/* One element of a list of sizes: tighter than the bound of all. */
 static takt_status picked(const search *s, takt_id id, hull *out)
 {
     takt_length_span span = {-1, -1};

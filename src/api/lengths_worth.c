@@ -1,9 +1,9 @@
-/* lengths_worth.c - sizes that are computed from other sizes alone, as detectors compute to what
- * size an image is scaled: with numbers for those they are numbers, and need no bound.
+/* lengths_worth.c - sizes computed only from other sizes, as when detectors compute the scaled size
+ * of an image: once those are numbers, these are too, and need no bound.
  *
- * Where the sizes come from ranges, every value is computed twice, at its least and at its most.
- * That says how far a result can go for operations that, as one of their inputs grows and the
- * others stay, only grow or only fall; what else there is has to be the same at both ends.
+ * Where the sizes have ranges, every value is computed twice, at its minimum and at its maximum.
+ * That bounds the results of operations that are monotone in each input; inputs of other operations
+ * must be the same at both ends.
  */
 #include <math.h>
 #include <string.h>
@@ -24,11 +24,11 @@ typedef struct worth {
     const takt_length_span *spans; /* by index of names */
     size_t count;
     unsigned char *is_wanted; /* per node up to the one in question */
-    takt_array **values[2];   /* per node: its results, at their least and most; NULL: not known */
+    takt_array **values[2]; /* per node: its results, at their minimum and maximum; NULL: unknown */
     takt_arena *arena;
 } worth;
 
-/* Whether the node can be worked out by itself: its inputs are then wanted, too. A size is read
+/* Whether the node can be evaluated by itself: its inputs are then needed as well. A size is read
  * from a type, whatever the value is. */
 static bool is_plain(const takt_node *n)
 {
@@ -53,7 +53,7 @@ static bool is_small(const takt_node *n)
     return true;
 }
 
-/* Marks what `last` needs; false: that is too much, or something else than sizes. */
+/* Marks what `last` needs; false: that is too much, or not only sizes. */
 static bool mark(worth *w, takt_id last)
 {
     size_t nodes = 0;
@@ -86,7 +86,7 @@ static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2
     return TAKT_OK;
 }
 
-/* In which way a result follows its inputs. */
+/* How a result depends on its inputs. */
 typedef enum way {
     ANY,      /* unknown: its inputs have to be the same at both ends */
     TOGETHER, /* it grows with all of them */
@@ -185,7 +185,7 @@ static bool is_rising_cast(const worth *w, const takt_node *n, takt_array *const
     return true;
 }
 
-/* Results with input k at its least, or at its most where bit k of `ends` is set. */
+/* Results with input k at its minimum, or at its maximum where bit k of `ends` is set. */
 static takt_status at(worth *w, const takt_node *n, unsigned ends, takt_array *out)
 {
     takt_array *in = takt_arena_array(w->arena, n->in_count + 1, sizeof *in);
@@ -197,7 +197,7 @@ static takt_status at(worth *w, const takt_node *n, unsigned ends, takt_array *o
     return takt_interpret_node(w->g->ctx, w->g, n, in, out);
 }
 
-/* `of` becomes the lesser of both, or the larger, element by element. */
+/* `of` becomes the element-wise minimum or maximum of both. */
 static bool spread(takt_array *of, const takt_array *with, int end)
 {
     for (size_t i = 0; i < of->count; i++) {
@@ -213,7 +213,7 @@ static bool spread(takt_array *of, const takt_array *with, int end)
     return true;
 }
 
-/* The ends of what all `count` combinations give. */
+/* The minimum and maximum over all `count` combinations. */
 static takt_status hull(worth *w, const takt_node *n, const unsigned *ends, size_t count,
                         takt_array *const out[2])
 {

@@ -1,4 +1,5 @@
-/* limit.c - a memory limit that a plan does not keep: the refusal, with what would keep it. */
+/* limit.c - a plan that exceeds its memory limit: the error, with options that would meet the
+ * limit. */
 #include "api/limit.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@ typedef struct advice {
     char least_how[160]; /* and how */
 } advice;
 
-/* Plans with these options, dry; notes them if they keep the limit. */
+/* Dry plan with these options; notes them if they meet the limit. */
 static bool consider(advice *a, const takt_plan_options *o, const char *how)
 {
     takt_plan *plan;
@@ -41,7 +42,7 @@ static bool consider(advice *a, const takt_plan_options *o, const char *how)
 
 /* ---- smaller sizes ---- */
 
-/* The first dimension of the first input, if it has a name: what counts samples. */
+/* The first dimension of the first input, if it has a name: the batch dimension. */
 static const char *batch_name(const takt_model *m)
 {
     for (size_t i = 0; i < m->graph->input_count; i++)

@@ -6,7 +6,7 @@
 
 #include "api/model.h"
 
-/* Adds to the refusal in the context what would fit instead, each planned to know its bytes. */
+/* Adds to the context's error which options would fit, each planned to know its bytes. */
 TAKT_MUST_USE takt_status takt_limit_refuse(const takt_model *m, const takt_plan_options *o,
                                             int threads);
 

@@ -1,4 +1,4 @@
-/* lineage.c - where a file came from: what made it, of which files, and what made those. */
+/* lineage.c - where a file came from: what made it, from which files, and what made those. */
 #include "api/lineage.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ static takt_status own_part(const takt_model *m, takt_arena *arena, const takt_j
     if (takt_json_parse(m->ctx, arena, inner->text, strlen(inner->text), &own) == TAKT_OK)
         *lineage = own;
     else
-        m->ctx->error = before; /* foreign text: its errors are dropped */
+        m->ctx->error = before; /* foreign text: its errors are ignored */
     return TAKT_OK;
 }
 
@@ -136,7 +136,7 @@ takt_status takt_lineage_write(const takt_model *m, const takt_save_options *o, 
     takt_arena arena;
     const takt_json *before = NULL;
     if (o->source == NULL && o->command == NULL && m->lineage != NULL) {
-        takt_text_put(text, m->lineage, strlen(m->lineage)); /* goes on with its history */
+        takt_text_put(text, m->lineage, strlen(m->lineage)); /* continues with its history */
         return text->status;
     }
     takt_arena_init(&arena, m->ctx);

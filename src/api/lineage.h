@@ -1,4 +1,4 @@
-/* lineage.h - where a file came from: what made it, of which files, and what made those. */
+/* lineage.h - where a file came from: what made it, from which files, and what made those. */
 #ifndef TAKT_API_LINEAGE_H
 #define TAKT_API_LINEAGE_H
 

@@ -15,7 +15,7 @@
 /* Settings of an optimisation level, as docs/options.md lists them. */
 typedef struct plan_level {
     bool is_scalar;  /* no vector code unless requested by name */
-    bool lowers_all; /* every composite is taken apart */
+    bool lowers_all; /* every composite is decomposed */
     bool is_fused;   /* nodes share a step where they can */
     const char *passes;
     bool searches; /* other orders of the steps are tried */
@@ -87,7 +87,7 @@ takt_status takt_opts_simd(takt_plan_options *o, takt_family family, const char 
     return TAKT_OK;
 }
 
-/* The kernels of 16 bits that only `numerics = fast` takes; "gemm_bf16/dot" is one of gemm_bf16. */
+/* The 16-bit kernels that only `numerics = fast` uses; "gemm_bf16/dot" is one of gemm_bf16. */
 static bool is_of_fast(const char *name)
 {
     static const char *const known[] = {"gemm_bf16", "gemm_f16", "product_bf16", "depthwise_bf16",
@@ -138,7 +138,7 @@ static const char *names_of(takt_isa_set set, char *to, size_t size)
     return to;
 }
 
-/* A cap must be something that this machine has: elsewhere it would silently mean scalar. */
+/* A cap must be available on this machine: otherwise it would silently mean scalar. */
 static takt_status check_isa(takt_ctx *ctx, const char *name)
 {
     const takt_isa_set here = takt_isa_detect();
@@ -219,7 +219,7 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
     return kernel != NULL && kernel->rank > 0;
 }
 
-/* Other backends have no kernels for maps in 16 bits. */
+/* Other backends have no 16-bit element-wise kernels. */
 static bool narrows_maps(const takt_plan_settings *s)
 {
     return s->is_fast && !s->lower_all && s->backend == s->fallback &&

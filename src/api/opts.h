@@ -1,4 +1,4 @@
-/* opts.h - from what a caller asked for to the settings that a plan is built with. */
+/* opts.h - from the caller's options to the settings that a plan is built with. */
 #ifndef TAKT_API_OPTS_H
 #define TAKT_API_OPTS_H
 

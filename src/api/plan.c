@@ -130,7 +130,7 @@ takt_status takt_plan_stages(const takt_plan_request *r, const int64_t *sizes, s
     return status;
 }
 
-/* First values of the state that sessions will copy. */
+/* Initial values of the state that sessions will copy. */
 static takt_status keep_initial(const takt_model *m, takt_plan *plan)
 {
     const takt_graph *g = plan->graph;
@@ -182,7 +182,7 @@ static takt_status keep_ranges(const takt_model *m, const takt_plan_options *o, 
 }
 
 /* Weights of a model that will not be planned again: those that are constants of the graph `g` now
- * belong to that graph alone. Slots that stay state are read later. */
+ * belong only to that graph. Slots that stay state are read later. */
 static void give_up_weights(takt_model *m, const takt_graph *g)
 {
     for (size_t i = 0; i < m->graph->slot_count; i++)
@@ -203,7 +203,7 @@ static takt_status get_basis(takt_model *m, takt_basis **basis)
     return TAKT_OK;
 }
 
-/* Whether runs may need plans for sizes that they find. */
+/* Whether runs may need plans for value-dependent sizes. */
 static bool has_lengths(const takt_graph *g)
 {
     for (size_t i = 0; i < g->count; i++)

@@ -21,7 +21,7 @@ const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
 typedef struct tally {
     size_t narrow, fast;
     size_t told;        /* steps that say why they are not fast */
-    size_t asked;       /* of the narrow ones: as the options ask */
+    size_t asked;       /* of the narrow ones: as in the options */
     const char *stored; /* of the first that stores weights narrowly */
 } tally;
 

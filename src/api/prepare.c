@@ -1,4 +1,4 @@
-/* prepare.c - plans of several sizes made beforehand, and everything they need woken up. */
+/* prepare.c - plans for several sizes made in advance, and warmed up. */
 #include <string.h>
 
 #include "api/cache.h"
@@ -123,7 +123,7 @@ static takt_status prepare_one(preparing *p, const char *sizes)
     takt_prepared one = {.sizes = sizes};
     takt_plan_info info;
     p->options.sizes = sizes;
-    p->options.static_shapes = true; /* there already? */
+    p->options.static_shapes = true; /* in the cache? */
     const takt_error before = p->model->ctx->error;
     takt_status status = takt_plan_get(p->model, &p->options, &plan);
     if (status == TAKT_ERR_SHAPE && p->model->ctx->error.id == TAKT_E_STATIC_SHAPES) {

@@ -11,7 +11,7 @@
 #include "plan/basis.h"
 #include "plan/resize.h"
 
-enum { VARIANTS = 16 }; /* that a plan keeps for the next time */
+enum { VARIANTS = 16 }; /* that a plan keeps for reuse */
 
 static bool is_for(const takt_plan *plan, const int64_t *sizes)
 {
@@ -59,7 +59,7 @@ static takt_plan *find(takt_plan *top, const int64_t *sizes)
     return found;
 }
 
-/* One reference goes to the list; the one that was not used for longest leaves it if it is full. */
+/* One reference goes to the list; the least recently used one leaves it if it is full. */
 static void keep(takt_plan *top, takt_plan *plan)
 {
     takt_plan *old = NULL;
@@ -81,7 +81,7 @@ static void keep(takt_plan *top, takt_plan *plan)
 
 /* ---- making one ---- */
 
-/* First values of state; its shape does not depend on sizes, else it could not be kept. */
+/* Initial values of state; its shape does not depend on sizes, else it could not be kept. */
 static takt_status keep_initial(const takt_plan *top, takt_plan *plan)
 {
     const takt_graph *g = plan->graph;

@@ -8,12 +8,12 @@
  * not exist it is made from the same graph and weights; with `may_make` false that is an error. */
 TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make,
                                        takt_plan **plan);
-/* Whether one that is not the top is there already. */
+/* Whether a plan other than the top exists already. */
 bool takt_plan_has_at(takt_plan *top, const int64_t *sizes);
 struct takt_resizer;
 /* A plan that can be resized within the range; NULL with TAKT_OK: not possible. */
 TAKT_MUST_USE takt_status takt_plan_resizer(const takt_plan *top, struct takt_resizer **out);
-/* Every size lies in its range. */
+/* Every size is in its range. */
 TAKT_MUST_USE takt_status takt_plan_holds(const takt_plan *top, const int64_t *sizes);
 
 #endif

@@ -1,4 +1,4 @@
-/* require.c - a requirement is kept or the plan is refused: nothing falls back in silence.
+/* require.c - a requirement is met or the plan is refused: there is no silent fallback.
  *
  * A backend: every step that it can run does run on it (for blas: the matrix products, of which
  * there must be one). An element type: every product, convolution and attention computes in it; in

@@ -1,4 +1,4 @@
-/* require.h - what a caller insists on: backends and element types. */
+/* require.h - what a caller requires: backends and element types. */
 #ifndef TAKT_API_REQUIRE_H
 #define TAKT_API_REQUIRE_H
 
@@ -7,7 +7,7 @@
 /* Every word of `words` ("blas,f32") is a backend or an element type; a backend that cannot be used
  * here is refused at once. NULL: nothing is required. `library`: see takt_backend_missing. */
 TAKT_MUST_USE takt_status takt_require_words(takt_ctx *ctx, const char *words, const char *library);
-/* The plan does as required: TAKT_E_REQUIRE with the first step that does not. */
+/* The plan meets the requirements: TAKT_E_REQUIRE with the first step that does not. */
 TAKT_MUST_USE takt_status takt_require_plan(const takt_plan *plan, const char *words);
 
 #endif

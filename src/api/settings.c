@@ -1,4 +1,4 @@
-/* settings.c - settings from a JSON file, and the nearest of several names. */
+/* settings.c - settings from a JSON file, and suggestions for misspelt names. */
 #include <takt/settings.h>
 
 #include <string.h>

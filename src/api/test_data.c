@@ -150,7 +150,7 @@ static takt_status read_values(takt_test_data *d, const takt_pb_type *type, cons
         return add_sequence(d, to, name, &sequence);
     }
     TAKT_TRY(takt_pb_read_tensor(&d->arena, bytes, file.length, &tensor));
-    enum { U16 = 4, BF16 = 16 }; /* old data has the one for the other */
+    enum { U16 = 4, BF16 = 16 }; /* old data stores BF16 as U16 */
     if (type != NULL && type->tensor != NULL && type->tensor->elem == BF16 &&
         tensor.data_type == U16)
         tensor.data_type = BF16;

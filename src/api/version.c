@@ -1,4 +1,4 @@
-/* version.c - which Takt this is, and how it was built. */
+/* version.c - the version of Takt, and how it was built. */
 #include <takt/version.h>
 
 #if defined(__has_include)
@@ -7,7 +7,7 @@
 #endif
 #endif
 
-/* A compilation by hand, without the build system, knows only this. */
+/* Used when compiled without the build system. */
 #ifndef TAKT_BUILD_VERSION
 #define TAKT_BUILD_VERSION "0.1.0"
 #endif

@@ -1,4 +1,4 @@
-/* view_load.c - a tensor out of whatever file holds it, and its elements one by one. */
+/* view_load.c - a tensor from a file of any supported format, and its elements one by one. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "io/npy/npy.h"
 #include "io/onnx/payload.h"
 
-/* A file that is not a tensor may be test data of another kind, which only the model can tell. */
+/* A file that is not a tensor may be test data of another kind, which only the model can
+ * identify. */
 static takt_status blame_kind(takt_ctx *ctx, takt_arena *arena, const char *path, const void *bytes,
                               size_t length, takt_status status)
 {
@@ -53,7 +54,7 @@ static takt_status load_pb(takt_ctx *ctx, const char *path, const void *bytes, s
     return status;
 }
 
-/* A tensor's message begins with its shape or, of a scalar, its element type. */
+/* A tensor's message begins with its shape or, for a scalar, its element type. */
 static bool is_pb(const uint8_t *bytes, size_t length)
 {
     return length > 2 && (bytes[0] == 0x08 || bytes[0] == 0x0A || bytes[0] == 0x10);

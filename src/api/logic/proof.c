@@ -128,7 +128,7 @@ static takt_status open_world(asked *a, takt_session *s)
     return TAKT_OK;
 }
 
-/* The number that a rule gives, if it gives one. */
+/* The number that a rule yields, if any. */
 static double number_of(const asked *a)
 {
     const takt_tensor_view *v = a->world.sets[a->predicate->index].view;

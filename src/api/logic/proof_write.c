@@ -51,7 +51,7 @@ static void put_why(const takt_proof_node *n, takt_text *text)
     }
 }
 
-/* Depth first, without recursion: proofs may be high. */
+/* Depth first, without recursion: proofs may be deep. */
 static takt_status write_text(writer *w, takt_ctx *ctx)
 {
     typedef struct frame {

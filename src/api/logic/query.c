@@ -1,4 +1,4 @@
-/* query.c - questions: "ancestor(ann, x)". */
+/* query.c - queries: "ancestor(ann, x)". */
 #include <string.h>
 
 #include "api/logic/logic.h"
@@ -11,7 +11,7 @@ typedef struct argument {
     uint32_t entry;
     double number;  /* of the last argument of a VALUE relation */
     takt_span name; /* of a variable */
-    int first;      /* the argument where the same variable stood first */
+    int first;      /* the argument where the same variable occurred first */
 } argument;
 
 typedef struct question {
@@ -159,7 +159,7 @@ static takt_status read_question(question *q)
     if (is_open && q->count != q->relation->arity)
         return takt_fail(q->model->ctx, TAKT_E_ARITY, "%s has %d argument%s, not %d", name,
                          q->relation->arity, q->relation->arity == 1 ? "" : "s", q->count);
-    for (; q->count < q->relation->arity; q->count++) /* the name alone: everything */
+    for (; q->count < q->relation->arity; q->count++) /* only the name: everything */
         q->args[q->count] = (argument){.kind = VARIABLE, .first = q->count, .name = {"", 0}};
     return TAKT_OK;
 }

@@ -1,5 +1,5 @@
-/* advice.c - the findings of a profile: one cause, one figure, one remedy and the largest
- * gain each; the steps that make 80 % of the time first, then what concerns the whole run. */
+/* advice.c - the findings of a profile: one cause, one figure, one remedy and the largest gain
+ * each; the steps that take 80 % of the time first, then the whole run. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,7 +149,7 @@ static const char *work_of(const takt_profile_row *row)
     return row->step->does != NULL ? row->step->does : row->step->name;
 }
 
-/* The blocks of a model have steps that differ in their names only: one finding is enough. */
+/* The blocks of a model have steps that differ only in name: one finding is enough. */
 static bool is_alike(const takt_profile_row *a, const takt_profile_row *b)
 {
     const double ratio = a->median_ns / fmax(b->median_ns, 1);
@@ -180,7 +180,7 @@ static void say(takt_report *r, const char *step, const takt_finding *f)
     takt_json_close(&r->json, '}');
 }
 
-/* The first of `rows`, and all that are like it, which are struck out; returns their share. */
+/* Removes the first of `rows` and all similar ones; returns their share. */
 static double say_alike(const takt_profile *p, takt_report *r, const void **rows, size_t count,
                         double *waited)
 {
@@ -208,7 +208,7 @@ static double say_alike(const takt_profile *p, takt_report *r, const void **rows
     return share;
 }
 
-/* Steps that one thread does while the others have nothing to do. */
+/* Steps that run on one thread while the others are idle. */
 static void say_alone(const takt_profile *p, takt_report *r)
 {
     takt_finding f = {.cause = "threads"};
@@ -225,7 +225,7 @@ static void say_alone(const takt_profile *p, takt_report *r)
         say(r, NULL, &f);
 }
 
-/* Before anything else is blamed. */
+/* Checked before any other cause. */
 static void say_machine(const takt_profile *p, takt_report *r)
 {
     takt_finding f[TAKT_REST_FINDINGS];

@@ -9,7 +9,7 @@
  * kept. */
 TAKT_MUST_USE takt_status takt_bench_measure_load(takt_bench *b, takt_session *s,
                                                   const takt_bench_case *o, takt_bench_row *r);
-/* The result for people. */
+/* The human-readable result. */
 TAKT_MUST_USE takt_status takt_bench_text(const takt_bench *b, takt_text *text);
 
 #endif

@@ -1,6 +1,5 @@
-/* causes.c - what a run costs besides the work of its steps, each cause with its figure:
- * threads that wait, data that is copied, memory, files, messages, branches that were guessed
- * wrongly. */
+/* causes.c - what a run costs besides the work of its steps, each cause with its figure: waiting
+ * threads, copies, memory, files, messages, mispredicted branches. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,7 +18,7 @@ typedef struct duel {
     double *a_medians, *b_medians; /* `most` each */
     double *times;                 /* 2 * MOST_RUNS: one side of a block */
     size_t blocks, runs;           /* runs: of one side in half a block */
-    double inject;                 /* what B is slowed by */
+    double inject;                 /* how much B is slowed down */
 } duel;
 
 const char *takt_verdict_name(takt_verdict verdict)
@@ -69,7 +69,8 @@ static takt_status run_block(duel *d)
     return TAKT_OK;
 }
 
-/* About 2 ms a quarter, so that a block is short against drifts and long against the clock. */
+/* About 2 ms a quarter, so that a block is short compared with drift and long compared with the
+ * clock's resolution. */
 static takt_status choose_runs(duel *d)
 {
     d->runs = 1;
@@ -133,7 +134,7 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
         TAKT_TRY(keep_blocks(d, d->b_medians, o->b_blocks));
     }
     c->a_ns = takt_median_in_place(d->a_medians, d->blocks);
-    c->b_ns = c->a_ns * c->ratio; /* B's own median may contradict what the pairs say */
+    c->b_ns = c->a_ns * c->ratio; /* B's own median may contradict the pairs */
     return status;
 }
 

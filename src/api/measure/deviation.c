@@ -1,4 +1,4 @@
-/* deviation.c - how far a plan's results lie from those in f32 with exact arithmetic. */
+/* deviation.c - how far a plan's results are from those in f32 with exact arithmetic. */
 #include <takt/array.h>
 #include <takt/deviation.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* A session of a new plan; both are the caller's. */
+/* A session of a new plan; the caller owns both. */
 static takt_status open_session(const takt_model *m, const takt_plan_options *o, takt_plan **plan,
                                 takt_session **session)
 {

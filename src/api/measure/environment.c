@@ -1,4 +1,4 @@
-/* environment.c - `takt benchmark verify --env`: is this machine fit to measure on? */
+/* environment.c - `takt benchmark verify --env`: is this machine fit for benchmarks? */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct check_list {
     takt_environment *found;
 } check_list;
 
-/* One finding; `fix` NULL: nothing to complain about. */
+/* One finding; `fix` NULL: no problem. */
 static void say(check_list *c, const char *what, const char *value, const char *fix)
 {
     c->found->warnings += fix != NULL;
@@ -132,8 +132,8 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
                                 : NULL);
 }
 
-/* A process that computes all the time disturbs, however little time it gets. It may belong to
- * another user, so stopping it is never proposed. */
+/* A process that computes all the time is a disturbance, however little time it gets. It may belong
+ * to another user, so stopping it is never proposed. */
 static void check_processes(check_list *c, const takt_busy *busiest, size_t count)
 {
     char value[96];
@@ -194,7 +194,7 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_others 
     return status;
 }
 
-/* And which other processes compute meanwhile. */
+/* And which other processes are busy meanwhile. */
 static takt_status run_watched(takt_ctx *ctx, takt_environment *found, takt_others *others,
                                takt_busy busiest[TAKT_BUSIEST], size_t *count)
 {
@@ -223,8 +223,7 @@ static void check_noise(check_list *c)
         e->noise_pct > 1.5 ? "takt benchmark compare --duration 30: more blocks show less" : NULL);
 }
 
-/* Load of the last minute may come back during a measurement. What cannot be read counts as not
- * quiet. */
+/* Load of the last minute may return during a measurement. Unreadable values count as not quiet. */
 char takt_environment_grade(const takt_environment *e, const takt_others *o)
 {
     if (e->load < 0 || o->usable <= 0)

@@ -1,4 +1,4 @@
-/* figure.c - times and rates for people. */
+/* figure.c - human-readable times and rates. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* flame.c - a profile as a flame graph: one SVG file, drawn without a script, that a
- * browser lets one zoom (click) and search (the field above). */
+/* flame.c - a profile as a flame graph: one SVG file, drawn without a script, that a browser can
+ * zoom (click) and search (the field above). */
 #include <math.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ static void escaped(takt_text *text, takt_span from, size_t most)
         takt_text_add(text, "..");
 }
 
-/* Of a step, what it does: the frames beneath say where. */
+/* For a step, what it does: the frames below say where. */
 static takt_span label_of(const frame *f)
 {
     const char *does = f->row != NULL ? f->row->step->does : NULL;

@@ -1,4 +1,4 @@
-/* impact.c - what each optimisation is worth: one thing off at a time. */
+/* impact.c - the effect of each optimisation: one turned off at a time. */
 #include <stdio.h>
 #include <string.h>
 #include <takt/array.h>
@@ -28,7 +28,7 @@ typedef struct study {
     uint32_t dice;
 } study;
 
-/* A session with random inputs. A plan for fewer threads than the pool has brings its own. */
+/* A session with random inputs. A plan for fewer threads than the pool has creates its own. */
 static takt_status open_session(study *s, int side)
 {
     takt_plan_info info;

@@ -1,7 +1,7 @@
 /* load.c - sessions under load: each thread takes the next query in order when it is free.
  *
- * Queries have fixed times of arrival, and whoever is free takes the next one: that is a first
- * come, first served queue without a queue, a lock or a dispatcher that could be late itself.
+ * Arrival times are fixed, and the first free thread takes the next query: first come, first
+ * served, without a queue, a lock or a dispatcher that could be late itself.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -97,7 +97,7 @@ static void answer(load_stream *s)
     }
 }
 
-/* One query is run in any case. */
+/* At least one query is run. */
 static bool is_last(load_work *w, size_t query)
 {
     return query == w->queries || (query > 0 && is_over(w)) || atomic_load(&w->status) != TAKT_OK;
@@ -127,7 +127,7 @@ static bool meet(load_work *w, size_t query)
 static void answer_together(load_stream *s)
 {
     for (size_t query = 0; meet(s->w, query); query++)
-        (void)run_one(s->w, s->index); /* the barrier looks at the status */
+        (void)run_one(s->w, s->index); /* the barrier checks the status */
 }
 
 static void stream_body(void *arg)
@@ -151,7 +151,7 @@ static takt_status run_streams(load_work *w)
     int error = 0;
     for (size_t i = 0; i < w->streams; i++)
         streams[i] = (load_stream){.w = w, .index = i};
-    w->start_ns = now(w) + (w->streams > 1 ? 300000 : 0); /* threads take a while to begin */
+    w->start_ns = now(w) + (w->streams > 1 ? 300000 : 0); /* threads take a while to start */
     w->stop_ns = w->start_ns + (w->o->scenario == TAKT_SERVER ? 2 : 1) * w->o->max_ns;
     for (; started < w->streams && error == 0; started += error == 0)
         error = w->ctx->threads.start(w->ctx->threads.user, stream_body, &streams[started],
@@ -211,7 +211,7 @@ static takt_status collect(load_work *w, takt_load *load)
         load->unanswered += !is_answered;
         t->samples[t->count++] = fmax(1, (is_answered ? w->ended[i] : end) - w->due[i]);
         load->wall_ns = fmax(load->wall_ns, w->ended[i]);
-        if (is_answered) /* begun[] is not needed any more: waits take its place */
+        if (is_answered) /* begun[] is no longer needed: reused for waits */
             w->begun[waits++] = fmax(0, w->begun[i] - w->due[i]);
     }
     if (answered == 0)

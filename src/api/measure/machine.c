@@ -1,4 +1,4 @@
-/* machine.c - `takt benchmark system`: the machine for people and programs. */
+/* machine.c - `takt benchmark system`: a description of the machine, for people and programs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ static void moving(takt_table *t, const takt_system_rates *r)
     }
 }
 
-/* What devices reach: measured when the rest is, and in no file. */
+/* Rates of devices: measured with the rest, and not stored in a file. */
 static size_t device_rates(takt_ctx *ctx, takt_device_rate *to)
 {
     const takt_backend *cuda = takt_backend_named("cuda");

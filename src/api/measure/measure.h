@@ -19,16 +19,16 @@ typedef struct takt_profile_row {
     takt_interval ci;
     double share; /* of the sum of all steps */
     takt_roof roof;
-    const char *bound; /* `limit` in a word */
+    const char *bound; /* `limit` as a word */
     takt_bound limit;
     double percent;         /* of the ceiling; 0: unknown */
-    double wait, imbalance; /* of shared steps: part of all threads' time that they waited, and how
-                             * much longer the busiest worked than the average */
+    double wait, imbalance; /* of shared steps: fraction of all threads' time spent waiting, and how
+                               much longer the busiest worked than the average */
 } takt_profile_row;
 
 /* Work of a run besides its steps. */
 typedef struct takt_profile_rest {
-    double load_ns;               /* of the model, if the caller said so */
+    double load_ns;               /* of the model, if given by the caller */
     double allocations;           /* a run */
     double messages, log_ns;      /* logged in a run */
     double branch_misses, cycles; /* a run; 0: not counted */
@@ -44,14 +44,14 @@ struct takt_profile {
     const char *inputs;            /* "x f32[8, 784]": the sizes that were measured */
     bool has_ceilings;
     takt_ceilings ceilings;
-    takt_timing timing; /* without looking */
+    takt_timing timing; /* without timing the steps */
     takt_profile_row *rows;
     double *samples; /* [steps][runs], in nanoseconds */
     size_t runs;
     double run_ns;     /* median of a profiled run */
     double steps_ns;   /* sum of the rows' medians */
     double watched_ns; /* median of the sums of one run's steps */
-    double clock_ns;   /* what one look at the clock costs; taken off */
+    double clock_ns;   /* cost of one clock read; subtracted */
     size_t moves;      /* bound buffers that every run copies: slices, Fortran order, unaligned */
     double moves_ns;   /* copying them once, in and out */
     char move_names[128];
@@ -62,7 +62,7 @@ struct takt_profile {
     double *busy_ns; /* [steps][threads], medians */
     uint64_t *bars;  /* [trace_runs][steps][threads][2]: from the first task to the last; or 0 */
     takt_profile_rest rest;
-    takt_cache_use cache; /* source NULL: not asked for */
+    takt_cache_use cache; /* source NULL: not requested */
     char cache_note[512];
 };
 
@@ -79,17 +79,17 @@ void takt_profile_layers(const takt_profile *p, takt_report *r);
 void takt_profile_memory(const takt_profile *p, takt_report *r);
 /* How the caches are used, if that was set; for every view. */
 void takt_profile_cache(const takt_profile *p, takt_report *r);
-/* Forward, gradient and optimizer of a training step; nothing of other plans. */
+/* Forward, gradient and optimizer of a training step; writes nothing for other plans. */
 void takt_profile_phases(const takt_profile *p, takt_report *r);
 void takt_profile_advice(const takt_profile *p, takt_report *r);
 
-/* One cause of time, with its figure, what to do about it, and the part of the run that this could
- * save at most. */
+/* One cause of time, with its figure, what to do about it, and the fraction of the run that this
+ * could save at most. */
 typedef struct takt_finding {
     const char *cause;
     bool is_waiting; /* threads wait for each other */
     double gain;     /* 0 to 1 */
-    bool is_unknown; /* it could not be looked at here; `figure` says why */
+    bool is_unknown; /* could not be checked here; `figure` says why */
     char figure[400], remedy[240];
 } takt_finding;
 
@@ -98,7 +98,7 @@ enum { TAKT_REST_FINDINGS = 7, TAKT_REST_MACHINE = 6 };
 /* Causes besides the steps: synchronisation, data loading, allocation, serialisation, logging,
  * branches, the machine, in this order; all of them, however small. */
 void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS]);
-/* Measures the rest by a few runs more. */
+/* Measures the rest with a few more runs. */
 TAKT_MUST_USE takt_status takt_profile_look_aside(takt_profile *p, takt_session *s);
 TAKT_MUST_USE takt_status takt_profile_trace(const takt_profile *p, takt_sink_fn *sink, void *user);
 TAKT_MUST_USE takt_status takt_profile_flame(const takt_profile *p, takt_sink_fn *sink, void *user);

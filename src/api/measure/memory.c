@@ -1,4 +1,4 @@
-/* memory.c - the memory of a run: what it takes, and what is live at every step. */
+/* memory.c - the memory of a run: its total, and what is live at every step. */
 #include "api/measure/measure.h"
 #include "measure/bench.h"
 

@@ -1,4 +1,4 @@
-/* peak.c - the most queries a second at which a promise about their time is kept. */
+/* peak.c - the highest query rate that meets a latency SLO. */
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static takt_status try_rate(search *s, double qps, bool *met)
     takt_load load;
     const double fitting = qps * (double)s->o.max_ns * 1e-9;
     s->o.qps = qps;
-    /* Enough for p99, unless that would take for ever. */
+    /* Enough for p99, unless that would take forever. */
     s->o.queries = fitting > LEAST_QUERIES
                        ? 0
                        : (uint64_t)fmin(LEAST_QUERIES, fmax(FEWEST_QUERIES, 10 * fitting));
@@ -97,7 +97,7 @@ takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
         *(met ? &low : &high) = rate;
         rate = (low + high) / 2;
         if (high - low < 0.01 * high || rate * (double)s.o.max_ns < 1e8)
-            break; /* near enough, or fewer than one query in ten times the time */
+            break; /* close enough, or fewer than one query in ten times the time */
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* profile.c - runs a session with a look at the clock around every step. */
+/* profile.c - runs a session and times every step. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct record {
     size_t run;
     uint64_t started;
     double sum;
-    uint64_t *busy_ns; /* [threads * TAKT_BUSY_STRIDE], of the step under way */
+    uint64_t *busy_ns; /* [threads * TAKT_BUSY_STRIDE], of the current step */
 } record;
 
 static uint64_t now(const takt_profile *p)
@@ -30,7 +30,7 @@ static void before(void *user, size_t step)
     r->started = now(r->p);
 }
 
-/* The part of the step's `ns` that each thread worked. */
+/* The fraction of the step's `ns` that each thread worked. */
 static void keep_busy(const record *r, size_t step, double ns)
 {
     takt_profile *p = r->p;
@@ -110,7 +110,7 @@ static takt_status get_memory(takt_profile *p)
                : TAKT_ERR_MEMORY;
 }
 
-/* Of a measurement that was cancelled: the tables for `runs`, which are fewer than planned. */
+/* For a cancelled measurement: shrinks the tables to `runs`, fewer than planned. */
 static void cut_short(takt_profile *p, double *whole, size_t runs)
 {
     const size_t cells = p->plan->step_count * (size_t)p->plan->threads;
@@ -165,7 +165,7 @@ static takt_status run_watched(takt_profile *p, takt_session *s)
     return TAKT_OK;
 }
 
-/* Work that threads share: what part of their time they waited, and how unequal their parts were.
+/* Work that threads share: what fraction of their time they waited, and how uneven the split was.
  * `sorted` has room for the runs. */
 static void fill_threads(const takt_profile *p, takt_profile_row *row, double *sorted)
 {

@@ -25,7 +25,7 @@ static void headline(const takt_profile *p, takt_report *r)
     takt_report_config(r, p->plan);
 }
 
-/* The least time that the ceilings allow the whole run. */
+/* The minimum time of the whole run by the ceilings. */
 static double floor_of(const takt_profile *p)
 {
     double sum = 0;
@@ -248,7 +248,7 @@ void takt_profile_brief(const takt_profile *p, takt_report *r)
 
 typedef struct layer_sum {
     const char *name, *type; /* as written: "dense_0", "dense" */
-    const char *kind;        /* of the costliest step */
+    const char *kind;        /* of the most expensive step */
     takt_text steps;         /* "gemm h: matmul+add+relu, rows ..." */
     double ns, top_ns;
 } layer_sum;
@@ -292,7 +292,7 @@ static size_t sum_layers(const takt_profile *p, layer_sum *layers)
     return count;
 }
 
-/* "Dense", as people write layers in a text about them. */
+/* "Dense": layer names as usually written in prose. */
 static void add_type(takt_text *text, const char *type)
 {
     const char first = type[0] >= 'a' && type[0] <= 'z' ? (char)(type[0] - 32) : type[0];

@@ -17,9 +17,9 @@ typedef struct clock_work {
     uint64_t max_ns;
     size_t max_runs;
     double ci_width;
-    unsigned char *copies; /* of all inputs, if they are to be copied with every run */
+    unsigned char *copies; /* of all inputs, if every run copies them */
     size_t copy_bytes;
-    uint64_t keep_at_ns; /* when what was measured is to be kept next */
+    uint64_t keep_at_ns; /* when to call `keep` next */
 } clock_work;
 
 static uint64_t now(const clock_work *w)
@@ -27,7 +27,7 @@ static uint64_t now(const clock_work *w)
     return w->session->ctx->now_ns(w->session->ctx->clock_user);
 }
 
-/* As a caller would whose data lie elsewhere. */
+/* Like a caller whose data is elsewhere. */
 static void bring_inputs(const clock_work *w)
 {
     const takt_session *s = w->session;
@@ -141,8 +141,8 @@ static takt_status is_narrow(clock_work *w, bool *narrow)
     return TAKT_OK;
 }
 
-/* Hands over the measurements so far, if it is time to, outside the timed part. This takes at most
- * a twentieth of the time, and short runs find the caches as their predecessors left them. */
+/* Passes on the measurements so far, if it is time, outside the timed part. This takes at most a
+ * twentieth of the time, and short runs find the caches as their predecessors left them. */
 static takt_status keep(clock_work *w)
 {
     const uint64_t start = now(w), each = w->o->keep_ns > 0 ? w->o->keep_ns : 1000000000;

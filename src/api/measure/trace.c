@@ -44,7 +44,7 @@ static void name_events(const takt_profile *p, takt_json_writer *w)
     }
 }
 
-/* When every thread began its first task of a step that they shared, and ended its last. */
+/* When every thread began its first task of a shared step, and ended its last. */
 static void thread_events(const takt_profile *p, takt_json_writer *w, size_t run, size_t step)
 {
     const size_t threads = (size_t)p->plan->threads, steps = p->plan->step_count;
@@ -75,7 +75,7 @@ static void step_event(takt_json_writer *w, const takt_profile_row *row, double 
     takt_json_close(w, '}');
 }
 
-/* Bytes of the arena that hold something while each step runs; NULL when memory is short. */
+/* Bytes of the arena that hold something while each step runs; NULL if out of memory. */
 static size_t *live_bytes(const takt_plan *plan, takt_arena *arena)
 {
     size_t *bytes = takt_arena_array(arena, plan->step_count + 1, sizeof *bytes);
@@ -97,7 +97,7 @@ static size_t *live_bytes(const takt_plan *plan, takt_arena *arena)
     return bytes;
 }
 
-/* A track of its own: how full the arena is. */
+/* A separate track: how full the arena is. */
 static void memory_event(takt_json_writer *w, double at_ns, size_t bytes)
 {
     takt_json_open(w, '{');

@@ -129,7 +129,7 @@ static double pick_memory(const takt_metrics *x)
     return (double)x->memory_bytes * 1e-6;
 }
 
-/* One or two curves over time; two have names, and scales that may lie far apart. */
+/* One or two curves over time; two have names, and may have very different scales. */
 static void curve(const takt_monitor *m, takt_text *text, const char *title, pick_fn *one,
                   pick_fn *two)
 {

@@ -20,7 +20,7 @@ void takt_run_times_add(takt_run_times *t, double ns)
     *bucket += *bucket < UINT32_MAX;
 }
 
-/* The middle of the bucket, but nothing that was not seen. */
+/* The middle of the bucket, clamped to the range of values seen. */
 double takt_run_times_quantile(const takt_run_times *t, double part)
 {
     const double want = ceil(part * (double)t->runs);

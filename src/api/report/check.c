@@ -1,4 +1,4 @@
-/* check.c - which nodes of a model in another format cannot be taken over. */
+/* check.c - which nodes of a model in another format cannot be imported. */
 #include "api/report/report.h"
 
 static const char *or_say(const char *text, const char *words)

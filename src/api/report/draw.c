@@ -1,8 +1,8 @@
 /* draw.c - the arena over the steps of a plan, as an SVG picture.
  *
  * Steps go from left to right, bytes from bottom to top. Every value is a box from the step that
- * makes it to the last that reads it; scratch is grey. A box says what it is where there is room,
- * and in any case to the mouse.
+ * makes it to the last that reads it; scratch is grey. A box is labelled if there is room, and has
+ * a tooltip in any case.
  */
 #include <takt/plan.h>
 

@@ -1,12 +1,12 @@
-/* formula.c - a table of numbers as few polynomials. Third differences of a polynomial of degree 2
- * are 0; with rounding they are 0 at the distance of a period. */
+/* formula.c - a table of numbers as a few polynomials. Third differences of a polynomial of degree
+ * 2 are 0; with rounding they are 0 at the distance of a period. */
 #include "api/report/formula.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* How many values from the first on lie on polynomials of this period; fewer than four of each
- * prove nothing unless the period is 1. */
+/* How many values, starting with the first, lie on polynomials of this period; fewer than four of
+ * each prove nothing unless the period is 1. */
 static size_t reach(const int64_t *v, size_t count, size_t period)
 {
     size_t n = 3 * period;

@@ -1,4 +1,4 @@
-/* formula.h - a table of numbers as few polynomials: bytes by size. */
+/* formula.h - a table of numbers as a few polynomials: bytes by size. */
 #ifndef TAKT_API_REPORT_FORMULA_H
 #define TAKT_API_REPORT_FORMULA_H
 
@@ -27,7 +27,7 @@ typedef struct takt_formula {
  * needed, the result is a bound. */
 void takt_formula_find(takt_formula *f, const int64_t *values, size_t count, int64_t low,
                        int64_t step);
-/* Its value at n; n lies in one of the pieces. */
+/* Its value at n; n must be in one of the pieces. */
 double takt_formula_at(const takt_formula *f, int64_t n);
 /* "16*seq^2 + 1024*seq + 4096"; with a period the constants are a list. */
 size_t takt_piece_write(const takt_piece *p, const char *name, char *to, size_t room);

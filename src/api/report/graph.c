@@ -140,7 +140,7 @@ static bool is_read(const takt_plan *plan, size_t buffer)
     return false;
 }
 
-/* What the caller or an earlier run has put into memory. */
+/* Values that the caller or an earlier run has put into memory. */
 static bool add_sources(picture *p)
 {
     const takt_plan *plan = p->plan;
@@ -204,7 +204,7 @@ static bool add_outputs(picture *p)
     return true;
 }
 
-/* A row below all that a box reads; what begins the graph is a row above its first reader. */
+/* A row below all that a box reads; sources are a row above their first reader. */
 static void choose_rows(picture *p)
 {
     takt_layering *l = &p->layout;

@@ -1,7 +1,7 @@
-/* guards.c - of a plan with ranges: at which sizes steps do their work in another way.
+/* guards.c - for a plan with ranges: the sizes at which steps change how they compute.
  *
- * Plans of some sizes are compared, and between two that differ the size where they begin to is
- * found by halving: what changes there and back in between is not seen.
+ * Plans of some sizes are compared; where two differ, the size where the change begins is found by
+ * bisection. A change that reverts between two sizes is not seen.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool same_plan(const takt_plan *a, const takt_plan *b)
     return same;
 }
 
-/* The step of that name; where one is at the same place it is that. */
+/* The step of that name; preferably the one at the same position. */
 static const takt_step *find(const takt_plan *plan, const takt_step *like, size_t place)
 {
     if (place < plan->step_count && is_text(plan->steps[place].name, like->name))

@@ -111,7 +111,7 @@ static void lineage_text(takt_report *r, const takt_json *lineage)
     }
 }
 
-/* Whether names that the table may still have are of no use: every input has numbers. */
+/* Whether names left in the table are irrelevant: every input has numbers. */
 static bool is_sized(const takt_model *m)
 {
     for (size_t i = 0; i < m->graph->input_count; i++)
@@ -121,7 +121,7 @@ static bool is_sized(const takt_model *m)
     return true;
 }
 
-/* Clauses, and what was taken to hold without proof. */
+/* Clauses, and assumptions that were not proved. */
 static void rules_text(takt_report *r, const takt_model *m)
 {
     const takt_graph *g = m->graph;
@@ -157,7 +157,7 @@ static void dtypes_text(takt_report *r, const facts *f)
                           takt_figure(f->dtypes[d].bytes, b));
 }
 
-/* What the arithmetic was counted at. */
+/* The sizes at which arithmetic was counted. */
 static void sizes_text(takt_report *r, const takt_model *m, const takt_layers *l)
 {
     const takt_dims *dims = m->graph->dims;

@@ -1,5 +1,5 @@
 /* layering.c - Sugiyama's method: an edge over several rows gets a bend in each row between; rows
- * are sorted by the mean place of the neighbours, then moved towards it without overlap. */
+ * are sorted by the mean position of the neighbours, then moved towards it without overlap. */
 #include "api/report/layering.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum { MOST_BENDS = 50000 };
 typedef struct item {
     double width, x, wanted;
     uint32_t row, order;
-    uint32_t *up, *down; /* neighbours in the rows before and behind */
+    uint32_t *up, *down; /* neighbours in the rows before and after */
     uint32_t up_count, down_count;
 } item;
 
@@ -90,8 +90,8 @@ struct cluster {
     size_t end;
 };
 
-/* As near as possible to the wanted places, in the same order and without overlap: least squares,
- * by joining clusters that would overlap. */
+/* As close as possible to the wanted positions, in the same order and without overlap: least
+ * squares, by joining clusters that would overlap. */
 static void move(const rows *r, size_t row)
 {
     const item **at = r->row[row];
@@ -118,7 +118,7 @@ static void move(const rows *r, size_t row)
     }
 }
 
-/* Down and up in turn; down at the end. */
+/* Alternately down and up; down at the end. */
 static void arrange(rows *r)
 {
     for (size_t row = 0; row < r->row_count; row++)

@@ -28,7 +28,7 @@ typedef struct takt_layering {
     int rows;
 } takt_layering;
 
-/* False when memory is short. */
+/* False if out of memory. */
 bool takt_layering_place(takt_layering *l, takt_arena *arena, double gap);
 
 #endif

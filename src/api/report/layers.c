@@ -1,8 +1,8 @@
 /* layers.c - the nodes of a graph, gathered into the layers they come from.
  *
  * A node's origin is the scope of the layer call that made it ("stage_0.conv_0"), or the name that
- * a statement outside all layers assigns to. Shapes are read where names still stand for sizes;
- * arithmetic is counted with numbers put in, on the lowered graph, where its cost is exact.
+ * a statement outside all layers assigns to. Shapes are read while sizes are still names;
+ * arithmetic is counted with numbers substituted, on the lowered graph, where its cost is exact.
  */
 #include <string.h>
 
@@ -252,7 +252,7 @@ static takt_status name_types(takt_layers *l)
     return TAKT_OK;
 }
 
-/* The graph with these sizes, and lowered. A pair from before is given back. */
+/* The graph with these sizes, and lowered. An earlier pair is freed. */
 static takt_status put_sizes(takt_layers *l, const takt_model *m)
 {
     takt_graph *plain = NULL, *sized = NULL;

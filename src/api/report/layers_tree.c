@@ -11,7 +11,7 @@ enum { MOST_DEPTH = 8, INDENT = 2 };
 
 typedef struct branch {
     size_t first, end; /* layers */
-    size_t said;       /* bytes of their names that the row above says, its dot included */
+    size_t said;       /* bytes of their names already in the row above, including the dot */
     int depth;
 } branch;
 
@@ -26,8 +26,8 @@ static void row(takt_table *t, const takt_layers *l, int depth, const char *name
     takt_table_cell(t, "%s", takt_figure(takt_whole(shown->macs), b));
 }
 
-/* The end of the layers from `first` on whose names go on with the same part of `*length` bytes.
- * The caller's own name ends before: its layer may stand between the others. */
+/* The end of the layers from `first` on whose names continue with the same part of `*length` bytes.
+ * The caller's own name ends before that: its layer may be among the others. */
 static size_t run_of(const takt_layers *l, const branch *b, size_t first, size_t *length)
 {
     const char *name = l->at[first].name + b->said;

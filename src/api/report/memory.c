@@ -1,4 +1,4 @@
-/* memory.c - the memory of a plan to the byte, and what a session's bindings change of it.
+/* memory.c - the memory of a plan to the byte, and how a session's bindings change it.
  */
 #include <takt/plan.h>
 

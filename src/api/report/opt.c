@@ -40,8 +40,7 @@ static takt_status watch(void *user, const takt_pass *pass, const takt_graph *g)
     return status;
 }
 
-/* The model with sizes put in where they were given, its parameters frozen unless they may change.
- */
+/* The model with the given sizes substituted, its parameters frozen unless they may change. */
 static takt_status size_model(const takt_model *m, const char *text, bool trainable,
                               takt_graph **out)
 {
@@ -102,7 +101,7 @@ static takt_status run_passes(const takt_model *m, const takt_opt_options *o,
     return status;
 }
 
-/* The graph of a plan, and all that made it so. */
+/* The graph of a plan, and the passes that produced it. */
 static takt_status run_planned(const takt_model *m, const takt_plan_options *options,
                                takt_pass_report *report, takt_graph **out)
 {

@@ -1,4 +1,4 @@
-/* plan.c - a plan for people: its steps in order, and its memory to the byte. */
+/* plan.c - a plan as readable text: its steps in order, and its memory to the byte. */
 #include <takt/plan.h>
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ranges.c - of a plan with ranges: what is reserved, and what some sizes inside them touch. */
+/* ranges.c - for a plan with ranges: what is reserved, and what some sizes inside them touch. */
 #include <takt/plan.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* report.h - what reports share: tables, figures for people, and the way out. */
+/* report.h - what reports share: tables, readable figures, and output. */
 #ifndef TAKT_API_REPORT_REPORT_H
 #define TAKT_API_REPORT_REPORT_H
 
@@ -46,21 +46,21 @@ typedef struct takt_layer {
     size_t last;          /* the node of that value */
     uint64_t parameters;  /* elements of trainable slots */
     uint64_t state;       /* elements of the others */
-    double macs, flops;   /* at the sizes asked for, 1 where nothing was said */
+    double macs, flops;   /* at the given sizes, 1 where none is given */
     size_t nodes;
-    double top_flops; /* of the costliest node, which names the type */
+    double top_flops; /* of the most expensive node, which names the type */
     bool has_slots, is_input, is_called;
 } takt_layer;
 
 typedef struct takt_layers {
     takt_arena arena;
-    takt_graph *named; /* names stay where nothing was said */
+    takt_graph *named; /* names where no size was given */
     takt_graph *plain; /* numbers everywhere */
     takt_graph *sized; /* the same, lowered */
     int64_t *sizes;    /* of named dimensions in `plain`, by index */
     size_t size_count;
-    bool may_be_unsized, is_unsized; /* no sizes that were tried keep the model's rules */
-    bool is_all_one;                 /* every size that was left open is 1 */
+    bool may_be_unsized, is_unsized; /* no sizes that were tried satisfy the model's rules */
+    bool is_all_one;                 /* every size that was not given is 1 */
     takt_layer *at;
     size_t count;
     uint32_t *table; /* open addressing by name */
@@ -84,16 +84,16 @@ typedef struct takt_report {
 } takt_report;
 
 void takt_report_begin(takt_report *r, takt_ctx *ctx, takt_format format);
-/* Hands the text over and frees it; `status` is passed on if it is a failure. */
+/* Passes the text on and frees it; `status` is passed on if it is a failure. */
 TAKT_MUST_USE takt_status takt_report_end(takt_report *r, takt_status status, takt_sink_fn *sink,
                                           void *user);
 /* The type that a step's weights are stored in if it is narrower than f32: "bf16"; or NULL. */
 const char *takt_step_weights(const takt_plan *plan, const takt_step *step);
-/* How the plan computes: "config" in JSON; in text, what is not as usual. */
+/* How the plan computes: "config" in JSON; in text, only what differs from the defaults. */
 void takt_report_config(takt_report *r, const takt_plan *plan);
-/* Where a run can be stopped, and how long it cannot. */
+/* Where a run can be stopped, and for how long it cannot. */
 void takt_report_stops(takt_report *r, const takt_plan *plan);
-/* Segments, copies and memory outside the host; nothing for a plan that has the host only. */
+/* Segments, copies and memory outside the host; nothing for a plan that only uses the host. */
 void takt_report_spaces(takt_report *r, const takt_plan *plan);
 /* Memory and work of a plan with ranges at some sizes; writes nothing for other plans. */
 TAKT_MUST_USE takt_status takt_report_ranges(takt_report *r, const takt_plan *plan);
@@ -103,7 +103,7 @@ TAKT_MUST_USE takt_status takt_report_touched(takt_report *r, takt_plan *top, in
 TAKT_MUST_USE takt_status takt_report_guards(takt_report *r, takt_plan *top, int64_t *cells);
 void takt_report_pair(takt_report *r, const char *key, const char *value);
 void takt_report_count(takt_report *r, const char *key, uint64_t value);
-/* What the model is for, if its author said so. */
+/* The intended use of the model, if its author gave one. */
 void takt_report_doc(takt_report *r, const takt_graph *g);
 
 #endif

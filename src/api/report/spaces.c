@@ -1,4 +1,4 @@
-/* spaces.c - of a plan in several memories: its segments, what is copied, and what each needs. */
+/* spaces.c - for a plan in several memories: its segments, copies, and what each needs. */
 #include "api/report/report.h"
 #include "plan/backend.h"
 

@@ -2,7 +2,7 @@
 #include "api/report/report.h"
 #include "backend/cpu/worth.h"
 
-/* By the cost model that tasks are cut by. */
+/* By the cost model that splits tasks. */
 static double step_us(const takt_step *s)
 {
     return takt_worth_us(takt_worth_of(s->isas), s->cost.flops, s->cost.bytes);

@@ -1,4 +1,4 @@
-/* summary.c - one row per layer: what goes out of it, what it holds, what it costs. */
+/* summary.c - one row per layer: its result, its parameters, its cost. */
 #include "api/report/report.h"
 
 typedef struct totals {

@@ -1,4 +1,4 @@
-/* svg.c - text and numbers as SVG wants them. */
+/* svg.c - text and numbers in SVG's form. */
 #include "api/report/svg.h"
 
 #include <string.h>

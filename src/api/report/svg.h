@@ -1,4 +1,4 @@
-/* svg.h - text and numbers as SVG wants them. */
+/* svg.h - text and numbers in SVG's form. */
 #ifndef TAKT_API_REPORT_SVG_H
 #define TAKT_API_REPORT_SVG_H
 

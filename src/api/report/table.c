@@ -1,4 +1,4 @@
-/* table.c - tables and figures for people. */
+/* table.c - readable tables and figures. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* touched.c - of a plan with ranges: the bytes of every size, as a formula.
+/* touched.c - for a plan with ranges: the bytes of every size, as a formula.
  *
- * Where the range and the plan are small enough a plan is made for each size, and the formula is
- * equal to what they need. Else it is a bound of evenly spaced sizes.
+ * If the range and the plan are small enough, a plan is made for each size, and the formula is
+ * exact. Otherwise it is a bound from evenly spaced sizes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +135,8 @@ static takt_status write_name(survey *s)
                       takt_dims_name(s->top->graph->dims, s->name), (long long)s->cells[s->name],
                       takt_last_error_info(s->r->ctx)->message);
     takt_mem_put(s->r->ctx, values, room);
-    return status == TAKT_ERR_MEMORY ? status : TAKT_OK; /* a size that has no plan is no failure */
+    return status == TAKT_ERR_MEMORY ? status
+                                     : TAKT_OK; /* a size without a plan is not a failure */
 }
 
 takt_status takt_report_touched(takt_report *r, takt_plan *top, int64_t *cells)

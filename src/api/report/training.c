@@ -8,7 +8,7 @@
 
 typedef struct parts {
     uint64_t weights, optimizer, averages, sums; /* of state */
-    uint64_t activations, gradients;             /* most that the arena holds of each at once */
+    uint64_t activations, gradients;             /* peak of each in the arena */
 } parts;
 
 static bool begins(const char *name, const char *with)

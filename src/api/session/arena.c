@@ -54,7 +54,7 @@ takt_status takt_session_get_arena(takt_session *s, const takt_session_options *
     if (o->arena != NULL)
         return take_given(s, o);
     if (s->plan->arena_bytes == 0) {
-        s->arena = (unsigned char *)s; /* never looked at */
+        s->arena = (unsigned char *)s; /* never read */
         return TAKT_OK;
     }
     if (o->huge_pages != TAKT_HUGE_AUTO)

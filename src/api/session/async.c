@@ -1,7 +1,7 @@
-/* async.c - runs on a thread of the session's own.
+/* async.c - runs on the session's own thread.
  *
- * One word says what is going on: idle, busy, or stop. The caller makes it busy, the thread makes
- * it idle again; whoever waits sleeps on it.
+ * One word holds the state: idle, busy, or stop. The caller sets it to busy, the thread back to
+ * idle; waiters sleep on it.
  */
 #include "api/session/session.h"
 #include "os/fp.h"
@@ -31,7 +31,7 @@ static void body(void *arg)
     }
 }
 
-/* After a fork the child does not have this thread, and none of its runs go on. */
+/* After a fork the child does not have this thread, and its run does not continue. */
 static bool is_lost(const takt_runner *r)
 {
     return r->thread != NULL && r->process != takt_os_process();
@@ -40,11 +40,12 @@ static bool is_lost(const takt_runner *r)
 static void forget_lost(takt_session *s)
 {
     takt_runner *r = &s->runner;
-    s->ctx->threads.join(s->ctx->threads.user, r->thread); /* does not wait for what is not there */
+    s->ctx->threads.join(s->ctx->threads.user,
+                         r->thread); /* does not wait: the thread does not exist here */
     r->thread = NULL;
     atomic_store(&r->phase, TAKT_RUNNER_IDLE);
     if (atomic_load(&s->runs) % 2 != 0)
-        takt_session_leave(s); /* the state that the run had for itself */
+        takt_session_leave(s); /* releases the state that the run had acquired */
     atomic_store(&s->runs, atomic_load(&s->runs) / 2 * 2);
 }
 
@@ -67,7 +68,7 @@ static takt_status start(takt_session *s)
     return takt_fail_hint(s->ctx, "takt_session_run needs none");
 }
 
-/* A device works by itself: no thread is needed unless somebody is to be called. */
+/* A device works by itself: no thread is needed unless there is a callback. */
 static takt_status begin(takt_session *s)
 {
     const takt_status status = takt_session_begin(s);

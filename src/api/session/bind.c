@@ -1,4 +1,4 @@
-/* bind.c - where inputs and outputs lie: the caller's buffers, or the session's own memory.
+/* bind.c - where inputs and outputs are: the caller's buffers, or the session's own memory.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ static bool repeats(const takt_tensor_view *v)
     return false;
 }
 
-/* Whether all elements lie within the address space on both sides of the data. */
+/* Whether all elements are within the address space on both sides of the data. */
 static bool is_within(const takt_tensor_view *v)
 {
     const int64_t bytes = takt_dtype_bits(v->dtype) / 8;
@@ -121,7 +121,7 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
     if (port->own == NULL && port->own_bytes == 0)
         port->own = s; /* nothing is read or written there */
     if (port->own == NULL) {
-        /* Not through takt_mem_get: the context's error is not this session's alone. */
+        /* Not through takt_mem_get: the context's error is shared with others. */
         const takt_allocator *memory = &s->ctx->allocator;
         port->own = memory->get(memory->user, port->own_bytes, TAKT_ALIGN);
         if (port->own == NULL)
@@ -193,7 +193,7 @@ const takt_step *takt_session_obstacle(const takt_session *s, size_t index, cons
     return NULL;
 }
 
-/* Not dense, or not aligned: a view if all readers take it, else a copy in every run. */
+/* Not dense, or not aligned: a view if all readers support it, else a copy in every run. */
 static takt_status bind_strided(takt_session *s, takt_place_kind place, size_t index,
                                 const takt_tensor_view *view)
 {

@@ -101,7 +101,7 @@ static bool find_sides(takt_session *s, const takt_node *n, int64_t place, doubl
     takt_plan *plan = NULL;
     takt_session *again = NULL;
     if (s->plan->graph->slot_count > 0 || s->plan->settings.donated != NULL)
-        return false; /* what the run read is gone */
+        return false; /* the run's inputs are gone */
     takt_status status = sides_graph(s->plan->graph, n, &g);
     if (status == TAKT_OK)
         status = takt_plan_build(s->ctx, g, &s->plan->settings, &plan);
@@ -200,7 +200,7 @@ static takt_status copy_slot(takt_session *s, takt_session *to, size_t i)
     return status;
 }
 
-/* The same inputs and state through the plan with checks; what it computes is dropped. */
+/* The same inputs and state through the plan with checks; its results are dropped. */
 takt_status takt_session_sample(takt_session *s)
 {
     takt_session *c = s->checker;

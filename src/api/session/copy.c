@@ -1,5 +1,5 @@
-/* copy.c - between buffers of the caller's that are not dense, or lie on a device, and the
- * session's own memory. */
+/* copy.c - copies between the session's own memory and the caller's buffers that are not dense or
+ * are on a device. */
 #include <string.h>
 
 #include "api/session/session.h"

@@ -1,14 +1,14 @@
-/* device.c - buffers of the caller's in the memory of a device.
+/* device.c - the caller's buffers in device memory.
  *
- * The plan copies inputs to the device, and outputs from there. A buffer that lies there already is
- * used in the place of the copy, so that nothing is copied; where a step writes over the copy, or
- * the buffer is not aligned, it is copied inside the device. If a step on the host needs the value,
- * every run copies it to the session's own memory, or from there.
+ * The plan copies inputs to the device, and outputs from there. A buffer that is already there
+ * replaces the copy, so that nothing is copied; where a step overwrites the copy, or the buffer is
+ * not aligned, it is copied inside the device. If a step on the host needs the value, every run
+ * copies it to or from the session's own memory.
  */
 #include "api/session/session.h"
 #include "plan/backend.h"
 
-/* The space whose memory views of device `number` lie in; 0: the plan has none. */
+/* The space that holds views of device `number`; 0: the plan has none. */
 static takt_space space_of(const takt_session *s, int32_t number)
 {
     for (size_t i = 1; i < s->plan->space_count; i++) {
@@ -104,7 +104,7 @@ static bool is_away_only(const takt_session *s, takt_place_kind place, size_t in
     }
     for (size_t i = 0; i < s->plan->segment_count; i++)
         if (s->plan->segments[i].is_point)
-            return false; /* what such a run saves and repeats lies on the host */
+            return false; /* the data that such a run saves and repeats is on the host */
     return has_copy;
 }
 
@@ -119,7 +119,7 @@ static bool is_written_elsewhere(const takt_session *s, const takt_step *by, uin
     return false;
 }
 
-/* Whether the device's side of a copy may lie at `data`. */
+/* Whether the device side of a copy may be at `data`. */
 static bool may_share(const takt_session *s, const takt_step *copy, const void *data)
 {
     const bool is_up = copy->transfer.way == TAKT_COPY_UP;

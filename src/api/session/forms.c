@@ -1,8 +1,8 @@
-/* forms.c - what a run finds of the state, and what it leaves.
+/* forms.c - the state before and after a run, and its packed forms.
  *
  * Packed forms of weights belong to the state. Every change of a value raises its version; a form
- * remembers the version that it was packed from, so a run packs what others have changed, and
- * nothing else. Runs that change values pack them themselves, as their last steps.
+ * remembers the version that it was packed from, so a run packs only what others have changed. Runs
+ * that change values pack them themselves, as their last steps.
  */
 #include <string.h>
 

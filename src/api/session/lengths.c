@@ -1,8 +1,8 @@
-/* lengths.c - sizes that a run finds out: what follows is sized before it goes on.
+/* lengths.c - value-dependent sizes: later steps are resized before the run continues.
  *
- * The session's own plan is given them where it lies, between two steps. Where that cannot be, the
- * run begins again with a plan of its own for those sizes; state is what it was, as after any run
- * that did not come to its end.
+ * The session's own plan is resized in place, between two steps. Where that is impossible, the run
+ * restarts with a separate plan for those sizes; state is unchanged, as after any run that did not
+ * finish.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -57,7 +57,7 @@ bool takt_session_is_found(const takt_session *s, size_t output)
 /* ---- what is not known yet ---- */
 
 /* Sizes that were 0 in the last run are assumed to be 0 again, such as the batch of a branch that
- * is not taken: if that is right, the run need not be sized again. */
+ * is not taken: if that is right, the run need not be resized. */
 void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind)
 {
     takt_plan_clamp(s->range->top, cells, s->range->is_none, behind);
@@ -89,7 +89,7 @@ static takt_status fail_differs(takt_session *s, const takt_node *n, int64_t fou
     return takt_error_node(&s->error, takt_node_label(n));
 }
 
-/* Binds element `k` of what a length found to its name. */
+/* Binds element `k` of a length's result to its name. */
 static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t found)
 {
     const takt_plan *top = s->range->top;
@@ -117,7 +117,7 @@ static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t f
     return TAKT_OK;
 }
 
-/* Outputs are what they are now; inputs do not change inside a run. */
+/* Updates outputs; inputs do not change inside a run. */
 static void outputs_resized(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
@@ -146,7 +146,7 @@ takt_status takt_session_point(void *session, size_t step)
     for (int64_t k = 0; k < at->out[0].dim[0]; k++)
         TAKT_TRY(put_size(s, at->nodes[0], (uint32_t)k, found[k]));
     memcpy(r->cells, names_of(s), r->top->name_count * sizeof(int64_t));
-    takt_session_clamp(s, r->cells, at->nodes[0] + 1); /* those behind depend on it */
+    takt_session_clamp(s, r->cells, at->nodes[0] + 1); /* later ones depend on it */
     memcpy(names_of(s), r->cells, r->top->name_count * sizeof(int64_t));
     if (r->resizer != NULL && s->plan == takt_resizer_plan(r->resizer)) {
         const takt_status status = takt_resizer_set(r->resizer, names_of(s), &done);
@@ -193,7 +193,7 @@ takt_status takt_session_again(takt_session *s)
     takt_session_range *r = s->range;
     void *saved;
     r->is_again = false;
-    r->is_new = true; /* until it is done: the plan may be half of one size, half of another */
+    r->is_new = true; /* until it is done: the plan may be partly resized */
     if (s->watch != NULL)
         return takt_session_refuse_watched(s);
     for (size_t i = 0; i < s->plan->graph->input_count; i++)

@@ -1,4 +1,4 @@
-/* many.c - one model over many samples: batches shared out among sessions. */
+/* many.c - one model over many samples: batches distributed among sessions. */
 #include <inttypes.h>
 #include <string.h>
 

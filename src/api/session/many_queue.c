@@ -1,10 +1,10 @@
-/* many_queue.c - batches on their way: loaded in order, run by whoever is free, stored in order.
+/* many_queue.c - a pipeline of batches: loaded in order, run by any free session, stored in order.
  *
- * A batch travels in a slot. Every thread does the same: store the next finished batch if nobody
- * is storing, else run a loaded one if a session is free, else load one if nobody is loading and a
- * slot is free, else sleep. So one thread alone does it all, and each further one only adds to
- * it: threads that cannot be started are done without. There are two slots more than sessions: one
- * being loaded and one being stored while all sessions run.
+ * A batch travels in a slot. Every thread does the same: store the next finished batch if no thread
+ * is storing, else run a loaded one if a session is free, else load one if no thread is loading and
+ * a slot is free, else sleep. So a single thread can do it all, and others only speed it up:
+ * threads that cannot be started are not needed. There are two more slots than sessions: one being
+ * loaded and one being stored while all sessions run.
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* reshape.c - sessions out of sessions: a twin, and the same one for other sizes. */
+/* reshape.c - sessions from sessions: a clone, and the same session for other sizes. */
 #include <stddef.h>
 #include <string.h>
 
@@ -108,7 +108,7 @@ static uint64_t room_of(const takt_session *s)
         b->field = held;                                                                           \
     } while (false)
 
-/* Arenas back to where they were before the swap: the same memory, but one of them owns it. */
+/* Restores the arenas after the swap: the same memory, but only one owns it. */
 static void swap_arenas(takt_session *a, takt_session *b)
 {
     char reason[TAKT_HUGE_REASON];

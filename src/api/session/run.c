@@ -1,4 +1,4 @@
-/* run.c - running: everything was made ready before, so that a run only computes. */
+/* run.c - running: everything is prepared in advance, so a run only computes. */
 #include <string.h>
 
 #include "api/monitor/monitor.h"
@@ -69,7 +69,7 @@ static takt_status check_bools(takt_session *s)
     return TAKT_OK;
 }
 
-/* What devices say goes into the context. */
+/* Errors of devices are recorded in the context. */
 static takt_status told(takt_session *s, takt_status status)
 {
     if (status != TAKT_OK)
@@ -227,7 +227,7 @@ static bool has_inputs(const takt_session *s)
     return true;
 }
 
-/* One run; a fault in it is the caller's business when he runs, not now. */
+/* One run; a fault is reported when the caller runs, not now. */
 static takt_status try_out(takt_session *s)
 {
     const size_t bytes = takt_session_state_bytes(s);

@@ -1,4 +1,4 @@
-/* session.c - memory for running a plan: making it, giving it back, and what state begins with. */
+/* session.c - memory for running a plan: creating and freeing it, and the initial state. */
 #include "api/session/session.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *
     if (!takt_type_bytes(type, &port->bytes))
         return takt_fail(s->ctx, TAKT_E_OVERFLOW, "%s is too large", desc->name);
     size_t most = port->bytes;
-    if (s->plan->widest != NULL) /* memory of its own has room for the largest size */
+    if (s->plan->widest != NULL) /* own memory has room for the largest size */
         (void)takt_type_bytes(takt_type_of(s->plan->widest->graph, from->id), &most);
     most = most < port->bytes ? port->bytes : most;
     port->own_bytes = (most + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
@@ -77,7 +77,7 @@ static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *
     return TAKT_OK;
 }
 
-/* The buffers of every input and output, so that binding one does not look at all. */
+/* The buffers of every input and output, so that binding one need not search all buffers. */
 static void chain_ports(takt_session *s)
 {
     const takt_plan *plan = s->plan;
@@ -235,7 +235,7 @@ void takt_session_destroy(takt_session *s)
     const takt_graph *g = s->plan->graph;
     takt_runner_end(s);
     if (takt_session_finish(s) != TAKT_OK)
-        s->error.id = 0;              /* nobody is left to be told */
+        s->error.id = 0;              /* no one is left to report it to */
     takt_session_destroy(s->checker); /* has none itself */
     if (s->owns_pool)
         takt_pool_destroy(s->pool);

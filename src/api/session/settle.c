@@ -1,8 +1,8 @@
 /* settle.c - the sizes of a session whose plan has ranges follow from what is bound to it.
  *
- * Buffers are bound one by one, so sizes may contradict each other in between: they are looked at
- * when a run begins or a result is asked for. Inputs in the session's own memory take the sizes
- * that the others give; they are zero then.
+ * Buffers are bound one by one, so sizes may contradict each other in between: they are checked
+ * when a run begins or a result is requested. Inputs in the session's own memory take the sizes
+ * given by the others; they are then zero.
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ takt_status takt_session_make_range(takt_session *s)
     s->range->cells = (int64_t *)(void *)((char *)block + views_bytes(plan));
     s->range->is_own = (unsigned char *)(s->range->cells + cell_count(plan));
     s->range->is_none = s->range->is_own + plan->graph->input_count;
-    s->range->is_new = plan->latest != NULL; /* a plan of its own can be sized inside a run */
+    s->range->is_new = plan->latest != NULL; /* a session's own plan can be resized inside a run */
     takt_plan_retain_internal(s->plan);
     return TAKT_OK;
 }
@@ -195,7 +195,7 @@ static takt_status compare(takt_session *s, const int64_t *cells)
 
 /* ---- the plan ---- */
 
-/* Sizes go into the session's own plan, if it has one that can have them. */
+/* Resizes the session's own plan, if it has one that can take these sizes. */
 static takt_status resize(takt_session *s, const int64_t *sizes, bool *done)
 {
     takt_session_range *r = s->range;
@@ -208,7 +208,7 @@ static takt_status resize(takt_session *s, const int64_t *sizes, bool *done)
     if (r->resizer == NULL)
         return TAKT_OK;
     if (!takt_resizer_has(r->resizer, sizes) && takt_plan_has_at(r->top, sizes))
-        return TAKT_OK; /* it was made because they could not be put into this one */
+        return TAKT_OK; /* it was made because this one could not be resized */
     TAKT_TRY(takt_resizer_set(r->resizer, sizes, done));
     takt_plan *plan = takt_resizer_plan(r->resizer);
     if (*done && s->plan != plan)
@@ -218,7 +218,7 @@ static takt_status resize(takt_session *s, const int64_t *sizes, bool *done)
     return TAKT_OK;
 }
 
-/* A plan of its own for the sizes. */
+/* A separate plan for the sizes. */
 static takt_status replace(takt_session *s, const int64_t *sizes)
 {
     takt_plan *plan;
@@ -244,7 +244,7 @@ takt_status takt_session_change(takt_session *s, const int64_t *sizes)
     return status;
 }
 
-/* A buffer for a result whose size a run finds out has room for the largest. */
+/* A buffer for a result of value-dependent size has room for the largest. */
 static takt_status check_room(takt_session *s, size_t output, const takt_tensor_view *view)
 {
     const takt_graph *top = s->range->top->graph;

@@ -1,4 +1,4 @@
-/* state.c - a session's state by name: looking at it, changing it, keeping it in a file. */
+/* state.c - a session's state by name: reading it, writing it, saving it to a file. */
 #include <string.h>
 
 #include "api/session/session.h"
@@ -39,7 +39,7 @@ takt_status takt_session_state(const takt_session *s, size_t index, takt_desc *d
 
 /* ---- one by name ---- */
 
-/* As many as there are: none is called so. */
+/* Returns the count if there is none of that name. */
 static size_t index_of(const takt_session *s, const char *name)
 {
     size_t i = 0;
@@ -187,7 +187,7 @@ static takt_status save(takt_session *s, const char *path)
 typedef struct loader {
     takt_session *s;
     unsigned char *fresh; /* as takt_session_save_state has it */
-    size_t *at;           /* per state: where it lies in that */
+    size_t *at;           /* per state: its offset in that */
     bool *has;            /* per state */
 } loader;
 

@@ -1,5 +1,5 @@
-/* stream.c - runs that are begun and not waited for: on a stream of the caller's, or by
- * takt_run_async without a thread. */
+/* stream.c - runs that are started without waiting: on the caller's stream, or by takt_run_async
+ * without a thread. */
 #include "api/session/session.h"
 #include "os/fp.h"
 #include "plan/backend.h"
@@ -37,7 +37,7 @@ takt_status takt_session_set_stream(takt_session *s, void *stream)
                                                         stream);
 }
 
-/* Whether the run before must have ended: the host reads or writes what it uses. */
+/* Whether the previous run must have ended: the host accesses what it uses. */
 bool takt_session_must_end(const takt_session *s)
 {
     for (size_t i = 0; i < s->plan->step_count; i++)

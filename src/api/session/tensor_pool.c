@@ -1,4 +1,4 @@
-/* tensor_pool.c - tensors that wait to be used again, each behind a header that says what it is. */
+/* tensor_pool.c - idle tensors for reuse, each after a header that describes it. */
 #include <takt/tensor_pool.h>
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "ir/type.h"
 
 typedef struct block {
-    struct block *older, *newer; /* among those that wait */
+    struct block *older, *newer; /* among the idle ones */
     size_t bytes;                /* of the data */
     takt_type type;
 } block;
@@ -65,7 +65,7 @@ static void free_block(takt_ctx *ctx, block *b)
     takt_mem_put(ctx, b, HEADER + b->bytes);
 }
 
-/* Frees the oldest until at most `limit` bytes wait; returns the bytes. */
+/* Frees the oldest until at most `limit` idle bytes remain; returns the bytes. */
 static uint64_t shrink(takt_tensor_pool *p, uint64_t limit)
 {
     uint64_t freed = 0;

@@ -19,7 +19,7 @@
 typedef struct job {
     takt_ctx *ctx;
     const char *from, *to;
-    const takt_gguf_type *type; /* of matrices; NULL: as they are */
+    const takt_gguf_type *type; /* of matrices; NULL: unchanged */
     takt_text_quantize_options o;
     takt_importance *importance; /* NULL: there is none */
     takt_gguf_model m;           /* what is read */
@@ -91,8 +91,7 @@ static takt_status fail_row(const job *j, const takt_gguf_tensor *t, const takt_
                      t->name, type->name);
 }
 
-/* One row, which is then what can be read back: a block's scale, a half, may have become infinite.
- */
+/* One row, rounded to what can be read back: a block's scale, a half, may have become infinite. */
 static takt_status recode_row(const job *j, const takt_gguf_tensor *t, const takt_gguf_type *type,
                               float *row, const float *importance, uint8_t *to)
 {
@@ -177,7 +176,7 @@ static void put_values(job *j)
         takt_gguf_put_file_type(&j->keys, j->out, j->m.g->tensor_count, has_version);
 }
 
-/* The last part of a path is what people call the model. */
+/* The last part of a path names the model. */
 static void put_name(job *j)
 {
     size_t end = strlen(j->from);
@@ -216,7 +215,7 @@ static takt_status put_tokenizer(job *j)
 
 enum { BLOCK_TYPES = 32 };
 
-/* Says how many matrices are not of the type that was asked for: [0] smaller blocks, [1] F16. */
+/* Reports how many matrices are not of the requested type: [0] smaller blocks, [1] F16. */
 static void tell_replaced(const job *j, size_t counts[BLOCK_TYPES][2])
 {
     for (uint32_t i = 0; i < 2 * BLOCK_TYPES; i++) {

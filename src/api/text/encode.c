@@ -1,6 +1,6 @@
-/* encode.c - models with an encoder: it reads the prompt, and a decoder writes what follows from a
- * token that stands for the beginning. Both are one model with an input more, `prompt`, which has
- * no elements once the encoder is done; a plan for that has none of its steps. */
+/* encode.c - models with an encoder: it reads the prompt, and a decoder generates text from a start
+ * token. Both are one model with an additional input, `prompt`, which is empty once the encoder is
+ * done; a plan for that has none of the encoder's steps. */
 #include <stdio.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 
 enum { BATCH = 128 };
 
-/* The results are read as rows of floats: a model of another format may have other ones. */
+/* The results are read as rows of floats: a model of another format may have other results. */
 static bool gives(const takt_desc *out, const char *name, int rank)
 {
     return out != NULL && strcmp(out->name, name) == 0 && out->dtype == TAKT_F32 &&
@@ -68,7 +68,7 @@ takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
     return load(e, path, output);
 }
 
-/* Of a token of each text; other plans read parts of prompts. */
+/* For one token of each text; other plans read parts of prompts. */
 static const char token_sizes[] = "seq=1,count=1";
 
 static bool reads_parts(const char *sizes)
@@ -103,8 +103,8 @@ static takt_status make_session(const takt_engine *e, takt_plan *plan, size_t ro
     return takt_session_create(plan, &with, session);
 }
 
-/* One pool serves all plans of as many threads: at any time one of them runs. The first plan is
- * that of a token. */
+/* One pool serves all plans with that many threads: only one of them runs at a time. The first plan
+ * is that for one token. */
 static takt_status open_pool(takt_engine *e, const takt_plan *plan)
 {
     takt_plan_info info;
@@ -124,7 +124,7 @@ takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan *
     return strstr(sizes, "source=") == NULL ? takt_engine_bind_nothing(e, *session, 1) : TAKT_OK;
 }
 
-/* Memory for the scores is made when it is first asked for: now, not with the first token. */
+/* Memory for the scores is allocated on first use: now, not with the first token. */
 static takt_status make_scores(const takt_engine *e, takt_session *session)
 {
     size_t made = 0;

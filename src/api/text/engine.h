@@ -14,16 +14,16 @@ typedef struct takt_engine {
     takt_ctx *ctx;
     takt_tokenizer *tokenizer;
     takt_model *model;
-    takt_pool *pool;       /* of all sessions; NULL: not so far */
+    takt_pool *pool;       /* of all sessions; NULL: not yet */
     takt_pool *batch_pool; /* of sessions that read prompts, if they have other threads */
     takt_plan *plan;       /* of several tokens */
     takt_session *session;
-    takt_plan *token_plan; /* of one token; NULL: the model does not write */
+    takt_plan *token_plan; /* of one token; NULL: the model does not generate text */
     takt_session *token;   /* has the state, which `session` shares */
     takt_generator_options options;
     int threads;    /* of `pool` */
-    bool is_shared; /* all but the sessions belongs to another one, which must outlive it */
-    size_t rows;    /* texts that one run can go on with (together.h); 0: the model is for one */
+    bool is_shared; /* all but the sessions belong to another engine, which must outlive it */
+    size_t rows;    /* texts that one run can continue (together.h); 0: the model is for one */
     takt_plan *wide_plan;   /* of one token of each; the last two while sessions are made */
     takt_session *store;    /* has the memory of all texts' state, and never runs */
     bool has_encoder;       /* which reads prompts (encode.c) */
@@ -66,7 +66,7 @@ struct takt_generator {
     int64_t context, position, vocabulary;
     int64_t *tokens;  /* of one run */
     int64_t *wanted;  /* rows whose scores are wanted */
-    int64_t *prompt;  /* what the encoder reads; NULL: there is none */
+    int64_t *prompt;  /* input of the encoder; NULL: there is none */
     int32_t *history; /* everything that was read */
     takt_candidate *candidates;
     uint16_t *times;
@@ -80,11 +80,11 @@ struct takt_generator {
     takt_session *ahead_session;
     size_t ahead_rows;
     float *kept_scores; /* those of an `ahead_session` that is gone; allocated when needed */
-    takt_many *many;    /* texts of takt_generate_many; NULL: this one alone */
-    size_t ahead;       /* tokens behind `position` that the state has, and `history` too */
+    takt_many *many;    /* texts of takt_generate_many; NULL: only this one */
+    size_t ahead;       /* tokens after `position` that are in the state and in `history` */
 };
 
-/* takt_generator_open for the first of `rows` texts: one run can go on with several. */
+/* takt_generator_open for the first of `rows` texts: one run can continue several. */
 TAKT_MUST_USE takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
                                                     const takt_generator_options *options,
                                                     size_t rows, takt_generator **generator);
@@ -111,9 +111,9 @@ TAKT_MUST_USE takt_status takt_generator_encode(takt_generator *g, const int32_t
 
 /* ---- what the state has of a text (state.c) ---- */
 
-/* Whether it can forget the last tokens: a cache can, a memory that every token changes cannot. */
+/* Whether it can forget the last tokens: a cache can, a recurrent state cannot. */
 bool takt_generator_rewinds(const takt_generator *g);
-/* How many of the tokens are those that were read first. */
+/* Length of the common prefix of the tokens and those that were read. */
 size_t takt_generator_common(const takt_generator *g, const int32_t *ids, size_t count);
 /* Keeps the longest common prefix of what was read and `ids`, at most all but the last token, whose
  * scores are needed; forgets the rest. */
@@ -137,14 +137,14 @@ TAKT_MUST_USE takt_status takt_generator_load_bytes(takt_generator *g, const cha
 
 /* ---- reading ahead (ahead.c) ---- */
 
-/* Room for `rows` tokens that are read at once. */
+/* Allocates room for `rows` tokens that are read at once. */
 TAKT_MUST_USE takt_status takt_generator_open_ahead(takt_generator *g, size_t rows);
 /* Reads ids[0], and the other ids speculatively. */
 TAKT_MUST_USE takt_status takt_generator_read_ahead(takt_generator *g, const int32_t *ids,
                                                     size_t count);
-/* Whether the next token was read on trial; then it has been read. */
+/* Whether the next token was read speculatively; then it counts as read. */
 bool takt_generator_accept(takt_generator *g, int32_t id);
-/* Forgets what is still on trial. */
+/* Forgets the remaining speculative tokens. */
 TAKT_MUST_USE takt_status takt_generator_settle(takt_generator *g);
 /* One run of a session over `count` tokens; scores of the last one, or of all, in order. */
 TAKT_MUST_USE takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t *ids,
@@ -167,16 +167,17 @@ struct takt_writing {
     double surprise;
     takt_breakers breakers; /* of DRY */
     uint32_t *runs;         /* of DRY; NULL: it is off */
-    takt_text pending;      /* not yet given to the sink */
+    takt_text pending;      /* not yet passed to the sink */
     takt_sink_fn *sink;
     void *user;
     takt_generated result;
-    bool is_over, is_refused; /* is_refused: the sink wants no more */
+    bool is_over, is_refused; /* is_refused: the sink ended the text */
     takt_matcher *matcher;    /* of the grammar, or NULL */
     uint64_t *mask;
     int32_t *prompt; /* what is still to be read, owned */
     size_t prompt_count, prompt_read;
-    /* Of each token, before its text: `chosen` and the `top_count` best ones. May be NULL. */
+    /* Called for each token, before its text: `chosen` and the `top_count` best ones. May be
+     * NULL. */
     void (*on_token)(void *user, const takt_writing *w);
     size_t top_count;
     takt_token_log chosen, top[TAKT_WRITING_TOP];
@@ -184,7 +185,8 @@ struct takt_writing {
     size_t guess_room;
 };
 
-/* The options are checked and copied; strings and grammar are borrowed. End it in any case. */
+/* The options are checked and copied; strings and grammar are borrowed. Must be ended, even on
+ * failure. */
 TAKT_MUST_USE takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
                                              const takt_generate_options *options,
                                              takt_sink_fn *sink, void *user);
@@ -192,11 +194,11 @@ TAKT_MUST_USE takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
 TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text);
 /* The same from tokens, which are copied. */
 TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
-/* The prompt is the whole text: the part that the generator has read is not read again. */
+/* The prompt is the whole text: the part already read by the generator is skipped. */
 TAKT_MUST_USE takt_status takt_writing_reuse(takt_writing *w);
 /* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
-/* The same, but the token is not read: `*id` is one that has to be before the next step, or -1. */
+/* The same, but the token is not read: `*id` must be read before the next step, unless -1. */
 TAKT_MUST_USE takt_status takt_writing_half(takt_writing *w, int32_t *id);
 /* Reads a token that was written, and maybe guesses that follow it. */
 TAKT_MUST_USE takt_status takt_writing_read(takt_writing *w, int32_t id);
@@ -206,7 +208,7 @@ TAKT_MUST_USE takt_status takt_writing_draw(takt_writing *w, const float *scores
 /* Whether the draft can guess for the generator, and memory for guesses (speculate.c). */
 TAKT_MUST_USE takt_status takt_speculate_open(takt_writing *w);
 void takt_speculate_close(takt_writing *w);
-/* Gives what is left to the sink. */
+/* Passes the rest to the sink. */
 void takt_writing_finish(takt_writing *w);
 void takt_writing_end(takt_writing *w);
 

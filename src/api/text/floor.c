@@ -1,11 +1,11 @@
-/* floor.c - how fast tokens could be on a machine, by its ceilings. */
+/* floor.c - the roofline minimum of the time per token on a machine. */
 #include <math.h>
 
 #include "api/session/session.h"
 #include "api/text/engine.h"
 #include "measure/roofline.h"
 
-/* What one run of a plan needs of weights: their bytes, and the time of the products with them. */
+/* Cost of the weights in one run of a plan: their bytes, and the time of the products with them. */
 typedef struct need {
     double bytes, compute_ns;
 } need;
@@ -52,7 +52,7 @@ double takt_generator_floor(const takt_generator *g, const takt_ceilings *c, int
     const double rows = writes ? 1 : (double)g->engine.options.batch;
     const need n = need_of(plan, c);
     const double runs = ceil((double)count / rows);
-    /* The live part grows evenly: that of the middle is the mean. */
+    /* The live part grows linearly: its size in the middle is the mean. */
     const double state = state_bytes(g, position + (int64_t)(count / 2));
     const double gbs = bandwidth(plan, c, n.bytes + state);
     if (!(gbs > 0))

@@ -11,8 +11,8 @@
 
 /* ---- life ---- */
 
-/* Rows of the cache: of the first state that is one. A model without a cache has no limit on the
- * length of its texts. */
+/* Rows of the cache: of the first state that is a cache. A model without a cache has no limit on
+ * the length of its texts. */
 static int64_t find_context(const takt_engine *e)
 {
     const takt_graph *g = e->model->graph;
@@ -22,7 +22,7 @@ static int64_t find_context(const takt_engine *e)
     return e->options.context > 0 ? e->options.context : 1 << 20;
 }
 
-/* The plan for parts of a prompt; that for one token stays, and so does the state. */
+/* The plan for parts of a prompt; the plan for one token and the state stay. */
 static takt_status plan(takt_generator *g, bool rates)
 {
     char sizes[96];

@@ -1,5 +1,5 @@
-/* many.c - several texts for one caller: each as if it were written alone, next tokens read
- * together. */
+/* many.c - several texts for one caller: each as if generated separately, next tokens read in one
+ * run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +19,9 @@ typedef struct row {
 
 struct takt_many {
     size_t count;
-    takt_generator **texts; /* the first is the caller's */
+    takt_generator **texts; /* the first belongs to the caller */
     row *rows;
-    int32_t *ids;           /* what they read next, or -1 */
+    int32_t *ids;           /* their next tokens, or -1 */
     takt_together together; /* texts NULL: one by one */
 };
 
@@ -140,7 +140,7 @@ static takt_status read_all(takt_many *m)
     return TAKT_OK;
 }
 
-/* The error of the context, with the prompt that it is about. */
+/* The error of the context, with the prompt that caused it. */
 static takt_status name(const row *r, takt_status status)
 {
     takt_error *error = &r->w.g->engine.ctx->error;

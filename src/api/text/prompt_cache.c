@@ -1,11 +1,11 @@
-/* prompt_cache.c - what a generator has read, in a file: for texts that begin alike.
+/* prompt_cache.c - what a generator has read, in a file: for texts with a common prefix.
  *
  *     "TAKT-KV1", u64 digest of the model, u64 tokens, u64 states,
  *     per state: u32 bytes of its name, u64 bytes of its value, its name;
  *     the tokens as i32, the values one after the other,
  *     i32 the token that was written and not read, if there is one, u32 CRC-32C of all before
  *
- * Numbers are little-endian. Of a cache only the rows that are used are there.
+ * Numbers are little-endian. Only the used rows of a cache are stored.
  */
 #include <string.h>
 

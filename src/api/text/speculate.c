@@ -1,6 +1,6 @@
-/* speculate.c - guesses of what comes next, by a smaller model or by what followed the same words
- * before. They are read in one run; a guess counts if it is the token that is drawn anyway. So the
- * text is the one without guesses, and only its speed depends on them. */
+/* speculate.c - speculative decoding: guesses by a smaller model, or by what followed the same
+ * tokens before. They are read in one run; a guess is accepted if it is the token that is drawn
+ * anyway. So the text is the same as without guesses; only its speed differs. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { GUESSES = 16, WORDS_MOST = 4, WORDS_LEAST = 2, VOCABULARY_SPARE = 128 };
 
 /* ---- opening ---- */
 
-/* Its ids must mean the same. Models of one family differ in unused ids at the end. */
+/* Its ids must have the same meaning. Models of one family differ in unused ids at the end. */
 static takt_status check_draft(const takt_generator *g, const takt_generator *draft)
 {
     takt_ctx *ctx = g->engine.ctx;
@@ -69,7 +69,7 @@ void takt_speculate_close(takt_writing *w)
 
 /* ---- by what was read ---- */
 
-/* Finds what followed the last words at an earlier place: the longest match, and of those the
+/* Finds what followed the last tokens at an earlier position: the longest match, and of those the
  * latest. `count` tokens are known, `to` has room for `most`. */
 static size_t look_up(const int32_t *ids, size_t count, size_t most, int32_t *to)
 {
@@ -149,7 +149,7 @@ static size_t most_guesses(const takt_writing *w)
     return most;
 }
 
-/* A draft that fails only costs speed: the text goes on without it. */
+/* A draft that fails only costs speed: the text continues without it. */
 static takt_status try_draft(takt_writing *w, size_t count, size_t most, size_t *found)
 {
     takt_ctx *ctx = w->g->engine.ctx;

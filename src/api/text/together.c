@@ -1,4 +1,4 @@
-/* together.c - texts that go on together: one run reads a token of each. */
+/* together.c - texts generated in a batch: one run reads a token of each. */
 #include "api/text/together.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static takt_status open_all(takt_together *t)
     TAKT_TRY(takt_mem_zero(e->ctx, t->count, sizeof *t->is_active, "tokens", &block));
     t->is_active = block;
     TAKT_TRY(open_widths(t));
-    takt_session_destroy(e->store); /* the sessions have its memory */
+    takt_session_destroy(e->store); /* the sessions own its memory */
     takt_plan_destroy(e->wide_plan);
     e->store = NULL;
     e->wide_plan = NULL;
@@ -87,7 +87,7 @@ static takt_status run(const takt_together *t, const struct takt_together_width 
     return status != TAKT_OK ? status : t->texts[0]->engine.ctx->error.status;
 }
 
-/* A text that rests needs room for one token, too; one that is full has come to its end. */
+/* An inactive text needs room for one token as well; a full one has ended. */
 static takt_status make_room(const takt_together *t, size_t rows)
 {
     for (size_t i = 0; i < rows; i++) {

@@ -1,4 +1,4 @@
-/* together.h - texts that go on together: one run reads a token of each. */
+/* together.h - texts generated in a batch: one run reads a token of each. */
 #ifndef TAKT_API_TEXT_TOGETHER_H
 #define TAKT_API_TEXT_TOGETHER_H
 
@@ -21,7 +21,7 @@ typedef struct takt_together {
     bool *is_active;
 } takt_together;
 
-/* `texts` is borrowed. The first one's store is given back: no text can be added afterwards. */
+/* `texts` is borrowed. The first one's store is freed: no text can be added afterwards. */
 TAKT_MUST_USE takt_status takt_together_open(takt_together *t, takt_generator *const *texts,
                                              size_t count);
 void takt_together_close(takt_together *t);

@@ -1,11 +1,11 @@
-/* tokens.c - the tokens of a text, for people and for programs. */
+/* tokens.c - the tokens of a text, as a table and as JSON. */
 #include <string.h>
 
 #include "api/report/report.h"
 #include "base/utf8.h"
 #include "text/tokenizer.h"
 
-/* The bytes of a token as text: what is no UTF-8 or no printable character as \xNN. */
+/* The bytes of a token as text: invalid UTF-8 and unprintable characters as \xNN. */
 static void show(takt_text *text, const char *bytes, size_t length)
 {
     for (size_t i = 0, n; i < length; i += n) {

@@ -1,4 +1,4 @@
-/* unpack.c - a GGUF file as a folder of Hugging Face. */
+/* unpack.c - a GGUF file as a Hugging Face folder. */
 #include <string.h>
 
 #include <takt/text.h>

@@ -1,4 +1,4 @@
-/* writing.c - a text that is written step by step: parts of the prompt, then token by token. */
+/* writing.c - text generation step by step: parts of the prompt, then token by token. */
 #include <math.h>
 #include <string.h>
 
@@ -119,7 +119,7 @@ static takt_status hold(takt_writing *w, takt_candidates *c, bool *is_end)
                      "no token continues the text as the grammar wants it");
 }
 
-/* The logarithms of probabilities: of the token, and of the best ones. */
+/* Log-probabilities of the token and of the best ones. */
 static void rate(takt_writing *w, int32_t id)
 {
     const float *scores = w->g->scores;
@@ -189,7 +189,7 @@ static takt_status choose(takt_writing *w, int32_t *id, bool *is_end)
     return TAKT_OK;
 }
 
-/* `*next`: what has to be read before the next one is written, or -1. */
+/* `*next`: token to read before the next one is generated, or -1. */
 static takt_status write_token(takt_writing *w, int32_t *next)
 {
     takt_generator *g = w->g;
@@ -268,7 +268,7 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
 {
     takt_generator *g = w->g;
     takt_ctx *ctx = g->engine.ctx;
-    if (g->engine.has_encoder) /* each prompt is a text of its own */
+    if (g->engine.has_encoder) /* each prompt is a separate text */
         takt_generator_reset(g);
     const bool is_first = g->position == 0 || w->options.reuse;
     const unsigned flags = TAKT_TOKENIZE_PARSE | (is_first ? TAKT_TOKENIZE_ADD : 0);

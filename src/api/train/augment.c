@@ -1,4 +1,4 @@
-/* augment.c - samples changed at random: by seed, epoch and sample, and by nothing else. */
+/* augment.c - random augmentation of samples, which depends only on seed, epoch and sample. */
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static uint32_t drawn(const sample *s, int purpose)
     return takt_philox_word(&s->words, s->number * DRAWS + (uint64_t)purpose);
 }
 
-/* -most … most, each alike. */
+/* Uniform in -most … most. */
 static ptrdiff_t drawn_shift(const sample *s, int purpose, size_t most)
 {
     const uint64_t choices = 2 * (uint64_t)most + 1;
@@ -121,7 +121,7 @@ static void cut_out(const sample *s, size_t edge)
                    (right - left) * sizeof *s->at);
 }
 
-/* Where the crop has position `i` of `size`: between which two, and how far from the first. */
+/* Source of position `i` of `size` in the crop: between which two, and how far from the first. */
 static double place_of(size_t i, size_t size, double first, double side, size_t *low, size_t *high)
 {
     const double at = first * (1 - side) * (double)(size - 1) + (double)i * side;
@@ -131,7 +131,7 @@ static double place_of(size_t i, size_t size, double first, double side, size_t 
     return at - (double)*low;
 }
 
-/* A part of it, as large as it was before, linear in between. */
+/* Crops it and scales it back to its size, by linear interpolation. */
 static void crop(const sample *s, double most)
 {
     const double side = 1 - most * takt_philox_uniform(drawn(s, DRAW_SIDE));
@@ -161,7 +161,7 @@ static void shift_time(const sample *s, size_t most)
         move_row(s->at + row * s->width, s->at + row * s->width, s->width, by);
 }
 
-/* How many of `size`, at most `most`, and from where on. */
+/* How many of `size`, at most `most`, and where they begin. */
 static size_t drawn_part(const sample *s, int purpose, size_t size, size_t most, size_t *first)
 {
     const uint64_t longest = most < size ? most : size;

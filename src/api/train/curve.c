@@ -10,7 +10,7 @@
 
 enum { POINTS = 400 }; /* of the training loss: more cannot be seen */
 
-/* Means over equal parts of the steps, so that a long training has a line and not a cloud. */
+/* Means over equal parts of the steps, so that a long training shows a line instead of a cloud. */
 static size_t thin(const takt_curve *c, takt_plot_point *to)
 {
     const size_t parts = c->count < POINTS ? c->count : POINTS;

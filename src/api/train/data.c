@@ -322,7 +322,7 @@ static double scaled(const takt_data_options *o, takt_dtype from, double value)
     return (value * scale - o->mean) / (o->deviation != 0 ? o->deviation : 1);
 }
 
-/* Bytes to f32, the commonest of all: a table of 256 values is rounded as `convert` does it. */
+/* Bytes to f32, the most common case: a table of 256 values is rounded as `convert` does it. */
 static void convert_bytes(const takt_data_place *p, size_t row, const float table[256], float *to)
 {
     const uint8_t *from = (const uint8_t *)takt_tensor_data(p->tensor) + p->first + row * p->stride;

@@ -13,7 +13,7 @@ struct takt_data {
     size_t fields;
 };
 
-/* Where a field's samples lie: elements of a sample, and from one to the next. */
+/* Layout of a field's samples: elements per sample, and the stride between samples. */
 typedef struct takt_data_place {
     const takt_tensor *tensor;
     size_t first, size, stride;

@@ -1,4 +1,4 @@
-/* data_digest.c - whether two data sets are the same: what a training may be resumed with.
+/* data_digest.c - whether two data sets are the same, as resuming a training requires.
  *
  * SHA-256 over the type of every field, how its values are scaled, and a CRC-32C for every 64 KiB
  * of its samples: fast enough for data that is larger than memory, safe against accidents, not

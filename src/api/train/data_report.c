@@ -1,4 +1,4 @@
-/* data_report.c - a data set for people: fields, classes, mean and deviation. */
+/* data_report.c - a readable summary of a data set: fields, classes, mean and deviation. */
 #include <math.h>
 
 #include "api/model.h"

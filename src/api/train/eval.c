@@ -1,4 +1,4 @@
-/* eval.c - metrics over batches: what is kept of every row, and the figures at the end. */
+/* eval.c - metrics over batches: what is recorded for every row, and the figures at the end. */
 #include <takt/array.h>
 #include <takt/eval.h>
 
@@ -26,7 +26,7 @@ struct takt_evaluation {
     takt_ctx *ctx;
     units of[METRICS];
     size_t count;
-    size_t classes; /* elements of a row; 0: no batch so far */
+    size_t classes; /* elements of a row; 0: no batch yet */
     uint64_t samples;
     bool is_distribution, is_share;
 };

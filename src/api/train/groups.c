@@ -1,4 +1,4 @@
-/* groups.c - parameters with a learning rate and numbers of the optimizer of their own. */
+/* groups.c - parameter groups with their own learning rate and optimizer settings. */
 #include "api/train/trainer.h"
 #include "base/text.h"
 

@@ -1,9 +1,9 @@
-/* let_go.c - weights that the session of a training has a copy of need no other.
+/* let_go.c - frees weights that the training session has its own copy of.
  *
- * The first values of a state are kept by the plan, by the model of the step, by the one for
- * evaluation and by the model that the trainer was made from: one storage, which goes when all of
- * them let go of it. A state without first values begins with zeros; no session of a trainer begins
- * again, and a plan for other sizes takes its state over from the session before.
+ * The initial values of a state are shared by the plan, the model of the step, the one for
+ * evaluation and the model that the trainer was made from: one storage, freed when all of them
+ * release it. A state without initial values begins with zeros; a trainer never resets its session,
+ * and a plan for other sizes takes its state from the previous session.
  */
 #include <string.h>
 

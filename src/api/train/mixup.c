@@ -1,4 +1,4 @@
-/* mixup.c - two samples as one: values and targets in the same shares. */
+/* mixup.c - mixup: values and targets of two samples, mixed in the same proportion. */
 #include <string.h>
 
 #include "api/model.h"
@@ -62,7 +62,7 @@ takt_status takt_data_mixup(takt_ctx *ctx, const takt_mixup *mixup, const uint64
     return TAKT_OK;
 }
 
-/* Elements of one sample; false unless it is f32 with a batch of `count` at least. */
+/* Elements of one sample; false unless it is f32 with a batch of at least `count`. */
 static bool sample_size(const takt_tensor_view *v, size_t count, size_t *size)
 {
     bool is_good = v->dtype == TAKT_F32 && v->rank >= 1 && v->rank <= TAKT_MAX_RANK &&

@@ -1,7 +1,7 @@
 /* not_finite.c - where the first NaN or infinity of a step comes from.
  *
  * A step whose loss is not finite has changed no state, so it can be repeated with a check of every
- * result. Negative infinity alone does not count: masks are made of it.
+ * result. Negative infinity by itself does not count: masks use it.
  */
 #include <math.h>
 #include <string.h>

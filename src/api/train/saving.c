@@ -1,8 +1,8 @@
-/* saving.c - checkpoints that a thread writes while the training goes on.
+/* saving.c - checkpoints written by a thread while training continues.
  *
  * The bytes of the file are made first, on the trainer's thread: they are the second copy of the
- * state. The thread only writes them, and leaves the system's error behind; messages are made by
- * the trainer's thread, whose context they belong to.
+ * state. The thread only writes them and records the system's error; messages are made on the
+ * trainer's thread, which owns the context.
  */
 #include <string.h>
 
@@ -78,7 +78,7 @@ takt_status takt_trainer_save_begin(takt_trainer *t, const char *path, const cha
     }
     s->ctx = t->ctx;
     if (threads->start(threads->user, write_bytes, s, &s->thread) != 0) {
-        s->thread = NULL; /* there is none to be had: it is written at once */
+        s->thread = NULL; /* no thread available: written synchronously */
         write_bytes(s);
     }
     return TAKT_OK;

@@ -1,4 +1,4 @@
-/* timed.c - a training step with a look at the clock around every step of its plan. */
+/* timed.c - a training step that times every step of its plan. */
 #include <string.h>
 
 #include "api/session/session.h"

@@ -1,4 +1,4 @@
-/* trainer_facts.c - facts about a trainer, its weights back into the model, and stopping it. */
+/* trainer_facts.c - facts about a trainer, copying its weights back, and cancelling it. */
 #include <string.h>
 
 #include "api/session/session.h"
@@ -8,9 +8,9 @@
 
 /* ---- facts ---- */
 
-/* By the cost model that tasks are cut by. What small models take is mostly beside the arithmetic:
- * calls of steps and their kernels, and around them those of a session, with a batch that is put
- * together and scalars that are set. */
+/* By the cost model that splits tasks. Small models spend most of their time outside the
+ * arithmetic: calls of steps, kernels and the session, assembling the batch, and setting
+ * scalars. */
 static double seconds_of(const takt_plan *plan, int threads)
 {
     const double call = 0.3e-6, around = 8e-6; /* as measured on a Neoverse V1 */
