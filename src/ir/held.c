@@ -17,7 +17,7 @@ static void tally_dims(takt_tally *t, takt_dims *d)
     d->counted = t->tick;
     t->bytes += sizeof *d + takt_arena_bytes(&d->arena) + d->capacity * sizeof *d->entry +
                 d->name_capacity * sizeof *d->name + d->slot_count * sizeof *d->slot +
-                d->stack_capacity * sizeof *d->stack;
+                d->stack_capacity * sizeof *d->stack + d->assumed_capacity * sizeof *d->assumed;
 }
 
 void takt_tally_graph(takt_tally *t, takt_graph *g)
