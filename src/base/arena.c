@@ -1,4 +1,5 @@
-/* arena.c - a list of blocks; the newest one has room, the others are full or made to measure. */
+/* arena.c - a list of blocks: the newest has free space, the others are full or sized for one
+ * piece. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -13,9 +14,9 @@ enum { UNIT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
 struct takt_arena_block {
     takt_arena_block *next;
-    size_t size;    /* of the whole block, this header included */
+    size_t size;    /* of the whole block, including this header */
     size_t used;    /* likewise */
-    size_t unused_; /* keeps what follows aligned to UNIT */
+    size_t unused_; /* keeps the data after it aligned to UNIT */
 };
 
 _Static_assert(sizeof(takt_arena_block) % UNIT == 0, "what follows the header must be aligned");

@@ -1,4 +1,4 @@
-/* arena.h - memory that dies together: nodes, shapes, names of one graph or plan. */
+/* arena.h - memory with one lifetime: nodes, shapes and names of one graph or plan. */
 #ifndef TAKT_BASE_ARENA_H
 #define TAKT_BASE_ARENA_H
 
@@ -15,11 +15,11 @@ typedef struct takt_arena {
 } takt_arena;
 
 void takt_arena_init(takt_arena *arena, takt_ctx *ctx);
-/* Frees everything at once; the arena may be used again. */
+/* Frees everything at once; the arena can be reused. */
 void takt_arena_deinit(takt_arena *arena);
 /* Bytes allocated from the context, unused room included. */
 size_t takt_arena_bytes(const takt_arena *arena);
-/* 16-byte aligned, uninitialised; NULL (and the failure recorded in ctx) when memory is short. */
+/* 16-byte aligned, uninitialised; NULL if out of memory (recorded in ctx). */
 void *takt_arena_get(takt_arena *arena, size_t size);
 /* Zeroed array; the product is checked. */
 void *takt_arena_array(takt_arena *arena, size_t count, size_t size);

@@ -7,9 +7,9 @@
 
 #include "base/ctx.h"
 
-/* Asks for `bytes` more: false, and nothing is counted, if the limit does not allow them. */
+/* Reserves `bytes` more: false, and nothing is counted, if they exceed the limit. */
 bool takt_count_more(takt_ctx *ctx, size_t bytes, uint64_t *live);
-/* They were had, and made the live bytes `live`. */
+/* Records an allocation that succeeded and brought the live bytes to `live`. */
 void takt_count_peak(takt_ctx *ctx, uint64_t live);
 void takt_count_less(takt_ctx *ctx, size_t bytes);
 

@@ -1,5 +1,4 @@
-/* crc32c.c - the Castagnoli checksum: by instruction where there is one, else eight bytes a step.
- */
+/* crc32c.c - the Castagnoli checksum: by instruction if available, else eight bytes per step. */
 #include "base/crc32c.h"
 
 #include <stdbool.h>

@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues `crc` (0 at first) over more bytes: the pieces in order give the same as the whole. */
+/* Continues `crc` (0 at first) over more bytes: the pieces in order give the checksum of the
+ * whole. */
 uint32_t takt_crc32c(uint32_t crc, const void *bytes, size_t length);
-/* The same by table alone, as it runs where the processor has no instruction for it. */
+/* The table-driven version, used if the processor has no instruction for it. */
 uint32_t takt_crc32c_table(uint32_t crc, const void *bytes, size_t length);
 
 #endif

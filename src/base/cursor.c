@@ -1,4 +1,4 @@
-/* cursor.c - bounded reading; nothing else does pointer arithmetic on bytes from outside. */
+/* cursor.c - bounded reads; nothing else does pointer arithmetic on untrusted bytes. */
 #include "base/cursor.h"
 
 takt_cursor takt_cursor_of(const void *bytes, size_t length, uint64_t origin)
@@ -13,7 +13,7 @@ size_t takt_cursor_left(const takt_cursor *c)
 
 const uint8_t *takt_cursor_take(takt_cursor *c, size_t count)
 {
-    static const uint8_t nothing[1]; /* base may be NULL where there are no bytes */
+    static const uint8_t nothing[1]; /* base may be NULL if there are no bytes */
     if (c->failed || count > c->end - c->pos) {
         c->failed = true;
         return NULL;
@@ -78,7 +78,7 @@ uint64_t takt_cursor_varint(takt_cursor *c)
             return value;
     }
     c->failed = true;
-    c->pos = start; /* the place is where the number begins */
+    c->pos = start; /* report the start of the number */
     return 0;
 }
 

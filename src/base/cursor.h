@@ -1,5 +1,5 @@
-/* cursor.h - the one bounded reader of bytes. Errors are sticky: after the first failed read every
- * read yields zero, and `failed` stays true with `pos` at the place. */
+/* cursor.h - the only bounded reader of bytes. Errors are sticky: after the first failed read every
+ * read yields zero, `failed` stays true, and `pos` stays at the failed read. */
 #ifndef TAKT_BASE_CURSOR_H
 #define TAKT_BASE_CURSOR_H
 
@@ -18,7 +18,7 @@ takt_cursor takt_cursor_of(const void *bytes, size_t length, uint64_t origin);
 size_t takt_cursor_left(const takt_cursor *c);
 /* The next `count` bytes, or NULL. */
 const uint8_t *takt_cursor_take(takt_cursor *c, size_t count);
-/* A cursor over the next `count` bytes, which this one then skips. */
+/* A cursor over the next `count` bytes; this one skips them. */
 takt_cursor takt_cursor_sub(takt_cursor *c, size_t count);
 bool takt_cursor_skip(takt_cursor *c, size_t count);
 uint8_t takt_cursor_u8(takt_cursor *c);

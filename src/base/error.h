@@ -16,18 +16,18 @@ typedef enum takt_error_id {
 
 /* Records the failure in the context (the newest wins) and returns its class. */
 takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...) TAKT_PRINTF(3, 4);
-/* The same into a record of the caller, such as a session's. */
+/* Records it in a record of the caller, such as a session's. */
 takt_status takt_error_set(takt_error *error, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
 
-/* A hint for the failure that such a record holds. */
+/* Adds a hint to the failure in such a record. */
 takt_status takt_error_hint(takt_error *error, const char *format, ...) TAKT_PRINTF(2, 3);
-/* The node that it concerns. */
+/* Adds the node that the failure concerns. */
 takt_status takt_error_node(takt_error *error, const char *name);
 /* "out of memory: N bytes for WHAT". */
 takt_status takt_error_memory(takt_error *error, const char *what, size_t bytes);
 
-/* A consistent copy of the context's last record, while other threads may fail. */
+/* A consistent copy of the context's last record, even while other threads fail. */
 void takt_error_copy(takt_ctx *ctx, takt_error *to);
 
 /* Additions to the failure just recorded; each returns its class, so that
@@ -42,7 +42,7 @@ takt_status takt_fail_memory(takt_ctx *ctx, const char *what, size_t bytes);
 takt_status takt_error_class(takt_error_id id);
 /* "SHAPE" for 2101, or NULL. */
 const char *takt_error_name(int id);
-/* All ids of the catalogue, in its order; returns how many. */
+/* All ids of the catalogue, in its order; returns their number. */
 int takt_error_ids(const int **ids);
 
 #define TAKT_TRY(call)                                                                             \
@@ -52,7 +52,7 @@ int takt_error_ids(const int **ids);
             return takt_try_status_;                                                               \
     } while (0)
 
-/* For public functions: a pointer that must be there. `ctx` may be NULL. */
+/* For public functions: a pointer that must not be NULL. `ctx` may be NULL. */
 #define TAKT_NEED(ctx, pointer)                                                                    \
     do {                                                                                           \
         if ((pointer) == NULL)                                                                     \

@@ -48,7 +48,7 @@ static double decode(const format *f, uint32_t bits)
     return bits & f->sign ? -size : size;
 }
 
-/* The code of |value|, rounded as if the exponent had no upper end; `word` are its bits. */
+/* The code of |value|, rounded as if the exponent were unbounded; `word` holds its bits. */
 static uint64_t round_code(const format *f, uint64_t word)
 {
     int e = (int)(word >> 52) - 1023;
@@ -79,7 +79,8 @@ static uint32_t encode(const format *f, double value, bool saturate)
     const uint64_t size = word & (UINT64_MAX >> 1);
     const uint64_t code = isinf(value) ? UINT64_MAX : round_code(f, size);
     if (code <= f->largest)
-        return code == 0 && f->nan == f->sign ? 0 : sign | (uint32_t)code; /* no -0 there */
+        return code == 0 && f->nan == f->sign ? 0
+                                              : sign | (uint32_t)code; /* the format has no -0 */
     if (saturate && (!isinf(value) || f->nan != f->sign))
         return sign | f->largest;
     if (f->infinity != 0)
@@ -107,7 +108,7 @@ uint16_t takt_bf16_from_f64(double value)
     return (uint16_t)encode(&bf16, value, false);
 }
 
-/* e8m0 has neither sign nor zero nor mantissa: 2^(bits - 127), or NaN. */
+/* e8m0 has no sign, zero or mantissa: 2^(bits - 127), or NaN. */
 static uint8_t scale_from(double value, bool saturate)
 {
     if (isnan(value) || value < 0)
@@ -118,7 +119,7 @@ static uint8_t scale_from(double value, bool saturate)
         return 0;
     int e;
     const double m = frexp(value, &e); /* value = m * 2^e, 1/2 <= m < 1 */
-    const int low = e - 1 + 127;       /* m = 0.75 is half way; ties go to the even code */
+    const int low = e - 1 + 127;       /* m = 0.75 is halfway; ties go to the even code */
     const int code = low + (m > 0.75 || (m == 0.75 && (low & 1)));
     return (uint8_t)(code <= 0xFE ? code : saturate ? 0xFE : 0xFF);
 }

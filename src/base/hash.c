@@ -30,7 +30,7 @@ uint64_t takt_hash_bytes(uint64_t seed, const void *bytes, size_t length)
         low = load(at, left);
     else
         low = load(at, 8);
-    if (left > 8) /* the last of them are the upper bytes of the last eight */
+    if (left > 8) /* the rest are the upper bytes of the last eight */
         high = load(at + left - 8, 8) >> (8 * (16 - left));
     h = fold(low ^ k1 ^ h, high ^ k2 ^ seed);
     return takt_hash_word(h, k2);

@@ -1,9 +1,8 @@
 /* json.c - strict JSON into a flat array.
  *
- * A first look counts commas, brackets and string bytes, which bounds values and text, so that two
- * allocations suffice. While a container is open its `size` holds the index of its parent and its
- * `integer` that of its last child: the stack costs nothing and cannot overflow.
- */
+ * A first pass counts commas, brackets and string bytes. This bounds values and text, so two
+ * allocations suffice. While a container is open, its `size` holds the index of its parent and its
+ * `integer` that of its last child: the stack costs nothing and cannot overflow. */
 #include "base/json.h"
 
 #include <string.h>
@@ -23,7 +22,7 @@ typedef struct parser {
     takt_json_keys keys;
 } parser;
 
-/* Upper bounds by the first look. */
+/* Upper bounds from the first pass. */
 typedef struct bounds {
     size_t values, keys, text;
 } bounds;
@@ -36,13 +35,13 @@ static size_t string_end(const char *s, size_t i, size_t length)
     return i < length ? i : length;
 }
 
-/* Each value but the first follows a comma or an opening bracket. Stops where parsing will, at the
- * latest: at a bracket that nests too deeply. */
+/* Each value but the first follows a comma or an opening bracket. Stops no later than parsing will:
+ * at a bracket that nests too deeply. */
 static bounds first_look(const char *s, size_t length, uint64_t depth_limit)
 {
     bounds b = {.values = 1};
     uint64_t depth = 0;
-    char closes = '\0'; /* after an opening bracket: what makes the container an empty one */
+    char closes = '\0'; /* after an opening bracket: the container would be empty */
     for (size_t i = 0; i < length && depth <= depth_limit; i++) {
         const char c = s[i];
         if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
@@ -79,9 +78,9 @@ static takt_status prepare(parser *p, takt_arena *arena)
     return takt_json_keys_open(&p->keys, ctx, b.keys);
 }
 
-/* The key of value `index`, whose text is at `place`, must be the first of its name. Most objects
- * are small: their keys are compared one by one, and only those of larger ones go into the table,
- * which is slow where it is larger than the caches. */
+/* The key of value `index`, whose text is at `place`, must be unique in its object. Keys of small
+ * objects, which most are, are compared one by one; only those of larger ones go into the table,
+ * which is slow once it outgrows the caches. */
 static takt_status note_key(parser *p, uint32_t index, size_t place)
 {
     enum { SMALL = 8 };
@@ -101,7 +100,7 @@ static takt_status note_key(parser *p, uint32_t index, size_t place)
                              p->values[index].key);
 }
 
-/* "key": of the next value. */
+/* The "key": of the next value. */
 static takt_status read_key(parser *p)
 {
     takt_json_scan *s = &p->scan;
@@ -177,13 +176,14 @@ static takt_status read_value(parser *p)
     return takt_json_scan_word(s, value);
 }
 
-/* After a value: closes what ends here and stops before the next value, or at the end of all. */
+/* After a value: closes the containers that end here, and stops before the next value or at the
+ * end. */
 static takt_status after_value(parser *p)
 {
     takt_json_scan *s = &p->scan;
     while (p->open != none) {
         const bool is_object = p->values[p->open].kind == TAKT_JSON_OBJECT;
-        const bool is_new = p->open == p->count - 1; /* opened, and nothing in it yet */
+        const bool is_new = p->open == p->count - 1; /* opened, and still empty */
         const int c = takt_json_peek(s);
         if (c == (is_object ? '}' : ']')) {
             close_container(p);

@@ -1,4 +1,4 @@
-/* json.h - JSON in and out. The reader makes a flat array of values; there is no recursion. */
+/* json.h - JSON in and out. The reader makes a flat array of values, without recursion. */
 #ifndef TAKT_BASE_JSON_H
 #define TAKT_BASE_JSON_H
 
@@ -40,10 +40,10 @@ const takt_json *takt_json_next(const takt_json *value);
 /* Member of an object, or NULL. */
 const takt_json *takt_json_get(const takt_json *object, const char *key);
 
-/* Writing: commas and escapes are the writer's business. */
+/* Writing: the writer handles commas and escapes. */
 typedef struct takt_json_writer {
     takt_text *text;
-    uint64_t has_item[4]; /* one bit per depth: something was written there already */
+    uint64_t has_item[4]; /* one bit per depth: something has been written there */
     int depth;
     bool after_key;
     bool pretty;
@@ -59,11 +59,11 @@ void takt_json_integer(takt_json_writer *w, int64_t value);
 void takt_json_unsigned(takt_json_writer *w, uint64_t value);
 void takt_json_bool(takt_json_writer *w, bool value);
 void takt_json_null(takt_json_writer *w);
-/* What was read, written again. */
+/* Writes back a value that was read. */
 void takt_json_value(takt_json_writer *w, const takt_json *value);
 /* Members of an object: a key and its value. */
 void takt_json_put_string(takt_json_writer *w, const char *key, const char *text); /* NULL: "" */
-/* With a point where the value is whole, for readers that tell 30.0 from 30. */
+/* With a decimal point even if the value is whole, for readers that distinguish 30.0 from 30. */
 void takt_json_put_real(takt_json_writer *w, const char *key, double value);
 void takt_json_real(takt_json_writer *w, double value);
 void takt_json_put_number(takt_json_writer *w, const char *key, double value);

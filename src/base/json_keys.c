@@ -16,7 +16,7 @@ takt_status takt_json_keys_open(takt_json_keys *k, takt_ctx *ctx, size_t count)
     TAKT_TRY(takt_mem_zero(ctx, slots, sizeof *k->at, "the keys of a JSON text", &at));
     k->at = at;
     k->slots = slots;
-    /* Addresses and time are what an author of colliding keys does not know. */
+    /* An author of colliding keys cannot know addresses and time. */
     k->seed = takt_hash_word((uint64_t)(uintptr_t)at, (uint64_t)(uintptr_t)k);
     if (ctx->now_ns != NULL)
         k->seed = takt_hash_word(k->seed, ctx->now_ns(ctx->clock_user));

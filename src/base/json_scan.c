@@ -1,4 +1,4 @@
-/* json_scan.c - the words of JSON. */
+/* json_scan.c - the tokens of JSON. */
 #include "base/json_scan.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static void count_lines(const takt_json_scan *s, size_t pos, int *line, int *col
         if (s->at[i] == '\n') {
             *line += 1;
             *column = 1;
-        } else if ((s->at[i] & 0xC0) != 0x80) { /* followers of a character do not count */
+        } else if ((s->at[i] & 0xC0) != 0x80) { /* continuation bytes do not count */
             *column += 1;
         }
     }
@@ -208,7 +208,7 @@ static size_t number_end(const takt_json_scan *s, bool *is_integer)
 static bool to_integer(const char *at, size_t length, int64_t *integer)
 {
     const bool is_negative = at[0] == '-';
-    int64_t value = 0; /* built downwards: the range is larger there */
+    int64_t value = 0; /* built from negative numbers: their range is larger */
     for (size_t i = is_negative; i < length; i++) {
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_sub_overflow(value, (int64_t)(at[i] - '0'), &value))

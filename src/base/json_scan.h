@@ -1,4 +1,4 @@
-/* json_scan.h - the words of JSON: strings, numbers, literals; used by json.c alone. */
+/* json_scan.h - the tokens of JSON: strings, numbers, literals; used by json.c only. */
 #ifndef TAKT_BASE_JSON_SCAN_H
 #define TAKT_BASE_JSON_SCAN_H
 
@@ -20,7 +20,7 @@ takt_status takt_json_fail_at(takt_json_scan *s, size_t pos, const char *format,
     TAKT_PRINTF(3, 4);
 /* "expected ..., found ..." at the current place. */
 takt_status takt_json_expected(takt_json_scan *s, const char *what);
-/* Each reads one word that begins here into `value`. */
+/* Each reads one token that begins here into `value`. */
 takt_status takt_json_scan_string(takt_json_scan *s, const char **text, uint32_t *length);
 takt_status takt_json_scan_number(takt_json_scan *s, takt_json *value);
 takt_status takt_json_scan_word(takt_json_scan *s, takt_json *value);

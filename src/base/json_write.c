@@ -1,4 +1,4 @@
-/* json_write.c - writing JSON: the writer sets commas, escapes and indentation. */
+/* json_write.c - writing JSON: commas, escapes and indentation. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-enum { DEEPEST = 255 }; /* has_item has a bit for 0 .. 255; beyond it levels share the last bit */
+enum { DEEPEST = 255 }; /* has_item has a bit for 0 .. 255; deeper levels share the last bit */
 
 void takt_json_begin(takt_json_writer *w, takt_text *text, bool pretty)
 {
@@ -68,7 +68,7 @@ void takt_json_close(takt_json_writer *w, char bracket)
         takt_text_put(w->text, "\n", 1);
     else if (!was_empty)
         new_line(w);
-    /* Either bracket of a pair may be given, so that "close what '{' opened" works as well. */
+    /* Either bracket of a pair is accepted, so that "close what '{' opened" works as well. */
     const char end = bracket == '{' || bracket == '}' ? '}' : ']';
     takt_text_put(w->text, &end, 1);
 }

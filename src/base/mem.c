@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 
-/* An allocator need not know about empty blocks: they have one byte. */
+/* An allocator need not support empty blocks: they get one byte. */
 static size_t real_size(size_t size)
 {
     return size != 0 ? size : 1;

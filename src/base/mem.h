@@ -8,7 +8,7 @@ enum { TAKT_ALIGN = 64 };
 
 /* `*block` receives `size` uninitialised bytes (never NULL on success, even for 0). */
 TAKT_MUST_USE takt_status takt_mem_get(takt_ctx *ctx, size_t size, const char *what, void **block);
-/* The same, zeroed; `count * size` is checked. */
+/* Zeroed; `count * size` is checked. */
 TAKT_MUST_USE takt_status takt_mem_zero(takt_ctx *ctx, size_t count, size_t size, const char *what,
                                         void **block);
 /* Accepts NULL. `size` is the allocated size. */

@@ -19,7 +19,7 @@ takt_status takt_native_add(takt_ctx *ctx, const takt_op_def *def)
     memcpy(name, def->name, strlen(def->name) + 1);
     op->def = *def;
     op->def.name = name;
-    op->next = ctx->natives; /* the newest is found first; plans may still hold an older one */
+    op->next = ctx->natives; /* the newest is found first; plans may still use an older one */
     ctx->natives = op;
     return TAKT_OK;
 }

@@ -1,4 +1,4 @@
-/* near.c - which of many names was meant by one that is misspelt. */
+/* near.c - the nearest of many names to a misspelt one. */
 #include "base/near.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 
 takt_nearest takt_nearest_to(const char *wanted)
 {
-    /* A third of the letters may be wrong, three at most; short names forgive one, single letters
-     * none. */
+    /* A third of the letters may be wrong, at most three; one in short names, none in single
+     * letters. */
     const size_t length = strlen(wanted);
     const size_t limit = length < 2 ? 0 : length < 4 ? 1 : length < 9 ? 2 : 3;
     return (takt_nearest){.wanted = wanted, .distance = limit + 1};

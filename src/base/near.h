@@ -1,11 +1,11 @@
-/* near.h - which of many names was meant by one that is misspelt. */
+/* near.h - the nearest of many names to a misspelt one. */
 #ifndef TAKT_BASE_NEAR_H
 #define TAKT_BASE_NEAR_H
 
 #include <stddef.h>
 
 typedef struct takt_nearest {
-    const char *wanted, *best; /* best: NULL until a candidate is near */
+    const char *wanted, *best; /* best: NULL until a candidate is close enough */
     size_t distance;
 } takt_nearest;
 

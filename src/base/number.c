@@ -148,7 +148,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads "e-12"; a huge exponent is held at a cap that already means zero or infinity. */
+/* Reads "e-12"; a huge exponent is clamped to one that already means zero or infinity. */
 static bool read_exponent(const char *text, size_t length, int *exponent)
 {
     size_t i = 1;
@@ -230,7 +230,7 @@ bool takt_number_read(const char *text, size_t length, double *value)
     return true;
 }
 
-/* printf puts the locale's decimal point, of one or more bytes, between the digits. */
+/* printf puts the locale's decimal point, one or more bytes, between the digits. */
 static size_t mend_point(char *text)
 {
     size_t to = 0;

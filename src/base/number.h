@@ -1,4 +1,4 @@
-/* number.h - decimal text to double and back: correctly rounded, and deaf to the locale. */
+/* number.h - decimal text to double and back: correctly rounded, independent of the locale. */
 #ifndef TAKT_BASE_NUMBER_H
 #define TAKT_BASE_NUMBER_H
 

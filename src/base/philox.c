@@ -1,4 +1,4 @@
-/* philox.c - Philox4x32-10 and what is drawn from it. */
+/* philox.c - Philox4x32-10 and distributions drawn from it. */
 #include "base/philox.h"
 
 #include <math.h>
@@ -51,8 +51,8 @@ void takt_philox_fill(const takt_philox_at *at, uint64_t first, size_t count, ui
     }
 }
 
-/* The C library's logarithm, sine and cosine differ from machine to machine in the last bit; these
- * are sums of products in a fixed order. */
+/* The C library's logarithm, sine and cosine differ between machines in the last bit; these are
+ * sums of products in a fixed order. */
 
 static const double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
 
@@ -70,7 +70,7 @@ static double log_of(uint32_t k)
     return e * log2_high + (2 * s + (2 * s * sum + e * log2_low));
 }
 
-/* sin or cos of 2 pi k / 2^24: a quarter turn at most is left for the series. */
+/* sin or cos of 2 pi k / 2^24, reduced to at most a quarter period for the series. */
 static double wave(uint32_t k, bool is_cosine)
 {
     static const double half_pi = 1.57079632679489661923;
@@ -91,12 +91,12 @@ double takt_philox_normal(const takt_philox_at *at, uint64_t element)
     uint32_t words[4];
     group(at, element / 4, words);
     const uint32_t *pair = words + (element % 4 & 2);
-    /* 1 - u lies in (0, 1], so the logarithm is finite. */
+    /* 1 - u is in (0, 1], so the logarithm is finite. */
     const double radius = sqrt(-2 * log_of((UINT32_C(1) << 24) - (pair[0] >> 8)));
     return radius * wave(pair[1] >> 8, element % 2 == 0);
 }
 
-/* exp(x) for x <= 0: 2^n times the series at what is left, half of log 2 at most. */
+/* exp(x) for x <= 0: 2^n times the series of the remainder, at most half of log 2. */
 static double exp_of(double x)
 {
     if (x < -700)

@@ -13,7 +13,7 @@
 /* The four words of one counter. */
 void takt_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]);
 
-/* Where a sequence of words comes from. */
+/* Where a sequence of words starts. */
 typedef struct takt_philox_at {
     uint64_t seed;
     uint32_t stream;
@@ -36,8 +36,8 @@ static inline double takt_philox_uniform(uint32_t word)
  * sin(2 pi v) for odd ones, u and v being the pair's uniforms. In double, the same bits everywhere.
  */
 double takt_philox_normal(const takt_philox_at *at, uint64_t element);
-/* u to the power of `exponent`, which is above 0, for u in (0, 1] with the word's first 24 bits. In
- * double, the same bits everywhere. */
+/* u to the power of `exponent` > 0, for u in (0, 1] made of the word's first 24 bits. In double,
+ * the same bits everywhere. */
 double takt_philox_power(uint32_t word, double exponent);
 
 #endif

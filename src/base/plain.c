@@ -1,4 +1,4 @@
-/* plain.c - control characters out of a finished text. */
+/* plain.c - removes control characters from a finished text. */
 #include "base/plain.h"
 
 #include <string.h>

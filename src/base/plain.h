@@ -1,13 +1,13 @@
-/* plain.h - text for people, without commands to their terminal. */
+/* plain.h - text for people, without control sequences for their terminal. */
 #ifndef TAKT_BASE_PLAIN_H
 #define TAKT_BASE_PLAIN_H
 
 #include "base/text.h"
 
 /* Replaces control characters other than line ends and tabs by '?': C0, DEL, and C1 in UTF-8. Names
- * in reports come from files that others wrote. */
+ * in reports come from untrusted files. */
 void takt_text_plain(takt_text *text);
-/* Whether it is a picture (PNG): binary data that is written unchanged. */
+/* Whether it is an image (PNG): binary data that is written unchanged. */
 bool takt_text_is_picture(const takt_text *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* sha256.c - SHA-256 as FIPS 180-4 states it. */
+/* sha256.c - SHA-256 as specified in FIPS 180-4. */
 #include "base/sha256.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* sha256.h - SHA-256 of bytes that come in pieces. */
+/* sha256.h - SHA-256 of data that arrives in pieces. */
 #ifndef TAKT_BASE_SHA256_H
 #define TAKT_BASE_SHA256_H
 
@@ -15,7 +15,7 @@ typedef struct takt_sha256 {
 
 void takt_sha256_init(takt_sha256 *sha);
 void takt_sha256_add(takt_sha256 *sha, const void *bytes, size_t length);
-/* The digest; `sha` needs init before it is used again. */
+/* The digest; call init before `sha` is used again. */
 void takt_sha256_end(takt_sha256 *sha, uint8_t digest[TAKT_SHA256_BYTES]);
 /* A digest in hexadecimal, terminated. */
 void takt_sha256_text(const uint8_t digest[TAKT_SHA256_BYTES], char text[TAKT_SHA256_TEXT]);

@@ -1,4 +1,5 @@
-/* size.h - arithmetic on sizes that cannot wrap: false, and `out` untouched, where it would. */
+/* size.h - arithmetic on sizes that cannot wrap: on overflow it returns false and leaves `out`
+ * untouched. */
 #ifndef TAKT_BASE_SIZE_H
 #define TAKT_BASE_SIZE_H
 

@@ -1,4 +1,4 @@
-/* sort.h - sorting without memory: the C library's qsort may allocate. */
+/* sort.h - sorting without allocation: the C library's qsort may allocate. */
 #ifndef TAKT_BASE_SORT_H
 #define TAKT_BASE_SORT_H
 
@@ -8,7 +8,7 @@
 /* True if `a` must come before `b`; a strict order, so that the result is the same everywhere. */
 typedef bool takt_before_fn(const void *a, const void *b);
 
-/* Sorts an array of pointers by what they point at; n log n always. */
+/* Sorts an array of pointers by their targets; always n log n. */
 void takt_sort_pointers(const void **items, size_t count, takt_before_fn *before);
 
 #endif

@@ -26,7 +26,7 @@ static bool same(takt_span a, takt_span b)
     return a.length == b.length && (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
 }
 
-/* Where the piece is, or would be. */
+/* The slot of the piece, or the free slot for it. */
 static size_t slot_of(const takt_spans *s, takt_span piece)
 {
     size_t slot = (size_t)takt_hash_bytes(s->seed, piece.at, piece.length) & s->mask;

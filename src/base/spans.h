@@ -1,8 +1,7 @@
 /* spans.h - a table from pieces of text to their numbers: keys of a file, tokens of a vocabulary.
  *
- * The pieces are the caller's; the table holds numbers alone. Hashes have a seed that the author of
- * a file does not know, so that colliding names cannot be prepared.
- */
+ * The caller owns the pieces; the table holds only numbers. Hashes have a seed that the author of a
+ * file does not know, so that colliding names cannot be prepared. */
 #ifndef TAKT_BASE_SPANS_H
 #define TAKT_BASE_SPANS_H
 
@@ -19,7 +18,7 @@ typedef struct takt_spans {
 /* Room for `count` numbers, in the arena. */
 TAKT_MUST_USE takt_status takt_spans_init(takt_spans *s, takt_arena *arena, const takt_span *of,
                                           size_t count);
-/* Adds number `index`; false, and nothing changes, if an equal piece is there. */
+/* Adds number `index`; false, and no change, if an equal piece is present. */
 bool takt_spans_add(takt_spans *s, uint32_t index);
 /* The number of the piece, or UINT32_MAX. */
 uint32_t takt_spans_find(const takt_spans *s, takt_span piece);

@@ -123,7 +123,8 @@ size_t takt_name_distance(const char *a, const char *b, size_t limit)
                 now[j] = least(now[j], before[j - 2] + 1);
             best = least(best, now[j]);
         }
-        if (best > limit) /* a row's least never falls, not even by a swap over the last row */
+        if (best > limit) /* a row's minimum never decreases, not even by a swap over the last
+                           * row */
             return limit + 1;
         size_t *const free_row = before;
         before = last;

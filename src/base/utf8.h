@@ -1,4 +1,4 @@
-/* utf8.h - UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above 10FFFF. */
+/* utf8.h - UTF-8 as in RFC 3629: no overlong forms, no surrogates, nothing above 10FFFF. */
 #ifndef TAKT_BASE_UTF8_H
 #define TAKT_BASE_UTF8_H
 

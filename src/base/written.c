@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 
-/* Bytes of a name one after the other. */
+/* Iterates over the bytes of a name. */
 typedef struct reader {
     const char *at, *end;
     bool is_quoted, is_wrong;
@@ -39,7 +39,7 @@ static bool unicode(reader *r)
     return true;
 }
 
-/* Behind a backslash; the bytes are ready. */
+/* After a backslash; the bytes are decoded. */
 static bool escape(reader *r)
 {
     if (r->at == r->end)
@@ -73,7 +73,7 @@ static int next(reader *r)
     return (unsigned char)r->ready[r->ready_at++];
 }
 
-/* Bytes up to and with the closing quote of what begins with one, or 0. */
+/* Bytes up to and including the closing quote of a quoted name, or 0. */
 static size_t closing(const char *text, size_t length)
 {
     if (length < 2 || text[0] != '`')

@@ -15,8 +15,8 @@
 size_t takt_written_length(const char *text, const char *ends);
 /* "name=value" of an item; the name may have = inside. False if one of the two is missing. */
 bool takt_written_pair(takt_span item, takt_span *name, takt_span *value);
-/* The name itself, into `to`, which has room for `room` bytes; `written.length` always suffice.
- * False for an unknown escape, or if it does not fit. */
+/* The name itself, written to `to`, which has room for `room` bytes; `written.length` bytes always
+ * suffice. False for an unknown escape, or if it does not fit. */
 bool takt_written_read(takt_span written, char *to, size_t room, size_t *length);
 /* Whether both stand for the same name. */
 bool takt_written_same(takt_span a, takt_span b);

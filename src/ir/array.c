@@ -1,4 +1,4 @@
-/* array.c - values of the interpreter: making, freeing, and carrying to and from packed memory. */
+/* array.c - values of the interpreter: creating, freeing, and copying to and from packed memory. */
 #include "ir/array.h"
 
 #include <string.h>
@@ -83,7 +83,8 @@ takt_status takt_array_to_tensor(takt_ctx *ctx, const takt_array *from, takt_ten
     const takt_type type = takt_array_type(from);
     TAKT_TRY(takt_tensor_create(ctx, &type, out));
     void *data = takt_tensor_data(out);
-    memset(data, 0, takt_tensor_bytes(out)); /* sub-byte types leave the last byte's end unused */
+    memset(data, 0, takt_tensor_bytes(out)); /* sub-byte types leave the end of the last byte
+                                              * unused */
     for (size_t k = 0; k < from->count; k++) {
         if (from->f != NULL)
             takt_dtype_put_f(type.dtype, data, k, from->f[k]);

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-/* Constants up to this size are the same if their bytes are; larger ones if their storage is. */
+/* Constants up to this size are equal if their bytes are; larger ones if their storage is. */
 enum { SMALL_BYTES = 64 };
 
 static uint64_t hash_text(uint64_t h, const char *text)
@@ -108,7 +108,7 @@ static bool same_list(const takt_attr_def *def, const takt_attr *a, const takt_a
                 return false;
         return true;
     }
-    /* The others are lists of eight bytes; doubles count as equal when their bits are. */
+    /* The others are lists of eight-byte items; doubles are equal if their bits are. */
     return memcmp(a->i64s, b->i64s, a->count * sizeof(int64_t)) == 0;
 }
 

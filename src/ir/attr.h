@@ -52,7 +52,7 @@ TAKT_MUST_USE takt_status takt_attr_copy(takt_graph *g, const takt_attr_def *def
                                          const takt_attr *from, takt_attr *to);
 /* In quotes, with escapes, as the language reads it. */
 void takt_string_print(const char *string, takt_text *text);
-/* "[1, 1]", "relu", "f32": as the parser reads it. TENSOR and GRAPH are the printer's business. */
+/* "[1, 1]", "relu", "f32": as the parser reads it. The printer handles TENSOR and GRAPH. */
 void takt_attr_print(takt_dims *dims, const takt_attr_def *def, const takt_attr *attr,
                      takt_text *text);
 

@@ -1,4 +1,4 @@
-/* before.h - what a value is computed from. */
+/* before.h - the values that a value is computed from. */
 #ifndef TAKT_IR_BEFORE_H
 #define TAKT_IR_BEFORE_H
 
@@ -6,7 +6,7 @@
 
 #include "ir/graph.h"
 
-/* Marks `id` and all that it is computed from; `before` has g->count bytes. */
+/* Marks `id` and everything it is computed from; `before` has g->count bytes. */
 static inline void takt_graph_before(const takt_graph *g, takt_id id, unsigned char *before)
 {
     memset(before, 0, g->count);

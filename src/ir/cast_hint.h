@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "ir/dtype.h"
 
-/* Adds to the failure: the one that loses less when converted, and the cast that does it. */
+/* Adds to the failure: the type that loses less when converted to, and the cast that does it. */
 takt_status takt_cast_hint(takt_ctx *ctx, takt_dtype a, takt_dtype b);
 
 #endif

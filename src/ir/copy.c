@@ -1,4 +1,4 @@
-/* copy.c - carrying nodes from one graph to another, and finding out which ones are needed. */
+/* copy.c - copying nodes from one graph to another, and finding the live ones. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* digest.c - one number for the meaning of a graph: names of values and numbering do not enter. */
+/* digest.c - one number for the meaning of a graph, independent of value names and numbering. */
 #include <string.h>
 
 #include "base/hash.h"

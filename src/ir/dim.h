@@ -1,15 +1,14 @@
 /* dim.h - dimensions: numbers, names, and canonical expressions of them.
  *
  * A dimension is one 64-bit handle. Numbers stand for themselves; everything else is an entry in a
- * table that all graphs made from one another share, so handles survive passes. Expressions are
+ * table shared by all graphs derived from one another, so handles survive passes. Expressions are
  * kept in a normal form (a sum of coefficients times products), so equal handles mean equal
  * dimensions and `(n + 1) - 1` is `n`.
  *
- * Names unify: adding [batch, 4] to [n, 4] makes `n` another word for `batch`. What holds for no
- * size is an error that names both sides. What holds for some and can be proven neither way, as
- * that 2*ceildiv(h, 2) is h, is noted as an *assumption* and checked when sizes are known: a graph
- * with numbers is inferred again.
- */
+ * Names unify: adding [batch, 4] to [n, 4] makes `n` an alias of `batch`. An equation that holds
+ * for no size is an error that names both sides. One that holds for some sizes and cannot be proven
+ * or refuted, such as 2*ceildiv(h, 2) = h, is noted as an *assumption* and checked when sizes are
+ * known: a graph with numbers is inferred again. */
 #ifndef TAKT_IR_DIM_H
 #define TAKT_IR_DIM_H
 
@@ -40,47 +39,47 @@ static inline bool takt_dim_is_number(takt_dim d)
     return d >= 0;
 }
 
-/* The dimension called `name`, made if new. */
+/* The dimension called `name`, created if new. */
 TAKT_MUST_USE takt_status takt_dim_name(takt_dims *dims, takt_span name, takt_dim *out);
-/* A name that no dimension has so far, made of `base`. */
+/* A new name derived from `base`. */
 TAKT_MUST_USE takt_status takt_dim_fresh(takt_dims *dims, const char *base, takt_dim *out);
-/* The same for a name that a file gives without proof. Equations are solved for such names
+/* The dimension of a name that a file gives without proof. Equations are solved for such names
  * first. */
 TAKT_MUST_USE takt_status takt_dim_hint(takt_dims *dims, takt_span name, takt_dim *out);
 /* `a op b` in normal form. Fails on a negative or overflowing number, division by zero. */
 TAKT_MUST_USE takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b,
                                         takt_dim *out);
-/* Known to be equal, bindings by unification taken into account. False if memory is short: a caller
- * that refuses because of it calls takt_dims_blame. */
+/* Known to be equal, including bindings by unification. False if out of memory: a caller that
+ * refuses because of it calls takt_dims_blame. */
 bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
-/* `status`, or TAKT_ERR_MEMORY where memory ran out in takt_dim_same or takt_dim_unify since the
- * last call. */
+/* `status`, or TAKT_ERR_MEMORY if memory ran out in takt_dim_same or takt_dim_unify since the last
+ * call. */
 TAKT_MUST_USE takt_status takt_dims_blame(takt_dims *dims, takt_status status);
-/* Makes them the same, assumes it, or fails with both sides in the message. */
+/* Makes them equal, assumes it, or fails with both sides in the message. */
 TAKT_MUST_USE takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b);
 /* From now on existing names are not bound; returns the previous limit. A branch that may not run
  * says nothing about names outside it. */
 size_t takt_dims_hold(takt_dims *dims);
 void takt_dims_let_go(takt_dims *dims, size_t held);
-/* Two dimensions that were taken to be the same without proof. */
+/* Two dimensions assumed to be equal without proof. */
 typedef struct takt_assumption {
     takt_dim left, right;
 } takt_assumption;
 size_t takt_dims_assumed(const takt_dims *dims);
 takt_assumption takt_dims_assumption(const takt_dims *dims, size_t index);
-/* `d` with everything that unification found put in. */
+/* `d` with all bindings of unification substituted. */
 TAKT_MUST_USE takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out);
 /* The names in the table, in order of first use. */
 size_t takt_dims_name_count(const takt_dims *dims);
 const char *takt_dims_name(const takt_dims *dims, size_t index);
-/* Whether `d`, resolved, is nothing but a name, and which one. */
+/* Whether `d`, resolved, is just a name, and which one. */
 bool takt_dim_is_name(takt_dims *dims, takt_dim d, size_t *index);
-/* How many of them unification has found a meaning for; it grows with every new one. */
+/* The number of names that unification has bound; it grows with every new one. */
 size_t takt_dims_bound(const takt_dims *dims);
 /* `d` with names replaced by sizes[index] (entries < 0 stay names). */
 TAKT_MUST_USE takt_status takt_dim_substitute(takt_dims *dims, takt_dim d, const int64_t *sizes,
                                               size_t size_count, takt_dim *out);
-/* "batch", "2*seq + 1"; what unification found is put in. */
+/* "batch", "2*seq + 1", with bindings of unification substituted. */
 void takt_dim_print(takt_dims *dims, takt_dim d, takt_text *text);
 
 #endif

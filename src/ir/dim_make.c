@@ -1,9 +1,8 @@
 /* dim_make.c - the operations on dimensions, with the laws that keep expressions in normal form.
  *
- * floordiv by a number takes out whatever is divisible: floordiv(5*n + 3, 2) is
- * 2*n + 1 + floordiv(n + 1, 2). What all terms of both have in common is cancelled:
- * floordiv(b*n + b, 2*b) is floordiv(n + 1, 2). ceildiv(a, b) is floordiv(a + b - 1, b).
- */
+ * floordiv by a number takes out whatever is divisible: floordiv(5*n + 3, 2) is 2*n + 1 +
+ * floordiv(n + 1, 2). Factors common to all terms of both are cancelled: floordiv(b*n + b, 2*b) is
+ * floordiv(n + 1, 2). ceildiv(a, b) is floordiv(a + b - 1, b). */
 #include "ir/dim_table.h"
 
 /* Splits `s` by a positive number: s = by * whole + rest, factors of rest in [0, by). */
@@ -49,7 +48,7 @@ static takt_status floordiv_number(takt_dims *dims, int64_t by, takt_dim *out)
     return takt_dim_store(dims, &dims->c, out);
 }
 
-/* Divides both by the atoms that all their terms have. */
+/* Divides both by the atoms common to all their terms. */
 static void cancel(takt_dims *dims)
 {
     for (uint32_t i = 0; dims->b.count > 0 && i < dims->b.term[0].count;) {
@@ -70,7 +69,7 @@ static bool is_multiple(const dim_sum *a, const dim_sum *b, dim_sum *times)
     if (a->count != b->count || a->count == 0 || a->term[0].factor % b->term[0].factor != 0)
         return false;
     const int64_t k = a->term[0].factor / b->term[0].factor;
-    *times = *a; /* becomes what is left */
+    *times = *a; /* becomes the remainder */
     if (!takt_dim_sum_add(times, b, -k) || times->count != 0)
         return false;
     takt_dim_sum_set(times, k);

@@ -1,9 +1,8 @@
-/* dim_resolve.c - putting bindings and sizes into expressions, and finding new bindings.
+/* dim_resolve.c - substituting bindings and sizes into expressions, and finding new bindings.
  *
- * Expressions form a graph without cycles that may be deep, so the walks keep a stack of their own.
- * Results are remembered in the entries until the next binding (or another set of sizes) makes
- * them stale, which a stamp tells.
- */
+ * Expressions form an acyclic graph that may be deep, so traversals keep their own stack. Results
+ * are cached in the entries until the next binding (or another set of sizes) makes them stale,
+ * which a stamp tells. */
 #include "base/mem.h"
 #include "ir/dim_table.h"
 
@@ -49,7 +48,7 @@ static takt_dim value_of(const takt_dims *dims, takt_dim d)
     return takt_dim_is_number(d) ? d : dims->entry[dim_entry_of(d)].known;
 }
 
-/* The sum with the values of its atoms put in; works in a (product), b, c (total), d. */
+/* The sum with the values of its atoms substituted; works in a (product), b, c (total), d. */
 static takt_status expand_sum(takt_dims *dims, uint32_t at, takt_dim *out)
 {
     const dim_term *terms = dims->entry[at].term;
@@ -114,7 +113,7 @@ takt_status takt_dim_expand(takt_dims *dims, takt_dim d, const int64_t *sizes, s
     return TAKT_OK;
 }
 
-/* Pushes the atoms below `d` that were not seen in this traversal. */
+/* Pushes the atoms below `d` not yet seen in this traversal. */
 static takt_status visit(walk *w, takt_dim d)
 {
     if (takt_dim_is_number(d))
@@ -131,7 +130,7 @@ static takt_status find_name(takt_dims *dims, uint32_t name, takt_dim d, bool *o
 {
     walk w = {dims, NULL, 0, 0};
     *occurs = false;
-    dims->stamp++; /* makes every `seen` old */
+    dims->stamp++; /* makes every `seen` stale */
     TAKT_TRY(visit(&w, d));
     while (w.depth > 0) {
         const uint32_t at = dims->stack[--w.depth];
@@ -158,7 +157,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* Tries to read `dims->a` = 0 as name = rest for the name of term `at`. */
+/* Tries to solve `dims->a` = 0 for the name of term `at`: name = rest. */
 static takt_status solve_term(takt_dims *dims, uint32_t at, bool *done)
 {
     const dim_term *t = &dims->a.term[at];
@@ -203,8 +202,8 @@ takt_status takt_dim_solve(takt_dims *dims, takt_dim a, takt_dim b, bool *done)
         divisor = common_divisor(dims->a.term[i].factor, divisor);
     for (uint32_t i = 0; i < dims->a.count; i++)
         dims->a.term[i].factor /= divisor;
-    /* Labels before names; newest names first: the older word stays. Terms come in the order of
-     * their atoms. */
+    /* Labels before names; newest names first, so that the older name stays. Terms are in the order
+     * of their atoms. */
     for (uint32_t i = dims->a.count; i > 0 && !*done; i--)
         if (dims->a.term[i - 1].count == 1 && dims->entry[dims->a.term[i - 1].atom[0]].is_hint)
             TAKT_TRY(solve_term(dims, i - 1, done));

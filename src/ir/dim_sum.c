@@ -30,7 +30,7 @@ bool takt_dim_sum_add_term(dim_sum *to, const dim_term *term)
     uint32_t at = 0;
     if (term->factor == 0)
         return true;
-    if (term->factor == INT64_MIN) /* has no opposite, and any caller may negate a factor */
+    if (term->factor == INT64_MIN) /* has no negative, and any caller may negate a factor */
         return false;
     while (at < to->count && compare(&to->term[at], term) < 0)
         at++;

@@ -1,4 +1,4 @@
-/* dtype.c - facts about element types, and elements of packed memory one by one. */
+/* dtype.c - facts about element types, and access to single elements of packed memory. */
 #include "ir/dtype.h"
 
 #include <math.h>

@@ -28,7 +28,7 @@ bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes);
 /* The value rounded to the type (floats), or wrapped to it (integers; bool: not zero). */
 double takt_dtype_round(takt_dtype dtype, double value);
 int64_t takt_dtype_wrap(takt_dtype dtype, int64_t value);
-/* float -> int: truncates, saturates, NaN gives 0. u64 comes back as its bits. */
+/* float -> int: truncates, saturates, NaN gives 0. A u64 is returned as its bits. */
 int64_t takt_dtype_from_double(takt_dtype dtype, double value);
 /* int -> double; `value` of a u64 is its bits. */
 double takt_dtype_to_double(takt_dtype dtype, int64_t value);

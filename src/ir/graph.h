@@ -57,7 +57,7 @@ typedef struct takt_slot {
     takt_type type;
     takt_init init;
     takt_id value; /* the `state` node that reads it */
-    takt_id next;  /* what it becomes after the run, or TAKT_NONE */
+    takt_id next;  /* its value after the run, or TAKT_NONE */
     bool is_trainable;
 } takt_slot;
 
@@ -66,9 +66,9 @@ typedef struct takt_port {
     takt_id id;
 } takt_port;
 
-/* A clause that every run must keep: all elements of a bool value. */
+/* A clause that every run must satisfy: all elements of a bool value. */
 typedef struct takt_check {
-    const char *text;    /* the condition as it was written */
+    const char *text;    /* the condition as written */
     const char *message; /* the author's sentence, or NULL */
     int line;
     bool is_require; /* about inputs: the caller of the model must satisfy it */
@@ -80,7 +80,7 @@ struct takt_graph {
     takt_arena arena;
     takt_dims *dims;
     const char *name;
-    const char *doc;                        /* what it is for, in the author's words; or NULL */
+    const char *doc;                        /* its purpose, in the author's words; or NULL */
     const char *backend;                    /* set by the author; or NULL */
     const struct takt_relations *relations; /* of rules (logic/relation.h); copies have none */
     takt_status status;                     /* sticky */
@@ -106,8 +106,8 @@ struct takt_graph {
     const char *next_name;     /* given to the next new node */
     uint32_t streams;          /* random streams handed out */
     bool keeps_equals;         /* do not merge equal nodes: the pass `cse` is off */
-    bool keeps_apart;          /* the node that is being appended is merged with none, ever */
-    uint64_t counted;          /* in the count of memory of this tick (held.h) */
+    bool keeps_apart;          /* the node being appended is never merged */
+    uint64_t counted;          /* its memory has been counted in this tick (held.h) */
 };
 
 /* `like`: a graph whose dimension table is shared, or NULL for a new one. */
@@ -117,8 +117,8 @@ void takt_graph_destroy(takt_graph *g); /* drops one reference; accepts NULL */
 
 /* ---- building ---- */
 
-/* `attrs`: one per definition in the record, entries with is_set false take the fallback; NULL
- * for all fallbacks. Everything is copied. Returns the id, an old one if the node exists. */
+/* `attrs`: one per definition in the record, entries with is_set false take the fallback; NULL for
+ * all fallbacks. Everything is copied. Returns the id, an existing one if the node exists. */
 takt_id takt_graph_append(takt_graph *g, const takt_op *op, size_t in_count, const takt_id *in,
                           const takt_attr *attrs);
 
@@ -133,7 +133,7 @@ takt_id takt_graph_call(takt_graph *g, const takt_op *op, size_t in_count, const
 takt_id takt_graph_input(takt_graph *g, const char *name, const takt_type *type);
 /* Keeps a reference to the storage. */
 takt_id takt_graph_constant(takt_graph *g, const takt_tensor *tensor);
-/* The same as a node of its own, never merged with an equal one: it may get another value. */
+/* As a separate node, never merged with an equal one: its value may be replaced. */
 takt_id takt_graph_constant_apart(takt_graph *g, const takt_tensor *tensor);
 /* Declares state and returns the node that reads it. */
 takt_id takt_graph_slot(takt_graph *g, const char *name, const takt_type *type,
@@ -154,9 +154,9 @@ static inline void takt_graph_fail_if(takt_graph *g, takt_status status)
         takt_graph_fail(g, status);
 }
 
-/* Subsequent nodes come from here (copied into the arena; merged if a node exists already). */
+/* Subsequent nodes originate here (copied into the arena; merged if a node exists already). */
 void takt_graph_set_origin(takt_graph *g, const char *name, int line);
-/* The same for what a layer call makes; `layer` is the layer's own name. */
+/* The same for the nodes of a layer call; `layer` is the layer's own name. */
 void takt_graph_set_layer(takt_graph *g, const char *name, const char *layer, int line);
 /* Subsequent nodes inherit the origin and name of a node of another graph. */
 void takt_graph_inherit(takt_graph *g, const takt_node *from);
@@ -182,7 +182,7 @@ static inline const takt_node *takt_node_at(const takt_graph *g, takt_id id)
 {
     return &g->nodes[id];
 }
-/* Of what could not be built too, because building is sticky: a scalar. */
+/* Also for a node that could not be built, because building is sticky: a scalar. */
 static inline const takt_type *takt_type_of(const takt_graph *g, takt_id id)
 {
     static const takt_type nothing;
@@ -191,11 +191,11 @@ static inline const takt_type *takt_type_of(const takt_graph *g, takt_id id)
 takt_slot *takt_graph_find_slot(const takt_graph *g, const char *name);
 /* Copies node `n` (its inputs already ids of `to`) unchanged. */
 takt_id takt_graph_copy_node(takt_graph *to, const takt_node *n, const takt_id *in);
-/* Marks what outputs and slots' next values need; `live` has g->count bytes. */
+/* Marks everything that outputs and slots' next values need; `live` has g->count bytes. */
 void takt_graph_live(const takt_graph *g, unsigned char *live);
-/* Checks every rule of graphs; TAKT_E_VERIFY with the node otherwise. */
+/* Checks all rules of graphs; on a violation TAKT_E_VERIFY with the node. */
 TAKT_MUST_USE takt_status takt_graph_verify(const takt_graph *g);
-/* The same for graphs equal up to node numbering and names of values. */
+/* Whether the graphs are equal up to node numbering and names of values. */
 uint64_t takt_graph_digest(const takt_graph *g);
 
 /* ---- text ---- */
@@ -211,7 +211,7 @@ typedef struct takt_weights {
 } takt_weights;
 
 typedef struct takt_print_options {
-    bool elide;               /* shorten large constants for people: not readable back */
+    bool elide;               /* shorten large constants for people: cannot be read back */
     bool types;               /* add the type of every value as a comment */
     bool origins;             /* add origins as comments */
     takt_weights *weights;    /* receives all but the smallest constants, if given */

@@ -1,4 +1,4 @@
-/* held.c - counting what graphs and tensors have from the allocator, and giving constants back. */
+/* held.c - counting the allocated bytes of graphs and tensors, and releasing constants. */
 #include "ir/held.h"
 
 #include "ir/dim_table.h"

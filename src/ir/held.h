@@ -1,8 +1,7 @@
-/* held.h - what objects have from the allocator, each counted once however many hold it.
+/* held.h - allocated bytes of objects, each counted once however many hold it.
  *
- * For statements that are exact to the byte. A count has a tick; objects remember in which they
- * were counted. One count at a time: callers hold the lock of the context's plan cache.
- */
+ * For figures that are exact to the byte. A count has a tick; objects remember the tick in which
+ * they were counted. One count at a time: callers hold the lock of the context's plan cache. */
 #ifndef TAKT_IR_HELD_H
 #define TAKT_IR_HELD_H
 
@@ -13,7 +12,8 @@ typedef struct takt_tally {
     uint64_t bytes;
 } takt_tally;
 
-/* A tensor's storage with its head; borrowed bytes are the caller's. Accepts a storage of NULL. */
+/* A tensor's storage with its header; borrowed bytes are the caller's. Accepts a storage of
+ * NULL. */
 void takt_tally_tensor(takt_tally *t, const takt_tensor *tensor);
 /* A graph, its subgraphs, its table of dimensions and the constants that it holds. */
 void takt_tally_graph(takt_tally *t, takt_graph *g);

@@ -16,7 +16,7 @@ const char *takt_infer_input(const takt_infer *in, size_t index,
     return buffer;
 }
 
-/* "lhs is f32[4, 3], rhs is f32[5, 2]" at the end of `text`; what does not fit is left out. */
+/* "lhs is f32[4, 3], rhs is f32[5, 2]" at the end of `text`; cut if it does not fit. */
 static void add_inputs(const takt_infer *in, char *text, size_t size, size_t at)
 {
     char name[TAKT_INPUT_TEXT], type[TAKT_TYPE_TEXT];

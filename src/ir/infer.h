@@ -5,7 +5,7 @@
 #include "ir/graph.h"
 
 /* The rule of element-wise ops: shapes broadcast as in NumPy, the result has the dtype of the
- * inputs, or bool for predicates. graph.c calls it where a record has no `infer`. */
+ * inputs, or bool for predicates. graph.c calls it if a record has no `infer`. */
 TAKT_MUST_USE takt_status takt_infer_elementwise(takt_infer *in);
 
 /* Fails with "<op>: <sentence>: lhs is f32[4, 3], rhs is f32[5, 2]": the inputs are added. */
@@ -36,7 +36,7 @@ TAKT_MUST_USE takt_status takt_infer_fits(takt_infer *in, size_t index, const ta
 /* Input `index` must be a vector of `size` elements. */
 TAKT_MUST_USE takt_status takt_infer_vector(takt_infer *in, size_t index, takt_dim size);
 
-/* A list of axes, negative ones from the end, as flags; twice the same is an error. */
+/* A list of axes, negative ones from the end, as flags; duplicates are an error. */
 TAKT_MUST_USE takt_status takt_infer_axes(takt_infer *in, const takt_attr *axes, int rank,
                                           bool is_axis[static TAKT_MAX_RANK]);
 

@@ -1,4 +1,4 @@
-/* leaves.h - the records that graphs themselves need to know: where values enter. */
+/* leaves.h - the records that graphs themselves need: where values enter. */
 #ifndef TAKT_IR_LEAVES_H
 #define TAKT_IR_LEAVES_H
 

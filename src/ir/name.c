@@ -50,7 +50,7 @@ static bool is_plain(const char *name)
     return !takt_name_is_reserved(name, strlen(name));
 }
 
-/* U+0000 to U+001F, U+007F and U+0080 to U+009F: what a terminal may obey. */
+/* U+0000 to U+001F, U+007F and U+0080 to U+009F: terminals may interpret them. */
 static bool is_control(const char *at)
 {
     const unsigned char c = (unsigned char)at[0];
@@ -155,7 +155,7 @@ static const char *fresh(takt_name_table *t, set *taken, size_t id)
 
 static takt_status assign(takt_name_table *t, const takt_graph *g, set *taken)
 {
-    for (size_t i = 0; i < g->input_count; i++) /* ports keep their names whatever happens */
+    for (size_t i = 0; i < g->input_count; i++) /* ports always keep their names */
         if (claim(taken, g->inputs[i].name))
             t->of[g->inputs[i].id] = g->inputs[i].name;
     for (size_t i = 0; i < g->slot_count; i++)

@@ -1,4 +1,4 @@
-/* name.h - names of values in the text form: unique, and quoted where they must be. */
+/* name.h - names of values in the text form: unique, and quoted where necessary. */
 #ifndef TAKT_IR_NAME_H
 #define TAKT_IR_NAME_H
 
@@ -24,8 +24,7 @@ bool takt_name_is_reserved(const char *name, size_t length);
  * escaped.
  */
 void takt_name_print(const char *name, takt_text *text);
-/* The same into `to`, cut and terminated; returns the bytes that it needs without the terminator.
- */
+/* Into `to`, cut and terminated; returns the bytes that it needs without the terminator. */
 size_t takt_name_put(const char *name, char *to, size_t size);
 
 #endif

@@ -62,7 +62,7 @@ typedef struct takt_attr_def {
     bool is_optional; /* no fallback: may stay unset (attr.is_set is false) */
     takt_attr fallback;
     const char *const *names; /* of an ENUM, NULL-terminated */
-    const char *onnx;         /* ONNX's name of it, if another */
+    const char *onnx;         /* ONNX's name for it, if different */
     const char *summary;
 } takt_attr_def;
 
@@ -104,14 +104,14 @@ typedef struct takt_eval {
     size_t out_count;
     takt_array *out; /* shapes and memory are ready, zeroed; results are rounded afterwards */
     /* For control flow: evaluates a subgraph on `count` inputs. `out` has room for its outputs,
-     * which are then the caller's: takt_array_release (ir/array.h) each. On failure there are none.
-     */
+     * which the caller then owns: takt_array_release (ir/array.h) each. On failure there are
+     * none. */
     takt_status (*run_graph)(struct takt_eval *e, takt_graph *g, const takt_array *in, size_t count,
                              takt_array *out);
-    void *interp; /* run_graph's own */
+    void *interp; /* for run_graph */
 } takt_eval;
 
-/* What a scalar function of an element-wise op may look at and report. */
+/* What a scalar function of an element-wise op may read and report. */
 typedef struct takt_scalar {
     const takt_attr *attr;
     takt_dtype dtype; /* of the first input */
@@ -128,7 +128,7 @@ typedef enum takt_trait {
     TAKT_ELEMENTWISE = 1 << 0, /* broadcasts, one scalar function */
     TAKT_PREDICATE = 1 << 1,   /* element-wise with a bool result */
     TAKT_COMMUTES = 1 << 2,    /* the first two inputs may be swapped */
-    TAKT_PRIMITIVE = 1 << 3,   /* has no lowering: the interpreter and kernels know it */
+    TAKT_PRIMITIVE = 1 << 3,   /* has no lowering: the interpreter and kernels implement it */
     TAKT_VIEW = 1 << 4,        /* moves or renames elements, computes nothing */
     TAKT_UNIQUE = 1 << 5,      /* never merged with an equal node */
     TAKT_LEAF = 1 << 6,        /* input, constant, state: no inputs */
@@ -136,7 +136,7 @@ typedef enum takt_trait {
     TAKT_REDUCES = 1 << 8,
     TAKT_CONTRACTS = 1 << 9, /* matmul, conv */
     TAKT_INDEXED = 1 << 10,  /* an input holds indices: may fault at run time */
-    TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels know it, its bits are theirs */
+    TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels implement it and define its bits */
 } takt_trait;
 
 /* ---- guarantees ---- */
@@ -184,7 +184,7 @@ struct takt_op {
     /* Gradient: node `id` of `g` has inputs n->in (ids of g) and results dy (TAKT_NONE where no
      * gradient arrives); set dx[i] (preset to TAKT_NONE). NULL: not differentiable. */
     void (*grad)(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
-    uint32_t grad_stops; /* float inputs that no gradient goes to, by agreement: bit per input */
+    uint32_t grad_stops; /* float inputs that by convention receive no gradient: bit per input */
     const char *no_gradient; /* why it has none, if there is neither grad nor lower */
     /* Into simpler ops: n->in are ids of `g`; set out[0..out_count). */
     void (*lower)(takt_graph *g, const takt_node *n, takt_id *out);
@@ -193,11 +193,11 @@ struct takt_op {
     double flops_per_element; /* for the element-wise default; 0 means 1 */
 
     /* Intervals: appends nodes that compute bounds of the results from bounds of the inputs. NULL:
-     * the lowering is bounded, or `no_bound` says why nothing is known of the result. */
+     * the lowering is bounded, or `no_bound` says why nothing is known about the result. */
     void (*bound)(takt_bounding *b);
     const char *no_bound;
     takt_accuracy error;
-    uint32_t falls;  /* inputs with which a monotone result falls: bit per input */
+    uint32_t falls;  /* inputs in which a monotone result decreases: bit per input */
     uint32_t fixed;  /* inputs that must be known for a bound: indices, scales; bit per input */
     uint32_t affine; /* inputs in which it is affine while the others are fixed; bit per input */
     /* Linear bounds: a line below and one above the result over the bounds of the inputs. */
@@ -217,11 +217,11 @@ const char *takt_op_nearest(const char *name);
 size_t takt_op_attr_count(const takt_op *op);
 /* Index of an attribute, or -1. */
 int takt_op_attr_index(const takt_op *op, const char *name);
-/* All attributes of a node, zeros after them: to be changed and passed to another node. */
+/* All attributes of a node, followed by zeros: to be changed and passed to another node. */
 void takt_node_attrs(const takt_node *n, takt_attr attrs[static TAKT_MAX_ATTRS]);
 /* A node's attribute; NULL if its op has none of that name. */
 const takt_attr *takt_node_attr(const takt_node *n, const char *name);
-/* The same as an integer or a truth value; 0 if there is none. */
+/* As an integer or a truth value; 0 if there is none. */
 int64_t takt_node_int(const takt_node *n, const char *name);
 
 #endif

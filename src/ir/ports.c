@@ -1,4 +1,4 @@
-/* ports.c - the edges of a graph: inputs, constants, state, outputs, and what it holds on to. */
+/* ports.c - the edges of a graph: inputs, constants, state, outputs, and references it holds. */
 #include <string.h>
 
 #include "base/mem.h"

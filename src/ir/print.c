@@ -92,7 +92,7 @@ static void reference(printer *p, const takt_tensor *t, const char *of)
     takt_text_add(p->text, "ref=%zu", w->count++);
 }
 
-/* `of`: the name of the data's holder, as the text form writes it, so that it can be read back. */
+/* `of`: the name of the data's owner, as the text form writes it, so that it can be read back. */
 static void data(printer *p, const takt_tensor *t, const char *of)
 {
     enum { LISTED = 64, KEPT = 8 };
@@ -125,7 +125,7 @@ static void ports(printer *p, const takt_port *list, size_t count)
     takt_text_add(p->text, ")");
 }
 
-/* Depth is limited when subgraphs are added, so this recursion is. */
+/* Depth is limited when subgraphs are added, so this recursion is bounded. */
 static void subgraph(printer *outer, takt_graph *g)
 {
     printer p = {
@@ -197,7 +197,7 @@ static void node(printer *p, takt_id id)
     const takt_node *n = &p->g->nodes[id];
     line(p);
     results(p, id);
-    /* With inputs left out the call might be taken for a layer of the same name. */
+    /* With inputs left out, the call might be read as a layer of the same name. */
     const bool is_short = n->op->in_max != TAKT_VARIADIC && (int)n->in_count < n->op->in_max;
     takt_text_add(p->text, " = %s%s(", is_short ? "op." : "", n->op->name);
     if (n->op == &takt_op_constant) {
@@ -268,7 +268,7 @@ static void slot(printer *p, const takt_slot *s)
     takt_text_add(p->text, "\n");
 }
 
-/* ensure c, "the author's sentence", "abs(x) <= 1", 3: the text and the line it came from. */
+/* ensure c, "the author's sentence", "abs(x) <= 1", 3: the text and its line in the source. */
 static void check(printer *p, const takt_check *c)
 {
     line(p);

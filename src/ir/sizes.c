@@ -1,8 +1,7 @@
-/* sizes.c - from the table's entries to instructions, and running them.
+/* sizes.c - compiling the table's entries to instructions, and running them.
  *
- * Entries refer to older ones only, so those that an expression needs, taken in the order of the
- * table, are a program.
- */
+ * Entries refer only to older ones, so those that an expression needs, in table order, form a
+ * program. */
 #include "ir/sizes.h"
 
 #include <inttypes.h>
@@ -58,7 +57,7 @@ static takt_status emit_number(takt_sizes *s, int64_t number, uint32_t *cell)
     return emit(s, (takt_size_op){TAKT_SIZE_NUMBER, (uint32_t)bits, (uint32_t)(bits >> 32)}, cell);
 }
 
-/* The cell of an operand that was emitted before. */
+/* The cell of an operand emitted earlier. */
 static takt_status operand(takt_sizes *s, takt_dim d, uint32_t *cell)
 {
     if (takt_dim_is_number(d))
@@ -117,7 +116,7 @@ static takt_status emit_entry(takt_sizes *s, uint32_t at)
 
 /* ---- which entries ---- */
 
-static const uint32_t wanted = UINT32_MAX; /* as a cell: on the stack, not emitted so far */
+static const uint32_t wanted = UINT32_MAX; /* as a cell: on the stack, not yet emitted */
 
 static takt_status want(takt_sizes *s, takt_dim d, size_t *depth)
 {
@@ -155,14 +154,14 @@ static takt_status want_operands(takt_sizes *s, uint32_t at, size_t *depth)
     return TAKT_OK;
 }
 
-/* The stack holds everything that is needed, each once; the traversal follows it. */
+/* The stack holds everything that is needed, each entry once; the traversal follows it. */
 static takt_status emit_all(takt_sizes *s, takt_dim d)
 {
     size_t count = 0;
     TAKT_TRY(want(s, d, &count));
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(want_operands(s, s->stack[i], &count));
-    for (size_t i = 1; i < count; i++) /* by insertion: they are few, and nearly in order */
+    for (size_t i = 1; i < count; i++) /* insertion sort: they are few and nearly sorted */
         for (size_t k = i; k > 0 && s->stack[k - 1] > s->stack[k]; k--) {
             const uint32_t held = s->stack[k];
             s->stack[k] = s->stack[k - 1];

@@ -1,10 +1,9 @@
 /* sizes.h - dimensions as a program: every expression that a graph mentions, computed for given
- * sizes in one go, without a lock and without memory of its own.
+ * sizes in one go, without locks or allocation.
  *
- * Cells are numbers of 64 bits. The first ones are the table's names, in its order; every
- * instruction makes the next. What `takt_dim_substitute` gives for an expression, its cell holds
- * after a run.
- */
+ * Cells are 64-bit numbers. The first ones are the table's names, in its order; every instruction
+ * makes the next. After a run the cell of an expression holds the result of
+ * `takt_dim_substitute`. */
 #ifndef TAKT_IR_SIZES_H
 #define TAKT_IR_SIZES_H
 
@@ -40,12 +39,12 @@ typedef struct takt_sizes {
     size_t stack_capacity;
 } takt_sizes;
 
-/* All names of the table so far; unification must be over. */
+/* All names of the table so far; unification must be finished. */
 TAKT_MUST_USE takt_status takt_sizes_init(takt_sizes *s, takt_ctx *ctx, takt_dims *dims);
 void takt_sizes_deinit(takt_sizes *s);
 /* Bytes from the allocator. */
 size_t takt_sizes_bytes(const takt_sizes *s);
-/* The cell of `dim`, a number too; made if it is new. */
+/* The cell of `dim`, which may be a number; created if new. */
 TAKT_MUST_USE takt_status takt_sizes_cell(takt_sizes *s, takt_dim dim, uint32_t *cell);
 
 static inline size_t takt_sizes_cells(const takt_sizes *s)
@@ -53,8 +52,8 @@ static inline size_t takt_sizes_cells(const takt_sizes *s)
     return s->name_count + s->count;
 }
 
-/* Fills in what follows from the names' cells. Fails where a size would be negative, overflow, or
- * divide by zero. */
+/* Fills in everything computed from the names' cells. Fails if a size would be negative, overflow,
+ * or divide by zero. */
 TAKT_MUST_USE takt_status takt_sizes_run(const takt_sizes *s, int64_t *cells);
 
 #endif

@@ -1,15 +1,15 @@
-/* storage.h - what a storage costs besides its bytes, and storages that plans share. */
+/* storage.h - the overhead of a storage besides its bytes, and storages that plans share. */
 #ifndef TAKT_IR_STORAGE_H
 #define TAKT_IR_STORAGE_H
 
 #include "ir/tensor.h"
 
-/* For statements that are exact. */
+/* For exact figures. */
 size_t takt_storage_overhead(void);
-/* `*storage` is finished, and its bytes never change again: if the context knows an equal one, that
- * one replaces it. Does nothing to storages that are shared already. */
+/* `*storage` is complete, and its bytes never change: if the context knows an equal one, that one
+ * replaces it. Does nothing to storages that are shared already. */
 TAKT_MUST_USE takt_status takt_storage_share(takt_storage **storage);
-/* Forgets a storage that is no longer held. */
+/* Removes a storage that is no longer held. */
 void takt_storage_unshare(takt_storage *storage);
 /* Its bytes including its header on the first call with this tick, then 0; borrowed bytes are the
  * caller's. One thread at a time. */

@@ -1,4 +1,4 @@
-/* storage_fields.h - what a storage consists of: for tensor.c and share.c only. */
+/* storage_fields.h - the fields of a storage: for tensor.c and share.c only. */
 #ifndef TAKT_IR_STORAGE_FIELDS_H
 #define TAKT_IR_STORAGE_FIELDS_H
 
@@ -12,7 +12,7 @@ struct takt_storage {
     void *data;
     size_t bytes;
     bool is_borrowed;
-    bool is_shared;                 /* the context's list has it */
+    bool is_shared;                 /* it is in the context's list */
     uint64_t hash;                  /* of some of its bytes, if it is shared */
     takt_storage *next, **previous; /* in that list */
     uint64_t counted;

@@ -1,4 +1,4 @@
-/* tensor.h - constant data: reference-counted bytes, and a typed, dense look at them. */
+/* tensor.h - constant data: reference-counted bytes, and a typed, dense view of them. */
 #ifndef TAKT_IR_TENSOR_H
 #define TAKT_IR_TENSOR_H
 

@@ -120,7 +120,7 @@ static takt_status broadcast_dim(takt_dims *dims, takt_dim *a, takt_dim b, bool 
     }
     const takt_status status = takt_dim_unify(dims, x, y);
     *fits = status == TAKT_OK;
-    /* The number is the better word of the two. */
+    /* Prefer the number. */
     if (*fits && takt_dim_is_number(y))
         *a = y;
     return status == TAKT_ERR_SHAPE ? TAKT_OK : status;

@@ -1,4 +1,4 @@
-/* type.h - what is known of a value before the run: element type and dimensions. */
+/* type.h - what is known about a value before the run: element type and dimensions. */
 #ifndef TAKT_IR_TYPE_H
 #define TAKT_IR_TYPE_H
 
@@ -18,7 +18,7 @@ bool takt_type_count(const takt_type *type, size_t *count);
 bool takt_type_bytes(const takt_type *type, size_t *bytes);
 /* "f32[batch, 784]". */
 void takt_type_print(takt_dims *dims, const takt_type *type, takt_text *text);
-/* The same in a fixed buffer, for messages; cut with ... when it does not fit. Returns `buffer`. */
+/* In a fixed buffer, for messages; cut with ... if it does not fit. Returns `buffer`. */
 enum { TAKT_TYPE_TEXT = 160 };
 const char *takt_type_text(const takt_dims *dims, const takt_type *type,
                            char buffer[static TAKT_TYPE_TEXT]);

@@ -1,4 +1,4 @@
-/* verify.c - the rules every graph keeps; passes are held to them in tests. */
+/* verify.c - the rules that every graph keeps; tests check passes against them. */
 #include <string.h>
 
 #include "ir/attr.h"
@@ -38,7 +38,7 @@ static bool same_types(const takt_graph *g, const takt_node *n, const takt_infer
     return true;
 }
 
-/* Inference must give the stored types again. */
+/* Inference must reproduce the stored types. */
 static takt_status check_types(takt_graph *g, size_t id, takt_arena *arena)
 {
     const takt_node *n = &g->nodes[id];
@@ -109,8 +109,8 @@ static takt_status verify_once(takt_graph *g)
     return status;
 }
 
-/* Inference may find that two dimensions are equal, and then what was inferred before must hold
- * with that as well: it is repeated until nothing new is found. */
+/* Inference may find that two dimensions are equal, and earlier results must hold with that as
+ * well: it is repeated until nothing new is found. */
 takt_status takt_graph_verify(const takt_graph *graph)
 {
     enum { ROUNDS = 16 };

@@ -36,7 +36,7 @@ static int check_name(const char *name)
         return ENOENT;
     if (*name == '/')
         return EXDEV;
-    if (strchr(name, '\\') != NULL) /* a separator elsewhere: it means nothing good here */
+    if (strchr(name, '\\') != NULL) /* a separator on other systems, and never harmless here */
         return EINVAL;
     for (const char *at = name; *at != '\0';) {
         const size_t length = component(&at);
@@ -94,7 +94,7 @@ static int open_resolved(int dir, const char *name, int *fd)
         .flags = (unsigned)(read_flags | O_NOFOLLOW),
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
-    /* EAGAIN: something was renamed meanwhile. Bounded, because it may be done on purpose. */
+    /* EAGAIN: something was renamed meanwhile. Bounded, because it may be an attack. */
     for (int i = 0; i < 64; i++) {
         const long result = syscall(SYS_openat2, dir, name, &how, sizeof how);
         *fd = (int)result;
@@ -127,7 +127,7 @@ int takt_os_open_beneath(int dir, const char *name, int allow_links, int *fd)
     if (allow_links)
         return open_at(dir, name, read_flags, fd);
     error = open_resolved(dir, name, fd);
-    if (error == ENOSYS || error == EPERM) /* an old kernel, or a sandbox that knows no openat2 */
+    if (error == ENOSYS || error == EPERM) /* an old kernel, or a sandbox without openat2 */
         return takt_os_walk_beneath(dir, name, fd);
     return error;
 }

@@ -4,7 +4,7 @@
 
 /* Opens `name` beneath the folder `dir` for reading. A name that is empty, absolute, or has a ".."
  * or a backslash is refused before the system sees it. Without `allow_links` no component may be a
- * link and nothing outside `dir` can be reached, whoever renames what meanwhile; with it, links are
+ * link and nothing outside `dir` can be reached, even under concurrent renames; with it, links are
  * followed wherever they lead, as the caches of download tools need. 0 or a positive errno. */
 int takt_os_open_beneath(int dir, const char *name, int allow_links, int *fd);
 /* The same without links, component by component: for kernels without openat2. */

@@ -1,13 +1,12 @@
-/* cgroup.c - what control groups, version 2 or 1, leave of processors and memory.
+/* cgroup.c - processors and memory that control groups, version 2 or 1, leave us.
  *
- * A limit anywhere on the way from our group to the root holds; the lowest counts.
- */
+ * A limit anywhere from our group up to the root applies; the lowest counts. */
 #include <stdio.h>
 #include <string.h>
 
 #include "os/facts.h"
 
-/* One kind of limit: reads it from a folder, lowers `least` (0: none yet). */
+/* One kind of limit: reads it from a folder and lowers `least` (0: none yet). */
 typedef void limit_fn(const char *root, const char *folder, void *least);
 
 /* Our group's path for `controller` ("" for version 2) from the lines "id:controllers:path". */
@@ -86,7 +85,7 @@ static void cpu_v2(const char *root, const char *folder, void *least)
 
 static void cpu_v1(const char *root, const char *folder, void *least)
 {
-    uint64_t quota, period; /* no quota is written as -1, which does not parse here */
+    uint64_t quota, period; /* "no quota" is written as -1, which does not parse here */
     if (number_in(root, folder, "cpu.cfs_quota_us", &quota) &&
         number_in(root, folder, "cpu.cfs_period_us", &period))
         lower_cpus(least, quota, period);

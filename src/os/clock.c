@@ -1,4 +1,4 @@
-/* clock.c - the monotonic clock, sleep, processor time, and the names of system errors. */
+/* clock.c - the monotonic clock, sleep, processor time, and the texts of system errors. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ uint64_t takt_os_cpu_ns(void)
 
 const char *takt_os_reason(int error, char *to, size_t size)
 {
-    if (error == ESPIPE) /* the message of file.c: the system's would be about seeking */
+    if (error == ESPIPE) /* file.c's message: the system's would be about seeking */
         snprintf(to, size, "it is a pipe or device; a regular file is needed");
     else if (strerror_r(error, to, size) != 0 && size > 0)
         to[0] = '\0';

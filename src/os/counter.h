@@ -22,18 +22,18 @@ typedef enum takt_event {
 const char *takt_event_name(takt_event event);
 /* The event of that name; TAKT_EVENTS if there is none. */
 takt_event takt_event_find(const char *name);
-/* Whether a run may do without any: then 0 is a figure, not a counter that does not count. */
+/* Whether a run may cause none: then 0 is a valid count, not a broken counter. */
 bool takt_event_is_miss(takt_event event);
 
-/* Counts the calling thread in user space; a descriptor, or -errno. Threads that it starts from now
- * on are counted too, those that it has already are not. */
+/* Counts the calling thread in user space; a descriptor, or -errno. Threads started later are
+ * counted too, existing ones are not. */
 int takt_counter_open(takt_event event);
 void takt_counter_close(int counter);
-/* From zero. */
+/* Resets it to zero. */
 void takt_counter_begin(int counter);
-/* False if the counter was shared with others, so that the figure would be an estimate. */
+/* False if the counter was multiplexed, so that the figure would be an estimate. */
 bool takt_counter_end(int counter, uint64_t *value);
-/* The same, and it goes on counting. */
+/* The same without stopping the counter. */
 bool takt_counter_look(int counter, uint64_t *value);
 
 #endif

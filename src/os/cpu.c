@@ -1,4 +1,4 @@
-/* cpu.c - facts about processors, from what the kernel publishes as files. */
+/* cpu.c - facts about processors, from files that the kernel publishes. */
 #define _GNU_SOURCE
 #include "os/cpu.h"
 
@@ -71,7 +71,7 @@ static void read_cores(const char *root, const takt_cpu_set *usable, takt_cpu_fa
             continue;
         takt_cpu_set_add(&seen, core);
         f->usable_cores++;
-        /* Cores that differ by a little, as by their clock, are of one kind. */
+        /* Cores that differ only slightly, as in their clock, are of one kind. */
         if (strength(root, cpu, &small) * 4 >= best * 3)
             f->fast_cores++;
     }
@@ -105,7 +105,7 @@ static void read_caches(const char *root, int cpu, takt_cpu_facts *f)
     }
 }
 
-/* Arm gives numbers for a name. */
+/* Arm reports numbers instead of a name. */
 static void arm_model(const char *info, char *to)
 {
     static const struct {
@@ -181,7 +181,7 @@ void takt_cpu_read(takt_cpu_facts *facts)
 int takt_cpu_threads(const takt_cpu_facts *facts)
 {
     int threads = facts->fast_cores > 0 ? facts->fast_cores : 1;
-    /* Rounded down: threads that share what is left of a quota stall one another. */
+    /* Rounded down: threads that share the rest of a quota stall one another. */
     if (facts->quota > 0 && facts->quota < threads)
         threads = (int)facts->quota;
     return threads > 0 ? threads : 1;

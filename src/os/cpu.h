@@ -1,4 +1,4 @@
-/* cpu.h - facts about the machine, and about the part of it that this process may use. */
+/* cpu.h - facts about the machine, and about the part of it available to this process. */
 #ifndef TAKT_OS_CPU_H
 #define TAKT_OS_CPU_H
 
@@ -41,9 +41,9 @@ typedef struct takt_cache {
 typedef struct takt_cpu_facts {
     char model[TAKT_CPU_TEXT];
     int logical;      /* processors of the machine that are online */
-    int usable;       /* those that affinity leaves to this process */
+    int usable;       /* those in this process's affinity mask */
     int usable_cores; /* physical cores among them */
-    bool is_hybrid;   /* cores of different strength are usable */
+    bool is_hybrid;   /* usable cores differ in strength */
     int fast_cores;   /* usable physical cores of the strong kind; all, if there is one kind */
     double quota;     /* processors' worth of time that the cgroup allows; 0: no quota */
     takt_cache data[TAKT_CACHE_LEVELS]; /* [0] is level 1, data or unified */
@@ -55,17 +55,17 @@ typedef struct takt_cpu_facts {
 } takt_cpu_facts;
 
 void takt_cpu_read(takt_cpu_facts *facts);
-/* The same from files beneath `root` instead of "/", for processors in `usable`: for tests. */
+/* Read from files beneath `root` instead of "/", for processors in `usable`: for tests. */
 void takt_cpu_read_at(const char *root, const takt_cpu_set *usable, takt_cpu_facts *facts);
-/* Threads that pay: the strong physical cores that affinity and quota leave, at least 1. */
+/* Useful thread count: strong physical cores within affinity and quota, at least 1. */
 int takt_cpu_threads(const takt_cpu_facts *facts);
-/* Bytes that this process may use: the machine's, or the cgroup's limit if that is lower. */
+/* Bytes available to this process: the machine's, or the cgroup's limit if lower. */
 uint64_t takt_memory_allowed(void);
-/* The processors that the affinity mask leaves to this process. */
+/* The processors in this process's affinity mask. */
 void takt_cpu_usable(takt_cpu_set *usable);
 /* Binds a thread (0: the calling one) to one processor; 0 or a positive errno. */
 int takt_cpu_bind(int thread_id, int cpu);
-/* Leaves the calling thread only these processors; 0 or a positive errno. */
+/* Restricts the calling thread to these processors; 0 or a positive errno. */
 int takt_cpu_confine(const takt_cpu_set *to);
 /* The system's id of the calling thread, for takt_cpu_bind; 0 where there is none. */
 int takt_cpu_thread_id(void);

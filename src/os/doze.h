@@ -27,9 +27,9 @@ typedef struct takt_doze {
 /* 0 or a positive errno. */
 int takt_doze_init(takt_doze *doze);
 void takt_doze_deinit(takt_doze *doze);
-/* Returns at some time after `*word` is no longer `value`, and possibly before. */
+/* Returns some time after `*word` is no longer `value`; may return earlier. */
 void takt_doze_wait(takt_doze *doze, _Atomic uint32_t *word, uint32_t value);
-/* Wakes at least `count` of those that wait for `word`, or all. */
+/* Wakes at least `count` of the threads that wait for `word`, or all. */
 void takt_doze_wake(takt_doze *doze, _Atomic uint32_t *word, int count);
 
 /* For spin loops: yields the core to its other hardware thread for a moment. */

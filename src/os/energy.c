@@ -1,4 +1,4 @@
-/* energy.c - reads the counters of energy that a machine may have. */
+/* energy.c - reads the machine's energy counters, if any. */
 #include "os/energy.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 enum { PACKAGES = 16, CHIPS = 32, SENSORS = 16 };
 
-/* Packages as a whole; their parts (intel-rapl:0:0) are in them already. */
+/* Whole packages: their parts (intel-rapl:0:0) are included already. */
 static bool read_rapl(const char *root, takt_energy *e)
 {
     char path[TAKT_FACT_PATH];
@@ -85,7 +85,7 @@ bool takt_energy_read(const char *root, takt_energy *e)
 double takt_energy_between(const takt_energy *a, const takt_energy *b)
 {
     double difference = b->joules - a->joules;
-    for (int i = 0; i < PACKAGES && difference < 0; i++) /* counters of several may wrap around */
+    for (int i = 0; i < PACKAGES && difference < 0; i++) /* several counters may wrap around */
         difference += b->range;
     return difference > 0 ? difference : 0;
 }

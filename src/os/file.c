@@ -1,10 +1,9 @@
 /* file.c - files of the operating system: read in place, replaced only as a whole.
  *
  * A created file is written in the target's folder without a name, so that nothing is left of it if
- * the process is killed, or under a name of its own where the file system has no such files. Commit
+ * the process is killed, or under a temporary name if the file system has no unnamed files. Commit
  * makes it durable, renames it over the target, and makes the rename durable; until then the target
- * is as it was. The new file keeps the permissions of the target.
- */
+ * is unchanged. The new file keeps the permissions of the target. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +112,7 @@ static int open_beneath(void *user, const char *dir, const char *name, int allow
     return error != 0 ? error : adopt(user, fd, allow_links, file);
 }
 
-/* Opens the folder of `path` and tells where the last component begins. */
+/* Opens the folder of `path` and returns where the last component begins. */
 static int open_folder(const char *path, int *dir, const char **name)
 {
     char folder[PATH_MAX];
@@ -150,7 +149,7 @@ static void make_name(takt_file *f, int attempt)
              (unsigned long long)takt_os_now_ns(NULL), attempt);
 }
 
-/* How a file without a name is called where it gets one. */
+/* The path of a file without a name, for linking it. */
 static void name_by_number(const takt_file *f, char to[static 32])
 {
     snprintf(to, 32, "/proc/self/fd/%d", f->fd);
@@ -182,7 +181,7 @@ static int create_named(takt_file *f)
             break;
     }
     const int error = errno;
-    f->temp[0] = '\0'; /* none of ours to remove */
+    f->temp[0] = '\0'; /* no name of ours to remove */
     return error;
 }
 
@@ -191,7 +190,7 @@ static int create_temp(takt_file *f)
     return create_nameless(f) ? 0 : create_named(f);
 }
 
-/* Only until it is renamed: a link cannot replace a file. */
+/* Temporary, until it is renamed: a link cannot replace a file. */
 static int give_name(takt_file *f)
 {
     char path[32];
@@ -208,7 +207,7 @@ static int give_name(takt_file *f)
     return error;
 }
 
-/* Some file systems have one mode for all files, and say so. */
+/* Some file systems have one mode for all files, and report so. */
 static int set_mode(int fd, int mode)
 {
     if (mode < 0 || fchmod(fd, (mode_t)mode) == 0 || errno == EPERM || errno == ENOTSUP)
@@ -321,8 +320,8 @@ static int copy_all(int from, takt_file *to)
     return error != 0 || fsync(to->fd) == 0 ? error : errno;
 }
 
-/* Where a file may be without a name but not get one, as under some security policies, nothing of
- * what was written may be lost. */
+/* If a file may be unnamed but cannot be linked, as under some security policies, the data must not
+ * be lost. */
 static int copy_to_named(takt_file *f)
 {
     const int nameless = f->fd;

@@ -1,4 +1,4 @@
-/* folder.c - what lies in a folder. */
+/* folder.c - lists a folder. */
 #define _POSIX_C_SOURCE 200809L
 #include "os/folder.h"
 

@@ -1,4 +1,4 @@
-/* folder.h - what lies in a folder. */
+/* folder.h - lists a folder. */
 #ifndef TAKT_OS_FOLDER_H
 #define TAKT_OS_FOLDER_H
 

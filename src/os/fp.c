@@ -9,7 +9,7 @@
 enum { STANDARD = 0x1F80, FLAGS = 0x3F }; /* all masked, nearest, neither FTZ nor DAZ */
 
 /* Writing waits for all arithmetic before it and delays all after it: 12 ns of a short run. Flags
- * only record what has happened. */
+ * only record past events. */
 static bool differs(unsigned state)
 {
     return (state & ~(unsigned)FLAGS) != STANDARD;

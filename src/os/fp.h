@@ -1,5 +1,5 @@
 /* fp.h - the floating-point state that all of Takt's arithmetic assumes: round to nearest, even;
- * denormals kept; nothing trapped. */
+ * denormals kept; no traps. */
 #ifndef TAKT_OS_FP_H
 #define TAKT_OS_FP_H
 

@@ -1,4 +1,4 @@
-/* gpu.c - asks NVIDIA's driver for its GPUs: by its library, else by what it publishes as files. */
+/* gpu.c - finds NVIDIA's GPUs through the driver's library, else through the files it publishes. */
 #define _GNU_SOURCE
 #include "os/gpu.h"
 
@@ -59,7 +59,7 @@ static size_t ask_library(takt_gpu *gpus)
     return count;
 }
 
-/* "Model: \t\t NVIDIA H200", one folder for each. */
+/* "Model: \t\t NVIDIA H200", one folder per GPU. */
 static size_t ask_files(const char *root, takt_gpu *gpus)
 {
     static const char folder[] = "/proc/driver/nvidia/gpus";
@@ -83,7 +83,7 @@ static size_t ask_files(const char *root, takt_gpu *gpus)
     return count;
 }
 
-/* The driver alone: what it drives it does not tell. */
+/* Only the driver: it does not say which GPUs it drives. */
 static size_t ask_driver(const char *root, takt_gpu *gpus)
 {
     char text[TAKT_FACT_TEXT];

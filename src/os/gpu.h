@@ -8,12 +8,12 @@
 enum { TAKT_GPUS = 16, TAKT_GPU_TEXT = 128 };
 
 typedef struct takt_gpu {
-    char name[TAKT_GPU_TEXT]; /* as the driver tells it, in one line */
+    char name[TAKT_GPU_TEXT]; /* as the driver reports it, in one line */
     uint64_t memory_bytes;    /* 0: unknown */
 } takt_gpu;
 
-/* The number of supported GPUs, which are NVIDIA's; up to TAKT_GPUS are described. `root` is put
- * before paths; the driver's library is used only with "". */
+/* The number of supported GPUs (NVIDIA only); up to TAKT_GPUS are described. `root` is put before
+ * paths; the driver's library is used only with "". */
 size_t takt_gpu_read(const char *root, takt_gpu gpus[static TAKT_GPUS]);
 
 #endif

@@ -17,7 +17,8 @@ void takt_library_close(takt_library *library)
 
 takt_symbol_fn *takt_library_find(takt_library *library, const char *symbol)
 {
-    /* ISO C has no conversion from void * to a function; POSIX promises the bytes are the same. */
+    /* ISO C has no conversion from void * to a function pointer; POSIX guarantees the same
+     * bytes. */
     void *address = dlsym(library, symbol);
     takt_symbol_fn *function;
     memcpy(&function, &address, sizeof function);

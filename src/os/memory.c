@@ -104,7 +104,7 @@ static void explain(char reason[TAKT_HUGE_REASON], const char *what, int error)
     snprintf(reason, TAKT_HUGE_REASON, "%s: %s", what, takt_os_reason(error, text, sizeof text));
 }
 
-/* Asks for huge pages for the whole pages inside [at, at + size). Returns 0, or an errno with the
+/* Requests huge pages for the whole pages inside [at, at + size). Returns 0, or an errno with the
  * reason as a sentence; the memory is usable either way. */
 static int advise_huge(void *at, size_t size, char reason[TAKT_HUGE_REASON])
 {

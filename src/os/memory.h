@@ -13,8 +13,8 @@ typedef enum takt_page_access { TAKT_PAGE_NONE, TAKT_PAGE_READ, TAKT_PAGE_WRITE 
  * return 0 or a positive errno. */
 int takt_pages_get(size_t size, void **at);
 void takt_pages_put(void *at, size_t size); /* accepts NULL */
-/* Gives back the whole pages inside [at, at + size), which are zeros afterwards, and returns how
- * many bytes these were; 0 where the system cannot. */
+/* Gives the whole pages inside [at, at + size) back to the system and returns their size in bytes;
+ * they read as zeros afterwards. 0 if the system cannot. */
 size_t takt_pages_drop(void *at, size_t size);
 /* `at` and `size` are multiples of the page size. */
 int takt_pages_protect(void *at, size_t size, takt_page_access access);
@@ -34,7 +34,7 @@ void takt_guarded_put(takt_guarded *guarded);
 enum { TAKT_HUGE_REASON = 160 };
 
 /* Pages of the requested kind, which is not AUTO, or of the next lesser kind that is available.
- * `*got` says which; `reason` says why not the requested one, "" if it is. */
+ * `*got` says which; `reason` says why it is not the requested one, "" if it is. */
 int takt_pages_get_huge(size_t size, takt_huge_pages want, void **at, takt_huge_pages *got,
                         char reason[TAKT_HUGE_REASON]);
 

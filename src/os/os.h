@@ -1,8 +1,7 @@
 /* os.h - the operating system's services, as a context takes them.
  *
- * The objects they hand out (files, threads) live in the memory that the caller names, so that they
- * are counted and can be made to fail like everything else.
- */
+ * The objects they hand out (files, threads) live in memory of the caller's allocator, so that they
+ * are counted and can be made to fail like everything else. */
 #ifndef TAKT_OS_OS_H
 #define TAKT_OS_OS_H
 
@@ -14,7 +13,7 @@ takt_files takt_os_files(const takt_allocator *memory);
 takt_threads takt_os_threads(const takt_allocator *memory);
 /* Bytes that one of these threads allocates; 0: the threads are not ours. */
 size_t takt_os_thread_bytes(const takt_threads *threads);
-/* The number of this process: another one in a child of a fork. */
+/* The id of this process: a child of a fork has another. */
 uint64_t takt_os_process(void);
 /* Monotonic; `user` is not used. */
 uint64_t takt_os_now_ns(void *user);

@@ -1,4 +1,4 @@
-/* others.c - reads the ticks of the processors, and takes off what this process used itself. */
+/* others.c - reads the processors' ticks, and subtracts this process's own use. */
 #define _POSIX_C_SOURCE 200809L
 #include "os/others.h"
 
@@ -9,7 +9,7 @@
 #include "os/facts.h"
 #include "os/os.h"
 
-/* Counted in ticks of 10 ms: of shorter times they say nothing. */
+/* Counted in ticks of 10 ms: they say nothing about shorter times. */
 static const double least_seconds = 0.05;
 
 /* " user nice system idle iowait irq softirq steal ..." */
@@ -44,7 +44,7 @@ static int read_waiting(const char *root)
 
 void takt_ticks_read_at(const char *root, const takt_cpu_set *usable, takt_ticks *t)
 {
-    char text[7000]; /* of very many processors, the first 80 or so speak for all */
+    char text[7000]; /* of very many processors, the first 80 or so represent all */
     *t = (takt_ticks){.own_ns = takt_os_cpu_ns(), .when_ns = takt_os_now_ns(NULL)};
     t->waiting = read_waiting(root);
     if (!takt_fact_text(root, "/proc/stat", text, sizeof text))
@@ -89,7 +89,7 @@ takt_others takt_ticks_between(const takt_ticks *a, const takt_ticks *b)
     return o;
 }
 
-/* A tenth of a processor is what counting in ticks may be wrong by. */
+/* Counting in ticks may be off by a tenth of a processor. */
 bool takt_others_disturb(const takt_others *o, int threads)
 {
     return o->steal_pct > 1 || (o->processors > 0.1 && o->processors + threads > o->usable + 0.1);

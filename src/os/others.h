@@ -4,17 +4,17 @@
 
 #include "os/cpu.h"
 
-/* Ticks since the start of the system, of the processors in question together. */
+/* Ticks since the start of the system, summed over the processors in question. */
 typedef struct takt_ticks {
     uint64_t busy, idle, steal;
     uint64_t own_ns, when_ns; /* processor time of this process, and the clock */
     int processors;           /* 0: the system does not say */
-    int waiting;              /* threads that run or could run at this moment, besides the caller */
+    int waiting;              /* threads running or runnable at this moment, without the caller */
 } takt_ticks;
 
-/* Between two looks. */
+/* Between two samples. */
 typedef struct takt_others {
-    double steal_pct;  /* of all time: taken by the hypervisor for other machines */
+    double steal_pct;  /* fraction of the time that the hypervisor gave to other machines */
     double processors; /* kept busy by other processes; for short intervals, by those alive at both
                           ends */
     int usable;        /* processors in question; 0: the system does not say */
@@ -24,9 +24,9 @@ void takt_ticks_read(takt_ticks *ticks);
 /* The same from files below `root`, for the processors in `usable`; for tests. */
 void takt_ticks_read_at(const char *root, const takt_cpu_set *usable, takt_ticks *ticks);
 takt_others takt_ticks_between(const takt_ticks *before, const takt_ticks *after);
-/* Whether other processes took time from this many threads: somebody had to wait. */
+/* Whether other processes took time from this many threads, so that a thread had to wait. */
 bool takt_others_disturb(const takt_others *others, int threads);
-/* At most this part of the time was lost to them. */
+/* At most this fraction of the time was lost to them. */
 double takt_others_share(const takt_others *others, int threads);
 
 #endif

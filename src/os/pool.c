@@ -1,26 +1,24 @@
-/* pool.c - workers around one word that all look at, and two words each that are their own.
+/* pool.c - workers around one shared word, and two words of each worker.
  *
- * A run has a number. The caller writes the job and `call`, the run's number and its count of
- * tasks, and then raises `epoch`, which workers look at and sleep on. Each thread owns a share of
- * the tasks and takes from it by `left` in its own cache line, so that threads do not contend while
- * all are busy. A thread that has finished its share takes tasks from the others, and so does the
- * caller: the share of a sleeping worker is done without it. What a thread has done it says in
+ * A run has a number. The caller writes the job and `call`, the run's number and its task count,
+ * and then raises `epoch`, which workers watch and sleep on. Each thread owns a share of the tasks
+ * and takes from it by `left` in its own cache line, so that threads do not contend while all are
+ * busy. A thread that has finished its share takes tasks from the others, and so does the caller:
+ * the share of a sleeping worker is done without it. Each thread counts its finished tasks in
  * `finished`, and the caller adds these up.
  *
  * The job cannot change under a worker: `left` carries the run's number, so a task can be taken
- * only of the run whose `call` was read, and a run with a taken task that is not finished is not
- * over. A `left` of an older run means a whole share; of a newer one, that the worker came too
- * late.
+ * only from the run whose `call` was read, and a run with a taken but unfinished task is not over.
+ * A `left` of an older run means a whole share; of a newer one, that the worker came too late.
  *
  * No wake-up is lost: a worker announces itself in `sleepers` before it compares `epoch`, the
- * caller raises `epoch` before he looks at `sleepers`, all in one total order; likewise `waiting`
- * and `finished`.
+ * caller raises `epoch` before it reads `sleepers`, all in one total order; likewise `waiting` and
+ * `finished`.
  *
- * Runs of few tasks are the first workers' own, and of whoever was woken for them. Who had none in
- * many runs goes to rest: he neither looks at `epoch`, which all that do are slower to see, nor is
- * among the sleepers. A run with a task for the first who rests recalls all; `rest_from` announces
- * them as `sleepers` does others.
- */
+ * Runs of few tasks belong to the first workers, and to those woken for them. A worker without a
+ * task in many runs goes to rest: it neither polls `epoch`, which would slow down the others' view
+ * of it, nor is among the sleepers. A run with a task for the first resting worker recalls all;
+ * `rest_from` announces them as `sleepers` does others. */
 #include "os/pool.h"
 
 #include <errno.h>
@@ -33,17 +31,17 @@
 #include "os/os.h"
 
 enum { DEFAULT_SPIN_NS = 50000, PAUSES = 32 };
-enum { REST_AFTER = 1000 }; /* runs: to come back costs some hundred times what it saves in one */
+enum { REST_AFTER = 1000 }; /* runs: coming back costs a few hundred times what one run saves */
 /* Words hold run << LOW_BITS | number of tasks. */
 enum { LOW_BITS = 16, LOW = (1 << LOW_BITS) - 1 };
 
 typedef struct worker {
-    _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* tasks of its share that are not taken yet */
-    _Alignas(TAKT_ALIGN) _Atomic uint64_t finished; /* tasks, of any share, that it has done */
+    _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* tasks of its share that are not yet taken */
+    _Alignas(TAKT_ALIGN) _Atomic uint64_t finished; /* tasks, of any share, that it has finished */
     takt_pool *pool;
     void *handle;
     int index;
-    _Atomic uint32_t id; /* the system's number of the thread, 0 until it runs */
+    _Atomic uint32_t id; /* the system's thread id, 0 until it runs */
 } worker;
 
 struct takt_pool {
@@ -55,15 +53,15 @@ struct takt_pool {
     _Alignas(TAKT_ALIGN) _Atomic uint32_t sleepers;
     _Atomic uint32_t is_leased, is_stopping;
     _Atomic uint32_t waiting;            /* the caller sleeps until every task is done */
-    _Atomic uint32_t rest_from, recalls; /* the first worker that rests; TAKT_POOL_MAX: none */
-    _Atomic uint32_t rests;              /* how often anybody went to rest */
+    _Atomic uint32_t rest_from, recalls; /* the first resting worker; TAKT_POOL_MAX: none */
+    _Atomic uint32_t rests;              /* how often a worker went to rest */
 
     takt_ctx *ctx;
     takt_doze doze;
     uint64_t spin_ns;
     int workers, room;
     size_t bytes;
-    worker worker[]; /* by thread; the first is the caller's own thread */
+    worker worker[]; /* by thread; the first is the caller's */
 };
 
 typedef struct job {
@@ -128,8 +126,8 @@ static bool take(worker *owner, const job *j, size_t threads, size_t *task)
     return true;
 }
 
-/* The thread's own share, then what is left of the others'. With at most one task per thread, only
- * a thread that `helps` looks for tasks that others have not taken: the rest would contend. */
+/* The thread's own share, then the rest of the others'. With at most one task per thread, only a
+ * thread that `helps` looks for tasks that others have not taken: the rest would contend. */
 static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
 {
     const size_t threads = (size_t)pool->workers + 1;
@@ -184,7 +182,7 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
 
 static void recall(takt_pool *pool)
 {
-    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first: who rests later registers again */
+    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first: so that later ones register again */
     atomic_fetch_add(&pool->recalls, 1);
     takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
 }
@@ -196,8 +194,8 @@ static void work(void *arg)
     takt_fp_enter();
     atomic_store(&self->id, (uint32_t)takt_cpu_thread_id());
     takt_doze_wake(&pool->doze, &self->id, 1);
-    uint32_t seen = 0; /* before any run: one that was opened meanwhile is seen as new */
-    int idle = 0;      /* runs without a task for this thread, one after the other */
+    uint32_t seen = 0; /* before any run: one started meanwhile counts as new */
+    int idle = 0;      /* consecutive runs without a task for this thread */
     while (atomic_load(&pool->is_stopping) == 0) {
         const bool sleeps = !spin(pool, is_called, NULL, seen);
         if (sleeps)
@@ -211,7 +209,7 @@ static void work(void *arg)
     }
 }
 
-/* Whether the workers have done all tasks but the `own` tasks of the caller. */
+/* Whether the workers have done all tasks except the caller's `own` tasks. */
 static bool is_done(takt_pool *pool, const job *j, size_t own)
 {
     size_t done = own;

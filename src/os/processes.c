@@ -43,7 +43,7 @@ static takt_status add(takt_ctx *ctx, const char *root, const char *name, takt_p
     takt_process p = {.id = (int)id};
     snprintf(path, sizeof path, "/proc/%d/stat", p.id);
     if (!takt_fact_text(root, path, text, sizeof text) || !parse(text, &p))
-        return TAKT_OK; /* it has ended meanwhile */
+        return TAKT_OK; /* it has exited meanwhile */
     TAKT_TRY(takt_mem_grow(ctx, &at, &list->capacity, list->count + 1, sizeof p));
     list->at = at;
     list->at[list->count++] = p;

@@ -9,7 +9,7 @@ enum { TAKT_PROCESS_NAME = 32, TAKT_BUSIEST = 5 };
 typedef struct takt_process {
     int id;
     uint64_t ticks; /* of processor time so far */
-    bool is_kernel; /* a thread of the kernel: no signal stops it */
+    bool is_kernel; /* a kernel thread: signals do not stop it */
     char name[TAKT_PROCESS_NAME];
 } takt_process;
 
@@ -31,8 +31,8 @@ typedef struct takt_busy {
     char name[TAKT_PROCESS_NAME];
 } takt_busy;
 
-/* The busiest between two lists, this process left out; how many there are, at most TAKT_BUSIEST.
- */
+/* The busiest between two lists, without this process; returns their number, at most
+ * TAKT_BUSIEST. */
 size_t takt_processes_busiest(const takt_process_list *before, const takt_process_list *after,
                               takt_busy busiest[TAKT_BUSIEST]);
 

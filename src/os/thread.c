@@ -7,14 +7,14 @@
 
 #include "os/os.h"
 
-/* Enough for the deepest kernel, also under a sanitizer; less than the usual 8 MiB each. */
+/* Enough for the deepest kernel, even under a sanitizer; less than the usual 8 MiB each. */
 enum { STACK_BYTES = 2 << 20 };
 
 typedef struct thread {
     pthread_t id;
     void (*body)(void *);
     void *arg;
-    pid_t process; /* that has it: no child of a fork does */
+    pid_t process; /* the process that has it: no child of a fork does */
 } thread;
 
 static void *begin(void *arg)

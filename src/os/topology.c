@@ -1,4 +1,4 @@
-/* topology.c - reads how processors hang together from what the kernel publishes as files. */
+/* topology.c - reads the processor topology from files that the kernel publishes. */
 #include "os/topology.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void read_node(const char *root, int id, takt_topology *t)
     *n = (takt_numa_node){.id = id};
     snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", id);
     if (!takt_fact_cpus(root, path, &n->cpus) && id > 0)
-        return; /* memory without processors is still a node where its file is there */
+        return; /* memory without processors is still a node if its file exists */
     snprintf(path, sizeof path, "/sys/devices/system/node/node%d/meminfo", id);
     snprintf(key, sizeof key, "Node %d MemTotal", id);
     if (takt_fact_text(root, path, text, sizeof text) &&

@@ -1,4 +1,4 @@
-/* topology.h - how the processors of a machine hang together: sockets, cores, caches, nodes. */
+/* topology.h - the topology of a machine's processors: sockets, cores, caches, nodes. */
 #ifndef TAKT_OS_TOPOLOGY_H
 #define TAKT_OS_TOPOLOGY_H
 
@@ -27,11 +27,11 @@ typedef struct takt_topology {
     int node_count; /* 0: unknown */
 } takt_topology;
 
-/* From files beneath `root`, which is "" unless in tests. */
+/* From files beneath `root`, which is "" except in tests. */
 void takt_topology_read(const char *root, takt_topology *t);
 /* The processors of the group whose lowest is `first`. */
 void takt_cpu_group(const takt_cpu_groups *groups, int first, takt_cpu_set *set);
-/* "0-3,8"; ends in "..." where there is no room. Returns `to`. */
+/* "0-3,8"; ends in "..." if it does not fit. Returns `to`. */
 const char *takt_cpu_list(const takt_cpu_set *set, char to[static TAKT_CPU_LIST]);
 
 #endif

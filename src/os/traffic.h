@@ -1,20 +1,21 @@
-/* traffic.h - how fast this machine moves bytes to a disk and through its own network. */
+/* traffic.h - how fast this machine moves bytes to disk and through its loopback network. */
 #ifndef TAKT_OS_TRAFFIC_H
 #define TAKT_OS_TRAFFIC_H
 
 #include "base/error.h"
 
 typedef struct takt_disk_rates {
-    double write_mbs, read_mbs; /* write: until the disk has it; read: past the page cache */
-    double sync_ms;             /* a page written until the disk has it, median */
-    bool is_cached;             /* the system kept the pages, so `read_mbs` is memory's rate */
+    double write_mbs, read_mbs; /* write: until it is on the disk; read: past the page cache */
+    double sync_ms;             /* a page written through to the disk, median */
+    bool is_cached;             /* the system kept the pages cached, so `read_mbs` is memory's
+                                 * rate */
 } takt_disk_rates;
 
 typedef struct takt_loopback_rates {
-    double mbs, round_trip_us; /* one stream of TCP; median of a byte there and back */
+    double mbs, round_trip_us; /* one stream of TCP; median round trip of a byte */
 } takt_loopback_rates;
 
-/* In a file beneath `folder` that is removed again. 0 or a positive errno. */
+/* In a file beneath `folder` that is removed afterwards. 0 or a positive errno. */
 int takt_disk_measure(takt_ctx *ctx, const char *folder, takt_disk_rates *rates);
 int takt_loopback_measure(takt_ctx *ctx, takt_loopback_rates *rates);
 

@@ -1,4 +1,4 @@
-/* traffic_disk.c - writes a file, asks the system to forget it, and reads it back. */
+/* traffic_disk.c - writes a file, asks the system to drop it from the cache, and reads it back. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static int time_writes(takt_ctx *ctx, int fd, const unsigned char *bytes, takt_d
     return 0;
 }
 
-/* Where the file system keeps everything in memory, nothing can be forgotten. */
+/* A file system that keeps everything in memory cannot drop it. */
 static bool is_in_memory(int fd)
 {
     unsigned char resident[CHUNK / 4096 + 1] = {0};
@@ -109,7 +109,7 @@ int takt_disk_measure(takt_ctx *ctx, const char *folder, takt_disk_rates *r)
     if (takt_mem_get(ctx, CHUNK, "the disk measurement", &bytes) != TAKT_OK)
         return ENOMEM;
     unsigned char *at = bytes;
-    for (size_t i = 0; i < CHUNK; i++) /* nothing that a file system could compress away */
+    for (size_t i = 0; i < CHUNK; i++) /* data that a file system cannot compress away */
         at[i] = (unsigned char)((i * 2654435761u) >> 13);
     const int fd = mkstemp(path);
     int error = fd >= 0 ? 0 : errno;

@@ -1,4 +1,4 @@
-/* traffic_loopback.c - TCP from this process to itself: a stream, and a byte there and back. */
+/* traffic_loopback.c - TCP from this process to itself: a stream, and round trips of a byte. */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,11 +17,11 @@ enum { CHUNK = 1 << 18, CHUNKS = 400, TRIPS = 400, SECONDS = 5 };
 
 typedef struct peer {
     int fd;
-    unsigned char *bytes; /* CHUNK of its own */
+    unsigned char *bytes; /* its own CHUNK */
     int error;
 } peer;
 
-/* Two connected sockets, both with a limit on how long they wait. */
+/* Two connected sockets, both with a timeout. */
 static int connect_pair(int *client, int *server)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -89,7 +89,7 @@ static int near_side(takt_ctx *ctx, peer *p, takt_loopback_rates *r)
     int error = 0;
     for (int i = 0; i < CHUNKS && error == 0; i++)
         error = move_all(p, CHUNK, true);
-    error = error != 0 ? error : move_all(p, 1, false); /* the far side has it all */
+    error = error != 0 ? error : move_all(p, 1, false); /* the far side has received it all */
     r->mbs = (double)CHUNKS * CHUNK / micros_since(ctx, start);
     start = ctx->now_ns(ctx->clock_user);
     for (int i = 0; i < TRIPS && error == 0; i++) {
