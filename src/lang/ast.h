@@ -1,8 +1,7 @@
-/* ast.h - the text as a tree: what was written, before anything is known of its meaning.
+/* ast.h - the text as a tree: what was written, before its meaning is known.
  *
  * Chains (a + b + c, x |> f() |> g(), x[0][1]) lean to the left and may be long; everything else
- * nests no deeper than the parser allowed. A traversal descends the left side in a loop.
- */
+ * nests no deeper than the parser allows. A traversal descends the left side in a loop. */
 #ifndef TAKT_LANG_AST_H
 #define TAKT_LANG_AST_H
 
@@ -32,7 +31,7 @@ typedef enum takt_ast_kind {
     TAKT_A_RETURN,   /* a: ARGUMENTs */
     TAKT_A_REPEAT,   /* repeat a [as name] { b } */
     TAKT_A_IF,       /* if a { b } else { c } */
-    TAKT_A_DOC,      /* text: what a model or layer is for */
+    TAKT_A_DOC,      /* text: the purpose of a model or layer */
     TAKT_A_FOR,      /* for name in a [along c] { b } */
     TAKT_A_COLLECT,  /* collect name = a */
     TAKT_A_REQUIRE,  /* require a, b: strings and the like */
@@ -77,7 +76,7 @@ struct takt_function {
     const takt_source *source;
     takt_ast *place; /* a NAME or the word graph, for complaints */
     takt_ast *parameters, *results, *options, *body;
-    takt_ast *doc; /* DOCs with which the body began */
+    takt_ast *doc; /* DOCs at the start of the body */
     bool has_results;
     takt_function *next;
 };

@@ -38,7 +38,7 @@ static bool as_int(const takt_value *v, int64_t *out)
 static bool enumerated(const wanted *w, const takt_value *v, takt_attr *attr)
 {
     char options[200] = "", hint[TAKT_HINT_TEXT], text[TAKT_VALUE_TEXT];
-    /* A word of the list is meant as such even if some value has that name. */
+    /* A word of the list is meant literally even if a value has that name. */
     const takt_ast *written = w->at->kind == TAKT_A_ARGUMENT ? w->at->a : w->at;
     const bool is_name = written->kind == TAKT_A_NAME;
     const char *word = v->kind == TAKT_V_WORD ? v->word->text : NULL;

@@ -1,4 +1,5 @@
-/* body.c - pieces of a text that become subgraphs, and the names they share with what is around. */
+/* body.c - pieces of a text that become subgraphs, and the names they share with their
+ * surroundings. */
 #include "lang/body.h"
 
 bool takt_names_have(const takt_names *n, const takt_symbol *name)
@@ -33,8 +34,8 @@ static bool is_assigning(const takt_ast *a)
     return a->kind == TAKT_A_ASSIGN || a->kind == TAKT_A_FOR;
 }
 
-/* Adds names that are read, or with `assigned` those that are assigned to. Goes down the left by a
- * loop; the rest nests no deeper than the parser allowed. */
+/* Adds names that are read, or with `assigned` those that are assigned to. Descends the left side
+ * in a loop; the rest nests no deeper than the parser allows. */
 void takt_names_walk(const takt_ast *list, bool assigned, takt_names *to)
 {
     for (const takt_ast *a = list; a != NULL; a = a->next) {
@@ -45,7 +46,7 @@ void takt_names_walk(const takt_ast *list, bool assigned, takt_names *to)
                 break;
             }
             for (const takt_ast *t = p->kind == TAKT_A_ASSIGN ? p->a : NULL; t != NULL; t = t->next)
-                add(to, t->name); /* read too: a loop hands in what it had before */
+                add(to, t->name); /* read too: a loop takes its previous value as input */
             takt_names_walk(p->b, assigned, to);
             takt_names_walk(p->c, assigned, to);
             if (is_assigning(p) && assigned)

@@ -1,4 +1,4 @@
-/* builtin.c - functions of what is known while the model is built: sizes, numbers, shapes. */
+/* builtin.c - functions of values known while the model is built: sizes, numbers, shapes. */
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static takt_value is_tensor(takt_frame *f, const takt_call *c)
     return takt_value_bool(c->value[0].kind == TAKT_V_TENSOR);
 }
 
-/* spread(3, 2) is [3, 3]; a list of two stays what it is. */
+/* spread(3, 2) is [3, 3]; a list of two is unchanged. */
 static takt_value spread(takt_frame *f, const takt_call *c)
 {
     const takt_value *v = &c->value[0], *n = &c->value[1];
@@ -219,7 +219,7 @@ static takt_value training_first(takt_frame *f, const takt_call *c)
     return trained_with(f, c, "train.first");
 }
 
-/* Numbered apart from the streams of first values, which must not depend on `training`. */
+/* Numbered separately from the streams of first values, which must not depend on `training`. */
 static takt_value training_stream(takt_frame *f, const takt_call *c)
 {
     (void)c;
@@ -264,7 +264,7 @@ static bool is_known_number(const takt_value *v)
     return takt_value_is_number(v) || v->kind == TAKT_V_DIM;
 }
 
-/* Whether the arguments fit the layer; ops of the same name take the others. */
+/* Whether the arguments fit the layer; others go to the op of the same name. */
 static bool takes(const takt_call *c, taking what)
 {
     const takt_value *v = c->value;

@@ -35,7 +35,8 @@ static bool range_of(takt_frame *f, const takt_ast *arg, takt_sample_range *rang
     return true;
 }
 
-/* In samples a type becomes an input when it is first met, so inputs are numbered as written. */
+/* In samples a type becomes an input when it is first met, so inputs are numbered in source
+ * order. */
 static takt_value sample_value(takt_frame *f, const takt_ast *arg, takt_value v)
 {
     takt_sample_range range;
@@ -90,7 +91,7 @@ static bool exists_plain(const char *name)
     return takt_op_find(name, strlen(name)) != NULL || takt_layer_text(name) != NULL;
 }
 
-/* x.relu() for relu(x), as other languages have it: NULL if it is not that. */
+/* x.relu() for relu(x), as in other languages: NULL if it is not that. */
 static const char *method_hint(const takt_call *c, const char *name,
                                char hint[static TAKT_HINT_TEXT])
 {
@@ -136,7 +137,7 @@ static takt_value unknown(takt_frame *f, const takt_call *c, const char *name)
                          "there is no op or layer called %s", name);
 }
 
-/* Whether the name can be called at all: said even if an argument has failed. */
+/* Whether the name can be called at all: reported even if an argument has failed. */
 static bool exists(takt_frame *f, const takt_symbol *name)
 {
     const size_t skip = strncmp(name->text, "op.", 3) == 0 ? 3 : 0;

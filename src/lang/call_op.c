@@ -20,7 +20,7 @@ static shape shape_of(const takt_call *c, const takt_op *op)
     return s;
 }
 
-/* Which input is called so; -1: none. */
+/* The input of that name; -1: none. */
 static int input_index(const takt_op *op, const char *name)
 {
     const int named = (int)(sizeof op->in_names / sizeof *op->in_names);
@@ -182,7 +182,7 @@ static takt_value *inputs_of(takt_frame *f, const takt_call *c, const takt_op *o
     return all;
 }
 
-/* The model's layout, where the op has one and the call does not say. */
+/* The model's layout, if the op has one and the call does not set it. */
 static void default_layout(const takt_frame *f, const takt_op *op, takt_attr *attrs)
 {
     const int index = takt_op_attr_index(op, "layout");

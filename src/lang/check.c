@@ -1,5 +1,5 @@
-/* check.c - require and ensure: what is known while the model is read is settled at once, the rest
- * becomes a clause of the graph. */
+/* check.c - require and ensure: conditions known while the model is read are decided at once, the
+ * rest become clauses of the graph. */
 #include "lang/elab.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ typedef struct clause {
     int line;
 } clause;
 
-/* The condition as it was written, without the word before it. */
+/* The condition as written, without the word before it. */
 static takt_span written(const takt_frame *f, const takt_ast *a)
 {
     const char *source = f->function->source->text;
@@ -58,7 +58,7 @@ static void refuse(takt_frame *f, const takt_ast *a, const clause *c)
     takt_complain(f, a, TAKT_E_CALL, NULL, "%s: %.*s", layer->function->name->text, (int)say.length,
                   say.at);
     if (f->caller != NULL && f->function->name != NULL)
-        f->returned = a; /* what follows relies on it; a model has outputs all the same */
+        f->returned = a; /* later code relies on it; a model still has outputs */
     f->result = takt_value_poison();
 }
 

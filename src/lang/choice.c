@@ -1,7 +1,6 @@
 /* choice.c - choices at run time: `a if c else b`, where c is a tensor.
  *
- * Each side becomes a subgraph. The tensors around that either names are the inputs of both.
- */
+ * Each side becomes a subgraph. The outer tensors that either side names are the inputs of both. */
 #include "ir/attr.h"
 #include "lang/body.h"
 #include "op/ops.h"

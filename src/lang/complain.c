@@ -1,4 +1,4 @@
-/* complain.c - complaints about meaning: where they belong, what they say, and what was meant. */
+/* complain.c - semantic errors: where they belong, what they say, and what was meant. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ takt_value takt_out_of_memory(takt_frame *f)
     return takt_value_poison();
 }
 
-/* Complaints about our own layers belong to the line of the user's text that called them. */
+/* Errors in built-in layers are reported at the line of the user's text that called them. */
 static const takt_frame *users_frame(const takt_frame *f, const takt_ast **at)
 {
     while (f->function->source->is_builtin && f->caller != NULL) {

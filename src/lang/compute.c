@@ -1,4 +1,4 @@
-/* compute.c - operators on what is known already: numbers, sizes, words, lists. */
+/* compute.c - operators on values known at build time: numbers, sizes, words, lists. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -156,7 +156,7 @@ const takt_tensor *takt_elab_weight(takt_frame *f, const takt_ast *at, const tak
     return NULL;
 }
 
-/* The next node's name is that of the value, if this call is all of its right side. */
+/* The next node's name is that of the value, if this call is the whole right side. */
 static void name_root(takt_frame *f, const takt_call *c)
 {
     if (f->e->root == c->ast && f->e->root_name != NULL)

@@ -26,7 +26,7 @@ static int clamp(size_t n)
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
-/* Characters in `bytes`; a byte that is no UTF-8 counts as one. */
+/* Characters in `bytes`; an invalid UTF-8 byte counts as one. */
 static size_t characters(const char *bytes, size_t length)
 {
     size_t count = 0;

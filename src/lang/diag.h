@@ -1,8 +1,7 @@
 /* diag.h - what is wrong with a text, where, and what to do about it.
  *
- * Several complaints are collected in one go. They keep nothing of the text but places; the
- * renderer is given the text again.
- */
+ * Several complaints are collected in one pass. They keep only positions of the text; the renderer
+ * is given the text again. */
 #ifndef TAKT_LANG_DIAG_H
 #define TAKT_LANG_DIAG_H
 
@@ -20,7 +19,7 @@ typedef struct takt_diagnostic {
     int id;              /* of the catalogue; 0 for a warning */
     const char *message; /* one sentence */
     const char *note;    /* how the text came to be read, e.g. through which layer; or "" */
-    const char *hint;    /* the way out, or "" */
+    const char *hint;    /* the remedy, or "" */
     const char *file;    /* an imported text, or NULL for the text itself */
     const char *source;  /* the line, if it is of an imported text */
 } takt_diagnostic;
@@ -30,8 +29,8 @@ typedef struct takt_diagnostics {
     takt_diagnostic *at;
     size_t count, capacity;
     size_t error_count;
-    size_t complaints; /* errors found, with those that are known or too many to be listed */
-    bool is_full;      /* limits.errors was passed; the last entry says so */
+    size_t complaints; /* errors found, including duplicates and those beyond the limit */
+    bool is_full;      /* limits.errors was exceeded; the last entry says so */
 } takt_diagnostics;
 
 void takt_diagnostics_init(takt_diagnostics *list, takt_ctx *ctx);
@@ -45,8 +44,8 @@ typedef struct takt_place {
     const char *file; /* its name, if it is an imported text; else NULL */
 } takt_place;
 
-/* Adds one (dropping the same complaint about the same place), unless the limit is reached. The
- * strings are copied; `note` and `hint` may be NULL. */
+/* Adds one (dropping duplicates at the same place), unless the limit is reached. The strings are
+ * copied; `note` and `hint` may be NULL. */
 TAKT_MUST_USE takt_status takt_diagnostics_add(takt_diagnostics *list, const takt_place *place,
                                                takt_diagnostic what);
 

@@ -1,10 +1,9 @@
 /* elab.h - tree to graph: evaluates a model's statements once, appending nodes as it goes.
  *
  * Sizes, words and lists are values of this evaluation; tensors are nodes of the graph. Layers are
- * evaluated again at each call, in a frame of their own: they see their parameters and nothing of
- * the caller. An expression that failed is worth POISON, which spreads silently, so that one
- * mistake gives one complaint and the evaluation goes on to the next.
- */
+ * evaluated at each call, in their own frame: they see their parameters and nothing of the caller.
+ * The value of a failed expression is POISON, which spreads silently, so that one mistake gives one
+ * complaint and the evaluation goes on to the next. */
 #ifndef TAKT_LANG_ELAB_H
 #define TAKT_LANG_ELAB_H
 
@@ -42,10 +41,10 @@ struct takt_frame {
     bool is_subgraph;         /* of a graph(...) literal: no parameters in here */
     const takt_ast *returned; /* the return statement that ended it */
     takt_value result;
-    const char *result_name; /* what the caller calls the result, or NULL */
+    const char *result_name; /* the caller's name for the result, or NULL */
     bool is_loop;            /* the body of a `for` */
     takt_collected *collected;
-    bool has_failed; /* a statement did; so what is missing needs no complaint */
+    bool has_failed; /* a statement failed, so missing results need no complaint */
 };
 
 struct takt_rules;
@@ -70,12 +69,12 @@ struct takt_elab {
         const takt_ast *of;
         const takt_origin *origin;
     } origins[TAKT_ORIGINS];
-    uint64_t steps;      /* evaluations so far: a text cannot run for ever */
-    uint64_t list_items; /* of all lists made so far: what they take is tied to the text */
-#define TAKT_STRING_ITEMS(length) (1 + (length) / 16) /* what a string counts for */
+    uint64_t steps;      /* evaluations so far: bounds the run time of a text */
+    uint64_t list_items; /* of all lists made so far: bounds their memory by the text */
+#define TAKT_STRING_ITEMS(length) (1 + (length) / 16) /* how much a string counts */
     size_t text_length;   /* of the text itself, without built-in layers */
     bool takes_dims;      /* an unknown name is a new dimension: inside a type or a shape */
-    const takt_ast *root; /* the expression whose last node is to be called root_name */
+    const takt_ast *root; /* the expression whose last node gets root_name */
     const char *root_name;
     uint32_t stream_base;      /* from the model's seed */
     uint32_t draws;            /* random streams of training handed out */
@@ -96,7 +95,7 @@ takt_value takt_frame_keep(takt_frame *f, takt_value value);
 takt_value *takt_frame_items(takt_frame *f, size_t count); /* NULL when memory is short */
 takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count);
 
-/* ---- complaints (complain.c): each is worth POISON, whose `.b` is false ---- */
+/* ---- complaints (complain.c): each returns POISON, whose `.b` is false ---- */
 
 takt_value takt_complain(takt_frame *f, const takt_ast *at, takt_error_id id, const char *hint,
                          const char *format, ...) TAKT_PRINTF(5, 6);
@@ -104,7 +103,7 @@ takt_value takt_complain(takt_frame *f, const takt_ast *at, takt_error_id id, co
  * can go on. */
 takt_value takt_complain_last(takt_frame *f, const takt_ast *at);
 void takt_warn(takt_frame *f, const takt_ast *at, const char *message);
-/* Memory is short: ends everything. */
+/* Out of memory: ends everything. */
 takt_value takt_out_of_memory(takt_frame *f);
 /* "did you mean relu?" in `buffer`, or NULL. */
 enum { TAKT_HINT_TEXT = 160 };

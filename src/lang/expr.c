@@ -192,7 +192,7 @@ static takt_value either(takt_frame *f, const takt_ast *a)
     if (c.kind == TAKT_V_BOOL) {
         const takt_ast *chosen = c.b ? a->a : a->c;
         if (f->e->root == a)
-            f->e->root = chosen; /* it gets the name that was meant for the whole */
+            f->e->root = chosen; /* it gets the name meant for the whole */
         return takt_eval_word(f, chosen);
     }
     if (c.kind == TAKT_V_POISON)
@@ -242,7 +242,7 @@ static takt_value link(takt_frame *f, const takt_ast *a, takt_value left)
     return takt_eval_call(f, a, &left);
 }
 
-/* Goes down the left side by a loop, then applies the links from there upwards. */
+/* Descends the left side in a loop, then applies the links from there upwards. */
 static takt_value chain(takt_frame *f, const takt_ast *a)
 {
     const takt_ast *near[4];
@@ -283,7 +283,7 @@ takt_value takt_eval_expr(takt_frame *f, const takt_ast *a)
     takt_elab *e = f->e;
     if (e->status != TAKT_OK || !affords_lists(f, a))
         return takt_value_poison();
-    /* Every expression once, and then as many again as the largest graph may need. */
+    /* Every expression once, plus as many as the largest graph may need. */
     const uint64_t most = 4 * e->ctx->limits.nodes + e->text_length;
     if (++e->steps > most) {
         takt_complain(f, a, TAKT_E_GRAPH_FULL, "is a repeat count too large?",

@@ -1,4 +1,4 @@
-/* fill_shape.c - reshape(x, shape=[-1, 10]): the size that remains, also of named dimensions. */
+/* fill_shape.c - reshape(x, shape=[-1, 10]): the remaining size, also of named dimensions. */
 #include "lang/elab.h"
 
 /* The shape among the arguments, if it has exactly one -1; `at` is its place in the list. */
@@ -36,7 +36,7 @@ bool takt_fill_shape(takt_frame *f, const takt_call *c)
     for (uint32_t i = 0; good && i < shape->count; i++) {
         const takt_value *v = &shape->items[i];
         if (i != at && !takt_value_is_size(v))
-            return true; /* the attribute's own check says so */
+            return true; /* the attribute's own check reports it */
         good = i == at || multiply(f, &rest, v->dim);
     }
     takt_dims *dims = f->graph->dims;

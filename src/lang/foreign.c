@@ -1,4 +1,5 @@
-/* foreign.c - words that people bring from PyTorch, Keras, JAX, NumPy and ONNX. One row a word. */
+/* foreign.c - words that people bring from PyTorch, Keras, JAX, NumPy and ONNX. One row per
+ * word. */
 #include "lang/foreign.h"
 
 #include <stdbool.h>

@@ -4,15 +4,15 @@
 
 #include "base/near.h"
 
-/* The answer to the name of a call, with or without its module (nn.Linear), or NULL. */
+/* The hint for the name of a call, with or without its module (nn.Linear), or NULL. */
 const char *takt_foreign_call(const char *name);
-/* The answer to a name that is used as a value (True, x.T), or NULL. */
+/* The hint for a name used as a value (True, x.T), or NULL. */
 const char *takt_foreign_value(const char *name);
 /* takt_nearest_try for a keyword: `ours` is the nearest if the wanted word is another framework's
  * name for it. */
 void takt_foreign_keyword(takt_nearest *n, const char *ours);
-/* A warning for a parameter of one of our layers that was left to a default which other frameworks
- * do not have, or NULL. */
+/* A warning for a parameter of a built-in layer that was left to a default which differs from other
+ * frameworks, or NULL. */
 const char *takt_foreign_default(const char *layer, const char *parameter);
 
 #endif

@@ -1,8 +1,7 @@
 /* import.c - `import "blocks.takt"`: the layers of other texts beneath the model's folder.
  *
  * Each text is read once, however often it is imported, in the order in which it is met. Then the
- * import graph is searched for cycles, which are refused.
- */
+ * import graph is searched for cycles, which are refused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ typedef struct file {
     const takt_ast *imports;
     edge *edges;
     size_t depth;
-    const edge *walk; /* what the search for circles goes on with */
+    const edge *walk; /* where the search for cycles continues */
     enum { NEW, OPEN, DONE } mark;
 } file;
 
@@ -142,7 +141,7 @@ static takt_status follow(importer *m, size_t from, const takt_ast *at)
     return TAKT_OK;
 }
 
-/* ---- circles ---- */
+/* ---- cycles ---- */
 
 /* "a.takt imports b.takt imports a.takt": the files on the path from `to` down. */
 static takt_status circle(importer *m, const size_t *path, size_t count, const edge *back)

@@ -81,7 +81,8 @@ typedef struct cut {
     size_t count;
     bool drops[TAKT_MAX_RANK]; /* axes with a single index disappear */
     bool has_drop, has_step;
-    bool is_picked[TAKT_MAX_RANK]; /* named axes too, but only the run knows if they are so long */
+    bool is_picked[TAKT_MAX_RANK]; /* named axes too, but only the run knows whether they are long
+                                    * enough */
     int64_t picks[TAKT_MAX_RANK];
     int gather_axis; /* -1: none */
     takt_value gather;

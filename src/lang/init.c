@@ -1,8 +1,7 @@
-/* init.c - how parameters and states begin.
+/* init.c - initial values of parameters and states.
  *
- * Each random one has a stream of its own, in the order of declaration and offset by the model's
- * seed, so a seed fixes all weights, and a printed graph needs no seed.
- */
+ * Each random one has its own stream, in the order of declaration and offset by the model's seed,
+ * so a seed fixes all weights, and a printed graph needs no seed. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* layer.c - finding layers, and calling one: each call is a scope with parameters of its own. */
+/* layer.c - finding layers, and calling one: each call is a scope with its own parameters. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 
 /* ---- finding ---- */
 
-/* Reads the text of a built-in layer, once. A mistake in it is ours. */
+/* Reads the text of a built-in layer, once. An error in it is ours. */
 static const takt_function *read_builtin(takt_frame *f, const takt_symbol *name, const char *text)
 {
     takt_elab *e = f->e;
@@ -152,7 +152,7 @@ static bool is_layout(const takt_ast *p)
            (strcmp(p->b->name->text, "nchw") == 0 || strcmp(p->b->name->text, "nhwc") == 0);
 }
 
-/* Only for calls in the user's text: our own layers know their defaults. */
+/* Only for calls in the user's text: built-in layers know their defaults. */
 static void warn_of_default(takt_frame *f, const takt_call *c, const takt_function *layer,
                             const takt_ast *parameter)
 {
@@ -241,7 +241,7 @@ static const char *scope_of(takt_frame *f, const takt_call *c, const takt_functi
             continue;
         if (c->value[i].kind == TAKT_V_STRING && c->value[i].text.length == 0 &&
             f->scope[0] != '\0')
-            return f->scope; /* a layer that is another one in other words */
+            return f->scope; /* a layer that only wraps another */
         if (c->value[i].kind != TAKT_V_STRING || c->value[i].text.length == 0) {
             takt_complain(f, c->place[i], TAKT_E_CALL, "name=\"head\"",
                           "the name of a layer is a string");

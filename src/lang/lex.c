@@ -32,7 +32,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The character `ahead` of the next one, or NUL behind the end. */
+/* The character `ahead` of the next one, or NUL past the end. */
 static char peek(const takt_lexer *lexer, size_t ahead)
 {
     const size_t at = lexer->at + ahead;
@@ -44,7 +44,7 @@ static bool skip_space(takt_lexer *lexer)
 {
     bool starts_line = lexer->at == 0;
     if (starts_line && peek(lexer, 0) == '\xef' && peek(lexer, 1) == '\xbb' &&
-        peek(lexer, 2) == '\xbf') /* some editors begin UTF-8 so */
+        peek(lexer, 2) == '\xbf') /* some editors write a byte order mark */
         lexer->at = 3;
     while (lexer->at < lexer->source->length) {
         const char c = peek(lexer, 0);

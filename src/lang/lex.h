@@ -60,11 +60,11 @@ typedef struct takt_token {
     };
 } takt_token;
 
-/* A text with the name it has for people. */
+/* A text with its name for people. */
 typedef struct takt_source {
     const char *name, *text;
     size_t length;
-    bool is_builtin;  /* a layer of ours: complaints belong to the line that called it */
+    bool is_builtin;  /* a built-in layer: complaints belong to the line that called it */
     bool is_imported; /* `name` is its path beneath the model's folder */
 } takt_source;
 
@@ -87,7 +87,7 @@ typedef struct takt_lexer {
 
 void takt_lexer_init(takt_lexer *lexer, const takt_source *source, takt_arena *arena,
                      takt_symbols *symbols);
-/* Always advances, and gives END for ever at the end. */
+/* Always advances; at the end it returns END forever. */
 void takt_lexer_next(takt_lexer *lexer, takt_token *token);
 /* "a name", "'('". */
 const char *takt_token_text(takt_token_kind kind);

@@ -1,4 +1,4 @@
-/* literal.c - tokens with an inside: numbers, strings, hex data, quoted names. */
+/* literal.c - tokens with content: numbers, strings, hex data, quoted names. */
 #include "lang/literal.h"
 
 #include <string.h>
@@ -187,7 +187,7 @@ void takt_lex_hex(takt_lexer *lexer, takt_token *token)
 {
     const char *text = lexer->source->text + lexer->at;
     const size_t left = lexer->source->length - lexer->at;
-    size_t n = 4; /* behind hex" */
+    size_t n = 4; /* after hex" */
     while (n < left && hex_digit(text[n]) >= 0)
         n++;
     token->length = n;

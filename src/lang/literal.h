@@ -1,4 +1,4 @@
-/* literal.h - tokens with an inside: numbers, strings, hex data, quoted names. Each is called with
+/* literal.h - tokens with content: numbers, strings, hex data, quoted names. Each is called with
  * the lexer at the token's first byte and sets kind, length and value. */
 #ifndef TAKT_LANG_LITERAL_H
 #define TAKT_LANG_LITERAL_H

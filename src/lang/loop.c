@@ -1,8 +1,7 @@
-/* loop.c - loops at run time: `for x in xs { ... }` and what they collect.
+/* loop.c - loops at run time: `for x in xs { ... }` and the values they collect.
  *
- * What a loop contains becomes a subgraph. The tensors of the frame around it that are named inside
- * are handed in as inputs; it carries those of them that it assigns to.
- */
+ * The body of a loop becomes a subgraph. Tensors of the enclosing frame that it names become
+ * inputs; those it assigns to are carried. */
 #include <string.h>
 
 #include "ir/attr.h"
@@ -11,11 +10,11 @@
 
 typedef struct loop {
     const takt_ast *at;
-    takt_value over; /* a tensor to go through, or a count */
+    takt_value over; /* a tensor to iterate over, or a count */
     bool is_scan;
     int64_t axis;
-    takt_names carried, used; /* tensors around it: assigned inside, or only read */
-    const char *goes_on;      /* what the body calls its condition, which no text sees */
+    takt_names carried, used; /* outer tensors: assigned inside, or only read */
+    const char *goes_on;      /* the body's name for its condition, which no text sees */
     const char *collected;    /* ... and the prefix of the names of collected values */
     takt_value *in;           /* of the node */
     size_t in_count;
@@ -37,7 +36,7 @@ static bool read_axis(takt_frame *f, loop *l)
     return false;
 }
 
-/* A count that is known only at run time: the numbers below it are gone through. */
+/* A count known only at run time: iterates over the numbers below it. */
 static bool count_up(takt_frame *f, loop *l)
 {
     const takt_named_attr shape = {"shape", {.dims = &l->over.dim, .count = 1}};
@@ -76,8 +75,7 @@ static bool read_source(takt_frame *f, loop *l)
     return false;
 }
 
-/* A value that is known at build time would keep its old value in every iteration, and
- * afterwards. */
+/* A value known at build time would keep its old value in every iteration, and afterwards. */
 static bool may_assign(takt_frame *f, const loop *l)
 {
     bool good = true;
@@ -128,8 +126,8 @@ static bool some_begin(const takt_names *n, const char *with)
     return false;
 }
 
-/* `wish` with enough dots before it that no name of the text begins like it; NULL when memory is
- * short. */
+/* `wish` with enough dots before it that no name of the text begins like it; NULL if out of
+ * memory. */
 static const char *unlike_names(takt_frame *f, const loop *l, const char *wish)
 {
     while (wish != NULL && (some_begin(&l->carried, wish) || some_begin(&l->used, wish) ||

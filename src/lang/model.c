@@ -15,7 +15,7 @@ static size_t count_of(const takt_ast *list)
     return count;
 }
 
-/* The types of parameters or results; NULL entries of the array's rank -1 had a complaint. */
+/* The types of parameters or results; after a complaint an entry has rank -1. */
 static takt_type *types_of(takt_frame *f, const takt_ast *list)
 {
     takt_type *types = takt_arena_array(&f->arena, count_of(list), sizeof *types);
@@ -91,7 +91,7 @@ static void backend(takt_frame *f, const takt_ast *o, const takt_value *v)
         (void)takt_out_of_memory(f);
 }
 
-/* Of the model's rules that do not say. */
+/* For rules of the model that do not set it. */
 static void semantics(takt_frame *f, const takt_ast *o, const takt_value *v)
 {
     const takt_semantics *s = takt_rules_semantics(f, o, v);
@@ -264,7 +264,7 @@ takt_graph *takt_elab_graph(takt_frame *f)
     takt_status status =
         takt_mem_grow(e->ctx, &array, &e->graph_capacity, e->graph_count + 1, sizeof graph);
     e->graphs = array;
-    if (status == TAKT_OK) /* room first: what is made is kept */
+    if (status == TAKT_OK) /* room first: the new graph must be kept */
         status = takt_graph_create(e->ctx, f->graph, &graph);
     if (status == TAKT_OK)
         e->graphs[e->graph_count++] = graph;

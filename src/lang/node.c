@@ -36,7 +36,7 @@ bool takt_put_element(const takt_value *v, takt_dtype dtype, void *data, size_t 
             takt_dtype_put_i(dtype, data, index, (int64_t)v->u);
         return dtype == TAKT_U64;
     }
-    /* 2.0 is an integer too; beyond 2^53 it would not be known which. */
+    /* 2.0 is an integer too; beyond 2^53 it would be ambiguous. */
     return v->f == trunc(v->f) && fabs(v->f) <= 9007199254740992.0 &&
            put_int((int64_t)v->f, dtype, data, index);
 }

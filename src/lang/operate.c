@@ -33,7 +33,7 @@ static takt_value on_tensors(takt_frame *f, const takt_ast *a, const takt_value 
     return takt_value_tensor(takt_elab_append(f, a, op, v, 2, NULL));
 }
 
-/* Beside == and != a bare word may stand for itself if the other side is a word, or could have
+/* Next to == and != a bare word may stand for itself if the other side is a word, or could have
  * been one: a parameter without a kind (pad == same, where pad is 1 this time). */
 static bool takes_word(const takt_frame *f, const takt_ast *a, const takt_value *left)
 {

@@ -24,7 +24,7 @@ typedef struct takt_parse_files {
     takt_status (*tensor)(void *user, const char *path, const char *name, takt_tensor *out);
 } takt_parse_files;
 
-/* A setting of a file that a text describes the model of. */
+/* A setting of the file whose model the text describes. */
 typedef enum takt_given_kind {
     TAKT_GIVEN_NOTHING,
     TAKT_GIVEN_INTEGER,
@@ -50,12 +50,12 @@ typedef struct takt_parse_given {
     /* The tensor as f32. */
     takt_id (*stored)(void *user, takt_graph *g, const char *name, const takt_type *type);
     /* x times the stored matrix [units[0], last of x], plus its bias if that is stored. Braces in
-     * the name, "attn_{q,k,v}", stand for `count` matrices, one below the other. */
+     * the name, "attn_{q,k,v}", stand for `count` matrices, stacked vertically. */
     takt_id (*project)(void *user, takt_graph *g, const char *name, takt_id x, const int64_t *units,
                        size_t count);
     /* Rows of the stored table [any, size] by their numbers. */
     takt_id (*rows)(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
-    /* The tensor as it is stored, and something that was gathered from it as f32. */
+    /* The tensor as it is stored, and data gathered from it as f32. */
     takt_id (*packed)(void *user, takt_graph *g, const char *name, const takt_type *type);
     takt_id (*unpacked)(void *user, takt_graph *g, const char *name, takt_id x);
 } takt_parse_given;
@@ -66,8 +66,8 @@ typedef struct takt_parse_options {
     const takt_tensor *weights; /* what constant(type, ref=N) refers to; borrowed for the call */
     size_t weight_count;
     const takt_parse_files *files; /* NULL: nothing can be imported */
-    bool training;                 /* what the word `training` is worth */
-    const takt_parse_given *given; /* NULL: the text is a model by itself */
+    bool training;                 /* the value of the word `training` */
+    const takt_parse_given *given; /* NULL: the text is a self-contained model */
     takt_diagnostics *diagnostics; /* receives every complaint; initialised by the caller */
 } takt_parse_options;
 

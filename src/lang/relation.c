@@ -78,13 +78,13 @@ static void fill_bits(const declared *d, const takt_fact_table *facts, uint64_t 
     }
 }
 
-/* Weights are lengths: a fact that is missing has an infinite one. */
+/* Weights are lengths: a missing fact has an infinite one. */
 static bool is_length(const declared *d)
 {
     return d->f->e->rules->semantics->none != 0;
 }
 
-/* The same fact twice counts once: its larger weight, or its lesser length. */
+/* A duplicate fact counts once: with its larger weight, or its lesser length. */
 static void fill_weights(const declared *d, const takt_fact_table *facts, takt_tensor *to)
 {
     const takt_dtype dtype = to->type.dtype;
@@ -118,7 +118,7 @@ static bool check_size(const declared *d, const takt_type *type)
     return false;
 }
 
-/* Facts in ascending order, each once, in the arena of the model that is being built. */
+/* Facts in ascending order, without duplicates, in the arena of the model being built. */
 static bool keep_facts(declared *d, const takt_fact_table *facts)
 {
     const size_t arity = (size_t)d->arity;

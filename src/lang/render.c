@@ -23,7 +23,7 @@ static takt_span line_of(const char *text, size_t length, int line)
     return (takt_span){text + start, end != NULL ? (size_t)(end - text) - start : length - start};
 }
 
-/* Bytes of the next character; one for a byte that is no UTF-8. */
+/* Bytes of the next character; one for an invalid UTF-8 byte. */
 static size_t step(takt_span line, size_t at)
 {
     const size_t n = takt_utf8_length(line.at + at, line.length - at);

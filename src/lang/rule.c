@@ -61,7 +61,7 @@ takt_predicate *takt_rules_add(takt_frame *f, const takt_symbol *name, const tak
     return p;
 }
 
-/* Softmax and sigmoid give nothing but truth values. */
+/* Softmax and sigmoid yield only truth values. */
 static bool is_truth(const takt_graph *g, takt_id id)
 {
     const char *name = g->nodes[id].op->name;
@@ -132,7 +132,7 @@ void takt_eval_rule(takt_frame *f, const takt_ast *a)
 
 /* ---- the group ---- */
 
-/* All predicates that are known in this frame: those of this group, and what they use. */
+/* All predicates known in this frame: those of this group, and those they use. */
 static void gather(takt_frame *f, takt_program *program)
 {
     program->last = &program->predicates;
@@ -173,7 +173,7 @@ static void hold(takt_frame *f, const takt_ast *a, takt_predicate *p, const takt
     takt_rules_list(f, p, TAKT_KIND_CONSTRAINT, rule->loss_weight);
 }
 
-/* The failure of the logic, at the place that it names. */
+/* The failure of the logic, at the place it names. */
 static void complain(takt_frame *f, const takt_program *program, const takt_ast *at)
 {
     takt_complain_last(f, program->place != NULL ? program->place : at);

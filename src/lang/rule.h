@@ -10,7 +10,7 @@
 #include "logic/lower.h"
 #include "logic/relation.h"
 
-/* A predicate by the name that it has in a frame. */
+/* A predicate by its name in a frame. */
 typedef struct takt_known {
     const takt_frame *frame;
     const takt_symbol *name;
@@ -32,7 +32,7 @@ typedef struct takt_held {
 } takt_held;
 
 typedef struct takt_rules {
-    const takt_semantics *semantics; /* of rules that do not say */
+    const takt_semantics *semantics; /* for rules that do not set it */
     takt_dtype truth;                /* of soft values: f32 or f64 */
     takt_domain **domains;
     size_t domain_count;
@@ -57,7 +57,7 @@ void takt_eval_rule(takt_frame *f, const takt_ast *a);
 void takt_rules_flush(takt_frame *f);
 /* Outputs of constraints, and the loss. */
 void takt_rules_outputs(takt_frame *f);
-/* The name under which a relation is returned without one; NULL if `a` names none. */
+/* The default name for returning a relation; NULL if `a` names none. */
 const char *takt_rules_output_name(takt_frame *f, const takt_ast *a);
 
 /* ---- between the files ---- */
@@ -76,7 +76,7 @@ void takt_rules_list(takt_frame *f, takt_predicate *p, takt_relation_kind kind, 
 takt_rule *takt_rule_begin(takt_frame *f, const takt_ast *a);
 bool takt_rule_finish(takt_frame *f, const takt_ast *a, takt_rule *rule);
 
-/* The tree of a formula as one of the logic, with the rule's variables. */
+/* The tree of a formula converted to the logic's, with the rule's variables. */
 typedef struct takt_convert_rule {
     takt_frame *f;
     takt_rule *rule;

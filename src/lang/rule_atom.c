@@ -1,10 +1,9 @@
 /* rule_atom.c - predicates applied to arguments: parent(x, y), label[i].
  *
- * The logic knows atoms of different variables and constants alone. Other arguments, label[i] or x
- * a second time, become a variable of their own that is equal to them:
+ * The logic supports only atoms of distinct variables and constants. Other arguments, such as
+ * label[i] or a repeated x, become a new variable that is equal to them:
  *
- *     adds(i, label[i])    exists v: adds(i, v) and v == label[i]
- */
+ *     adds(i, label[i])    exists v: adds(i, v) and v == label[i] */
 #include "lang/rule.h"
 
 static takt_predicate *predicate(takt_convert_rule *c, const takt_ast *a, size_t given)
@@ -46,7 +45,7 @@ static bool stands_before(const takt_formula *node, size_t index, int variable)
     return false;
 }
 
-/* Arguments that are not plain variables or constants, with what they are equal to. */
+/* Arguments that are not plain variables or constants, with the terms they are equal to. */
 typedef struct extra {
     int variable;
     takt_formula *term;

@@ -80,7 +80,7 @@ static takt_domain *from_size(takt_frame *f, const takt_function *d)
     return domain;
 }
 
-/* Its name is the name of a dimension, too. */
+/* Its name is also the name of a dimension. */
 static void bind(takt_frame *f, const takt_function *d, takt_domain *domain)
 {
     takt_dim dim;
@@ -125,7 +125,7 @@ void takt_rules_domains(takt_frame *f)
         if (domain == NULL)
             continue;
         bind(f, d, domain);
-        if (domain->name == NULL) /* no memory: nothing more is read */
+        if (domain->name == NULL) /* out of memory: nothing more is read */
             return;
         r->domains[r->domain_count++] = domain;
     }

@@ -82,7 +82,7 @@ static takt_formula *pair(takt_convert_rule *c, takt_formula_kind kind, const ta
     return node;
 }
 
-/* a and b and c ...: as a balanced tree, whose depth the length of the text cannot drive. */
+/* a and b and c ...: as a balanced tree, so that its depth does not grow with the text. */
 static takt_formula *balanced(takt_convert_rule *c, const takt_ast *at, takt_formula **parts,
                               size_t count)
 {
@@ -296,7 +296,7 @@ static takt_formula *by_kind(takt_convert_rule *c, const takt_ast *a)
     }
 }
 
-/* How deep formulas nest is what the parser allowed. */
+/* Formulas nest no deeper than the parser allows. */
 takt_formula *takt_rule_formula(takt_convert_rule *c, const takt_ast *a)
 {
     return c->f->e->status == TAKT_OK ? by_kind(c, a) : NULL;

@@ -1,4 +1,4 @@
-/* rule_outputs.c - what a model with rules returns in addition to its own results, and how it is
+/* rule_outputs.c - outputs of a model with rules besides its own results, and how they are
  * reported. */
 #include "lang/rule.h"
 #include "logic/keep.h"
@@ -81,7 +81,7 @@ static void output(takt_frame *f, const takt_held *h, const char *name, takt_id 
         takt_complain_last(f, h->at);
 }
 
-/* Every constraint's truth under its name, and the sum of what they add to the loss as `loss`. */
+/* Every constraint's truth under its name, and the sum of their losses as `loss`. */
 void takt_rules_outputs(takt_frame *f)
 {
     const takt_rules *r = f->e->rules;

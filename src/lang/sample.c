@@ -1,4 +1,4 @@
-/* sample.c - calls whose inputs are types, as op records have them for tests. */
+/* sample.c - calls whose inputs are types, as in the tests of op records. */
 #include <stdio.h>
 #include <string.h>
 

@@ -237,7 +237,7 @@ static void repeat(takt_frame *f, const takt_ast *a)
     }
 }
 
-/* Else-ifs hang one below the other: followed by a loop. */
+/* A chain of else-ifs is followed in a loop. */
 static void condition(takt_frame *f, const takt_ast *a)
 {
     while (a != NULL && a->kind == TAKT_A_IF && f->e->status == TAKT_OK) {
@@ -295,7 +295,7 @@ static void statement(takt_frame *f, const takt_ast *a)
     }
 }
 
-/* Blocks nest no deeper than the parser allowed. */
+/* Blocks nest no deeper than the parser allows. */
 void takt_eval_block(takt_frame *f, const takt_ast *first)
 {
     for (const takt_ast *a = first; a != NULL && f->e->status == TAKT_OK; a = a->next) {

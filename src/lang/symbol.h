@@ -20,14 +20,14 @@ typedef struct takt_symbols {
 /* NULL when memory is short. */
 const takt_symbol *takt_symbol_make(takt_symbols *symbols, const char *text, size_t length);
 
-/* A map from symbols to indices that its user gives meaning to. Lives in an arena. */
+/* A map from symbols to indices; its user defines their meaning. Lives in an arena. */
 typedef struct takt_symbol_map {
     const takt_symbol **keys;
     uint32_t *values;
     size_t size, count;
 } takt_symbol_map;
 
-/* The slot of `key`'s value, created (and set to UINT32_MAX) if new; NULL when memory is short. */
+/* The slot of `key`'s value, created (and set to UINT32_MAX) if new; NULL if out of memory. */
 uint32_t *takt_symbol_map_put(takt_symbol_map *map, takt_arena *arena, const takt_symbol *key);
 /* NULL if there is none. */
 uint32_t *takt_symbol_map_get(const takt_symbol_map *map, const takt_symbol *key);

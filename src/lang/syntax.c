@@ -1,4 +1,4 @@
-/* syntax.c - what all parts of the parser share: tokens, nodes and complaints. */
+/* syntax.c - shared parts of the parser: tokens, nodes and complaints. */
 #include "lang/syntax.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ void takt_syntax_advance(takt_syntax *s)
     else
         fetch(s, &s->token);
     s->has_ahead = false;
-    if (s->status != TAKT_OK) /* nothing more is to be read */
+    if (s->status != TAKT_OK) /* no more is read */
         s->token.kind = TAKT_T_END;
 }
 

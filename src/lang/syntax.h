@@ -1,5 +1,5 @@
-/* syntax.h - tokens to tree: a recursive descent whose depth is limited, with recovery at the next
- * line after an error. */
+/* syntax.h - tokens to tree: recursive descent of limited depth, which recovers at the next line
+ * after an error. */
 #ifndef TAKT_LANG_SYNTAX_H
 #define TAKT_LANG_SYNTAX_H
 
@@ -20,7 +20,7 @@ typedef struct takt_syntax {
     bool is_formula;   /* of a rule: quantifiers, implies and iff are words */
     size_t last_end;   /* end of the token before the current one, and its line */
     uint32_t last_line;
-    uint32_t error_line; /* of the last complaint: one is enough for a line */
+    uint32_t error_line; /* of the last complaint: at most one per line */
     int depth;           /* of expressions */
     int block_depth;
     takt_ast *imports, **last_import; /* STRINGs, in order, of the text begun last */
@@ -73,7 +73,7 @@ bool takt_syntax_fail(takt_syntax *s, const char *hint, const char *format, ...)
 /* Reports nesting beyond the limit, which ends the parse. Always false. */
 bool takt_syntax_too_deep(takt_syntax *s, uint64_t limit, const char *what);
 
-/* How deep expressions may nest: a multiple of limits.depth, within what the C stack bears. */
+/* How deep expressions may nest: a multiple of limits.depth, within the limits of the C stack. */
 int takt_lang_depth(const takt_ctx *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-/* syntax_check.c - require and ensure: what must hold. */
+/* syntax_check.c - require and ensure: conditions that must hold. */
 #include "lang/syntax.h"
 
 /* require condition, "sentence"; ensure condition [, "sentence"]. A printed graph also has the

@@ -1,4 +1,4 @@
-/* syntax_file.c - models, layers and graph literals: what has parameters and a body. */
+/* syntax_file.c - models, layers and graph literals: everything with parameters and a body. */
 #include "lang/syntax.h"
 
 takt_ast *takt_syntax_declared(takt_syntax *s, takt_ast *node, const takt_ast *name)

@@ -1,8 +1,7 @@
 /* syntax_rule.c - domains, relations, rules and constraints, and the quantifiers in them.
  *
  * None of their words is reserved: a statement begins with `rule` only if a name follows, which no
- * other statement can, and quantifiers are read in formulas alone.
- */
+ * other statement allows, and quantifiers are recognised only in formulas. */
 #include <string.h>
 
 #include "lang/syntax.h"

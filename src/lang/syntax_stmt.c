@@ -1,4 +1,4 @@
-/* syntax_stmt.c - statements and blocks; after an error reading goes on at the next line. */
+/* syntax_stmt.c - statements and blocks; after an error parsing continues at the next line. */
 #include "lang/syntax.h"
 
 /* f32[batch, 10], [10] for the default element type, or a bare dtype or kind. */
@@ -40,7 +40,7 @@ static takt_ast *give_back(takt_syntax *s)
     takt_ast *node = takt_syntax_node(s, TAKT_A_RETURN, &s->token);
     takt_syntax_advance(s);
     if (node == NULL || s->token.kind == TAKT_T_CLOSE_BLOCK)
-        return node; /* a model may have nothing but next states */
+        return node; /* a model may consist of next states only */
     takt_ast **end = &node->a;
     do {
         *end = takt_syntax_named(s);
@@ -111,7 +111,7 @@ static takt_ast *collect(takt_syntax *s)
     return node->a != NULL ? takt_syntax_close(s, node) : NULL;
 }
 
-/* A chain of else-ifs is read by a loop: each is the else part of the one before. */
+/* A chain of else-ifs is read in a loop: each is the else part of the one before. */
 static takt_ast *condition(takt_syntax *s)
 {
     takt_ast *first = NULL;

@@ -1,4 +1,4 @@
-/* value.c - values in words. */
+/* value.c - descriptions of values. */
 #include "lang/value.h"
 
 #include <inttypes.h>

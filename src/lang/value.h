@@ -1,4 +1,4 @@
-/* value.h - what an expression is worth while a model is being built: a tensor of the graph, or
+/* value.h - the value of an expression while a model is being built: a tensor of the graph, or
  * something known already (a number, a size, a word, a list). */
 #ifndef TAKT_LANG_VALUE_H
 #define TAKT_LANG_VALUE_H
@@ -79,7 +79,7 @@ static inline bool takt_value_is_number(const takt_value *v)
 {
     return v->kind == TAKT_V_INT || v->kind == TAKT_V_BIG || v->kind == TAKT_V_FLOAT;
 }
-/* So its `dim` is one; a negative number would be read there as some dimension's name. */
+/* So its `dim` is valid; a negative number would be read as a dimension's name. */
 static inline bool takt_value_is_size(const takt_value *v)
 {
     return (v->kind == TAKT_V_INT && v->i >= 0) || v->kind == TAKT_V_DIM;

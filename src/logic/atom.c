@@ -3,8 +3,8 @@
 #include "op/util/bits.h"
 #include "op/util/demand.h"
 
-/* The predicate's tensor in the graph that is being built; of a recursion, perhaps only what the
- * last round has found. */
+/* The predicate's tensor in the graph being built; in a recursion, perhaps only what the last round
+ * has found. */
 static takt_id value_of(takt_lower *l, const takt_predicate *p)
 {
     if (!l->is_inner)
@@ -35,7 +35,7 @@ static takt_id without_constants(const takt_lower *l, const takt_formula *f, tak
     return takt_reshape(l->g, id, dims, kept);
 }
 
-/* The tensor with the variables that the terms are; `rank`: its axes. */
+/* The tensor with an axis for each variable among the terms; `rank`: its axes. */
 static takt_labelled fetch(takt_lower *l, const takt_formula *f, int rank)
 {
     const takt_predicate *p = f->predicate;

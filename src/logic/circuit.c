@@ -1,10 +1,9 @@
 /* circuit.c - decision diagrams to sums and products in the graph.
  *
  * A node's probability is the sum over its variable's values of the value's probability times that
- * of the child. Nodes are computed in layers, each after its children: what children and values
- * are is gathered by constant indices, so a layer is a few ops however many nodes it has, lifted
- * axes are axes of all of them, and a gradient goes back through the same gathers.
- */
+ * of the child. Nodes are computed in layers, each after its children. Children and values are
+ * gathered by constant indices, so a layer is a few ops however many nodes it has, lifted axes are
+ * axes of all of them, and a gradient goes back through the same gathers. */
 #include <string.h>
 
 #include "logic/events.h"
@@ -17,7 +16,7 @@ typedef struct circuit {
     takt_lifted_set set;
     takt_dim dims[TAKT_MOST_LIFTED + 2]; /* of the set */
     int rank;
-    uint32_t *height; /* of every node: 0 of those that no root needs, and of leaves */
+    uint32_t *height; /* of every node: 0 for leaves and for nodes that no root needs */
     uint32_t *needed; /* the height after which a node is not read; UINT32_MAX for roots */
     uint32_t highest;
     uint32_t *place; /* of every node in the current values */
@@ -31,7 +30,7 @@ typedef struct circuit {
 
 /* ---- which nodes ---- */
 
-/* Marks what the roots need: children have smaller numbers than their parents. */
+/* Marks everything the roots need: children have smaller numbers than their parents. */
 static void reach(const takt_dds *d, const takt_dd *roots, size_t count, uint32_t *mark)
 {
     for (size_t i = 0; i < count; i++)
@@ -147,7 +146,7 @@ static void add_part(circuit *c, parts *p, takt_id id, size_t elements)
     p->elements += elements;
 }
 
-/* Those of one source's variables that are in use. */
+/* The variables of one source that are in use. */
 static void weigh(circuit *c, const takt_source *s, const bool *is_used, parts *p)
 {
     const size_t each = s->group >= 0 ? s->size[s->group] : 1;
@@ -170,7 +169,7 @@ static void weigh(circuit *c, const takt_source *s, const bool *is_used, parts *
     if (s->group >= 0 && !s->has_rest)
         return;
     takt_id sum = id;
-    if (s->group >= 0 && id != TAKT_NONE) { /* what none of the group has */
+    if (s->group >= 0 && id != TAKT_NONE) { /* the probability of none of the group */
         takt_type type = *takt_type_of(g, id);
         const int64_t last = c->rank + 1;
         type.dim[c->rank] = (takt_dim)used;
@@ -220,7 +219,7 @@ static size_t weight_of(const circuit *c, uint32_t variable, uint32_t value)
 
 /* ---- layers ---- */
 
-/* How many children are not plainly false. */
+/* The number of children that are not plainly false. */
 static uint32_t fan_of(const takt_dds *d, const takt_dd_node *node)
 {
     uint32_t fan = 0;
@@ -229,8 +228,8 @@ static uint32_t fan_of(const takt_dds *d, const takt_dd_node *node)
     return fan;
 }
 
-/* Nodes of a layer with as many children, up to a power of two: one sum of products. Missing
- * children are false. */
+/* Nodes of a layer with the same number of children, rounded up to a power of two: one sum of
+ * products. Missing children are false. */
 static takt_id sum_products(circuit *c, const takt_dd *nodes, size_t count, size_t width)
 {
     const takt_dds *d = &c->e->dds;
@@ -287,7 +286,7 @@ typedef struct entry {
     takt_dd node;
 } entry;
 
-/* By one of the keys; equal ones stay in their order. */
+/* By one of the keys; a stable sort. */
 static bool sort(circuit *c, const entry *from, entry *to, size_t count, bool by_width)
 {
     const size_t keys = by_width ? 33 : (size_t)c->highest + 2;
@@ -391,7 +390,7 @@ takt_id takt_circuit(takt_lower *l, const takt_events *e, const takt_dd *roots, 
         for (size_t i = 0; i < count; i++)
             at[i] = c.place[roots[i]];
         out = gather(&c, c.values, at, count);
-        /* Sums of a row may exceed 1 by a rounding. */
+        /* Rounding may make the sum of a row exceed 1. */
         if (out != TAKT_NONE)
             out = takt_binary(l->g, &takt_op_min, out, takt_scalar_like(l->g, out, 1));
     }

@@ -33,7 +33,7 @@ typedef enum takt_dlog_kind {
     TAKT_DLOG_TRUTH, /* number is 0 or 1 */
 } takt_dlog_kind;
 
-/* Limits on the operators of a clause and of one term: those of the rules' own parser. */
+/* Limits on the operators of a clause and of one term: those of the parser of rules. */
 enum {
     TAKT_DLOG_MOST_TERMS = 16,
     TAKT_DLOG_DEPTH = 64,
@@ -61,7 +61,7 @@ typedef struct takt_dlog_clause {
 } takt_dlog_clause;
 
 struct takt_dlog_relation {
-    takt_span name, written; /* as the program has it, and as the rules do */
+    takt_span name, written; /* as in the program, and as in the rules */
     int line, arity;
     bool is_symbol[TAKT_DLOG_MOST_TERMS]; /* else a number */
     const char *input;                    /* a file, or NULL */
@@ -95,7 +95,7 @@ typedef struct takt_dlog_program {
     takt_dlog_table types, names; /* names: of relations */
 } takt_dlog_program;
 
-/* What a program names, each once, in order of first use. */
+/* Everything that a program names, each once, in order of first use. */
 typedef struct takt_dlog_symbols {
     takt_span *at;
     size_t count, capacity;
@@ -109,13 +109,13 @@ TAKT_MUST_USE takt_status takt_dlog_symbols_of(takt_dlog_program *p, takt_dlog_f
 TAKT_MUST_USE takt_status takt_dlog_read(takt_dlog_program *p, takt_span text);
 TAKT_MUST_USE takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_fn *facts,
                                           void *user, takt_text *out);
-/* Refuses variables that no atom binds, as Soufflé does, and arithmetic on those that are bound by
- * an equation alone. */
+/* Refuses variables that no atom binds, as Soufflé does, and arithmetic on those bound only by an
+ * equation. */
 TAKT_MUST_USE takt_status takt_dlog_check_clause(const takt_dlog_program *p,
                                                  const takt_dlog_clause *c);
 /* Whether a variable occurs in an atom, which gives its domain. */
 bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name);
-/* Whether it is a symbol, by what it is compared with. */
+/* Whether it is a symbol, judging by its comparisons. */
 bool takt_dlog_is_symbolic(const takt_dlog_node *body, takt_span name);
 /* A name as the rules write it: keywords of formulas get an underscore appended, and ? becomes
  * one. */
@@ -123,11 +123,11 @@ TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name
                                             takt_span *written);
 /* Whether a written name looks like a variable that the rules generate. */
 bool takt_dlog_is_made_up(takt_span written);
-/* Refuses relations that would be one in the rules. */
+/* Refuses distinct relations that would get the same name in the rules. */
 TAKT_MUST_USE takt_status takt_dlog_check_names(takt_dlog_program *p);
 /* The entry with that name, or NULL. */
 void *takt_dlog_find(const takt_dlog_table *table, takt_span name);
-/* `of` gets a name that nothing in the table has. */
+/* `of` gets a name not yet in the table. */
 TAKT_MUST_USE takt_status takt_dlog_name(takt_dlog_program *p, takt_dlog_table *table,
                                          takt_span name, void *of);
 /* Why a symbol cannot occur in a fact; NULL: it can. */

@@ -1,8 +1,7 @@
-/* datalog_check.c - what a Datalog program must not hold for its rules to mean the same.
+/* datalog_check.c - what a Datalog program must not contain for its rules to mean the same.
  *
  * Variables range over a domain, so a variable that no atom binds would have values there, where
- * Soufflé refuses the clause. Names that the rules make up must not be the program's own.
- */
+ * Soufflé refuses the clause. Names generated for the rules must not clash with the program's. */
 #include <string.h>
 
 #include "base/utf8.h"

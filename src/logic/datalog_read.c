@@ -238,7 +238,7 @@ static void clause(takt_dlog_reader *r)
 
 /* ---- relations ---- */
 
-/* Passes over what a directive has, up to the bracket that closes it. */
+/* Skips the contents of a directive, up to the closing bracket. */
 static void skip_brackets(takt_dlog_reader *r)
 {
     if (!takt_dlog_take(r, "("))
@@ -359,7 +359,7 @@ static void directive(takt_dlog_reader *r)
                                      word);
 }
 
-/* Up to its point. */
+/* Up to its full stop. */
 static void skip_clause(takt_dlog_reader *r)
 {
     while (r->status == TAKT_OK && r->kind != TAKT_DLOG_END && !takt_dlog_at(r, "."))

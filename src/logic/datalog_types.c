@@ -1,4 +1,4 @@
-/* datalog_types.c - types of a Datalog program: names for symbols, numbers and unions of such. */
+/* datalog_types.c - types of a Datalog program: names for symbols, numbers and unions of these. */
 #include "logic/datalog_words.h"
 
 enum { NEITHER, SYMBOLS, NUMBERS };

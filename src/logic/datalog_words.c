@@ -1,4 +1,4 @@
-/* datalog_words.c - words, strings, signs and comments of a Datalog text. */
+/* datalog_words.c - words, strings, punctuation and comments of a Datalog text. */
 #include "logic/datalog_words.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ takt_status takt_dlog_refuse(const takt_dlog_program *p, int line, const char *w
                      shown > 0 ? ": " : "", shown, shown > 0 ? name.at : "");
 }
 
-/* Remembers the first mistake; gives NULL. */
+/* Records the first error; returns NULL. */
 void *takt_dlog_wrong(takt_dlog_reader *r, const char *what)
 {
     if (r->status == TAKT_OK)
@@ -81,7 +81,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* True if there was a comment, which is passed. */
+/* Skips a comment; true if there was one. */
 static bool comment(takt_dlog_reader *r)
 {
     if (r->end - r->at < 2 || r->at[0] != '/' || (r->at[1] != '/' && r->at[1] != '*'))

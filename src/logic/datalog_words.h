@@ -1,4 +1,4 @@
-/* datalog_words.h - the words of a Datalog text, one after the other. */
+/* datalog_words.h - the tokens of a Datalog text, one after the other. */
 #ifndef TAKT_LOGIC_DATALOG_WORDS_H
 #define TAKT_LOGIC_DATALOG_WORDS_H
 
@@ -12,23 +12,23 @@ typedef struct takt_dlog_reader {
     int line, depth;
     int stage;             /* TAKT_DLOG_TYPES, ...: names may be used before they are declared */
     int signs, term_signs; /* so far, of the clause and of the term */
-    takt_span word;        /* the current token; of a string what is between its quotes */
+    takt_span word;        /* the current token; for a string, the text between its quotes */
     enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
     takt_status status;
 } takt_dlog_reader;
 
 /* Records the first error, at the current word; returns NULL. */
 void *takt_dlog_wrong(takt_dlog_reader *r, const char *what);
-/* Zeroed memory of the program; NULL when it is short, which the reader remembers. */
+/* Zeroed memory of the program; NULL if out of memory, which the reader remembers. */
 void *takt_dlog_room(takt_dlog_reader *r, size_t size);
-/* Goes to the next word. */
+/* Advances to the next word. */
 void takt_dlog_advance(takt_dlog_reader *r);
 /* Whether the current word is that sign or word. The second also consumes it; the third requires
  * it. */
 bool takt_dlog_at(const takt_dlog_reader *r, const char *sign);
 bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
-/* A name, which is passed. */
+/* Consumes a name. */
 takt_span takt_dlog_word(takt_dlog_reader *r);
 /* Parses what follows `.type`; says whether a type is of symbols, not numbers (datalog_types.c). */
 void takt_dlog_declare_type(takt_dlog_reader *r);

@@ -1,8 +1,7 @@
 /* datalog_write.c - clauses of a Datalog program as rules.
  *
- * All symbols are one domain, all numbers another: whatever the text and its files of facts name.
- * A relation with facts and rules becomes a relation of facts and a rule that takes them in.
- */
+ * All symbols in the text and its files of facts form one domain, all numbers another. A relation
+ * with facts and rules becomes a relation of facts and a rule that includes them. */
 #include <stdio.h>
 #include <string.h>
 

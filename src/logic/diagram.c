@@ -1,20 +1,20 @@
-/* diagram.c - decision diagrams: one table of nodes, and `apply` on a stack of its own. */
+/* diagram.c - decision diagrams: one table of nodes, and `apply` on its own stack. */
 #include "logic/diagram.h"
 
 #include <string.h>
 
 enum { FIRST_NODES = 256, KNOWN_MOST = 1 << 20, NO_VARIABLE = UINT32_MAX };
 
-/* A pair that is being combined. */
+/* A pair being combined. */
 struct takt_dd_frame {
     takt_dd a, b;
-    uint32_t variable, next, count; /* the child that is made next, of how many */
+    uint32_t variable, next, count; /* the next child to make, of how many */
     size_t room;                    /* where its children are collected */
 };
 
 /* ---- memory ---- */
 
-/* Room for `wanted` elements; what was there is kept. */
+/* Room for `wanted` elements; existing ones are kept. */
 static bool grow(takt_dds *d, void **at, size_t *capacity, size_t wanted, size_t size)
 {
     if (wanted <= *capacity)
@@ -80,7 +80,7 @@ static bool rehash(takt_dds *d)
     return true;
 }
 
-/* The node with these children, which may lie in d->room; the child itself if all are the same. */
+/* The node with these children, which may be in d->room; the child itself if all are equal. */
 static takt_dd make(takt_dds *d, uint32_t variable, const takt_dd *children)
 {
     const uint32_t count = d->values[variable];

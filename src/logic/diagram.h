@@ -1,9 +1,9 @@
-/* diagram.h - Boolean functions of events as ordered decision diagrams, each function once.
+/* diagram.h - Boolean functions of events as ordered decision diagrams; each function is stored
+ * once.
  *
- * A variable has two values, false and true, or as many as a row of events that exclude each
- * other. A node asks one variable and has a child for every value of it; variables are asked in the
- * order in which they were made. Equal functions are equal handles.
- */
+ * A variable has two values, false and true, or one for each event of a row of mutually exclusive
+ * events. A node tests one variable and has a child for each of its values; variables are tested in
+ * order of creation. Equal functions are equal handles. */
 #ifndef TAKT_LOGIC_DIAGRAM_H
 #define TAKT_LOGIC_DIAGRAM_H
 
@@ -11,7 +11,7 @@
 
 typedef uint32_t takt_dd; /* a function */
 enum { TAKT_DD_FALSE, TAKT_DD_TRUE };
-/* More nodes than that are too many to be of use. */
+/* Larger diagrams are of no practical use. */
 enum { TAKT_DD_NODES = 1000000 };
 
 typedef enum takt_dd_op { TAKT_DD_AND, TAKT_DD_OR, TAKT_DD_XOR } takt_dd_op;
@@ -36,13 +36,13 @@ typedef struct takt_dds {
     size_t child_count, child_capacity;
     uint32_t *table; /* of nodes, open addressing; 0: none */
     size_t table_size;
-    uint32_t *values; /* how many, of each variable */
+    uint32_t *values; /* number of values, per variable */
     size_t variable_count, variable_capacity;
     takt_dd_known *known; /* results of `apply`, the last of each place */
     size_t known_size;
     takt_dd_frame *frames;
     size_t frame_capacity;
-    takt_dd *room; /* children of nodes that are being made */
+    takt_dd *room; /* children of nodes being made */
     size_t room_capacity;
 } takt_dds;
 
@@ -66,8 +66,8 @@ static inline takt_dd takt_dd_not(takt_dds *d, takt_dd a)
     return takt_dd_apply(d, TAKT_DD_XOR, a, TAKT_DD_TRUE);
 }
 
-/* `op` of many operands: in pairs, then pairs of those, so that long chains are not traversed
- * repeatedly. */
+/* `op` of many operands: combined in pairs, then pairs of pairs, so that long chains are not
+ * traversed repeatedly. */
 enum { TAKT_DD_HEAP = 40 };
 typedef struct takt_dd_fold {
     takt_dds *d;
@@ -76,7 +76,7 @@ typedef struct takt_dd_fold {
     uint64_t count;
 } takt_dd_fold;
 void takt_dd_fold_begin(takt_dd_fold *f, takt_dds *d, takt_dd_op op);
-/* False once nothing more can change the result. */
+/* False once the result can no longer change. */
 bool takt_dd_fold_add(takt_dd_fold *f, takt_dd a);
 takt_dd takt_dd_fold_end(takt_dd_fold *f);
 

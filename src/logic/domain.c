@@ -17,7 +17,7 @@ uint64_t takt_domain_hash(takt_span name)
     return takt_hash_bytes(name.length, name.at, name.length);
 }
 
-/* Most names are short: two words that overlap have all of one. */
+/* Most names are short: two overlapping words cover all of one. */
 static bool is_same(takt_span a, takt_span b)
 {
     uint64_t x[2], y[2];

@@ -15,11 +15,11 @@ typedef struct takt_domain {
     size_t table_size;
 } takt_domain;
 
-/* A domain with names, in an arena: `text` is copied. One name a line; blank lines and those that
- * begin with # are left out. `file`: for messages. */
+/* A domain with names, in an arena: `text` is copied. One name per line; blank lines and those that
+ * begin with # are skipped. `file`: for messages. */
 TAKT_MUST_USE takt_status takt_domain_read(takt_arena *arena, const char *name, const char *file,
                                            takt_span text, takt_domain **domain);
-/* The same from names that live as long as the arena. */
+/* From names that live as long as the arena. */
 TAKT_MUST_USE takt_status takt_domain_of(takt_arena *arena, const char *name,
                                          const takt_span *entries, size_t count,
                                          takt_domain **domain);
@@ -27,8 +27,8 @@ TAKT_MUST_USE takt_status takt_domain_of(takt_arena *arena, const char *name,
 /* The number of an entry, by its name or in digits if it has none; false if there is no such entry.
  * A domain whose size is not a number accepts any number. */
 bool takt_domain_find(const takt_domain *domain, takt_span name, uint32_t *index);
-/* The same in stages, for many names at a time, each prefetching what the next one reads: first its
- * slot in the table, then its entry, then that entry's text. */
+/* The same in stages, for many names at a time; each stage prefetches what the next one reads:
+ * first the name's slot in the table, then its entry, then that entry's text. */
 uint64_t takt_domain_hash(takt_span name);
 enum { TAKT_DOMAIN_STAGES = 3 };
 void takt_domain_prefetch(const takt_domain *domain, uint64_t hash, int stage);

@@ -20,7 +20,7 @@ int takt_events_lift(takt_lower *l, takt_events *e, takt_dim size)
     return e->lifted_count++;
 }
 
-/* ---- rows that exclude each other ---- */
+/* ---- mutually exclusive rows ---- */
 
 /* The axis along which a tensor is a softmax, seen through reshapes that keep it; -1: none. */
 static int softmax_axis(takt_graph *g, takt_id id)

@@ -1,11 +1,10 @@
-/* events.h - what is uncertain: elements of tensors as variables of a decision diagram.
+/* events.h - uncertain values: elements of tensors as variables of a decision diagram.
  *
- * An element of a tensor of truth values is an event of its own, independent of all others; those
- * of one row of a softmax exclude each other, and so do `x == t` for the values of x. Axes whose
+ * An element of a tensor of truth values is a separate event, independent of all others; those of
+ * one row of a softmax are mutually exclusive, and so are `x == t` for the values of x. Axes whose
  * size is a name (a batch) are *lifted*: a diagram stands for all of their elements at once, and
- * its circuit has those axes. What is true or false, but not known while the model is built, is an
- * event of probability 0 or 1.
- */
+ * its circuit has those axes. A value that is true or false, but not known while the model is
+ * built, is an event of probability 0 or 1. */
 #ifndef TAKT_LOGIC_EVENTS_H
 #define TAKT_LOGIC_EVENTS_H
 
@@ -22,13 +21,13 @@ typedef struct takt_source {
     int lifted[TAKT_MAX_RANK];    /* of each axis: which lifted one it is, or -1 */
     size_t size[TAKT_MAX_RANK];   /* of each other axis */
     size_t stride[TAKT_MAX_RANK]; /* in units; 0 for lifted ones and the group */
-    int group;                    /* the axis whose elements exclude each other, or -1 */
-    bool has_rest;                /* perhaps none of them is true */
+    int group;                    /* the axis of mutually exclusive elements, or -1 */
+    bool has_rest;                /* possibly none of them is true */
     bool is_crisp;                /* 0 or 1, always */
     bool is_constant;             /* one number for all: the weight of a rule */
     size_t units;                 /* variables */
     uint32_t values;              /* of each */
-    uint32_t *variable;           /* [units]: its number + 1; 0: not made so far */
+    uint32_t *variable;           /* [units]: its number + 1; 0: not yet made */
     const takt_tensor *known;     /* its elements, if they are known */
     bool is_bits;                 /* of `known`: the last axis is packed */
     struct takt_source *next;
@@ -45,7 +44,7 @@ typedef struct takt_events {
     size_t capacity;
 } takt_events;
 
-/* A dimension with what is known of it put in. */
+/* A dimension with known sizes substituted. */
 static inline takt_dim takt_events_dim(const takt_lower *l, takt_dim d)
 {
     takt_dim out;
@@ -57,12 +56,12 @@ static inline takt_dim takt_events_dim(const takt_lower *l, takt_dim d)
 int takt_events_lift(takt_lower *l, takt_events *e, takt_dim size);
 /* The source of a predicate's tensor; NULL after a complaint. */
 takt_source *takt_events_of(takt_lower *l, takt_events *e, const takt_predicate *p);
-/* For bools with variables as axes; `group`: the axis of a variable whose values exclude each
- * other, or -1. */
+/* For bools with variables as axes; `group`: the axis of a variable with mutually exclusive values,
+ * or -1. */
 takt_source *takt_events_crisp(takt_lower *l, takt_events *e, const takt_labelled *v, int group);
-/* An event of its own for each of `units`, with that probability. */
+/* A separate event for each of `units`, with that probability. */
 takt_source *takt_events_weight(takt_lower *l, takt_events *e, double weight, size_t units);
-/* The event of an element: its place on every axis that is not lifted. */
+/* The event of an element, given its index on every axis that is not lifted. */
 takt_dd takt_events_at(takt_events *e, takt_source *s, const int64_t *index);
 /* An error in the diagrams becomes the graph's failure; true if there was none. */
 bool takt_events_check(takt_lower *l, takt_events *e);
@@ -77,7 +76,7 @@ takt_id takt_events_arranged(takt_lower *l, const takt_events *e, const takt_sou
 void takt_circuit_axes(const takt_events *e, const takt_dd *roots, size_t count, takt_arena *own,
                        takt_lifted_set *any, takt_lifted_set *shared);
 /* Probabilities of functions, [lifted axes of the set..., count]: sums and products in the graph.
- * `nodes` receives how many there are. */
+ * `nodes` receives the number of nodes. */
 takt_id takt_circuit(takt_lower *l, const takt_events *e, const takt_dd *roots, size_t count,
                      takt_lifted_set set, size_t *nodes);
 

@@ -1,4 +1,4 @@
-/* facts.c - reads tuples; every number and name is checked against its domain. */
+/* facts.c - reads tuples and checks every number and name against its domain. */
 #include "logic/facts.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { MOST_COLUMNS = 16 };
 
-/* Lines of which each stage of finding names is done before the next. */
+/* Lines per batch: each stage of name lookup runs over all of them before the next. */
 enum { LINES = 16 };
 
 /* A line without quotes that has the right number of fields. */
@@ -29,7 +29,7 @@ typedef struct reader {
     takt_fact_table *facts;
     takt_lines lines;
     char mark;     /* between fields */
-    int columns;   /* of every line; 0: none was read so far */
+    int columns;   /* of every line; 0: none read yet */
     char *unquote; /* room for a field without its quotes */
     size_t unquote_bytes;
     waiting wait[LINES];
@@ -50,7 +50,7 @@ static takt_status wrong(const reader *r, const char *format, ...)
 
 /* ---- fields ---- */
 
-/* "a ""b""" without its quotes; *end: behind the closing one. */
+/* "a ""b""" without its quotes; *end: after the closing one. */
 static bool quoted(reader *r, takt_span line, size_t *at, takt_span *field)
 {
     size_t length = 0;
@@ -77,7 +77,7 @@ static bool next_field(reader *r, takt_span line, size_t *at, takt_span *field)
         *field = (takt_span){from, end != NULL ? (size_t)(end - from) : line.length - *at};
         *at += field->length;
     }
-    ++*at; /* behind the mark, or one past the end */
+    ++*at; /* after the separator, or one past the end */
     return true;
 }
 
@@ -170,7 +170,7 @@ static takt_status add(reader *r, takt_span line)
     return TAKT_OK;
 }
 
-/* ---- lines that wait ---- */
+/* ---- pending lines ---- */
 
 static void prefetch(const reader *r, int stage)
 {

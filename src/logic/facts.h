@@ -1,9 +1,8 @@
-/* facts.h - tuples of a relation from a text: TSV or CSV, a tuple a line.
+/* facts.h - tuples of a relation from a text: TSV or CSV, one tuple per line.
  *
  * Columns are the relation's arguments, by name or number; one more is a weight. Fields are
  * separated by tabs if the first line has one, else by commas; then a field may be in double
- * quotes, with "" for a quote. Blank lines and lines that begin with # are left out.
- */
+ * quotes, with "" for a quote. Blank lines and lines that begin with # are skipped. */
 #ifndef TAKT_LOGIC_FACTS_H
 #define TAKT_LOGIC_FACTS_H
 
@@ -18,7 +17,7 @@ typedef struct takt_fact_table {
     size_t tuple_capacity, weight_capacity; /* in facts */
 } takt_fact_table;
 
-/* Whose facts they are. */
+/* The relation that the facts belong to. */
 typedef struct takt_facts_of {
     const char *name; /* of the relation */
     int arity;

@@ -1,9 +1,8 @@
-/* formula.h - rules as trees: what the language's statements become before they are lowered.
+/* formula.h - rules as trees: the form of the language's statements before they are lowered.
  *
  * A program is a set of predicates. Those without rules are tensors that exist already; those with
  * rules get their tensors when the program is lowered (lower.h). Everything lives in one arena.
- * `place` pointers belong to whoever built the tree: complaints hand them back.
- */
+ * `place` pointers belong to the builder of the tree: complaints return them. */
 #ifndef TAKT_LOGIC_FORMULA_H
 #define TAKT_LOGIC_FORMULA_H
 
@@ -43,7 +42,7 @@ typedef enum takt_formula_kind {
     TAKT_LOGIC_ELEMENT, /* predicate[terms]: the value itself */
     TAKT_LOGIC_ARITH,   /* a op b */
     TAKT_LOGIC_FOLD,    /* op over bound [where b] of a: a formula for count, else a term */
-    /* Either. */
+    /* Both. */
     TAKT_LOGIC_CHOICE, /* a if b else c */
 } takt_formula_kind;
 
@@ -103,11 +102,11 @@ struct takt_rule {
     double weight;
     double loss_weight; /* of a constraint */
     takt_rule *next;    /* of the same head */
-    const char *joins;  /* the order in which its products are made, for people */
+    const char *joins;  /* the order in which its products are computed, for people */
     int line;           /* in its text */
 };
 
-/* How the value of a predicate lies in its tensor. */
+/* How the value of a predicate is stored in its tensor. */
 typedef enum takt_form {
     TAKT_FORM_SOFT,   /* f32 or i64: an element for every tuple */
     TAKT_FORM_BOOL,   /* bool, likewise */
@@ -127,16 +126,16 @@ struct takt_predicate {
     takt_rule *rules; /* NULL: a tensor */
     /* Facts with weights, and inputs: the semantics that say what a missing fact is; or NULL. */
     const takt_semantics *missing;
-    bool is_checked;       /* a tensor of floats that is known to lie within 0 to 1 */
+    bool is_checked;       /* a tensor of floats known to be within 0 to 1 */
     int64_t rounds;        /* of a recursion; 0: until it settles */
     int64_t capacity;      /* requested number of tuples; 0: not set */
     const uint32_t *facts; /* [fact_count][arity], ascending; NULL: not known while it is built */
     size_t fact_count;
-    /* Under `probability` (events.h): a function of events for every tuple, lifted arguments
-     * apart. */
+    /* Under `probability` (events.h): a function of events for every tuple, except for lifted
+     * arguments. */
     uint32_t *cells;
     size_t cell_count;
-    bool is_closed;    /* quantifies over a lifted axis: has no functions that others could use */
+    bool is_closed;    /* quantifies over a lifted axis: has no functions for others to use */
     takt_id log_truth; /* of a constraint: its log-truth, if that is more accurate; or none */
     /* Of a constraint that begins with forall: the truth of every tuple, and its variables. */
     takt_id each;
@@ -145,7 +144,7 @@ struct takt_predicate {
     size_t index;
     int stratum;
     bool is_recursive;
-    /* While a recursion is lowered: its value in the loop's body, and what is new in it. */
+    /* While a recursion is lowered: its value in the loop's body, and the new tuples in it. */
     takt_id inner, delta;
     takt_predicate *kept; /* its copy with the lifetime of the graph (keep.h); or NULL */
     takt_predicate *next;
@@ -161,12 +160,12 @@ typedef struct takt_program {
     size_t predicate_count;
     /* After an error; the sentence is in the context. */
     const void *place, *other; /* `other`: a second place, or NULL */
-    const char *other_text;    /* what is to be said there */
+    const char *other_text;    /* what to say there */
 } takt_program;
 
 /* Fills in ranges, strata and recursions; TAKT_ERR_… with program->place after a mistake. */
 TAKT_MUST_USE takt_status takt_program_analyse(takt_program *program);
-/* Of ranges alone, and of strata. */
+/* Only ranges, and strata. */
 TAKT_MUST_USE takt_status takt_program_ranges(takt_program *program);
 TAKT_MUST_USE takt_status takt_program_strata(takt_program *program);
 

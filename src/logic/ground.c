@@ -49,7 +49,7 @@ static takt_dd ground_atom(takt_grounding *g, const takt_ground_plan *p)
     return takt_events_at(g->e, p->source, index);
 }
 
-/* Conjoins the parts that wait for `depth` variables with `so_far`. */
+/* Conjoins `so_far` with the parts that wait for `depth` variables. */
 static takt_dd parts_at(takt_grounding *g, const takt_ground_plan *p, size_t depth, takt_dd so_far)
 {
     for (size_t i = 0; i < p->part_count && so_far != TAKT_DD_FALSE; i++)
@@ -84,7 +84,7 @@ static takt_dd exists(takt_grounding *g, const takt_ground_plan *p)
     return takt_dd_fold_end(&fold);
 }
 
-/* Goes to the next values of the bound variables; false behind the last. */
+/* Advances to the next values of the bound variables; false past the last. */
 static bool advance(takt_grounding *g, const takt_formula *f)
 {
     for (size_t i = f->bound_count; i-- > 0;) {

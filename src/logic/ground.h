@@ -1,9 +1,8 @@
 /* ground.h - rules under `probability`: their ground proofs as decision diagrams.
  *
- * Every tuple of a head, but for its lifted arguments, gets a function of events: true where the
+ * Every tuple of a head, except for its lifted arguments, gets a function of events: true where the
  * rules derive the tuple. Rules that use themselves start from false and are applied until no
- * function changes, so circles need no care.
- */
+ * function changes, so cycles need no special care. */
 #ifndef TAKT_LOGIC_GROUND_H
 #define TAKT_LOGIC_GROUND_H
 
@@ -44,7 +43,7 @@ static inline takt_dim takt_ground_size(const takt_grounding *g, int variable)
 {
     return takt_events_dim(g->l, takt_lower_size(g->l, variable));
 }
-/* Zeroed memory that lives as long as the model is built; NULL after a complaint. */
+/* Zeroed memory that lives until the model is built; NULL after a complaint. */
 void *takt_ground_room(const takt_grounding *g, size_t count, size_t size);
 /* Reports an error at the current place; returns NULL. `hint` may be NULL. */
 takt_ground_plan *takt_ground_refuse(const takt_grounding *g, takt_error_id id, const char *what,

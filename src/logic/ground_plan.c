@@ -133,7 +133,7 @@ static takt_ground_plan *compile_atom(takt_grounding *g, takt_ground_plan *p)
     return p->source != NULL ? check_terms(g, p, q) : NULL;
 }
 
-/* A comparison with what only a run knows: bools, an event of probability 0 or 1 each. */
+/* A comparison with values known only at run time: bools, each an event of probability 0 or 1. */
 static takt_ground_plan *compile_compare(takt_grounding *g, takt_ground_plan *p)
 {
     const takt_formula *f = p->f;
@@ -162,7 +162,7 @@ static takt_ground_plan *compile_compare(takt_grounding *g, takt_ground_plan *p)
     return p;
 }
 
-/* How many of the bound variables must have a value before a part has one. */
+/* How many of the bound variables need a value before a part can be evaluated. */
 static size_t waits_for(const takt_formula *f, const takt_formula *quantifier)
 {
     for (size_t i = quantifier->bound_count; i > 0; i--)
@@ -171,7 +171,7 @@ static size_t waits_for(const takt_formula *f, const takt_formula *quantifier)
     return 0;
 }
 
-/* Atoms that only a run knows come last: they do not separate proofs. */
+/* Atoms known only at run time come last: they do not separate proofs. */
 static bool is_late(const takt_ground_plan *p)
 {
     return p->source != NULL && p->source->is_crisp && p->source->known == NULL;

@@ -9,7 +9,7 @@
 
 /* ---- rules ---- */
 
-/* One rule that was compiled. */
+/* A compiled rule. */
 typedef struct ready {
     const takt_rule *rule;
     takt_predicate *head;
@@ -185,8 +185,8 @@ bool takt_ground_stratum(takt_lower *l, takt_events *e, takt_predicate *const *m
     return true;
 }
 
-/* A Boolean relation that a rule of probability uses gets functions, too: of facts they are true
- * or false. */
+/* A Boolean relation used by a rule of probability gets functions, too: for facts they are true or
+ * false. */
 takt_ground_plan *takt_ground_needed(takt_grounding *g, takt_predicate *q, takt_ground_plan *p)
 {
     takt_predicate *members[64];

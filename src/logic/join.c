@@ -1,9 +1,8 @@
 /* join.c - exists over a conjunction: products over a semiring, one bound variable after another.
  *
- * Under semantics where `and` distributes over `exists` variables are eliminated in the order that
- * keeps intermediate results small. Under the others (product, lukasiewicz) all are eliminated at
- * once: by one product if there are two factors that have them all, else from the whole tensor.
- */
+ * If `and` distributes over `exists` in the semantics, variables are eliminated in the order that
+ * keeps intermediate results small. Otherwise (product, lukasiewicz) all are eliminated at once: by
+ * one product if there are two factors that have them all, else from the whole tensor. */
 #include <string.h>
 
 #include "logic/lower.h"
@@ -22,7 +21,8 @@ typedef struct join {
 
 /* ---- one product ---- */
 
-/* The variables of a product: of both sides, of the left or right alone, and those summed over. */
+/* The variables of a product: those of both sides, of only the left or right, and those summed
+ * over. */
 typedef struct parts {
     int batch[TAKT_MAX_RANK], left[TAKT_MAX_RANK], right[TAKT_MAX_RANK], inner[TAKT_MAX_RANK];
     int batches, lefts, rights, inners;
@@ -82,8 +82,8 @@ static takt_id matrix(const takt_lower *l, const takt_labelled *v, const parts *
     return takt_reshape(l->g, id, dims, (size_t)p->batches + 2);
 }
 
-/* Bits as [batch..., rows, words] without unpacking: if the last axis is all of the columns and the
- * others are in order. TAKT_NONE if that cannot be. */
+/* Bits as [batch..., rows, words] without unpacking: possible if the last axis is all of the
+ * columns and the others are in order, else TAKT_NONE. */
 static takt_id bit_matrix(const takt_lower *l, const takt_labelled *v, const parts *p, bool is_left)
 {
     const int *second = is_left ? p->left : p->inner, *third = is_left ? p->inner : p->right;
@@ -165,7 +165,7 @@ static takt_labelled product(takt_lower *l, const takt_labelled *a, const takt_l
                              const int *inner, size_t count)
 {
     parts p = parts_of(a, b, inner, count);
-    if (p.rights == 0 && p.lefts > 0) { /* columns are what vectors run over */
+    if (p.rights == 0 && p.lefts > 0) { /* vectors run over columns */
         const takt_labelled *left = a;
         a = b;
         b = left;
@@ -206,7 +206,7 @@ static bool has_all(const takt_labelled *v, const takt_labelled *of)
     return true;
 }
 
-/* Factors whose variables another has as well cost nothing extra there. */
+/* A factor whose variables another factor contains costs nothing extra there. */
 static void absorb(join *j)
 {
     for (size_t i = 0; i < j->count; i++)
@@ -220,7 +220,7 @@ static void absorb(join *j)
         }
 }
 
-/* How many variables meet where this one is eliminated. */
+/* The number of variables that meet when this one is eliminated. */
 static int meeting(const join *j, int variable)
 {
     int seen[MOST_FACTORS * TAKT_MAX_RANK];
@@ -362,7 +362,7 @@ takt_labelled takt_lower_exists(takt_lower *l, const takt_formula *f)
                                MOST_FACTORS);
     if (f->b != NULL)
         j->at[j->count++] = takt_labelled_from_bool(l, takt_lower_crisp(l, f->b));
-    /* Parts were met from the last to the first; people expect the first on the left. */
+    /* Parts were collected from last to first; people expect the first on the left. */
     for (size_t i = 0; i < j->count / 2; i++) {
         const takt_labelled other = j->at[i];
         j->at[i] = j->at[j->count - 1 - i];

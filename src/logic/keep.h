@@ -4,9 +4,8 @@
 
 #include "logic/relation.h"
 
-/* A copy of `p` in an arena, with copies of its rules and of what they use: `kept` of every
- * predicate that was copied. Places are left out: they belong to the text. NULL when memory is
- * short. */
+/* A copy of `p` in an arena, with copies of its rules and the predicates they use; sets `kept` of
+ * every copied predicate. Places are omitted: they belong to the text. NULL if out of memory. */
 takt_predicate *takt_predicate_keep(takt_arena *arena, takt_relations *all, takt_predicate *p);
 
 #endif

@@ -160,7 +160,7 @@ takt_labelled takt_labelled_pair(takt_lower *l, const takt_labelled *a, const ta
 
 /* ---- connectives on bits ---- */
 
-/* Whether both are there as bits of the same axes, in one order. */
+/* Whether both exist as bits of the same axes, in the same order. */
 static bool are_bits(const takt_labelled *a, const takt_labelled *b)
 {
     return a->bits != TAKT_NONE && b->bits != TAKT_NONE && a->rank == b->rank &&

@@ -1,4 +1,4 @@
-/* lines.c - the lines of a text that hold something. */
+/* lines.c - the non-empty lines of a text. */
 #include "logic/lines.h"
 
 #include <string.h>
@@ -6,7 +6,8 @@
 takt_lines takt_lines_of(const char *file, takt_span text)
 {
     takt_lines lines = {.file = file, .text = text};
-    if (text.length >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0) /* some editors begin so */
+    if (text.length >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0) /* some editors write a byte
+                                                                      * order mark */
         lines.at = 3;
     return lines;
 }

@@ -1,4 +1,4 @@
-/* lines.h - the lines of a text that hold something, with their numbers. */
+/* lines.h - the non-empty lines of a text, with their numbers. */
 #ifndef TAKT_LOGIC_LINES_H
 #define TAKT_LOGIC_LINES_H
 
@@ -12,7 +12,7 @@ typedef struct takt_lines {
 } takt_lines;
 
 takt_lines takt_lines_of(const char *file, takt_span text);
-/* The next line without its end, blank ones and comments (# first) left out; false at the end. */
+/* The next line without its end, skipping blank ones and comments (# first); false at the end. */
 bool takt_lines_next(takt_lines *lines, takt_span *line);
 
 #endif

@@ -104,7 +104,7 @@ takt_labelled takt_lower_crisp(takt_lower *l, const takt_formula *f)
 
 /* ---- rules ---- */
 
-/* The body of a rule whose last argument is a number: what it is equal to. */
+/* The body of a rule whose last argument is a number: the term it is equal to. */
 static takt_labelled number(takt_lower *l, const takt_rule *rule)
 {
     const int last = rule->head->arity - 1;

@@ -27,7 +27,7 @@ typedef struct takt_lower {
     const takt_semantics *semantics;
     const void *place;              /* of the formula that is being lowered */
     const takt_predicate *delta_of; /* the occurrence of it that is read from `delta`: */
-    int delta_index, delta_seen;    /*   which one, and how many have been met */
+    int delta_index, delta_seen;    /* which one, and how many have been met */
     takt_text *joins;               /* records which products are made; NULL: not needed */
 } takt_lower;
 
@@ -58,9 +58,9 @@ void takt_lower_recursion(takt_lower *l, takt_predicate *const *members, size_t 
 /* Which relations are sets of tuples; and the rules of one stratum of them. */
 void takt_program_forms(takt_program *program);
 void takt_lower_sparse(takt_lower *l, takt_predicate *const *members, size_t count);
-/* A tensor of p's truth values, with a check that they lie within 0 to 1 unless that is known. */
+/* A tensor of p's truth values, with a check that they are within 0 to 1 unless that is known. */
 takt_id takt_lower_checked(takt_lower *l, const takt_predicate *p, takt_id x);
-/* The rules of one predicate, joined by or, in the form that the predicate has. */
+/* The rules of one predicate, joined by or, in the form of the predicate. */
 takt_id takt_lower_rules(takt_lower *l, const takt_predicate *p);
 /* Bools of a Boolean predicate's form, and back. */
 takt_id takt_lower_stored(takt_lower *l, const takt_predicate *p, takt_labelled v);
@@ -95,10 +95,10 @@ bool takt_labelled_union(takt_lower *l, const takt_labelled *a, const takt_label
 /* Elements with the axes `vars`, which have all of v's: of size 1 where v has none. */
 takt_id takt_labelled_arrange(const takt_lower *l, const takt_labelled *v, const int *vars,
                               int rank);
-/* The same, every axis in its full size. */
+/* With every axis in its full size. */
 takt_id takt_labelled_spread(const takt_lower *l, const takt_labelled *v, const int *vars,
                              int rank);
-/* op of two, element by element; both have the same element type. */
+/* op of two, element-wise; both have the same element type. */
 typedef takt_id takt_pair_fn(takt_graph *g, takt_id a, takt_id b);
 takt_labelled takt_labelled_pair(takt_lower *l, const takt_labelled *a, const takt_labelled *b,
                                  takt_pair_fn *op);
@@ -108,7 +108,7 @@ takt_labelled takt_labelled_either(takt_lower *l, const takt_labelled *a, const 
 takt_labelled takt_labelled_not(takt_lower *l, const takt_labelled *v);
 /* Bools as values of the current semantics. */
 takt_labelled takt_labelled_from_bool(takt_lower *l, takt_labelled v);
-/* Without the variables of `bound` that it has, by exists. */
+/* Eliminates the variables of `bound` that it has, by exists. */
 takt_labelled takt_labelled_exists(takt_lower *l, const takt_labelled *v, const int *bound,
                                    size_t count);
 /* The axes of v for `bound`, all of which it has; and v's other variables, in order. */

@@ -19,7 +19,7 @@ static bool head_axes(takt_lower *l, takt_events *e, const takt_predicate *p, ta
     return l->g->status == TAKT_OK;
 }
 
-/* Where a lifted axis lies among those of the set. */
+/* The position of a lifted axis among those of the set. */
 static int rank_in(takt_lifted_set set, int axis)
 {
     int rank = 0;

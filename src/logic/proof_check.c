@@ -1,4 +1,4 @@
-/* proof_check.c - replays proofs. It shares nothing with the search but the relations. */
+/* proof_check.c - replays proofs. It shares only the relations with the search. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,8 +28,8 @@ static bool is_premise(const replay *r, const takt_formula *f)
     return false;
 }
 
-/* How many values of the bound variables, from number `i` on, satisfy guard and body: all of them
- * are tried. `enough` ends it. */
+/* How many values of the bound variables, from number `i` on, satisfy guard and body: all are
+ * tried. Stops at `enough`. */
 static int64_t instances(replay *r, const takt_formula *f, size_t i, int64_t enough)
 {
     int64_t found = 0;
@@ -43,7 +43,7 @@ static int64_t instances(replay *r, const takt_formula *f, size_t i, int64_t eno
     return found;
 }
 
-/* Every value that the guard takes satisfies the body. */
+/* Every value that the guard accepts satisfies the body. */
 static bool everywhere(replay *r, const takt_formula *f, size_t i)
 {
     if (i == f->bound_count)

@@ -1,9 +1,8 @@
 /* prove.c - a lowest proof of a tuple.
  *
  * First everything that could be part of a proof is collected, starting at the goal, with the users
- * of every item. Then heights are found round by round: a tuple is looked at again when one that it
- * could use got its height. At last the proof is read off the heights.
- */
+ * of every item. Then heights are found round by round: a tuple is examined again when one that it
+ * could use has got its height. Finally the proof is read off the heights. */
 #include "logic/prove.h"
 
 #include <string.h>
@@ -37,7 +36,7 @@ typedef struct search {
     uint32_t *users;
     enum { COLLECT, MEASURE, READ } mode;
     size_t current; /* item */
-    int below;      /* heights that count lie below this */
+    int below;      /* heights that count are below this */
     int64_t *env;
     size_t *premises; /* of the current item */
     size_t premise_count, premise_capacity;
@@ -84,7 +83,7 @@ static bool rehash(search *s)
     return true;
 }
 
-/* The item of a tuple, new if need be. */
+/* The item of a tuple, created if new. */
 static size_t item_of(search *s, const takt_predicate *p, const uint32_t *tuple)
 {
     void *items = s->items;
@@ -160,7 +159,7 @@ static bool see(search *s, const takt_formula *f)
 typedef struct looking {
     search *s;
     const takt_formula *f;
-    int64_t found, wanted; /* instances; COLLECT goes through all */
+    int64_t found, wanted; /* instances; COLLECT visits all */
     bool fails;
 } looking;
 

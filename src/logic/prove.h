@@ -20,17 +20,17 @@ typedef struct takt_proof_node {
     size_t premise_count;
 } takt_proof_node;
 
-/* Node 0 is what is proved; a tuple is one node, however often it is used. */
+/* Node 0 is the proved tuple; a tuple is one node, however often it is used. */
 typedef struct takt_proof_tree {
     takt_arena arena;
     takt_proof_node *nodes;
     size_t count, capacity;
 } takt_proof_tree;
 
-/* More ways to use a tuple than these are not searched. */
+/* The search considers at most this many uses of a tuple. */
 enum { TAKT_PROOF_EDGES = 1 << 22 };
 
-/* `tuple` holds, of a boolean predicate. The tree is released in any case. */
+/* `tuple` holds in a boolean predicate. The tree is released in any case. */
 TAKT_MUST_USE takt_status takt_prove(takt_world *w, const takt_predicate *p, const uint32_t *tuple,
                                      takt_proof_tree *tree);
 /* Replays a proof: every node follows from its premises by its rule, heights decrease, and facts
@@ -41,13 +41,12 @@ void takt_proof_tree_release(takt_ctx *ctx, takt_proof_tree *tree);
 
 /* ---- why not ---- */
 
-/* One alternative of a rule, and the literal where it ends: those before it hold together for some
- * values, with it none do. NULL: all of them hold, by numbers that the run rounded in another way.
- */
+/* One alternative of a rule, and the literal where it fails: those before it hold together for some
+ * values, with it none do. NULL: all of them hold, by numbers that the run rounded differently. */
 typedef struct takt_rule_refusal {
     const takt_rule *rule;
     const takt_formula *alternative, *literal;
-    int64_t *env; /* the first values that come as far; -1: none */
+    int64_t *env; /* the first values that get this far; -1: none */
 } takt_rule_refusal;
 typedef void takt_rule_refusal_fn(void *user, const takt_rule_refusal *refusal);
 TAKT_MUST_USE takt_status takt_refute(takt_world *w, const takt_predicate *p, const uint32_t *tuple,

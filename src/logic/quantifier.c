@@ -1,4 +1,4 @@
-/* quantifier.c - forall, means of powers, and counts of what holds. */
+/* quantifier.c - forall, means of powers, and counts of true instances. */
 #include "logic/lower.h"
 #include "op/util/formula.h"
 
@@ -36,7 +36,7 @@ static void mask(takt_lower *l, takt_labelled *v, const takt_labelled *guard, do
                         takt_lower_constant(l, value));
 }
 
-/* What a constraint is about: the tuples of its outermost forall. */
+/* The subject of a constraint: the tuples of its outermost forall. */
 static void keep_each(const takt_lower *l, const takt_formula *f, const takt_labelled *v)
 {
     takt_predicate *head = l->rule->head;
@@ -86,7 +86,7 @@ static takt_id exponent(const takt_lower *l, const takt_formula *f)
     return takt_lower_dtype(l) != TAKT_F32 ? takt_cast(l->g, p, takt_lower_dtype(l)) : p;
 }
 
-/* The mean over the axes; of those that the guard lets through, if there is one. */
+/* The mean over the axes; if there is a guard, over the values that it accepts. */
 static takt_id mean(takt_lower *l, const takt_formula *f, takt_labelled *v,
                     const takt_labelled *guard, takt_labelled *out)
 {
@@ -147,7 +147,7 @@ static takt_labelled crisp_at_least(takt_lower *l, const takt_formula *f)
     return v;
 }
 
-/* Under godel: the k-th largest truth, which is the best of all sets of k by their least. */
+/* Under godel: the k-th largest truth, which is the largest minimum over all sets of k. */
 takt_labelled takt_lower_at_least(takt_lower *l, const takt_formula *f)
 {
     takt_labelled guard, out;

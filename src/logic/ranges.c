@@ -1,8 +1,7 @@
 /* ranges.c - what every variable ranges over, inferred from where it occurs.
  *
- * Ranges go from arguments of predicates to variables, and from the variables of a head to the
- * predicate's arguments, until nothing changes: rules may use each other in any order.
- */
+ * Ranges propagate from arguments of predicates to variables, and from the variables of a head to
+ * the predicate's arguments, until nothing changes: rules may use each other in any order. */
 #include <stdio.h>
 
 #include "logic/formula.h"
@@ -49,7 +48,7 @@ static bool fits(const takt_program *p, const takt_var_range *a, const takt_var_
     return takt_dim_unify(p->graph->dims, a->size, b->size) == TAKT_OK;
 }
 
-/* Both ways: whichever is known tells the other. */
+/* Both ways: a known range determines the other. */
 static takt_status meet(search *s, takt_variable *v, takt_var_range *other, const void *place)
 {
     if (!v->range.is_known && !other->is_known)
@@ -78,7 +77,7 @@ static takt_status meet(search *s, takt_variable *v, takt_var_range *other, cons
     return TAKT_OK;
 }
 
-/* A name where a domain with names is known becomes the number of its entry. */
+/* A name in a position whose domain has names becomes the number of its entry. */
 static takt_status resolve(search *s, takt_formula *term, const takt_var_range *r)
 {
     char hint[TAKT_DOMAIN_HINT];
@@ -150,7 +149,7 @@ static takt_status visit(search *s, const takt_formula *f)
     return TAKT_OK;
 }
 
-/* A name that no domain was found for. */
+/* A name for which no domain was found. */
 static takt_status check_named(takt_program *program, const takt_formula *f)
 {
     if (f->kind == TAKT_LOGIC_NAMED) {

@@ -1,9 +1,8 @@
 /* recursion.c - rules that use themselves: a loop to the least fixed point.
  *
  * Boolean rules whose recursive uses are only below and, or and exists are evaluated semi-naively:
- * a round joins only what the round before has found. Everything else computes the rules anew from
- * the last values, until nothing changes (truth: by more than 1e-6), or for `rounds` rounds.
- */
+ * a round joins only what the previous round has found. All others recompute the rules from the
+ * last values, until nothing changes (truth: by more than 1e-6), or for `rounds` rounds. */
 #include <string.h>
 
 #include "logic/lower.h"
@@ -13,7 +12,7 @@
 #define MOVE 1e-6
 
 enum {
-    ROUNDS = 1000, /* of soft rules that do not say */
+    ROUNDS = 1000, /* for soft rules that do not set it */
     MOST_CARRIED = TAKT_MAX_OUTPUTS,
     MOST_CAPTURED = 256
 };
@@ -24,7 +23,7 @@ typedef struct recursion {
     size_t count;
     const takt_semantics *semantics;
     int64_t rounds; /* requested; 0: until nothing changes */
-    bool is_semi;   /* carries what is new beside each value */
+    bool is_semi;   /* carries the new tuples next to each value */
     takt_graph *body;
     takt_predicate *captured[MOST_CAPTURED];
     bool was_checked[MOST_CAPTURED];
@@ -57,7 +56,8 @@ static void capture(recursion *r, takt_predicate *p)
         r->captured[r->captured_count++] = p;
 }
 
-/* Collects what is used, and finds whether recursive uses are only below and, or and exists. */
+/* Collects the predicates used, and finds whether recursive uses are only below and, or and
+ * exists. */
 static void look(recursion *r, const takt_formula *f, bool is_plain)
 {
     const bool is_use = f->kind == TAKT_LOGIC_ATOM || f->kind == TAKT_LOGIC_ELEMENT;
@@ -182,7 +182,8 @@ static takt_id moved(const recursion *r, takt_id old, takt_id next)
     return takt_binary(g, &takt_op_gt, change, takt_scalar_like(g, change, MOVE));
 }
 
-/* The consequences of what the last round found: each recursive use in turn reads only that. */
+/* The consequences of what the last round found: each recursive use, one after the other, reads
+ * only that. */
 static takt_id news(recursion *r, takt_lower *l, const takt_predicate *p)
 {
     takt_id all = TAKT_NONE;

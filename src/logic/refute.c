@@ -1,4 +1,4 @@
-/* refute.c - why a tuple is not in a relation: where each alternative of its rules ends. */
+/* refute.c - why a tuple is not in a relation: where each alternative of its rules fails. */
 #include <string.h>
 
 #include "logic/prove.h"
@@ -13,7 +13,7 @@ typedef struct attempt {
     size_t count;
     int64_t *env;
     size_t furthest;  /* literals that hold together */
-    int64_t *reached; /* the first values that come as far */
+    int64_t *reached; /* the first values that get this far */
 } attempt;
 
 static void flatten(attempt *a, const takt_formula *f, size_t reserve)

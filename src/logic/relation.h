@@ -1,5 +1,5 @@
-/* relation.h - what a text with rules declared, kept with its graph: so that programs and people
- * can read its tensors as relations again. */
+/* relation.h - the declarations of a text with rules, kept with its graph, so that programs and
+ * people can read its tensors as relations. */
 #ifndef TAKT_LOGIC_RELATION_H
 #define TAKT_LOGIC_RELATION_H
 
@@ -26,7 +26,7 @@ typedef struct takt_relation_info {
     size_t rule_count;
     const char *joins; /* the order of its products, or "" */
     double weight;     /* of a constraint */
-    takt_id each;      /* of a constraint: truth of the tuples it is about */
+    takt_id each;      /* of a constraint: truth of its tuples */
     int each_arity;    /* 0: they are not known */
     takt_var_range each_arg[TAKT_MAX_RANK];
     takt_type type;                  /* of its tensor */
@@ -38,7 +38,8 @@ typedef struct takt_relation_info {
 typedef struct takt_relations {
     takt_relation_info *first, **last;
     size_t count;
-    takt_predicate *kept; /* all that rules use, newest first; `index` counts them from 0 */
+    takt_predicate *kept; /* all predicates that rules use, newest first; `index` counts them from
+                           * 0 */
     size_t kept_count;
 } takt_relations;
 
@@ -46,7 +47,7 @@ typedef struct takt_relations {
 const takt_relation_info *takt_relation_find(const takt_graph *g, const char *name);
 const char *takt_form_name(takt_form form);
 
-/* The most bytes that one dense relation of facts takes. */
+/* The maximum size in bytes of a dense relation of facts. */
 #define TAKT_DENSE_LIMIT ((size_t)256 << 20)
 
 #endif

@@ -1,4 +1,4 @@
-/* semantics.c - the list of semantics, and what several share. */
+/* semantics.c - the list of semantics, and functions that several share. */
 #include "logic/semantics.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
-/* sparse.c - rules whose relations are too large to be dense: sets of tuples, one op a stratum.
+/* sparse.c - rules whose relations are too large to be dense: sets of tuples, one op per stratum.
  *
- * A body becomes a disjunction of conjunctions of atoms, negated atoms and comparisons; what is
- * more than that is refused, with the advice to give it a rule of its own.
- */
+ * A body becomes a disjunction of conjunctions of atoms, negated atoms and comparisons; anything
+ * else is refused, with the advice to move it to a separate rule. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ typedef struct writer {
     size_t input_count;
     takt_text text;
     parts *room; /* for products: one more for every level */
-    equals same; /* of the conjunction that is written */
+    equals same; /* of the conjunction being written */
 } writer;
 
 static bool refuse(writer *w, const takt_formula *f, const char *what)
@@ -52,7 +51,7 @@ static bool refuse(writer *w, const takt_formula *f, const char *what)
 
 static bool expand(writer *w, const takt_formula *f, parts *out);
 
-/* Every conjunction of a combined with every one of b. */
+/* Combines every conjunction of a with every one of b. */
 static bool multiply(writer *w, const takt_formula *a, const takt_formula *b, parts *out)
 {
     parts *both = takt_arena_array(w->l->program->arena, 2, sizeof *both);
@@ -80,8 +79,8 @@ static bool is_plain_term(const takt_formula *t)
     return t->kind == TAKT_LOGIC_VARIABLE || t->kind == TAKT_LOGIC_INTEGER;
 }
 
-/* exists v: p(v, ...) and v == t, as arguments like x a second time are written: p(t, ...) itself.
- * NULL if it is anything else. */
+/* exists v: p(v, ...) and v == t, the form of arguments like a repeated x: p(t, ...) itself. NULL
+ * if it is anything else. */
 static takt_formula *plain_atom(writer *w, const takt_formula *f)
 {
     const takt_formula *at = f->kind == TAKT_LOGIC_EXISTS && f->b == NULL ? f->a : f;

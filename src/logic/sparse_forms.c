@@ -1,5 +1,5 @@
 /* sparse_forms.c - which relations are sets of tuples: those that are too large to be dense, those
- * whose rule says so, and what uses them or is used by them. */
+ * whose rule says so, and those that use them or are used by them. */
 #include "logic/lower.h"
 #include "logic/relation.h"
 

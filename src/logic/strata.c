@@ -1,8 +1,7 @@
 /* strata.c - which predicates depend on which, and in what order they are computed.
  *
- * Predicates that reach each other are one stratum, computed together. In such a circle no step may
- * go through a negation or a fold: it would have no least solution.
- */
+ * Predicates that reach each other form one stratum, computed together. In such a cycle no step may
+ * go through a negation or a fold: it would have no least solution. */
 #include <string.h>
 
 #include "logic/formula.h"
@@ -37,7 +36,7 @@ static void walk(uses *u, size_t from, const takt_formula *f, bool is_negated)
     }
 }
 
-/* Everything that `from` leads to. */
+/* Everything reachable from `from`. */
 static void follow(uses *u, size_t from, size_t *stack)
 {
     unsigned char *seen = u->reach + from * u->count;
@@ -54,7 +53,7 @@ static void follow(uses *u, size_t from, size_t *stack)
     }
 }
 
-/* "p uses not q uses p": a shortest way back from `to` to `from`, after the edge that is wrong. */
+/* "p uses not q uses p": a shortest path back from `to` to `from`, after the offending edge. */
 static takt_status draw(uses *u, size_t from, size_t to, size_t *queue, size_t *back)
 {
     takt_text text;
@@ -93,13 +92,13 @@ static takt_status check(uses *u, size_t *queue, size_t *back)
     return TAKT_OK;
 }
 
-/* A stratum's number is above those of all that it uses. */
+/* A stratum's number is above those of all strata it uses. */
 static void number(uses *u)
 {
     const size_t n = u->count;
     int next = 0;
     for (size_t i = 0; i < n; i++)
-        u->at[i]->stratum = u->at[i]->rules == NULL ? -2 : -1; /* tensors are there already */
+        u->at[i]->stratum = u->at[i]->rules == NULL ? -2 : -1; /* tensors exist already */
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
         for (size_t i = 0; i < n; i++) {

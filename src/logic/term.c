@@ -96,7 +96,7 @@ takt_labelled takt_lower_term(takt_lower *l, const takt_formula *f)
 
 /* ---- folds ---- */
 
-/* The neutral element, for what the guard excludes and for empty domains. */
+/* The neutral element, for values that the guard excludes and for empty domains. */
 static double neutral(uint8_t op, bool is_float)
 {
     switch (op) {
@@ -140,7 +140,7 @@ static takt_labelled reduce(takt_lower *l, const takt_op *op, const takt_labelle
     return out;
 }
 
-/* How many values of the bound variables the guard (NULL: nothing) lets through. */
+/* How many values of the bound variables the guard (NULL: none) accepts. */
 static takt_labelled count_guard(takt_lower *l, const takt_formula *f)
 {
     takt_labelled v =

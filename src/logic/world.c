@@ -199,7 +199,7 @@ static bool is_later(const takt_world_walk *walk, size_t depth, int variable)
     return false;
 }
 
-/* Where an atom has the variable of this depth; -1 if it has none. */
+/* The position of this depth's variable in an atom; -1 if it has none. */
 static int place_in(const takt_world_walk *walk, size_t depth, const takt_formula *f)
 {
     for (size_t i = 0; f->kind == TAKT_LOGIC_ATOM && i < f->term_count; i++)

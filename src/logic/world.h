@@ -1,8 +1,7 @@
-/* world.h - the relations of a model after a run: what holds in them, and what terms are worth.
+/* world.h - the relations of a model after a run: which tuples they hold, and the values of terms.
  *
  * Formulas are those of kept rules (keep.h) under `boolean`. `env` has a value for every variable
- * of the rule that is bound so far.
- */
+ * of the rule that is bound so far. */
 #ifndef TAKT_LOGIC_WORLD_H
 #define TAKT_LOGIC_WORLD_H
 
@@ -19,7 +18,7 @@ typedef struct takt_world_index {
 
 typedef struct takt_world_set {
     const takt_predicate *predicate;
-    const takt_tensor_view *view; /* NULL: not part of what was run */
+    const takt_tensor_view *view; /* NULL: not part of the run */
     bool has_rows;
     size_t count;
     takt_world_index *indexes; /* the first is in the order of the arguments */
@@ -31,7 +30,7 @@ typedef struct takt_world {
     takt_world_set *sets; /* by predicate->index */
     size_t set_count;
     uint32_t *counts;   /* for sorting */
-    uint64_t steps;     /* values that were tried; more than TAKT_WORLD_STEPS are refused */
+    uint64_t steps;     /* values tried; more than TAKT_WORLD_STEPS are refused */
     takt_status status; /* sticky */
 } takt_world;
 
@@ -39,7 +38,7 @@ typedef struct takt_world {
 
 void takt_world_init(takt_world *w, takt_ctx *ctx, const takt_relations *all);
 void takt_world_deinit(takt_world *w);
-/* The most that one of its rules has. */
+/* The most variables that one of its rules has. */
 size_t takt_world_variables(const takt_world *w);
 
 typedef struct takt_world_value {

@@ -10,7 +10,7 @@ double takt_world_number(takt_world_value v)
     return v.is_float ? v.number : (double)v.integer;
 }
 
-/* Beside a float: f32, as in a run (term.c). */
+/* Next to a float: f32, as in a run (term.c). */
 static double narrow(takt_world_value v)
 {
     return (double)(float)takt_world_number(v);
@@ -21,7 +21,7 @@ static takt_world_value whole(int64_t integer)
     return (takt_world_value){.integer = integer};
 }
 
-/* Of f32 numbers, one operation in f64 and this rounding are the operation in f32. */
+/* For f32 numbers, one operation in f64 followed by this rounding equals the operation in f32. */
 static takt_world_value real(double number)
 {
     return (takt_world_value){.is_float = true, .number = (double)(float)number};
@@ -57,7 +57,7 @@ static takt_world_value element(takt_world *w, const takt_rule *rule, const takt
                                          : whole(takt_dtype_get_i(v->dtype, v->data, at));
 }
 
-/* Rounded down; 0 for a divisor of 0, as the ops have it. */
+/* Rounded down; 0 for a divisor of 0, as in the ops. */
 static int64_t quotient(int64_t a, int64_t b)
 {
     if (b == 0)

@@ -31,7 +31,7 @@
 #include "os/os.h"
 
 enum { DEFAULT_SPIN_NS = 50000, PAUSES = 32 };
-enum { REST_AFTER = 1000 }; /* runs: coming back costs a few hundred times what one run saves */
+enum { REST_AFTER = 1000 }; /* runs: coming back costs some hundred times what one run saves */
 /* Words hold run << LOW_BITS | number of tasks. */
 enum { LOW_BITS = 16, LOW = (1 << LOW_BITS) - 1 };
 

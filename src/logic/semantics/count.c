@@ -1,4 +1,4 @@
-/* count.c - how many proofs there are; i64, which wraps. */
+/* count.c - the number of proofs; i64, which wraps. */
 #include "logic/semantics.h"
 
 static takt_id either(takt_graph *g, takt_id a, takt_id b)

@@ -17,7 +17,7 @@ static takt_id implies(takt_graph *g, takt_id a, takt_id b)
     return takt_select(g, takt_binary(g, &takt_op_le, a, b), takt_scalar_like(g, b, 1), b);
 }
 
-/* Over nothing it is false. */
+/* False over an empty domain. */
 static takt_id exists(takt_graph *g, takt_id x, const int64_t *axes, size_t count)
 {
     return takt_binary(g, &takt_op_max,

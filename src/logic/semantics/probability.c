@@ -1,9 +1,8 @@
 /* probability.c - exact probabilities of independent events.
  *
  * Connectives of probabilities alone would lose what events have in common: rules of these
- * semantics become decision diagrams (logic/ground.c). What is here serves parts that share no
- * event.
- */
+ * semantics become decision diagrams (logic/ground.c). The functions here serve parts that share no
+ * event. */
 #include <float.h>
 
 #include "logic/semantics.h"

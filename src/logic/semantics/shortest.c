@@ -1,4 +1,4 @@
-/* shortest.c - lengths: those of a path are added, the least of several is taken. */
+/* shortest.c - lengths: those along a path are added, and the least of several is taken. */
 #include <math.h>
 
 #include "logic/semantics.h"
