@@ -1,10 +1,9 @@
-/* amp.c - mixed precision: which values of a model that is trained are in 16 bits.
+/* amp.c - mixed precision: which values of a trained model are in 16 bits.
  *
  * Runs over the forward graph, before gradients are appended: the gradient of a value has its type,
- * so what is 16 bits here is 16 bits there. Parameters stay f32; where a product reads one, a
- * rounded copy is made. Each op's record says what becomes of it (op/util/amp.h):
- * docs/numerics.md, "Mixed precision".
- */
+ * so a value in 16 bits has a gradient in 16 bits. Parameters stay f32; a product that reads one
+ * reads a rounded copy. Each op's record says how it is treated (op/util/amp.h): docs/numerics.md,
+ * "Mixed precision". */
 #include "op/util/amp.h"
 #include "ir/before.h"
 #include "op/ops.h"
@@ -16,7 +15,7 @@ enum { TO, TO_BF16 = 0, TO_F16 = 1 }; /* the argument, and its words */
 static const char half_law[] = "f(x) = f(round(x)), in 16 bits";
 static const char rounded_law[] = "f(x) = round(f(widen(x)))";
 
-/* One value of the model; TAKT_NONE where it has not been made. */
+/* One value of the model; TAKT_NONE if it has not been made. */
 typedef struct value {
     takt_id narrow; /* in 16 bits */
     takt_id wide;   /* f32; if `is_narrow`, `narrow` widened */
@@ -52,13 +51,13 @@ static takt_id wide_of(amp *a, takt_id id)
     return v->wide;
 }
 
-/* What leaves the model, or becomes its state. */
+/* Outputs and next states of the model. */
 static takt_id exact_of(amp *a, takt_id id)
 {
     return a->values[id].exact != TAKT_NONE ? a->values[id].exact : wide_of(a, id);
 }
 
-/* ---- what becomes of a node ---- */
+/* ---- how a node is treated ---- */
 
 typedef enum way {
     AS_IT_IS, /* f32 in, f32 out */
@@ -92,7 +91,7 @@ static bool is_parameter(const amp *a, takt_id id)
     return false;
 }
 
-/* What is in another type than f32 stays in it. */
+/* Types other than f32 are kept. */
 static bool is_of_f32(const amp *a, const takt_node *n)
 {
     bool is_all = is_f32(&n->type[0]);
@@ -104,8 +103,8 @@ static bool is_of_f32(const amp *a, const takt_node *n)
     return is_all;
 }
 
-/* Whether the op can be applied to 16 bits as it is, with the same result as if it were computed in
- * f32 and rounded. */
+/* Whether the op can be applied to 16 bits directly, with the same result as computing in f32 and
+ * rounding. */
 static bool is_same_in_half(const takt_node *n, bool reads_only_half)
 {
     const uint32_t traits = n->op->traits;
@@ -155,7 +154,7 @@ static value made_by(amp *a, takt_id id, takt_id made, way w)
     } else if (w == ROUNDED && old->out_count == 1) {
         v.exact = made;
         v.narrow = takt_cast(a->c.out, made, a->to);
-    } else { /* of several results those that are taken out are rounded */
+    } else { /* of several results, those that are used are rounded */
         v.wide = made;
     }
     return v;

@@ -1,9 +1,8 @@
-/* batch.c - a model of one sample becomes a model of many: a leading named dimension everywhere.
+/* batch.c - turns a model of one sample into a model of many: a leading named dimension everywhere.
  *
- * A node none of whose inputs depends on the samples stays what it is. One that a rule knows
+ * A node none of whose inputs depends on the samples is unchanged. One that has a rule
  * (batch_rules.c) computes all samples at once; any other becomes a scan over them with the node
- * itself as its body. Either way each sample is computed by the same arithmetic as alone.
- */
+ * itself as its body. Either way each sample is computed by the same arithmetic as a single one. */
 #include "pass/batch.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ takt_type takt_batch_type(const takt_batcher *b, const takt_type *type)
 
 /* ---- one by one ---- */
 
-/* The node as the body of a scan: sequences first, then what all samples share. */
+/* The node as the body of a scan: sequences first, then inputs shared by all samples. */
 static takt_graph *body_of(const takt_batch_node *x, const size_t *order, size_t count)
 {
     takt_batcher *b = x->b;
@@ -98,7 +97,7 @@ static takt_id copy(takt_batcher *b, takt_id id)
     return made != TAKT_NONE || b->out->status != TAKT_OK ? made : one_by_one(&x);
 }
 
-/* What leaves the graph has the dimension even if no sample has a say in it. */
+/* Outputs of the graph have the dimension even if they do not depend on the samples. */
 static takt_id for_all(takt_batcher *b, takt_id id)
 {
     const takt_type type = takt_batch_type(b, takt_type_of(b->in, id));
@@ -148,15 +147,15 @@ static takt_status declare(takt_batcher *b)
     return b->out->status;
 }
 
-/* Whether the next value is the old one with a part put in its place: what is put beyond the part
- * in use by a sample that rests is never read. */
+/* Whether the next value is the old one with a part replaced: an inactive sample may write beyond
+ * the part in use, since that is never read. */
 static bool is_appended(const takt_graph *g, const takt_slot *slot)
 {
     const takt_node *n = &g->nodes[slot->next];
     return n->op == &takt_op_update_slice && n->in[0] == slot->value;
 }
 
-/* The next value of a slot; samples that rest keep the old one. */
+/* The next value of a slot; inactive samples keep the old one. */
 static takt_id next_of(takt_batcher *b, const takt_slot *slot)
 {
     takt_graph *g = b->out;
@@ -215,7 +214,7 @@ static takt_status begin(takt_batcher *b, const char *dim)
     return build(b);
 }
 
-/* Einsums are settled as in a plan; what only renames elements becomes the primitives that rules
+/* Einsums are resolved as in a plan; ops that only rename elements become the primitives that rules
  * know. */
 static bool keeps(void *user, const takt_graph *g, const takt_node *n)
 {

@@ -1,4 +1,4 @@
-/* batch.h - between the files of the pass that makes a model of one sample one of many. */
+/* batch.h - shared by the files of the pass that turns a model of one sample into one of many. */
 #ifndef TAKT_PASS_BATCH_H
 #define TAKT_PASS_BATCH_H
 
@@ -10,7 +10,7 @@ typedef struct takt_batcher {
     takt_arena arena;
     takt_dim dim; /* the new one */
     bool wants_active;
-    takt_id active;         /* which samples go on; TAKT_NONE: all */
+    takt_id active;         /* which samples are active; TAKT_NONE: all */
     takt_id *map;           /* per node of `in` */
     unsigned char *is_many; /* per node of `in`: it has the new dimension in `out` */
 } takt_batcher;

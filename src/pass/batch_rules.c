@@ -39,7 +39,7 @@ static takt_id raise(const takt_batch_node *x, size_t i, int rank, bool is_force
     return takt_reshape(x->b->out, x->in[i], dims, (size_t)rank + 1);
 }
 
-/* Input `i` repeated for every sample, if it has none of its own. */
+/* Input `i` repeated for every sample, if it is not per sample. */
 static takt_id spread(const takt_batch_node *x, size_t i)
 {
     const takt_type type = takt_batch_type(x->b, type_in(x, i));
@@ -48,7 +48,7 @@ static takt_id spread(const takt_batch_node *x, size_t i)
     return takt_broadcast(x->b->out, x->in[i], type.dim, (size_t)type.rank);
 }
 
-/* ---- element by element ---- */
+/* ---- element-wise ---- */
 
 static takt_id elementwise(const takt_batch_node *x)
 {
@@ -67,8 +67,8 @@ static int64_t shifted(int64_t axis)
     return axis < 0 ? axis : axis + 1;
 }
 
-/* Attributes `axis` and `axes` of an op on one tensor, counted past the new dimension. Others
- * inputs (a norm's parameters) have no samples. */
+/* Attributes `axis` and `axes` of an op on one tensor, counted past the new dimension. Other inputs
+ * (a norm's parameters) have no samples. */
 static takt_id along(const takt_batch_node *x)
 {
     takt_attr attrs[TAKT_MAX_ATTRS];
@@ -127,7 +127,7 @@ static takt_id concat(const takt_batch_node *x)
     return append(x, in, attrs);
 }
 
-/* A list of indices for every sample, into a table of its own. */
+/* A list of indices for every sample, into its own table. */
 static takt_id gather_each(const takt_batch_node *x, int64_t axis)
 {
     takt_graph *g = x->b->out;
@@ -157,7 +157,7 @@ static takt_id gather(const takt_batch_node *x)
     return is_alone(x, 0) ? append(x, x->in, attrs) : gather_each(x, axis);
 }
 
-/* The same indices for all samples, or further batch dimensions where samples have their own. */
+/* The same indices for all samples, or further batch dimensions if samples have their own. */
 static takt_id gather_sum(const takt_batch_node *x)
 {
     takt_attr attrs[TAKT_MAX_ATTRS];
@@ -173,8 +173,8 @@ static takt_id gather_sum(const takt_batch_node *x)
     return append(x, in, attrs);
 }
 
-/* Samples with starts of their own. One that has a first dimension of 1 takes the place of that:
- * plans know caches by this form. */
+/* Samples with their own starts. A sample whose first dimension is 1 replaces that: plans recognise
+ * caches by this form. */
 static takt_id update_slice(const takt_batch_node *x)
 {
     takt_graph *g = x->b->out;
@@ -203,7 +203,7 @@ static takt_id rotary(const takt_batch_node *x)
     return append(x, in, x->n->attr);
 }
 
-/* Rows of samples are more rows: products with weights, and rows of a table. */
+/* Rows of samples are additional rows: products with weights, and rows of a table. */
 static takt_id more_rows(const takt_batch_node *x)
 {
     const size_t rows = x->n->op == &takt_op_ggml_rows ? 1 : 0;
@@ -299,7 +299,7 @@ static takt_id matmul(const takt_batch_node *x)
 
 enum { MASK = 3 }; /* input of attention */
 
-/* A mask of attention for queries of one sequence, which becomes one of several. */
+/* A mask of attention for queries of one sequence becomes one for several. */
 static takt_id raise_mask(const takt_batch_node *x)
 {
     const takt_type *t = type_in(x, MASK);
@@ -309,7 +309,7 @@ static takt_id raise_mask(const takt_batch_node *x)
     return takt_reshape(x->b->out, x->in[MASK], dims, 4);
 }
 
-/* The op has samples already along its first axis: the new ones are laid behind one another. */
+/* The op already has samples along its first axis: the new ones are stacked along it. */
 static takt_id merged(const takt_batch_node *x)
 {
     takt_batcher *b = x->b;
@@ -336,7 +336,7 @@ static takt_id merged(const takt_batch_node *x)
     return takt_reshape(b->out, append(x, in, x->n->attr), type.dim, (size_t)type.rank);
 }
 
-/* ---- who knows what ---- */
+/* ---- the table of rules ---- */
 
 static const struct {
     const takt_op *op;

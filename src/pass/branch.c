@@ -1,4 +1,4 @@
-/* branch.c - branches that are impossible at some sizes: they fail when they are chosen. */
+/* branch.c - branches that are impossible at some sizes: they fail when taken. */
 #include "pass/branch.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static takt_status sized_type(takt_dims *dims, const takt_type *from, const int6
     return TAKT_OK;
 }
 
-/* What an input becomes is of no use to anybody, but it keeps the failure out of the constants. */
+/* The result of an input is not used, but it prevents constant folding of the failure. */
 static takt_id any_value(takt_graph *g, takt_id from, const takt_type *type)
 {
     const takt_id sum =
@@ -68,9 +68,10 @@ static takt_status replace_branch(takt_ctx *ctx, const takt_node *n, const int64
     return fail_instead(from, children[!bad], what, sizes, count, &children[bad]);
 }
 
-/* ---- sizes that a subgraph finds by itself ---- */
+/* ---- sizes that a subgraph finds itself ---- */
 
-/* Entries of names that values decide in `g` become -1: in every turn of a loop they are others. */
+/* Entries of names that values decide in `g` become -1: they differ in every iteration of a
+ * loop. */
 static bool open_lengths(const takt_graph *g, int64_t *sizes, size_t count)
 {
     bool some = false;

@@ -1,8 +1,7 @@
-/* canonicalize.c - one spelling of everything, so that later rules need not look twice.
+/* canonicalize.c - one spelling of everything, so that later rules need only one form.
  *
  * No rule changes a bit of a result: swapping the inputs of a commutative operation may change
- * which NaN comes out, and all NaNs count as equal.
- */
+ * which NaN comes out, and all NaNs count as equal. */
 #include "pass/match.h"
 #include "pass/passes.h"
 

@@ -1,8 +1,7 @@
 /* checks.c - clauses (require and ensure) as results that a plan computes, or none of them.
  *
- * The condition of each clause is one more output, after those of the model: one byte for each
- * element, which fuses with what made the value. A session looks for the first 0 in them.
- */
+ * The condition of each clause is one more output, after those of the model: one byte per element,
+ * which fuses with the producer of the value. A session looks for the first 0 in them. */
 #include <stdio.h>
 
 #include "ir/leaves.h"
@@ -17,7 +16,7 @@ static bool is_empty(const takt_type *type)
     return false;
 }
 
-/* The graph's own outputs, next values and clauses, those without elements left out. */
+/* The graph's own outputs, next values and clauses, without those that have no elements. */
 static takt_status finish(takt_copier *c, bool on)
 {
     const takt_graph *in = c->in;

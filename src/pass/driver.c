@@ -24,7 +24,7 @@ static const char *name_of(const takt_node *n)
     return n->origin != NULL ? n->origin->name : n->op->name;
 }
 
-/* Where refusals of this hash are chained; NULL if the memory of the table cannot be had. */
+/* Where refusals of this hash are chained; NULL if the table cannot be allocated. */
 static takt_pass_event **slot_of(takt_pass_report *report, const takt_pass_event *e)
 {
     enum { SLOTS = 1024 };
@@ -143,8 +143,8 @@ static bool is_read(const takt_graph *g, size_t from, takt_id id)
     return false;
 }
 
-/* An input that only this node read, and that the rule left behind, lives on in the node of its
- * kind that the rule made, or in the result: so does where it came from. */
+/* An input that only this node read, and that the rule dropped, lives on in the node of its kind
+ * that the rule made, or in the result: so does its origin. */
 static void carry_origin(takt_graph *g, size_t from, takt_id left, takt_id result)
 {
     takt_id heir = result;
@@ -194,16 +194,16 @@ static size_t most_inputs(const takt_graph *g)
     return most;
 }
 
-/* A pass at work. */
+/* A running pass. */
 typedef struct job {
     const takt_pass *pass;
-    takt_pass_given given; /* its ranges are of the graph of the sweep */
+    takt_pass_given given; /* its ranges belong to the graph of the sweep */
     takt_pass_report *report;
     takt_arena arena;           /* for ranges */
     const takt_value_range *of; /* the graph that the sweep has made */
 } job;
 
-/* A node that takes the place of another has its values, or nearly so. */
+/* A node that replaces another has its values, or nearly so. */
 static takt_status carry_ranges(job *j, const takt_graph *in, const takt_graph *out,
                                 const takt_id *map)
 {

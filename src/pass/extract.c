@@ -1,10 +1,9 @@
 /* extract.c - the part of a graph between named values.
  *
- * What lies before the values of `from` is left away: they become inputs. What the values of `to`
- * do not need is left away too: they become the outputs. A part keeps the parameters it uses, and
- * the states it reads together with what makes their next values, so that parts that run in order,
- * each fed with the results of the one before, compute what the whole computes.
- */
+ * Everything before the values of `from` is dropped: they become inputs. Everything that the values
+ * of `to` do not need is dropped too: they become the outputs. A part keeps the parameters it uses,
+ * and the states it reads together with the producers of their next values, so that parts that run
+ * in order, each fed with the results of the one before, compute the same as the whole. */
 #include <string.h>
 
 #include "base/near.h"

@@ -1,10 +1,9 @@
-/* fold_branches.c - convolutions of one value that are added become one.
+/* fold_branches.c - parallel convolutions of one value whose results are added become one.
  *
- * Networks that are trained with parallel branches, to be merged afterwards, come with all of them:
- * conv(x, w) + conv(x, v) = conv(x, w + v), the smaller window among the taps of the larger. The
- * new weights are expressions of constants, which the plan computes once; each is rounded once
- * more: docs/numerics.md, "Folded weights".
- */
+ * Networks trained with parallel branches, to be merged afterwards, come with all of them: conv(x,
+ * w) + conv(x, v) = conv(x, w + v), with the smaller window placed among the taps of the larger.
+ * The new weights are expressions of constants, which the plan computes once; each is rounded once
+ * more: docs/numerics.md, "Folded weights". */
 #include "op/util/conv.h"
 #include "pass/magnitude.h"
 #include "pass/match.h"
@@ -36,7 +35,7 @@ static bool is_branch(const takt_graph *g, takt_id id, branch *b)
     return is_conv(g, b->conv) && takt_match_type(g, b->conv, takt_type_of(g, id));
 }
 
-/* Input `k` of the sum that is being rewritten, and the sums in it, are read by nothing else. */
+/* Input `k` of the sum being rewritten, and the sums in it, have no other readers. */
 static bool is_own(const takt_rewrite *r, uint32_t k)
 {
     const takt_graph *g = r->in;
@@ -71,8 +70,8 @@ static int64_t item(const takt_attr *list, uint32_t i, int64_t otherwise)
     return i < list->count ? list->i64s[i] : otherwise;
 }
 
-/* Where the window of `b` begins among the taps of `a`, axis by axis; false if it does not lie
- * there, or if something else is different. */
+/* Where the window of `b` begins among the taps of `a`, axis by axis; false if it does not fit
+ * there, or if something else differs. */
 static bool lies_in(const takt_graph *g, const takt_node *a, const takt_node *b, int64_t at[SPACE])
 {
     const takt_type *w = takt_type_of(g, a->in[1]), *v = takt_type_of(g, b->in[1]);
@@ -113,7 +112,7 @@ static takt_id widened(takt_graph *g, takt_id v, takt_id w, const int64_t at[SPA
     return is_same ? v : takt_graph_call(g, &takt_op_pad, 1, &v, 2, attrs);
 }
 
-/* The sum of what there is. */
+/* The sum of those present. */
 static takt_id both(takt_graph *g, takt_id a, takt_id b)
 {
     return a == TAKT_NONE ? b : b == TAKT_NONE ? a : takt_add(g, a, b);

@@ -1,8 +1,7 @@
-/* fold_constants.c - whatever is made of constants becomes one.
+/* fold_constants.c - every node of constants becomes a constant.
  *
- * No part of the pipeline: there the plan folds, with the kernels that would run. This is for
- * graphs that are written to files for other engines; values are those of the interpreter.
- */
+ * Not part of the pipeline: there the plan folds, with the kernels that would run. This is for
+ * graphs written to files for other engines; the interpreter computes the values. */
 #include "ir/leaves.h"
 #include "pass/fold_node.h"
 #include "pass/match.h"
@@ -10,7 +9,7 @@
 
 enum { SMALL = 4096 /* bytes */ };
 
-/* A result much larger than what it is made of is better computed than stored. */
+/* A result much larger than its inputs is better computed than stored. */
 static bool foldable(const takt_rewrite *r, const takt_node *n)
 {
     size_t made, used = SMALL;

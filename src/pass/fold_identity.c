@@ -1,8 +1,7 @@
 /* fold_identity.c - remove arithmetic that cannot change its operand.
  *
- * Exactly: x + 0 is absent for floats, since -0 + 0 is +0, but x + -0 and x - 0 are there; so is
- * x * 0, which is not 0 where x is infinite or NaN, except for integers.
- */
+ * Exact rules only: x + 0 is not removed for floats, since -0 + 0 is +0, but x + -0 and x - 0 are;
+ * x * 0 is not 0 if x is infinite or NaN, so it is folded only for integers. */
 #include "pass/match.h"
 #include "pass/passes.h"
 

@@ -23,7 +23,7 @@ static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
     return same_as_input(r, n);
 }
 
-/* Not by its type alone: what is added before may be cut off after. */
+/* Not by its type alone: padding before may be cut off after. */
 static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
 {
     const takt_attr *before = takt_node_attr(n, "before"), *after = takt_node_attr(n, "after");
@@ -40,7 +40,8 @@ static takt_id reshape_twice(takt_rewrite *r, const takt_node *n)
                          : takt_reshape(r->out, inner->in[0], n->type->dim, (size_t)n->type->rank);
 }
 
-/* An empty permutation reverses, and axes may count from the end; the rules below know neither. */
+/* An empty permutation reverses, and axes may count from the end; the rules below handle
+ * neither. */
 static takt_id spell_out(takt_rewrite *r, const takt_node *n)
 {
     const takt_attr *perm = takt_node_attr(n, "perm");
@@ -162,8 +163,8 @@ static bool swaps_last_two(const takt_attr *perm)
     return n >= 2 && perm->i64s[n - 2] == (int64_t)n - 1 && perm->i64s[n - 1] == (int64_t)n - 2;
 }
 
-/* Pieces of one size side by side, taken apart again, and the last two axes swapped: elements of
- * the pieces take turns. */
+/* Pieces of one size side by side, taken apart again, with the last two axes swapped: elements of
+ * the pieces alternate. */
 static takt_id interleave(takt_rewrite *r, const takt_node *n)
 {
     enum { MOST = 16 };
@@ -232,14 +233,14 @@ static takt_id same_indices(takt_rewrite *r, const takt_node *n)
     return takt_graph_call(r->out, &takt_op_gather, 2, (takt_id[]){n->in[0], flat}, 1, &along);
 }
 
-/* Known before the run, or state: such a factor stays the second, which is packed ahead. */
+/* Known before the run, or state: such a factor stays second, which is packed in advance. */
 static bool is_weight(const takt_graph *g, takt_id id)
 {
     return takt_match_is_fixed(g, id) || g->nodes[id].op == &takt_op_state;
 }
 
 /* Every element is the sum of the same products in the same order. Gradients of tied embeddings
- * are such. */
+ * have this form. */
 static takt_id transposed_product(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *mm = takt_match_op(r->out, n->in[0], &takt_op_matmul);

@@ -1,8 +1,7 @@
-/* fold_shapes.c - integers that are known become constants.
+/* fold_shapes.c - known integers become constants.
  *
  * Only integers: floats are folded by the plan, with the kernels that would otherwise compute them
- * at run time, so that folding cannot change their bits.
- */
+ * at run time, so that folding cannot change their bits. */
 #include "ir/leaves.h"
 #include "pass/fold_node.h"
 #include "pass/match.h"

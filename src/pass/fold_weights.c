@@ -1,10 +1,9 @@
-/* fold_weights.c - scales that follow a convolution or product move into its weights.
+/* fold_weights.c - scales after a convolution or product move into its weights.
  *
  * The new weights are expressions of constants, which the plan computes once. A result changes by
- * the rounding of a few weights: docs/numerics.md, "Folded weights". Nothing is folded where that
- * is not true: in 16 bits, and where a scaled weight overflows or vanishes although the scaled
- * result does not.
- */
+ * the rounding of a few weights: docs/numerics.md, "Folded weights". Nothing is folded where the
+ * change could be larger: in 16 bits, and where a scaled weight overflows or underflows although
+ * the scaled result does not. */
 #include <math.h>
 
 #include "op/util/norm.h"
@@ -12,14 +11,14 @@
 #include "pass/match.h"
 #include "pass/passes.h"
 
-/* A weight of 16 bits would lose what the sum of products in f32 keeps. Integers wrap, so the order
- * of their products is free. */
+/* A weight in 16 bits would lose precision that the sum of products in f32 keeps. Integers wrap, so
+ * the order of their products is free. */
 static bool is_narrow(takt_dtype dtype)
 {
     return takt_dtype_is_float(dtype) && takt_dtype_bits(dtype) <= 16;
 }
 
-/* Weights w times values of c stay numbers with all their bits. */
+/* Weights w times values of c stay normal numbers with full precision. */
 static bool in_range(const takt_graph *g, takt_id w, takt_magnitude c)
 {
     const takt_dtype dtype = takt_type_of(g, w)->dtype;

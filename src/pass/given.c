@@ -1,4 +1,4 @@
-/* given.c - what passes are told: arguments by name, and ranges of values. */
+/* given.c - the parameters of passes: arguments by name, and ranges of values. */
 #include <math.h>
 #include <string.h>
 

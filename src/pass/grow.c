@@ -1,11 +1,10 @@
 /* grow.c - caches that grow become state.
  *
  * Exporters write a decoder's cache as an input, past, and an output, concat(past, new). Here both
- * are one state with room for more rows: new ones are written behind those in use, and what was
- * the output is the part in use. The axis that grows comes first, so that this part is one piece of
- * memory. How many rows are in use follows from the sizes of other inputs, as that of an attention
- * mask does; where none tells it, another state counts them.
- */
+ * are one state with room for more rows: new ones are written after those in use, and the former
+ * output is the part in use. The axis that grows comes first, so that this part is contiguous. The
+ * number of rows in use follows from the sizes of other inputs, such as an attention mask; if none
+ * gives it, another state counts them. */
 #include <string.h>
 
 #include "op/ops.h"
@@ -26,7 +25,7 @@ typedef struct growth {
     size_t count;
     size_t name; /* of the dimension: rows in use */
     takt_dim rows;
-    takt_id counter; /* in the new graph; TAKT_NONE: other inputs tell */
+    takt_id counter; /* in the new graph; TAKT_NONE: given by other inputs */
 } growth;
 
 static const char counter_name[] = "rows in use";
@@ -104,7 +103,7 @@ static bool mentions(growth *w, takt_dim d, int64_t *sizes, size_t count)
     return takt_dim_substitute(dims, d, sizes, count, &b) == TAKT_OK && a != b;
 }
 
-/* Whether the size of an input that stays tells how many there are. */
+/* Whether the size of a remaining input gives the number of rows. */
 static takt_status is_told(growth *w, bool *is)
 {
     const takt_graph *g = w->c.in;
@@ -123,7 +122,7 @@ static takt_status is_told(growth *w, bool *is)
     return TAKT_OK;
 }
 
-/* Memory is planned for as many as leave room for the new ones. */
+/* Memory is planned for the most rows that leave room for the new ones. */
 static takt_status count_rows(growth *w)
 {
     takt_graph *g = w->c.out;
@@ -161,7 +160,7 @@ static takt_id moved(takt_graph *g, takt_id x, int axis, bool is_back)
     return takt_transpose(g, x, perm, (size_t)rank);
 }
 
-/* The first `rows` of a cache, as the model has it. */
+/* The first `rows` of a cache, in the model's axis order. */
 static takt_id part(takt_graph *g, takt_id cache, takt_dim rows, int axis)
 {
     takt_type t = *takt_type_of(g, cache);
@@ -227,7 +226,7 @@ static takt_status edges(growth *w)
     return c->out->status;
 }
 
-/* Rows in use after the run, where a state counts them. */
+/* Rows in use after the run, if a state counts them. */
 static takt_id counted(growth *w)
 {
     takt_graph *g = w->c.out;

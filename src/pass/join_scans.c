@@ -1,9 +1,8 @@
 /* join_scans.c - scans over the same values that carry the same become one with all results.
  *
- * A gradient asks for what every step of a scan began with and for values inside of its body. It
- * gets them from a scan of its own, which differs from the model's in its results alone: joined,
- * the body runs once. What is carried must be computed by equal nodes, so no bit changes.
- */
+ * A gradient needs the values with which every step of a scan began, and values inside its body. It
+ * gets them from a second scan, which differs from the model's only in its results: joined, the
+ * body runs once. Carried values must be computed by equal nodes, so no bit changes. */
 #include "op/ops.h"
 #include "pass/copier.h"
 #include "pass/passes.h"
@@ -114,7 +113,7 @@ static void add_output(takt_graph *body, takt_id id, takt_arena *arena)
         takt_graph_output(body, name, id);
 }
 
-/* Puts the results of one scan among those of all and notes where they are. */
+/* Adds the results of one scan to those of all and records where they are. */
 static takt_status add_scan(joiner *j, takt_id scan, joined *to)
 {
     const takt_node *n = &j->c.in->nodes[scan];
@@ -145,7 +144,7 @@ static takt_status add_scan(joiner *j, takt_id scan, joined *to)
 
 /* ---- the sweep ---- */
 
-/* The scan's value in the new graph, where it is used without asking for one of its results. */
+/* The scan's value in the new graph, if it is used without selecting one of its results. */
 static takt_id value_of(joiner *j, takt_id scan, takt_id whole)
 {
     const bool is_single = j->c.in->nodes[scan].out_count == 1 && j->c.out->status == TAKT_OK &&
@@ -184,7 +183,7 @@ static takt_status join(joiner *j, const takt_id *group, size_t count)
     return status;
 }
 
-/* The scan and those after it that can be joined to it; one: it stays as it is. */
+/* The scan and the later ones that can be joined to it; if only one, it is unchanged. */
 static takt_status find_group(joiner *j, size_t first, takt_id *group, size_t *count)
 {
     const takt_node *nodes = j->c.in->nodes, *a = &nodes[j->scans[first]];

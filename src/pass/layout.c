@@ -1,15 +1,14 @@
 /* layout.c - convolutions and pools compute with channels last, whatever the model's layout.
  *
  * One sweep. A value may have two forms: the model's own, and one with channels last; each is made
- * when it is first asked for. A convolution or pool with channels first asks for the second form of
- * its operands and makes the second form of its result. What follows it and does not care about the
- * order of axes (element-wise operations, quantisation, concat, pad, slice, gather, reductions over
- * space) is computed on the second form too, so chains need no transposes inside; everything else
- * asks for the first.
+ * on first use. A convolution or pool with channels first takes the second form of its operands and
+ * makes the second form of its result. Later ops that do not depend on the order of axes
+ * (element-wise operations, quantisation, concat, pad, slice, gather, reductions over space) are
+ * computed on the second form too, so chains need no transposes inside; everything else takes the
+ * first.
  *
  * Sums keep their order: that of a convolution does not depend on the layout, and a reduction is
- * only moved if its axes keep theirs. So no bit changes.
- */
+ * only moved if its axes keep theirs. So no bit changes. */
 #include "pass/layout.h"
 #include "op/util/conv.h"
 #include "op/util/integer.h"
@@ -25,7 +24,7 @@ int64_t takt_layout_axis(int64_t axis, int rank)
     return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
 }
 
-/* `x` with its axes in the order `perm`; a reshape where axes of size 1 alone change places. */
+/* `x` with its axes in the order `perm`; a reshape if only axes of size 1 move. */
 static takt_id permute(takt_graph *g, takt_id x, const int64_t *perm, int rank)
 {
     if (x == TAKT_NONE)
@@ -72,8 +71,7 @@ takt_id takt_layout_plain(takt_layout *l, takt_id id)
 
 static takt_id operand(takt_layout *l, takt_id id, int rank);
 
-/* A value that is spread over all others is spread in the other form: what it is made of is small.
- */
+/* A broadcast value is broadcast in the other form: its source is small. */
 static takt_id spread_last(takt_layout *l, const takt_node *n)
 {
     const int rank = n->type->rank;
@@ -137,7 +135,8 @@ static bool has_window(const takt_op *op)
     return false;
 }
 
-/* Convolutions, pools and their gradients: operands, result and the shape attribute move alike. */
+/* Convolutions, pools and their gradients: operands, result and the shape attribute are permuted
+ * alike. */
 static bool window(takt_layout *l, takt_id id, const takt_node *n)
 {
     const int rank = n->type->rank, at = takt_op_attr_index(n->op, "layout"),
@@ -157,12 +156,13 @@ static bool window(takt_layout *l, takt_id id, const takt_node *n)
         in[k] = k < 2 ? takt_layout_last(l, n->in[k]) : takt_layout_plain(l, n->in[k]);
     takt_layout_moved(l, id, in, attrs,
                       "conv(x) = transpose(conv(transpose(x))), channels last inside");
-    /* A weight's gradient meets the weight and its optimiser's slots, which are not moved. */
+    /* A weight's gradient is combined with the weight and its optimiser's slots, which are not
+     * moved. */
     l->is_moved[id] = n->op != &takt_op_conv_dw;
     return true;
 }
 
-/* Ops with a layout attribute and per-channel vectors, behind something moved. */
+/* Ops with a layout attribute and per-channel vectors, after a moved node. */
 static bool normalise(takt_layout *l, takt_id id, const takt_node *n)
 {
     const bool is_known = n->op == &takt_op_batch_norm || n->op == &takt_op_global_avg_pool ||
@@ -214,12 +214,13 @@ static size_t moved_axes(const takt_attr *axes, int rank, int64_t *out)
     return count;
 }
 
-/* Without `keep` the axes that remain are put in the model's order at once. */
+/* Without `keep` the remaining axes are put in the model's order at once. */
 static takt_id remaining(takt_layout *l, takt_id x, const int64_t *axes, size_t count, int rank)
 {
     int64_t order[TAKT_MAX_RANK], perm[TAKT_MAX_RANK];
     int left = 0;
-    for (int d = 0; d < rank; d++) { /* where the model's axis d is among those that remain */
+    for (int d = 0; d < rank; d++) { /* the position of the model's axis d among the remaining
+                                      * ones */
         const int64_t at = takt_layout_axis(d, rank);
         int64_t before = 0;
         bool is_reduced = false;

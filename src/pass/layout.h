@@ -23,8 +23,8 @@ takt_id takt_layout_last(takt_layout *l, takt_id id);
 void takt_layout_moved(takt_layout *l, takt_id id, const takt_id *in, const takt_attr *attr,
                        const char *law);
 
-/* layout_moves.c: node `id` is moved if it quantises, or changes the places of elements alone; or
- * shuffles channels, which looks at what is before it. */
+/* layout_moves.c: node `id` is moved if it quantises, or only moves elements; or shuffles channels,
+ * which depends on the nodes before it. */
 bool takt_layout_move(takt_layout *l, takt_id id, const takt_node *n);
 bool takt_layout_shuffle(takt_layout *l, takt_id id, const takt_node *n);
 

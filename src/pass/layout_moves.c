@@ -1,4 +1,4 @@
-/* layout_moves.c - what the pass `layout` does with quantisation and with moves of elements. */
+/* layout_moves.c - how the pass `layout` treats quantisation and moves of elements. */
 #include "op/ops.h"
 #include "pass/layout.h"
 #include "pass/match.h"
@@ -22,8 +22,8 @@ static bool affine(takt_layout *l, takt_id id, const takt_node *n)
     return true;
 }
 
-/* Channels that are taken apart, transposed and put together: [N, C, ...] to [N, a, b, ...] to
- * [N, b, a, ...] to [N, C, ...]. The same on the last axis, where nothing else is in the way. */
+/* Channels that are split, transposed and joined: [N, C, ...] to [N, a, b, ...] to [N, b, a, ...]
+ * to [N, C, ...]. The same on the last axis, where nothing else is in the way. */
 bool takt_layout_shuffle(takt_layout *l, takt_id id, const takt_node *n)
 {
     const takt_graph *g = l->c.in;
@@ -114,7 +114,7 @@ static bool slice(takt_layout *l, takt_id id, const takt_node *n)
     return true;
 }
 
-/* Elements along any axis but that of the channels, which then lie together. */
+/* Elements along any axis but that of the channels, which are then contiguous. */
 static bool gather(takt_layout *l, takt_id id, const takt_node *n)
 {
     const int rank = n->type->rank;

@@ -4,7 +4,7 @@
 
 typedef struct lowering {
     takt_copier c;
-    takt_id **results; /* per node of `in` with several results: what became of them */
+    takt_id **results; /* per node of `in` with several results: their replacements */
     takt_keep_fn *keep;
     void *user;
     bool changed;

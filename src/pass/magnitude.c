@@ -1,4 +1,4 @@
-/* magnitude.c - bounds of the values of constants, and of what is made of them. */
+/* magnitude.c - bounds of the values of constants, and of expressions of them. */
 #include "pass/magnitude.h"
 
 #include <float.h>
@@ -23,7 +23,7 @@ static takt_magnitude of_floats(takt_dtype dtype, const void *data, size_t count
     return m;
 }
 
-/* Of integers the type says enough. */
+/* For integers the type suffices. */
 static takt_magnitude of_integers(takt_dtype dtype)
 {
     const double most = ldexp(1, takt_dtype_bits(dtype));
@@ -56,7 +56,7 @@ static takt_magnitude with_zero(const takt_node *n, takt_magnitude m)
     return m;
 }
 
-/* What cancels may be as small as it likes. */
+/* Cancellation may yield arbitrarily small values. */
 static takt_magnitude sum(takt_magnitude a, takt_magnitude b)
 {
     return (takt_magnitude){.low = a.low + b.low,

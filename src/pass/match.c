@@ -1,4 +1,4 @@
-/* match.c - questions that rules ask about nodes. */
+/* match.c - predicates on nodes for rules. */
 #include "pass/match.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* match.h - questions that rules ask about nodes. */
+/* match.h - predicates on nodes for rules. */
 #ifndef TAKT_PASS_MATCH_H
 #define TAKT_PASS_MATCH_H
 

@@ -1,17 +1,16 @@
-/* narrow_maps.c - convolutions on values of 16 bits, with what follows them: `numerics = fast`.
+/* narrow_maps.c - convolutions in 16 bits, with the element-wise ops after them: `numerics = fast`.
  *
  * A convolution with channels last and constant weights becomes narrow_conv of bf16, and its result
- * is widened again. What follows (bias, residual, relu, bounds) moves before the widening, into the
- * op; a convolution that reads a widened value reads what was widened. Between convolutions maps
- * are bf16 then, which is what their products would make of them in any case.
- */
+ * is widened again. Subsequent ops (bias, residual, relu, bounds) move before the widening, into
+ * the op; a convolution that reads a widened value reads its narrow source. Activations between
+ * convolutions are then bf16, which the products would round them to in any case. */
 #include "op/util/narrow.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
 #include <math.h>
 
-/* The narrow_conv whose widened result `id` is, or NULL. */
+/* The narrow_conv whose widened result is `id`, or NULL. */
 static const takt_node *opened(const takt_graph *g, takt_id id)
 {
     const takt_node *n = takt_match_op(g, id, &takt_op_cast);
@@ -20,7 +19,7 @@ static const takt_node *opened(const takt_graph *g, takt_id id)
                : NULL;
 }
 
-/* `id` in bf16: what it was widened from, if it was. */
+/* `id` in bf16: its source, if it was widened. */
 static takt_id narrowed(takt_graph *g, takt_id id)
 {
     const takt_node *n = takt_match_op(g, id, &takt_op_cast);
@@ -29,13 +28,13 @@ static takt_id narrowed(takt_graph *g, takt_id id)
     n = takt_match_op(g, id, &takt_op_transpose);
     if (n == NULL)
         return takt_cast(g, id, TAKT_BF16);
-    const takt_node old = *n; /* the graph grows; half the bytes are moved then */
+    const takt_node old = *n; /* a copy: the graph grows; half the bytes are transposed then */
     const takt_id narrow = takt_cast(g, old.in[0], TAKT_BF16);
     return takt_graph_append(g, &takt_op_transpose, 1, &narrow, old.attr);
 }
 
-/* Among the nodes after a convolution, one that its step would finish in registers and narrow_conv
- * cannot: values would go through memory for it. Users are near in the order of execution. */
+/* Whether a node after a convolution could be fused into its step in registers but not into
+ * narrow_conv: values would go through memory for it. Users are near in the order of execution. */
 static bool has_other_ends(const takt_graph *g, takt_id id)
 {
     enum { NEAR = 24 };
@@ -55,7 +54,7 @@ static bool has_other_ends(const takt_graph *g, takt_id id)
     return false;
 }
 
-/* Whether it gathers patches of so few channels that f32 is faster. */
+/* Whether it gathers patches of few enough channels that f32 is faster. */
 static bool is_meagre(const takt_type *w)
 {
     return w->dim[1] * w->dim[2] > 1 && w->dim[0] < TAKT_NARROW_CHANNELS &&
@@ -104,7 +103,7 @@ static void copy(const takt_node *n, takt_id *in, takt_attr *attr)
         attr[i] = n->attr[i];
 }
 
-/* Every element of the addend that is no size 1 goes along the channels. */
+/* Every axis of the addend other than the channels has size 1. */
 static bool is_per_channel(const takt_type *addend, takt_dim channels)
 {
     for (int d = 0; d < addend->rank; d++)
@@ -200,7 +199,7 @@ static takt_id transpose(takt_rewrite *r, const takt_node *n)
     return takt_cast(g, takt_graph_append(g, n->op, 1, &narrow, n->attr), TAKT_F32);
 }
 
-/* The largest of some numbers is one of them. */
+/* The maximum of some numbers is one of them. */
 static takt_id max_pool(takt_rewrite *r, const takt_node *n)
 {
     if (takt_node_attr(n, "layout")->i64 != TAKT_NHWC)

@@ -1,22 +1,19 @@
-/* padded_taps.c - a dilated convolution leaves out products with the zeros of its padding.
+/* padded_taps.c - a dilated convolution skips products with the zeros of its padding.
  *
- * Where the taps lie far apart many of them are beyond the border for whole rows of the result:
- * with dilation 12 and 28 rows nearly half. Such rows become convolutions of their own with the
- * taps that they reach, on the part of x that these read, one axis after another. What is left out
- * is 0 * w, which is zero for every finite weight; but what is summed in one chunk changes.
- */
+ * If the taps are far apart, many of them are beyond the border for whole rows of the result: with
+ * dilation 12 and 28 rows nearly half. Such rows become separate convolutions with the taps that
+ * they reach, on the part of x that these read, one axis after another. A skipped product is 0 * w,
+ * which is zero for every finite weight; but the grouping of sums into chunks changes. */
 #include "op/util/conv.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
 enum { TAPS = 8, BANDS = 5 }; /* of an axis */
-enum { CHANNELS = 16 };       /* fewer do not pay for the moves */
-enum { SAVED = 8 };           /* one product in so many must be left out */
+enum { CHANNELS = 16 };       /* with fewer, the moves cost more than they save */
+enum { SAVED = 8 };           /* at least one product in this many must be skipped */
 
 /* Taps are packed once for each band that reads them. */
-enum {
-    WEIGHTS = 1 << 20
-}; /* so many in all are no memory to speak of; beyond, only rows are cut */
+enum { WEIGHTS = 1 << 20 }; /* a negligible size in total; beyond it only rows are cut */
 
 /* An axis of a convolution without stride, as numbers. */
 typedef struct axis {
@@ -24,7 +21,7 @@ typedef struct axis {
     int64_t size, out, taps, dilation, before;
 } axis;
 
-/* Rows [first, end) of the result, which taps [tap, last] reach, all of them. */
+/* Rows [first, end) of the result, all of which taps [tap, last] reach. */
 typedef struct band {
     int64_t first, end, tap, last;
 } band;
@@ -39,7 +36,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Where the taps that are inside change: `cut` in ascending order, the number of bands. */
+/* Where the set of taps inside changes: `cut` in ascending order; returns the number of bands. */
 static size_t cuts(const axis *a, int64_t cut[2 * TAPS + 2])
 {
     size_t count = 1;
@@ -85,7 +82,7 @@ static size_t bands_of(const axis *a, band parts[BANDS])
     return (all - left) * SAVED >= all ? count : 0;
 }
 
-/* Whether the weights of all bands together are few, or no more than rows alone ask for. */
+/* Whether the weights of all bands together are small, or no more than rows alone need. */
 static bool is_light(const takt_type *w, const axis *a, const band *parts, size_t count)
 {
     int64_t taps = 0;
@@ -188,7 +185,7 @@ static bool is_dilated(const takt_node *n)
     return false;
 }
 
-/* Takes names that `d` depends on out of `first`. */
+/* Removes names that `d` depends on from `first`. */
 static takt_status spare(takt_dims *dims, takt_dim d, int64_t *first, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -23,45 +23,45 @@ typedef struct takt_pass_event {
 typedef struct takt_pass_report {
     takt_arena arena;
     takt_pass_event *first, *last;
-    takt_pass_event **slots; /* refusals by their hash; a pass that comes again adds none twice */
+    takt_pass_event **slots; /* refusals by their hash; a repeated pass adds no duplicates */
     size_t fired, refused;
 } takt_pass_report;
 
 void takt_pass_report_init(takt_pass_report *report, takt_ctx *ctx);
 void takt_pass_report_deinit(takt_pass_report *report);
-/* A pass without rules tells what it did to a node; nothing is told where nobody asks (NULL). */
+/* A pass without rules reports what it did to a node; does nothing if `report` is NULL. */
 void takt_pass_fired(takt_pass_report *report, const char *pass, const char *law,
                      const takt_node *n);
 
 typedef struct takt_pass takt_pass;
 
-/* What a pass can be told, beside the graph: "precision:to=f16". */
+/* A parameter of a pass besides the graph: "precision:to=f16". */
 typedef struct takt_pass_arg {
     const char *name, *summary;
-    const char *const *words; /* what it may be, NULL last; its value is the index of the word */
+    const char *const *words; /* allowed words, NULL last; its value is the index of the word */
     double least, most;       /* of a number, if there are no words */
-    double fallback;          /* where nothing is said */
+    double fallback;          /* default */
 } takt_pass_arg;
 
 enum { TAKT_PASS_ARGS = 4 };
 
-/* Finite values that a node takes lie in it; low > high: nothing is known. */
+/* All finite values of a node are within it; low > high: nothing is known. */
 typedef struct takt_value_range {
     double low, high;
 } takt_value_range;
 
 typedef struct takt_pass_given {
     double arg[TAKT_PASS_ARGS];     /* by index of the pass's args */
-    const takt_value_range *ranges; /* per node of the graph; NULL: constants are looked at, if the
-                                     * pass reads ranges */
+    const takt_value_range *ranges; /* per node of the graph; NULL: those of constants are computed,
+                                     * if the pass reads ranges */
 } takt_pass_given;
 
-/* What is given where nothing is said. */
+/* The defaults. */
 takt_pass_given takt_pass_defaults(const takt_pass *pass);
-/* "to=f16", several with a colon between them, on top of what is in `given`. */
+/* "to=f16", several separated by colons, on top of `given`. */
 TAKT_MUST_USE takt_status takt_pass_read(takt_ctx *ctx, const takt_pass *pass, const char *text,
                                          size_t length, takt_pass_given *given);
-/* The ranges of constants, in `arena`; NULL when memory is short. */
+/* The ranges of constants, in `arena`; NULL if out of memory. */
 takt_value_range *takt_pass_constant_ranges(takt_arena *arena, const takt_graph *g);
 
 /* One node being rewritten. */
@@ -70,14 +70,14 @@ typedef struct takt_rewrite {
     takt_graph *out;
     takt_id id;           /* of the node in `in` */
     const uint32_t *uses; /* per node of `in`: users, outputs and next values */
-    const takt_id *map;   /* per node of `in`, before this one: what it became */
+    const takt_id *map;   /* per node of `in`, before this one: its replacement */
     const takt_pass *pass;
     const takt_pass_given *given;
     const char *law;
     takt_pass_report *report; /* or NULL */
 } takt_rewrite;
 
-/* What is known of input `k` of the node being rewritten. */
+/* What is known about input `k` of the node being rewritten. */
 takt_value_range takt_rewrite_range(const takt_rewrite *r, uint32_t k);
 
 /* `n` is the node with inputs that are ids of r->out. Returns what replaces it, or TAKT_NONE. */
@@ -96,21 +96,21 @@ struct takt_pass {
     bool reads_ranges;
     const takt_rule *rules;
     size_t rule_count;
-    /* Instead of rules. */
+    /* Used instead of rules. */
     takt_status (*run)(const takt_graph *in, const takt_pass_given *given, takt_pass_report *report,
                        takt_graph **out);
 };
 
 #define TAKT_RULES(array) .rules = (array), .rule_count = sizeof(array) / sizeof *(array)
 
-/* Says why a rule that nearly applied did not; returns TAKT_NONE. */
+/* Records why a rule that nearly applied did not; returns TAKT_NONE. */
 takt_id takt_refuse(takt_rewrite *r, const takt_node *n, const char *why);
 
 /* One pass over `in`, repeated until nothing fires (at most a few rounds). */
 TAKT_MUST_USE takt_status takt_pass_apply(const takt_pass *pass, const takt_graph *in,
                                           takt_pass_report *report, takt_graph **out);
 
-/* The same with arguments, and perhaps with ranges of the nodes of `in`. */
+/* With arguments, and optionally with ranges of the nodes of `in`. */
 TAKT_MUST_USE takt_status takt_pass_apply_with(const takt_pass *pass, const takt_pass_given *given,
                                                const takt_graph *in, takt_pass_report *report,
                                                takt_graph **out);
@@ -118,8 +118,8 @@ TAKT_MUST_USE takt_status takt_pass_apply_with(const takt_pass *pass, const takt
 /* Which passes run: "+name,-name", "-all", "-licensed" (those with a licence); later words win. */
 typedef struct takt_pass_choice {
     uint64_t off;    /* bit i: pass i of the pipeline does not run */
-    int fuse;        /* fusion into steps, which the plan does: 1 on, -1 off, 0 nothing was said */
-    double min_gain; /* "fuse:min-gain=1.5"; 0: nothing was said */
+    int fuse;        /* fusion into steps, which the plan does: 1 on, -1 off, 0 unset */
+    double min_gain; /* "fuse:min-gain=1.5"; 0: unset */
 } takt_pass_choice;
 TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words,
                                            takt_pass_choice *choice);
@@ -129,22 +129,22 @@ typedef takt_status takt_pass_watch_fn(void *user, const takt_pass *pass, const 
 
 typedef struct takt_pipeline_options {
     takt_pass_choice choice;
-    bool is_lowered; /* composites were taken apart: none is put together again */
+    bool is_lowered; /* composites were lowered: none is recognised again */
     takt_pass_report *report;
     takt_pass_watch_fn *watch;
     void *watch_user;
 } takt_pipeline_options;
 
-/* The standard passes in their order (pipeline.c), but for those that the plan applies itself. */
+/* The standard passes in their order (pipeline.c), except those that the plan applies itself. */
 TAKT_MUST_USE takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
                                             const takt_pipeline_options *options, takt_graph **out);
 size_t takt_pipeline_count(void);
 const takt_pass *takt_pipeline_pass(size_t index);
-const char *takt_pipeline_reason(size_t index); /* why it stands where it stands */
-/* One of the pipeline that `off`, of a choice, does not switch off. */
+const char *takt_pipeline_reason(size_t index); /* the reason for its position */
+/* A pass of the pipeline that `off`, of a choice, does not switch off. */
 bool takt_pass_is_on(const takt_pass *pass, uint64_t off);
 
-/* Puts sizes in for named dimensions (entries < 0 stay), in types and in attributes. */
+/* Substitutes sizes for named dimensions (entries < 0 stay), in types and in attributes. */
 TAKT_MUST_USE takt_status takt_graph_specialize(const takt_graph *in, const int64_t *sizes,
                                                 size_t size_count, takt_graph **out);
 /* Replaces every op that has a lowering by it, except where `keep` says otherwise. */
@@ -163,8 +163,7 @@ TAKT_MUST_USE takt_status takt_graph_fix_inputs(const takt_graph *in, const takt
 TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,
                                             takt_graph **out);
 
-/* The conditions of clauses as further outputs (checks.c) or, if they are not `on`, no clauses at
- * all. */
+/* The conditions of clauses as further outputs (checks.c) or, if not `on`, no clauses at all. */
 TAKT_MUST_USE takt_status takt_graph_checks(const takt_graph *in, bool on, takt_graph **out);
 /* Outputs of a planned graph that are the model's own. */
 size_t takt_graph_shown(const takt_graph *g);
@@ -179,7 +178,7 @@ TAKT_MUST_USE takt_status takt_graph_amp(const takt_graph *in, takt_dtype to,
                                          takt_pass_report *report, takt_graph **out);
 
 /* A training step of such a model, in which the backward pass widens values of 16 bits itself
- * instead of reading what the forward pass made of them: so those need not be kept. `loss` is what
+ * instead of reading those widened by the forward pass, which thus need not be kept. `loss` is what
  * the forward pass computes. */
 TAKT_MUST_USE takt_status takt_graph_amp_late(const takt_graph *in, takt_id loss, takt_graph **out);
 
@@ -189,13 +188,13 @@ typedef struct takt_cut {
     size_t from_count;
     const char *const *to; /* become outputs; none: the graph's own */
     size_t to_count;
-    bool keep_inputs; /* those of the graph that nothing needs stay too */
+    bool keep_inputs; /* also keep those of the graph that nothing needs */
 } takt_cut;
 TAKT_MUST_USE takt_status takt_graph_extract(const takt_graph *in, const takt_cut *cut,
                                              takt_graph **out);
 /* Gives every input and output, and every state that depends on an input, a leading dimension of
  * that name: each sample is computed as before, bit for bit. `with_active`: another input, "active"
- * of truth values, says which samples' state goes on; that of the others stays as it is, but for
+ * of truth values, says which samples' state is updated; that of the others is kept, except for
  * rows of a cache beyond those in use. */
 TAKT_MUST_USE takt_status takt_graph_batch(const takt_graph *in, const char *dim, bool with_active,
                                            takt_graph **out);

@@ -19,8 +19,9 @@ extern const takt_pass takt_pass_fold_weights;
 extern const takt_pass takt_pass_fold_branches;
 extern const takt_pass takt_pass_siblings;
 extern const takt_pass takt_pass_padded_taps;
-/* Sizes that go in before the passes, by index of names; -1: later. Names in the sizes of a dilated
- * convolution's picture become -1: what the pass does depends on these, and must not on a name. */
+/* Sizes to substitute before the passes, by index of names; -1: later. Names in the sizes of a
+ * dilated convolution's image become -1: the pass depends on these sizes, and must not on a
+ * name. */
 TAKT_MUST_USE takt_status takt_padded_taps_spare(const takt_graph *g, int64_t *first, size_t count);
 extern const takt_pass takt_pass_winograd;
 /* The node is a convolution that this pass would take. */
@@ -28,7 +29,7 @@ bool takt_winograd_suits(const takt_graph *g, const takt_node *n);
 extern const takt_pass takt_pass_reduce_strength;
 extern const takt_pass takt_pass_widen_late;
 extern const takt_pass takt_pass_narrow_maps; /* by the plan, under `numerics = fast` */
-/* Not in the pipeline: only when asked for (takt_graph_narrow). */
+/* Not in the pipeline: only on request (takt_graph_narrow). */
 extern const takt_pass takt_pass_precision;
 /* Not in the pipeline: for models that are trained in mixed precision (takt_graph_amp). */
 extern const takt_pass takt_pass_amp;

@@ -1,4 +1,4 @@
-/* pipeline.c - the order of the passes and why each stands where it stands. */
+/* pipeline.c - the order of the passes and the reason for each position. */
 #include <string.h>
 
 #include "base/near.h"
@@ -35,7 +35,7 @@ static const stage stages[] = {
      "the plan does it, after all passes: only under `numerics = fast`, for the cpu backend"},
 };
 
-/* The last is chosen like the others, but the plan applies it where its settings ask for it. */
+/* The last is selected like the others, but the plan applies it if its settings ask for it. */
 enum { STAGES = sizeof stages / sizeof *stages, STANDARD = STAGES - 1 };
 
 size_t takt_pipeline_count(void)
@@ -78,7 +78,7 @@ static takt_status fail_unknown(takt_ctx *ctx, takt_span word)
                              : takt_fail_hint(ctx, "`takt opt --list` shows them");
 }
 
-/* "fuse", or "fuse:min-gain=1.5": no pass over graphs, but chosen like one. */
+/* "fuse", or "fuse:min-gain=1.5": not a pass over graphs, but selected like one. */
 static bool is_fuse(takt_span word, takt_span *more)
 {
     static const char name[] = "fuse";
@@ -155,7 +155,7 @@ takt_status takt_pass_choose(takt_ctx *ctx, const char *words, takt_pass_choice 
     return TAKT_OK;
 }
 
-/* Every pass needs a graph of its own to start from. */
+/* Every pass needs its own graph to start from. */
 static takt_status copy_graph(const takt_graph *in, bool keeps_equals, takt_graph **out)
 {
     takt_graph like = *in;

@@ -15,13 +15,13 @@ static takt_dtype target(const takt_rewrite *r)
     return r->given->arg[TO] == TO_F16 ? TAKT_F16 : TAKT_BF16;
 }
 
-/* What rounds to f16's largest number at most; infinities stay what they are in any type. */
+/* What rounds to at most f16's largest number; infinities are kept in any type. */
 static bool fits_f16(takt_value_range w)
 {
     return w.low > w.high || (w.low > -65520 && w.high < 65520);
 }
 
-/* The weights through 16 bits; TAKT_NONE if they stay, or are narrow already. */
+/* The weights through 16 bits; TAKT_NONE if they are kept, or are narrow already. */
 static takt_id rounded(takt_rewrite *r, const takt_node *n, uint32_t k)
 {
     takt_graph *g = r->out;

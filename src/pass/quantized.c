@@ -16,7 +16,7 @@ static bool is_byte(takt_dtype dtype)
     return dtype == TAKT_I8 || dtype == TAKT_U8;
 }
 
-/* Weights of 4 bits are computed with as bytes, which the plan makes of them once. */
+/* Weights of 4 bits are expanded to bytes, once, by the plan. */
 static bool is_half_byte(const takt_graph *g, takt_id id)
 {
     const takt_dtype dtype = takt_type_of(g, id)->dtype;
@@ -51,7 +51,7 @@ static takt_id as_bytes(takt_graph *g, takt_id id)
     return id;
 }
 
-/* The integer op on what `a` and `b` were made of; `attr` is its own. */
+/* The integer op on the sources of `a` and `b`; `attr` are its own attributes. */
 static takt_id product(takt_graph *g, const takt_op *op, const takt_node *a, const takt_node *b,
                        takt_id b_bytes, const takt_attr *attr)
 {
@@ -106,8 +106,8 @@ static takt_id matmul(takt_rewrite *r, const takt_node *n)
     return product(g, &takt_op_integer_matmul, &a, &b, bytes, NULL);
 }
 
-/* The product of floats with weights that were dequantised by blocks of k: the weights may stay as
- * they are. The bits do not change. */
+/* The product of floats with weights dequantised in blocks of k: the weights may stay quantised.
+ * The bits do not change. */
 static takt_id by_blocks(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;
@@ -167,7 +167,7 @@ static takt_id bias_of(takt_graph *g, takt_id addend, takt_dim count, takt_id sc
     return takt_graph_call(g, &takt_op_quantize, 2, (const takt_id[]){flat, scale}, 2, attrs);
 }
 
-/* Dequantised from i32, so that it lies on the grid of the sum, or on one close to it. */
+/* Dequantised from i32, so that it is on the grid of the sum, or on one close to it. */
 static bool is_whole(const takt_graph *g, takt_id addend)
 {
     const takt_node *moved = takt_match_op(g, addend, &takt_op_reshape);
@@ -204,7 +204,7 @@ static takt_id bias(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(g, old.op, TAKT_INTEGER_SCALE + 1, in, old.attr);
 }
 
-/* Quantising keeps the order of values: `id` is known and greater than zero. */
+/* Quantisation is monotone: `id` is known and greater than zero. */
 static bool is_positive(const takt_graph *g, takt_id id)
 {
     const takt_node *n = takt_match_op(g, id, &takt_op_constant);
@@ -276,8 +276,8 @@ static bool cuts(const takt_graph *g, const takt_node *n, takt_id *x, double *lo
     return true;
 }
 
-/* Quantising keeps the order of values and saturates: a bound that is rounded to the end of the
- * grid, or beyond, cuts off nothing that the grid does not. */
+/* Quantisation is monotone and saturates: a bound that rounds to the end of the grid, or beyond,
+ * cuts off nothing that the grid does not. */
 static takt_id inside(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;

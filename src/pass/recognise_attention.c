@@ -4,7 +4,7 @@
 
 enum { Q = TAKT_ATTENDED_Q, K = TAKT_ATTENDED_K, V = TAKT_ATTENDED_V };
 
-/* Takes known factors off a value that nobody else reads. */
+/* Strips known factors from a value without other readers. */
 static takt_id bare(takt_uses u, takt_id id, double *scale)
 {
     takt_id x = id;
@@ -109,7 +109,7 @@ static takt_id shared_of(const takt_graph *g, takt_id id, int64_t *shared)
     return apart->in[0];
 }
 
-/* The rows that heads were cut from, [batch, rows, heads, dim], if `id` is their transpose. */
+/* The rows that heads were split from, [batch, rows, heads, dim], if `id` is their transpose. */
 static takt_id rows_of(const takt_graph *g, takt_id id, bool is_turned)
 {
     static const int64_t plain[4] = {0, 2, 1, 3}, turned[4] = {0, 2, 3, 1};
@@ -138,7 +138,7 @@ static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t s
     return takt_graph_call(g, &takt_op_attention, in[3] == TAKT_NONE ? 3 : 4, in, 3, attrs);
 }
 
-/* Heads that were cut from rows: read where they lie. */
+/* Heads split from rows are read in place. */
 static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
 {
     static const int64_t last[4] = {0, 1, 3, 2}, back[4] = {0, 2, 1, 3};
@@ -175,7 +175,7 @@ static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
     return takt_transpose(g, takt_reshape(g, y, cut, 4), back, 4);
 }
 
-/* The mask of heads that are samples of their own: [1 or batch, 1, queries, keys]. */
+/* The mask if heads are separate samples: [1 or batch, 1, queries, keys]. */
 static bool flat_mask(takt_graph *g, takt_id given, int rank, takt_id *mask)
 {
     takt_type t = *takt_type_of(g, given);

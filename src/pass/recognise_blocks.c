@@ -1,4 +1,4 @@
-/* recognise_blocks.c - pictures cut into blocks of two by two with slices, beside each other as
+/* recognise_blocks.c - images cut into blocks of two by two with slices and concatenated as
  * channels: the first layer of some detectors, and between the stages of shifted windows. */
 #include "pass/recognise.h"
 
@@ -14,7 +14,7 @@ static void cut_of(const takt_node *n, uint32_t i, int64_t *axis, int64_t *start
     *step = by->count > 0 ? by->i64s[i] : 1;
 }
 
-/* The phase that a chain of slices with step 2 takes of the picture, whose rows are at axis `rows`;
+/* The phase of the image that a chain of slices with step 2 takes; its rows are at axis `rows`;
  * false: it is something else. */
 static bool phase_of(takt_uses u, takt_id id, int rows, takt_id *x, int64_t phase[2])
 {

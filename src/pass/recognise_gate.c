@@ -3,15 +3,15 @@
 
 enum { DEGREE = 3, FACTORS = 3, DEPTH = 8 };
 
-/* A product: known numbers in one, other factors one by one. */
+/* A product: known numbers combined, other factors one by one. */
 typedef struct product {
     double scale;
     takt_id factor[FACTORS];
     size_t count;
 } product;
 
-/* False: it has too many factors. Known numbers are taken off a value that is used elsewhere, too,
- * if `is_loose`. */
+/* False: it has too many factors. If `is_loose`, known numbers are also stripped from a value that
+ * is used elsewhere. */
 static bool flatten(takt_uses u, takt_id id, bool is_loose, int depth, product *p)
 {
     const takt_node *n = &u.g->nodes[id];

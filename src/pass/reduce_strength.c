@@ -47,7 +47,7 @@ static takt_id inverse(takt_rewrite *r, const takt_node *n)
     return takt_div(r->out, takt_scalar_like(r->out, n->in[0], 1.0), n->in[0]);
 }
 
-/* pow(-inf, 0.5) is +inf and pow(-0, 0.5) is +0, where sqrt gives NaN and -0: sqrt(x + 0) mends the
+/* pow(-inf, 0.5) is +inf and pow(-0, 0.5) is +0, where sqrt gives NaN and -0: sqrt(x + 0) fixes the
  * zero, and the infinity is in the licence. */
 static takt_id root(takt_rewrite *r, const takt_node *n)
 {
@@ -94,7 +94,7 @@ static takt_id reduce_one(takt_rewrite *r, const takt_node *n)
     return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
 }
 
-/* Each input channel alone makes m > 1 outputs: repeated m times it is a depthwise convolution. */
+/* Each input channel makes m > 1 outputs: repeated m times it is a depthwise convolution. */
 static takt_id repeat_channels(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;

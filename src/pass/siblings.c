@@ -1,10 +1,9 @@
-/* siblings.c - narrow 1x1 convolutions of one value become one, and what follows all of them too.
+/* siblings.c - narrow 1x1 convolutions of one value become one, and so do the nodes after them.
  *
- * The heads of detectors are such: each of a few channels, which fill no panel of weights, and each
- * reads all of x. Together with a bias, the depthwise convolution that alone reads each of them and
- * its bias they are computed side by side and cut apart at the end. Every element is the same sum
- * as before, so no bit changes.
- */
+ * The heads of detectors have this form: each has a few channels, which fill no panel of weights,
+ * and each reads all of x. With a bias, the depthwise convolution that is the only reader of each,
+ * and its bias, they are computed side by side and split at the end. Every element is the same sum
+ * as before, so no bit changes. */
 #include <string.h>
 
 #include "op/util/conv.h"
@@ -34,7 +33,7 @@ typedef struct member {
 
 /* ---- what can be joined ---- */
 
-/* Known before the first run; and not stored in another type, which the backend would read. */
+/* Known before the first run, and not stored in another type, which the backend would read. */
 static bool is_fixed(const takt_graph *g, takt_id id)
 {
     if (!takt_match_is_fixed(g, id))
@@ -95,7 +94,7 @@ static bool is_bias(const takt_graph *g, takt_id id, const member *m, const takt
     return true;
 }
 
-/* Stage `stage` of the member, if the node that alone reads the stage before is one. */
+/* Stage `stage` of the member, if the only reader of the previous stage is one. */
 static bool find_stage(const family *f, member *m, int stage)
 {
     const takt_graph *g = f->c.in;
@@ -117,7 +116,7 @@ static bool find_stage(const family *f, member *m, int stage)
     return is_bias(g, m->fixed[stage], m, n->type);
 }
 
-/* How many stages all members have alike. */
+/* How many stages all members share. */
 static int common_stages(const family *f, member *m, size_t count)
 {
     for (int stage = BIAS; stage < STAGES; stage++)
@@ -169,7 +168,8 @@ static void join(family *f, member *m, size_t count)
     const takt_graph *g = f->c.in;
     const int stages = common_stages(f, m, count);
     takt_id fixed[STAGES], y = f->c.map[g->nodes[m[0].node[CONV]].in[0]];
-    for (int stage = CONV; stage < stages; stage++) /* before the convolution, or it stays alone */
+    for (int stage = CONV; stage < stages; stage++) /* before the convolution, or it is not
+                                                     * joined */
         fixed[stage] = fixed_of(f, m, count, stage);
     for (int stage = CONV; stage < stages && f->c.out->status == TAKT_OK; stage++)
         y = join_stage(f, m, count, stage, (const takt_id[]){y, fixed[stage]});
@@ -188,7 +188,7 @@ static void join(family *f, member *m, size_t count)
     }
 }
 
-/* The convolution and its sisters; false if there are none like it. */
+/* The convolution and its siblings; false if there are none like it. */
 static bool join_from(family *f, takt_id id)
 {
     member m[MOST];
@@ -248,7 +248,7 @@ static takt_status copy(family *f, takt_id id)
     return f->c.out->status;
 }
 
-/* Weights come first, so that those of all sisters are there when the first is joined. */
+/* Weights come first, so that those of all siblings exist when the first is joined. */
 static takt_status sweep(family *f)
 {
     const takt_graph *g = f->c.in;

@@ -1,4 +1,4 @@
-/* specialize.c - puts numbers in for named dimensions, everywhere in a graph. */
+/* specialize.c - substitutes numbers for named dimensions, everywhere in a graph. */
 #include <string.h>
 
 #include "ir/attr.h"
@@ -10,7 +10,8 @@
 typedef struct sizes {
     const int64_t *of;
     size_t count;
-    const int64_t *tops; /* what a body finds in every turn is planned for; NULL: nothing */
+    const int64_t *tops; /* the sizes planned for those that a body finds in every iteration; NULL:
+                          * none */
 } sizes;
 
 static takt_status put_dim(takt_dims *dims, takt_dim from, const sizes *s, takt_dim *to)
@@ -38,7 +39,7 @@ static takt_status put_shape(takt_copier *c, const takt_attr *from, const sizes 
     return TAKT_OK;
 }
 
-/* A bound that nothing in the model says is what the caller said. */
+/* A bound that the model does not give is the caller's. */
 static void put_bounds(const takt_copier *c, const takt_node *n, const sizes *s, takt_attr *attrs)
 {
     const takt_attr *names = &n->attr[TAKT_LENGTH_NAMES];

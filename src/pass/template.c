@@ -1,4 +1,5 @@
-/* template.c - finding what depends on sizes, and putting sizes in without moving a node. */
+/* template.c - finding everything that depends on sizes, and substituting sizes without moving a
+ * node. */
 #include "pass/template.h"
 
 #include <string.h>
@@ -212,7 +213,7 @@ static takt_status put_types(const takt_template *t, const int64_t *cells, takt_
     return TAKT_OK;
 }
 
-/* A copy of the node's attributes that may be written, made once. */
+/* A writable copy of the node's attributes, made once. */
 static takt_attr *own_attrs(const takt_template *t, takt_graph *g, takt_id id)
 {
     takt_node *n = &g->nodes[id];
@@ -294,7 +295,7 @@ static takt_status put_children(const takt_template *t, const int64_t *sizes, si
     return TAKT_OK;
 }
 
-/* The types that inputs and slots state of themselves. */
+/* The declared types of inputs and slots. */
 static takt_status put_edges(const takt_template *t, takt_graph *g)
 {
     for (size_t i = 0; i < g->slot_count; i++)

@@ -1,9 +1,8 @@
-/* template.h - a graph with named dimensions that is given sizes again and again.
+/* template.h - a graph with named dimensions that is repeatedly given sizes.
  *
- * Passes run once, on names. What a size changes after that are types, shapes among attributes, and
+ * Passes run once, on names. After that a size changes only types, shapes among attributes, and
  * sizes that are read as values; all of it comes out of one size program. Nodes keep their numbers,
- * so whatever is known of a node of one size's graph is known of the same node of another's.
- */
+ * so whatever is known about a node of one size's graph holds for the same node of another's. */
 #ifndef TAKT_PASS_TEMPLATE_H
 #define TAKT_PASS_TEMPLATE_H
 
@@ -33,22 +32,20 @@ typedef struct takt_template {
 /* `graph` is retained. */
 TAKT_MUST_USE takt_status takt_template_create(takt_graph *graph, takt_template **out);
 void takt_template_destroy(takt_template *t); /* accepts NULL */
-/* What it has from the allocator, without its graph. */
+/* Its allocated bytes, without its graph. */
 size_t takt_template_bytes(const takt_template *t);
 /* The graph for sizes by index of the table's names: concrete, checked by inference. */
 TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64_t *sizes,
                                              size_t count, takt_graph **out);
 
-/* Other sizes into a graph that takt_template_size made and that nobody else reads: the cells of
- * the size program. Nothing is allocated. Inference checks all nodes except
- * those with subgraphs. Those stay as they are; the caller that resizes a subgraph checks its
- * nodes. */
+/* Substitutes other sizes, the cells of the size program, into a graph that takt_template_size made
+ * and that nobody else reads. Nothing is allocated. Inference checks all nodes except those with
+ * subgraphs. Those are unchanged; the caller that resizes a subgraph checks its nodes. */
 TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_t *cells,
                                             takt_graph *g);
-/* The same of cells that were checked before. */
+/* With cells that were checked before. */
 void takt_template_write(const takt_template *t, const int64_t *cells, takt_graph *g);
-/* template_check.c: finds the nodes whose rules a number can break; and looks whether any of them
- * does. */
+/* template_check.c: finds the nodes whose rules a number can break; and checks them. */
 TAKT_MUST_USE takt_status takt_template_list(takt_template *t);
 TAKT_MUST_USE takt_status takt_template_check(const takt_template *t, takt_graph *g);
 /* The same without nodes that have subgraphs; and one node. */

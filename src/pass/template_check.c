@@ -1,8 +1,7 @@
 /* template_check.c - rules that only numbers can break.
  *
- * Inference runs again with the numbers of a size. Most nodes need not be asked: where the
- * dimensions that an operation compares have the same names, they have the same numbers, too.
- */
+ * Inference runs again with the numbers of a size. Most nodes need no check: if the dimensions that
+ * an operation compares have the same names, they have the same numbers, too. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -44,9 +43,9 @@ takt_status takt_template_check_node(takt_graph *g, takt_id id)
 
 /* ---- nodes that no number breaks ---- */
 
-/* How a node's inputs meet. */
+/* How a node's inputs are related. */
 typedef enum meeting {
-    SOMEHOW,  /* it is asked every time */
+    SOMEHOW,  /* it is checked every time */
     ALONE,    /* sizes of one input go to the result, and nothing is compared */
     EVERYONE, /* all inputs, aligned at the last axis, are as the result or 1 */
     PRODUCT,  /* a matrix product */

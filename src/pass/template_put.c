@@ -1,4 +1,4 @@
-/* template_put.c - other sizes into a graph that takt_template_size made, where it lies. */
+/* template_put.c - substitutes other sizes, in place, into a graph that takt_template_size made. */
 #include <string.h>
 
 #include "ir/tensor.h"

@@ -1,8 +1,7 @@
 /* widen_late.c - weights in 16 bits are widened where they are used, not before they are moved.
  *
- * Products read such weights as they are; a transpose or a lookup between would hide them. Moving
- * elements and widening them can change places: no bit changes.
- */
+ * Products read such weights directly; a transpose or a lookup in between would hide them. Moving
+ * elements and widening them commute: no bit changes. */
 #include "pass/match.h"
 #include "pass/passes.h"
 
@@ -11,7 +10,7 @@ static bool is_half(takt_dtype dtype)
     return dtype == TAKT_F16 || dtype == TAKT_BF16;
 }
 
-/* What `id` widens, if it widens fixed 16-bit floats; else TAKT_NONE. */
+/* The source of `id`, if that widens constant 16-bit floats; else TAKT_NONE. */
 static takt_id widened(const takt_graph *g, takt_id id)
 {
     const takt_node *n = takt_match_op(g, id, &takt_op_cast);

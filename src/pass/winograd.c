@@ -8,7 +8,7 @@
 #include "pass/match.h"
 #include "pass/passes.h"
 
-enum { CHANNELS = 16 }; /* fewer do not pay for the transforms */
+enum { CHANNELS = 16 }; /* with fewer, the transforms cost more than they save */
 
 static bool all_ones(const takt_attr *list)
 {
@@ -23,7 +23,7 @@ static const takt_type *weights_of(const takt_graph *g, const takt_node *n)
     return n->op == &takt_op_conv_dw ? n->type : takt_type_of(g, n->in[1]);
 }
 
-/* Beyond 2, the turned convolution would begin inside dy. */
+/* Beyond 2, the rotated convolution would begin inside dy. */
 static bool pads_much(const takt_node *n)
 {
     const takt_attr *pad = &n->attr[TAKT_CONV_PAD];
@@ -33,8 +33,8 @@ static bool pads_much(const takt_node *n)
     return false;
 }
 
-/* The transform is one of f32; factors of 16 bits are widened for it where the weights are fixed,
- * as inference has them, and the result is rounded once. */
+/* The transform computes in f32; factors of 16 bits are widened for it if the weights are fixed,
+ * as in inference, and the result is rounded once. */
 static bool is_float(const takt_graph *g, const takt_node *n)
 {
     const takt_dtype dtype = n->type->dtype;
@@ -42,7 +42,7 @@ static bool is_float(const takt_graph *g, const takt_node *n)
                                  n->op == &takt_op_conv && takt_match_is_fixed(g, n->in[1]));
 }
 
-/* What computes it by the transform; NULL: it is no convolution. */
+/* The op that computes it by the transform; NULL: it is not a convolution. */
 static const takt_op *form_of(const takt_op *op)
 {
     return op == &takt_op_conv      ? &takt_op_winograd_conv
@@ -53,11 +53,11 @@ static const takt_op *form_of(const takt_op *op)
 
 /* ---- dilation ---- */
 
-/* Of the pixels that tiles of 4x4 compute, at least one in so many must be wanted. */
+/* At least one in this many of the pixels that tiles of 4x4 compute must be used. */
 enum { WASTE = 2, TILE = 4 };
 
-/* Rows or columns of one phase of a dilated convolution along axis `k` of space: every `d`th pixel
- * from one on. 0: phases are not alike, or the padding is no whole number of steps. */
+/* Rows or columns of one phase of a dilated convolution along spatial axis `k`: every `d`th pixel.
+ * 0: the phases differ, or the padding is not a whole number of steps. */
 static int64_t phase_size(const takt_graph *g, const takt_node *n, uint32_t k)
 {
     const takt_attr *pad = &n->attr[TAKT_CONV_PAD];
@@ -129,7 +129,7 @@ static takt_id transformed(takt_graph *g, const takt_node *n, const takt_id in[2
 
 /* ---- what suits ---- */
 
-/* NULL if the transform can compute the convolution, else why not: "" if that is plain to see. */
+/* NULL if the transform can compute the convolution, else why not: "" if that is obvious. */
 static const char *refusal(const takt_graph *g, const takt_node *n)
 {
     const takt_type *w = weights_of(g, n);

@@ -1,4 +1,4 @@
-/* alias.c - values that are another value seen differently take no memory and no step. */
+/* alias.c - values that are views of another value take no memory and no step. */
 #include <string.h>
 
 #include "op/ops.h"
@@ -56,7 +56,7 @@ static bool is_alias(const takt_graph *g, const takt_node *n, size_t *offset)
 
 /* ---- concatenation in place ---- */
 
-/* The pieces lie one after another if everything before the axis is 1. */
+/* The pieces are contiguous if everything before the axis is 1. */
 static bool is_stack(const takt_node *n)
 {
     int64_t axis = takt_node_int(n, "axis");
@@ -109,7 +109,7 @@ static bool join_in_place(takt_builder *b, takt_id id, unsigned char *is_taken)
     return true;
 }
 
-/* Roots found before a concatenation took them over lead to it now. */
+/* Roots found before a concatenation took them over now lead to it. */
 static void follow(takt_builder *b)
 {
     for (size_t i = b->p.graph->count; i-- > 0;)
@@ -119,9 +119,9 @@ static void follow(takt_builder *b)
         }
 }
 
-/* Values that are read in another space than the one they are made in: they are copied as soon as
- * they are there, when the rest of a concatenation may not be. A concatenation itself copies
- * nothing if it is done in place. */
+/* Values that are read in another space than they are made in: they are copied as soon as they are
+ * complete, when the rest of a concatenation may not be. A concatenation itself copies nothing if
+ * it is done in place. */
 static void mark_copied(const takt_builder *b, unsigned char *is_taken)
 {
     const takt_graph *g = b->p.graph;

@@ -1,4 +1,4 @@
-/* answers.c - what is told to backends again when a plan is given other sizes. */
+/* answers.c - replays answers to backends when a plan is given other sizes. */
 #include "plan/answers.h"
 
 #include <stdarg.h>
@@ -73,7 +73,7 @@ void *takt_planner_get(takt_planner *p, size_t bytes)
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_BLOCK);
         if (a == NULL || a->bytes < bytes)
             return NULL;
-        void *block = (void *)(uintptr_t)a->at; /* of the plan's arena, and nobody else's */
+        void *block = (void *)(uintptr_t)a->at; /* of the plan's arena, used by nobody else */
         memset(block, 0, bytes);
         return block;
     }

@@ -1,10 +1,9 @@
-/* answers.h - what a builder told backends about each step, kept to tell them again.
+/* answers.h - a builder's answers to backends for each step, kept for replay.
  *
- * A plan that is given other sizes in place (resize.h) compiles its steps anew with the same
- * functions, but everything that they ask for is there: blocks of memory, buffers, packed weights.
- * Questions have to come in the same order; a step that asks for something else at other sizes
- * cannot be sized so.
- */
+ * A plan that is given other sizes in place (resize.h) recompiles its steps with the same
+ * functions, but everything they request exists already: blocks of memory, buffers, packed weights.
+ * Requests must come in the same order; a step that requests something else at other sizes cannot
+ * be resized this way. */
 #ifndef TAKT_PLAN_ANSWERS_H
 #define TAKT_PLAN_ANSWERS_H
 
@@ -31,7 +30,7 @@ typedef struct takt_answer {
     struct takt_resizer *resizer; /* of the child; NULL: it is a body that finds sizes */
 } takt_answer;
 
-/* A constant that depends on sizes is computed again for each: the step that does. */
+/* A constant that depends on sizes is recomputed for each size: the step that does. */
 typedef struct takt_sized_step {
     const takt_group *group;
     takt_step step;
@@ -40,33 +39,33 @@ typedef struct takt_sized_step {
 typedef struct takt_answers {
     takt_answer *list;
     size_t count, capacity;
-    size_t at;              /* the next that is told again */
-    bool is_again;          /* they are told, not collected */
-    bool is_rigid;          /* a step asked for what cannot be told again */
-    bool has_children;      /* the step being compiled asked for plans of subgraphs */
+    size_t at;              /* the next to replay */
+    bool is_again;          /* answers are replayed, not collected */
+    bool is_rigid;          /* a step requested something that cannot be replayed */
+    bool has_children;      /* the step being compiled requested plans of subgraphs */
     takt_sized_step *steps; /* of constants, in the order they run */
     size_t step_count, step_capacity;
 } takt_answers;
 
 struct takt_builder;
 
-/* Whether the step being compiled is told what it was told before. */
+/* Whether answers are replayed to the step being compiled. */
 bool takt_answers_again(const struct takt_builder *b);
-/* The answer that comes next, or NULL if it is one to another question. */
+/* The next answer, or NULL if it answers another request. */
 const takt_answer *takt_answers_next(struct takt_builder *b, takt_asked what);
-/* Keeps one, if those of this step are kept. */
+/* Records an answer, if those of this step are recorded. */
 TAKT_MUST_USE takt_status takt_answers_keep(struct takt_builder *b, takt_answer answer);
-/* Keeps a constant step that has just run. */
+/* Records a constant step that has just run. */
 TAKT_MUST_USE takt_status takt_answers_keep_step(struct takt_builder *b, const takt_step *step);
-/* Whether constants that are computed again are read or written in that buffer. */
+/* Whether recomputed constants are read from or written to that buffer. */
 bool takt_answers_holds(const struct takt_builder *b, uint32_t buffer);
-/* What was asked for cannot be told again. */
+/* Marks the request as one that cannot be replayed. */
 void takt_answers_give_up(struct takt_builder *b);
-/* Gives the plan of a subgraph other sizes, by index of names; `*graph` is what it computes then.
- * `*done` false: it cannot have them. */
+/* Gives the plan of a subgraph other sizes, by index of names; `*graph` is then the graph it
+ * computes. `*done` false: it cannot have them. */
 TAKT_MUST_USE takt_status takt_child_resize(const takt_answer *answer, const int64_t *sizes,
                                             size_t count, const takt_graph **graph, bool *done);
-/* The failure of a step that asks for something else than before; nothing is recorded. */
+/* The failure of a step whose requests differ from before; nothing is recorded. */
 #define TAKT_OTHER_QUESTION TAKT_ERR_STATE
 
 #endif

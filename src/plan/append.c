@@ -1,10 +1,9 @@
-/* append.c - caches that grow: what is written beyond the part in use needs no way back.
+/* append.c - caches that grow: writes beyond the part in use need no undo.
  *
- * update_slice(cache, new, used) writes where the cache ends so far. If everything that reads the
- * result is attention with a length of at most used + the rows of `new`, nobody ever sees what lies
- * beyond: `used` is a value of its own, and a run that fails leaves it as it was. The next run then
- * writes the same place again before anything reads it.
- */
+ * update_slice(cache, new, used) writes at the current end of the cache. If every reader of the
+ * result is attention with a length of at most used + the rows of `new`, nobody ever sees the data
+ * beyond: `used` is a separate value, and a run that fails leaves it unchanged. The next run then
+ * overwrites the same place before anything reads it. */
 #include "ir/leaves.h"
 #include "op/ops.h"
 #include "plan/builder.h"
@@ -12,7 +11,7 @@
 enum { CACHE = 0, NEW = 1, START = 2 };    /* inputs of update_slice */
 enum { KEYS = 1, VALUES = 2, LENGTH = 4 }; /* inputs of attention */
 
-/* The value whose elements, all of them or repeated, these are. */
+/* The value whose elements these are, all of them or repeated. */
 static takt_id source_of(const takt_builder *b, takt_id id)
 {
     const takt_graph *g = b->p.graph;
@@ -36,7 +35,7 @@ static bool is_at_most(const takt_graph *g, takt_id id, int64_t most)
     return true;
 }
 
-/* length <= start + part, by the way it is computed. */
+/* length <= start + part, by its computation. */
 static bool is_bounded(const takt_builder *b, takt_id length, takt_id start, int64_t part)
 {
     const takt_graph *g = b->p.graph;

@@ -1,11 +1,10 @@
-/* assign.c - who runs what: a backend for every node, and the reason where it is not the one that
- * the plan asks for.
+/* assign.c - which backend runs which node, and the reason if it is not the one that the plan
+ * requests.
  *
- * Composites are decided before they are lowered, nodes before they are grouped, so that a group is
- * one backend's. Where the preferred backend has memory of its own, its nodes form islands in a
- * graph that is otherwise computed on the host; an island whose copies cost more than it saves is
- * given back, unless nothing else would be left and the caller has named the backend.
- */
+ * Composites are decided before they are lowered, nodes before they are grouped, so that a group
+ * has one backend. If the preferred backend has its own memory, its nodes form islands in a graph
+ * that is otherwise computed on the host; an island whose copies cost more than it saves is given
+ * up, unless nothing else would be left and the caller has named the backend. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,9 +23,9 @@ static bool keeps(const takt_backend *backend, const takt_graph *g, const takt_n
     return backend->keeps != NULL && backend->keeps(g, n);
 }
 
-enum { MOST_INPUTS = 16 }; /* of a composite that is looked into */
+enum { MOST_INPUTS = 16 }; /* of a composite being examined */
 
-/* A graph of nothing but the node; constants that it reads stay constants. */
+/* A graph of only the node; constants that it reads stay constants. */
 static takt_status isolate(const takt_graph *g, const takt_node *n, takt_graph **out)
 {
     takt_id in[MOST_INPUTS];
@@ -49,8 +48,7 @@ static takt_status isolate(const takt_graph *g, const takt_node *n, takt_graph *
     return (*out)->status;
 }
 
-/* The backend has something to do with what the composite is made of. One that claims nothing in
- * particular claims all. */
+/* The backend can run part of the composite. One that claims nothing in particular claims all. */
 static bool wants_parts(const takt_backend *backend, const takt_graph *g, const takt_node *n)
 {
     takt_graph *whole = NULL, *lowered = NULL;
@@ -64,7 +62,7 @@ static bool wants_parts(const takt_backend *backend, const takt_graph *g, const 
     for (size_t i = 0; status == TAKT_OK && i < lowered->count && !is_wanted; i++)
         is_wanted = backend->claims(lowered, (takt_id)i);
     if (status != TAKT_OK)
-        g->ctx->error = before; /* it is lowered, as it would be without asking */
+        g->ctx->error = before; /* it is lowered, as it would be by default */
     takt_graph_destroy(whole);
     takt_graph_destroy(lowered);
     return is_wanted;
@@ -95,7 +93,7 @@ typedef struct survey {
     uint32_t *parent;  /* per node: towards the first of its island */
     island *islands;   /* at that first node */
     uint32_t *counted; /* per value: the island that it was last copied for, plus 1 */
-    size_t nodes;      /* that are computed in a run, wherever */
+    size_t nodes;      /* nodes computed in a run, on any backend */
     size_t away_nodes; /* of them */
 } survey;
 
@@ -134,7 +132,7 @@ static void unite(survey *s, takt_id a, takt_id b)
     s->parent[x < y ? y : x] = x < y ? x : y;
 }
 
-/* A value that crosses the coast of an island, once for each. */
+/* A value that crosses the border of an island, counted once per island. */
 static void count_copy(survey *s, takt_id value, uint32_t first)
 {
     const takt_id root = s->b->root[value];
@@ -147,7 +145,7 @@ static void count_copy(survey *s, takt_id value, uint32_t first)
     s->islands[first].there += s->away->copy_us + (per_us > 0 ? (double)bytes / per_us : 0);
 }
 
-/* State lies where its next value is made, so what an island makes itself is there already. */
+/* State is stored where its next value is made, so what an island makes itself is there already. */
 static bool is_state_of_island(const survey *s, takt_id value)
 {
     const takt_builder *b = s->b;

@@ -1,9 +1,8 @@
 /* away.c - values and constants in the memory of devices.
  *
- * A value is made in one space and read in any. Before a group is compiled, steps are put in front
- * of it that bring what it reads from elsewhere, once per value and space. Constants are brought
- * when the plan is made, and shared by plans of all sizes.
- */
+ * A value is made in one space and read in any. Before a group is compiled, copy steps for its
+ * inputs from other spaces are inserted, once per value and space. Constants are copied when the
+ * plan is made, and shared by plans of all sizes. */
 #include "base/mem.h"
 #include "base/size.h"
 #include "ir/leaves.h"
@@ -136,7 +135,7 @@ static takt_status push_copy(takt_builder *b, const takt_view *from, takt_buffer
     return takt_builder_push(b, &step);
 }
 
-/* The whole of what lies in the buffer of `node`, or of a part of it. */
+/* The whole contents of the buffer of `node`, or a part of it. */
 static takt_status view_at_home(takt_builder *b, takt_id node, takt_view *view)
 {
     const takt_space before = b->space;

@@ -63,7 +63,7 @@ typedef struct takt_group {
     bool is_commit; /* writes over the state: runs last */
 } takt_group;
 
-/* What a backend may ask while it compiles a step. Everything is borrowed. */
+/* What a backend may request while it compiles a step. Everything is borrowed. */
 typedef struct takt_planner {
     takt_ctx *ctx;
     takt_plan *plan;
@@ -75,37 +75,37 @@ typedef struct takt_planner {
     const unsigned char *is_constant; /* per node: depends on constants alone */
 } takt_planner;
 
-/* A zeroed block in the plan's arena; NULL when memory is short (recorded). */
+/* A zeroed block in the plan's arena; NULL if out of memory (recorded). */
 void *takt_planner_get(takt_planner *p, size_t bytes);
-/* A text in the plan's arena that says what a pack depends on; NULL when memory is short. */
+/* A text in the plan's arena that says what a pack depends on; NULL if out of memory. */
 const char *takt_planner_text(takt_planner *p, const char *format, ...) TAKT_PRINTF(2, 3);
-/* The same for one that does not depend on sizes of inputs: it is written once. */
+/* The same for a pack that does not depend on sizes of inputs: it is written once. */
 const char *takt_planner_same_text(takt_planner *p, const char *format, ...) TAKT_PRINTF(2, 3);
-/* The step takes memory from elsewhere: it is not compiled again for other sizes in place. */
+/* The step takes memory from elsewhere: it cannot be recompiled in place for other sizes. */
 void takt_planner_rigid(takt_planner *p);
-/* What was remembered when this step was compiled for the first time; NULL: it is the first. */
+/* What was stored when this step was first compiled; NULL: this is the first time. */
 const void *takt_planner_recall(takt_planner *p);
 TAKT_MUST_USE takt_status takt_planner_remember(takt_planner *p, const void *kind);
 /* The dense view of a node's value: an input or a result of the step. The buffer exists already
  * for inputs and is made for results. */
 TAKT_MUST_USE takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view);
-/* Adds `node` to step->in and gives its index. */
+/* Adds `node` to step->in and returns its index. */
 TAKT_MUST_USE takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index);
 TAKT_MUST_USE takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index);
-/* Adds all that `n` reads to step->in, in their order. */
+/* Adds all inputs of `n` to step->in, in order. */
 TAKT_MUST_USE takt_status takt_planner_inputs(takt_planner *p, const takt_node *n);
-/* The same for result `k` of the anchor, if it has several; one that nobody takes gets memory for
- * the duration of the step. */
+/* Adds result `k` of the anchor, if it has several; an unused one gets memory for the duration of
+ * the step. */
 TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k,
                                               size_t *index);
-/* Like _output, but the result takes the place of step->in[input] when nobody reads that
- * afterwards: the kernel must allow dst == src exactly. */
+/* Like _output, but the result replaces step->in[input] if nobody reads that afterwards: the kernel
+ * must allow dst == src exactly. */
 TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input,
                                                    size_t *index);
-/* Like _output_over for a value that becomes the next one of the state that step->in[input] is,
- * when nobody reads the old one afterwards: `*is_state` then, and step->undo must be able to take
- * the step back, for which step->out[*kept] is `bytes` bytes that nobody else writes in this run;
- * SIZE_MAX: it need not, since nobody sees what it wrote in a run that failed. */
+/* Like _output_over for the next value of a state that is step->in[input], if nobody reads the old
+ * one afterwards: `*is_state` is then set, and step->undo must be able to undo the step, for which
+ * step->out[*kept] is `bytes` bytes that nobody else writes in this run; SIZE_MAX: no undo is
+ * needed, since nobody sees the writes of a failed run. */
 TAKT_MUST_USE takt_status takt_planner_output_state(takt_planner *p, takt_id node, size_t input,
                                                     size_t bytes, size_t *kept, bool *is_state);
 /* A new constant of `bytes` bytes that step->in[*index] then views as raw u8, made at plan time by
@@ -132,7 +132,7 @@ typedef struct takt_packer {
 } takt_packer;
 TAKT_MUST_USE takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *how,
                                             size_t *index);
-/* The same from a constant inside a subgraph of the node being compiled; shared with nobody. */
+/* From a constant inside a subgraph of the node being compiled; not shared. */
 TAKT_MUST_USE takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from,
                                              const char *format, size_t bytes, takt_fill_fn *fill,
                                              void *user, size_t *index);
@@ -144,34 +144,34 @@ bool takt_planner_in_prologue(const takt_planner *p);
 const takt_kernel *takt_planner_find(takt_planner *p, const char *family);
 /* The same, noted in the step as the one that does its work. */
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
-/* Why the step has no products of 16 bits though the caller allows them, as its note, unless it has
- * another one. */
+/* Sets the step's note to the reason why it has no products of 16 bits though the caller allows
+ * them, unless it has another note. */
 void takt_planner_lacks_fast(takt_planner *p, const char *why);
-/* True if the group is to be one task, which saves the scratch of other threads. */
+/* True if the group should be one task, which saves the scratch of other threads. */
 bool takt_planner_is_alone(const takt_planner *p);
 /* True if the group's node `id` has users outside the group, or is an output. */
 bool takt_planner_escapes(const takt_planner *p, takt_id id);
 
 /* The plan of a subgraph of the node being compiled: prepared by the same passes, for one thread,
- * released with this plan. Its arena is the caller's to provide, in the step's scratch. */
+ * released with this plan. The caller provides its arena, in the step's scratch. */
 TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *g,
                                              takt_plan **child);
 
 /* Only name, supports and compile are required. */
 struct takt_backend {
     const char *name, *summary; /* "plain": for --backend; a line for `takt backends` */
-    const char *good_for;       /* when one would choose it */
-    /* What it is made of, e.g. the libraries that are there; absent: Takt's own version. */
+    const char *good_for;       /* when to choose it */
+    /* Its components, e.g. the available libraries; absent: Takt's own version. */
     void (*version)(char *to, size_t size);
-    /* What open() found: name, version, threads; absent: nothing to tell. */
+    /* What open() found: name, version, threads; absent: nothing to report. */
     void (*about)(const void *state, char *to, size_t size);
-    /* Nodes that are its business, for requirements; absent: all. */
+    /* Nodes that it is meant for, for requirements; absent: all. */
     bool (*claims)(const takt_graph *g, takt_id node);
     /* NULL if it can be used here, else the reason; absent: always. */
     const char *(*available)(void);
-    /* What steps will need, e.g. a library named by `which` (NULL: any) held to `threads`, or a
-     * device; absent: nothing. Called once per context and pair of arguments; the context closes
-     * it when it ends. */
+    /* Opens what steps will need, e.g. a library named by `which` (NULL: any) limited to `threads`,
+     * or a device; absent: nothing. Called once per context and pair of arguments; the context
+     * closes it when it ends. */
     takt_status (*open)(takt_ctx *ctx, const char *which, int threads, void **state);
     void (*close)(takt_ctx *ctx, void *state);
     /* NULL if it can run an op with these types, else the reason. */
@@ -182,15 +182,16 @@ struct takt_backend {
     /* NULL if element-wise `node` may be fused after `anchor` as an epilogue, else the reason;
      * absent: nothing is fused after other steps than element-wise ones. */
     const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
-    /* NULL if `node`, which is not element-wise and alone reads the group's result, may be computed
-     * in the same step; else the reason, "" if that is not worth telling; absent: never. */
+    /* NULL if `node`, which is not element-wise and is the only reader of the group's result, may
+     * be computed in the same step; else the reason, "" if it is not worth reporting; absent:
+     * never. */
     const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     /* Fills in p->step; a failure ends the plan. */
     takt_status (*compile)(takt_planner *p);
-    /* Every node is a step by itself, also what others lower or fuse. */
+    /* Every node is a separate step, even those that others lower or fuse. */
     bool is_reference;
-    /* What it achieves, by what open() made, or by the instructions that it may use; absent: as
-     * the fallback. */
+    /* Its performance, by what open() made, or by the instructions that it may use; absent: as the
+     * fallback. */
     const takt_machine *(*machine)(const void *state, takt_isa_set isas);
 
     /* Its memory; NULL: the host's, and the following are absent, too. */
@@ -200,22 +201,23 @@ struct takt_backend {
     takt_status (*session_open)(void *state, const takt_plan *plan, void *const *base,
                                 unsigned char *arena, void **part);
     void (*session_close)(void *part);
-    /* Failures go into x->error. After one, nothing of the segment is under way. */
+    /* Failures go into x->error. After one, no work of the segment is pending. */
     takt_status (*enqueue)(void *part, const takt_execution *x, const takt_segment *g);
-    /* TAKT_OK: all has run. An element that could not be computed is in x->fault, `*step` being the
-     * first step that met one; the executor makes an error of it. Anything else that failed is in
-     * x->error, `*step` being where it did, if that is known. In any case nothing of the segment is
-     * under way any more. */
+    /* TAKT_OK: everything has run. An element that could not be computed is in x->fault, `*step`
+     * being the first step that met one; the executor turns it into an error. Any other failure is
+     * in x->error, `*step` being the failed step, if known. In any case no work of the segment is
+     * pending any more. */
     takt_status (*wait)(void *part, const takt_execution *x, const takt_segment *g, size_t *step);
     /* Step `step`, a copy from or to the caller's buffer, has new addresses in the session's bases.
-     * `is_away`: the caller's side lies in the device's memory, too; if both sides are at one
-     * place, nothing is copied. Absent: the caller's buffers lie on the host. */
+     * `is_away`: the caller's side is in the device's memory, too; if both sides are the same
+     * place, nothing is copied. Absent: the caller's buffers are on the host. */
     takt_status (*session_bind)(void *part, size_t step, bool is_away);
-    /* Segments go to this queue of the caller's, such as a CUDA stream. A backend that has this
-     * lets the caller of enqueue come back much later to wait, or to enqueue the same again. */
+    /* Segments go to this queue of the caller's, such as a CUDA stream. A backend with this
+     * function lets the caller of enqueue return much later to wait, or to enqueue the same
+     * again. */
     takt_status (*session_stream)(void *part, void *stream);
-    /* What the device that open() found reaches, measured now, in well under a second; how many,
-     * at most TAKT_DEVICE_RATES. Absent: nothing can be told. */
+    /* The performance of the device that open() found, measured now, in well under a second;
+     * returns the number of rates, at most TAKT_DEVICE_RATES. Absent: unknown. */
     size_t (*rates)(void *state, takt_device_rate *rates);
 };
 

@@ -1,9 +1,8 @@
-/* basis.h - what the plans of a model have in common whatever their sizes: the graph after all
- * passes, its dimensions still names, and the constants made from it.
+/* basis.h - the part that plans of a model share whatever their sizes: the graph after all passes,
+ * its dimensions still names, and the constants made from it.
  *
- * A basis lives as long as a plan uses it. A list knows it without holding it, so that plans of
- * other sizes find it; lists are guarded by the context, because a basis may outlive its model.
- */
+ * A basis lives as long as a plan uses it. A list refers to it without holding it, so that plans of
+ * other sizes find it; lists are guarded by the context, because a basis may outlive its model. */
 #ifndef TAKT_PLAN_BASIS_H
 #define TAKT_PLAN_BASIS_H
 
@@ -15,9 +14,9 @@ struct takt_basis {
     uint32_t references;          /* under the lock of the context's plan cache, as all up to key */
     takt_basis *next, **previous; /* in its list; previous NULL: in none */
     takt_plan *plans;             /* that were made from it, linked by basis_next */
-    uint64_t counted;             /* in the count of memory of this tick (ir/held.h) */
-    uint32_t pins;                /* of those who will read its constants again */
-    bool is_bare; /* constants that no step reads are gone, and all below with them */
+    uint64_t counted;             /* its memory has been counted in this tick (ir/held.h) */
+    uint32_t pins;                /* number of users that will read its constants again */
+    bool is_bare; /* constants that no step reads have been freed, and so has everything below */
     char *key;
     size_t key_bytes;
     takt_template *template;  /* NULL: of one size */
@@ -34,29 +33,28 @@ TAKT_MUST_USE takt_status takt_basis_single(takt_ctx *ctx, takt_basis **basis);
 void takt_basis_retain(takt_basis *b);
 void takt_basis_release(takt_basis *b); /* accepts NULL */
 
-/* The one of that key, retained, or NULL. */
+/* The one with that key, retained, or NULL. */
 takt_basis *takt_basis_find(takt_ctx *ctx, takt_basis **list, const char *key);
-/* Others find it from now on. */
+/* Makes it visible to others. */
 void takt_basis_list(takt_basis *b, takt_basis **list);
-/* Empties a list; plans keep what their steps read, and the rest is given back unless pinned. */
+/* Empties a list; plans keep what their steps read, and the rest is freed unless pinned. */
 void takt_basis_forget(takt_ctx *ctx, takt_basis **list);
-/* Between the two, constants stay that no step reads; false: they are gone already. */
+/* Between the two calls, constants that no step reads are kept; false: they have been freed
+ * already. */
 bool takt_basis_pin(takt_basis *b);
 void takt_basis_unpin(takt_basis *b);
-/* A second pointer to it, unless there is one: what `at` points to then is `b` or the one that was
- * there before, and `b` is released. */
+/* Sets `*at` to `b`, unless it is set already: then `b` is released. */
 takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b);
 /* What `at` points to, by now. */
 takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at);
-/* A plan that was made from its basis, and the end of it. */
+/* Registers a plan made from its basis, and removes it. */
 void takt_basis_join(takt_plan *plan);
 void takt_basis_leave(takt_plan *plan);
-/* Whether the constants of a basis have one user, who may give them back while planning. */
+/* Whether the constants of a basis have one user, which may free them while planning. */
 bool takt_basis_is_single(takt_basis *b);
 
-/* What a plan holds so that plans of other sizes can be made, and its steps do not read: graphs,
- * and the weights that these are packed from. With a fresh count, under the lock of the plan cache.
- */
+/* What a plan holds only so that plans of other sizes can be made: graphs, and the weights that
+ * these are packed from. With a fresh count, under the lock of the plan cache. */
 uint64_t takt_tally_kept(struct takt_tally *t, const takt_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* bodies.c - what plans of subgraphs are made from, once for all sizes. */
+/* bodies.c - the bases of plans of subgraphs, made once for all sizes. */
 #include "plan/bodies.h"
 
 #include "base/mem.h"
@@ -91,7 +91,7 @@ static takt_status make(takt_ctx *ctx, const takt_plan_settings *settings, const
     takt_graph_destroy(g);
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT)
         return status;
-    ctx->error = before; /* passes that want numbers get them */
+    ctx->error = before; /* substitute numbers for passes that need them */
     return TAKT_OK;
 }
 

@@ -1,9 +1,8 @@
 /* bodies.h - subgraphs of the graph that plans of all sizes are made from.
  *
- * The passes run over a subgraph once, on names, when a plan first needs one of it; what they make
- * is a basis like that of the whole graph. A plan for another size gives it numbers, runs no pass
- * and packs no weight.
- */
+ * The passes run over a subgraph once, on names, when a plan first needs it; the result is a basis
+ * like that of the whole graph. A plan for another size substitutes numbers, runs no pass and packs
+ * no weight. */
 #ifndef TAKT_PLAN_BODIES_H
 #define TAKT_PLAN_BODIES_H
 
@@ -13,13 +12,13 @@
 typedef struct takt_body {
     takt_id node;      /* that the subgraph is an attribute of */
     uint32_t attr;     /* which one */
-    takt_basis *basis; /* NULL: no plan has needed it so far */
+    takt_basis *basis; /* NULL: no plan has needed it yet */
 } takt_body;
 
-/* Lists the subgraphs of `b`, whose template is there. */
+/* Lists the subgraphs of `b`, whose template exists. */
 TAKT_MUST_USE takt_status takt_bodies_create(takt_basis *b);
 void takt_bodies_destroy(takt_basis *b);
-/* What the plan of subgraph `g` of the step's node is made from; NULL: from `g`. */
+/* The basis of the plan of subgraph `g` of the step's node; NULL: it is made from `g`. */
 TAKT_MUST_USE takt_status takt_bodies_get(const takt_planner *p, const takt_graph *g,
                                           takt_basis **basis);
 

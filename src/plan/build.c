@@ -12,7 +12,7 @@
 #include "plan/execute.h"
 #include "plan/finish.h"
 
-/* ---- what is known of every node ---- */
+/* ---- facts about every node ---- */
 
 static bool may_be_constant(const takt_node *n)
 {
@@ -60,7 +60,7 @@ static void chain_gets(takt_builder *b)
     }
 }
 
-/* Which input, slot or output a node is: asked for every value, so looked up once. */
+/* Which input, slot or output a node is: needed for every value, so looked up once. */
 static takt_status index_edges(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;
@@ -216,7 +216,7 @@ static takt_status constant_bases(takt_builder *b)
     return TAKT_OK;
 }
 
-/* By threads of its own, if the step can use them. */
+/* By several threads, if the step can use them. */
 static takt_status run_alone(takt_builder *b, const takt_step *step, void *scratch,
                              takt_fault_slot *fault)
 {
@@ -253,15 +253,15 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
     return takt_answers_keep_step(b, step);
 }
 
-/* A group that runs again makes new buffers. Groups whose results lie in a larger value, and so may
- * have a buffer before their own first run, never run again. */
+/* A group that runs again makes new buffers. Groups whose results are part of a larger value, and
+ * so may have a buffer before their first run, never run again. */
 static void forget(takt_builder *b, takt_id node)
 {
     if (b->p.settings->again_count > 0 && b->root[node] == node)
         b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
-/* Constants and other values that the step asked for. */
+/* Constants and other values that the step requested. */
 static takt_status settle(takt_builder *b, const takt_group *group)
 {
     const takt_status status = takt_builder_settle(b);
