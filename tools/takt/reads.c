@@ -273,6 +273,11 @@ void tool_notes_begin(takt_tool *t)
 {
     t->collects_notes = true;
     t->notes[0] = '\0';
+    if (t->reads == NULL)
+        return;
+    pthread_mutex_lock(&t->reads->lock);
+    t->reads->watcher = t;
+    pthread_mutex_unlock(&t->reads->lock);
 }
 
 void tool_notes_end(takt_tool *t, bool is_told)

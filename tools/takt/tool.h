@@ -136,7 +136,8 @@ struct takt_tool {
  * loaded. */
 void tool_notes_begin(takt_tool *t);
 void tool_notes_end(takt_tool *t, bool is_told);
-/* A bar follows the reading of large files until then; tool_finish and tool_notes_end call it. */
+/* A bar follows the reading of large files until then, and again from tool_notes_begin on;
+ * tool_finish and tool_notes_end call it. */
 void tool_loaded(const takt_tool *t);
 
 /* Command line after the verb, then environment and configuration. False: printed, `*code` set. */
