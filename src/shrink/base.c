@@ -24,17 +24,30 @@ static takt_status advance(takt_graph **g, takt_status status, takt_graph *const
     return status;
 }
 
+static bool is_channels_first(const takt_node *n)
+{
+    return n->op == &takt_op_conv && n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC;
+}
+
+/* Whether a transpose turns a convolution of a transpose, perhaps with its bias and activation. */
+static bool turns_back(const takt_graph *g, const takt_node *n)
+{
+    if (n->op != &takt_op_transpose)
+        return false;
+    n = &g->nodes[n->in[0]];
+    for (int i = 0; i < 4 && (n->op->traits & TAKT_ELEMENTWISE) != 0; i++)
+        n = &g->nodes[n->in[0]];
+    return is_channels_first(n) && g->nodes[n->in[0]].op == &takt_op_transpose;
+}
+
 /* Whether most convolutions have their channels first only between transposes, as in files that
  * were converted from a format with channels last: then layers lie apart from their activations. */
 static bool is_turned(const takt_graph *g)
 {
     size_t convs = 0, turned = 0;
     for (size_t i = 0; i < g->count; i++) {
-        const takt_node *n = &g->nodes[i];
-        if (n->op != &takt_op_conv || n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC)
-            continue;
-        convs++;
-        turned += g->nodes[n->in[0]].op == &takt_op_transpose;
+        convs += is_channels_first(&g->nodes[i]);
+        turned += turns_back(g, &g->nodes[i]);
     }
     return turned > convs / 2;
 }
