@@ -1,6 +1,6 @@
-/* file.h - files through the context: whole ones, parts of them, and the sentences when they fail.
+/* file.h - files through the context: whole ones, parts of them, and their error messages.
  *
- * A `path` is what messages call the file; an opened one stays the caller's to close.
+ * `path` names the file in messages; the caller closes files it opened.
  */
 #ifndef TAKT_IO_FILE_H
 #define TAKT_IO_FILE_H
@@ -11,13 +11,13 @@
 takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
                            int error);
 
-/* How long an opened file is; at most limits.file_bytes. */
+/* Length of an opened file; at most limits.file_bytes. */
 TAKT_MUST_USE takt_status takt_file_length(takt_ctx *ctx, const char *path, takt_file *file,
                                            size_t *length);
-/* `count` bytes from `offset`; a file without them has become shorter. */
+/* Reads `count` bytes from `offset`; fails if the file has become shorter. */
 TAKT_MUST_USE takt_status takt_file_part(takt_ctx *ctx, const char *path, takt_file *file,
                                          uint64_t offset, void *to, size_t count);
-/* All of an opened file; give back with takt_mem_put. */
+/* Reads all of an opened file; free it with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file,
                                           void **bytes, size_t *length);
 
@@ -27,7 +27,7 @@ TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void *
 /* Replaces `path` by these bytes, or leaves the old file as it was. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
-/* The same with a text, unless that has failed. */
+/* Same for a text, unless building the text has failed. */
 TAKT_MUST_USE takt_status takt_write_text(takt_ctx *ctx, const char *path, const takt_text *text);
 
 #endif

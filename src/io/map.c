@@ -64,7 +64,7 @@ bool takt_map_tensor(takt_storage *storage, size_t length, const takt_type *type
     const size_t align = (size_t)(takt_dtype_bits(type->dtype) + 7) / 8;
     size_t bytes;
     if (storage == NULL || (uintptr_t)at < base || !takt_type_bytes(type, &bytes) ||
-        type->dtype == TAKT_BOOL) /* whose bytes must be checked, and may be invalid */
+        type->dtype == TAKT_BOOL) /* their bytes must be checked, and may be invalid */
         return false;
     const size_t offset = (size_t)((uintptr_t)at - base);
     if (offset > length || bytes > length - offset || (uintptr_t)at % (align > 0 ? align : 1) != 0)

@@ -1,4 +1,4 @@
-/* read.c - the choice of a reader, and what a model's files are to it. */
+/* read.c - chooses a reader for a model's files. */
 #include "io/read.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 
 static const takt_reader *const readers[] = {
-    &takt_reader_taktp, &takt_reader_tflite, &takt_reader_gguf, &takt_reader_hf,
-    &takt_reader_onnx,  &takt_reader_text, /* last: it takes anything that is text */
+    &takt_reader_taktp, &takt_reader_tflite, &takt_reader_gguf,
+    &takt_reader_hf,    &takt_reader_onnx,   &takt_reader_text, /* last: it accepts any text */
 };
 
 takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
@@ -22,7 +22,7 @@ takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
     return e->status;
 }
 
-/* Files that are mistaken for models, by the bytes at `offset`. */
+/* Files commonly mistaken for models, recognised by the bytes at `offset`. */
 static const struct stranger {
     size_t offset, length;
     const char *bytes, *hint;
@@ -49,8 +49,8 @@ static const char *what_it_is(const takt_source *source)
            "folders of Hugging Face or compiled (.taktp)";
 }
 
-/* Bytes that only happen to contain no control characters are not text if they are not UTF-8 and
- * the file name belongs to another format. */
+/* Bytes without control characters are still not text if they are not UTF-8 and the file name
+ * belongs to another format. */
 static bool is_no_text(const takt_source *source)
 {
     const char *dot = strrchr(source->name, '.');

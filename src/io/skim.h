@@ -1,9 +1,9 @@
-/* skim.h - a file in memory but for its largest parts, which are read when they are wanted,
- * straight into their final place.
+/* skim.h - a file in memory except for its largest parts, which are read on demand, straight into
+ * their final place.
  *
- * The memory is as long as the file, so that offsets are the file's. For a file from which parts
- * can be left out it is pages from the system: what is left out stays untouched and takes none, and
- * what is read counts as memory of the context. Small files are in memory from its allocator.
+ * The buffer is as long as the file, so offsets are those of the file. If parts can be skipped, the
+ * buffer is made of system pages: skipped pages stay untouched and take no memory, and bytes that
+ * are read count as memory of the context. Small files use the context's allocator.
  */
 #ifndef TAKT_IO_SKIM_H
 #define TAKT_IO_SKIM_H
@@ -22,29 +22,29 @@ typedef struct takt_skim {
     takt_file *file;
     uint8_t *bytes;
     size_t length;
-    size_t have;         /* everything before it has been read, or is in a gap */
-    size_t chunk, least; /* bytes read at once, and of a gap */
+    size_t have;         /* everything before it has been read or is in a gap */
+    size_t chunk, least; /* bytes per read; smallest gap */
     takt_gap *gaps;      /* in order */
     size_t gap_count, gap_room;
-    size_t counted; /* of pages: bytes that were read; 0 and not has_pages: the allocator's */
+    size_t counted; /* bytes read into pages; 0 and not has_pages: allocated memory */
     bool has_pages;
 } takt_skim;
 
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
 TAKT_MUST_USE takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_skim *s);
-/* The same with an opened file, which it closes in any case. */
+/* Same for an opened file, which is closed in any case. */
 TAKT_MUST_USE takt_status takt_skim_opened(takt_ctx *ctx, const char *path, takt_file *file,
                                            takt_skim *s);
 void takt_skim_close(takt_skim *s);
-/* The bytes before `end`, which is within the file, are present, except those in gaps. */
+/* Makes the bytes before `end` (within the file) present, except those in gaps. */
 TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);
-/* Leaves the unread part of [first, end) unread, if that is worth it; beyond it nothing may have
- * been read yet except with the beginning. */
+/* Skips the unread part of [first, end) if it is large enough; nothing beyond it may have been read
+ * yet, except by the first read. */
 TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end);
-/* `count` bytes that are, or belong, at `from` of the skim's memory. */
+/* Copies `count` bytes that are, or belong, at `from` in the skim's memory. */
 TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
                                          size_t count);
-/* These bytes will not be read again by anybody: their memory is released. */
+/* Releases the memory of bytes that will not be read again. */
 void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* encode.c - floats in the types that GGUF files are written in. Blocks get the bits that ggml's
- * own reference gives them. */
+/* encode.c - encodes floats in the types GGUF files use. Blocks are bit-identical to ggml's
+ * reference. */
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void put_f16(uint8_t *to, float value)
     takt_dtype_put_f(TAKT_F16, to, 0, takt_dtype_round(TAKT_F16, (double)value));
 }
 
-/* The element of the largest magnitude, with its sign. */
+/* The element of largest magnitude, with its sign. */
 static float extreme(const float *x)
 {
     float most = 0, found = 0;
@@ -55,14 +55,14 @@ static void ends_of(const float *x, float *low, float *high)
     }
 }
 
-/* A level from 0 to `most` of a number that is not negative. */
+/* The level, 0 to `most`, of a non-negative number. */
 static unsigned level(float x, unsigned most)
 {
     const float whole = truncf(x);
     return whole > 0 ? (whole < (float)most ? (unsigned)whole : most) : 0; /* NaN: 0 */
 }
 
-/* Levels of 4 or 5 bits: halves of the block share bytes; fifth bits lie in four bytes. */
+/* Levels of 4 or 5 bits: the halves of a block share bytes; the fifth bits are in four bytes. */
 static void put_levels(const unsigned *levels, uint8_t *fifth, uint8_t *to)
 {
     uint32_t high = 0;
@@ -86,7 +86,7 @@ static void centred(const float *x, int bits, uint8_t *to)
     put_levels(levels, bits == 5 ? to + 2 : NULL, to + (bits == 5 ? 6 : 2));
 }
 
-/* From the least on: Q4_1 and Q5_1. */
+/* From the minimum up: Q4_1 and Q5_1. */
 static void based(const float *x, int bits, uint8_t *to)
 {
     float low, high;

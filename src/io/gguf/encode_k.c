@@ -1,8 +1,8 @@
 /* encode_k.c - super-blocks of 256 weights: Q2_K, Q3_K, Q4_K, Q5_K and Q6_K.
  *
- * A super-block has a scale in f16, in types with least values a second one for those, integers
- * that scale its parts, and levels. Parts are fitted one by one, then their scales are, and levels
- * are rounded once more to what the scales became. With importances every error counts by them.
+ * A super-block has a scale in f16, a second one for minimums in types that have them, integer
+ * scales of its parts, and levels. Parts are fitted one by one, then their scales, and levels are
+ * rounded again with the final scales. Importances, if given, weight the errors.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static float mean_square(const float *x, int count)
     return sum / (float)count;
 }
 
-/* Weights of errors in a part: importance by a smoothed magnitude of x. */
+/* Weights of errors in a part: importance times a smoothed magnitude of x. */
 static float weigh(const float *x, const float *importance, float square, int count, float *weight)
 {
     float sum = 0;
@@ -38,7 +38,7 @@ static float weigh(const float *x, const float *importance, float square, int co
     return sum;
 }
 
-/* Four levels of two bits a byte: of elements l, l + 32, l + 64 and l + 96. */
+/* Four 2-bit levels per byte: of elements l, l + 32, l + 64 and l + 96. */
 static void put_pairs(const uint8_t *level, uint8_t *to)
 {
     for (int j = 0; j < SUPER; j += 128)
@@ -85,7 +85,7 @@ static void fit_parts(parts *p, const float *x, const float *importance)
     }
 }
 
-/* Numbers that are not negative as integers up to `most`, times what is returned. */
+/* Converts non-negative numbers to integers up to `most`; returns their scale. */
 static float whole_of(const float *x, int count, int most, const float *weight, uint8_t *to)
 {
     const takt_fit fit = {x, weight, count, most, to};
@@ -124,7 +124,7 @@ static void round_parts(parts *p, const float *x)
     }
 }
 
-/* 16 scales and least values of 4 bits, 64 bytes of levels, both f16 at the end. */
+/* 16 4-bit scales and minimums, 64 bytes of levels, both f16 at the end. */
 static void q2_k(const float *x, const float *importance, uint8_t *to)
 {
     parts p = {.count = 16, .size = 16, .most = 3};
@@ -136,7 +136,7 @@ static void q2_k(const float *x, const float *importance, uint8_t *to)
     put_pairs(p.level, to + 16);
 }
 
-/* Eight scales and eight least values of 6 bits in 12 bytes. */
+/* Eight 6-bit scales and eight 6-bit minimums in 12 bytes. */
 static void put_sixes(const parts *p, uint8_t *to)
 {
     for (int j = 0; j < 4; j++) {
@@ -169,7 +169,7 @@ static void q45_k(const float *x, const float *importance, bool has_fifth, uint8
 
 /* ---- around zero ---- */
 
-/* Scales of 16 parts: with signs, as integers from -most to most - 1, times what is returned. */
+/* Scales of 16 parts, signed, as integers from -most to most - 1; returns their scale. */
 static void round_around(const float *x, const float *scale, int most, uint8_t *level)
 {
     for (int i = 0; i < SUPER; i++) {

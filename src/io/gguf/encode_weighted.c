@@ -1,4 +1,4 @@
-/* encode_weighted.c - blocks of 32 weights whose errors count by importance, and IQ4_NL. */
+/* encode_weighted.c - blocks of 32 weights with errors weighted by importance, and IQ4_NL. */
 #include <math.h>
 #include <string.h>
 
@@ -82,11 +82,11 @@ void takt_gguf_encode_weighted(const takt_gguf_type *type, const float *row, siz
 static const int8_t values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                   1,    13,   25,  38,  53,  69,  89,  113};
 
-/* The nearest, the upper one of two as near. */
+/* The nearest level; on a tie the upper one. */
 static uint8_t nearest(float x)
 {
     uint8_t upper = 1;
-    if (!(x > (float)values[0])) /* NaN, too */
+    if (!(x > (float)values[0])) /* also NaN */
         return 0;
     if (x >= (float)values[15])
         return 15;

@@ -1,10 +1,10 @@
-/* fit.c - scales and levels that cost a block of weights least. */
+/* fit.c - scales and levels with the least error for a block of weights. */
 #include "io/gguf/fit.h"
 
 #include <math.h>
 #include <string.h>
 
-static const float least_size = 1e-15F; /* what is smaller counts as zero */
+static const float least_size = 1e-15F; /* smaller values count as zero */
 
 int takt_fit_nearest(float x)
 {
@@ -18,7 +18,7 @@ static int held(int level, int low, int high)
     return level < low ? low : level > high ? high : level;
 }
 
-/* The element of the largest magnitude, with its sign; 0: all of them are nothing. */
+/* The element of largest magnitude, with its sign; 0 if all are negligible. */
 static float extreme(const float *x, int count)
 {
     float most = 0, found = 0;
@@ -82,7 +82,7 @@ float takt_fit_around(const takt_fit *f)
     return scale;
 }
 
-/* Moves one level to where the scale of all the others wants it, if that is better. */
+/* Moves one level to where the scale of all others puts it, if that is better. */
 static bool improve(const takt_fit *f, int i, float w, int low, int *level, sums *s)
 {
     sums others = {s->by_x - w * f->x[i] * (float)*level,
@@ -146,7 +146,7 @@ static void levels_from(const takt_fit *f, float inverse, float low, uint8_t *le
         level[i] = (uint8_t)held(takt_fit_nearest(inverse * (f->x[i] - low)), 0, f->most);
 }
 
-/* The line through these levels that is nearest to x, weighted; false: there is none. */
+/* The weighted least-squares line through these levels; false: there is none. */
 static bool line_of(const takt_fit *f, const uint8_t *level, const sums *x, float *scale,
                     float *low)
 {
@@ -211,11 +211,11 @@ float takt_fit_from(const takt_fit *f, const takt_fit_steps *steps, float *least
 
 /* ---- scales of blocks ---- */
 
-/* The inverse of the scale with the least error, of nine. */
+/* The inverse of the best of nine scales. */
 static float inverse_of(const takt_fit *f, float most)
 {
     float best = INFINITY, found = 0;
-    for (int k = 0; k < 9; k++) { /* the middle first: the others must be better */
+    for (int k = 0; k < 9; k++) { /* the middle first: others must beat it */
         const int step = k == 0 ? 0 : k <= 4 ? k - 5 : k - 4;
         const float inverse =
             step == 0 ? (float)f->most / most : (0.1F * (float)step + (float)f->most) / most;

@@ -1,7 +1,7 @@
-/* gguf.h - the header of a GGUF file: metadata by key, and where each tensor lies.
+/* gguf.h - the header of a GGUF file: metadata by key, and the place of each tensor.
  *
  * Everything points into the bytes that were read or lives in the arena; nothing is copied twice.
- * docs/gguf.md says what is read.
+ * docs/gguf.md lists what is supported.
  */
 #ifndef TAKT_IO_GGUF_GGUF_H
 #define TAKT_IO_GGUF_GGUF_H
@@ -11,7 +11,7 @@
 #include "ir/tensor.h"
 #include "kernel/ggml_f32/ggml_f32.h"
 
-/* Kinds of metadata, with the numbers that the file has for them. */
+/* Kinds of metadata, numbered as in the file. */
 typedef enum takt_gguf_kind {
     TAKT_GGUF_U8,
     TAKT_GGUF_I8,
@@ -39,7 +39,7 @@ typedef struct takt_gguf_value {
     uint64_t offset;        /* in the file */
 } takt_gguf_value;
 
-/* How a tensor's elements lie in the file. */
+/* Layout of a tensor's elements in the file. */
 typedef struct takt_gguf_type {
     uint32_t number;
     const char *name;
@@ -47,19 +47,19 @@ typedef struct takt_gguf_type {
     takt_dtype dtype;         /* TAKT_DTYPE_COUNT: it is made of blocks */
 } takt_gguf_type;
 
-/* NULL if there is none, or no longer. */
+/* NULL if there is no such type, or no longer. */
 const takt_gguf_type *takt_gguf_type_of(uint32_t number);
-/* What ops call blocks of the type; TAKT_GGML_FORMATS if Takt does not know them. */
+/* The ops' name for blocks of the type; TAKT_GGML_FORMATS if unknown to Takt. */
 takt_ggml_format takt_gguf_format(const takt_gguf_type *type);
 
 typedef struct takt_gguf_tensor {
     const char *name;
     const takt_gguf_type *type;
     int rank;
-    int64_t dims[4]; /* as Takt orders them: the last is contiguous */
+    int64_t dims[4]; /* in Takt's order: the last is contiguous */
     size_t count, bytes;
     uint64_t offset; /* in the file */
-    uint32_t shard;  /* of a split file, counted from 0 */
+    uint32_t shard;  /* part of a split file, from 0 */
 } takt_gguf_tensor;
 
 typedef struct takt_gguf {
@@ -73,16 +73,16 @@ typedef struct takt_gguf {
     takt_span *key_spans, *name_spans;
     takt_spans keys, names;
     uint64_t alignment, data; /* where the tensors begin */
-    bool is_cut; /* the header continues after the bytes that were present; nothing else is valid */
+    bool is_cut; /* the header continues past the available bytes; nothing else is valid */
 } takt_gguf;
 
 bool takt_gguf_recognises(const uint8_t *bytes, size_t length);
-/* Checks everything before the tensors' bytes, and that those lie inside the file, which has
- * `length` bytes, of which the first `have` are there. If the header is longer, is_cut is set. */
+/* Checks everything before the tensors' bytes, and that those are inside the file. The file has
+ * `length` bytes, of which the first `have` are available. Sets is_cut if the header is longer. */
 TAKT_MUST_USE takt_status takt_gguf_parse(takt_arena *arena, const char *file, const uint8_t *bytes,
                                           size_t have, size_t length, takt_gguf *gguf);
 
-/* Reads the header of an opened file and leaves the tensors where they are. */
+/* Reads the header of an opened file without reading the tensors. */
 TAKT_MUST_USE takt_status takt_gguf_skim(takt_skim *s);
 
 /* NULL if there is none. */
@@ -95,7 +95,7 @@ double takt_gguf_number(const takt_gguf_value *v, size_t i);
 bool takt_gguf_integer(const takt_gguf_value *v, size_t i, int64_t *out);
 bool takt_gguf_is_number(const takt_gguf_value *v);
 
-/* Scalars by key: `*out` stays as it is if there is no such key; a value of another kind fails. */
+/* Scalars by key: `*out` is unchanged if the key is missing; a value of another kind fails. */
 TAKT_MUST_USE takt_status takt_gguf_get_integer(const takt_gguf *g, const char *key, int64_t *out);
 TAKT_MUST_USE takt_status takt_gguf_get_bool(const takt_gguf *g, const char *key, bool *out);
 TAKT_MUST_USE takt_status takt_gguf_get_text(const takt_gguf *g, const char *key, takt_span *out);

@@ -15,7 +15,7 @@ typedef struct reader {
     takt_arena *arena;
     takt_gguf *g;
     takt_cursor c;
-    size_t length; /* of the file; the cursor may end before it */
+    size_t length; /* of the file; the available bytes may end earlier */
 } reader;
 
 static const uint8_t widths[TAKT_GGUF_KINDS] = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
@@ -34,7 +34,7 @@ takt_status takt_gguf_fail(const takt_gguf *g, takt_error_id id, uint64_t offset
 
 #define REFUSE(r, offset, ...) takt_gguf_fail((r)->g, TAKT_E_GGUF, (offset), __VA_ARGS__)
 
-/* The header ends where the bytes do: either more can be read, or the file has been cut. */
+/* The available bytes end inside the header: either more can be read, or the file is truncated. */
 static takt_status cut(reader *r)
 {
     if (r->c.end < r->length) {
@@ -49,7 +49,7 @@ static bool is_over(const reader *r)
     return r->c.failed || r->g->is_cut;
 }
 
-/* Bytes of the file behind the cursor, read or not. */
+/* Bytes of the file after the cursor, read or not. */
 static size_t left(const reader *r)
 {
     return r->length - (r->c.failed ? r->length : r->c.pos);
@@ -272,7 +272,7 @@ static takt_status read_tensors(reader *r, uint64_t count)
     return TAKT_OK;
 }
 
-/* Tensors follow one another, each at the next multiple of the alignment. */
+/* Tensors are contiguous, each at the next multiple of the alignment. */
 static takt_status place_tensors(reader *r)
 {
     takt_gguf *g = r->g;

@@ -1,11 +1,12 @@
-/* gguf_read.c - a GGUF file as a model: its architecture's text, with the file behind it. */
+/* gguf_read.c - a GGUF file as a model: the text of its architecture, evaluated with the file's
+ * data. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "io/gguf/model.h"
 
-enum { CONTEXT_MOST = 4096 }; /* unless the caller says otherwise */
+enum { CONTEXT_MOST = 4096 }; /* default, unless the caller sets it */
 
 /* ---- settings ---- */
 
@@ -111,7 +112,7 @@ static takt_status setting(void *user, const char *key, takt_given_value *out)
 
 /* ---- the file ---- */
 
-/* The text after "NAME=" in the caller's sizes, where `name` is "NAME="; "" if absent. */
+/* The text after "NAME=" in the caller's sizes (`name` is "NAME="); "" if absent. */
 static const char *text_of(const char *sizes, const char *name)
 {
     const size_t length = strlen(name);
@@ -123,7 +124,7 @@ static const char *text_of(const char *sizes, const char *name)
     return "";
 }
 
-/* The same as a number; 0 if absent. */
+/* Same as a number; 0 if absent. */
 static int64_t asked_for(const char *sizes, const char *name)
 {
     int64_t value = 0;

@@ -116,7 +116,7 @@ static takt_status fill_up(const writer *w, size_t length)
     return write(w, zeros, (ALIGNMENT - length % ALIGNMENT) % ALIGNMENT);
 }
 
-/* Sizes and places of the tensors, and the most bytes of one. */
+/* Sizes and offsets of the tensors, and the bytes of the largest. */
 static takt_status arrange(takt_ctx *ctx, takt_gguf_tensor *tensors, size_t count, size_t *most)
 {
     size_t at = 0;
@@ -203,7 +203,7 @@ takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const takt_gguf_key
 
 /* ---- parts ---- */
 
-/* Tensors from `first` on that one part holds. */
+/* Tensors from `first` on that fit into one part. */
 static size_t take(const takt_gguf_tensors *all, size_t first, uint64_t most)
 {
     uint64_t bytes = 0;
@@ -224,7 +224,7 @@ static void put_number(takt_gguf_keys *k, const char *key, takt_gguf_kind kind, 
                         &(takt_gguf_value){.key = key, .kind = kind, .count = 1, .bytes = bytes});
 }
 
-/* The same types as in files of llama.cpp. */
+/* The types that llama.cpp's files use. */
 static void put_place(takt_gguf_keys *k, size_t i, size_t count, size_t tensors)
 {
     put_number(k, "split.no", TAKT_GGUF_U16, i);

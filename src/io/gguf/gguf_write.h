@@ -1,7 +1,7 @@
 /* gguf_write.h - a GGUF file from metadata and tensors, one tensor in memory at a time.
  *
- * The metadata is a table to which values are added; the tensors are described before the first is
- * written. The order is that of the file.
+ * The metadata is a table to which values are added; all tensors are described before the first is
+ * written. Calls follow the order of the file.
  */
 #ifndef TAKT_IO_GGUF_GGUF_WRITE_H
 #define TAKT_IO_GGUF_GGUF_WRITE_H
@@ -20,33 +20,34 @@ void takt_gguf_put_value(takt_gguf_keys *k, const takt_gguf_value *v);
 void takt_gguf_put_u32(takt_gguf_keys *k, const char *key, uint32_t value);
 void takt_gguf_put_bool(takt_gguf_keys *k, const char *key, bool value);
 void takt_gguf_put_text(takt_gguf_keys *k, const char *key, takt_span text);
-/* An array of `count` elements, each of which follows by one of the functions below. */
+/* An array of `count` elements; each is then added by one of the functions below. */
 void takt_gguf_put_array(takt_gguf_keys *k, const char *key, takt_gguf_kind kind, uint64_t count);
 void takt_gguf_put_word(takt_gguf_keys *k, uint32_t bits);
 void takt_gguf_put_span(takt_gguf_keys *k, takt_span text);
 
-/* What is written: tensors with names, types and dims. Counts, bytes and offsets are set. */
+/* The tensors to write, with names, types and dims. Counts, bytes and offsets are set by the
+ * writer. */
 typedef struct takt_gguf_tensors {
     takt_gguf_tensor *at;
     size_t count, first; /* first: the number of at[0] */
-    /* Bytes of tensor number `i`, in the type that it is written in. */
+    /* Bytes of tensor number `i`, in the type it is written in. */
     takt_status (*bytes)(void *user, size_t i, uint8_t *to);
     void *user;
 } takt_gguf_tensors;
 
-/* Replaces the file at `path`, or leaves what was there. */
+/* Replaces the file at `path`, or leaves the old one. */
 TAKT_MUST_USE takt_status takt_gguf_write(takt_ctx *ctx, const char *path, const takt_gguf_keys *k,
                                           const takt_gguf_tensors *tensors);
-/* The same in parts of at most `bytes` of tensors, or of one tensor that is larger, under the names
- * that shards.h gives them; one part is `path` itself. `*count` receives how many. */
+/* Same in parts of at most `bytes` of tensors each, or one larger tensor, named as in shards.h; a
+ * single part is `path` itself. `*count` receives the number of parts. */
 TAKT_MUST_USE takt_status takt_gguf_write_shards(takt_ctx *ctx, const char *path, takt_gguf_keys *k,
                                                  const takt_gguf_tensors *tensors, uint64_t bytes,
                                                  size_t *count);
 
 /* ---- types that tensors can be written in ---- */
 
-/* F32, F16, BF16, Q8_0, Q4_0 to Q5_1, Q2_K to Q6_K, IQ4_NL by name, in capitals or not; NULL:
- * another one. */
+/* F32, F16, BF16, Q8_0, Q4_0 to Q5_1, Q2_K to Q6_K, IQ4_NL by name, case-insensitive; NULL if
+ * unknown. */
 const takt_gguf_type *takt_gguf_written_type(const char *name);
 /* One row, a whole number of blocks of the type. `importance` weights the error of each element;
  * NULL: as in ggml's reference. */
@@ -59,7 +60,7 @@ void takt_gguf_encode_weighted(const takt_gguf_type *type, const float *row, siz
 void takt_gguf_encode_k(uint32_t number, const float *x, const float *importance, uint8_t *to);
 void takt_gguf_encode_nl(const float *x, const float *importance, uint8_t *to);
 
-/* general.file_type of tensors as they are written, and general.quantization_version where there
+/* Sets general.file_type to match the written tensors, and general.quantization_version if there
  * are blocks and the file has none. */
 void takt_gguf_put_file_type(takt_gguf_keys *keys, const takt_gguf_tensor *tensors, size_t count,
                              bool has_version);

@@ -1,4 +1,4 @@
-/* importance.c - importance matrices: how much each column of a model's matrices counts. */
+/* importance.c - importance matrices: the weight of each column of a model's matrices. */
 #include "io/gguf/importance.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ void takt_importance_close(takt_importance *im)
     *im = (takt_importance){.ctx = NULL};
 }
 
-/* A tensor of floats by the matrix's name and an ending; NULL without failure: there is none. */
+/* A float tensor by the matrix's name and a suffix; NULL without failure if it is missing. */
 static takt_status numbers(takt_importance *im, const char *name, const char *ending,
                            const takt_gguf_tensor **t, float **at)
 {

@@ -1,8 +1,8 @@
-/* importance.h - importance matrices: how much each column of a model's matrices counts.
+/* importance.h - importance matrices: the weight of each column of a model's matrices.
  *
  * A GGUF file as llama.cpp writes it: for the matrix NAME a tensor NAME.in_sum2, sums of squares of
- * what comes in, by column, and NAME.counts, how many rows they are sums of. Matrices of experts
- * have a row of each for every expert.
+ * the inputs by column, and NAME.counts, the number of rows summed. Matrices of experts have one
+ * row of each per expert.
  */
 #ifndef TAKT_IO_GGUF_IMPORTANCE_H
 #define TAKT_IO_GGUF_IMPORTANCE_H
@@ -22,8 +22,8 @@ typedef struct takt_importance {
 TAKT_MUST_USE takt_status takt_importance_open(takt_importance *im, takt_ctx *ctx,
                                                const char *path);
 void takt_importance_close(takt_importance *im);
-/* The columns of a matrix: `*values` has a row for each of `*matrices` experts, or is NULL where
- * the file knows nothing about it. Valid until the file is closed. */
+/* The columns of a matrix: `*values` has a row for each of `*matrices` experts, or is NULL if the
+ * file lacks the matrix. Valid until the file is closed. */
 TAKT_MUST_USE takt_status takt_importance_of(takt_importance *im, const takt_gguf_tensor *t,
                                              float **values, size_t *matrices);
 

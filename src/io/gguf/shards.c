@@ -1,4 +1,4 @@
-/* shards.c - the parts of a split GGUF file as one header, with tensors that know their part. */
+/* shards.c - the parts of a split GGUF file as one header; each tensor records its part. */
 #include "io/gguf/shards.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 enum { ENDING = 20 }; /* "-00001-of-00003.gguf" */
 
-/* What a part says about itself. */
+/* What a part's metadata says about the split. */
 typedef struct place {
-    int64_t number, count, tensors; /* -1: it does not say */
+    int64_t number, count, tensors; /* -1: not given */
 } place;
 
 static takt_status read_place(const takt_gguf *g, place *p)
@@ -24,7 +24,7 @@ static takt_status read_place(const takt_gguf *g, place *p)
 
 /* ---- names ---- */
 
-/* Bytes of a path before the ending of a part; the whole path if it has none. */
+/* Length of a path without the suffix of a part; the whole path if it has none. */
 static size_t stem_of(const char *path)
 {
     const size_t length = strlen(path);
@@ -43,7 +43,7 @@ const char *takt_gguf_shard_name(takt_arena *arena, const char *first, size_t i,
     return takt_arena_format(arena, "%.*s-%05zu-of-%05zu.gguf", (int)stem, first, i + 1, count);
 }
 
-/* The file must be the first part, under the name that its parts are found by. */
+/* The file must be the first part, named so that the other parts can be found. */
 static takt_status check_first(takt_arena *arena, const takt_source *source, const takt_gguf *g,
                                const place *p)
 {
@@ -122,13 +122,13 @@ static takt_status open_shard(takt_gguf_shards *s, takt_arena *arena, const takt
 
 /* ---- the whole ---- */
 
-/* Tensors of all parts in their order; names must differ. */
+/* Tensors of all parts in order; names must be unique. */
 static takt_status join(takt_arena *arena, takt_gguf *g, const takt_gguf *parts, size_t count)
 {
     const size_t old = g->tensor_count;
     size_t total = old;
     for (size_t i = 0; i < count; i++)
-        total += parts[i].tensor_count; /* of headers in memory: it cannot overflow */
+        total += parts[i].tensor_count; /* headers are in memory, so this cannot overflow */
     takt_gguf_tensor *tensors = takt_arena_array(arena, total, sizeof *tensors);
     takt_span *names = takt_arena_array(arena, total, sizeof *names);
     if (tensors == NULL || names == NULL)

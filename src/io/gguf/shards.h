@@ -1,7 +1,7 @@
 /* shards.h - a model that llama-gguf-split cut into NAME-00001-of-00003.gguf and so on.
  *
  * The first part has the metadata; each part lists the tensors that it holds. The parts are found
- * by the name of the first, never by anything that it says.
+ * by the name of the first, never by its contents.
  */
 #ifndef TAKT_IO_GGUF_SHARDS_H
 #define TAKT_IO_GGUF_SHARDS_H
@@ -21,7 +21,7 @@ typedef struct takt_gguf_shards {
 } takt_gguf_shards;
 
 /* Opens the other parts of the model whose first part is `source` with the header `g`, and adds
- * their tensors to it. A model in one file has none. Close it in any case. */
+ * their tensors to it. A model in one file has none. Needs a close in any case. */
 TAKT_MUST_USE takt_status takt_gguf_shards_open(takt_gguf_shards *s, takt_arena *arena,
                                                 const takt_source *source, takt_gguf *g);
 void takt_gguf_shards_close(takt_gguf_shards *s);

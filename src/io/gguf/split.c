@@ -29,7 +29,7 @@ bool takt_gguf_has_parts(const takt_gguf_type *type)
     return layout_of(type) != NULL;
 }
 
-/* The 32 levels of a block, as they lie in a tensor. */
+/* The 32 levels of a block, in tensor order. */
 static void put_levels(const layout *l, const uint8_t *block, uint8_t *to)
 {
     const uint8_t *q = block + 2;
@@ -59,8 +59,8 @@ static takt_status allocate(takt_ctx *ctx, const takt_gguf_stack *s, const layou
     return takt_tensor_create(ctx, &type, &p->scales);
 }
 
-/* A chunk of blocks at a time, so that a file that is not in memory is read once; `before`: number
- * of blocks of the tensors before it. */
+/* Splits one chunk of blocks at a time, so that a file that is not in memory is read once;
+ * `before`: number of blocks in the preceding tensors. */
 static takt_status fill(takt_gguf_model *m, const takt_gguf_tensor *t, const layout *l, parts *p,
                         size_t before)
 {

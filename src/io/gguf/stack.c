@@ -1,5 +1,5 @@
-/* stack.c - tensors of a file by name, and several of one type as one matrix: rows of queries, keys
- * and values follow each other, so that one product computes all. */
+/* stack.c - tensors of a file by name, and several of one type stacked into one matrix: queries,
+ * keys and values are computed by one product. */
 #include <string.h>
 
 #include "io/gguf/model.h"
@@ -43,7 +43,7 @@ size_t takt_gguf_choices(const char *name)
     return count;
 }
 
-/* A name as far as it has room. */
+/* Appends a name as far as there is room. */
 typedef struct sheet {
     char *to;
     size_t length;

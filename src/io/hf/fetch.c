@@ -1,4 +1,4 @@
-/* fetch.c - the elements of a tensor in the order that GGUF files have them. */
+/* fetch.c - reorders the elements of a tensor as GGUF files have them. */
 #include <math.h>
 #include <string.h>
 

@@ -1,23 +1,23 @@
 /* hf.h - a folder of Hugging Face, read as if it were a GGUF file.
  *
- * config.json gives the settings, safetensors files the tensors. What they are called in GGUF is
- * said by the text of the architecture, in lines that begin with "#:" (rules.c):
+ * config.json gives the settings, safetensors files the tensors. The text of the architecture maps
+ * their names to GGUF in lines that begin with "#:" (rules.c):
  *
  *     #: type llama mistral                      model_type in config.json
  *     #: prefix model.                           may stand before the name of a tensor
  *     #: key attention.head_count num_attention_heads n_head
  *     #: number rope.freq_base rope_theta        the same, always a float
  *     #: set pooling_type 1                      unless config.json had it under a key
- *     #: times feed_forward_length 4 embedding_length   the same, by another one
- *     #: when multi_query true set attention.head_count_kv 1   a line for some configurations
- *     #: expect hidden_act silu                  config.json says nothing else
+ *     #: times feed_forward_length 4 embedding_length   the same, from another key
+ *     #: when multi_query true set attention.head_count_kv 1   a conditional line
+ *     #: expect hidden_act silu                  refuse any other value
  *     #: tensor blk.*.attn_q layers.*.self_attn.q_proj pairs attention.head_count
  *     #: full 6 attention.sliding_window_pattern every 6th layer, or what the key says, sees all
  *     #: skip *.rotary_emb.inv_freq
  *
- * Lines of common.takt follow those of the architecture; the first that gives a key counts. A `*`
- * stands for a number. Both .weight and .bias follow a name, unless it names the whole tensor.
- * Behind a tensor's names comes how its elements have to be moved, if they have to (fetch.c).
+ * Lines of common.takt follow those of the architecture; the first line for a key wins. A `*`
+ * stands for a number. Both .weight and .bias follow a name, unless it names the whole tensor. A
+ * tensor's names may be followed by how its elements are reordered (fetch.c).
  */
 #ifndef TAKT_IO_HF_HF_H
 #define TAKT_IO_HF_HF_H
@@ -48,7 +48,7 @@ typedef struct takt_hf takt_hf;
 /* "#: when NAME VALUE REST": if config.json has this value, the line becomes REST. */
 bool takt_hf_applies(const takt_hf *h, takt_hf_line *line);
 
-/* Numbers that stars of a pattern stand for. */
+/* The numbers that the stars of a pattern stand for. */
 typedef struct takt_hf_match {
     uint32_t number[2];
     size_t count;
@@ -56,23 +56,23 @@ typedef struct takt_hf_match {
 } takt_hf_match;
 
 bool takt_hf_matches(takt_span pattern, takt_span name, takt_hf_match *match);
-/* The name that `pattern` makes of the numbers, in the arena; NULL: no memory. */
+/* The name that `pattern` and the numbers give, in the arena; NULL: no memory. */
 const char *takt_hf_name(takt_arena *arena, takt_span pattern, const takt_hf_match *match);
 size_t takt_hf_stars(takt_span pattern);
 
 /* ---- the folder ---- */
 
-/* How elements have to be moved from the folder's order to GGUF's. */
+/* How elements are reordered from the folder's layout to GGUF's. */
 typedef enum takt_hf_move {
     TAKT_HF_AS_IS,
-    TAKT_HF_PAIRS,      /* rows of a head half a head apart become neighbours */
+    TAKT_HF_PAIRS,      /* interleaves rows that are half a head apart */
     TAKT_HF_GROUPED,    /* q, k and v of each group of heads: all q, all k, all v */
     TAKT_HF_TRANSPOSED, /* rows and columns change places */
-    TAKT_HF_FLAT,       /* dimensions of size 1 vanish */
+    TAKT_HF_FLAT,       /* dimensions of size 1 are removed */
     TAKT_HF_PLUS_ONE,   /* 1 is added */
     TAKT_HF_DECAY,      /* -exp(x) */
-    TAKT_HF_BEHIND,     /* rows up to that of the padding token are left out */
-    TAKT_HF_SWAPPED,    /* of [n, a, b] a and b change places */
+    TAKT_HF_BEHIND,     /* rows up to that of the padding token are dropped */
+    TAKT_HF_SWAPPED,    /* transposes a and b of [n, a, b] */
     TAKT_HF_EVEN, /* of [n, a, 2 b] every other column, swapped; of [n, 2 b] every other one */
     TAKT_HF_ODD,  /* the others */
     TAKT_HF_MOVES,
@@ -93,9 +93,9 @@ typedef struct takt_hf_tensor {
     takt_hf_piece *pieces;
     uint32_t count;
     takt_hf_move move;
-    int64_t heads; /* of PAIRS; of BEHIND the rows that are left out */
+    int64_t heads; /* of PAIRS; for BEHIND the rows dropped */
     bool is_stack;
-    const float *made; /* computed from config.json, no piece has it; or NULL */
+    const float *made; /* computed from config.json, in no file; or NULL */
 } takt_hf_tensor;
 
 typedef struct takt_hf_file {
@@ -108,7 +108,7 @@ struct takt_hf {
     takt_arena *arena;
     const takt_source *source; /* of config.json */
     const char *folder;
-    const takt_json *config; /* what describes the text model */
+    const takt_json *config; /* the part that describes the text model */
     const char *architecture;
     takt_gguf g;
     size_t value_room, tensor_room;
@@ -117,8 +117,8 @@ struct takt_hf {
     size_t file_count;
 };
 
-/* Reads headers; tensors stay in their files, which are open until takt_hf_close. Close it in any
- * case. */
+/* Reads headers only; tensors stay in their files, which stay open until takt_hf_close. Call that
+ * in any case. */
 TAKT_MUST_USE takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *source);
 void takt_hf_close(takt_hf *h);
 /* takt_gguf_model.fetch; `user` is the folder. */
@@ -142,15 +142,15 @@ TAKT_MUST_USE takt_status takt_hf_weights(takt_hf *h);
 
 /* A member of config.json, NULL if it is missing or null. */
 const takt_json *takt_hf_member(const takt_json *object, const char *key);
-/* An integer among the settings so far; `fallback` if absent. */
+/* An integer setting read so far; `fallback` if absent. */
 int64_t takt_hf_integer(const takt_hf *h, const char *key, int64_t fallback);
 
-/* Settings: `key` is copied, with the architecture before it; nothing happens if it is there. */
+/* Adds a setting unless it exists; `key` is copied, prefixed with the architecture. */
 TAKT_MUST_USE takt_status takt_hf_put_integer(takt_hf *h, const char *key, int64_t value);
 TAKT_MUST_USE takt_status takt_hf_put_number(takt_hf *h, const char *key, double value);
 TAKT_MUST_USE takt_status takt_hf_put_bool(takt_hf *h, const char *key, bool value);
 TAKT_MUST_USE takt_status takt_hf_put_text(takt_hf *h, const char *key, const char *text);
-/* The same without the architecture. */
+/* Same without the architecture. */
 TAKT_MUST_USE takt_status takt_hf_put_general(takt_hf *h, const char *key, const char *text);
 /* A tensor of floats computed from config.json; `values` are in the arena. */
 TAKT_MUST_USE takt_status takt_hf_put_tensor(takt_hf *h, const char *name, const float *values,

@@ -1,4 +1,4 @@
-/* hf_read.c - a folder of Hugging Face as a model: what config.json describes. */
+/* hf_read.c - a Hugging Face folder as a model, as config.json describes it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ takt_status takt_hf_fail(const takt_hf *h, takt_error_id id, const takt_json *at
     return at != NULL ? takt_fail_offset(h->ctx, at->offset) : status;
 }
 
-/* A JSON object that names the type of a model near its beginning. */
+/* A JSON object that names a model type near its beginning. */
 bool takt_hf_recognises(const uint8_t *bytes, size_t length)
 {
     static const char key[] = "\"model_type\"";
@@ -39,7 +39,7 @@ bool takt_hf_recognises(const uint8_t *bytes, size_t length)
 
 /* ---- the architecture ---- */
 
-/* The text that has `type` in a line "#: type"; NULL: none. */
+/* The architecture text that lists `type` in a "#: type" line; NULL: none. */
 static const char *text_for(const char *type)
 {
     for (size_t i = 0; takt_gguf_arch_name(i) != NULL; i++) {
@@ -100,7 +100,7 @@ static takt_status find_architecture(takt_hf *h)
 
 /* ---- sentence encoders ---- */
 
-/* 1_Pooling/config.json of sentence-transformers: how vectors of tokens become one. */
+/* 1_Pooling/config.json of sentence-transformers: how token vectors are pooled into one. */
 static takt_status read_pooling(takt_hf *h)
 {
     const char *path = takt_arena_format(h->arena, "%s/1_Pooling/config.json", h->folder);
@@ -181,7 +181,7 @@ void takt_hf_close(takt_hf *h)
     h->file_count = 0;
 }
 
-/* Tensors of the folder that the model has no use for: it is another one than config.json says. */
+/* Reports tensors that the model does not use: the weights do not match config.json. */
 static takt_status check_read(const takt_hf *h, const bool *is_read)
 {
     if (takt_gguf_wants_encoder(h->source))

@@ -1,13 +1,13 @@
 /* hf_write.h - a GGUF file as a folder of Hugging Face: the rules of hf.h, backwards.
  *
- * Architectures that can be written have lines in their text that say as what:
+ * Architectures that can be written have lines in their text that give the names to use:
  *
- *     #: as mixtral MixtralForCausalLM model. expert_count   if the file has that setting
+ *     #: as mixtral MixtralForCausalLM model. expert_count   if the file has this setting
  *     #: as llama LlamaForCausalLM model.                     otherwise; tensors begin with model.
  *     #: has attention_bias blk.0.attn_q.bias                 a switch for tensors that may be
  * there
  *
- * What is written is read again and compared with the settings of the file.
+ * The output is read back and compared with the settings of the file.
  */
 #ifndef TAKT_IO_HF_HF_WRITE_H
 #define TAKT_IO_HF_HF_WRITE_H
@@ -19,14 +19,14 @@ typedef struct takt_hf_out {
     takt_arena *arena;
     const takt_gguf_model *m;
     const char *architecture, *folder;
-    const takt_gguf_type *type; /* of matrices; NULL: as they are, blocks as F32 */
+    const takt_gguf_type *type; /* type of matrices; NULL: unchanged, blocks as F32 */
     takt_span model_type, class, prefix;
     int64_t bos, eos, pad; /* -1: none */
 } takt_hf_out;
 
-/* Finds out what the model is called; TAKT_ERR_UNSUPPORTED if folders of it are not written. */
+/* Finds the model's type; TAKT_ERR_UNSUPPORTED if it cannot be written as a folder. */
 TAKT_MUST_USE takt_status takt_hf_out_begin(takt_hf_out *o);
-/* config.json, model.safetensors, and the check that they mean the same. */
+/* Writes config.json and model.safetensors, and checks that they mean the same. */
 TAKT_MUST_USE takt_status takt_hf_write(takt_hf_out *o);
 
 /* ---- parts of it ---- */
@@ -34,11 +34,11 @@ TAKT_MUST_USE takt_status takt_hf_write(takt_hf_out *o);
 TAKT_MUST_USE takt_status takt_hf_write_weights(const takt_hf_out *o);
 /* rope_theta, rope_scaling and the like. */
 TAKT_MUST_USE takt_status takt_hf_write_rope(const takt_hf_out *o, takt_json_writer *w);
-/* A setting by its key without the architecture; NULL: there is none. */
+/* A setting by its key without the architecture; NULL if missing. */
 const takt_gguf_value *takt_hf_out_find(const takt_hf_out *o, const char *key);
-/* The same as a number. */
+/* Same as a number. */
 double takt_hf_out_number(const takt_hf_out *o, const char *key, double fallback);
-/* A float as the shortest decimal that is read as it. */
+/* A float as the shortest decimal that reads back as the same value. */
 double takt_hf_plain(double value);
 /* All elements of a small tensor; in the arena. */
 TAKT_MUST_USE takt_status takt_hf_out_floats(const takt_hf_out *o, const takt_gguf_tensor *t,

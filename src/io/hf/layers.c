@@ -1,5 +1,5 @@
-/* layers.c - layer_types of config.json: which layers see all keys and which a window of them. The
- * text of an architecture has its own rule; a list that says something else is refused. */
+/* layers.c - layer_types of config.json: which layers attend to all keys and which to a window. The
+ * architecture's text has a rule for this; a list that contradicts it is refused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ static bool is_full(const takt_json *v)
     return v->kind == TAKT_JSON_STRING && strcmp(v->text, "full_attention") == 0;
 }
 
-/* "#: full N [KEY]": every Nth layer has no window, the others have one. 0: there is no such line,
- * and all layers are alike. */
+/* "#: full N [KEY]": every Nth layer has full attention, the others have a window. 0: there is no
+ * such line, and all layers are alike. */
 static int64_t period_of(const takt_hf *h)
 {
     takt_hf_lines lines = takt_hf_lines_of(h->architecture);

@@ -1,5 +1,5 @@
-/* rope.c - how positions turn queries and keys: rope_theta, rope_scaling and, since version 5 of
- * transformers, rope_parameters. */
+/* rope.c - rotary position settings: rope_theta, rope_scaling and, since version 5 of transformers,
+ * rope_parameters. */
 #include <math.h>
 #include <string.h>
 
@@ -105,11 +105,11 @@ static takt_status put_yarn(takt_hf *h, const takt_json *scaling)
         takt_hf_put_number(h, "rope.scaling.yarn_beta_slow", number_of(scaling, "beta_slow", 1)));
     if (cut != NULL && cut->kind == TAKT_JSON_BOOL && !cut->boolean)
         TAKT_TRY(takt_hf_put_bool(h, "rope.scaling.yarn_exact", true));
-    /* Files say it without what the factor gives. */
+    /* Files store it without the factor's effect. */
     return takt_hf_put_number(h, "rope.scaling.attn_factor", attention / (0.1 * log(factor) + 1));
 }
 
-/* {"sliding_attention": {...}, "full_attention": {...}}: the second, and the first's base. */
+/* {"sliding_attention": {...}, "full_attention": {...}}: uses the second, and the first's base. */
 static takt_status part(takt_hf *h, const takt_json **scaling)
 {
     const takt_json *full = takt_hf_member(*scaling, "full_attention");

@@ -1,4 +1,4 @@
-/* rules.c - the lines of an architecture's text that say what a folder calls its parts. */
+/* rules.c - the lines of an architecture's text that map a folder's names. */
 #include <string.h>
 
 #include "io/hf/hf.h"
@@ -29,7 +29,7 @@ bool takt_hf_next(takt_hf_lines *lines, takt_hf_line *line)
 {
     while (lines->at != NULL) {
         const char *begin = lines->at, *end = strchr(begin, '\n');
-        if (end == NULL) { /* texts end with a line end */
+        if (end == NULL) { /* texts end with a newline */
             const size_t next = lines->then[0] == NULL ? 1 : 0;
             lines->at = lines->then[next];
             lines->then[next] = NULL;
@@ -60,7 +60,7 @@ size_t takt_hf_stars(takt_span pattern)
     return count;
 }
 
-/* Digits at `*at`; false: there are none, too many, or a leading 0, since 1 has only one
+/* Digits at `*at`; false if there are none, too many, or a leading 0: each number has one
  * spelling. */
 static bool take_number(takt_span name, size_t *at, uint32_t *number)
 {

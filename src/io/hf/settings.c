@@ -37,7 +37,7 @@ int64_t takt_hf_integer(const takt_hf *h, const char *key, int64_t fallback)
 
 /* ---- values ---- */
 
-/* A new value under `key`, or NULL: it exists already, or the failure is in `*status`. */
+/* Adds a value under `key`; NULL if it exists already, or with a failure in `*status`. */
 static takt_gguf_value *add(takt_hf *h, const char *key, takt_gguf_kind kind, takt_status *status)
 {
     takt_gguf *g = &h->g;
@@ -149,7 +149,7 @@ static takt_status put(takt_hf *h, const char *key, const takt_json *v, bool is_
     }
 }
 
-/* "#: set KEY VALUE": a whole number, a truth value or a text. */
+/* "#: set KEY VALUE": an integer, a bool or a string. */
 static takt_status set(takt_hf *h, const char *key, takt_span value)
 {
     char text[64];
@@ -224,7 +224,7 @@ static takt_status follow(takt_hf *h, takt_hf_line *line)
     return v != NULL ? put(h, key, v, is_number) : TAKT_OK;
 }
 
-/* "#: times KEY N OTHER": N times what OTHER is, unless config.json had it. */
+/* "#: times KEY N OTHER": N times OTHER, unless config.json had it. */
 static takt_status multiply(takt_hf *h, takt_hf_line *line)
 {
     char key[96], other[96];

@@ -27,7 +27,7 @@ static takt_status open_file(takt_hf *h, const char *name, takt_hf_file **out)
     return TAKT_OK;
 }
 
-/* The header, its length before it; takt_mem_put gives it back. */
+/* Reads the header and its length; free it with takt_mem_put. */
 static takt_status read_header(takt_hf *h, const takt_hf_file *f, uint8_t **bytes, size_t *have,
                                size_t *length)
 {
@@ -42,7 +42,7 @@ static takt_status read_header(takt_hf *h, const takt_hf_file *f, uint8_t **byte
     *have = *length;
     if (takt_safetensors_recognises(prefix, begin) && size < *length - 8)
         *have = 8 + (size_t)size;
-    else if (*length > 1 << 20) /* what is wrong is at the beginning */
+    else if (*length > 1 << 20) /* the error is at the beginning */
         *have = 1 << 20;
     TAKT_TRY(takt_mem_get(h->ctx, *have, "the header of a file", &block));
     *bytes = block;
@@ -96,7 +96,7 @@ static takt_hf_move move_of(takt_span word)
     return i < TAKT_HF_MOVES ? (takt_hf_move)i : TAKT_HF_AS_IS;
 }
 
-/* How the tensor of a rule is made of its pieces. */
+/* How the tensor of a rule is assembled from its pieces. */
 static takt_status describe(takt_hf *h, const takt_hf_line *line, takt_hf_tensor *made)
 {
     char key[96];
@@ -137,14 +137,14 @@ static takt_status keep_piece(takt_hf *h, const takt_hf_line *line, const takt_h
     return TAKT_OK;
 }
 
-/* By the first rule that knows the name. */
+/* Uses the first rule that matches the name. */
 static takt_status place(takt_hf *h, takt_span name, const takt_hf_piece *piece, bool *is_known)
 {
     takt_hf_lines lines = takt_hf_lines_of(h->architecture);
     takt_hf_line line;
     takt_hf_match match;
     *is_known = false;
-    /* Two tensors may be made of one: the even and the odd columns. */
+    /* Two tensors may come from one: its even and odd columns. */
     while (takt_hf_next(&lines, &line)) {
         if (!takt_hf_applies(h, &line))
             continue;
@@ -186,7 +186,7 @@ static takt_status add_weight(takt_hf *h, const takt_weight *w, uint32_t file)
 
 /* ---- sizes ---- */
 
-/* Rows before those that are used; -1: the file has too few. */
+/* Number of rows before those used; -1: the file has too few. */
 static int64_t rows_before(const takt_hf *h, const takt_type *type)
 {
     const takt_json *v = takt_hf_member(h->config, "pad_token_id");
@@ -194,7 +194,7 @@ static int64_t rows_before(const takt_hf *h, const takt_type *type)
     return before >= 0 && before < type->dim[0] ? before : -1;
 }
 
-/* Sizes of the tensor that its pieces become; false: they cannot. */
+/* Sizes of the tensor its pieces form; false if they do not fit together. */
 static bool set_dims(const takt_hf *h, takt_hf_tensor *made, const takt_type *type,
                      takt_gguf_tensor *t)
 {
@@ -337,7 +337,7 @@ static takt_status read_index(takt_hf *h, const char *path)
     return status;
 }
 
-/* Whatever else fails will say so when the file is read. */
+/* Other failures are reported when the file is read. */
 static bool is_there(takt_ctx *ctx, const char *path)
 {
     takt_file *file;

@@ -75,7 +75,8 @@ static void put_value(takt_json_writer *w, const char *name, const takt_gguf_val
     takt_json_key(w, name);
     if (v->kind == TAKT_GGUF_BOOL)
         takt_json_bool(w, v->bytes[0] != 0);
-    else if (strcmp(name, "query_pre_attn_scalar") == 0) /* transformers wants it without a point */
+    else if (strcmp(name, "query_pre_attn_scalar") ==
+             0) /* transformers expects it without a decimal point */
         takt_json_number(w, takt_hf_plain(takt_gguf_number(v, 0)));
     else if (v->kind == TAKT_GGUF_F32 || v->kind == TAKT_GGUF_F64)
         takt_json_real(w, takt_hf_plain(takt_gguf_number(v, 0)));
@@ -85,7 +86,7 @@ static void put_value(takt_json_writer *w, const char *name, const takt_gguf_val
         takt_json_null(w);
 }
 
-/* Names and keys that were written; the first line for either counts. */
+/* Names and keys already written; the first line for either wins. */
 typedef struct written {
     takt_span at[TAKT_HF_WORDS * 16];
     size_t count;
@@ -161,7 +162,7 @@ static takt_status put_settings(const takt_hf_out *o, takt_json_writer *w)
     return takt_hf_write_rope(o, w);
 }
 
-/* The type that most elements have. */
+/* The type of most elements. */
 static const char *main_type(const takt_hf_out *o)
 {
     size_t counts[3] = {0};

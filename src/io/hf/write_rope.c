@@ -1,4 +1,4 @@
-/* write_rope.c - how positions turn queries and keys, as config.json says it. */
+/* write_rope.c - rotary position settings, as config.json has them. */
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static bool fits(const waves *s, const float *values, size_t pairs)
     return true;
 }
 
-/* The file has the factors alone: the settings that give them are found again. */
+/* The file has only the factors: recovers the settings that produce them. */
 static takt_status put_llama3(const takt_hf_out *o, const takt_gguf_tensor *t, takt_json_writer *w)
 {
     float *values;

@@ -10,7 +10,7 @@
 #include "io/hf/hf_write.h"
 #include "op/util/ggml.h"
 
-/* A tensor of the folder: one of the file, or one expert of it. */
+/* A tensor of the folder: a tensor of the file, or one expert of it. */
 typedef struct entry {
     const char *name;
     const takt_gguf_tensor *t;
@@ -118,7 +118,7 @@ static takt_status add(const takt_hf_out *o, list *all, const entry *e, const ch
     return TAKT_OK;
 }
 
-/* Entries of one tensor by a line that matches it. */
+/* Entries of one tensor for a line that matches it. */
 static takt_status place(const takt_hf_out *o, list *all, const takt_gguf_tensor *t,
                          const takt_hf_line *line, takt_hf_match *match)
 {
@@ -220,7 +220,7 @@ static void transpose(const entry *e, const uint8_t *from, uint8_t *to)
             memcpy(to + (r * columns + c) * n, from + (c * rows + r) * n, n);
 }
 
-/* In the type that is written, row by row: `row` has room for one. */
+/* Writes row by row in the output type: `row` has room for one. */
 static void convert(const entry *e, const uint8_t *from, float *row, uint8_t *to)
 {
     const takt_gguf_tensor *t = e->t;
@@ -318,7 +318,7 @@ static takt_status put_header(const writer *file, const list *all)
     return status;
 }
 
-/* The entries of one tensor, which is read once. */
+/* The entries of one tensor, which is read only once. */
 static takt_status put_tensor(const takt_hf_out *o, const writer *w, const list *all, size_t first,
                               size_t count)
 {

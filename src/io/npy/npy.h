@@ -7,9 +7,9 @@
 #include "base/cursor.h"
 #include "base/text.h"
 
-enum { TAKT_NPY_HEADER = 1 << 16 }; /* more than this is refused: rank is at most 16 */
+enum { TAKT_NPY_HEADER = 1 << 16 }; /* larger headers are refused: rank is at most 16 */
 
-/* What a header says. */
+/* Contents of a header. */
 typedef struct takt_npy_header {
     takt_dtype dtype;
     bool is_fortran;
@@ -25,17 +25,19 @@ TAKT_MUST_USE takt_status takt_npy_parse(takt_ctx *ctx, const char *name, takt_s
 /* From the first byte of a file to the first of its data. */
 TAKT_MUST_USE takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, takt_cursor *c,
                                                takt_npy_header *header);
-/* takt_npy_load_memory; `keeps_order`: Fortran order stays, and the view's strides tell. */
+/* takt_npy_load_memory; `keeps_order`: Fortran order is kept, as the view's strides. */
 TAKT_MUST_USE takt_status takt_npy_read_memory(takt_ctx *ctx, const char *name, takt_span bytes,
                                                bool keeps_order, takt_tensor_view *view);
-/* Bytes of a dense view; false if it is not dense, too large, on a device, or of no known type. */
+/* Bytes of a dense view; false if it is not dense, too large, on a device, or of an unknown
+ * type. */
 bool takt_npy_bytes(const takt_tensor_view *view, size_t *bytes);
 /* "<f4", or NULL if .npy has no such type. */
 const char *takt_npy_descr(takt_dtype dtype);
-/* Magic, version, length and dictionary, padded so that data begin at a multiple of 64. */
+/* Writes magic, version, length and dictionary, padded so that data begin at a multiple of 64. */
 TAKT_MUST_USE takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *view,
                                         takt_text *text);
-/* Every array of an archive, in its order; `view`, a copy of `member`, is freed after the call. */
+/* Visits every array of an archive, in order; `view`, a copy of `member`, is freed after the
+ * call. */
 typedef takt_status takt_npz_fn(void *user, takt_span name, takt_span member,
                                 const takt_tensor_view *view);
 TAKT_MUST_USE takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes,

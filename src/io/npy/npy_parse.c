@@ -1,7 +1,7 @@
 /* npy_parse.c - the dictionary at the head of an .npy file.
  *
- * It is written as a Python literal. We take exactly what NumPy writes: three keys, a string, a
- * bool, a tuple of numbers; nothing is evaluated.
+ * It is a Python literal. Only what NumPy writes is accepted: three keys, a string, a bool, a tuple
+ * of numbers; nothing is evaluated.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void blanks(scanner *s)
         s->pos++;
 }
 
-/* True, and past it, if the next character is `c`. */
+/* If the next character is `c`, skips it and returns true. */
 static bool take(scanner *s, char c)
 {
     blanks(s);
@@ -78,7 +78,7 @@ static bool string(scanner *s, takt_span *out)
     return true;
 }
 
-/* `d` begins behind its quote, which is where the type is wrong. */
+/* `d` begins after its quote, so errors in the type point there. */
 static takt_status refuse_type(scanner *s, takt_span d)
 {
     const char *hint = "save it as a plain number type, e.g. with .astype('<f4')";

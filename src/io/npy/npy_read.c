@@ -1,4 +1,4 @@
-/* npy_read.c - an .npy file to a dense tensor in memory of its own. */
+/* npy_read.c - reads an .npy file into a newly allocated dense tensor. */
 #include <string.h>
 
 #include "base/cursor.h"
@@ -22,7 +22,7 @@ bool takt_npy_bytes(const takt_tensor_view *v, size_t *bytes)
         if (v->strides[d] != 0 && size > 1 && (size_t)v->strides[d] != dense)
             return false;
         is_empty = is_empty || size == 0;
-        /* An empty array must not hide a product that is too large. */
+        /* A zero dimension must not hide a product that overflows. */
         if (!takt_size_mul(count, size == 0 ? 1 : size, &count))
             return false;
         dense *= size;
@@ -50,7 +50,8 @@ void takt_view_free(takt_ctx *ctx, takt_tensor_view *view)
     size_t bytes;
     if (ctx == NULL || view == NULL)
         return;
-    memset(view->strides, 0, sizeof view->strides); /* in whatever order: as many elements */
+    memset(view->strides, 0,
+           sizeof view->strides); /* the element count does not depend on the order */
     if (view->data != NULL && takt_npy_bytes(view, &bytes))
         takt_mem_put(ctx, view->data, bytes);
     view->data = NULL;

@@ -1,4 +1,4 @@
-/* npy_rows.c - .npy files some rows at a time, for those that do not fit into memory. */
+/* npy_rows.c - reads .npy files a few rows at a time, for files larger than memory. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -49,7 +49,7 @@ void takt_npy_close(takt_npy *n)
     takt_mem_put(n->ctx, n, sizeof *n);
 }
 
-/* Sets the size of rows; false if the whole is more than can be addressed. */
+/* Sets the size of rows; false if the total is not addressable. */
 static bool settle(takt_npy *n, uint64_t *bytes)
 {
     takt_tensor_view row = n->view;
@@ -142,7 +142,7 @@ static takt_status check_bools(takt_npy *n, int64_t first, const unsigned char *
                      (long long)first + (long long)(bad / n->row_bytes));
 }
 
-/* The first axis is the contiguous one: a piece per element of a row. `place` is its row-major
+/* The first axis is the contiguous one: one piece per element of a row. `place` is its row-major
  * index; in the file it is at the reversed index. */
 static takt_status read_fortran(takt_npy *n, int64_t first, int64_t count, unsigned char *to)
 {

@@ -1,7 +1,7 @@
 /* npz.c - .npz archives: ZIP files whose members are .npy files, stored as they are.
  *
- * Reading goes by the central directory at the end. Every offset is checked against the file before
- * it is used, the checksum of the member afterwards. Compressed members are refused.
+ * The reader uses the central directory at the end. Every offset is checked before use, and the
+ * member's checksum after reading. Compressed members are refused.
  */
 #include <stdio.h>
 #include <string.h>
@@ -168,13 +168,13 @@ static takt_status check_entries(const archive *a, const void **order, size_t co
     return TAKT_OK;
 }
 
-/* So that the work of reading all members is bounded by the file. */
+/* Bounds the work of reading all members by the file's size. */
 static takt_status check_directory(const archive *a, takt_cursor directory, size_t count)
 {
     takt_arena arena;
     takt_arena_init(&arena, a->ctx);
     takt_status status = TAKT_OK;
-    /* An entry takes space in the directory, which bounds their number. */
+    /* Each entry takes space in the directory, which bounds their number. */
     const size_t most = takt_cursor_left(&directory) / CENTRAL_BYTES;
     const size_t kept = count < most ? count : most;
     entry *entries = takt_arena_array(&arena, kept, sizeof *entries);
@@ -200,8 +200,8 @@ static bool is_called(const entry *e, const char *member)
            memcmp(e->name.at + length, ".npy", 4) == 0;
 }
 
-/* Fails with a list of the archive's members, by the names given to NumPy's savez, or arr_0 and so
- * on. */
+/* Fails with a list of the archive's members, under the names passed to NumPy's savez, or arr_0 and
+ * so on. */
 static takt_status fail_member(const archive *a, const char *member, takt_cursor directory,
                                size_t count)
 {
