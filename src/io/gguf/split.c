@@ -1,6 +1,6 @@
-/* split.c - blocks as levels and scales: tensors of element types that kernels know.
+/* split.c - blocks as levels and scales: tensors of element types that kernels support.
  *
- * Q4_0 and Q8_0 keep their bits; kernels for prompts know them best in parts.
+ * Q4_0 and Q8_0 keep their bits; kernels for prompts are fastest on the parts.
  */
 #include <string.h>
 

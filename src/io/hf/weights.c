@@ -27,7 +27,7 @@ static takt_status open_file(takt_hf *h, const char *name, takt_hf_file **out)
     return TAKT_OK;
 }
 
-/* Reads the header and its length; free it with takt_mem_put. */
+/* Reads the header with its length prefix; free it with takt_mem_put. */
 static takt_status read_header(takt_hf *h, const takt_hf_file *f, uint8_t **bytes, size_t *have,
                                size_t *length)
 {

@@ -75,8 +75,7 @@ static void put_value(takt_json_writer *w, const char *name, const takt_gguf_val
     takt_json_key(w, name);
     if (v->kind == TAKT_GGUF_BOOL)
         takt_json_bool(w, v->bytes[0] != 0);
-    else if (strcmp(name, "query_pre_attn_scalar") ==
-             0) /* transformers expects it without a decimal point */
+    else if (strcmp(name, "query_pre_attn_scalar") == 0) /* transformers wants no decimal point */
         takt_json_number(w, takt_hf_plain(takt_gguf_number(v, 0)));
     else if (v->kind == TAKT_GGUF_F32 || v->kind == TAKT_GGUF_F64)
         takt_json_real(w, takt_hf_plain(takt_gguf_number(v, 0)));

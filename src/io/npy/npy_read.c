@@ -50,8 +50,7 @@ void takt_view_free(takt_ctx *ctx, takt_tensor_view *view)
     size_t bytes;
     if (ctx == NULL || view == NULL)
         return;
-    memset(view->strides, 0,
-           sizeof view->strides); /* the element count does not depend on the order */
+    memset(view->strides, 0, sizeof view->strides); /* in any order: same element count */
     if (view->data != NULL && takt_npy_bytes(view, &bytes))
         takt_mem_put(ctx, view->data, bytes);
     view->data = NULL;

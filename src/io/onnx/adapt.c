@@ -7,8 +7,8 @@
 
 #include "base/size.h"
 
-/* False if something was refused before, also by the graph: later errors follow from the first, and
- * must not be reported in its place. */
+/* False after a refusal, including one by the graph: later errors follow from the first and must
+ * not replace it. */
 static bool is_good(takt_call *c)
 {
     if (c->status == TAKT_OK)
@@ -93,7 +93,8 @@ static const takt_pb_attr *among(const takt_pb_attr *attrs, size_t count, takt_s
 const takt_pb_attr *takt_onnx_attr(takt_call *c, const char *name)
 {
     const takt_pb_attr *a = among(c->node->attrs, c->node->attr_count, takt_span_of(name));
-    /* A function's node may take it from the function's caller, or the function's default. */
+    /* A node of a function may take it from the function's caller, or use the function's
+     * default. */
     const takt_scope *s = c->scope;
     while (a != NULL && a->ref.length > 0) {
         while (s != NULL && s->function == NULL)
@@ -294,7 +295,7 @@ takt_syms takt_onnx_signed(takt_call *c, size_t i)
     if (takt_onnx_type(c, i)->rank > 1)
         syms = (takt_syms){0}; /* a table is not a list of sizes */
     if (syms.at == NULL)
-        (void)takt_onnx_known(c, i); /* says what is missing */
+        (void)takt_onnx_known(c, i); /* reports what is missing */
     return syms;
 }
 
@@ -309,7 +310,7 @@ takt_syms takt_onnx_syms(takt_call *c, size_t i)
     return syms;
 }
 
-/* Elements that a run finds out; nothing in the model bounds them. */
+/* Number of elements found at run time; nothing in the model bounds it. */
 static const takt_dim *found_dims(takt_call *c, size_t i, size_t *count)
 {
     takt_onnx_bound bounds[2 * TAKT_MAX_RANK];

@@ -1,5 +1,5 @@
-/* adapt.h - what adapters of ONNX operators are written in. Everything is sticky: failures go into
- * the call, and the driver looks once. */
+/* adapt.h - the helpers that adapters of ONNX operators use. Failures are sticky: they are recorded
+ * in the call, and the driver checks once. */
 #ifndef TAKT_IO_ONNX_ADAPT_H
 #define TAKT_IO_ONNX_ADAPT_H
 
@@ -32,19 +32,19 @@ takt_dtype takt_onnx_to(takt_call *c, const char *name, takt_dtype fallback);
 bool takt_onnx_has(const takt_call *c, size_t i);
 /* The tensor; TAKT_NONE if it was left out. Fails for a sequence. */
 takt_id takt_onnx_in(takt_call *c, size_t i);
-/* Its type; one with rank 0 if there is none. */
+/* Its type; rank 0 if there is none. */
 const takt_type *takt_onnx_type(takt_call *c, size_t i);
 /* Integers that must be known now. */
 takt_ints takt_onnx_known_ints(takt_call *c, size_t i);
-/* The attribute, or from some opset on the input. */
+/* The attribute, or the input in newer opsets. */
 takt_ints takt_onnx_list(takt_call *c, const char *name, size_t input);
 double takt_onnx_known_f(takt_call *c, size_t i, double fallback);
 const takt_array *takt_onnx_known(takt_call *c, size_t i);
-/* The same for floats; refuses others. */
+/* Same for floats; refuses others. */
 const takt_array *takt_onnx_known_floats(takt_call *c, size_t i);
 /* One integer; `fallback` if the input was left out. */
 int64_t takt_onnx_known_i(takt_call *c, size_t i, int64_t fallback);
-/* The same, or NULL if it is not known; no failure. */
+/* Same, or NULL if it is not known; no failure. */
 const takt_array *takt_onnx_peek(takt_call *c, size_t i);
 /* The one integer or bool of an array; NULL if it is absent, or has several or other values. */
 static inline const int64_t *takt_array_one(const takt_array *a)
@@ -52,7 +52,7 @@ static inline const int64_t *takt_array_one(const takt_array *a)
     return a != NULL && a->count == 1 ? a->i : NULL;
 }
 takt_syms takt_onnx_syms(takt_call *c, size_t i);
-/* The same, and minus dimensions among them. */
+/* Same, with negated dimensions among them. */
 takt_syms takt_onnx_signed(takt_call *c, size_t i);
 /* Elements as dimensions; negative numbers fail. */
 const takt_dim *takt_onnx_dims(takt_call *c, size_t i, size_t *count);
@@ -67,7 +67,7 @@ static inline takt_status takt_onnx_done(takt_call *c, takt_id id)
 }
 /* Refuses the node: "Resize, opset 11: reason". */
 takt_status takt_onnx_refuse(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
-/* The same for a dimension without a number; the hint says so. */
+/* Same for a dimension without a number; the hint says so. */
 takt_status takt_onnx_refuse_size(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
 
 /* ---- building ---- */
@@ -80,25 +80,26 @@ takt_id takt_onnx_i64s(takt_call *c, const int64_t *v, size_t n);
 /* A vector of the dtype of doubles. */
 takt_id takt_onnx_floats(takt_call *c, takt_dtype dtype, const double *v, const int64_t *dims,
                          int rank);
-/* `value` of `dtype` everywhere in a scalar. */
+/* A scalar of `dtype` with this value. */
 takt_id takt_onnx_scalar(takt_call *c, takt_dtype dtype, double value);
 takt_id takt_onnx_cast(takt_call *c, takt_id x, takt_dtype dtype);
 takt_id takt_onnx_squeeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_unsqueeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
-/* The size of an axis as a scalar: a constant, or found out when its name has got a number. */
+/* The size of an axis as a scalar: a constant, or found when its name gets a number. */
 takt_id takt_onnx_size(takt_call *c, takt_id x, int axis);
-/* Reshape to numbers. */
+/* Reshapes to known sizes. */
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);
 /* [C] to [C, 1, 1…], so that it broadcasts along axis 1 of `rank`, which is at least 3. */
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank);
 /* x in u8 with the scale and zero point that its extremes give (dynamic.c). */
 takt_id takt_onnx_dynamic(takt_graph *g, takt_id x, takt_id *to_scale, takt_id *to_zero);
-/* A matrix of bytes [k, n] with scales and zero points: scalars, or [n]; zero may be absent. */
+/* A matrix of bytes [k, n] with scales and zero points, which are scalars or [n]; zero may be
+ * absent. */
 typedef struct takt_bytes_matrix {
     takt_id q, scale, zero;
 } takt_bytes_matrix;
-/* x, quantised that way, times `w`: summed in integers, then converted back to floats. */
+/* x, quantised that way, times `w`: accumulated in integers, then converted back to floats. */
 takt_id takt_onnx_dynamic_matmul(takt_graph *g, takt_id x, const takt_bytes_matrix *w);
 /* QuantizeLinear and DequantizeLinear, of any domain. */
 TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
@@ -106,9 +107,9 @@ TAKT_MUST_USE takt_status takt_onnx_quantizer(takt_call *c);
 takt_id takt_onnx_attr_floats(takt_call *c, const char *name, const int64_t *dims, int rank);
 size_t takt_onnx_attr_length(takt_call *c, const char *name); /* 0 if absent */
 void *takt_onnx_get(takt_call *c, size_t count, size_t size);
-/* Takes operations from the budget of the load; refuses the node if they exceed it. */
+/* Charges operations to the load's budget; refuses the node if they exceed it. */
 bool takt_onnx_affords(takt_call *c, double operations);
-/* axis + rank if negative; refuses what is out of range. */
+/* axis + rank if negative; refuses out-of-range values. */
 int takt_onnx_axis(takt_call *c, int64_t axis, int rank);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "io/onnx/control.h"
 
-/* How often `name` is read in a graph and its subgraphs, results included. */
+/* Number of times `name` is read in a graph and its subgraphs, results included. */
 static size_t uses(const takt_pb_graph *g, takt_span name)
 {
     size_t count = 0;
@@ -30,7 +30,7 @@ static bool is_own(const takt_pb_node *n)
     return n->domain.length == 0 || takt_span_is(n->domain, "ai.onnx");
 }
 
-/* The node that gives `name`; node_count: none does. */
+/* The node that produces `name`; node_count if none does. */
 static size_t maker_of(const takt_pb_graph *g, takt_span name)
 {
     size_t k = 0;
@@ -43,7 +43,7 @@ static size_t maker_of(const takt_pb_graph *g, takt_span name)
 /* Where carried value `i` becomes its old rows followed by new ones (concat). */
 typedef struct appending {
     size_t concat;
-    size_t cast; /* between the two, to the type that it has; node_count: there is none */
+    size_t cast; /* the cast between the two; node_count: there is none */
     int64_t axis;
 } appending;
 
@@ -97,7 +97,7 @@ static takt_status set_edges(takt_call *c, const takt_pb_graph *from, size_t car
     return TAKT_OK;
 }
 
-/* Nodes whose operator was taken away leave the list. */
+/* Removes nodes whose operator was cleared from the list. */
 static size_t without_gone(const takt_pb_graph *from, takt_pb_node *nodes)
 {
     size_t count = 0;
@@ -127,9 +127,9 @@ takt_status takt_onnx_appended(takt_call *c, const takt_pb_graph *body, size_t c
             out->kept[out->kept_count++] = i;
             continue;
         }
-        nodes[a.concat].inputs++; /* the rows alone */
+        nodes[a.concat].inputs++; /* only the rows */
         nodes[a.concat].input_count--;
-        nodes[a.cast].op = (takt_span){0}; /* which may be the one behind the last */
+        nodes[a.cast].op = (takt_span){0}; /* may be one past the last */
         out->axis[out->count] = a.axis;
         out->which[out->count++] = i;
     }

@@ -1,7 +1,7 @@
 /* branches.c - branches of an If whose results differ in size.
  *
- * Each branch gives its elements in a row, filled up to what the larger one has, and its sizes; a
- * run finds out behind the If how large the results are.
+ * Each branch returns its elements as a flat row, padded to the length of the larger one, and its
+ * sizes; the sizes of the results are found at run time, after the If.
  */
 #include "io/onnx/branches.h"
 
@@ -89,7 +89,7 @@ static takt_id size_of(takt_graph *g, takt_id x, int axis)
     return n == TAKT_NONE ? n : takt_reshape(g, n, &one, 1);
 }
 
-/* The outputs of the copy: rows where sizes differ, and all those sizes. */
+/* The outputs of the copy: flat rows where sizes differ, and all those sizes. */
 static void put_outputs(takt_call *c, const takt_graph *in, const takt_graph *other,
                         const takt_id *map, takt_graph *g)
 {

@@ -133,7 +133,7 @@ static takt_id peek(takt_graph *g, const takt_cell *cell, const takt_cell_in *in
 }
 
 /* Gates in the order input, output, forget, cell. The standard clips the input of every activation,
- * so also the cell on its way to h; onnxruntime does not clip that one. */
+ * including the cell state before h; onnxruntime does not clip that one. */
 static takt_cell_out lstm(takt_graph *g, const takt_cell *cell, const takt_cell_in *in)
 {
     const takt_bytes_matrix bytes = {in->r, in->r_scale, in->r_zero};

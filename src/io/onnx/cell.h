@@ -21,14 +21,14 @@ typedef struct takt_cell {
     takt_activation act[3];
 } takt_cell;
 
-/* Values of one step, ids of the graph that it is built in. */
+/* Values of one step: ids in the graph being built. */
 typedef struct takt_cell_in {
     takt_id h, c;  /* c: LSTM only */
     takt_id x;     /* X W' + input bias: [batch, gates * hidden] */
     takt_id r, rb; /* [gates * hidden, hidden]; [gates * hidden] */
     takt_id p;     /* LSTM's peepholes [3 * hidden], or TAKT_NONE */
     takt_id live;  /* bool [batch, 1]: the sequence has not ended, or TAKT_NONE */
-    /* LSTM with r in bytes, [hidden, gates * hidden]; TAKT_NONE: in floats, as above. */
+    /* LSTM with r in bytes, [hidden, gates * hidden]; TAKT_NONE: floats, as above. */
     takt_id r_scale, r_zero;
 } takt_cell_in;
 
@@ -37,7 +37,7 @@ typedef struct takt_cell_out {
 } takt_cell_out;
 
 takt_cell_out takt_cell_step(takt_graph *g, const takt_cell *cell, const takt_cell_in *in);
-/* Sets the constants of an activation to the usual ones; false if its name is unknown. */
+/* Sets an activation's constants to their defaults; false if its name is unknown. */
 bool takt_activation_init(takt_activation *a);
 bool takt_activation_has_alpha(const takt_activation *a);
 bool takt_activation_has_beta(const takt_activation *a);

@@ -41,7 +41,7 @@ static int number_of(takt_span text)
     return value;
 }
 
-/* Whether the output is a clause; then it becomes one. */
+/* Turns the output into a clause if it is one; returns whether it is. */
 takt_status takt_import_check(takt_import *im, takt_graph *g, takt_span output, takt_id id,
                               bool *is_check)
 {

@@ -1,4 +1,4 @@
-/* control.c - subgraphs of If, Loop, Scan and their like. */
+/* control.c - subgraphs of If, Loop, Scan and similar operators. */
 #include "io/onnx/control.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ static takt_status capture(takt_call *c, takt_span name, takt_captures *list)
     return TAKT_OK;
 }
 
-/* Nests as the messages do, which was limited when they were read. */
+/* Recursion is as deep as the messages nest, which the reader limits. */
 static takt_status scan_graph(takt_call *c, const takt_pb_graph *graph, takt_captures *list)
 {
     for (size_t i = 0; i < graph->node_count; i++) {

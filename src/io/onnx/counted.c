@@ -1,7 +1,7 @@
 /* counted.c - Loops without a trip count whose condition counts: "while (i < n) i = i + 1".
  *
- * Converters of frameworks with while loops write them so, with per-iteration results next to the
- * counter. The number of iterations is n - i at the start, known before the first one.
+ * Converters of frameworks with while loops write them this way, with per-iteration results next to
+ * the counter. The number of iterations is n - i at the start, known before the first one.
  */
 #include "io/onnx/control.h"
 #include "op/ops.h"
@@ -23,7 +23,7 @@ static takt_id bare(const takt_graph *g, takt_id id)
     return id;
 }
 
-/* Which input of the body a value is; input_count: none. */
+/* The input of the body that a value is; input_count if none. */
 static size_t port_of(const takt_graph *g, takt_id id)
 {
     size_t i = 0;
@@ -32,7 +32,7 @@ static size_t port_of(const takt_graph *g, takt_id id)
     return i;
 }
 
-/* The outer value that a value of the body equals in all iterations; TAKT_NONE: it is computed
+/* The outer value that a body value equals in all iterations; TAKT_NONE if it is computed
  * inside. */
 static takt_id outside(const counting *l, takt_id id)
 {
@@ -71,7 +71,7 @@ static bool is_one(const counting *l, takt_id id)
            number == 1;
 }
 
-/* Whether `next` is the carried value `*i` and one, which is what that becomes. */
+/* Whether `next` is the carried value `*i` plus one, and is carried on as such. */
 static bool is_counter(const counting *l, takt_id next, size_t *i)
 {
     const takt_graph *g = l->body;
@@ -140,7 +140,7 @@ static truth constant_truth(const takt_graph *g, takt_id id)
 
 enum { DEEP = 16 };
 
-/* What `id` is if the node `test` gives `is`. */
+/* The truth value of `id` if node `test` has value `is`. */
 static truth truth_of(const takt_graph *g, takt_id id, takt_id test, truth is, int depth)
 {
     id = bare(g, id);
@@ -166,7 +166,8 @@ static truth truth_of(const takt_graph *g, takt_id id, takt_id test, truth is, i
     return branch->output_count == 1 ? constant_truth(branch, branch->outputs[0].id) : UNKNOWN;
 }
 
-/* "counter + 1 >= n" and its like, node `id`: from which counter + 1 on it gives `*is`. */
+/* Whether node `id` is "counter + 1 >= n" or similar: it gives `*is` once counter + 1 reaches
+ * `*from`. */
 static bool is_limit(const counting *l, takt_id id, size_t *counter, int64_t *from, truth *is)
 {
     const takt_node *n = &l->body->nodes[id];

@@ -1,8 +1,8 @@
 /* dim_text.c - a dimension written as an expression, "2*seq + 1", as exporters name derived sizes.
  *
- * Sums of products of names and numbers, floordiv(a, b) and its like, a // b, and brackets. Inside
- * an expression a name may be in backquotes, as Takt writes it. Anything else is a name, whatever
- * it looks like.
+ * Supports sums of products of names and numbers, floordiv(a, b) and similar functions, a // b, and
+ * brackets. Inside an expression a name may be in backquotes, as Takt writes it. Anything else is a
+ * name, whatever it looks like.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
-/* dynamic.c - floats to bytes by a scale that is found when the model runs. */
+/* dynamic.c - quantises floats to bytes with a scale found at run time. */
 #include "io/onnx/adapt.h"
 #include "op/util/integer.h"
 
-/* The range of x, with 0 in it, cut into 255 steps. */
+/* The range of x, extended to include 0, in 255 steps. */
 takt_id takt_onnx_dynamic(takt_graph *g, takt_id x, takt_id *to_scale, takt_id *to_zero)
 {
     takt_id low = takt_reduce_over(g, &takt_op_reduce_min, x, NULL, 0, false);

@@ -1,8 +1,8 @@
-/* fold_cost.c - what evaluating a node while importing would cost.
+/* fold_cost.c - the cost of evaluating a node during import.
  *
- * A file of a few hundred bytes can ask for a product of matrices of ones, or for loops in loops,
- * and let a shape depend on the result: a load has a budget for what it works out, and keeps no
- * more of it than what is in proportion to the file.
+ * A file of a few hundred bytes can contain a product of huge matrices of ones, or nested loops,
+ * and make a shape depend on the result. So a load has a budget for folding, and keeps only results
+ * in proportion to the file size.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@ static double places(const takt_type *t)
     return count;
 }
 
-/* Arithmetic and elements touched, without what subgraphs do. */
+/* Arithmetic and elements touched, excluding subgraphs. */
 static double own_cost(const takt_graph *g, const takt_node *n)
 {
     takt_cost cost = {0};
@@ -36,7 +36,7 @@ static double own_cost(const takt_graph *g, const takt_node *n)
 
 static double graph_cost(const takt_graph *g);
 
-/* All subgraphs once each. */
+/* The cost of all subgraphs, each once. */
 static double children_cost(const takt_node *n)
 {
     double cost = 0;
@@ -47,7 +47,7 @@ static double children_cost(const takt_node *n)
     return cost;
 }
 
-/* How often a node runs its subgraphs, as far as its types tell. */
+/* Number of times a node runs its subgraphs, as far as its types tell. */
 static double turns(const takt_graph *g, const takt_node *n)
 {
     double most = 1;
@@ -81,7 +81,7 @@ bool takt_fold_affords(takt_room *room, const takt_node *n)
         elements += takt_make_count(&n->type[i]);
     if ((n->op->traits & TAKT_CONTROL) != 0) {
         double times = turns(room->g, n);
-        if (n->op == &takt_op_loop) /* how often is known: all inputs are */
+        if (n->op == &takt_op_loop) /* the trip count is known: all inputs are */
             times = fmin(times, (double)room->facts[n->in[0]].known->i[0]);
         work += fmax(times, 0) * children_cost(n);
     }

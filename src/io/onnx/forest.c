@@ -1,9 +1,9 @@
-/* forest.c - the description of an ensemble of trees, and what must hold of it. */
+/* forest.c - the description of an ensemble of trees, and its validation. */
 #include "io/onnx/forest.h"
 
 enum { DEEPEST = 4096 };
 
-/* Tables of trees, or leaves, by targets are made only if they are not much larger than the file's
+/* Tables of trees or leaves by target are built only if they are not much larger than the file's
  * own data: a number in the file must not cause gigabytes to be allocated. */
 static bool fits(const takt_forest *f, size_t rows)
 {
@@ -57,7 +57,7 @@ static takt_status sort(takt_forest *f, size_t *level, size_t *order)
     return done == n ? TAKT_OK : takt_onnx_refuse(f->c, "a branch leads back to itself");
 }
 
-/* Which tree each leaf belongs to: that of the branch that leads to it; the last of several. */
+/* The tree of each leaf: that of the branch that leads to it; the last of several. */
 static takt_status find_trees(takt_forest *f, const size_t *order)
 {
     const size_t n = f->branches;

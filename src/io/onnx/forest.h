@@ -7,7 +7,7 @@
 
 #include "io/onnx/ml.h"
 
-/* With the numbers that TreeEnsemble gives them. */
+/* Numbered as in TreeEnsemble. */
 enum {
     TAKT_FOREST_LEQ,
     TAKT_FOREST_LT,
@@ -36,7 +36,7 @@ typedef struct takt_forest {
     int64_t *feature; /* of each branch … */
     double *split;
     uint8_t *mode;
-    bool *tracks;         /* NaN goes where true leads */
+    bool *tracks;         /* NaN takes the true branch */
     takt_numbers members; /* of all branches of mode MEMBER one after the other, NaN after each */
     int64_t *root;        /* of each tree, a place */
     int64_t *tree;        /* of each leaf; a leaf that is not reached: -1 */
@@ -49,13 +49,14 @@ static inline size_t takt_forest_places(const takt_forest *f)
 {
     return f->branches + f->leaves;
 }
-/* Room for what the counts say. */
+/* Allocates as the counts say. */
 TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
-/* Sees that the places, which exist, lead from the roots to leaves; finds `depth` and `tree`. */
+/* Checks that the places lead from the roots to leaves; finds `depth` and `tree`. */
 TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
 /* [rows, targets] by tree_ensemble; `none` for a target without any weight. */
 takt_id takt_forest_scores(takt_forest *f, int how, double none);
-/* Whether every target has a tree all of whose leaves have a weight of it; each leaf has one tree.
+/* Whether every target has a tree all of whose leaves carry a weight for it; each leaf has one
+ * tree.
  */
 bool takt_forest_is_complete(takt_forest *f);
 /* Attributes of TreeEnsembleClassifier and -Regressor (forest_nodes.c): `what` is "class" or

@@ -1,11 +1,11 @@
 /* forest_nodes.c - trees as TreeEnsembleClassifier and TreeEnsembleRegressor give them: nodes with
- * the number of their tree and their number in it, leaves among them, weights in lists apart. */
+ * the number of their tree and their number in it, leaves among them, weights in separate lists. */
 #include <stdio.h>
 
 #include "base/hash.h"
 #include "io/onnx/forest.h"
 
-/* The attributes; `place` says what a node has become. */
+/* The attributes; `place` is what a node has become. */
 typedef struct list {
     takt_forest *f;
     takt_ints tree, node, feature, next[2], tracks;
@@ -67,7 +67,7 @@ static takt_status read_modes(list *o)
     return TAKT_OK;
 }
 
-/* Where (tree, node) is or belongs in the table. */
+/* Where (tree, node) is, or belongs, in the table. */
 static size_t slot(const list *o, int64_t tree, int64_t node)
 {
     size_t at = (size_t)takt_hash_word(takt_hash_word(0, (uint64_t)tree), (uint64_t)node) &
@@ -129,8 +129,8 @@ static takt_status fill_branches(list *o)
     return TAKT_OK;
 }
 
-/* A tree begins at its first node. Nodes of a tree are usually contiguous; a tree that appears
- * again is recognised by its first node, which is in the list already. */
+/* A tree begins at its first node. Nodes of a tree are usually contiguous; a tree that continues
+ * later is recognised by its first node, which is already listed. */
 static takt_status find_roots(list *o)
 {
     takt_forest *f = o->f;
@@ -191,7 +191,7 @@ static takt_status fill_weights(list *o, const char *what, const lists *l)
         TAKT_TRY(find(o, l->tree.at[i], l->node.at[i], &place));
         if (l->id.at[i] < 0 || (uint64_t)l->id.at[i] >= f->targets)
             return takt_onnx_refuse(f->c, "a weight of %s %lld", what, (long long)l->id.at[i]);
-        if ((size_t)place >= f->branches) /* those of branches count for nothing */
+        if ((size_t)place >= f->branches) /* those of branches are ignored */
             f->weights[f->weight_count++] = (takt_forest_weight){
                 (size_t)place - f->branches, (size_t)l->id.at[i], l->weight.at[i]};
     }

@@ -30,7 +30,7 @@ static takt_id roots(takt_forest *f)
     return v != NULL ? table(f, TAKT_I32, v, f->trees, 0) : TAKT_NONE;
 }
 
-/* Which leaf adds to which target, and how much. */
+/* Which leaf contributes to which target, and how much. */
 static bool weights(takt_forest *f, takt_id *give, takt_id *weight)
 {
     double *v = takt_onnx_get(f->c, f->weight_count, 2 * sizeof *v);

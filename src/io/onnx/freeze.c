@@ -3,7 +3,7 @@
 
 #include "io/onnx/adapt.h"
 
-/* Values as a text: "x == [1, 3, 224]"; the first few of many. */
+/* Values as text: "x == [1, 3, 224]", truncated after the first few. */
 static const char *clause(takt_import *im, const char *name, const takt_array *value)
 {
     enum { MOST = 8 };
@@ -32,7 +32,7 @@ static takt_status freeze(takt_room *room, const takt_port *port, const takt_fix
         &room->im->arena, "input %s is frozen: the model was read for this value", port->name);
     if (text == NULL || message == NULL)
         return TAKT_ERR_MEMORY;
-    takt_tensor copy; /* the caller's values die with the load */
+    takt_tensor copy; /* the caller's values do not outlive the load */
     TAKT_TRY(takt_tensor_create(g->ctx, &fixed->tensor.type, &copy));
     memcpy(takt_tensor_data(&copy), takt_tensor_data(&fixed->tensor), takt_tensor_bytes(&copy));
     const takt_id value = takt_graph_constant(g, &copy);

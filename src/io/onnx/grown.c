@@ -1,8 +1,8 @@
 /* grown.c - carried values of a Loop that grow and that its body reads: a decoder's cache.
  *
- * Such a value has another size in every iteration. The loop carries memory for the most rows that
- * it can have, growing axis first, and how many are in use; the body begins with a `length` that
- * finds that number, and writes its new rows behind them.
+ * Such a value changes size in every iteration. The loop carries a buffer for the maximum number of
+ * rows, growing axis first, and the number in use; the body begins with a `length` that reads that
+ * number, and writes new rows after them.
  */
 #include <string.h>
 
@@ -73,7 +73,7 @@ static takt_status refuse_rows(takt_call *c)
     return takt_onnx_refuse(c, "a carried value grows by rows whose number has no bound");
 }
 
-/* The most that a size of the body can be: itself, or the bound of what a run finds there. */
+/* Upper bound of a size in the body: the size itself, or the bound of a size found at run time. */
 static takt_status most_of(takt_call *c, const takt_graph *g, takt_dim d, takt_dim *most)
 {
     takt_type t = {.dtype = TAKT_I64, .rank = 1, .dim = {d}};
@@ -95,7 +95,7 @@ static takt_status most_of(takt_call *c, const takt_graph *g, takt_dim d, takt_d
     return refuse_rows(c);
 }
 
-/* Whether `d` depends on how many rows a value that grows has by then: it may double. */
+/* Whether `d` depends on the current row count of a growing value: it may double. */
 static bool is_of_grown(takt_call *c, const takt_graph *g, const takt_grown *grown, takt_dim d)
 {
     const size_t count = takt_dims_name_count(g->dims);
@@ -126,7 +126,7 @@ static bool is_bound(const takt_graph *g, const takt_grown *grown, const takt_gr
     return !is_own;
 }
 
-/* Whether a value that does not grow itself is as long as one that does. */
+/* Whether a value that does not grow itself is as long as a growing one. */
 static bool is_as_long(takt_call *c, const takt_graph *g, const takt_grown *grown, takt_id id)
 {
     const takt_type *t = takt_type_of(g, id);
@@ -136,7 +136,8 @@ static bool is_as_long(takt_call *c, const takt_graph *g, const takt_grown *grow
     return found;
 }
 
-/* What the body reads, and what it carries to the next turn, keeps its size, but for what grows. */
+/* Everything that the body reads and carries to the next iteration keeps its size, except growing
+ * values. */
 static takt_status check_sizes(takt_call *c, const takt_graph *g, const takt_grown *grown,
                                size_t carried)
 {
@@ -222,7 +223,7 @@ typedef struct wrapper {
     takt_id *rooms, *counts; /* one per grown value: inputs of the new body */
 } wrapper;
 
-/* Of the carried value that counts the rows of grown value `i`. */
+/* The carried value that counts the rows of grown value `i`. */
 static const char *count_name(const wrapper *w, size_t i)
 {
     const char *name = takt_arena_format(&w->c->im->arena, "(rows %zu)", i);
@@ -257,7 +258,7 @@ static void add_inputs(const wrapper *w)
         add_counts(w);
 }
 
-/* All sizes of this iteration at once, in parts of as many as a shape has. */
+/* All sizes of this iteration at once, split into vectors no longer than the maximum rank. */
 static void find_sizes(const wrapper *w)
 {
     takt_dim names[TAKT_MAX_RANK], rooms[TAKT_MAX_RANK];
@@ -276,7 +277,7 @@ static void find_sizes(const wrapper *w)
     }
 }
 
-/* The rows in use, as many as this iteration finds. */
+/* The rows in use in this iteration. */
 static void add_values(const wrapper *w)
 {
     find_sizes(w);
@@ -287,7 +288,7 @@ static void add_values(const wrapper *w)
     }
 }
 
-/* The rows that the body appends to its old ones; TAKT_NONE: all of them are written. */
+/* The rows that the body appends to the old ones; TAKT_NONE: all rows are written. */
 static takt_id new_rows(const wrapper *w, const takt_grown_one *one)
 {
     const takt_node *n = takt_node_at(w->in, w->in->outputs[1 + one->which].id);
@@ -301,7 +302,7 @@ static takt_id new_rows(const wrapper *w, const takt_grown_one *one)
     return count == 1 ? parts[0] : takt_concat(w->g, parts, count, one->axis);
 }
 
-/* The next carried values: the room with the new rows in it. */
+/* The next carried values: the buffer with the new rows in it. */
 static takt_id next_room(const wrapper *w, const takt_grown_one *one)
 {
     takt_id rows = new_rows(w, one), at = w->counts[one - w->grown->at];

@@ -74,7 +74,7 @@ takt_id takt_heads_repeat(takt_call *c, takt_id x, takt_dim heads)
     takt_graph_fail_if(c->g, takt_dim_resolve(c->g->dims, heads, &heads));
     if (c->g->status != TAKT_OK)
         return TAKT_NONE;
-    if (heads == own || own == 0 || (own == 1 && heads < 0)) /* one serves any number */
+    if (heads == own || own == 0 || (own == 1 && heads < 0)) /* one head serves any number */
         return x;
     if (!takt_dim_is_number(own) || !takt_dim_is_number(heads)) {
         (void)takt_onnx_refuse(c, "heads without a number");
@@ -93,7 +93,7 @@ double takt_heads_scale(takt_call *c, takt_dim size)
     return size > 0 ? 1 / sqrt((double)size) : 1;
 }
 
-/* Here the number of key heads is given: a named dimension is that number. */
+/* Here the number of key heads is given, so a named dimension equals it. */
 static takt_id served(takt_call *c, takt_id x, takt_dim heads)
 {
     return takt_dim_is_number(takt_type_of(c->g, x)->dim[1]) ? takt_heads_repeat(c, x, heads) : x;

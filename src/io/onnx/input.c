@@ -1,4 +1,4 @@
-/* input.c - the types of a model's inputs: what the file says and what the caller knows. */
+/* input.c - the types of a model's inputs: from the file and from the caller. */
 #include <string.h>
 
 #include "base/written.h"
@@ -65,7 +65,7 @@ takt_status takt_import_labels(takt_import *im)
         const takt_error before = im->ctx->error;
         const takt_status status = takt_dim_unify(dims, name, said);
         TAKT_TRY(status == TAKT_ERR_SHAPE ? TAKT_OK : status);
-        im->ctx->error = before; /* a label that cannot be right is a name */
+        im->ctx->error = before; /* an invalid label is treated as a name */
     }
     return TAKT_OK;
 }
@@ -95,8 +95,8 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
     return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
 }
 
-/* Exporters write the batch of their sample, and scalars for inputs of any shape: the operators
- * judge whether another fits. */
+/* Exporters write the batch size of their sample, and scalars for inputs of any shape: the
+ * operators decide whether another shape fits. */
 static bool gives_way(const takt_import *im, const takt_pb_value *v, int axis, int64_t given)
 {
     if (axis != 0 || v->type->tensor->shape->dims[0].value != 1)
@@ -108,7 +108,7 @@ static bool gives_way(const takt_import *im, const takt_pb_value *v, int axis, i
     return true;
 }
 
-/* A number of the file is one for the caller as well. */
+/* A size that is fixed in the file is fixed for the caller too. */
 static takt_status check_fixed(const takt_import *im, const takt_pb_value *v, const takt_type *t)
 {
     const takt_pb_tensor_type *said = v->type != NULL ? v->type->tensor : NULL;
@@ -137,14 +137,14 @@ takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type 
     const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
     takt_dtype dtype;
     if (fixed != NULL && fixed->tensor.type.dtype == TAKT_DTYPE_COUNT && t != NULL &&
-        takt_onnx_dtype(t->elem, &dtype)) { /* the shape alone is given */
+        takt_onnx_dtype(t->elem, &dtype)) { /* only the shape is given */
         *out = fixed->tensor.type;
         out->dtype = dtype;
         return check_fixed(im, v, out);
     }
     if (fixed != NULL &&
         (t == NULL || !takt_onnx_dtype(t->elem, &dtype) || dtype == fixed->tensor.type.dtype)) {
-        *out = fixed->tensor.type; /* what is known need not be named */
+        *out = fixed->tensor.type; /* known sizes need no names */
         return check_fixed(im, v, out);
     }
     if (t == NULL || t->shape == NULL)

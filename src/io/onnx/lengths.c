@@ -1,4 +1,4 @@
-/* lengths.c - sizes that values decide, while a model is read. */
+/* lengths.c - data-dependent sizes, during import. */
 #include "io/onnx/lengths.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static takt_status known_sizes(takt_call *c, takt_id n, size_t count, takt_dim *
 
 /* ---- partly known elements ---- */
 
-/* The value that element `*k` of `id`, all elements in a row, is one of, before it was moved. */
+/* The value that element `*k` of `id` (flattened) comes from, before it was moved. */
 static takt_id source_of(takt_call *c, takt_id id, size_t *k)
 {
     for (;;) {
@@ -72,7 +72,7 @@ static takt_status known_size(takt_call *c, takt_id n, size_t k, takt_dim *out, 
     return syms.at[k].is_dim ? TAKT_OK : takt_fold_bind(c->scope->room, source);
 }
 
-/* "nonzero_3", after the operator. */
+/* "nonzero_3": named after the operator. */
 static takt_status fresh(takt_call *c, takt_dim *out)
 {
     char base[40];

@@ -1,6 +1,6 @@
-/* lengths.h - sizes that values decide, for adapters: names, and the op that finds their numbers.
+/* lengths.h - data-dependent sizes, for adapters: names, and the op that finds their numbers.
  *
- * What is known while the model is read is a number, as ever. Everything is sticky (adapt.h).
+ * Sizes known during import are plain numbers, as always. Failures are sticky (adapt.h).
  */
 #ifndef TAKT_IO_ONNX_LENGTHS_H
 #define TAKT_IO_ONNX_LENGTHS_H
@@ -8,7 +8,7 @@
 #include "io/onnx/adapt.h"
 #include "op/util/length.h"
 
-/* The most that a size can be, and what memory is planned for. */
+/* Upper bound of a size; memory is planned for it. */
 typedef struct takt_onnx_bound {
     takt_dim most, top;
 } takt_onnx_bound;
@@ -18,28 +18,28 @@ static inline takt_onnx_bound takt_onnx_at_most(takt_dim most)
     return (takt_onnx_bound){most, most};
 }
 
-/* Whether a run may find sizes here: not inside branches and bodies. */
+/* Whether sizes may be found at run time here: not inside branches and bodies. */
 bool takt_onnx_may_find(const takt_call *c);
 /* The elements of `n`, i64[count], as dimensions. */
 void takt_onnx_lengths(takt_call *c, takt_id n, const takt_onnx_bound *bounds, size_t count,
                        takt_dim *out);
-/* What is known about the elements of input `i`, dimensions included; `at` is NULL if nothing is,
- * which is not a failure. */
+/* The known elements of input `i`, dimensions included; `at` is NULL if none are, which is not a
+ * failure. */
 takt_syms takt_onnx_peek_syms(takt_call *c, size_t i);
 /* One size from a scalar or a vector of one. */
 takt_dim takt_onnx_length(takt_call *c, takt_id n, takt_onnx_bound bound);
 /* Input `i` as i64[count], with count a number; TAKT_NONE if it is not a vector of integers, or if
- * a run may not determine sizes here. */
+ * sizes may not be found at run time here. */
 takt_id takt_onnx_vector(takt_call *c, size_t i, size_t *count);
 /* Element `k` of a vector as a scalar. */
 takt_id takt_onnx_item(takt_call *c, takt_id vector, size_t k);
-/* The size of every axis as scalars. */
+/* The size of every axis, as scalars. */
 void takt_onnx_sizes(takt_call *c, takt_id x, takt_id *sizes);
-/* Scalars of i64 as a vector. */
+/* i64 scalars as a vector. */
 takt_id takt_onnx_pack(takt_call *c, const takt_id *scalars, size_t count);
 /* 0, 1, … */
 takt_id takt_onnx_counted(takt_call *c, takt_dim count);
-/* All elements as one axis. */
+/* Flattens all elements to one axis. */
 takt_id takt_onnx_flat(takt_call *c, takt_id x, takt_dim *count);
 /* Arithmetic with a number. */
 takt_id takt_onnx_with(takt_call *c, const takt_op *op, takt_id a, int64_t b);
@@ -50,7 +50,7 @@ takt_id takt_onnx_is_axis(takt_call *c, takt_id axes, size_t count, int rank);
 /* For each axis of `rank`: `values` if `axes` lists it, otherwise `others`. */
 takt_id takt_onnx_spread(takt_call *c, takt_id values, takt_id axes, size_t count, int rank,
                          takt_id others);
-/* floor(a / b) and a - b floor(a / b) of whole numbers, b not 0. */
+/* floor(a / b) and a - b floor(a / b) of integers, b not 0. */
 takt_id takt_onnx_floordiv(takt_call *c, takt_id a, takt_id b);
 takt_id takt_onnx_modulo(takt_call *c, takt_id a, takt_id b);
 

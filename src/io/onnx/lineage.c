@@ -1,11 +1,11 @@
-/* lineage.c - what an ONNX file says of itself, as JSON. */
+/* lineage.c - an ONNX file's description of itself, as JSON. */
 #include "base/json.h"
 #include "base/utf8.h"
 #include "io/onnx/import.h"
 
 enum { LONGEST = 4096 }; /* of a value that is kept */
 
-/* Where memory runs out, what is written says so. */
+/* If memory runs out, the output says so. */
 static const char *text_of(takt_json_writer *json, takt_arena *arena, takt_span s)
 {
     const bool is_kept = s.length <= LONGEST && takt_utf8_check(s.at, s.length) == s.length;
@@ -39,7 +39,7 @@ void takt_import_lineage(const takt_import *im, takt_text *text)
     takt_json_open(&json, '{');
     for (size_t i = 0; i < m->opset_count && i < 64; i++) {
         const takt_span domain = m->opsets[i].domain;
-        bool is_old = false; /* skl2onnx says the same twice */
+        bool is_old = false; /* skl2onnx repeats itself */
         for (size_t k = 0; k < i; k++)
             is_old = is_old || takt_onnx_same(m->opsets[k].domain, domain);
         if (is_old)

@@ -1,5 +1,4 @@
-/* list.h - the operators of ONNX that are more than a record of ours, and those that are not there.
- */
+/* list.h - ONNX operators that need an adapter, and those that are not supported. */
 #ifndef TAKT_IO_ONNX_LIST_H
 #define TAKT_IO_ONNX_LIST_H
 

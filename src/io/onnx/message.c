@@ -48,7 +48,7 @@ static takt_status count_fields(takt_ctx *ctx, const takt_pb_def *def, takt_curs
         size_t at = 0, count = 1;
         const takt_pb_rule *rule = find(def, f.number, &at);
         if (rule == NULL)
-            continue; /* of a newer version, or nothing that we use */
+            continue; /* a field of a newer version, or one that is not used */
         if (rule->kind == TAKT_PB_I64S || rule->kind == TAKT_PB_F32S)
             TAKT_TRY(takt_wire_count(ctx, &f, wire_of(rule->kind), rule->name, &count));
         else

@@ -24,14 +24,14 @@ typedef struct takt_pb_rule {
     size_t at, count_at; /* offsets in the description */
     const takt_pb_def *def;
     const char *name;
-    size_t flag_at; /* offset of a bool that says the field was there; 0: none */
+    size_t flag_at; /* offset of a bool set if the field was present; 0: none */
 } takt_pb_rule;
 
 struct takt_pb_def {
     const char *name;
     size_t size;
-    size_t at;      /* where the offset of the message goes */
-    size_t body_at; /* where its body goes, or 0 */
+    size_t at;      /* where to store the offset of the message */
+    size_t body_at; /* where to store its body, or 0 */
     bool nests;     /* counts against limits.depth */
     takt_pb_rule rules[16];
 };

@@ -28,8 +28,8 @@ takt_id takt_ml_rows(takt_call *c, takt_dtype dtype)
 
 /* ---- transforms ---- */
 
-/* Inverse of the normal distribution by Winitzki's formula for the inverse error function, which
- * is what the standard's reference computes; exact to 2e-3. */
+/* Inverse of the normal distribution by Winitzki's formula for the inverse error function, as in
+ * the standard's reference implementation; accurate to 2e-3. */
 static takt_id probit(takt_call *c, takt_id p)
 {
     takt_graph *g = c->g;
@@ -38,7 +38,7 @@ static takt_id probit(takt_call *c, takt_id p)
     if (x == TAKT_NONE)
         return x;
     const takt_id one = takt_scalar_like(g, x, 1);
-    /* (1 - x) (1 + x): 1 - x x would lose the digits near the ends. */
+    /* (1 - x) (1 + x): 1 - x x would lose digits near the ends. */
     const takt_id l =
         takt_unary(g, &takt_op_log, takt_mul(g, takt_sub(g, one, x), takt_add(g, one, x)));
     const takt_id v = takt_add_scalar(g, takt_mul_scalar(g, l, 0.5), 2 / (pi * a));
@@ -50,7 +50,7 @@ static takt_id probit(takt_call *c, takt_id p)
     return y == TAKT_NONE ? y : takt_mul_scalar(g, y, 1.41421356237309505);
 }
 
-/* Softmax over the scores that are not 0; those stay. A row of zeros stays one. */
+/* Softmax over the non-zero scores; zeros stay. A row of zeros stays zero. */
 static takt_id softmax_zero(takt_call *c, takt_id x)
 {
     takt_graph *g = c->g;

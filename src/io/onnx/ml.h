@@ -1,14 +1,14 @@
-/* ml.h - what the models of ai.onnx.ml share: scores, what is done to them, and labels.
+/* ml.h - shared by the models of ai.onnx.ml: scores, their transforms, and labels.
  *
- * The text of the standard leaves much open: two classes with one score, one score with a
- * transform that compares scores. There the results are onnxruntime's, where it has any.
+ * The standard leaves much open: two classes with one score, or one score with a transform that
+ * compares scores. There the results follow onnxruntime, if it supports the case.
  */
 #ifndef TAKT_IO_ONNX_ML_H
 #define TAKT_IO_ONNX_ML_H
 
 #include "io/onnx/adapt.h"
 
-/* post_transform, with the numbers that TreeEnsemble gives them. */
+/* post_transform, numbered as in TreeEnsemble. */
 typedef enum takt_ml_post {
     TAKT_ML_NONE,
     TAKT_ML_SOFTMAX,
@@ -24,16 +24,16 @@ typedef struct takt_numbers {
 } takt_numbers;
 
 takt_ml_post takt_ml_post_of(takt_call *c);
-/* Input 0 as [rows, features] of `dtype`: a vector is one row. TAKT_NONE, and a refusal, where it
- * has another rank or a width that is not known. */
+/* Input 0 as [rows, features] of `dtype`: a vector is one row. TAKT_NONE, with a refusal, if it has
+ * another rank or an unknown width. */
 takt_id takt_ml_rows(takt_call *c, takt_dtype dtype);
-/* [rows, n] scores, n > 1 unless the transform looks at every score alone. */
+/* [rows, n] scores, n > 1 unless the transform treats every score separately. */
 takt_id takt_ml_transform(takt_call *c, takt_id scores, takt_ml_post post);
-/* One score alone: only PROBIT changes it. */
+/* A single score: only PROBIT changes it. */
 takt_id takt_ml_transform_one(takt_call *c, takt_id score, takt_ml_post post);
-/* [rows, 1] to [rows, 2]: the score is the second class's, the first has 1 - s, or -s. */
+/* [rows, 1] to [rows, 2]: the score belongs to the second class; the first gets 1 - s, or -s. */
 takt_id takt_ml_pair(takt_call *c, takt_id score, takt_ml_post post, bool is_opposite);
-/* Number of the first of the largest in each row: i64 [rows]. */
+/* Index of the largest in each row, the first on ties: i64 [rows]. */
 takt_id takt_ml_best(takt_call *c, takt_id scores);
 /* 0 or 1 in each row: whether the one score is above `limit`. */
 takt_id takt_ml_above(takt_call *c, takt_id score, double limit);

@@ -1,9 +1,9 @@
-/* order.c - nodes in the order of their needs.
+/* order.c - sorts nodes by dependency.
  *
- * The standard wants nodes sorted, but quantisers and converters append theirs at the end. Each
- * graph and function is sorted once, before anything is imported; a file in order stays as it is.
- * What subgraphs capture counts as a need of the node that holds them. Where nodes need each other
- * in a cycle, all keep their place, and the import says what is missing.
+ * The standard requires sorted nodes, but quantisers and converters append theirs at the end. Each
+ * graph and function is sorted once, before anything is imported; a sorted file stays as it is.
+ * Captures of subgraphs count as dependencies of the node that holds them. If there is a cycle, all
+ * nodes keep their place, and the import reports what is missing.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ typedef struct body {
     size_t count;
 } body;
 
-/* Needs found: node `from` uses a result of `to`. Those of one node lie side by side. */
+/* Dependencies: node `from` uses a result of `to`. Those of one node are contiguous. */
 typedef struct needs {
     takt_ctx *ctx;
     const names *outermost;
@@ -40,7 +40,7 @@ typedef struct needs {
     size_t count, capacity;
     size_t *ends; /* one per node */
     uint32_t node;
-    bool is_sorted; /* no node so far needs itself or a later one */
+    bool is_sorted; /* so far no node depends on itself or a later one */
 } needs;
 
 static maker *slot_of(const names *n, takt_span name)
@@ -54,7 +54,7 @@ static maker *slot_of(const names *n, takt_span name)
 static void define(const names *n, takt_span name, uint32_t node)
 {
     maker *m = name.length > 0 ? slot_of(n, name) : NULL;
-    if (m != NULL && m->name.length == 0) /* a second maker is refused by the import */
+    if (m != NULL && m->name.length == 0) /* a second producer is refused by the import */
         *m = (maker){name, node};
 }
 
@@ -107,14 +107,14 @@ static takt_status define_graph(takt_ctx *ctx, names *n, const takt_pb_graph *g,
 
 /* ---- needs ---- */
 
-/* A name used somewhere inside the node: records which node of the outermost graph makes it. */
+/* A name used somewhere inside the node: records which node of the outermost graph produces it. */
 static takt_status need(needs *list, const names *inner, takt_span name)
 {
     if (name.length == 0)
         return TAKT_OK;
     for (; inner != list->outermost; inner = inner->outer)
         if (slot_of(inner, name)->name.length > 0)
-            return TAKT_OK; /* made in a subgraph of the node itself */
+            return TAKT_OK; /* produced in a subgraph of the node itself */
     const maker *m = slot_of(inner, name);
     if (m->name.length == 0 || m->node == NOBODY)
         return TAKT_OK;
@@ -126,7 +126,7 @@ static takt_status need(needs *list, const names *inner, takt_span name)
     return TAKT_OK;
 }
 
-/* Nests as the messages do, which was limited when they were read. */
+/* Recursion is as deep as the messages nest, which the reader limits. */
 static takt_status need_node(needs *list, const names *inner, const takt_pb_node *n);
 
 static takt_status need_graph(needs *list, const names *outer, const takt_pb_graph *g)
@@ -157,15 +157,15 @@ static takt_status need_node(needs *list, const names *inner, const takt_pb_node
 enum { NEW, WAITING, PLACED };
 
 typedef struct visit {
-    uint32_t *stack; /* of nodes that wait for what they need */
-    size_t *next;    /* of each node: the need to look at */
-    uint8_t *state;  /* of each node: NEW, WAITING or PLACED */
+    uint32_t *stack; /* nodes that wait for their dependencies */
+    size_t *next;    /* per node: the next dependency to visit */
+    uint8_t *state;  /* per node: NEW, WAITING or PLACED */
     bool is_cycle;
     uint32_t *order;
     size_t count; /* in `order` */
 } visit;
 
-/* Depth first and in file order: a node's inputs come just before the node. */
+/* Depth first in file order: a node's inputs come just before the node. */
 static void place(visit *v, const needs *list, uint32_t root)
 {
     size_t depth = 0;
@@ -241,7 +241,7 @@ static takt_status order_body(takt_import *im, const body *b)
     return status;
 }
 
-/* A body and, inwards, those of its nodes. */
+/* A body and, recursively, those of its nodes. */
 static takt_status order_all(takt_import *im, const body *b)
 {
     TAKT_TRY(order_body(im, b));

@@ -1,9 +1,9 @@
 /* parameter.c - initializers become parameters: weights that can be read, saved and replaced by the
  * names that they have in the file.
  *
- * While nodes are imported they are constants, which adapters look into. One whose value went into
- * what was built (a setting, a weight that a body holds) stays one: with another value the graph
- * would be another.
+ * During import they are constants, so adapters can read them. If a value was used to build the
+ * graph (a setting, a weight that a body holds), it stays a constant: another value would need
+ * another graph.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static bool is_weight(const takt_type *t)
     return t->rank > 0 && t->dtype != TAKT_I64 && t->dtype != TAKT_BOOL;
 }
 
-/* Means and variances, which training gathers in another way. */
+/* Means and variances, which training updates in another way. */
 static void find_statistics(work *w)
 {
     for (size_t i = 0; i < w->from->count; i++) {
@@ -35,7 +35,7 @@ static void find_statistics(work *w)
     }
 }
 
-/* Of a model that is trained they are read by their next values alone, which nothing else reads. */
+/* In a trained model only their next values read them, and nothing else reads those. */
 static void find_followed(work *w)
 {
     const takt_import *im = w->scope->im;

@@ -106,7 +106,7 @@ static void put_number(takt_dtype dtype, uint64_t bits, uint8_t *to, size_t inde
     const int width = takt_dtype_bits(dtype);
     const size_t bytes = width < 8 ? 1 : (size_t)width / 8;
     if (dtype == TAKT_BOOL && bits > 1)
-        bits = 2; /* whatever its low byte: it is refused */
+        bits = 2; /* whatever its low byte is, it is refused */
     for (size_t i = 0; i < bytes; i++)
         to[index * bytes + i] = (uint8_t)(bits >> (8 * i));
 }
@@ -154,7 +154,7 @@ static takt_status put_data(const takt_source *source, const takt_pb_tensor *t, 
         if (!is_data(f.number))
             continue;
         if (f.wire == TAKT_WIRE_BYTES && takt_cursor_left(&f.body) == 0 && room > 0)
-            continue; /* an empty list says nothing */
+            continue; /* an empty list is ignored */
         if ((seen != 0 && (seen != f.number || f.number == RAW_DATA)))
             return takt_wire_fail(ctx, f.at, "a tensor holds two kinds of data");
         if (f.number != RAW_DATA && f.number != field_of(dtype))
@@ -182,7 +182,7 @@ takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
     size_t bytes;
     *out = (takt_tensor){0};
     TAKT_TRY(type_of(ctx, t, &type, &bytes));
-    /* Before the allocation: more than the message can hold is never allocated. */
+    /* Checked before allocating: never allocates more than the message can hold. */
     if (t->data_location != EXTERNAL && bytes / 8 > takt_cursor_left(&t->body))
         return takt_wire_fail(ctx, t->at, "tensor %.*s needs %zu bytes; its message has %zu",
                               (int)t->name.length, t->name.at, bytes, takt_cursor_left(&t->body));

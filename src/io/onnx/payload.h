@@ -1,11 +1,11 @@
-/* payload.h - ONNX's tensors to ours: bytes go once to their final place. */
+/* payload.h - converts ONNX tensors to ours, copying bytes once, to their final place. */
 #ifndef TAKT_IO_ONNX_PAYLOAD_H
 #define TAKT_IO_ONNX_PAYLOAD_H
 
 #include "io/onnx/proto.h"
 #include "io/read.h"
 
-/* TensorProto.DataType to ours; false for those that Takt does not have (strings, complex). */
+/* TensorProto.DataType to ours; false for types that Takt lacks (strings, complex). */
 bool takt_onnx_dtype(int64_t elem, takt_dtype *out);
 /* " (strings)" and the like, for messages about types that Takt lacks. */
 const char *takt_onnx_elem_note(int64_t elem);
@@ -17,7 +17,7 @@ TAKT_MUST_USE takt_status takt_onnx_sparse(const takt_source *source, const takt
                                            takt_tensor *out);
 /* skim.c: skips what takt_onnx_tensor reads directly into its place. */
 TAKT_MUST_USE takt_status takt_onnx_skim(takt_skim *s);
-/* external.c: the bytes of a tensor that lies in another file. */
+/* external.c: the bytes of a tensor that is stored in another file. */
 TAKT_MUST_USE takt_status takt_onnx_external(const takt_source *source, const takt_pb_tensor *t,
                                              void *to, size_t bytes);
 

@@ -1,7 +1,7 @@
-/* proto.h - an ONNX model as it stands in the file: plain descriptions in one arena.
+/* proto.h - an ONNX model as stored in the file: plain descriptions in one arena.
  *
- * Texts are looks into the file's bytes and live as long as those; numbers are copied. Tensors keep
- * only where their message lies: payload.c decodes them once, into their final place.
+ * Texts are views of the file's bytes and live as long as those; numbers are copied. Tensors keep
+ * only the position of their message: payload.c decodes them once, into their final place.
  */
 #ifndef TAKT_IO_ONNX_PROTO_H
 #define TAKT_IO_ONNX_PROTO_H
@@ -118,7 +118,7 @@ typedef struct takt_pb_node {
     takt_pb_attr *attrs;
     size_t attr_count;
     uint64_t at;
-    bool is_sunk; /* an If that has the nodes behind it in its branches (sink.c) */
+    bool is_sunk; /* an If whose branches contain the nodes after it (sink.c) */
 } takt_pb_node;
 
 struct takt_pb_graph {
@@ -188,7 +188,7 @@ struct takt_pb_sequence {
     uint64_t at;
 };
 
-/* The whole file. Everything lies in `arena`; texts point into `bytes`. */
+/* The whole file. Everything is in `arena`; texts point into `bytes`. */
 TAKT_MUST_USE takt_status takt_pb_read_model(takt_arena *arena, const uint8_t *bytes, size_t length,
                                              takt_pb_model *model);
 TAKT_MUST_USE takt_status takt_pb_read_tensor(takt_arena *arena, const uint8_t *bytes,

@@ -1,5 +1,4 @@
-/* record.c - ONNX operators that are one of ours under another name, and ours under its own, in
- * the domain "takt". */
+/* record.c - ONNX operators that equal one of our ops, and our own ops in the domain "takt". */
 #include <string.h>
 
 #include "io/onnx/adapt.h"
@@ -93,7 +92,8 @@ static const takt_attr_def *definition(const takt_op *op, takt_span name, bool i
     return NULL;
 }
 
-/* Inputs of different element types meet in the first one's, as ONNX's newer versions demand. */
+/* Inputs of different element types are cast to the first one's, as newer versions of ONNX
+ * require. */
 takt_status takt_import_record(takt_call *c, const takt_op *op)
 {
     takt_named_attr attrs[TAKT_MAX_ATTRS];

@@ -1,4 +1,4 @@
-/* resize.h - what Resize and Upsample ask for along one axis. */
+/* resize.h - parameters of Resize and Upsample along one axis. */
 #ifndef TAKT_IO_ONNX_RESIZE_H
 #define TAKT_IO_ONNX_RESIZE_H
 
@@ -25,19 +25,19 @@ typedef struct takt_resize {
     double cubic, beyond; /* coefficient a; value outside the picture for CROP */
     double start, end;    /* of the axis, for CROP */
     double scale;         /* NaN: out / in */
-    takt_id by;           /* the scale as a value of f32 that a run finds out, if is_found */
+    takt_id by;           /* the scale as an f32 value found at run time, if is_found */
     bool is_found;
     takt_dim in, out;
 } takt_resize;
 
-/* Positions hang on the length of the result, not on the scale alone. */
+/* Positions depend on the length of the result, not only on the scale. */
 static inline bool takt_resize_by_length(const takt_resize *r)
 {
     return r->place == TAKT_RESIZE_SYMMETRIC || r->place == TAKT_RESIZE_CORNERS ||
            r->place == TAKT_RESIZE_CROP;
 }
 
-/* Positions are to be computed in single precision. */
+/* Positions are computed in single precision. */
 static inline bool takt_resize_is_single(const takt_resize *r)
 {
     return r->basis == TAKT_RESIZE_BY_SCALE && r->mode == TAKT_RESIZE_NEAREST &&
@@ -49,8 +49,8 @@ static inline bool takt_resize_is_single(const takt_resize *r)
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
 /* Weighted sums of elements of x: index and weight are [taps, places]. */
 takt_id takt_resize_sum(takt_call *c, takt_id x, takt_id index, takt_id weight, int axis);
-/* resize_found.c: scales that are not known, TAKT_NONE if they are or sizes are given; and by such,
- * all axes. */
+/* resize_found.c: scales found at run time, TAKT_NONE if they are known or sizes are given; and
+ * resizing all axes by them. */
 takt_id takt_resize_unknown(takt_call *c);
 takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales);
 /* floor(d * scale), the product rounded to f32, as a dimension; refuses other scales. */

@@ -1,4 +1,4 @@
-/* resize_found.c - Resize by scales that a run finds out. */
+/* resize_found.c - Resize by scales found at run time. */
 #include "io/onnx/lengths.h"
 #include "io/onnx/resize.h"
 

@@ -41,7 +41,7 @@ static takt_id size_of(const work *w, takt_id x, int axis)
         TAKT_F64);
 }
 
-/* Places with centres of elements: half is added before a scale is taken, and off again. */
+/* Positions at element centres: adds half before scaling, and subtracts it after. */
 static bool has_centres(const work *w)
 {
     return w->r->place != TAKT_RESIZE_ASYMMETRIC && w->r->place != TAKT_RESIZE_CORNERS;
@@ -53,7 +53,7 @@ static takt_id minus_half(const work *w, takt_id at, takt_id half)
     return is_there ? at : takt_sub(w->g, at, half);
 }
 
-/* `at`, or 0 if there is one result and that is requested. */
+/* `at`, or 0 if there is one result and the mode asks for that. */
 static takt_id unless_one(const work *w, takt_id at)
 {
     if (w->r->place != TAKT_RESIZE_PYTORCH && w->r->place != TAKT_RESIZE_CORNERS)
@@ -72,7 +72,7 @@ static takt_id position_by_size(const work *w, takt_id o)
     return minus_half(w, takt_div(g, takt_mul(g, o, in), out), half);
 }
 
-/* `at`, or the position by the sizes if the scale is their quotient. */
+/* `at`, or the position by sizes if the scale is their quotient. */
 static takt_id unless_sizes(const work *w, takt_id o, takt_id at)
 {
     takt_graph *g = w->g;
@@ -124,7 +124,7 @@ static takt_id position(const work *w, takt_id o)
                                                             : position_by_scale(w, o));
 }
 
-/* Whole positions as indices, those outside put on the border. */
+/* Integer positions as indices, clamped to the border. */
 static takt_id indices(const work *w, takt_id at)
 {
     const takt_id last = takt_sub(w->g, w->in, num(w, 1));
@@ -154,7 +154,7 @@ static takt_id cubic(const work *w, takt_id x, const double term[4])
     return y;
 }
 
-/* Of the element `k` after the one below; `part` is how far the position lies beyond that. */
+/* Weight of element `k` after the one below; `part` is the distance of the position from that. */
 static takt_id weight(const work *w, int k, takt_id part)
 {
     const double a = w->r->cubic;

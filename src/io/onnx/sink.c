@@ -1,9 +1,9 @@
-/* sink.c - an If whose branches give results of other ranks: what reads them moves into the
+/* sink.c - an If whose branches give results of different ranks: their readers move into the
  * branches.
  *
- * Each branch then has nodes of its own, for its ranks, up to the results of the graph around it,
- * and those have to agree. So operators that take any rank work; a result of the graph itself that
- * has another rank in each branch is refused as before.
+ * Each branch then has its own copy of these nodes, for its ranks, up to the results of the
+ * enclosing graph, and those have to agree. So operators that take any rank work; a result of the
+ * graph itself whose rank differs between branches is still refused.
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void add_names(sinking *s, const takt_pb_node *n)
             s->names[s->name_count++] = n->outputs[i];
 }
 
-/* Tells what depends on the first of these nodes from the rest. */
+/* Separates what depends on the first of these nodes from the rest. */
 static takt_status part(sinking *s, const takt_pb_node *nodes, size_t count)
 {
     size_t names = 0;
@@ -95,9 +95,9 @@ static bool mentions(const takt_pb_node *n, takt_span name)
     return is_there;
 }
 
-/* Whether `name`, which a branch gives to a value of its own, means another value for a node that
- * is to move there: the graph may use a name again behind the If. A result that is called like that
- * of the If is the same value. */
+/* Whether `name`, a local value of a branch, means another value to a node that will move there:
+ * the graph may reuse a name after the If. A result with the name of the If's result is the same
+ * value. */
 static bool hides(const sinking *s, const takt_pb_node *n, const takt_pb_graph *branch,
                   takt_span name)
 {
@@ -134,7 +134,7 @@ static bool hides_any(const sinking *s, const takt_pb_node *n)
 
 /* ---- branches ---- */
 
-/* Results of the graph that depend on the If, as results of the new one. */
+/* Results of the graph that depend on the If, as results of the new If. */
 static takt_status set_results(const sinking *s, takt_pb_node *to, takt_pb_value **values)
 {
     to->outputs = takt_arena_array(&s->im->arena, s->graph->output_count + 1, sizeof *to->outputs);
@@ -155,7 +155,7 @@ static takt_status set_results(const sinking *s, takt_pb_node *to, takt_pb_value
     return TAKT_OK;
 }
 
-/* A branch: its nodes, its results under the names of the If's, and what was moved. */
+/* A branch: its nodes, its results renamed to the If's, and the moved nodes. */
 static takt_status extend(const sinking *s, const takt_pb_node *n, const takt_pb_graph *from,
                           takt_pb_graph *to)
 {
@@ -215,7 +215,7 @@ takt_status takt_onnx_sink(takt_scope *scope, const takt_pb_node *nodes, size_t 
 {
     sinking s = {.im = scope->im, .graph = scope->graph};
     TAKT_TRY(part(&s, nodes, count));
-    if (hides_any(&s, &nodes[0])) { /* all as it was, and refused */
+    if (hides_any(&s, &nodes[0])) { /* unchanged, and refused */
         memcpy(s.others, nodes, count * sizeof *nodes);
         s.others[0].is_sunk = true;
         return takt_import_nodes(scope, s.others, count);
@@ -224,6 +224,6 @@ takt_status takt_onnx_sink(takt_scope *scope, const takt_pb_node *nodes, size_t 
     *to = nodes[0];
     to->is_sunk = true;
     TAKT_TRY(extend_both(&s, &nodes[0], to));
-    scope->im->repeats -= 2 * s.moved_count; /* of nested ones there are more and more */
+    scope->im->repeats -= 2 * s.moved_count; /* nested ones multiply */
     return takt_import_nodes(scope, s.others, s.other_count);
 }

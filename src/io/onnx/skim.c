@@ -1,7 +1,7 @@
 /* skim.c - finds the large weights of a model in a file without reading them.
  *
- * They are the raw_data of initializers: field 9 of field 5 of field 7. Whatever is malformed is
- * left to the reader of the model, which sees all bytes from there on.
+ * They are the raw_data of initializers: field 9 of field 5 of field 7. Malformed data is left to
+ * the reader of the model, which sees all bytes from there on.
  */
 #include "io/skim.h"
 #include "base/cursor.h"

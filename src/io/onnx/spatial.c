@@ -1,4 +1,4 @@
-/* spatial.c - reads the geometry of windows, and takes windows apart. */
+/* spatial.c - reads the geometry of windows, and unfolds windows. */
 #include "io/onnx/spatial.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static takt_status same(takt_call *c, const takt_type *x, bool upper, takt_spati
         if (!takt_dim_is_number(in) && s->stride[i] != 1)
             return takt_onnx_refuse(c, "auto_pad on a dimension without a number");
         if (!takt_dim_is_number(in))
-            in = 1 << 20; /* any will do: with stride 1 the padding does not depend on it */
+            in = 1 << 20; /* any value works: with stride 1 the padding does not depend on it */
         const int64_t out = (in + s->stride[i] - 1) / s->stride[i];
         const int64_t reach = (s->kernel[i] - 1) * s->dilation[i] + 1;
         int64_t total = (out - 1) * s->stride[i] + reach - in;
@@ -38,7 +38,7 @@ static bool is_small(int64_t v, int64_t least)
     return v >= least && v <= INT32_MAX;
 }
 
-/* Everything below 2^31, so that sums of products of two cannot wrap. */
+/* Everything is below 2^31, so that sums of products of two cannot wrap. */
 static takt_status bounded(takt_call *c, const takt_type *x, const takt_spatial *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -128,7 +128,7 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, doub
                takt_i64_mul(positions, out[i], &positions) &&
                takt_i64_mul(elements, s->kernel[i], &elements);
     }
-    /* Looked at before they are computed: small models can ask for many. */
+    /* Checked before they are computed: small models can request many. */
     if (!fits || !takt_i64_mul(positions, elements, &all) ||
         (uint64_t)all > c->g->ctx->limits.tensor_bytes / sizeof(int64_t)) {
         (void)takt_onnx_refuse(c, "windows of %lld elements at %lld places are too many",
@@ -148,7 +148,7 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, doub
     if (takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], t.dim[1], &rows) != TAKT_OK)
         return takt_graph_fail(c->g, TAKT_ERR_SHAPE);
     const takt_id plain = takt_reshape(c->g, x, (takt_dim[]){rows, size}, 2);
-    /* One more column, the last, which index -1 finds. */
+    /* One more column, the last, which index -1 reads. */
     const takt_named_attr attrs[] = {{"before", takt_attr_i64s((int64_t[]){0, 0}, 2)},
                                      {"after", takt_attr_shape((takt_dim[]){0, 1}, 2)},
                                      {"value", takt_attr_f64(fill_)}};
@@ -164,7 +164,7 @@ static takt_id with_bias(takt_call *c, takt_id y)
     return takt_add(c->g, y, takt_onnx_channel(c, takt_onnx_in(c, 2), rank));
 }
 
-/* conv wants kernels of 1 to 3 axes with numbers. */
+/* conv needs kernels of 1 to 3 axes of known size. */
 takt_id takt_spatial_conv(takt_call *c)
 {
     const takt_type *x = takt_onnx_type(c, 0), *w = takt_onnx_type(c, 1);

@@ -10,7 +10,7 @@ typedef struct takt_spatial {
     size_t count; /* of spatial axes */
     int64_t kernel[TAKT_ONNX_SPATIAL], stride[TAKT_ONNX_SPATIAL], dilation[TAKT_ONNX_SPATIAL];
     int64_t pad[2 * TAKT_ONNX_SPATIAL]; /* all before, then all after */
-    bool ceil; /* a last window may stick out; takt_spatial_read leaves it false */
+    bool ceil; /* a last window may extend past the end; takt_spatial_read leaves it false */
 } takt_spatial;
 
 /* Reads strides, dilations, pads and auto_pad for an input of this type; `kernel` holds `count`
@@ -26,8 +26,8 @@ takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, doub
                             int64_t *out, takt_id *flat);
 /* The result of Conv for inputs 0 and 1, and the bias in 2 if there is one. */
 takt_id takt_spatial_conv(takt_call *c);
-/* Adapts by `adapt`, which has channels before the spatial axes; where the attribute channels_last
- * is set, input 0 and the result have them after. */
+/* Adapts with `adapt`, which expects channels before the spatial axes; if the attribute
+ * channels_last is set, input 0 and the result have them last. */
 TAKT_MUST_USE takt_status takt_spatial_either(takt_call *c, takt_status (*adapt)(takt_call *c));
 
 #endif

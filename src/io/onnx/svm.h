@@ -16,7 +16,7 @@ typedef struct takt_svm {
     double gamma, offset, degree;
 } takt_svm;
 
-/* kernel_type and kernel_params; false, and a refusal, where they do not fit together. */
+/* kernel_type and kernel_params; false, with a refusal, if they do not match. */
 bool takt_svm_read(takt_call *c, takt_svm *k);
 /* [rows, features] and [supports, features] to [rows, supports]. */
 takt_id takt_svm_apply(takt_call *c, const takt_svm *k, takt_id x, takt_id support);

@@ -1,9 +1,9 @@
 /* svm_probability.c - probabilities of classes from machines for pairs of them.
  *
  * T.-F. Wu, C.-J. Lin, R. Weng, "Probability estimates for multi-class classification by pairwise
- * coupling" (2004), second method, as libsvm has it: p minimises p'Qp on the simplex, found by
+ * coupling" (2004), second method, as in libsvm: p minimises p'Qp on the simplex, found by
  * coordinate steps that stop at 0.005 / classes. Where it stops is part of the result (the third
- * digit), so every row keeps what it had when it was done, though the loop goes on for others.
+ * digit), so every row keeps its value from when it converged, while the loop continues for others.
  */
 #include "io/onnx/svm.h"
 
@@ -72,7 +72,7 @@ static void start(coupling *k)
     k->s = takt_reduce_over(k->g, &takt_op_reduce_sum, takt_mul(k->g, k->p, k->qp), &rows, 1, true);
 }
 
-/* A step along coordinate t: p(t) grows by `diff`, then all is divided so that p sums to 1. */
+/* A step along coordinate t: p(t) grows by `diff`, then p is normalised to sum to 1. */
 static void step(coupling *k, int64_t t)
 {
     takt_graph *g = k->g;
@@ -99,7 +99,7 @@ static void step(coupling *k, int64_t t)
     k->p = takt_div(g, grown, by);
 }
 
-/* Inputs: iteration, condition, p, Q; results: whether any row goes on, p. */
+/* Inputs: iteration, condition, p, Q; results: whether any row continues, p. */
 static takt_status fill_body(takt_graph *body, const takt_type *p, const takt_type *q)
 {
     const int64_t inner = 1, all[3] = {0, 1, 2};

@@ -1,4 +1,4 @@
-/* symbolic.c - integer vectors whose elements are dimensions: what shapes are computed from. */
+/* symbolic.c - integer vectors whose elements are dimensions: inputs of shape computations. */
 #include <string.h>
 
 #include "base/size.h"
@@ -19,7 +19,7 @@ typedef struct work {
     const takt_node *n;
     takt_sym *out;
     size_t count;
-    takt_status status; /* of memory: what else fails is only not known */
+    takt_status status; /* memory failures only: other failures mean "not known" */
 } work;
 
 static bool fails(work *w, takt_status status)
@@ -50,7 +50,7 @@ static bool numbers(const takt_op *op, int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-/* False where there is none for it. */
+/* False if there is none. */
 static bool dim_op(const takt_op *op, takt_dim_op *out)
 {
     const struct {
@@ -145,7 +145,7 @@ static bool combine(work *w, const takt_op *op, takt_sym a, takt_sym b, takt_sym
 
 /* ---- comparisons ---- */
 
-/* a < b where it can be said: a dimension is not negative. */
+/* a < b if it can be decided: a dimension is not negative. */
 static bool is_less(takt_sym a, takt_sym b, bool *out)
 {
     *out = !a.is_dim && (b.is_dim ? a.number < 0 : a.number < b.number);
@@ -170,7 +170,7 @@ static bool is_comparison(const takt_op *op)
            op == &takt_op_gt || op == &takt_op_ge;
 }
 
-/* False: it cannot be said. */
+/* False if undecidable. */
 static bool compare(takt_room *room, const takt_op *op, takt_sym a, takt_sym b, takt_sym *out)
 {
     bool yes = false, is_known;
@@ -221,7 +221,8 @@ static bool negate(work *w)
     return true;
 }
 
-/* A name keeps its value in 64 bits and, as sizes are, in 32; in fewer it may be another number. */
+/* A name keeps its value in 64 bits and, as sizes do, in 32; in fewer bits the number may
+ * change. */
 static bool cast_all(work *w)
 {
     const takt_dtype to = w->n->type[0].dtype;
@@ -284,7 +285,7 @@ static bool cut(work *w)
     return true;
 }
 
-/* One for all, or one for each: tables are not spread. */
+/* One for all, or one for each: no other broadcasting. */
 static bool suits(const work *w, takt_syms a)
 {
     return a.at != NULL && (a.count == 1 || a.count == w->count);

@@ -1,6 +1,6 @@
-/* symbolic_move.c - tables of dimensions that are turned, cut and joined.
+/* symbolic_move.c - transposing, slicing and joining tables of dimensions.
  *
- * Where each element comes from is found out by moving the numbers of elements instead of them. */
+ * The origin of each element is found by moving element indices instead of the elements. */
 #include "interp/interp.h"
 #include "io/onnx/import.h"
 #include "ir/array.h"
@@ -10,7 +10,7 @@ enum { MOST_INPUTS = 16, MOST = 64 };
 typedef struct move {
     takt_room *room;
     const takt_node *n;
-    takt_array in[MOST_INPUTS]; /* owned, but for an index */
+    takt_array in[MOST_INPUTS]; /* owned, except for an index */
     takt_array out;
     takt_sym from[MOST_INPUTS * MOST]; /* the elements of all inputs */
     size_t count;
@@ -34,7 +34,7 @@ static bool is_index(const takt_node *n, uint32_t i)
     return n->op == &takt_op_gather && i == 1;
 }
 
-/* Numbers of its elements; false if they are not known, or too many. */
+/* Indices of its elements; false if they are not known, or too many. */
 static takt_status number_input(move *m, uint32_t i, bool *is_good)
 {
     takt_syms syms;

@@ -1,10 +1,10 @@
-/* unfold.c - an If whose branches have sizes that values decide.
+/* unfold.c - an If whose branches have data-dependent sizes.
  *
  * A run finds such sizes between the steps of the model, not inside those of a branch. So both
- * branches become part of the graph around them, and results are chosen: the elements of either in
- * a row, as long as the larger one, and its sizes. Sizes that are found in the branch that is not
- * taken are 0, which leaves little to compute there. Nothing of it may fail: see untaken.c; and
- * nothing there may ask for other sizes.
+ * branches become part of the enclosing graph, and results are selected: the elements of either as
+ * a flat row, as long as the larger one, and its sizes. Sizes found in the branch that is not taken
+ * are 0, which leaves little to compute there. Nothing in it may fail (untaken.c) or require other
+ * sizes.
  */
 #include "io/onnx/branches.h"
 #include "io/onnx/control.h"
@@ -60,7 +60,7 @@ bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status statu
 
 /* ---- both ---- */
 
-/* The branch as part of this graph; it is taken where `gate` holds. */
+/* The branch inlined into this graph; it is taken where `gate` holds. */
 static takt_status unfold(takt_call *c, takt_id gate, const takt_pb_graph *graph,
                           takt_onnx_value *out)
 {

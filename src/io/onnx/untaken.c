@@ -1,7 +1,7 @@
-/* untaken.c - what is allowed in a branch that is computed although it is not taken (unfold.c).
+/* untaken.c - operators allowed in a branch that is computed although it is not taken (unfold.c).
  *
- * Values there mean nothing and sizes that values decide are 0, so only operators that no value and
- * no empty tensor makes fail are let in.
+ * Values there are meaningless and data-dependent sizes are 0, so only operators that cannot fail
+ * for any value or empty tensor are allowed.
  */
 #include "base/text.h"
 #include "io/onnx/control.h"
@@ -105,7 +105,7 @@ static int64_t size_of(takt_call *c, int64_t axis)
     return size;
 }
 
-/* Whether takt_onnx_length has found `size`: it is 0 where the branch is not taken. */
+/* Whether `size` was found by takt_onnx_length: it is 0 if the branch is not taken. */
 static bool is_gated(takt_call *c, takt_dim size)
 {
     const takt_graph *g = c->g;
@@ -148,7 +148,7 @@ static const int64_t *item(const takt_array *a, size_t i)
     return a != NULL && a->i != NULL && i < a->count ? &a->i[i] : NULL;
 }
 
-/* All of an axis, or a part of one whose size is a number. */
+/* All of an axis, or a part of one with a known size. */
 static bool is_part(takt_call *c)
 {
     const takt_array *given[5] = {NULL};

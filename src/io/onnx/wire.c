@@ -15,7 +15,7 @@ takt_status takt_wire_fail(takt_ctx *ctx, uint64_t at, const char *format, ...)
     return takt_fail_offset(ctx, at);
 }
 
-/* Files that end early are nearly always downloads that did. */
+/* Truncated files are nearly always incomplete downloads. */
 static takt_status cut(takt_ctx *ctx, takt_status status)
 {
     (void)takt_fail_hint(ctx, "the file is cut off or damaged: compare its size with the "
@@ -108,7 +108,7 @@ takt_status takt_wire_count(takt_ctx *ctx, const takt_field *f, takt_wire wire, 
     *count = 0;
     const uint8_t *at = takt_cursor_take(&c, bytes);
     for (size_t i = 0; i < bytes && at != NULL; i++)
-        *count += at[i] < 0x80; /* the last byte of each */
+        *count += at[i] < 0x80; /* the last byte of each varint */
     return TAKT_OK;
 }
 

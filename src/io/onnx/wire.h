@@ -27,8 +27,7 @@ TAKT_MUST_USE takt_status takt_wire_next(takt_ctx *ctx, takt_cursor *c, takt_fie
 /* Fails unless the field has this wire type; `what` names it. */
 TAKT_MUST_USE takt_status takt_wire_expect(takt_ctx *ctx, const takt_field *field, takt_wire wire,
                                            const char *what);
-/* How many numbers a repeated field holds: one, or those that are packed. `wire` is the type of one
- * number. */
+/* Number of entries in a repeated field: one, or those packed. `wire` is the type of one entry. */
 TAKT_MUST_USE takt_status takt_wire_count(takt_ctx *ctx, const takt_field *field, takt_wire wire,
                                           const char *what, size_t *count);
 /* Writes them to `out`. */

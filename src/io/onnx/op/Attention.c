@@ -66,7 +66,7 @@ static takt_id given_mask(work *w)
     return m;
 }
 
-/* Each query's place among the keys, as a column. */
+/* Each query's position among the keys, as a column. */
 static takt_id places(work *w, takt_id lengths)
 {
     takt_call *c = w->c;
@@ -77,7 +77,7 @@ static takt_id places(work *w, takt_id lengths)
     return takt_add(w->g, counting(w, w->queries, true), offset);
 }
 
-/* How far a query sees to one side; -1 as far as there are keys. */
+/* How far a query sees to one side; -1: unlimited. */
 static int64_t reach(work *w, const char *name)
 {
     const int64_t n = takt_onnx_i(w->c, name, -1);
@@ -86,7 +86,7 @@ static int64_t reach(work *w, const char *name)
     return n < INT32_MAX ? n : INT32_MAX;
 }
 
-/* All that is added to the scores, or TAKT_NONE. */
+/* Everything added to the scores, or TAKT_NONE. */
 static takt_id bias(work *w)
 {
     takt_call *c = w->c;
@@ -113,7 +113,7 @@ static takt_id bias(work *w)
     return sum;
 }
 
-/* Softmax, with 0 in rows that are barred as a whole. */
+/* Softmax, with 0 in rows that are fully masked. */
 static takt_id weights(work *w, takt_id scores, takt_id added)
 {
     const int64_t last = -1;

@@ -21,7 +21,7 @@ static takt_status measure(takt_call *c, takt_id x, takt_id *mean, takt_id *var)
     return *mean != TAKT_NONE && *var != TAKT_NONE ? TAKT_OK : takt_onnx_done(c, TAKT_NONE);
 }
 
-/* The model is trained: the kept statistics follow those of the batch, if they are weights. */
+/* When training, the kept statistics follow those of the batch, if they are weights. */
 static takt_status follow(takt_call *c, size_t input, takt_id next)
 {
     const takt_id value = takt_onnx_in(c, input);

@@ -1,5 +1,6 @@
-/* Broadcast.c - arithmetic and comparisons before opset 7, where the second operand met the first
- * by attributes: from axis `axis` on, or at its end; and PRelu, whose slopes went by channel. */
+/* Broadcast.c - arithmetic and comparisons before opset 7, where attributes aligned the second
+ * operand with the first: from axis `axis` on, or at its end; and PRelu, whose slopes were per
+ * channel. */
 #include "io/onnx/adapt.h"
 
 static const takt_op *op_of(takt_span name)

@@ -1,15 +1,14 @@
 /* Cast.c - Cast and CastLike. */
 #include "io/onnx/adapt.h"
 
-/* Floats become narrow integers by way of i32, whose low bits count: ONNX wraps where Takt
- * saturates. */
+/* Floats become narrow integers via i32, keeping its low bits: ONNX wraps where Takt saturates. */
 static takt_id narrow(takt_call *c, takt_id x, takt_dtype from, takt_dtype to)
 {
     const bool is_narrow = to == TAKT_I4 || to == TAKT_U4 || to == TAKT_I2 || to == TAKT_U2;
     return is_narrow && takt_dtype_is_float(from) ? takt_onnx_cast(c, x, TAKT_I32) : x;
 }
 
-/* The f8 types without infinity: infinite numbers become the largest. */
+/* The f8 types without infinity: infinities become the largest number. */
 static takt_id bound(takt_call *c, takt_id x, takt_dtype to)
 {
     const double top = to == TAKT_F8E4M3FNUZ ? 240 : to == TAKT_F8E5M2FNUZ ? 57344 : 0;

@@ -8,7 +8,7 @@ static takt_id activated(takt_call *c, takt_id y)
     return which == 1 || which == 2 ? takt_unary(c->g, &takt_op_silu, y) : y;
 }
 
-/* The input with what came before it: the state, or zeros. */
+/* The input preceded by the state, or by zeros. */
 static takt_id before(takt_call *c, takt_id in, int64_t keep)
 {
     if (takt_onnx_has(c, 3))

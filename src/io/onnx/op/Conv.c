@@ -1,4 +1,4 @@
-/* Conv.c - Conv: ours, and a bias. */
+/* Conv.c - Conv: our conv plus a bias. */
 #include "io/onnx/spatial.h"
 
 static takt_status adapt(takt_call *c)

@@ -1,7 +1,7 @@
-/* ConvTranspose.c - ConvTranspose: the gradient of a convolution by its input. */
+/* ConvTranspose.c - ConvTranspose: the gradient of a convolution with respect to its input. */
 #include "io/onnx/spatial.h"
 
-/* The same for a dimension that has a name: stride * in + rest. */
+/* Same for a named dimension: stride * in + rest. */
 static takt_status named(takt_call *c, const takt_spatial *s, size_t i, takt_dim in, int64_t more,
                          takt_dim *out)
 {

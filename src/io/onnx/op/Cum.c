@@ -42,7 +42,7 @@ static takt_id along(takt_call *c, int axis)
                                                 : takt_onnx_op1(c, &takt_op_cumsum, x, 3, attrs);
 }
 
-/* Which axis, a run finds out: all are worked out, and one is taken. */
+/* The axis is found at run time: computes all, and selects one. */
 static takt_status by_value(takt_call *c, takt_id axis)
 {
     const int rank = takt_onnx_type(c, 0)->rank;

@@ -1,4 +1,4 @@
-/* DeformConv.c - DeformConv on images: ours, and a bias. */
+/* DeformConv.c - DeformConv on images: our deform_conv plus a bias. */
 #include "io/onnx/spatial.h"
 
 static takt_status adapt(takt_call *c)

@@ -10,8 +10,8 @@ static takt_id element(takt_call *c, takt_id x, int row, int column)
     return takt_onnx_squeeze(c, takt_onnx_squeeze(c, x, -1), -1);
 }
 
-/* The determinant of the last rows and of the columns in `set`; one for every set, built up from
- * the last row, so that none is computed twice. */
+/* The determinant of the last rows and of the columns in `set`; one for every set, built from the
+ * last row up, so that none is computed twice. */
 static takt_id expand(takt_call *c, takt_id x, int n)
 {
     takt_id minor[1 << LARGEST];

@@ -1,4 +1,4 @@
-/* Dropout.c - Dropout: after training nothing is dropped; in training mode by random numbers. */
+/* Dropout.c - Dropout: the identity in inference; random in training mode. */
 #include "io/onnx/random.h"
 #include "ir/edge_index.h"
 

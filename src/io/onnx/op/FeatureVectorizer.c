@@ -1,7 +1,7 @@
-/* FeatureVectorizer.c - ai.onnx.ml FeatureVectorizer: inputs side by side. */
+/* FeatureVectorizer.c - ai.onnx.ml FeatureVectorizer: concatenates its inputs. */
 #include "io/onnx/adapt.h"
 
-/* Input `i` as f32 [rows, width]: cut, or filled up with 0. */
+/* Input `i` as f32 [rows, width]: truncated, or padded with 0. */
 static takt_id columns(takt_call *c, size_t i, int64_t width)
 {
     const takt_type t = *takt_onnx_type(c, i);

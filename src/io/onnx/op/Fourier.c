@@ -70,7 +70,7 @@ static takt_id swapped(takt_call *c, takt_id x, int axis, int with)
     return takt_transpose(c->g, x, perm, (size_t)rank);
 }
 
-/* Cut or padded with zeros to `n` elements on the last axis. */
+/* Truncated or zero-padded to `n` elements on the last axis. */
 static takt_id fitted(takt_call *c, takt_id x, int64_t n)
 {
     if (x == TAKT_NONE)
@@ -136,7 +136,7 @@ static takt_id counted(takt_call *c, takt_dim rows, takt_dim columns, int axis)
     return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
 }
 
-/* Where the elements of each frame lie: [frames, n], of a signal whose length may be a name. */
+/* Indices of the elements of each frame: [frames, n], of a signal whose length may be a name. */
 static takt_status frames_of(takt_call *c, takt_dim length, int64_t n, int64_t step, takt_id *at)
 {
     takt_dims *dims = c->g->dims;

@@ -1,4 +1,5 @@
-/* Gradient.c - Gradient of the training preview: of a value of the model by others before it. */
+/* Gradient.c - Gradient of the training preview: of a value of the model with respect to earlier
+ * ones. */
 #include "grad/grad.h"
 #include "io/onnx/adapt.h"
 

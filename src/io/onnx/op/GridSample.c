@@ -1,4 +1,4 @@
-/* GridSample.c - GridSample: elements at places that a grid gives, interpolated. */
+/* GridSample.c - GridSample: interpolated elements at the positions in a grid. */
 #include <math.h>
 
 #include "io/onnx/adapt.h"
@@ -17,7 +17,7 @@ typedef struct sampler {
     takt_id x; /* [N, C, size] */
     takt_dim batch, channels, points;
     int64_t size[3];
-    /* Per axis and tap, both [N, points]: whole numbers as floats, and weights. */
+    /* Per axis and tap, both [N, points]: integers as floats, and weights. */
     takt_id at[3][4], weight[3][4];
     int taps;
 } sampler;
@@ -33,7 +33,7 @@ static takt_id clamp(sampler *s, takt_id x, double low, double high)
     return takt_binary(s->g, &takt_op_min, x, number(s, high));
 }
 
-/* Into [low, high] as between two mirrors. */
+/* Reflects into [low, high], as between two mirrors. */
 static takt_id reflect(sampler *s, takt_id x, double low, double high)
 {
     const double span = high - low;
@@ -105,7 +105,7 @@ static void find_taps(sampler *s, takt_id grid, int axis)
     s->weight[axis][3] = cubic(s, takt_add(g, rest, number(s, 1)), false);
 }
 
-/* One tap, all [N, points]: the place in x, whether it is inside, its weight. */
+/* One tap, all [N, points]: the index in x, whether it is inside, its weight. */
 typedef struct tap {
     takt_id at, inside, weight;
 } tap;

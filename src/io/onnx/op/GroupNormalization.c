@@ -1,7 +1,7 @@
 /* GroupNormalization.c - GroupNormalization: scale and bias per group before opset 21. */
 #include "io/onnx/adapt.h"
 
-/* [groups] to [channels]: each group's number for all its channels. */
+/* [groups] to [channels]: repeats each group's number for all its channels. */
 static takt_id per_channel(takt_call *c, takt_id p, takt_dim channels)
 {
     const takt_dim groups = takt_type_of(c->g, p)->dim[0];

@@ -1,4 +1,4 @@
-/* Identity.c - Identity, and what is one when nothing is trained. */
+/* Identity.c - Identity, and operators that are one in inference. */
 #include "io/onnx/adapt.h"
 
 static takt_status adapt(takt_call *c)

@@ -1,7 +1,8 @@
-/* If.c - If: the branch itself where the condition is known, else ours.
+/* If.c - If: the branch itself if the condition is known, else our op.
  *
- * Exporters write a squeeze of an axis that may be 1 as an If on its size, with branches of other
- * ranks. There the size is taken to be what the condition says, and checked when it is known.
+ * Exporters write a squeeze of an axis that may be 1 as an If on its size, with branches of
+ * different ranks. The size is then assumed to be what the condition says, and checked when it is
+ * known.
  */
 #include "io/onnx/branches.h"
 #include "io/onnx/control.h"
@@ -19,7 +20,7 @@ static takt_id without_moves(const takt_graph *g, takt_id id)
     return id;
 }
 
-/* The equation between two sizes that the condition is, if it is one. */
+/* The equation between two sizes that the condition expresses, if any. */
 static bool is_equation(takt_call *c, takt_id condition, takt_dim *left, takt_dim *right)
 {
     const takt_node *n = takt_node_at(c->g, without_moves(c->g, condition));
@@ -36,7 +37,7 @@ static bool is_equation(takt_call *c, takt_id condition, takt_dim *left, takt_di
            (a.at->is_dim || a.at->number >= 0) && (b.at->is_dim || b.at->number >= 0);
 }
 
-/* Whether results have other types or ranks, or sizes that are other numbers. */
+/* Whether results differ in type or rank, or have sizes that are different numbers. */
 static bool differ(const takt_graph *a, const takt_graph *b)
 {
     for (size_t i = 0; i < a->output_count; i++) {
@@ -54,7 +55,7 @@ static bool differ(const takt_graph *a, const takt_graph *b)
 
 /* ---- both branches ---- */
 
-/* Outer names are not bound by what one branch requires. */
+/* Requirements of one branch must not bind outer names. */
 static takt_status build(takt_call *c, const takt_pb_graph *graph, const takt_captures *captures,
                          takt_graph **out)
 {
@@ -85,7 +86,7 @@ static bool is_row(takt_call *c, const result *r)
     return false;
 }
 
-/* The node of both; `list`: results differ in size, and are rows. */
+/* The If node of both branches; `list`: results differ in size, and are flat rows. */
 static takt_status choose(takt_call *c, takt_id condition, const takt_captures *captures,
                           takt_graph *const branch[2], const result *list)
 {

@@ -1,7 +1,7 @@
 /* Imputer.c - ai.onnx.ml Imputer: one value replaced by others. */
 #include "io/onnx/ml.h"
 
-/* x == what is replaced, which may be NaN. */
+/* x == the replaced value, which may be NaN. */
 static takt_id is_gone(takt_call *c, takt_id x, takt_dtype dtype)
 {
     if (!takt_dtype_is_float(dtype))

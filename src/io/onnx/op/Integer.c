@@ -46,7 +46,7 @@ static takt_id convolved(takt_call *c, takt_id x, takt_id w)
 
 /* ---- the forms that integer_matmul and integer_conv take ---- */
 
-/* A parameter that has one element as a scalar; one per column stays a vector. */
+/* A parameter with one element as a scalar; one per column stays a vector. */
 static takt_id scalar(takt_call *c, takt_id x)
 {
     if (x == TAKT_NONE)
@@ -66,7 +66,7 @@ static bool is_byte(takt_call *c, takt_id x)
     return dtype == TAKT_I8 || dtype == TAKT_U8;
 }
 
-/* True if the op takes these inputs; parameters become scalars where they are. */
+/* True if the op takes these inputs; parameters with one element become scalars. */
 static bool is_whole(takt_call *c, takt_id in[TAKT_INTEGER_INPUTS], bool is_conv)
 {
     const int rank = takt_type_of(c->g, in[1])->rank;

@@ -1,4 +1,4 @@
-/* LabelEncoder.c - ai.onnx.ml LabelEncoder and OneHotEncoder, of numbers. */
+/* LabelEncoder.c - ai.onnx.ml LabelEncoder and OneHotEncoder for numbers. */
 #include "io/onnx/ml.h"
 
 static bool has_strings(takt_call *c, const char *name)
@@ -7,7 +7,7 @@ static bool has_strings(takt_call *c, const char *name)
     return a != NULL && a->string_count > 0;
 }
 
-/* The list NAME_int64s or NAME_floats, or NAME_tensor, as a vector; TAKT_NONE if none is there. */
+/* The list NAME_int64s or NAME_floats, or NAME_tensor, as a vector; TAKT_NONE if all are absent. */
 static takt_id vector(takt_call *c, const char *ints, const char *floats, const char *tensor)
 {
     const takt_ints list = takt_onnx_ints(c, ints);

@@ -2,7 +2,7 @@
  * exporters for onnxruntime call SimplifiedLayerNormalization is RMSNormalization. */
 #include "io/onnx/adapt.h"
 
-/* The statistics that training wants: mean, and 1 / standard deviation. */
+/* The statistics used in training: mean, and 1 / standard deviation. */
 static void statistics(takt_call *c, takt_id x, int axis, double epsilon)
 {
     const int rank = takt_type_of(c->g, x)->rank;

@@ -1,4 +1,4 @@
-/* Loop.c - Loop: unrolled where the trip count is known and small, else ours. */
+/* Loop.c - Loop: unrolled if the trip count is known and small, else our op. */
 #include <string.h>
 
 #include "io/onnx/control.h"
@@ -14,11 +14,11 @@ typedef struct loop {
     bool is_named;       /* the trip count is known only as the dimension `length` */
     takt_dim length;     /* of scanned results */
     bool begins;         /* by its condition, if that is known */
-    bool is_counted;     /* its condition is a counter's, and ends it when `count` is reached */
+    bool is_counted;     /* its condition is a counter's, which ends it at `count` */
     takt_id count;       /* the trip count, if it has one */
-    takt_appended grown; /* what is kept of it where it stays a loop */
-    takt_grown read;     /* what grows and is read inside */
-    takt_id *first;      /* carried values at the start, with the rows in use of what grows */
+    takt_appended grown; /* what remains of it if it stays a loop */
+    takt_grown read;     /* values that grow and are read inside */
+    takt_id *first;      /* initial carried values, with the rows in use of growing values */
 } loop;
 
 static takt_status take_scanned(takt_call *c, const loop *l, takt_id *const *rows, int64_t trips)
@@ -42,7 +42,7 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
     if (in == NULL || out == NULL)
         return TAKT_ERR_MEMORY;
     if (l->scanned > 0 && l->trip == 0)
-        return TAKT_OK; /* only a loop in the graph has the types of what never was */
+        return TAKT_OK; /* only a loop in the graph has types for zero iterations */
     for (size_t i = 0; i < l->scanned; i++)
         if ((rows[i] = takt_onnx_get(c, UNROLL, sizeof **rows)) == NULL)
             return TAKT_ERR_MEMORY;
@@ -144,7 +144,7 @@ static takt_status count_turns(const loop *l, const takt_graph *in, takt_graph *
 
 /* ---- ours ---- */
 
-/* A run finds the maximum number of iterations beforehand. */
+/* The maximum number of iterations is found before the loop runs. */
 static takt_status find_length(takt_call *c, loop *l)
 {
     if ((l->scanned == 0 && l->read.count == 0) || l->is_named ||
@@ -161,13 +161,13 @@ static takt_status find_length(takt_call *c, loop *l)
     return c->status;
 }
 
-/* Carried value `i` of those that are kept. */
+/* Carried value `i` of those kept. */
 static size_t input_of(const loop *l, size_t i)
 {
     return 2 + l->grown.kept[i];
 }
 
-/* Result `i` of the loop that is kept: of the node's, the carried ones first; then what grew. */
+/* Result `i` of the kept loop: the node's, carried ones first; then the grown ones. */
 static void give(takt_call *c, const loop *l, size_t i, takt_id id)
 {
     const size_t carried = l->grown.kept_count;
@@ -243,7 +243,7 @@ static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
     return c->status != TAKT_OK ? c->status : g->status;
 }
 
-/* "for t in range(x.shape[0])": as many as a dimension, whatever its size will be. */
+/* "for t in range(x.shape[0])": as many iterations as a dimension, whatever its size. */
 static takt_status name_length(takt_call *c, loop *l)
 {
     takt_syms trip = {0};
@@ -272,7 +272,7 @@ static takt_status count_loop(takt_call *c, loop *l, const takt_graph *body,
     return name_length(c, l);
 }
 
-/* Room for what grows instead of itself; the rows in use become carried values. */
+/* Replaces growing values by buffers; the row counts become carried values. */
 static takt_status make_room(takt_call *c, loop *l, takt_graph **g)
 {
     const size_t carried = l->carried;

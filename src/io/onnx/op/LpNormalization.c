@@ -11,7 +11,7 @@ static takt_status lp(takt_call *c)
     const takt_id norm = takt_reduce_over(c->g, op, x, &axis, 1, true);
     if (norm == TAKT_NONE)
         return takt_onnx_done(c, norm);
-    /* A row of zeros stays one. */
+    /* A row of zeros stays zero. */
     const takt_id zero = takt_scalar_like(c->g, norm, 0), one = takt_scalar_like(c->g, norm, 1);
     const takt_id is_zero = takt_binary(c->g, &takt_op_eq, norm, zero);
     return takt_onnx_done(c, takt_div(c->g, x, takt_select(c->g, is_zero, one, norm)));

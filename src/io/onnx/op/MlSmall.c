@@ -23,7 +23,7 @@ static takt_status normalizer(takt_call *c, takt_id x)
     if (x == TAKT_NONE)
         return takt_onnx_done(c, x);
     const takt_id norm = takt_reduce_over(c->g, op, x, &last, 1, true);
-    /* A row of zeros stays one. */
+    /* A row of zeros stays zero. */
     const takt_id is_zero = takt_binary(c->g, &takt_op_eq, norm, takt_scalar_like(c->g, x, 0));
     const takt_id by = takt_select(c->g, is_zero, takt_scalar_like(c->g, x, 1), norm);
     return takt_onnx_done(c, takt_div(c->g, x, by));

@@ -55,9 +55,9 @@ static takt_id masked(work *w, size_t input, takt_dim keys)
     return takt_heads_bar(c, takt_onnx_cast(c, m, TAKT_BOOL), value);
 }
 
-/* Query s sees keys up to past + s. The last one sees all: where there are more keys than
- * past and queries, onnxruntime leaves it so, and a decoder that keeps its cache itself asks with
- * one query for many keys. */
+/* Query s sees keys up to past + s. The last one sees all: if there are more keys than past and
+ * queries, onnxruntime does the same, and a decoder that keeps its own cache runs one query against
+ * many keys. */
 static takt_id causal(work *w, takt_dim keys)
 {
     takt_graph *g = w->c->g;
@@ -141,7 +141,7 @@ static void remember(work *w, size_t input)
                                                                : takt_concat(c->g, both, 2, 0));
 }
 
-/* Where the two forms have their inputs. */
+/* Input positions of the two forms. */
 typedef struct form {
     size_t mask, past, added; /* added: to the scores; QAttention has none */
 } form;
@@ -215,7 +215,7 @@ static takt_id unpacked(takt_call *c, takt_id x, int64_t which)
     return x == TAKT_NONE ? x : takt_reshape(c->g, x, (takt_dim[]){t.dim[0], t.dim[1], width}, 3);
 }
 
-/* Queries, keys and values from their three forms: apart, keys with values, and all in one. */
+/* Queries, keys and values from their three forms: separate, keys with values, and all packed. */
 static bool three(takt_call *c, takt_id x[3])
 {
     const int rank = takt_onnx_type(c, 0)->rank;

@@ -13,7 +13,7 @@ static takt_id positions(takt_call *c, takt_dim sequence)
     return takt_onnx_gather(c, table, at, 0);
 }
 
-/* How many keys of each row the mask shows; 0 without one. */
+/* Number of keys of each row that the mask shows; 0 without a mask. */
 static takt_id shown(takt_call *c, takt_dim batch)
 {
     const takt_id mask = takt_onnx_in(c, 7);

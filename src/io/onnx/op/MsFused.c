@@ -1,5 +1,5 @@
 /* MsFused.c - com.microsoft's Gelu, FastGelu, BiasGelu, QuickGelu, SkipLayerNormalization,
- * FusedMatMul, FusedGemm and their like: what optimisers make of common patterns. */
+ * FusedMatMul, FusedGemm and similar fusions that optimisers make. */
 #include "io/onnx/adapt.h"
 
 static takt_id gelu(takt_call *c, takt_id x, bool is_fast)

@@ -1,6 +1,6 @@
 /* MsGroupQuery.c - com.microsoft's GroupQueryAttention and RotaryEmbedding.
  *
- * In GroupQueryAttention each sample has a past of its own length: its new keys come right after
+ * In GroupQueryAttention the length of the past differs between samples: new keys come right after
  * it, wherever the buffer of the past ends.
  */
 #include <math.h>
@@ -96,7 +96,7 @@ static bool rotate(work *w, takt_id x[3])
     return x[0] != TAKT_NONE && x[1] != TAKT_NONE;
 }
 
-/* Position t of the present comes from the past if it lies in it, else from the new keys. */
+/* Position t of the present comes from the past if it is within it, else from the new keys. */
 static takt_id sources(work *w, takt_dim keys)
 {
     takt_call *c = w->c;
@@ -128,7 +128,7 @@ static takt_id present(work *w, takt_id x, size_t input)
     from = from == TAKT_NONE ? from : takt_broadcast(w->g, from, t.dim, 4);
     x = takt_onnx_op2(c, &takt_op_gather_elements, x, from, 1,
                       &(takt_named_attr){"axis", takt_attr_i64(2)});
-    const takt_array *total = takt_onnx_peek(c, 6); /* known: the buffer may hold it all */
+    const takt_array *total = takt_onnx_peek(c, 6); /* known: the buffer may hold all of it */
     if (total == NULL || total->i == NULL || total->count != 1 || !takt_dim_is_number(w->past))
         return x;
     const int64_t want = total->i[0] > w->past ? total->i[0] : w->past;
@@ -201,7 +201,7 @@ static takt_status group_query(takt_call *c)
 
 /* ---- RotaryEmbedding ---- */
 
-/* Positions [batch, sequence], or one number that the first of each row has. */
+/* Positions [batch, sequence], or one number: the position of the first in each row. */
 static takt_id places(takt_call *c, takt_dim batch, takt_dim sequence)
 {
     takt_id at = takt_onnx_in(c, 1);

@@ -62,7 +62,7 @@ static takt_id flipped(takt_call *c, takt_id x, const char *name)
     return takt_transpose(c->g, x, (int64_t[]){1, 0}, 2);
 }
 
-/* The addend as a vector of columns; TAKT_NONE and `*rest` if it is another shape. */
+/* The addend as a vector of columns; TAKT_NONE and `*rest` if it has another shape. */
 static takt_id columns(takt_call *c, size_t input, takt_id *rest)
 {
     const takt_id x = takt_onnx_in(c, input);

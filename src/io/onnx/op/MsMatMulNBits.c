@@ -1,9 +1,9 @@
 /* MsMatMulNBits.c - com.microsoft's MatMulNBits: a product with weights of 2, 4 or 8 bits in
  * blocks.
  *
- * It becomes block_matmul, with 8-bit products if accuracy_level allows them. Where g_idx scatters
- * blocks over k, the members of each are brought together, in the weights now and in the input by a
- * gather. Block sizes that are not multiples of 16, which block_matmul lacks, f64 inputs and a
+ * It becomes block_matmul, with 8-bit products if accuracy_level allows them. If g_idx scatters
+ * blocks over k, the members of each are made contiguous: in the weights at import, in the input by
+ * a gather. Block sizes that are not multiples of 16, which block_matmul lacks, f64 inputs and a
  * computed g_idx are dequantised to floats by a few ops.
  */
 #include <string.h>
@@ -77,7 +77,7 @@ static takt_dtype levels_of(const work *w)
     return w->bits == 2 ? TAKT_U2 : w->bits == 4 ? TAKT_U4 : TAKT_U8;
 }
 
-/* [n, k] levels. Bytes of a constant are taken as they are: low bits come first there too. */
+/* [n, k] levels. Bytes of a constant are used unchanged: low bits come first there too. */
 static takt_id levels(const work *w)
 {
     takt_call *c = w->c;
@@ -109,7 +109,7 @@ static takt_id block_zeros(const work *w)
     return takt_onnx_shape(c, z, (int64_t[]){w->n, w->blocks}, 2);
 }
 
-/* The size of the new order: group by group, each starting a new block. */
+/* The size of the new order: group by group, each starting at a new block. */
 static void measure_order(work *w, const int64_t *group, int64_t *counts)
 {
     for (int64_t i = 0; i < w->k; i++)
@@ -122,7 +122,7 @@ static void measure_order(work *w, const int64_t *group, int64_t *counts)
     w->has_gaps = w->ordered != w->k;
 }
 
-/* `at`: room for the places where groups go on. */
+/* `at`: room for the positions where groups continue. */
 static void put_in_order(work *w, const int64_t *group, const int64_t *counts, int64_t *at)
 {
     int64_t end = 0;
@@ -169,7 +169,7 @@ static takt_status read_order(work *w, bool *is_known)
     return c->status;
 }
 
-/* [.., k] in the new order. What fills blocks is 0 in the input, and any weight. */
+/* [.., k] in the new order. Padding of blocks is 0 in the input, and any weight. */
 static takt_id ordered(const work *w, takt_id x, bool is_input)
 {
     takt_call *c = w->c;

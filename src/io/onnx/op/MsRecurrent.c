@@ -1,6 +1,6 @@
-/* MsRecurrent.c - com.microsoft's DynamicQuantizeLSTM: an LSTM whose products are of bytes.
+/* MsRecurrent.c - com.microsoft's DynamicQuantizeLSTM: an LSTM with 8-bit products.
  *
- * The input is put into bytes once, the state in every step, by one scale for all sequences.
+ * The input is quantised once, the state in every step, with one scale for all sequences.
  */
 #include "io/onnx/cell.h"
 

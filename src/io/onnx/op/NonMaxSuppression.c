@@ -1,9 +1,9 @@
-/* NonMaxSuppression.c - NonMaxSuppression: how many boxes stay, a run finds out. */
+/* NonMaxSuppression.c - NonMaxSuppression: the number of boxes is found at run time. */
 #include <math.h>
 
 #include "io/onnx/lengths.h"
 
-/* Input `i` as a vector of one, or that of a number. */
+/* Input `i` as a vector of one element, or a given number as one. */
 static takt_id one_of(takt_call *c, size_t i, takt_dtype dtype, double fallback)
 {
     const takt_dim one = 1;

@@ -1,4 +1,4 @@
-/* NonZero.c - NonZero and Compress: how many there are, a run finds out. */
+/* NonZero.c - NonZero and Compress: the count is found at run time. */
 #include "io/onnx/lengths.h"
 
 static bool is_set(const takt_array *a, size_t i)
@@ -38,7 +38,7 @@ static takt_status every_position(takt_call *c)
     return takt_onnx_done(c, takt_graph_call(c->g, &takt_op_stack, (size_t)t.rank, rows, 0, NULL));
 }
 
-/* Where a vector is true, as many places as there are. */
+/* Positions where a vector is true. */
 static takt_id places(takt_call *c, takt_id is_true, takt_dim most)
 {
     const takt_id found = takt_onnx_op1(c, &takt_op_find_true, is_true, 0, NULL);
@@ -49,7 +49,7 @@ static takt_id places(takt_call *c, takt_id is_true, takt_dim most)
     return takt_onnx_sized(c, takt_graph_get(c->g, found, 0), count);
 }
 
-/* Places in row-major order as the index along each axis. */
+/* Row-major positions as the index along each axis. */
 static takt_status non_zero(takt_call *c)
 {
     if (is_everywhere(c))

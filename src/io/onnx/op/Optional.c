@@ -1,4 +1,4 @@
-/* Optional.c - optional values: whether there is one is settled while importing. */
+/* Optional.c - optional values: presence is decided during import. */
 #include "io/onnx/adapt.h"
 
 static takt_status adapt(takt_call *c)

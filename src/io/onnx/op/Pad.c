@@ -58,7 +58,7 @@ static bool spread_dims(takt_call *c, int rank, int64_t *before, takt_dim *after
 
 enum { CONSTANT, EDGE, REFLECT, WRAP };
 
-/* Where the elements of a longer axis are in one of `size`: `at` goes beyond both of its ends. */
+/* Source index of each element of a padded axis of `size`: `at` extends beyond both ends. */
 static takt_id source(takt_call *c, takt_id at, takt_id size, int mode)
 {
     takt_graph *g = c->g;

@@ -1,5 +1,4 @@
-/* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements put where an index says.
- */
+/* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements placed by an index. */
 #include "base/size.h"
 #include "io/onnx/spatial.h"
 
@@ -46,7 +45,7 @@ static takt_status col2im(takt_call *c)
     (void)takt_spatial_unfold(c, zero, &s, 0, out, &flat); /* for its indices */
     if (flat == TAKT_NONE)
         return takt_onnx_done(c, flat);
-    /* Index -1, the padding, reads one extra element, which is cut off again. */
+    /* Index -1, the padding, reads one extra element, which is removed afterwards. */
     const takt_dim positions = takt_type_of(c->g, flat)->dim[0];
     takt_dim rows, columns;
     TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], picture.dim[1], &rows));
@@ -71,7 +70,7 @@ static takt_status unpool(takt_call *c)
     if (c->status != TAKT_OK)
         return c->status;
     TAKT_TRY(takt_spatial_read(c, &t, kernel.at, kernel.count, &s));
-    takt_dim small[TAKT_MAX_RANK] = {t.dim[0], t.dim[1]}; /* the size that the indices speak of */
+    takt_dim small[TAKT_MAX_RANK] = {t.dim[0], t.dim[1]}; /* the size that the indices refer to */
     for (int i = 0; i < t.rank; i++) {
         const int k = i - 2;
         if (!takt_dim_is_number(t.dim[i]))
@@ -137,7 +136,7 @@ static takt_status reverse(takt_call *c)
                                            1, &(takt_named_attr){"axis", takt_attr_i64(time)}));
 }
 
-/* A cache gets new rows at a position per batch, around the end where it is circular. */
+/* Writes new rows into a cache at a position per batch, wrapping around if it is circular. */
 static takt_status tensor_scatter(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0), u = *takt_onnx_type(c, 1);

@@ -59,7 +59,7 @@ static takt_id columns(takt_call *c, takt_id flat, const int64_t *in, size_t cou
     return sum;
 }
 
-/* Which element of the input the maximum is: found among the elements of each window. */
+/* The input index of each maximum, found among the elements of its window. */
 static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
 {
     const takt_type t = *takt_type_of(c->g, x);
@@ -92,7 +92,7 @@ static takt_id indices(takt_call *c, takt_id x, const takt_spatial *s)
     const takt_id row = takt_graph_call(c->g, &takt_op_iota, 0, NULL, 1, iota);
     const takt_id lost = takt_binary(c->g, &takt_op_lt, at, takt_scalar_i64(c->g, 0));
     const takt_id placed = takt_add(c->g, at, takt_mul(c->g, row, takt_scalar_i64(c->g, size)));
-    at = takt_select(c->g, lost, at, placed); /* a window of padding alone has none */
+    at = takt_select(c->g, lost, at, placed); /* a window of only padding has none */
     return at == TAKT_NONE ? at : folded(c, at, &t, s, out);
 }
 

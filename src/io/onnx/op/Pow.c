@@ -1,4 +1,4 @@
-/* Pow.c - Pow: the exponent may have another type than the base. */
+/* Pow.c - Pow: the exponent's type may differ from the base's. */
 #include "io/onnx/adapt.h"
 
 static takt_status adapt(takt_call *c)

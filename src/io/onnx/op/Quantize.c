@@ -34,7 +34,7 @@ static takt_id spread(takt_call *c, takt_id s, int axis, int64_t size, takt_dim 
     return takt_slice(c->g, s, axis, 0, want, 1);
 }
 
-/* scale [n] to [1, n, 1…] by hand, for forms that our quantize does not take. */
+/* scale [n] to [1, n, 1…] explicitly, for forms that our quantize does not take. */
 static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
 {
     if (s == TAKT_NONE || takt_type_of(c->g, s)->rank != 1)
@@ -47,7 +47,7 @@ static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
     return takt_reshape(c->g, s, dims, (size_t)rank);
 }
 
-/* [1] as a scalar: other runtimes treat them alike, even where the scale has one form and its zero
+/* [1] as a scalar: other runtimes treat them alike, even if the scale has one form and its zero
  * point the other. */
 static takt_id single(takt_call *c, takt_id s)
 {

@@ -1,8 +1,8 @@
-/* Random.c - operators that draw random numbers: from Takt's own stream, not from another engine's.
+/* Random.c - operators that draw random numbers: from Takt's stream, not that of another engine.
  *
  * The numbers depend on the attribute `seed` (0 if it is absent), on the node's place in the model,
- * on the element, and on how often the session has run: the state `random.step` counts runs. So a
- * fresh session repeats what another drew, and its next run draws something else.
+ * on the element, and on the number of runs of the session, which the state `random.step` counts.
+ * So a new session repeats the numbers of another, and its next run draws different ones.
  */
 #include <string.h>
 

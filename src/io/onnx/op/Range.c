@@ -74,7 +74,7 @@ static takt_status of_dimension(takt_call *c)
     return takt_onnx_done(c, y);
 }
 
-/* Numbers that a run finds out, and how many they are with them. */
+/* Numbers found at run time, and with them the count. */
 static takt_status of_values(takt_call *c)
 {
     takt_graph *g = c->g;

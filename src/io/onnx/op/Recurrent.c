@@ -61,8 +61,8 @@ static takt_id lengths(work *w, const takt_dim *dims, size_t rank)
     return takt_reshape(w->g, l, dims, rank);
 }
 
-/* A sequence of no step ends in zeros, whatever it began with: so onnxruntime, where ONNX is
- * silent.
+/* A sequence without steps ends in zeros, whatever its initial state: ONNX does not say, and
+ * onnxruntime does this.
  */
 static takt_id begun(work *w, takt_id state)
 {
@@ -204,7 +204,7 @@ static takt_cell_out direction(work *w, int d, bool reverse)
 
 /* ---- settings ---- */
 
-/* The next of a list of floats, for which activations queue; `fallback` after its end. */
+/* The next of a list of floats that activations consume in order; `fallback` after its end. */
 static double next_float(work *w, const char *list, size_t *at, double fallback)
 {
     const takt_pb_attr *given = takt_onnx_attr(w->c, list);
@@ -237,7 +237,7 @@ static takt_status read_activations(work *w, int d)
     return TAKT_OK;
 }
 
-/* Which steps lie before the end of each sequence. */
+/* Which steps are before the end of each sequence. */
 static takt_id not_ended(work *w)
 {
     const takt_dim line[] = {w->steps, 1, 1};

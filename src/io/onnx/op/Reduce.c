@@ -17,7 +17,7 @@ static const struct {
     {"ReduceSumSquare", &takt_op_reduce_sum_square},
 };
 
-/* Means, roots and logarithms of whole numbers are worked out in f64 and cut. */
+/* Means, roots and logarithms of integers are computed in f64 and truncated. */
 static bool needs_floats(const takt_op *op, takt_dtype dtype)
 {
     return takt_dtype_is_int(dtype) &&
@@ -35,8 +35,8 @@ static const takt_op *op_of(takt_span name)
 
 /* ---- axes that a run finds out ---- */
 
-/* Of x with sizes `own`, its axes in another order: where each element of the result is. `order`
- * has the axes, `all` is the number of elements. */
+/* Of x with sizes `own`, axes reordered: the source of each element of the result. `order` has the
+ * axes, `all` is the number of elements. */
 static takt_id places(takt_call *c, const takt_id *own, int rank, takt_id order, takt_dim all)
 {
     takt_graph *g = c->g;
@@ -128,7 +128,7 @@ static takt_id by_numbers(takt_call *c, const takt_op *op, takt_id x)
         return TAKT_NONE;
     if (axes.count > 0 || !does_nothing)
         return takt_reduce_over(c->g, op, x, axes.at, axes.count, keep);
-    /* Nothing is summed, but each element is still squared, or its logarithm taken. */
+    /* Sums nothing, but still squares each element, or takes its logarithm. */
     const int64_t last = takt_type_of(c->g, x)->rank;
     return takt_reduce_over(c->g, op, takt_onnx_unsqueeze(c, x, last), &last, 1, false);
 }

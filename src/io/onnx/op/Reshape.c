@@ -1,4 +1,4 @@
-/* Reshape.c - Reshape: 0 keeps a dimension, -1 takes what is left. */
+/* Reshape.c - Reshape: 0 keeps a dimension, -1 is inferred. */
 #include "io/onnx/lengths.h"
 
 static takt_syms wanted(takt_call *c)
@@ -50,8 +50,8 @@ static takt_id meant(takt_call *c, takt_id shape, size_t count, bool keeps_zero)
     return takt_onnx_pack(c, dims, count);
 }
 
-/* A run finds all sizes but the last, which is what is left. Memory is planned as if all elements
- * lay along the first axis. */
+/* All sizes but the last are found at run time; the last is inferred. Memory is planned as if all
+ * elements were along the first axis. */
 static takt_status by_values(takt_call *c, takt_id shape, size_t count)
 {
     const bool keeps_zero = takt_onnx_i(c, "allowzero", 0) != 0;
@@ -66,7 +66,7 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
     for (size_t i = 0; i < count; i++)
         bounds[i] = (takt_onnx_bound){all, i == 0 ? all : 1};
     const takt_id n = meant(c, shape, count, keeps_zero);
-    if (keeps_zero || all == 0) { /* of nothing, any sizes can be left */
+    if (keeps_zero || all == 0) { /* with no elements the rest is undetermined */
         takt_onnx_lengths(c, n, bounds, count, dims);
     } else {
         takt_onnx_lengths(c, takt_slice(c->g, n, 0, 0, (int64_t)count - 1, 1), bounds, count - 1,
