@@ -1,4 +1,4 @@
-/* safetensors.h - the format of weights by name: a JSON header, then bytes without holes. */
+/* safetensors.h - weights by name: a JSON header, then bytes without gaps. */
 #ifndef TAKT_IO_SAFETENSORS_H
 #define TAKT_IO_SAFETENSORS_H
 
@@ -19,7 +19,8 @@ typedef struct takt_weight_list {
 
 /* Whether the bytes begin like such a file, which may be longer or truncated. */
 bool takt_safetensors_recognises(const uint8_t *bytes, size_t length);
-/* Checks everything: after it, each weight lies inside the file. `file` is for messages. */
+/* Checks everything: afterwards each weight is known to be inside the file. `file` is for
+ * messages. */
 TAKT_MUST_USE takt_status takt_safetensors_read(takt_arena *arena, const char *file,
                                                 const uint8_t *bytes, size_t length,
                                                 takt_weight_list *weights);

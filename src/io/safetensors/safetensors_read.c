@@ -96,7 +96,7 @@ static takt_status read_shape(const reader *r, const takt_json *entry, takt_weig
     for (const takt_json *d = takt_json_first(v); d != NULL; d = takt_json_next(d)) {
         if (d->kind != TAKT_JSON_NUMBER || !d->is_integer || d->integer < 0)
             return refuse(r, d->offset, w->name, "a dimension is no whole number");
-        /* Zeros are left out, so that a product that is too large shows all the same. */
+        /* Skips zeros, so that an overflowing product is still detected. */
         if (d->integer > 0 && !takt_size_mul(product, (size_t)d->integer, &product))
             return refuse(r, d->offset, w->name, "the shape is too large");
         w->type.dim[w->type.rank++] = d->integer;
@@ -155,7 +155,7 @@ static takt_status check_metadata(const reader *r, const takt_json *entry)
     return TAKT_OK;
 }
 
-/* By their bytes; empty ones at one place stay in the order of the header. */
+/* Sorted by their bytes; empty ones at one place keep the order of the header. */
 static bool before(const void *a, const void *b)
 {
     const takt_weight *p = a, *q = b;
@@ -181,7 +181,7 @@ static takt_status misplaced(const reader *r, const takt_json *root, const char 
     return refuse(r, offsets != NULL ? offsets->offset : 0, name, why);
 }
 
-/* In the order of their bytes; those must follow one another without hole or overlap. */
+/* In the order of their bytes, which must be contiguous, without gaps or overlaps. */
 static takt_status arrange(const reader *r, const takt_json *root, takt_arena *arena,
                            takt_weight_list *weights)
 {
@@ -208,7 +208,7 @@ static takt_status arrange(const reader *r, const takt_json *root, takt_arena *a
     return TAKT_OK;
 }
 
-/* In normal form; those that are not are refused here, so that no reader of the file sees them. */
+/* Bools in normal form; others are refused here, so that no reader of the file sees them. */
 static takt_status check_values(const reader *r, const uint8_t *bytes,
                                 const takt_weight_list *weights)
 {

@@ -1,4 +1,4 @@
-/* beside.c - imported texts and tables of numbers, beneath the folder of a model. */
+/* beside.c - imported texts and tables of numbers, inside a model's folder. */
 #include "io/takt/beside.h"
 
 #include <string.h>

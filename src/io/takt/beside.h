@@ -1,4 +1,4 @@
-/* beside.h - the files that a text model may refer to: those beneath its folder. */
+/* beside.h - the files that a text model may refer to: those inside its folder. */
 #ifndef TAKT_IO_TAKT_BESIDE_H
 #define TAKT_IO_TAKT_BESIDE_H
 

@@ -5,11 +5,11 @@
  *     table    32 bytes a section: kind u32, flags u32, offset u64, length u64, CRC32C u32, zero
  * u32 sections in the order of the table, each at the next multiple of 64, zeros between them
  *
- * "grph" is the graph as text, in which constants are ref=N; "wght" says what weight N is: dtype
- * u32, rank u32, dims i64 each, offset u64 in "data", length u64, CRC32C u32, length of its name
- * u32, name. "data" has the weights, each at the next multiple of 64; it is covered by their
- * checksums and has none of its own. "line" is lineage, a JSON object. A section with the flag
- * OPTIONAL that a reader does not know is skipped; any other means that the file is too new.
+ * "grph" is the graph as text, in which constants are ref=N; "wght" describes weight N: dtype u32,
+ * rank u32, dims i64 each, offset u64 in "data", length u64, CRC32C u32, length of its name u32,
+ * name. "data" has the weights, each at the next multiple of 64; it is covered by their checksums
+ * and has no separate one. "line" is lineage, a JSON object. An unknown section with the flag
+ * OPTIONAL is skipped; any other unknown section means that the file is too new.
  */
 #ifndef TAKT_IO_TAKT_TAKTP_H
 #define TAKT_IO_TAKT_TAKTP_H
@@ -35,8 +35,8 @@ enum {
 #define TAKTP_DATA TAKTP_KIND('d', 'a', 't', 'a')
 #define TAKTP_LINEAGE TAKTP_KIND('l', 'i', 'n', 'e')
 
-/* The file in one block, given back with takt_mem_put. `slots`: the value of each slot of the
- * graph, where the storage is not NULL. `lineage` may be NULL. */
+/* The file in one block; free it with takt_mem_put. `slots`: the value of each slot of the graph,
+ * where the storage is not NULL. `lineage` may be NULL. */
 TAKT_MUST_USE takt_status takt_taktp_write(const takt_graph *g, const takt_tensor *slots,
                                            const char *lineage, void **bytes, size_t *length);
 

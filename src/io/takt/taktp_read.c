@@ -1,5 +1,5 @@
 /* taktp_read.c - reads compiled models. Every byte of the file is covered by a checksum or must be
- * zero, so what is damaged is refused before it is believed. */
+ * zero, so damaged files are refused before their data are used. */
 #include <string.h>
 
 #include "base/crc32c.h"
@@ -12,7 +12,7 @@
 
 typedef struct reader {
     const takt_source *source;
-    takt_span graph, weights, data, lineage; /* `at` NULL: not there yet */
+    takt_span graph, weights, data, lineage; /* `at` NULL: absent so far */
     takt_tensor *tensors;
     size_t count, capacity;
 } reader;
@@ -64,7 +64,7 @@ static takt_status read_header(const reader *r, uint32_t *sections)
     takt_cursor c = takt_cursor_of(bytes, TAKTP_HEADER, 0);
     takt_cursor_skip(&c, 8);
     const uint16_t major = takt_cursor_u16le(&c);
-    takt_cursor_u16le(&c); /* minor: what it added can be skipped */
+    takt_cursor_u16le(&c); /* minor: its additions can be skipped */
     const uint32_t numerics = takt_cursor_u32le(&c);
     const uint64_t length = takt_cursor_u64le(&c);
     *sections = takt_cursor_u32le(&c);
@@ -104,7 +104,7 @@ static takt_status keep_section(reader *r, uint32_t kind, uint32_t flags, takt_s
     return TAKT_OK;
 }
 
-/* `*end` is where the section before ended. */
+/* `*end` is the end of the previous section. */
 static takt_status read_section(reader *r, takt_cursor *c, size_t *end)
 {
     const uint8_t *bytes = r->source->bytes;
@@ -160,7 +160,7 @@ static bool read_type(takt_cursor *c, takt_type *type)
     return !c->failed;
 }
 
-/* One weight out of the data, at the next multiple of 64 after `*end`. */
+/* One weight of the data, at the next multiple of 64 after `*end`. */
 static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
 {
     takt_ctx *ctx = r->source->ctx;
@@ -195,7 +195,7 @@ static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
     TAKT_TRY(grown);
     TAKT_TRY(takt_tensor_create(ctx, &type, &r->tensors[r->count]));
     memcpy(takt_tensor_data(&r->tensors[r->count++]), from, bytes);
-    if (r->source->skim != NULL) /* weights follow one another, so this one is not read again */
+    if (r->source->skim != NULL) /* weights are contiguous, so this one is not read again */
         takt_skim_done((takt_skim *)(uintptr_t)r->source->skim, from, bytes);
     *end = (size_t)offset + bytes;
     return TAKT_OK;

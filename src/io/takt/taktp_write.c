@@ -54,7 +54,7 @@ static bool align(size_t *at)
     return takt_size_align(*at, TAKTP_ALIGN, at);
 }
 
-/* The table of weights; `*data` becomes the length of what it describes. */
+/* The table of weights; `*data` becomes the length of the data it describes. */
 static takt_status describe(writer *w, size_t *data)
 {
     *data = 0;

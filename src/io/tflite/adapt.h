@@ -1,5 +1,5 @@
-/* adapt.h - what adapters of TensorFlow Lite's operators are written in. Everything is sticky:
- * failures go into the call, and the driver looks once. */
+/* adapt.h - the helpers that adapters of TensorFlow Lite's operators use. Failures are sticky: they
+ * are recorded in the call, and the driver checks once. */
 #ifndef TAKT_IO_TFLITE_ADAPT_H
 #define TAKT_IO_TFLITE_ADAPT_H
 
@@ -23,14 +23,14 @@ bool takt_tfl_is(const takt_tfl_call *c, const char *name);
 bool takt_tfl_has(const takt_tfl_call *c, size_t i);
 /* The value; TAKT_NONE if it was left out, or after a failure. */
 takt_id takt_tfl_in(takt_tfl_call *c, size_t i);
-/* Refuses the operator if it is not there. */
+/* Refuses the operator if it is absent. */
 takt_id takt_tfl_need(takt_tfl_call *c, size_t i);
 /* As the file describes it; an empty tensor if it was left out. */
 const takt_tfl_tensor *takt_tfl_tensor_in(const takt_tfl_call *c, size_t i);
 const takt_tfl_tensor *takt_tfl_tensor_out(const takt_tfl_call *c, size_t i);
 /* The type of the value; a scalar if there is none. */
 takt_type takt_tfl_type(takt_tfl_call *c, size_t i);
-/* What is known of it before the run; NULL if nothing. */
+/* Its elements if known before the run; else NULL. */
 const takt_array *takt_tfl_peek(takt_tfl_call *c, size_t i);
 /* Integers that must be known. */
 takt_tfl_ints takt_tfl_known(takt_tfl_call *c, size_t i);
@@ -41,11 +41,11 @@ double takt_tfl_known_f(takt_tfl_call *c, size_t i);
 
 void takt_tfl_set(takt_tfl_call *c, size_t i, takt_id id);
 takt_status takt_tfl_done(takt_tfl_call *c, takt_id id);
-/* The next value of input `i`, which is a variable of its own. */
+/* Sets the next value of input `i`, which is a variable. */
 void takt_tfl_next(takt_tfl_call *c, size_t i, takt_id id);
 /* Refuses the operator: "CONV_2D: reason". */
 takt_status takt_tfl_refuse(takt_tfl_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
-/* Everything is well so far. */
+/* Nothing has failed so far. */
 bool takt_tfl_good(takt_tfl_call *c);
 
 /* ---- building ---- */
@@ -72,9 +72,9 @@ takt_id takt_tfl_pad(takt_tfl_call *c, takt_id x, const int64_t *before, const i
 /* The fused activation of floats: field of the options' value. */
 takt_id takt_tfl_activate(takt_tfl_call *c, takt_id x, int activation);
 
-/* axis + rank if negative; refuses what is out of range. */
+/* axis + rank if negative; refuses out-of-range values. */
 int takt_tfl_axis(takt_tfl_call *c, int64_t axis, int rank);
-/* Memory for tables, zeroed; bounded by the length of the file. */
+/* Zeroed memory for tables; bounded by the length of the file. */
 void *takt_tfl_get(takt_tfl_call *c, size_t count, size_t size);
 
 enum {

@@ -1,10 +1,9 @@
-/* build.c - small constructions for adapters. */
+/* build.c - small builders for adapters. */
 #include <string.h>
 
 #include "io/tflite/adapt.h"
 
-/* After a failure attributes may lack what was to be read: the op would complain of that instead.
- */
+/* After a failure attributes may be incomplete: the op would report that instead. */
 takt_id takt_tfl_op1(takt_tfl_call *c, const takt_op *op, takt_id x, size_t n,
                      const takt_named_attr *attrs)
 {

@@ -1,4 +1,4 @@
-/* fixed.c - numbers in fixed point, with the roundings that TensorFlow Lite's kernels have. */
+/* fixed.c - fixed-point numbers, rounded as in TensorFlow Lite's kernels. */
 #include "io/tflite/fixed.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ takt_tfl_fixed takt_tfl_fixed_of(double value)
     }
     if (shift < -31)
         return (takt_tfl_fixed){0, 0};
-    if (shift > 30) /* no result would fit: saturated */
+    if (shift > 30) /* no result fits: saturated */
         return (takt_tfl_fixed){INT32_MAX, 30};
     return (takt_tfl_fixed){(int32_t)fixed, shift};
 }
@@ -67,13 +67,13 @@ static int64_t power(int64_t x, int by, int bits)
                        : wrapped((int64_t)((uint64_t)x << by), bits);
 }
 
-/* A constant of 32 bits, rounded to those that there are. */
+/* A 32-bit constant, rounded to the available bits. */
 static int64_t constant(int64_t value, int bits)
 {
     return takt_fx_divide(value, 32 - bits);
 }
 
-/* Sums of 16 bits saturate, where gemmlowp lets them. */
+/* 16-bit sums saturate where gemmlowp lets them. */
 static int64_t saturated(int64_t x, int bits)
 {
     const int64_t low = least(bits), high = -low - 1;
@@ -113,7 +113,7 @@ int64_t takt_fx_exp(int64_t a, int integer, int bits)
     return result;
 }
 
-/* The quotient 2 / (1 + a) with two integer bits, by Newton's steps. */
+/* The quotient 2 / (1 + a) with two integer bits, by Newton's method. */
 static int64_t newton(int64_t a, int bits)
 {
     const int64_t one = -least(bits) - 1, one_2 = INT64_C(1) << (bits - 3);

@@ -1,5 +1,5 @@
 /* fixed.h - the fixed-point arithmetic of TensorFlow Lite on single numbers, for tables and
- * constants that are made while a model is imported.
+ * constants made during import.
  *
  * A number of `bits` bits (16 or 32) with i integer bits stands for raw * 2^(i + 1 - bits).
  */
@@ -14,7 +14,7 @@ typedef struct takt_tfl_fixed {
     int32_t multiplier, shift;
 } takt_tfl_fixed;
 
-/* The nearest to `value`, which is finite and not negative; what is less than 2^-31 becomes 0. */
+/* The nearest to `value`, which is finite and not negative; less than 2^-31 becomes 0. */
 takt_tfl_fixed takt_tfl_fixed_of(double value);
 /* x * f, rounded twice, as the op `rescale` does it. */
 int32_t takt_tfl_fixed_scale(int32_t x, takt_tfl_fixed f);

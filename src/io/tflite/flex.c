@@ -1,5 +1,5 @@
-/* flex.c - flexbuffers: a map whose values are numbers. Every place is checked against the bytes.
- */
+/* flex.c - flexbuffers: a map whose values are numbers. Every offset is checked against the
+ * bytes. */
 #include "io/tflite/flex.h"
 
 #include <stdint.h>

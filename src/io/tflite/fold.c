@@ -1,4 +1,4 @@
-/* fold.c - values that are known while importing: shapes, axes and what they are computed from. */
+/* fold.c - values known during import: shapes, axes and their inputs. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -95,7 +95,7 @@ static takt_status learn(takt_tfl_scope *s, takt_id id)
     return can_evaluate(s, n) ? evaluate(s, n, f) : TAKT_OK;
 }
 
-/* Nodes to be folded: inputs before their readers. */
+/* Nodes to fold: inputs before their readers. */
 typedef struct waiting {
     takt_id *at;
     size_t count, capacity;
@@ -112,7 +112,7 @@ static takt_status wait_for(takt_tfl_scope *s, waiting *w, takt_id id)
     return status;
 }
 
-/* Learns the last that waits, or adds what it needs. */
+/* Folds the last waiting node, or adds the inputs it needs. */
 static takt_status study_last(takt_tfl_scope *s, waiting *w)
 {
     const takt_id id = w->at[w->count - 1];

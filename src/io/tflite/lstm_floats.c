@@ -2,7 +2,7 @@
 #include "io/tflite/lstm.h"
 #include "op/util/integer.h"
 
-/* x by a matrix [in, out] of floats; or of bytes, whose gates have scales of their own. */
+/* x times a matrix [in, out] of floats; or of bytes, with scales per gate. */
 static takt_id product(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_id w, size_t first)
 {
     takt_graph *g = c->g;
@@ -91,7 +91,7 @@ static takt_id projected(takt_tfl_body *b, const takt_tfl_lstm *l, takt_id h)
     return bounded(c, y, l->project_clip);
 }
 
-/* The recurrent weights inside of the body. */
+/* The recurrent weights inside the body. */
 static takt_id recurrent(takt_tfl_body *b, const takt_tfl_lstm *l)
 {
     static const int64_t perm[] = {1, 0};
@@ -129,7 +129,7 @@ static void step(takt_tfl_body *b, const takt_tfl_lstm *l)
     b->h_next = projected(b, l, takt_mul(g, o, takt_tfl_activate(c, cell, l->activation)));
 }
 
-/* Weights of floats are handed to the body: kernels for whole cells look for them there. */
+/* Float weights are passed to the body: kernels for whole cells look for them there. */
 static takt_id outer(takt_tfl_call *c, const takt_tfl_lstm *l)
 {
     takt_id parts[TAKT_LSTM_GATES];

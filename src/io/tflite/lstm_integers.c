@@ -1,4 +1,4 @@
-/* lstm_integers.c - one step of an LSTM of bytes, whose cell and gates have 16 bits. */
+/* lstm_integers.c - one step of an 8-bit LSTM, whose cell and gates have 16 bits. */
 #include <math.h>
 
 #include "io/tflite/lstm.h"
@@ -57,7 +57,7 @@ static takt_id gate(takt_tfl_body *b, const takt_tfl_lstm *l, takt_id all, int k
     return takt_tfl_gate(c, takt_lstm_gate(c, l, all, k), k == TAKT_LSTM_G, 3);
 }
 
-/* The hidden state's grid: that of the fifth tensor in between. */
+/* The quantisation of the hidden state: that of the fifth intermediate tensor. */
 static takt_tfl_quant hidden(takt_tfl_call *c)
 {
     if (c->op->between_count < 5 || c->op->between[4] < 0) {

@@ -1,4 +1,4 @@
-/* product.c - products of quantised tensors: integers on integer kernels, floats by bytes. */
+/* product.c - products of quantised tensors: integers on integer kernels, floats times bytes. */
 #include "io/tflite/quant.h"
 #include "op/util/integer.h"
 
@@ -47,8 +47,8 @@ takt_id takt_tfl_as_bytes(takt_tfl_call *c, takt_id w)
     return dtype == TAKT_I4 || dtype == TAKT_I2 ? takt_cast(c->g, w, TAKT_I8) : w;
 }
 
-/* Activations of 16 bits: whole numbers in doubles, exact below 2^53, whose kernels are fast; then
- * the scale with 16 bits of its own. */
+/* 16-bit activations: integers in doubles, exact below 2^53, with fast kernels; then a 16-bit
+ * scale. */
 static takt_id wide_product(takt_tfl_call *c, const takt_tfl_product *p, const takt_id scale[2])
 {
     takt_graph *g = c->g;

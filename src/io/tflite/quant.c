@@ -55,7 +55,7 @@ takt_tfl_quant takt_tfl_quant_of(takt_tfl_call *c, const takt_tfl_tensor *t)
     return (takt_tfl_quant){scale, (int32_t)zero};
 }
 
-/* A real number on the grid of a tensor. */
+/* Quantises a real number as in a tensor. */
 static int32_t level(takt_tfl_quant q, float value)
 {
     const double at = takt_fx_round((double)(value / q.scale)) + q.zero;
@@ -135,7 +135,7 @@ takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range)
     return x;
 }
 
-/* x less its whole part is exact, so that only halves go away from zero. */
+/* x minus its integer part is exact, so that only halves are rounded away from zero. */
 takt_id takt_tfl_round_away(takt_tfl_call *c, takt_id x)
 {
     takt_graph *g = c->g;

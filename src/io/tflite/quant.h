@@ -1,4 +1,4 @@
-/* quant.h - arithmetic on quantised tensors, as LiteRT's reference kernels have it. */
+/* quant.h - arithmetic on quantised tensors, as in LiteRT's reference kernels. */
 #ifndef TAKT_IO_TFLITE_QUANT_H
 #define TAKT_IO_TFLITE_QUANT_H
 
@@ -22,21 +22,21 @@ typedef struct takt_tfl_range {
     int32_t low, high;
 } takt_tfl_range;
 takt_tfl_range takt_tfl_range_of(takt_dtype dtype);
-/* Whose values a table of 256 entries has; bools have eight bits and are none of them. */
+/* Types whose functions fit a table of 256 entries; bools have eight bits, but are excluded. */
 static inline bool takt_tfl_is_byte(takt_dtype dtype)
 {
     return dtype == TAKT_I8 || dtype == TAKT_U8;
 }
 takt_tfl_range takt_tfl_activation(takt_tfl_call *c, const takt_tfl_tensor *t, int activation);
 
-/* x in i32 less its zero point. */
+/* x in i32 minus its zero point. */
 takt_id takt_tfl_centred(takt_tfl_call *c, takt_id x, int32_t zero);
 /* x * f of i32, or of i64 with 16 bits of f: the op `rescale`. */
 takt_id takt_tfl_rescale(takt_tfl_call *c, takt_id x, takt_tfl_fixed f);
-/* x + zero, bounded, in the type. */
+/* x + zero, clamped, in the type. */
 takt_id takt_tfl_saturate(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_range range,
                           takt_dtype dtype);
-/* The same bounds on a value that has the type already; nothing if they are the type's own. */
+/* Same bounds for a value that already has the type; does nothing if they are the type's. */
 takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range);
 /* x of floats to the type of tensor `t`, halves away from zero. */
 takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
@@ -45,16 +45,16 @@ typedef struct takt_tfl_grid {
     int32_t zero;     /* a value of that type */
     takt_tfl_range range;
 } takt_tfl_grid;
-/* By one scale, a scalar; halves go away from zero. */
+/* With one scalar scale; rounds halves away from zero. */
 takt_id takt_tfl_quantise_away(takt_tfl_call *c, takt_id x, takt_id scale, bool is_product,
                                takt_tfl_grid to);
 takt_id takt_tfl_dequantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
 /* x of 8 bits, less its zero point, times 2^bits and `f`, as a table of i32. */
 takt_id takt_tfl_raised(takt_tfl_call *c, takt_id x, int32_t zero, int bits, takt_tfl_fixed f);
-/* x less `zero`, times `f`, and on the grid of tensor `to`: bytes by a table. */
+/* x minus `zero`, times `f`, requantised as tensor `to`: bytes by a table. */
 takt_id takt_tfl_moved(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_fixed f,
                        const takt_tfl_tensor *to, takt_tfl_range range);
-/* x from the grid of one tensor to that of another, in fixed point. */
+/* Requantises x from one tensor's scale to another's, in fixed point. */
 takt_id takt_tfl_requantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *from,
                             const takt_tfl_tensor *to);
 /* Floats rounded, halves away from zero. */
@@ -65,11 +65,11 @@ typedef double takt_tfl_function(double x, const void *user);
 takt_id takt_tfl_table(takt_tfl_call *c, takt_tfl_function *f, const void *user);
 /* A table from numbers: 256 or 65536 of them, by the bits of x. */
 takt_id takt_tfl_look_up(takt_tfl_call *c, takt_id x, takt_dtype dtype, const int64_t *table);
-/* The logistic function and tanh of 16 bits with 3 integer bits, as recurrent layers have them;
- * tanh of others too. */
+/* The logistic function and tanh of 16 bits with 3 integer bits, as in recurrent layers; tanh of
+ * others too. */
 takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer);
 
-/* The same for 16-bit operators with any scale, interpolated in a coarser table. */
+/* Same for 16-bit operators with any scale, interpolated in a coarser table. */
 takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh);
 /* 513 points of a function of 16 bits, and the number at `x` between two of them. */
 typedef struct takt_tfl_points {
@@ -81,8 +81,8 @@ int32_t takt_tfl_between(const takt_tfl_points *p, int32_t x);
 
 /* ---- products (product.c) ---- */
 
-/* A fully connected layer's or convolution's sums to its result: multipliers per channel, zero
- * point and activation. */
+/* From the sums of a fully connected layer or convolution to its result: multipliers per channel,
+ * zero point and activation. */
 typedef struct takt_tfl_product {
     takt_id x, w, bias; /* w: [out, ...], bytes; bias: TAKT_NONE if absent */
     const takt_tfl_tensor *tx, *tw, *ty;
@@ -95,7 +95,7 @@ typedef struct takt_tfl_product {
     const takt_named_attr *attrs;
 } takt_tfl_product;
 takt_id takt_tfl_integer_product(takt_tfl_call *c, const takt_tfl_product *p);
-/* Weights of 2 or 4 bits as bytes; others as they are. */
+/* Weights of 2 or 4 bits as bytes; others unchanged. */
 takt_id takt_tfl_as_bytes(takt_tfl_call *c, takt_id w);
 /* Bytes of float activations: per row (all axes but the last), or per sample. */
 typedef struct takt_tfl_dynamic {

@@ -1,4 +1,4 @@
-/* suppress.h - the best of overlapping boxes, as many as a result has room for. */
+/* suppress.h - non-maximum suppression with a fixed number of results. */
 #ifndef TAKT_IO_TFLITE_SUPPRESS_H
 #define TAKT_IO_TFLITE_SUPPRESS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct takt_tfl_suppress {
     takt_id boxes;  /* [n, 4]: y and x of two corners, the lower ones first */
-    takt_id scores; /* [n]; -inf where a box does not count */
+    takt_id scores; /* [n]; -inf for boxes to ignore */
     int64_t n, most;
     double overlap;
     bool is_strict; /* boxes with exactly this overlap stay */

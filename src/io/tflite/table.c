@@ -48,8 +48,8 @@ takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer)
 
 /* ---- 16 bits ---- */
 
-/* logistic(i / 24) with 16 bits, moved by half of what a straight line misses in the middle to the
- * next: by a sixteenth of the second derivative. */
+/* logistic(i / 24) with 16 bits, moved by half of the linear interpolation error at the midpoint: a
+ * sixteenth of the second derivative. */
 static uint32_t point(uint32_t i)
 {
     const double y = 1 / (1 + exp(-(double)i / 24)), bend = y * (1 - y) * (1 - 2 * y) / (24 * 24);
@@ -120,7 +120,7 @@ static int32_t held(double x)
     return x < -32768 ? -32768 : x > 32767 ? 32767 : (int32_t)x;
 }
 
-/* Each point is moved by half of what a straight line misses in the middle to the next. */
+/* Each point is moved by half of the linear interpolation error at the next midpoint. */
 void takt_tfl_set_points(takt_tfl_points *p, double in_scale, int32_t in_zero, double out_scale,
                          takt_tfl_function *f)
 {

@@ -1,4 +1,4 @@
-/* tensor.c - types of tensors, and the constants that the file holds. */
+/* tensor.c - types of tensors, and the constants in the file. */
 #include <string.h>
 
 #include "base/size.h"
@@ -10,7 +10,7 @@ bool takt_tfl_is_constant(const takt_tfl_import *im, const takt_tfl_tensor *t)
         return false;
     if (im->model.buffers[t->buffer].length > 0)
         return true;
-    /* A constant without elements has no bytes either; buffer 0 means that there is none. */
+    /* A constant without elements has no bytes either; buffer 0 means no data. */
     for (int d = 0; d < t->rank; d++)
         if (t->dim[d] == 0)
             return t->buffer != 0;
@@ -56,7 +56,7 @@ static takt_status fill(takt_tfl_scope *s, const takt_tfl_tensor *t, const takt_
     return TAKT_OK;
 }
 
-/* The name of a slot, unlike those that there are. */
+/* A name for a slot, different from all others. */
 static const char *slot_name(takt_tfl_scope *s, const takt_tfl_tensor *t)
 {
     takt_arena *arena = &s->im->arena;

@@ -13,13 +13,14 @@ typedef struct takt_tfl_window {
     int64_t pad[2 * TAKT_TFL_AXES], out[TAKT_TFL_AXES];
 } takt_tfl_window;
 
-/* pad and out from the rest; `padding`: 0 same, 1 valid. Refuses what is impossible. */
+/* Sets pad and out from the rest; `padding`: 0 same, 1 valid. Refuses impossible windows. */
 bool takt_tfl_window_set(takt_tfl_call *c, takt_tfl_window *w, int padding);
 /* The attributes of conv: stride, dilation, pad, groups, layout; and their count. */
 enum { TAKT_TFL_CONV_ATTRS = 5 };
 void takt_tfl_window_attrs(const takt_tfl_window *w, int64_t groups,
                            takt_named_attr attrs[static TAKT_TFL_CONV_ATTRS]);
-/* A convolution with what follows it, channels last: x is input 0, w [out, ..., in / groups]. */
+/* A convolution with its bias and activation, channels last: x is input 0, w [out, ..., in /
+ * groups]. */
 typedef struct takt_tfl_conv {
     takt_id x, w, bias;
     const takt_tfl_tensor *tw;

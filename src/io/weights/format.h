@@ -1,7 +1,7 @@
 /* format.h - one kind of file that holds tensors by name.
  *
  * The folder is the list: format/<name>.c defines `const takt_weights_format takt_weights_<name>`.
- * Files are told apart by their first bytes, so at most one of them recognises a file.
+ * Files are recognised by their first bytes, so at most one of them recognises a file.
  */
 #ifndef TAKT_IO_WEIGHTS_FORMAT_H
 #define TAKT_IO_WEIGHTS_FORMAT_H
@@ -13,14 +13,14 @@
 
 typedef struct takt_weights_reader {
     takt_ctx *ctx;
-    takt_arena arena; /* dropped after the file */
+    takt_arena arena; /* freed after the file */
     const char *path;
     takt_weights_fn *visit;
     void *user;
     takt_skim *skim; /* holds the bytes of tensors that were not visited yet; or NULL */
 } takt_weights_reader;
 
-/* What is to be written. */
+/* The tensors to write. */
 typedef struct takt_weights_set {
     const takt_named_tensor *tensors;
     size_t count;
@@ -29,15 +29,15 @@ typedef struct takt_weights_set {
 
 typedef struct takt_weights_format {
     const char *name;
-    /* Whether a file that begins with these bytes is one. */
+    /* Whether a file that begins with these bytes has this format. */
     bool (*recognises)(const uint8_t *bytes, size_t length);
-    /* Gives every tensor to r->visit. */
+    /* Passes every tensor to r->visit. */
     takt_status (*each)(takt_weights_reader *r, const uint8_t *bytes, size_t length);
-    const char *ending; /* of files that `save` writes: ".npz"; NULL: it writes none */
+    const char *ending; /* suffix of files that `save` writes: ".npz"; NULL: it writes none */
     takt_status (*save)(takt_ctx *ctx, const char *path, const takt_weights_set *set);
 } takt_weights_format;
 
-/* The folder's, by name; the one that a path's ending says, or NULL. */
+/* All formats, by name; the one for a path's suffix, or NULL. */
 extern const takt_weights_format *const takt_weights_formats[];
 extern const size_t takt_weights_format_count;
 const takt_weights_format *takt_weights_by_ending(const char *path);
@@ -48,7 +48,7 @@ static inline bool takt_weights_starts(const uint8_t *bytes, size_t length, cons
     return length >= n && memcmp(bytes, magic, n) == 0;
 }
 
-/* Gives a tensor that lies in the file to r->visit, and its bytes back to the system. */
+/* Passes a tensor in the file to r->visit, then returns its bytes to the system. */
 takt_status takt_weights_visit_bytes(takt_weights_reader *r, const char *path, const takt_weight *w,
                                      const uint8_t *file);
 takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const takt_tensor_view *v);

@@ -29,7 +29,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of [*at, end), cut out of the text by a zero; NULL: there is none. */
+/* The next word of [*at, end), terminated in place; NULL: there is none. */
 static char *next_word(char **at, char *end)
 {
     char *from = *at;
@@ -129,7 +129,7 @@ typedef struct star {
     const char *first, *end; /* what it stands for */
 } star;
 
-/* A star that has to give is the last one: nothing an earlier one took would fit better. */
+/* On a mismatch only the last star is extended: nothing an earlier one took would fit better. */
 static bool matches(const char *pattern, const char *name, star stars[STARS])
 {
     const char *after = NULL; /* of the last star, in the pattern */

@@ -1,7 +1,7 @@
-/* weights.h - tensors by name, from and to the files that people keep them in.
+/* weights.h - reads and writes tensors by name.
  *
- * Reading goes by the contents: safetensors, a .index.json that lists parts, .npz, .npy. Writing
- * goes by the name's ending.
+ * Reading detects the format by content: safetensors, a .index.json that lists parts, .npz, .npy.
+ * Writing chooses it by the suffix.
  */
 #ifndef TAKT_IO_WEIGHTS_WEIGHTS_H
 #define TAKT_IO_WEIGHTS_WEIGHTS_H
@@ -11,7 +11,7 @@
 /* Receives one tensor; the bytes are valid during the call. `file` is the part that holds it. */
 typedef takt_status takt_weights_fn(void *user, const char *file, const char *name,
                                     const takt_type *type, const void *bytes);
-/* Every tensor of the file and its parts. */
+/* Visits every tensor of the file and its parts. */
 TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit,
                                             void *user);
 /* The same for a mapped file: `*mapping` holds its bytes, or is NULL if they were read, from before
@@ -19,9 +19,9 @@ TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path, tak
 TAKT_MUST_USE takt_status takt_weights_each_mapped(takt_ctx *ctx, const char *path,
                                                    takt_weights_fn *visit, void *user,
                                                    takt_storage **mapping, size_t *length);
-/* Whether a file that begins with these bytes is one of weights, and not a model. */
+/* Whether a file that begins with these bytes holds weights, and not a model. */
 bool takt_weights_recognises(const uint8_t *bytes, size_t length);
-/* Whether takt_weights_save knows the ending. */
+/* Whether takt_weights_save supports the suffix. */
 bool takt_weights_ending(const char *path);
 /* The supported suffixes: ".npy, .npz or .safetensors". */
 void takt_weights_endings(char *to, size_t size);

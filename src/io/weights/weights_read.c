@@ -1,4 +1,4 @@
-/* weights_read.c - tensors by name out of whatever file holds them. */
+/* weights_read.c - reads tensors by name from a file of any format. */
 #include "base/mem.h"
 #include "io/map.h"
 #include "io/read.h"

@@ -1,4 +1,4 @@
-/* weights_write.c - tensors by name into a file of the kind that its name says. */
+/* weights_write.c - writes tensors by name in the format of the file's suffix. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Clip.c - Clip: bounds are attributes, from opset 11 on inputs. */
+/* Clip.c - Clip: bounds are attributes, or inputs from opset 11 on. */
 #include "io/onnx/adapt.h"
 
 static takt_status adapt(takt_call *c)

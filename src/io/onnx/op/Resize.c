@@ -4,8 +4,8 @@
 
 #include "io/onnx/resize.h"
 
-/* In f32 and in this order, as other runtimes do: whether the last element is on the border or
- * beyond it, where the value differs, depends on a single rounding. */
+/* Computed in f32 and in this order, as other runtimes do: a single rounding decides whether the
+ * last element is on the border or beyond it, where the value differs. */
 static double position_in_crop(const takt_resize *r, double x, double last)
 {
     const float start = (float)r->start, end = (float)r->end, wide = (float)(r->in - 1);
@@ -44,8 +44,8 @@ static double position_single(const takt_resize *r, double x)
     return (double)(r->place == TAKT_RESIZE_TF_NEAREST ? at : at - 0.5F);
 }
 
-/* A scale that is the quotient of the sizes in f32 stands for them. 5 by 1.4 is not quite 7 in more
- * digits, and the last element would lie outside the border. */
+/* A scale that is the quotient of the sizes in f32 stands for them. With more digits 5 * 1.4 is not
+ * quite 7, and the last element would be outside the border. */
 static bool means_sizes(const takt_resize *r)
 {
     return r->basis == TAKT_RESIZE_BY_SIZE ||
@@ -55,7 +55,7 @@ static bool means_sizes(const takt_resize *r)
 
 static double position(const takt_resize *r, double x)
 {
-    /* The size before it was cut to a whole number. */
+    /* The size before truncation to an integer. */
     const double in = (double)r->in, out = r->scale * in;
     if (means_sizes(r))
         return position_by_size(r, x);
@@ -75,7 +75,7 @@ static double position(const takt_resize *r, double x)
     }
 }
 
-/* An integer number of elements, or one that lies beyond any border. */
+/* An integer number of elements, or one beyond any border. */
 static int64_t whole(double x)
 {
     return (int64_t)fmax(-0x1p62, fmin(x, 0x1p62));
@@ -130,7 +130,7 @@ static void tap_row(const takt_resize *r, int64_t o, int64_t first, int64_t coun
         weight[k * r->out + o] /= sum;
 }
 
-/* Which elements an axis is summed of: `count` for each result, all first ones first. */
+/* The elements that each result sums: `count` per result, all first ones first. */
 typedef struct table {
     int64_t count, *index;
     double *weight;
@@ -144,7 +144,7 @@ static takt_id summed(takt_call *c, takt_id x, const takt_resize *r, int axis, c
     return takt_resize_sum(c, x, at, takt_onnx_floats(c, dtype, t->weight, dims, 2), axis);
 }
 
-/* Rows whose position lies outside the picture become one value. */
+/* Rows whose position is outside the image become one value. */
 static takt_id crop(takt_call *c, takt_id y, const takt_resize *r, int axis)
 {
     double *out = takt_onnx_get(c, (size_t)r->out, sizeof *out);
@@ -242,7 +242,7 @@ static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
     return c->status;
 }
 
-/* Where the numbers are: an old attribute, or one of two inputs. */
+/* Where the numbers come from: an old attribute, or one of two inputs. */
 typedef struct given {
     const takt_pb_attr *old;
     const takt_array *scales;
@@ -268,7 +268,7 @@ static takt_status find_given(takt_call *c, given *g)
     return c->status;
 }
 
-/* The scale that takes `in` to `out`: NaN where that depends on a name. */
+/* The scale from `in` to `out`: NaN if it depends on a name. */
 static double scale_to(takt_call *c, takt_dim in, takt_dim out)
 {
     if (takt_dim_is_number(in) && takt_dim_is_number(out))
@@ -304,7 +304,7 @@ static takt_dim size_of(takt_call *c, const plan *p, const takt_resize *r, int a
         return p->size[axis];
     if (!takt_dim_is_number(r->in))
         return takt_resize_scaled(c, r->in, r->scale);
-    /* The product of two f32, rounded, as ONNX infers shapes: 9 by 17/9 are 17, not 16. */
+    /* The product of two f32, rounded, as ONNX infers shapes: 9 by 17/9 is 17, not 16. */
     const float wide = (float)r->in * (float)r->scale;
     if (wide >= 0 && wide < 0x1p31F)
         return (takt_dim)floorf(wide);
@@ -320,7 +320,7 @@ static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
         return x;
     if (!is_number)
         return takt_resize_named(c, x, r, axis);
-    const bool is_wide = r->antialias && r->scale < 1e-6; /* of too many elements a mean */
+    const bool is_wide = r->antialias && r->scale < 1e-6; /* mean over too many elements */
     if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 || is_wide) {
         (void)takt_onnx_refuse(c, "a scale of %g", r->scale);
         return TAKT_NONE;

@@ -1,4 +1,4 @@
-/* RotaryEmbedding.c - RotaryEmbedding: pairs of numbers turned by an angle per position. */
+/* RotaryEmbedding.c - RotaryEmbedding: pairs of numbers rotated by an angle per position. */
 #include "io/onnx/heads.h"
 
 /* A cache [positions, half], or [batch, sequence, half], as [batch, sequence, 1, half]. */

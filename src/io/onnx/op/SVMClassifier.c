@@ -70,7 +70,7 @@ static takt_id machines(work *w)
                             2);
 }
 
-/* [rows, pairs]: above 0 speaks for the first of the two. */
+/* [rows, pairs]: above 0 favours the first of the two. */
 static takt_id pair_scores(work *w)
 {
     takt_call *c = w->c;
@@ -90,8 +90,8 @@ static takt_id pair_scores(work *w)
                             : takt_add(c->g, sum, takt_onnx_floats(c, TAKT_F32, rho, &pairs, 1));
 }
 
-/* The class with the most votes, the first of several: votes(i) is the number of j > i whose pair
- * with i is above 0, plus that of j < i whose pair is not. */
+/* The class with the most votes, the first on ties: votes(i) is the number of j > i whose pair with
+ * i is above 0, plus that of j < i whose pair is not. */
 static takt_id voted(work *w, takt_id scores)
 {
     takt_call *c = w->c;
@@ -137,7 +137,7 @@ static takt_status by_votes(work *w)
 
 /* ---- without support vectors ---- */
 
-/* Of two labels the second wins where the best score is at least 0.5 (no coefficient negative) or
+/* With two labels, the second wins if the best score is at least 0.5 (no coefficient negative) or
  * above 0, else the better one. */
 static takt_id linear_best(work *w, takt_id scores)
 {

@@ -1,4 +1,4 @@
-/* SVMRegressor.c - ai.onnx.ml SVMRegressor. Its one score is not transformed, as elsewhere. */
+/* SVMRegressor.c - ai.onnx.ml SVMRegressor. Its single score is not transformed, as elsewhere. */
 #include "io/onnx/svm.h"
 
 static takt_status adapt(takt_call *c)
@@ -8,7 +8,7 @@ static takt_status adapt(takt_call *c)
         takt_onnx_attr_length(c, supports > 0 ? "support_vectors" : "coefficients");
     takt_svm k = {0};
     const takt_id x = takt_ml_rows(c, TAKT_F32);
-    (void)takt_ml_post_of(c); /* refuses what is none */
+    (void)takt_ml_post_of(c); /* refuses invalid values */
     if (!takt_svm_read(c, &k))
         return c->status;
     if (supports < 0 || count == 0 || (supports > 0 && count % (size_t)supports != 0))

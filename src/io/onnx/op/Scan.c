@@ -1,4 +1,4 @@
-/* Scan.c - Scan; opset 8 has a batch axis first, each element of which is scanned by itself. */
+/* Scan.c - Scan; opset 8 has a batch axis first, each element of which is scanned separately. */
 #include "io/onnx/control.h"
 
 typedef struct scan {
@@ -64,8 +64,8 @@ static takt_status finish(takt_call *c, scan *s, takt_graph *g, const takt_captu
     return c->status;
 }
 
-/* Sizes that depend on values in the body are local to an iteration: results have one size in all
- * of them. */
+/* Data-dependent sizes in the body are local to an iteration: results have the same size in all of
+ * them. */
 static takt_status check_results(takt_call *c, const takt_graph *g)
 {
     char text[TAKT_TYPE_TEXT];
@@ -109,7 +109,7 @@ static takt_id element(takt_call *c, size_t input, int64_t b)
     return takt_onnx_squeeze(c, takt_slice(c->g, takt_onnx_in(c, input), 0, b, b + 1, 1), 0);
 }
 
-/* One scan of the elements `b`; its results have a batch axis of 1 again. */
+/* Scans batch element `b`; its results have a batch axis of 1 again. */
 static takt_status scan_element(takt_call *c, scan *s, takt_graph *g, int64_t b, takt_id *out)
 {
     const takt_ints directions = takt_onnx_ints(c, "directions");

@@ -1,5 +1,4 @@
-/* Sequence.c - sequences are lists of values while importing; nothing of them is left in the graph.
- */
+/* Sequence.c - sequences are lists of values during import; the graph has none. */
 #include <string.h>
 
 #include "base/size.h"
@@ -27,7 +26,7 @@ static const takt_onnx_value *list(takt_call *c, size_t i)
     return &none;
 }
 
-/* A position of 0 … count - 1, or count where `end` allows it. */
+/* A position in 0 … count - 1, or count if `end` allows it. */
 static size_t position(takt_call *c, size_t input, size_t count, size_t fallback, size_t end)
 {
     const takt_ints at = takt_onnx_known_ints(c, input);
@@ -123,7 +122,8 @@ static takt_status join(takt_call *c)
                                              s->item_count, s->items, 1, &axis));
 }
 
-/* The body for every item; several inputs are sequences of one length, or the same for all. */
+/* Applies the body to every item; further inputs are sequences of the same length, or the same for
+ * all. */
 static takt_status map(takt_call *c)
 {
     const takt_pb_graph *body = takt_onnx_graph(c, "body");

@@ -1,7 +1,7 @@
-/* Slice.c - Slice: settings are attributes, from opset 10 on inputs. */
+/* Slice.c - Slice: settings are attributes, or inputs from opset 10 on. */
 #include "io/onnx/lengths.h"
 
-/* -2^63 means "as far as possible", which ours writes differently. */
+/* -2^63 means "as far as possible", which our op writes differently. */
 static int64_t tame(int64_t v)
 {
     return v == INT64_MIN ? INT64_MIN + 1 : v;
@@ -74,7 +74,7 @@ static takt_status bound(takt_call *c, takt_sym v, takt_dim size, takt_dim *out)
 }
 
 /* From start to stop, assuming that the axis has enough elements: ONNX would clip, which the sizes
- * that follow could not express. A run that knows its sizes clips. */
+ * that follow could not express. A run with known sizes clips. */
 static takt_id part_of(takt_call *c, takt_id x, int axis, takt_sym start, takt_sym stop)
 {
     takt_dim from = 0, to = 0, count = 0;
@@ -136,7 +136,7 @@ static takt_id clamped(takt_call *c, takt_id v, takt_id low, takt_id high)
     return takt_binary(c->g, &takt_op_min, v, high);
 }
 
-/* Per axis: where it begins, and how many elements it has. All are vectors. */
+/* Per axis: its start, and its number of elements. All are vectors. */
 static takt_id cut(takt_call *c, takt_id sizes, takt_id start, takt_id stop, takt_id step,
                    takt_id *count)
 {
@@ -145,7 +145,7 @@ static takt_id cut(takt_call *c, takt_id sizes, takt_id start, takt_id stop, tak
     const takt_id back = takt_binary(g, &takt_op_lt, step, zero);
     const takt_id first = takt_select(g, back, takt_scalar_i64(g, -1), zero);
     const takt_id last = takt_select(g, back, takt_sub(g, sizes, one), sizes);
-    /* Limits first: one that means "as far as possible" must not overflow. */
+    /* Clamps first: a limit that means "as far as possible" must not overflow. */
     start = clamped(c, start, takt_neg(g, takt_add(g, sizes, one)), takt_add(g, sizes, one));
     stop = clamped(c, stop, takt_neg(g, takt_add(g, sizes, one)), takt_add(g, sizes, one));
     start =
@@ -170,7 +170,7 @@ static takt_id input_or(takt_call *c, size_t i, size_t want, takt_id other)
     return v;
 }
 
-/* Whether axis `i` is one of those that are cut, as far as that is known. */
+/* Whether axis `i` is sliced, as far as is known. */
 static bool is_cut(takt_call *c, int i, int rank, size_t count)
 {
     const takt_array *axes = takt_onnx_has(c, 3) ? takt_onnx_peek(c, 3) : NULL;
@@ -182,7 +182,7 @@ static bool is_cut(takt_call *c, int i, int rank, size_t count)
     return is_one;
 }
 
-/* The value behind changes of shape. */
+/* The value before changes of shape. */
 static takt_id bare(const takt_graph *g, takt_id id)
 {
     while (g->nodes[id].op == &takt_op_reshape || g->nodes[id].op == &takt_op_squeeze ||
@@ -191,7 +191,7 @@ static takt_id bare(const takt_graph *g, takt_id id)
     return id;
 }
 
-/* "from i to i + k" along one axis, whatever i is: k, which no part is longer than; else -1. */
+/* "from i to i + k" along one axis, whatever i is: returns k, the maximum length; else -1. */
 static int64_t longest(takt_call *c, size_t count)
 {
     const takt_array *step = takt_onnx_has(c, 4) ? takt_onnx_peek(c, 4) : NULL, *by;
@@ -212,7 +212,7 @@ static int64_t longest(takt_call *c, size_t count)
     return -1;
 }
 
-/* The most elements that a part of an axis has. */
+/* The maximum number of elements in a part of an axis. */
 static takt_onnx_bound most_of(takt_call *c, takt_dim size, int64_t part)
 {
     if (part >= 0 && c->status == TAKT_OK)

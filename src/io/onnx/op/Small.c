@@ -1,5 +1,4 @@
-/* Small.c - operators of one line: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter.
- */
+/* Small.c - one-line operators: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter. */
 #include "io/onnx/adapt.h"
 
 static takt_id swish(takt_call *c, takt_id x)

@@ -1,4 +1,4 @@
-/* Softmax.c - Softmax, LogSoftmax and Hardmax: before opset 13 over all axes from one on. */
+/* Softmax.c - Softmax, LogSoftmax and Hardmax: before opset 13 over all axes from `axis` on. */
 #include "io/onnx/adapt.h"
 
 static takt_status adapt(takt_call *c)

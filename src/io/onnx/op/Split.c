@@ -1,7 +1,7 @@
 /* Split.c - Split: sizes from an attribute, an input, or equal ones. */
 #include "io/onnx/lengths.h"
 
-/* Sizes that a run finds out: each part is gathered from where the one before it ends. */
+/* Sizes found at run time: each part is gathered from where the previous one ends. */
 static takt_status by_values(takt_call *c, takt_id sizes, size_t count)
 {
     takt_graph *g = c->g;

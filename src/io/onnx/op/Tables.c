@@ -1,11 +1,11 @@
-/* Tables.c - constants that are computed: windows, EyeLike, MelWeightMatrix. */
+/* Tables.c - computed constants: windows, EyeLike, MelWeightMatrix. */
 #include <math.h>
 
 #include "io/onnx/lengths.h"
 
 static const double pi = 3.14159265358979323846;
 
-/* A window whose size a run finds out, in f64 as below. */
+/* A window whose size is found at run time, in f64 as below. */
 static takt_status window_by_value(takt_call *c, takt_id size)
 {
     takt_graph *g = c->g;

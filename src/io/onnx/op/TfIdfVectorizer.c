@@ -1,7 +1,7 @@
-/* TfIdfVectorizer.c - how often each n-gram of a list occurs in rows of integers, weighted.
+/* TfIdfVectorizer.c - weighted counts of listed n-grams in rows of integers.
  *
- * An n-gram may skip: with s of them its elements lie s + 1 apart. For each length and each skip
- * the rows are compared with all n-grams of that length at all places.
+ * An n-gram may skip: with s skips its elements are s + 1 apart. For each length and each skip the
+ * rows are compared with all n-grams of that length at all places.
  */
 #include "io/onnx/adapt.h"
 
@@ -16,7 +16,7 @@ typedef struct work {
     takt_id sum;  /* [rows, width], f32; TAKT_NONE: nothing so far */
 } work;
 
-/* [places] windows: element k lies k * step further. */
+/* [places] windows: element k is k * step further. */
 static takt_id windows(work *w, int64_t length, int64_t step, int64_t places)
 {
     takt_id parts[16];

@@ -1,4 +1,4 @@
-/* Tile.c - Tile: by numbers, or as often as dimensions say. */
+/* Tile.c - Tile: repeats by numbers or by dimensions. */
 #include "io/onnx/adapt.h"
 
 /* Repeats axis `axis` n times: adds an axis of size n next to it and merges the two. */

@@ -1,4 +1,4 @@
-/* TopK.c - TopK: k is an attribute, from opset 10 on an input; by names all are put in order. */
+/* TopK.c - TopK: k is an attribute, or an input from opset 10 on; a named k sorts everything. */
 #include "io/onnx/lengths.h"
 
 static takt_status by_number(takt_call *c)
@@ -45,7 +45,7 @@ static takt_status adapt(takt_call *c)
     size_t count = 0;
     const takt_syms syms = takt_onnx_peek_syms(c, 1);
     const takt_id asked = syms.at == NULL ? takt_onnx_vector(c, 1, &count) : TAKT_NONE;
-    if (asked != TAKT_NONE && count == 1) { /* a run finds out how many */
+    if (asked != TAKT_NONE && count == 1) { /* the count is found at run time */
         const takt_type t = *takt_onnx_type(c, 0);
         const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", -1), t.rank);
         const takt_dim most = c->status == TAKT_OK ? t.dim[axis] : 0;

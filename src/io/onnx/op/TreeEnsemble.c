@@ -1,4 +1,4 @@
-/* TreeEnsemble.c - ai.onnx.ml TreeEnsemble, which has branches and leaves in lists of their own. */
+/* TreeEnsemble.c - ai.onnx.ml TreeEnsemble, which has separate lists of branches and leaves. */
 #include "io/onnx/forest.h"
 
 /* The attributes; [0]: if false, [1]: if true. */

@@ -1,9 +1,9 @@
 /* TreeEnsembleClassifier.c - ai.onnx.ml TreeEnsembleClassifier: a label and scores for each row.
  *
- * Two labels and weights of class 0 alone: one score, which is the second label's. Weights that are
- * all positive are taken for probabilities: above 0.5 is the second label, and the first has the
- * rest; otherwise the sign decides, and the first has the opposite. Weights of class 1 alone decide
- * in the same way and leave the first score at 0.
+ * Two labels with weights of class 0 only have one score, that of the second label. If all weights
+ * are positive they are probabilities: above 0.5 is the second label, and the first gets the rest;
+ * otherwise the sign decides, and the first gets the negated score. Weights of class 1 only decide
+ * the same way and leave the first score at 0.
  */
 #include <math.h>
 
@@ -69,7 +69,7 @@ static takt_status binary(work *w, int only, bool is_positive)
     return takt_onnx_done(c, takt_ml_named(c, w->labels, label));
 }
 
-/* One label: the score, and 1 or 0 as it is above 0 or not. */
+/* One label: the score, and 1 if it is above 0, else 0. */
 static takt_status unary(work *w)
 {
     takt_call *c = w->c;
@@ -77,7 +77,7 @@ static takt_status unary(work *w)
     return takt_onnx_done(c, takt_ml_above(c, w->scores, 0));
 }
 
-/* Classes without any weight on the way are not chosen. */
+/* Classes without any weight on the path are not chosen. */
 static takt_status multiple(work *w)
 {
     takt_call *c = w->c;

@@ -1,7 +1,7 @@
 /* Trilu.c - Trilu: the diagonal's number is an input. */
 #include "io/onnx/lengths.h"
 
-/* Which diagonal, a run finds out. */
+/* The diagonal is found at run time. */
 static takt_status by_value(takt_call *c, takt_id k)
 {
     takt_graph *g = c->g;

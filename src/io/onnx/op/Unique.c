@@ -1,4 +1,4 @@
-/* Unique.c - Unique: how many rows differ, a run finds out. */
+/* Unique.c - Unique: the number of distinct rows is found at run time. */
 #include "io/onnx/lengths.h"
 
 static takt_status adapt(takt_call *c)

@@ -1,5 +1,5 @@
-/* ZipMap.c - ai.onnx.ml ZipMap: scores of each row as a dictionary by label. Takt has none, so the
- * matrix goes through as it is: column k is what the dictionary has under label k. */
+/* ZipMap.c - ai.onnx.ml ZipMap: scores of each row as a dictionary by label. Takt has no
+ * dictionaries, so the matrix passes through unchanged: column k is the entry of label k. */
 #include "io/onnx/ml.h"
 
 static takt_status adapt(takt_call *c)

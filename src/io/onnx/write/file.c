@@ -1,4 +1,4 @@
-/* file.c - the model's message into its file, weights straight from where they lie. */
+/* file.c - writes the model's message to a file, weights straight from memory. */
 #include "io/onnx/write/file.h"
 
 #include <stdio.h>
@@ -75,7 +75,8 @@ static uint64_t weight_bytes(const takt_onnx_writer *w, const takt_emit_weight *
     return head->length + (lies_outside(w, t) ? 0 : t->bytes);
 }
 
-/* First the length of the graph's message, then the message itself: `writes` says which. */
+/* First computes the length of the graph's message, then writes the message: `writes` says
+ * which. */
 static takt_status each_weight(takt_onnx_writer *w, bool writes, uint64_t *length)
 {
     takt_text head, tag;
@@ -144,7 +145,7 @@ static takt_status commit(takt_onnx_writer *w, takt_file *file, const char *path
                                   takt_os_reason(error, reason, sizeof reason));
 }
 
-/* The data first: a model without its data is worse than data without a model. */
+/* The data come first: a model without its data is worse than data without a model. */
 static takt_status write_files(takt_onnx_writer *w)
 {
     takt_ctx *ctx = w->e.ctx;
@@ -170,7 +171,7 @@ static takt_status write_files(takt_onnx_writer *w)
     return status;
 }
 
-/* Protobuf's messages end at 2 GiB. */
+/* Protobuf messages are limited to 2 GiB. */
 takt_status takt_onnx_write_file(takt_onnx_writer *w)
 {
     const uint64_t limit = w->o->inline_limit != 0 ? w->o->inline_limit : INLINE_LIMIT;

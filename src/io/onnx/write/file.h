@@ -1,4 +1,4 @@
-/* file.h - an ONNX model on its way into a file. */
+/* file.h - an ONNX model being written to a file. */
 #ifndef TAKT_IO_ONNX_WRITE_FILE_H
 #define TAKT_IO_ONNX_WRITE_FILE_H
 

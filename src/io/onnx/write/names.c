@@ -1,4 +1,4 @@
-/* names.c - names of values in the file, each given once. */
+/* names.c - unique names of values in the file. */
 #include <string.h>
 
 #include "base/hash.h"

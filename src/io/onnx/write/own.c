@@ -1,4 +1,4 @@
-/* own.c - nodes of domain "takt": what ONNX has no operator for. Takt reads them back. */
+/* own.c - nodes of domain "takt", for ops that ONNX lacks. Takt reads them back. */
 #include "io/onnx/write/emit.h"
 
 static bool numbers(takt_emit *e, const takt_attr *a, int64_t *out)

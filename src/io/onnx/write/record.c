@@ -1,7 +1,7 @@
-/* record.c - nodes that ONNX has under the name in the op's record. */
+/* record.c - nodes that map to the ONNX operator named in the op's record. */
 #include "io/onnx/write/emit.h"
 
-/* Ops of which ONNX knows fewer element types than we do, at the opsets that are written. */
+/* Ops for which ONNX supports fewer element types than we do, at the opsets written. */
 static const struct {
     const takt_op *op;
     takt_dtype_set dtypes;

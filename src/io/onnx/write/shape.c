@@ -1,4 +1,4 @@
-/* shape.c - shapes as tensors, worked out from the model's inputs where they have names. */
+/* shape.c - shapes as tensors, computed from the model's inputs where dimensions have names. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -67,8 +67,8 @@ static const char *product_of(takt_emit *e, const dim_term *t)
     return product;
 }
 
-/* Subtractions come last, so that no intermediate size is negative: readers, Takt's included, may
- * know the sizes of names, but none below 0. */
+/* Subtractions come last, so that no intermediate size is negative: readers, including Takt's, may
+ * resolve names to sizes, but to none below 0. */
 static const char *sum(takt_emit *e, const dim_entry *entry)
 {
     const char *total = NULL;
@@ -97,7 +97,7 @@ static void remember(takt_emit *e, takt_dim d, const char *name)
         e->sizes[e->size_count++] = (takt_emit_size){d, name};
 }
 
-/* Entries refer to older ones only, and an expression's size is bounded: so is this recursion. */
+/* Entries refer only to older ones, and an expression's size is bounded: so is this recursion. */
 static const char *size_of(takt_emit *e, takt_dim d)
 {
     if (e->status != TAKT_OK)
@@ -129,7 +129,7 @@ const char *takt_emit_dim(takt_emit *e, takt_dim d, bool as_vector)
     if (takt_dim_is_number(known))
         return as_vector ? one(e, known) : takt_emit_number(e, known);
     takt_text *nodes = e->nodes;
-    e->nodes = e->main; /* a subgraph sees what lies around it */
+    e->nodes = e->main; /* a subgraph sees the enclosing graph */
     const char *name = size_of(e, known);
     e->nodes = nodes;
     return as_vector ? name
@@ -166,8 +166,8 @@ const char *takt_emit_shape(takt_emit *e, const takt_dim *dims, size_t count)
 
 /* ---- types ---- */
 
-/* A name is written as it is, without the quotes of the text form; in brackets and quotes where it
- * would be read as an expression. */
+/* A name is written without the quotes of the text form; in brackets and quotes if it would be read
+ * as an expression. */
 static void print_param(takt_emit *e, takt_dim d, takt_text *text)
 {
     const dim_entry entry = takt_dim_entry(e->root->dims, d);

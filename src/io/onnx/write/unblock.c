@@ -32,7 +32,7 @@ static void mark(work *w, takt_id id, int format)
         w->format[id] = w->format[id] == UNREAD || w->format[id] == format ? format : OTHER;
 }
 
-/* In reverse order: when a node is visited, all of its readers have been. */
+/* In reverse order: all readers of a node are visited before it. */
 static void mark_all(work *w)
 {
     const takt_graph *g = w->c.in;
@@ -59,7 +59,7 @@ static void mark_all(work *w)
     }
 }
 
-/* Floats of `from`; the caller releases them. */
+/* Converts `from` to floats; the caller releases them. */
 static takt_status decode(takt_ctx *ctx, int format, const takt_tensor *from, takt_tensor *to)
 {
     const takt_ggml_info *info = &takt_ggml_formats[format];

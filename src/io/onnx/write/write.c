@@ -1,8 +1,8 @@
 /* write.c - a graph as an ONNX model: ports, weights, and the file.
  *
  * Parameters are initializers. State is an input with a first value and an output NAME.next; the
- * metadata says which belong together, so that Takt makes state of them again. The condition of a
- * clause is an output, too, which the metadata tells from the model's own.
+ * metadata says which belong together, so that Takt restores the state. The condition of a clause
+ * is an output, too; the metadata tells it from the model's outputs.
  */
 #include "io/onnx/write/write.h"
 
@@ -74,7 +74,7 @@ static void reserve_names(takt_emit *e, const takt_graph *g)
         (void)takt_emit_unique(e, g->slots[i].name);
 }
 
-/* An output may have the name of an input in our graphs; in ONNX it is given another. */
+/* In our graphs an output may have the name of an input; in ONNX it gets another. */
 static void write_graph(takt_onnx_writer *w, const takt_graph *g)
 {
     takt_emit *e = &w->e;
@@ -180,7 +180,7 @@ static takt_status write_whole(const takt_graph *g, const takt_onnx_options *opt
     return status;
 }
 
-/* Blocks of ggml as floats, then everything. */
+/* Converts ggml blocks to floats, then writes everything. */
 static takt_status write_plain(const takt_graph *g, const takt_onnx_options *options,
                                const char *path)
 {

@@ -9,7 +9,7 @@ static const takt_op *op_of(const takt_tfl_call *c)
                                    : &takt_op_div;
 }
 
-/* Input `i` on a grid that both inputs share, with this many extra bits. */
+/* Input `i` on a scale that both inputs share, with this many extra bits. */
 static takt_id raised(takt_tfl_call *c, size_t i, float twice, int bits)
 {
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));
@@ -37,7 +37,7 @@ static bool is_level(int32_t value, takt_tfl_range range)
     return value >= range.low && value <= range.high;
 }
 
-/* ADD or SUB of bytes as one op; TAKT_NONE: not bytes, or a file of odd zero points. */
+/* ADD or SUB of bytes as one op; TAKT_NONE if they are not bytes, or zero points are unusual. */
 static takt_id sum_of_bytes(takt_tfl_call *c, bool is_minus, int activation)
 {
     enum { BITS = 20 };

@@ -12,7 +12,7 @@ static takt_id turned(takt_tfl_call *c, takt_id x, bool is_turned)
     return takt_transpose(c->g, x, perm, (size_t)rank);
 }
 
-/* Sums of whole numbers, exact in doubles, whose kernels are fast. */
+/* Sums of integers in doubles: exact, with fast kernels. */
 static takt_id integers(takt_tfl_call *c, takt_id a, takt_id b)
 {
     const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);

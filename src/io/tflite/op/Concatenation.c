@@ -1,4 +1,4 @@
-/* Concatenation.c - CONCATENATION: quantised parts go onto the result's grid. */
+/* Concatenation.c - CONCATENATION: quantised parts are requantised to the result's scale. */
 #include "io/tflite/quant.h"
 
 /* uint8 by a float factor, as LiteRT's kernel of old models does it. */

@@ -1,10 +1,10 @@
 /* Control.c - IF and WHILE: graphs of the file as subgraphs of ours.
  *
- * They see what they are given and nothing else, so there is nothing to capture.
+ * They see only their inputs, so there is nothing to capture.
  */
 #include "io/tflite/adapt.h"
 
-/* Graph `index` with inputs of these types, as a graph of its own. */
+/* Builds graph `index` for inputs of these types as a separate graph. */
 static takt_status build(takt_tfl_call *c, int32_t index, const takt_type *types, size_t count,
                          takt_graph *body)
 {
@@ -110,7 +110,7 @@ static takt_status branch(takt_tfl_call *c)
     return status;
 }
 
-/* The body of ours also takes the iteration and the condition, and gives the next condition. */
+/* Our body also takes the iteration and the condition, and returns the next condition. */
 static takt_status loop_body(takt_tfl_call *c, const takt_type *types, size_t count,
                              takt_graph *body)
 {
@@ -151,7 +151,7 @@ static takt_status loop_body(takt_tfl_call *c, const takt_type *types, size_t co
     return status;
 }
 
-/* Whether to begin at all: the condition on the initial values. */
+/* Whether to start at all: the condition on the initial values. */
 static takt_status first_test(takt_tfl_call *c, const takt_id *in, const takt_type *types,
                               size_t count, takt_id *begin)
 {

@@ -3,7 +3,7 @@
 
 #include "io/tflite/quant.h"
 
-/* The quotient rounded down: one less for integers if the remainder has the other sign. */
+/* The quotient rounded down: one less for integers if the signs of remainder and divisor differ. */
 static takt_id floor_div(takt_tfl_call *c, takt_id a, takt_id b)
 {
     takt_graph *g = c->g;
@@ -38,7 +38,7 @@ static takt_id squared_difference(takt_tfl_call *c, takt_id a, takt_id b)
                              takt_tfl_range_of(dtype), dtype);
 }
 
-/* The angle of (x, y): the arc tangent of their quotient, on the side that x says. */
+/* The angle of (x, y): the arc tangent of their quotient, in the half-plane of x. */
 static takt_id atan2_of(takt_tfl_call *c, takt_id y, takt_id x)
 {
     takt_graph *g = c->g;

@@ -24,7 +24,7 @@ static bool basis(takt_tfl_call *c, int64_t rows, int64_t columns, takt_id out[2
     return v != NULL && takt_tfl_good(c);
 }
 
-/* The last two axes cut, or padded with zeros, to the lengths of the transform. */
+/* Truncates or zero-pads the last two axes to the lengths of the transform. */
 static takt_id fitted(takt_tfl_call *c, takt_id x, const int64_t length[2])
 {
     const takt_type t = *takt_type_of(c->g, x);

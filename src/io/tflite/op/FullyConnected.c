@@ -1,4 +1,5 @@
-/* FullyConnected.c - FULLY_CONNECTED: weights [out, in]; integers, floats, and floats by bytes. */
+/* FullyConnected.c - FULLY_CONNECTED: weights [out, in]; integers, floats, and floats times
+ * bytes. */
 #include "io/tflite/quant.h"
 
 enum { ACTIVATION, FORMAT, KEEP, ASYMMETRIC };
@@ -19,7 +20,7 @@ static takt_id scaled(takt_tfl_call *c, takt_id sum, const takt_tfl_tensor *tw,
     return takt_mul(g, takt_tfl_cast(c, sum, TAKT_F32), takt_mul(g, d->scale, weight));
 }
 
-/* Each row is quantised when it runs. */
+/* Each row is quantised at run time. */
 static takt_id hybrid(takt_tfl_call *c, takt_id x, takt_id w)
 {
     takt_graph *g = c->g;

@@ -1,7 +1,7 @@
 /* Lstm.c - LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM and BIDIRECTIONAL_SEQUENCE_LSTM. */
 #include "io/tflite/lstm.h"
 
-/* x [steps, batch, inputs] in rows, and what the shapes of the weights say. */
+/* x [steps, batch, inputs] in rows, and sizes taken from the weights' shapes. */
 static takt_id prepared(takt_tfl_call *c, takt_tfl_lstm *l, bool is_time_major)
 {
     static const int64_t perm[] = {1, 0, 2};

@@ -40,7 +40,7 @@ static takt_id range(takt_tfl_call *c)
     return v == NULL ? TAKT_NONE : takt_tfl_make_f(c, takt_tfl_type(c, 0).dtype, v, &count, 1);
 }
 
-/* Places equal to 0, 1, … on a new axis: on, else off. */
+/* Compares with 0, 1, … on a new axis: `on` where equal, else `off`. */
 static takt_id one_hot(takt_tfl_call *c)
 {
     const takt_id index = takt_tfl_need(c, 0), on = takt_tfl_need(c, 2), off = takt_tfl_need(c, 3);

@@ -1,4 +1,4 @@
-/* Move.c - elements in other places: TRANSPOSE, TILE, BROADCAST_TO, REVERSE_V2 and their like. */
+/* Move.c - data movement: TRANSPOSE, TILE, BROADCAST_TO, REVERSE_V2 and similar. */
 #include <string.h>
 
 #include "io/tflite/quant.h"
@@ -37,7 +37,7 @@ static takt_id reversed(takt_tfl_call *c, takt_id x, const takt_type *t)
     return x;
 }
 
-/* Blocks of two axes go into the batch, or come from it. */
+/* Moves blocks of two axes into the batch, or back. */
 static takt_id space_to_batch(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     const takt_tfl_ints block = takt_tfl_known(c, 1), pad = takt_tfl_known(c, 2);

@@ -15,7 +15,8 @@ static takt_id unit(takt_tfl_call *c, takt_id x)
                              takt_tfl_u8(c, 0, 0));
 }
 
-/* Each channel by those around it: sums of squares by a matrix of ones along its diagonal. */
+/* Normalises each channel by those around it: sums of squares by a matrix of ones along its
+ * diagonal. */
 static takt_id local(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     takt_graph *g = c->g;
@@ -29,7 +30,7 @@ static takt_id local(takt_tfl_call *c, takt_id x, const takt_type *t)
         return TAKT_NONE;
     }
     for (int64_t i = 0; i < n * n; i++) {
-        const int64_t apart = i / n - i % n; /* LiteRT leaves the last of the window out */
+        const int64_t apart = i / n - i % n; /* LiteRT omits the last of the window */
         v[i] = apart < radius && -apart <= radius ? 1 : 0;
     }
     const takt_id sums = takt_matmul(g, takt_unary(g, &takt_op_square, x),

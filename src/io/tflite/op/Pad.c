@@ -1,4 +1,4 @@
-/* Pad.c - PAD, PADV2 and MIRROR_PAD with amounts that are known. */
+/* Pad.c - PAD, PADV2 and MIRROR_PAD with known amounts. */
 #include "io/tflite/quant.h"
 
 static takt_id mirrored(takt_tfl_call *c, takt_id x, const int64_t *before, const int64_t *after,

@@ -13,7 +13,7 @@ static takt_id pooled(takt_tfl_call *c, const takt_op *op, takt_id x, const takt
     return takt_tfl_op1(c, op, x, 4, attrs);
 }
 
-/* Elements of the input that each window holds, by `divisor`: [1, rows, columns, 1]. */
+/* Number of input elements in each window, by `divisor`: [1, rows, columns, 1]. */
 static takt_id counts(takt_tfl_call *c, const takt_tfl_window *w, int64_t divisor)
 {
     const int64_t dims[] = {1, w->out[0], w->out[1], 1};
@@ -29,7 +29,7 @@ static takt_id counts(takt_tfl_call *c, const takt_tfl_window *w, int64_t diviso
     return v == NULL ? TAKT_NONE : takt_tfl_make_i(c, TAKT_I32, v, dims, 4);
 }
 
-/* Sums by a convolution with ones: bytes on the kernels of bytes, others exact in doubles. */
+/* Sums as a convolution with ones: bytes use byte kernels, others are exact in doubles. */
 static takt_id sums(takt_tfl_call *c, takt_id x, const takt_tfl_window *w)
 {
     const takt_type t = *takt_type_of(c->g, x);
@@ -47,7 +47,7 @@ static takt_id sums(takt_tfl_call *c, takt_id x, const takt_tfl_window *w)
     return takt_tfl_cast(c, y, TAKT_I32);
 }
 
-/* The nearest whole number, halves away from zero. */
+/* The nearest integer, halves away from zero. */
 static takt_id integer_mean(takt_tfl_call *c, takt_id x, const takt_tfl_window *w)
 {
     takt_graph *g = c->g;

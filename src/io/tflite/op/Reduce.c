@@ -41,7 +41,7 @@ static takt_id reduced(takt_tfl_call *c, const takt_op *op, takt_id x, const axe
     return takt_reduce_over(c->g, op, x, a->at, a->count, takt_tfl_u8(c, 0, 0) != 0);
 }
 
-/* The mean's divisor goes into the scale: as many bits of it as fit next to the multiplier. */
+/* Folds the mean's divisor into the scale, with as many bits as fit next to the multiplier. */
 static takt_tfl_fixed mean_factor(takt_tfl_fixed f, int64_t count)
 {
     int bits = 63 - __builtin_clzll((unsigned long long)count);
@@ -86,8 +86,7 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_done(c, integers(c, x, &a));
     if (is_quantised && op == &takt_op_reduce_prod)
         return takt_tfl_refuse(c, "quantised numbers");
-    if (op == &takt_op_reduce_mean &&
-        !takt_dtype_is_float(t.dtype)) { /* whole numbers: towards 0 */
+    if (op == &takt_op_reduce_mean && !takt_dtype_is_float(t.dtype)) { /* integers: towards 0 */
         const takt_id sum = reduced(c, &takt_op_reduce_sum, takt_tfl_cast(c, x, TAKT_I64), &a);
         const takt_id mean = takt_div(c->g, sum, takt_scalar_i64(c->g, a.elements));
         return takt_tfl_done(c, takt_tfl_cast(c, mean, t.dtype));

@@ -1,4 +1,5 @@
-/* Relu.c - RELU, RELU6, RELU_N1_TO_1 and RELU_0_TO_1; bytes go to the result's grid as well. */
+/* Relu.c - RELU, RELU6, RELU_N1_TO_1 and RELU_0_TO_1; bytes are also requantised to the result's
+ * scale. */
 #include "io/tflite/quant.h"
 
 static takt_id floats(takt_tfl_call *c, takt_id x)

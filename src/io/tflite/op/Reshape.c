@@ -3,7 +3,7 @@
 
 #include "io/tflite/adapt.h"
 
-/* One -1 stands for what is left. */
+/* One -1 is inferred from the rest. */
 static takt_id shaped(takt_tfl_call *c, takt_id x, const int64_t *dims, size_t rank)
 {
     const takt_type t = *takt_type_of(c->g, x);

@@ -1,4 +1,5 @@
-/* Resize.c - RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: places along both axes are constants. */
+/* Resize.c - RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: positions along both axes are
+ * constants. */
 #include <math.h>
 
 #include "io/tflite/quant.h"
@@ -92,7 +93,7 @@ static takt_id mixed(takt_tfl_call *c, takt_id x, const line l[2], bool is_whole
     return sum;
 }
 
-/* uint8 goes by floats, int8 by integers with ten bits for each axis. */
+/* uint8 is computed in floats, int8 in integers with ten bits per axis. */
 static takt_id bilinear(takt_tfl_call *c, takt_id x, line l[2], bool aligns, bool halves)
 {
     const takt_dtype dtype = takt_type_of(c->g, x)->dtype;

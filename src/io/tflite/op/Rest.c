@@ -10,7 +10,7 @@ static takt_id counted(takt_tfl_call *c, const int64_t *dims, int rank, int axis
     return takt_tfl_shape(c, takt_graph_call(c->g, &takt_op_iota, 0, NULL, 1, attrs), line, rank);
 }
 
-/* The first elements of each row in reverse, as many as its length says. */
+/* Reverses the first elements of each row, up to its length. */
 static takt_id reversed(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     takt_graph *g = c->g;
@@ -66,7 +66,7 @@ static takt_id set(takt_tfl_call *c, takt_id x, const takt_type *t)
     return mask == TAKT_NONE || line == TAKT_NONE ? TAKT_NONE : takt_select(c->g, mask, line, x);
 }
 
-/* How many boundaries are not above each number. */
+/* Number of boundaries at or below each number. */
 static takt_id bucket(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     const takt_flat_vector v = takt_flat_list(c->flat, &c->op->options, 0, 4);
@@ -85,7 +85,7 @@ static takt_id bucket(takt_tfl_call *c, takt_id x, const takt_type *t)
                                   &last, 1, false);
 }
 
-/* Elements put apart on one axis after the other, with a value between them. */
+/* Spreads elements along one axis after the other, with a value between them. */
 static takt_id dilated(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     const takt_tfl_ints by = takt_tfl_known(c, 1);

@@ -46,7 +46,7 @@ static takt_id dense(takt_tfl_call *c)
                : takt_graph_call(c->g, &takt_op_scatter_nd, 3, in, 0, NULL);
 }
 
-/* One axis after the other, from the outermost part that is kept. */
+/* One axis at a time, from the outermost part that is kept. */
 static takt_id updated(takt_tfl_call *c)
 {
     const takt_id x = takt_tfl_need(c, 0), u = takt_tfl_need(c, 1), start = takt_tfl_need(c, 2);
@@ -59,7 +59,7 @@ static takt_id updated(takt_tfl_call *c)
         return TAKT_NONE;
     }
     part[0] = x;
-    for (int d = 0; d < t.rank && takt_tfl_good(c); d++) { /* places are held inside */
+    for (int d = 0; d < t.rank && takt_tfl_good(c); d++) { /* positions are clamped */
         const takt_id one = takt_tfl_squeeze(c, takt_slice(c->g, start, 0, d, d + 1, 1), 0);
         const takt_named_attr attrs[] = {{"axis", takt_attr_i64(d)},
                                          {"size", takt_attr_shape(&tu.dim[d], 1)}};
@@ -75,7 +75,7 @@ static takt_id updated(takt_tfl_call *c)
     return y;
 }
 
-/* Rows whose numbers agree, put together. */
+/* Combines rows with the same number. */
 static takt_id segments(takt_tfl_call *c)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Slice.c - STRIDED_SLICE and SLICE with places that are known. */
+/* Slice.c - STRIDED_SLICE and SLICE with known positions. */
 #include "io/tflite/adapt.h"
 
 enum { BEGIN_MASK, END_MASK, ELLIPSIS, NEW_AXIS, SHRINK, OFFSET };
@@ -6,7 +6,7 @@ enum { BEGIN_MASK, END_MASK, ELLIPSIS, NEW_AXIS, SHRINK, OFFSET };
 typedef struct cut {
     int64_t axes[TAKT_MAX_RANK], start[TAKT_MAX_RANK], stop[TAKT_MAX_RANK], step[TAKT_MAX_RANK];
     size_t count;
-    int64_t dims[2 * TAKT_MAX_RANK]; /* of the result; -1: what is left of an axis */
+    int64_t dims[2 * TAKT_MAX_RANK]; /* of the result; -1: the rest of an axis */
     int rank;
 } cut;
 
@@ -97,7 +97,7 @@ static takt_status strided(takt_tfl_call *c)
     return takt_tfl_done(c, takt_tfl_shape(c, sliced(c, x, &v), v.dims, v.rank));
 }
 
-/* Places that are not known until the run: one axis after the other. */
+/* Positions that are found at run time: one axis at a time. */
 static takt_status late(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     const takt_tfl_ints size = takt_tfl_known(c, 2);

@@ -1,5 +1,4 @@
-/* Suppress.c - NON_MAX_SUPPRESSION_V4 and V5: results have room for the most that may be asked for.
- */
+/* Suppress.c - NON_MAX_SUPPRESSION_V4 and V5: results have room for the largest possible count. */
 #include <math.h>
 
 #include "io/tflite/suppress.h"

@@ -1,4 +1,4 @@
-/* Svdf.c - SVDF: a filter over features, then one over time, whose past is state. */
+/* Svdf.c - SVDF: a filter over features, then one over time, whose history is state. */
 #include "io/tflite/quant.h"
 #include "op/util/integer.h"
 

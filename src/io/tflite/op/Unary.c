@@ -1,4 +1,4 @@
-/* Unary.c - functions of one number: ours for floats, tables for bytes. */
+/* Unary.c - functions of one number: our ops for floats, tables for bytes. */
 #include <math.h>
 
 #include "io/tflite/quant.h"

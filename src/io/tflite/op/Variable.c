@@ -1,7 +1,7 @@
 /* Variable.c - VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE and CALL_ONCE: state between runs.
  *
- * What the graph of CALL_ONCE assigns is a variable's first value. One that is read before it is
- * assigned is state; what it holds at the end is there in the next run.
+ * The graph of CALL_ONCE assigns a variable's first value. A variable that is read before it is
+ * assigned is state: its final value is kept for the next run.
  */
 #include <string.h>
 

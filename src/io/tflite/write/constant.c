@@ -1,4 +1,4 @@
-/* constant.c - constants of the model that is written, and those that are kept as integers. */
+/* constant.c - constants of the written model, and those kept as integers. */
 #include <string.h>
 
 #include "io/tflite/write/emit.h"

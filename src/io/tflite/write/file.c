@@ -96,7 +96,7 @@ static size_t put_op(takt_text *to, const takt_tflw_op *op, size_t code)
     return start;
 }
 
-/* LiteRT begins with the second. */
+/* The first version that LiteRT supports. */
 static uint64_t version_of(int code)
 {
     return strcmp(takt_tfl_builtin_name(code), "BROADCAST_TO") == 0 ? 2 : 1;
@@ -131,7 +131,7 @@ typedef struct codes {
     size_t count;
 } codes;
 
-/* `*buffer` is the last that was given to a constant. */
+/* `*buffer` is the last one given to a constant. */
 static size_t put_graph(takt_tflw *w, takt_text *to, const codes *used, uint32_t *buffer)
 {
     takt_fb_field f[] = {{.id = 0}, {.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
@@ -190,7 +190,7 @@ static size_t put_buffers(takt_tflw *w, takt_text *to)
     return start;
 }
 
-/* The codes that are used, each once. */
+/* The codes in use, each once. */
 static codes codes_of(takt_tflw *w)
 {
     size_t most = 1;

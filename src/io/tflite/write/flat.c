@@ -1,4 +1,4 @@
-/* flat.c - flatbuffers, written: little end first, every number at a multiple of its size. */
+/* flat.c - writes flatbuffers: little-endian, every number at a multiple of its size. */
 #include "io/tflite/write/flat.h"
 
 void takt_fb_align(takt_text *to, size_t size)

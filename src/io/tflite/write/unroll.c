@@ -1,5 +1,5 @@
-/* unroll.c - a scan of a known length as its steps, one after another: TensorFlow Lite's loops are
- * slow, and its recurrent operators know one cell each. */
+/* unroll.c - unrolls a scan of known length: TensorFlow Lite's loops are slow, and each of its
+ * recurrent operators supports one cell. */
 #include "io/tflite/write/emit.h"
 #include "op/util/control.h"
 #include "pass/copier.h"
@@ -43,7 +43,7 @@ static takt_id widened(takt_graph *g, takt_id x, int axis)
     return takt_reshape(g, x, dims, (size_t)t.rank + 1);
 }
 
-/* The body on these inputs; `map` has room for its nodes, `in` for those of one. */
+/* Inlines the body on these inputs; `map` has room for its nodes, `in` for the inputs of one. */
 static void inline_body(takt_graph *g, const takt_graph *body, const takt_id *given, takt_id *map,
                         takt_id *in)
 {
@@ -69,7 +69,7 @@ static size_t widest(const takt_graph *body)
     return most;
 }
 
-/* All steps of scan `n`, whose inputs are of the new graph; results go to `out`. */
+/* Unrolls scan `n`, whose inputs are in the new graph; results go to `out`. */
 static takt_status steps(takt_copier *c, const takt_node *n, takt_id *out)
 {
     const takt_graph *body = n->attr[BODY].graph;

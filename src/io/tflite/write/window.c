@@ -24,7 +24,7 @@ int32_t takt_tflw_widened(takt_tflw *w, int32_t y)
     return takt_tflw_tensor_new(w, NULL, &type, &t.grid);
 }
 
-/* Elements that the windows of axis `i` reach beyond the input, on both sides. */
+/* Number of elements by which the windows of axis `i` exceed the input, on both sides. */
 static int64_t beyond(const takt_tflw_window *v, int i)
 {
     const int64_t reach = (v->kernel[i] - 1) * v->dilation[i] + 1;

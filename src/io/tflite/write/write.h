@@ -6,16 +6,16 @@
 #include "ir/graph.h"
 
 typedef struct takt_tflite_options {
-    const takt_tensor *slots; /* values of the graph's slots, or NULL for their own */
+    const takt_tensor *slots; /* values of the graph's slots, or NULL to use the graph's */
     const char *lineage;      /* JSON, kept in the file's metadata; or NULL */
 } takt_tflite_options;
 
-/* Writes `path`. Dimensions without a number are 1. Refuses what TensorFlow Lite has no operator
- * for with TAKT_E_TFLITE_WRITE and the node's name. */
+/* Writes `path`. Dimensions without a number are 1. Refuses unsupported nodes with
+ * TAKT_E_TFLITE_WRITE and the node's name. */
 TAKT_MUST_USE takt_status takt_tflite_write(const takt_graph *g, const takt_tflite_options *options,
                                             const char *path);
 
-/* The same into a text of bytes. */
+/* Same, into a buffer of bytes. */
 TAKT_MUST_USE takt_status takt_tflite_bytes(const takt_graph *g, const takt_tflite_options *options,
                                             takt_text *to);
 

@@ -101,7 +101,7 @@ static takt_status read_part(shards *s, const char *name)
     return status;
 }
 
-/* All entries, before a part is opened: it looks up those of its other tensors, too. */
+/* All entries, before a part is opened: it looks up its other tensors, too. */
 static takt_status take_entries(shards *s, const takt_json *map)
 {
     for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v)) {
@@ -113,7 +113,7 @@ static takt_status take_entries(shards *s, const takt_json *map)
     return TAKT_OK;
 }
 
-/* The part of an entry, unless an earlier one brought it. */
+/* The part of an entry, unless an earlier entry has loaded it. */
 static takt_status read_entry(shards *s, const takt_json *v)
 {
     const size_t at = find(s, v->key);
@@ -199,7 +199,7 @@ static takt_status save_parts(takt_ctx *ctx, const char *path, const takt_named_
     return TAKT_OK;
 }
 
-/* The index comes last: what it names is there. */
+/* The index is written last, when the parts it names exist. */
 static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set *set)
 {
     const takt_named_tensor *t = set->tensors;

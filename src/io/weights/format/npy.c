@@ -8,7 +8,7 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return takt_weights_starts(bytes, length, "\x93NUMPY");
 }
 
-/* An array without a name is called like its file. */
+/* An array without a name is named after its file. */
 static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t length)
 {
     const char *slash = strrchr(r->path, '/'), *stem = slash != NULL ? slash + 1 : r->path;

@@ -1,4 +1,4 @@
-/* control.c - branches and loops: captures are names of the graph around. */
+/* control.c - branches and loops: captures are names of the enclosing graph. */
 #include "io/onnx/write/emit.h"
 
 static const char **inputs_of(takt_emit *e, const takt_node *n)
@@ -31,7 +31,7 @@ static bool branch(takt_emit *e, const takt_node *n)
     return true;
 }
 
-/* Rows of iterations that did not happen are zero with us and not there in ONNX. */
+/* Rows of iterations that did not run are zero in Takt and absent in ONNX. */
 static void fill_up(takt_emit *e, const char *rows, const char *out, const takt_type *t,
                     takt_dim length)
 {

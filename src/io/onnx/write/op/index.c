@@ -1,4 +1,4 @@
-/* index.c - reading and writing at indices, and order. */
+/* index.c - gather, scatter and sort. */
 #include "io/onnx/write/emit.h"
 
 static int64_t axis_of(int64_t axis, int rank)
@@ -6,8 +6,8 @@ static int64_t axis_of(int64_t axis, int rank)
     return axis < 0 ? axis + rank : axis;
 }
 
-/* start, start + 1, ... as many as `size` says. A negative start needs no care: the indices then
- * count from the end as well. */
+/* start, start + 1, ... with `size` entries. A negative start works too: the indices then count
+ * from the end as well. */
 static const char *counted(takt_emit *e, size_t start, takt_dim size)
 {
     const char *from = takt_emit_in(e, start);
@@ -46,7 +46,7 @@ static bool update_slice(takt_emit *e, const takt_node *n)
     return true;
 }
 
-/* ScatterND adds along the first axes: the one that is meant is moved there and back. */
+/* ScatterND adds along the first axes: the axis in question is moved there and back. */
 static bool index_add(takt_emit *e, const takt_node *n)
 {
     const takt_type *x = takt_emit_type(e, 0), *index = takt_emit_type(e, 1);

@@ -1,9 +1,9 @@
 /* integer.c - integer_matmul and integer_conv as QLinearMatMul and QLinearConv, or as MatMulInteger
- * and ConvInteger with what follows the sum.
+ * and ConvInteger with the steps after the sum.
  *
- * QLinear… have three scales where ours has their quotient: ours is that of the weights, the others
- * are 1, which changes no bit. The forms are those that are known to run elsewhere, not all that
- * the standard allows.
+ * QLinear… have three scales where ours has their quotient: ours becomes that of the weights, the
+ * others are 1, which changes no bit. Only forms known to run in other runtimes are written, not
+ * all that the standard allows.
  */
 #include "op/util/integer.h"
 #include "io/onnx/write/rescale.h"
@@ -30,7 +30,7 @@ static void window(takt_emit *e, const takt_node *n)
     takt_emit_i(e, "group", a[TAKT_CONV_GROUPS].i64);
 }
 
-/* A zero point that QLinear… must have, 0 where ours was left out. */
+/* The zero point that QLinear… requires, 0 if ours was left out. */
 static const char *zero_of(takt_emit *e, const takt_node *n, size_t i)
 {
     if (has(n, i))
@@ -113,7 +113,7 @@ static const char *turned(takt_emit *e, const char *x, int rank, bool is_back)
     return takt_emit_transpose(e, takt_emit_fresh(e), x, perm, rank);
 }
 
-/* The sum of a convolution with channels last, and its bias: vectors lie on the last axis. */
+/* The sum of a convolution with channels last, and its bias: vectors are on the last axis. */
 static void last_channels(takt_emit *e, const takt_node *n, const char *b_zero, const char *out)
 {
     const int rank = n->type[0].rank;
@@ -130,7 +130,7 @@ static void last_channels(takt_emit *e, const takt_node *n, const char *b_zero, 
         takt_emit_1(e, "Identity", out, y);
 }
 
-/* The same for a matrix product. */
+/* Same for a matrix product. */
 static void plain_sum(takt_emit *e, const takt_node *n, const char *b_zero, const char *out)
 {
     const bool adds = has(n, TAKT_INTEGER_BIAS);
@@ -141,7 +141,7 @@ static void plain_sum(takt_emit *e, const takt_node *n, const char *b_zero, cons
         takt_emit_2(e, "Add", out, y, takt_emit_in(e, TAKT_INTEGER_BIAS));
 }
 
-/* Fixed point: the shift is a constant, and vectors lie on the last axis. */
+/* Fixed point: the shift is a constant, and vectors are on the last axis. */
 static bool fixed(takt_emit *e, const takt_node *n, bool is_conv, const char *b_zero)
 {
     const bool is_last = is_conv && n->attr[TAKT_CONV_LAYOUT].i64 != 0;

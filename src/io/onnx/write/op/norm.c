@@ -1,4 +1,4 @@
-/* norm.c - normalisations, where ONNX has the same form. */
+/* norm.c - normalisations that ONNX has in the same form. */
 #include "io/onnx/write/emit.h"
 #include "op/util/last_axes.h"
 
@@ -20,7 +20,7 @@ static bool batch(takt_emit *e, const takt_node *n)
     return true;
 }
 
-/* ONNX wants scale and bias of the shape of the axes. */
+/* ONNX needs scale and bias in the shape of the axes. */
 static bool layer(takt_emit *e, const takt_node *n)
 {
     const takt_type *x = takt_emit_type(e, 0);

@@ -3,7 +3,7 @@
 
 enum { AXIS, DTYPE };
 
-/* Element types that both know at the opsets that are written. */
+/* Element types that both support at the opsets written. */
 static const takt_dtype_set stored = TAKT_IN(TAKT_I8) | TAKT_IN(TAKT_U8) | TAKT_IN(TAKT_I16) |
                                      TAKT_IN(TAKT_U16) | TAKT_IN(TAKT_I4) | TAKT_IN(TAKT_U4);
 static const takt_dtype_set real = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_F16) | TAKT_IN(TAKT_BF16);
@@ -25,7 +25,8 @@ static bool emit(takt_emit *e, const takt_node *n)
         return false;
     if (takt_emit_type(e, 1)->rank == 1)
         takt_emit_i(e, "axis", n->attr[AXIS].i64);
-    /* With a zero point its type says it: onnxruntime rewrites i8 to u8 and forgets the attribute.
+    /* A zero point, if present, sets the type: onnxruntime rewrites i8 to u8 and forgets the
+     * attribute.
      */
     if (is_quantize && (n->in_count < 3 || n->in[2] == TAKT_NONE))
         takt_emit_i(e, "output_dtype", takt_onnx_elem(n->type[0].dtype));

@@ -1,4 +1,4 @@
-/* reduce.c - reductions, running sums, and where the extremes are. */
+/* reduce.c - reductions, running sums, argmax and argmin. */
 #include "op/util/reduce.h"
 #include "io/onnx/write/emit.h"
 #include "op/util/arg.h"
@@ -19,8 +19,8 @@ static const struct {
     {&takt_op_reduce_sum_square, "ReduceSumSquare"},
 };
 
-/* ONNX reduces 32 and 64 bits; in the wider type the same bits come out. Extremes of u32 are not
- * everywhere. */
+/* ONNX reduces 32 and 64 bits; the wider type gives the same bits. Not all runtimes support
+ * extremes of u32. */
 static takt_dtype via(takt_dtype dtype, bool is_extreme)
 {
     if (is_extreme && takt_dtype_bits(dtype) < 32 && !takt_dtype_is_float(dtype))

@@ -1,12 +1,12 @@
-/* rescale.c - rescale in ONNX's whole numbers: shifts are quotients and products of powers of two,
- * since BitShift is for unsigned numbers. The shift must be a constant. */
+/* rescale.c - rescale in ONNX's integers: shifts are quotients and products of powers of two, since
+ * BitShift is for unsigned numbers. The shift must be a constant. */
 #include "io/onnx/write/rescale.h"
 
 #include "op/ops.h"
 
 typedef int64_t entry_fn(int64_t x);
 
-/* A weight of i64 with the shape of input `i`, a constant, each entry by `f`. */
+/* An i64 weight with the shape of input `i`, a constant, with `f` applied to each entry. */
 static const char *weighed(takt_emit *e, size_t i, entry_fn *f)
 {
     const takt_tensor *t = takt_emit_constant(e, i);
@@ -40,7 +40,7 @@ static int64_t half_right(int64_t shift)
     return right(shift) / 2;
 }
 
-/* Of the form for 64 bits: one power, bounded as the op says. */
+/* For the 64-bit form: one power, bounded as in the op. */
 static int64_t whole(int64_t shift)
 {
     return INT64_C(1) << (shift < -47 ? 62 : shift > 15 ? 0 : 15 - shift);

@@ -2,7 +2,7 @@
 #include "op/util/roi.h"
 #include "io/onnx/write/emit.h"
 
-/* ONNX has these in three types, and scales in f32. */
+/* ONNX supports three element types here, and scales in f32. */
 static bool is_said(const takt_node *n)
 {
     const double scale = n->attr[TAKT_ROI_SCALE].f64;

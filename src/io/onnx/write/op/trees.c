@@ -1,7 +1,7 @@
 /* trees.c - ensembles of trees as TreeEnsembleRegressor of ai.onnx.ml 3.
  *
- * That wants every node in one tree and one place of it, floats, and 0 where nothing was given;
- * what is otherwise becomes a node of our own.
+ * It requires every node in one place of one tree, floats, and 0 for missing values; anything else
+ * becomes a node of domain "takt".
  */
 #include "op/util/trees.h"
 #include "io/onnx/write/emit.h"
@@ -15,7 +15,7 @@ typedef struct work {
     int64_t *tree, *node, *feature, *next[2], *tracks; /* of each node */
     const char **mode;
     double *split;
-    int64_t *number; /* of each place: the node that it has become, -1 if none */
+    int64_t *number; /* per place: the node that it has become, -1 if none */
     int64_t *owner;  /* its tree */
 } work;
 
@@ -75,7 +75,7 @@ static bool open_lists(work *w)
     return w->e->status == TAKT_OK;
 }
 
-/* A place becomes the next node of the tree; false if it is one already. */
+/* A place becomes the next node of the tree; false if it already is one. */
 static bool add(work *w, size_t tree, size_t first, int64_t place, int64_t *number)
 {
     if (w->number[place] >= 0)
@@ -135,7 +135,7 @@ static void emit_nodes(work *w)
     takt_emit_strings(e, "nodes_modes", w->mode, n);
 }
 
-/* Weights of leaves that some tree has. */
+/* Weights of leaves that belong to some tree. */
 static void emit_weights(work *w)
 {
     const takt_trees *t = &w->t;
