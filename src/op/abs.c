@@ -1,4 +1,4 @@
-/* abs.c - the absolute value; that of the least integer wraps to itself. */
+/* abs.c - the absolute value; the least integer wraps to itself. */
 #include <math.h>
 
 #include "op/ops.h"
@@ -17,7 +17,7 @@ static int64_t eval_i(takt_scalar *s, const int64_t *x)
     return takt_dtype_is_unsigned(s->dtype) || x[0] >= 0 ? x[0] : (int64_t)(0 - (uint64_t)x[0]);
 }
 
-/* 0 at 0, as PyTorch. */
+/* 0 at 0, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id x = takt_node_at(g, id)->in[0];

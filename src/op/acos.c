@@ -1,4 +1,4 @@
-/* acos.c - the arc cosine; NaN beyond -1 and 1. */
+/* acos.c - the arc cosine; NaN outside [-1, 1]. */
 #include <math.h>
 
 #include "op/util/amp.h"

@@ -1,7 +1,7 @@
-/* argmax.c - where along an axis the greatest element is.
+/* argmax.c - the index of the greatest element along an axis.
  *
  * NaN counts as the greatest, as in reduce_max, so the index is where reduce_max found its value.
- * Equal elements: the first, or the last if asked to. No gradient: an index does not vary smoothly.
+ * On ties the first, or the last on request. No gradient: an index does not vary smoothly.
  */
 #include "op/util/arg.h"
 #include "op/util/bound.h"

@@ -1,7 +1,7 @@
-/* argmin.c - where along an axis the least element is.
+/* argmin.c - the index of the least element along an axis.
  *
- * NaN counts as the least, as in reduce_min, so the index is where reduce_min found its value.
- * Equal elements: the first, or the last if asked to. No gradient: an index does not vary smoothly.
+ * NaN counts as the least, as in reduce_min, so the index is where reduce_min found its value. On
+ * ties the first, or the last on request. No gradient: an index does not vary smoothly.
  */
 #include "op/util/arg.h"
 #include "op/util/bound.h"

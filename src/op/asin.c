@@ -1,4 +1,4 @@
-/* asin.c - the arc sine; NaN beyond -1 and 1. */
+/* asin.c - the arc sine; NaN outside [-1, 1]. */
 #include <math.h>
 
 #include "op/util/amp.h"

@@ -1,4 +1,4 @@
-/* atanh.c - the inverse of the hyperbolic tangent; NaN beyond -1 and 1. */
+/* atanh.c - the inverse of the hyperbolic tangent; NaN outside [-1, 1]. */
 #include <math.h>
 
 #include "op/util/bound.h"

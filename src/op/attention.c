@@ -5,8 +5,8 @@
  * query sees all keys, the one before all but the last, and so on: keys beyond a query's limit are
  * absent. A mask is added to the scores and broadcasts to [batch, heads, queries, keys]. With a
  * length for every sequence, keys from there on are absent, and the last query sees all before it:
- * k and v may be a cache that is filled so far. A query that sees no key gives zeros. k and v of
- * queries in f32 may be f16 or bf16, which are widened, or bytes, which are blocks of ggml's q8_0.
+ * k and v may be a partly filled cache. A query that sees no key gives zeros. k and v of queries in
+ * f32 may be f16 or bf16, which are widened, or bytes: blocks of ggml's q8_0.
  */
 #include <math.h>
 
@@ -17,7 +17,7 @@
 #include "op/util/make.h"
 #include "op/util/stops.h"
 
-enum { MASK = 3, LENGTH = 4 }; /* inputs that may be left out */
+enum { MASK = 3, LENGTH = 4 }; /* optional inputs */
 
 static bool has_input(const takt_node *n, uint32_t input)
 {
@@ -74,7 +74,7 @@ static takt_status infer(takt_infer *in)
 typedef struct job {
     const takt_eval *e;
     int64_t heads, group, dim, value_dim, queries, keys;
-    int64_t present; /* keys of this sequence that are not absent for all queries */
+    int64_t present; /* keys of this sequence that at least one query sees */
     double scale, *score;
     const double *k, *v;
 } job;
@@ -126,7 +126,7 @@ static void attend(const job *j, int64_t b, int64_t h, int64_t s)
     }
 }
 
-/* How many keys sequence `b` has. */
+/* Number of keys of sequence `b`. */
 static takt_status count_present(const takt_eval *e, int64_t b, int64_t keys, int64_t *present)
 {
     *present = keys;
@@ -216,10 +216,10 @@ static takt_id sees_of_length(takt_graph *g, const takt_node *n, const takt_dim 
                        takt_binary(g, &takt_op_le, ahead, takt_sub(g, length, queries)));
 }
 
-/* What infinities and NaN of v add to the product with v, in which zeros stand for them, so that
- * those of absent keys add nothing: the running sum over the keys, as far as each query sees; NaN,
- * for 0 * inf, if a key that it sees has no weight. -0, which changes no sum, where there is
- * nothing to add. No gradient goes through it. */
+/* The contribution of infinities and NaN of v. The product with v has zeros in their place, so that
+ * absent keys add nothing. It is the running sum over the keys that each query sees; NaN, for 0 *
+ * inf, if such a key has no weight; -0, which changes no sum, where there is nothing to add. It has
+ * no gradient. */
 typedef struct remnant {
     takt_id v, is_odd, weights, seen; /* v and is_odd: [batch, kv heads, 1, keys, size] */
     takt_dim queries;
@@ -247,7 +247,7 @@ static takt_id add_remnant(takt_graph *g, const takt_node *n, const remnant *r, 
     return takt_add(g, mixed, takt_select(g, takt_binary(g, &takt_op_gt, hits, zero), nan, more));
 }
 
-/* weights v, in which absent keys have no part: 0 * inf would be NaN. */
+/* weights v, excluding absent keys: 0 * inf would be NaN. */
 static takt_id mix(takt_graph *g, const takt_node *n, takt_id weights, takt_id v, takt_id seen)
 {
     const takt_dim queries = takt_type_of(g, n->in[0])->dim[1];

@@ -1,9 +1,9 @@
-/* attention_dx.c - gradients of attention by q, k and v.
+/* attention_dx.c - gradients of attention with respect to q, k and v.
  *
- * With P = softmax(q k' * scale) and D = softmax_dx(P, dy v') * scale: dq = D k, dk = D' q and
- * dv = P' dy for every head; heads that share one of k and v add up. P is computed again, so that
- * nothing as large as all scores is kept. There is neither a mask nor a length: attention with one
- * is differentiated through what it is made of.
+ * With P = softmax(q k' * scale) and D = softmax_dx(P, dy v') * scale: dq = D k, dk = D' q and dv =
+ * P' dy for every head; heads that share one of k and v add up. P is recomputed, so that the scores
+ * need not be kept. There is neither a mask nor a length: attention with one is differentiated
+ * through its lowering.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* avg_pool_dx.c - gradient of avg_pool: each window's dy is shared out evenly. */
+/* avg_pool_dx.c - gradient of avg_pool: each window's dy is distributed evenly. */
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/pool.h"

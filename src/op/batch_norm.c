@@ -1,4 +1,4 @@
-/* batch_norm.c - normalisation of channels by given statistics: the form used for inference. */
+/* batch_norm.c - normalisation of channels by given statistics, as in inference. */
 #include <math.h>
 
 #include "ir/infer.h"

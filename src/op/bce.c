@@ -1,11 +1,11 @@
-/* bce.c - the cross entropy of a yes-or-no answer, from its probability. */
+/* bce.c - binary cross entropy, from a probability. */
 #include <math.h>
 
 #include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"
 
-enum { FLOOR = -100 }; /* logarithms stop here, as in PyTorch, so that p = 0 is a large loss */
+enum { FLOOR = -100 }; /* logarithms are clamped here, as in PyTorch: p = 0 is a large loss */
 
 static takt_id floored(takt_graph *g, takt_id x)
 {
@@ -34,7 +34,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_loss_finish(g, n, takt_neg(g, gain));
 }
 
-/* (p - t) / (p (1 - p)), its divisor held above 0 as in PyTorch; log(1 - p) - log(p). */
+/* (p - t) / (p (1 - p)), its divisor clamped above 0 as in PyTorch; log(1 - p) - log(p). */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node node = *takt_node_at(g, id); /* a copy: nodes move as the graph grows */

@@ -1,4 +1,4 @@
-/* bce_logits.c - the cross entropy of a yes-or-no answer, from its logit. */
+/* bce_logits.c - binary cross entropy, from a logit. */
 #include <math.h>
 
 #include "op/util/amp.h"

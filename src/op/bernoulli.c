@@ -1,4 +1,4 @@
-/* bernoulli.c - 1 with the probability that an element of p gives, else 0.
+/* bernoulli.c - 1 with the probability given by p, else 0.
  *
  * 1 where a uniform number of the same position is below p: p of 0 never, p of 1 always gives 1.
  */

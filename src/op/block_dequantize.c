@@ -32,7 +32,7 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-/* Each element `block` times along the axis, as many as q has. */
+/* Repeats each element `block` times along the axis, up to the size of q. */
 static takt_id spread(takt_graph *g, takt_id x, const takt_type *q, int axis, int64_t block)
 {
     const takt_type t = *takt_type_of(g, x);

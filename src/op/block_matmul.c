@@ -94,7 +94,7 @@ static takt_id shifted(const work *w, const takt_node *n, takt_dtype dtype)
     return zero == TAKT_NONE ? b : takt_sub(w->g, b, spread(w, takt_cast(w->g, zero, dtype)));
 }
 
-/* [rows, k] to [blocks, rows, block], zero where there is nothing. */
+/* [rows, k] to [blocks, rows, block], zero-padded. */
 static takt_id by_blocks(const work *w, takt_id x, takt_dim rows)
 {
     const takt_dim more = w->blocks * w->block - w->k;

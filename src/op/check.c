@@ -1,4 +1,4 @@
-/* check.c - x itself, if everything holds that must; else the run stops and says what does not. */
+/* check.c - x itself if the condition holds; else the run fails with a message. */
 #include "op/util/check.h"
 #include "op/util/bound.h"
 
@@ -37,7 +37,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = dy[0];
 }
 
-/* A run that goes on has the value unchanged. */
+/* A run that continues has the value unchanged. */
 static void bound(takt_bounding *b)
 {
     b->out[0] = b->in[0];

@@ -1,4 +1,4 @@
-/* clip.c - x held between two numbers, either of which may be missing. */
+/* clip.c - x clamped between two numbers, either of which may be missing. */
 #include <math.h>
 
 #include "ir/infer.h"
@@ -39,7 +39,7 @@ static int64_t eval_i(takt_scalar *s, const int64_t *x)
     return x[0];
 }
 
-/* 1 from bound to bound inclusive, as PyTorch. */
+/* 1 from bound to bound inclusive, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id x = takt_node_at(g, id)->in[0];

@@ -1,4 +1,4 @@
-/* concat.c - tensors one after the other along an axis. */
+/* concat.c - concatenates tensors along an axis. */
 #include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"
@@ -51,8 +51,8 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* Offsets are numbers while all parts before have one; after that they are computed from the
- * parts' dimensions in the run. */
+/* Offsets are numbers as long as all parts before have known sizes; after that they are computed
+ * from the parts' dimensions at run time. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node n = *takt_node_at(g, id);

@@ -1,4 +1,4 @@
-/* cross_entropy.c - minus the logarithm of the probability that softmax gives the right class.
+/* cross_entropy.c - negative log probability of the right class under softmax.
  *
  * Classes are the last axis. Labels are class numbers (i32 or i64, negative from the end) without
  * that axis, or floats of the shape of the logits: a distribution over classes. f16 and bf16 are
@@ -49,7 +49,7 @@ static takt_entropy parts(takt_graph *g, const takt_node *n)
     return takt_entropy_make(g, n, n->attr[TAKT_CE_SMOOTHING].f64, &ignore);
 }
 
-/* The losses of all rows, then their mean; rows that are ignored count for neither. */
+/* The losses of all rows, then their mean; ignored rows count in neither. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const takt_dtype dtype = n->type[0].dtype;

@@ -1,4 +1,5 @@
-/* cross_entropy_dx.c - gradient of cross_entropy by its logits, for labels that are class numbers.
+/* cross_entropy_dx.c - gradient of cross_entropy with respect to the logits, for labels that are
+ * class numbers.
  *
  * (softmax - 1 at the label) * dy for every row; rows whose label is ignored get zeros. dy is one
  * number for all rows or one for each. A label that is not a class matches no element.

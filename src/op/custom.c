@@ -1,7 +1,7 @@
 /* custom.c - a named operation whose meaning is a subgraph.
  *
- * The name is what a backend may have a kernel of its own for; whoever does not know it computes
- * the body, which is also what is differentiated.
+ * A backend may have a kernel for the name; others compute the body, which is also what is
+ * differentiated.
  */
 #include "base/mem.h"
 #include "ir/leaves.h"

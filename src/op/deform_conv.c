@@ -1,8 +1,8 @@
 /* deform_conv.c - convolution with an offset for every tap, as ONNX DeformConv.
  *
- * `offset` says for every tap of every place how far down and to the right it looks, `mask` what it
- * is multiplied by; elements between those of x are interpolated, those outside are 0. The channels
- * of x are cut into as many groups as offset has sets of taps.
+ * `offset` shifts every tap of every output position down and to the right, `mask` multiplies it;
+ * positions between elements of x are interpolated, those outside are 0. The channels of x are
+ * split into as many groups as offset has sets of taps.
  */
 #include <math.h>
 
@@ -29,7 +29,7 @@ static double between(const takt_array *x, size_t plane, double y, double at)
                    right * element(x, plane, row + 1, column + 1));
 }
 
-/* One tap of one channel at place `at` of the result's plane, weighted by the mask. */
+/* One tap of one channel at position `at` of the result's plane, weighted by the mask. */
 static double tap(const takt_eval *e, const takt_deform *d, int64_t image, int64_t channel,
                   int64_t k, int64_t at)
 {

@@ -18,7 +18,7 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* Sizes are known; what x holds does not matter. */
+/* Sizes are known; the contents of x do not matter. */
 static void bound(takt_bounding *b)
 {
     const takt_type *x = takt_type_of(b->model, b->node->in[0]);

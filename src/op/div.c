@@ -1,4 +1,4 @@
-/* div.c - the quotient; that of integers rounds towards 0, and by 0 it is a fault. */
+/* div.c - the quotient; integers round towards 0, and division by 0 fails. */
 #include "op/ops.h"
 #include "op/util/bound.h"
 
@@ -16,7 +16,7 @@ static int64_t eval_i(takt_scalar *s, const int64_t *x)
     }
     if (s->dtype == TAKT_U64)
         return (int64_t)((uint64_t)x[0] / (uint64_t)x[1]);
-    /* The least integer by -1 wraps. */
+    /* The least integer divided by -1 wraps. */
     return x[1] == -1 ? (int64_t)(0 - (uint64_t)x[0]) : x[0] / x[1];
 }
 
@@ -29,7 +29,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[1] = takt_sum_to(g, takt_neg(g, takt_mul(g, share, id)), b);
 }
 
-/* The ends are at the corners where the divisor is not 0. Where it may be, nothing is known but
+/* The extremes are at the corners if the divisor is not 0. If it may be, nothing is known except
  * that integers stay in their type. */
 static void bound(takt_bounding *b)
 {

@@ -1,7 +1,7 @@
-/* dropout.c - x with some elements, drawn at random, set to 0 and the others scaled up for it.
+/* dropout.c - sets random elements of x to 0 and scales up the others.
  *
- * An element is kept where a uniform number of its position is at least `rate`, and then divided
- * by 1 - rate, so that the mean stays what it was. The second result says which were kept.
+ * An element is kept where a uniform number of its position is at least `rate`, and then divided by
+ * 1 - rate, which preserves the mean. The second result tells which were kept.
  */
 #include "op/util/check.h"
 #include "op/util/formula.h"

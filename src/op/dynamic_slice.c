@@ -1,4 +1,4 @@
-/* dynamic_slice.c - `size` elements of an axis from a start that is known only in the run. */
+/* dynamic_slice.c - `size` elements of an axis from a start known only at run time. */
 #include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/check.h"

@@ -1,8 +1,8 @@
 /* einsum.c - any product of tensors summed over any of their axes.
  *
- * The lowering contracts two factors at a time, the cheapest pair first. Costs come from numbers
- * alone, a named dimension counting as NAMED_SIZE, so that the order, and with it the bits of the
- * result, does not depend on the sizes of a run.
+ * The lowering contracts two factors at a time, the cheapest pair first. Costs use only known
+ * sizes, with NAMED_SIZE for named dimensions, so that the order, and thus the bits of the result,
+ * does not depend on the sizes of a run.
  */
 #include "op/util/einsum.h"
 #include "op/util/amp.h"
@@ -16,7 +16,7 @@ enum { NAMED_SIZE = 1024 };
 
 /* ---- inference ---- */
 
-/* Dimension of each label; 1 gives way for those of "...". */
+/* Dimension of each label; for those of "..." a size of 1 is replaced by another. */
 static takt_status unify(takt_infer *in, const takt_einsum *e, takt_dim *size)
 {
     for (int l = 0; l < TAKT_EINSUM_LABELS; l++)
@@ -159,7 +159,7 @@ static takt_factor drop_ones(takt_graph *g, takt_factor f, const takt_dim *size)
     return f;
 }
 
-/* Labels that the result or factors other than a and b have. */
+/* Labels that appear in the result or in factors other than a and b. */
 static void mark_kept(const work *w, size_t a, size_t b, bool *kept)
 {
     for (int l = 0; l < TAKT_EINSUM_LABELS; l++) {
@@ -243,7 +243,7 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
     double inputs = 0;
     for (uint32_t i = 0; i < n->in_count; i++)
         inputs += takt_make_count(takt_type_of(g, n->in[i]));
-    cost->flops = 2 * (inputs + takt_make_count(&n->type[0])); /* at least; lower it to know */
+    cost->flops = 2 * (inputs + takt_make_count(&n->type[0])); /* at least; lowering tells more */
     cost->bytes = takt_make_bytes(g, n);
 }
 

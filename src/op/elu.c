@@ -10,11 +10,11 @@ static double eval_f(takt_scalar *s, const double *x)
     return x[0] > 0 ? x[0] : s->attr[ALPHA].f64 * expm1(x[0]);
 }
 
-/* Below 0 alpha * exp(x) = y + alpha; alpha at 0, as PyTorch. */
+/* Below 0 alpha * exp(x) = y + alpha; alpha at 0, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const double alpha = takt_node_at(g, id)->attr[ALPHA].f64;
-    /* With an alpha that is not negative the result tells where x is above 0. */
+    /* If alpha is not negative, the result tells where x is above 0. */
     const takt_id by = alpha >= 0 ? id : takt_node_at(g, id)->in[0];
     const takt_id below = takt_mul(g, dy[0], takt_add_scalar(g, id, alpha));
     dx[0] = takt_select(g, takt_is_above(g, by, 0), dy[0], below);

@@ -14,7 +14,7 @@ static bool eval_p(takt_scalar *s, const double *x)
     return x[0] == x[1];
 }
 
-/* Surely equal only where both are known; never where they cannot meet. */
+/* Surely equal only if both are known; surely unequal if their ranges do not overlap. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;

@@ -1,8 +1,8 @@
-/* fake_quantize.c - x rounded to a grid of integers and back to floats, for training.
+/* fake_quantize.c - quantises x and converts it back to floats, for training.
  *
  * The value is that of dequantize(quantize(x)); the gradient goes straight through the rounding
  * wherever the grid does not saturate, as in torch.fake_quantize_per_tensor_affine. Scale and zero
- * point have gradients too, for ranges that are learnt.
+ * point have gradients too, for learnt ranges.
  */
 #include <math.h>
 
@@ -29,7 +29,7 @@ static double eval_f(takt_scalar *s, const double *x)
     return (q < low ? low - x[ZERO] : q > high ? high - x[ZERO] : q - x[ZERO]) * x[SCALE];
 }
 
-/* round(x / scale) + zero, which may lie outside of the grid. */
+/* round(x / scale) + zero, which may be outside the grid. */
 static takt_id level_of(takt_graph *g, const takt_id *in)
 {
     return takt_add(g, takt_unary(g, &takt_op_round, takt_div(g, in[X], in[SCALE])), in[ZERO]);

@@ -1,4 +1,4 @@
-/* find_true.c - where the true elements of a vector are, and how many there are. */
+/* find_true.c - indices and number of the true elements of a vector. */
 #include "op/util/check.h"
 
 static takt_status infer(takt_infer *in)

@@ -1,4 +1,4 @@
-/* flatten.c - a matrix: the axes before one flattened, and the rest. */
+/* flatten.c - flattens to a matrix: the axes before one, and the rest. */
 #include "op/util/check.h"
 #include "op/util/make.h"
 

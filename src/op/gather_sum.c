@@ -70,7 +70,7 @@ static sizes sizes_of(const takt_eval *e)
                    (size_t)index->dim[batch],    (size_t)index->dim[batch + 1]};
 }
 
-/* Adds tap `at` of index to all results at its place. */
+/* Adds tap `at` of index to all results at its position. */
 static takt_status add_tap(takt_eval *e, const sizes *s, size_t at)
 {
     const size_t b = at / s->places / s->taps, p = at % s->places;
@@ -100,7 +100,7 @@ typedef struct lowering {
     takt_graph *g;
     const takt_node *n;
     int axis, batch;
-    takt_dim tap[TAKT_MAX_RANK]; /* of one tap: what is not batch or place is 1 */
+    takt_dim tap[TAKT_MAX_RANK]; /* shape of one tap: 1 except for batch and places */
 } lowering;
 
 /* Tap `k` of an input as [batch, 1, places, 1], which broadcasts. */

@@ -14,7 +14,7 @@ static const double root_2_pi = 0.79788456080286535588;  /* sqrt(2/pi) */
 static const double root_1_2pi = 0.39894228040143267794; /* 1/sqrt(2 pi) */
 static const double cubic = 0.044715;
 
-/* From here down results are -0: -inf itself would give inf * 0 instead of the limit. */
+/* Below this, results are -0: -inf itself would give inf * 0 instead of the limit. */
 static const double lowest = -256;
 
 static double eval_f(takt_scalar *s, const double *in)
@@ -57,8 +57,8 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_mul(g, dy[0], takt_add(g, level, takt_mul(g, x, rise)));
 }
 
-/* Lowest at -0.7518 (tanh: -0.7525). Below 0 the error is not of the result, which may be tiny, but
- * of x. */
+/* Lowest at -0.7518 (tanh: -0.7525). Below 0 the error is relative to x, not to the result, which
+ * may be tiny. */
 static void bound(takt_bounding *b)
 {
     const bool is_tanh = b->node->attr[APPROXIMATE].i64 == TANH;
@@ -86,7 +86,8 @@ static double curve_slope(const takt_node *n, double x)
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root_2_pi * (1 + 3 * cubic * x * x);
 }
 
-/* Convex between the inflection points. Below 0 the kernel's error is of x, as in `bound`. */
+/* Convex between the inflection points. Below 0 the kernel's error is relative to x, as in
+ * `bound`. */
 static void relax(takt_relaxing *r)
 {
     static const takt_smooth exact = {

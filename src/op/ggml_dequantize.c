@@ -1,7 +1,7 @@
-/* ggml_dequantize.c - floats of weights in ggml's block formats.
+/* ggml_dequantize.c - converts weights in ggml's block formats to floats.
  *
- * b holds the bytes of blocks as they lie in a file, row after row. Rows that are gathered before
- * they are made floats make a table of embeddings that stays in its few bits.
+ * b holds the bytes of blocks as in a file, row after row. Gathering rows before converting them
+ * keeps an embedding table in its compact form.
  */
 #include "op/util/bound.h"
 #include "op/util/check.h"

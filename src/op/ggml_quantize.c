@@ -1,8 +1,8 @@
 /* ggml_quantize.c - floats rounded to blocks of ggml's type q8_0.
  *
- * Of 32 neighbours of a row the largest magnitude gives the scale d = most / 127, which is kept in
- * f16; each is kept as x * (1 / d), rounded half away from zero, in 8 bits. Those are the bits that
- * ggml gives them. A block with an infinity or NaN has a scale of NaN.
+ * The largest magnitude of 32 neighbours in a row gives the scale d = most / 127, stored in f16;
+ * each is stored as x * (1 / d), rounded half away from zero, in 8 bits. The bits equal ggml's. A
+ * block with an infinity or NaN has a scale of NaN.
  */
 #include "op/util/bound.h"
 #include "op/util/check.h"

@@ -1,6 +1,6 @@
-/* ggml_rows.c - floats of rows of a table in ggml's block formats, by their numbers.
+/* ggml_rows.c - gathers rows of a table in ggml's block formats as floats.
  *
- * A table that is also a matrix of products is held once: in the form that those read.
+ * A table that is also used in matrix products is stored once, in the form that those read.
  */
 #include "op/util/check.h"
 #include "op/util/ggml.h"

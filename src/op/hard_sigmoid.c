@@ -9,7 +9,7 @@ static double eval_f(takt_scalar *s, const double *x)
     return y < 0 ? 0 : y > 1 ? 1 : y;
 }
 
-/* alpha between the corners, 0 at and beyond them, as PyTorch. */
+/* alpha between the corners, 0 at and beyond them, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const double alpha = takt_node_at(g, id)->attr[ALPHA].f64;

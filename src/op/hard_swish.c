@@ -8,7 +8,7 @@ static double eval_f(takt_scalar *s, const double *x)
     return x[0] * (y < 0 ? 0 : y > 1 ? 1 : y);
 }
 
-/* 0 below -3, x / 3 + 1/2 from there to 3, then 1, as PyTorch. */
+/* 0 below -3, x / 3 + 1/2 from there to 3, then 1, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id x = takt_node_at(g, id)->in[0];

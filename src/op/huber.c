@@ -1,4 +1,4 @@
-/* huber.c - the squared error near 0, the absolute error farther out. */
+/* huber.c - squared error near 0, absolute error farther out. */
 #include <math.h>
 
 #include "ir/infer.h"
@@ -37,7 +37,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_loss_finish(g, n, takt_select(g, takt_is_above(g, size, delta), far, near));
 }
 
-/* The distance, held between -delta and delta. */
+/* The difference, clamped to -delta and delta. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node node = *takt_node_at(g, id); /* a copy: nodes move as the graph grows */

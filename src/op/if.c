@@ -1,4 +1,4 @@
-/* if.c - the results of one of two subgraphs; captures are what both may use. */
+/* if.c - the results of one of two subgraphs; both may use the captures. */
 #include "op/util/check.h"
 #include "op/util/control.h"
 #include "op/util/index.h"

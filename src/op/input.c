@@ -1,4 +1,4 @@
-/* input.c - a value that the caller gives for each run. */
+/* input.c - a value that the caller passes to each run. */
 #include "op/ops.h"
 
 enum { NAME, TYPE };

@@ -1,9 +1,9 @@
-/* integer_add.c - bytes on two grids added to bytes on a third, in fixed point.
+/* integer_add.c - adds bytes with different scales, in fixed point.
  *
  *     raised = rescale((x - x_zero) * 2^20, x_multiplier, x_shift); y alike
- *     result = rescale(raised x + raised y, multiplier, shift) + zero, held between low and high
+ *     result = rescale(raised x + raised y, multiplier, shift) + zero, clamped to low and high
  *
- * This is how TensorFlow Lite adds quantised tensors; `minus` takes y away.
+ * This is how TensorFlow Lite adds quantised tensors; `minus` subtracts y.
  */
 #include "op/util/check.h"
 #include "op/util/integer.h"
@@ -70,7 +70,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_node old = *n;
     const takt_attr *a = old.attr;
     const takt_dtype dtype = takt_type_of(g, old.in[0])->dtype;
-    /* Held before the zero point is added, which then cannot wrap. */
+    /* Clamped before the zero point is added, which then cannot wrap. */
     const takt_named_attr bounds[] = {{"min", takt_attr_f64((double)(a[LOW].i64 - a[ZERO].i64))},
                                       {"max", takt_attr_f64((double)(a[HIGH].i64 - a[ZERO].i64))}};
     const takt_id x = raised(g, old.in[0], a), y = raised(g, old.in[1], a + Y_ZERO);

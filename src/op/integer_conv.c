@@ -1,6 +1,6 @@
 /* integer_conv.c - convolution of 8-bit integers with zero points, exact, optionally requantised.
  *
- * Padding is the zero point: 0 after it has been taken away. */
+ * Padding is the zero point, so 0 after it has been subtracted. */
 #include "op/util/conv.h"
 #include "op/util/integer.h"
 

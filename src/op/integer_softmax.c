@@ -1,11 +1,10 @@
-/* integer_softmax.c - softmax of bytes over the last axis, in fixed point: how TensorFlow Lite does
- * it.
+/* integer_softmax.c - softmax of bytes over the last axis, in fixed point, as in TensorFlow Lite.
  *
  *     e = table[greatest - x]                e^-d of distances d, without integer bits
  *     sum = sum of (e + 2^11) / 2^12         in i32
  *     2^z = the power from 2^1 to 2^12 by which sum becomes at least 2^31
  *     r = 1 / (1 + (sum * 2^z - 2^31)), three steps of Newton's method
- *     y = (rescale(e, r) + half) / 2^(43 - bits - z), held between 0 and 2^bits - 1
+ *     y = (rescale(e, r) + half) / 2^(43 - bits - z), clamped to 0 and 2^bits - 1
  *
  * The result is y plus the least number of its type. Integers wrap, quotients round towards 0.
  */
@@ -44,7 +43,7 @@ static takt_id high(takt_graph *g, takt_id a, takt_id b)
     return takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
 }
 
-/* 2^z: twice for each power that the sum is less than. */
+/* 2^z: doubled for each power that exceeds the sum. */
 static takt_id power_of(takt_graph *g, takt_id sum)
 {
     takt_id by = number(g, sum, 2);

@@ -1,4 +1,4 @@
-/* kl_div.c - the divergence of a distribution from another one given by logarithms. */
+/* kl_div.c - the Kullback-Leibler divergence from a distribution given by logarithms. */
 #include <math.h>
 
 #include "op/util/amp.h"

@@ -9,11 +9,11 @@ static double eval_f(takt_scalar *s, const double *x)
     return x[0] > 0 ? x[0] : s->attr[SLOPE].f64 * x[0];
 }
 
-/* slope at 0, as PyTorch. */
+/* slope at 0, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const double slope = takt_node_at(g, id)->attr[SLOPE].f64;
-    /* With a slope that is not negative the result tells where x is above 0. */
+    /* If the slope is not negative, the result tells where x is above 0. */
     const takt_id by = slope >= 0 ? id : takt_node_at(g, id)->in[0];
     const takt_id below = takt_mul_scalar(g, dy[0], slope);
     dx[0] = takt_select(g, takt_is_above(g, by, 0), dy[0], below);

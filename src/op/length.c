@@ -1,6 +1,6 @@
-/* length.c - sizes that values decide: when the step has run, names get their numbers.
+/* length.c - data-dependent sizes: when the step has run, names get their numbers.
  *
- * What other nodes call by such a name has memory for the bound, and is as large as this value says
+ * Dimensions with such a name have memory for the bound, and the size that this value gives
  * (docs/sizes.md). The value itself is passed on.
  */
 #include "op/util/length.h"

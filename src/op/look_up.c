@@ -1,4 +1,4 @@
-/* look_up.c - entries of a table that has one for every value of a small integer. */
+/* look_up.c - looks up a table with an entry for every value of a small integer. */
 #include "op/util/check.h"
 #include "op/util/make.h"
 #include "op/util/stops.h"

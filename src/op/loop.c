@@ -1,9 +1,9 @@
 /* loop.c - runs a body while a condition holds, at most `trip` times.
  *
  * Inputs: trip (i64), condition (bool), carried values, captures. The body takes the number of the
- * iteration, the condition, the carried values and the captures; it gives the next condition, the
+ * iteration, the condition, the carried values and the captures; it returns the next condition, the
  * next carried values, and one row of every scanned result. Results: the last carried values, then
- * the scanned ones, whose first axis is `length`; rows of iterations that did not happen are zero.
+ * the scanned ones, whose first axis is `length`; rows of iterations that did not run are zero.
  */
 #include <string.h>
 
@@ -73,10 +73,10 @@ static takt_status infer(takt_infer *in)
 
 /* ---- evaluation ---- */
 
-/* The inputs of the body: views of the node's inputs at first, later of its own results. */
+/* The inputs of the body: views of the node's inputs at first, then of the body's results. */
 typedef struct turn {
     takt_array *in;                      /* of the body */
-    takt_array result[TAKT_MAX_OUTPUTS]; /* of the last iteration, ours */
+    takt_array result[TAKT_MAX_OUTPUTS]; /* of the last iteration, owned */
     size_t result_count;
     int64_t number, condition;
 } turn;

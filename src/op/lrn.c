@@ -86,7 +86,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 }
 
 /* dy base^-beta - 2 alpha beta / size * x * W(dy x base^(-beta-1)), where W sums over the windows
- * that x is in: the mirrored one. */
+ * that contain x: the mirrored window. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id x = takt_node_at(g, id)->in[0];

@@ -23,7 +23,7 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     out[0] = takt_loss_finish(g, n, each);
 }
 
-/* 0 at 0, as PyTorch. */
+/* 0 at 0, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node node = *takt_node_at(g, id); /* a copy: nodes move as the graph grows */

@@ -30,7 +30,7 @@ static takt_status mismatch(takt_infer *in, const char *what)
                      in->attr[TRANSPOSE_B].boolean ? " transposed" : "");
 }
 
-/* Where the inner dimensions would fit after transposing one side, say so. */
+/* If the inner dimensions would fit after transposing one side, the message says so. */
 static takt_status inner_mismatch(takt_infer *in, const takt_matrix *m)
 {
     const takt_type *a = in->type[0], *b = in->type[1];
@@ -73,8 +73,7 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-/* The leading coordinates of `a` that belong to `index` of the result, in which the
- * leading axes number `batch`. */
+/* The leading coordinates of `a` for `index` of the result, which has `batch` leading axes. */
 static void lead_index(const takt_array *a, int own, const int64_t *index, int batch, int64_t *to)
 {
     for (int d = 0; d < own; d++)
@@ -104,7 +103,7 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* A vector as the matrix that it stands for. */
+/* A vector as the matrix that it represents. */
 static takt_id as_matrix(takt_graph *g, takt_id x, bool is_row)
 {
     const takt_type *t = takt_type_of(g, x);

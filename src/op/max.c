@@ -22,7 +22,7 @@ static int64_t eval_i(takt_scalar *s, const int64_t *x)
     return first ? x[0] : x[1];
 }
 
-/* To the greater; equal ones share it, as in PyTorch. */
+/* To the greater; ties share it, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     takt_grad_of_choice(g, id, dy[0], true, dx);

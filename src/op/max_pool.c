@@ -1,4 +1,4 @@
-/* max_pool.c - the largest element of each window; padding never wins. NaN wins always. */
+/* max_pool.c - the largest element of each window; padding never wins, NaN always does. */
 #include "op/util/amp.h"
 #include "op/util/bound.h"
 #include "op/util/index.h"

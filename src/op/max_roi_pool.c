@@ -1,6 +1,6 @@
 /* max_roi_pool.c - the largest element in each bin of regions of an image.
  *
- * `rois` has the number of an image, left, top, right and bottom of each region, rounded to whole
+ * `rois` has the image number, left, top, right and bottom of each region, rounded to whole
  * elements; bins may overlap by one, an empty one gives 0. As ONNX MaxRoiPool.
  */
 #include "op/util/bound.h"

@@ -21,7 +21,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 }
 
 /* With e = exp(x), tanh(log(1 + e)) = m / (m + 2) where m = e (e + 2). The quotient is 1 to the
- * last bit from x = 20 on (f16: 5), where e stops growing lest m overflow. */
+ * last bit from x = 20 on (f16: 5), where e is clamped so that m does not overflow. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const takt_id x = n->in[0];

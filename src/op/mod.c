@@ -1,4 +1,4 @@
-/* mod.c - the remainder, with the sign of the divisor or, as C has it, of the dividend. */
+/* mod.c - the remainder, with the sign of the divisor or, as in C, of the dividend. */
 #include <math.h>
 
 #include "op/ops.h"
@@ -29,7 +29,7 @@ static int64_t eval_i(takt_scalar *s, const int64_t *x)
     return keeps ? rest : rest + x[1];
 }
 
-/* a - b * floor(a / b), or trunc: 1 and minus the whole quotient. */
+/* a - b * floor(a / b), or trunc: 1, and minus the integer quotient. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id a = takt_node_at(g, id)->in[0], b = takt_node_at(g, id)->in[1];
@@ -51,7 +51,7 @@ static void bound(takt_bounding *b)
     const takt_id finite =
         takt_binary(g, &takt_op_lt, takt_bound_magnitude(b, x), takt_bound_number(b, INFINITY));
     const takt_id bad = takt_unary(g, &takt_op_not, takt_binary(g, &takt_op_and, is_apart, finite));
-    /* The shape is that of both inputs together. */
+    /* Gives it the broadcast shape of both inputs. */
     const takt_id reach = takt_add(g, most, takt_mul_scalar(g, takt_select(g, bad, zero, x.lo), 0));
     takt_bound_set(b, 0, takt_bound_spoil(b, bad, takt_neg(g, reach)),
                    takt_bound_spoil(b, bad, reach), 1, TAKT_NONE);

@@ -23,7 +23,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[1] = takt_sum_to(g, takt_mul(g, dy[0], a), b);
 }
 
-/* The ends are at the corners; 0 times infinity is NaN wherever it lies between them. */
+/* The extremes are at the corners; 0 times infinity is NaN wherever it occurs between them. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;

@@ -1,7 +1,7 @@
-/* multinomial.c - numbers of classes, drawn by unnormalised logarithms of their probabilities.
+/* multinomial.c - class numbers, drawn by unnormalised log probabilities.
  *
- * For each sample a uniform number; the result is how many of the running sums of softmax(logits)
- * it has reached, so the last class takes what rounding leaves over.
+ * Each sample draws a uniform number; the result is the number of running sums of softmax(logits)
+ * that it has reached, so the last class absorbs rounding errors.
  */
 #include "op/util/check.h"
 #include "op/util/formula.h"

@@ -1,7 +1,7 @@
-/* narrow_conv.c - convolution of bf16 values with what usually follows it, rounded once.
+/* narrow_conv.c - convolution of bf16 values with the usual steps after it, rounded once.
  *
- * The pass `narrow-maps` makes it of f32 convolutions under `numerics = fast`, so that maps lie in
- * memory in 16 bits: docs/numerics.md.
+ * The pass `narrow-maps` creates it from f32 convolutions under `numerics = fast`, so that
+ * activations take 16 bits in memory: docs/numerics.md.
  */
 #include "op/util/narrow.h"
 
@@ -32,7 +32,7 @@ static takt_id input(const takt_node *n, uint32_t k)
     return k < n->in_count ? n->in[k] : TAKT_NONE;
 }
 
-/* A vector of channels so that it broadcasts along their axis. */
+/* A vector of channels, shaped to broadcast along their axis. */
 static takt_id along(takt_graph *g, takt_id x, const takt_node *n)
 {
     const int rank = n->type->rank;

@@ -1,7 +1,7 @@
-/* nms.c - boxes that stay when those are dropped that a better one covers.
+/* nms.c - non-maximum suppression: drops boxes that overlap a better one.
  *
- * Of each class of each image the best box is taken again and again, and with it go those that
- * share more than `overlap` of their area with it. As ONNX NonMaxSuppression.
+ * For each class of each image the best box is taken repeatedly, and boxes that overlap it by more
+ * than `overlap` of their area are dropped. As ONNX NonMaxSuppression.
  */
 #include "op/util/nms.h"
 

@@ -1,4 +1,4 @@
-/* norm_dgamma.c - dy times the normalised x: the gradient of gamma before it is summed. */
+/* norm_dgamma.c - dy times the normalised x: the gradient of gamma before summation. */
 #include "op/util/formula.h"
 #include "op/util/last_axes.h"
 

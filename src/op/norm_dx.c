@@ -1,4 +1,4 @@
-/* norm_dx.c - gradient of layer_norm and rms_norm by x. */
+/* norm_dx.c - gradient of layer_norm and rms_norm with respect to x. */
 #include "op/util/formula.h"
 #include "op/util/last_axes.h"
 

@@ -1,4 +1,4 @@
-/* not.c - logical for bool, bit by bit for integers. */
+/* not.c - logical for bool, bitwise for integers. */
 #include "op/ops.h"
 #include "op/util/bound.h"
 

@@ -1,4 +1,4 @@
-/* one_hot.c - 1 where the index is, 0 elsewhere, along a new axis.
+/* one_hot.c - 1 at the index, 0 elsewhere, along a new axis.
  *
  * An index outside the depth gives zeros only, as in ONNX; negative ones count from the end.
  */

@@ -1,7 +1,7 @@
-/* ops.h - every op record by name, and short ways to append the common ones.
+/* ops.h - every op record by name, and shortcuts that append the common ones.
  *
- * The builders below are what grad, lower, passes and layers are written in. All are sticky: an
- * input of TAKT_NONE gives TAKT_NONE.
+ * grad, lower, passes and layers use the builders below. Failures are sticky: an input of TAKT_NONE
+ * gives TAKT_NONE.
  */
 #ifndef TAKT_OP_OPS_H
 #define TAKT_OP_OPS_H

@@ -1,4 +1,4 @@
-/* or.c - logical for bool, bit by bit for integers. */
+/* or.c - logical for bool, bitwise for integers. */
 #include "op/ops.h"
 #include "op/util/bound.h"
 

@@ -1,7 +1,7 @@
-/* pad.c - elements added before and after each axis.
+/* pad.c - adds elements before and after each axis.
  *
- * `before` is numbers; `after` may have names, since the gradient of a slice of a named axis needs
- * that. Negative padding does not exist: it is a slice.
+ * `before` has numbers; `after` may have names, as the gradient of a slice of a named axis needs.
+ * Negative padding is not allowed: use slice.
  */
 #include "op/util/amp.h"
 #include "op/util/bound.h"
@@ -15,7 +15,7 @@ enum { CONSTANT, EDGE, REFLECT, WRAP };
 
 static const char *const modes[] = {"constant", "edge", "reflect", "wrap", NULL};
 
-/* Modes that copy need something to copy: reflect one element less than there are. */
+/* Modes that copy need something to copy: reflect needs one more element than it copies. */
 static takt_status check_mode(takt_infer *in, int axis, takt_dim size, takt_dim after)
 {
     const int64_t mode = in->attr[MODE].i64, before = in->attr[BEFORE].i64s[axis];
@@ -93,8 +93,8 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* dx along one axis for a copying mode: every element of dy goes to where it was copied from. The
- * source of each position is computed with integers, so it works for axes without a number. */
+/* dx along one axis for a copying mode: every element of dy is added at its source. The source of
+ * each position is computed with integers, so it works for axes without a number. */
 static takt_id fold_axis(takt_graph *g, const takt_node *n, takt_id dy, int axis)
 {
     const takt_type *x = takt_type_of(g, n->in[0]);

@@ -48,8 +48,8 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[1] = takt_sum_to(g, takt_mul(g, dy[0], takt_select(g, is_zero, zero, slope)), b);
 }
 
-/* For x > 0 it rises or falls with either, so the ends are at the corners. For other x only a known
- * exponent helps: of an even power the middle is lowest, an odd one rises. */
+/* For x > 0 it is monotone in both, so the extremes are at the corners. For other x only a known
+ * exponent helps: an even power is lowest in the middle, an odd one rises. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;
@@ -78,7 +78,7 @@ static void bound(takt_bounding *b)
             takt_binary(g, &takt_op_and, whole, takt_binary(g, &takt_op_le, zero, y.lo));
         const takt_id has_zero =
             takt_unary(g, &takt_op_not, takt_binary(g, &takt_op_or, is_above, is_low));
-        /* x^2, x^4: 0 if x may be 0; beyond that the corners are right for every whole power. */
+        /* x^2, x^4: 0 if x may be 0; otherwise the corners are right for every integer power. */
         const takt_id flat =
             takt_binary(g, &takt_op_and, takt_binary(g, &takt_op_and, even, has_zero),
                         takt_binary(g, &takt_op_le, two, y.lo));

@@ -1,4 +1,4 @@
-/* prelu.c - x where x > 0, else slope * x, with slopes that are learnt. */
+/* prelu.c - x where x > 0, else slope * x, with learnt slopes. */
 #include "op/util/formula.h"
 
 static double eval_f(takt_scalar *s, const double *x)
@@ -7,7 +7,7 @@ static double eval_f(takt_scalar *s, const double *x)
     return x[0] > 0 ? x[0] : x[1] * x[0];
 }
 
-/* slope at 0, as PyTorch. */
+/* slope at 0, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id x = takt_node_at(g, id)->in[0], slope = takt_node_at(g, id)->in[1];

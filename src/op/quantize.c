@@ -1,7 +1,7 @@
 /* quantize.c - round(x / scale) + zero, half to even, saturated to the quantised type.
  *
- * The quotient is rounded to the type of x first. NaN becomes the zero point, whatever it comes
- * from; a scale of 0 gives infinite quotients, which saturate.
+ * The quotient is rounded to the type of x first. NaN becomes the zero point, whatever its cause; a
+ * scale of 0 gives infinite quotients, which saturate.
  */
 #include <math.h>
 
@@ -29,7 +29,7 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-/* Half to even, whatever the rounding mode of the moment. */
+/* Half to even, whatever the current rounding mode. */
 static double half_even(double x)
 {
     if (isnan(x))
@@ -70,7 +70,7 @@ static void bound(takt_bounding *b)
     const takt_range any = b->out[0], x = takt_bound_wide(b, 0);
     const takt_dtype dtype = takt_type_of(g, b->in[1].lo)->dtype;
     takt_id in[3] = {TAKT_NONE, b->in[1].lo, b->node->in_count > 2 ? b->in[2].lo : TAKT_NONE};
-    /* x is a number of its own type, so no number of that type lies between it and its bound. */
+    /* x is a number of its type, so no number of that type is between it and its bound. */
     in[0] = takt_cast(g, b->is_real ? takt_bound_below(b, x.lo) : x.lo, dtype);
     const takt_id first = takt_bound_call(b, in, 0);
     in[0] = takt_cast(g, b->is_real ? takt_bound_above(b, x.hi) : x.hi, dtype);

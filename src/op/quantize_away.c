@@ -1,4 +1,4 @@
-/* quantize_away.c - round(x / scale) + zero, halves away from zero: how TensorFlow Lite quantises.
+/* quantize_away.c - round(x / scale) + zero, halves away from zero, as TensorFlow Lite quantises.
  *
  * The quotient, or the product with `times`, is rounded to f32 first. NaN becomes the zero point.
  */

@@ -2,9 +2,9 @@
  *
  * Element i of the result is word number base + i of Philox4x32-10 (base/philox.h). A stream is
  * unique in its graph, so two dropouts never see the same numbers and never merge; `base` is the
- * global position of the first element, so that a shard draws what the whole would have drawn.
- * uniform has 24 bits, also as f64; f16 and bf16 keep the leading 11 and 8, cut off, so that the
- * result never is 1.
+ * global position of the first element, so that a shard draws the same numbers as the whole.
+ * uniform has 24 bits, also as f64; f16 and bf16 keep the leading 11 and 8, truncated, so that the
+ * result is never 1.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* random_normal.c - random numbers of a normal distribution, by position: seed, step, stream and
- * element decide. */
+/* random_normal.c - normally distributed random numbers that depend only on seed, step, stream and
+ * element. */
 #include "op/util/random.h"
 
 enum { STREAM, MEAN, DEVIATION, DTYPE, SHAPE };

@@ -1,5 +1,5 @@
-/* random_uniform.c - random numbers between low and high, by position: seed, step, stream and
- * element decide. */
+/* random_uniform.c - random numbers between low and high that depend only on seed, step, stream and
+ * element. */
 #include "op/util/random.h"
 
 enum { STREAM, LOW, HIGH, DTYPE, SHAPE };

@@ -34,7 +34,7 @@ static double curve_slope(const takt_node *n, double x)
     return -1 / (x * x);
 }
 
-/* Concave below 0 and convex above; nothing holds across it. */
+/* Concave below 0 and convex above; nothing holds across 0. */
 static void relax(takt_relaxing *r)
 {
     static const takt_smooth left = {curve_f, curve_slope, {0}, 0, false, -INFINITY};

@@ -5,7 +5,7 @@
 #include "op/util/stops.h"
 #include "op/util/walk.h"
 
-/* Infinite maxima are left out of the subtraction: inf - inf would be NaN. */
+/* Infinite maxima are not subtracted: inf - inf would be NaN. */
 static double shift(double greatest)
 {
     return isfinite(greatest) ? greatest : 0;

@@ -1,6 +1,6 @@
 /* reduce_max.c - the greatest element over some axes; NaN if there is one.
  *
- * Over nothing it is -inf, or the least integer.
+ * Over no elements it is -inf, or the least integer.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* reduce_min.c - the least element over some axes; NaN if there is one.
  *
- * Over nothing it is inf, or the greatest integer.
+ * Over no elements it is inf, or the greatest integer.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* reduce_prod.c - the product over some axes; 1 over nothing, integers wrap. */
+/* reduce_prod.c - the product over some axes; 1 over no elements, integers wrap. */
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 #include "op/util/reduce.h"
@@ -21,8 +21,8 @@ static takt_status eval(takt_eval *e)
     return takt_fold_eval(e, &fold);
 }
 
-/* The product of the others. y / x will not do where some x is 0: with p the product of those that
- * are not, it is p / x if there is no zero, p at the only zero, and 0 otherwise. */
+/* The product of the others. y / x fails if some x is 0: with p the product of the non-zero ones,
+ * it is p / x if there is no zero, p at a single zero, and 0 otherwise. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_reduction r = takt_reduction_of(takt_node_at(g, id));
@@ -36,8 +36,8 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_keep_where(g, alone, takt_div(g, product, others));
 }
 
-/* One factor after the other would need as many nodes as there are factors: all magnitudes are
- * multiplied instead, and the sign is left open unless no factor can be negative. */
+/* Handling factors one by one would need a node for each: all magnitudes are multiplied instead,
+ * and the sign is unknown unless no factor can be negative. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;
@@ -53,8 +53,8 @@ static void bound(takt_bounding *b)
     const takt_dtype dtype = n->type[0].dtype;
     const double share = takt_grid_gamma(TAKT_F64, count) +
                          (takt_dtype_is_float(dtype) ? takt_grid_gamma(dtype, count) : 0);
-    /* On the way the product may be as large as all factors above 1, and what is lost where it is
-     * tiny may grow by as much. */
+    /* A partial product may be as large as that of all factors above 1, and an underflow error may
+     * grow by as much. */
     const takt_id above = takt_bound_max(b, takt_bound_magnitude(b, x), takt_bound_number(b, 1));
     const takt_id total = takt_bound_overflow(b, takt_bound_call(b, &above, 0), dtype);
     const takt_id lost = takt_mul_scalar(g, total, count * takt_grid_of(dtype).tiny);

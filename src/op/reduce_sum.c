@@ -1,4 +1,4 @@
-/* reduce_sum.c - the sum over some axes; 0 over nothing, integers wrap. */
+/* reduce_sum.c - the sum over some axes; 0 over no elements, integers wrap. */
 #include "op/util/bound.h"
 #include "op/util/reduce.h"
 

@@ -1,6 +1,6 @@
 /* reduce_sum_square.c - the sum of squares over some axes; integers wrap.
  *
- * A primitive, because its order of arithmetic is its own: lane = fma(x, x, lane).
+ * A primitive, because its order of arithmetic is specific: lane = fma(x, x, lane).
  */
 #include "op/util/bound.h"
 #include "op/util/formula.h"

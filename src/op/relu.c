@@ -16,7 +16,7 @@ static int64_t eval_i(takt_scalar *s, const int64_t *x)
     return x[0] < 0 ? 0 : x[0];
 }
 
-/* 0 at 0, as PyTorch. By the result, which is above 0 where x is: x itself need not be kept. */
+/* 0 at 0, as in PyTorch. Uses the result, which is above 0 where x is, so x need not be kept. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     dx[0] = takt_keep_where(g, takt_is_above(g, id, 0), dy[0]);

@@ -1,4 +1,4 @@
-/* relu6.c - x cut off at 0 and 6. */
+/* relu6.c - x clamped to 0 and 6. */
 #include "op/util/formula.h"
 #include "op/util/relax.h"
 
@@ -8,7 +8,7 @@ static double eval_f(takt_scalar *s, const double *x)
     return x[0] < 0 ? 0 : x[0] > 6 ? 6 : x[0];
 }
 
-/* 1 between 0 and 6, 0 at and beyond them, as PyTorch. */
+/* 1 between 0 and 6, 0 at and beyond them, as in PyTorch. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_id is_inside =

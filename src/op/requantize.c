@@ -1,4 +1,4 @@
-/* requantize.c - bytes on one grid to bytes on another: quantize(dequantize(q)). */
+/* requantize.c - converts bytes to another scale and zero point: quantize(dequantize(q)). */
 #include "op/util/check.h"
 #include "op/util/integer.h"
 #include "op/util/make.h"

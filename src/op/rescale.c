@@ -1,8 +1,8 @@
-/* rescale.c - whole numbers times a fraction in fixed point: how TensorFlow Lite requantises.
+/* rescale.c - integers times a fixed-point fraction, as TensorFlow Lite requantises.
  *
- *   i32: the high half of x * 2^shift * multiplier * 2, then divided by 2^-shift if that is more
+ * i32: the high half of x * 2^shift * multiplier * 2, then divided by 2^-shift if that is more
  *        than 1: rounded twice, halves towards plus infinity, then away from zero.
- *   i64: the multiplier is rounded to 16 bits first; x * multiplier * 2^(shift - 15), rounded once,
+ * i64: the multiplier is rounded to 16 bits first; x * multiplier * 2^(shift - 15), rounded once,
  *        halves towards plus infinity. The result is that of 32 bits.
  *
  * Results that do not fit wrap. A shift beyond 31 counts modulo 32; of 64 bits it is bounded so

@@ -1,4 +1,4 @@
-/* roi_align.c - the mean or largest of interpolated samples in each bin of regions of an image.
+/* roi_align.c - mean or maximum of interpolated samples in each bin of regions of an image.
  *
  * `rois` has left, top, right and bottom of each region, `batch` the number of its image. As ONNX
  * RoiAlign; the largest is that of the weighted corners, as there.
@@ -10,7 +10,7 @@ static takt_status infer(takt_infer *in)
     return takt_roi_infer(in, 4, &in->out[0]);
 }
 
-/* Gradient of x alone: regions are treated as constants. */
+/* Gradient of x only: regions are treated as constants. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node n = *takt_node_at(g, id);

@@ -1,4 +1,4 @@
-/* roi_align_dx.c - gradient of roi_align: dy back to the elements that a bin looked at. */
+/* roi_align_dx.c - gradient of roi_align: distributes dy to the elements that a bin read. */
 #include "op/util/roi.h"
 
 static takt_status infer(takt_infer *in)

@@ -1,8 +1,8 @@
 /* rotary_embedding.c - rotates pairs of the last axis by angles given as cosines and sines.
  *
- * x is [..., dim]; cos and sin are [..., dim/2] and broadcast against it. Pair i is (x[i],
- * x[i + dim/2]), or with `interleaved` (x[2i], x[2i + 1]). Only the first 2*k elements are rotated
- * where cos has k; the rest passes through.
+ * x is [..., dim]; cos and sin are [..., dim/2] and broadcast against it. Pair i is (x[i], x[i +
+ * dim/2]), or with `interleaved` (x[2i], x[2i + 1]). If cos has k elements, only the first 2*k are
+ * rotated; the rest passes through.
  */
 #include "op/util/check.h"
 

@@ -1,4 +1,4 @@
-/* round.c - the nearest integer, halves to the even one. */
+/* round.c - the nearest integer, ties to even. */
 #include <math.h>
 
 #include "op/util/bound.h"

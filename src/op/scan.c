@@ -1,7 +1,7 @@
 /* scan.c - runs a body once for each element of sequences, carrying values along.
  *
  * Inputs: carried values, sequences, captures. The body takes the carried values, one element of
- * every sequence, and the captures; it gives the next carried values and one element of every
+ * every sequence, and the captures; it returns the next carried values and one element of every
  * scanned result. Results: the last carried values, then the scanned ones.
  */
 #include <string.h>
@@ -112,7 +112,7 @@ static takt_status infer(takt_infer *in)
 typedef struct turn {
     size_t carried, sequences;
     takt_array *in;                      /* of the body */
-    takt_array result[TAKT_MAX_OUTPUTS]; /* of the last step, ours */
+    takt_array result[TAKT_MAX_OUTPUTS]; /* of the last step, owned */
     size_t result_count;
 } turn;
 

@@ -1,4 +1,5 @@
-/* scatter_elements.c - x with elements of u put, in order, where index says along an axis. */
+/* scatter_elements.c - x with elements of u written, in order, at the given indices along an
+ * axis. */
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/elements.h"
@@ -36,7 +37,7 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* Where several elements of u go to one place the last one stays: scatter their positions along
+/* If several elements of u have the same target, the last one wins: scatter their positions along
  * the axis the same way and see which survive. */
 static takt_id kept(takt_graph *g, const takt_node *n, int64_t axis)
 {

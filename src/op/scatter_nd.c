@@ -1,4 +1,4 @@
-/* scatter_nd.c - x with blocks of u put, in order, at rows of coordinates. */
+/* scatter_nd.c - x with blocks of u written, in order, at rows of coordinates. */
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/make.h"
@@ -42,7 +42,8 @@ static takt_id row_numbers(takt_graph *g, const takt_type *index)
     return takt_reshape(g, takt_make_iota(g, &rows, 1, 0), index->dim, (size_t)index->rank - 1);
 }
 
-/* Where several rows go to one place the last stays: scatter their numbers and see which do. */
+/* If several rows have the same target, the last wins: scatter their numbers and see which
+ * survive. */
 static takt_id kept(takt_graph *g, const takt_node *n, int64_t batch)
 {
     const takt_type *x = &n->type[0], *index = takt_type_of(g, n->in[1]);

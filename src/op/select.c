@@ -46,7 +46,7 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[2] = takt_sum_to(g, takt_select(g, in[0], zero, dy[0]), in[2]);
 }
 
-/* Where the condition is not known both may be taken. */
+/* If the condition is not known, either may be taken. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;

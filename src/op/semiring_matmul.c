@@ -1,8 +1,8 @@
 /* semiring_matmul.c - products of matrices where + and * are other operations.
  *
  * Rules of logic become these: "there is a y with a(x, y) and b(y, z)" is a product over y, and
- * nothing of size x * y * z is ever made. Every rounding is part of the meaning, as the contract of
- * kernel/semiring_f32 has it, so all backends give the same bits.
+ * nothing of size x * y * z is ever built. Every rounding is part of the definition, as in the
+ * contract of kernel/semiring_f32, so all backends give the same bits.
  */
 #include "op/util/make.h"
 #include "op/util/semiring.h"

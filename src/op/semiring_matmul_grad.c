@@ -1,6 +1,6 @@
 /* semiring_matmul_grad.c - gradient of a product over a semiring with respect to its left side.
  *
- * It is right where a factor is 0 or 1: noisy_or never divides by a factor of 0, and terms that
+ * It is correct where a factor is 0 or 1: noisy_or never divides by a factor of 0, and terms that
  * equal the extreme share the gradient, as in reduce_max.
  */
 #include "op/util/check.h"

@@ -1,4 +1,4 @@
-/* shrink.c - towards 0 by bias, and 0 within lambd of it. */
+/* shrink.c - moves x towards 0 by bias; 0 within lambd of 0. */
 #include "op/util/formula.h"
 
 enum { BIAS, LAMBD };

@@ -1,4 +1,4 @@
-/* sign.c - -1, 0 or 1; NaN and both zeros stay what they are. */
+/* sign.c - -1, 0 or 1; NaN and both zeros are unchanged. */
 #include "op/util/bound.h"
 #include "op/util/formula.h"
 

@@ -1,4 +1,4 @@
-/* sized.c - the first rows of a value that was made with room for more. */
+/* sized.c - the first rows of a value that has room for more. */
 #include "op/util/check.h"
 #include "op/util/index.h"
 

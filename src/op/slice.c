@@ -1,9 +1,9 @@
 /* slice.c - every step-th element of some axes from start up to, not including, stop.
  *
- * Numbers work as in Python: negative ones count from the end, those beyond it are cut. A stop of
- * 2^63 - 1 means "to the end", or with a negative step -2^63 + 1 "to the beginning inclusive".
- * On an axis with a name the same is worked out as an expression, on the understanding that the
- * axis is at least as long as start and the part cut off need it to be.
+ * Numbers work as in Python: negative ones count from the end, those beyond it are clamped. A stop
+ * of 2^63 - 1 means "to the end", or with a negative step -2^63 + 1 "to the beginning inclusive".
+ * On a named axis the size is an expression that assumes that the axis is long enough for start and
+ * for the part cut off.
  */
 #include "op/util/bound.h"
 #include "op/util/check.h"
@@ -63,7 +63,7 @@ static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out
     if (v >= FAR)
         *out = size;
     else if (v == 1)
-        *out = 1; /* a name is taken to stand for something */
+        *out = 1; /* a name is assumed to be at least 1 */
     else if (v >= 0)
         return takt_dim_make(in->dims, TAKT_DIM_MIN, v, size, out);
     else
@@ -71,7 +71,7 @@ static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out
     return TAKT_OK;
 }
 
-/* Nothing, whatever the size is. */
+/* Empty, whatever the size is. */
 static bool is_empty(range r)
 {
     const bool is_same_end = (r.start < 0) == (r.stop < 0);
@@ -80,7 +80,7 @@ static bool is_empty(range r)
     return is_same_end && r.stop >= r.start;
 }
 
-/* Elements from where a negative step begins down to the first one, at most all. */
+/* Elements from the start of a negative step down to the first one, at most all. */
 static takt_status below(takt_infer *in, int64_t start, takt_dim size, takt_dim *out)
 {
     if (start == -1 || start >= FAR)
@@ -114,7 +114,7 @@ static takt_status forwards(takt_infer *in, range r, takt_dim size, takt_dim *sp
 {
     takt_dim start = 0, stop = 0;
     if (r.start >= 0)
-        start = r.start; /* the axis is taken to be that long */
+        start = r.start; /* the axis is assumed to be that long */
     else if (r.start > -FAR)
         TAKT_TRY(bound(in, r.start, size, &start));
     TAKT_TRY(bound(in, r.stop, size, &stop));

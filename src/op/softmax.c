@@ -28,14 +28,14 @@ static takt_status eval(takt_eval *e)
     return TAKT_OK;
 }
 
-/* By the result, so x need not be kept. */
+/* Uses the result, so x need not be kept. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_named_attr axis = {"axis", takt_node_at(g, id)->attr[AXIS]};
     dx[0] = takt_graph_call(g, &takt_op_softmax_dx, 2, (takt_id[]){id, dy[0]}, 1, &axis);
 }
 
-/* exp(x - max) * (1 / sum): one division a row. */
+/* exp(x - max) * (1 / sum): one division per row. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     int64_t axis;
@@ -51,8 +51,8 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *c)
 }
 
 /* p_i = e_i / (e_i + the others) is least where x_i is and the others are greatest. The kernel's
- * error, as a part of the result: x - max is rounded, which moves its exponential by as much; in
- * the sum that weighs at most log n, as exp(-t) is small where t is large. */
+ * relative error: x - max is rounded, which changes its exponential by as much; in the sum this
+ * contributes at most log n, as exp(-t) is small where t is large. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;
@@ -79,7 +79,7 @@ static void bound(takt_bounding *b)
     b->out[0].lo = takt_bound_max(b, b->out[0].lo, takt_bound_number(b, 0));
 }
 
-/* Of the sum, log n, and what the exponential, the quotient and the product round. */
+/* Of the sum, log n, and the roundings of the exponential, the quotient and the product. */
 static double roundings(const takt_graph *g, const takt_node *n)
 {
     const takt_type *x = takt_type_of(g, n->in[0]);

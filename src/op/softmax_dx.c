@@ -1,4 +1,4 @@
-/* softmax_dx.c - gradient of softmax by its own result: y * (dy - sum(dy * y)). */
+/* softmax_dx.c - gradient of softmax from its result: y * (dy - sum(dy * y)). */
 #include "ir/infer.h"
 #include "op/util/formula.h"
 #include "op/util/norm.h"

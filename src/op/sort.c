@@ -1,4 +1,4 @@
-/* sort.c - values in order along an axis, and where they came from. */
+/* sort.c - sorted values along an axis, and their indices. */
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/order.h"

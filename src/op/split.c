@@ -1,4 +1,4 @@
-/* split.c - the parts of an axis; the inverse of concat. */
+/* split.c - splits an axis into parts; the inverse of concat. */
 #include "op/util/check.h"
 
 enum { AXIS, SIZES };

@@ -1,4 +1,4 @@
-/* stack.c - tensors of one shape along a new axis. */
+/* stack.c - joins tensors of one shape along a new axis. */
 #include "base/mem.h"
 #include "op/util/amp.h"
 #include "op/util/check.h"

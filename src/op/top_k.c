@@ -1,4 +1,4 @@
-/* top_k.c - the k largest or smallest values along an axis, and where they came from. */
+/* top_k.c - the k largest or smallest values along an axis, and their indices. */
 #include "op/util/bound.h"
 #include "op/util/check.h"
 #include "op/util/order.h"

@@ -1,8 +1,8 @@
-/* tree_ensemble.c - what the leaves that a row reaches in many trees give together.
+/* tree_ensemble.c - combines the leaves that a row reaches in many trees.
  *
  * The trees are tables (op/util/trees.h), usually constants. A row goes from a tree's root through
- * at most `depth` branches; where it does not end at a leaf it is given nothing. Weights of the
- * leaves are joined in the order of the trees, in double, and rounded once.
+ * at most `depth` branches; if it does not reach a leaf it gets nothing. Weights of the leaves are
+ * combined in the order of the trees, in double, and rounded once.
  */
 #include "op/util/check.h"
 #include "op/util/make.h"

@@ -1,5 +1,5 @@
-/* unique.c - distinct rows: where each occurs first, which one every row is, how often each
- * occurs. */
+/* unique.c - distinct rows: first position of each, index of each row's distinct row, and
+ * counts. */
 #include "op/util/unique.h"
 
 #include <math.h>

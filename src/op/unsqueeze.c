@@ -1,4 +1,4 @@
-/* unsqueeze.c - with new axes of size 1. */
+/* unsqueeze.c - adds axes of size 1. */
 #include "op/util/check.h"
 
 enum { AXES };

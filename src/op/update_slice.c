@@ -1,7 +1,7 @@
-/* update_slice.c - x with u in place of part of an axis; the plan does it in place if it may.
+/* update_slice.c - x with u in place of part of an axis; the plan does it in place if possible.
  *
  * One start for all, or one for every element of the first dimension: caches of several sequences
- * grow from lengths of their own. A part without elements may start anywhere.
+ * grow from different lengths. An empty part may start anywhere.
  */
 #include "op/util/amp.h"
 #include "op/util/bound.h"

@@ -1,7 +1,7 @@
 /* winograd_conv.c - a 3x3 convolution that is computed by Winograd's transform F(4x4, 3x3).
  *
- * It means what conv means; the pass `winograd` makes it of conv, so that the choice is visible in
- * the graph. How it is computed is the backend's business: kernel/winograd_f32.
+ * It is defined as conv; the pass `winograd` replaces conv by it, so that the choice is visible in
+ * the graph. The backend decides how to compute it: kernel/winograd_f32.
  */
 #include "op/util/bound.h"
 #include "op/util/conv.h"
@@ -24,7 +24,7 @@ const takt_op takt_op_winograd_conv = {
     .infer = infer,
     .eval = takt_conv_y_eval,
     .grad = takt_conv_y_grad,
-    .cost = takt_conv_y_cost, /* of the direct form: what a reader of flops expects */
+    .cost = takt_conv_y_cost, /* of the direct form, as readers of flops expect */
     .bound = takt_bound_winograd,
     .error.roundings = takt_roundings_conv,
     .affine = 3,

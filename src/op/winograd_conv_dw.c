@@ -1,6 +1,7 @@
-/* winograd_conv_dw.c - the gradient of a 3x3 convolution by w, computed by Winograd's transform.
+/* winograd_conv_dw.c - the gradient of a 3x3 convolution with respect to w, by Winograd's
+ * transform.
  *
- * It means what conv_dw means; the pass `winograd` makes it. With the tiles and matrices of
+ * It is defined as conv_dw; the pass `winograd` creates it. With the tiles and matrices of
  * winograd_conv, dw = Gt [sum over tiles of (Bt x B) * (A dy At)] G.
  */
 #include "op/util/bound.h"
@@ -27,7 +28,7 @@ const takt_op takt_op_winograd_conv_dw = {
     .infer = infer,
     .eval = takt_conv_dw_eval,
     .grad = takt_conv_dw_grad,
-    .cost = takt_conv_dw_cost, /* of the direct form: what a reader of flops expects */
+    .cost = takt_conv_dw_cost, /* of the direct form, as readers of flops expect */
     .bound = takt_bound_winograd_dw,
     .error.roundings = takt_roundings_conv_dw,
     .affine = 3,

@@ -1,7 +1,8 @@
-/* winograd_conv_dx.c - the gradient of a 3x3 convolution by x, computed by Winograd's transform.
+/* winograd_conv_dx.c - the gradient of a 3x3 convolution with respect to x, by Winograd's
+ * transform.
  *
- * It means what conv_dx means: a convolution of dy with the weights turned around. The pass
- * `winograd` makes it. Zeros before x are at most 2, or the turned one would begin inside dy.
+ * It is defined as conv_dx: a convolution of dy with the reversed weights. The pass `winograd`
+ * creates it. Padding before x is at most 2, or the reversed one would begin inside dy.
  */
 #include "op/util/bound.h"
 #include "op/util/conv.h"
@@ -35,7 +36,7 @@ const takt_op takt_op_winograd_conv_dx = {
     .infer = infer,
     .eval = takt_conv_dx_eval,
     .grad = takt_conv_dx_grad,
-    .cost = takt_conv_dx_cost, /* of the direct form: what a reader of flops expects */
+    .cost = takt_conv_dx_cost, /* of the direct form, as readers of flops expect */
     .bound = takt_bound_winograd_dx,
     .error.roundings = takt_roundings_conv_dx,
     .affine = 3,

@@ -1,7 +1,7 @@
-/* absent.c - a product with values that some rows do not see, whatever lies there.
+/* absent.c - a product with values that some rows do not see, whatever they are.
  *
- * Zeros stand for infinities and NaN, and what those that are seen would have given is counted: any
- * NaN, infinities of both signs, or one whose weight is zero give NaN.
+ * Infinities and NaN are replaced by zeros, and the effect of the visible ones is added: any NaN,
+ * infinities of both signs, or an infinity with weight zero give NaN.
  */
 #include "op/util/absent.h"
 

@@ -4,8 +4,8 @@
 
 #include "op/ops.h"
 
-/* weights v, where weights are 0 for what is not `seen`: infinities and NaN of v count only where
- * they are seen. No gradient goes through what they give. */
+/* weights v, where weights are 0 for keys that are not `seen`: infinities and NaN of v count only
+ * where they are seen, and have no gradient. */
 takt_id takt_absent_mix(takt_graph *g, takt_id weights, takt_id v, takt_id seen);
 
 #endif

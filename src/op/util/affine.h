@@ -4,7 +4,7 @@
 
 #include "op/ops.h"
 
-/* Integers that a quantised tensor may have. */
+/* Range of integers of a quantised tensor. */
 #define TAKT_QUANTISED                                                                             \
     (TAKT_INTS | TAKT_IN(TAKT_I2) | TAKT_IN(TAKT_U2) | TAKT_IN(TAKT_I4) | TAKT_IN(TAKT_U4))
 

@@ -1,4 +1,4 @@
-/* amp.h - what mixed precision makes of an op: bits of `traits` in its record.
+/* amp.h - how mixed precision treats an op: bits of `traits` in its record.
  *
  * Without a bit, an op follows its inputs: if one of them is in 16 bits it is computed in f32, as
  * its gradient is, and its result is rounded to 16 bits.
@@ -10,15 +10,15 @@ enum {
     /* Reads and writes 16 bits and sums in f32: products and convolutions. */
     TAKT_AMP_FACTORS = 1 << 16,
     /* Each element of the result is an element of an input, so that rounding may come before or
-     * after. Views are such without saying so. */
+     * after. Implied for views. */
     TAKT_AMP_CHOOSES = 1 << 17,
-    /* In f32, and its result too: losses, and what leaves the range of f16. Reductions are such
-     * without saying so. */
+    /* In f32, including its result: losses, and ops that leave the range of f16. Implied for
+     * reductions. */
     TAKT_AMP_WIDE = 1 << 18,
-    /* A reduction that follows its inputs all the same: its result is a map. */
+    /* A reduction that still follows its inputs: its result is an activation. */
     TAKT_AMP_FOLLOWS = 1 << 19,
-    /* Element-wise: where all inputs are in 16 bits it is applied to them as they are, with the
-     * same result, and its gradient reads 16 bits, too. */
+    /* Element-wise: if all inputs are in 16 bits it is applied to them directly, with the same
+     * result, and its gradient reads 16 bits, too. */
     TAKT_AMP_SIMPLE = 1 << 21,
     /* Rows of a parameter become activations: these are rounded, the parameter is not. */
     TAKT_AMP_TABLE = 1 << 20,

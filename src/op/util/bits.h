@@ -4,7 +4,8 @@
 
 #include "op/ops.h"
 
-/* Rows, words of a row and bools of a row of an array of words (`bools` of the last axis). */
+/* Number of rows, words per row and bools per row of an array of words (`bools` of the last
+ * axis). */
 typedef struct takt_bit_rows {
     size_t rows, words, bools;
 } takt_bit_rows;

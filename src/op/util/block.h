@@ -14,7 +14,7 @@ enum {
 };
 enum { TAKT_BLOCK_SIZE, TAKT_BLOCK_COMPUTE };
 enum { TAKT_BLOCK_FLOAT, TAKT_BLOCK_INT8 };
-/* Sums of this many products of 127 and 255 fit into 32 bits. */
+/* Sums of this many products of 127 and 255 fit in 32 bits. */
 enum { TAKT_BLOCK_MOST = 65536 };
 
 #define TAKT_BLOCK_LEVELS                                                                          \

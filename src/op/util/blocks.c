@@ -12,7 +12,7 @@ takt_status takt_blocks_divide(takt_infer *in, int axis, int64_t by, takt_dim *o
                          in->op->name, (long long)by, axis,
                          takt_type_text(in->dims, in->type[0], type));
     TAKT_TRY(takt_dim_make(in->dims, TAKT_DIM_FLOORDIV, dim, by, out));
-    /* On a named axis what is left must be nothing. */
+    /* On a named axis there must be no remainder. */
     takt_dim whole = 0;
     bool agree = false;
     TAKT_TRY(takt_dim_make(in->dims, TAKT_DIM_MUL, *out, by, &whole));

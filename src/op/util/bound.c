@@ -1,4 +1,4 @@
-/* bound.c - what bounds of all ops are made of: rounding outwards, and the ends of types. */
+/* bound.c - building blocks of bounds: rounding outwards, and the limits of types. */
 #include "op/util/bound.h"
 
 #include <float.h>
@@ -123,7 +123,7 @@ void takt_bound_keep(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
     b->out[k] = (takt_range){.lo = lo, .hi = hi};
 }
 
-/* Integers wrap: what may leave the type may be anything in it. */
+/* Integers wrap: a result that may leave the type may be anything in it. */
 static void set_integer(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
 {
     double least, greatest;

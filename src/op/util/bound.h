@@ -1,13 +1,13 @@
 /* bound.h - intervals: how an op's bounds follow from those of its inputs.
  *
- * Bounds are computed by a graph of their own. For every value of the model it has either the value
+ * Bounds are computed by a separate graph. For every value of the model it has either the value
  * itself, where it does not depend on what is unknown (a point), or two f64 values, the lower and
- * the upper bound of every element. A bound that is NaN says that nothing is known of the element,
- * which may be NaN itself; an element with two bounds that are numbers or infinite is no NaN. NaN
- * spreads through the nodes of bounds as it does through the model, so few functions look for it.
+ * the upper bound of every element. A NaN bound means that nothing is known about the element,
+ * which may be NaN itself; an element whose two bounds are numbers or infinite is not NaN. NaN
+ * spreads through the nodes of bounds as it does through the model, so few functions check for it.
  *
  * The bounds hold for the bits that kernels compute: every function widens by the op's `error`, by
- * the rounding of the bounds' own f64 arithmetic, and to infinity where the element type ends. With
+ * the rounding of the bounds' f64 arithmetic, and to infinity beyond the element type's range. With
  * `is_real` only the second is added, and the bounds hold for real numbers.
  */
 #ifndef TAKT_OP_UTIL_BOUND_H
@@ -56,25 +56,25 @@ takt_id takt_bound_abs(takt_bounding *b, takt_id x);
 takt_id takt_bound_magnitude(takt_bounding *b, takt_range x);
 /* Where either bound is NaN. */
 takt_id takt_bound_unknown(takt_bounding *b, takt_range x);
-/* Whether the inputs that must be known are, and so are all others that are not numbers. */
+/* Whether the inputs that must be known are known, as well as all others that are not numbers. */
 bool takt_bound_fixed(const takt_bounding *b);
 /* Result k lies between `lo` and `hi` before an error of `ulps` and, in magnitude, of `more`
- * (TAKT_NONE: nothing): rounds outwards and minds the ends of the element type. */
+ * (TAKT_NONE: nothing): rounds outwards and respects the range of the element type. */
 void takt_bound_set(takt_bounding *b, size_t k, takt_id lo, takt_id hi, double ulps, takt_id more);
 /* A little less and a little more than x: a unit in the last place of f32. */
 takt_id takt_bound_below(takt_bounding *b, takt_id x);
 takt_id takt_bound_above(takt_bounding *b, takt_id x);
 /* NaN where the condition holds, else x. */
 takt_id takt_bound_spoil(takt_bounding *b, takt_id condition, takt_id x);
-/* A sum of magnitudes, or NaN where it is too large for the sums of `dtype`: parts of them may then
- * be infinite, with either sign. */
+/* A sum of magnitudes, or NaN if it overflows in the sums of `dtype`: partial sums may then be
+ * infinite, with either sign. */
 takt_id takt_bound_overflow(takt_bounding *b, takt_id magnitude, takt_dtype dtype);
-/* The same without any error. */
+/* Same without any error. */
 void takt_bound_keep(takt_bounding *b, size_t k, takt_id lo, takt_id hi);
 
 /* ---- bounds that several ops share: for .bound ---- */
 
-/* Everything that the element types can hold: what is known of bits and of random numbers. */
+/* The full range of the element types: for bits and random numbers. */
 void takt_bound_any(takt_bounding *b);
 /* Rises with its inputs (or falls, `falls`) and is exact: moves, max, relu. */
 void takt_bound_exact(takt_bounding *b);
@@ -82,9 +82,9 @@ void takt_bound_exact(takt_bounding *b);
 void takt_bound_monotone(takt_bounding *b);
 /* The sum or difference of two: rounded once, and NaN where infinities meet. */
 void takt_bound_add(takt_bounding *b);
-/* The same for a function that is never negative. */
+/* Same for a function that is never negative. */
 void takt_bound_positive(takt_bounding *b);
-/* A sum with weights that are not negative: its error is of the sum of magnitudes. */
+/* A sum with non-negative weights: its error is relative to the sum of magnitudes. */
 void takt_bound_sum(takt_bounding *b);
 /* Linear in each of its two inputs: matrix products and convolutions. */
 void takt_bound_product(takt_bounding *b);
@@ -92,17 +92,17 @@ void takt_bound_product(takt_bounding *b);
 void takt_bound_winograd(takt_bounding *b);
 void takt_bound_winograd_dx(takt_bounding *b);
 void takt_bound_winograd_dw(takt_bounding *b);
-/* Falls to one least value and rises after it. */
+/* Falls to a single minimum and rises after it. */
 void takt_bound_valley(takt_bounding *b, double x_least, double least, takt_id more);
-/* Values in order along an axis, and indices of that axis (sort, top_k). */
+/* Sorted values along an axis, and indices of that axis (sort, top_k). */
 void takt_bound_order(takt_bounding *b);
 /* An index of an axis (argmax). */
 void takt_bound_index(takt_bounding *b);
-/* Put where known indices say; `reduce` decides whether that is a move or a sum. */
+/* Written at known indices; `reduce` decides whether that is a move or a sum. */
 void takt_bound_scatter(takt_bounding *b);
 /* sin and cos: 1 at `top` and every 2 pi from there. */
 void takt_bound_wave(takt_bounding *b, double top);
-/* Two truth values that are joined: and, or, xor, not; integers: anything. */
+/* Combines two bools: and, or, xor, not; integers: anything. */
 void takt_bound_logic(takt_bounding *b);
 
 /* ---- chains of roundings, for .error.roundings ---- */
@@ -113,7 +113,7 @@ double takt_roundings_conv_dx(const takt_graph *g, const takt_node *n);
 double takt_roundings_conv_dw(const takt_graph *g, const takt_node *n);
 double takt_roundings_reduce(const takt_graph *g, const takt_node *n);
 double takt_roundings_pool(const takt_graph *g, const takt_node *n);
-/* One after the other, as many as the first input has elements. */
+/* Sequential sums over as many terms as the first input has elements. */
 double takt_roundings_chain(const takt_graph *g, const takt_node *n);
 
 #endif

@@ -142,7 +142,7 @@ void takt_bound_scatter(takt_bounding *b)
 
 /* ---- waves ---- */
 
-/* Whether `at` + k period lies in [lo, hi] for an integer k; errs on the side of true. */
+/* Whether `at` + k period is in [lo, hi] for an integer k; errs on the side of true. */
 static takt_id reaches(takt_bounding *b, takt_range x, double at)
 {
     const double period = 6.28318530717958647693;
@@ -177,7 +177,7 @@ void takt_bound_wave(takt_bounding *b, double top)
 
 /* ---- order ---- */
 
-/* An unknown element may be sorted anywhere, so it makes its whole line unknown. */
+/* An unknown element may end up anywhere in the order, so its whole line is unknown. */
 void takt_bound_order(takt_bounding *b)
 {
     const takt_range x = takt_bound_wide(b, 0);
@@ -237,7 +237,7 @@ void takt_bound_logic(takt_bounding *b)
     } else if (op == &takt_op_or) {
         takt_bound_keep(b, 0, takt_bound_max(b, x.lo, y.lo), takt_bound_max(b, x.hi, y.hi));
     } else {
-        /* x xor y is x + y - 2 x y: its ends are at the corners. */
+        /* x xor y is x + y - 2 x y: its extremes are at the corners. */
         const takt_id two = takt_bound_number(b, 2);
         const takt_id corner[4][2] = {{x.lo, y.lo}, {x.lo, y.hi}, {x.hi, y.lo}, {x.hi, y.hi}};
         takt_id lo = TAKT_NONE, hi = TAKT_NONE;

@@ -6,8 +6,8 @@
  *
  * summed as the op sums, and rounding adds gamma_n of the sum of (|m_x| + r_x)(|m_w| + r_w), once
  * for the model's own kernel and once for the kernel that computes the middle here. All of it is
- * computed by the op itself: matrix products in f64, convolutions in f32, for which there are fast
- * kernels; middles are rounded to f32 first, and what that loses is added to the radius.
+ * computed by the op itself: matrix products in f64, convolutions in f32, which has fast kernels;
+ * middles are rounded to f32 first, and the rounding error is added to the radius.
  */
 #include <float.h>
 #include <math.h>
@@ -206,8 +206,8 @@ static void finish_winograd(takt_bounding *b, const takt_op *op, takt_id rise)
     b->node = n;
 }
 
-/* Weights that are intervals, or channels in another place, are not worth a formula: convolutions
- * that the pass makes have constant weights. */
+/* There is no formula for interval weights or another channel layout: the pass only creates
+ * convolutions with constant weights. */
 static void bound_winograd(takt_bounding *b, const takt_op *op, bool turns)
 {
     takt_graph *g = b->g;

@@ -1,4 +1,4 @@
-/* build.c - short ways to append the common ops. */
+/* build.c - shortcuts that append the common ops. */
 #include "op/ops.h"
 
 #include "ir/infer.h"
@@ -121,7 +121,7 @@ takt_id takt_sum_to(takt_graph *g, takt_id x, takt_id like)
         if (i < lead || (takt_dim_same(g->dims, to->dim[i - lead], 1) &&
                          !takt_dim_same(g->dims, from->dim[i], 1)))
             axes[count++] = i;
-    /* Without axes the reduction would take all of them. */
+    /* Without axes the reduction would reduce all of them. */
     if (count > 0)
         x = takt_reduce_over(g, &takt_op_reduce_sum, x, axes, count, false);
     return takt_reshape_like(g, x, like);

@@ -1,4 +1,4 @@
-/* check.h - what the inference of structural ops has to check beyond ir/infer.h.
+/* check.h - checks for the inference of structural ops, beyond ir/infer.h.
  *
  * Every function either succeeds or has recorded a failure that names op, input and types.
  */
@@ -13,14 +13,14 @@
 
 /* Negative axes count from the end. */
 TAKT_MUST_USE takt_status takt_check_axis(takt_infer *in, int64_t axis, int rank, int *out);
-/* The list attribute has `count` entries, or none. `what`: of what there are `count`. */
+/* The list attribute has `count` entries, or none. `what`: what there are `count` of. */
 TAKT_MUST_USE takt_status takt_check_list(takt_infer *in, int attr, int count, const char *what);
 /* Every entry of a list (or the number) lies in min..max. */
 TAKT_MUST_USE takt_status takt_check_range(takt_infer *in, int attr, int64_t min, int64_t max);
 /* i32 or i64. */
 TAKT_MUST_USE takt_status takt_check_index(takt_infer *in, size_t input);
 TAKT_MUST_USE takt_status takt_check_same_dtype(takt_infer *in, size_t a, size_t b);
-/* Whether two dimensions can be the same; names unify. Fails only for want of memory. */
+/* Whether two dimensions can be equal; names unify. Fails only if out of memory. */
 TAKT_MUST_USE takt_status takt_check_agree(takt_infer *in, takt_dim a, takt_dim b, bool *agree);
 /* Dimension `axis_a` of input a and `axis_b` of input b are the same. */
 TAKT_MUST_USE takt_status takt_check_dims(takt_infer *in, size_t a, int axis_a, size_t b,

@@ -1,4 +1,4 @@
-/* control.c - what ops with subgraphs share. */
+/* control.c - shared by ops with subgraphs. */
 #include "op/util/control.h"
 
 #include "ir/array.h"

@@ -84,8 +84,8 @@ typedef struct sums {
     takt_array *out;
 } sums;
 
-/* Adds one product; `inside` is false where x would be padding: zero, but multiplied, so that an
- * infinite weight there shows. */
+/* Adds one product; `inside` is false where x would be padding: zero, but still multiplied, so that
+ * an infinite weight has its effect. */
 static void add(const sums *s, bool inside, size_t ix, size_t iw, size_t iy)
 {
     static const double zero_f = 0;
@@ -141,7 +141,8 @@ static bool is_beyond(const sums *s, const int64_t *positions, const int64_t *pl
     return beyond;
 }
 
-/* dx once more: zeros around y are multiplied too, so that an infinite weight there shows. */
+/* dx in a second pass: zeros around y are multiplied too, so that an infinite weight has its
+ * effect. */
 static void add_border(const sums *s, const int64_t *positions, int64_t per_group)
 {
     const takt_array *w = s->w;

@@ -1,7 +1,7 @@
-/* conv.h - what conv, conv_dx and conv_dw share.
+/* conv.h - shared by conv, conv_dx and conv_dw.
  *
  * All three are one trilinear form, sum over n, o, c, positions and taps of y * x * w, with a
- * different factor left out; that is why their gradients are each other.
+ * different factor left out; so each is the gradient of the others.
  */
 #ifndef TAKT_OP_UTIL_CONV_H
 #define TAKT_OP_UTIL_CONV_H
@@ -42,7 +42,7 @@ TAKT_MUST_USE takt_status takt_conv_infer(takt_infer *in, const takt_type *x, co
                                           takt_type *y);
 
 typedef enum takt_conv_result { TAKT_CONV_Y, TAKT_CONV_DX, TAKT_CONV_DW } takt_conv_result;
-/* Of conv, conv_dx, conv_dw and Winograd's forms of them. */
+/* For conv, conv_dx, conv_dw and their Winograd forms. */
 takt_conv_result takt_conv_result_of(const takt_op *op);
 /* One of x, w and y is the zeroed result, the others are operands. */
 void takt_conv_eval(const takt_eval *e, takt_conv_result which, const takt_array *x,
@@ -59,7 +59,7 @@ takt_id takt_conv_make_dw(takt_graph *g, const takt_node *n, takt_id x, takt_id 
 void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y, const takt_type *w,
                     takt_cost *cost);
 
-/* 3x3 with stride, dilation and groups 1: what Winograd's transform can compute. */
+/* 3x3 with stride, dilation and groups 1: supported by Winograd's transform. */
 bool takt_conv_is_winograd(const takt_attr *attr, const takt_type *w);
 /* Fails if it is not one; `name` is the op's. */
 TAKT_MUST_USE takt_status takt_conv_check_winograd(takt_infer *in, const char *name,

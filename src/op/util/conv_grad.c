@@ -1,4 +1,4 @@
-/* conv_grad.c - the records of gradients of convolutions: by x, and by w. */
+/* conv_grad.c - the records of gradients of convolutions with respect to x and w. */
 #include "op/util/check.h"
 #include "op/util/conv.h"
 

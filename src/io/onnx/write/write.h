@@ -10,7 +10,7 @@ typedef struct takt_onnx_options {
     const char *const *keys;   /* of the metadata */
     const char *const *values; /* as many */
     size_t entry_count;
-    uint64_t inline_limit; /* larger weights go to a file next to the model; 0: 2 GiB - 64 MiB */
+    uint64_t inline_limit; /* most bytes of weights without a data file; 0: 2 GiB - 64 MiB */
     size_t *lowered;       /* receives the number of nodes written as their lowering; or NULL */
 } takt_onnx_options;
 
