@@ -1,7 +1,7 @@
 /* blas.c - matrix products through a CBLAS that is found at run time.
  *
  * Everything else runs on cpu, and every step says why. Results are BLAS's own: its order of
- * arithmetic is not Takt's, so the promise of equal bits does not cover this backend.
+ * arithmetic is not Takt's, so the guarantee of equal bits does not cover this backend.
  */
 #include <stdio.h>
 
@@ -68,7 +68,7 @@ static const char *available(void)
            "unless named: --blas cblas";
 }
 
-/* Every library that is there. */
+/* Every library found. */
 static void version(char *to, size_t size)
 {
     size_t at = 0;

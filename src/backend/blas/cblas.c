@@ -32,7 +32,7 @@ const char *takt_cblas_name(size_t i)
     return i < CANDIDATES ? candidates[i].name : NULL;
 }
 
-/* Whatever the file is called, its functions tell whose it is. */
+/* The library is identified by its functions, whatever the file is called. */
 static void ask(takt_cblas *b, const candidate *c)
 {
     if (c->set_threads == NULL || b->set_threads != NULL)
@@ -57,8 +57,8 @@ static void ask(takt_cblas *b, const candidate *c)
 }
 
 /* The C interface of the reference BLAS has two global variables that tuned libraries do without.
- * BLIS has them as well, but also functions that tell its name; FlexiBLAS has them and passes calls
- * on to another library. */
+ * BLIS has them as well, but also functions that report its name; FlexiBLAS has them and passes
+ * calls on to another library. */
 static bool is_reference(const takt_cblas *b)
 {
     return b->set_threads == NULL && takt_library_find(b->library, "CBLAS_CallFromC") != NULL &&

@@ -17,13 +17,13 @@ typedef void takt_dgemm_fn(int order, int ta, int tb, int m, int n, int k, doubl
 typedef struct takt_cblas {
     takt_library *library;
     const char *name;  /* "openblas", or "path" */
-    char version[160]; /* as the library tells it; "" if it does not */
+    char version[160]; /* as the library reports it; "" if it does not */
     bool is_reference; /* Netlib's reference BLAS: correct, but many times slower than cpu */
     takt_sgemm_fn *sgemm;
     takt_dgemm_fn *dgemm;
     void (*set_threads)(int count); /* or NULL: it has no such function */
     int (*get_threads)(void);
-    int threads; /* what it is held to */
+    int threads; /* the limit set on it */
 } takt_cblas;
 
 /* `which`: openblas, blis, mkl, cblas (libblas.so.3, whatever that is), a path, or NULL for the

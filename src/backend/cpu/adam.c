@@ -27,7 +27,7 @@ static const takt_node *node_of(const finder *x, takt_id id, const takt_op *op)
     return NULL;
 }
 
-/* The operand that input `k` of a node of the group is; NULL: it does not come from outside. */
+/* The operand that input `k` of a node of the group reads; NULL if the group computes it. */
 static const takt_map_operand *any_operand(const finder *x, const takt_node *n, int k)
 {
     size_t at = 0;
@@ -37,7 +37,7 @@ static const takt_map_operand *any_operand(const finder *x, const takt_node *n, 
     return ref->source == TAKT_MAP_VIEW ? &x->program->operands[ref->index] : NULL;
 }
 
-/* The same, if it is computed with as it is. */
+/* The same, if it is not widened. */
 static const takt_map_operand *operand_of(const finder *x, const takt_node *n, int k)
 {
     const takt_map_operand *o = any_operand(x, n, k);
@@ -72,7 +72,7 @@ static takt_id with_scalar(const finder *x, takt_id id, const takt_op *op, int *
     return TAKT_NONE;
 }
 
-/* old * beta + step * rest, where `step` may be known; else it is found out. */
+/* old * beta + step * rest, where `step` may be given; otherwise it is set. */
 static bool is_mean(const finder *x, takt_id id, takt_id old, takt_id *step, int *beta, int *rest)
 {
     const takt_node *n = node_of(x, id, &takt_op_add);
@@ -114,7 +114,7 @@ static bool find_results(const finder *x, results *r)
         const takt_map_instr *code = &x->program->code[i];
         const bool is_result = n->op == &takt_op_select && n->type->dtype == TAKT_F32;
         if (is_result != (code->out >= 0) || (is_result && found == TAKT_ADAM_RESULTS))
-            return false; /* something else is given */
+            return false; /* another result is written */
         if (is_result) {
             r->out[found] = code->out;
             r->select[found++] = n;
@@ -250,7 +250,7 @@ static const float *floats(const takt_step *s, const takt_task *t, int in)
     return in >= 0 ? takt_view_data(t, &s->in[in]) : NULL;
 }
 
-/* The step does not count: everything stays. */
+/* The step is skipped: all values are kept. */
 static void stay(const takt_adam_facts *f, const takt_step *s, const takt_task *t, size_t first,
                  size_t n)
 {
@@ -278,7 +278,7 @@ static const float *gradient(const takt_adam_facts *f, const takt_step *s, const
 void takt_adam_run(const takt_adam_facts *f, const takt_step *s, const takt_task *t, size_t first,
                    size_t end)
 {
-    enum { POLLED = 16 * TAKT_MAP_TILE }; /* elements between two looks at the clock */
+    enum { POLLED = 16 * TAKT_MAP_TILE }; /* elements between two checks of the clock */
     const uint8_t *good = takt_view_data(t, &s->in[f->is_good]);
     float *next[TAKT_ADAM_RESULTS];
     for (size_t i = 0; i < TAKT_ADAM_RESULTS; i++)

@@ -17,13 +17,13 @@ typedef struct takt_adam_facts {
     /* Results in the order in which the program writes them. */
     struct {
         int out;  /* index into step->out */
-        int old;  /* index into step->in: what it stays if the step does not count */
+        int old;  /* index into step->in: the value kept if the step is skipped */
         int role; /* 0 mean, 1 square, 2 weight */
     } result[TAKT_ADAM_RESULTS];
 } takt_adam_facts;
 
-/* `program`, of the nodes of p's group, computes the update and nothing else; then its operands are
- * in `f`. Bits are the same either way. */
+/* Whether `program`, made of the nodes of p's group, computes the update and nothing else; `f` then
+ * holds its operands. Bits are the same either way. */
 bool takt_adam_find(const takt_planner *p, const takt_map_program *program, takt_adam_facts *f);
 /* Elements [first, end). */
 void takt_adam_run(const takt_adam_facts *f, const takt_step *s, const takt_task *t, size_t first,

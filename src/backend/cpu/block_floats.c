@@ -1,7 +1,7 @@
-/* block_floats.c - a part of the weights at a time becomes packed floats, and a product takes them.
+/* block_floats.c - converts weights to packed floats part by part, for products.
  *
- * A product whose panels are whole panels of blocks makes floats of each piece as it comes to it.
- * For others a strip of columns is made floats one chunk of k after the other.
+ * Where the product's panels are whole panels of blocks, each piece is converted when it is
+ * reached. Otherwise a strip of columns is converted one chunk of k at a time.
  */
 #include "backend/cpu/block_floats.h"
 
@@ -83,7 +83,8 @@ static void add_chunk(const takt_block_part *o, const float *sums, bool adds, bo
     }
 }
 
-/* At most ROWS_MOST rows by STRIP columns: a chunk of the weights becomes packed floats in L2. */
+/* At most ROWS_MOST rows by STRIP columns: a chunk of the weights is converted to packed floats in
+ * L2. */
 static void strip(const takt_block_floats *f, const takt_block_part *o)
 {
     float *floats = o->scratch, *sums = (float *)(void *)((char *)o->scratch + f->sums_at);

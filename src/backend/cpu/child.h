@@ -15,17 +15,17 @@ typedef struct takt_child {
  * outputs. */
 typedef struct takt_child_room {
     void **base;
-    const void **in; /* one per input and output of the subgraph: where it lies */
+    const void **in; /* one per input and output of the subgraph: its location */
     void **out;
     takt_fault_slot *fault;
     unsigned char *arena;
 } takt_child_room;
 
-/* Plans `g` and takes room for it at the end of the step's scratch. */
+/* Plans `g` and reserves room for it at the end of the step's scratch. */
 TAKT_MUST_USE takt_status takt_child_compile(takt_planner *p, const takt_graph *g,
                                              takt_child *child);
 takt_child_room takt_child_open(const takt_child *child, const takt_task *t);
-/* Around all runs of one that finds sizes; false: the run is to end, and nothing has begun. */
+/* Around all runs of a child that finds sizes; false: the run must end, and nothing was begun. */
 TAKT_MUST_USE bool takt_child_begin(const takt_child *child, const takt_task *t);
 void takt_child_end(const takt_child *child);
 /* False: it failed, and so does the step; nothing is left to do. */
@@ -50,7 +50,7 @@ TAKT_MUST_USE takt_status takt_lane_compile(takt_planner *p, const takt_view *v,
                                             takt_lane *lane);
 /* Where element `i` can be read. */
 const void *takt_lane_take(const takt_lane *lane, const takt_task *t, const void *data, size_t i);
-/* Where it can be written, and then its way back. */
+/* Where it can be written, and the copy back afterwards. */
 void *takt_lane_open(const takt_lane *lane, const takt_task *t, void *data, size_t i);
 void takt_lane_close(const takt_lane *lane, const takt_task *t, void *data, size_t i);
 
@@ -66,7 +66,7 @@ TAKT_MUST_USE takt_status takt_carried_compile(takt_planner *p, size_t in, size_
                                                takt_carried *c);
 void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t,
                           size_t turn);
-/* The last value, wherever it is, to the step's result. */
+/* Copies the last value, wherever it is, to the step's result. */
 void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t,
                         const void *last);
 

@@ -1,10 +1,10 @@
-/* combine.c - elements that meet what is already there. */
+/* combine.c - combines elements with those already there. */
 #include "backend/cpu/combine.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The scalar that x is made of; TAKT_NONE: it is any tensor. */
+/* The scalar that x consists of; TAKT_NONE: x is an arbitrary tensor. */
 static takt_id flat(const takt_planner *p, takt_id x)
 {
     const takt_node *n = &p->graph->nodes[x];
@@ -38,7 +38,7 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
     return TAKT_OK;
 }
 
-/* Fills `to` with `x`, one element: once, then by doubling what is there. */
+/* Fills `to` with the one element `x`: writes it once, then doubles what is there. */
 static void spread(const takt_task *t, const void *x, void *to, size_t count, size_t each)
 {
     size_t done = count < 1 ? 0 : 1;

@@ -30,7 +30,7 @@ static takt_accepts_fn *accepts_of(size_t kind)
     return kinds[kind]->accepts;
 }
 
-/* The kind that runs `node`; `*why` is the most telling refusal otherwise. */
+/* The kind that runs `node`; otherwise `*why` is the most informative refusal. */
 static const takt_cpu_kind *find(const takt_graph *g, takt_id node, const char **why)
 {
     *why = "no kind of step computes this operation";

@@ -12,16 +12,16 @@
 
 typedef struct takt_cpu_kind {
     const char *name;
-    takt_family family; /* whose cap on vector code it heeds; 0: move */
+    takt_family family; /* its cap on vector code applies; 0: move */
     takt_work work;     /* facts of its steps */
     bool is_cheap;
-    bool is_steady; /* what it takes at some sizes it takes at all */
+    bool is_steady; /* accepts a node at all sizes or at none */
     /* NULL if this kind runs the (non element-wise) node, else the reason, or "" for "not mine". */
     const char *(*accepts)(const takt_graph *g, takt_id node);
     /* NULL if the element-wise `node` may follow `anchor` inside the step; NULL pointer: never. */
     const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
-    /* NULL if this kind computes the group and then `node`, another anchor that alone reads its
-     * result, as one step; else the reason, or "" for "not mine"; NULL pointer: never. */
+    /* NULL if this kind computes the group and then `node`, another anchor and the only reader of
+     * its result, as one step; else the reason, or "" for "not mine"; NULL pointer: never. */
     const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     /* True if the kind runs this composite op whole, with the bits of its lowering; NULL: none. */
     bool (*keeps)(const takt_graph *g, const takt_node *n);
@@ -31,10 +31,10 @@ typedef struct takt_cpu_kind {
 
 /* The caller's blocking of products, a copy of the plan's; NULL: the kernels' default. */
 TAKT_MUST_USE takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk);
-/* How many tasks are worth making of work that costs `flops` and moves `bytes`, at most `most`. */
+/* How many tasks pay off for work that costs `flops` and moves `bytes`, at most `most`. */
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
-/* How many parts are worth making, for a single thread, of work that reads and writes `bytes`, at
- * most `most`: every other run takes them from the last to the first (takt_execution.is_back). */
+/* How many parts pay off, on a single thread, for work that reads and writes `bytes`, at most
+ * `most`: every other run takes them from the last to the first (takt_execution.is_back). */
 size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most);
 /* Lines that a set of L1 is known to hold; 0: few. */
 size_t takt_cpu_ways(const takt_planner *p);

@@ -27,7 +27,7 @@ static bool is_reached(takt_crew *crew, uint32_t count)
     return atomic_load_explicit(&crew->done, memory_order_acquire) >= count;
 }
 
-/* Until `count` parts are done. */
+/* Waits until `count` parts are done. */
 static void await(takt_crew *crew, uint32_t count)
 {
     for (int i = 0; i < PAUSES || !crew->can_doze; i++) {

@@ -1,9 +1,9 @@
 /* crew.h - the tasks of one step that go through rounds together.
  *
  * Every round has the same parts, and none begins before all parts of the previous round are done.
- * A task takes its own part, then those that nobody has taken: with one thread all tasks of a step
- * are one task's work and nobody waits. A waiting task waits for a part that a running thread has
- * taken: it spins for a moment, then sleeps.
+ * A task takes its own part, then parts not yet taken: with one thread, one task does all the work
+ * and nothing waits. A waiting task waits for a part that a running thread has taken: it spins for
+ * a moment, then sleeps.
  */
 #ifndef TAKT_BACKEND_CPU_CREW_H
 #define TAKT_BACKEND_CPU_CREW_H

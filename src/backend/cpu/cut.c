@@ -6,7 +6,7 @@
 enum { ROWS_LEAST = 4 };
 enum { MANY_THREADS = 8 }; /* of which some are slower than others */
 enum { MOST = 8 };         /* tasks for each, or parts of a product */
-enum { LEAST_US = 5 };     /* that a task is worth where it need not be one */
+enum { LEAST_US = 5 };     /* least time of an optional task */
 #define WAITING 0.75       /* for the last task, as a part of it */
 
 static size_t divided(size_t n, size_t by)
@@ -31,7 +31,7 @@ static takt_cut cut(const takt_cut_work *w, size_t tasks, double panel_rows, siz
         }
     }
     if (w->rows < 4 * best.rows * w->tile)
-        best.grain = 1; /* an even share is worth more than full tiles */
+        best.grain = 1; /* an even split matters more than full tiles */
     return best;
 }
 
@@ -104,8 +104,8 @@ static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cu
            (double)r * w->per_row;
 }
 
-/* The same in microseconds, with the overhead of taking it, if all tasks of `whole` take what
- * `pace` says. */
+/* The same in microseconds, with the overhead of taking it, if all tasks of `whole` together take
+ * the time of `pace`. */
 static double task_us(const takt_cut_work *w, const takt_cut *c, const takt_cut *whole,
                       const takt_cut_pace *pace)
 {

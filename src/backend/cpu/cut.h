@@ -17,7 +17,7 @@ enum { TAKT_CUT_FASTER = 4 };
 
 typedef struct takt_cut_pace {
     size_t threads;
-    double flops; /* of all, as many as take so long in f32 */
+    double flops; /* of the whole product, as the f32 operations that take as long */
     double bytes; /* of the weights */
 } takt_cut_pace;
 

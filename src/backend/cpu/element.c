@@ -1,4 +1,4 @@
-/* element.c - moving elements of which several share a byte. */
+/* element.c - moves elements narrower than a byte. */
 #include "backend/cpu/element.h"
 
 void takt_copy_packed(int bits, void *to, size_t i, const void *from, size_t j, size_t n)

@@ -1,4 +1,4 @@
-/* element.h - moving elements of any width, also those of which several share a byte. */
+/* element.h - moves elements of any width, also narrower than a byte. */
 #ifndef TAKT_BACKEND_CPU_ELEMENT_H
 #define TAKT_BACKEND_CPU_ELEMENT_H
 
@@ -26,7 +26,7 @@ static inline size_t takt_element_bytes(int bits, size_t n)
     return bits >= 8 ? n * ((size_t)bits / 8) : (n * (size_t)bits + 7) / 8;
 }
 
-/* Unused bits behind the last of `n` elements become 0, as everybody expects of packed values. */
+/* Unused bits behind the last of `n` elements become 0, as readers of packed values expect. */
 void takt_clear_tail(int bits, void *data, size_t n);
 
 static inline unsigned takt_packed_get(int bits, const void *data, size_t i)

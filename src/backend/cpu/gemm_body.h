@@ -5,7 +5,7 @@
  * task for itself. Narrower types than the kernel's are widened in shared scratch, and the result
  * is rounded once.
  *
- * Whoever includes it defines
+ * An including file defines
  *   real, REAL             the kernel's type and its dtype
  *   GEMM(x)                names of the kernel family: takt_gemm_f32##x
  *   FAMILY, AS_GEMM        "gemm_f32", takt_kernel_as_gemm_f32
@@ -342,7 +342,7 @@ static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
     f->c_at = share(s, f->c_count);
 }
 
-/* One product whose rows lie in some other way, if the scratch that was planned is enough. */
+/* One product with other row and column strides, if the planned scratch is large enough. */
 static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
 {
     facts f = *(const facts *)s->data;

@@ -126,7 +126,7 @@ static void prepare(const takt_step *s, const takt_task *t)
     pack_share(f, t, operand(s, t, f->b, f->b_at), t->scratch, s->prepare_count);
 }
 
-/* The same for a matrix that is state: a step of its own, after it has changed. */
+/* The same for a matrix that is state: a separate step, after it has changed. */
 static void pack_state(const takt_step *s, const takt_task *t)
 {
     pack_share(s->data, t, takt_view_data(t, &s->in[0]), takt_view_data(t, &s->out[0]),

@@ -16,7 +16,7 @@ static inline takt_index_reader takt_index_open(const takt_task *t, const takt_v
         .data = takt_view_data(t, v), .dtype = v->dtype, .fault = {.index = TAKT_FAULT_NONE}};
 }
 
-/* Element `i` in [0, size); a bad one is noted and read as 0 (of an empty dimension: -1). */
+/* Element `i` in [0, size); a bad one is recorded and read as 0 (of an empty dimension: -1). */
 static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t size)
 {
     const int64_t given =
@@ -28,7 +28,7 @@ static inline int64_t takt_index_next(takt_index_reader *r, size_t i, int64_t si
     return size > 0 ? 0 : -1;
 }
 
-/* Elements from `first` on: almost always all are good, and are looked at without a branch. */
+/* Elements from `first` on: almost always all are valid, so they are checked without a branch. */
 static inline void takt_index_list(takt_index_reader *r, size_t first, size_t count, int64_t size,
                                    int64_t *at)
 {
@@ -48,7 +48,7 @@ static inline void takt_index_list(takt_index_reader *r, size_t first, size_t co
 }
 
 /* Where a part of `part` elements begins in an axis of `size`, by element `i`; a start that leaves
- * no room for it is noted and read as 0. */
+ * no room for it is recorded and read as 0. */
 static inline size_t takt_index_start(takt_index_reader *r, size_t i, size_t size, size_t part)
 {
     const int64_t given =

@@ -23,11 +23,11 @@ typedef struct takt_integer {
     int32_t low, high;   /* results of bytes lie between these */
 } takt_integer;
 
-/* A convolution of bytes, channels last, with one of them in and out of each group. */
+/* A convolution of bytes, channels last, with one channel in and out of each group. */
 bool takt_integer_is_depthwise(const takt_graph *g, const takt_node *n);
 
-/* A bound of bytes, which a relu before they were quantised has become: NULL if `node` is one and
- * may follow the integer op `anchor` inside its step. */
+/* A bound on bytes, which is what a relu before quantisation becomes: NULL if `node` is one and may
+ * follow the integer op `anchor` inside its step. */
 const char *takt_integer_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* n, k, groups, row and col are set. Adds the inputs and the result to the step; `use_panels`:
  * weights are packed for the product kernels; else the caller adds them. */
@@ -40,7 +40,7 @@ typedef struct takt_integer_block {
     const takt_step *step;
     const takt_task *task;
     const void *a;
-    const takt_i8_image *image;    /* A lies there instead; or NULL */
+    const takt_i8_image *image;    /* where A lies instead, or NULL */
     size_t a_row, rows;            /* bytes; of A and C */
     bool a_open;                   /* TAKT_I8_OPEN bytes behind each row of A may be read */
     size_t group, column, columns; /* column: within the group */

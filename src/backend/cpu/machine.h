@@ -1,6 +1,6 @@
 /* machine.h - what the cpu backend knows of processors, in one record for each kind: figures that
- * decide what is fused, how many threads a step is worth, and how products are cut. Only speed
- * depends on them. */
+ * decide what is fused, how many threads a step gets, and how products are cut. Only speed depends
+ * on them. */
 #ifndef TAKT_BACKEND_CPU_MACHINE_H
 #define TAKT_BACKEND_CPU_MACHINE_H
 

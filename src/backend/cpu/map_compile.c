@@ -129,7 +129,7 @@ void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_oper
     o->is_full = !o->is_scalar && o->rank == 1 && o->stride[0] == 1;
 }
 
-/* One that no other value was or will be in. */
+/* A register that holds no other value before or after. */
 static takt_status take_new_register(compiler *c, takt_id holder, uint32_t *out)
 {
     if (c->program->registers == c->register_capacity)

@@ -2,8 +2,8 @@
  *
  * Nodes become instructions in graph order. Values are computed in one of a few compute types
  * (narrow floats in f32, narrow integers in 32 bits) and rounded or wrapped to their own type after
- * every node, so fusing changes no bit. A value that somebody outside reads is written to its
- * buffer; the others live in registers: tiles of scratch memory.
+ * every node, so fusing changes no bit. A value read outside the program is written to its buffer;
+ * the others live in registers: tiles of scratch memory.
  *
  * The same program finishes the hot tiles of a matrix product or convolution: then one value, the
  * anchor's, is handed in and its final form handed back.
@@ -94,7 +94,7 @@ takt_dtype takt_map_compute_type(takt_dtype dtype);
 takt_dtype takt_map_deciding(const takt_graph *g, const takt_node *n);
 /* The operation that computes the node, unless it is a cast; TAKT_MAP_OP_COUNT if there is none. */
 takt_map_op takt_map_node_op(const takt_graph *g, const takt_node *n);
-/* NULL if the map machine can compute the node, else the reason. */
+/* NULL if a tile program can compute the node, else the reason. */
 const char *takt_map_accepts(const takt_graph *g, takt_id node);
 
 #endif

@@ -19,9 +19,9 @@ takt_product takt_product_of(const takt_graph *g, takt_id node);
 /* Which matrices product number `index` multiplies. */
 void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *b);
 
-/* Whether the weights of a product are read in another form too, and the plan is for little memory:
- * then every run packs them, one after another in the same room, and the original is the only form
- * that is kept. */
+/* Whether the weights of a product are also read in another form and the plan minimises memory:
+ * then every run packs them, one after another into the same room, and only the original is kept.
+ */
 bool takt_product_keeps_one(const takt_planner *p, const takt_node *product);
 
 #endif

@@ -1,4 +1,4 @@
-/* order.h - sorting without memory of one's own: elements become integer keys with their places. */
+/* order.h - sorting in the caller's memory: elements become integer keys with their places. */
 #ifndef TAKT_BACKEND_CPU_ORDER_H
 #define TAKT_BACKEND_CPU_ORDER_H
 

@@ -50,7 +50,7 @@ void takt_reduce_long_join(const takt_reduce_long *l, const void *parts, void *y
 {
     const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
     const bool is_product = l->op == TAKT_REDUCE_PROD, is_float = takt_dtype_is_float(l->dtype);
-    if (l->op == TAKT_REDUCE_MAX || l->op == TAKT_REDUCE_MIN) { /* of which any order is right */
+    if (l->op == TAKT_REDUCE_MAX || l->op == TAKT_REDUCE_MIN) { /* any order is correct */
         const takt_reduce r = {.op = l->op,
                                .dst = y,
                                .src = parts,

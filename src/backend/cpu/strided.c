@@ -90,7 +90,7 @@ static int64_t locate(const takt_strided *w, size_t first, int64_t *index)
     return at;
 }
 
-/* To the next element of loop `d`, all inner ones back at their beginnings. */
+/* Moves to the next element of loop `d` and resets all inner loops. */
 static int64_t advance(const takt_strided *w, int64_t *index, int64_t at, int d)
 {
     for (; d >= 0; d--) {
@@ -245,7 +245,7 @@ static int64_t slice(const takt_node *n, const takt_view *x, int64_t *stride)
         const int64_t size = x->dim[d], by = step->count == 0 ? 1 : step->i64s[i];
         const int64_t from = start->i64s[i] < 0 ? start->i64s[i] + size : start->i64s[i];
         at += clamp(from, by > 0 ? 0 : -1, by > 0 ? size : size - 1) * x->stride[d];
-        /* A step as large as can be leaves one element, and its stride means nothing. */
+        /* The largest possible step leaves one element, so its stride is irrelevant. */
         stride[d] = (int64_t)((uint64_t)x->stride[d] * (uint64_t)by);
     }
     return at;

@@ -1,4 +1,4 @@
-/* worth.c - weighs a share of the work against calling a thread for it. */
+/* worth.c - weighs a share of the work against the cost of waking a thread. */
 #include "backend/cpu/worth.h"
 
 #include <stdbool.h>
@@ -43,7 +43,7 @@ static size_t soonest(const takt_worth *w, double us, size_t most)
 
 size_t takt_worth_tasks(const takt_worth *w, double us, size_t threads)
 {
-    us = us < FOREVER ? us : FOREVER; /* a share of infinity is no less */
+    us = us < FOREVER ? us : FOREVER; /* avoids a share of infinity */
     const bool are_many = threads >= MANY_THREADS;
     const double each = us / ((double)threads * (are_many ? MANY_US : LEAST_US));
     if (threads > 1 && each >= 2 && soonest(w, us, threads) == threads)

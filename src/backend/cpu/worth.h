@@ -1,14 +1,14 @@
-/* worth.h - how many threads a step is worth calling.
+/* worth.h - how many threads pay off for a step.
  *
  *     const takt_worth *w = takt_worth_of(isas);
  *     const double us = takt_worth_us(w, flops, bytes);
  *     step->task_count = takt_worth_tasks(w, us, threads);
  *
- * A step of `us` microseconds takes about us / n + call_us + n * each_us with n threads. So one
- * that is short is done by the caller alone, a longer one by some of the threads, a long one by
- * all. Of many threads some are slower than others, since they share cores or a stranger runs
- * there, and who has one of as many tasks as there are threads waits for the slowest: work that is
- * too short for several tasks each is done by half of them.
+ * A step of `us` microseconds takes about us / n + call_us + n * each_us with n threads. So a short
+ * step runs single-threaded on the caller, a longer one on some of the threads, a long one on all.
+ * Of many threads some are slower, since they share cores with each other or with other processes,
+ * and with one task per thread the step waits for the slowest: work too short for several tasks per
+ * thread runs on half of them.
  *
  * Only speed depends on it, and a plan is the same whenever it is made for the same machine.
  */
@@ -26,7 +26,7 @@ typedef struct takt_worth {
     double moved_per_us;               /* bytes that another thread wrote just before */
     double call_us;     /* until the others have begun, and until the caller has seen them finish */
     double each_us;     /* more for each of them */
-    double gain;        /* of the time alone: what others must leave of it at most */
+    double gain;        /* threads must reduce the time to this fraction of single-threaded */
     double narrow;      /* 16-bit products are this many times as fast as f32 */
     size_t row_columns; /* of a one-row product: fewer wait for sums more than for weights */
 } takt_worth;

@@ -1,8 +1,8 @@
 /* driver.h - the functions of the CUDA driver that Takt calls, in one table.
  *
- * libcuda.so.1 is found at run time; nothing else of CUDA is needed. Everybody gets the table from
- * the device that was opened, so a test that opens one with a table of its own (tests/util/gpu.h)
- * needs no driver. Types are those of cuda.h, version 12 and later, without the header.
+ * libcuda.so.1 is found at run time; nothing else of CUDA is needed. All code gets the table from
+ * the device that was opened, so a test that opens one with its own table (tests/util/gpu.h) needs
+ * no driver. Types are those of cuda.h, version 12 and later, without the header.
  */
 #ifndef TAKT_BACKEND_CUDA_DRIVER_H
 #define TAKT_BACKEND_CUDA_DRIVER_H
@@ -148,7 +148,7 @@ typedef struct takt_cuda_driver {
     struct takt_library *library; /* or NULL */
 } takt_cuda_driver;
 
-/* A device as the driver tells of it. */
+/* A device as the driver reports it. */
 typedef struct takt_cuda_facts {
     char name[128];
     int ordinal, device, count; /* count: devices that are visible */

@@ -1,5 +1,5 @@
-/* run.c - one segment of a run: what goes up is filled in, its graph is launched, and the caller
- * looks at a number in pinned memory until the last node has written it there. */
+/* run.c - one segment of a run: uploads are filled in, its graph is launched, and the caller polls
+ * a number in pinned memory until the last node has written it. */
 #include <string.h>
 
 #include "backend/cuda/part.h"
@@ -7,7 +7,7 @@
 #include "backend/cuda/step.h"
 #include "plan/execute.h"
 
-enum { SPIN_NS = 50 * 1000, LOOKS = 64 /* between two looks at the clock */ };
+enum { SPIN_NS = 50 * 1000, LOOKS = 64 /* between two checks of the clock */ };
 
 static int launch_copy(const takt_cuda_part *p, size_t index)
 {
@@ -26,7 +26,7 @@ static int launch_copy(const takt_cuda_part *p, size_t index)
     return d->copy_within(to, from, bytes, p->stream);
 }
 
-/* Steps one by one: for whoever watches each. */
+/* Launches steps one by one, for callers that observe each. */
 static int launch_steps(takt_cuda_part *p, const takt_segment *g)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
@@ -71,7 +71,7 @@ takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_
             result = p->cuda->driver.graph_launch(p->graphs[i].exec, p->stream);
     if (result == -1)
         result = launch_steps(p, g);
-    if (result != TAKT_CU_OK) { /* what was begun, ends */
+    if (result != TAKT_CU_OK) { /* work in flight completes */
         (void)p->cuda->driver.stream_wait(p->stream);
         p->run--;
     }
@@ -85,7 +85,7 @@ static bool is_done(const takt_cuda_part *p)
     return atomic_load_explicit(seen, memory_order_acquire) == p->run;
 }
 
-/* Looks for a while, then sleeps. */
+/* Polls for a while, then sleeps. */
 static int await(takt_cuda_part *p)
 {
     const takt_ctx *ctx = p->ctx;

@@ -1,9 +1,9 @@
 /* session.c - segments of a session as CUDA graphs.
  *
  * When a session is made, every launch gets its addresses, and every segment becomes one graph: its
- * steps in order, then a kernel that writes the number of the run into pinned memory. Copies
- * from and to the host go through pinned memory, so that the caller's may lie anywhere. run.c uses
- * all this, and makes nothing new.
+ * steps in order, then a kernel that writes the number of the run into pinned memory. Copies from
+ * and to the host go through pinned memory, so the caller's memory may be anywhere. run.c uses all
+ * this and creates nothing.
  */
 #include "backend/cuda/session.h"
 
@@ -284,7 +284,7 @@ static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
     return result;
 }
 
-/* `buffer` lies elsewhere. A graph whose copies change is made again; others get new arguments. */
+/* `buffer` lies elsewhere. A graph whose copies change is rebuilt; others get new arguments. */
 static int move_buffer(takt_cuda_part *p, takt_cuda_graph *g, uint32_t buffer, bool is_new)
 {
     int result = TAKT_CU_OK;

@@ -36,7 +36,7 @@ static inline void *takt_cuda_out(size_t index)
 }
 
 /* One kind: a file step_<kind>.c. `accepts`: NULL, or the reason why it does not compute the node,
- * "" if nobody would think so. */
+ * "" if that needs no explanation. */
 typedef struct takt_cuda_kind {
     const char *name;
     const char *(*accepts)(const takt_graph *g, takt_id node);
@@ -66,7 +66,7 @@ bool takt_cuda_set_batches(const takt_product *mm, takt_cuda_gemm *g);
 /* NULL if element-wise `node` may be computed in the step of `anchor`. */
 const char *takt_cuda_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* What the kernel does of p->group->nodes[1..], whose result has rows of `columns` elements, and
- * how many nodes that are. Adds what they read to the step. */
+ * the number of these nodes. Adds what they read to the step. */
 TAKT_MUST_USE takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns,
                                                 takt_cuda_epilogue *e, size_t *taken);
 /* The group's nodes from `first` on as an element-wise launch over step->out[0], which holds the

@@ -1,5 +1,5 @@
 /* step_any.c - products and reductions of element types that have no kernel of their own, and
- * reductions over axes that are no neighbours. */
+ * reductions over axes that are not adjacent. */
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 

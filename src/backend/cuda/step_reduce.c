@@ -34,7 +34,7 @@ void takt_cuda_reduced_axes(const takt_node *n, int rank, bool *is_reduced)
         is_reduced[axis->i64 < 0 ? axis->i64 + rank : axis->i64] = true;
 }
 
-/* x as [outer, n, inner]; false if reduced axes are no neighbours, or there is nothing in x. */
+/* x as [outer, n, inner]; false if reduced axes are not adjacent, or x is empty. */
 static bool split(const takt_node *n, const takt_type *x, uint64_t *outer, uint64_t *size,
                   uint64_t *inner)
 {

@@ -1,4 +1,4 @@
-/* step_scatter.c - elements that meet what is there, in the order of the indices
+/* step_scatter.c - combines elements with those already there, in the order of the indices
  * (kernel/move/move_cuda_scatter.cu). */
 #include "backend/cpu/axis.h"
 #include "backend/cuda/step.h"

@@ -1,7 +1,7 @@
 /* ref.c - the reference backend: every node is a step that the interpreter evaluates.
  *
- * It is slow, takes memory while it runs, and is right by definition. A step that cannot be
- * evaluated (an index out of range, no memory) reports a fault like any other.
+ * It is slow, allocates while it runs, and is right by definition. A step that cannot be evaluated
+ * (an index out of range, no memory) reports a fault like any other.
  */
 #include "backend/list.h"
 #include "base/mem.h"

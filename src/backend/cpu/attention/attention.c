@@ -1,4 +1,4 @@
-/* attention.c - scores made weights, and where the operands of a head lie. */
+/* attention.c - turns scores into weights and locates the operands of a head. */
 #include "backend/cpu/attention/attention.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* attention.h - what the ways to compute attention share: sizes, limits, scores made weights. */
+/* attention.h - shared by all ways to compute attention: sizes, limits, scores to weights. */
 #ifndef TAKT_BACKEND_CPU_ATTENTION_H
 #define TAKT_BACKEND_CPU_ATTENTION_H
 
@@ -91,7 +91,7 @@ static inline size_t takt_attention_limit(const takt_attention *f, size_t keys, 
     return !f->is_causal ? keys : seen > f->queries ? seen - f->queries : 0;
 }
 
-/* Keys of sequence `b` that are there. A length that cannot be is noted as a fault, and read as 0.
+/* Keys of sequence `b` that are there. An impossible length is recorded as a fault and read as 0.
  */
 size_t takt_attention_keys(const takt_step *s, const takt_task *t, size_t b);
 /* Head `at` of sequence `b`, without packed keys and values. */
@@ -99,8 +99,8 @@ takt_attention_head takt_attention_head_of(const takt_step *s, const takt_task *
                                            size_t at);
 /* Head number `pair` of k and v of all sequences. */
 takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *t, size_t pair);
-/* Scores of queries [first, first + count) by the first `seen` keys, `stride` apart, to weights:
- * scale, mask, softmax over the keys that each sees, which are no more. */
+/* Turns scores of queries [first, first + count) by the first `seen` keys, `stride` apart, into
+ * weights: scale, mask, softmax over the keys that each sees, `seen` at most. */
 void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t seen,
                           size_t stride);
 /* A matrix whose elements are `row` and `col` floats apart. */

@@ -1,13 +1,15 @@
 /* dx.c - gradients of one head of attention.
  *
- * For every block of queries the weights are computed again, and what arrives at them, and from
- * both a part of the three gradients. A block is one chunk of the product's order of sums, so that
- * parts added in order have the bits of the whole; so has everything else those of the lowering.
+ * For every block of queries the weights are rematerialised and their gradients computed; from both
+ * follows a part of the three gradients. A block is one chunk of the product's order of sums, so
+ * that parts added in order have the bits of the whole. Everything else has the bits of the
+ * lowering.
  *
  * Where a causal limit makes weights zero, a block is cut: a strip of queries reads the keys that
  * its last one sees, and a strip of keys the queries from the first one on that sees any of them.
- * Left out is 0 * x with a finite x, which changes a sum only from -0 to 0: such strips of queries
- * are multiplied once more with all keys. If q, k or dy has an infinity or a NaN, nothing is cut.
+ * The terms left out are 0 * x with a finite x and change a sum only from -0 to 0: strips of
+ * queries with a -0 are multiplied again with all keys. If q, k or dy has an infinity or a NaN,
+ * nothing is cut.
  */
 #include "backend/cpu/attention/dx.h"
 
@@ -86,7 +88,7 @@ static void add_part(const job *j, const target *to, size_t first, size_t end)
     }
 }
 
-/* What arrives at the weights becomes what arrives at the products of q and k. */
+/* Turns gradients of the weights into gradients of the products of q and k. */
 static void slope(const job *j, float *weights, float *slopes, size_t first, size_t count,
                   size_t seen)
 {

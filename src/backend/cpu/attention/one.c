@@ -1,10 +1,10 @@
-/* one.c - attention of one query: k and v are read where they lie, as far as they are there.
+/* one.c - attention of one query: k and v are read in place, up to the sequence's length.
  *
  * A task takes heads of k and v. All query heads that share one pass over it together, or, where
  * threads outnumber the heads of k and v, parts of them: their scores are the product with the
  * keys, column-major as they lie; the result the product with the values. Nothing is packed, and
- * nothing beyond a sequence's length is read. Rows of fewer bits become floats a chunk of keys at a
- * time, near enough to be read from L1 or L2; sums of chunks are added in order, as in any product.
+ * nothing beyond a sequence's length is read. Narrower rows are converted to floats a chunk of keys
+ * at a time, which stays in L1 or L2; sums of chunks are added in order, as in any product.
  */
 #include <string.h>
 

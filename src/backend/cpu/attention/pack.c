@@ -13,7 +13,7 @@ static void widen(const takt_attention *f, takt_dtype from, float *to, size_t co
     enum { HALVES = 1024 };
     const takt_convert how = {.to = TAKT_F32, .from = from};
     const uint16_t *rest = (const uint16_t *)(const void *)to + count;
-    uint16_t piece[HALVES]; /* what is widened may lie where it goes to */
+    uint16_t piece[HALVES]; /* source and destination may overlap */
     for (size_t i = 0; i < count; i += HALVES) {
         const size_t n = count - i < HALVES ? count - i : HALVES;
         memcpy(piece, rest + i, n * sizeof *piece);
@@ -35,9 +35,9 @@ static void pack_floats(const takt_attention *f, takt_pack p, takt_dtype from)
         widen(f, from, to, count);
 }
 
-/* Blocks of q8_0 are made floats some keys at a time, in `wide`, and packed from there. Keys are
- * columns: all but the last piece are whole wide panels, and the last has as many at least, so that
- * it is cut as the end of all columns is. */
+/* Blocks of q8_0 are converted to floats some keys at a time, in `wide`, and packed from there.
+ * Keys are columns: all but the last piece are whole wide panels, and the last has as many at
+ * least, so that it is cut as the end of all columns is. */
 static void pack_key_blocks(const takt_attention *f, const takt_attention_pair *p, float *to,
                             float *wide)
 {

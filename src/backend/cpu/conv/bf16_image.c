@@ -1,7 +1,7 @@
-/* bf16_image.c - convolutions in bf16 that read an image of their own instead of patches.
+/* bf16_image.c - convolutions in bf16 that read a private image instead of patches.
  *
- * A task rounds the rows of x that a block of its outputs needs to bf16 and multiplies them where
- * they lie.
+ * A task rounds the rows of x that a block of its outputs needs to bf16 and multiplies them in
+ * place.
  */
 #include "backend/cpu/conv/bf16_image.h"
 

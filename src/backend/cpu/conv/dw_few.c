@@ -47,7 +47,7 @@ static void gather(const takt_conv_shape *c, const float *x, size_t k, size_t p,
     while (count > 0) {
         const size_t i = at[0] * c->stride[0] + t[0] * c->dilation[0] - c->before[0];
         const size_t j = at[1] * c->stride[1] + t[1] * c->dilation[1] - c->before[1];
-        const bool is_in = i < c->in[0] && j < c->in[1]; /* what is negative is very large */
+        const bool is_in = i < c->in[0] && j < c->in[1]; /* negatives wrap to large values */
         const float *line = x + k % c->cin + (is_in ? i * c->x_at[0] + j * c->x_at[1] : 0);
         const size_t left = c->out[2] - at[2], run = left < count ? left : count;
         size_t q = at[2] * c->stride[2] + t[2] * c->dilation[2] - c->before[2];

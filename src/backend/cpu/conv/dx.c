@@ -109,7 +109,7 @@ static void patch(const takt_conv_shape *c, const takt_dx_bundle *b, const float
                   const ptrdiff_t at[3], float *to)
 {
     const size_t *taps = b->like->taps;
-    size_t y[3]; /* what is below zero is beyond the end */
+    size_t y[3]; /* negative values wrap beyond the end */
     y[0] = (size_t)at[0];
     for (size_t i = 0; i < taps[0]; i++, y[0] -= (size_t)b->step[0]) {
         y[1] = (size_t)at[1];

@@ -3,7 +3,7 @@
 #include "base/size.h"
 
 enum { LOOK_BACK = 32 };                                 /* bundles that a phase is tried with */
-enum { FEW_CHANNELS = 32, PART = 4, PART_OF_MANY = 16 }; /* of a bundle's rows may be for nothing */
+enum { FEW_CHANNELS = 32, PART = 4, PART_OF_MANY = 16 }; /* of a bundle's rows may be wasted */
 
 /* Which taps of an axis reach a residue: the first one, and all further ones in equal steps. */
 typedef struct axis_taps {
@@ -11,7 +11,7 @@ typedef struct axis_taps {
     size_t step;
 } axis_taps;
 
-/* In time that the stride bounds: a file may ask for a kernel of any size. */
+/* Takes time bounded by the stride: a file may ask for a kernel of any size. */
 static takt_status find_taps(takt_planner *p, const takt_conv_shape *c, int axis, axis_taps *taps)
 {
     const size_t stride = c->stride[axis], kernel = c->kernel[axis];
@@ -51,7 +51,7 @@ static bool has_taps_of(const takt_dx_phase *a, const takt_dx_phase *b)
     return a->taps[0] == b->taps[0] && a->taps[1] == b->taps[1] && a->taps[2] == b->taps[2];
 }
 
-/* Takes the phase in, unless too many rows would be computed for nothing. */
+/* Adds the phase unless too many rows would be wasted. */
 static bool join(const takt_conv_shape *c, takt_dx_bundle *b, const takt_dx_phase *p)
 {
     takt_dx_bundle all = *b;

@@ -4,8 +4,8 @@
 
 #include "kernel/gemm_f32/gemm_f32.h"
 
-/* A block of rows at y, `ld` floats apart, that is [row, row + rows) by [0, columns) of what `e`
- * speaks about; in the order that gemm_f32.h says. */
+/* A block of rows at y, `ld` floats apart, that is [row, row + rows) by [0, columns) of the result
+ * that `e` describes; in the order of gemm_f32.h. */
 typedef struct takt_conv_block {
     float *y;
     size_t ld, row, rows, columns;

@@ -179,7 +179,7 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t first, end;
     takt_cpu_share(f->count, 1, t->index, s->task_count, &first, &end);
-    enum { POLLED = 64 }; /* elements between two looks at deadline and cancel */
+    enum { POLLED = 64 }; /* elements between two checks of deadline and cancel */
     for (size_t i = first; i < end; i++) {
         if (i % POLLED == 0 && takt_poll_stops(t->poll))
             return;

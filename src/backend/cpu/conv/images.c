@@ -6,7 +6,7 @@
 #include "base/size.h"
 
 enum { IMAGE_BYTES = 768 << 10 }; /* of a block, to stay in L2 with the weights of a panel */
-enum { FILLED_ROW = 1 };          /* what a row costs besides multiplying, in rows by panels */
+enum { FILLED_ROW = 1 };          /* cost of a row besides multiplying, in rows by panels */
 
 static size_t least(size_t a, size_t b)
 {

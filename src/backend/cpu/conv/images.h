@@ -3,8 +3,7 @@
  *
  * A block holds the rows of x that some rows of outputs need, padding included. Where strides are
  * larger than 1 it is dealt out into phases, one image for each remainder of the coordinates, so
- * that neighbouring outputs read neighbouring positions of one phase and a tap is nothing but an
- * offset.
+ * that neighbouring outputs read neighbouring positions of one phase and a tap is just an offset.
  */
 #ifndef TAKT_BACKEND_CPU_CONV_IMAGES_H
 #define TAKT_BACKEND_CPU_CONV_IMAGES_H
@@ -25,7 +24,7 @@ typedef struct takt_image {
     takt_cut cut;                /* of all rows of outputs and panels of columns */
 } takt_image;
 
-/* Whether the convolution can be computed so by a kernel that reads channels in multiples of
+/* Whether the convolution can be computed this way by a kernel that reads channels in multiples of
  * `multiple`; 0: it reads no image. */
 bool takt_image_fits(const takt_conv_shape *s, size_t multiple);
 /* The first four fields of `o` are set. `beyond`: positions after the last that the kernel may

@@ -1,7 +1,7 @@
-/* integer_image.c - convolutions of bytes that read an image of their own instead of patches.
+/* integer_image.c - convolutions of bytes that read a private image instead of patches.
  *
  * A task copies the rows of x that a block of its outputs needs, with the zero point around them,
- * and multiplies them where they lie, or packs them straight from there.
+ * and multiplies them in place, or packs them straight from there.
  */
 #include "backend/cpu/conv/integer_image.h"
 

@@ -1,4 +1,4 @@
-/* integer_image.h - convolutions of bytes that read an image of their own instead of patches. */
+/* integer_image.h - convolutions of bytes that read a private image instead of patches. */
 #ifndef TAKT_BACKEND_CPU_CONV_INTEGER_IMAGE_H
 #define TAKT_BACKEND_CPU_CONV_INTEGER_IMAGE_H
 

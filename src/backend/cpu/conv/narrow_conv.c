@@ -38,7 +38,7 @@ static inline void copy(uint16_t *to, const uint16_t *from, size_t n)
     for (; i + 8 <= n; i += 8)
         memcpy(to + i, from + i, 8 * sizeof *to);
     if (i < n && n >= 8) {
-        memcpy(to + n - 8, from + n - 8, 8 * sizeof *to); /* some of them twice */
+        memcpy(to + n - 8, from + n - 8, 8 * sizeof *to); /* some bytes twice */
         return;
     }
     for (; i < n; i++)

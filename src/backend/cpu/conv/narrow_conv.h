@@ -1,4 +1,4 @@
-/* narrow_conv.h - what the ways to compute narrow_conv share. */
+/* narrow_conv.h - shared by all ways to compute narrow_conv. */
 #ifndef TAKT_BACKEND_CPU_CONV_NARROW_CONV_H
 #define TAKT_BACKEND_CPU_CONV_NARROW_CONV_H
 

@@ -1,8 +1,8 @@
-/* near.c - convolutions of few inputs for each output, which are read where they lie.
+/* near.c - convolutions of few inputs for each output, which are read in place.
  *
- * Gathering patches costs as much for an output as a panel of weights does; where there are few of
- * these, as in first layers, it takes longer than the product. Here the kernel reads x itself, or
- * the lines of it that some lines of outputs need, copied once to where there is padding.
+ * Gathering patches costs as much for an output as a panel of weights does; with few panels, as in
+ * first layers, it takes longer than the product. Here the kernel reads x itself, or the lines of
+ * it that some lines of outputs need, copied once to where there is padding.
  */
 #include "backend/cpu/conv/near.h"
 

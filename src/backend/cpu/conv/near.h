@@ -1,4 +1,4 @@
-/* near.h - convolutions of few inputs for each output, which are read where they lie. */
+/* near.h - convolutions of few inputs for each output, which are read in place. */
 #ifndef TAKT_BACKEND_CPU_CONV_NEAR_H
 #define TAKT_BACKEND_CPU_CONV_NEAR_H
 
@@ -6,10 +6,10 @@
 
 /* Whether the f32 convolution of `s` with constant weights is faster this way than as a product. */
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s);
-/* And whether it is faster on x with channels first than if these are transposed before. */
+/* And whether it is faster on x with channels first than after a transpose. */
 bool takt_conv_near_takes_planes(const takt_planner *p);
-/* For p->group, whose first node is that convolution. `planes`: x with channels first, of which the
- * convolution's is a transpose that is not computed; or TAKT_NONE. */
+/* For p->group, whose first node is that convolution. `planes`: x with channels first, whose
+ * transpose, the convolution's input, is not computed; or TAKT_NONE. */
 TAKT_MUST_USE takt_status takt_conv_near_compile(takt_planner *p, takt_id planes);
 
 #endif

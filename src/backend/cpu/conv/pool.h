@@ -28,8 +28,8 @@ double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3]);
  * it has one), `sums` room for one double per position of x. */
 void takt_pool_plane(const takt_pool_shape *s, size_t plane, const void *a, const void *b, void *to,
                      double *sums);
-/* Line number `row` of the outputs of max_pool on bf16 with channels last; `line` has room for what
- * the second tells, in bytes. */
+/* Line number `row` of the outputs of max_pool on bf16 with channels last; `line` has as many bytes
+ * as the second function returns. */
 void takt_pool_half(const takt_pool_shape *c, const uint16_t *x, uint16_t *y, size_t row,
                     int16_t *line);
 size_t takt_pool_half_scratch(const takt_pool_shape *c);

@@ -33,7 +33,7 @@ static void find_rows(const takt_pool_shape *s, const float *x, float *dx, const
         for (size_t b = 0; b < s->kernel[1]; b++, rows++, to++) {
             const size_t i = at[0] * s->stride[0] + a * s->dilation[0] - s->before[0];
             const size_t j = at[1] * s->stride[1] + b * s->dilation[1] - s->before[1];
-            const bool inside = i < s->in[0] && j < s->in[1]; /* what is negative is very large */
+            const bool inside = i < s->in[0] && j < s->in[1]; /* negatives wrap to large values */
             *rows = inside && x != NULL ? x + (i * s->in[1] + j) * length : NULL;
             *to = inside ? dx + (i * s->in[1] + j) * length : NULL;
         }

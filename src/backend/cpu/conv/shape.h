@@ -31,8 +31,9 @@ typedef struct takt_conv_shape {
  * memory. */
 takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node);
 
-/* The convolution of dy with turned weights that is the gradient of `s` by x. Of one group, without
- * stride and dilation, with less padding before each axis than the kernel has taps on it. */
+/* The convolution of dy with rotated weights that is the gradient of `s` by x. Of one group,
+ * without stride and dilation, with less padding before each axis than the kernel has taps on it.
+ */
 takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s);
 
 /* One channel in, one out, channels last, f32: the case of the depthwise step. */

@@ -42,7 +42,7 @@ void takt_winograd_transpose(const takt_task *t, const float *from, float *to, s
                              size_t rows, size_t cols);
 
 /* Of a step whose data is that: puts channels last and transforms weights where the plan did not,
- * computes one task, and puts channels first again. */
+ * computes one task, and puts channels back first. */
 void takt_winograd_before(const takt_step *s, const takt_task *t);
 void takt_winograd_run(const takt_step *s, const takt_task *t);
 void takt_winograd_after(const takt_step *s, const takt_task *t);

@@ -1,8 +1,8 @@
 /* match_dx.c - recognising the gradient of a recurrent cell in the body of a scan.
  *
- * What the gates' gradients are is written down as expressions over a few leaves. They are compared
- * with the body node by node, sums and products in either order; a leaf becomes the first input
- * that stands in its place and must be the same from then on.
+ * The gates' gradients are written as expressions over a few leaves. They are compared with the
+ * body node by node, sums and products in either order; a leaf becomes the first input that stands
+ * in its place and must be the same from then on.
  */
 #include "backend/cpu/rnn/match_dx.h"
 
@@ -227,7 +227,7 @@ static bool has_type(const matcher *x, int input, int64_t rows, int64_t columns)
     return t->dtype == TAKT_F32 && t->rank == 2 && t->dim[0] == rows && t->dim[1] == columns;
 }
 
-/* Sequences and r where they belong, and the types of everything. */
+/* Puts sequences and r in place, and checks the types of everything. */
 static bool fits(const matcher *x, const takt_node *scan, const takt_rnn_dx_match *m)
 {
     const int first = (int)takt_node_int(scan, "carried"),

@@ -1,4 +1,4 @@
-/* match_dx.h - seeing the gradient of a recurrent cell in the body of a scan. */
+/* match_dx.h - recognising the gradient of a recurrent cell in the body of a scan. */
 #ifndef TAKT_BACKEND_CPU_RNN_MATCH_DX_H
 #define TAKT_BACKEND_CPU_RNN_MATCH_DX_H
 

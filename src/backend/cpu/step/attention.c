@@ -1,15 +1,15 @@
 /* attention.c - attention as one step: the scores of a block of queries never leave the near
  * caches.
  *
- * Every task takes heads of k and v, packs them, and walks the queries that use them in blocks; if
+ * Every task takes heads of k and v, packs them, and takes the queries that use them in blocks; if
  * heads are too few to be shared evenly, all are packed first and tasks take parts of the queries:
  * scores = q k' by the product kernel, scaled, masked, softmax over whole rows (exact maximum, no
  * rescaling), then the product with v. The order of arithmetic is that of the lowering.
  *
  * Keys beyond a query's causal limit are absent. A block of queries is multiplied with all keys
  * that its last one sees, the weights of absent ones being zero. That gives the bits of the shorter
- * product except where a result is NaN (0 * inf) or zero (-0 + 0 = +0): those rows are computed
- * again without the absent keys. Keys beyond a sequence's length are neither packed nor multiplied.
+ * product except where a result is NaN (0 * inf) or zero (-0 + 0 = +0): those rows are recomputed
+ * without the absent keys. Keys beyond a sequence's length are neither packed nor multiplied.
  *
  * A single query reads k and v where they lie (backend/cpu/attention/one.c).
  */
@@ -62,8 +62,8 @@ static void exclude_absent(const head *h, size_t first, size_t count, size_t see
     }
 }
 
-/* Keys that a block's products have: all that its last query sees. Packed values that others read
- * too have whole chunks alone where they are expected. */
+/* Keys that a block's products have: all that its last query sees. In packed values shared with
+ * others, only whole chunks are where they are expected. */
 static size_t block_keys(const head *h, size_t end)
 {
     const size_t limit = takt_attention_limit(h->f, h->keys, end - 1);

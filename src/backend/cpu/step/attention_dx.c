@@ -1,6 +1,6 @@
 /* attention_dx.c - gradients of attention as one step: the scores of a block of queries at a time.
  *
- * A task takes heads of k and v, packs them, and walks the queries that use them
+ * A task takes heads of k and v, packs them, and processes the queries that use them
  * (backend/cpu/attention/dx.c).
  */
 #include <string.h>

@@ -146,7 +146,7 @@ static const void *packed(const operand *o, const takt_step *s, const takt_task 
                         : (const char *)t->scratch + o->packed_at;
 }
 
-/* Words of some panels at a time; scales and zero points are few beside them. */
+/* Words of some panels at a time; scales and zero points are few in comparison. */
 static void words_in_run(const facts *f, const takt_task *t, const char *from, char *to)
 {
     facts part = *f;
@@ -322,8 +322,8 @@ static size_t tasks_each(const facts *f, size_t threads)
     return f->way == FLOATS ? 2 : 4;
 }
 
-/* Rows that every task would round are rounded before, if that is worth a phase of its own, if
- * they stay in the last level of cache, and if there are columns for all. */
+/* Rows that every task would round are rounded before, if that justifies a separate phase, if they
+ * stay in the last level of cache, and if there are columns for all. */
 static bool rounds_once(const facts *f, size_t threads)
 {
     enum { LEAST = 32 << 10, MOST = 4 << 20 };

@@ -1,4 +1,4 @@
-/* check.c - copies a value and looks whether all holds that must. */
+/* check.c - copies a value and checks that all conditions hold. */
 #include <string.h>
 
 #include "backend/cpu/cpu.h"

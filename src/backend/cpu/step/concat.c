@@ -62,7 +62,7 @@ static void small_piece(const facts *f, const part *p, const void *from, size_t 
     }
 }
 
-/* Rows [first, end) of two inputs of one element each; false: it is not so. */
+/* Rows [first, end) of two inputs of one element each; false: not this case. */
 static bool turns(const takt_step *s, const takt_task *t, const part *p)
 {
     const facts *f = s->data;
@@ -127,8 +127,8 @@ static void copy_rows(char *to, size_t row, const char *from, size_t piece, size
     }
 }
 
-/* Rows of an input whose pieces are whole bytes, many of them between two looks at the clock;
- * false: the run is to end. */
+/* Rows of an input whose pieces are whole bytes, many of them between two checks of the clock;
+ * false: the run must end. */
 static bool run_rows(const facts *f, takt_pace *pace, const part *p, const char *from, size_t piece)
 {
     const size_t bytes = (size_t)f->bits / 8, most = takt_pace_piece(piece, 1);

@@ -19,7 +19,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
     if (n->op == &takt_op_winograd_conv)
-        return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has a step of its own */
+        return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has its own step */
     return n->op == &takt_op_conv && !takt_conv_is_depthwise(g, node) &&
                    !takt_conv_is_narrow_depthwise(g, node)
                ? NULL
@@ -162,8 +162,8 @@ static void cut_tasks(takt_planner *p, takt_conv_product *f)
         f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
-/* Some more positions than `rows`, a multiple of the tile, if else the last block had few: it would
- * read all weights for them. A single row is a product of its own kind, which is quick. */
+/* Some more positions than `rows`, a multiple of the tile, if the last block would have few
+ * otherwise: it would read all weights for them. A single row has its own fast product. */
 static size_t with_rest(size_t m, size_t rows, size_t tile)
 {
     const size_t blocks = m / rows, rest = m % rows;
@@ -172,7 +172,7 @@ static size_t with_rest(size_t m, size_t rows, size_t tile)
 }
 
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
- * many as the caller wants, as far as that is no memory to speak of. */
+ * many as the caller wants, while that takes little memory. */
 static size_t block_rows(const takt_conv_product *f, size_t tile)
 {
     const takt_conv_shape *c = &f->shape;
@@ -241,7 +241,7 @@ static bool is_meagre(const takt_conv_shape *c)
     return !takt_conv_is_pointwise(c) && c->cin * c->cout < TAKT_NARROW_CHANNELS;
 }
 
-/* Of f32, or of 16 bits where that is asked for; and what the weights will be packed as. */
+/* Of f32, or of 16 bits where requested; and what the weights will be packed as. */
 static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
 {
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];
@@ -255,7 +255,7 @@ static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 
-/* Patches are gathered, the weights are f32 constants, and nobody asked for other blocks. */
+/* Patches are gathered, the weights are f32 constants, and no other blocks are requested. */
 static bool is_plain(takt_planner *p, const takt_conv_product *f)
 {
     return !f->is_direct && f->walk == NULL && f->narrow.fast == NULL &&

@@ -1,8 +1,8 @@
-/* conv_depthwise.c - a 1x1 convolution and the depthwise one that alone reads it, line by line.
+/* conv_depthwise.c - a 1x1 convolution and its only reader, a depthwise one, line by line.
  *
  * The value between them is several times as large as what goes in and what comes out. Some lines
- * of it are computed into a ring in the worker's scratch, where the depthwise convolution finds
- * them while they are near; as a whole it never exists. Lines at the border of two tasks are
+ * of it are computed into a ring in the worker's scratch, where the depthwise convolution reads
+ * them while they are in cache; the whole value never exists. Lines at the border of two tasks are
  * computed by both. Every element is computed as by two steps.
  */
 #include "backend/cpu/conv/depthwise.h"
@@ -32,7 +32,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 {
     (void)g;
     (void)node;
-    return ""; /* groups with two anchors alone */
+    return ""; /* only groups with two anchors */
 }
 
 /* ---- what is joined ---- */
@@ -90,7 +90,7 @@ static void make_lines(const takt_step *s, const takt_task *t, size_t first, siz
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
     for (size_t line = first, next; line < end; line = next) {
-        next = line + f->slots - line % f->slots; /* where the ring begins anew */
+        next = line + f->slots - line % f->slots; /* where the ring wraps around */
         next = next < end ? next : end;
         takt_conv_ending ending = {.end = &f->end,
                                    .run = {.epilogue = &f->end.epilogue,

@@ -8,7 +8,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
     if (n->op == &takt_op_winograd_conv_dx || n->op == &takt_op_winograd_conv_dw)
-        return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has steps of its own */
+        return n->type->dtype == TAKT_F32 ? "" : NULL; /* f32 has its own steps */
     return n->op == &takt_op_conv_dx || n->op == &takt_op_conv_dw ? NULL : "";
 }
 

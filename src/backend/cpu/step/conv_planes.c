@@ -1,6 +1,5 @@
-/* conv_planes.c - a convolution that reads x with channels first where they are, and computes with
- * channels last: the transpose before it, which alone it reads, is not computed.
- */
+/* conv_planes.c - a convolution that reads x with channels first in place, and computes with
+ * channels last: the transpose before it, which nothing else reads, is not computed. */
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/epilogue.h"
 
@@ -8,7 +7,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 {
     (void)g;
     (void)node;
-    return ""; /* groups with two anchors alone */
+    return ""; /* only groups with two anchors */
 }
 
 /* Channels from the second place to the last. */

@@ -18,7 +18,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_cumsum ? NULL : "";
 }
 
-/* `n` sums go on by one element each. Integers wrap, so those of a width are alike. */
+/* Advances `n` sums by one element each. Integers wrap, so all types of one width are alike. */
 #define ADD(T)                                                                                     \
     static void add_##T(T *sum, const T *x, T *y, size_t n, bool exclusive)                        \
     {                                                                                              \

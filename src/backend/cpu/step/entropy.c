@@ -1,5 +1,5 @@
 /* entropy.c - cross-entropy of class numbers and its gradient, one step each: no probabilities are
- * kept, nor a distribution made of the labels. The bits are those of the lowerings. */
+ * kept, and labels are not expanded to a distribution. The bits are those of the lowerings. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/index.h"
 #include "kernel/reduce/reduce.h"

@@ -1,5 +1,4 @@
-/* find.c - find_true, one pass; and length, which passes sizes on to whoever looks after the step.
- */
+/* find.c - find_true, one pass; and length, which passes on sizes that are read after the step. */
 #include <string.h>
 
 #include "backend/cpu/cpu.h"

@@ -35,7 +35,7 @@ static void pick_words(uint32_t *restrict y, const uint32_t *restrict x, const i
         y[j] = x[at[j]];
 }
 
-/* Rows of x at some places behind `from`, one after another; false: the task is to end. */
+/* Rows of x at some places behind `from`, one after another; false: the task must end. */
 static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
     enum { WORD = 32 };
@@ -50,8 +50,8 @@ static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from,
     return !takt_pace_stops(p->pace, 4 * p->count);
 }
 
-/* By the outer part where it is enough: tasks that pick for the same of it write side by side, into
- * the same cache lines. */
+/* By the outer part where it is enough: tasks that share an outer part write next to each other,
+ * into the same cache lines. */
 static void run_gather(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -96,7 +96,7 @@ static void run_piece(const takt_step *s, const takt_task *t)
 
 static takt_status compile(takt_planner *p)
 {
-    enum { PICK = 60 }; /* in operations: to copy a row, beside its bytes */
+    enum { PICK = 60 }; /* cost in operations of copying a row, besides its bytes */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);

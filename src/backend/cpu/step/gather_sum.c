@@ -39,8 +39,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
                : NULL;
 }
 
-/* Elements from one value of an index to the next are the kernel's business, so rows are numbers
- * of elements along the axis. */
+/* The kernel knows how many elements apart the values of an index are, so rows are counted along
+ * the axis. */
 static void read_places(const facts *f, takt_index_reader *r, size_t first, size_t count,
                         int32_t *to)
 {
@@ -74,7 +74,7 @@ static void begin_block(const facts *f, const takt_step *s, const takt_task *t,
     }
 }
 
-/* All of inner at some places of some planes of x; false: the task is to end. */
+/* All of inner at some places of some planes of x; false: the task must end. */
 static bool run_planes(const facts *f, takt_gather_sum_f32 *g, const float *x, float *y,
                        takt_pace *pace)
 {

@@ -1,9 +1,9 @@
 /* ggml_matmul.c - products with weights in ggml's block formats, as panels of sixteen columns.
  *
- * Rows that are rounded to bytes meet levels as whole numbers (ggml_i8). Of exact rows a few read
- * weights that become floats in registers (ggml_few); for more, some columns are made floats, one
- * chunk of k after the other, near enough to be read from L2 (ggml_fill), and multiplied by
- * gemm_f32. Sums of chunks are added in order, so the bits are those of the product with floats.
+ * Rows rounded to bytes are multiplied by integer levels (ggml_i8). For a few exact rows, weights
+ * are converted to floats in registers (ggml_few); for more, some columns are converted one chunk
+ * of k at a time, which stays in L2 (ggml_fill), and multiplied by gemm_f32. Sums of chunks are
+ * added in order, so the bits are those of the product with floats.
  */
 #include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/run.h"
@@ -272,7 +272,7 @@ static void choose(takt_planner *p, facts *f)
     }
 }
 
-/* Rows that every task would round are rounded before, if that is worth a phase of its own. */
+/* Rows that every task would round are rounded before, if that justifies a separate phase. */
 static void plan_rounding(takt_step *s, facts *f, size_t threads)
 {
     enum { LEAST = 32 << 10, EACH = 8 << 10 }; /* elements: some microseconds */

@@ -1,4 +1,4 @@
-/* if.c - one of two subgraphs, each planned for itself; their memory is the same. */
+/* if.c - one of two subgraphs, planned separately; they share memory. */
 #include "backend/cpu/child.h"
 #include "backend/cpu/cpu.h"
 

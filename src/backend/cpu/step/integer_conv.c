@@ -14,7 +14,7 @@
 #include "op/util/conv.h"
 
 enum { PATCH_BYTES = 128 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
-/* What a row costs besides multiplying, in rows by panels. */
+/* Cost of a row besides multiplying, in rows by panels. */
 enum { DIRECT_ROW = 4, GATHERED_ROW = 8 };
 
 typedef struct facts {
@@ -204,7 +204,7 @@ static bool is_direct(const takt_conv_shape *c)
 
 static void cut_tasks(takt_planner *p, facts *f)
 {
-    enum { TAP = 160 }; /* in operations: to find a tap of a position and copy its channels */
+    enum { TAP = 160 }; /* operations to find a tap of a position and copy its channels */
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions, panels = c->groups > 1 ? 1 : (c->cout + 15) / 16;
     const double operations = 2.0 * (double)m * (double)c->k * (double)(c->cout * c->groups);

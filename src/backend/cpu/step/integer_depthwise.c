@@ -1,7 +1,7 @@
 /* integer_depthwise.c - convolutions of bytes with one channel per group, channels last.
  *
- * The step finds the bytes under each tap; what is padding points to bytes that are x's zero point,
- * so that the kernel need not know of borders.
+ * The step finds the bytes under each tap; taps in the padding point to bytes of x's zero point, so
+ * that the kernel needs no borders.
  */
 #include <string.h>
 
@@ -95,7 +95,8 @@ static void set_weights(const takt_step *s, const takt_task *t, takt_depthwise_i
     d->w_sum = (const int32_t *)(const void *)(packed + f->sum);
 }
 
-/* The bias, less the zero point of x times the weights: for the kernel, which knows of none. */
+/* The bias, less the zero point of x times the weights: for the kernel, which has no zero points.
+ */
 static void set_bias(const takt_step *s, const takt_task *t, const takt_depthwise_i8 *d,
                      takt_requant *q, int32_t *bias)
 {
@@ -128,7 +129,7 @@ static void find_rows(const takt_conv_shape *c, const uint8_t *sample, const siz
     }
 }
 
-/* What finding taps needs, beside the positions. */
+/* What finding taps needs, besides the positions. */
 typedef struct finder {
     const takt_conv_shape *shape;
     const uint8_t *x, *padding;
@@ -244,7 +245,7 @@ static void set_scratch(takt_planner *p, facts *f)
 
 static takt_status compile(takt_planner *p)
 {
-    enum { PACE = 3 }; /* operations take so long beside those of products */
+    enum { PACE = 3 }; /* how many times slower operations are than those of products */
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;

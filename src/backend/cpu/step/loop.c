@@ -10,7 +10,7 @@
 /* What the body sees of the loop itself, in scratch. */
 typedef struct counter {
     int64_t number;
-    unsigned char condition[2]; /* of this turn, and what the body says of the next */
+    unsigned char condition[2]; /* of this iteration, and what the body returns for the next */
 } counter;
 
 typedef struct facts {
@@ -19,7 +19,7 @@ typedef struct facts {
     takt_carried *carried;
     size_t carried_count;
     takt_lane *lanes; /* of scanned results */
-    uint64_t most;    /* turns */
+    uint64_t most;    /* iterations */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -40,7 +40,7 @@ static void bind_turn(const takt_step *s, const takt_task *t, const takt_child_r
             takt_lane_open(&f->lanes[i - f->carried_count], t, takt_view_data(t, &s->out[i]), turn);
 }
 
-/* One turn; false when it failed. */
+/* One iteration; false if it failed. */
 static bool turn(const takt_step *s, const takt_task *t, const takt_child_room *room, counter *c)
 {
     const facts *f = s->data;
@@ -81,7 +81,7 @@ static void run(const takt_step *s, const takt_task *t)
     room.in[1] = &c->condition[0];
     for (size_t i = 2; i < s->in_count; i++)
         room.in[i] = takt_view_data(t, &s->in[i]);
-    for (size_t i = f->carried_count; i < s->out_count; i++) { /* turns that do not happen give 0 */
+    for (size_t i = f->carried_count; i < s->out_count; i++) { /* missing iterations give 0 */
         const takt_lane *l = &f->lanes[i - f->carried_count];
         memset(takt_view_data(t, &s->out[i]), 0,
                takt_element_bytes(l->bits, l->outer * l->size * l->inner));

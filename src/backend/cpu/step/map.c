@@ -31,7 +31,7 @@ static void run(const takt_step *step, const takt_task *task)
     takt_map_run(m, step, task, task->scratch_own, first, end);
 }
 
-/* Any strides are walked; values in narrow types are widened on the way. */
+/* Any strides are supported; values in narrow types are widened on the way. */
 static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
 {
     (void)s;
@@ -141,9 +141,9 @@ static double written(const takt_step *s)
     return bytes;
 }
 
-/* Work that only moves bytes stands still where a task begins: by then what describes it has left
- * the caches. Of few threads each has tasks of 4 MB therefore; of many, small ones, since some are
- * slower than others. */
+/* Work that only moves bytes stalls when a task begins, because the task's description has left the
+ * caches. With few threads, tasks are therefore 4 MB; with many they are small, since some threads
+ * are slower. */
 static size_t longer_tasks(const takt_planner *p, size_t tasks, double flops, double bytes)
 {
     enum { MANY_THREADS = 8, LEAST_BYTES = 4 << 20 };
@@ -158,7 +158,7 @@ static size_t longer_tasks(const takt_planner *p, size_t tasks, double flops, do
 
 static takt_status compile(takt_planner *p)
 {
-    enum { PACE = 4 }; /* operations take so long beside those of products */
+    enum { PACE = 4 }; /* how many times slower operations are than those of products */
     if (is_cast(p))
         return compile_cast(p);
     takt_map_program *m;

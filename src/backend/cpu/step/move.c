@@ -19,7 +19,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_dtype_bits(takt_type_of(g, node)->dtype) >= 8 ? NULL : "elements below a byte";
 }
 
-/* The walk over `in`, and where it begins. */
+/* The loops over `in`, and where they begin. */
 static facts walk_of(const takt_node *n, const takt_view *in)
 {
     int64_t stride[TAKT_MAX_RANK];
@@ -41,7 +41,7 @@ static void run(const takt_step *s, const takt_task *t)
         f = &bound;
     }
     const char *from = takt_view_data(t, &s->in[0]);
-    /* Parts of the task's part, with a look at deadline and cancel between them. */
+    /* Parts of the task's part, with a check of deadline and cancel between them. */
     enum { POLLED = 1 << 20 }; /* bytes */
     size_t count = 0;
     (void)takt_type_count(f->node->type, &count);

@@ -1,4 +1,4 @@
-/* narrow_conv.c - convolutions on bf16 maps: which way they are computed, and their weights. */
+/* narrow_conv.c - convolutions on bf16 activations: how they are computed, and their weights. */
 #include "backend/cpu/conv/narrow_conv.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "op/util/narrow.h"
 
 enum { PATCH_BYTES = 128 << 10, ROWS_MIN = 48, ROWS_MAX = 256 };
-enum { DIRECT_ROW = 1, GATHERED_ROW = 3 }; /* what a row costs besides, in rows by panels */
+enum { DIRECT_ROW = 1, GATHERED_ROW = 3 }; /* other costs of a row, in rows by panels */
 enum { CHANNELS = 16 };                    /* fewer do not pay for Winograd's transforms */
 enum { FASTER = 4 };                       /* than products of f32, for the cut into tasks */
 
@@ -172,7 +172,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
     return takt_planner_output(p, p->group->nodes[0], &at);
 }
 
-/* Positions whose patches are gathered at a time, if somebody said so (--tile); else 0. */
+/* Positions whose patches are gathered at a time, if requested (--tile); else 0. */
 static size_t rows_asked(const takt_planner *p)
 {
     return p->settings->is_walked ? p->settings->walk.rows : 0;

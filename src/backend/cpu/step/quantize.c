@@ -1,8 +1,8 @@
 /* quantize.c - quantize and dequantize: scale and zero point per tensor or along an axis.
  *
- * f32 against bytes, what weights and activations are, has kernels of its own. Against other
- * integers of at most 16 bits it is done in f32, where it is exact but for the one rounding that
- * the definition has; everything else in double.
+ * Between f32 and bytes, the usual types of weights and activations, there are kernels. Between f32
+ * and other integers of at most 16 bits it is done in f32, which is exact except for the one
+ * rounding of the definition; everything else is done in double.
  */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
@@ -19,7 +19,7 @@ typedef struct facts {
     bool has_zero, is_fast;
     double low, high; /* of the quantised type */
     takt_convert_fn *convert;
-    takt_affine_f32_fn *bytes; /* NULL: not f32 against bytes */
+    takt_affine_f32_fn *bytes; /* NULL: not between f32 and bytes */
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)

@@ -1,7 +1,7 @@
 /* reduce.c - sums, extremes and the like over any axes.
  *
- * The reduced axes are looped over in row-major order, as the contract wants. Narrow types are
- * widened into scratch first, and the result is narrowed. Axes that no kernel can walk directly
+ * The reduced axes are looped over in row-major order, as the contract requires. Narrow types are
+ * widened into scratch first, and the result is narrowed. Axes that no kernel can traverse directly
  * are gathered into rows.
  */
 #include "kernel/reduce/reduce.h"
@@ -177,7 +177,7 @@ static void run(const takt_step *s, const takt_task *t)
     size_t first, end;
     takt_cpu_share(f->count, 16, t->index, s->task_count, &first, &end);
     const char *x = takt_view_data(t, &s->in[0]);
-    /* Blocks of rows between two looks at deadline and cancel. */
+    /* Blocks of rows between two checks of deadline and cancel. */
     const size_t most = 16 * (1 + POLLED / 16 / (f->n + 1));
     for (size_t last; first < end && !takt_poll_stops(t->poll); first = last) {
         last = end - first < most ? end : first + most;
@@ -241,7 +241,7 @@ static void find_axes(const takt_node *n, int rank, bool *is_reduced)
         is_reduced[axis->i64 < 0 ? axis->i64 + rank : axis->i64] = true;
 }
 
-/* [outer, n, inner] if the reduced axes are neighbours, else a walk with strides. */
+/* [outer, n, inner] if the reduced axes are neighbours, else loops with strides. */
 static void set_geometry(facts *f, const takt_view *x, const bool *is_reduced)
 {
     int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];

@@ -1,8 +1,8 @@
 /* rnn_dx.c - gradients of recurrent cells: a scan whose body is that of a GRU or LSTM, as one loop.
  *
- * Rows of the batch have nothing to do with each other: tasks share them. R is packed once; a turn
- * is the cell's kernel, which writes the gates' gradients where they belong, and one product that
- * reads them there. The bits are those of the body run turn by turn.
+ * Rows of the batch are independent: tasks share them. R is packed once; an iteration is the cell's
+ * kernel, which writes the gates' gradients where they belong, and one product that reads them
+ * there. The bits are those of the body run iteration by iteration.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 enum { ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
 
-/* Where a tensor of [turns, rows] lies; elements. */
+/* Where a tensor of [iterations, rows] lies; elements. */
 typedef struct lane {
     size_t turn, row;
 } lane;
@@ -89,7 +89,7 @@ static float *place(const takt_task *t, const takt_view *v, const lane *l, size_
     return (float *)takt_view_data(t, v) + at * l->turn + row * l->row;
 }
 
-/* Gradients of the state and of the cell before a turn, and what becomes of them. */
+/* Gradients of the state and of the cell before an iteration, and after it. */
 static void set_carried(const facts *f, const takt_step *s, const takt_task *t, size_t turn,
                         takt_rnn_dx_f32 *x)
 {
@@ -107,7 +107,7 @@ static void set_carried(const facts *f, const takt_step *s, const takt_task *t, 
     x->dc_next = is_gru ? NULL : next;
 }
 
-/* Rows [row, row + rows) of a turn. */
+/* Rows [row, row + rows) of an iteration. */
 static void run_cell(const facts *f, const takt_step *s, const takt_task *t, size_t turn,
                      takt_rnn_dx_f32 *x, size_t row)
 {
@@ -168,7 +168,7 @@ static void run_turn(const facts *f, const takt_step *s, const takt_task *t, siz
     }
 }
 
-/* The gradients of the first state, after the last turn. */
+/* The gradients of the first state, after the last iteration. */
 static void finish(const facts *f, const takt_step *s, const takt_task *t, const size_t range[2])
 {
     const size_t first = range[0] * f->m.units, count = (range[1] - range[0]) * f->m.units;
@@ -274,7 +274,7 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
 /* One for each thread, with whole tiles of rows for the product where there are enough. */
 static void set_tasks(takt_planner *p, const facts *f)
 {
-    enum { GATE = 12, TILE = 8 }; /* a gate takes as long as so many operations */
+    enum { GATE = 12, TILE = 8 }; /* a gate takes as long as this many operations */
     const double turns = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
     const double product = 2 * rows * units * units * gates, cell = rows * units * gates;

@@ -34,7 +34,7 @@ static takt_roi_data open_data(const takt_step *s, const takt_task *t)
         .x = source(s, t, 0), .rois = source(s, t, 1), .batch = source(s, t, f->batch)};
 }
 
-/* The image of a region, or the first one for a bad number, which is noted. */
+/* The image of a region, or the first one for a bad number, which is recorded. */
 static size_t image_of(const facts *f, const takt_roi_data *d, size_t region, takt_fault *fault)
 {
     int64_t given;
@@ -50,7 +50,7 @@ static void close_fault(const takt_fault *fault, const takt_task *t)
         takt_fault_merge(t->fault, fault);
 }
 
-enum { POLLED = 256 }; /* results, or regions, between two questions of the poll */
+enum { POLLED = 256 }; /* results, or regions, between two polls */
 
 static void run_forward(const takt_step *s, const takt_task *t)
 {

@@ -1,4 +1,5 @@
-/* rotate.c - rotary embeddings as one step: pairs of each row's elements turned by their angles. */
+/* rotate.c - rotary embeddings as one step: pairs of each row's elements rotated by their angles.
+ */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 #include "kernel/rotate_f32/rotate_f32.h"

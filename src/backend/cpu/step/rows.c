@@ -74,7 +74,7 @@ static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
     return in == 0 && row_stride(&s->in[0], stride, &rows);
 }
 
-enum { POLLED = 1 << 17 }; /* elements between two looks at deadline and cancel */
+enum { POLLED = 1 << 17 }; /* elements between two checks of deadline and cancel */
 
 static void run(const takt_step *s, const takt_task *t)
 {

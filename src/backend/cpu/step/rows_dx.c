@@ -35,7 +35,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return keeps(g, &g->nodes[node]) ? NULL : "";
 }
 
-enum { POLLED = 1 << 17 }; /* elements between two looks at deadline and cancel */
+enum { POLLED = 1 << 17 }; /* elements between two checks of deadline and cancel */
 
 static void run(const takt_step *s, const takt_task *t)
 {
@@ -57,7 +57,7 @@ static void run(const takt_step *s, const takt_task *t)
     }
 }
 
-/* The result takes the place of dy, if nobody reads that afterwards. */
+/* The result takes the place of dy, if nothing reads that afterwards. */
 static takt_status compile(takt_planner *p)
 {
     enum { ROW = 3000, EACH = 40 }; /* in operations: a row, and its elements */

@@ -17,7 +17,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_scan ? NULL : "";
 }
 
-/* Turn number `number`, at element `at`; false when it failed. */
+/* Iteration `number`, at element `at`; false if it failed. */
 static bool turn(const takt_step *s, const takt_task *t, const takt_child_room *room, size_t number,
                  size_t at)
 {

@@ -21,7 +21,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 }
 
 /* Rows [first, end) of all products, cut where one product ends, and into as many as a few hundred
- * microseconds allow: the poll is asked before each span. */
+ * microseconds allow: polls before each span. */
 typedef struct span {
     size_t product, row, count;
 } span;

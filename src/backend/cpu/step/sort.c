@@ -18,7 +18,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_sort || op == &takt_op_top_k ? NULL : "";
 }
 
-/* False: the task is to end. */
+/* False: the task must end. */
 static bool order(const facts *f, takt_keyed *items, const takt_poll *poll)
 {
     const size_t n = f->x.size;

@@ -55,7 +55,7 @@ static takt_trees_job job_of(const work *w, const int32_t *keys)
                             .stride = w->f->form.columns};
 }
 
-/* False: the task is to end. */
+/* False: the task must end. */
 static bool put_keys(const work *w, size_t row, size_t rows, int32_t *keys)
 {
     const facts *f = w->f;
@@ -305,7 +305,7 @@ static takt_status compile_in(takt_planner *p, takt_arena *arena)
     if (packed == NULL)
         return takt_trees_plain(p);
     f->trees = t;
-    f->trees.branch = NULL; /* they go with the arena */
+    f->trees.branch = NULL; /* freed with the arena */
     f->trees.split = f->trees.weight = f->trees.member = NULL;
     f->trees.root = NULL;
     f->trees.give = NULL;

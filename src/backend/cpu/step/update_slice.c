@@ -1,7 +1,7 @@
-/* update_slice.c - u in place of part of an axis of x, over x itself if nobody needs the old one.
+/* update_slice.c - replaces part of an axis of x by u, in place if nothing reads the old x.
  *
- * If x is state and the result its next value, the state is written where it lies; what was there
- * is kept until the run has succeeded, unless it lies beyond what anybody reads of it.
+ * If x is state and the result its next value, the state is updated in place; the old elements are
+ * kept until the run has succeeded, unless they are beyond what is read of it.
  */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"

@@ -1,7 +1,6 @@
 /* winograd.c - 3x3 convolution by Winograd's F(4x4, 3x3): how the weights are packed, how large
  * blocks are and how the work is cut. conv/winograd_run.c is one task of it. Its gradient by x is
- * the same with turned weights.
- */
+ * the same with rotated weights. */
 #include "backend/cpu/conv/winograd.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/conv/winograd_run.h"
@@ -12,7 +11,7 @@
 enum { OUT = TAKT_WINOGRAD_OUT, POINTS = TAKT_WINOGRAD_POINTS };
 enum { TRANSFORM = 3 }; /* of a tile's inputs, in products of a tile by a panel */
 enum { BLOCK_BYTES = 904 << 10, TILES_MIN = 12, TILES_MAX = 96 };
-/* Weights that every block brings from far away are worth larger ones. */
+/* Larger blocks pay off for weights that every block fetches from far away. */
 enum { FAR_BYTES = 4 << 20, FAR_BLOCK_BYTES = 1800 << 10 };
 
 static const char *accepts(const takt_graph *g, takt_id node)

@@ -53,7 +53,7 @@ static size_t d_stride(const job *j)
 typedef struct window {
     const float *image, *zeros;
     size_t height, width, channels;
-    size_t row, column; /* what is negative is very large */
+    size_t row, column; /* negatives wrap to large values */
     size_t size;
 } window;
 

@@ -1,7 +1,7 @@
 /* nodes.c - trees as pairs of children side by side, level by level.
  *
  * What several branches lead to is copied, as long as copies are few; trees that share more, that
- * are too large for a pair's bits, or that ask for equality become wide nodes.
+ * are too large for a pair's bits, or that test for equality become wide nodes.
  */
 #include "backend/cpu/trees/nodes.h"
 

@@ -17,7 +17,7 @@ typedef struct takt_trees_test {
 typedef struct takt_trees_tests {
     takt_trees_test *at;
     size_t *first;
-    bool has_equal;   /* some branch asks for equality */
+    bool has_equal;   /* some branch tests for equality */
     uint32_t *column; /* what each column is */
     uint32_t *value_start;
     double *value;                   /* see takt_trees_packed */
