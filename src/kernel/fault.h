@@ -1,7 +1,8 @@
-/* fault.h - where a kernel leaves word of a zero divisor or an index out of range.
+/* fault.h - where a kernel records a zero divisor or an index out of range.
  *
- * Kernels cannot fail: they record the lowest bad element and its value, go on with a safe value,
- * and the executor turns the record into an error after the step. Threads have one slot each.
+ * Kernels cannot fail: they record the lowest bad element and its value, continue with a safe
+ * value, and the executor turns the record into an error after the step. Threads have one slot
+ * each.
  */
 #ifndef TAKT_KERNEL_FAULT_H
 #define TAKT_KERNEL_FAULT_H

@@ -59,8 +59,8 @@ static leaf cpuid(unsigned number, unsigned sub)
     return r;
 }
 
-/* Which register files the operating system saves: without that, an instruction's presence is
- * worth nothing. Written as bytes because the intrinsic needs -mxsave. */
+/* Which register files the operating system saves: without that, an instruction cannot be used.
+ * Written as bytes because the intrinsic needs -mxsave. */
 static uint64_t saved_state(void)
 {
     uint32_t low, high;

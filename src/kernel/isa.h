@@ -39,7 +39,7 @@ typedef uint32_t takt_isa_set;
 takt_isa_set takt_isa_detect(void);
 /* `set` without everything stronger than `cap`: "avx2" drops avx512 and up, "neon" drops dotprod
  * and up, "scalar" or the name of another architecture's ISA leaves only scalar. False, and *capped
- * = set, if `cap` is no ISA's name. */
+ * = set, if `cap` is not the name of an ISA. */
 bool takt_isa_cap(takt_isa_set set, const char *cap, takt_isa_set *capped);
 /* "neon"; NULL beyond the list. */
 const char *takt_isa_name(takt_isa isa);

@@ -1,7 +1,7 @@
-/* kernel.h - how kernels make themselves known, and how one is chosen.
+/* kernel.h - how kernels are registered, and how one is chosen.
  *
- * A family is a folder with a contract header: a function type and what it promises. A variant is a
- * file `<family>_<isa>[_<note>].c` in it. The build reads the file name alone: it gives the
+ * A family is a folder with a contract header: a function type and what it guarantees. A variant is
+ * a file `<family>_<isa>[_<note>].c` in it. The build reads only the file name, which gives the
  * compiler flags (cmake/isa.cmake), the required CPU features, and the registration. Adding a
  * variant touches one file.
  *

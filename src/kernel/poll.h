@@ -1,4 +1,4 @@
-/* poll.h - how long work finds out whether its result is still wanted.
+/* poll.h - how long-running work learns whether its result is still wanted.
  *
  * A deadline or a cancel ends a run in the middle of a step. Kernels and the loops around them poll
  * at the end of a block, some ten to a hundred microseconds of work, and return immediately when

@@ -1,6 +1,6 @@
 /* adam_f32.h - contract of one step of Adam or AdamW for a run of parameters.
  *
- *     d  = g[i], + more[i] and then / *divisor where there are such
+ *     d  = g[i], + more[i] and then / *divisor where present
  *     m' = m[i] * beta1 + d * rest1
  *     v' = v[i] * beta2 + d * rest2 * d
  *     w' = (keep != NULL ? w[i] * *keep : w[i]) - m' / (sqrt(v') / *correction + epsilon) * *rate

@@ -1,9 +1,8 @@
 /* adam_f32_body.h - every variant of adam_f32 is this, compiled for its ISA.
  *
- * Loads of a vector come before its stores, so results may lie over operands. Whether there are a
+ * Loads of a vector come before its stores, so results may overwrite operands. Whether there are a
  * divisor and a decay is known at compile time in each of four loops. One vector's root, quotients
- * and sums wait for each other, so several are worked on at a time: then the unit that divides is
- * the limit.
+ * and sums depend on each other, so several are computed at a time: then the divider is the limit.
  */
 #include "kernel/adam_f32/adam_f32.h"
 #include "kernel/simd/simd.h"

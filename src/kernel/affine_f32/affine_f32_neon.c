@@ -7,7 +7,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Conversion rounds half to even, and makes 0 of NaN. */
+/* Conversion rounds half to even, and turns NaN into 0. */
 INLINE int32x4_t quotients(const float *x, float32x4_t scale)
 {
     return vcvtnq_s32_f32(vdivq_f32(vld1q_f32(x), scale));
@@ -35,7 +35,7 @@ static size_t quantise(const takt_affine_f32 *a)
     return i;
 }
 
-/* Conversion rounds halves away from zero, and makes 0 of NaN. */
+/* Conversion rounds halves away from zero, and turns NaN into 0. */
 INLINE int32x4_t away_four(const float *x, const bool is_product, float32x4_t scale)
 {
     const float32x4_t v = vld1q_f32(x);
@@ -91,7 +91,7 @@ static size_t dequantise(const takt_affine_f32 *a)
     return i;
 }
 
-/* Four tables of 64: an index outside of one leaves what is there. */
+/* Four tables of 64: an index outside a table leaves the lane unchanged. */
 static size_t look_up(const takt_affine_f32 *a)
 {
     const uint8_t *x = a->x;

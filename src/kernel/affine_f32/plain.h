@@ -1,4 +1,4 @@
-/* plain.h - one element after the other: what scalar does, and what vectors leave over. */
+/* plain.h - one element after the other: the scalar kernel, and the tails of the vector ones. */
 
 /* Saturated first, so that adding and taking away 1.5 * 2^23 rounds half to even. */
 static inline uint8_t quantised(const takt_affine_f32 *a, float x)
@@ -11,7 +11,7 @@ static inline uint8_t quantised(const takt_affine_f32 *a, float x)
     return (uint8_t)((int32_t)((kept + shift) - shift) + a->zero);
 }
 
-/* Saturated first; what is left of the whole part is exact, so only halves go away from zero. */
+/* Saturated first; the fraction is exact, so only halves round away from zero. */
 static inline uint8_t away(const takt_affine_f32 *a, float q)
 {
     const float low = (float)(a->lo - a->zero), high = (float)(a->hi - a->zero);

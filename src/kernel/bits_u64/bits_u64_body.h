@@ -7,8 +7,8 @@
 
 enum { BLOCK = 4 * TAKT_UNIT_WORDS }; /* words of a row of c that stay in registers */
 
-/* `count` words of c's row i from w on: only rows of b whose bit is set are read, so that sparse
- * relations cost what they hold. */
+/* `count` words of c's row i from w on: only rows of b whose bit is set are read, so the cost of
+ * sparse relations is proportional to their size. */
 INLINE void block(const takt_bits_u64 *p, const uint64_t *a, size_t i, size_t w, const size_t count)
 {
     uint64_t sum[BLOCK];

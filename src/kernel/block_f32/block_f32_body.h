@@ -1,5 +1,5 @@
-/* block_f32_body.h - a few rows by a panel of sixteen columns: weights become floats in registers.
- */
+/* block_f32_body.h - a few rows by a panel of sixteen columns: weights are converted to floats in
+ * registers. */
 #include "kernel/block_f32/block_f32.h"
 #include "kernel/blocks/widen.h"
 #if TAKT_SIMD_SET == 2
@@ -32,8 +32,8 @@ FIXED vf four_fma(vf w, four a, const unsigned i, vf sum)
 }
 #endif
 
-/* Panels that one row is multiplied with at once, if k has no tail: sums of one would wait for
- * themselves, and several distant streams are read faster than one. */
+/* Panels that one row is multiplied with at once, if k has no tail: the sums of one panel would be
+ * limited by latency, and several distant streams are read faster than one. */
 #if TAKT_SIMD_SET == 4
 #define DISTANT 4
 #elif TAKT_SIMD_SET == 3
@@ -48,7 +48,7 @@ typedef struct shape {
     size_t rows, vectors;
     unsigned bits;
     bool subtracts; /* zero points, see widen.h */
-    bool has_tail;  /* k may be no multiple of 16 */
+    bool has_tail;  /* k need not be a multiple of 16 */
     bool adds;      /* neon_rows.h */
 } shape;
 
@@ -83,7 +83,7 @@ FIXED void quad(const quad_job t, const four *a, const block_parameters *o, vf (
     }
 }
 
-/* The same where j and the count are not known beforehand. */
+/* The same where j and the count are not compile-time constants. */
 FIXED void last_quad(const quad_job t, const four *a, const block_parameters *o, vf (*acc)[WIDTH],
                      const shape f)
 {
@@ -291,7 +291,7 @@ static void run(const takt_block_f32 *g)
 #if TAKT_SIMD_SET == 2
     t.ways = small_find(&g->b);
 #endif
-    enum { POLLED = 8 }; /* panels between two questions */
+    enum { POLLED = 8 }; /* panels between two polls */
     for (t.panel = 0; t.panel < t.apart; t.panel++) {
         if (t.panel % POLLED == 0 && takt_poll_stops(g->poll))
             return;

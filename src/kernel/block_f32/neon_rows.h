@@ -1,4 +1,4 @@
-/* neon_rows.h - one or four rows by levels that are floats as they lie (blocks/neon_small.h). */
+/* neon_rows.h - one or four rows by levels that are floats in place (blocks/neon_small.h). */
 
 /* Written out, since gcc 12 copies and spills what these keep.
  *
@@ -102,7 +102,7 @@ FIXED void small_rows(stretch_job *t, const small_parameters *o, vf (*acc)[WIDTH
     t->w[0] = w;
 }
 
-/* The rows of A in this chunk, lifted by what scales are short of; false if one is too large. */
+/* The rows of A in this chunk, scaled up by what the scales lack; false if one is too large. */
 static bool lift_rows(const panel_job *p, lifted_rows *o, size_t rows)
 {
     uint32x4_t most = vdupq_n_u32(0);
@@ -118,8 +118,8 @@ static bool lift_rows(const panel_job *p, lifted_rows *o, size_t rows)
     return vmaxvq_u32(most) < (255U - SMALL_SHORT) << 23;
 }
 
-/* All whole groups of 16 rows, if it can. Where weights are short of what they are, A is lifted
- * instead, once for a chunk: the products are the same. */
+/* All whole groups of 16 rows, if possible. Where weights come out scaled down, A is scaled up
+ * instead, once per chunk: the products are the same. */
 FIXED void small_stretch(const panel_job *p, stretch_job *t, lifted_rows *o, vf (*acc)[WIDTH],
                          const shape f)
 {

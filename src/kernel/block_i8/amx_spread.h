@@ -141,14 +141,14 @@ static void spread(const takt_blocks *b, const tiling *o, size_t panel, size_t f
                                         : vf_load((const float *)b->scale + at + i));
 }
 
-/* ---- the piece after this one, in memory: asked for while this one is worked on ---- */
+/* ---- the next piece, prefetched from memory while this one is processed ---- */
 
 typedef struct follower {
     const char *words, *words_end, *scale, *scale_end;
     size_t word_bytes, scale_bytes; /* of a block */
 } follower;
 
-/* Of up to `blocks` blocks, from number `at` of all panels on: they lie one behind the other. */
+/* Of up to `blocks` blocks, from number `at` of all panels on: they follow each other. */
 static follower follower_of(const takt_blocks *b, const tiling *o, size_t at, size_t blocks)
 {
     const size_t count = takt_blocks_count(b), panels = takt_blocks_panels(b->n);

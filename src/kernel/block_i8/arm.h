@@ -1,4 +1,5 @@
-/* arm.h - what body.h asks for, by sdot: four bytes of a row against four levels of each lane. */
+/* arm.h - the operations of body.h by sdot: four bytes of a row against four levels of each lane.
+ */
 #include <arm_neon.h>
 
 #define LEVEL_SHIFT(bits) ((bits) == 8 ? 128 : 0)
@@ -10,7 +11,7 @@ static inline act act_load(const int8_t *p)
     return vld1q_s8(p);
 }
 
-/* Levels of 8 bits less 128, so that sdot reads them as they are meant. */
+/* Levels of 8 bits less 128, so that sdot, which is signed, reads them correctly. */
 static inline __attribute__((always_inline)) int32x4_t levels(int32x4_t word, const unsigned bits,
                                                               const unsigned j)
 {

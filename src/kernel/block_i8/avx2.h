@@ -1,4 +1,4 @@
-/* avx2.h - what body.h asks for, by vpmaddubsw. A part of AVX2 variants, before body.h.
+/* avx2.h - the operations of body.h by vpmaddubsw. A part of AVX2 variants, before body.h.
  *
  * It saturates sums of two products beyond 32767, which levels of up to 6 bits never reach:
  * 2 * 63 * 127. Levels of 8 bits are widened to 16 first, even and odd bytes apart.

@@ -31,10 +31,10 @@ typedef struct takt_block_i8 {
     const float *bias; /* or NULL */
     float *c;
     size_t ldc;
-    void *scratch; /* 64-byte aligned, of the size that the kernel's info tells */
+    void *scratch; /* 64-byte aligned, of the size in the kernel's info */
     /* All m rows of A by the kernel's `round`, 64-byte aligned; NULL: rounded in scratch. */
     const void *rounded;
-    const takt_poll *poll; /* asked every few panels; or NULL */
+    const takt_poll *poll; /* polled every few panels; or NULL */
 } takt_block_i8;
 
 typedef void takt_block_i8_fn(const takt_block_i8 *g);
@@ -43,8 +43,8 @@ typedef struct takt_block_i8_info {
     size_t rows; /* of a full tile */
     /* For this m, k and block; reads no pointer; bounded by about 1.5 MiB + 48 * k. */
     size_t (*scratch_bytes)(const takt_block_i8 *g);
-    /* Rows of A rounded once for several calls, each with some columns of B; NULL: there is no such
-     * thing. Of any number of columns, for this m, k and block. */
+    /* Rows of A rounded once for several calls, each with some columns of B; NULL: not supported.
+     * Of any number of columns, for this m, k and block. */
     size_t (*rounded_bytes)(const takt_block_i8 *g);
     /* Part `part` of `parts`; needs A, the scratch and all of B but its words and scales. */
     void (*round)(const takt_block_i8 *g, size_t part, size_t parts, void *rounded);

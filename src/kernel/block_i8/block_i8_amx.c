@@ -1,6 +1,6 @@
-/* block_i8_amx.c - sixteen rows by a panel: levels become bytes once for all rows, tdpbssd sums a
- * block of them, and vectors add the sums up while the next ones are worked out. Few rows,
- * and blocks that are longer than a piece, by vpdpbusd. */
+/* block_i8_amx.c - sixteen rows by a panel: levels are converted to bytes once for all rows,
+ * tdpbssd sums a block of them, and vectors add up the sums while the next are computed. Few rows,
+ * and blocks longer than a piece, use vpdpbusd. */
 #include "kernel/block_i8/block_i8.h"
 
 #include "kernel/block_i8/vnni.h"
@@ -37,8 +37,8 @@ typedef struct work {
         }                                                                                          \
     } while (0)
 
-/* Sums of blocks from `i` on, BATCH of them if there are so many, stay in their tiles while those
- * before them are added up. */
+/* Sums of blocks from `i` on, at most BATCH of them, stay in their tiles while those before them
+ * are added up. */
 FIXED void products(const work *t, size_t i)
 {
     TILES_WRITTEN(t->sums);
@@ -161,7 +161,7 @@ static strip strip_of(const takt_block_i8 *g, const room *o, size_t row, size_t 
     return a;
 }
 
-/* ---- walking ---- */
+/* ---- blocking ---- */
 
 static void shapes(size_t width, size_t rows)
 {
@@ -210,7 +210,7 @@ static void all_panels(const takt_block_i8 *g, const room *o, size_t row, size_t
         }
 }
 
-/* For fewer rows spreading the weights is not worth it. */
+/* For fewer rows spreading the weights does not pay off. */
 static bool takes_tiles(const takt_block_i8 *g)
 {
     return g->m > ROWS_FEW && g->b.k > 0 && least(g->b.block, takt_blocks_deep(g->b.k)) <= PIECE;

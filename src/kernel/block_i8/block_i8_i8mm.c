@@ -65,7 +65,7 @@ FIXED void mm_combine(int32x4_t (*s)[HALF], const float (*scale)[4], const float
 /* `plain`: small sums and one zero point for all. */
 FIXED void mm_half(const mm_job *t, size_t half, const size_t pairs)
 {
-    const mm_job o = *t; /* stores of vectors may change *t, for all that gcc knows */
+    const mm_job o = *t; /* as far as gcc knows, stores of vectors may change *t */
     const int32x4_t base = vdupq_n_s32(o.small ? MAGIC_BITS : 0);
     const int8_t *q = o.a.q + o.from * o.block * 2 * pairs, *b = o.b->bytes + 64 * half;
     const float *dx = o.a.dx + o.from * pairs * 4;
@@ -158,14 +158,14 @@ static size_t mm_rows(const takt_block_i8 *g)
     return round_up(least(g->m, fit < STRIP_ROWS ? STRIP_ROWS : fit), 2);
 }
 
-/* Where each begins, in bytes: sums, two rows and a piece in scratch, behind them or elsewhere
- * rounded rows. */
+/* Where each begins, in bytes: sums, two rows and a piece in scratch; rounded rows after them or
+ * elsewhere. */
 typedef struct places {
     size_t row, piece, own;  /* sums lie at 0 */
     size_t dx, sum, rounded; /* bytes of rows lie at 0 */
 } places;
 
-/* `rows` of A, and what a thread has besides for as many as it takes at a time. */
+/* `rows` of A, and what else a thread needs for as many as it takes at a time. */
 static places places_of(const takt_block_i8 *g, size_t rows)
 {
     const size_t deep = takt_blocks_deep(g->b.k), count = takt_blocks_count(&g->b);
@@ -232,7 +232,7 @@ static void round_rows(const takt_block_i8 *g, const places *p, span o, char *to
     }
 }
 
-/* ---- the walk ---- */
+/* ---- blocking ---- */
 
 typedef struct mm_walk {
     const takt_block_i8 *g;

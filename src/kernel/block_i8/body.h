@@ -1,13 +1,13 @@
 /* body.h - rows of bytes by panels of levels, in vectors of sums: lane = column.
  *
  * A template: a variant defines
- *     DISTANT, MR      panels of one row, and rows of one panel, that are worked on at once
+ *     DISTANT, MR      panels of one row, and rows of one panel, that are processed at once
  *     LEVEL_SHIFT(b)   what `levels` takes away from levels of b bits
  *     act, act_load    sixteen bytes of a row of A
  *     levels           part j of a vector of words, as bytes
  *     dot4             adds the products of four bytes of each lane and bytes 4 * lane .. of `act`
- * and includes this file. Sums begin at -zero * sum of the row's bytes, so that no weight has its
- * zero point taken away.
+ * and includes this file. Sums begin at -zero * sum of the row's bytes, so that no zero
+ * point is subtracted from a weight.
  */
 #include "kernel/block_i8/quantise.h"
 
@@ -61,7 +61,7 @@ FIXED vf sum_as_float(vi sum, bool small)
 typedef struct shape {
     size_t rows, vectors;
     unsigned bits;
-    bool plain; /* small sums, f32 scales, one zero point: the common case, without questions */
+    bool plain; /* small sums, f32 scales, one zero point: the common case, without checks */
 } shape;
 
 /* Where a tile has got to: bytes, words and parameters of the next block. */
@@ -266,7 +266,7 @@ static tile_fn *tile_of(const tile_job *t, int kind)
 static void one_row(tile_job *t)
 {
     const size_t panels = takt_blocks_panels(t->g->b.n), part = panels / DISTANT;
-    enum { POLLED = 8 }; /* panels between two questions */
+    enum { POLLED = 8 }; /* panels between two polls */
     t->apart = part;
     for (t->panel = 0; t->panel < part; t->panel++) {
         if (t->panel % POLLED == 0 && takt_poll_stops(t->g->poll))

@@ -98,7 +98,7 @@ static void spread(const takt_blocks *b, size_t panel, size_t from, size_t block
         spread_zeros(b, at, blocks * 4, to);
 }
 
-/* ---- the piece after this one, in memory: asked for while this one is worked on ---- */
+/* ---- the next piece, prefetched from memory while this one is processed ---- */
 
 typedef struct follower {
     const char *words, *scale;
@@ -117,7 +117,7 @@ static follower follower_of(const takt_blocks *b, size_t at, size_t blocks)
         .scale_lines = (blocks * TAKT_BLOCKS_PANEL * size + 63) / 64};
 }
 
-/* Into L2; in assembler, because gcc 12 takes calls of functions away that do nothing but ask. */
+/* Into L2; in assembly, because gcc 12 removes calls of functions that only prefetch. */
 static void ask_lines(const char *at, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++)

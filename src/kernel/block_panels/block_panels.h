@@ -1,4 +1,4 @@
-/* block_panels.h - contract of making packed floats of block-quantised weights.
+/* block_panels.h - contract of converting block-quantised weights to packed floats.
  *
  *     dst = (level - zero) * scale, in f32: the difference rounded, then the product
  *

@@ -1,4 +1,4 @@
-/* neon_fill.h - sixteen columns by sixteen k of levels that are floats as they lie
+/* neon_fill.h - sixteen columns by sixteen k of levels that are floats in place
  * (blocks/neon_small.h), whole rows at a time, so that lines are written from end to end. */
 
 /* Written out, since gcc 12 copies and spills what these keep: bytes of four vectors of words in

@@ -1,8 +1,8 @@
-/* neon_small.h - levels as the smallest floats: one operation makes a float of a level.
+/* neon_small.h - levels as the smallest floats: one operation turns a level into a float.
  *
- * The bits of a float, as a whole number below 2^24, are that many times 2^-149, subnormal or not.
- * A level among the bits 16 to 23 so is a float as it lies there, level * 2^(place - 149), and no
- * exponent has to be put in and taken away again. What was tbl, orr, fsub and fmul is
+ * A float whose bits, as an integer, are below 2^24 is that integer times 2^-149, subnormal or not.
+ * So a level in bits 16 to 23 is already a float, level * 2^(place - 149), and no exponent has to
+ * be inserted and subtracted again. What was tbl, orr, fsub and fmul is
  *
  *     and, fsub, fmul    with a scale of 2^(149 - place) times as much, or
  *     and, fmla          where zero * scale is exact,
@@ -34,9 +34,9 @@ static inline small_ways small_find(const takt_blocks *b)
     return (small_ways){least * 0x1p127F == 0x1p-22F, !b->zero && (b->level & (b->level - 1)) == 0};
 }
 
-/* By how many powers of two a scale is lifted: as many as a level lies below what it means; or,
- * where that would be no float any more, fewer by SMALL_SHORT, so that a weight comes out as
- * 2^-SMALL_SHORT of itself, with the same digits. */
+/* By how many powers of two a scale is scaled up: as many as a level is too small by; or, where
+ * that would overflow, fewer by SMALL_SHORT, so that a weight comes out as 2^-SMALL_SHORT of
+ * itself, with the same digits. */
 enum { SMALL_LIFT = 133, SMALL_SHORT = 32 };
 #define SMALL_UP 0x1p32F /* 2^SMALL_SHORT */
 

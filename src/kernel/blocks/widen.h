@@ -49,7 +49,7 @@ typedef struct block_parameters {
     vf base[VECTORS];  /* 2^23, with a zero point that is a level */
     vf minus[VECTORS]; /* a zero point that is a float */
 #if TAKT_SIMD_SET == 4
-    vf table; /* what four bits mean whose lowest are a level */
+    vf table; /* values of four bits whose lowest are a level */
 #endif
 } block_parameters;
 

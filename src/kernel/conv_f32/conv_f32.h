@@ -1,4 +1,4 @@
-/* conv_f32.h - contract of some lines of a convolution that reads its inputs where they lie.
+/* conv_f32.h - contract of some lines of a convolution that reads its inputs in place.
  *
  *     y[l][q][o] = end(sum over i < k of x[l*line + q*step + at[i]] * w[i][o])
  *

@@ -24,7 +24,7 @@ typedef struct tile {
 } tile;
 
 /* `rows` outputs by `vectors` of columns; `fixed` is the step where it is a constant, else 0. Then
- * four outputs share a pointer: with one for each there would not be registers enough. */
+ * four outputs share a pointer: with one each there would not be enough registers. */
 INLINE void sum(const takt_conv_f32 *c, const tile *t, const size_t rows, const size_t vectors,
                 const size_t fixed)
 {
@@ -100,7 +100,7 @@ INLINE void sum_rows(const takt_conv_f32 *c, const tile *t, size_t rows, const s
     }
 }
 
-/* All lines of one panel's columns; a line's outputs in parts as equal as can be. */
+/* All lines of one panel's columns; a line's outputs in parts as equal as possible. */
 INLINE void lines(const takt_conv_f32 *c, tile t, const size_t vectors, const size_t fixed)
 {
     const size_t most = height(vectors), parts = (c->columns + most - 1) / most;

@@ -1,9 +1,9 @@
 /* conv_f32_cuda_any.cu - convolutions of any type and layout, over up to three axes, on a device:
- * an element a thread.
+ * one element per thread.
  *
  * f32 has the order of gemm_f32.h over taps, then channels: chunks of 256 by fma, added in order.
- * 16-bit floats are summed so in f32 and rounded once; integers wrap. Padding is multiplied as
- * zero.
+ * 16-bit floats are summed this way in f32 and rounded once; integers wrap. Padding is multiplied
+ * as zero.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"

@@ -171,7 +171,7 @@ typedef struct takt_cuda_attend {
     const float *q, *mask; /* mask: or NULL */
     const void *k, *v;
     const void *length; /* int64_t or int32_t of every sequence; NULL: all keys are there */
-    uint64_t *fault;    /* the first sequence whose length cannot be */
+    uint64_t *fault;    /* the first sequence with an impossible length */
     int64_t mask_stride[4];
     uint32_t heads, group, queries, keys, dim, size;
     uint32_t is_causal, is_narrow;

@@ -21,7 +21,7 @@ typedef enum takt_cuda_scatter_how {
     TAKT_SCATTER_MIN
 } takt_cuda_scatter_how;
 
-/* dst meets `part` at `index`. Also a conversion of `count` elements of `part` to dst. */
+/* Combines `part` into dst at `index`. Also a conversion of `count` elements of `part` to dst. */
 typedef struct takt_cuda_scatter_args {
     void *dst;
     const void *index, *part; /* index: int64_t, or int32_t */
@@ -55,7 +55,7 @@ typedef struct takt_cuda_affine_args {
 /* ---- what a device reaches: peak_f32_cuda.cu ---- */
 
 typedef struct takt_cuda_peak_args {
-    float *dst; /* room for every thread, which nobody writes */
+    float *dst; /* room for every thread, never written */
     const float *src;
     uint64_t count; /* of four floats each */
     uint32_t loops, blocks;

@@ -1,8 +1,8 @@
 /* lang.h - the language of device kernels: C and a handful of macros.
  *
  * A file `<family>_cuda[_<note>].cu` is compiled by nvcc into device code. The same file is C: the
- * tests compile it for the CPU, where threads are fibers (tests/util/grid.h), and hold its bits to
- * the family's scalar kernel without a GPU.
+ * tests compile it for the CPU, where threads are fibers (tests/util/grid.h), and compare its bits
+ * with the family's scalar kernel without a GPU.
  *
  *     KERNEL(takt_cuda_twice, takt_cuda_twice_args, 256)
  *     {
@@ -11,21 +11,22 @@
  *             ARG.dst[i] = 2 * ARG.src[i];
  *     }
  *
- *   KERNEL(name, type, threads)  a kernel whose only parameter is a struct; at most so many
- * threads; a fourth word says how many blocks fit a multiprocessor ARG that struct, read only
+ *   KERNEL(name, type, threads)  a kernel whose only parameter is a struct; at most `threads`
+ *                                threads; a fourth word says how many blocks fit a multiprocessor
+ *   ARG                          that struct, read only
  *   DEVICE                       before a function that kernels call
- *   SHARED(type, name, count)    an array of the block; it begins with anything
- *   DYNAMIC(type, name)          the bytes that the launch asked for, as an array
+ *   SHARED(type, name, count)    an array of the block; not initialised
+ *   DYNAMIC(type, name)          the bytes that the launch requests, as an array
  *   SYNC()                       every thread of the block comes here, or none
  *   LANE, LANES                  number of the thread in its block, and how many there are
  *   BLOCK_X, BLOCK_Y, BLOCK_Z    number of the block in the grid
  *   INDEX                        of the thread among those of all blocks of x, 64 bits
- *   least(word, value)           word = min(word, value), whoever else does the same
+ *   least(word, value)           word = min(word, value), atomically
  *   publish()                    what this thread wrote is there before what it writes next
- *   is_last(word, others)        whether so many others were here before; the word begins as 0, and
+ *   is_last(word, others)        whether this many others came before; the word begins as 0, and
  *                                is 0 again after the last
  *   add_some(word, n), look(word)  n more, and the number before; a word as others left it
- *   take(word), give(word)       a lock that nobody waits for: whether it was free; frees it
+ *   take(word), give(word)       a lock without waiting: whether it was free; frees it
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *
@@ -39,9 +40,9 @@
 
 #ifdef __CUDACC__
 
-/* A kernel may begin while the one before it in a graph still ends: it waits here until what that
- * one wrote is there, and lets the next one begin. Other edges make both do nothing. Blocks beyond
- * 8192 do not wait, which costs large grids time: such a grid is given no early edge. */
+/* A kernel may begin while its predecessor in a graph still finishes: it waits here until that
+ * one's writes are visible, and lets the next one begin. Other edges make both do nothing. Blocks
+ * beyond 8192 do not wait, which costs large grids time: such a grid is given no early edge. */
 static __device__ __forceinline__ void takt_begin(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -193,7 +194,7 @@ DEVICE void copy_end(void)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/* A thread of a block, on the CPU; the functions belong to whoever runs the grid. */
+/* A thread of a block, on the CPU; the code that runs the grid supplies the functions. */
 typedef struct takt_lane {
     uint32_t thread, threads, block[3], grid[3];
     size_t shared_at; /* bytes of shared memory that this thread has named so far */

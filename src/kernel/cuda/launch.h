@@ -97,8 +97,8 @@ typedef struct takt_cuda_gemm_plan {
 
 /* Ways to compute one: tiles, with k whole (even) or cut (odd). */
 size_t takt_cuda_gemm_ways(void);
-/* The way that takes least time for `batches` products on a device of so many multiprocessors, or
- * way `way`, if it is not TAKT_CUDA_GEMM_ANY. */
+/* The way that takes least time for `batches` products on a device with that many multiprocessors,
+ * or way `way`, if it is not TAKT_CUDA_GEMM_ANY. */
 takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t batches,
                                            uint32_t processors, size_t way);
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,

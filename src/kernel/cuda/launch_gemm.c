@@ -19,8 +19,8 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what gpu_sweep measured on an
  * H200, where the tile of least estimated time took 0.4 % more than the best one in the mean:
  * `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one; `begin`,
- * us before the first product and after the last. Of _128t they are a guess below _128's: nobody
- * has measured it. */
+ * us before the first product and after the last. For _128t they are a guess below those of _128:
+ * it has not been measured. */
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
     uint32_t rows, cols, threads, depth, stages, keeps, turned;

@@ -36,7 +36,7 @@ static size_t map_pointers(const takt_cuda_launch *l, size_t *offsets, size_t ca
             END(takt_cuda_gemm)                                                                    \
     }
 static const struct {
-    const char *kernel; /* the name begins so: the first that fits */
+    const char *kernel; /* a prefix of the name: the first match wins */
     size_t offsets[9], count;
 } fixed[] = {
     {"takt_cuda_gemm", GEMM, 9},

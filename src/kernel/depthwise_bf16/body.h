@@ -3,8 +3,8 @@
  * A template: a variant defines VECTOR, the channels of one, the types `factor` (a vector of x or
  * w) and `sums`, and the functions declared below; `n` is VECTOR or what is left of the channels.
  * Kernels of 3 x 3 compute four neighbouring outputs of two lines at a time, which share what they
- * read. Where each position is read is looked up in a table, so that borders are like the inside:
- * what does not exist is read from zeros, and written to a row that nobody wants.
+ * read. Where each position is read is looked up in a table, so that borders need no special case:
+ * what does not exist is read from zeros, and written to a row that is discarded.
  */
 INLINE factor load(const uint16_t *p, size_t n);
 INLINE sums load_bias(const takt_depthwise_bf16 *d, size_t c, size_t n);

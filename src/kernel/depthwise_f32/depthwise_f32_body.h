@@ -151,8 +151,8 @@ typedef struct trio {
     size_t q;
 } trio;
 
-/* The next of several addresses, worked out when it is needed: kept for a whole loop, the 27 that a
- * block reads from would not fit the registers. */
+/* The next of several addresses, computed when it is needed: kept for a whole loop, the 27 that a
+ * block reads from would not fit into registers. */
 INLINE const float *next(const float *p, size_t step)
 {
     p += step;
@@ -160,8 +160,8 @@ INLINE const float *next(const float *p, size_t step)
     return p;
 }
 
-/* Three by three taps without dilation, `count` outputs, `vectors` of channels: sums enough that
- * none waits for itself. */
+/* Three by three taps without dilation, `count` outputs, `vectors` of channels: enough sums to hide
+ * their latency. */
 INLINE void three_vectors(const takt_depthwise_f32 *d, const trio *t, size_t c, size_t n,
                           const size_t stride, const size_t count, const size_t vectors)
 {
@@ -247,7 +247,7 @@ INLINE void table_columns(const takt_depthwise_f32 *d, size_t q, const size_t st
 }
 
 /* A line of at least ABREAST outputs, three by three taps without dilation. The last block may
- * begin within the one before, and computes the same again. [first, end) read no padding. */
+ * begin within the one before, and recomputes the same values. [first, end) read no padding. */
 INLINE void three_line(const takt_depthwise_f32 *d, size_t first, size_t end, const size_t stride)
 {
     const size_t last = d->columns - ABREAST;

@@ -1,8 +1,8 @@
 /* neon_block.h - three by three taps without dilation: four outputs of two lines, in assembly.
  *
  * Neoverse V1 loads two vectors a cycle and multiplies four, so a block shares what it loads: every
- * value of x serves up to six products, and eight sums keep each from waiting for itself. Compilers
- * copy vectors here and there, and a copied multiplicand halves the rate of fmla on this core.
+ * value of x serves up to six products, and eight independent sums hide the latency. Compilers copy
+ * vectors here and there, and a copied multiplicand halves the rate of fmla on this core.
  *
  * Registers: v24-v27 the sums of the first line, v28-v31 of the second, v0-v2 a row of weights, v6
  * bias, v7 limit, the rest rows of x. The loop goes over vectors of channels.

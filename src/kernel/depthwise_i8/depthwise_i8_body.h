@@ -1,4 +1,4 @@
-/* depthwise_i8_body.h - the walk over channels.
+/* depthwise_i8_body.h - the loop over channels.
  *
  * A template: a variant defines BLOCK, and column(d, c) for BLOCK channels from c on of all
  * positions; the last block overlaps the one before it. If it defines HALF, half(d, c) does the
@@ -8,7 +8,7 @@
 
 enum { FEW = 16 }; /* channels that are summed at a time without column() */
 
-/* What requant.h wants to know of C. */
+/* What requant.h needs to know about C. */
 static inline takt_gemm_i8 ending(const takt_depthwise_i8 *d)
 {
     return (takt_gemm_i8){.c = d->y, .ldc = d->channels, .requant = d->requant};

@@ -2,7 +2,7 @@
  *
  * Behind neon_dot.h: vectors have the first position in their low half.
  */
-/* Known to the compiler wherever it is asked for. */
+/* A compile-time constant wherever it is used. */
 typedef struct half_kind {
     bool is_unsigned;
     size_t taps; /* 0: as many as there are */

@@ -1,4 +1,4 @@
-/* direct_f32.h - contract of products of few rows with a matrix that is read where it lies.
+/* direct_f32.h - contract of products of few rows with a matrix that is read in place.
  *
  *     C[m,n] = A[m,k] * B[k,n],  B[p,j] = b[p * b_row + j * b_col]
  *

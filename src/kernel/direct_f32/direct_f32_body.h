@@ -55,7 +55,7 @@ INLINE void row_chunk(const takt_direct_f32 *g, place at, size_t first, const si
                 v < full ? VF : at.last);
 }
 
-/* Between two questions of the poll: chunks of k of a tile, and tiles of little k. */
+/* Between two polls: chunks of k of a tile, and tiles of little k. */
 enum { POLLED_CHUNKS = 16, POLLED = 1 << 12 };
 
 INLINE bool stops(const takt_direct_f32 *g, size_t first)

@@ -101,7 +101,7 @@ INLINE float single(const takt_gather_sum_f32 *g, size_t r, size_t k, size_t p, 
     return v.f * g->weight[k * g->weight_tap + p];
 }
 
-/* What vectors leave over of a place. */
+/* The part of a place that whole vectors do not cover. */
 INLINE void rest(const takt_gather_sum_f32 *g, size_t r, size_t p, size_t first)
 {
     for (size_t i = first; i < g->inner; i++) {

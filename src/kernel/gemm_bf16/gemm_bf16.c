@@ -66,8 +66,8 @@ static void pack_any(const group *o, size_t size, uint16_t *to)
             to[j * size + q] = o->src[q * o->row + j * o->col];
 }
 
-/* Rows one after another are dealt out, columns copied a group at a time; sizes that the compiler
- * knows make vectors and single moves of it. */
+/* Consecutive rows are interleaved, columns copied a group at a time; with compile-time sizes this
+ * becomes vectors and single moves. */
 static void pack_two(const group *o, uint16_t *restrict to)
 {
     const uint16_t *a = o->src, *b = a + o->row;

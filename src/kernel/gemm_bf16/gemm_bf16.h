@@ -5,8 +5,8 @@
  *   A          f32, rounded to bf16 as it is read
  *   B          bf16 in `stored->data`, packed as takt_gemm_bf16_pack does it for the kernel's info
  *   error      |C - (exact sum of a * b)| <= takt_gemm_bf16_bound(k) * (sum of |a * b|) before the
- *              epilogue, where every |a * b| is at least 2^-100 or 0; instructions add up in an
- *              order and with a rounding of their own, so bits differ between variants, and
+ *              epilogue, where every |a * b| is at least 2^-100 or 0; instructions add up in
+ *              their own order and with their own rounding, so bits differ between variants, and
  *              between one row and several
  *   special    a NaN or an infinite factor gives NaN or an infinity in its row or column
  *   image      A may lie in an image of bf16 instead (below), where info says so

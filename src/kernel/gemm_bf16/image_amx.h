@@ -1,4 +1,4 @@
-/* image_amx.h - rows of A read by AMX where they lie in an image; part of gemm_bf16_amx.c.
+/* image_amx.h - rows of A read by AMX in place from an image; part of gemm_bf16_amx.c.
  *
  * Sixteen positions that follow each other are the rows of a tile, whichever tap it is for, so
  * there is nothing to pack. Positions between the rows of the image are multiplied too and left out

@@ -57,7 +57,7 @@ static void four_panels(const row_job *r)
     /* clang-format on */
 }
 
-/* Two neighbours of 8 columns, the last of a matrix: one alone waits for its four sums. */
+/* Two neighbours of 8 columns, the last of a matrix: a single one stalls on its four sums. */
 #define NARROW_OF(i, a, p, q, r, s)                                                                \
     "ldp q4, q5, [%[b" #i "]], #64\n\tldp q6, q7, [%[b" #i "], #-32]\n\t" MM(p, a, 4) MM(q, a, 5)  \
         MM(r, a, 6) MM(s, a, 7)
@@ -136,7 +136,7 @@ static void one_row(const takt_gemm_f32 *g)
     finish_columns(g, &o, 0, g->n);
 }
 
-/* From L1 one stream is as good; from L2 its time is another one in each process. */
+/* From L1 one stream is as good; from L2 its time differs from process to process. */
 static void run_any(const takt_gemm_f32 *g)
 {
     enum { LARGE = 1 << 16 }; /* elements of B */

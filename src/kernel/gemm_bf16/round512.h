@@ -1,5 +1,5 @@
-/* round512.h - sixteen floats to bf16, half to even, as takt_bf16_round does, but that what is
- * smaller than a normal number becomes 0; and a row of them. */
+/* round512.h - sixteen floats to bf16, half to even, as takt_bf16_round does, except that subnormal
+ * numbers become 0; and a row of them. */
 #include <immintrin.h>
 
 static inline __m256i rounded(__m512 x)

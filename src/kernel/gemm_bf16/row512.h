@@ -24,7 +24,7 @@ row_step(const row_job *r, size_t p, __m512 (*sum)[2], const size_t count, const
         }
 }
 
-/* Two sums for each, or one would wait for itself. */
+/* Two sums for each, to hide latency. */
 static inline __attribute__((always_inline)) void row_fixed(const row_job *r, const size_t count,
                                                             const size_t vectors)
 {

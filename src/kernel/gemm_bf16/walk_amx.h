@@ -129,8 +129,8 @@ sums_of(work *w, const strip_job *t, const bool two_rows, const bool two_panels)
     }
 }
 
-/* Sums go straight to C where it has all rows of them, else through memory of their own: either way
- * what is in C is what they begin with. */
+/* Sums go straight to C where it has all rows of them, else through separate memory: either way
+ * they begin with what is in C. */
 static void tile_of(work *w, const strip_job *t)
 {
     const bool two_rows = t->rows > 16, two_panels = t->width == WIDE, is_whole = t->rows % 16 == 0;
@@ -150,7 +150,7 @@ static void tile_of(work *w, const strip_job *t)
         memcpy(t->c + r * t->ldc, sums[r], t->width * sizeof *c);
 }
 
-/* A panel that C has not all columns of: through a tile in scratch. */
+/* A panel of which C lacks some columns: through a tile in scratch. */
 static void tile_at_edge(work *w, const strip_job *t, size_t cols)
 {
     float *edge = w->o.edge;

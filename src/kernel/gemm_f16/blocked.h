@@ -1,10 +1,10 @@
-/* blocked.h - the walk over a large product of f16, shared by the vector variants.
+/* blocked.h - blocking of a large product of f16, shared by the vector variants.
  *
  * A template: a variant defines the constants
  *     WIDE, NARROW  columns of B's panels     MR     rows of a full tile
  *     A_BYTES  of packed A to keep in L2      COPIES  of each element in packed A
  * includes this file, and supplies tile and strip_elems of gemm_half/walk.h and the functions
- * declared below. C is brought back from the powers of two in the end.
+ * declared below. In the end C is scaled back by the powers of two.
  */
 enum { CHUNK = TAKT_F16_CHUNK, SUM = TAKT_F16_SUM };
 enum {

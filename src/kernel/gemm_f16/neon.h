@@ -72,7 +72,7 @@ ALWAYS uint16x8_t high(uint32x4_t x, uint32x4_t y)
     return vreinterpretq_u16_u64(vtrn2q_u64(vreinterpretq_u64_u32(x), vreinterpretq_u64_u32(y)));
 }
 
-/* Eight rows of eight, turned round. */
+/* Eight rows of eight, transposed. */
 ALWAYS octet turned(const octet *r)
 {
     uint32x4_t pair[8], four[8];

@@ -63,12 +63,12 @@ static size_t strip_rows(size_t left, size_t most)
     return (left + strips - 1) / strips;
 }
 
-/* Columns of a block: as much of B as stays in L2; all of it if nothing comes back to it. */
+/* Columns of a block: as much of B as stays in L2; all of it if it is not reused. */
 static size_t block_columns(const gemm *g, size_t rows)
 {
     const size_t k = g->k > 0 ? least(g->k, CHUNK) : 1;
     const size_t asked = g->walk ? round_up(g->walk->cols, NR) : 0;
-    const bool is_once = rows <= tallest(g) || is_low(g, rows); /* B goes by once */
+    const bool is_once = rows <= tallest(g) || is_low(g, rows); /* B is read once */
     const size_t fit = B_BYTES / (k * sizeof(elem));
     const size_t by_b = is_stored(g) ? (asked > 0 ? least(asked, fit) : fit)
                         : asked > 0  ? asked
@@ -87,7 +87,7 @@ static size_t packed_a(const gemm *g)
     return round_up(one > many ? one : many, NR);
 }
 
-/* Never less for more rows or more columns, so that callers may cut a product as they like. */
+/* Never less for more rows or more columns, so that callers may cut a product anywhere. */
 static size_t scratch_bytes(const gemm *g)
 {
     if (g->m == 0 || g->n == 0)

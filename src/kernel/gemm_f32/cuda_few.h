@@ -25,7 +25,7 @@ DEVICE void NAMED(use)(const float *a, const float *y, uint32_t rows, float *acc
 }
 
 /* The chain of one chunk: `rows` rows of A at a[r * CHUNK], and one column of B. The caller has
- * loaded the first AT_ONCE elements, if there are so many. */
+ * loaded the first AT_ONCE elements, if there are that many. */
 DEVICE void NAMED(chain)(const takt_cuda_gemm *g, const float *a, const column *c, uint32_t rows,
                          float *first, float *acc)
 {
@@ -78,7 +78,7 @@ DEVICE void NAMED(few_rows)(const takt_cuda_gemm *g, float *shared, uint32_t row
             y[q] = 0.0f;
         if (depth >= AT_ONCE)
             NAMED(load)(g, b + k * g->b_row, y);
-        SYNC(); /* nobody reads the rows of A before */
+        SYNC(); /* nothing reads the rows of A before */
         for (uint32_t r = 0; r < rows; r++)
             for (uint32_t q = l; q < depth; q += COLS)
                 own[r * CHUNK + q] = a[r * g->a_row + (k + q) * g->a_col];

@@ -2,15 +2,15 @@
  *
  *     C[m,n] = epilogue(A[m,k] * B[k,n])
  *
- *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h), in f32 or in
- *              another form of which the kernel makes f32 a piece at a time
+ *   B          packed in the panels of the kernel's info (kernel/pack/pack.h), in f32 or in another
+ *              form that the kernel converts to f32 a piece at a time
  *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
  *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
- *              on nothing else: a caller may cut m, and n where panels begin, wherever it likes
+ *              on nothing else: a caller may cut m, and n where panels begin, anywhere
  *   alignment  none beyond that of float
  *   reads      exactly A, the panels of B, bias[n], residual[m,n]
  *   writes     exactly C[m,n] and the scratch
- *   aliasing   C overlaps no other operand: it holds partial sums while k is walked
+ *   aliasing   C overlaps no other operand: it holds partial sums until k is done
  *   k = 0      C = epilogue(+0)
  */
 #ifndef TAKT_KERNEL_GEMM_F32_H
@@ -57,7 +57,7 @@ typedef struct takt_epilogue_f32 {
 typedef struct takt_gemm_walk {
     size_t a_bytes;       /* of packed A at a time */
     size_t rows, k, cols; /* of a block; rounded up to whole tiles, chunks and panels */
-    size_t line;          /* bytes from one request for B to the next */
+    size_t line;          /* bytes from one prefetch of B to the next */
     size_t skip;          /* this many lines of the next panel are not prefetched */
     bool asks_nothing;    /* of B beforehand */
     bool is_far;          /* as if B were too large for any cache */
@@ -95,10 +95,10 @@ typedef struct takt_gemm_f32 {
     size_t b_first;                 /* the one that is the first of C; a panel begins there */
     float *c;
     size_t ldc;
-    const takt_epilogue_f32 *epilogue; /* or NULL */
-    float *scratch;             /* 64-byte aligned, of the size that the kernel's info tells */
-    const takt_gemm_walk *walk; /* or NULL */
-    size_t ways;                /* that a set of L1 is known to have; 0: few */
+    const takt_epilogue_f32 *epilogue;   /* or NULL */
+    float *scratch;                      /* 64-byte aligned, of the size in the kernel's info */
+    const takt_gemm_walk *walk;          /* or NULL */
+    size_t ways;                         /* that a set of L1 is known to have; 0: few */
     const struct takt_bf16_image *image; /* of gemm_bf16 alone: A lies there; or NULL */
     const takt_poll *poll;               /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f32;
@@ -119,7 +119,7 @@ typedef struct takt_gemm_f32_info {
 
 TAKT_KERNEL_FAMILY(gemm_f32, takt_gemm_f32_fn)
 
-/* For k split over threads: chunks [first, last) of the product, each alone, to
+/* For k split over threads: chunks [first, last) of the product, each separately, to
  * partial[chunk - first][m][n]. Without the epilogue. */
 void takt_gemm_f32_chunks(const takt_kernel *kernel, const takt_gemm_f32 *g, size_t first,
                           size_t last, float *partial);

@@ -1,7 +1,7 @@
 /* gemm_f32_cuda.cu - f32 products on a device, in the order of gemm_f32.h, tile by tile.
  *
  * A product with fewer tiles than the device has multiprocessors is cut along k: chunks are
- * computed by blocks of their own, and the last block of a tile adds them in order. launch_gemm.c
+ * computed by separate blocks, and the last block of a tile adds them in order. launch_gemm.c
  * chooses.
  *
  * Shared memory gives a multiprocessor 128 bytes a cycle, and 8 x 8 elements a thread need just

@@ -1,7 +1,7 @@
 /* gemm_f32_cuda_few.cu - products of few rows on a device: a thread is a column, a warp a chunk.
  *
- * Such a product reads B once and does little else, so what counts is how much of B is on its way:
- * a thread asks for the next columns before it uses the last ones. Rows of A lie in shared memory.
+ * Such a product reads B once and does little else, so what counts is how much of B is in flight: a
+ * thread loads the next columns before it uses the last ones. Rows of A lie in shared memory.
  */
 #include "kernel/gemm_f32/cuda_place.h"
 

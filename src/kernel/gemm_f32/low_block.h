@@ -1,4 +1,4 @@
-/* low_block.h - a block of few rows: every panel of B passes all strips before the next one comes.
+/* low_block.h - a block of few rows: every panel of B is used for all strips before the next one.
  *
  * A part of blocked.h, for variants with RUNS. A chunk of A, four strips of 8 rows, stays in L1
  * with the panel; the next panel is prefetched meanwhile.

@@ -1,4 +1,4 @@
-/* neon_row.h - one row by panels of f32, several of them in turns.
+/* neon_row.h - one row by panels of f32, several of them alternately.
  *
  * A part of gemm_f32_neon.c. Loops are made for every number of wide and narrow panels, so that all
  * sums stay in registers.

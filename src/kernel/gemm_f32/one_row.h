@@ -56,8 +56,8 @@ static size_t row_streams(const gemm *g)
     return is_stored(g) ? 4u : FAR_STREAMS;
 }
 
-/* How many panels are taken at a time where `count` are too many: one alone waits for its own sums
- * half of the time. */
+/* How many panels are taken at a time where `count` are too many: a single one stalls on its own
+ * sums half of the time. */
 static size_t fewer_panels(const gemm *g, size_t count)
 {
     return count > 4 ? 4 : count > 2 && !is_stored(g) ? 2 : count > 1 ? 1 : 0;

@@ -21,9 +21,9 @@ static void pack_strip(const gemm *g, const elem *a, size_t rows, size_t k, elem
             to[r * k + p] = a[r * g->a_row + p * g->a_col];
 }
 
-/* A is read where it lies, unless its rows are a whole number of pages apart: then they share a few
- * sets of L1, and push each other out if these do not hold a line of every row and panel of a tile.
- * L2 holds what its sets share as well if the rows of a block are one piece of memory. */
+/* A is read in place, unless its rows are a whole number of pages apart: then they share a few sets
+ * of L1, and push each other out if these do not hold a line of every row and panel of a tile. L2
+ * holds what its sets share as well if the rows of a block are one piece of memory. */
 static size_t rows_in_place(const gemm *g)
 {
     enum { PAGE = 4096, LINE_BYTES = 64 };

@@ -1,9 +1,9 @@
 /* row_runs.h - one row by whole panels: those of a place one after the other in one call, and the
- * narrow ones beside the last of them.
+ * narrow ones along with the last of them.
  *
  * A part of one_row.h, of variants that define RUNS. Each call restarts the stream of reads, and a
- * narrow panel computed alone stalls on its own sums. Bits are the same: every panel has sums of
- * its own.
+ * narrow panel computed alone stalls on its own sums. Bits are the same: every panel has its own
+ * sums.
  */
 typedef struct row_run {
     row_job job;          /* of the first panel of every place */

@@ -1,9 +1,9 @@
-/* widened.h - where pieces of a B that is stored in another form become f32.
+/* widened.h - converts pieces of a B that is stored in another form to f32.
  *
  * A part of blocked.h.
  */
-/* For a part of B that was made f32: what several strips read, or one tile. One row needs none if
- * it reads 16-bit elements itself. */
+/* For a part of B converted to f32: what several strips read, or one tile. One row needs none if it
+ * reads 16-bit elements itself. */
 static size_t widened_elems(const gemm *g)
 {
     const size_t k = least(g->k, CHUNK), room = B_BYTES / sizeof(elem) + 48 * k;
@@ -23,7 +23,7 @@ static const elem *widened_at(const gemm *g, const block *o, const strip *s, siz
     return to;
 }
 
-/* While a tile is computed, the 16-bit elements that the next one will be made of are fetched. */
+/* While a tile is computed, the 16-bit elements of the next one are prefetched. */
 static void ask_stored(const gemm *g, const block *o, const strip *s, size_t col, tile_job *t)
 {
     const size_t columns = takt_panels_columns(widths, g->b_n);

@@ -2,14 +2,14 @@
  *
  *     C[m,n] = epilogue(A[m,k] * B[k,n])
  *
- *   B          packed in the panels that the kernel's info tells (kernel/pack/pack.h)
+ *   B          packed in the panels of the kernel's info (kernel/pack/pack.h)
  *   order      k in chunks of TAKT_GEMM_CHUNK; in a chunk acc = +0, then acc = fma(a, b, acc) with
  *              k ascending; the first chunk is stored, later ones are added in order. Bits depend
- *              on nothing else: a caller may cut m, and n where panels begin, wherever it likes
+ *              on nothing else: a caller may cut m, and n where panels begin, anywhere
  *   alignment  none beyond that of double
  *   reads      exactly A, the panels of B, bias[n], residual[m,n]
  *   writes     exactly C[m,n] and the scratch
- *   aliasing   C overlaps no other operand: it holds partial sums while k is walked
+ *   aliasing   C overlaps no other operand: it holds partial sums until k is done
  *   k = 0      C = epilogue(+0)
  */
 #ifndef TAKT_KERNEL_GEMM_F64_H
@@ -53,10 +53,10 @@ typedef struct takt_gemm_f64 {
     double *c;
     size_t ldc;
     const takt_epilogue_f64 *epilogue; /* or NULL */
-    double *scratch;            /* 64-byte aligned, of the size that the kernel's info tells */
-    const takt_gemm_walk *walk; /* or NULL */
-    size_t ways;                /* that a set of L1 is known to have; 0: few */
-    const takt_poll *poll;      /* polled once a block of rows and chunk of k; or NULL */
+    double *scratch;                   /* 64-byte aligned, of the size in the kernel's info */
+    const takt_gemm_walk *walk;        /* or NULL */
+    size_t ways;                       /* that a set of L1 is known to have; 0: few */
+    const takt_poll *poll;             /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f64;
 
 typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);
@@ -72,7 +72,7 @@ typedef struct takt_gemm_f64_info {
 
 TAKT_KERNEL_FAMILY(gemm_f64, takt_gemm_f64_fn)
 
-/* For k split over threads: chunks [first, last) of the product, each alone, to
+/* For k split over threads: chunks [first, last) of the product, each separately, to
  * partial[chunk - first][m][n]. Without the epilogue. */
 void takt_gemm_f64_chunks(const takt_kernel *kernel, const takt_gemm_f64 *g, size_t first,
                           size_t last, double *partial);

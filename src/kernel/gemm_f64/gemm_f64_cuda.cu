@@ -1,4 +1,5 @@
-/* gemm_f64_cuda.cu - products of f64, 16-bit floats and integers on a device, an element a thread.
+/* gemm_f64_cuda.cu - products of f64, 16-bit floats and integers on a device, one element per
+ * thread.
  *
  * Floats have the order of gemm_f64.h and gemm_f32.h: chunks of 256 by fma, added in order. 16-bit
  * floats are summed in f32 and rounded once; integers wrap.

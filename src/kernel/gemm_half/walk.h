@@ -1,10 +1,10 @@
-/* walk.h - the walk over a large product of factors of 16 bits, shared by gemm_f16 and gemm_bf16.
+/* walk.h - blocking of a large product of 16-bit factors, shared by gemm_f16 and gemm_bf16.
  *
  * A template: blocked.h of a family and its variants define the constants
  *     WIDE, NARROW  columns of B's panels     MR     rows of a full tile
  *     CHUNK    values of k in a chunk of packed B
  *     GROUP    values of k that lie together  COPIES  of each element in packed A
- *     PIECE    k is padded to this in packed A, A_PAD in the memory that is asked for it
+ *     PIECE    k is padded to this in packed A, A_PAD in the memory reserved for it
  *     A_BYTES  of packed A to keep in L2
  *     B_BYTES  if a chunk of B is no larger, all of it stays there while strips of A pass, packed
  *              one at a time; 0: never
@@ -13,8 +13,8 @@
  * or L2 while the strips of a block of rows run past it from L2; sums are added to C chunk by
  * chunk.
  *
- * One that defines WALKS_ITSELF has a walk of its own and shares only the sizes of blocks; it also
- * says DEEP, the values of k that a block of packed A has at most.
+ * A variant that defines WALKS_ITSELF has its own blocking and shares only the sizes of blocks; it
+ * also defines DEEP, the most values of k that a block of packed A has.
  */
 enum { ROWS_MAX = 30 * MR };
 #ifndef WALKS_ITSELF
@@ -107,7 +107,7 @@ static void pack_block(const takt_gemm_f32 *g, const block *o)
     }
 }
 
-/* A panel that C has not all columns of: through a tile in scratch. */
+/* A panel of which C lacks some columns: through a tile in scratch. */
 static void edge_tile(const tile_job *t, float *edge, size_t rows, size_t cols, size_t width)
 {
     tile_job whole = *t;

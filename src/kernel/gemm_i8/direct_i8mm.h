@@ -1,5 +1,5 @@
-/* direct_i8mm.h - products of few columns on i8mm: A is read where it lies, and sums become bytes
- * before they leave the registers.
+/* direct_i8mm.h - products of few columns on i8mm: A is read in place, and sums become bytes before
+ * they leave the registers.
  *
  * Packing A pays where many panels of B read it. A tile is six rows by one panel; a pair of rows
  * meets in a vector as it is loaded, eight bytes of each. Of at most eight columns half a panel is
@@ -139,7 +139,7 @@ FINISH_INLINE int32x4_t direct_odd(int32x4_t x, int32x4_t y)
 }
 
 /* Row r of C. Rows of fewer than sixteen columns without a gap may be written beyond their end
- * while the rows that follow still come. */
+ * while the rows after them are yet to be written. */
 FINISH_INLINE void direct_store(const direct_panel *p, size_t r, uint8x16_t y)
 {
     const takt_gemm_i8 *g = p->g;
@@ -178,7 +178,7 @@ FINISH_INLINE void direct_finish(const direct_panel *p, const direct_strip *o, s
         direct_store(p, row + 1, finish_bytes(&p->f, add_sums(second, p->offset), way));
 }
 
-/* ---- walking ---- */
+/* ---- blocking ---- */
 
 static direct_strip direct_strip_of(const takt_gemm_i8 *g, size_t row, size_t end)
 {
@@ -241,7 +241,7 @@ FINISH_INLINE void direct_way(direct_panel *p, const block *o, const finish_way 
     direct_rows(p, o->row, o->row + o->rows, false, way);
 }
 
-/* Whether a product is made so. */
+/* Whether a product is computed this way. */
 static bool direct_fits(const takt_gemm_i8 *g)
 {
     return g->m > 1 && g->n <= DIRECT_COLS && g->k <= DIRECT_K && g->b_zero == NULL &&

@@ -15,8 +15,8 @@ typedef struct doubles_16 {
 } doubles_16;
 
 /* How sums become bytes; RIGHT: in fixed point, with shifts to the right alone and nothing that
- * wraps. Known to the compiler wherever it is asked for, so that the rest of finish_16 costs
- * nothing. */
+ * wraps. A compile-time constant wherever it is used, so that the rest of finish_16 costs nothing.
+ */
 typedef enum finish_way { FINISH_SCALE, FINISH_FIXED, FINISH_RIGHT, FINISH_WIDE } finish_way;
 
 /* What does not change from row to row. */
@@ -154,7 +154,7 @@ FINISH_INLINE int32x4_t finish_double(int32x4_t x, float64x2_t low, float64x2_t 
     return vqmovn_high_s64(vqmovn_s64(vcvtaq_s64_f64(a)), vcvtaq_s64_f64(b));
 }
 
-/* Conversion rounds half to even here, and makes 0 of NaN. */
+/* Conversion rounds half to even here, and turns NaN into 0. */
 FINISH_INLINE int32x4_t finish_float(int32x4_t x, int32x4_t scale)
 {
     return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(scale)));

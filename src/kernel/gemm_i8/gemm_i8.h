@@ -44,7 +44,7 @@ typedef struct takt_requant {
     /* For S8 and U8: fixed point instead of `scale`; or both NULL. */
     const int32_t *multiplier, *shift;
     const double *wide;                /* for S8 and U8: finite, in place of `scale`; or NULL */
-    bool scale_per_column;             /* or what stands in its place */
+    bool scale_per_column;             /* or its replacement */
     int32_t zero, lo, hi;              /* for S8 and U8; lo and hi inside the type */
     const takt_epilogue_f32 *epilogue; /* for F32; or NULL */
 } takt_requant;
@@ -77,9 +77,9 @@ typedef struct takt_gemm_i8 {
     void *c;
     size_t ldc; /* elements of C */
     const takt_requant *requant;
-    void *scratch;              /* 64-byte aligned, of the size that the kernel's info tells */
+    void *scratch;              /* 64-byte aligned, of the size in the kernel's info */
     const takt_i8_image *image; /* A lies there, and a and a_row are not read; or NULL */
-    const takt_poll *poll;      /* asked once a tile's columns of a block of rows; or NULL */
+    const takt_poll *poll;      /* polled once for a tile's columns of a block of rows; or NULL */
 } takt_gemm_i8;
 
 typedef void takt_gemm_i8_fn(const takt_gemm_i8 *g);

@@ -229,7 +229,7 @@ INLINE __m512i dot(__m512i sum, const char *a, const int8_t *b)
     return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), _mm512_loadu_si512(b));
 }
 
-/* `count` panels b_step bytes apart; two sums each, or one would wait for itself. */
+/* `count` panels b_step bytes apart; two sums each, to hide latency. */
 INLINE void row_fixed(const char *a, const int8_t *b, size_t b_step, size_t steps, int32_t *sums,
                       const size_t count)
 {

@@ -1,7 +1,7 @@
 /* gemm_i8_avx512vnni.c - tiles of 14 x 32 by vpdpbusd.
  *
  * vpdpbusd multiplies unsigned by signed bytes: signed A is moved up by 128, and the sums of B's
- * columns put it right.
+ * columns compensate for that.
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 

@@ -1,7 +1,7 @@
 /* gemm_i8_dotprod.c - tiles of 6 x 16 by sdot: the f32 tile with four bytes in place of a float.
  *
  * sdot multiplies signed by signed bytes: unsigned A is moved down by 128, and the sums of B's
- * columns put it right.
+ * columns compensate for that.
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 

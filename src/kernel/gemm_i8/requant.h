@@ -1,6 +1,6 @@
 /* requant.h - what follows the exact product, row by row; the same bits in every variant.
  *
- * Written so that a compiler makes vector code of it. Integers wrap: sums are made in uint32_t.
+ * Written so that a compiler turns it into vector code. Integers wrap: sums are made in uint32_t.
  */
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void narrow(const takt_requant *q, 
     }
 }
 
-/* The same of sums in fixed point; `each`: 1 if columns have their own multipliers, else 0. */
+/* The same for sums in fixed point; `each`: 1 if columns have their own multipliers, else 0. */
 static inline __attribute__((always_inline)) void narrow_fixed(const takt_requant *q,
                                                                const uint32_t *x, size_t col,
                                                                const size_t n, uint8_t *restrict c,
@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) void narrow_fixed(const takt_requan
     }
 }
 
-/* By a double: what is left of the whole part is exact, so only halves go away from zero. */
+/* By a double: the fraction is exact, so only halves round away from zero. */
 static inline __attribute__((always_inline)) void narrow_wide(const takt_requant *q,
                                                               const uint32_t *x, size_t col,
                                                               const size_t n, uint8_t *restrict c)
@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) void narrow_wide(const takt_requant
     }
 }
 
-/* Bytes in one of the two ways that `scale` is not for; false: by the scale. */
+/* Bytes by a wide scale or in fixed point; false: there is only `scale`. */
 static inline __attribute__((always_inline)) bool
 narrow_otherwise(const takt_requant *q, const uint32_t *x, size_t col, const size_t n, uint8_t *c)
 {

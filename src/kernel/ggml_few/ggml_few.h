@@ -1,10 +1,10 @@
 /* ggml_few.h - contract of the product of a few rows of floats with panels of weights in ggml's
  * block formats.
  *
- *     C[m,n] = A[m,k] * w, where w are the floats that kernel/ggml_f32/ggml_f32.h tells
+ *     C[m,n] = A[m,k] * w, where w are the floats that kernel/ggml_f32/ggml_f32.h defines
  *
  *   order      that of kernel/gemm_f32/gemm_f32.h: the bits are those of w as floats
- *   rows       any m; weights are made floats once for every TAKT_GGML_FEW of them
+ *   rows       any m; weights are converted to floats once for every TAKT_GGML_FEW of them
  *   formats    those that takt_ggml_has_panels
  *   reads      exactly A and the panels; writes exactly C[m,n]
  *   aliasing   C overlaps no other operand

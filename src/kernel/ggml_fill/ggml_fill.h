@@ -1,6 +1,6 @@
-/* ggml_fill.h - contract of making floats of panels of weights in ggml's block formats.
+/* ggml_fill.h - contract of converting panels of weights in ggml's block formats to floats.
  *
- *     dst[k][j] = weight k of column j: the floats that kernel/ggml_f32/ggml_f32.h tells
+ *     dst[k][j] = weight k of column j: the floats that kernel/ggml_f32/ggml_f32.h defines
  *
  *   columns    whole panels, those beyond the last column too
  *   formats    those that takt_ggml_has_panels

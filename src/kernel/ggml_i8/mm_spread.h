@@ -37,7 +37,7 @@ static void spread_scales(const ggml_parts *by, size_t parts, mm_block *to)
         }
 }
 
-/* Eight parts by sixteen columns, turned: halves are interleaved three times. */
+/* Eight parts by sixteen columns, transposed: halves are interleaved three times. */
 static void spread_minima(const int8_t (*minimum)[16], int8_t (*to)[16])
 {
     int8x16_t x[8], y[8];

@@ -1,7 +1,7 @@
 /* rounded.h - rows rounded to bytes: where their bytes, scales and sums lie.
  *
  * Every variant has the same: bytes [m][k], then dx [m][blocks], then sums [m][k / span] of the
- * bytes of each part of a block that has a scale of its own.
+ * bytes of each part of a block that has its own scale.
  */
 #ifndef TAKT_KERNEL_GGML_I8_ROUNDED_H
 #define TAKT_KERNEL_GGML_I8_ROUNDED_H

@@ -1,4 +1,5 @@
-/* float_body.h - the table of float maps; float_drive.h says what must be defined before.
+/* float_body.h - the table of element-wise operations on floats; float_drive.h says what must be
+ * defined before.
  *
  * Also needed: MATH(name), the elementary function of the type; HOT_BY_FOUR, whether those of
  * HOT_OPS take four vectors a round; and FMOD, libm's remainder, which is exact and therefore the

@@ -4,8 +4,8 @@
  * MASK(name). Drivers are inlined with their function, so an operation costs no call. With `four`,
  * operations take four vectors a round, which gives the processor independent work; the rarer
  * functions take one, in a quarter of the code. All loads of a round come before its stores, so dst
- * may be an operand. With `asks`, what comes 2 KB later is asked for: beyond L1 the loads of an
- * operation that is more than one instruction are not seen far enough ahead.
+ * may be an operand. With `asks`, data 2 KB ahead is prefetched: beyond L1, the processor does not
+ * see the loads of an operation of several instructions early enough.
  */
 #ifndef TAKT_KERNEL_MAP_FLOAT_DRIVE_H
 #define TAKT_KERNEL_MAP_FLOAT_DRIVE_H

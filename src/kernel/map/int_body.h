@@ -1,4 +1,4 @@
-/* int_body.h - the table of integer maps.
+/* int_body.h - the table of element-wise operations on integers.
  *
  * Included after T (the type), U (its unsigned form), BITS and IS_SIGNED. The loops are plain C:
  * integers have one meaning everywhere, so the compiler may vectorise them for the unit's ISA
@@ -59,7 +59,7 @@ INLINE void unary(T *d, const T *x, bool one, size_t n, T (*op)(T))
 DRIVE_BINARY(binary, T)
 DRIVE_BINARY(predicate, uint8_t)
 
-/* Operations that can fault tell so in *bad. */
+/* Operations that can fault report it in *bad. */
 INLINE void faulting(T *d, const void *const *src, const unsigned char *is_scalar, size_t n,
                      takt_fault *fault, T (*op)(T, T, bool *))
 {

@@ -1,8 +1,8 @@
 /* map_cuda_affine.cu - quantize, dequantize and requantize: scale and zero point for all, or along
  * an axis.
  *
- * The quotient is rounded to the type of the float; NaN becomes the zero point. f32 against
- * integers of at most 16 bits is computed in f32, where it is exact but for that rounding.
+ * The quotient is rounded to the type of the float; NaN becomes the zero point. Between f32 and
+ * integers of at most 16 bits it is computed in f32, which is exact except for that rounding.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -21,7 +21,7 @@ DEVICE double f64_at(uint32_t dtype, const void *data, uint64_t at)
     }
 }
 
-/* A float of type `dtype` next to x, as f64. */
+/* The float of type `dtype` nearest to x, as f64. */
 DEVICE double rounded(uint32_t dtype, double x)
 {
     if (dtype == TAKT_F64)

@@ -1,4 +1,5 @@
-/* map_bool_body.h - maps of bytes that are 0 or 1; every variant is this, compiled for its ISA. */
+/* map_bool_body.h - element-wise operations on bytes that are 0 or 1; every variant is this,
+ * compiled for its ISA. */
 #include "kernel/simd/simd.h"
 
 #define T uint8_t

@@ -51,8 +51,8 @@ static inline vf log_f32(vf x)
     return log_f32_edges(x, log_f32_sum(e, log_f32_rest(shifted)));
 }
 
-/* log(1 + x): what 1 + x lost to rounding is added to f, at whose scale it is 2^-e as much. Where
- * e = 0, f so is x itself. */
+/* log(1 + x): what 1 + x lost to rounding is added to f, at whose scale it is 2^-e as much. So f is
+ * x itself where e = 0. */
 static inline vf log1p_f32(vf x)
 {
     const vf one = vf_set1(1.0f), u = vf_add(one, x);

@@ -1,8 +1,8 @@
 /* trig_f32.h - sin and cos of floats, over the whole range.
  *
  * |x| = q pi/2 + r with |r| <= pi/4. Up to 2^30 the subtraction is done in double, which leaves r
- * good to far more than float needs even beside a multiple of pi/2. Beyond, each lane multiplies
- * its 24-bit significand by the 96 bits of 2/pi that matter (Payne and Hanek): plain integers.
+ * good to far more than float needs even near a multiple of pi/2. Beyond, each lane multiplies its
+ * 24-bit significand by the 96 bits of 2/pi that matter (Payne and Hanek): plain integers.
  */
 #ifndef TAKT_KERNEL_MATH_F32_TRIG_F32_H
 #define TAKT_KERNEL_MATH_F32_TRIG_F32_H

@@ -1,7 +1,7 @@
 /* exp_f64.h - exp and its relatives in double on the simd vocabulary.
  *
- * One sequence of operations for every ISA, as in math_f32. These serve the f64 maps, and the less
- * frequent f32 functions, which are evaluated here and rounded once.
+ * One sequence of operations for every ISA, as in math_f32. These serve the element-wise kernels of
+ * f64, and the less frequent f32 functions, which are evaluated here and rounded once.
  */
 #ifndef TAKT_KERNEL_MATH_F64_EXP_F64_H
 #define TAKT_KERNEL_MATH_F64_EXP_F64_H

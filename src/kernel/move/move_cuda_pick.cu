@@ -24,7 +24,7 @@ DEVICE void put_bits(void *dst, uint64_t at, uint64_t bits, uint32_t bytes)
     }
 }
 
-/* Index number `i` in [0, size); a bad one is noted and read as 0. */
+/* Index number `i` in [0, size); a bad one is recorded and read as 0. */
 DEVICE int64_t index_at(const takt_cuda_pick_args *p, uint64_t i, int64_t size)
 {
     int64_t at = p->is_narrow ? ((const int32_t *)p->index)[i] : ((const int64_t *)p->index)[i];
@@ -35,7 +35,7 @@ DEVICE int64_t index_at(const takt_cuda_pick_args *p, uint64_t i, int64_t size)
     return 0;
 }
 
-/* Where a part begins; -1, and noted, if it has no room there. */
+/* Where a part begins; -1, and recorded, if it has no room there. */
 DEVICE int64_t start_at(const takt_cuda_pick_args *p, uint64_t i)
 {
     const int64_t size = (int64_t)p->size;

@@ -1,8 +1,9 @@
-/* move_cuda_scatter.cu - elements that meet what is there: scatter_elements, scatter_nd, index_add.
+/* move_cuda_scatter.cu - combines elements with those already there: scatter_elements, scatter_nd,
+ * index_add.
  *
  * Updates of one place happen in the order of the indices. A thread takes a line: places that no
- * other thread writes, and the updates that go there, one after another. f16 and bf16 are collected
- * in f32 and rounded once.
+ * other thread writes, and the updates that go there, one after another. f16 and bf16 are
+ * accumulated in f32 and rounded once.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -65,7 +66,7 @@ DEVICE void meet(const takt_cuda_scatter_args *s, int64_t at, int64_t from)
     stored(to, s->dst, at, narrowed(to, as, false, sum));
 }
 
-/* Index number `i` in [0, size); -1, and noted, if it is out of range. */
+/* Index number `i` in [0, size); -1, and recorded, if it is out of range. */
 DEVICE int64_t index_at(const takt_cuda_scatter_args *s, uint64_t i, int64_t size)
 {
     int64_t at = s->is_narrow ? ((const int32_t *)s->index)[i] : ((const int64_t *)s->index)[i];

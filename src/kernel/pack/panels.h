@@ -5,8 +5,8 @@
  *
  *     [chunk of k][panel][k of the chunk][columns of the panel]
  *
- * without gaps, so that a product that walks the panels of one chunk reads one unbroken stream, and
- * a panel that begins at column j of a chunk of k rows begins at j * k elements.
+ * without gaps, so that a product over the panels of one chunk reads one unbroken stream, and a
+ * panel that begins at column j of a chunk of k rows begins at j * k elements.
  */
 #ifndef TAKT_KERNEL_PANELS_H
 #define TAKT_KERNEL_PANELS_H

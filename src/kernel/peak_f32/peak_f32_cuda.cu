@@ -23,7 +23,7 @@ KERNEL(takt_cuda_peak_fma, takt_cuda_peak_args, TAKT_CUDA_MOVE_THREADS)
     UNROLL
     for (uint32_t i = 0; i < CHAINS; i++)
         all = all + sum[i];
-    if (all == -1.0f) /* never: but nobody knows */
+    if (all == -1.0f) /* never true, but the compiler cannot know */
         ARG.dst[INDEX] = all;
 }
 

@@ -22,7 +22,7 @@ static double run(size_t rounds, const void *operands, double *sum)
 #undef X
     for (size_t r = 0; r < rounds; r++) {
         int8x16_t left = vld1q_s8(x), right = vld1q_s8(x + 16);
-        /* The products must be made anew each time, as a kernel's are. */
+        /* The products must be recomputed each time, as a kernel's are. */
         __asm__ volatile("" : "+w"(left), "+w"(right));
 #define X(i)                                                                                       \
     a##i = dot(a##i, left, right);                                                                 \

@@ -1,4 +1,4 @@
-/* image_amx.h - rows of A read by AMX where they lie in an image; part of product_bf16_amx.c.
+/* image_amx.h - rows of A read by AMX in place from an image; part of product_bf16_amx.c.
  *
  * As gemm_bf16's: sixteen positions that follow each other are the rows of a tile, and positions
  * between the rows of the image are left out when sums become results.

@@ -1,4 +1,4 @@
-/* product_bf16.h - contract of the product of bf16 rows by bf16 weights: maps of 16 bits under
+/* product_bf16.h - contract of the product of bf16 rows by bf16 weights: 16-bit activations under
  * `numerics = fast`.
  *
  *     C[m,n] = bf16(minimum(maximum(A[m,k] * B[k,n] + bias[n] + residual[m,n], lo), hi))
@@ -49,7 +49,7 @@ typedef struct takt_product_bf16_info {
 
 TAKT_KERNEL_FAMILY(product_bf16, takt_product_bf16_fn)
 
-/* Products of bf16 are exact in f32; instructions round sums in ways of their own. */
+/* Products of bf16 are exact in f32; instructions round sums in their own ways. */
 static inline double takt_product_bf16_bound(size_t k)
 {
     return (double)(k + 8) / (1 << 22);

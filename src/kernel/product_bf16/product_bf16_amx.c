@@ -1,4 +1,4 @@
-/* product_bf16_amx.c - tiles of 32 x 32 in AMX, rows of A read where they lie.
+/* product_bf16_amx.c - tiles of 32 x 32 in AMX, rows of A read in place.
  *
  * Sixteen rows of A are a tile as they lie in memory; rows are copied only where there are fewer,
  * or where k has no even part of at most 32 and nothing follows it. Sums stay in the tile registers

@@ -1,7 +1,7 @@
 /* product_bf16_bf16.c - products of bf16 rows by bfmmla.
  *
- * Rows are packed by pairs, a block at a time. Few weights stay in L1 beside a small block; of many
- * a panel stays there while a large block runs past it from L2.
+ * Rows are packed by pairs, a block at a time. A few weights stay in L1 together with a small
+ * block; of many, one panel stays there while a large block streams past it from L2.
  */
 #include "kernel/product_bf16/product_bf16.h"
 

@@ -1,4 +1,4 @@
-/* round.h - single values of bf16, for scalar kernels of maps in 16 bits. */
+/* round.h - single values of bf16, for scalar kernels on 16-bit activations. */
 #ifndef TAKT_KERNEL_PRODUCT_BF16_ROUND_H
 #define TAKT_KERNEL_PRODUCT_BF16_ROUND_H
 

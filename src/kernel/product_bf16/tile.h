@@ -1,4 +1,4 @@
-/* tile.h - tiles of 8 x 12 or 8 x 8 sums by bfmmla, for every kernel on bf16 maps.
+/* tile.h - tiles of 8 x 12 or 8 x 8 sums by bfmmla, for every kernel on bf16 activations.
  *
  * A vector of packed A holds four k of two rows, one of B four k of two columns, a sum two rows by
  * two columns. v0-v3 are A, v4-v7 pass B through, v8-v31 sum. Sums begin with `init`, six (or four)

@@ -1,11 +1,11 @@
 /* lanes.h - sixteen virtual lanes over contiguous elements of one float type.
  *
  * Included after T, vec, LANES and VEC(name), as in map/float_drive.h. The contract fixes sixteen
- * lanes, so speed comes from taking several streams (rows, or chunks of one row) at once: one
- * stream alone leaves most of a processor's adders waiting. Of many rows or chunks those are taken
- * together that are FAR apart, since distant streams are read faster from beyond the caches than
- * neighbouring ones. On NEON chunks of a long row are taken from as many equal parts of it, and ask
- * for what they read next; of doubles three parts, as the lanes of four leave no register to load.
+ * lanes, so speed comes from taking several streams (rows, or chunks of one row) at once: a single
+ * stream leaves most of a processor's adders idle. Of many rows or chunks, those FAR apart are
+ * taken together, since distant streams are read faster from beyond the caches than neighbouring
+ * ones. On NEON, chunks of a long row are taken from that many equal parts of it, and prefetch what
+ * they read next; doubles use three parts, since the lanes of four leave no register for loads.
  */
 #ifndef TAKT_KERNEL_REDUCE_LANES_H
 #define TAKT_KERNEL_REDUCE_LANES_H

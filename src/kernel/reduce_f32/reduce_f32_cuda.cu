@@ -140,7 +140,7 @@ DEVICE float lane_in(uint32_t op, const float *x, uint32_t n, uint32_t lane)
     return sum;
 }
 
-/* The same with twice as many loads on their way, for memory that is further away. */
+/* The same with twice as many loads in flight, for memory that is further away. */
 DEVICE float lane_far(uint32_t op, const float *x, uint32_t n, uint32_t lane)
 {
     enum { MANY = 2 * AT_ONCE };
@@ -238,9 +238,9 @@ DEVICE bool is_complete(const tally *t, uint64_t chunks, uint32_t group)
     return group < t->groups && look(t->arrived + group) == group_size(chunks, group);
 }
 
-/* Adds group after group, in order, as long as the next one is complete. Whoever has the lock does;
- * nobody waits: a block that completes a group while the lock is taken leaves it to the owner, who
- * looks again after it has given the lock back. While one thread adds a group, another looks
+/* Adds group after group, in order, as long as the next one is complete. Only the owner of the lock
+ * adds, and no block waits: a block that completes a group while the lock is taken leaves it to the
+ * owner, which looks again after releasing the lock. While one thread adds a group, another checks
  * whether the one after the next is complete, and the second half of the block brings the next. */
 DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
                        float *part SELF_PARAMETER)

@@ -83,7 +83,7 @@ static void softmax_apart(const takt_rows_step *r)
     }
 }
 
-/* A row is finished while the next one is taken: alone that would wait for memory. */
+/* A row is finished while the next one is taken: by itself that would wait for memory. */
 static void softmax_rows(const takt_rows_step *r)
 {
     if (r->n < ROUNDS * WIDE) {

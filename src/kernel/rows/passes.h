@@ -9,7 +9,7 @@
 
 /* The vectors that a pass works out side by side: whole rounds of lanes, at least four. */
 enum { ROUNDS = REGS < 4 ? 4 / REGS : 1, SIDE = ROUNDS * REGS };
-enum { POLLED = 32 * CHUNK }; /* elements of a long row between two questions of the poll */
+enum { POLLED = 32 * CHUNK }; /* elements of a long row between two polls */
 
 /* A row. */
 typedef struct stretch {

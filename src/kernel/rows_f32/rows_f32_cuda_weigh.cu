@@ -1,4 +1,4 @@
-/* rows_f32_cuda_weigh.cu - scores of attention made weights on a device.
+/* rows_f32_cuda_weigh.cu - turns scores of attention into weights on a device.
  *
  * A block has a query of a head. Maximum and sum are exact, over the keys that the query sees, in the
  * order of rows/rows.h; nothing is rescaled.

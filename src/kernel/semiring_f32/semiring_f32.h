@@ -8,8 +8,8 @@
  *   noisy_or     start 1; sum = sum * fma(-a, b, 1); c = 1 - sum
  *   lukasiewicz  start 0; sum = sum + larger((a + b) - 1, 0); c = lesser(sum, 1)
  *
- *   choice     larger(x, y) is x > y ? x : y, and lesser(x, y) is x < y ? x : y: beside a NaN, and
- *              of two zeros, it is y. Bits so depend on the order, which is:
+ *   choice     larger(x, y) is x > y ? x : y, and lesser(x, y) is x < y ? x : y: with a NaN, and
+ *              of two zeros, it is y. So bits depend on the order, which is:
  *   order      k ascending, one rounding per operation written above
  *   gradient   da[i][k] = the sum, j ascending and starting at +0, of
  *                  fma(dy[i][j], slope, sum)

@@ -115,7 +115,7 @@ typedef struct tile_step {
             _tile_stream_loadd(B_0, (next).b, (next).b_line);                                      \
     } while (0)
 
-/* Asks for a quarter of what follows the B of step `o`: two panels are line by line one piece, or
+/* Prefetches a quarter of what follows the B of step `o`: two panels are line by line one piece, or
  * two pieces. */
 static inline __attribute__((always_inline)) void
 tiles_ask_quarter(const tile_step *o, const size_t quarter, const bool two_panels)

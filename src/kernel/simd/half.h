@@ -1,6 +1,6 @@
 /* half.h - half and bfloat16 to float and back in integer arithmetic: the definition of both.
  *
- * To narrow is to round half to even; NaN keeps its sign and the payload bits that fit, and becomes
+ * Narrowing rounds half to even; NaN keeps its sign and the payload bits that fit, and becomes
  * quiet, which is what the conversion instructions of x86 and Arm do.
  */
 #ifndef TAKT_KERNEL_SIMD_HALF_H

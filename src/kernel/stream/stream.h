@@ -4,9 +4,9 @@
  *   copy   c[i] = a[i]
  *   triad  c[i] = fma(3, b[i], a[i])
  *
- *   streams    1, 4 or 6: the arrays are walked at so many places, equally far apart, at once, as
+ *   streams    1, 4 or 6: the arrays are read at that many places, equally far apart, at once, as
  *              one sequential stream leaves bandwidth unused on many processors
- *   ahead      what is read so many bytes later is asked for; 0: nothing
+ *   ahead      prefetch distance in bytes; 0: no prefetch
  *   count      a multiple of TAKT_STREAM_COUNT
  *   alignment  64 bytes
  *   aliasing   c overlaps neither a nor b

@@ -1,16 +1,17 @@
-/* trees.h - contract of walks through decision trees: which leaf does each row reach in each tree?
+/* trees.h - contract of descents through decision trees: which leaf does each row reach in each
+ * tree?
  *
  * Rows are keys: integers in the order of the values they stand for. A branch compares one key and
- * goes to one of two nodes; a leaf leads to itself, so that several walks go in step and nobody
- * asks who has arrived. There are two forms of nodes:
+ * goes to one of two nodes; a leaf leads to itself, so that several descents advance in step
+ * without checking which have arrived. There are two forms of nodes:
  *
  *   pairs   8 bytes, key in the low word: children stand side by side, at `next` of the high word
  *           if x[column] <= key, at next + 1 if not. A leaf has key INT32_MAX and itself as next
  *   wide    16 bytes: next[1] if x[column] <= key (or == key, for is_equal), else next[0]
  *
  *   result     leaf[t * rows + r] = leaf_of[first + where tree t ends for row r]
- *   reads      keys[r * stride + column] for the columns of nodes that are reached; leaves may ask
- *              for column 0, which must be there; writes exactly leaf[trees * rows]
+ *   reads      keys[r * stride + column] for the columns of nodes that are reached; leaves may read
+ *              column 0, which must be there; writes exactly leaf[trees * rows]
  *   aliasing   leaf overlaps no operand
  */
 #ifndef TAKT_KERNEL_TREES_H

@@ -1,7 +1,7 @@
 /* trees_body.h - descents through trees, eight at a time: rows of one tree, or trees of one row.
  *
- * A step is two loads that wait for each other, and a few operations; eight walks side by side keep
- * a processor busy meanwhile. Files that include it define TREES_NAME and TREES_RANK.
+ * A step is two loads that wait for each other, and a few operations; eight descents side by side
+ * keep the processor busy. Files that include it define TREES_NAME and TREES_RANK.
  */
 #include "kernel/trees/trees_step.h"
 

@@ -1,8 +1,8 @@
 /* winograd_bf16_bf16.c - Winograd's F(2x2, 3x3) by bfmmla.
  *
  * A block is some strips of four units, eight tiles. Their transformed inputs are written as packed
- * A; the 16 products leave their sums as the instruction has them, two tiles by two channels, and
- * are transformed back so: only outputs are put in order.
+ * A; the 16 products leave their sums in the instruction's order, two tiles by two channels, and
+ * are transformed back in it: only outputs are reordered.
  */
 #include "kernel/winograd_bf16/winograd_bf16.h"
 

@@ -1,7 +1,8 @@
 /* winograd_f32_cuda.cu - the transforms of Winograd's convolution on a device.
  *
- * A thread has a channel of a tile; neighbouring threads have neighbouring channels, which come last.
- * Between the two transforms stand 36 products, one a point. The order is that of winograd_f32.h.
+ * A thread has a channel of a tile; neighbouring threads have neighbouring channels, which come
+ * last. Between the two transforms are 36 products, one per point. The order is that of
+ * winograd_f32.h.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
