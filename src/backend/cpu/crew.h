@@ -24,7 +24,7 @@ typedef struct takt_crew {
     takt_doze doze;
     bool can_doze;
     struct {
-        _Alignas(64) _Atomic uint32_t turns; /* in which this part has been taken */
+        _Alignas(64) _Atomic uint32_t turns; /* rounds in which this part was taken */
     } taken[TAKT_CREW_MOST];
 } takt_crew;
 

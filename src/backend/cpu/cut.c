@@ -4,10 +4,10 @@
 #include "backend/cpu/machine.h"
 
 enum { ROWS_LEAST = 4 };
-enum { MANY_THREADS = 8 }; /* of which some are slower than others */
+enum { MANY_THREADS = 8 }; /* from here on, some are slower than others */
 enum { MOST = 8 };         /* tasks for each, or parts of a product */
 enum { LEAST_US = 5 };     /* least time of an optional task */
-#define WAITING 0.75       /* for the last task, as a part of it */
+#define WAITING 0.75       /* for the last task, as a fraction of it */
 
 static size_t divided(size_t n, size_t by)
 {
@@ -89,7 +89,7 @@ static bool is_kept(const takt_cut_pace *pace)
  * that fit a thread's own cache are fetched from far away only for the first. */
 static double task_cost(const takt_cut_work *w, const takt_cut *c, const takt_cut_pace *pace)
 {
-    enum { STRIP = 3 };              /* overhead of a strip: reading B once more */
+    enum { STRIP = 3 };              /* overhead of a strip: reading B again */
     static const double alone = 0.3; /* a panel without a neighbour, if it is in cache */
     const size_t r = divided(w->rows, c->rows), strips = divided(r, w->tile);
     const size_t u = divided(w->panels, c->columns), tasks = c->rows * c->columns;
@@ -126,7 +126,7 @@ static double until_end(double us, size_t tasks, const takt_cut_pace *pace)
 
 takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_pace *pace)
 {
-    const double loss = is_kept(pace) ? 1.2 : 1.3; /* at most, if all were equally fast */
+    const double loss = is_kept(pace) ? 1.2 : 1.3; /* upper limit, if all were equally fast */
     const size_t coarse = c.rows * c.columns, most = MOST * pace->threads;
     if (pace->threads < MANY_THREADS || coarse < 2 || w->rows == 0 || w->panels == 0)
         return c;
@@ -154,7 +154,8 @@ takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_p
 takt_cut takt_cpu_cut_products(const takt_cut_work *w, size_t products, const takt_cut_pace *pace)
 {
     enum { ENOUGH = 4 };
-    static const double gain = 0.9; /* at least: packing apart from multiplying costs something */
+    static const double gain =
+        0.9; /* the time must fall to this part: packing separately has a cost */
     const takt_cut whole = {1, 1, w->tile, false};
     takt_cut best = whole;
     if (pace->threads < 2 || products >= ENOUGH * pace->threads || w->rows == 0 || w->panels == 0)

@@ -39,7 +39,7 @@ typedef struct facts {
     takt_dtype dtype;    /* of the operands */
     size_t a, b;         /* indices into step->in */
     bool is_packed;      /* b is packed already */
-    takt_narrow narrow;  /* what it is packed as */
+    takt_narrow narrow;  /* how it is packed */
     size_t packed_count; /* elements of one packed matrix */
     size_t a_count, b_count, c_count;
     size_t a_at, b_at, c_at; /* bytes into shared scratch, of widened operands and the result */
@@ -48,7 +48,7 @@ typedef struct facts {
     size_t kernel_scratch;   /* bytes; the ending's registers follow, then a packed matrix */
     size_t register_bytes;
     takt_gemm_walk walk;
-    bool is_walked; /* as the caller said */
+    bool is_walked; /* walk is set by the caller */
     size_t ways;    /* of L1, for the kernel */
 } facts;
 

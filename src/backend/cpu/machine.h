@@ -9,10 +9,10 @@
 
 /* How products are cut for threads: cut.h. */
 typedef struct takt_cut_figures {
-    double panel_rows; /* that are multiplied while a panel comes from the last level of cache */
-    double near_panel_rows; /* and from a cache of the thread's own */
+    double panel_rows;      /* rows multiplied while a panel comes from the last level of cache */
+    double near_panel_rows; /* and from the thread's own cache */
     double near_bytes;      /* of weights that stay there all through a product */
-    double own_bytes;       /* that a thread finds there when it comes back */
+    double own_bytes;       /* bytes still there when a thread comes back */
     double flops_per_us, near_per_us, far_per_us; /* operations; bytes of weights */
     double taking_us;                             /* a task */
 } takt_cut_figures;

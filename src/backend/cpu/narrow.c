@@ -39,7 +39,7 @@ static bool is_here(const takt_kernel *kernel)
 bool takt_narrow_prefers_f16(const takt_kernel *f16, const takt_kernel *bf16, size_t rows,
                              size_t weights)
 {
-    enum { NEAR_WEIGHTS = (1 << 20) / sizeof(uint16_t) }; /* that stay in L2 from run to run */
+    enum { NEAR_WEIGHTS = (1 << 20) / sizeof(uint16_t) }; /* weights that stay in L2 between runs */
     if (!is_here(f16) || !is_here(bf16))
         return is_here(f16);
     const takt_gemm_bf16_info *info = bf16->info;
@@ -75,7 +75,7 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
         takt_planner_lacks_fast(
             p, "numerics fast: with so many rows f16 weights are faster as bf16 here");
     const takt_kernel *kernel = takt_planner_kernel(p, is_f16 ? "gemm_f16" : "gemm_bf16");
-    n->fast = kernel->info; /* that of gemm_bf16 begins like it */
+    n->fast = kernel->info; /* gemm_bf16's begins with the same fields */
     n->is_fast_f16 = is_f16;
     n->bytes = sizeof(uint16_t);
     return kernel;

@@ -35,8 +35,7 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
 /* The same for products whose second factor is computed, in f32: a bf16 kernel or NULL. Each factor
  * is packed at run time, by: */
 const takt_kernel *takt_narrow_computed(takt_planner *p, size_t rows, takt_narrow *n);
-/* `to` has room for the elements of the matrix once more, rounded. They are contiguous, in either
- * order. */
+/* `to` has room for a rounded copy of the matrix. Its elements are contiguous, in either order. */
 void takt_narrow_pack_computed(const takt_narrow *n, takt_convert_fn *convert,
                                const takt_gemm_bf16_matrix *m, uint16_t *to);
 /* Whether this many f16 weights are multiplied in f16, given these kernels of the two families;
@@ -65,7 +64,7 @@ typedef void takt_narrow_pack_fn(void *user, const float *from, float *to);
 typedef struct takt_narrow_job {
     takt_ctx *ctx;
     size_t count, packed;
-    takt_dtype to; /* what they are packed as */
+    takt_dtype to; /* packed type */
     takt_narrow_pack_fn *pack;
     void *user;
 } takt_narrow_job;

@@ -5,11 +5,11 @@
 
 #include "backend/cpu/machine.h"
 
-enum { MANY_THREADS = 8 };          /* of which some are slower than others */
+enum { MANY_THREADS = 8 };          /* from here on, some are slower than others */
 enum { LEAST_US = 5, MANY_US = 2 }; /* of a task, where one for each thread would do */
 enum { MOST = 4 };                  /* tasks for each thread */
 static const double FOREVER = 1e12;
-static const double NEAR_BYTES = 1 << 20; /* that stay in a thread's own caches */
+static const double NEAR_BYTES = 1 << 20; /* bytes that stay in a thread's own caches */
 
 const takt_worth *takt_worth_of(takt_isa_set isas)
 {

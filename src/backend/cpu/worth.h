@@ -35,9 +35,9 @@ typedef struct takt_worth {
 const takt_worth *takt_worth_of(takt_isa_set isas);
 /* Time that work of this many operations and bytes takes one thread. */
 double takt_worth_us(const takt_worth *w, double flops, double bytes);
-/* Number of tasks for work of `us` and this many threads: one for each thread that is worth waking,
- * 1 if more threads would not finish clearly sooner; several per thread if tasks remain long, so
- * that a slow thread leaves some of its share to others. */
+/* Number of tasks for work of `us` and this many threads: one for each thread that pays off, 1 if
+ * more threads would not finish clearly sooner; several per thread if tasks remain long, so that a
+ * slow thread leaves some of its share to others. */
 size_t takt_worth_tasks(const takt_worth *w, double us, size_t threads);
 
 #endif

@@ -126,7 +126,7 @@ static const char *ask(takt_cuda_facts *f, char *text, size_t size)
     return why;
 }
 
-/* Sentences with numbers in them are in the error of a plan; here there is no memory for one. */
+/* Messages with numbers are in the error of a plan; here there is no memory for one. */
 static const char *available(void)
 {
     takt_cuda_facts f;
@@ -166,7 +166,7 @@ static void about(const void *state, char *to, size_t size)
     (void)snprintf(to, size, "device %d, %s", c->facts.ordinal, c->facts.name);
 }
 
-/* Measured on an H200, for decisions alone: docs/gpu.md. */
+/* Measured on an H200, only for decisions: docs/gpu.md. */
 static const takt_machine *machine(const void *state, takt_isa_set isas)
 {
     static const takt_machine figures = {.flops_per_us = 3e7,

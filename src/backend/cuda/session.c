@@ -166,7 +166,7 @@ static takt_cu_kernel_node node_of(takt_cuda_call *c, void **parameters)
 
 enum { WAITING = 8192 }; /* blocks of a grid that wait: takt_begin of kernel/cuda/lang.h */
 
-/* After a kernel, one may begin while that ends, if all of its blocks wait for what was before. */
+/* A kernel may begin while the one before it ends, if all of its blocks wait for earlier writes. */
 static int add_call(const takt_cuda_part *p, takt_cuda_graph *g, takt_cuda_call *c, tail *last)
 {
     const takt_cuda_driver *d = &p->cuda->driver;

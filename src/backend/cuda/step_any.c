@@ -1,4 +1,4 @@
-/* step_any.c - products and reductions of element types that have no kernel of their own, and
+/* step_any.c - products and reductions of element types that have no specialised kernel, and
  * reductions over axes that are not adjacent. */
 #include "backend/cuda/step.h"
 #include "op/ops.h"

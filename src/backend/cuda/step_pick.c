@@ -127,7 +127,7 @@ static void set_blocks(const takt_node *n, const takt_type *index, const takt_ty
             c->block *= (uint64_t)x->dim[d];
 }
 
-/* A cache that grows is written where it lies. */
+/* A cache that grows is updated in place. */
 static takt_status set_update(takt_planner *p, takt_id id, takt_cuda_pick_args *c)
 {
     const takt_node *n = &p->graph->nodes[id];

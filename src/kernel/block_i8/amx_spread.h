@@ -24,7 +24,7 @@ typedef struct strip {
 typedef struct piece {
     int8_t bytes[PIECE * TAKT_BLOCKS_PANEL];
     float scale[PIECE / TAKT_BLOCKS_STEP][TAKT_BLOCKS_PANEL];
-    int32_t zero[PIECE / TAKT_BLOCKS_STEP][TAKT_BLOCKS_PANEL]; /* less 128; of 8 bits alone */
+    int32_t zero[PIECE / TAKT_BLOCKS_STEP][TAKT_BLOCKS_PANEL]; /* less 128; only for 8 bits */
 } piece;
 
 static tiling tiling_of(const takt_blocks *b)

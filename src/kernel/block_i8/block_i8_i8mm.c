@@ -219,7 +219,7 @@ static strip strip_of(const takt_block_i8 *g, const places *p, const char *at, s
                    least(left, PAIRS)};
 }
 
-/* Rows [first, end) of `count` that have places of their own; the first of these is row `row`. */
+/* Rows [first, end) of `count` that have separate places; the first of these is row `row`. */
 typedef struct span {
     size_t row, first, end, count;
 } span;

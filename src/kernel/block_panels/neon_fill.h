@@ -19,7 +19,7 @@
     "fsub v23.4s, v23.4s, v27.4s\n\tfsub v24.4s, v24.4s, v28.4s\n\t"                               \
     "fmul v21.4s, v21.4s, v16.4s\n\tfmul v22.4s, v22.4s, v17.4s\n\t"                               \
     "fmul v23.4s, v23.4s, v18.4s\n\tfmul v24.4s, v24.4s, v19.4s\n\t"
-/* Weights that come out scaled down are multiplied once more, by register 29. */
+/* Weights that come out scaled down are multiplied again, by register 29. */
 #define FILL_WHOLE_OPEN
 #define FILL_WHOLE
 #define FILL_SHORT_OPEN "ld1r {v29.4s}, [%[l]]\n\t"

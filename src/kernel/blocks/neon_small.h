@@ -7,7 +7,7 @@
  *     and, fsub, fmul    with a scale of 2^(149 - place) times as much, or
  *     and, fmla          where zero * scale is exact,
  *
- * and a shift for each byte of the words, with the same bits, since only the last rounding is one.
+ * and a shift for each byte of the words, with the same bits, since only the last operation rounds.
  * (fmla gives +0 where fmul gave a zero with the sign of the scale: scales are above zero here.)
  * Arm's cores take subnormal floats at full speed, which x86-64's do not, unless the program has
  * them flushed to zero.

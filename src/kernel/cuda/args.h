@@ -339,7 +339,7 @@ typedef struct takt_cuda_winograd {
 
 /* The end of a segment: fault words go to the host and are reset, then the number of the run. */
 typedef struct takt_cuda_done_args {
-    uint32_t *run; /* of the device, and what the host looks at */
+    uint32_t *run; /* of the device, and the one that the host polls */
     volatile uint32_t *seen;
     uint64_t *faults, *faults_seen;
     uint32_t fault_count;

@@ -89,7 +89,7 @@ size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, f
 /* How a product is computed; it changes no bit. */
 typedef struct takt_cuda_gemm_plan {
     size_t way;             /* TAKT_CUDA_GEMM_ANY: by columns, for few rows; SIZE_MAX: not at all */
-    uint64_t scratch_bytes; /* that takt_cuda_launch_gemm wants */
+    uint64_t scratch_bytes; /* that takt_cuda_launch_gemm needs */
     uint32_t tickets;
 } takt_cuda_gemm_plan;
 

@@ -17,7 +17,7 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 }
 
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what gpu_sweep measured on an
- * H200, where the tile of least estimated time took 0.4 % more than the best one in the mean:
+ * H200, where the tile of least estimated time took 0.4 % more than the best one on average:
  * `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one; `begin`,
  * us before the first product and after the last. For _128t they are a guess below those of _128:
  * it has not been measured. */

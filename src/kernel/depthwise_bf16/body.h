@@ -13,7 +13,7 @@ INLINE sums add(sums s, factor x, factor w);
 INLINE void store(const takt_depthwise_bf16 *d, uint16_t *p, size_t n, sums s);
 
 enum { ABREAST = 4, LINES = 2, TAPS = 9 };
-enum { ROWS_MAX = 5, COLUMNS_MAX = 9 }; /* that four outputs of two lines read with stride 2 */
+enum { ROWS_MAX = 5, COLUMNS_MAX = 9 }; /* read by four outputs of two lines with stride 2 */
 
 typedef struct window {
     const uint16_t *x[ROWS_MAX][COLUMNS_MAX];
@@ -82,7 +82,7 @@ INLINE void vector(const takt_depthwise_bf16 *d, const window *o, size_t c, size
 INLINE void vectors(const takt_depthwise_bf16 *given, const window *o, const size_t lines,
                     const size_t stride)
 {
-    const takt_depthwise_bf16 d = *given; /* whose fields stores cannot change */
+    const takt_depthwise_bf16 d = *given; /* a copy: stores cannot change its fields */
     size_t c = 0;
     for (; c + VECTOR <= d.channels; c += VECTOR)
         vector(&d, o, c, VECTOR, lines, stride);

@@ -45,7 +45,7 @@ typedef void takt_depthwise_f32_fn(const takt_depthwise_f32 *d);
 
 /* takt_kernel.info of this family. */
 typedef struct takt_depthwise_f32_info {
-    size_t lines; /* that it is fastest with: they share what they read */
+    size_t lines; /* fastest number of lines: they share reads */
 } takt_depthwise_f32_info;
 
 TAKT_KERNEL_FAMILY(depthwise_f32, takt_depthwise_f32_fn)

@@ -1,7 +1,7 @@
 /* direct_f32_body.h - the vector variants of direct_f32 are this, compiled for their ISA.
  *
- * A row-major B gives vectors of columns as it lies. A column-major one is transposed in registers,
- * four k of VF columns at a time.
+ * A row-major B is read as vectors of columns in place. A column-major one is transposed in
+ * registers, four k of VF columns at a time.
  */
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/simd/simd.h"

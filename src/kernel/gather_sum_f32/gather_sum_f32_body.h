@@ -1,8 +1,8 @@
 /* gather_sum_f32_body.h - every variant of gather_sum_f32 is this, compiled for its ISA.
  *
  * Single elements are gathered for VF places at a time, whose indices and weights stay in registers
- * for all planes; up to four taps are added at once, and further ones to what is there. Where an
- * index names several neighbours, each place is a sum of rows.
+ * for all planes; up to four taps are added at once, and further ones to that sum. Where an index
+ * names several neighbours, each place is a sum of rows.
  */
 #include "kernel/gather_sum_f32/gather_sum_f32.h"
 #include "kernel/simd/simd.h"

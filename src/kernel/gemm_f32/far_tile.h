@@ -49,7 +49,7 @@ INLINE void far_fixed(const tile_job *t, void (*rest)(const tile_job *), const s
     const size_t done = t->k / 4 * 4;
     tile_job u = *t;
     u.start = start;
-    u.a_row = t->a_row ? t->a_row : t->k; /* which is another one now */
+    u.a_row = t->a_row ? t->a_row : t->k; /* u.k changes below */
     u.k -= done;
     u.a += done;
     u.b += done * PANEL;

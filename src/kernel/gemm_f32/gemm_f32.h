@@ -68,8 +68,7 @@ typedef struct takt_gemm_piece {
     size_t p, k, col, cols;
 } takt_gemm_piece;
 
-/* B in a form other than f32. The bits of a product are those with the floats that `widen` makes of
- * it. */
+/* B in a form other than f32. A product has the bits of one with the floats that `widen` gives. */
 typedef struct takt_gemm_stored takt_gemm_stored;
 /* The piece as packed f32 lies there: cols * k of them. */
 typedef void takt_gemm_widen_fn(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to);
@@ -98,8 +97,8 @@ typedef struct takt_gemm_f32 {
     const takt_epilogue_f32 *epilogue;   /* or NULL */
     float *scratch;                      /* 64-byte aligned, of the size in the kernel's info */
     const takt_gemm_walk *walk;          /* or NULL */
-    size_t ways;                         /* that a set of L1 is known to have; 0: few */
-    const struct takt_bf16_image *image; /* of gemm_bf16 alone: A lies there; or NULL */
+    size_t ways;                         /* known associativity of L1; 0: low */
+    const struct takt_bf16_image *image; /* only gemm_bf16: A lies there; or NULL */
     const takt_poll *poll;               /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f32;
 

@@ -5,7 +5,7 @@
  */
 enum { A_NEAR_BYTES = 24 << 10 }; /* of A, while tiles of B pass */
 
-/* Whether the product consists of tiles with A in place alone, of one chunk. */
+/* Whether the product consists only of tiles with A in place, of one chunk. */
 static bool is_small(const gemm *g)
 {
     const epilogue *e = g->epilogue;

@@ -29,7 +29,7 @@ INLINE vec v_clip(vec x, elem lo, elem hi)
     return v_least(v_clear(v_max(v_set(lo), x), plus), hi);
 }
 
-/* Rows of A are reached from every third one, or from every other: so many addresses fit the
+/* Rows of A are reached from every third one, or from every other: that many addresses fit into
  * registers. The row at the address itself needs no register and no slot for its broadcast if that
  * is embedded; where an index is added to the address, embedding saves nothing. */
 #ifdef V_EMBED

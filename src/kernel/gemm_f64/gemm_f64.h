@@ -55,7 +55,7 @@ typedef struct takt_gemm_f64 {
     const takt_epilogue_f64 *epilogue; /* or NULL */
     double *scratch;                   /* 64-byte aligned, of the size in the kernel's info */
     const takt_gemm_walk *walk;        /* or NULL */
-    size_t ways;                       /* that a set of L1 is known to have; 0: few */
+    size_t ways;                       /* known associativity of L1; 0: low */
     const takt_poll *poll;             /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f64;
 

@@ -14,9 +14,8 @@ typedef struct doubles_16 {
     float64x2_t a, b, c, d, e, f, g, h;
 } doubles_16;
 
-/* How sums become bytes; RIGHT: in fixed point, with shifts to the right alone and nothing that
- * wraps. A compile-time constant wherever it is used, so that the rest of finish_16 costs nothing.
- */
+/* How sums become bytes; RIGHT: in fixed point, with right shifts only and nothing that wraps. A
+ * compile-time constant wherever it is used, so that the rest of finish_16 costs nothing. */
 typedef enum finish_way { FINISH_SCALE, FINISH_FIXED, FINISH_RIGHT, FINISH_WIDE } finish_way;
 
 /* What does not change from row to row. */

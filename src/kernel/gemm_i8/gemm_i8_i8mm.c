@@ -40,7 +40,8 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
         const uint8_t *a = s->at[2 * r], *b = s->at[2 * r + 1 < s->rows ? 2 * r + 1 : 2 * r];
         uint8_t *out = (uint8_t *)to + 16 * r;
         for (size_t i = 0; i < k; i += 16, out += 32 * pairs) {
-            /* What is behind a row meets zeros of B; behind a tap comes more of the image. */
+            /* Bytes behind a row are multiplied by zeros of B; behind a tap comes more of the
+             * image. */
             const size_t left = g->a_open || g->image != NULL ? 16 : k - i;
             const uint64x2_t x = vreinterpretq_u64_u8(load_part(a + i, left, i + s->before));
             const uint64x2_t y = vreinterpretq_u64_u8(load_part(b + i, left, i + s->before));

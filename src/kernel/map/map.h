@@ -20,7 +20,7 @@
  *   integers   wrap; div rounds towards 0; mod has the sign of the divisor, rem of the dividend;
  *              shifts by the width or more, or by a negative count, give 0; shr fills with the sign
  *   fault      div, mod, rem by 0, and 0 to a negative power, give 0 and record the element;
- * `fault` may be NULL for all other operations, and always in the float families
+ *              `fault` may be NULL for all other operations, and always in the float families
  */
 #ifndef TAKT_KERNEL_MAP_MAP_H
 #define TAKT_KERNEL_MAP_MAP_H

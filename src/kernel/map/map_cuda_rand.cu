@@ -1,5 +1,6 @@
 /* map_cuda_rand.cu - random numbers by position: Philox4x32-10 (base/philox.h), and what is made of
- * its words. Normal numbers by Box and Muller in double, with the map kernels' own functions. */
+ * its words. Normal numbers by Box and Muller in double, with the element-wise kernels' own
+ * functions. */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 

@@ -28,8 +28,8 @@ TAKT_KERNEL_FAMILY(peak_i8, takt_peak_fn)
 TAKT_KERNEL_FAMILY(peak_f16, takt_peak_fn)
 TAKT_KERNEL_FAMILY(peak_bf16, takt_peak_fn)
 
-/* Applied to 0..7 and 0..23: accumulators are variables of their own, since an array would end up
- * in memory. */
+/* Applied to 0..7 and 0..23: accumulators are separate variables, since an array would end up in
+ * memory. */
 #define TAKT_PEAK_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define TAKT_PEAK_24(X)                                                                            \
     TAKT_PEAK_8(X)                                                                                 \

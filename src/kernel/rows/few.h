@@ -2,7 +2,7 @@
  *
  * Included by float_body.h. Rows are transposed into a buffer, some vectors of rows at once, so
  * that loads do not wait for the stores before them. Elements join as the lanes of passes.h do:
- * every element has a lane of its own, and lanes without one would add zero.
+ * every element has its own lane, and lanes without one would add zero.
  */
 #ifndef TAKT_KERNEL_ROWS_FEW_H
 #define TAKT_KERNEL_ROWS_FEW_H

@@ -69,9 +69,8 @@ INLINE void end_before(const place *to, size_t i)
 }
 
 /* lane = join(f(x)) over one chunk; if there is a place for f(x), it is left there. The vectors of
- * a round are worked out side by side, before any is stored: one after the other, each would wait
- * for itself.
- */
+ * a round are computed side by side, before any is stored: one after the other, latency would be
+ * the limit. */
 INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t n, const place *to)
 {
     const bool keeps = to != NULL;

@@ -72,7 +72,7 @@ INLINE vec scaled_normal(const line *w, size_t i, size_t m)
     return VEC(mul)(scaled(w, i, m), normal(w, i, m));
 }
 
-/* Lanes without an element take a zero: what is made of one need not be one. */
+/* Lanes without an element take a zero: the function of a zero need not be zero. */
 INLINE float sum_chunk(value_fn *f, const line *w, size_t from, size_t n)
 {
     float lane[WIDE];

@@ -87,7 +87,7 @@ DEVICE void softmax(const takt_cuda_rows *r, const team *t, float *d, const floa
         d[i] = d[i] * scale;
 }
 
-/* The exponentials have no place of their own: each is computed by the thread that adds it. */
+/* The exponentials are not stored: each is computed by the thread that adds it. */
 DEVICE float sum_of_exponentials(const takt_cuda_rows *r, const team *t, const float *x,
                                  float most SELF_PARAMETER)
 {
@@ -202,7 +202,7 @@ DEVICE void bring(const held_row *r, const float *from SELF_PARAMETER)
     SYNC();
 }
 
-/* What is left of a row: four elements at a time if they lie so. */
+/* Writes the results of a row, four elements at a time if possible. */
 #define WRITE(to, expression)                                                                      \
     if (is_by_quads(to, r->n))                                                                     \
         for (uint32_t i = 4 * LANE; i < r->n; i += 4 * LANES) {                                    \

@@ -1,7 +1,7 @@
 /* amx.h - the tile registers of AMX as all kernels here use them: four sums of 16 x 16, two tiles
  * of A and two of B, 16 rows of 64 bytes unless steps are shorter.
  *
- * For variant files alone. The process must have been allowed to use the registers, which detecting
+ * Only for variant files. The process must have been allowed to use the registers, which detecting
  * the ISA does.
  */
 #ifndef TAKT_KERNEL_SIMD_AMX_H

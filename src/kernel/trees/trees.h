@@ -41,7 +41,7 @@ typedef struct takt_trees_job {
     size_t trees, rows;
     const uint64_t *pairs;       /* or NULL: */
     const takt_trees_wide *wide; /* these */
-    const uint32_t *leaf_of;     /* each node's; of leaves alone it is looked at */
+    const uint32_t *leaf_of;     /* one per node; read only for leaves */
     const int32_t *keys;
     size_t stride; /* of a row of keys */
     uint32_t *leaf;

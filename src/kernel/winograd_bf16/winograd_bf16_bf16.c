@@ -264,7 +264,7 @@ INLINE uint16x8_t residual_of(const uint16_t *first, const uint16_t *second, siz
         memcpy(part[0], first, n * sizeof *first);
         memcpy(part[1], second, n * sizeof *second);
     }
-    const uint16x4_t none = vdup_n_u16(0); /* what loads leave in the upper half */
+    const uint16x4_t none = vdup_n_u16(0); /* the upper half, as loads leave it */
     const uint16x8_t x = vcombine_u16(vld1_u16(n < 4 ? part[0] : first), none),
                      y = vcombine_u16(vld1_u16(n < 4 ? part[1] : second), none);
     return vreinterpretq_u16_u32(vzip1q_u32(vreinterpretq_u32_u16(x), vreinterpretq_u32_u16(y)));
@@ -326,7 +326,7 @@ INLINE void finish_four(const ending *e, const places *o, const char *m, size_t 
 INLINE void finish_columns(const ending *given, const places *o, const char *m,
                            const size_t range[2], const bool adds, const bool caps)
 {
-    ending e = *given; /* whose fields stores cannot change */
+    ending e = *given; /* a copy: stores cannot change its fields */
     const places here = *o;
     e.adds = adds;
     e.caps = caps;

@@ -27,7 +27,7 @@ typedef struct takt_attention {
     size_t k_packed, v_packed, kernel_floats; /* floats */
     size_t block;                             /* queries at a time */
     size_t parts; /* of the queries that share a head of k and v; 1: each task packs its own */
-    const takt_gemm_walk *walk; /* as the caller said, or NULL */
+    const takt_gemm_walk *walk; /* set by the caller, or NULL */
     takt_convert_fn *convert;
     takt_ggml_f32_fn *decode;
     takt_dtype k_type, v_type; /* f32, or 16 bits that are widened, or u8: blocks of q8_0 */
@@ -37,12 +37,12 @@ typedef struct takt_attention {
 /* One head of one sequence. */
 typedef struct takt_attention_head {
     const takt_attention *f;
-    size_t keys; /* that are there; the others are absent for all queries */
+    size_t keys; /* keys present; the others are absent for all queries */
     const float *q, *mask;
     float *out;
     const float *k_packed, *v_packed;
     float *v_own;   /* the packed values if they are this task's own and v is f32; else NULL */
-    const float *v; /* then: values where they lie, */
+    const float *v; /* then: values in place, */
     size_t v_row;   /* floats from one to the next */
     float *scores, *scratch;
     const takt_poll *poll; /* of the task */
@@ -118,7 +118,7 @@ void takt_attention_pack(const takt_attention *f, const takt_attention_pair *p, 
                          float *wide);
 size_t takt_attention_wide_packed(const takt_attention *f);
 
-/* One query: k and v are read where they lie. */
+/* One query: k and v are read in place. */
 takt_step_run_fn takt_attention_run_one;
 /* Floats of scratch after the scores: rows of 16 bits, widened a chunk at a time. */
 size_t takt_attention_wide(const takt_attention *f);

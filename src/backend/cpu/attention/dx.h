@@ -30,7 +30,7 @@ typedef struct takt_attention_dx_job {
     float *dq;
     size_t q_row, dy_row; /* floats from one query to the next */
     size_t k_row;         /* and from one key to the next */
-    size_t k_rows;        /* as many as k was packed with */
+    size_t k_rows;        /* number of rows that k was packed with */
     bool is_cut;
     float *dk, *dv;
     size_t dk_row, dv_row; /* floats from one key to the next */

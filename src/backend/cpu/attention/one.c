@@ -2,7 +2,7 @@
  *
  * A task takes heads of k and v. All query heads that share one pass over it together, or, where
  * threads outnumber the heads of k and v, parts of them: their scores are the product with the
- * keys, column-major as they lie; the result the product with the values. Nothing is packed, and
+ * keys, column-major as stored; the result is the product with the values. Nothing is packed, and
  * nothing beyond a sequence's length is read. Narrower rows are converted to floats a chunk of keys
  * at a time, which stays in L1 or L2; sums of chunks are added in order, as in any product.
  */

@@ -1,9 +1,9 @@
 /* depthwise_grad.c - gradients of depthwise convolutions with channels last, in f32.
  *
  * Both are sums of products channel by channel (kernel/pairs_f32): of dx over the taps that reach a
- * position, of dw over the positions of all samples. Pointers to what is multiplied are gathered
- * first, with a row of zeros in place of padding, which is multiplied like anything else. Order and
- * chunks are those of the products that dx.c and dw.c make of other convolutions.
+ * position, of dw over the positions of all samples. Pointers to the factors are gathered first;
+ * padding is a row of zeros, multiplied like any other. Order and chunks are those of the products
+ * that dx.c and dw.c make of other convolutions.
  */
 #include <string.h>
 

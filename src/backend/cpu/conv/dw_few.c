@@ -3,7 +3,7 @@
  *
  * dw.c makes the product [cout][positions] * [positions][k], whose right-hand side has few columns
  * and must be gathered. Here it is [k][positions] * [positions][cout]: the gradient of y is the
- * right-hand side as it lies, and rows of x are copied by whole lines, or read in place where there
+ * right-hand side in place, and rows of x are copied by whole lines, or read in place where there
  * is one tap. Each element is the same sum in the same order: 256 positions of a sample at a time.
  */
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct facts {
     takt_gemm_f32_fn *run;
     takt_pack_fn *pack;
     takt_panels widths;
-    bool reads_rows;              /* x is the left-hand side as it lies, transposed */
+    bool reads_rows;              /* x in place is the left-hand side, transposed */
     size_t most;                  /* rows of k that a task has */
     size_t rows, panels, sums[2]; /* offsets in a worker's scratch; the kernel's is first */
 } facts;

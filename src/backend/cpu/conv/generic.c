@@ -18,7 +18,7 @@ typedef struct facts {
     bool is_float;
 } facts;
 
-/* A sum in the making. */
+/* A sum in progress. */
 typedef struct sum {
     const facts *f;
     const void *a, *b;
@@ -76,7 +76,7 @@ static bool x_of(const takt_conv_shape *c, const size_t at[3], const size_t tap[
     return true;
 }
 
-/* The output position whose tap `tap` reads position `at` of x. False: stride jumps over it.
+/* The output position whose tap `tap` reads position `at` of x. False: the stride skips it.
  * `*inside` is false where it lies beyond the border of y. */
 static bool y_of(const takt_conv_shape *c, const size_t at[3], const size_t tap[3], size_t *flat,
                  bool *inside)

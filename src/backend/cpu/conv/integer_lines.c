@@ -1,9 +1,9 @@
 /* integer_lines.c - convolutions of bytes whose patches are copied from an image with its border.
  *
  * A task copies the lines of x that its outputs need, with the zero point around them: then every
- * line of a window is one run of bytes, or one for each tap if it is dilated, and no border is left
- * to look for. Where windows have one
- * line and outputs too, as in convolutions over time, rows of the product are windows of that line.
+ * line of a window is one run of bytes, or one for each tap if it is dilated, and no border has to
+ * be checked. Where windows have one line and outputs too, as in convolutions over time, rows of
+ * the product are windows of that line.
  */
 #include "backend/cpu/conv/integer_lines.h"
 

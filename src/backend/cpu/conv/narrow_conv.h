@@ -9,7 +9,7 @@
 #include "kernel/winograd_bf16/winograd_bf16.h"
 
 typedef enum takt_narrow_way {
-    TAKT_NARROW_DIRECT,   /* a product on the data as it lies */
+    TAKT_NARROW_DIRECT,   /* a product on the data in place */
     TAKT_NARROW_GATHERED, /* on patches */
     TAKT_NARROW_IMAGE,    /* on an image with its padding */
     TAKT_NARROW_DEPTHWISE,

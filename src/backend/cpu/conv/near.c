@@ -17,8 +17,8 @@ enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
     LINE_BYTES = 64 << 10,   /* of one line at most */
     LINES_BYTES = 256 << 10, /* and of what one line of outputs reads, far apart as that may be */
-    LINE_FLOPS = 100000,     /* of so few lines as threads, at most: a task's work */
-    COLUMNS_MIN = 6          /* outputs of a line: sums that do not wait for themselves */
+    LINE_FLOPS = 100000,     /* with fewer lines than threads: most work of one */
+    COLUMNS_MIN = 6          /* outputs of a line: enough sums to hide latency */
 };
 
 typedef struct facts {

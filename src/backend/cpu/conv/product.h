@@ -1,7 +1,7 @@
 /* product.h - convolution as a product: what is known when the plan is made, and one task.
  *
  * Rows are output positions, columns output channels. A 1x1 convolution with channels last is a
- * product on the data as it lies. Otherwise each task gathers the patches of a block of positions
+ * product on the data in place. Otherwise each task gathers the patches of a block of positions
  * into its scratch and multiplies them there, so that the patch matrix never exists as a whole. The
  * sum's order is that of a product over the flat (taps, channels).
  */
@@ -22,7 +22,7 @@ typedef struct takt_conv_product {
     takt_panels panels;
     size_t w;           /* index into step->in */
     bool is_packed;     /* w is packed already */
-    takt_narrow narrow; /* what it is packed as */
+    takt_narrow narrow; /* how it is packed */
     takt_ctx *ctx;      /* for packing at plan time */
     takt_isa_set isas;
     size_t w_count;            /* elements of w */
@@ -31,7 +31,7 @@ typedef struct takt_conv_product {
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t grain;              /* rows of a tile */
     takt_cut cut;
-    const takt_gemm_walk *walk;      /* as the caller said, or NULL */
+    const takt_gemm_walk *walk;      /* set by the caller, or NULL */
     size_t ways;                     /* of L1, for the kernel */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } takt_conv_product;

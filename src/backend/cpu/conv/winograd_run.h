@@ -18,12 +18,12 @@ typedef struct takt_winograd_conv {
     takt_conv_shape shape;
     takt_conv_end end;
     takt_gemm_f32_fn *multiply;
-    const takt_gemm_walk *walk; /* as the caller said, or NULL */
+    const takt_gemm_walk *walk; /* set by the caller, or NULL */
     takt_winograd_f32_fn *transform;
     takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;
-    takt_narrow narrow;   /* what the weights were */
+    takt_narrow narrow;   /* how the weights were stored */
     takt_ctx *ctx;        /* for packing at plan time */
     size_t w_count;       /* elements of w */
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */

@@ -22,7 +22,7 @@ typedef struct takt_rnn_match {
     bool is_transposed;          /* r is [gates * units, units] */
     int h_out, c_out, y;         /* results of the scan */
     int start[TAKT_RNN_STARTS];  /* results with the initial values of every step, of h and of c */
-    int keep[TAKT_RNN_KEEPS];    /* those that have what the kernel keeps for a gradient */
+    int keep[TAKT_RNN_KEEPS];    /* results with the values kept for a gradient */
 } takt_rnn_match;
 
 /* NULL if the body of `scan` is a cell that a kernel computes with the bits of the body; "" if it

@@ -227,7 +227,7 @@ static bool has_type(const matcher *x, int input, int64_t rows, int64_t columns)
     return t->dtype == TAKT_F32 && t->rank == 2 && t->dim[0] == rows && t->dim[1] == columns;
 }
 
-/* Puts sequences and r in place, and checks the types of everything. */
+/* Whether sequences and r are where they belong, and all types fit. */
 static bool fits(const matcher *x, const takt_node *scan, const takt_rnn_dx_match *m)
 {
     const int first = (int)takt_node_int(scan, "carried"),

@@ -272,7 +272,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     const takt_kernel *gemm = choose_kernel(p, f);
-    const takt_gemm_f32_info *info = gemm->info; /* that of gemm_bf16 begins like it */
+    const takt_gemm_f32_info *info = gemm->info; /* gemm_bf16's begins with the same fields */
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->is_direct = takt_conv_is_pointwise(&f->shape);

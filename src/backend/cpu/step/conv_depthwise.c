@@ -3,7 +3,7 @@
  * The value between them is several times as large as what goes in and what comes out. Some lines
  * of it are computed into a ring in the worker's scratch, where the depthwise convolution reads
  * them while they are in cache; the whole value never exists. Lines at the border of two tasks are
- * computed by both. Every element is computed as by two steps.
+ * computed by both. Every element has the bits of two separate steps.
  */
 #include "backend/cpu/conv/depthwise.h"
 #include "backend/cpu/conv/patch.h"
@@ -12,14 +12,14 @@ enum {
     RING_BYTES = 256 << 10,  /* of lines that are kept */
     BETWEEN_BYTES = 1 << 20, /* for each thread: smaller values stay near as they are */
     TURN_MIN = 2,            /* lines of outputs at a time at least */
-    TWICE = 8                /* at most one in so many lines is computed twice */
+    TWICE = 8                /* at most one in this many lines is computed twice */
 };
 
 typedef struct facts {
     takt_conv_shape shape; /* of the 1x1 convolution */
     takt_conv_end end;     /* and what follows it */
     takt_gemm_f32_fn *run;
-    const takt_gemm_walk *walk; /* as the caller said, or NULL */
+    const takt_gemm_walk *walk; /* set by the caller, or NULL */
     takt_panels panels;
     size_t w;               /* index into step->in */
     takt_cpu_lines lines;   /* the depthwise convolution, and what follows it */

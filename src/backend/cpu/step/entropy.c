@@ -137,7 +137,7 @@ static void set_facts(const takt_planner *p, const takt_node *n, facts *f)
 
 static takt_status compile(takt_planner *p)
 {
-    enum { ROW = 3000, EACH = 60 }; /* in operations: a row, and its elements */
+    enum { ROW = 3000, EACH = 60 }; /* operations for a row, and for an element */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);

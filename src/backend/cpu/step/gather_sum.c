@@ -39,8 +39,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
                : NULL;
 }
 
-/* The kernel knows how many elements apart the values of an index are, so rows are counted along
- * the axis. */
+/* Places are counted along the axis: the kernel knows how many elements apart they are. */
 static void read_places(const facts *f, takt_index_reader *r, size_t first, size_t count,
                         int32_t *to)
 {

@@ -1,6 +1,6 @@
 /* integer_conv.c - convolutions of 8-bit integers, channels last, on integer kernels.
  *
- * As step/conv.c: a 1x1 convolution is a product on the data as it lies, others read an image where
+ * As step/conv.c: a 1x1 convolution is a product on the data in place, others read an image where
  * the kernel can, else they gather patches: from a small image with its border, or from x.
  */
 #include <string.h>
@@ -54,7 +54,7 @@ static const uint8_t *tap_at(const takt_conv_shape *s, const uint8_t *x, const s
 
 enum { SLACK = 16 }; /* bytes after the patches that may be written */
 
-/* n bytes; a few more where there are some, since a copy of known size costs far less. */
+/* Copies n bytes, or a few more if they exist, since a copy of known size costs far less. */
 static inline uint8_t *copy_run(uint8_t *to, const uint8_t *from, size_t n, const uint8_t *end)
 {
     if (n <= SLACK && (size_t)(end - from) >= SLACK)

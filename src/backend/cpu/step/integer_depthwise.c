@@ -66,7 +66,7 @@ static void before(const takt_step *s, const takt_task *t)
          (char *)t->scratch + f->packed_at);
 }
 
-/* Zero points of the weights: taken off into scratch where there are any. */
+/* Zero points of the weights: subtracted, into scratch, where there are any. */
 static void shift_weights(const facts *f, const takt_step *s, const takt_task *t,
                           takt_depthwise_i8 *d, int32_t *zeros)
 {
@@ -159,7 +159,7 @@ static bool is_inner(const takt_conv_shape *c, size_t column)
 }
 
 /* The bytes under each tap of positions [first, first + count). Between the borders they are those
- * of the position before, further on. */
+ * of the previous position, shifted. */
 static void find_taps(const finder *f, size_t first, size_t count, const uint8_t **to)
 {
     const takt_conv_shape *c = f->shape;

@@ -69,7 +69,7 @@ static takt_status use_adam(takt_planner *p, const takt_map_program *m)
     if ((f = takt_planner_get(p, sizeof *f)) == NULL)
         return TAKT_ERR_MEMORY;
     *f = found;
-    p->step->kernel = NULL; /* that of the program, which runs for bound views alone */
+    p->step->kernel = NULL; /* the program's, which runs only for bound views */
     f->run = takt_kernel_as_adam_f32(takt_planner_kernel(p, "adam_f32"));
     p->step->run = run_adam;
     p->step->data = f;

@@ -186,7 +186,7 @@ static bool has_halves(const takt_pool_shape *s)
 
 static takt_status compile(takt_planner *p)
 {
-    enum { POSITION = 400 }; /* in operations: finding its window */
+    enum { POSITION = 400 }; /* operations to find its window */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     takt_step *s = p->step;

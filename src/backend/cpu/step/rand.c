@@ -1,7 +1,7 @@
 /* rand.c - random numbers by position: Philox words, and what is made of them.
  *
- * Normal numbers use the map kernels' own logarithm, sine and cosine in double, so their bits do
- * not depend on the C library.
+ * Normal numbers use the element-wise kernels' own logarithm, sine and cosine in double, so their
+ * bits do not depend on the C library.
  */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"

@@ -293,7 +293,7 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    takt_planner_rigid(p); /* what it is found by, the body, is not given other sizes */
+    takt_planner_rigid(p); /* the body that it is recognised by is never resized */
     (void)find(n, &f->m);
     const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;

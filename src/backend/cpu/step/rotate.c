@@ -8,8 +8,8 @@ typedef struct facts {
     takt_rotate_f32_fn *run;
     takt_rotate_f32 g; /* without pointers; rows that share their angles */
     size_t groups;     /* of such rows */
-    int rank;          /* of what lies before them */
-    int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK]; /* its sizes; steps of the angles */
+    int rank;          /* of the axes before them */
+    int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK]; /* their sizes; steps of the angles */
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)

@@ -53,7 +53,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 /* Elements from row to row, if there is one such number and elements of a row are neighbours. */
 static bool row_stride(const takt_view *v, const int64_t *stride, size_t *rows)
 {
-    int64_t span = 0; /* of what is inside, with its gap */
+    int64_t span = 0; /* elements of the inner axes, with gaps */
     bool found = false;
     for (int d = v->rank - 2; d >= 0; d--) {
         if (v->dim[d] == 1)
@@ -116,7 +116,7 @@ static takt_status add_vector(takt_planner *p, const takt_node *n, uint32_t k, i
 
 static takt_status compile(takt_planner *p)
 {
-    enum { ROW = 3000, EXP = 60, NORM = 30 }; /* in operations: a row, and its elements */
+    enum { ROW = 3000, EXP = 60, NORM = 30 }; /* operations for a row, and for an element */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);

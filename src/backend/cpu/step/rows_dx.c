@@ -60,7 +60,7 @@ static void run(const takt_step *s, const takt_task *t)
 /* The result takes the place of dy, if nothing reads that afterwards. */
 static takt_status compile(takt_planner *p)
 {
-    enum { ROW = 3000, EACH = 40 }; /* in operations: a row, and its elements */
+    enum { ROW = 3000, EACH = 40 }; /* operations for a row, and for an element */
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);

@@ -31,7 +31,7 @@ typedef struct takt_trees_form {
     bool is_dense; /* every leaf has one weight of each target, in their order */
     size_t trees, nodes, columns, values, leaves, gives;
     size_t bytes;
-    double steps; /* that a row makes at most */
+    double steps; /* most steps of a row */
 } takt_trees_form;
 
 /* Where everything lies in the block `at`. */

@@ -40,7 +40,7 @@ static size_t put_set(takt_trees_test *to, const takt_trees *t, size_t at, uint6
                       const void **spare)
 {
     const size_t n = set_length(t, at);
-    takt_trees_test *from = to + n; /* there is room twice */
+    takt_trees_test *from = to + n; /* there is room for two copies */
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         from[i] = (takt_trees_test){.source = source, .value = t->member[at + i]};
