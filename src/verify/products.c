@@ -121,18 +121,24 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+size_t takt_products_scratch(const takt_gemm_f32_info *info, size_t rows, size_t n, size_t most)
+{
+    size_t bytes = 0;
+    for (size_t k = 1; k <= most; k++)
+        bytes = larger(bytes, info->scratch_bytes(&(takt_gemm_f32){
+                                  .m = rows, .n = n, .k = k, .a_row = k, .a_col = 1, .b_n = n}));
+    return bytes;
+}
+
 static room room_for(const takt_region *r, size_t count, size_t width, room so_far)
 {
     const takt_gemm_f32_info *info = gemm_info();
-    const takt_gemm_f32 back = {
-        .m = r->capacity, .n = width, .k = count, .a_row = count, .a_col = 1, .b_n = width};
-    const takt_gemm_f32 forward = {
-        .m = r->capacity, .n = count, .k = width, .a_row = width, .a_col = 1, .b_n = count};
     const size_t most = larger(count, width) * r->capacity;
-    return (room){
-        larger(so_far.a, most), larger(so_far.b, takt_panels_columns(info->panels, width) * count),
-        larger(so_far.c, most),
-        larger(so_far.scratch, larger(info->scratch_bytes(&back), info->scratch_bytes(&forward)))};
+    const size_t scratch = larger(takt_products_scratch(info, r->capacity, width, count),
+                                  takt_products_scratch(info, r->capacity, count, width));
+    return (room){larger(so_far.a, most),
+                  larger(so_far.b, takt_panels_columns(info->panels, width) * count),
+                  larger(so_far.c, most), larger(so_far.scratch, scratch)};
 }
 
 static takt_status add_errors(takt_region *r, struct takt_products *x, size_t i, room *most)
@@ -206,6 +212,13 @@ void takt_products_errors(takt_region *r, size_t id)
     x->least[id] = 0x1p-145 * (steps * (double)n->count * most + all);
 }
 
+double *takt_products_kept(const takt_region *r, size_t id, double **least)
+{
+    const struct takt_products *x = r->products;
+    *least = x != NULL ? &x->least[id] : NULL;
+    return x != NULL ? x->error[id] : NULL;
+}
+
 /* Elements that any of the rows has, into x->active; their number, and *most, the greatest. */
 static size_t find_active(struct takt_products *x, const double *a, size_t count, size_t rows,
                           double *most)
@@ -219,11 +232,11 @@ static size_t find_active(struct takt_products *x, const double *a, size_t count
         double *restrict to = x->largest;
         for (size_t j = 0; j < count; j++) {
             const double size = fabs(row[j]), old = to[j];
-            to[j] = size <= old ? old : size; /* a NaN stays, or becomes the next number */
+            to[j] = size > old || isnan(size) ? size : old; /* a NaN stays */
         }
     }
     for (size_t j = 0; j < count; j++) {
-        top = x->largest[j] <= top ? top : x->largest[j];
+        top = x->largest[j] > top || isnan(x->largest[j]) ? x->largest[j] : top;
         if (x->largest[j] != 0)
             x->active[found++] = (uint32_t)j;
     }

@@ -8,6 +8,7 @@
 #ifndef TAKT_VERIFY_PRODUCTS_H
 #define TAKT_VERIFY_PRODUCTS_H
 
+#include "kernel/gemm_f32/gemm_f32.h"
 #include "verify/region.h"
 
 /* A dense part of a net in f32. */
@@ -23,10 +24,16 @@ struct takt_net_single {
  * `turns`: transposes too, for takt_products_forward. */
 TAKT_MUST_USE takt_status takt_products_net(takt_net *net, bool turns);
 
+/* Bytes of scratch for products of `rows` rows and n columns, for every k up to `most`: a smaller k
+ * may need more, because blocks of it have more rows. */
+size_t takt_products_scratch(const takt_gemm_f32_info *info, size_t rows, size_t n, size_t most);
 /* Buffers for the products of a region. */
 TAKT_MUST_USE takt_status takt_products_init(takt_region *r);
 /* Sets what products through sum `id` cost, from r->error and r->sizes. */
 void takt_products_errors(takt_region *r, size_t id);
+/* What that has set, one per element, and *least, what a row costs beyond them. Whoever puts
+ * r->error back puts these back too. NULL: no part of the sum has f32. */
+double *takt_products_kept(const takt_region *r, size_t id, double **least);
 /* All errors of the elements of sum `id` if these rows go through it in f32, and *least, what each
  * row costs beyond them; NULL: f32 is no gain or has not the range. */
 const double *takt_products_error(takt_region *r, size_t id, size_t rows, double *least);

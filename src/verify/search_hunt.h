@@ -41,6 +41,7 @@ typedef struct takt_hunt {
     uint64_t box_end_ns;    /* for slopes of the whole box */
     bool has_base;          /* bounds of the whole box are kept: */
     takt_region base;       /* lo, hi, error */
+    double **products;      /* per node: what takt_products_kept gave; NULL: nothing */
     takt_alpha **alphas;    /* one per thread; NULL until the first split */
     double ***warm;         /* per thread and node: slopes of the current part */
     takt_side **sides;      /* per thread */

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "verify/products.h"
 #include "verify/search_hunt.h"
 
 enum { STEPS = 20 };
@@ -29,19 +30,49 @@ static takt_status keep_node(takt_hunt *h, const takt_region *r, size_t i)
     return TAKT_OK;
 }
 
+/* The errors of products in f32, and behind them what a row costs. */
+static takt_status keep_products(takt_hunt *h, const takt_region *r, size_t i)
+{
+    const size_t count = h->net->nodes[i].count;
+    double *least;
+    const double *error = takt_products_kept(r, i, &least);
+    if (error == NULL)
+        return TAKT_OK;
+    if (h->products[i] == NULL)
+        h->products[i] = takt_arena_array(&h->s->arena, count + 1, sizeof(double));
+    if (h->products[i] == NULL)
+        return TAKT_ERR_MEMORY;
+    memcpy(h->products[i], error, count * sizeof(double));
+    h->products[i][count] = *least;
+    return TAKT_OK;
+}
+
+static void enter_products(const takt_hunt *h, const takt_region *r, size_t i)
+{
+    const size_t count = h->net->nodes[i].count;
+    double *least, *error = takt_products_kept(r, i, &least);
+    if (error == NULL)
+        return;
+    memcpy(error, h->products[i], count * sizeof(double));
+    *least = h->products[i][count];
+}
+
 takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r)
 {
     takt_arena *a = &h->s->arena;
-    double ***each[] = {&h->base.lo, &h->base.hi, &h->base.error};
-    for (int k = 0; k < 3; k++) {
+    double ***each[] = {&h->base.lo, &h->base.hi, &h->base.error, &h->products};
+    for (int k = 0; k < 4; k++) {
         if (*each[k] == NULL)
             *each[k] = takt_arena_array(a, h->net->count, sizeof **each[k]);
         if (*each[k] == NULL)
             return TAKT_ERR_MEMORY;
     }
-    for (size_t i = 0; i < h->net->count; i++)
-        if (h->net->nodes[i].is_used)
-            TAKT_TRY(keep_node(h, r, i));
+    for (size_t i = 0; i < h->net->count; i++) {
+        if (!h->net->nodes[i].is_used)
+            continue;
+        TAKT_TRY(keep_node(h, r, i));
+        TAKT_TRY(keep_products(h, r, i));
+    }
     h->has_base = true;
     return TAKT_OK;
 }
@@ -106,6 +137,7 @@ void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
         memcpy(r->lo[i], h->base.lo[i], bytes);
         memcpy(r->hi[i], h->base.hi[i], bytes);
         memcpy(r->error[i], h->base.error[i], bytes);
+        enter_products(h, r, i);
     }
     x->sides = h->sides[thread];
     x->side_count = sides_of(h->group, j->split, h->sides[thread]);
