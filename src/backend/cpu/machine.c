@@ -1,5 +1,5 @@
 /* machine.c - the figures of the kinds of processors. Measured on a Neoverse V1 of two cores and a
- * Xeon whose 16 threads are 8 cores (bench/NOTES.md); the others lie between. */
+ * Xeon whose 16 threads are 8 cores (bench/notes/threads.md); the others lie between. */
 #include "backend/cpu/machine.h"
 
 /* Rough figures of one core, for estimates of fusion: the same for all, so that plans are, too. */

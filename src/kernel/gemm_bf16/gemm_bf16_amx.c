@@ -71,7 +71,7 @@ static size_t scratch_of_any(const takt_gemm_f32 *g)
     return g->image != NULL ? 0 : scratch_bytes(g);
 }
 
-/* Rows from which tiles of which some are empty beat vectors of f16 (bench/NOTES.md). */
+/* Rows from which partly empty tiles beat f16 vectors (bench/notes/gemm-16-bits.md). */
 enum { F16_ROWS = 8, F16_ROWS_NEAR = 2 };
 
 static const takt_gemm_bf16_info info = {
