@@ -63,18 +63,42 @@ typedef struct users {
     const takt_pb_graph *first;
 } users;
 
-static users users_of(const takt_pb_graph *graph, takt_span label)
+static users users_of(const takt_import *im, takt_span label)
 {
+    const takt_pb_graph *graph = im->model.graph;
     users u = {0};
     for (size_t i = 0; i < graph->input_count; i++) {
         if (!has_label(&graph->inputs[i], label))
             continue;
-        const takt_pb_graph *branch = branch_of(graph, graph->inputs[i].name);
+        const takt_pb_graph *branch = im->branches[i];
         u.is_outside = u.is_outside || branch == NULL;
         u.first = u.first != NULL ? u.first : branch;
         u.has_several = u.has_several || (branch != NULL && branch != u.first);
     }
     return u;
+}
+
+/* All nodes are looked at once per input. */
+static takt_status find_branches(takt_import *im)
+{
+    const takt_pb_graph *graph = im->model.graph;
+    if (im->branches != NULL)
+        return TAKT_OK;
+    im->branches = takt_arena_array(&im->arena, graph->input_count, sizeof *im->branches);
+    if (im->branches == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < graph->input_count; i++)
+        im->branches[i] = branch_of(graph, graph->inputs[i].name);
+    return TAKT_OK;
+}
+
+static const takt_pb_graph *known_branch(const takt_import *im, takt_span name)
+{
+    const takt_pb_graph *graph = im->model.graph;
+    for (size_t i = 0; i < graph->input_count; i++)
+        if (takt_onnx_same(graph->inputs[i].name, name))
+            return im->branches[i];
+    return NULL;
 }
 
 static takt_status name_of(takt_import *im, takt_span label, takt_onnx_split *s)
@@ -94,16 +118,17 @@ takt_status takt_split_input(takt_import *im, const takt_pb_value *in, takt_type
     const takt_pb_graph *graph = im->model.graph;
     const takt_pb_tensor_type *t = in->type != NULL ? in->type->tensor : NULL;
     size_t name;
-    if (graph->input_count > MOST_INPUTS || t == NULL || t->shape == NULL ||
+    if (graph->input_count > MOST_INPUTS || t == NULL || t->shape == NULL || type->rank < 2 ||
         t->shape->dim_count != (size_t)type->rank)
         return TAKT_OK;
-    const takt_pb_graph *branch = type->rank > 1 ? branch_of(graph, in->name) : NULL;
+    TAKT_TRY(find_branches(im));
+    const takt_pb_graph *branch = known_branch(im, in->name);
     for (int d = 1; branch != NULL && d < type->rank; d++) {
         const takt_span label = t->shape->dims[d].param;
         if (label.length == 0 || takt_dim_is_number(type->dim[d]) ||
             !takt_dim_is_name(im->main->g->dims, type->dim[d], &name))
             continue;
-        const users u = users_of(graph, label);
+        const users u = users_of(im, label);
         if (u.first == branch && (u.has_several || !u.is_outside))
             continue;
         takt_onnx_split *s = takt_arena_array(&im->arena, 1, sizeof *s);
