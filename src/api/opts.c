@@ -219,7 +219,7 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
     return kernel != NULL && kernel->rank > 0;
 }
 
-/* Other backends have no 16-bit element-wise kernels. */
+/* Other backends have no kernels for 16-bit activations. */
 static bool narrows_maps(const takt_plan_settings *s)
 {
     return s->is_fast && !s->lower_all && s->backend == s->fallback &&

@@ -1,4 +1,4 @@
-/* alias.c - flags that people know from other tools, where they mean the same. */
+/* alias.c - flags known from other tools, where they mean the same. */
 #include <string.h>
 
 #include "tool.h"
@@ -11,7 +11,7 @@ static const char *const pairs[][2] = {
     {"graph", "model"},
     {"niter", "iterations"}, /* OpenVINO */
     {"nireq", "streams"},
-    {"hint", "hint"},     /* our name, with OpenVINO's one dash */
+    {"hint", "hint"},     /* our name, with OpenVINO's single dash */
     {"warmUp", "warmup"}, /* trtexec */
 };
 

@@ -1,4 +1,4 @@
-/* begins.c - what the first bytes of a file may belong to, before gigabytes of it are kept. */
+/* begins.c - guesses a file's format from its first bytes, before gigabytes of it are stored. */
 #include <stdint.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static bool varint(const char *bytes, size_t length, size_t *at, uint64_t *value
     return false;
 }
 
-/* Fields of a message, as many as are there in full: small numbers, known kinds. */
+/* Fields of a message, as far as they are complete: small numbers, known kinds. */
 static bool is_protobuf(const char *bytes, size_t length)
 {
     enum { FIELDS = 16, LARGEST = 100 };

@@ -13,7 +13,7 @@ static const tool_flag_id carried[] = {TAKT_F_INPUT,       TAKT_F_WEIGHTS,  TAKT
                                        TAKT_F_ALLOW_LINKS, TAKT_F_SELECT,   TAKT_F_SEED,
                                        TAKT_F_MAX_RAM,     TOOL_PLAN_FLAGS, TAKT_FLAG_IDS};
 
-/* "==123== Collected : 456789" for this many runs; 0 if callgrind did not get there. */
+/* "==123== Collected : 456789" for this many runs; 0 if callgrind did not finish. */
 static double collected(const takt_tool *t, const tool_simulation *s, int runs)
 {
     tool_buffer said = {0};
@@ -34,7 +34,7 @@ double bench_simulate(takt_tool *t, const char *model, const char *sizes)
     return many > few ? (many - few) / (TOOL_MANY_RUNS - TOOL_FEW_RUNS) : 0;
 }
 
-/* By the processor; false: it does not count for us. */
+/* Counted by the processor; false: not available. */
 static bool count_really(bench_job *j, const char *sizes, double *per_run)
 {
     takt_plan *plan;

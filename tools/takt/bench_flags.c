@@ -119,7 +119,7 @@ static bool take_scenario(bench_job *j)
     return false;
 }
 
-enum { P99_RUNS = 368 }; /* the least from which a p99 follows */
+enum { P99_RUNS = 368 }; /* the minimum for a p99 */
 
 static bool take_timing(bench_job *j)
 {

@@ -1,5 +1,5 @@
 /* bench_generate.c - tokens a second of a language model, in rows like llama-bench's: pp512 reads a
- * prompt of 512 tokens, tg128 writes 128, "@ d4096" behind 4096 others. */
+ * prompt of 512 tokens, tg128 generates 128, "@ d4096" after 4096 others. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

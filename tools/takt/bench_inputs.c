@@ -1,4 +1,4 @@
-/* bench_inputs.c - what a measured session reads: the files of -i, random numbers for the rest. */
+/* bench_inputs.c - inputs of a measured session: the files of -i, random numbers for the rest. */
 #include <string.h>
 
 #include "measure.h"
@@ -14,7 +14,7 @@ bool tool_sizes_given(takt_tool *t, const takt_model *m, tool_sizes *sizes)
     return code == TAKT_EXIT_OK;
 }
 
-/* The file of -i for this input, or NULL. One without a name is for all inputs: the only one, or
+/* The file of -i for this input, or NULL. A file without a name is for all inputs: the only one, or
  * an archive of them. */
 static const char *file_of(const takt_tool *t, const char *name)
 {
@@ -27,8 +27,8 @@ static const char *file_of(const takt_tool *t, const char *name)
     return NULL;
 }
 
-/* Element types and sizes were compared when the sizes were taken from the files. One that does not
- * fit now is for another batch than a verb tries by itself: `*fits` is false. */
+/* Element types and sizes were compared when the sizes were taken from the files. A file that does
+ * not fit now is for a batch size other than the one that the verb is trying: `*fits` is false. */
 static int fill_from(takt_tool *t, const char *path, const char *name, const takt_tensor_view *own,
                      bool *fits)
 {

@@ -18,14 +18,14 @@ typedef struct bench_job {
     size_t batch_count, thread_count;
     char precisions[8][16]; /* of a list; none: as the flag says */
     size_t precision_count;
-    size_t left_out;   /* cases that --memory-limit has no room for */
+    size_t left_out;   /* cases that exceed --memory-limit */
     const char *event; /* to count; NULL: none */
     const char *path;  /* of the result; "-": standard output */
     takt_bench_format format;
     double load_ns;
     tool_progress progress;
-    bool has_noted;   /* what the flags do not change here */
-    bool cannot_keep; /* what is measured meanwhile: the file cannot be written */
+    bool has_noted;   /* flags without effect were reported */
+    bool cannot_keep; /* interim results cannot be written to the file */
 } bench_job;
 
 /* False: a usage error, printed. */
@@ -33,7 +33,7 @@ bool bench_take_flags(bench_job *j);
 /* "p99=5ms". */
 bool bench_take_slo(takt_tool *t, takt_slo *slo);
 
-/* A reader of a plain file sees the old result or the new one meanwhile, never a part. */
+/* A reader of a plain file sees either the old result or the new one, never a part. */
 int bench_save(bench_job *j, const char *path, takt_bench_format format);
 
 /* Writes the results so far if that replaces a file: a process may be killed without warning. */
@@ -48,7 +48,7 @@ int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig
 int bench_count_events(bench_job *j, size_t index, const char *sizes);
 /* The counters that --counters selects, for one case. */
 int bench_count_cache(bench_job *j, size_t index, const char *sizes);
-/* Instructions of one run, by simulation; 0 if that cannot be had. */
+/* Instructions of one run, by simulation; 0 if not available. */
 double bench_simulate(takt_tool *t, const char *model, const char *sizes);
 
 #endif

@@ -1,7 +1,7 @@
 /* bench_lengths.c - `takt benchmark run --lengths`: a stream of requests of different sizes.
  *
- * Every request binds inputs of its size to one session, whose plan has the whole range. What the
- * session does before the run, because the size is another one, is timed apart.
+ * Every request binds inputs of its size to one session, whose plan has the whole range. The work
+ * before a run that a change of size causes is timed separately.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool add_length(tool_stream *s, int64_t length)
     return true;
 }
 
-/* Numbers with space between them. */
+/* Numbers separated by white space. */
 static bool read_file(tool_stream *s, const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -197,7 +197,7 @@ static int find_dims(tool_stream *s, const char *range)
     return tool_planned(s->t, status);
 }
 
-/* The session's own memory at the largest size, kept: bound views are parts of it. */
+/* The session's own memory at the largest size is kept: bound views are parts of it. */
 static int keep_inputs(tool_stream *s)
 {
     int code = tool_fill_inputs(s->t, s->session);

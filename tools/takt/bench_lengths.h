@@ -1,4 +1,4 @@
-/* bench_lengths.h - a stream of requests of different sizes: what was asked, and how long it took.
+/* bench_lengths.h - a stream of requests of different sizes: the requests, and how long they took.
  */
 #ifndef TAKT_TOOL_BENCH_LENGTHS_H
 #define TAKT_TOOL_BENCH_LENGTHS_H

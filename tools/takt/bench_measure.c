@@ -96,7 +96,7 @@ static bool is_too_large(bench_job *j, takt_status status, uint64_t batch)
     return true;
 }
 
-/* Several streams share the processors, so each has one thread unless told otherwise. */
+/* Several streams share the processors, so each has one thread by default. */
 static takt_status plan_for(bench_job *j, const char *sizes, uint64_t threads, takt_plan **plan)
 {
     if (threads == 0 && j->usual.scenario != TAKT_SINGLE_STREAM)

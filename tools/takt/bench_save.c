@@ -11,8 +11,8 @@ void bench_keep(bench_job *j)
 {
     if (j->cannot_keep || strcmp(j->path, "-") == 0 || !tool_is_plain(j->path))
         return;
-    /* The error was printed; the measurement continues, and is printed at the end if it cannot be
-     * written then either. */
+    /* The error was printed; measuring continues, and the result is printed at the end if it still
+     * cannot be written. */
     j->cannot_keep = bench_save(j, j->path, j->format) != TAKT_EXIT_OK;
 }
 
@@ -29,7 +29,7 @@ int bench_save(bench_job *j, const char *path, takt_bench_format format)
         return code;
     }
     if (format == TAKT_BENCH_TEXT && strcmp(path, "-") == 0) {
-        tool_to_screen(j->t, text.at, text.length); /* main() looks at the stream's state */
+        tool_to_screen(j->t, text.at, text.length); /* main() checks the stream's state */
         free(text.at);
         return TAKT_EXIT_OK;
     }

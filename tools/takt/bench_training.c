@@ -159,7 +159,7 @@ static void print_as(const bench *b, const takt_stats stats[PARTS], takt_bench_f
         print_text(b, stats, to);
 }
 
-/* The text goes to the screen as well: a full disk must not lose what was measured. */
+/* The text goes to the screen as well, so that a full disk does not lose results. */
 static int save(const bench *b, const takt_stats stats[PARTS])
 {
     tool_buffer text = {0};
@@ -190,7 +190,7 @@ static int print(const bench *b)
     return TAKT_EXIT_OK;
 }
 
-/* Where the result goes: known before anything is measured. */
+/* Output of the result: checked before anything is measured. */
 static bool take_file(bench *b, int *code)
 {
     *code = TAKT_EXIT_USAGE;

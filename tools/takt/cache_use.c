@@ -9,7 +9,7 @@
 
 enum { COUNTED_RUNS = 20, REASON = 200 };
 
-/* Cachegrind is about this many times slower; `auto` waits no longer than this for it. */
+/* Slowdown of cachegrind, and the longest that `auto` waits for it. */
 static const double slowdown = 80, patience_ns = 10e9;
 
 /* Flags that a simulated run needs to compute the same; the first three are those of sizes. */
@@ -56,7 +56,7 @@ static takt_status count_session(takt_session *s, takt_cache_use *use)
     return status;
 }
 
-/* In a session of one thread: the kernel counts only the calling thread. */
+/* In a single-threaded session: the kernel counts only the calling thread. */
 static takt_status measure(tool_cache_job *j, takt_cache_use *use)
 {
     takt_plan *plan;
@@ -113,7 +113,7 @@ static bool simulate(tool_cache_job *j, takt_cache_use *use)
     cache_option(l1, sizeof l1, "D1", model.l1_bytes);
     cache_option(ll, sizeof ll, "LL", model.ll_bytes);
     if (model.l1_bytes < 4096 || model.ll_bytes < model.l1_bytes) {
-        model.l1_bytes = model.ll_bytes = 0; /* unknown: those that valgrind takes by itself */
+        model.l1_bytes = model.ll_bytes = 0; /* unknown: valgrind's defaults */
         options[3] = NULL;
     }
     if (!simulate_runs(j, &s, TOOL_FEW_RUNS, few) || !simulate_runs(j, &s, TOOL_MANY_RUNS, many))

@@ -14,15 +14,15 @@ typedef struct tool_cache_job {
     const takt_model *model;
     const char *path;       /* of the model, for a simulated run */
     const char *sizes;      /* of the plan */
-    const char *given;      /* sizes that a simulated run needs besides the flags; or NULL */
+    const char *given;      /* sizes that a simulated run needs in addition to the flags; or NULL */
     double run_ns, made_ns; /* a run on all threads times threads, and loading and planning */
     takt_cache_use modelled;
     int (*fill)(void *user, takt_session *s); /* inputs of a session; an exit code */
     void *user;
-    char note[TOOL_CACHE_NOTE]; /* why no better source was taken */
+    char note[TOOL_CACHE_NOTE]; /* why no better source was used */
 } tool_cache_job;
 
-/* False: --counters has a word that there is not, which is printed. */
+/* False: --counters has an unknown word; printed. */
 bool tool_cache_flag(const takt_tool *t);
 /* The counters that --counters selects; the flag must be given. The note belongs to the job. */
 int tool_cache_use(tool_cache_job *j, takt_cache_use *use);

@@ -44,7 +44,7 @@ int tool_chat_open(takt_tool *t, const takt_tokenizer *tokens, tool_chat *c)
         if (strcmp(takt_chat_name(i), given) == 0)
             return tool_finish(t, takt_chat_named(t->ctx, given, &c->chat));
     char *text = tool_whole_file(tool_readable(given), &length);
-    if (text == NULL) /* says which there are */
+    if (text == NULL) /* lists the available ones */
         return tool_finish(t, takt_chat_named(t->ctx, given, &c->chat));
     const int code = tool_finish(t, takt_chat_parse(t->ctx, given, text, length, &c->chat));
     free(text);

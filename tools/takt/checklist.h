@@ -1,10 +1,10 @@
-/* checklist.h - checks of the guides' boxes: each looks once, and several boxes may ask it. */
+/* checklist.h - checks of the guides' boxes: each runs once, and several boxes may use it. */
 #ifndef TAKT_TOOL_CHECKLIST_H
 #define TAKT_TOOL_CHECKLIST_H
 
 #include "doctor.h"
 
-/* The result of a check; a box that is not ticked has a line that says what would tick it. */
+/* The result of a check; for a box that is not ticked, a line says what would tick it. */
 typedef struct check_result {
     bool is_known, ticked;
     char evidence[TAKT_FINDING_TEXT], fix[TAKT_FINDING_TEXT];
@@ -15,7 +15,7 @@ typedef struct check_sheet {
     tool_patient *p;
     takt_profile *profile;
     double floor_ns, profiled_ns;
-    size_t hot_steps, steps; /* that make 80 % of the time, and all */
+    size_t hot_steps, steps; /* that take 80 % of the time, and all */
 } check_sheet;
 
 typedef void check_fn(check_sheet *s, check_result *r);

@@ -1,4 +1,4 @@
-/* checklist_plan.c - boxes that the model, its plan and the build answer: nothing is timed. */
+/* checklist_plan.c - boxes that the model, its plan and the build decide: nothing is timed. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -114,7 +114,7 @@ void check_fusion(check_sheet *s, check_result *r)
     SAY(r->fix, "leave out -O and --pass; takt explain --fusions says what did not fuse and why");
 }
 
-/* Passes that are not switched off: dead code and equal values are gone by construction. */
+/* Passes that are not switched off: dead code and common subexpressions are always removed. */
 void check_passes(check_sheet *s, check_result *r)
 {
     const takt_plan_options *o = &s->p->options;

@@ -1,4 +1,4 @@
-/* checklist_profile.c - boxes that a profile, a promise or a look at the machine answer. */
+/* checklist_profile.c - boxes that a profile, an SLO or the state of the machine decides. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static int by_size(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* How many steps make 80 % of the time, from folded stacks: one line a step, its time at the end.
- */
+/* How many steps take 80 % of the time, from folded stacks: one line per step, its time at the
+ * end. */
 static void count_hot(check_sheet *s, const char *text)
 {
     double sum = 0, part = 0;
@@ -97,7 +97,7 @@ void check_flame(check_sheet *s, check_result *r)
     free(text.at);
 }
 
-/* Times of the plan of the flags; false: they cannot be had. */
+/* Times of the plan of the flags; false: not available. */
 static bool time_base(check_sheet *s, takt_timing *timing)
 {
     const takt_timing_options options = {.max_ns = s->p->max_ns, .min_ns = s->p->max_ns / 2};

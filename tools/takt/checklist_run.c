@@ -9,7 +9,7 @@
 
 #define SAY CHECK_SAY
 
-/* Time now against that with other options: ticked if the change would not save 5 %. */
+/* The current time compared with that of other options: ticked if the change would not save 5 %. */
 static void timed(check_sheet *s, const takt_plan_options *o, const char *other, check_result *r)
 {
     char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
@@ -76,7 +76,7 @@ void check_batch(check_sheet *s, check_result *r)
         tool_figure_time(x.then_ns / (double)more, b), more);
 }
 
-/* Against nothing at all: what the whole is worth. */
+/* Compared with everything off: the total effect. */
 void check_impact(check_sheet *s, check_result *r)
 {
     takt_plan_options o = s->p->options;
@@ -151,7 +151,7 @@ void check_transfers(check_sheet *s, check_result *r)
     SAY(r->fix, "takt_session_bind uses your buffers where they lie");
 }
 
-/* A plan that was made before is found again. */
+/* An existing plan is found in the cache. */
 void check_cache(check_sheet *s, check_result *r)
 {
     char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
@@ -193,7 +193,7 @@ static size_t elements(const takt_tensor_view *v)
     return count;
 }
 
-/* The largest difference of all outputs over the largest value; NaNs must be where they were. */
+/* The largest difference of all outputs over the largest value; NaNs must be in the same places. */
 static double difference(takt_session *a, takt_session *b)
 {
     double most = 0, size = 0;

@@ -12,7 +12,7 @@ typedef struct compare_side {
     const char *backend; /* NULL: that of the flags */
     const char *program; /* another takt; NULL: this one */
     char words[3][32];   /* how it was computed: backend, precision, numerics; empty: unknown */
-    bool is_incomplete;  /* a result that was broken off */
+    bool is_incomplete;  /* a result that was interrupted */
     char grade[8];       /* a result's noise; empty: unknown */
 } compare_side;
 
@@ -20,9 +20,9 @@ typedef struct compare_job {
     takt_tool *t;
     compare_side sides[COMPARE_SIDES];
     size_t count;
-    double margin, limit; /* limit: 0 if nothing is to fail */
+    double margin, limit; /* limit: 0 if nothing may fail */
     double inject;
-    char backends[256]; /* cut into words */
+    char backends[256]; /* split into words */
     takt_pool *pool;
     takt_comparison found[COMPARE_FOUND]; /* of several, until the report is written */
     takt_compared of[COMPARE_FOUND];
@@ -47,9 +47,9 @@ int compare_report(compare_job *j, size_t other, const takt_comparison *c, const
 void compare_keep_config(compare_side *side, const takt_run_config *config);
 /* Whether an exit code is that of a comparison, not of a failure. */
 bool compare_is_verdict(int code);
-/* The code that weighs more: a failure, then a regression, then doubt. */
+/* The more severe code: a failure, then a regression, then inconclusive. */
 int compare_worse(int a, int b);
-/* Results of different machines, or of different ways of counting. */
+/* Results of different machines, or counted in different ways. */
 int compare_mixed(const takt_tool *t, const char *sentence);
 bool compare_is_result(const char *path);
 

@@ -65,7 +65,7 @@ static int compare_case(compare_job *j, size_t other, takt_bench *const benches[
     return code;
 }
 
-/* Cases that only one result has are named, and nothing is said about them. */
+/* Cases that only one result has are listed without a verdict. */
 static int compare_cases(compare_job *j, size_t other, takt_bench *const benches[2])
 {
     int worst = TAKT_EXIT_OK;
@@ -163,7 +163,7 @@ static int count_files(compare_job *j, size_t other)
     return code;
 }
 
-/* Models are simulated on both sides, so that the two figures are of one kind everywhere. */
+/* Models are simulated on both sides, so that the two figures are always of the same kind. */
 int compare_counts(compare_job *j, size_t other)
 {
     const size_t index[2] = {0, other};

@@ -22,7 +22,7 @@ typedef struct both {
     uint32_t dice;
     side side[2];
     int threads;
-    int code; /* of what went wrong while sessions were made */
+    int code; /* of a failure while sessions were made */
 } both;
 
 static int open_model(both *b, int index)
@@ -83,7 +83,7 @@ static int open_session(both *b, side *s)
 
 /* A new session gets the same pages that the last one had, and with them the same cache behaviour:
  * a bias of 1 % and more that does not average out. So a random amount of memory is allocated
- * before each session, and held. If memory is short this is left out. */
+ * before each session, and held. If out of memory, this is skipped. */
 static void shift_memory(both *x, int which)
 {
     x->dice = x->dice * 1664525u + 1013904223u;

@@ -49,7 +49,7 @@ static void look_at(search *s, const char *path)
     }
     const takt_desc *field = takt_data_field(data, 0);
     if (!s->has_first && field != NULL) {
-        s->first = *field; /* its names are not looked at */
+        s->first = *field; /* its names are ignored */
         s->has_first = true;
         snprintf(s->where, sizeof s->where, "%s", path);
     } else if (field != NULL && !is_alike(&s->first, field)) {

@@ -2,8 +2,8 @@
  *
  * A name stands for the first of its places that exists: below $TAKT_DATA, below the user's folder
  * for data ($XDG_DATA_HOME/takt or ~/.local/share/takt), then where a package puts it. Places are
- * those of the archives that the sets are distributed as, and of torchvision. Nothing is
- * downloaded. A file or folder that is called like a name comes first.
+ * those of the archives in which the sets are distributed, and of torchvision. Nothing is
+ * downloaded. A file or folder with such a name takes precedence.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { PLACES = 5 };
 
 typedef struct known_set {
     const char *name, *about, *get;
-    const char *places[PLACES]; /* from the root: as they are; others: below the folders */
+    const char *places[PLACES]; /* absolute: as they are; others: below the folders */
     const char *has;            /* a file that such a folder must have, or NULL */
 } known_set;
 

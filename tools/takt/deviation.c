@@ -1,4 +1,4 @@
-/* deviation.c - the error against f32 that an option brings. */
+/* deviation.c - the error that an option causes, compared with f32. */
 #include <string.h>
 
 #include "tool.h"
@@ -45,7 +45,7 @@ void tool_print_deviation(const takt_tool *t, const takt_deviation *d, FILE *to)
     if (d->max_abs > 0)
         fprintf(to, "largest error against f32 %.3g (%s), relative RMS %.3g %%\n", d->max_abs,
                 d->output, 100 * d->rms_relative);
-    else /* it may also be that no step could do it: takt kernels and takt explain tell */
+    else /* or no step supports it: see takt kernels and takt explain */
         fprintf(to, "%s\n",
                 d->unlike > 0 ? "no other differs" : "no result differs from those without");
     if (d->note != NULL)

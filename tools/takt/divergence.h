@@ -7,7 +7,7 @@
 /* ---- files of probabilities, in llama.cpp's format ---- */
 
 /* "_logits_", tokens of a piece, vocabulary, pieces; the tokens; then for each token that counts a
- * scale, the least logarithm and 16 bits for each token of the vocabulary. */
+ * scale, the smallest log-probability and 16 bits for each token of the vocabulary. */
 typedef struct tool_base {
     FILE *file;
     int32_t context, vocabulary, pieces;
@@ -22,7 +22,7 @@ int tool_base_open(const takt_tool *t, const char *path, tool_base *b);
 /* The same for a file that is written; `tokens` of all pieces. */
 int tool_base_create(const takt_tool *t, const char *path, const tool_base *like,
                      const int32_t *tokens, tool_base *b);
-/* The next token's logarithms of probabilities. False: the file ends or cannot be written. */
+/* The next token's log-probabilities. False: the file ends or cannot be written. */
 bool tool_base_read(tool_base *b, float *logs);
 bool tool_base_write(tool_base *b, const float *logs);
 /* False: what was written did not reach the file. */
@@ -37,17 +37,18 @@ typedef struct tool_figure {
 typedef struct tool_divergence {
     double *each;             /* owned */
     size_t count, room, same; /* same: tokens whose most probable one is that of the reference */
-    double surprise, squares; /* of the reference: minus the logarithms of the text's tokens */
+    double surprise,
+        squares; /* of the reference: negative log-probabilities of the text's tokens */
 } tool_divergence;
 
-/* Logarithms of probabilities from scores. */
+/* Log-probabilities from scores. */
 void tool_log_shares(const float *scores, size_t count, float *logs);
-/* One token: both models' logarithms, and the token that follows. False: out of memory. */
+/* One token: both models' log-probabilities, and the token that follows. False: out of memory. */
 bool tool_divergence_add(tool_divergence *d, const float *reference, const float *logs,
                          size_t count, int32_t next);
 /* Mean and error of `count` numbers from their sum and the sum of their squares. */
 tool_figure tool_mean(double sum, double squares, size_t count);
-/* A quantile; its error is half of what lies between the ranks one standard deviation away. */
+/* A quantile; its error is half the distance between the ranks one standard deviation away. */
 tool_figure tool_divergence_quantile(tool_divergence *d, double part);
 tool_figure tool_divergence_mean(const tool_divergence *d);
 tool_figure tool_divergence_same(const tool_divergence *d);

@@ -1,5 +1,5 @@
 /* divergence_base.c - probabilities of a text in a file, in the format of llama.cpp's
- * --kl-divergence-base, so that either program reads what the other wrote. */
+ * --kl-divergence-base, so that each program reads the other's files. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { HEAD = 20, STEPS = 65535 };
 /* Smaller probabilities are kept as this much less than the most probable token's. */
 static const float reach = 16;
 
-/* Words of 16 bits in a row: two floats, then an even number of tokens. */
+/* 16-bit words in a row: two floats, then an even number of tokens. */
 static size_t row_words(const tool_base *b)
 {
     return 4 + 2 * (((size_t)b->vocabulary + 1) / 2);

@@ -1,4 +1,4 @@
-/* doctor.c - causes of slow runs, large memory and low rates, found by trying without them. */
+/* doctor.c - causes of slow runs, high memory use and low rates, found by removing each. */
 #include "doctor.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ bool tool_try(tool_patient *p, const takt_plan_options *o, double scale, tool_tr
     return good;
 }
 
-/* Behind the times of a trial that look better but may be so by chance. */
+/* Marks times of a trial that look better but may be due to chance. */
 static const char *doubt(const tool_trial *x, double scale)
 {
     return x->gain == 0 && x->then_ns * scale < 0.95 * x->now_ns ? ", which may be chance" : "";
@@ -216,7 +216,7 @@ static void try_backends(tool_patient *p)
     }
 }
 
-/* How far the steps are from what this machine was measured to reach. */
+/* How far the steps are from the measured ceilings of this machine. */
 static void say_distance(tool_patient *p, takt_session *s, const takt_ceilings *ceilings)
 {
     char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];

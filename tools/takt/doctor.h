@@ -1,4 +1,4 @@
-/* doctor.h - what is wrong with a model's time, memory or rate: causes, each measured. */
+/* doctor.h - causes of a model's slow runs, high memory use or low rate, each measured. */
 #ifndef TAKT_TOOL_DOCTOR_H
 #define TAKT_TOOL_DOCTOR_H
 
@@ -15,7 +15,7 @@ typedef struct tool_finding {
     const char *cause;
     char figure[TAKT_FINDING_TEXT]; /* what was measured */
     char remedy[TAKT_FINDING_TEXT];
-    double gain; /* the most that the remedy can save, as a part of one; negative: unknown */
+    double gain; /* the most that the remedy can save, as a fraction; negative: unknown */
 } tool_finding;
 
 typedef struct tool_patient {
@@ -35,16 +35,16 @@ typedef struct tool_patient {
     size_t count;
 } tool_patient;
 
-/* Loads the model of the flags and lets `look` work on it. */
+/* Loads the model of the flags and calls `look` on it. */
 int tool_patient_examine(takt_tool *t, int (*look)(tool_patient *p));
 /* A new finding, to be filled in; never NULL. */
 tool_finding *tool_finding_add(tool_patient *p, const char *cause, double gain);
-/* Runs other options alternately with those of the flags, since on a busy machine times that were
- * taken one after the other differ by themselves. `scale`: samples of the one over samples of the
- * other. False: they cannot be planned. */
+/* Runs other options alternately with those of the flags, since on a busy machine sequential
+ * measurements differ anyway. `scale`: samples of the one over samples of the other. False: they
+ * cannot be planned. */
 typedef struct tool_trial {
     double now_ns, then_ns; /* medians */
-    double gain;            /* part of the time that is saved; 0 unless it is beyond doubt */
+    double gain;            /* fraction of the time that is saved; 0 unless significant */
 } tool_trial;
 bool tool_try(tool_patient *p, const takt_plan_options *o, double scale, tool_trial *trial);
 /* Everything on, whatever the flags say; false: nothing is off. */

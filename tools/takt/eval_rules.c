@@ -1,4 +1,4 @@
-/* eval_rules.c - which share of the samples satisfies a model's constraints, and the first that do
+/* eval_rules.c - the fraction of samples that satisfy a model's constraints, and the first that do
  * not. A truth of one half or more satisfies. */
 #include "eval_rules.h"
 
@@ -61,7 +61,7 @@ takt_plan *tool_constraints_plan(takt_tool *t, const tool_constraints *c, const 
     return plan;
 }
 
-/* Where the session has the constraint's truth. */
+/* Where the session holds the constraint's truth. */
 static size_t output_of(const takt_session *session, const char *name)
 {
     size_t i = 0;

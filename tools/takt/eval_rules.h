@@ -1,4 +1,4 @@
-/* eval_rules.h - which share of the samples satisfies a model's constraints. */
+/* eval_rules.h - the fraction of samples that satisfy a model's constraints. */
 #ifndef TAKT_TOOL_EVAL_RULES_H
 #define TAKT_TOOL_EVAL_RULES_H
 
@@ -30,14 +30,14 @@ typedef struct tool_constraints {
     uint64_t samples; /* of a run */
 } tool_constraints;
 
-/* All constraints of a model; none: count is 0. False: no memory. */
+/* All constraints of a model; none: count is 0. False: out of memory. */
 bool tool_constraints_init(const takt_tool *t, const takt_model *model, uint64_t samples,
                            tool_constraints *c);
 void tool_constraints_free(tool_constraints *c);
-/* The plan whose outputs tell the truth of each; NULL: `*code` says why. */
+/* The plan whose outputs are the truth of each; NULL: `*code` says why. */
 takt_plan *tool_constraints_plan(takt_tool *t, const tool_constraints *c, const tool_sizes *sizes,
                                  int *code);
-/* Looks at the truth of each after a run whose first sample is `sample`. */
+/* Reads the truth of each after a run whose first sample is `sample`. */
 takt_status tool_constraints_add(tool_constraints *c, takt_session *session, uint64_t sample);
 void tool_constraints_write(const tool_constraints *c, takt_format format);
 

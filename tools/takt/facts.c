@@ -18,7 +18,7 @@ static bool is_random(const tool_run *r, const char *name, size_t length)
     return false;
 }
 
-/* A line of a proof; a fact of an input that --random filled was not given by anybody. */
+/* A line of a proof; a fact of an input filled by --random was not given by the user. */
 static void print_line(const tool_run *r, const char *line, size_t length)
 {
     static const char fact[] = "  fact";

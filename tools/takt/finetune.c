@@ -1,4 +1,4 @@
-/* finetune.c - a model that was made smaller, trained again before it goes on. */
+/* finetune.c - fine-tunes a model that was made smaller. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* fit.c - shapes that a model runs with although its file does not say so.
  *
- * Read without sizes, an ONNX model in which two named dimensions meet has them for one; exporters
- * write a batch of 1 that is not meant, and scalars for inputs of any shape. Where the shapes of a
- * run differ from those, the model is read again for the shapes of the run. */
+ * Read without sizes, an ONNX model in which two named dimensions meet treats them as one;
+ * exporters write an unintended batch of 1, and scalars for inputs of any shape. Where the shapes
+ * of a run differ from those, the model is read again for the shapes of the run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static const takt_desc *input_of(const takt_model *m, const takt_known_input *gi
     return given->name == NULL ? takt_model_input(m, place) : NULL;
 }
 
-/* Whether `name` is `size` in what comes before dimension `axis` of input `place`. */
+/* Whether `name` is `size` in the dimensions before `axis` of input `place`. */
 static bool agrees(const takt_model *m, const takt_known_input *given, size_t place, int axis)
 {
     const takt_desc *last = input_of(m, &given[place], place);
@@ -93,7 +93,7 @@ static void add_file(const takt_tool *t, shapes *s, const char *name, const char
     if (at == NULL || takt_view_load(t->ctx, path, at->name, &v) != TAKT_OK)
         return;
     at->view = v;
-    at->view.data = NULL; /* the shape alone */
+    at->view.data = NULL; /* only the shape */
     at->view.dtype = TAKT_DTYPE_COUNT;
     takt_view_free(t->ctx, &v);
     s->count++;

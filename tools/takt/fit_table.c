@@ -1,10 +1,10 @@
-/* fit_table.c - a table of a report in as many characters as a line has.
+/* fit_table.c - fits a table of a report into the width of a line.
  *
- * Names are shortened in the middle, where they differ least, and what is prose goes on below
- * itself. Figures are never shortened; a table that has too many of them stays as it is.
+ * Names are shortened in the middle, where they differ least, and prose is wrapped within its
+ * column. Figures are never shortened; a table that has too many of them stays as it is.
  *
- * Columns are found in the text: cells hold no two blanks in a row, columns have at least two
- * between them.
+ * Columns are found in the text: cells never contain two blanks in a row, columns are at least two
+ * apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +170,7 @@ static size_t width_of(const table *t)
     return width;
 }
 
-/* The widest column that can still give way. */
+/* The widest column that can still shrink. */
 static column *widest_of(table *t)
 {
     column *found = NULL;
@@ -183,7 +183,7 @@ static column *widest_of(table *t)
     return found;
 }
 
-/* With blanks as they are, or as few as can be. */
+/* With blanks as they are, or as few as possible. */
 static bool shrink(table *t, size_t room, bool is_tight)
 {
     t->indent = is_tight ? 0 : INDENT;

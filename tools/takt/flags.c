@@ -128,7 +128,7 @@ static bool read_scaled(const char *text, const unit *units, uint64_t *value)
     return false;
 }
 
-/* "80%" of the memory that this process may take. */
+/* "80%" of the memory that this process may use. */
 static bool read_memory(const char *text, uint64_t *value)
 {
     static const unit percent[] = {{"%", 1000}, {"%", 1000}, {NULL, 0}};

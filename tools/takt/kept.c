@@ -1,4 +1,4 @@
-/* kept.c - a sink that keeps. */
+/* kept.c - a sink that keeps its text. */
 #include "kept.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* kept.h - what the library writes to a sink, kept as one text. */
+/* kept.h - the library's output to a sink, kept as one text. */
 #ifndef TAKT_TOOL_KEPT_H
 #define TAKT_TOOL_KEPT_H
 
 #include <stddef.h>
 
-/* Begins as {0}; the text ends with a zero and is the caller's to free. */
+/* Begins as {0}; the text ends with a zero; the caller frees it. */
 typedef struct tool_kept {
     char *at;
     size_t length;

@@ -1,4 +1,4 @@
-/* main.c - finds the verb, reads the flags, and lets the verb do its work. */
+/* main.c - finds the verb, reads the flags, and runs the verb. */
 #include <signal.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const char *synonym(const char *word)
     return NULL;
 }
 
-/* "compare" alone: the verb `benchmark compare`. */
+/* "compare" by itself: the verb `benchmark compare`. */
 static const takt_verb *by_second_word(const char *word)
 {
     for (size_t i = 0; i < tool_verb_count; i++) {
@@ -209,14 +209,14 @@ int main(int argc, char **argv)
     const char *group = strcmp(word, "bench") == 0 ? "benchmark" : word;
     const bool is_bare = argc == 2 || (argc == 3 && is_help(argv[2]));
     if (t.verb == NULL && is_bare && tool_help_group(group))
-        code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` alone */
+        code = argc == 2 ? TAKT_EXIT_USAGE : TAKT_EXIT_OK; /* as for `takt` without a verb */
     else if (t.verb == NULL && word[0] == '-')
         code = misplaced(&t, argc, argv);
     else
         code = t.verb == NULL
                    ? tool_unknown_verb(&t, group, argc > 2 ? argv[2] : NULL)
                    : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
-    if (argc < 2) /* the overview is for the lost; scripts must not take it for success */
+    if (argc < 2) /* the overview helps people; scripts must not mistake it for success */
         code = TAKT_EXIT_USAGE;
     tool_free(&t);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == TAKT_EXIT_OK) {

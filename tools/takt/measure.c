@@ -60,7 +60,7 @@ void tool_bench_close(tool_bench *b)
 
 /* ---- ceilings ---- */
 
-/* Makes the folders of `path`, as far as they can be made. */
+/* Makes the folders of `path`, as far as possible. */
 static void make_folders(char *path)
 {
     for (char *at = path + 1; *at != '\0'; at++) {
@@ -152,7 +152,7 @@ bool tool_can_write(const takt_tool *t, const char *path, int *code)
     if (strcmp(path, "-") == 0)
         return true;
     if (!is_new && S_ISFIFO(found.st_mode) && access(path, W_OK) == 0)
-        return true; /* a reader would take an opening bracket for the end */
+        return true; /* a reader would mistake an opening bracket for the end */
     FILE *file = fopen(path, "ab");
     if (file == NULL) {
         *code = tool_cannot_write(t, path);
@@ -196,7 +196,7 @@ int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path)
 {
     int error = 0;
     if (strcmp(path, "-") == 0)
-        fwrite(b->at, 1, b->length, stdout); /* main() looks at the stream's state */
+        fwrite(b->at, 1, b->length, stdout); /* main() checks the stream's state */
     else if (!replace(t, b, path, &error))
         error = tool_write_through(b, path);
     free(b->at);

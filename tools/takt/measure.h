@@ -4,7 +4,7 @@
 
 #include "run.h"
 
-/* A model that is ready to be run. */
+/* A model that is ready to run. */
 typedef struct tool_bench {
     tool_run run;
     takt_model *model;
@@ -23,7 +23,7 @@ int tool_ceilings(takt_tool *t, bool again, takt_ceilings *ceilings);
 /* Whether they are in that cache; nothing is measured. */
 bool tool_ceilings_known(takt_tool *t, takt_ceilings *ceilings);
 
-/* Disk, network and threads, likewise. */
+/* Likewise for disk, network and threads. */
 int tool_system_rates(takt_tool *t, bool again, takt_system_rates *rates);
 
 /* `takt benchmark system --measure`, which is also the benchmark of type system. */
@@ -42,7 +42,8 @@ typedef struct tool_buffer {
 int tool_to_buffer(void *user, const char *text, size_t length);
 /* With errno as the reason. */
 int tool_cannot_write(const takt_tool *t, const char *path);
-/* Found out before anything is measured; "-" can always be. False: printed, `*code` set. */
+/* Whether it can be written, checked before anything is measured; "-" always can. False: printed,
+ * `*code` set. */
 bool tool_can_write(const takt_tool *t, const char *path, int *code);
 /* A file that may be replaced as a whole: links, pipes and devices are written through. */
 bool tool_is_plain(const char *path);
@@ -53,10 +54,10 @@ int tool_write_through(const tool_buffer *b, const char *path);
 int tool_buffer_save(const takt_tool *t, tool_buffer *b, const char *path);
 
 uint64_t tool_now_ns(void);
-/* "3", "0.5s", "500ms" into nanoseconds: a number alone means seconds. */
+/* "3", "0.5s", "500ms" into nanoseconds: a bare number means seconds. */
 bool tool_duration(const takt_tool *t, tool_flag_id id, uint64_t fallback, uint64_t *ns);
 
-/* "1%", "0.5%" or "0.01" into a part of one. */
+/* "1%", "0.5%" or "0.01" into a fraction. */
 bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *part);
 /* "8", "1,4,8", "1-64*2", "1-9+2": up to TAKT_TOOL_LIST numbers. */
 enum { TAKT_TOOL_LIST = 64 };
@@ -76,7 +77,7 @@ takt_status tool_plan_on(takt_tool *t, const takt_model *m, const char *backend,
 int tool_planned(const takt_tool *t, takt_status status);
 /* Says on standard error if a flag changes nothing in this plan, and why. */
 void tool_note_config(const takt_tool *t, const takt_plan *plan);
-/* Says on standard error if the result of this file was broken off. */
+/* Says on standard error if the result of this file was interrupted. */
 void tool_note_incomplete(const takt_tool *t, const takt_bench *b, const char *path);
 /* The name of the dimension that --batch-size means, or NULL. */
 const char *tool_batch_name(const takt_model *m);

@@ -1,4 +1,4 @@
-/* measure_flags.c - lists, parts of one, formats and plans, as the flags of measuring give them. */
+/* measure_flags.c - lists, fractions, formats and plans from the flags of measuring verbs. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

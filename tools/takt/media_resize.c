@@ -4,7 +4,7 @@
 
 #include "media.h"
 
-/* Which samples make one of the result, and by how much. */
+/* Which samples contribute to one of the result, and their weights. */
 typedef struct window {
     int64_t first, count;
     double weight[];
@@ -55,8 +55,8 @@ static bool along_rows(const float *x, int64_t rows, int64_t from, float *y, int
     return is_good;
 }
 
-/* Rows first, unless they grow while columns shrink: what lies between is never larger than both
- * images. */
+/* Rows first, unless they grow while columns shrink: the intermediate image is never larger than
+ * both images. */
 static bool columns_first(const media_planes *from, int64_t height, int64_t width)
 {
     return width > from->width && height < from->height;

@@ -9,7 +9,7 @@
 
 #include "zoo.h"
 
-enum { MOST_NAMES = 4096 }; /* of a folder; beyond that nothing is looked for */
+enum { MOST_NAMES = 4096 }; /* of a folder; larger ones are not searched */
 
 typedef struct listing {
     char **names;
@@ -37,7 +37,7 @@ static void list_folder(const char *folder, listing *l)
         closedir(open);
 }
 
-/* "mlp" for mlp.takt: an ending is what is left out most. */
+/* "mlp" for mlp.takt: the extension is most often forgotten. */
 static int with_ending(const char *name, const listing *l)
 {
     static const char *const endings[] = {".takt", ".onnx", ".taktp", ".npy", ".json"};
@@ -50,8 +50,7 @@ static int with_ending(const char *name, const listing *l)
     return -1;
 }
 
-/* Among names with this suffix, which says nothing about similarity and is cut off during the
- * search. */
+/* Among names with this suffix, which is ignored for similarity and cut off during the search. */
 static int with_same_ending(const char *name, const char *dot, listing *l)
 {
     const size_t length = (size_t)(dot - name), tail = strlen(dot);
@@ -109,7 +108,7 @@ static char *nearest_in(const char *folder, const char *name, bool is_file)
     return nearest;
 }
 
-/* The first folder of the path that is not there, as its end in `path`; 0 if all are. */
+/* The first folder of the path that does not exist, as its end in `path`; 0 if all exist. */
 static size_t missing_folder(const char *path)
 {
     char folder[512];
@@ -125,7 +124,7 @@ static size_t missing_folder(const char *path)
     return 0;
 }
 
-/* "in" of the path up to `end`: the folder that it lies in, and its name there. */
+/* Splits the path up to `end`: its folder, and its name there. */
 static const char *cut(const char *path, size_t end, char folder[512], char name[256])
 {
     size_t start = end;
@@ -151,7 +150,7 @@ static void other_folder(const char *path, size_t end, char *hint, size_t size)
     free(near);
 }
 
-/* A folder, where a file is wanted: one of those in it. */
+/* A folder where a file is expected: suggests one of its files. */
 static void file_within(const char *path, char *hint, size_t size)
 {
     static const char *const endings[] = {".takt", ".onnx", ".taktp"};

@@ -1,4 +1,4 @@
-/* parse.c - command line, environment and configuration file, in that order of weight. */
+/* parse.c - command line, environment and configuration file, in order of precedence. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool is_switch(tool_flag_kind kind)
     return kind == TAKT_FLAG_SWITCH || kind == TAKT_FLAG_MAYBE_WRITE;
 }
 
-/* A switch leaves the next word alone, unless it may have a file and that is one. */
+/* A switch does not consume the next word, unless it may take a file and that is one. */
 static bool takes_next(tool_flag_kind kind, const words *w)
 {
     if (w->next >= w->count || kind == TAKT_FLAG_SWITCH)
@@ -216,7 +216,7 @@ static bool take_environment(takt_tool *t)
 
 /* ---- the configuration file ---- */
 
-/* Python's spelling, batch_size, is taken for batch-size. */
+/* Python's spelling, batch_size, is accepted for batch-size. */
 static const char *hyphened(const char *key, char to[static 64])
 {
     snprintf(to, 64, "%s", key);

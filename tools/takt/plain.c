@@ -1,9 +1,9 @@
-/* plain.c - standard output and standard error without commands to the terminal.
+/* plain.c - standard output and standard error without terminal escape sequences.
  *
  * Names, documentation and metadata come from files that others wrote. Whatever a verb prints goes
  * through one filter, which leaves line ends and tabs and replaces every other control character:
- * C0, DEL, and C1 in UTF-8. Results in binary go around it. On a terminal the same place adds
- * colours, so that none of them comes from a file.
+ * C0, DEL, and C1 in UTF-8. Binary results bypass it. On a terminal the same filter adds colours,
+ * so that none of them comes from a file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,7 +37,7 @@ static bool put_all(int file, const char *bytes, size_t length)
     return true;
 }
 
-/* `to` has room for one more than `length`; the bytes that are to be written now. */
+/* `to` has room for one more than `length`; returns the bytes to write now. */
 static size_t filter(channel *c, const char *from, size_t length, char *to)
 {
     size_t count = 0;
@@ -92,7 +92,7 @@ static ssize_t put(void *user, const char *bytes, size_t length)
     for (size_t at = 0; at < length; at += PIECE) {
         const size_t size = length - at < PIECE ? length - at : PIECE;
         if (!put_lines(c, piece, filter(c, bytes + at, size, piece)))
-            return 0; /* what stdio takes for a failure */
+            return 0; /* what stdio treats as a failure */
     }
     return (ssize_t)length;
 }

@@ -92,7 +92,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Between fork and exec: only what a signal handler might do. */
+/* Between fork and exec: only async-signal-safe calls. */
 static _Noreturn void become(const tool_command *c, pid_t parent, const int out[2])
 {
     if (c->stop != NULL) {

@@ -8,7 +8,7 @@
 
 enum { TOOL_WORDS = 256 };
 
-/* A command line that grows; a word too many is dropped and makes tool_spawn fail. */
+/* A command line that grows; excess words are dropped and make tool_spawn fail. */
 typedef struct tool_command {
     char *words[TOOL_WORDS + 1]; /* owned; ends with NULL */
     size_t count;
@@ -21,7 +21,7 @@ typedef struct tool_command {
 
 void tool_command_add(tool_command *c, const char *format, ...) TAKT_PRINTF(2, 3);
 void tool_command_free(tool_command *c);
-/* The path of this very program. */
+/* The path of this program. */
 const char *tool_self(char *to, size_t size);
 /* The whole command line of this verb except the flags in `except`, which ends with TAKT_FLAG_IDS;
  * arguments come last, as far as the tool still has them. */
@@ -31,7 +31,7 @@ void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id 
  * exit status, 128 + signal, 127 if there is no such program, or -1. */
 int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err);
 
-/* A new, empty file in the folder for temporary ones, $TMPDIR or /tmp; false: printed. */
+/* A new, empty file in the folder for temporary files, $TMPDIR or /tmp; false: printed. */
 bool tool_temporary(const takt_tool *t, char *to, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* prompt_cache.c - --prompt-cache: what the model made of a prompt, from run to run. */
+/* prompt_cache.c - --prompt-cache: the state after a prompt, kept from run to run. */
 #include "text.h"
 
 int tool_load_prompt(const takt_tool *t, takt_generator *g)

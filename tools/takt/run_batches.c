@@ -67,7 +67,7 @@ static bool write_sizes(const batches *b, char text[TOOL_SIZES])
     return tool_sizes_with(b->r->sizes.text, b->r->cut, batch > 0 ? batch : 1, text);
 }
 
-/* Static inputs are none of the session's. */
+/* Static inputs do not belong to the session. */
 static size_t index_of(const takt_session *s, const char *name)
 {
     size_t i = 0;
@@ -180,7 +180,7 @@ static int make_results(batches *b, const takt_session *s)
     return TAKT_EXIT_OK;
 }
 
-/* The plan of one batch tells the shapes; the runs find it in the cache. */
+/* The plan of one batch gives the shapes; the runs find it in the cache. */
 static int begin(batches *b)
 {
     takt_session *s = NULL;

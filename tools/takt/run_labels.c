@@ -1,4 +1,4 @@
-/* run_labels.c - the classes that a result names, by a file with one name a line. */
+/* run_labels.c - class names for results, from a file with one name per line. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ int tool_labels_open(takt_tool *t, tool_labels **labels)
     return TAKT_EXIT_OK;
 }
 
-/* The output with one score for each label: its last dimension is as long. */
+/* The output with one score per label: its last dimension has that size. */
 static const takt_tensor_view *scores(const tool_labels *l, const tool_results *o, size_t *index)
 {
     for (*index = 0; *index < o->count; ++*index) {
@@ -94,7 +94,7 @@ static const takt_tensor_view *scores(const tool_labels *l, const tool_results *
     return NULL;
 }
 
-/* No number is less than any other. */
+/* NaN is less than any number. */
 static bool is_better(float a, float b)
 {
     return a > b || (isnan(b) && !isnan(a));

@@ -66,7 +66,7 @@ void tool_monitor_tell(tool_monitor *m)
     takt_metrics x;
     if (m->monitor == NULL || !tool_on(m->t, TAKT_F_MONITOR))
         return;
-    if (m->told > takt_monitor_count(m->monitor)) /* samples were put together */
+    if (m->told > takt_monitor_count(m->monitor)) /* samples were merged */
         m->told = takt_monitor_count(m->monitor) - 1;
     while (takt_monitor_get(m->monitor, m->told, &x)) {
         print_line(&x, "monitor");

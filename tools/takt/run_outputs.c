@@ -19,7 +19,7 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Standard output is a file on a full disk, or a pipe that nobody reads. */
+/* Standard output may be a file on a full disk, or a closed pipe. */
 static int no_room(const takt_tool *t)
 {
     takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
@@ -33,7 +33,7 @@ static int save_one(tool_run *r, const tool_results *o, size_t index, const char
 {
     const takt_tensor_view *view = &o->views[index];
     if (o->paths[index][0] != '\0')
-        return TAKT_EXIT_OK; /* it is there already */
+        return TAKT_EXIT_OK; /* it exists already */
     if (ends_with(path, ".tsv"))
         return tool_finish(r->t, takt_relation_save(r->model, o->names[index], view, path));
     if (strcmp(path, "-") != 0)
@@ -102,7 +102,7 @@ static bool is_taken(const char *path)
            strcmp(dot, ".tsv") == 0 || is_folder(path);
 }
 
-/* The run may be long: a missing folder is reported before it. */
+/* A missing folder is reported before the run, which may be long. */
 static int check_folder(const takt_tool *t, const char *path)
 {
     char folder[1024];

@@ -37,7 +37,7 @@ static bool is_there(const char *path)
     return stat(path, &about) == 0;
 }
 
-/* "x=clips/[ab]*.npy"; a file of that very name is itself. */
+/* "x=clips/[ab]*.npy"; a file with exactly that name takes precedence. */
 static bool is_pattern(const char *path)
 {
     return strpbrk(path, "*?[") != NULL && !is_there(path);
@@ -113,7 +113,7 @@ static int count_file(tool_run *r, int input, const char *path)
     return TAKT_EXIT_OK;
 }
 
-/* The input that runs are called after: the first that has a file of each run. */
+/* The input that runs are named after: the first with a file for each run. */
 static int lead(const tool_run *r)
 {
     for (size_t i = 0; i < r->input_count; i++)
@@ -172,7 +172,7 @@ static size_t stem(const char *path, const char **start)
     return dot != NULL && dot != *start ? (size_t)(dot - *start) : strlen(*start);
 }
 
-/* What a mark at `at` stands for; its length, or 0 if there is none. */
+/* What a placeholder at `at` stands for; its length, or 0 if there is none. */
 static size_t put_mark(const tool_run *r, const char *at, char text[1024])
 {
     const char *start, *file = r->set_files[r->set];
@@ -218,7 +218,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Every run writes files of its own, and none that was read. */
+/* Every run writes its own files, and none that was read. */
 static int check_written(const tool_run *r, tool_paths *p)
 {
     if (p->count > 0)

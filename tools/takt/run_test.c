@@ -10,7 +10,7 @@ typedef struct one_test {
     takt_tool *t;
     const char *folder;
     takt_test_data *data;
-    takt_known_input *in, *out; /* in the order of the model; the memory is `data`'s */
+    takt_known_input *in, *out; /* in the order of the model; `data` owns the memory */
     size_t in_count, out_count;
     double rtol, atol;
 } one_test;
@@ -186,7 +186,7 @@ static bool tolerance(const takt_tool *t, tool_flag_id id, double fallback, doub
     return false;
 }
 
-/* A folder of data, or one whose folders test_data_set_N are. */
+/* A folder of data, or one that contains folders test_data_set_N. */
 static int run_folders(one_test *o, const char *folder)
 {
     char path[2048];

@@ -5,8 +5,7 @@
 
 #include "text.h"
 
-/* --dry-sequence-breaker; escapes mean what they do in C, since a shell has no other way to say
- * them. */
+/* --dry-sequence-breaker; escapes are those of C, since a shell has no other way to write them. */
 static bool read_breakers(const takt_tool *t, takt_sampling *s, tool_sampling_room *room)
 {
     const char *text;
@@ -58,7 +57,7 @@ static bool read_order(const takt_tool *t, takt_sampling *s, tool_sampling_room 
     return read_letters(t, letters, room->order);
 }
 
-/* Of the library 0 is the default; here it means 0. */
+/* In the library 0 means the default; here it means 0. */
 bool tool_read_more_sampling(const takt_tool *t, takt_sampling *s, tool_sampling_room *room)
 {
     double sigma, last;

@@ -1,7 +1,7 @@
 /* screen.c - reports as the reader's screen can show them.
  *
- * On a terminal a row of a table stays one line. Into a file or a pipe everything goes in full.
- * Where the locale is not UTF-8, tables are drawn in ASCII.
+ * On a terminal a row of a table stays one line. Files and pipes get everything in full. Where the
+ * locale is not UTF-8, tables are drawn in ASCII.
  */
 #define _DEFAULT_SOURCE
 #include "screen.h"
@@ -40,7 +40,7 @@ size_t screen_room(void)
     return USUAL_WIDTH;
 }
 
-/* Into lines, without what ends them; NULL if memory is short. */
+/* Into lines, without line ends; NULL if out of memory. */
 static span *split(const char *text, size_t length, size_t *count)
 {
     size_t lines = 1;

@@ -1,4 +1,4 @@
-/* screen.h - the parts of a report that a screen shows otherwise than a file. */
+/* screen.h - the parts of a report that a screen shows differently from a file. */
 #ifndef TAKT_TOOL_SCREEN_H
 #define TAKT_TOOL_SCREEN_H
 
@@ -12,11 +12,11 @@ typedef struct span {
 
 /* A row of several cells, or a rule. */
 bool screen_is_of_table(span line);
-/* Characters in a line of standard output; SIZE_MAX where nobody looks at a screen. */
+/* Characters in a line of standard output; SIZE_MAX if it is not a terminal. */
 size_t screen_room(void);
 /* Word by word in lines of `width`, each after the first `indent` blanks from the edge. */
 void screen_prose(span text, size_t width, size_t indent);
-/* Prints lines of tables, each in `room` characters if that can be done. */
+/* Prints lines of tables, each in `room` characters if possible. */
 void screen_table(const span *lines, size_t count, size_t room, bool is_ascii);
 
 #endif

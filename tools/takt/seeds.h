@@ -1,4 +1,4 @@
-/* seeds.h - the figures that the performance guides state, and what this machine makes of them. */
+/* seeds.h - the figures that the performance guides state, compared with this machine. */
 #ifndef TAKT_TOOL_SEEDS_H
 #define TAKT_TOOL_SEEDS_H
 
@@ -13,7 +13,7 @@ typedef enum seed_verdict {
     SEED_INCONCLUSIVE, /* the claim is within the interval */
 } seed_verdict;
 
-/* A model, and the times in microseconds that a guide says it takes. */
+/* A model, and its times in microseconds according to a guide. */
 typedef struct seed_claim {
     const char *name, *text, *sizes;
     const char *guide;
@@ -44,7 +44,7 @@ typedef struct seed_job {
     int threads; /* 0: one per core */
     bool json;
     bool has_item; /* of a JSON list */
-    size_t missed; /* figures that are possible here and not met */
+    size_t missed; /* figures that are possible here but not met */
 } seed_job;
 
 /* Measures `text` on a backend (NULL: cpu) with this many threads (0: one per core). */

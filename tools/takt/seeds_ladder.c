@@ -1,4 +1,5 @@
-/* seeds_ladder.c - backends side by side, the gain of batches, and the ladder of a product. */
+/* seeds_ladder.c - a comparison of backends, the gain of batching, and the speed-up of a product
+ * step by step. */
 #include "seeds.h"
 
 static const char *const backends[] = {"cpu", "blas", "ref"};

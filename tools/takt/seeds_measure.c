@@ -29,7 +29,7 @@ static int profile(seed_job *j, takt_plan *plan, seed_row *r)
     }
     tool_interrupts_watch(NULL, NULL);
     if (code == TAKT_EXIT_OK && tool_is_interrupted())
-        code = TAKT_EXIT_INTERRUPTED; /* a row that was cut short is none */
+        code = TAKT_EXIT_INTERRUPTED; /* an interrupted row does not count */
     takt_session_destroy(s);
     return code;
 }
@@ -64,7 +64,7 @@ int seed_close_list(const seed_job *j, int code)
     return code;
 }
 
-/* A claim below what the machine can do at all is nobody's fault. */
+/* A claim below the machine's floor is not a failure. */
 seed_verdict seed_judge(takt_interval measured, double floor, double claim)
 {
     if (measured.high <= claim)

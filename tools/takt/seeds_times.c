@@ -20,7 +20,7 @@ static void json_row(seed_job *j, const seed_claim *c, const seed_row *r)
     j->has_item = true;
 }
 
-/* Claims from the strictest on: "19 met, 22 met, 45 met" shows which ones are beaten. */
+/* Claims, strictest first: "19 met, 22 met, 45 met" shows which ones are beaten. */
 static void text_row(const seed_claim *c, const seed_row *r)
 {
     char a[32], b[32], from[32], to[32];

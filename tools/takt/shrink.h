@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/* The data set that the flag names; `split` of it, where it has two. True with `*data` NULL: the
+/* The data set that the flag names; its part `split`, where it has two. True with `*data` NULL: the
  * flag is not given. False: printed, `*code` set. */
 bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t limit,
                       takt_data **data, int *code);
@@ -21,7 +21,7 @@ int tool_finetune(takt_tool *t, takt_model **model);
 bool tool_is_block_type(const char *type);
 /* `takt quantize` of a language model: a GGUF file of blocks. */
 int tool_quantize_text(takt_tool *t);
-/* Whether -o, where it is given, names a format of models; false: printed. */
+/* Whether -o, if given, names a model format; false: printed. */
 bool tool_shrink_can_save(const takt_tool *t);
 /* Writes the model that a verb made to -o, with its lineage: the source model and the data sets of
  * these flags. Without -o nothing is written. */

@@ -1,4 +1,4 @@
-/* signals.c - the signals that ask a program to end, for verbs that have something to put away. */
+/* signals.c - termination signals, for verbs that have something to clean up. */
 #define _POSIX_C_SOURCE 200809L
 #include "signals.h"
 
@@ -48,7 +48,7 @@ void tool_interrupts_watch(takt_session *a, takt_session *b)
 {
     watched[0] = a;
     watched[1] = b;
-    for (int i = 0; i < 2 && is_interrupted != 0; i++) /* it came while nothing was watched */
+    for (int i = 0; i < 2 && is_interrupted != 0; i++) /* it came while no session was watched */
         if (watched[i] != NULL)
             takt_session_cancel(watched[i]);
 }

@@ -1,4 +1,4 @@
-/* signals.h - the signals that ask a program to end, for verbs that have something to put away. */
+/* signals.h - termination signals, for verbs that have something to clean up. */
 #ifndef TAKT_TOOL_SIGNALS_H
 #define TAKT_TOOL_SIGNALS_H
 
@@ -14,15 +14,15 @@ typedef struct tool_signals {
     struct sigaction before[TOOL_SIGNALS];
 } tool_signals;
 
-/* SIGINT, SIGTERM and SIGHUP call `handler`, the first of them; the second ends the program. Those
- * that are ignored (nohup) stay so. */
+/* The first SIGINT, SIGTERM or SIGHUP calls `handler`; the second ends the program. Ignored signals
+ * (nohup) stay ignored. */
 void tool_signals_catch(tool_signals *s, void (*handler)(int));
 void tool_signals_restore(const tool_signals *s);
 
 /* The same for verbs that keep their measurements: a signal cancels the watched sessions and is
  * recorded. */
 void tool_interrupts_catch(tool_signals *s);
-/* The sessions that run from now on; NULL: none. To be called with NULLs before they die. */
+/* The sessions that run from now on; NULL: none. Call it with NULLs before they are destroyed. */
 void tool_interrupts_watch(struct takt_session *a, struct takt_session *b);
 bool tool_is_interrupted(void);
 /* Forgets the recorded signals; the next signal is the first again. */

@@ -1,4 +1,4 @@
-/* simulate.c - Takt itself in valgrind, for figures that the processor does not give. */
+/* simulate.c - Takt itself in valgrind, for figures that the processor does not provide. */
 #include "simulate.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ bool tool_simulate(const takt_tool *t, const tool_simulation *s, int runs, tool_
     tool_command_add(&c, "%s", tool_self(self, sizeof self));
     tool_command_add(&c, "run");
     tool_command_add(&c, "--random");
-    tool_command_add(&c, "--quiet"); /* times that are printed take more or fewer digits */
+    tool_command_add(&c, "--quiet"); /* printed times take more or fewer digits */
     tool_command_add(&c, "--threads=1");
     tool_command_add(&c, "--repeat=%d", runs);
     carry(&c, t, s->carried);

@@ -1,4 +1,4 @@
-/* simulate.h - Takt itself in valgrind, for figures that the processor does not give. */
+/* simulate.h - Takt itself in valgrind, for figures that the processor does not provide. */
 #ifndef TAKT_TOOL_SIMULATE_H
 #define TAKT_TOOL_SIMULATE_H
 

@@ -1,4 +1,4 @@
-/* sizes.c - numbers for named dimensions: from -D, --shape and files, under names of any kind. */
+/* sizes.c - numbers for named dimensions, from -D, --shape and files. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static bool add_item(const takt_tool *t, tool_sizes *s, const char *name, int64_
     return true;
 }
 
-/* A size that was given before must be equal, or lie inside the range. */
+/* A size that was given before must be equal, or inside the range. */
 bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t size,
                     const char *where)
 {
@@ -161,7 +161,7 @@ bool tool_sizes_widen(const takt_tool *t, tool_sizes *s, const tool_sizes *by)
     return true;
 }
 
-/* A dimension's text that is one name, and no expression. */
+/* Whether a dimension's text is a name rather than an expression. */
 static bool is_name(const char *text)
 {
     char name[TOOL_NAME];
@@ -183,14 +183,14 @@ static void describe(const takt_desc *d, char *text, size_t size)
         snprintf(text + at, size - (size_t)at, "]");
 }
 
-/* A shape that somebody gave for an input. */
+/* A shape given for an input. */
 typedef struct given {
     const takt_desc *d;
     const int64_t *dims;
     const char *where;
 } given;
 
-/* 2*n is 8, so n is 4. `is_last`: nobody else will see to it. */
+/* 2*n is 8, so n is 4. `is_last`: no later step will solve it. */
 static bool add_expression(const takt_tool *t, tool_sizes *s, const given *g, int axis,
                            bool is_last)
 {
@@ -290,7 +290,7 @@ static bool add_shape(const takt_tool *t, const takt_model *m, const char *text,
     return !is_last || add_expressions(t, s, &(given){d, dims, where}, true);
 }
 
-/* Digits at `text`; where they end, or NULL if there are none. */
+/* The end of the digits at `text`, or NULL if there are none. */
 static const char *read_size(const char *text, int64_t *size, bool *is_large)
 {
     char digits[32];

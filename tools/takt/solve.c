@@ -1,7 +1,7 @@
-/* solve.c - the size of a name by an expression of it: "2*n + 1" is 9, so n is 4.
+/* solve.c - the size of a name from an expression that contains it: "2*n + 1" is 9, so n is 4.
  *
- * The expression is worked out for two guesses; what a straight line through them says is tried.
- * Whatever is not solved so has to be given by -D. */
+ * The expression is evaluated for two guesses; the solution of the line through them is tried.
+ * Whatever this does not solve has to be given by -D. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int64_t floored(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Behind the opening bracket of a call. */
+/* After the opening bracket of a call. */
 static int64_t call(evaluation *e, const char *name)
 {
     const int64_t a = sum(e);

@@ -1,4 +1,4 @@
-/* spare.c - results are written neither over what a command reads nor over one another. */
+/* spare.c - prevents results from overwriting a command's inputs or each other. */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static char *full_name(const char *path)
     return full;
 }
 
-/* By any spelling or link; files that are not there yet by their folder and name. */
+/* Under any spelling or link; files that do not exist yet are compared by folder and name. */
 static bool is_same(const char *a, const char *b)
 {
     struct stat x, y;
@@ -65,7 +65,7 @@ bool tool_spares_model(const takt_tool *t, const char *path)
            refuse(t, path, "the model itself");
 }
 
-/* Files that the command line names; results and models that are compared are arguments, too. */
+/* Files that the command line names; results and models to compare are arguments as well. */
 static bool spares_named(const takt_tool *t, const char *path)
 {
     const bool takes_model = tool_verb_takes(t->verb, TAKT_F_MODEL) ||

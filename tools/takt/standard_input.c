@@ -1,9 +1,9 @@
 /* standard_input.c - "-" in place of a file that is read: a model, an array or a result that comes
  * through a pipe.
  *
- * Readers go back and forth in a file and open it more than once, and processes that measure the
- * same again open it once more. So what comes through a pipe is kept in a file without a name,
- * which takes the place of standard input, and memory holds no more of it than of any file.
+ * Readers go back and forth in a file and open it more than once, and further processes of a
+ * benchmark open it again. So piped data is stored in an unnamed file that replaces standard input,
+ * and takes no more memory than any file.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -47,7 +47,7 @@ static bool rename_value(tool_value *v, size_t before)
     return true;
 }
 
-/* How many places name it, which all get its name for messages. */
+/* How many places name it; all get its name for messages. */
 static bool count_uses(takt_tool *t, size_t *uses)
 {
     *uses = 0;

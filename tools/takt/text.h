@@ -1,4 +1,4 @@
-/* text.h - what the verbs of text share. */
+/* text.h - what the text verbs share. */
 #ifndef TAKT_TOOL_TEXT_H
 #define TAKT_TOOL_TEXT_H
 
@@ -21,11 +21,11 @@ int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_promp
 /* Parses -c, -b, -t and --isa. */
 takt_generator_options tool_text_options(const takt_tool *t);
 /* The same for verbs that score tokens, whose --activations is int8 unless the user says otherwise;
- * and the line that says so, where there are weights that are blocks. */
+ * and the line that says so, if some weights are in blocks. */
 takt_generator_options tool_writer_options(const takt_tool *t);
 void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 
-/* A flag that is a number. False: it is none, which is printed. */
+/* A flag that is a number. False: not a number; printed. */
 bool tool_real_of(const takt_tool *t, tool_flag_id id, double fallback, double *out);
 /* What the settings of a sampling point to. */
 enum { TOOL_BIASES = 64, TOOL_BREAKERS = 32, TOOL_BREAKER_BYTES = 64, TOOL_ORDER_BYTES = 256 };
@@ -41,7 +41,7 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampl
 /* The flags of dynamic temperature, top-n-sigma, XTC and DRY, and the samplers' order. False:
  * printed. */
 bool tool_read_more_sampling(const takt_tool *t, takt_sampling *s, tool_sampling_room *room);
-/* \n \r \t \\ \" \' as what they mean; others stay. Returns the new length; terminated. */
+/* Resolves \n \r \t \\ \" \'; others stay. Returns the new length; terminated. */
 size_t tool_unescape(char *text, size_t length);
 /* --lookup, --draft, --draft-p-min, and the model of -md, which the caller destroys. The exit
  * status. */
@@ -61,8 +61,8 @@ bool tool_is_batch(const takt_tool *t);
 int tool_write_batch(takt_tool *t, takt_generator *g, const takt_generate_options *options,
                      const tool_prompt *lines, bool is_chat);
 
-/* The share of what this machine's ceilings allow, of prompt and text, if the ceilings are known
- * ("takt benchmark system" measures and keeps them): " (61 %)", in JSON "\"share\": 0.61, "; else
+/* Speed of prompt and text as a share of this machine's ceilings, if these are known ("takt
+ * benchmark system" measures and stores them): " (61 %)", in JSON "\"share\": 0.61, "; else
  * empty. */
 void tool_text_shares(takt_tool *t, const takt_generator *g, const takt_generated *r,
                       char shares[2][40]);

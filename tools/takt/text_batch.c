@@ -1,4 +1,4 @@
-/* text_batch.c - a file of prompts, one a line, several of which are written at a time. */
+/* text_batch.c - a file of prompts, one per line, several of which are continued at a time. */
 #define _POSIX_C_SOURCE 200809L /* sigaction */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static bool add(batch *b, const char *text, size_t length)
     return true;
 }
 
-/* What a user says, by the chat template. */
+/* A user message, by the chat template. */
 static int add_said(batch *b, const char *said)
 {
     tool_chat c;
@@ -148,7 +148,7 @@ static void tell(const batch *b, uint64_t ns, bool is_chat)
         !is_chat && !takt_generator_has_encoder(b->g) && !tool_on(b->t, TAKT_F_NO_DISPLAY_PROMPT);
     size_t prompts = 0, tokens = 0, count = b->count;
     while (tool_is_interrupted() && count > 0 && b->results[count - 1].prompt_tokens == 0)
-        count--; /* it did not begin */
+        count--; /* it did not start */
     for (size_t i = 0; i < count; i++) {
         tell_one(b, i, is_json, shows);
         prompts += b->results[i].prompt_tokens;

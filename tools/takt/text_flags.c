@@ -1,4 +1,4 @@
-/* text_flags.c - flags that say how a text is written. */
+/* text_flags.c - flags for text generation. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool read_bias(const takt_tool *t, const char *text, takt_token_bias *to,
     return true;
 }
 
-/* Another one each time. */
+/* A different one each time. */
 static uint64_t some_seed(void)
 {
     struct timespec now;
@@ -65,7 +65,7 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampl
                       tool_real_of(t, TAKT_F_MIROSTAT_LR, 0.1, &s->mirostat_eta) &&
                       tool_real_of(t, TAKT_F_MIROSTAT_ENT, 5, &s->mirostat_tau) &&
                       tool_real_of(t, TAKT_F_REPEAT_LAST_N, 64, &last);
-    /* Of the library 0 is the default; here, as in llama.cpp, it turns penalties off. */
+    /* In the library 0 means the default; here, as in llama.cpp, it turns penalties off. */
     s->repeat_last_n = last < 0 || last > INT32_MAX ? -1 : (int64_t)last;
     if (last == 0) {
         s->repeat_penalty = 1;

@@ -1,4 +1,4 @@
-/* text_shares.c - how near the speeds of a text are to what the machine's ceilings allow. */
+/* text_shares.c - how close the speeds of a text are to the machine's ceilings. */
 #include <string.h>
 
 #include "measure.h"
@@ -24,7 +24,7 @@ void tool_text_shares(takt_tool *t, const takt_generator *g, const takt_generate
     memset(shares, 0, 2 * sizeof *shares);
     if (!tool_ceilings_known(t, &c))
         return;
-    /* Guesses are read several at a time: the floor of one by one says nothing. */
+    /* Guesses are read several at a time: the floor for single tokens does not apply. */
     const int64_t begin = end > text ? end - text : 0;
     put(is_json, "prompt_share",
         takt_generator_floor(g, &c, (int64_t)r->cached_tokens, read, false), r->prompt_ns,

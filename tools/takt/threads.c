@@ -1,4 +1,4 @@
-/* threads.c - sessions by the flags of threads and pages. */
+/* threads.c - sessions with the flags for threads and pages. */
 #include <stdlib.h>
 #include <string.h>
 

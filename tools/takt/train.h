@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/* A batch of samples in buffers of its own. */
+/* A batch of samples in its own buffers. */
 typedef struct tool_batch {
     takt_named_view *view; /* inputs of the model, then labels */
     char (*field)[256];    /* of the data set, for each */
@@ -15,7 +15,7 @@ typedef struct tool_batch {
     size_t soft; /* 1 + the view that has class numbers as distributions; 0: none */
 } tool_batch;
 
-/* Losses for the curve: all so far or, of more than there is room for, every second, fourth, ... */
+/* Losses for the curve: all so far or, if there is not enough room, every second, fourth, ... */
 typedef struct tool_points {
     uint64_t *step;
     double *loss;
@@ -37,7 +37,7 @@ typedef struct tool_training {
     uint64_t epoch, position; /* of the next batch */
     uint64_t seed;
     bool in_order;       /* samples are not shuffled */
-    const char *augment; /* what is changed at random, or NULL */
+    const char *augment; /* augmentations, or NULL */
     double alpha;        /* of mixup; 0: samples are not mixed */
     tool_loader *loader;
     int lock;    /* of the checkpoint folder: a descriptor, or -1 */
@@ -47,15 +47,14 @@ typedef struct tool_training {
     tool_points losses, checks;   /* of steps and of evaluations */
     int generation;               /* of the next checkpoint: 0 or 1 */
     uint64_t save_steps, save_ns; /* between two checkpoints; 0: only after every epoch */
-    uint64_t saved_ns;            /* when the last one was begun */
-    uint64_t begun_step;          /* after which it was, while it is under way */
+    uint64_t saved_ns;            /* when the last one was started */
+    uint64_t begun_step;          /* steps at that time, while it is being written */
     uint64_t saved_step;          /* of the last that was written, if there is one */
     bool is_saving, has_saved;
     char *settings; /* lines of a checkpoint's note, or NULL */
 } tool_training;
 
-/* Settings of a training from the flags; texts and pointers are its own, so it must not be
- * moved. */
+/* Settings of a training from the flags; it points into itself, so it must not be moved. */
 enum { TOOL_GROUPS = 8 };
 
 /* One --group: a regular expression and numbers. */
@@ -99,7 +98,7 @@ enum { TOOL_DATA_PATH = 1024 };
 bool tool_data_find(const takt_tool *t, const char *name, char path[static TOOL_DATA_PATH]);
 /* `takt data --list`: the known names, and where they are. */
 int tool_data_list(const takt_tool *t);
-/* After it could not be opened: tells which files are bad, if it has one for each sample. */
+/* After it could not be opened: reports which files are bad, if it has one per sample. */
 void tool_data_bad(takt_tool *t, const char *path);
 /* Opens the data set that --data names. NULL: printed, `*code` set. */
 takt_data *tool_open_data(takt_tool *t, int *code);
@@ -113,8 +112,8 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
  * `bound`. */
 bool tool_batch_random(tool_batch *b, const takt_model *step, uint64_t room, int64_t bound,
                        takt_ctx *ctx);
-/* Labels that are class numbers become distributions over the classes of the model's output.
- * False: memory is short. */
+/* Labels that are class numbers become distributions over the classes of the model's output. False:
+ * out of memory. */
 bool tool_batch_soften(tool_batch *b, const takt_model *m, takt_ctx *ctx);
 void tool_batch_free(tool_batch *b, takt_ctx *ctx);
 takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *rows, size_t count);
@@ -122,12 +121,12 @@ takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *r
 /* Buffers of the same sizes. */
 bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx);
 
-/* Prepares batches of `g->data` ahead, with this many threads. NULL: memory is short. */
+/* Prepares batches of `g->data` ahead, with this many threads. NULL: out of memory. */
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
 void tool_loader_destroy(tool_loader *l);
 /* From g->epoch and g->position on. */
 void tool_loader_begin(tool_loader *l);
-/* The next batch, which is the caller's until `done`, and how many samples it has. */
+/* The next batch, owned by the caller until `done`, and how many samples it has. */
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
@@ -135,27 +134,27 @@ void tool_loader_done(tool_loader *l, const tool_batch *batch);
 bool tool_mixup_begin(tool_training *g, int *code);
 /* The loss for such labels. False: usage error, printed. */
 bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
-/* With --qat: the model becomes one that is trained as integers. False: printed. */
+/* With --qat: prepares the model for quantisation-aware training. False: printed. */
 bool tool_qat_begin(tool_training *g, int *code);
 /* Writes the integer model; the weights are trained by now. */
 int tool_qat_save(tool_training *g);
 
 /* The loop over epochs; the exit code. */
 int tool_train_loop(tool_training *g);
-/* Mean loss and share of right answers over samples [first, first + count). */
+/* Mean loss and accuracy over samples [first, first + count). */
 takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, double *loss,
                           double *accuracy);
 
 /* One line of the log for a step or, with `r` NULL, for an evaluation; and a point of the curve. */
 void tool_log_step(tool_training *g, const takt_step_result *r, double seconds);
 void tool_log_check(tool_training *g, double loss, double accuracy);
-/* Opens the log of --log or of the checkpoint's folder. When a training continues, what the log
- * says about steps after `steps` is dropped. False: printed. */
+/* Opens the log of --log or of the checkpoint's folder. When a training continues, log lines of
+ * steps after `steps` are dropped. False: printed. */
 bool tool_log_open(tool_training *g, uint64_t steps, int *code);
 /* Closes it, and draws the curve. */
 int tool_log_close(tool_training *g, int code);
 
-/* Makes the checkpoint folder this training's own; false: another one has it, which is printed. */
+/* Locks the checkpoint folder for this training; false: another one has it; printed. */
 bool tool_checkpoint_lock(tool_training *g, int *code);
 /* Reads --checkpoint-every; false: usage error, printed. */
 bool tool_checkpoint_init(tool_training *g);
@@ -163,14 +162,14 @@ bool tool_checkpoint_init(tool_training *g);
 takt_status tool_settings_init(tool_training *g);
 /* Whether the line "data" or "model" of a checkpoint's note is that of this training. */
 bool tool_settings_fit(const tool_training *g, const char *note, const char *key);
-/* Tells which flags are others than those of the checkpoint. */
+/* Reports which flags differ from those of the checkpoint. */
 void tool_settings_compare(const tool_training *g, const char *note);
 /* Writes the next generation of the checkpoint, if a folder is given: in the background, so that a
  * failure is returned by the next save or by `tool_checkpoint_wait`. */
 takt_status tool_checkpoint_save(tool_training *g);
 /* The same if this many steps or this much time has passed. */
 takt_status tool_checkpoint_due(tool_training *g);
-/* Until what was begun is written. */
+/* Waits until the current one is written. */
 takt_status tool_checkpoint_wait(tool_training *g);
 /* Continues from the newest one that can be read; `*found` is false if there is none. */
 takt_status tool_checkpoint_load(tool_training *g, bool *found);

@@ -86,7 +86,7 @@ static size_t elements(const takt_desc *d)
     return count;
 }
 
-/* Named dimensions behind the batch take the sizes of the field where ranks agree. */
+/* Named dimensions after the batch take the sizes of the field where ranks agree. */
 static bool add(tool_batch *b, takt_ctx *ctx, const char *name, const takt_desc *like,
                 const takt_desc *field, uint64_t room)
 {

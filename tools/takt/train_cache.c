@@ -1,4 +1,4 @@
-/* train_cache.c - where decoded data is kept, and how it is known to be that of the files.
+/* train_cache.c - where decoded data is cached, and how it is matched to the files.
  *
  * The file is in the folder for caches of this user, $XDG_CACHE_HOME/takt or ~/.cache/takt, named
  * after the data set and how it is read. Its stamp has names, sizes and times of all files of the
@@ -18,7 +18,7 @@
 /* Of the files of a data set; nftw has no argument for it. */
 static _Thread_local struct {
     uint64_t files, bytes, mixed;
-    int links; /* to folders, on the way to where it is */
+    int links; /* to folders, on the path to it */
 } seen;
 
 enum { OPEN_FOLDERS = 16, LINKS = 2 /* a part, and a class of it, may be elsewhere */ };
@@ -39,7 +39,7 @@ static void stamp(const char *path, const struct stat *facts)
     hash = mix(hash, numbers, sizeof numbers);
     seen.files++;
     seen.bytes += (uint64_t)facts->st_size;
-    seen.mixed += hash; /* in whatever order they come */
+    seen.mixed += hash; /* in any order */
 }
 
 static int visit(const char *path, const struct stat *facts, int kind, struct FTW *place)
@@ -61,7 +61,7 @@ static int visit(const char *path, const struct stat *facts, int kind, struct FT
     return result;
 }
 
-/* Files that a list names, next to it or in subfolders. False: the file does not tell. */
+/* Files that a list names, next to it or in subfolders. False: unknown from the file. */
 static bool stamp_list(const char *list)
 {
     const size_t length = strlen(list);
@@ -98,7 +98,7 @@ static bool folder_of(char *to, size_t size)
         length = snprintf(to, size, "%s/.cache", home);
     if (length < 0 || (size_t)length + 6 >= size)
         return false;
-    mkdir(to, 0777); /* it may be there; writing tells if it cannot be used */
+    mkdir(to, 0777); /* may exist; if not writable, writing fails */
     strcat(to, "/takt");
     mkdir(to, 0777);
     return true;

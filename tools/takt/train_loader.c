@@ -1,8 +1,8 @@
-/* train_loader.c - batches that are ready before they are needed.
+/* train_loader.c - prefetching of batches.
  *
- * Workers fill a ring of batches in their order. Which samples a batch has depends on seed, epoch
- * and position alone, so its contents do not depend on the workers. The ring bounds what is
- * prepared ahead. Without workers a batch is filled when it is asked for.
+ * Workers fill a ring of batches in their order. Which samples a batch has depends only on seed,
+ * epoch and position, so its contents do not depend on the workers. The ring bounds what is
+ * prepared ahead. Without workers a batch is filled when it is requested.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -33,8 +33,8 @@ struct tool_loader {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t first;        /* position of batch 0 of this epoch */
-    uint64_t count, taken; /* batches of the epoch, and those that a worker has begun */
-    uint64_t next;         /* the one that is asked for next */
+    uint64_t count, taken; /* batches of the epoch, and those started by workers */
+    uint64_t next;         /* the one that is requested next */
     bool is_over;
 };
 
@@ -44,7 +44,7 @@ static size_t size_of(const tool_training *g, uint64_t position)
     return left < g->batch.room ? (size_t)left : g->batch.room;
 }
 
-/* Values and targets; both samples have been changed at random before. */
+/* Values and targets; both samples have been augmented before. */
 static takt_status mix(const tool_training *g, slot *s, const takt_augment_key *key, size_t count)
 {
     takt_ctx *ctx = g->t->ctx;
@@ -143,7 +143,7 @@ tool_loader *tool_loader_create(const tool_training *g, uint64_t workers)
         tool_loader_destroy(l);
         return NULL;
     }
-    while (l->thread_count < workers && /* fewer are slower, and no failure */
+    while (l->thread_count < workers && /* fewer are slower, but not a failure */
            pthread_create(&l->threads[l->thread_count], NULL, work, l) == 0)
         l->thread_count++;
     return l;
@@ -177,7 +177,7 @@ void tool_loader_destroy(tool_loader *l)
 /* Waits until no worker fills anything; called with the lock. */
 static void end_epoch(tool_loader *l)
 {
-    l->count = l->taken; /* nothing more is begun */
+    l->count = l->taken; /* no more batches are started */
     for (size_t i = 0; i < l->slot_count; i++)
         while (l->slots[i].state == FILLING)
             pthread_cond_wait(&l->changed, &l->lock);

@@ -1,8 +1,7 @@
 /* train_log.c - log.jsonl and the curve of a training.
  *
- * With --checkpoint both lie in its folder unless flags say otherwise, and grow when the training
- * is resumed. Lines of steps that were done after the last checkpoint, and so are done again, are
- * dropped.
+ * With --checkpoint both are in its folder unless flags say otherwise, and grow when the training
+ * is resumed. Lines of steps after the last checkpoint, which are repeated, are dropped.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -17,10 +16,10 @@
 
 /* ---- points ---- */
 
-enum { ROOM = 1024 }; /* more than a picture has */
+enum { ROOM = 1024 }; /* more than the width of the picture */
 
-/* Memory is taken once, whatever the number of steps. Without it the curve lacks points, and the
- * training goes on. */
+/* Memory is allocated once, whatever the number of steps. Without it the curve lacks points, and
+ * training continues. */
 static bool has_room(tool_points *p)
 {
     if (p->step == NULL)
@@ -108,8 +107,8 @@ static void path_of(const tool_training *g, tool_flag_id flag, const char *name,
         to[0] = '\0';
 }
 
-/* Whether the evaluation behind step `steps`, where this training goes on, is still to come: then a
- * line about it is one of a training that was stopped after it. */
+/* Whether the evaluation after step `steps`, where this training continues, is still to come: then
+ * a line about it is from a training that was stopped after it. */
 static bool is_to_evaluate(const tool_training *g, uint64_t steps)
 {
     return g->position == g->samples || (g->position > 0 && steps >= g->steps);

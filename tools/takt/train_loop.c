@@ -142,7 +142,7 @@ static takt_status one_step(tool_training *g, tally *sum)
     return TAKT_OK;
 }
 
-/* Whether the validation loss has stopped falling for good. */
+/* Whether the validation loss has stopped falling (early stopping). */
 static bool gives_up(tool_training *g, double loss)
 {
     const uint64_t patience = tool_number_of(g->t, TAKT_F_PATIENCE, 0);
@@ -180,7 +180,7 @@ static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
     }
     if (status == TAKT_OK && sum.steps > 0)
         tell_epoch(g, &sum, loss, accuracy);
-    if (g->position < g->samples) { /* --steps ends it: more of them go on from here */
+    if (g->position < g->samples) { /* --steps ends it: a longer training continues from here */
         *is_over = true;
     } else {
         g->epoch++;

@@ -1,4 +1,4 @@
-/* train_mixup.c - --augment mixup=A: two samples as one, and the labels that go with it. */
+/* train_mixup.c - --augment mixup=A: pairs of samples mixed into one, and the matching labels. */
 #include <string.h>
 
 #include "train.h"

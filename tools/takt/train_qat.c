@@ -1,4 +1,4 @@
-/* train_qat.c - training as the integers that a model will become. */
+/* train_qat.c - quantisation-aware training. */
 #include <string.h>
 
 #include "shrink.h"

@@ -1,7 +1,7 @@
-/* train_save.c - checkpoints: two generations in a folder, written in turn.
+/* train_save.c - checkpoints: two generations in a folder, written alternately.
  *
  * A generation is replaced as a whole, so whatever interrupts a save leaves the other one, and the
- * old contents of this one. The newer of those that can be read is where training goes on.
+ * old contents of this one. Training continues from the newer readable one.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -34,7 +34,7 @@ bool tool_checkpoint_lock(tool_training *g, int *code)
             tool_usage_error(g->t, 1003, NULL, "%s cannot be written: %s", path, strerror(errno));
         return false;
     }
-    /* The system gives it back when this process ends, however that happens. */
+    /* The system releases it when this process ends, for whatever reason. */
     if (fcntl(g->lock, F_SETLK, &all) == 0 || (errno != EACCES && errno != EAGAIN))
         return true;
     *code = tool_usage_error(g->t, 7007, "wait for it, or use another folder",

@@ -1,8 +1,8 @@
-/* train_settings.c - what a checkpoint says about the training that made it.
+/* train_settings.c - what a checkpoint records about the training that made it.
  *
  * The note of a checkpoint has a line of numbers, then a line for each of: the digest of the data,
  * the digest of the model, and every flag that changes the bits of the result. A training on other
- * data or of another model is refused; other flags are a person's choice, and are told.
+ * data or of another model is refused; other flags are the user's choice, and are reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ bool tool_settings_fit(const tool_training *g, const char *note, const char *key
     return own == NULL || line_like(note, key) == NULL || has_line(note, own);
 }
 
-/* Lines of `from` that `other` does not have, each behind `word`. */
+/* Lines of `from` that `other` does not have, each after `word`. */
 static int print_others(const char *from, const char *other, const char *word, int count)
 {
     for (const char *at = strchr(from, '\n'); at != NULL; at = strchr(at + 1, '\n')) {

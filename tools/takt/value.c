@@ -1,4 +1,4 @@
-/* value.c - the values of flags: which of several holds, and what it means. */
+/* value.c - the values of flags: which source takes precedence, and what it means. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
     return good;
 }
 
-/* The source that wins for this flag; -1 if nobody said anything. */
+/* The source that takes precedence for this flag; -1 if it is not given. */
 static int winner(const takt_tool *t, tool_flag_id id)
 {
     int best = -1;

@@ -1,7 +1,7 @@
-/* zoo.h - models that come with Takt: zoo/NAME has a text, a recipe and trained weights of 8 bits.
+/* zoo.h - models that come with Takt: zoo/NAME has a text, a recipe and trained 8-bit weights.
  *
- * A recipe is lines of `key: value`. What it says can be done again: `takt zoo train` prepares the
- * data, trains, quantises, and gets the same SHA-256 on any machine.
+ * A recipe is lines of `key: value`. It is reproducible: `takt zoo train` prepares the data,
+ * trains, quantises, and gets the same SHA-256 on any machine.
  */
 #ifndef TAKT_TOOL_ZOO_H
 #define TAKT_TOOL_ZOO_H
@@ -17,15 +17,15 @@ typedef struct tool_zoo_model {
     char task[TOOL_ZOO_TEXT];                         /* what it does */
     char data[TOOL_ZOO_TEXT];                         /* its kind: tool_zoo_kinds */
     char source[TOOL_ZOO_TEXT];                       /* where the data comes from */
-    char where[TOOL_ZOO_TEXT];   /* where it lies if --data does not say; "" if it is made */
+    char where[TOOL_ZOO_TEXT];   /* where it is unless --data is given; "" if it is generated */
     char prepare[TOOL_ZOO_TEXT]; /* how it becomes samples (zoo_data.h); "": it is samples */
     char train[TOOL_ZOO_TEXT];   /* flags of `takt train` */
     char metric[TOOL_ZOO_TEXT];  /* of the score: top1 ("" too), f1 or mae */
-    char chance[TOOL_ZOO_TEXT];  /* what an answer without a model scores */
-    char note[TOOL_ZOO_TEXT];    /* what else a reader of the score must know; may be "" */
-    char calib[TOOL_ZOO_TEXT];   /* how many samples the ranges come from */
+    char chance[TOOL_ZOO_TEXT];  /* score of an answer without a model */
+    char note[TOOL_ZOO_TEXT];    /* caveats about the score; may be "" */
+    char calib[TOOL_ZOO_TEXT];   /* number of samples for calibrating the ranges */
     char score[TOOL_ZOO_TEXT];   /* of the integers on the test part: "98.03 % of 10000" */
-    char floats[TOOL_ZOO_TEXT];  /* of the floats they were made of */
+    char floats[TOOL_ZOO_TEXT];  /* of the float model they were made from */
     char sha256[TOOL_ZOO_TEXT];  /* of the model as text */
 } tool_zoo_model;
 
@@ -38,8 +38,8 @@ int tool_zoo_names(char names[TOOL_ZOO_MOST][64]);
 bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m);
 /* "zoo:NAME" as the path of its file, if there is one; any other path as it is. */
 const char *tool_zoo_path(const char *path);
-/* What "zoo:NAME" probably meant; `hint` is unchanged if the text does not have the form of a zoo
- * model. */
+/* Suggests what "zoo:NAME" probably meant; `hint` is unchanged if the text does not have the form
+ * of a zoo model. */
 void tool_zoo_near(const char *path, char *hint, size_t size);
 /* `takt benchmark zoo`; the exit code. */
 int tool_zoo_benchmark(takt_tool *t);

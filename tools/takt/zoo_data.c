@@ -1,4 +1,4 @@
-/* zoo_data.c - samples of the zoo: collected, written, and what needs no model to be right. */
+/* zoo_data.c - samples of the zoo: collected, written, and the score without a model. */
 #include "zoo_data.h"
 
 #include <limits.h>

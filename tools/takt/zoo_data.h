@@ -1,7 +1,7 @@
 /* zoo_data.h - data of the zoo as samples: a training and a test part.
  *
  * A file of tools/takt/zoo makes samples of one source, in one or several ways, which recipes name.
- * Nothing there depends on a library's functions of real numbers or on the order of a folder, so
+ * Nothing there depends on a library's floating-point functions or on the order of a folder, so
  * that samples have the same bits everywhere.
  */
 #ifndef TAKT_TOOL_ZOO_DATA_H
@@ -20,7 +20,7 @@ typedef struct tool_zoo_array {
 } tool_zoo_array;
 
 typedef struct tool_zoo_part {
-    tool_zoo_array x, y; /* inputs, and what should come out */
+    tool_zoo_array x, y; /* inputs, and targets */
     size_t count, capacity;
     /* Mean absolute error of an answer that needs no model, such as the last value; below 0: that
      * of the mean of the training part. */
@@ -34,7 +34,7 @@ typedef struct tool_zoo_job {
 } tool_zoo_job;
 
 typedef struct tool_zoo_source {
-    const char *ways[TOOL_ZOO_WAYS]; /* what recipes call them */
+    const char *ways[TOOL_ZOO_WAYS]; /* their names in recipes */
     bool (*make)(tool_zoo_job *job);
 } tool_zoo_source;
 
@@ -44,7 +44,7 @@ typedef struct tool_zoo_source {
  * `y` if it is classes. */
 void tool_zoo_shape(tool_zoo_job *job, const int64_t *x, bool x_is_whole, const int64_t *y,
                     bool y_is_whole);
-/* One more sample, all zero: its x, and its y unless NULL. NULL: memory is short. */
+/* One more sample, all zero: its x, and its y unless NULL. NULL: out of memory. */
 float *tool_zoo_next(tool_zoo_part *p, float **y);
 /* One more sample of class `label`. */
 float *tool_zoo_add(tool_zoo_part *p, int label);

@@ -1,4 +1,4 @@
-/* array.c - takt.Array: a tensor in memory, shared with whoever asks for it and never copied. */
+/* array.c - takt.Array: a tensor in memory, shared with other libraries and never copied. */
 #include "module.h"
 
 #include <stddef.h>
@@ -27,7 +27,7 @@ PyObject *shape_tuple(int rank, const int64_t *dims)
 
 /* ---- making ---- */
 
-/* Shape and strides as the buffer protocol wants them; elements below a byte have none. */
+/* Shape and strides for the buffer protocol; elements below a byte have none. */
 static bool finish(array_object *a)
 {
     const takt_tensor_view *v = &a->memory.view;

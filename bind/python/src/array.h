@@ -1,4 +1,4 @@
-/* array.h - methods of takt.Array that have files of their own. */
+/* array.h - methods of takt.Array that are in separate files. */
 #ifndef TAKT_PYTHON_ARRAY_H
 #define TAKT_PYTHON_ARRAY_H
 

@@ -10,7 +10,7 @@ static void released(void *user)
     PyGILState_Release(state);
 }
 
-/* Of a capsule that nobody consumed. */
+/* Destroys a capsule that was not consumed. */
 static void drop_capsule(PyObject *capsule)
 {
     takt_dlpack d = {NULL, NULL};
@@ -26,7 +26,7 @@ typedef struct wishes {
     bool copy;
 } wishes;
 
-/* PyArg_ParseTuple takes a tuple alone. False: raised. */
+/* PyArg_ParseTuple accepts only a tuple. False: raised. */
 static bool is_pair(PyObject *object, const char *name)
 {
     if (PyTuple_Check(object) && PyTuple_Size(object) == 2)

@@ -126,7 +126,7 @@ PyObject *array_repr(PyObject *self)
 
 typedef struct cut {
     takt_tensor_view from, to;
-    int axis;   /* of `from`, next to be taken */
+    int axis;   /* next index of `from` */
     int64_t at; /* elements to the first */
 } cut;
 

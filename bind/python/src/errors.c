@@ -1,4 +1,4 @@
-/* errors.c - failures as exceptions: the class of a status, with what the library knows of it. */
+/* errors.c - failures as exceptions: the class of a status, with the library's details. */
 #include "module.h"
 
 #include <stdarg.h>

@@ -1,10 +1,10 @@
-/* numpy.c - NumPy without its ABI: it is called as a program would, once the program imported it.
+/* numpy.c - NumPy without its ABI: it is called through Python, once the program has imported it.
  */
 #include "module.h"
 
 static PyObject *empty, *ndarray, *dtypes[TAKT_DTYPE_COUNT];
 
-/* Looks, and never imports. */
+/* Looks it up, and never imports it. */
 static bool find(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */

@@ -1,4 +1,4 @@
-/* op.c - one operation at once: its type is inferred, its results made, and it is run. */
+/* op.c - one operation at a time: infers its types, allocates its results, and runs it. */
 #include "module.h"
 
 #include <stdio.h>
@@ -115,9 +115,9 @@ static PyObject *perform(owner *o, job *j)
 /* ---- types alone ---- */
 
 typedef struct question {
-    const char *name, *attributes, *types[MOST]; /* a type that is NULL: the input is left out */
+    const char *name, *attributes, *types[MOST]; /* a NULL type: the input is omitted */
     size_t count, answer_count;
-    takt_build *build; /* the answers' names live in it */
+    takt_build *build; /* the results' names live in it */
     takt_desc answers[MOST];
 } question;
 

@@ -1,4 +1,4 @@
-/* options.c - options of plans out of a dictionary. */
+/* options.c - plan options from a dictionary. */
 #include "module.h"
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 typedef enum kind { NONE, TEXT, INT, BYTES, SWITCH } kind;
 
-/* Kinds of fields of takt/plan.h that a value of Python can be put into. */
+/* Kinds of fields of takt/plan.h that can hold a Python value. */
 #define KIND_TEXT TEXT
 #define KIND_SIZES TEXT
 #define KIND_INT INT

@@ -1,4 +1,4 @@
-/* owner.c - contexts with a count and a lock; what a fork leaves of them. */
+/* owner.c - contexts with a reference count and a lock, and their state after a fork. */
 #include "module.h"
 
 #include <pthread.h>
@@ -59,7 +59,8 @@ owner *owner_retain(owner *o)
     return o;
 }
 
-/* The contexts go before what they keep, and the memory of a ring when nobody walks it any more. */
+/* The contexts are freed before what they keep, and the memory of a ring after its last
+ * traversal. */
 void owner_release(owner *o)
 {
     if (o == NULL)
@@ -82,7 +83,7 @@ void owner_release(owner *o)
     } while (one != lead);
 }
 
-/* Everything on a way from `x` to `a` becomes one with `a`; both lead. Whether there is a way. */
+/* Merges everything on a path from `x` to `a` with `a`; both lead. Whether there is a path. */
 static bool join(owner *x, owner *a)
 {
     bool found = x == a;
@@ -144,7 +145,7 @@ bool owner_keep(owner *o, owner *other)
 
 PyThreadState *owner_enter(owner *o)
 {
-    if (o->generation != forks) { /* whoever held it is in the parent */
+    if (o->generation != forks) { /* the thread that held it is in the parent */
         PyThread_type_lock fresh = PyThread_allocate_lock();
         if (fresh != NULL)
             o->lock = fresh;
@@ -162,12 +163,12 @@ PyThreadState *owner_enter(owner *o)
     return state;
 }
 
-/* The lock goes first: who waits for it must not hold up a thread that waits for the GIL. */
+/* The lock is released first: a thread waiting for it must not block one that waits for the GIL. */
 void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error *error)
 {
     if (status != TAKT_OK) {
         *error = *takt_last_error_info(o->ctx);
-        if (error->status != status) { /* it was told to nobody */
+        if (error->status != status) { /* it was not recorded */
             *error = (takt_error){.status = status, .offset = -1};
             snprintf(error->message, sizeof error->message, "%s", takt_status_sentence(status));
         }

@@ -1,4 +1,4 @@
-/* plan.c - takt._takt.Plan: what a run will do and need, before there is one. */
+/* plan.c - takt._takt.Plan: what a run will do and need, known in advance. */
 #include "module.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 
 /* ---- one thread at a time ---- */
 
-/* The threads of a session stay in the parent: the child gets a twin with threads of its own. What
- * is left of the old one cannot be taken down, and is left alone. */
+/* The threads of a session stay in the parent: the child gets a clone with its own threads. The
+ * rest of the old one cannot be freed, and is leaked. */
 static bool revive(session_object *o)
 {
     takt_session *twin = NULL;

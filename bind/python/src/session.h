@@ -10,43 +10,43 @@ typedef struct port {
     PyObject *name;        /* interned */
     PyObject *shape;       /* of desc, a tuple */
     hold bound;            /* by bind(); object NULL: nothing */
-    takt_tensor_view now;  /* what the session has at the moment; data NULL: its own memory */
+    takt_tensor_view now;  /* what the session has bound now; data NULL: its own memory */
 } port;
 
 typedef struct session_object {
     PyObject_HEAD owner *owner;
-    takt_session *s; /* NULL: not opened so far, or closed */
+    takt_session *s; /* NULL: not opened yet, or closed */
     PyObject *model; /* a model_object: other sizes need it */
     PyObject *sizes; /* of named dimensions, a dictionary */
     port *ports;     /* inputs, then outputs */
     size_t in_count, out_count;
     atomic_int busy;
-    bool is_dirty;  /* what the session has is not what bind() said */
-    bool is_long;   /* a run may take so long that somebody presses Ctrl-C */
+    bool is_dirty;  /* the session's bindings differ from those of bind() */
+    bool is_long;   /* a run may take so long that the user presses Ctrl-C */
     bool is_static; /* sizes stay as they are */
     unsigned generation;
 } session_object;
 
-/* Makes the session this thread's alone; false: raised. */
+/* Acquires the session for this thread; false: raised. */
 bool session_enter(session_object *o);
 void session_leave(session_object *o);
 /* Call the following only between session_enter and session_leave. Each returns false with an
  * exception set. */
 bool session_bind(session_object *o, port *p, const takt_tensor_view *v);
-/* Puts back what bind() said, after calls that brought arrays of their own. */
+/* Restores the bindings of bind(), after calls with their own arrays. */
 bool session_restore(session_object *o);
 /* One run; `deadline_ns` 0: none. */
 bool session_execute(session_object *o, uint64_t deadline_ns);
-/* Other sizes, if the shapes of `in` (one per input) ask for them. */
+/* Other sizes, if the shapes of `in` (one per input) require them. */
 bool session_fit(session_object *o, const hold *in);
 bool session_resize(session_object *o, PyObject *sizes);
-/* Sizes that nobody named are what the plan took them for. */
+/* Sizes that were not given are those that the plan assumed. */
 bool session_learn_sizes(session_object *o);
 /* Rebuilds the descriptions after the session changed size. */
 bool session_refresh(session_object *o);
 /* The session is another one now, with nothing bound. */
 void session_forget(session_object *o);
-/* The index of a port called so; -1: raised. */
+/* The index of the port of that name; -1: raised. */
 Py_ssize_t session_find(session_object *o, PyObject *name);
 bool session_raise(session_object *o);
 

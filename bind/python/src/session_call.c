@@ -1,7 +1,7 @@
 /* session_call.c - a session called like a function: arrays in, arrays out.
  *
  * Arrays of a call are bound for that call only. They stay known to the session, so that the next
- * call with the same memory need not bind it again; run() puts back what bind() said.
+ * call with the same memory need not bind it again; run() restores the bindings of bind().
  */
 #include "session.h"
 
@@ -87,7 +87,7 @@ static bool take_named(call *c, PyObject *name, PyObject *array)
     return i >= 0 && take_input(c, (size_t)i, array);
 }
 
-/* What the call leaves out is what bind() bound. */
+/* Arguments that the call omits are those of bind(). */
 static bool complete(call *c)
 {
     for (size_t i = 0; i < c->o->in_count; i++) {
@@ -106,7 +106,7 @@ static bool complete(call *c)
 
 /* ---- outputs ---- */
 
-/* Nobody knows which of two writers would be seen. */
+/* The order of two writers is undefined. */
 static bool check_apart(const call *c, size_t output)
 {
     const size_t count = c->o->in_count + c->o->out_count;
@@ -193,7 +193,7 @@ static bool take_outputs(call *c, PyObject *out)
 
 /* ---- the call ---- */
 
-/* A result whose size values decide: as large as the run found it. */
+/* A result of value-dependent size: as large as the run found it. */
 static bool copy_output(call *c, size_t i)
 {
     const takt_tensor_view *v = takt_session_output(c->o->s, i);
@@ -315,7 +315,7 @@ static bool take_feed(call *c, PyObject *feed)
     return true;
 }
 
-/* Outputs that are asked for, in their order. */
+/* Requested outputs, in their order. */
 static PyObject *choose(call *c, PyObject *names)
 {
     const bool all = names == Py_None;

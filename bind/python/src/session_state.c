@@ -1,4 +1,4 @@
-/* session_state.c - what a session is asked besides running: sizes, state, reports, a twin. */
+/* session_state.c - methods of a session other than running: sizes, state, reports, a clone. */
 #include "session.h"
 
 #include <string.h>
@@ -210,7 +210,7 @@ static PyObject *session_report(PyObject *self, PyObject *json)
     return raise_error(&error);
 }
 
-/* `other` is an object that was not opened so far. */
+/* `other` is an object that is not open yet. */
 static PyObject *clone_into(PyObject *self, PyObject *other)
 {
     session_object *o = (session_object *)self, *to = (session_object *)other;

@@ -9,7 +9,7 @@ static int run(takt_tool *t)
     char dim[TOOL_NAME];
     if (takt_name_read(given, "", dim, sizeof dim) == 0)
         return tool_usage_error(t, 1003, NULL, "%s is no name of a dimension", given);
-    if (dim[0] >= '0' && dim[0] <= '9') /* a name in the language, if in quotes; never meant so */
+    if (dim[0] >= '0' && dim[0] <= '9') /* a valid name if quoted, but never intended */
         return tool_usage_error(t, 1003, "give it a name; `takt run -D NAME=8` then gives the size",
                                 "%s is no name of a dimension", dim);
     takt_model *model = tool_open_sized(t, &code), *batched = NULL;

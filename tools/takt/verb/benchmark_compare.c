@@ -1,4 +1,5 @@
-/* benchmark_compare.c - is B faster than A? Models, backends, builds in turns, or result files. */
+/* benchmark_compare.c - is B faster than A? Models, backends and builds, alternately, or result
+ * files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +125,8 @@ static int save(compare_job *j, const takt_comparison *c, takt_compared *of, siz
     return code;
 }
 
-/* A copy in this program's memory: the times' owner goes before the report is written. */
+/* A copy in this program's memory: the owner of the times is destroyed before the report is
+ * written. */
 static bool keep_times(const takt_timing *from, takt_timing *to)
 {
     *to = (takt_timing){0};

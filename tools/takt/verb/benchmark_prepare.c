@@ -1,4 +1,4 @@
-/* benchmark_prepare.c - everything a benchmark needs, made before: plan, inputs, configuration. */
+/* benchmark_prepare.c - prepares everything a benchmark needs: plan, inputs, configuration. */
 #include <stdlib.h>
 #include <string.h>
 

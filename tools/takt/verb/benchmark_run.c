@@ -75,7 +75,7 @@ static int work(bench_job *j)
     const uint64_t processes = tool_number_of(t, TAKT_F_REPEAT_PROCESS, 1);
     if (j->model != NULL)
         code = bench_measure_all(j, processes);
-    /* A benchmark that broke off leaves what it measured. */
+    /* An interrupted benchmark keeps what it measured. */
     if (j->model != NULL && takt_bench_count(j->bench) > 0) {
         const int written = write_result(j);
         code = code != TAKT_EXIT_OK ? code : written;

@@ -1,4 +1,4 @@
-/* benchmark_system.c - what this machine has and what it reaches. */
+/* benchmark_system.c - the hardware of this machine, and its measured rates. */
 #include "measure.h"
 
 int tool_measure_system(takt_tool *t)

@@ -27,7 +27,7 @@ static bool measure(takt_tool *t, const takt_model *model, const tool_sizes *siz
     return l->is_known || error->id != TAKT_WEIGHT_RANGE;
 }
 
-/* `emit`: what was written besides, or NULL. */
+/* `emit`: what else was written, or NULL. */
 static int tell(takt_tool *t, const takt_model *model, const loss *l, const char *to,
                 const char *emit)
 {
@@ -57,7 +57,7 @@ static int tell(takt_tool *t, const takt_model *model, const loss *l, const char
     return TAKT_EXIT_OK;
 }
 
-/* Inputs whose values the model was read with: their files belong to where it came from. */
+/* Inputs whose values the model was read with: their files are part of its lineage. */
 static size_t add_frozen(const takt_tool *t, char *command, size_t size, const char **reads)
 {
     const char *item;

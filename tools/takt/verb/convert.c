@@ -120,7 +120,7 @@ static int convert_text(takt_tool *t, const char *from, const char *to)
     return tell(t, from, name);
 }
 
-/* Whether the output is a folder: it ends with a slash, or is there. */
+/* Whether the output is a folder: it ends with a slash, or exists. */
 static bool is_folder(const char *path)
 {
     struct stat s;

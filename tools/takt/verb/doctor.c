@@ -1,4 +1,4 @@
-/* doctor.c - checks the causes of slow runs, large memory or low rates, measuring each. */
+/* doctor.c - checks the causes of slow runs, high memory use or low rates, measuring each. */
 #include "doctor.h"
 
 #include <stdlib.h>

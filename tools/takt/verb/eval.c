@@ -1,4 +1,4 @@
-/* eval.c - how good a model is on a data set, and how sure that figure is. */
+/* eval.c - the quality of a model on a data set, with confidence intervals. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static size_t main_output(const takt_model *m)
     return is_loss ? 1 : 0;
 }
 
-/* Class numbers are asked for right answers, other targets for the distance from them. */
+/* Class labels are scored by accuracy, other targets by distance. */
 static const char *metrics_of(const evaluation *e)
 {
     const char *text = tool_text_of(e->t, TAKT_F_EVAL_METRIC);
@@ -94,7 +94,7 @@ static int run_batch(evaluation *e, uint64_t first, size_t count)
     return tool_finish(e->t, takt_evaluation_add(e->eval, &out, &labels));
 }
 
-/* Rows behind the last sample are its copies: a model of a fixed batch gets a full one. */
+/* Rows after the last sample are copies of it: a model with a fixed batch gets a full one. */
 static int over_all(evaluation *e, uint64_t *rows)
 {
     const uint64_t samples = takt_data_count(e->data);
@@ -150,7 +150,7 @@ static int with_data(evaluation *e)
         !tool_constraints_init(e->t, e->model, e->fixed > 0 ? e->fixed : 1, &e->rules))
         return tool_finish(e->t, TAKT_ERR_MEMORY);
     if (e->rules.count > 0)
-        room = e->rules.samples; /* each sample has a truth of its own */
+        room = e->rules.samples; /* each sample has its own truth */
     if (!tool_batch_init(&e->batch, e->model, e->data, room, &code, e->t))
         return code;
     if (e->rules.count > 0)

@@ -1,4 +1,4 @@
-/* extract.c - the part of a model between named values, as a model of its own. */
+/* extract.c - the part of a model between named values, as a separate model. */
 #include <stdlib.h>
 
 #include "tool.h"
@@ -11,7 +11,7 @@ static int run(takt_tool *t)
         return code;
     char *from = tool_joined(t, TAKT_F_FROM), *to = tool_joined(t, TAKT_F_TO);
     code = tool_finish(t, takt_model_extract(model, from, to, &part));
-    /* With names alone only names are printed; megabytes of weights would hide them. */
+    /* With only names given, only names are printed; megabytes of weights would hide them. */
     const bool lists = from == NULL && to == NULL && tool_text_of(t, TAKT_F_MODEL_FILE) == NULL;
     if (part != NULL)
         code = lists ? tool_print_model(t, part, true) : tool_write_model(t, part, "takt extract");

@@ -200,7 +200,7 @@ static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
         (void)put(j, prompt->text, prompt->length);
     j->options.reuse = true;
     const takt_status status = takt_generate(g, prompt->text, &j->options, put, j, &result);
-    if (status != TAKT_OK && shows) /* a failure is reported on a line of its own */
+    if (status != TAKT_OK && shows) /* a failure is reported on a separate line */
         (void)put(j, "\n", 1);
     const int code = tool_finish(j->t, status);
     if (code != TAKT_EXIT_OK)

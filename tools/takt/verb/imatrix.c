@@ -1,4 +1,4 @@
-/* imatrix.c - which columns of a language model's matrices count most. */
+/* imatrix.c - the importance of the columns of a language model's matrices. */
 #include <stdlib.h>
 
 #include "text.h"

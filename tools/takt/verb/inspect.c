@@ -1,7 +1,7 @@
 /* inspect.c - what a model or a file of weights consists of, without running it. */
 #include "tool.h"
 
-/* Files that cannot be opened are the model's business: it says why. */
+/* Files that cannot be opened are left to the model loader, which says why. */
 static bool holds_weights(takt_tool *t)
 {
     bool holds = false;

@@ -1,4 +1,4 @@
-/* lowrank.c - a model whose layers are two thinner ones. */
+/* lowrank.c - a model whose layers are split into two thinner ones. */
 #include "shrink.h"
 #include "train.h"
 

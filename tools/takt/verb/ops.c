@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-/* A file, or what can only have been meant as one: no operation has a point in its name. */
+/* A file, or clearly meant as one: no operation has a dot in its name. */
 static bool is_file(const char *path)
 {
     struct stat about;

@@ -9,7 +9,7 @@
 typedef struct emitter {
     const takt_tool *t;
     const char *folder;
-    int code; /* of what went wrong, which is printed */
+    int code; /* of a failure, which is printed */
 } emitter;
 
 static bool write_text(const char *path, const char *text)
@@ -58,7 +58,7 @@ static int optimize(takt_tool *t, const takt_model *m)
         .each_user = &e,
     };
     if (e.folder != NULL)
-        (void)mkdir(e.folder, 0777); /* an existing one will do; writing tells the rest */
+        (void)mkdir(e.folder, 0777); /* may exist; if not writable, writing fails */
     const takt_status status =
         takt_model_optimize(m, &options, tool_format_of(t), tool_to_stdout, NULL);
     free(passes);

@@ -15,7 +15,7 @@ typedef struct job {
     size_t context, pieces, vocabulary;
     size_t from_token; /* of a piece: the first whose next token counts */
     const int32_t *piece;
-    double sum, squares; /* of minus the logarithms */
+    double sum, squares; /* of the negative log-probabilities */
     size_t count;
     float *rows; /* owned; of the reference, for one piece */
     float *logs; /* owned; of one token */
@@ -61,7 +61,7 @@ static int take(void *user, size_t index, const float *scores, size_t count)
 
 /* ---- pieces ---- */
 
-/* The tokens that begin a text, where the tokenizer adds one; else -1. */
+/* The token that begins a text, if the tokenizer adds one; else -1. */
 static int32_t begin_of(const takt_tokenizer *tokens)
 {
     int32_t first = -1;
@@ -265,7 +265,7 @@ static int run(takt_tool *t)
     int code = TAKT_EXIT_OK;
     j.has_base = reference != NULL && tool_is_base(tool_readable(reference));
     how.context = how.context > 0 ? how.context : 512;
-    if (how.context < 3) /* of two, the second half is a token that nothing follows */
+    if (how.context < 3) /* of two tokens, the second half is one that nothing follows */
         return tool_usage_error(t, 1003, "3 tokens (-c) is the least",
                                 "a context of %s predicts nothing that counts",
                                 how.context < 2 ? "one token" : "two tokens");

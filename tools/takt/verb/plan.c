@@ -28,7 +28,7 @@ static int describe(tool_run *r)
     const takt_format format = tool_format_of(t);
     const bool is_bound = tool_item_of(t, TAKT_F_INPUT, 0) != NULL;
     int code = TAKT_EXIT_OK;
-    /* The compiled rules, then the steps; JSON has the plan alone, `takt query` the rules. */
+    /* The compiled rules, then the steps; JSON has only the plan, `takt query` the rules. */
     if (!is_picture(t) && !is_bound && format == TAKT_FORMAT_TEXT)
         code = tool_finish(t, takt_model_rules(r->model, format, tool_to_screen, t));
     takt_plan *plan = code == TAKT_EXIT_OK ? tool_take_plan(r, &code) : NULL;

@@ -23,10 +23,10 @@ static int save(takt_tool *t, const takt_profile *p, takt_profile_view view, too
 /* ---- which runs ---- */
 
 typedef struct schedule {
-    uint64_t wait, warmup, active; /* active 0: nothing was said */
+    uint64_t wait, warmup, active; /* active 0: not given */
 } schedule;
 
-/* "wait=1,warmup=1,active=3", any of them, as PyTorch's profiler has it. */
+/* "wait=1,warmup=1,active=3", any of them, as in PyTorch's profiler. */
 static bool take_schedule(const takt_tool *t, schedule *s)
 {
     const char *text = tool_text_of(t, TAKT_F_SCHEDULE);
@@ -56,7 +56,7 @@ static bool take_schedule(const takt_tool *t, schedule *s)
     return false;
 }
 
-/* The runs that nobody looks at. */
+/* The runs that are not profiled. */
 static takt_status run_before(takt_session *session, const schedule *s)
 {
     takt_status status = TAKT_OK;
@@ -69,7 +69,7 @@ static takt_status run_before(takt_session *session, const schedule *s)
 
 static int impact(takt_tool *t, takt_sink_fn *sink, void *user);
 
-/* Into HTML: a table of characters stays one. */
+/* Into HTML: a text table stays preformatted. */
 static int add_escaped(tool_buffer *to, const tool_buffer *from)
 {
     for (size_t i = 0; i < from->length; i++) {
@@ -81,7 +81,7 @@ static int add_escaped(tool_buffer *to, const tool_buffer *from)
     return 0;
 }
 
-/* Before the end of the page: what each optimisation is worth, measured now. */
+/* Before the end of the page: the effect of each optimisation, measured now. */
 static int add_impact(takt_tool *t, tool_buffer *page)
 {
     static const char end[] = "</body></html>\n";
@@ -223,7 +223,7 @@ static int profile(takt_tool *t, tool_bench *b, const schedule *s)
     return code == TAKT_EXIT_OK && is_cut ? TAKT_EXIT_INTERRUPTED : code;
 }
 
-/* Plans of its own, so no session is needed. */
+/* It makes its own plans, so no session is needed. */
 static int impact(takt_tool *t, takt_sink_fn *sink, void *user)
 {
     tool_sizes sizes;

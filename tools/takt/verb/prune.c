@@ -1,4 +1,4 @@
-/* prune.c - a model without the channels that are worth least. */
+/* prune.c - a model without its least important channels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +20,10 @@ typedef struct pruning {
     takt_prune_options *o;
     double amount;   /* of the whole */
     uint64_t rounds; /* of them all */
-    bool is_linear;  /* every round takes the same */
-    double gone;     /* nominally, after the rounds in which something went */
+    bool is_linear;  /* every round removes the same amount */
+    double gone;     /* nominally, after the rounds that removed something */
     takt_model *small;
-    tool_kept report; /* for programs: of the last round in which something went */
+    tool_kept report; /* for programs: of the last round that removed something */
 } pruning;
 
 /* One round: removes as many of the remaining channels as the schedule asks for. Weights that are
@@ -46,7 +46,7 @@ static takt_status prune_round(pruning *p, uint64_t round, const takt_model *mod
     return status;
 }
 
-/* A round in which nothing can go leaves it to the next ones, unless none is left to do it. */
+/* A round that can remove nothing leaves it to the next ones, unless it is the last. */
 static int prune_rounds(pruning *p, const takt_model *model)
 {
     enum { NOTHING = 7502 };

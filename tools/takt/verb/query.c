@@ -1,4 +1,4 @@
-/* query.c - the tuples of a relation that fit a question, or a list of the relations. */
+/* query.c - the tuples of a relation that match a query, or a list of the relations. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -56,7 +56,7 @@ static int read_template(takt_tool *t, job *j)
     j->chat_text = given != NULL ? tool_whole_file(tool_readable(given), &length) : NULL;
     if (j->chat_text != NULL)
         j->options.chat_template = j->chat_text;
-    takt_chat *none; /* says which there are */
+    takt_chat *none; /* lists the available ones */
     return given == NULL || j->chat_text != NULL
                ? TAKT_EXIT_OK
                : tool_finish(t, takt_chat_named(t->ctx, given, &none));

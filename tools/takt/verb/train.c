@@ -108,7 +108,7 @@ static int train(tool_training *g)
     if (code == TAKT_EXIT_OK && tool_on(g->t, TAKT_F_RESUME)) {
         const takt_status status = tool_checkpoint_load(g, &found);
         if (status == TAKT_ERR_STATE)
-            return TAKT_EXIT_USAGE; /* told */
+            return TAKT_EXIT_USAGE; /* reported */
         if (status != TAKT_OK)
             return tool_finish(g->t, status);
         if (found && !tool_on(g->t, TAKT_F_QUIET))

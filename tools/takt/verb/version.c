@@ -1,4 +1,4 @@
-/* version.c - which Takt this is, and how it was built. */
+/* version.c - the version of Takt, and how it was built. */
 #include <string.h>
 
 #include "tool.h"

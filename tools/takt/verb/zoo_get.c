@@ -1,4 +1,4 @@
-/* zoo_get.c - a model of the zoo as a file, once its SHA-256 is what the recipe says. */
+/* zoo_get.c - a model of the zoo as a file, if its SHA-256 matches the recipe. */
 #include <string.h>
 
 #include "zoo.h"

@@ -1,4 +1,4 @@
-/* zoo_train.c - a model of the zoo once more: its data prepared, trained, and rounded to integers.
+/* zoo_train.c - reproduces a model of the zoo: prepares its data, trains it, and quantises it.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 typedef struct job {
     takt_tool *t;
     tool_zoo_model m;
-    char folder[TOOL_ZOO_PATH];  /* for what is only needed meanwhile */
+    char folder[TOOL_ZOO_PATH];  /* for temporary files */
     char samples[TOOL_ZOO_PATH]; /* the data set */
     takt_model *model, *small;
-    double chance; /* what an answer without a model scores; NAN: not known */
+    double chance; /* score of an answer without a model; NAN: unknown */
 } job;
 
 /* A handler has no argument to find it by. */
@@ -51,8 +51,8 @@ static bool is_there(const char *path)
     return path[0] != '\0' && stat(path, &s) == 0;
 }
 
-/* Where the recipe looks, below --data (or TAKT_DATA) if that is given; or --data itself. A path
- * from the root is looked at both ways. */
+/* Where the recipe looks, below --data (or TAKT_DATA) if that is given; or --data itself. An
+ * absolute path is tried both ways. */
 static bool find_data(const job *j, char to[TOOL_ZOO_PATH])
 {
     const char *given = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;

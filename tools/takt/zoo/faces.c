@@ -1,6 +1,6 @@
 /* faces.c - 200 crops of Labeled Faces in the Wild, 25 x 25, of which the first hundred are faces:
- * put on a background of 50 x 50 that other crops make up. Which of 3 x 3 places holds a face (0 to
- * 8), or none (9). The last quarter of faces and of other crops is the test part. */
+ * put on a 50 x 50 background made of other crops. Which of 3 x 3 places holds a face (0 to 8), or
+ * none (9). The last quarter of faces and of other crops is the test part. */
 #include <stdlib.h>
 
 #include <takt/array.h>

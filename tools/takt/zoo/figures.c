@@ -47,7 +47,7 @@ static void line(float *to, point a, point b, double width, double bright)
     }
 }
 
-/* To which side, how far up and down, how bright. */
+/* Side, vertical range, brightness. */
 typedef struct limb {
     double side, low, high, bright;
 } limb;

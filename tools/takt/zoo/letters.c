@@ -1,4 +1,4 @@
-/* letters.c - texts as bytes, small letters; 0 where there is none.
+/* letters.c - texts as bytes in lower case; 0 where there is none.
  *
  *   languages   three words of one of eight of Debian's word lists, 24 bytes; words of odd lines
  *               are the test part

@@ -1,5 +1,5 @@
-/* pictures.c - pictures put together of MNIST's digits or Fashion-MNIST's clothes at half their
- * size, 14 x 14, on backgrounds made by code.
+/* pictures.c - pictures composed of MNIST's digits or Fashion-MNIST's clothes at half their size,
+ * 14 x 14, on backgrounds made by code.
  *
  *   strings   four digits in a row, 16 x 48: which they are
  *   moves     two frames, 32 x 32, of two digits: in which of 8 x 8 cells is the one that moves

@@ -56,7 +56,7 @@ static int is_wav(const struct dirent *e)
     return dot != NULL && strcmp(dot, ".wav") == 0;
 }
 
-/* Noise that is white, rough (low), or a hum, `size` at most or so. */
+/* Noise that is white, rough (low), or a hum, of about `size` at most. */
 typedef struct noise {
     uint64_t *seed;
     int kind;

@@ -1,4 +1,4 @@
-/* texts.c - texts as numbers of words: a hash of the word below 512, 0 where there is none.
+/* texts.c - texts as word ids: a hash of the word below 512, 0 where there is none.
  *
  *   moods      lines of Shakespeare: whether more words of a list of good ones occur in it than of
  * a list of bad ones; the last fifth is the test part summary    six lines that follow one another:

@@ -73,8 +73,8 @@ static bool add_windows(tool_zoo_part *p, const recording *r, int label)
     return is_good;
 }
 
-/* Nobody goes down all the time: the middle of a recording, and of the training part what begins a
- * little before and after that. */
+/* The wearer goes down only briefly: the middle of a recording, and, for training, windows that
+ * begin slightly before and after. */
 static bool add_middle(const tool_zoo_job *job, tool_zoo_part *p, const recording *r, int label)
 {
     enum { NEAR = 16 };
@@ -114,7 +114,7 @@ static bool add_recording(tool_zoo_job *job, recording *r)
     return job->how[0] == 'f' ? add_middle(job, p, r, label) : add_windows(p, r, label);
 }
 
-/* The last value goes on. */
+/* Repeats the last value. */
 static void measure_last(tool_zoo_part *p)
 {
     double sum = 0;
