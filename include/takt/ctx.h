@@ -44,7 +44,7 @@ typedef struct takt_files {
     /** Up to `count` bytes at `offset`; `done` is less than `count` only at the end of the file. */
     int (*read)(void *user, takt_file *file, uint64_t offset, void *to, size_t count, size_t *done);
     int (*write)(void *user, takt_file *file, const void *from, size_t count);
-    /** Make a created file durable and visible at its path, replacing what was there. */
+    /** Make a created file durable and visible at its path, replacing the old file. */
     int (*commit)(void *user, takt_file *file);
     /** Closes; a created file that was not committed disappears. Accepts NULL. */
     void (*close)(void *user, takt_file *file);

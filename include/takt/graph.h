@@ -79,8 +79,8 @@ TAKT_API void takt_build_output(takt_build *build, const char *name, takt_value 
 /** The type of a value. Names live as long as the builder; that of the value may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_describe(takt_build *build, takt_value value,
                                                        takt_desc *desc);
-/** TAKT_OK as long as nothing failed, else the first failure, which is then the context's last
- *  error too. */
+/** TAKT_OK as long as nothing failed, else the first failure, which is then also the context's last
+ *  error. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_status(const takt_build *build);
 /** The model, which needs an output. Afterwards nothing can be added. On failure `*model` is
  *  NULL. */

@@ -88,7 +88,7 @@ struct takt_timing {
     double first_ns;    /**< the very first run */
     size_t warmup_runs; /**< runs before the steady phase, the first included */
     double copy_ns;     /**< copying the inputs once, which a run does not do */
-    bool is_settled;    /**< the interval became as narrow as asked */
+    bool is_settled;    /**< the interval became as narrow as requested */
     bool is_complete;   /**< not interrupted by a failure or cancellation */
 };
 
@@ -389,7 +389,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_suggest_batch(const takt_bench *bench,
 TAKT_API TAKT_MUST_USE takt_status takt_session_count(takt_session *session, const char *event,
                                                       uint64_t runs, double *per_run);
 
-/** What a result says: the table, the costliest steps, and what to look at. */
+/** Analysis of a result: the table, the most expensive steps, and what to look at. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_analyze(const takt_bench *bench, takt_format format,
                                                       takt_sink_fn *sink, void *user);
 

@@ -189,7 +189,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_opts_simd(takt_plan_options *options, ta
 /** "MC,KC,NC" into the options' cache: rows, depth and columns of a block; 0: the default. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_options *options,
                                                   const char *text);
-/** The same from words: "gemm=avx2,conv=off,map=on". A mistake is explained in the context. */
+/** The same from text: "gemm=avx2,conv=off,map=on". The context's error explains mistakes. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *options,
                                                         const char *words);
 

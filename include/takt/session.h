@@ -158,8 +158,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_run_async(takt_session *session, takt_do
 TAKT_API TAKT_MUST_USE takt_status takt_session_wait(takt_session *session);
 /** Resets the state to its initial values. */
 TAKT_API void takt_session_reset(takt_session *session);
-/** The states of a session: what runs leave behind for the runs after them. Parameters that no run
- *  changes are constants of the plan, no states, unless their size depends on a named dimension. */
+/** The states of a session: values that runs keep for later runs. Parameters that no run changes
+ *  are constants of the plan, not states, unless their size depends on a named dimension. */
 TAKT_API size_t takt_session_state_count(const takt_session *session);
 /** Name, type and sizes of state `index`; the name lives until the session is reshaped or dies.
  *  TAKT_ERR_ARGUMENT beyond the last. */

@@ -138,11 +138,11 @@ typedef struct takt_sampling {
      *  candidates to the power of `dynatemp_exponent` (0: 1). */
     double dynatemp_range, dynatemp_exponent;
     double top_n_sigma; /**< candidates within this many standard deviations of the best score */
-    /** XTC: with this probability all candidates at least as probable as the threshold (0: 0.1)
-     *  are removed, but for the least probable of them. Above 0.5 the threshold turns it off. */
+    /** XTC: with this probability all candidates at least as probable as the threshold (0: 0.1) are
+     *  removed, except the least probable of them. Above 0.5 the threshold turns it off. */
     double xtc_probability, xtc_threshold;
-    /** DRY: a token that would repeat `n` earlier tokens and go on as they did loses
-     *  multiplier * base ^ (n - allowed length). 0: off, 1.75, 2, and all earlier tokens. */
+    /** DRY: a token that would extend a repetition of `n` earlier tokens loses multiplier * base ^
+     *  (n - allowed length). 0: off, 1.75, 2, and all earlier tokens. */
     double dry_multiplier, dry_base;
     int64_t dry_allowed_length, dry_penalty_last_n;
     /** Sequence breakers: no repetition extends across these texts. NULL: "\n", ":", "\"" and "*";

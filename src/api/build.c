@@ -1,4 +1,4 @@
-/* build.c - a model built by a program: the graph's own functions behind names and texts. */
+/* build.c - a model built by a program: the graph's functions by names and texts. */
 #include "api/build.h"
 
 #include <string.h>

@@ -337,6 +337,6 @@ takt_status takt_length_worth(const takt_graph *g, takt_id n, const takt_length_
     if (status == TAKT_ERR_MEMORY)
         return status;
     if (status != TAKT_OK)
-        takt_error_put_back(g->ctx, &before); /* a run says what is wrong */
+        takt_error_put_back(g->ctx, &before); /* a run reports what is wrong */
     return TAKT_OK;
 }

@@ -101,7 +101,7 @@ static takt_status key_one(const takt_model *m, const takt_plan_options *o, cons
             takt_text_add(text, " %d", o->simd[i]);
         break;
     case TAKT_OPTION_ASIDE:
-    case TAKT_OPTION_CACHE: /* its fields are rows of their own */ break;
+    case TAKT_OPTION_CACHE: /* its fields are separate rows */ break;
     }
     return TAKT_OK;
 }

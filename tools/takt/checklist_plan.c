@@ -175,7 +175,7 @@ void check_caches(check_sheet *s, check_result *r)
     SAY(r->fix, "the system does not tell its caches: give --tile and --prefetch");
 }
 
-/* A line of the build's facts, or "". */
+/* A line of the build information, or "". */
 static void build_fact(const char *key, char *to, size_t size)
 {
     const size_t length = strlen(key);

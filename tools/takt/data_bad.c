@@ -1,6 +1,7 @@
-/* data_bad.c - which files of a data set with a file for each sample are bad.
+/* data_bad.c - finds the bad files of a data set with one file per sample.
  *
- * Opening such a set ends at the first. When it has failed, `takt data` opens every file by itself.
+ * Opening such a set stops at the first one. After that failure `takt data` opens every file
+ * separately.
  */
 #define _DEFAULT_SOURCE /* scandir */
 #include <dirent.h>

@@ -139,7 +139,7 @@ static FILE *raw;
 
 void tool_colours(const char *when)
 {
-    (void)when; /* there is no place to add them */
+    (void)when; /* nowhere to add them */
 }
 
 void tool_begin_plain(void)

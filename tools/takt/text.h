@@ -48,7 +48,7 @@ size_t tool_unescape(char *text, size_t length);
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft);
 
 /* --prompt-cache: reads the file, if it exists; and writes what was read, the first `tokens` of it
- * unless --prompt-cache-all asks for more. The exit status. */
+ * unless --prompt-cache-all is given. The exit status. */
 int tool_load_prompt(const takt_tool *t, takt_generator *g);
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
 

@@ -32,7 +32,7 @@ typedef struct tool_zoo_model {
 /* Allowed values of `category` and `data`; both end with NULL. */
 extern const char *const tool_zoo_categories[], *const tool_zoo_kinds[];
 
-/* The names there are, in order; -1: there is no zoo. */
+/* All names, in order; -1: there is no zoo. */
 int tool_zoo_names(char names[TOOL_ZOO_MOST][64]);
 /* False: there is no such model, or its recipe lacks something; printed. */
 bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m);

@@ -56,8 +56,7 @@ double tool_zoo_chance(uint64_t *seed);
 int tool_zoo_below(uint64_t *seed, int count);
 /* About Gaussian: mean 0, deviation 0.5, never beyond 1.5. */
 double tool_zoo_noise(uint64_t *seed);
-/* The sine of 2 pi `turns`, by a polynomial: a wave, not to the last bit but the same everywhere.
- */
+/* The sine of 2 pi `turns`, by a polynomial: not exact to the last bit, but the same everywhere. */
 double tool_zoo_wave(double turns);
 /* The next number of a text, correctly rounded. */
 bool tool_zoo_number(const char **at, double *value);

@@ -51,7 +51,7 @@ def _guess(values: list[Any]) -> str:
 
 
 def array(data: Any, dtype: Any = None) -> _takt.Array:
-    """An Array with memory of its own: a copy of an array, or of nested lists of numbers.
+    """An Array with its own memory: a copy of an array, or of nested lists of numbers.
 
     Without `dtype` floats become f32, integers i64 and bools bool.
     """

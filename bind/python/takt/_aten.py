@@ -1,8 +1,8 @@
 """_aten.py - ATen's element-wise operations and reductions as operations of Takt.
 
-A converter gets the lowering, which knows the node that is converted, and the node's arguments,
-tensors being takt.Tensor. It returns a tensor, or a tuple where ATen has several results. What it
-cannot express raises UnsupportedError: torch then runs that node.
+A converter gets the lowering, which knows the current node, and the node's arguments, with tensors
+as takt.Tensor. It returns a tensor, or a tuple where ATen has several results. It raises
+UnsupportedError for what it cannot express: torch then runs that node.
 """
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _avg_pool_backward(c: Lowering, dy: Any, x: Any, kernel: Any, stride: Any, p
 
 
 def _shares(size: int, bins: int, dtype: str) -> Tensor:
-    """[bins, size]: which share of each element a bin has."""
+    """[bins, size]: the weight of each element in each bin."""
     rows = []
     for i in range(bins):
         first, last = i * size // bins, -(-(i + 1) * size // bins)

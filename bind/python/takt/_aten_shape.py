@@ -69,7 +69,7 @@ def _squeeze(c: Lowering, x: Any, dim: Any = None) -> Any:
 
 
 def _storage_order(shape: Any, strides: Any) -> "list[int]":
-    """Axes from the slowest to the fastest; elements must lie without gaps."""
+    """Axes from the slowest to the fastest; elements must be contiguous."""
     order = sorted(range(len(shape)), key=lambda i: (shape[i] != 1, -strides[i]))
     step = 1
     for i in reversed(order):

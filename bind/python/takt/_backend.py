@@ -20,7 +20,7 @@ class Backend:
         self.options: dict[str, Any] = {"backend": self._name, **options}
 
     def prepare(self, model: "Model") -> "Model":
-        """The model as this backend wants it."""
+        """The model in the form that this backend needs."""
         return model
 
     def __repr__(self) -> str:
@@ -37,7 +37,8 @@ def _half(precision: Optional[str]) -> dict[str, Any]:
 
 
 class CpuBackend(Backend):
-    """Vector kernels on this machine's processor; everything, with the same bits everywhere."""
+    """Vector kernels on this machine's processor; runs every operation, with the same bits
+    everywhere."""
 
     def __init__(self, *, threads: int = 0, precision: Optional[str] = None,
                  isa: Optional[str] = None, mem_size: int = 0):
@@ -46,7 +47,7 @@ class CpuBackend(Backend):
 
 
 class CudaBackend(Backend):
-    """An NVIDIA GPU, with the bits of the cpu; what has no device code runs on the cpu."""
+    """An NVIDIA GPU, with the bits of the cpu; steps without device code run on the cpu."""
 
     _name = "cuda"
 
@@ -62,7 +63,7 @@ class RefBackend(Backend):
 
 
 class GGMLBackend(Backend):
-    """Weights in few bits on our own kernels: quantize="int8" or "int4", and a limit of memory."""
+    """Weights in few bits on Takt's own kernels: quantize="int8" or "int4", and a memory limit."""
 
     def __init__(self, *, quantize: Optional[str] = None, mem_size: int = 0, threads: int = 0):
         if quantize not in (None, "int8", "int4", "w8", "w4"):
@@ -80,7 +81,7 @@ class GGMLBackend(Backend):
 
 
 def settings(backend: Any) -> tuple[dict[str, Any], Any]:
-    """Options of a plan, and what prepares the model, of a backend object or a name."""
+    """Plan options, and the function that prepares the model, for a backend object or name."""
     if backend is None or isinstance(backend, str):
         return ({"backend": backend} if backend else {}), None
     if isinstance(backend, Backend):

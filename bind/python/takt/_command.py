@@ -1,9 +1,9 @@
-"""_command.py - the command `takt`: a program of its own, which lies beside the library."""
+"""_command.py - the command `takt`: a separate program, next to the library."""
 import os
 import sys
 
 
 def main() -> None:
-    """Becomes the command."""
+    """Replaces this process with the command."""
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "takt")
     os.execv(program, ["takt", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""_compile.py - takt.compile: a model made ready to be called."""
+"""_compile.py - takt.compile: turns a model into a callable."""
 from __future__ import annotations
 
 import time
@@ -52,7 +52,7 @@ class ProfileStats:
 
     @property
     def execution_breakdown(self) -> dict[str, Any]:
-        """Where the time of a run goes, step by step: the model is run again to look."""
+        """Where the time of a run goes, step by step: the model is run again to measure it."""
         import json
         made = json.loads(self._session._profile("steps", 0.2, True))
         assert isinstance(made, dict)
@@ -102,7 +102,7 @@ class _ProfiledModel(CompiledModel):
 
 
 def _split(model: Model, keywords: dict[str, Any]) -> tuple[Any, dict[str, int]]:
-    """What is wished for, and sizes of named dimensions."""
+    """The options, and sizes of named dimensions."""
     from ._keywords import KEYWORDS, REFUSED, Wishes
     wishes, sizes = Wishes(model), {}
     for name, value in keywords.items():
@@ -131,7 +131,7 @@ def _check_names(model: Model, sizes: dict[str, int]) -> None:
 
 
 def _sizes_of(model: Model, shapes: dict[str, Any]) -> dict[str, int]:
-    """Sizes of named dimensions that the shapes of inputs give."""
+    """Sizes of named dimensions, from the shapes of inputs."""
     sizes: dict[str, int] = {}
     known = {info.name: info for info in model.inputs}
     for name, shape in shapes.items():
@@ -152,13 +152,13 @@ def _sizes_of(model: Model, shapes: dict[str, Any]) -> dict[str, int]:
 def compile(model: Any, *, shapes: Optional[dict[str, Any]] = None,  # noqa: A001
             profile: bool = False, backend: Any = None, vectorize: Union[bool, str] = False,
             **keywords: Any) -> CompiledModel:
-    """A model made ready to be called: a Model, or a path.
+    """Compiles a model, a Model or a path, into a callable.
 
     `shapes` has shapes of inputs by name; sizes of named dimensions can be given by name as well:
     ``takt.compile(m, batch=8, threads=2)``. Sizes that are not given are 1 until the first call.
     Options are those of a plan: threads, level (0 to 3), isa, passes, precision, numerics, hint,
     memory_limit, outputs, require, donate. `backend` is a name or an object such as
-    takt.GGMLBackend(quantize="int8"). With profile=True the calls are timed. vectorize=True makes a
+    takt.GGMLBackend(quantize="int8"). With profile=True the calls are timed. vectorize=True turns a
     model of one sample into one of many. docs/python.md has the keywords of other frameworks.
     """
     from ._backend import settings

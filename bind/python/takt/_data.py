@@ -64,7 +64,7 @@ class Dataset:
 
 
 def _wanted(dtype: str, name: str) -> str:
-    """Bytes of pictures become f32, as models take them; labels are numbers of classes."""
+    """Bytes of pictures become f32, as models expect; labels are class numbers."""
     if dtype[0] == "f":
         return dtype
     return "i64" if name == "labels" else "f32"

@@ -1,4 +1,4 @@
-"""_foreign.py - Takt's models run by another framework: a second opinion, and a way out.
+"""_foreign.py - runs Takt's models in another framework, as a reference or fallback.
 
 The graph is read from the model's text, in which every line is one operation of Takt.
 """
@@ -31,7 +31,7 @@ _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.
 # ---- reading ----
 
 def split(text: str) -> "list[str]":
-    """At commas that are in no brackets and no quotes."""
+    """Splits at commas outside brackets and quotes."""
     parts, depth, start, quote = [], 0, 0, ""
     for i, c in enumerate(text):
         if quote:
@@ -210,7 +210,7 @@ class ForeignBackend:
         return function
 
     def compile(self, model: "Model", keywords: "Optional[dict[str, Any]]" = None) -> ForeignModel:
-        """The model as that framework runs it."""
+        """The model in the form that framework runs."""
         if keywords:
             raise ArgumentError(f"{type(self).__name__} takes no {', '.join(keywords)}: its own "
                                 "arguments say how it runs")

@@ -26,7 +26,7 @@ def _only(given: "dict[str, Any]", known: "tuple[str, ...]") -> "dict[str, Any]"
 
 
 class _Precise(ForeignBackend):
-    """Floats in another precision, if one was asked for."""
+    """Floats in another precision, if requested."""
 
     precision: "Optional[str]" = None
     _made: Any = None
@@ -39,10 +39,10 @@ class _Precise(ForeignBackend):
 
 
 class TorchBackend(_Precise):
-    """PyTorch runs the model, operation by operation: a second opinion on every result.
+    """PyTorch runs the model, operation by operation: a reference for every result.
 
     `device` is torch's, `precision` that of all floats, `enable_amp` autocasts to bfloat16.
-    torch_fx=True traces the model: its graph is `.graph` of what compile() gives. torch_dynamo=True
+    torch_fx=True traces the model: its graph is `.graph` of the compiled model. torch_dynamo=True
     hands it to torch.compile, whose backend is jit_options={"backend": "inductor"}, "eager" or
     "aot_eager".
     """

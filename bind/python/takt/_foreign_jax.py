@@ -27,7 +27,7 @@ class JaxSpace:
     # ---- in and out ----
 
     def take_in(self, x: Any) -> Any:
-        """Anybody's array as JAX's."""
+        """Any array as JAX's."""
         return x if isinstance(x, jax.Array) else jnp.array(jnp.from_dlpack(x), copy=True) \
             if hasattr(x, "__dlpack__") else jnp.asarray(x)
 
@@ -68,7 +68,7 @@ class JaxSpace:
         return jnp.ones_like(x)
 
     def lowest(self, x: Any) -> int:
-        """The least integer of the type."""
+        """The smallest integer of the type."""
         return int(jnp.iinfo(x.dtype).min)
 
     # ---- element-wise ----
@@ -105,7 +105,7 @@ class JaxSpace:
         return jnp.prod(x, axis=tuple(axes), keepdims=keep, dtype=x.dtype)
 
     def extreme(self, x: Any, axes: Any, keep: bool, largest: bool) -> Any:
-        """The greatest or least element."""
+        """The largest or smallest element."""
         return (jnp.max if largest else jnp.min)(x, axis=tuple(axes), keepdims=keep)
 
     def arg(self, x: Any, axis: int, largest: bool) -> Any:

@@ -1,4 +1,5 @@
-"""_foreign_nn.py - what products, convolutions, pools, norms and losses mean, for any space."""
+"""_foreign_nn.py - definitions of products, convolutions, pools, norms and losses, for any
+space."""
 from __future__ import annotations
 
 import itertools

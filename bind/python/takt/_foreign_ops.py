@@ -1,7 +1,7 @@
-"""_foreign_ops.py - what Takt's operations mean, said once for torch and for jax.numpy.
+"""_foreign_ops.py - definitions of Takt's operations, shared by torch and jax.numpy.
 
 Each function gets a space (_foreign_torch.py, _foreign_jax.py), the inputs and the attributes. They
-share no code with the engine, so that they can be its second opinion. What is not here raises
+share no code with the engine, so that they can serve as its reference. Missing operations raise
 UnsupportedError.
 """
 from __future__ import annotations

@@ -27,7 +27,7 @@ class TorchSpace:
     # ---- in and out ----
 
     def take_in(self, x: Any) -> torch.Tensor:
-        """Anybody's array as a tensor."""
+        """Any array as a tensor."""
         made = x if isinstance(x, torch.Tensor) else torch.from_dlpack(x)
         if made.dtype not in _NAMES:
             raise UnsupportedError(f"torch computes little with {made.dtype}")
@@ -70,7 +70,7 @@ class TorchSpace:
         return torch.ones_like(x)
 
     def lowest(self, x: torch.Tensor) -> int:
-        """The least integer of the type."""
+        """The smallest integer of the type."""
         return int(torch.iinfo(x.dtype).min)
 
     # ---- element-wise ----
@@ -108,7 +108,7 @@ class TorchSpace:
         return x
 
     def extreme(self, x: torch.Tensor, axes: Any, keep: bool, largest: bool) -> torch.Tensor:
-        """The greatest or least element."""
+        """The largest or smallest element."""
         if not x.ndim:
             return x
         return (torch.amax if largest else torch.amin)(x, dim=tuple(axes), keepdim=keep)

@@ -28,14 +28,14 @@ def table(caption: str, head: "Sequence[str]", rows: "Iterable[Sequence[Any]]") 
 
 
 def bar(share: float) -> str:
-    """A share between 0 and 1 as a bar."""
+    """A fraction between 0 and 1 as a bar."""
     width = round(100 * min(max(share, 0.0), 1.0), 1)
     return (f'<div style="width:100px;background:#eee"><div style="width:{width}px;'
             f'background:{_COLOURS[0]};height:0.8em"></div></div>')
 
 
 def lines(title: str, series: "dict[str, Sequence[float]]") -> str:
-    """Curves over 0, 1, 2, ... as SVG; what is no number is left out."""
+    """Curves over 0, 1, 2, ... as SVG; values that are not numbers are left out."""
     drawn = {name: [(i, v) for i, v in enumerate(values) if v == v]
              for name, values in series.items()}
     drawn = {name: points for name, points in drawn.items() if points}

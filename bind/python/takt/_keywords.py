@@ -1,7 +1,7 @@
 """_keywords.py - keywords of other frameworks' compile(), each with what it does here.
 
-One row a keyword. What Takt has no counterpart for is refused with the reason; nothing is accepted
-and then ignored.
+One row per keyword. Keywords without a counterpart in Takt are refused with the reason; nothing is
+accepted and then ignored.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HALF = {"float16": "f16", "f16": "f16", "fp16": "f16", "half": "f16", "bfloat16
 
 
 class Wishes:
-    """What the keywords ask for, collected."""
+    """The settings requested by the keywords."""
 
     def __init__(self, model: "Model"):
         self.model = model

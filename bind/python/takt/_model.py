@@ -1,4 +1,4 @@
-"""_model.py - models, plans and sessions: the library's own objects in Python's clothes."""
+"""_model.py - models, plans and sessions: Python wrappers of the library's objects."""
 from __future__ import annotations
 
 import operator
@@ -133,9 +133,9 @@ class Plan:
 
 
 class Session(_takt.Session):
-    """Runs a plan. ``session(x)`` returns new arrays; bind() and run() use the same ones again.
+    """Runs a plan. ``session(x)`` returns new arrays; bind() and run() reuse the same ones.
 
-    Arrays are used where they lie, whoever made them. Named dimensions take the sizes of the arrays
+    Arrays of any library are used in place. Named dimensions take the sizes of the arrays
     that are given: a plan for sizes that were seen before is taken from the cache. One thread at a
     time may use a session; clone() makes another one.
     """
@@ -158,15 +158,15 @@ class Session(_takt.Session):
         return made
 
     def describe(self) -> str:
-        """The plan with what is bound: copies that arrays cost, and arrays read where they lie."""
+        """The plan with what is bound: copies that arrays cost, and arrays read in place."""
         return self._report(False)
 
     def save_state(self, path: PathLike) -> None:
-        """All states to a file: .npz, or safetensors for any other ending."""
+        """Writes all states to a file: .npz, or safetensors for any other ending."""
         self._state_file(path, False)
 
     def load_state(self, path: PathLike) -> None:
-        """All states from such a file; after a failure they are as they were."""
+        """Reads all states from such a file; on failure they are unchanged."""
         self._state_file(path, True)
 
     async def arun(self, *args: Any, **kwargs: Any) -> Any:
@@ -250,7 +250,7 @@ class Model:
         return Model(self._raw.derive("extract", start, end), self._path)
 
     def __getitem__(self, key: Union[int, str, slice]) -> "Model":
-        """model[a:b]: the layers from a up to, not including, b, as a model of their own."""
+        """model[a:b]: the layers from a up to, not including, b, as a separate model."""
         layers = self.layers
         names = [layer.name for layer in layers]
         if isinstance(key, str):
@@ -276,7 +276,7 @@ class Model:
 
     def grown(self, room: int) -> "Model":
         """A decoder whose cache is state: inputs that outputs append rows to (past and present, as
-        exporters write them) become states with room for so many rows, written in place."""
+        exporters write them) become states with room for that many rows, written in place."""
         return Model(self._raw.derive("grow", str(operator.index(room))), self._path)
 
     def gradient(self, output: Optional[str] = None, names: Optional[str] = None) -> "Model":
@@ -294,7 +294,7 @@ class Model:
         self._raw.param_put(name, value)
 
     def copy_weights(self, other: "Model") -> None:
-        """Parameters and states of another model, by name, where both have them alike."""
+        """Parameters and states of another model, by name, where both have the same."""
         have = self.parameters()
         for name, value in other.parameters().items():
             if name in have and (value.dtype, value.shape) == (have[name].dtype, have[name].shape):
@@ -323,7 +323,7 @@ class Model:
     def load_weights(self, path: PathLike, rules: Optional[PathLike] = None) -> None:
         """Parameters by name; sessions made afterwards use them.
 
-        ``rules`` is a text file for weights that somebody else named: one rule a line,
+        ``rules`` is a text file for weights with other names: one rule per line,
         ``their.*.name -> our.*.name transpose`` (see docs/formats.md).
         """
         self._raw.weights(path, True, rules)
@@ -343,7 +343,7 @@ class Model:
 def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
          sizes: Optional[dict[str, int]] = None, allow_links: bool = False,
          inputs: Optional[dict[str, Any]] = None, training: bool = False) -> Model:
-    """A model from a file: .onnx, .takt text or .taktp, found out from its contents.
+    """A model from a file: .onnx, .takt text or .taktp, detected from its contents.
 
     `inputs` has values of inputs that shapes depend on (the shape of an ONNX Reshape): they may be
     built into the model, which is then right for these values only. `training`: dropout and the

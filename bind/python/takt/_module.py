@@ -1,7 +1,7 @@
 """_module.py - models written in Python: modules, parameters, states, and traced functions.
 
 A module's forward() runs on tensors that stand for inputs; what it does to them becomes the text of
-a model. So there is one way to plan, run, train and save, however a model was written.
+a model. So all models are planned, run, trained and saved in the same way.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _version = 0  # of all weights: grows when any of them changes
 
 
 def manual_seed(seed: int) -> None:
-    """The seed of weights that modules draw from now on."""
+    """Sets the seed for weights that modules initialise from now on."""
     global _seed
     _seed = int(seed)
 
 
 def weights_changed() -> None:
-    """Sessions that modules keep have old weights now."""
+    """Marks the weights in sessions that modules keep as outdated."""
     global _version
     _version += 1
 
@@ -47,7 +47,7 @@ class Module:
                 return self.out(self.hidden(x))
 
     A call on arrays runs it; ``to_model("f32[batch, 784]")`` is the model for any batch.
-    Weights are drawn when the first call or to_model() tells the sizes.
+    Weights are initialised when the first call or to_model() gives the sizes.
     """
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class Module:
         weights_changed()
 
     def _keep(self, name: str, value: _takt.Array) -> bool:
-        """Gives a weight to the part that owns it; False: nobody does."""
+        """Gives a weight to the part that owns it; False: no part does."""
         for path, module in self._owners():
             if path and not name.startswith(f"{path}."):
                 continue
@@ -156,7 +156,7 @@ class Module:
     # ---- modes ----
 
     def train(self, mode: bool = True) -> "Module":
-        """Sets `training` of all parts, for forward() to look at."""
+        """Sets `training` of all parts, for forward() to read."""
         for module in self.modules():
             module.training = mode
             module._sessions.clear()
@@ -183,7 +183,7 @@ class Module:
     def to_model(self, *types: Any, training: bool = False, **named: Any) -> Model:
         """The model for inputs of these types: ``to_model("f32[batch, 784]")``, or arrays.
 
-        With training=True it is one that takt.Trainer takes; dropout and the like then draw.
+        With training=True it is one for takt.Trainer; dropout and the like are then random.
         """
         given = {name: it if isinstance(it, str) else type_of(it)
                  for name, it in self._types(types, named).items()}
@@ -193,7 +193,7 @@ class Module:
         return model
 
     def _join(self, model: Model, called: "dict[str, Module]") -> None:
-        """Weights that the module has go into the model, others come out of it."""
+        """Copies weights that the module has into the model, and the others out of it."""
         have = self.state_dict()
         for name, value, _ in model._raw.params():
             if name in have:
@@ -209,7 +209,7 @@ class Module:
         weights_changed()
 
     def export(self, path: Any, *types: Any, **named: Any) -> None:
-        """Writes .onnx, .takt, .safetensors (weights alone), or a compiled model."""
+        """Writes .onnx, .takt, .safetensors (only weights), or a compiled model."""
         model = self.to_model(*types, **named)
         if str(path).endswith((".safetensors", ".npz")):
             model.save_weights(path)
@@ -343,5 +343,5 @@ class Function:
 
 
 def function(f: Callable[..., Any]) -> Function:
-    """A function on tensors as a compiled one: planned once per types of its arrays."""
+    """Compiles a function on tensors: planned once per combination of array types."""
     return Function(f)

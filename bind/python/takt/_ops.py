@@ -1,4 +1,4 @@
-"""_ops.py - one operation at once, for the functions of takt.ops."""
+"""_ops.py - one operation at a time, for the functions of takt.ops."""
 from __future__ import annotations
 
 import json
@@ -10,7 +10,7 @@ from .errors import ArgumentError
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: NumPy's numbers, dtypes and tuples too."""
+    """Converts to JSON types: NumPy's numbers, dtypes and tuples too."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
@@ -23,7 +23,7 @@ def _plain(value: Any) -> Any:
 def call(name: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Runs operation `name`; its results are NumPy arrays if an input is one, else Arrays.
 
-    With a Tensor among its inputs it is recorded, and computed when somebody looks at a result.
+    With a Tensor among its inputs it is recorded, and computed when a result is read.
     """
     if any(isinstance(x, Tensor) or hasattr(x, "_as_tensor") for x in inputs):
         if attributes.get("dtype") is not None:

@@ -16,7 +16,7 @@ _PROVIDERS = ["TaktExecutionProvider", "CPUExecutionProvider"]
 
 
 class GraphOptimizationLevel(int):
-    """How hard the compiler tries."""
+    """The optimisation level."""
 
     ORT_DISABLE_ALL: "GraphOptimizationLevel"
     ORT_ENABLE_BASIC: "GraphOptimizationLevel"
@@ -146,7 +146,7 @@ class ModelMetadata:
 
 
 def get_available_providers() -> list[str]:
-    """Ours, and the name that scripts ask for."""
+    """Takt's provider, and the name that scripts expect."""
     return list(_PROVIDERS)
 
 
@@ -165,7 +165,7 @@ def _check_providers(providers: Optional[Sequence[Any]]) -> None:
 class InferenceSession(Session):
     """A drop-in for onnxruntime's: ``InferenceSession(path).run(None, {"x": x})``.
 
-    Unlike a Session it may be run by several threads at once: each gets a twin of its own.
+    Unlike a Session it may be run by several threads at once: each gets its own clone.
     """
 
     def __init__(self, path_or_bytes: Union[str, bytes, "os.PathLike[str]", Model],
@@ -173,7 +173,7 @@ class InferenceSession(Session):
                  providers: Optional[Sequence[Any]] = None,
                  provider_options: Optional[Sequence[dict[str, Any]]] = None, *,
                  inputs: Optional[dict[str, Any]] = None, **kwargs: Any):
-        """`inputs` is ours: values of inputs that shapes depend on, as takt.load takes them."""
+        """`inputs` is ours: values of inputs that shapes depend on, as in takt.load."""
         _check_providers(providers)
         self._session_options = options = sess_options or SessionOptions()
         sizes = dict(options._free_dimensions)
@@ -227,7 +227,7 @@ class InferenceSession(Session):
             options._running.remove(session)
 
     def _take_twin(self) -> Optional[Session]:
-        """A session for a thread that finds this one at work; None if there can be none."""
+        """A session for a thread that finds this one busy; None if it cannot be cloned."""
         try:
             return self._twins.pop()
         except IndexError:
@@ -252,7 +252,7 @@ class InferenceSession(Session):
         def work() -> None:
             try:
                 results, error = self.run(output_names, input_feed, run_options), ""
-            except Exception as exception:  # whatever it is, the callback is told
+            except Exception as exception:  # any error is passed to the callback
                 results, error = [], str(exception) or type(exception).__name__
             callback(results, user_data, error)
         threading.Thread(target=work, name="takt-run_async").start()
@@ -306,7 +306,7 @@ class InferenceSession(Session):
 
     def set_providers(self, providers: Optional[Sequence[Any]] = None,
                       provider_options: Optional[Sequence[dict[str, Any]]] = None) -> None:
-        """Checks that one of them is here."""
+        """Checks that one of them is available."""
         _check_providers(providers)
 
     def disable_fallback(self) -> None:

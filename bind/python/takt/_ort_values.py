@@ -104,13 +104,13 @@ class IOBinding:
         self._results: dict[str, Any] = {}
 
     def bind_cpu_input(self, name: str, array: Any) -> None:
-        """An input from an array on the host, used where it lies."""
+        """An input from an array on the host, used in place."""
         self._check(name, self._session._input_names)
         self._feed[name] = array
 
     def bind_input(self, name: str, device_type: str, device_id: int, element_type: Any,
                    shape: Sequence[int], buffer_ptr: int) -> None:
-        """An input by its address: the memory must stay until it is bound anew."""
+        """An input by its address: the memory must stay valid until it is bound again."""
         _check_device(device_type, device_id)
         self._check(name, self._session._input_names)
         self._feed[name] = _pointer(element_type, shape, buffer_ptr)
@@ -145,7 +145,7 @@ class IOBinding:
         return [OrtValue(self._results[name]) for name in self._fetch if name in self._results]
 
     def copy_outputs_to_cpu(self) -> list[Any]:
-        """The same as NumPy arrays, where NumPy is there."""
+        """The same as NumPy arrays, if NumPy has been imported."""
         return [_numpy_or_array(self._results[name]) for name in self._fetch
                 if name in self._results]
 

@@ -1,4 +1,4 @@
-"""_shrink.py - smaller models: fewer bits, fewer channels, thin factors, students."""
+"""_shrink.py - smaller models: quantisation, pruning, low rank, distillation."""
 from __future__ import annotations
 
 from . import _arrays, _takt
@@ -46,11 +46,11 @@ def quantize(model: Any, type: str = "int8", *, calib: Optional[Dataset] = None,
              keep: Union[None, str, Callable[[str], bool]] = None, size_first: bool = False,
              equalize: bool = False, threads: int = 0, seconds_per_layer: float = 0.0,
              **sizes: int) -> Model:
-    """A model whose layers compute on integers; ``made.report`` says what became of each layer.
+    """A model whose layers compute on integers; ``made.report`` says what was done to each layer.
 
-    "int8" needs samples to calibrate on; "w8" and "w4" ("int4") change weights alone. A layer that
+    "int8" needs samples to calibrate on; "w8" and "w4" ("int4") change only weights. A layer that
     is not measured faster here stays as it is, unless `size_first`. Layers whose name `keep`
-    matches stay, too.
+    matches stay as well.
     """
     if type not in _TYPES:
         raise ArgumentError(f"type is one of {', '.join(_TYPES)}, not {type!r}")
@@ -65,7 +65,7 @@ def quantize(model: Any, type: str = "int8", *, calib: Optional[Dataset] = None,
 def aware(model: Model, type: str = "int8", *, calib: Optional[Dataset] = None,  # noqa: A002
           keep: Union[None, str, Callable[[str], bool]] = None, threads: int = 0,
           **sizes: int) -> Model:
-    """A model that is trained as the integers it will become; takt.Trainer(qat=) makes it."""
+    """A model for quantisation-aware training; takt.Trainer(qat=) makes it."""
     if type not in _TYPES:
         raise ArgumentError(f"qat is one of {', '.join(_TYPES)}, not {type!r}")
     return _made(model, "aware", {
@@ -82,7 +82,7 @@ def prune(model: Any, amount: float, *, criterion: Optional[str] = None,
           data: Optional[Dataset] = None, unstructured: bool = False,
           keep: Union[None, str, Callable[[str], bool]] = None, threads: int = 0,
           **sizes: int) -> Model:
-    """A model without the channels that are worth least, with everything that belongs to them."""
+    """A model without its least important channels and everything that belongs to them."""
     return _made(_model(model), "prune", {
         "amount": float(amount), "criterion": criterion, "unstructured": unstructured,
         "data": data._raw if data is not None else None, "threads": threads}, keep, sizes)
@@ -91,7 +91,7 @@ def prune(model: Any, amount: float, *, criterion: Optional[str] = None,
 def lowrank(model: Any, *, energy: float = 0.0, rank: int = 0,
             keep: Union[None, str, Callable[[str], bool]] = None, size_first: bool = False,
             threads: int = 0, **sizes: int) -> Model:
-    """A model whose products and convolutions are two thinner ones, where that is faster."""
+    """A model whose products and convolutions are split into two thinner ones, where faster."""
     return _made(_model(model), "lowrank", {
         "energy": energy, "rank": rank, "size_first": size_first, "threads": threads}, keep, sizes)
 
@@ -99,7 +99,7 @@ def lowrank(model: Any, *, energy: float = 0.0, rank: int = 0,
 def distill(student: Any, teacher: Any, temperature: float = 2.0, alpha: float = 0.5) -> Model:
     """Student, teacher and their common loss as one model, for takt.Trainer.
 
-    After the training ``student.copy_weights(trainer.export())`` brings the weights back.
+    After the training ``student.copy_weights(trainer.export())`` copies the weights back.
     """
     to_train = _model(student).for_training()
     both = Model(to_train._raw.distill(_model(teacher)._raw, temperature, alpha))
@@ -109,7 +109,7 @@ def distill(student: Any, teacher: Any, temperature: float = 2.0, alpha: float =
 
 def distillation_loss(student: Any, teacher: Any, temperature: float = 2.0, alpha: float = 0.5,
                       labels: Any = None) -> Any:
-    """The loss of a student's logits beside a teacher's, the mean over all rows.
+    """The loss of a student's logits against a teacher's, averaged over all rows.
 
     ``alpha * T**2 * KL(softmax(teacher / T) || softmax(student / T))``, and with class numbers in
     `labels` ``(1 - alpha)`` times their cross entropy.
@@ -129,11 +129,11 @@ def distillation_loss(student: Any, teacher: Any, temperature: float = 2.0, alph
 
 
 def fake_quantize(w: Any, bits: int = 8, symmetric: bool = True) -> _takt.Array:
-    """What `bits` bits make of `w`: every element rounded to a grid that spans all of them."""
+    """`w` quantised to `bits` bits: every element rounded to a grid that spans all of them."""
     return _takt.fake_quantize(_arrays.asarray(w), bits, symmetric)
 
 
 def low_rank_factorization(w: Any, rank: int) -> tuple[_takt.Array, _takt.Array]:
-    """Thin matrices u and v whose product is nearest to `w`."""
+    """Thin matrices u and v whose product is the best approximation of `w`."""
     u, v, _ = _takt.low_rank(_arrays.asarray(w), rank)
     return u, v

@@ -1,9 +1,9 @@
-"""_tensor.py - tensors that are computed when somebody looks at them.
+"""_tensor.py - tensors that are computed lazily.
 
 A Tensor is a node of a graph: an operation of other tensors, or an array. Its element type and
 shape are known at once, so that mistakes are reported where they are made. numpy(), item(), print
 and the like compute it: the graph behind it becomes the text of a model, and a text that was seen
-before has a plan already.
+before already has a plan.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def operation(name: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> A
 
 
 def held(x: Tensor) -> Tensor:
-    """What an operation sees of a tensor, whatever is written to it later."""
+    """The tensor's value for an operation, unaffected by later writes."""
     x._shared = True
     return Tensor(x._node, x._index)
 
@@ -66,12 +66,12 @@ def as_tensor(x: Any, like: Optional[Tensor] = None) -> Tensor:
 
 
 def tensor(data: Any, dtype: Any = None) -> Tensor:
-    """A Tensor with memory of its own: a copy of an array, or of nested lists of numbers."""
+    """A Tensor with its own memory: a copy of an array, or of nested lists of numbers."""
     return as_tensor(_arrays.array(data.array() if isinstance(data, Tensor) else data, dtype))
 
 
 class Tensor:
-    """A value of a graph, computed when it is looked at. ``takt.tensor`` makes one of numbers.
+    """A value of a graph, computed when it is read. ``takt.tensor`` makes one of numbers.
 
     Operators, ``takt.ops`` and the methods here make new tensors. ``numpy()``, ``item()``,
     ``tolist()``, ``print`` and the buffer and DLPack protocols compute the value.
@@ -113,7 +113,7 @@ class Tensor:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the value lies in memory already."""
+        """Whether the value is already in memory."""
         return self._node.kind == "array"
 
     # ---- values ----
@@ -223,7 +223,7 @@ class Tensor:
         return made
 
     def transpose(self, *perm: int) -> Tensor:
-        """The axes in another order; without numbers in the opposite one."""
+        """The axes in another order; without numbers in reverse order."""
         order = list(perm[0]) if len(perm) == 1 and isinstance(perm[0], (list, tuple)) else \
             list(perm) or list(range(self.ndim))[::-1]
         made = operation("transpose", (self,), {"perm": [p % max(self.ndim, 1) for p in order]})
@@ -232,7 +232,7 @@ class Tensor:
 
     @property
     def T(self) -> Tensor:
-        """The axes in the opposite order."""
+        """The axes in reverse order."""
         return self.transpose()
 
     def cast(self, dtype: Any) -> Tensor:
@@ -274,7 +274,7 @@ class Tensor:
         return _sliced(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Writes elements; memory that something else sees is copied first."""
+        """Writes elements; memory that is shared is copied first."""
         if self._node.kind == "input":
             raise StateError("an input of a traced model cannot be written: make a new tensor")
         array = self.array()
@@ -317,7 +317,7 @@ def _copy(source: _takt.Array, to: _takt.Array) -> None:
 
 
 def _sliced(x: Tensor, key: Any) -> Tensor:
-    """Indices and slices of a tensor that is not computed so far, as operations."""
+    """Indices and slices of a tensor that is not computed yet, as operations."""
     keys = list(key) if isinstance(key, tuple) else [key]
     if Ellipsis in [k for k in keys if k is Ellipsis]:
         at = next(i for i, k in enumerate(keys) if k is Ellipsis)

@@ -43,7 +43,7 @@ class Text:
         self._names: dict[int, list[str]] = {}
 
     def name(self, x: Optional[Tensor]) -> str:
-        """How a tensor is called in the text."""
+        """The name of a tensor in the text."""
         assert x is not None
         return self._names[id(x._node)][x._index]
 
@@ -134,7 +134,7 @@ def evaluate(tensors: Sequence[Tensor]) -> None:
     for x, value in zip(roots, made):
         array = _arrays.asarray(value)
         found = Node("array", "", (), {}, [(array.dtype, array.shape)], array)
-        if len(x._node.types) == 1:  # everything that holds the node has the value now
+        if len(x._node.types) == 1:  # everything that holds the node now has the value
             for field in Node.__slots__:
                 setattr(x._node, field, getattr(found, field))
         else:

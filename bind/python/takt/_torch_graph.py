@@ -87,13 +87,13 @@ class Lowering:
         return tuple(number(n) for n in self.node.args[place].meta["val"].stride())
 
     def common(self, *places: int) -> str:
-        """The element type in which operands meet."""
+        """The common element type of the operands."""
         given = [self.node.args[i] for i in places]
         given = [x.meta["val"] if isinstance(x, torch.fx.Node) else x for x in given]
         return dtype_of(torch.result_type(*given))
 
     def uses_only(self, index: int) -> bool:
-        """Whether nobody looks at other results of the node."""
+        """Whether no other results of the node are used."""
         return all(user.target is operator.getitem and (user.args[1] == index or not user.users)
                    for user in self.node.users)
 

@@ -20,7 +20,7 @@ class _Local(threading.local):
     current: "Optional[Trace]" = None
 
 
-local = _Local()  # each thread traces a model of its own
+local = _Local()  # each thread traces its own model
 
 
 class Parameter:

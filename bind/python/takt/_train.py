@@ -1,4 +1,4 @@
-"""_train.py - training: optimizers, the trainer, and what it tells."""
+"""_train.py - training: optimizers, the trainer, and its reports."""
 from __future__ import annotations
 
 import math
@@ -108,7 +108,7 @@ class StepResult(namedtuple("StepResult", "step loss count hits rate norm scale 
 
     @property
     def accuracy(self) -> float:
-        """The share that was right; NaN where the loss has no notion of it."""
+        """The accuracy; NaN where the loss does not define it."""
         return self.hits / self.count if self.hits >= 0 and self.count > 0 else float("nan")
 
 
@@ -120,7 +120,7 @@ class EpochResult(namedtuple(
 
 
 class Callback:
-    """What may be done between steps: override what you need. ``trainer.stop()`` ends training."""
+    """Hooks between steps: override what you need. ``trainer.stop()`` ends training."""
 
     def on_step(self, trainer: "Trainer", result: StepResult) -> None:
         """After each step."""
@@ -141,8 +141,8 @@ class Trainer:
 
     A loss that is not finite raises RangeError; with ``on_nan="skip"`` such steps change no weight.
     ``amp="bf16"`` (or True) or ``"f16"`` keeps activations and their gradients in 16 bits.
-    ``qat="int8"`` trains the model as the integers it will become (``takt train --qat``): `calib`
-    is the takt.Dataset that ranges begin with, layers whose name `keep` matches stay f32, and
+    ``qat="int8"`` is quantisation-aware training (``takt train --qat``): `calib`
+    is the takt.Dataset that initialises ranges, layers whose name `keep` matches stay f32, and
     ``quantized()`` is the result. A module keeps the weights that it had.
     """
 
@@ -244,7 +244,7 @@ class Trainer:
         return made
 
     def evaluate(self, data: Iterable[Any]) -> StepResult:
-        """Loss and hits over batches with the present weights, as in inference."""
+        """Mean loss and hits over batches with the current weights, as in inference."""
         loss = count = hits = 0.0
         for batch in data:
             got = StepResult(*self._with_raw(self._ready(batch), "eval"))
@@ -255,12 +255,12 @@ class Trainer:
         return StepResult(self.steps, loss / count, count, hits, 0.0, -1.0)
 
     def stop(self) -> None:
-        """Ends fit() after the present step."""
+        """Ends fit() after the current step."""
         self._stopped = True
 
     def fit(self, data: Iterable[Any], epochs: int = 1, validation: Optional[Iterable[Any]] = None,
             verbose: bool = False) -> list[EpochResult]:
-        """Trains on all batches, `epochs` times; tells each epoch if `verbose`."""
+        """Trains on all batches, `epochs` times; prints each epoch if `verbose`."""
         self._stopped = False
         for epoch in range(epochs):
             if self._stopped:
@@ -332,11 +332,11 @@ class Trainer:
 
     @property
     def note(self) -> str:
-        """What was decided about the model's end, such as a softmax that the loss contains."""
+        """How the model's output was treated, such as a softmax that the loss contains."""
         return str(self._raw.facts()[3]) if self._raw is not None else ""
 
     def export(self, averaged: bool = False) -> Model:
-        """The trained weights into the model, and into the module that it came from."""
+        """Copies the trained weights into the model, and into the module that it came from."""
         if self._raw is None or self.model is None:
             raise ArgumentError("the trainer has seen no batch: there is nothing to export")
         self._raw.export(averaged)
@@ -367,7 +367,7 @@ class Trainer:
 
 
 def _amp(amp: Any) -> Optional[str]:
-    """"bf16" or "f16" of what people write: True, "bfloat16", torch.float16."""
+    """"bf16" or "f16" from common spellings: True, "bfloat16", torch.float16."""
     if amp is None or amp is False:
         return None
     names = {"True": "bf16", "bfloat16": "bf16", "float16": "f16", "fp16": "f16", "half": "f16"}

@@ -1,4 +1,4 @@
-"""Times that can be believed: warm-up until they settle, intervals, comparisons in turns.
+"""Reliable timing: warm-up until times settle, intervals, interleaved comparisons.
 
     result = takt.benchmark.run(model, config=takt.benchmark.Config(runs=200), batch=8)
     print(takt.benchmark.analyze(result).summary())
@@ -144,7 +144,7 @@ def run_benchmark(model: Any, inputs: Optional[dict[str, Any]] = None,
 def compare(first: Any, second: Any, inputs: Optional[dict[str, Any]] = None, *,
             seconds: float = 0.0, blocks: int = 0, margin: float = 0.0,
             **options: Any) -> Comparison:
-    """Runs two models in turns, so that drifts fall on both; or compares two Results."""
+    """Runs two models alternately, so that drift affects both; or compares two Results."""
     if isinstance(first, Result) and isinstance(second, Result):
         raise ArgumentError("results that were not taken in turns show drifts as differences: "
                             "give compare() the two models")

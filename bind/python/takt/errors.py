@@ -1,6 +1,6 @@
-"""errors.py - what Takt raises: one class per kind of failure, each also what Python calls it.
+"""errors.py - what Takt raises: one class per kind of failure, each derived from Python's own.
 
-Every exception has `code` (a stable number, ``takt.explain(code)`` tells more), `status` (the
+Every exception has `code` (a stable number, ``takt.explain(code)`` says more), `status` (the
 kind's name), `node`, `hint`, `line`, `column` and `offset`.
 """
 from __future__ import annotations
@@ -65,7 +65,7 @@ class LimitError(Error, ValueError):
 
 
 class RangeError(Error, ValueError, IndexError):
-    """A value at run time lies outside what the operation allows."""
+    """A value at run time is outside what the operation allows."""
 
 
 class DeadlineError(Error, TimeoutError):

@@ -13,7 +13,7 @@ from .errors import ShapeError, UnsupportedError
 
 
 NEEDS_VALUES = 3303  # a shape depends on the values of an input
-NEEDS_BOUND = 4012  # a size that values decide, and nothing bounds
+NEEDS_BOUND = 4012  # a value-dependent size without a bound
 
 
 class TaktRep(BackendRep):
@@ -73,7 +73,7 @@ class TaktBackend(Backend):
 
     @classmethod
     def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> BackendRep:
-        """A model made ready; `model` is a ModelProto, or its bytes."""
+        """Prepares a model; `model` is a ModelProto, or its bytes."""
         if not cls.supports_device(device):
             raise UnsupportedError(f"there is no device {device}: Takt runs on the CPU")
         data = model if isinstance(model, bytes) else model.SerializeToString()
@@ -93,7 +93,7 @@ class TaktBackend(Backend):
     @classmethod
     def run_node(cls, node: Any, inputs: Any, device: str = "CPU",
                  outputs_info: Optional[Sequence[Any]] = None, **kwargs: Any) -> "tuple[Any, ...]":
-        """Runs one node, as a model of its own."""
+        """Runs one node, as a separate model."""
         arrays = [np.asarray(value) for value in inputs]
         names = [name for name in node.input if name]
         infos = [helper.make_tensor_value_info(

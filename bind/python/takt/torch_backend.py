@@ -1,8 +1,8 @@
 """torch_backend.py - ``torch.compile(module, backend="takt")``.
 
-TorchDynamo and AOTAutograd make a graph of ATen's operations of a module's forward, and in training
-of its backward. What Takt has a counterpart for becomes models that are planned and run here; what
-it has none for stays in torch and is named: ``takt.torch_backend.reports()``, and the logger
+TorchDynamo and AOTAutograd turn a module's forward, and in training its backward, into a graph of
+ATen's operations. Operations with a counterpart in Takt become models that are planned and run
+here; the others stay in torch and are listed: ``takt.torch_backend.reports()``, and the logger
 ``takt.torch``.
 
     options={"threads": 1}     options of a plan, as takt.compile takes them
@@ -217,7 +217,7 @@ _ALSO = ("upsample_nearest1d", "upsample_nearest2d", "upsample_bilinear2d", "ups
 
 
 def decompositions() -> "dict[Any, Callable[..., Any]]":
-    """How operations without a counterpart are made of those that have one."""
+    """How operations without a counterpart are decomposed into those that have one."""
     from torch._decomp import core_aten_decompositions, get_decompositions
     ops = torch.ops.aten
     table = dict(core_aten_decompositions())
@@ -242,7 +242,7 @@ def takt(graph: "torch.fx.GraphModule", inputs: "Sequence[Any]", *,
     given = dict(options or {})
     freeze = bool(given.pop("freeze", True))
     given.setdefault("threads", torch.get_num_threads())
-    _compile(loads("model none(x: f32[1]) { return x }"), **given)  # objects to wrong options
+    _compile(loads("model none(x: f32[1]) { return x }"), **given)  # rejects wrong options
 
     def compiler(name: str, holds: bool) -> "Callable[..., Any]":
         def compile_it(module: "torch.fx.GraphModule", _: Any) -> Any:

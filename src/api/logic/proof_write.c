@@ -1,4 +1,4 @@
-/* proof_write.c - proofs as trees for people, and as steps for programs. */
+/* proof_write.c - proofs as readable trees, and as steps for programs. */
 #include <string.h>
 
 #include "api/logic/proof.h"

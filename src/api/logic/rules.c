@@ -1,4 +1,4 @@
-/* rules.c - what a model's rules consist of, for people and programs. */
+/* rules.c - a description of a model's rules, for people and programs. */
 #include "api/logic/logic.h"
 #include "api/report/report.h"
 

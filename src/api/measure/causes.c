@@ -1,4 +1,4 @@
-/* causes.c - what a run costs besides the work of its steps, each cause with its figure: waiting
+/* causes.c - costs of a run other than the work of its steps, each cause with its figure: waiting
  * threads, copies, memory, files, messages, mispredicted branches. */
 #include <math.h>
 #include <stdio.h>

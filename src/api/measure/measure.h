@@ -26,7 +26,7 @@ typedef struct takt_profile_row {
                                much longer the busiest worked than the average */
 } takt_profile_row;
 
-/* Work of a run besides its steps. */
+/* Work of a run other than its steps. */
 typedef struct takt_profile_rest {
     double load_ns;               /* of the model, if given by the caller */
     double allocations;           /* a run */
@@ -95,7 +95,7 @@ typedef struct takt_finding {
 
 enum { TAKT_REST_FINDINGS = 7, TAKT_REST_MACHINE = 6 };
 
-/* Causes besides the steps: synchronisation, data loading, allocation, serialisation, logging,
+/* Causes other than the steps: synchronisation, data loading, allocation, serialisation, logging,
  * branches, the machine, in this order; all of them, however small. */
 void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS]);
 /* Measures the rest with a few more runs. */

@@ -131,7 +131,8 @@ static bool may_share(const takt_session *s, const takt_step *copy, const void *
            !(is_up && is_written_elsewhere(s, copy, there->buffer));
 }
 
-/* Sets both sides of all copies of a port, and tells the backend. data NULL: back to the arena. */
+/* Sets both sides of all copies of a port, and notifies the backend. data NULL: back to the
+ * arena. */
 static takt_status set_copies(takt_session *s, takt_place_kind place, size_t index, void *data)
 {
     for (size_t i = 0; i < s->plan->step_count; i++) {

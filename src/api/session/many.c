@@ -99,7 +99,7 @@ static takt_status check(takt_many *w)
 
 /* ---- sessions ---- */
 
-/* The caller's sizes, with the one that is cut put in its place. */
+/* The caller's sizes, with that of the split dimension replaced. */
 static void add_sizes(const takt_many *w, const char *sizes, int64_t batch, takt_text *text)
 {
     const takt_span dim = takt_span_of(w->dim);

@@ -259,6 +259,6 @@ takt_status takt_session_warmup(takt_session *s)
             TAKT_TRY(takt_session_own(s, TAKT_PLACE_OUTPUT, i));
     memset(s->arena, 0, s->plan->arena_bytes);
     takt_pool_share(s->pool, nothing, NULL, (size_t)takt_pool_threads(s->pool));
-    /* A run would use up what was donated to it. */
+    /* A run would consume donated inputs. */
     return has_inputs(s) && s->plan->settings.donated == NULL ? try_out(s) : TAKT_OK;
 }

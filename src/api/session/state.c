@@ -93,7 +93,7 @@ static takt_status check_view(takt_session *s, size_t at, const takt_tensor_view
                           want, same ? "not dense" : "of another type or shape");
 }
 
-/* Failures of files and devices are the context's; the session has them too. */
+/* Failures of files and devices are recorded in the context, and copied to the session. */
 static takt_status told(takt_session *s, takt_status status)
 {
     if (status != TAKT_OK)

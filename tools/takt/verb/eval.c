@@ -16,7 +16,7 @@ typedef struct evaluation {
     takt_session *session;
     char sizes[TOOL_SIZES]; /* of the session */
     size_t output, labels;  /* which output is compared with which view */
-    tool_constraints rules; /* are looked at instead, if there are some */
+    tool_constraints rules; /* are evaluated instead, if there are any */
 } evaluation;
 
 static size_t main_output(const takt_model *m)

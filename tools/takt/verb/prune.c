@@ -26,7 +26,7 @@ typedef struct pruning {
     tool_kept report; /* for programs: of the last round that removed something */
 } pruning;
 
-/* One round: removes as many of the remaining channels as the schedule asks for. Weights that are
+/* One round: removes as many of the remaining channels as the schedule requires. Weights that are
  * zero already stay among the others, so the amount refers to all of them. */
 static takt_status prune_round(pruning *p, uint64_t round, const takt_model *model,
                                takt_model **next)

@@ -103,7 +103,7 @@ static void add_words(tool_command *c, const char *text)
         tool_command_add(c, "%s", word);
 }
 
-/* A process of its own: `takt train` with the recipe's flags. */
+/* A separate process: `takt train` with the recipe's flags. */
 static int train(job *j, const char *trained)
 {
     char self[TOOL_ZOO_PATH];
@@ -176,7 +176,7 @@ static const char *after(const char *text, const char *word)
     return at != NULL ? at + strlen(word) : "0";
 }
 
-/* A process of its own: `takt eval` on the test part. */
+/* A separate process: `takt eval` on the test part. */
 static int score(const job *j, const char *path, scored *s)
 {
     char self[TOOL_ZOO_PATH];
