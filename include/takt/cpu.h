@@ -44,12 +44,11 @@ typedef struct takt_cpu_cache {
 
 typedef struct takt_cpu {
     char model[128];
-    char
-        isas[192]; /**< instruction sets that kernels can use, weakest first, separated by spaces */
-    int logical;   /**< processors that are online */
-    int usable;    /**< those that affinity allows this process */
-    int cores;     /**< physical cores among them */
-    int threads;   /**< default thread count of a plan */
+    char isas[192];          /**< usable instruction sets, weakest first, separated by spaces */
+    int logical;             /**< processors that are online */
+    int usable;              /**< those that affinity allows this process */
+    int cores;               /**< physical cores among them */
+    int threads;             /**< default thread count of a plan */
     takt_cpu_cache cache[4]; /**< [0] is level 1, data or unified */
     uint64_t memory;         /**< bytes that this process may use */
 } takt_cpu;

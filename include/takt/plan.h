@@ -232,9 +232,8 @@ typedef struct takt_plan_info {
     uint64_t unshared;    /**< of the arena, if no memory were reused */
     size_t steps;
     int threads;
-    double flops; /**< of one run */
-    uint64_t
-        session; /**< a session's own tables, in addition to state, arena and io; not in `peak` */
+    double flops;     /**< of one run */
+    uint64_t session; /**< a session's own tables, besides state, arena and io; not in `peak` */
     uint64_t plan_ns; /**< time to make the plan */
     /** 3x3 convolutions that the hint "memory" computes without Winograd's transform: their bits
      *  are not those of the other hints. */

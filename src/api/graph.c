@@ -122,8 +122,7 @@ static takt_status make_graph(const takt_plan_request *r, const wanted *w, takt_
     const takt_status status = by_names(r, w, g, basis);
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT || w->is_ranged)
         return status;
-    ctx->error =
-        before; /* numbers are substituted first, but errors refer to the text as written */
+    ctx->error = before; /* numbers are put in first, but errors refer to the text as written */
     return takt_plan_stages(r, w->sizes, w->count, g);
 }
 

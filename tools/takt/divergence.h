@@ -37,8 +37,7 @@ typedef struct tool_figure {
 typedef struct tool_divergence {
     double *each;             /* owned */
     size_t count, room, same; /* same: tokens whose most probable one is that of the reference */
-    double surprise,
-        squares; /* of the reference: negative log-probabilities of the text's tokens */
+    double surprise, squares; /* of the reference: -log(probability) of the text's tokens */
 } tool_divergence;
 
 /* Log-probabilities from scores. */

@@ -40,8 +40,7 @@ static bool is_lost(const takt_runner *r)
 static void forget_lost(takt_session *s)
 {
     takt_runner *r = &s->runner;
-    s->ctx->threads.join(s->ctx->threads.user,
-                         r->thread); /* does not wait: the thread does not exist here */
+    s->ctx->threads.join(s->ctx->threads.user, r->thread); /* does not wait: there is no thread */
     r->thread = NULL;
     atomic_store(&r->phase, TAKT_RUNNER_IDLE);
     if (atomic_load(&s->runs) % 2 != 0)
