@@ -1,4 +1,4 @@
-/* grad.c - gradients by id in a graph that is being built, or by name in a copy of one. */
+/* grad.c - gradients by id in a graph being built, or by name in a copy of one. */
 #include "grad/grad.h"
 
 #include <string.h>

@@ -1,12 +1,11 @@
 /* loop.c - the gradient of `loop`: that of a scan over a known number of iterations.
  *
  * The loop runs again as a scan over 0, 1, 2, ... up to a bound; iterations that the loop would not
- * have reached pass the carried values on. The body stands inside an `if`, so that what it would
- * compute there neither costs anything nor makes a NaN:
+ * have reached pass the carried values on. The body is inside an `if`, so that iterations beyond
+ * the end cost nothing and make no NaN:
  *
  *     (active, carried..., i, trip, captures...)
- *         -> if(active and i < trip, then=body, else=(false, carried..., zeros...))
- */
+ *         -> if(active and i < trip, then=body, else=(false, carried..., zeros...)) */
 #include "grad/reverse.h"
 #include "op/ops.h"
 #include "op/util/make.h"

@@ -1,8 +1,7 @@
 /* pieces.c - a sum of gradients that do not overlap is their concatenation.
  *
- * The gradient of a slice is its own gradient between zeros. Where a value is cut into parts, as
- * gates of recurrent cells and heads are, the sum of all of them adds zeros alone.
- */
+ * The gradient of a slice is its own gradient between zeros. If a value is cut into parts, as gates
+ * of recurrent cells and heads are, the sum of all of them only adds zeros. */
 #include "grad/reverse.h"
 #include "op/ops.h"
 

@@ -4,7 +4,7 @@
 #include "ir/leaves.h"
 #include "op/ops.h"
 
-/* Lowerings lead to simpler ops, so they end; this is where a record that does not is found. */
+/* Lowerings lead to simpler ops, so they terminate; this catches a record that does not. */
 enum { MAX_LEVEL = 16 };
 
 typedef struct sweep {
@@ -14,7 +14,7 @@ typedef struct sweep {
     size_t count; /* of nodes when the sweep began */
     takt_arena arena;
     unsigned char *flows;  /* the node depends on one of the inputs, or is one */
-    unsigned char *passes; /* gradients go on through the node */
+    unsigned char *passes; /* gradients propagate through the node */
     takt_id **dy;          /* per node and result, NULL until one arrives */
 } sweep;
 
@@ -115,8 +115,8 @@ static takt_status through_lowering(sweep *s, const takt_node *n, const takt_id 
     return takt_grad_reverse(s->g, &inner, s->level + 1);
 }
 
-/* Attention of one type, without mask and lengths, has an op for its gradients; any other is taken
- * apart. */
+/* Attention of one type, without mask and lengths, has an op for its gradients; any other is
+ * lowered. */
 static bool is_plain_attention(const takt_graph *g, const takt_node *n)
 {
     bool is_plain = true;

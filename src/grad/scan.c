@@ -26,7 +26,7 @@ typedef struct work {
     size_t carried, sequences;
     takt_graph *forward;
     takt_scan_cuts cuts;
-    takt_id *starts; /* what every step began with: sequences, by carried value */
+    takt_id *starts; /* the values every step began with: sequences, by carried value */
     int64_t *start_axes;
     /* of the backward scan */
     int64_t *out_axes;
@@ -35,7 +35,7 @@ typedef struct work {
     size_t *element; /* which of them has the gradient of an element; SIZE_MAX: none */
     /* inside its body */
     takt_id *map;
-    takt_id *seeds, *sums; /* what arrives at carried values, and what captures have so far */
+    takt_id *seeds, *sums; /* gradients arriving at carried values, and sums for captures so far */
 } work;
 
 static bool is_float(const work *w, size_t input)
@@ -124,7 +124,7 @@ static takt_id shifted(work *w, size_t i, size_t k)
                : takt_slice(g, all, axis, reverse ? 1 : 0, reverse ? INT64_MAX : -1, 1);
 }
 
-/* The scan again, with what every step began with as its scanned results. */
+/* A second scan, with the values every step began with as its scanned results. */
 static takt_id run_forward(work *w)
 {
     takt_graph *to = w->forward;
@@ -246,7 +246,7 @@ static void declare_rest(work *w)
 
 /* ---- its body ---- */
 
-/* By whom: floats that are carried, elements, or summed captures; then the cuts. */
+/* With respect to: floats that are carried, elements, or summed captures; then the cuts. */
 static void request_inputs(work *w, takt_grad_request *r, takt_id *in)
 {
     const size_t first = w->carried + w->sequences;
@@ -305,7 +305,7 @@ static takt_status differentiate_body(work *w, takt_id *gradients)
     return to->status;
 }
 
-/* A scanned result of the body; one that is there already serves both. */
+/* A scanned result of the body; an existing one serves both. */
 static size_t scanned(work *w, takt_id id, int64_t axis)
 {
     size_t i = 0;

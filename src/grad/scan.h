@@ -1,4 +1,4 @@
-/* scan.h - what the files of the gradient of `scan` share. */
+/* scan.h - shared by the files of the gradient of `scan`. */
 #ifndef TAKT_GRAD_SCAN_H
 #define TAKT_GRAD_SCAN_H
 
@@ -26,7 +26,7 @@ typedef struct takt_scan_cuts {
 /* Finds them in the body of scan `n`, without `x`, `in` and `dy`. */
 TAKT_MUST_USE takt_status takt_scan_find_cuts(takt_graph *g, const takt_node *n,
                                               takt_scan_cuts *cuts);
-/* Capture `input` is read by cuts alone. */
+/* Capture `input` is read only by cuts. */
 bool takt_scan_is_cut(const takt_node *n, const takt_scan_cuts *cuts, size_t input);
 /* The sequence of the cut's values. */
 takt_id takt_scan_cut_value(takt_graph *g, const takt_node *n, const takt_scan_cut *c);
@@ -34,8 +34,8 @@ takt_id takt_scan_cut_value(takt_graph *g, const takt_node *n, const takt_scan_c
 void takt_scan_cut_grad(takt_graph *g, const takt_node *n, const takt_scan_cut *c, takt_id dy,
                         takt_id *dx);
 
-/* The backward scan of `n` while it is put together: `body` with its outputs, and the inputs that
- * belong to those of the body: carried ones, sequences with their axes, captures. */
+/* The backward scan of `n` while it is built: `body` with its outputs, and the inputs that belong
+ * to those of the body: carried ones, sequences with their axes, captures. */
 typedef struct takt_scan_backward {
     takt_graph *g;
     const takt_node *n;
@@ -48,7 +48,7 @@ typedef struct takt_scan_backward {
     size_t carried, in_count, axis_count;
 } takt_scan_backward;
 
-enum { TAKT_SCAN_CAPTURES = 32 }; /* with more of them nothing is kept */
+enum { TAKT_SCAN_CAPTURES = 32 }; /* beyond this many nothing is kept */
 
 /* Lets the backward scan read values that the forward scan computed after a cut, if that is enough
  * to drop the cut. */

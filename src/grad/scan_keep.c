@@ -1,11 +1,10 @@
-/* scan_keep.c - values of a scan's body that its gradient reads instead of computing them again.
+/* scan_keep.c - values of a scan's body that its gradient reads instead of recomputing them.
  *
  * The body of the backward scan begins as a copy of the forward one, followed by gradients. What
- * gradients read of the copy are mostly results of activations, behind a product. These are kept:
- * a forward scan gives them as further results (the pass join-scans makes it one with the model's)
- * and they come in as sequences, so that products and activations leave the backward body. Where
- * gradients read something else behind a product, nothing is kept.
- */
+ * gradients read from the copy is mostly results of activations after a product. These are kept: a
+ * forward scan returns them as further results (the pass join-scans merges it with the model's) and
+ * they come in as sequences, so that products and activations leave the backward body. If gradients
+ * read something else after a product, nothing is kept. */
 #include "grad/scan.h"
 
 enum { MOST = 8 }; /* values that are kept */
@@ -14,7 +13,7 @@ typedef struct keeper {
     takt_scan_backward *b;
     const takt_graph *from; /* the body of the backward scan as it is */
     takt_graph *to;
-    unsigned char *is_deep; /* it is behind a product: per node of the copy */
+    unsigned char *is_deep; /* per node of the copy: it is after a product */
     unsigned char *is_used;
     takt_id *map;
     takt_id kept[MOST]; /* nodes of `from`, in ascending order */
@@ -116,7 +115,7 @@ static void find_used(keeper *k)
                 k->is_used[g->nodes[i].in[j]] = 1;
 }
 
-/* ---- the forward scan that gives them ---- */
+/* ---- the forward scan that returns them ---- */
 
 /* The node of the forward body that was copied to `id`. */
 static takt_id original(const keeper *k, takt_id id)
@@ -162,7 +161,7 @@ static takt_id forward_scan(keeper *k)
     return id;
 }
 
-/* ---- the backward body without what is kept ---- */
+/* ---- the backward body without the kept values ---- */
 
 static void declare(keeper *k, size_t input, const char *stem)
 {

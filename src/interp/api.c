@@ -1,4 +1,4 @@
-/* api.c - the interpreter's entrances: packed tensors in and out, arrays, single nodes. */
+/* api.c - the interpreter's entry points: packed tensors in and out, arrays, single nodes. */
 #include "base/mem.h"
 #include "interp/run.h"
 

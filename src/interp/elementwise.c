@@ -39,7 +39,7 @@ static void walker_init(walker *w, const takt_array *array, const takt_array *ou
     }
 }
 
-/* On to the next element of the output. */
+/* Advances to the next element of the output. */
 static void advance(work *w)
 {
     const takt_array *out = &w->e->out[0];

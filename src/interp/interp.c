@@ -85,7 +85,7 @@ static takt_status check_given(run *r, const char *what, const char *name, const
                      takt_type_text(r->g->dims, &got, right));
 }
 
-/* Inputs and slots are the caller's arrays: looked at, not copied. */
+/* Inputs and slots are the caller's arrays: borrowed, not copied. */
 static takt_status bind(run *r)
 {
     const takt_graph *g = r->g;

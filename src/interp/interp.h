@@ -1,12 +1,12 @@
-/* interp.h - runs a graph by reference semantics: what every backend has to agree with.
+/* interp.h - runs a graph by reference semantics, which every backend must agree with.
  *
  * Floats are doubles, integers 64-bit two's complement; every result of a node is rounded, or
  * wrapped, to its element type. Sums and contractions are doubles until then, so f16 and bf16 are
- * rounded once. Ops without an evaluation of their own are evaluated through their lowering.
- * Values are freed after their last use.
+ * rounded once. Ops without their own evaluation are evaluated through their lowering. Values are
+ * freed after their last use.
  *
- * The graph must be concrete: every dimension a number, or a name that unification found to be one.
- */
+ * The graph must be concrete: every dimension a number, or a name that unification found to be
+ * one. */
 #ifndef TAKT_INTERP_INTERP_H
 #define TAKT_INTERP_INTERP_H
 
@@ -26,7 +26,7 @@ TAKT_MUST_USE takt_status takt_interpret(takt_ctx *ctx, const takt_graph *g,
                                          const takt_tensor *inputs, const takt_tensor *slots,
                                          takt_tensor *outputs, takt_tensor *next);
 
-/* The same on arrays, for a graph without slots or with all of them: nothing is packed. */
+/* On arrays, for a graph without slots or with all of them: nothing is packed. */
 TAKT_MUST_USE takt_status takt_interpret_arrays(takt_ctx *ctx, const takt_graph *g,
                                                 const takt_array *inputs, const takt_array *slots,
                                                 takt_array *outputs, takt_array *next);
@@ -36,7 +36,7 @@ TAKT_MUST_USE takt_status takt_interpret_node(takt_ctx *ctx, const takt_graph *g
                                               const takt_node *n, const takt_array *in,
                                               takt_array *out);
 
-/* The same with a question now and then (kernel/poll.h); if the answer was yes, `out` is of no use,
+/* With a cancel check from time to time (kernel/poll.h); if it was cancelled, `out` is unusable,
  * whatever the status. */
 TAKT_MUST_USE takt_status takt_interpret_node_polled(takt_ctx *ctx, const takt_graph *g,
                                                      const takt_node *n, const takt_poll *poll,

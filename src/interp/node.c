@@ -3,7 +3,7 @@
 #include "interp/run.h"
 #include "ir/leaves.h"
 
-/* Control flow comes back to us with a subgraph. */
+/* Control flow calls back with a subgraph. */
 static takt_status run_graph(takt_eval *e, takt_graph *g, const takt_array *in, size_t count,
                              takt_array *out)
 {
@@ -49,7 +49,7 @@ static takt_status by_lowering(interp *it, const takt_graph *g, const takt_node 
     return status;
 }
 
-/* A lowering must give what the record promised. */
+/* A lowering must return the types of the record. */
 static takt_status check_lowering(interp *it, const takt_graph *g, const takt_node *n,
                                   const takt_array *out)
 {

@@ -1,4 +1,4 @@
-/* run.h - what the files of the interpreter share. */
+/* run.h - shared by the files of the interpreter. */
 #ifndef TAKT_INTERP_RUN_H
 #define TAKT_INTERP_RUN_H
 
@@ -10,7 +10,7 @@ enum { LOWERED_COUNT = 64 };
 
 typedef struct interp_lowered {
     const takt_node *node;
-    takt_graph *owner; /* held, so that `node` cannot become another one */
+    takt_graph *owner; /* retained, so that `node` cannot be reused */
     takt_graph *graph;
 } interp_lowered;
 
@@ -24,13 +24,13 @@ typedef struct interp {
     int depth; /* of the subgraph that runs; 0: the graph itself */
 } interp;
 
-/* sizes.c: what op `length` has found is bound to its names; other nodes know them from now on. */
+/* sizes.c: binds the sizes that op `length` has found to their names, for all later nodes. */
 TAKT_MUST_USE takt_status takt_interp_found(interp *it, const takt_graph *g, const takt_node *n,
                                             const takt_array *found);
-/* `type` as it is now. */
+/* `type` with the sizes known now. */
 TAKT_MUST_USE takt_status takt_interp_type(const interp *it, const takt_graph *g,
                                            const takt_type *from, takt_type *type);
-/* Attributes as they are now: the node's own, or in `scratch`. */
+/* Attributes with the sizes known now: the node's own, or in `scratch`. */
 TAKT_MUST_USE takt_status takt_interp_attrs(const interp *it, const takt_graph *g,
                                             const takt_node *n, takt_arena *scratch,
                                             const takt_attr **attrs);

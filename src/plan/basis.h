@@ -43,7 +43,7 @@ void takt_basis_forget(takt_ctx *ctx, takt_basis **list);
  * already. */
 bool takt_basis_pin(takt_basis *b);
 void takt_basis_unpin(takt_basis *b);
-/* Sets `*at` to `b`, unless it is set already: then `b` is released. */
+/* Sets `*at` to `b`, unless it is set already: then `b` is released. Returns `*at`. */
 takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b);
 /* What `at` points to, by now. */
 takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at);

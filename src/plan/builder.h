@@ -43,16 +43,16 @@ typedef struct takt_pack_key {
     uint32_t next; /* pack of the same node, or UINT32_MAX */
 } takt_pack_key;
 
-/* Kernels that steps of this plan asked for, so that the list of all is searched once. */
+/* Kernels that steps of this plan requested, so that the list of all is searched once. */
 typedef struct takt_found_kernel {
-    const char *family; /* by its address: those who ask name it by a literal */
+    const char *family; /* by its address: callers pass a literal */
     takt_isa_set isas;
     const takt_kernel *kernel;
 } takt_found_kernel;
 
 enum { TAKT_FOUND_KERNELS = 32 };
 
-/* A constant that is to be made from another one, which does not exist yet. */
+/* A constant to be made from another one, which does not exist yet. */
 typedef struct takt_promise {
     takt_pack_name name; /* fill NULL: a copy */
     void *user;          /* of fill */
@@ -70,13 +70,13 @@ typedef struct takt_builder {
     int32_t *group_index; /* per node, TAKT_NO_GROUP for leaves and views */
     unsigned char *live, *is_constant;
     uint32_t *uses;
-    const takt_backend **backend_of; /* per node; NULL: all are the fallback's */
+    const takt_backend **backend_of; /* per node; NULL: the fallback runs all */
     const char **reason_of;          /* per node: why the preferred one does not run it, or NULL */
     takt_space *space_of;            /* per node: where its value is made */
     takt_space space;                /* of the step being compiled */
     uint32_t *copy_in[TAKT_SPACES]; /* per root, where it is not made: its buffer, UINT32_MAX: none;
                                      * NULL: the plan has the host only */
-    unsigned char *is_alias;        /* per node: its value is there without a step */
+    unsigned char *is_alias;        /* per node: its value exists without a step */
     takt_id *root;                  /* per node: the node whose buffer holds its value */
     size_t *root_offset;            /* bytes into that buffer */
     /* Of a training step in mixed precision: whether a node belongs to the forward pass; else NULL.
@@ -96,11 +96,11 @@ typedef struct takt_builder {
     void **bases;        /* per buffer: where constants are, for the steps that run at once */
     size_t base_count, base_capacity;
     bool in_prologue;       /* the step being compiled is constant */
-    unsigned char *is_late; /* per root: constant, made after something has asked for it */
-    takt_id *reserved;      /* roots that a step was promised and that are not made so far */
+    unsigned char *is_late; /* per root: constant, made once something requests it */
+    takt_id *reserved;      /* roots promised to a step and not yet made */
     size_t reserved_count;
     takt_promise *promises;   /* packed forms and copies of them */
-    const takt_group **late;  /* groups that are being made for these */
+    const takt_group **late;  /* groups being made for these */
     unsigned char *is_wanted; /* per group: it is among them */
     int step_index;           /* of the step being compiled */
     size_t step_capacity, buffer_capacity, constant_capacity;
@@ -112,7 +112,7 @@ typedef struct takt_builder {
     size_t found_count;
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     int32_t *unasked; /* constant groups that will not be made, while they are looked through */
-    takt_cost *costs; /* per group: what it costs as a step */
+    takt_cost *costs; /* per group: its cost as a step */
     struct takt_answers *answers; /* kept or told again (answers.h); NULL: neither */
     struct takt_answers *sized;   /* the same of constants that depend on sizes */
     uint32_t *latest;             /* as takt_plan.latest; NULL: no size is decided by values */
@@ -122,9 +122,10 @@ typedef struct takt_builder {
     size_t fusion_count, fusion_capacity;
     takt_state_form *forms; /* of state */
     size_t form_count, form_capacity;
-    size_t settled_forms;      /* so many have the steps that they begin with */
-    unsigned char *is_derived; /* per root: made of a weight that is state, by so many steps */
-    takt_id *asked;            /* those whose value the step being compiled reads as it is */
+    size_t settled_forms;      /* this many have the steps that they begin with */
+    unsigned char *is_derived; /* per root: derived from a weight that is state, by this many
+                                * steps */
+    takt_id *asked;            /* those whose value the step being compiled reads directly */
     size_t asked_count;
     uint32_t *next_of; /* per root: the first slot whose next value it holds; UINT32_MAX: none */
 } takt_builder;
@@ -134,13 +135,13 @@ static inline takt_builder *takt_builder_of(takt_planner *p)
     return (takt_builder *)p;
 }
 
-/* Who runs a node. */
+/* The backend that runs a node. */
 static inline const takt_backend *takt_builder_backend(const takt_builder *b, takt_id node)
 {
     return b->backend_of != NULL ? b->backend_of[node] : b->p.settings->fallback;
 }
 
-/* What a backend achieves, or the fallback if it does not say. */
+/* A backend's performance, or the fallback's if it does not say. */
 const takt_machine *takt_builder_machine(const takt_builder *b, const takt_backend *backend);
 
 TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
@@ -152,13 +153,13 @@ TAKT_MUST_USE takt_status takt_builder_join(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 /* Moves groups that only make next values of state to the end, where they write over it. */
 TAKT_MUST_USE takt_status takt_builder_commit(takt_builder *b);
-/* What such a group computes lies where the state does. */
+/* The results of such a group are stored in the state. */
 TAKT_MUST_USE takt_status takt_builder_write_state(takt_builder *b, const takt_group *group);
-/* Puts groups that write over the state where they may run in `sequence`. */
+/* Puts groups that overwrite the state where they may run in `sequence`. */
 TAKT_MUST_USE takt_status takt_builder_place_commits(takt_builder *b);
-/* Steps after the first that overwrites state are neither stopped nor fail. */
+/* Steps after the first that overwrites state can neither be stopped nor fail. */
 void takt_builder_seal(takt_builder *b);
-/* Fills in `sequence` and what follows from it. */
+/* Fills in `sequence` and everything derived from it. */
 TAKT_MUST_USE takt_status takt_builder_order(takt_builder *b);
 /* Weights that steps may read in 16 bits: a constant that is widened to f32. */
 bool takt_is_widening(const takt_builder *b, takt_id node);
@@ -171,22 +172,22 @@ TAKT_MUST_USE takt_status takt_builder_want(takt_builder *b, takt_id root);
 /* The same for a packed form or a copy of one that is not filled. */
 TAKT_MUST_USE takt_status takt_builder_postpone(takt_builder *b, const takt_pack_name *name,
                                                 void *user, uint32_t *buffer);
-/* Fills all of these: a stage of its own, when no step is being compiled. */
+/* Fills all of these: a separate stage, while no step is being compiled. */
 TAKT_MUST_USE takt_status takt_builder_settle(takt_builder *b);
-/* A packed form of a constant that is there, as a constant of its own. */
+/* A packed form of an existing constant, as a separate constant. */
 TAKT_MUST_USE takt_status takt_builder_pack(takt_builder *b, const takt_pack_name *name, void *user,
                                             uint32_t *buffer);
-/* Compiles the group that is next; runs it if it is constant. */
+/* Compiles the next group; runs it if it is constant. */
 TAKT_MUST_USE takt_status takt_builder_compile(takt_builder *b, const takt_group *group);
-/* What reads each constant, and giving back those that nothing will read any more, if the settings
- * say so (consume.c). */
+/* Counts the readers of each constant, and frees those that nothing will read any more, if the
+ * settings say so (consume.c). */
 TAKT_MUST_USE takt_status takt_builder_count_reads(takt_builder *b);
 void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_step *step);
 /* Whether the step reads a subgraph while it runs, and not a plan of it. */
 bool takt_step_interprets(const takt_graph *g, const takt_step *step);
-/* Those that the plan shares with others; NULL: it shares none. */
+/* The constants that the plan shares with others; NULL: it shares none. */
 takt_packs *takt_builder_packs(const takt_builder *b);
-/* Lets others have the constants that steps read. */
+/* Shares the constants that steps read. */
 TAKT_MUST_USE takt_status takt_builder_keep(takt_builder *b);
 /* Buffer of a node's value, made if it has none yet. */
 TAKT_MUST_USE takt_status takt_builder_buffer(takt_builder *b, takt_id node, uint32_t *buffer);
@@ -197,21 +198,21 @@ TAKT_MUST_USE takt_status takt_builder_new_constant(takt_builder *b, const takt_
 /* The same bytes in the memory of another space, as a constant of that. */
 TAKT_MUST_USE takt_status takt_builder_upload(takt_builder *b, const takt_pack_name *name,
                                               uint32_t from, uint32_t *buffer);
-/* A step that copies the value of `root` into `space`, unless it is there. */
+/* A step that copies the value of `root` into `space`, unless it is there already. */
 TAKT_MUST_USE takt_status takt_builder_bring(takt_builder *b, takt_id root, takt_space space);
-/* All values that the group reads and that lie elsewhere. */
+/* All values that the group reads from other spaces. */
 TAKT_MUST_USE takt_status takt_builder_bring_all(takt_builder *b, const takt_group *group);
-/* The step of the commit phase that copies the next value of a slot that lies elsewhere. */
+/* The step of the commit phase that copies the next value of a slot in another space. */
 TAKT_MUST_USE takt_status takt_builder_commit_away(takt_builder *b, size_t slot);
-/* Copies an output home that is a part of a value made elsewhere. */
+/* Copies an output to the host that is part of a value made in another space. */
 TAKT_MUST_USE takt_status takt_builder_bring_output(takt_builder *b, size_t output);
 TAKT_MUST_USE takt_status takt_builder_push(takt_builder *b, const takt_step *step);
 /* A constant that a step of the prologue is about to compute. */
 TAKT_MUST_USE takt_status takt_builder_new_computed(takt_builder *b, const takt_type *type,
                                                     uint32_t *buffer);
-/* The output that takes the value of `root` directly, since it sees all of its buffer; or -1. */
+/* The output that takes the value of `root` directly, since it covers the whole buffer; or -1. */
 int takt_builder_direct_output(const takt_builder *b, takt_id root, size_t bytes);
-/* The same, wherever the value is made. */
+/* The same, in whatever space the value is made. */
 int takt_builder_output_of(const takt_builder *b, takt_id root, size_t bytes);
 /* Adds a buffer of raw bytes to the step's inputs. */
 TAKT_MUST_USE takt_status takt_builder_add_raw(takt_builder *b, uint32_t buffer, size_t bytes,
@@ -226,32 +227,32 @@ bool takt_state_has_forms(const takt_builder *b, takt_id node);
 TAKT_MUST_USE takt_status takt_builder_mark_derived(takt_builder *b);
 void takt_builder_ask(takt_builder *b, takt_id root);
 TAKT_MUST_USE takt_status takt_builder_make_asked(takt_builder *b);
-/* Steps that new forms begin with, and where their values lie once the arena is known. */
+/* Steps that new forms begin with, and where their values are once the arena is known. */
 TAKT_MUST_USE takt_status takt_builder_settle_forms(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_place_forms(takt_builder *b);
-/* Makes a step of a group, which nobody runs so far. */
+/* Makes a step of a group, without running it. */
 TAKT_MUST_USE takt_status takt_builder_step(takt_builder *b, const takt_group *group,
                                             takt_step *step);
-/* The steps that pack what the run has changed. */
+/* The steps that repack what the run has changed. */
 TAKT_MUST_USE takt_status takt_builder_pack_state(takt_builder *b);
 /* Adds a view to the step's results. */
 TAKT_MUST_USE takt_status takt_builder_add_out(takt_builder *b, const takt_view *view);
-/* Where slots lie, once it is known where values are made. */
+/* Places slots, once it is known where values are made. */
 TAKT_MUST_USE takt_status takt_builder_find_slots(takt_builder *b);
 /* Slots that take one another's values, once ports are known. */
 TAKT_MUST_USE takt_status takt_builder_find_rings(takt_builder *b);
-/* The value of `root` is made in the second memory of a slot, and which one. */
+/* The value of `root` is made in the second memory of a slot; which slot. */
 bool takt_state_swaps(const takt_builder *b, takt_id root, uint32_t *slot);
-/* The next value of the slot has been written over its old one already. */
+/* The next value of the slot has already overwritten its old one. */
 bool takt_state_is_in_place(const takt_builder *b, size_t slot);
 /* The step of `node` writes only what nobody sees before the run is committed. */
 bool takt_state_is_append(const takt_builder *b, takt_id node);
-/* The buffer is an input's that the caller lets steps write over. */
+/* The buffer is an input's that the caller lets steps overwrite. */
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
-/* Moves values into donated inputs that are not read any more. */
+/* Moves values into donated inputs that are no longer read. */
 void takt_builder_donate(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_place(takt_builder *b);
-/* takt_plan_build with a builder of the caller's, who frees `scratch` of it: it lives on with the
+/* takt_plan_build with the caller's builder; the caller frees its `scratch`: it lives on with the
  * plan, and so must `settings`. */
 TAKT_MUST_USE takt_status takt_builder_build(takt_builder *b, takt_plan **out);
 

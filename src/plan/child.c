@@ -8,7 +8,7 @@
 
 /* ---- making one ---- */
 
-/* From `g`, which has the sizes of the graph around it. */
+/* From `g`, which has the sizes of the enclosing graph. */
 static takt_status by_numbers(takt_planner *p, const takt_plan_settings *settings,
                               const takt_graph *g, takt_plan **child)
 {
@@ -29,8 +29,7 @@ static takt_status by_numbers(takt_planner *p, const takt_plan_settings *setting
     return status;
 }
 
-/* From what plans of all sizes are made from; it can be given other sizes if those of the plan
- * around it can. */
+/* From the basis for all sizes; it can be resized if the enclosing plan can. */
 static takt_status by_names(takt_planner *p, const takt_plan_settings *settings, takt_basis *basis,
                             takt_answer *answer)
 {
@@ -58,15 +57,15 @@ static takt_status make(takt_planner *p, const takt_graph *g, takt_answer *answe
         status = by_names(p, &settings, basis, answer);
     if (status != TAKT_ERR_SHAPE)
         return status;
-    p->ctx->error = before; /* a branch that cannot run at these sizes is another graph */
+    p->ctx->error = before; /* a branch that cannot run at these sizes is a different graph */
     takt_answers_give_up(takt_builder_of(p));
     return by_numbers(p, &settings, g, &answer->child);
 }
 
 /* ---- other sizes ---- */
 
-/* `g` is a subgraph of the graph that was given other sizes: its inputs and results become what
- * they are in the plan. */
+/* `g` is a subgraph of the graph that was resized: its inputs and results take their sizes from the
+ * plan. */
 static void put_ports(const takt_graph *from, const takt_graph *g)
 {
     for (size_t i = 0; i < g->input_count; i++)
@@ -121,7 +120,7 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
             takt_repeat_limit(answer.child->body);
         status = takt_answers_keep(b, answer);
     }
-    if (status != TAKT_OK) /* else it dies with those who keep the answers */
+    if (status != TAKT_OK) /* else it is freed with the answers */
         takt_resizer_destroy(answer.resizer);
     *child = status == TAKT_OK ? answer.child : NULL;
     return status;

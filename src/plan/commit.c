@@ -2,9 +2,8 @@
  *
  * Steps that overwrite visible state run last, in a phase that cannot fail. A copy can do that, and
  * so can an element-wise step: it reads an element of the old state before it writes the new one.
- * Groups whose values nobody needs but the next values of slots are moved there, joined where one
- * reads the other, and write over the state: an optimiser's update is one step without a copy.
- */
+ * Groups whose values are needed only as next values of slots are moved there, joined where one
+ * reads the other, and overwrite the state: an optimiser's update is one step without a copy. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -50,8 +49,8 @@ static void refuse(const committer *c, takt_id node)
         c->may[c->b->group_index[node]] = 0;
 }
 
-/* Numbers that updates of several slots share, such as a rate times a decay, would make one set of
- * them all; they are computed before. */
+/* Numbers that updates of several slots share, such as a rate times a decay, would join them all
+ * into one set; they are computed before. */
 static void refuse_scalars(const committer *c)
 {
     const takt_builder *b = c->b;
@@ -65,8 +64,8 @@ static void refuse_scalars(const committer *c)
     }
 }
 
-/* Refuses groups of which something that runs before the commit phase needs a value: what reads a
- * group has a higher number. */
+/* Refuses groups whose value is needed before the commit phase: readers of a group have a higher
+ * number. */
 static void find_last_groups(const committer *c)
 {
     const takt_builder *b = c->b;
@@ -143,7 +142,7 @@ static bool is_in(const committer *c, takt_id node, int32_t set)
     return group >= 0 && c->may[group] && first_of(c, group) == set;
 }
 
-/* Whether the old value of a slot is read only where that is done before it is overwritten. */
+/* Whether the old value of a slot is read only before it is overwritten. */
 static bool is_read_before(const committer *c, const takt_slot *slot, int32_t set)
 {
     const takt_builder *b = c->b;
@@ -186,7 +185,7 @@ static bool is_good(const committer *c, int32_t set)
     return slots > 0 && nodes <= LONGEST;
 }
 
-/* ---- groups anew ---- */
+/* ---- new groups ---- */
 
 /* All nodes of a set, in the order of the graph. */
 static takt_status merge(const committer *c, int32_t set, takt_group *to, takt_cost *cost)

@@ -1,25 +1,23 @@
-/* consume.c - constants that steps do not read themselves, and with them those of a model that is
- * not wanted any more, are given back while the plan is made: as soon as the last group that reads
- * one is compiled, what is packed of it is all there is. So weights and their packed forms are
- * never all there at the same time. A constant that is made of others, such as a weight in a wider
- * type, is often not made at all, because steps take what it would be made of; these are given back
- * as soon as nothing can ask for it any more.
- */
+/* consume.c - frees constants that steps do not read themselves, and those of a model that is no
+ * longer needed, while the plan is made: as soon as the last group that reads one is compiled, only
+ * its packed form is left. So weights and their packed forms never all exist at the same time. A
+ * constant made of others, such as a weight in a wider type, is often not made at all, because
+ * steps read its sources; these are freed as soon as nothing can request it any more. */
 #include <string.h>
 
 #include "ir/held.h"
 #include "ir/leaves.h"
 #include "plan/builder.h"
 
-/* What clauses name their sides from, and sizes that a run finds, may ask for anything. Where steps
- * are sized again, constants that depend on sizes are made again of what they were made of. */
+/* Clauses that name their sides, and sizes that a run finds, may request anything. If steps are
+ * resized, constants that depend on sizes are recomputed from their sources. */
 static bool counts(const takt_builder *b)
 {
     return !b->p.settings->is_dry && b->p.graph->check_count == 0 && b->latest == NULL &&
            b->sized == NULL;
 }
 
-/* The root that a group reads from outside of it, or TAKT_NONE. */
+/* The root that a group reads from outside, or TAKT_NONE. */
 static takt_id read_root(const takt_builder *b, const takt_group *group, takt_id in)
 {
     const takt_id root = in == TAKT_NONE ? TAKT_NONE : b->root[in];
@@ -79,7 +77,7 @@ static void drop(takt_builder *b, takt_id root)
         takt_tensor_release((takt_tensor *)(uintptr_t)n->attr[0].tensor);
 }
 
-/* Whether the group was not made, and nothing is left that could ask for a result of it. */
+/* Whether the group was not made, and nothing is left that could request a result of it. */
 static bool is_unasked(const takt_builder *b, const takt_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
@@ -93,7 +91,7 @@ static bool is_unasked(const takt_builder *b, const takt_group *group)
     return true;
 }
 
-/* One reading of a constant less. */
+/* One reader of a constant less. */
 static void read_once(takt_builder *b, takt_id root, size_t *unasked)
 {
     if (!b->is_constant[root] || b->reads[root] == 0 || --b->reads[root] > 0)
@@ -102,7 +100,7 @@ static void read_once(takt_builder *b, takt_id root, size_t *unasked)
     if (!b->is_late[root])
         drop(b, root);
     else if (maker >= 0 && is_unasked(b, &b->groups[maker]))
-        b->unasked[(*unasked)++] = maker; /* once: its last reading is over */
+        b->unasked[(*unasked)++] = maker; /* once: its last reader is done */
 }
 
 static void read_inputs(takt_builder *b, const takt_group *group, size_t *unasked)

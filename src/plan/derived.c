@@ -1,10 +1,9 @@
-/* derived.c - what a transpose or a cast makes of a weight that is state.
+/* derived.c - transposes and casts of weights that are state.
  *
  * Steps that pack such a value read its packed form, which changes only when the weight does
- * (forms.c), so that most runs need the value itself not at all. Its group has no place among the
- * steps: it is compiled where a form is made, and right before a step that asks for the value as it
- * is.
- */
+ * (forms.c), so that most runs do not need the value itself. Its group has no fixed place among the
+ * steps: it is compiled where a form is made, and right before a step that requests the value
+ * itself. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +13,8 @@
 #include "plan/answers.h"
 #include "plan/builder.h"
 
-/* How many steps after the state: 0 for itself, and more than the most for what is none of it. */
+/* The number of steps after the state: 0 for the state itself, and more than the maximum for values
+ * not derived from it. */
 static int depth_of(const takt_builder *b, takt_id node)
 {
     const takt_id root = b->root[node];
@@ -23,7 +23,7 @@ static int depth_of(const takt_builder *b, takt_id node)
                                          : TAKT_DERIVED_MOST;
 }
 
-/* A step of its own that moves or converts floats of a weight, and cannot fail. */
+/* A separate step that moves or converts floats of a weight, and cannot fail. */
 static bool may_derive(const takt_builder *b, const takt_group *group)
 {
     const takt_graph *g = b->p.graph;
@@ -37,7 +37,7 @@ static bool may_derive(const takt_builder *b, const takt_group *group)
            depth_of(b, n->in[0]) < TAKT_DERIVED_MOST;
 }
 
-/* What reads values element by element, or early, reads them as they are. */
+/* Element-wise and early readers read the values themselves. */
 static bool may_pack(const takt_builder *b, takt_id reader)
 {
     const takt_node *n = &b->p.graph->nodes[reader];
@@ -64,7 +64,7 @@ static void refuse_read(takt_builder *b)
             b->is_derived[b->root[g->slots[i].next]] = 0;
 }
 
-/* What was made of a value that is read as it is, is not made of the state any more. */
+/* A value made from one that is read directly no longer counts as made from the state. */
 static bool refuse_orphans(takt_builder *b)
 {
     bool any = false;
@@ -96,7 +96,7 @@ takt_status takt_builder_mark_derived(takt_builder *b)
         b->is_derived[node] = (unsigned char)(depth_of(b, b->p.graph->nodes[node].in[0]) + 1);
         any = true;
     }
-    while (any) { /* each that goes reads what it is made of as it is */
+    while (any) { /* each that is dropped reads its source directly */
         refuse_read(b);
         any = refuse_orphans(b);
     }
@@ -121,7 +121,7 @@ static bool is_before(const void *x, const void *y)
     return (const char *)x < (const char *)y;
 }
 
-/* Their groups, and those of what they are made of, in the order of the graph. */
+/* Their groups, and those of their sources, in the order of the graph. */
 static takt_status list_asked(takt_builder *b, const takt_group ***groups, size_t *count)
 {
     const takt_graph *g = b->p.graph;
@@ -144,7 +144,7 @@ static takt_status list_asked(takt_builder *b, const takt_group ***groups, size_
     return TAKT_OK;
 }
 
-/* The step being compiled, which is the last so far, comes `count` steps later. */
+/* The step being compiled, currently the last, moves `count` steps later. */
 static void move_on(takt_builder *b, int count)
 {
     takt_plan *plan = b->p.plan;
@@ -164,7 +164,7 @@ takt_status takt_builder_make_asked(takt_builder *b)
     TAKT_TRY(list_asked(b, &groups, &count));
     const takt_builder was = *b;
     takt_status status = TAKT_OK;
-    takt_answers_give_up(b); /* steps would be told in another order */
+    takt_answers_give_up(b); /* the order of replayed steps would change */
     b->answers = NULL;
     move_on(b, (int)count);
     for (size_t i = 0; status == TAKT_OK && i < count; i++) {

@@ -1,9 +1,8 @@
-/* device.h - memory that is not the host's, and what a context keeps open for its backends.
+/* device.h - memory other than the host's, and what a context keeps open for its backends.
  *
- * A plan has spaces: 0 is the host's memory, 1 and up belong to devices, one each. Every buffer
- * lies in one space, every space has an arena of its own, and a value that is needed in two of them
- * is copied by a step (takt_transfer).
- */
+ * A plan has spaces: 0 is the host's memory, 1 and up belong to devices, one each. Every buffer is
+ * in one space, every space has its own arena, and a value that is needed in two of them is copied
+ * by a step (takt_transfer). */
 #ifndef TAKT_PLAN_DEVICE_H
 #define TAKT_PLAN_DEVICE_H
 
@@ -16,7 +15,7 @@ typedef uint8_t takt_space;
 
 enum {
     TAKT_HOST = 0,
-    TAKT_SPACES = 4 /* of one plan, the host's included */
+    TAKT_SPACES = 4 /* of one plan, including the host's */
 };
 
 typedef enum takt_copy {
@@ -26,7 +25,7 @@ typedef enum takt_copy {
     TAKT_COPY_WITHIN, /* inside the device */
 } takt_copy;
 
-/* The copy that a step is; way TAKT_COPY_NONE: it computes. From in[0] to out[0], dense. */
+/* The copy that a step performs; way TAKT_COPY_NONE: it computes. From in[0] to out[0], dense. */
 typedef struct takt_transfer {
     takt_copy way;
     size_t bytes;
@@ -34,34 +33,34 @@ typedef struct takt_transfer {
 
 /* The memory of a device. `dev` is what the backend's open() made. Functions are thread-safe. */
 typedef struct takt_device {
-    /* Memory at a multiple of `alignment`; its bytes are arbitrary. TAKT_ERR_MEMORY if there is not
-     * so much; who asked says what for. */
+    /* Memory at a multiple of `alignment`; its contents are arbitrary. TAKT_ERR_MEMORY if there is
+     * not enough; the caller says what for. */
     takt_status (*get)(void *dev, size_t bytes, void **data);
     void (*put)(void *dev, void *data, size_t bytes);
-    /* Returns when the bytes are there. Nothing else uses them meanwhile. Failures are recorded in
-     * the context that the device was opened for. */
+    /* Returns when the bytes have arrived. Nothing else uses them meanwhile. Failures are recorded
+     * in the context that the device was opened for. */
     takt_status (*copy)(void *dev, takt_copy way, void *to, const void *from, size_t bytes);
-    /* What the device has, and what is free of it; absent: unknown. */
+    /* The device's total and free memory; absent: unknown. */
     void (*memory)(void *dev, uint64_t *total, uint64_t *free);
     size_t alignment; /* of every buffer: a power of two, at least 64 */
-    /* The rest is for buffers of the caller's that lie there (takt_tensor_view.device); absent:
-     * none can be bound. The number that their views have, from 1 on. */
+    /* The rest is for the caller's buffers in device memory (takt_tensor_view.device); absent: none
+     * can be bound. The device number in their views, from 1 on. */
     int32_t (*number)(const void *dev);
-    /* Whose memory `data` is, by that number, 0 if it is no device's, and how many bytes there are
-     * from it on. */
+    /* The device number of the memory at `data`, 0 if it is not a device's, and how many bytes
+     * follow from there. */
     void (*look)(void *dev, const void *data, int32_t *device, size_t *bytes);
-    size_t foreign_alignment; /* of a buffer that steps use where it lies; others are copied */
+    size_t foreign_alignment; /* of a buffer that steps use in place; others are copied */
 } takt_device;
 
-/* What a backend achieves: rough figures, for decisions that change speed and nothing else. */
+/* A backend's performance: rough figures, for decisions that affect only speed. */
 typedef struct takt_machine {
     double flops_per_us, bytes_per_us; /* of a step */
-    double step_us;                    /* for being a step */
-    double segment_us;                 /* to start a segment and to see that it has ended */
+    double step_us;                    /* overhead per step */
+    double segment_us;                 /* to start a segment and to detect its end */
     double copy_us, copied_per_us;     /* a copy from or to the host, and bytes of it */
 } takt_machine;
 
-/* One thing that a device reaches, measured. */
+/* One measured performance figure of a device. */
 typedef struct takt_device_rate {
     const char *name; /* "f32 multiply-add" */
     const char *key;  /* "f32_gflops", for programs: the unit is part of it */
@@ -84,8 +83,8 @@ TAKT_MUST_USE takt_status takt_space_storage(takt_ctx *ctx, const struct takt_pl
                                              const char *what, size_t bytes,
                                              struct takt_storage **storage);
 
-/* What open() of the backend makes for (which, threads): made by the first call, kept by the
- * context, and the same for all who ask. NULL for a backend without open(). */
+/* The result of the backend's open() for (which, threads): made by the first call, kept by the
+ * context, and shared by all callers. NULL for a backend without open(). */
 TAKT_MUST_USE takt_status takt_opened_get(takt_ctx *ctx, const struct takt_backend *backend,
                                           const char *which, int threads, void **state);
 /* Closes all, when the context ends. */

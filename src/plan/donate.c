@@ -1,8 +1,7 @@
-/* donate.c - inputs that steps may write over: their bytes hold other values once they are read.
+/* donate.c - inputs that steps may overwrite: their bytes hold other values once they are read.
  *
- * A value fits where it needs no more bytes and no stricter alignment than the input has: bound
- * buffers are only as aligned as their elements.
- */
+ * A value fits if it needs no more bytes and no stricter alignment than the input has: bound
+ * buffers are only as aligned as their elements. */
 #include <string.h>
 
 #include "base/written.h"
@@ -11,7 +10,7 @@
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer)
 {
     const char *words = b->p.settings->donated;
-    /* Where values decide sizes a run may begin again, and reads its inputs twice. */
+    /* If values decide sizes, a run may start over, and reads its inputs twice. */
     if (buffer->place != TAKT_PLACE_INPUT || !b->p.settings->reuse || b->latest != NULL)
         return false;
     while (words != NULL && *words != '\0') {

@@ -1,10 +1,9 @@
 /* early.c - where steps that overwrite state run: last, or as soon as nothing can fail any more.
  *
- * In a training step a parameter is updated right after its gradient, which then dies: gradients of
- * all parameters are never alive at once, unless something such as clipping needs them all. From
- * the first overwritten slot on nothing may fail or be interrupted, so every step that can fault
- * comes before it. Other plans commit last, and can be stopped until then.
- */
+ * In a training step a parameter is updated right after its gradient, which is then freed:
+ * gradients of all parameters are never alive at once, unless something such as clipping needs them
+ * all. From the first overwritten slot on nothing may fail or be interrupted, so every step that
+ * can fault comes before it. Other plans commit last, and can be stopped until then. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +13,7 @@
 
 typedef struct early {
     takt_builder *b;
-    int32_t *kept;    /* groups that are no commits, in their order */
+    int32_t *kept;    /* groups that are not commits, in their order */
     int32_t *commits; /* the others */
     size_t *before;   /* per commit: the place among `kept` that it comes before */
     size_t kept_count, commit_count;
@@ -31,7 +30,7 @@ static bool is_training(const takt_graph *g)
 
 /* ---- what can fault ---- */
 
-/* The indices were good for a gather that ran before, along an axis of the same size. */
+/* The indices were valid for an earlier gather along an axis of the same size. */
 static bool is_gathered(const takt_graph *g, const takt_node *n)
 {
     const takt_type *x = takt_type_of(g, n->in[0]);

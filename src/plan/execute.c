@@ -1,5 +1,5 @@
-/* execute.c - the loop that runs a plan. Nothing in it allocates or decides; it waits for the
- * segments of other backends and for nothing else. */
+/* execute.c - the loop that runs a plan. It allocates nothing and decides nothing; it waits only
+ * for the segments of other backends. */
 #include "plan/execute.h"
 
 #include "base/error.h"
@@ -14,10 +14,10 @@ typedef struct call {
     takt_fault_slot *fault;
     const takt_execution *execution;
     bool can_stop;        /* between tasks */
-    _Atomic int stopping; /* the error that ends the run; tasks that have not begun do not */
+    _Atomic int stopping; /* the error that ends the run; tasks that have not begun are skipped */
 } call;
 
-/* What a task asks while it works. */
+/* What a task can query while it runs. */
 typedef struct poll {
     takt_poll base; /* first: the task sees this part */
     call *call;
@@ -36,13 +36,13 @@ static takt_task task_of(const call *c, size_t index, size_t worker)
                        .execution = c->execution};
 }
 
-/* A clock of the caller's own is read on the caller's thread alone. */
+/* A clock supplied by the caller is read only on the caller's thread. */
 static bool reads_clock(const call *c, int worker)
 {
     return worker == 0 || c->execution->plan->ctx->now_ns == takt_os_now_ns;
 }
 
-/* Whether the run is to end before this task, or in it. */
+/* Whether the run must end before or during this task. */
 static bool stops(call *c, int worker)
 {
     if (!c->can_stop)
@@ -88,8 +88,7 @@ static uint64_t now(const call *c)
     return ctx->now_ns(ctx->clock_user);
 }
 
-/* The same with a look at the clock on both sides: what is left of a step's time, its workers
- * waited. */
+/* With the clock read before and after: the rest of a step's time, its workers waited. */
 static void run_task_watched(void *user, size_t index, int worker)
 {
     const call *c = user;
@@ -103,7 +102,7 @@ static void run_task_watched(void *user, size_t index, int worker)
     busy[TAKT_BUSY_LAST] = end;
 }
 
-/* What comes before and after the tasks, thread 0 does. */
+/* Thread 0 does the work before and after the tasks. */
 static void run_edge(void (*edge)(const takt_step *, const takt_task *), const call *c,
                      const takt_task *alone, uint64_t *busy_ns)
 {
@@ -125,14 +124,14 @@ static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
 {
     takt_task_fn *task = is_watched ? run_task_watched : run_task;
     if (count == 1)
-        begin_task(c, 0, 0, NULL); /* the step has just looked */
+        begin_task(c, 0, 0, NULL); /* the step has just checked */
     else if (takt_pool_threads(pool) == 1 && c->execution != NULL && c->execution->is_back)
         run_backwards(c, task, count);
     else
         takt_pool_run(pool, task, c, count);
 }
 
-/* One task and nothing around it, as most small steps are. */
+/* One task and nothing around it, as in most small steps. */
 static bool is_plain(const takt_step *s)
 {
     return s->task_count == 1 && s->before == NULL && s->prepare == NULL && s->after == NULL;
@@ -254,7 +253,7 @@ static takt_status run_one(const takt_execution *x, takt_pool *pool, size_t i)
     return TAKT_OK;
 }
 
-/* State is old or new, never torn: what steps before `end` did to it early is taken back. */
+/* State is old or new, never torn: early writes of steps before `end` are undone. */
 static void undo(const takt_execution *x, size_t end)
 {
     for (size_t i = end; i-- > 0;) {
@@ -265,7 +264,8 @@ static void undo(const takt_execution *x, size_t end)
     }
 }
 
-/* Steps on the host, one after another; `*done` is how many of the plan have been done. */
+/* Steps on the host, one after another; `*done` is the number of steps of the plan that are
+ * done. */
 static takt_status run_host(const takt_execution *x, takt_pool *pool, const takt_segment *g,
                             size_t *done)
 {
@@ -285,8 +285,7 @@ static takt_status report_failure(const takt_execution *x, const takt_segment *g
     return x->error->node[0] == '\0' ? takt_error_node(x->error, s->name) : x->error->status;
 }
 
-/* The commit phase cannot be taken back: state in the memory of the device is old or new or both.
- */
+/* The commit phase cannot be undone: state in the memory of the device is old or new or both. */
 static takt_status report_loss(const takt_execution *x, const takt_segment *g, size_t step)
 {
     (void)report_failure(x, g, step);
@@ -305,7 +304,7 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
         TAKT_TRY(interruption(x, "before", g->first));
     const int before = x->error->id;
     takt_fault_reset(x->fault);
-    x->error->id = 0; /* to see whether the backend says what failed */
+    x->error->id = 0; /* to see whether the backend reports what failed */
     if (x->watch != NULL)
         x->watch->before(x->watch->user, g->first);
     takt_status status = g->backend->enqueue(part, x, g);
@@ -337,7 +336,7 @@ takt_status takt_execute_wait(const takt_execution *x)
     return TAKT_OK;
 }
 
-/* Who profiles wants to know of every step, so each is a segment of its own then. */
+/* When profiling, each step is a separate segment. */
 static takt_status run_segment(const takt_execution *x, takt_pool *pool, const takt_segment *g,
                                size_t *done)
 {

@@ -1,4 +1,4 @@
-/* execute.h - carrying out the steps of a plan, one after another. */
+/* execute.h - running the steps of a plan, one after another. */
 #ifndef TAKT_PLAN_EXECUTE_H
 #define TAKT_PLAN_EXECUTE_H
 
@@ -10,9 +10,9 @@ typedef struct takt_watch {
     void (*before)(void *user, size_t step);
     void (*after)(void *user, size_t step);
     void *user;
-    /* Or NULL: of every worker of the pool, from [worker * TAKT_BUSY_STRIDE] on, nanoseconds. What
-     * it spent in tasks is added; the begin of its first task is kept if there is 0, and the end of
-     * its last one. */
+    /* Or NULL: per worker of the pool, at [worker * TAKT_BUSY_STRIDE], in nanoseconds. The time it
+     * spent in tasks is added; the start of its first task is stored if the entry is 0, and the end
+     * of its last one. */
     uint64_t *busy_ns;
 } takt_watch;
 
@@ -25,30 +25,30 @@ struct takt_execution {
     unsigned char *arena; /* for scratch of steps on the host */
     void *const *parts;   /* per space: what session_open made; NULL: the plan has the host only */
     takt_pool *pool;      /* or NULL */
-    bool is_leased;       /* the pool is leased already, by the run around this one */
+    bool is_leased;       /* the pool is leased already, by the enclosing run */
     takt_fault_slot *fault;
     takt_error *error;
-    const _Atomic uint64_t *cancel; /* the run that is to end, or NULL */
+    const _Atomic uint64_t *cancel; /* the run to cancel, or NULL */
     uint64_t run;                   /* this one */
     uint64_t deadline_ns;           /* on the context's clock; 0: none */
     const takt_watch *watch;        /* or NULL */
-    /* Per input of the graph: strides in elements of a bound view that steps read where it lies, or
-     * NULL; NULL at all: every input is dense. */
+    /* Per input of the graph: strides in elements of a bound view that steps read in place, or
+     * NULL; NULL altogether: every input is dense. */
     const int64_t *const *strides;
-    /* One thread takes tasks from the last to the first: said of every other run, which so begins
-     * with what the run before left in the caches. */
+    /* One thread takes tasks from the last to the first: set for every other run, which thus starts
+     * with the data that the previous run left in the caches. */
     bool is_back;
-    /* What is elsewhere is only begun: somebody waits for it later. All segments are elsewhere. */
+    /* Work on devices is only started: a later call waits for it. All segments are on devices. */
     bool is_begun_only;
-    /* Called after a step that is a size point, to size the steps behind it; NULL: they are right
+    /* Called after a step that is a size point, to size the steps after it; NULL: they are valid
      * only for the sizes that the plan has. */
     takt_status (*point)(void *user, size_t step);
     void *point_user;
 };
 
-/* Whether a size point found the sizes that its plan has now. */
+/* Whether a size point found the plan's current sizes. */
 bool takt_point_holds(const takt_plan *plan, const takt_step *step, const int64_t *found);
-/* After one: what follows is as large as it found, or the run ends. */
+/* After a size point: resizes the steps after it, or ends the run. */
 TAKT_MUST_USE takt_status takt_point_pass(const takt_execution *x, size_t step);
 /* What a size point found. */
 static inline const int64_t *takt_point_found(const takt_step *s, void *const *base)
@@ -77,21 +77,21 @@ static inline bool takt_is_late(const takt_execution *x)
     return x->deadline_ns != 0 && x->plan->ctx->now_ns(x->plan->ctx->clock_user) >= x->deadline_ns;
 }
 
-/* Runs every segment. On the host, cancel and deadline are looked at before every step and every
- * task of a step and in long tasks about every hundred microseconds (kernel/poll.h), elsewhere
- * before every segment; and after the last one. They are not in the
- * commit phase, nor in a step that writes over state early. */
+/* Runs every segment. On the host, cancel and deadline are checked before every step and every task
+ * of a step and in long tasks about every hundred microseconds (kernel/poll.h), elsewhere before
+ * every segment; and after the last one. They are not checked in the commit phase, nor in a step
+ * that overwrites state early. */
 TAKT_MUST_USE takt_status takt_execute(const takt_execution *x);
-/* The end of a run that was only begun, of a plan of one segment. */
+/* Waits for a run that was only started, of a plan of one segment. */
 TAKT_MUST_USE takt_status takt_execute_wait(const takt_execution *x);
-/* A step before the others, by all threads that are free. */
+/* A step before the others, by all free threads. */
 void takt_execute_first(const takt_execution *x, const takt_step *step);
 /* The error of the fault that step `s` of the run left. */
 takt_status takt_report_fault(const takt_execution *x, const takt_step *s);
 /* One step of the run, all its tasks, on the calling thread: for backends that are threads. */
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch);
-/* The same outside of a run: for constant steps, which run at plan time. `pool`: leased, for a step
- * that shares_pool; or NULL. */
+/* Outside of a run: for constant steps, which run at plan time. `pool`: leased, for a step that
+ * shares_pool; or NULL. */
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
                         takt_fault_slot *fault, takt_pool *pool);
 

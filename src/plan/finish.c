@@ -1,4 +1,4 @@
-/* finish.c - outputs and state that need a copy, segments, and tidying up. */
+/* finish.c - outputs and state that need a copy, segments, and cleaning up. */
 #include "plan/finish.h"
 
 #include <string.h>
@@ -128,7 +128,7 @@ static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *pus
     const takt_id root = s->next == TAKT_NONE ? TAKT_NONE : b->root[s->next];
     if (root == TAKT_NONE || root == s->value || b->p.plan->slots[slot].from != UINT32_MAX ||
         b->p.graph->nodes[root].op != &takt_op_state ||
-        b->space_of[root] != TAKT_HOST) /* what came from elsewhere is a copy already */
+        b->space_of[root] != TAKT_HOST) /* a value from another space is a copy already */
         return TAKT_OK;
     takt_buffer to = {.place = TAKT_PLACE_ARENA, .value = TAKT_NONE};
     if (!takt_type_bytes(takt_type_of(b->p.graph, root), &to.bytes))
@@ -192,7 +192,7 @@ static bool is_same_segment(const takt_step *a, const takt_step *b)
            (a->space == TAKT_HOST || a->backend == b->backend);
 }
 
-/* A fault is looked at when its segment has ended, and so are the inputs that it lies in. */
+/* A fault is checked when its segment has ended, and so are the inputs that it refers to. */
 void takt_finish_faults(takt_builder *b)
 {
     const takt_plan *plan = b->p.plan;

@@ -1,5 +1,4 @@
-/* finish.h - the last stage of building: outputs, state, sizes, and giving back what is not needed.
- */
+/* finish.h - the last stage of building: outputs, state, sizes, and freeing what is not needed. */
 #ifndef TAKT_PLAN_FINISH_H
 #define TAKT_PLAN_FINISH_H
 
@@ -18,10 +17,10 @@ TAKT_MUST_USE takt_status takt_finish_segments(takt_builder *b);
 void takt_finish_faults(takt_builder *b);
 /* The plan's memory statement; the limit is checked here. */
 TAKT_MUST_USE takt_status takt_finish_sizes(takt_builder *b);
-/* Gives back constants that no step reads, and growth room; safe after any failure. */
+/* Frees constants that no step reads, and spare capacity; safe after any failure. */
 TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b);
 
-/* What to call a node in messages: its name, its origin, or its op. */
+/* The name of a node for messages: its name, its origin, or its op. */
 const char *takt_node_label(const takt_node *n);
 void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost);
 

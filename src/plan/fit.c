@@ -1,4 +1,4 @@
-/* fit.c - plans of training steps: how much is computed twice. */
+/* fit.c - plans of training steps: how much is rematerialised. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -6,19 +6,20 @@
 #include "plan/builder.h"
 #include "plan/rematerialise.h"
 
-/* Without being asked, a step that holds much may take so much longer, as estimated. */
+/* By default a step that holds much memory may take this much longer, as estimated. */
 static const double cheap = 1.01;
 enum { MUCH = 4 << 20, ROUNDS = 6 };
 
 typedef struct fitting {
     takt_ctx *ctx;
     takt_graph *graph;
-    takt_plan_settings dry, best; /* `best` with the repetitions that need the least so far */
-    takt_plan *first;             /* dry, without repetitions */
+    takt_plan_settings dry, best; /* `best` with the rematerialisation that needs the least so
+                                   * far */
+    takt_plan *first;             /* dry, without rematerialisation */
     size_t least;
 } fitting;
 
-/* Plans with what is found for `target`, and keeps it if that needs less. */
+/* Plans with the result for `target`, and keeps it if it needs less. */
 static takt_status attempt(fitting *f, size_t target, double most_time)
 {
     takt_remat found;
@@ -40,7 +41,7 @@ static takt_status attempt(fitting *f, size_t target, double most_time)
     return status;
 }
 
-/* The estimate may miss the plan by a little: then it is asked for less. */
+/* The estimate may miss the plan slightly: then a smaller target is tried. */
 static takt_status reach(fitting *f, size_t room)
 {
     size_t target = room;

@@ -1,9 +1,8 @@
 /* forms.c - packed forms of trained weights.
  *
  * A constant is packed when the plan is made. A weight that is state changes from time to time, so
- * its packed forms are state as well: sessions keep them beside the value, the run that changes the
- * value packs them anew in its commit phase, and all other runs read them as they are.
- */
+ * its packed forms are state as well: sessions keep them next to the value, the run that changes
+ * the value repacks them in its commit phase, and all other runs just read them. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,8 +20,8 @@ static bool is_cache(const takt_builder *b, takt_id state)
     return next != TAKT_NONE && b->p.graph->nodes[b->root[next]].op == &takt_op_update_slice;
 }
 
-/* A training step changes every weight, so that its forms would be packed in every run all the
- * same: products pack what they read, and no memory is kept for it. */
+/* A training step changes every weight, so its forms would be packed in every run anyway: products
+ * pack what they read, and no memory is kept for it. */
 bool takt_state_has_forms(const takt_builder *b, takt_id node)
 {
     const takt_node *n = &b->p.graph->nodes[node];
@@ -42,7 +41,7 @@ bool takt_planner_is_kept(const takt_planner *p, takt_id node)
     return takt_state_has_forms(b, root) || (b->is_derived[root] && !b->in_prologue);
 }
 
-/* ---- what it is made of ---- */
+/* ---- sources ---- */
 
 /* The state whose elements these are, and the derived values in between, the last one first. */
 static takt_id source_of(const takt_builder *b, takt_id node, takt_id chain[TAKT_DERIVED_MOST],
@@ -54,7 +53,7 @@ static takt_id source_of(const takt_builder *b, takt_id node, takt_id chain[TAKT
     return root;
 }
 
-/* "" of a state itself; else how the value comes out of it. */
+/* "" for a state itself; else how the value is derived from it. */
 static const char *way_to(const takt_builder *b, takt_id node)
 {
     const takt_graph *g = b->p.graph;
@@ -72,7 +71,7 @@ static const char *way_to(const takt_builder *b, takt_id node)
     return way;
 }
 
-/* ---- asking for one ---- */
+/* ---- requests ---- */
 
 typedef struct filler {
     takt_fill_fn *fill;
@@ -103,7 +102,7 @@ static takt_view flat(takt_dtype dtype, size_t count, uint32_t buffer)
         .dtype = dtype, .rank = 1, .buffer = buffer, .dim = {(int64_t)count}, .stride = {1}};
 }
 
-/* Where the value lies while it is packed: the state does, a derived one is in the arena. */
+/* Where the value is while it is packed: a state in its slot, a derived value in the arena. */
 static takt_status lay_value(takt_builder *b, takt_id node, uint32_t *buffer)
 {
     const takt_id root = b->root[node];
@@ -227,7 +226,7 @@ takt_status takt_builder_fill_form(takt_builder *b, const takt_pack_name *name, 
 static takt_status make_one(takt_builder *b, takt_id node, uint32_t buffer, takt_step *step)
 {
     uint32_t *place = &b->p.plan->buffer_of[node];
-    const uint32_t was = *place; /* others may read it as it is */
+    const uint32_t was = *place; /* others may read it directly */
     const takt_view view = b->p.plan->view_of[node];
     *place = buffer;
     const takt_status status = takt_builder_step(b, &b->groups[b->group_index[node]], step);
@@ -268,7 +267,7 @@ takt_status takt_builder_settle_forms(takt_builder *b)
 {
     const takt_builder was = *b;
     takt_status status = TAKT_OK;
-    b->answers = NULL; /* no step of the plan asks */
+    b->answers = NULL; /* no step of the plan requests it */
     for (; status == TAKT_OK && b->settled_forms < b->form_count; b->settled_forms++)
         status = make_first(b, &b->forms[b->settled_forms]);
     b->answers = was.answers;
@@ -279,7 +278,7 @@ takt_status takt_builder_settle_forms(takt_builder *b)
     return status;
 }
 
-/* At the beginning of a run nothing is in the arena. */
+/* At the beginning of a run the arena is empty. */
 static takt_status place_step(takt_builder *b, takt_step *step, size_t *end)
 {
     const size_t parts = step->task_count == 1 ? 1 : (size_t)b->p.plan->threads;
@@ -329,8 +328,8 @@ static takt_view *elsewhere(takt_builder *b, const takt_view *views, size_t coun
     return made;
 }
 
-/* One step of those that pack a form. It reads `*from` instead of `old`, and if it is not the last
- * one, both are then what it makes. */
+/* One step of those that pack a form. It reads `*from` instead of `old`; unless it is the last one,
+ * both are then set to its result. */
 static takt_status push_step(takt_builder *b, const takt_step *of, bool is_last, uint32_t *old,
                              uint32_t *from)
 {

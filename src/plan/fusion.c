@@ -1,9 +1,8 @@
-/* fusion.c - what fusing a node into the step before it is worth, and the record of it.
+/* fusion.c - what fusing a node into the step before it saves, and the record of it.
  *
- * The estimate is a model, not a measurement: a step takes as long as its arithmetic or its memory
- * traffic, whichever is longer, and a little for being a step. Fusing saves the traffic of the
- * value in between and one step.
- */
+ * The estimate is a cost model, not a measurement: a step takes as long as its arithmetic or its
+ * memory traffic, whichever is longer, plus a small overhead per step. Fusing saves the traffic of
+ * the intermediate value and one step. */
 #include "plan/fusion.h"
 
 #include "base/mem.h"
@@ -15,7 +14,7 @@ double takt_machine_us(const takt_machine *m, const takt_cost *c)
     return m->step_us + (by_flops > by_bytes ? by_flops : by_bytes);
 }
 
-/* Its reading is saved, and its writing too if nobody else wants it. */
+/* Its read is saved, and its write too if it has no other readers. */
 static double bytes_saved(const takt_builder *b, takt_id from)
 {
     size_t bytes = 0;
@@ -50,7 +49,7 @@ void takt_fusion_note(takt_builder *b, const takt_fusion *fusion)
     void *array = b->fusions;
     if (takt_mem_grow(b->p.ctx, &array, &b->fusion_capacity, b->fusion_count + 1,
                       sizeof *b->fusions) != TAKT_OK)
-        return; /* a lost line of an explanation, never the plan */
+        return; /* a line of an explanation is lost, never the plan */
     b->fusions = array;
     b->fusions[b->fusion_count++] = *fusion;
 }

@@ -1,4 +1,4 @@
-/* fusion.h - what fusing a node into the step before it is worth. */
+/* fusion.h - what fusing a node into the step before it saves. */
 #ifndef TAKT_PLAN_FUSION_H
 #define TAKT_PLAN_FUSION_H
 
@@ -6,7 +6,7 @@
 
 /* Microseconds that a step of this cost takes. */
 double takt_machine_us(const takt_machine *m, const takt_cost *c);
-/* `step`: what the step costs so far. */
+/* `step`: the cost of the step so far. */
 takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id from,
                                  const takt_cost *step);
 /* The step's cost with the node in it. */

@@ -19,7 +19,7 @@ enum {
     REACH = 256   /* nodes between the two anchors of a step: keeps compiling linear, too */
 };
 
-/* Tiles cannot begin inside a byte, so element types below one are steps of their own. */
+/* Tiles cannot begin inside a byte, so ops on sub-byte types are separate steps. */
 static bool is_map(const takt_graph *g, const takt_node *n)
 {
     if ((n->op->traits & TAKT_ELEMENTWISE) == 0 && n->op != &takt_op_broadcast)
@@ -36,8 +36,7 @@ static bool is_leaf(const takt_node *n)
            n->op == &takt_op_get;
 }
 
-/* The group after which the node's value is complete; TAKT_NO_GROUP if it is there from the start.
- */
+/* The group after which the node's value is complete; TAKT_NO_GROUP if it exists from the start. */
 static int32_t ready_after(const takt_builder *b, takt_id id)
 {
     const takt_node *n = &b->p.graph->nodes[id];
@@ -50,7 +49,7 @@ static int32_t ready_after(const takt_builder *b, takt_id id)
     return latest;
 }
 
-/* The latest group among the producers; the input that comes from it is told in `from`. */
+/* The latest group among the producers; `from` receives the input that comes from it. */
 static int32_t latest_producer(const takt_builder *b, const takt_node *n, takt_id *from)
 {
     int32_t latest = TAKT_NO_GROUP;
@@ -121,7 +120,7 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
     return backend->absorbs(g, group->nodes[group->anchor], id);
 }
 
-/* The same for one that is not element-wise; "" if nobody would think of it. */
+/* The same for one that is not element-wise; "" if it is not worth reporting. */
 static const char *pair_obstacle(const takt_builder *b, takt_id id, const takt_group *group,
                                  takt_id from)
 {
@@ -190,8 +189,8 @@ static int32_t renumbered(int32_t group, int32_t from, int32_t last)
     return group == from ? last : group > from ? group - 1 : group;
 }
 
-/* Makes `from` the last group: nobody but node `id`, which is about to join it, reads what it
- * computes. What else that node reads, constants, may have been computed after it. */
+/* Makes `from` the last group: only node `id`, which is about to join it, reads its result. The
+ * node's other inputs, constants, may have been computed after it. */
 static void make_last(takt_builder *b, int32_t from, takt_id id)
 {
     const int32_t last = (int32_t)b->group_count - 1;
@@ -258,7 +257,7 @@ static takt_status visit(takt_builder *b, takt_id id)
 }
 
 /* In mixed precision a value is kept in 16 bits from the forward to the backward pass, and each of
- * them widens it for itself: a step of its own, which can run twice. */
+ * them widens it separately: a separate step, which can run twice. */
 static takt_status find_forward(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;

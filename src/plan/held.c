@@ -1,5 +1,4 @@
-/* held.c - what a plan has from the allocator, to the byte: the promise that nothing else is kept.
- */
+/* held.c - a plan's allocated bytes, exactly: the guarantee that nothing else is kept. */
 #include "ir/held.h"
 
 #include "plan/bodies.h"

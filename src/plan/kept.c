@@ -8,7 +8,7 @@
 enum { FEWEST = 4, MOST = 16, MEMORY = 4 << 20 };
 
 typedef struct slot {
-    uint64_t used; /* when; 0: never */
+    uint64_t used; /* time of last use; 0: never */
     bool is_parallel;
 } slot;
 
@@ -53,7 +53,7 @@ static void pass_blocks(walker *w, const takt_answers *a)
             pass(w, (void *)(uintptr_t)a->list[i].at, a->list[i].bytes);
 }
 
-/* Everything in one order, whatever is done with it. */
+/* Everything in one order, for saving and restoring. */
 static void walk(walker *w, const takt_kept_source *s)
 {
     pass(w, s->plan->steps, s->plan->step_count * sizeof *s->plan->steps);
@@ -99,7 +99,7 @@ void takt_kept_destroy(takt_kept *k)
         takt_mem_put(k->ctx, k, k->whole);
 }
 
-/* The slot of these sizes; else, if any will do, the one that was used longest ago. */
+/* The slot of these sizes; else, if any will do, the least recently used one. */
 static slot *find(takt_kept *k, const int64_t *sizes, size_t bytes, bool any)
 {
     slot *oldest = &k->slots[0];

@@ -1,8 +1,7 @@
 /* kept.h - the steps of a plan as they were at sizes that it had before.
  *
  * Going back to such a size copies them from here: nothing is compiled. A few sizes are kept, in
- * memory that is there from the start; the one that was not asked for longest makes room.
- */
+ * preallocated memory; the least recently used one is replaced. */
 #ifndef TAKT_PLAN_KEPT_H
 #define TAKT_PLAN_KEPT_H
 
@@ -10,7 +9,7 @@
 
 typedef struct takt_kept takt_kept;
 
-/* What a size changes: the plan's steps, constant ones, and the blocks that were given to them. */
+/* What a size changes: the plan's steps, constant ones, and the blocks given to them. */
 typedef struct takt_kept_source {
     takt_plan *plan;
     const takt_answers *answers;
@@ -19,10 +18,10 @@ typedef struct takt_kept_source {
 
 TAKT_MUST_USE takt_status takt_kept_create(const takt_kept_source *from, takt_kept **out);
 void takt_kept_destroy(takt_kept *k); /* accepts NULL */
-/* Keeps what the source is now under these sizes. */
+/* Saves the current contents of the source under these sizes. */
 void takt_kept_put(takt_kept *k, const takt_kept_source *from, const int64_t *sizes);
 bool takt_kept_has(const takt_kept *k, const takt_kept_source *of, const int64_t *sizes);
-/* Makes the source what it was at these sizes; false: they are not there. */
+/* Restores the source's contents at these sizes; false: they are not kept. */
 bool takt_kept_get(takt_kept *k, const takt_kept_source *to, const int64_t *sizes);
 
 #endif

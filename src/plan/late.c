@@ -1,12 +1,10 @@
-/* late.c - constants that some step needs, made in a stage of their own.
+/* late.c - constants that some step needs, made in a separate stage.
  *
- * A step that asks for a computed constant is given memory for it and goes on. What a plan of
- * another size has made already is taken from there, and whatever it was made from is not needed at
- * all. When the step is compiled, the rest is computed with the same kernels as all others, so that
- * folding cannot change bits; what it depends on comes first, by a list and not by recursion,
- * because chains of constants may be long. Then packed forms and copies are made that the step
- * asked for as well.
- */
+ * A step that requests a computed constant is given memory for it and goes on. If a plan of another
+ * size has made it already, that one is used, and its sources are not needed at all. When the step
+ * is compiled, the rest is computed with the same kernels as all others, so that folding cannot
+ * change bits; dependencies come first, by a list and not by recursion, because chains of constants
+ * may be long. Then the packed forms and copies that the step requested are made as well. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,7 +13,7 @@
 #include "plan/basis.h"
 #include "plan/builder.h"
 
-enum { RESERVED = 2 }; /* of is_late: there is memory for it, and nothing in it so far */
+enum { RESERVED = 2 }; /* of is_late: memory is allocated for it, but not yet filled */
 
 takt_status takt_builder_mark_late(takt_builder *b)
 {
@@ -83,8 +81,8 @@ static takt_status want_inputs(takt_builder *b, const takt_group *group, size_t 
     return TAKT_OK;
 }
 
-/* A group's results get memory of their own, even one that was found: others hold that. What was
- * promised to a step stays where it is. */
+/* A group's results get new memory, even one that was found: others hold that. Memory promised to a
+ * step stays where it is. */
 static void renew(takt_builder *b, takt_id node)
 {
     if (b->is_late[node] != RESERVED)
@@ -124,7 +122,7 @@ static takt_status make(takt_builder *b, const takt_group *group)
     return status;
 }
 
-/* Groups lie in an array, in an order in which they can run. */
+/* Groups are in an array, in an order in which they can run. */
 static bool is_before(const void *a, const void *b)
 {
     return (const char *)a < (const char *)b;
@@ -144,7 +142,7 @@ takt_status takt_builder_want(takt_builder *b, takt_id root)
     return TAKT_OK;
 }
 
-/* All that steps were promised, and what that depends on. */
+/* Everything promised to steps, and its dependencies. */
 static takt_status make_all(takt_builder *b)
 {
     size_t count = 0;

@@ -1,9 +1,8 @@
-/* lengths.c - nodes that have to wait for sizes that values decide.
+/* lengths.c - nodes that wait for sizes that values decide.
  *
  * An op `length` finds such sizes in the middle of a run; whatever mentions their names comes after
- * it, though no value may lead from one to the other. Lengths are numbered in the graph's order,
- * and found in that order: so one number tells which a node needs, the last of them.
- */
+ * it, even if no value leads from one to the other. Lengths are numbered in the graph's order, and
+ * found in that order: so one number, that of the last length a node needs, is enough. */
 #include <string.h>
 
 #include "ir/leaves.h"
@@ -36,7 +35,7 @@ static takt_status list_lengths(takt_builder *b, size_t *count)
     return TAKT_OK;
 }
 
-/* Names that inputs give are known from the start; what a length says of them is only compared. */
+/* Names that inputs give are known from the start; a length only compares them. */
 static void forget_given(const takt_template *t, uint32_t *last)
 {
     for (size_t i = 0; i < t->type_count; i++)
@@ -74,8 +73,8 @@ static void mark(takt_builder *b, const uint32_t *last, const takt_patch *patche
         b->latest[patches[i].node] = larger(b->latest[patches[i].node], last[patches[i].cell]);
 }
 
-/* A subgraph may mention names that none of its inputs and results has: it runs when all that the
- * graph found before it are known. */
+/* A subgraph may mention names that none of its inputs and results has: it runs when everything
+ * found before it is known. */
 static void mark_outer(takt_builder *b, const takt_template *t, size_t count)
 {
     size_t before = 0;
@@ -104,7 +103,7 @@ takt_status takt_builder_lengths(takt_builder *b)
         mark(b, last, t->values, t->value_count);
         mark_outer(b, t, count);
     }
-    for (size_t i = 1; i <= count; i++) /* its own names are known behind it */
+    for (size_t i = 1; i <= count; i++) /* its own names are known after it */
         b->latest[b->lengths[i]] = (uint32_t)i - 1;
     for (size_t i = 0; i < g->count; i++)
         for (uint32_t k = 0; k < g->nodes[i].in_count; k++)

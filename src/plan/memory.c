@@ -1,4 +1,4 @@
-/* memory.c - buffers of values, made when somebody first asks for them. */
+/* memory.c - buffers of values, created on first use. */
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
@@ -104,8 +104,8 @@ static takt_status make_buffer(takt_builder *b, takt_id root, uint32_t *buffer)
     return takt_builder_new_buffer(b, made, buffer);
 }
 
-/* Where the value is seen from the space of the step. Steps that bring it there, unless it is
- * constant, have been made already. */
+/* The value as seen from the space of the step. Steps that copy it there, unless it is constant,
+ * have been made already. */
 static takt_status copy_of(takt_builder *b, takt_id root, uint32_t *buffer)
 {
     uint32_t *known = &b->copy_in[b->space][root];

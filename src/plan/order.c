@@ -1,10 +1,9 @@
 /* order.c - in which order groups run, and which of them run twice.
  *
  * Grouping leaves a valid order: the graph's own. Others may need less memory, and a cheap value
- * may be computed again instead of being kept. Which of them a plan gets is decided in search.c;
- * here one is made. Nodes without a group (views, results of several, leaves) take their turn as
- * soon as what they look at is there.
- */
+ * may be rematerialised instead of being kept. search.c decides which of them a plan gets; here one
+ * is made. Nodes without a group (views, results of several, leaves) follow as soon as their source
+ * is there. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,9 +14,9 @@ typedef struct scheduler {
     takt_builder *b;
     uint32_t *first_use;         /* per node: first edge to a reader, or UINT32_MAX */
     uint32_t *next_use, *reader; /* per edge */
-    uint32_t *waits;             /* per node without group, then per group: edges not there yet */
+    uint32_t *waits;             /* per node without group, then per group: pending edges */
     uint32_t *reads;             /* per root: edges of readers that have not run */
-    unsigned char *is_made;      /* per root: its memory is taken */
+    unsigned char *is_made;      /* per root: its memory is allocated */
     int32_t *ready;              /* groups that may run */
     size_t ready_count, done;
     takt_id *stack; /* nodes that are there, to be passed on */
@@ -92,7 +91,7 @@ static void link_uses(scheduler *s)
             add_edge(s, b->lengths[b->latest[i]], (takt_id)i, &edge);
 }
 
-/* Passes on that `node` is there; whoever waited for nothing else is ready. */
+/* Propagates that `node` is complete; whoever waited only for it is ready. */
 static void arrive(scheduler *s, takt_id node)
 {
     s->stack[s->depth++] = node;
@@ -111,7 +110,7 @@ static void arrive(scheduler *s, takt_id node)
     }
 }
 
-/* Bytes of arena that running `group` takes, less those that it sets free. */
+/* Bytes of arena that running `group` allocates, less those that it frees. */
 static int64_t growth(scheduler *s, const takt_group *group, bool is_final)
 {
     const takt_graph *g = s->b->p.graph;
@@ -145,8 +144,8 @@ static takt_space space_of(const takt_builder *b, int32_t group)
     return b->space_of[b->root[b->groups[group].nodes[0]]];
 }
 
-/* The first in the graph's order that runs where the one before it ran, so that segments are few;
- * what is constant does not run at all. */
+/* The first in the graph's order that runs in the same space as the one before it, so that segments
+ * are few; constant groups do not run at all. */
 static size_t stay(scheduler *s)
 {
     size_t best = 0;
@@ -185,7 +184,7 @@ static size_t choose(scheduler *s, takt_order order)
     return best;
 }
 
-/* What waits for nothing: groups without inputs from outside, leaves. */
+/* Groups and leaves without dependencies. */
 static void start(scheduler *s)
 {
     const takt_builder *b = s->b;
@@ -219,7 +218,7 @@ static takt_status schedule(takt_builder *b, takt_order order)
                            b->group_count);
 }
 
-/* Puts a second run of a group in front of the group that will read it. */
+/* Puts a second run of a group before the group that will read it. */
 static void insert_again(takt_builder *b, const takt_again *again)
 {
     const int32_t what = b->group_index[again->what], before = b->group_index[again->before];

@@ -1,7 +1,6 @@
 /* packs.h - constants that plans of one graph share whatever their sizes: packed weights, and
- * values that depend on constants alone. They are known by the node they are made from, so that
- * nobody looks at their bytes to find them again.
- */
+ * values that depend only on constants. They are identified by their source node, so that they are
+ * found without looking at their bytes. */
 #ifndef TAKT_PLAN_PACKS_H
 #define TAKT_PLAN_PACKS_H
 
@@ -22,9 +21,9 @@ TAKT_MUST_USE takt_status takt_packs_create(takt_ctx *ctx, const unsigned char *
                                             size_t node_count, takt_packs **packs);
 void takt_packs_destroy(takt_packs *packs); /* accepts NULL */
 
-/* True and a tensor to be released, if it is there. */
+/* True and a tensor to be released, if it is present. */
 bool takt_packs_find(takt_packs *packs, const takt_pack_name *name, takt_tensor *tensor);
-/* Adds what it has from the allocator. */
+/* Adds its allocated bytes. */
 void takt_tally_packs(struct takt_tally *t, takt_packs *packs); /* accepts NULL */
 /* Does nothing for nodes that depend on sizes. */
 TAKT_MUST_USE takt_status takt_packs_keep(takt_packs *packs, const takt_pack_name *name,

@@ -1,13 +1,12 @@
-/* place.c - where everything that lives in the arena lies, decided once for all runs.
+/* place.c - offsets of everything in the arena, decided once for all runs.
  *
  * Several placements are made and the smallest one kept: in order of time with best fit (n log n in
  * practice); for plans of ordinary size also largest first and longest life first, each item at the
  * best gap that is free for its whole life (close to optimal, quadratic); and as long as that is
- * above the bound, again with the item that ends highest placed earlier, and at last with two items
- * of the best order changed over, always the same pairs. A plan for a smaller size of a range takes
- * the places of the range's top. The lower bound is the most bytes that are alive at one step of
- * this order: no placement can need less.
- */
+ * above the bound, again with the item that ends highest placed earlier, and finally with two items
+ * of the best order swapped, always the same pairs. A plan for a smaller size of a range takes the
+ * places of the range's top. The lower bound is the most bytes that are alive at one step of this
+ * order: no placement can need less. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -109,7 +108,7 @@ typedef struct best {
     size_t count;
     item **placed;
     takt_plan_space *space;
-    item **order; /* the one that needed least, of those tried */
+    item **order; /* the best one so far */
     size_t total; /* what it needed */
 } best;
 
@@ -132,7 +131,7 @@ static bool is_optimal(const best *b)
     return b->space->arena == b->space->lower_bound;
 }
 
-/* The item that ends highest goes half-way to the front, again and again. */
+/* Repeatedly moves the item that ends highest half-way to the front. */
 static void search(best *b)
 {
     for (int round = 0; round < SEARCHES && !is_optimal(b); round++) {
@@ -150,7 +149,7 @@ static void search(best *b)
     }
 }
 
-/* Two items of the best order change places; what is not worse is gone on from. */
+/* Swaps two items of the best order; continues from the result if it is not worse. */
 static void swap(best *b)
 {
     uint32_t state = 1;
@@ -200,7 +199,8 @@ static size_t aligned(size_t bytes)
     return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
 }
 
-/* The next buffer at or after `at` that is no constant: constants differ by what was found made. */
+/* The next buffer at or after `at` that is not a constant: which constants exist depends on what
+ * was found. */
 static size_t next_buffer(const takt_plan *plan, size_t at)
 {
     while (at < plan->buffer_count && plan->buffers[at].place == TAKT_PLACE_CONSTANT)
@@ -217,7 +217,7 @@ static bool has_room(const takt_buffer *own, const takt_buffer *room)
             aligned(own->bytes) <= aligned(room->bytes));
 }
 
-/* Everything has room where the same thing of the other plan lies, and lives no longer. */
+/* Everything fits where its counterpart in the other plan is, and lives no longer. */
 static bool has_rooms(const takt_plan *plan, const takt_plan *rooms)
 {
     if (rooms == NULL || plan->step_count != rooms->step_count || plan->threads != rooms->threads)
@@ -363,7 +363,7 @@ static takt_status place_space(takt_builder *b, takt_space space, bool has_room)
     plan->space[space].lower_bound = lower_bound(list, count, change, plan->step_count);
     if (!has_room)
         place_best(b, list, count, placed, order, &plan->space[space]);
-    if (space != TAKT_HOST && count > 0) /* an address for values without elements, too */
+    if (space != TAKT_HOST && count > 0) /* values without elements need an address, too */
         reach(plan, space, plan->space[space].backend->device->alignment);
     return TAKT_OK;
 }

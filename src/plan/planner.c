@@ -1,5 +1,5 @@
-/* planner.c - what a backend may ask for while it compiles a step: views, constants in a form of
- * its own, kernels, and facts about the group. */
+/* planner.c - what a backend may request while it compiles a step: views, constants in its own
+ * form, kernels, and facts about the group. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,8 +10,8 @@
 #include "plan/builder.h"
 #include "plan/packs.h"
 
-/* False where a stride does not fit: a value that repeats another one needs no memory of its own,
- * and may be larger than any. */
+/* False if a stride does not fit: a value that repeats another one needs no memory, and may be
+ * larger than any. */
 static bool dense_view(const takt_type *type, takt_view *view)
 {
     view->dtype = type->dtype;
@@ -100,8 +100,8 @@ takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
     return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
 }
 
-/* The step reads the value in more ways than one: as itself and as a slice or another view of it,
- * or, where elements do not stay in their places, twice. It must not be overwritten meanwhile. */
+/* The step reads the value in several ways: as itself and as a slice or another view of it, or, if
+ * elements do not stay in place, twice. It must not be overwritten meanwhile. */
 static bool is_read_twice(const takt_builder *b, takt_id value)
 {
     const takt_group *group = b->p.group;
@@ -119,7 +119,7 @@ static bool is_read_twice(const takt_builder *b, takt_id value)
     return false;
 }
 
-/* A result that takes the place of an input has as many bytes as that at other sizes, too. */
+/* A result that replaces an input has as many bytes as the input at other sizes, too. */
 static takt_status output_again(takt_planner *p, takt_id node, size_t input, size_t *index)
 {
     TAKT_TRY(takt_planner_output(p, node, index));
@@ -202,7 +202,7 @@ bool takt_planner_in_prologue(const takt_planner *p)
     return ((const takt_builder *)p)->in_prologue;
 }
 
-/* On the host, whoever asks. */
+/* On the host, whichever backend requests it. */
 static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *status)
 {
     uint32_t buffer;
@@ -260,14 +260,14 @@ takt_status takt_builder_add_raw(takt_builder *b, uint32_t buffer, size_t bytes,
     return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
 }
 
-/* On a device: the host has it no longer than it takes to bring it there. */
+/* On a device: the host keeps it only until it has been copied there. */
 static takt_status move_pack(takt_builder *b, const takt_pack_name *name, uint32_t *buffer)
 {
     b->p.plan->packed_bytes -= name->bytes;
     return takt_builder_upload(b, name, *buffer, buffer);
 }
 
-/* The pack that the step had at other sizes, if it asks for the same one. */
+/* The pack that the step had at other sizes, if it requests the same one. */
 static takt_status pack_again(takt_builder *b, takt_id from, const char *format, size_t bytes,
                               size_t *index)
 {
@@ -285,7 +285,7 @@ takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, const c
     const pack_source source = {.node = TAKT_NONE, .tensor = from};
     if (takt_answers_again(b))
         return pack_again(b, TAKT_NONE, format, bytes, index);
-    /* Known by no node, so nobody finds it again. */
+    /* Not tied to a node, so it is never found again. */
     const takt_pack_name name = {
         .node = UINT32_MAX, .format = "", .bytes = bytes, .space = b->space};
     TAKT_TRY(make_pack(b, &source, bytes, fill, user, &buffer));
@@ -314,7 +314,7 @@ takt_status takt_builder_pack(takt_builder *b, const takt_pack_name *name, void 
                            &plan->constants[plan->buffers[*buffer].index]);
 }
 
-/* What another plan of the graph packed, or a new one that others may have. */
+/* What another plan of the graph packed, or a new one for others to share. */
 static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *user,
                             uint32_t *buffer)
 {

@@ -1,4 +1,4 @@
-/* planner_facts.c - kernels, and facts about the group that a backend may ask for. */
+/* planner_facts.c - kernels, and facts about the group, for backends. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -16,7 +16,7 @@ const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
     return k;
 }
 
-/* What the families compute in, where that is not what their operands are. */
+/* The type that families compute in, if it differs from their operands'. */
 static const struct {
     const char *family;
     takt_dtype arithmetic;

@@ -1,4 +1,4 @@
-/* point.c - size points: steps whose results say how large what follows is. */
+/* point.c - size points: steps whose results determine the sizes of later steps. */
 #include "plan/execute.h"
 
 bool takt_point_holds(const takt_plan *plan, const takt_step *step, const int64_t *found)

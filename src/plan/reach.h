@@ -1,6 +1,5 @@
-/* reach.h - which sizes a step depends on: of those that a new size leaves alone, nothing has to be
- * compiled again.
- */
+/* reach.h - which sizes a step depends on: steps that depend on no changed size need not be
+ * recompiled. */
 #ifndef TAKT_PLAN_REACH_H
 #define TAKT_PLAN_REACH_H
 
@@ -16,7 +15,7 @@ static inline takt_names takt_name_bit(size_t name)
 }
 
 /* Per node of the builder's graph, in its scratch: names that a step of the node depends on, by
- * what it reads and writes and where that lies. NULL: no memory. */
+ * what it reads and writes and where that is. NULL: out of memory. */
 takt_names *takt_reach_of(takt_builder *b, const takt_template *t);
 
 static inline takt_names takt_reach_group(const takt_names *reach, const takt_group *group)

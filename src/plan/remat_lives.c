@@ -17,7 +17,7 @@ double takt_remat_time(const search *s, int step)
     return s->machine->step_us + (flops > bytes ? flops : bytes);
 }
 
-/* ---- what may be made again ---- */
+/* ---- what may be rematerialised ---- */
 
 static bool fills(const takt_plan *plan, const takt_step *s)
 {
@@ -120,7 +120,7 @@ takt_status takt_remat_survey(search *s)
 
 /* ---- lives ---- */
 
-/* What is written over by its last reader makes room for the next value in that step. */
+/* A value overwritten by its last reader makes room for the next value in that step. */
 static void end_life(search *s, value *v)
 {
     if (v->first < 0)

@@ -7,8 +7,8 @@
 /* What a buffer of the host's arena holds for a while: a step that reads it and writes over it
  * begins another value. */
 typedef struct takt_remat_value {
-    size_t bytes;    /* 0: it lies elsewhere */
-    int maker;       /* the step that alone makes all of it, and may run again; -1: there is none */
+    size_t bytes;    /* 0: it is elsewhere */
+    int maker;       /* the only step that makes it, all of it, and that may run again; -1: none */
     int writers;     /* steps that write a part of it */
     int over;        /* the step that writes the next value over it; -1: none */
     int first, last; /* executions, while lives are counted */
@@ -29,16 +29,16 @@ typedef struct takt_remat_search {
     int *run;                /* executions: steps */
     unsigned char *is_again; /* per execution */
     size_t count;
-    int *old_run; /* before the last repetition, to take it back */
+    int *old_run; /* before the last repetition, to undo it */
     unsigned char *old_again;
     size_t old_count;
     unsigned char *repeats; /* per step */
     /* Executions that use each value, in order: those of value i from first_use[i] on, up to those
-     * of the next. Only as new as the last takt_remat_count. */
+     * of the next. Valid as of the last takt_remat_count. */
     uint32_t *first_use;
     int *uses;
     int *again_at;      /* per step: its second execution, or -1 */
-    uint64_t work;      /* looks at values so far */
+    uint64_t work;      /* values examined so far */
     int64_t *live;      /* per execution: bytes; one more at the end */
     double time, extra; /* of all steps, and of repetitions */
 } takt_remat_search;

@@ -1,11 +1,11 @@
 /* rematerialise.c - which steps run twice, so that their results need not be kept in between.
  *
  * Works on a plan's steps and buffers: a list of executions, in which a step may occur a second
- * time, and the bytes that are alive at each of them. As long as the fullest execution is above the
- * target, the value is dropped there that frees most bytes for the time it takes to make it again
- * right before it is read next; what that needs and is gone by then is made again, too. A step runs
- * at most twice, so the search ends. Bits do not change: the same kernel computes the same value.
- */
+ * time, and the bytes alive at each of them. As long as the fullest execution is above the target,
+ * one value is dropped there: the one that frees most bytes for the time it takes to rematerialise
+ * it right before its next read; inputs that are gone by then are rematerialised, too. A step runs
+ * at most twice, so the search ends. Bits do not change: the same kernel computes the same
+ * value. */
 #include "plan/rematerialise.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "plan/remat_lives.h"
 
 enum { LONGEST = 64, DEEPEST = 32, MOST_STEPS = 1 << 14 };
-/* Looks at values in one search: some seconds. What has been found by then is used. */
+/* Limit on values examined in one search: some seconds. The result so far is then used. */
 static const uint64_t most_work = UINT64_C(1) << 29;
 
 typedef takt_remat_search search;
@@ -39,7 +39,7 @@ bool takt_is_training_graph(const takt_graph *g)
     return false;
 }
 
-/* Whether the value is there at execution `at` anyhow: it is read then or later, before it is made
+/* Whether the value exists at execution `at` anyway: it is read then or later, before it is made
  * again. */
 static bool is_there(const search *s, uint32_t id, int at)
 {
@@ -63,7 +63,7 @@ static bool is_in(const chain *c, int step)
     return false;
 }
 
-/* Appends the step, and before it what makes those of its inputs that are gone at `at`. */
+/* Appends the step, and before it the producers of those inputs that are gone at `at`. */
 static void collect(search *s, chain *c, int step, int at, int full, int depth)
 {
     const takt_step *t = &s->plan->steps[step];
@@ -79,7 +79,7 @@ static void collect(search *s, chain *c, int step, int at, int full, int depth)
         else if (v->writers == 1 && v->over < 0)
             c->kept += takt_remat_last(s, id, at) < full ? (int64_t)v->bytes : 0;
         else
-            c->fits = false; /* others have written over it */
+            c->fits = false; /* others have overwritten it */
     }
     if (c->count == LONGEST || !c->fits) {
         c->fits = false;
@@ -131,7 +131,7 @@ static void drop(search *s, int step)
     s->count = kept;
 }
 
-/* Those of the chain that run twice already, later, are moved. */
+/* Steps of the chain that already run a second time, later, are moved. */
 static void apply(search *s, const choice *c)
 {
     const size_t at = (size_t)c->at, more = c->chain.count;
@@ -189,7 +189,7 @@ static void improve(search *s, size_t target, double most, takt_remat *found)
         apply(s, &best);
         takt_remat_count(s);
         full = takt_remat_fullest(s);
-        if (s->live[full] > peak) { /* what it needs has made another place fuller */
+        if (s->live[full] > peak) { /* its inputs have made another execution fuller */
             take_back(s, &best);
             takt_remat_count(s);
             full = takt_remat_fullest(s);
@@ -200,7 +200,7 @@ static void improve(search *s, size_t target, double most, takt_remat *found)
 }
 
 /* Where a repetition can be inserted: before a step of the graph that does not overwrite state,
- * since those find their places afterwards. */
+ * since those are placed afterwards. */
 static bool is_anchor(const search *s, size_t at)
 {
     const takt_step *step = &s->plan->steps[s->run[at]];

@@ -4,11 +4,11 @@
 
 #include "plan/plan.h"
 
-/* A point of time over memory. */
+/* A point of the trade-off between time and memory. */
 typedef struct takt_remat_point {
     size_t arena; /* bytes, as estimated */
     double time;  /* estimated time of a run over that without repetitions */
-    size_t steps; /* that run twice */
+    size_t steps; /* steps that run twice */
 } takt_remat_point;
 
 typedef struct takt_remat {
@@ -21,22 +21,21 @@ typedef struct takt_remat {
 
 /* Whether a graph updates trainable parameters. */
 bool takt_is_training_graph(const takt_graph *g);
-/* Finds repetitions that bring the arena of a plan, which may be dry, down to `target` bytes, the
- * cheapest for the bytes they free first; fewer bytes may not be reached. The estimated time stays
- * within `most_time` times that of the plan; 0: whatever it takes. The caller calls _deinit, after
- * a failure too. */
+/* Finds repetitions that bring the arena of a plan, which may be dry, down to `target` bytes, those
+ * with the least cost per freed byte first; the target may not be reached. The estimated time stays
+ * within `most_time` times that of the plan; 0: no limit. Call _deinit even after a failure. */
 TAKT_MUST_USE takt_status takt_remat_find(const takt_plan *plan, size_t target, double most_time,
                                           takt_remat *found);
 void takt_remat_deinit(takt_remat *found);
-/* A plan of a training step. Values whose second computation costs next to nothing are computed
- * twice; as many others as it takes to keep the limit of the settings, and with `recomputes` to
- * need the least memory. */
+/* A plan of a training step. Values that cost next to nothing to rematerialise are computed twice;
+ * so are as many others as needed to keep the limit of the settings, and with `recomputes` to need
+ * the least memory. */
 TAKT_MUST_USE takt_status takt_plan_fit(takt_ctx *ctx, takt_graph *graph,
                                         const takt_plan_settings *settings, takt_plan **plan);
-/* Whether planning looks at large constants although none is packed: then it needs the model. */
+/* Whether planning reads large constants although none is packed: then it needs the model. */
 bool takt_plan_reads_constants(const takt_graph *g);
 /* Memory against time of a training step that is planned like `plan`, from the fastest to the
- * smallest, at most `most` points; none if that cannot be told any more. */
+ * smallest, at most `most` points; none if that is no longer known. */
 TAKT_MUST_USE takt_status takt_plan_points(const takt_plan *plan, size_t most,
                                            takt_remat_point *points, size_t *count);
 

@@ -1,4 +1,4 @@
-/* report_fault.c - what a run says of an element that a step could not compute. */
+/* report_fault.c - the error message for an element that a step could not compute. */
 #include "base/error.h"
 #include "plan/execute.h"
 

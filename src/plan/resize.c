@@ -1,4 +1,4 @@
-/* resize.c - making a plan that can be given other sizes where it lies. */
+/* resize.c - making a plan that can be resized in place. */
 #include "base/mem.h"
 #include "plan/finish.h"
 #include "plan/resizer.h"

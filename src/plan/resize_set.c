@@ -1,4 +1,4 @@
-/* resize_set.c - steps compiled again where they lie, for other sizes. */
+/* resize_set.c - recompiles steps in place, for other sizes. */
 #include <string.h>
 
 #include "base/error_record.h"
@@ -19,7 +19,7 @@ static bool same_aliases(takt_resizer *r)
            memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
 }
 
-/* Nothing is to be done where all results are empty, and no memory is needed for that. */
+/* Nothing to do if all results are empty, and no memory is needed for that. */
 static void idle(const takt_step *s, const takt_task *t)
 {
     (void)s;
@@ -38,7 +38,7 @@ static bool is_empty(const takt_step *s)
     return s->out_count > 0;
 }
 
-/* Whether a step of the group depends on no size that is another one now. */
+/* Whether a step of the group depends on no size that has changed. */
 static bool stays(const takt_resizer *r, const takt_group *group)
 {
     return r->is_whole && r->has_after && (takt_reach_group(r->reach, group) & r->changed) == 0;
@@ -88,7 +88,7 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
            s->in == old.in && s->out == old.out;
 }
 
-/* Whether what the step writes has room. */
+/* Whether the step's results fit. */
 static bool outputs_fit(const takt_resizer *r, const takt_step *s)
 {
     for (size_t i = 0; i < s->out_count; i++) {
@@ -212,7 +212,7 @@ static bool constants_kept(takt_resizer *r)
     return is_good;
 }
 
-/* Plans of subgraphs, whose own sizes used before are the same, more or less. */
+/* Plans of subgraphs, which keep more or less the same sizes themselves. */
 static bool children_again(takt_resizer *r)
 {
     for (size_t i = 0; i < r->answers.count; i++) {
@@ -227,7 +227,7 @@ static bool children_again(takt_resizer *r)
     return true;
 }
 
-/* A size used before: its steps are put back. */
+/* A size used before: its steps are restored. */
 static bool set_kept(takt_resizer *r, const int64_t *sizes)
 {
     const takt_kept_source source = takt_resizer_source(r);
@@ -280,7 +280,7 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
         memmove(r->sizes, sizes, bytes);
         takt_kept_put(r->kept, &source, sizes);
     } else {
-        takt_error_put_back(r->ctx, &before); /* a plan of its own will do */
+        takt_error_put_back(r->ctx, &before); /* a separate plan will do */
     }
     return TAKT_OK;
 }

@@ -1,4 +1,4 @@
-/* resizer.h - what a resizer consists of: resize.c makes one, resize_set.c gives it sizes. */
+/* resizer.h - the fields of a resizer: resize.c makes one, resize_set.c gives it sizes. */
 #ifndef TAKT_PLAN_RESIZER_H
 #define TAKT_PLAN_RESIZER_H
 
@@ -21,13 +21,13 @@ struct takt_resizer {
     unsigned char *is_alias;
     size_t *room, *scratch;      /* bytes per buffer, per step */
     int64_t *cells, *sizes;      /* of the size program; the sizes that are set */
-    int64_t *wanted;             /* sizes that are asked for of a subgraph */
+    int64_t *wanted;             /* requested sizes of a subgraph */
     takt_kept *kept;             /* steps of sizes used before */
     const takt_names *reach;     /* per node: names that its step depends on */
     size_t *after, *sized_after; /* per step, per constant one: answers up to its end */
     takt_names changed;          /* since the sizes that are set */
     bool has_after;              /* all of them */
-    bool is_whole;               /* every step is of the sizes that are set */
+    bool is_whole;               /* every step has the current sizes */
     uint64_t compiled;           /* steps so far */
 };
 
@@ -36,7 +36,7 @@ static inline takt_kept_source takt_resizer_source(takt_resizer *r)
     return (takt_kept_source){r->plan, &r->answers, &r->sized};
 }
 
-/* Every step that it has can be told again. */
+/* Every step that it has can be replayed. */
 static inline bool takt_resizer_is_sizable(const takt_resizer *r)
 {
     return !r->answers.is_rigid && !r->sized.is_rigid;

@@ -1,10 +1,9 @@
 /* search.c - tries other orders and repetitions on dry plans, and makes the best one real.
  *
- * A value that is alive across the fullest step without being read there, that one cheap step made,
- * may be made once more when it is read next; a step whose threads' scratch makes it the fullest
- * may run on one thread. Each such change is planned in full, so what is kept needs less by the
- * same count that the plan itself states.
- */
+ * A value that is alive across the fullest step without being read there, and that one cheap step
+ * made, may be rematerialised before its next read; a step whose threads' scratch makes it the
+ * fullest may run single-threaded. Each such change is planned in full, so a change that is kept
+ * needs less by the same count that the plan itself states. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -92,7 +91,7 @@ static int maker(const takt_plan *plan, uint32_t buffer, int full)
     return found;
 }
 
-/* The step's one result is all that is in its buffer: no piece of a concatenation. */
+/* The step's only result fills its buffer: it is not a piece of a concatenation. */
 static bool fills(const takt_plan *plan, const takt_step *s)
 {
     size_t bits = (size_t)takt_dtype_bits(s->out[0].dtype);
@@ -101,7 +100,7 @@ static bool fills(const takt_plan *plan, const takt_step *s)
     return s->out[0].offset == 0 && bits / 8 == plan->buffers[s->out[0].buffer].bytes;
 }
 
-/* Running what makes `buffer` once more before it is read again after step `full`. */
+/* Rematerialises `buffer` before its next read after step `full`. */
 static bool candidate(const takt_plan *plan, uint32_t buffer, int full, takt_again *again)
 {
     const takt_buffer *b = &plan->buffers[buffer];
@@ -147,7 +146,7 @@ static takt_status repeat_one(search *s, bool *found)
     return TAKT_OK;
 }
 
-/* ---- what could do with the scratch of one thread ---- */
+/* ---- steps that could use the scratch of one thread ---- */
 
 static takt_status single_one(search *s, bool *found)
 {

@@ -1,10 +1,9 @@
-/* state.c - state that is updated where it lies.
+/* state.c - state that is updated in place.
  *
  * A cache grows by a row at a time; copying all of it for that would cost more than the rest of the
- * run. So a step that makes the next value of a slot out of its old one may write over it, long
- * before the commit phase, if nobody reads the old value any more, and if it can take its change
- * back when a later step fails, or if nobody can see it then (append.c).
- */
+ * run. So a step that makes the next value of a slot out of its old one may overwrite it, long
+ * before the commit phase, if nobody reads the old value any more, and if it can undo its change
+ * when a later step fails, or if nobody can see it then (append.c). */
 #include "base/mem.h"
 #include "ir/leaves.h"
 #include "plan/answers.h"
@@ -19,7 +18,7 @@ bool takt_state_is_in_place(const takt_builder *b, size_t slot)
            b->p.plan->buffers[buffer].index == slot;
 }
 
-/* Somebody reads the old value after, or beside, the step being compiled. */
+/* The old value is read after, or during, the step being compiled. */
 static bool is_read_later(const takt_builder *b, takt_id state, takt_id node)
 {
     const takt_graph *g = b->p.graph;
@@ -45,14 +44,14 @@ static bool may_overwrite(const takt_builder *b, takt_id node, const takt_view *
     if (buffer->place != TAKT_PLACE_STATE || in->offset != 0 || !b->p.settings->reuse ||
         b->in_prologue || b->root[node] != node || b->p.plan->buffer_of[node] != UINT32_MAX)
         return false;
-    if (b->space != TAKT_HOST && !takt_state_is_append(b, node)) /* nobody could take it back */
+    if (b->space != TAKT_HOST && !takt_state_is_append(b, node)) /* nobody could undo it */
         return false;
     const takt_slot *slot = &g->slots[buffer->index];
     size_t bytes;
     if (slot->next == TAKT_NONE || b->root[slot->next] != node || b->root_offset[slot->next] != 0 ||
         !takt_type_bytes(g->nodes[node].type, &bytes) || bytes != buffer->bytes)
         return false;
-    for (size_t i = 0; i < g->output_count; i++) /* such a value is made where the output lies */
+    for (size_t i = 0; i < g->output_count; i++) /* such a value is made in the output */
         if (b->root[g->outputs[i].id] == node)
             return false;
     return !is_read_later(b, slot->value, node);

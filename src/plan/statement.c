@@ -23,7 +23,7 @@ static void count_constants(takt_builder *b)
     }
 }
 
-/* The limit is one of everything that takt_plan_info.peak counts. */
+/* The limit applies to everything that takt_plan_info.peak counts. */
 static takt_status check_limit(const takt_builder *b)
 {
     const takt_plan *plan = b->p.plan;
@@ -42,8 +42,7 @@ static takt_status check_limit(const takt_builder *b)
                      sum, parts[0], parts[1], parts[2], parts[3], parts[4], limit);
 }
 
-/* What a device has in all is a limit of its space, too: a plan that cannot run anywhere on it is
- * not made. */
+/* A device's total memory also limits its space: a plan that can never run on it is not made. */
 static takt_status check_device(const takt_builder *b, takt_plan_space *s)
 {
     uint64_t total = UINT64_MAX, free = 0;
@@ -83,7 +82,7 @@ static void count_state(takt_builder *b)
     plan->state_bytes = plan->space[TAKT_HOST].state;
 }
 
-/* Buffers that lie elsewhere once a slot's memories were exchanged. */
+/* Buffers that are elsewhere once a slot's memories were swapped. */
 static takt_status list_state(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;

@@ -1,10 +1,9 @@
-/* swap.c - which memory slots lie in, and slots that have two.
+/* swap.c - which memory slots are in, and slots that have two.
  *
- * Where a step that can fail reads the next value of a slot, that value must exist before it is
+ * If a step that can fail reads the next value of a slot, that value must exist before it is
  * certain that the run succeeds. It is made in a second memory of the slot, and at the end of the
- * run the two change places: nothing is copied. Slots that only take one another's values hand on
- * their memories in a ring.
- */
+ * run the two are swapped: nothing is copied. Slots that only take one another's values rotate
+ * their memories in a ring. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -30,7 +29,7 @@ static takt_status find_readers(takt_builder *b, unsigned char **readers)
     return TAKT_OK;
 }
 
-/* Where its next value is made; for one that does not change, where all that read it are. */
+/* Where its next value is made; for one that does not change, where all its readers are. */
 static takt_space space_of(const takt_builder *b, const takt_slot *slot, bool is_changed,
                            const unsigned char *readers)
 {
@@ -41,8 +40,8 @@ static takt_space space_of(const takt_builder *b, const takt_slot *slot, bool is
     return is_leaf || b->is_constant[root] ? TAKT_HOST : b->space_of[root];
 }
 
-/* Places in two memories are fixed when a session begins, so only a plan with one exchanges them.
- */
+/* Addresses in two memories are fixed when a session begins, so only a plan with one memory swaps
+ * them. */
 static bool may_exchange(const takt_builder *b)
 {
     return b->copy_in[TAKT_HOST] == NULL && b->p.settings->reuse && b->p.settings->in_place;
@@ -62,8 +61,8 @@ static uint32_t taken_from(const takt_builder *b, size_t slot)
     return b->port_of[root];
 }
 
-/* From every slot to the one that it takes from, until a slot is met that was met before: in the
- * same walk, then a ring begins there; or in another one. */
+/* From every slot to the one that it takes from, until a visited slot is met: in the same
+ * traversal, then a ring begins there; or in an earlier one. */
 takt_status takt_builder_find_rings(takt_builder *b)
 {
     const size_t count = b->p.graph->slot_count;

@@ -16,11 +16,12 @@ size_t takt_hyper_name(const char *text);
  * `owner` is for messages. */
 TAKT_MUST_USE takt_status takt_hyper_read(takt_ctx *ctx, const char *owner, const takt_hyper *hyper,
                                           size_t count, const char *text, double *values);
-/* The same for "a=1,b=2" alone: values that are not named stay. */
+/* For "a=1,b=2" without a name: values that are not given stay. */
 TAKT_MUST_USE takt_status takt_hyper_change(takt_ctx *ctx, const char *owner,
                                             const takt_hyper *hyper, size_t count, const char *text,
                                             double *values);
-/* Records that there is no `what` of that name, with the nearest of those `name_at` gives. */
+/* Records that there is no `what` of that name, with the nearest of the names that `name_at`
+ * yields. */
 takt_status takt_hyper_unknown(takt_ctx *ctx, const char *what, const char *text,
                                const char *(*name_at)(size_t index));
 

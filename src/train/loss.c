@@ -82,7 +82,7 @@ takt_id takt_loss_each(takt_loss_site *site, const takt_op *op, size_t count,
     return reduced(site, op, TAKT_EACH, count, attrs);
 }
 
-/* In one op where its result is f32: others would be rounded before they are added up. */
+/* In one op if its result is f32: others would be rounded before they are added up. */
 takt_id takt_loss_total(takt_loss_site *site, const takt_op *op, size_t count,
                         const takt_named_attr *attrs)
 {

@@ -1,9 +1,8 @@
-/* loss.h - what training makes small.
+/* loss.h - the quantities that training minimises.
  *
- * A loss is a record in a file of its own, train/loss/<name>.c. It appends the *sum* of the losses
- * of all samples and how many of them count: the division comes once, behind the last micro-batch,
- * so that ignored labels and a short last batch weigh what they should.
- */
+ * A loss is a record in its own file, train/loss/<name>.c. It appends the *sum* of the losses of
+ * all samples and how many of them count: the division comes once, after the last micro-batch, so
+ * that ignored labels and a short last batch have the right weight. */
 #ifndef TAKT_TRAIN_LOSS_H
 #define TAKT_TRAIN_LOSS_H
 
@@ -15,9 +14,9 @@ enum { TAKT_LOSS_HYPERS = 4 };
 typedef struct takt_loss_site {
     takt_graph *g;
     const double *hyper;
-    takt_id output;     /* of the model, behind the activation that was taken off */
+    takt_id output;     /* of the model, before the removed activation */
     takt_id labels;     /* the input that the loss requested */
-    takt_id extra;      /* the further input that the record names */
+    takt_id extra;      /* the additional input that the record names */
     takt_id weights;    /* f32, one per class, or TAKT_NONE */
     takt_id sum, count; /* results: f32 scalars */
     takt_id hits;       /* result: how many samples are right, or TAKT_NONE */
@@ -28,7 +27,7 @@ typedef struct takt_loss {
     takt_hyper hyper[TAKT_LOSS_HYPERS];
     /* An activation at the end of the model that belongs to the loss, or NULL. */
     const takt_op *activation;
-    bool takes_weights; /* class weights mean something */
+    bool takes_weights; /* class weights are meaningful */
     int rank;           /* that the output must have; 0: any */
     const char *extra;  /* a further input of the output's type, or NULL */
     /* The type of the labels; `type` comes in as that of the output. */

@@ -1,11 +1,10 @@
 /* optimizer.h - how a parameter follows its gradient.
  *
- * An optimiser is a record in a file of its own, train/optimizer/<name>.c. It appends the update
- * of one parameter to the graph of a training step: ordinary nodes, so that passes, planner and
- * kernels treat them like any others. What changes from step to step (learning rate, bias
- * corrections) are scalar inputs that the trainer computes in double: a step is never planned
- * twice because of them.
- */
+ * An optimiser is a record in its own file, train/optimizer/<name>.c. It appends the update of one
+ * parameter to the graph of a training step: ordinary nodes, so that passes, planner and kernels
+ * treat them like any others. Values that change from step to step (learning rate, bias
+ * corrections) are scalar inputs that the trainer computes in double: a step is never planned twice
+ * because of them. */
 #ifndef TAKT_TRAIN_OPTIMIZER_H
 #define TAKT_TRAIN_OPTIMIZER_H
 

@@ -1,4 +1,4 @@
-/* phase.c - phases are found by what depends on what, so they survive every pass. */
+/* phase.c - phases are found by dependencies, so they survive every pass. */
 #include "train/phase.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ void takt_phases(const takt_graph *g, unsigned char *phase)
         for (uint32_t k = 0; k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE && phase[g->nodes[i].in[k]] == TAKT_PHASE_OPTIMIZER)
                 phase[i] = TAKT_PHASE_OPTIMIZER;
-    for (size_t i = 0; i < g->slot_count; i++) /* what a parameter becomes, and states of layers */
+    for (size_t i = 0; i < g->slot_count; i++) /* next values of parameters, and states of layers */
         if (g->slots[i].next != TAKT_NONE && g->slots[i].next != g->slots[i].value)
             mark(phase, g->slots[i].next,
                  g->slots[i].is_trainable || is_of_training(g->slots[i].name) ||

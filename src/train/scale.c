@@ -1,9 +1,9 @@
-/* scale.c - the loss scale of f16, whose smallest numbers lie above many gradients.
+/* scale.c - the loss scale of f16, whose smallest numbers are above many gradients.
  *
  * Gradients are those of the loss times the scale, and are divided by it, in f32, before they are
  * used. If one of them is not finite the step changes no weight and the scale is halved; after many
- * good steps it is doubled. All scales are powers of two, so that they cost no bit of a gradient.
- */
+ * good steps it is doubled. All scales are powers of two, so that they cost no bit of a
+ * gradient. */
 #include "op/util/formula.h"
 #include "train/builder.h"
 
@@ -26,7 +26,7 @@ takt_status takt_step_begin_scale(builder *b)
     return b->g->status;
 }
 
-/* NaN is the greatest of all, and not below anything. */
+/* NaN is greater than everything, and not below anything. */
 static takt_id all_finite(builder *b)
 {
     takt_graph *g = b->g;

@@ -1,4 +1,4 @@
-/* schedule.c - the learning rate over the steps of a training. */
+/* schedule.c - the learning rate over the steps of a training run. */
 #include "train/schedule.h"
 
 #include <math.h>

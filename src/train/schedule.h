@@ -1,4 +1,4 @@
-/* schedule.h - the learning rate over the steps of a training. */
+/* schedule.h - the learning rate over the steps of a training run. */
 #ifndef TAKT_TRAIN_SCHEDULE_H
 #define TAKT_TRAIN_SCHEDULE_H
 
@@ -19,8 +19,8 @@ typedef struct takt_schedule_kind {
     const char *name, *summary;
     takt_hyper hyper[TAKT_SCHEDULE_HYPERS];
     bool needs_steps; /* the length of the training must be known */
-    bool warms_up;    /* has a warm-up of its own: `warmup` is not taken */
-    /* The factor at `step` of `steps`, both counted behind the warm-up, from 0. */
+    bool warms_up;    /* has its own warm-up: `warmup` is not accepted */
+    /* The factor at `step` of `steps`, both counted after the warm-up, from 0. */
     double (*factor)(const takt_schedule *s, uint64_t step, uint64_t steps);
 } takt_schedule_kind;
 

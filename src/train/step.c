@@ -22,7 +22,7 @@ static takt_id find_output(const builder *b, const char *name)
     return TAKT_NONE;
 }
 
-/* A mean over the batch counts as many times as there are samples. */
+/* A mean over the batch counts once per sample. */
 static takt_status own_loss(builder *b, takt_id loss)
 {
     takt_graph *g = b->g;

@@ -45,18 +45,18 @@ const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT
 #define TAKT_STEP_SCALE_SLOT TAKT_STEP_SCALES "value"
 #define TAKT_STEP_SCALE_STEPS TAKT_STEP_SCALES "steps"
 
-/* It begins with START, is doubled after GROWTH good steps, and halved whenever a gradient is not
- * finite: that step changes nothing. At LEAST a training cannot go on. */
+/* It starts at START, is doubled after GROWTH good steps, and halved whenever a gradient is not
+ * finite: that step changes nothing. At LEAST training cannot continue. */
 #define TAKT_SCALE_START 65536.0
 #define TAKT_SCALE_MOST 16777216.0
 #define TAKT_SCALE_LEAST (1.0 / 1024)
 enum { TAKT_SCALE_GROWTH = 2000 };
 
-/* Parameters with numbers of their own. */
+/* Parameters with their own numbers. */
 typedef struct takt_step_group {
     bool (*takes)(void *user, const char *name);
     void *user;
-    double rate; /* 0: the training's */
+    double rate; /* 0: the run's */
     double hyper[TAKT_OPT_HYPERS];
 } takt_step_group;
 
@@ -68,7 +68,7 @@ typedef struct takt_step_spec {
     double hyper[TAKT_OPT_HYPERS];
     double clip_norm, clip_value;  /* 0: none */
     double ema;                    /* decay of the averaged weights; 0: none */
-    const takt_step_group *groups; /* the first that takes a parameter has it */
+    const takt_step_group *groups; /* a parameter belongs to the first that matches */
     size_t group_count;
     bool accumulates;
     bool skips_bad; /* no weight changes if a gradient is not finite */
@@ -85,14 +85,14 @@ typedef struct takt_step_spec {
 
 /* Decisions made while building, for people; zero at first. */
 typedef struct takt_step_notes {
-    const char *removed;    /* the op that was taken off the end of the model, or NULL */
+    const char *removed;    /* the op removed from the end of the model, or NULL */
     size_t trained, frozen; /* parameters by count */
 } takt_step_notes;
 
-/* `*step` is new; the model's graph stays as it is. */
+/* `*step` is new; the model's graph is unchanged. */
 TAKT_MUST_USE takt_status takt_step_build(const takt_graph *model, const takt_step_spec *spec,
                                           takt_step_notes *notes, takt_graph **step);
-/* The model with its loss alone, for evaluation: outputs loss_sum, count and hits. */
+/* The model with only its loss, for evaluation: outputs loss_sum, count and hits. */
 TAKT_MUST_USE takt_status takt_step_build_eval(const takt_graph *model, const takt_step_spec *spec,
                                                takt_graph **eval);
 

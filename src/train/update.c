@@ -30,7 +30,7 @@ static takt_id new_slot(builder *b, const char *name, const takt_type *type)
     return name != NULL ? takt_graph_slot(b->g, name, type, &zeros, false) : TAKT_NONE;
 }
 
-/* The value after the step, or the old one where the step must not count. */
+/* The value after the step, or the old one if the step must not count. */
 static takt_id guarded(builder *b, takt_id next, takt_id old, bool only_applied)
 {
     takt_id condition = b->is_good;
@@ -126,7 +126,7 @@ static takt_status scalars(builder *b)
     return b->g->status;
 }
 
-/* Which group has the parameter, counted from 1; 0: none. */
+/* The group of the parameter, counted from 1; 0: none. */
 static size_t group_of(const builder *b, const char *name)
 {
     const takt_step_spec *spec = b->spec;
