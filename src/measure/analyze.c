@@ -1,4 +1,4 @@
-/* analyze.c - what a result says. */
+/* analyze.c - conclusions from a result. */
 #include <math.h>
 #include <string.h>
 

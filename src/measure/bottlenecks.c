@@ -1,5 +1,5 @@
-/* bottlenecks.c - the steps of a result that take 80 % of its time, what bounds them, what to do.
- */
+/* bottlenecks.c - the steps of a result that take 80 % of its time, what bounds them, and what to
+ * do. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool is_slower(const void *a, const void *b)
     return x->time_us != y->time_us ? x->time_us > y->time_us : x < y;
 }
 
-/* The steps that make 80 % of the time, slowest first; NULL if memory is short. */
+/* The steps that make up 80 % of the time, slowest first; NULL if out of memory. */
 static const takt_bench_op **costly(takt_arena *arena, const takt_bench_row *r, size_t *count)
 {
     double seen = 0;

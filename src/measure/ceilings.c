@@ -22,7 +22,7 @@ static double *peak_of(takt_ceiling *c, int i)
     return all[i];
 }
 
-/* Portable code has no arithmetic in 16 bits: its peak there would be no ceiling of anything. */
+/* Portable code has no 16-bit arithmetic: its peak there would be meaningless. */
 static double best_peak(const takt_probe *p, int i)
 {
     static const struct {
@@ -184,7 +184,7 @@ takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_facts *f, takt_c
     return status;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int takt_ceilings_level(const takt_ceilings *c, double bytes)
 {

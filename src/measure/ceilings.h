@@ -1,4 +1,4 @@
-/* ceilings.h - what this machine can do at most, measured. */
+/* ceilings.h - the measured peak rates of this machine. */
 #ifndef TAKT_MEASURE_CEILINGS_H
 #define TAKT_MEASURE_CEILINGS_H
 
@@ -9,19 +9,19 @@
 #include "os/cpu.h"
 #include "os/pool.h"
 
-/* What the loads run on: a pool of `threads`, or NULL for the calling thread alone. */
+/* What the loads run on: a pool of `threads`, or NULL for only the calling thread. */
 typedef struct takt_probe {
     takt_ctx *ctx;
     takt_pool *pool;
     int threads;
     void *memory; /* `bytes`, for streams; touched */
     size_t bytes;
-    bool is_usual; /* streams: the median of tries, to hold medians against, not the best */
+    bool is_usual; /* streams: the median of tries, to compare medians with, not the best */
 } takt_probe;
 
-/* 10^9 operations a second by this kernel of a family "peak_…", on every thread at once. */
+/* 10^9 operations per second by this kernel of a family "peak_…", on all threads at once. */
 double takt_probe_peak(const takt_probe *p, const char *family, const takt_kernel *kernel);
-/* 10^9 bytes a second, those written counted too, over `bytes` of memory per thread, by the best of
+/* 10^9 bytes per second, including those written, over `bytes` of memory per thread, by the best of
  * several loops; `add`: two arrays are read and a third is written. */
 double takt_probe_read(const takt_probe *p, size_t bytes);
 double takt_probe_copy(const takt_probe *p, size_t bytes);
@@ -32,16 +32,16 @@ TAKT_MUST_USE takt_status takt_ceilings_measure(takt_ctx *ctx, const takt_cpu_fa
                                                 takt_ceilings *c);
 /* Into and out of JSON: `{"fingerprint": …, "one": {…}, "all": {…}}`. */
 void takt_ceilings_write(takt_json_writer *w, const takt_ceilings *c);
-/* False if the text holds no such thing. */
+/* False if the text is not of that form. */
 bool takt_ceilings_read(const takt_json *object, takt_ceilings *c);
 
-/* The key "ceilings" of a result's "system_info", and what is beneath it. */
+/* The key "ceilings" of a result's "system_info", and its contents. */
 void takt_ceilings_info_write(takt_json_writer *w, const takt_ceilings *c);
 bool takt_ceilings_info_read(const takt_json *object, takt_ceilings *c);
 
-/* The level, 0 to 3, in which `bytes` of one thread's data stay. */
+/* The level, 0 to 3, that holds `bytes` of one thread's data. */
 int takt_ceilings_level(const takt_ceilings *c, double bytes);
-/* Bandwidth of that level, or of the next that was measured; 0 if none was. */
+/* Bandwidth of that level, or of the next measured one; 0 if none was measured. */
 double takt_ceilings_read_gbs(const takt_ceilings *c, int level, bool all_threads);
 
 extern const char *const takt_level_names[TAKT_LEVELS]; /* "L1" … "DRAM" */
@@ -51,13 +51,13 @@ void takt_fingerprint_of(const takt_cpu_facts *facts, char text[17]);
 /* "neon+dotprod", "Linux 6.1". */
 void takt_isa_text(char *to, size_t size);
 void takt_system_text(char *to, size_t size);
-/* The members of "system_info" into an object that is open. */
+/* Writes the members of "system_info" into an open object. */
 void takt_machine_json(takt_json_writer *w, const takt_cpu_facts *facts, const takt_ceilings *c);
 /* The peak of every instruction set that runs here, for every type; `all` may have one thread. */
 void takt_isa_peaks_measure(const takt_probe *one, const takt_probe *all, takt_system_rates *r);
-/* How many those are. */
+/* Their number. */
 int takt_isa_peaks_here(void);
-/* The key "peaks"; false if the list is not that of this machine and build. */
+/* The key "peaks"; false if the list does not match this machine and build. */
 void takt_isa_peaks_write(takt_json_writer *w, const takt_system_rates *r);
 bool takt_isa_peaks_read(const takt_json *list, takt_system_rates *r);
 /* Keys disk, network, thread_efficiency and peaks. */

@@ -59,8 +59,8 @@ static takt_interval resample(const double *values, size_t count, double *scratc
                            takt_quantile(estimates, RESAMPLES, 1 - tail)};
 }
 
-/* Two runs of one program differ a little for good: by where its memory lies. So a difference has
- * to be sure and larger than the margin. */
+/* Two runs of one program differ slightly and permanently: by the addresses of their memory. So a
+ * difference must be certain and larger than the margin. */
 static takt_verdict judge(takt_interval log_ci, double estimate, double log_margin)
 {
     if (log_ci.low > -log_margin && log_ci.high < log_margin)
@@ -175,7 +175,7 @@ takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,
     for (size_t i = 0; i < 2 * NOISE_BLOCKS; i++) {
         memcpy(block, samples + i * each, each * sizeof *samples);
         const size_t pair = i / 2;
-        /* AB BA AB BA: a drift then falls on both. */
+        /* AB BA AB BA: a drift then affects both. */
         *((i + pair) % 2 == 0 ? &a[pair] : &b[pair]) = takt_median_in_place(block, each);
     }
     takt_mem_put(ctx, block, each * sizeof *samples);

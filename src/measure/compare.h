@@ -1,4 +1,4 @@
-/* compare.h - whether two things are different, from times that were taken alternately. */
+/* compare.h - whether two things differ, from times taken alternately. */
 #ifndef TAKT_MEASURE_COMPARE_H
 #define TAKT_MEASURE_COMPARE_H
 
@@ -12,8 +12,8 @@
 TAKT_MUST_USE takt_status takt_compare_blocks(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);
-/* The same with 8 blocks or more, and `noise`: the difference that A shows against itself, taken
- * between neighbouring blocks. A smaller difference of B is not significant. */
+/* With 8 blocks or more, and `noise`: the difference that A shows against itself, taken between
+ * neighbouring blocks. A smaller difference of B is not significant. */
 TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, const double *b,
                                               size_t count, double margin,
                                               takt_comparison *comparison);
@@ -22,20 +22,20 @@ TAKT_MUST_USE takt_status takt_compare_finish(takt_ctx *ctx, const double *a, co
 bool takt_compare_is_look(size_t blocks);
 /* Whether it may end there: the same, or an interval that is entirely outside the margin. */
 bool takt_compare_is_done(const takt_comparison *c);
-enum { TAKT_NOISE_TIMES = 48 }; /* fewer tell no noise floor */
-/* The smallest difference that these times could show, as a fraction of their median: they are cut
- * into blocks that are A and B alternately. 0 if there are too few. */
+enum { TAKT_NOISE_TIMES = 48 }; /* with fewer there is no noise floor */
+/* The smallest difference that these times could show, as a fraction of their median: they are
+ * divided into blocks that are A and B alternately. 0 if there are too few. */
 TAKT_MUST_USE takt_status takt_noise_floor(takt_ctx *ctx, const double *samples, size_t count,
                                            double *floor);
 /* For two results that were not computed the same way: a line that says what differs. */
 void takt_compared_unlike(takt_text *text, const takt_compared *of,
                           void (*name)(takt_text *text, const char *value));
-/* For results from different processes: what they could show, and their grade. */
+/* For results from different processes: the difference they could show, and their grade. */
 void takt_compared_doubt(takt_text *text, const takt_comparison *c, const takt_compared *of);
 void takt_compared_grade(takt_json_writer *w, const char *key, const char *grade);
 /* Warnings of a page: incomplete, or of a busy machine. */
 void takt_compared_warn(takt_text *text, const takt_compared *of);
-/* p of "the means of log ratios lie outside (-margin, margin)": two one-sided t tests. */
+/* p of "the means of log ratios are outside (-margin, margin)": two one-sided t tests. */
 double takt_equivalence_p(const double *values, size_t count, double margin);
 
 #endif

@@ -92,7 +92,7 @@ static void table_row(const takt_compare_report *r)
                   100 * (c->ci.high - 1), takt_verdict_name(c->verdict), c->blocks);
 }
 
-/* Do all have one first side? The cases of two result files have not. */
+/* Whether all have the same first side; the cases of two result files do not. */
 static bool have_one_first(const takt_compare_report *reports, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -113,7 +113,7 @@ static void page_title(const takt_compare_report *reports, size_t count)
     takt_text_add(text, "</h1>\n<div class=\"plots\">\n");
 }
 
-/* Everything against the first: one table, one picture, and the pairs one by one. */
+/* Everything against the first: one table, one plot, and each pair. */
 static void write_several(const takt_compare_report *reports, size_t count)
 {
     takt_text *text = reports->text;

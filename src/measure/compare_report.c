@@ -6,7 +6,7 @@
 #include "base/plain.h"
 #include "measure/compare_report.h"
 
-/* How much faster or slower, in percent, with the interval the same way round. */
+/* How much faster or slower, in percent, with the interval in the same direction. */
 static void change(const takt_compare_report *r, double *estimate, double *low, double *high)
 {
     const takt_comparison *c = r->c;
@@ -89,7 +89,7 @@ static void write_config(takt_json_writer *w, const char *key, const takt_run_co
     takt_json_close(w, '}');
 }
 
-/* Block medians, where the times are those; not the thousands of a result file. */
+/* Block medians, if the times are such; not the thousands of a result file. */
 static void write_times(takt_json_writer *w, const char *key, const takt_timing *t, size_t blocks)
 {
     if (t == NULL || t->count != blocks)

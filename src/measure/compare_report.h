@@ -1,4 +1,4 @@
-/* compare_report.h - what the forms of a report on comparisons share. */
+/* compare_report.h - shared by the formats of a comparison report. */
 #ifndef TAKT_MEASURE_COMPARE_REPORT_H
 #define TAKT_MEASURE_COMPARE_REPORT_H
 
@@ -7,7 +7,7 @@
 typedef struct takt_compare_report {
     const takt_comparison *c;
     const takt_compared *of;
-    takt_text *text; /* what is written goes there */
+    takt_text *text; /* receives the output */
 } takt_compare_report;
 
 /* Describes B relative to A in words; `name` writes their names. */

@@ -1,4 +1,5 @@
-/* isa_peaks.c - what every instruction set of this machine reaches, in every type it multiplies. */
+/* isa_peaks.c - the peak rate of every instruction set of this machine, in every type it
+ * multiplies. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static const takt_kernel_unit *unit_of(const char *family, takt_isa isa)
     return NULL;
 }
 
-/* Of every type the plainest first. */
+/* For every type the plainest first. */
 static void each(visit_fn *visit, void *user)
 {
     const takt_isa_set here = takt_isa_detect();

@@ -1,4 +1,5 @@
-/* machine.c - the machine in words and JSON: what it has, what of it is ours, what it reaches. */
+/* machine.c - the machine in words and JSON: what it has, how much of it we may use, and what it
+ * reaches. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "measure/ceilings.h"
 #include "os/facts.h"
 
-/* Nothing that varies from boot to boot: clock rates and free memory are left out. */
+/* Nothing that varies between boots: clock rates and free memory are left out. */
 void takt_fingerprint_of(const takt_cpu_facts *f, char text[17])
 {
     uint64_t h = takt_hash_bytes(0x7a6b74, f->model, strlen(f->model));

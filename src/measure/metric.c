@@ -1,4 +1,4 @@
-/* metric.c - the table of metrics, and what they share. */
+/* metric.c - the table of metrics, and functions that they share. */
 #include "measure/metric.h"
 
 #include <math.h>
@@ -28,9 +28,9 @@ const takt_metric *takt_metric_find(const char *name, size_t length)
     return NULL;
 }
 
-/* ---- shares and means ---- */
+/* ---- fractions and means ---- */
 
-/* E. B. Wilson, 1927: holds its level for shares near 0 and 1 and for small samples. */
+/* E. B. Wilson, 1927: keeps its level for fractions near 0 and 1 and for small samples. */
 static takt_interval wilson(double share, double count)
 {
     const double z = 1.959963984540054, zz = z * z / count;

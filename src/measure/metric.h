@@ -1,9 +1,8 @@
-/* metric.h - how good a model's outputs are, and how sure that figure is.
+/* metric.h - how good a model's outputs are, and how certain that figure is.
  *
- * A metric is a record in a file of its own, measure/metric/<name>.c. It reduces every row of the
- * output to a few numbers, its unit, and makes one figure with a 95 % confidence interval of all
- * units at the end. Rows are the output's last axis; a sample may have several (tokens).
- */
+ * A metric is a record in its own file, measure/metric/<name>.c. It reduces every row of the output
+ * to a few numbers, its unit, and at the end makes one figure with a 95 % confidence interval from
+ * all units. Rows are the output's last axis; a sample may have several (tokens). */
 #ifndef TAKT_MEASURE_METRIC_H
 #define TAKT_MEASURE_METRIC_H
 
@@ -48,7 +47,7 @@ const takt_metric *takt_metric_find(const char *name, size_t length);
  * unit is right or wrong, else Student's. */
 void takt_metric_ratio(const takt_units *units, size_t sum, size_t count,
                        takt_metric_result *result);
-/* The class that a single score means: 1 above 0.5 of shares, above 0 of logits. */
+/* The class that a single score means: 1 above 0.5 for probabilities, above 0 for logits. */
 int64_t takt_metric_side(const takt_units *units, double score);
 /* The interval of a figure by resampling units with replacement. `figure` gets how often each unit
  * was drawn. */

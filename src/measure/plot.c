@@ -1,4 +1,4 @@
-/* plot.c - the look of a report, and times as a histogram and in order. */
+/* plot.c - the style of a report, and times as a histogram and in order. */
 #include "measure/plot.h"
 
 #include <math.h>
@@ -107,7 +107,7 @@ static void count_bins(const takt_timing *t, histogram *h)
 {
     h->low = t->stats.min;
     h->high = fmax(takt_plot_end(t), h->low + 1);
-    /* A few times in many bins are a comb that shows nothing. */
+    /* A few times in many bins would be a comb without information. */
     h->count = (size_t)fmin(BINS, fmax(6, ceil(2 * sqrt((double)t->count))));
     h->width = (h->high - h->low) / (double)h->count;
     h->most = 1;
@@ -164,7 +164,7 @@ void takt_plot_series(takt_text *text, const takt_timing *t)
     const double room = 0.03 * (high - t->stats.min) * scale;
     const takt_axis x = takt_x_axis(0, fmax(1, (double)t->count - 1), false);
     const takt_axis y = takt_y_axis(t->stats.min * scale - room, high * scale + room, false);
-    /* More dots than pixels would make a large file and no better picture. */
+    /* More dots than pixels would make a large file and no better plot. */
     const size_t stride = t->count / 2000 + 1;
     const double middle = takt_axis_place(&y, t->stats.median * scale);
     takt_plot_begin(text, "In order", "run", unit);

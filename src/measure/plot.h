@@ -6,12 +6,12 @@
 
 #include "base/text.h"
 
-/* `value` with &, <, > and quotes written as HTML wants them. */
+/* `value` with &, <, > and quotes escaped for HTML. */
 void takt_html_text(takt_text *text, const char *value);
 /* A report up to its body; its title is `title` and `name`, which may hold any text. */
 void takt_html_begin(takt_text *text, const char *title, const char *name);
 
-/* How often which time was seen, with the median and its interval; times in nanoseconds. */
+/* A histogram of the times, with the median and its interval; times in nanoseconds. */
 void takt_plot_distribution(takt_text *text, const takt_timing *t);
 /* The times in the order in which they were taken. */
 void takt_plot_series(takt_text *text, const takt_timing *t);
@@ -41,21 +41,21 @@ typedef struct takt_plot {
     const char *slope_names[TAKT_LEVELS];
     const takt_plot_step *steps;
     size_t step_count;
-    double level;  /* a line across, say the median; 0: none */
-    double y_most; /* dots above are drawn at the edge; 0: as far as they reach */
+    double level;  /* a horizontal line, such as the median; 0: none */
+    double y_most; /* dots above are drawn at the edge; 0: no limit */
 } takt_plot;
 
 void takt_plot_points(takt_text *text, const takt_plot *p);
-/* The same as a file of its own. */
+/* As a separate file. */
 void takt_plot_svg(takt_text *text, const takt_plot *p);
-/* Steps by FLOP per byte and GFLOP/s beneath what the machine reaches; nothing if there are none.
- */
+/* Steps by FLOP per byte and GFLOP/s beneath the machine's peak rates; nothing if there are
+ * none. */
 void takt_plot_roofline(takt_text *text, const takt_ceiling *c, const takt_plot_point *points,
                         size_t count);
 
-/* The slow end: time against how many runs are at least so slow, both logarithmic. */
+/* The slow tail: time against how many runs are at least that slow, both logarithmic. */
 void takt_plot_tail(takt_text *text, const takt_timing *t);
-/* Two series in one picture, in the order in which they were taken. */
+/* Two series in one plot, in the order in which they were taken. */
 void takt_plot_two(takt_text *text, const takt_timing *a, const takt_timing *b);
 
 /* A named interval around a value. */
@@ -65,7 +65,7 @@ typedef struct takt_plot_bar {
     bool is_band; /* an interval without a value */
 } takt_plot_bar;
 
-/* Intervals beneath each other, with a line at 0. */
+/* Intervals below each other, with a line at 0. */
 void takt_plot_bars(takt_text *text, const char *title, const char *unit, const takt_plot_bar *bars,
                     size_t count);
 

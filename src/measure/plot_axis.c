@@ -1,4 +1,4 @@
-/* plot_axis.c - axes: where a value lies, marks and their labels, the frame of a plot. */
+/* plot_axis.c - axes: positions of values, tick marks and their labels, the frame of a plot. */
 #include "measure/plot_axis.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
-/* plot_more.c - the slow end of a distribution, two series in one picture, intervals, rooflines.
- */
+/* plot_more.c - the slow tail of a distribution, two series in one plot, intervals, rooflines. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
 enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };
 
-/* ---- the slow end ---- */
+/* ---- the slow tail ---- */
 
 static void percentile_mark(takt_text *text, const takt_axis *x, double part, const char *name)
 {
@@ -31,7 +30,7 @@ static void tail_line(takt_text *text, const double *sorted, size_t count, const
     for (size_t i = 0; i < count; i++) {
         const double at = takt_axis_place(x, (double)count / (double)(count - i));
         if (at - last < 0.7 && i + 1 < count)
-            continue; /* less than a pixel on */
+            continue; /* less than a pixel further */
         last = at;
         takt_text_add(text, "%.1f,%.1f ", at, takt_axis_place(y, sorted[i] * scale));
     }
@@ -95,7 +94,7 @@ void takt_plot_two(takt_text *text, const takt_timing *a, const takt_timing *b)
     pair p = {.x = takt_x_axis(0, 1, false)};
     const char *unit = takt_time_word(most, &p.scale);
     const double low = least * p.scale, high = fmax(most * p.scale, low * 1.001);
-    /* Far apart, both would be lines at the edges. */
+    /* If far apart, both would be lines at the edges. */
     p.y = high > 5 * low
               ? takt_y_axis(low / 1.1, high * 1.1, true)
               : takt_y_axis(low - 0.03 * (high - low), high + 0.03 * (high - low), false);

@@ -8,7 +8,7 @@ enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT
 enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };
 enum { COLOURS = 6, LETTER = 6, LINE = 14 };
 
-/* More joined dots than DOTS hide their line; more names than NAMES each other. */
+/* More joined dots than DOTS hide their line; more names than NAMES hide each other. */
 enum { DOTS = 80, NAMES = 6 };
 
 typedef struct drawing {
@@ -173,7 +173,7 @@ static bool is_free(const label *all, size_t count, const label *one)
     return true;
 }
 
-/* Blocks of a model repeat: of dots on one place, one has a name. */
+/* Blocks of a model repeat: of dots at the same place, one has a name. */
 static bool is_named(const label *all, size_t count, double x, double y)
 {
     for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
-/* probe.c - runs the peak and stream kernels on one thread or all, and takes the best of many, or
- * the median. */
+/* probe.c - runs the peak and stream kernels on one thread or all, and takes the best of many
+ * tries, or the median. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "measure/ceilings.h"
 #include "measure/stats.h"
 
-enum { TRIES = 12, GLANCES = 3 };   /* so few of a loop that may not be the best one */
+enum { TRIES = 12, GLANCES = 3 };   /* GLANCES: of a loop that may not be the best one */
 static const double slice = 1.2e-3; /* seconds of one try */
 
 typedef struct load {
@@ -52,7 +52,7 @@ static double time_of(const takt_probe *p, takt_task_fn *task, load *l)
     return (double)(end - start > 0 ? end - start : 1) * 1e-9;
 }
 
-/* So many rounds that one try takes a slice. */
+/* Enough rounds that one try takes a slice. */
 static void find_rounds(const takt_probe *p, takt_task_fn *task, load *l, size_t limit)
 {
     l->rounds = 1;
@@ -117,7 +117,7 @@ double takt_probe_peak(const takt_probe *p, const char *family, const takt_kerne
 
 enum { SHIFT = 17 * 64 / sizeof(float) }; /* elements: another place in a page, a whole line */
 
-/* The arrays of every thread follow each other, `shift` elements more than their length apart. */
+/* The arrays of each thread are consecutive, their length plus `shift` elements apart. */
 static void place_arrays(const takt_probe *p, load *l, size_t arrays, size_t shift)
 {
     const size_t step = l->walk.count + shift;
@@ -128,7 +128,7 @@ static void place_arrays(const takt_probe *p, load *l, size_t arrays, size_t shi
     l->stride = arrays * step;
 }
 
-/* The best of all forms, as a few tries show it, remains in the load. */
+/* The best of all variants, by a few tries, remains in the load. */
 static void choose_form(const takt_probe *p, load *l, size_t arrays)
 {
     static const int streams[] = {1, 4, 6};

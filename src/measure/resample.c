@@ -1,5 +1,4 @@
-/* resample.c - drawing again, medians, Hodges and Lehmann's estimate, and where a series settles.
- */
+/* resample.c - resampling, medians, Hodges and Lehmann's estimate, and where a series settles. */
 #include <math.h>
 
 #include "base/philox.h"
@@ -18,7 +17,7 @@ void takt_draw(const takt_philox_at *at, uint64_t *word, const double *from, dou
     }
 }
 
-/* Moves the k-th smallest to values[k], smaller ones before it and larger ones behind it. */
+/* Moves the k-th smallest to values[k], smaller ones before it and larger ones after it. */
 static void select_kth(double *values, size_t count, size_t k)
 {
     size_t low = 0, high = count - 1;
@@ -87,7 +86,7 @@ static double rank_of(const double *sorted, size_t count, double value)
 }
 
 /* The most likely change in values[0, count): *at elements are before it. Returns the probability
- * of so large a statistic without any change; only changes to faster times count. */
+ * of such a large statistic without any change; only changes to faster times count. */
 static double find_change(const double *values, size_t count, double *sorted, size_t *at)
 {
     const double n = (double)count;

@@ -45,8 +45,8 @@ static double bandwidth(const takt_ceilings *c, int level, int threads)
                   threads, c->all.threads);
 }
 
-/* Of bytes that are read and written one for one, both counted; what reading reaches where copying
- * was not measured. */
+/* For bytes that are read and written one for one, both counted; the read rate if copying was not
+ * measured. */
 static double copy_bandwidth(const takt_ceilings *c, int level, int threads)
 {
     for (int i = level; i < TAKT_LEVELS; i++)
@@ -59,7 +59,7 @@ typedef struct traffic {
     double weights, read, written; /* constants, other inputs, results */
 } traffic;
 
-/* A gather looks at a part of its largest operand; its cost knows how much. */
+/* A gather reads a part of its largest operand; its cost knows how much. */
 static traffic count_bytes(const takt_plan *plan, const takt_step *s)
 {
     traffic t = {0};

@@ -13,9 +13,9 @@ typedef struct takt_roof {
     double compute_ns, memory_ns, floor_ns;
 } takt_roof;
 
-/* Bytes are those of the step's operands; weights come from where the whole plan's memory fits,
- * everything else from where the step's own operands fit. Reading alone and copying have ceilings
- * of their own. */
+/* Bytes are those of the step's operands; weights come from the level that holds the whole plan's
+ * memory, everything else from the level that holds the step's own operands. Reading and copying
+ * have separate ceilings. */
 void takt_roof_of(const takt_plan *plan, const takt_step *step, const takt_ceilings *c,
                   takt_roof *roof);
 /* Bytes of constants that a run of the step reads. */
@@ -24,7 +24,7 @@ double takt_roof_weights(const takt_plan *plan, const takt_step *step);
 const char *takt_roof_bound(const takt_roof *roof, double ns);
 /* The same as a fact. */
 takt_bound takt_roof_kind(const takt_roof *roof, double ns);
-/* Of a word in a file of results; NULL is allowed. */
+/* From a word in a result file; NULL is allowed. */
 takt_bound takt_bound_read(const char *word);
 
 #endif

@@ -1,4 +1,4 @@
-/* special.h - the distributions that intervals are made from. */
+/* special.h - the distributions behind intervals. */
 #ifndef TAKT_MEASURE_SPECIAL_H
 #define TAKT_MEASURE_SPECIAL_H
 

@@ -1,4 +1,4 @@
-/* stats.c - order statistics, moments, and intervals that need no distribution. */
+/* stats.c - order statistics, moments, and distribution-free intervals. */
 #include "measure/stats.h"
 
 #include <math.h>
@@ -70,7 +70,7 @@ takt_percentile takt_quantile_ci(const double *sorted, size_t count, double p, d
     return r;
 }
 
-/* All values lie below it with the probability p^n. */
+/* All values are below it with the probability p^n. */
 size_t takt_quantile_count(double p, double level)
 {
     if (!(p > 0 && p < 1 && level < 1))
@@ -130,7 +130,7 @@ static void describe(const double *sorted, size_t count, double *scratch, takt_s
     double half = 0;
     if (count > 1)
         half = takt_student_quantile(0.975, (double)count - 1) * s->std / sqrt((double)count);
-    const double low = s->mean - half; /* what is never negative has no negative mean */
+    const double low = s->mean - half; /* a quantity that is never negative has no negative mean */
     s->mean_ci = (takt_interval){sorted[0] >= 0 ? fmax(0, low) : low, s->mean + half};
     count_outliers(sorted, count, s);
 }

@@ -1,4 +1,4 @@
-/* stats_json.c - statistics in the shape that result files have. */
+/* stats_json.c - statistics in the format of result files. */
 #include "measure/stats_json.h"
 
 static void interval(takt_json_writer *w, const char *key, takt_interval i, double scale)

@@ -1,4 +1,4 @@
-/* stats_json.h - statistics in the shape that result files have. */
+/* stats_json.h - statistics in the format of result files. */
 #ifndef TAKT_MEASURE_STATS_JSON_H
 #define TAKT_MEASURE_STATS_JSON_H
 
@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-/* Members of an object that is open; every value times `scale`. */
+/* Members of an open object; every value times `scale`. */
 void takt_stats_write(takt_json_writer *w, const takt_stats *s, double scale);
 
 #endif

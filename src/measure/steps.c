@@ -1,4 +1,5 @@
-/* steps.c - where the level of a series changes for good: any number of times, either way. */
+/* steps.c - where the level of a series changes permanently: any number of times, in either
+ * direction. */
 #include <math.h>
 
 #include "measure/stats.h"

@@ -1,5 +1,4 @@
-/* suggest.c - which batch size to use: the best that keeps its promises, the knee, a rule of thumb.
- */
+/* suggest.c - which batch size to use: the best that meets its SLO, the knee, a rule of thumb. */
 #include <math.h>
 #include <string.h>
 
@@ -55,7 +54,7 @@ static void find_best(const choice *c, takt_batch_suggestion *s)
     }
 }
 
-/* Beyond it more latency buys little. Among cases whose weights are stored as the best one's. */
+/* Beyond it more latency buys little. Among cases whose weights are stored like the best one's. */
 static void find_knee(const choice *c, takt_batch_suggestion *s)
 {
     double most = 0;

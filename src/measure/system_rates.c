@@ -1,4 +1,4 @@
-/* system_rates.c - disk, loopback network and how threads help: measured once, kept in a file. */
+/* system_rates.c - disk, loopback network and thread scaling: measured once, kept in a file. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* trend.c - puts results in order, finds one metric in each, and the steps that it took. */
+/* trend.c - sorts results, finds one metric in each, and its steps. */
 #include "measure/trend.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/sort.h"
 #include "measure/stats.h"
 
-/* The file's name alone: results of one model may have been measured from several folders. */
+/* Only the file's name: results of one model may have been measured from several folders. */
 static const char *model_of(const takt_bench *b)
 {
     const char *slash = b->model != NULL ? strrchr(b->model, '/') : NULL;
@@ -91,7 +91,8 @@ static bool differ(const char *a, const char *b)
     return a != NULL && b != NULL && a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
 }
 
-/* Another backend, precision or numerics is another case; a result that does not say is taken. */
+/* Another backend, precision or numerics is another case; a result that does not say is
+ * accepted. */
 static takt_status check_config(takt_ctx *ctx, takt_trend_view *v, size_t i,
                                 const takt_run_config *c)
 {

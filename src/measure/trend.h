@@ -1,11 +1,11 @@
-/* trend.h - one metric of several results in order, and where it took steps. */
+/* trend.h - one metric of several results in order, and its steps. */
 #ifndef TAKT_MEASURE_TREND_H
 #define TAKT_MEASURE_TREND_H
 
 #include "measure/bench.h"
 #include "measure/plot.h"
 
-/* A value with its interval; low and high are the value itself where none is known. */
+/* A value with its interval; low and high are the value itself if none is known. */
 typedef struct takt_trend_sample {
     double value, low, high;
 } takt_trend_sample;
@@ -30,10 +30,10 @@ typedef struct takt_trend_view {
     size_t steps[TAKT_TREND_STEPS], step_count;
     double levels[TAKT_TREND_STEPS + 1]; /* medians before, between and after them */
     char which[64];                      /* the case */
-    const takt_run_config *config;       /* of the first result that tells; NULL: none does */
+    const takt_run_config *config;       /* of the first result that has one; NULL: none does */
 } takt_trend_view;
 
-/* The change of the level at a step, as a part. */
+/* The relative change of the level at a step. */
 double takt_trend_change(const takt_trend_view *v, size_t step);
 /* The report in a format of takt_trend. */
 TAKT_MUST_USE takt_status takt_trend_write(takt_text *text, const takt_trend_view *v,

@@ -1,4 +1,4 @@
-/* trend_write.c - a trend as text, JSON, a page and a picture. */
+/* trend_write.c - a trend as text, JSON, a page and a plot. */
 #include <math.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static void write_json(takt_text *text, const takt_trend_view *v)
 
 /* ---- for people ---- */
 
-/* Times in the unit in which they are small numbers. */
+/* Times in the unit that makes them small numbers. */
 static double unit_of(const takt_trend_view *v, const char **name)
 {
     double middle = 0;
@@ -168,7 +168,7 @@ static void write_html(takt_text *text, const takt_trend_view *v, const takt_plo
     takt_text_add(text, "</body></html>\n");
 }
 
-/* The points in the unit of the picture; they stay so. */
+/* Converts the points to the unit of the plot, in place. */
 static takt_status draw(takt_text *text, const takt_trend_view *v, takt_bench_format format)
 {
     const char *unit;

@@ -2,16 +2,15 @@
  * changes least.
  *
  * The objective is AdaRound's (M. Nagel and others, 2020): with e the error of a row and H = x' x,
- * e' H e over all ways to round each weight to one of its two neighbours. It is solved by descent
- * in one weight after another, from the nearest levels on, until none gets better.
- */
+ * e' H e over all ways to round each weight to one of its two neighbours. It is solved by
+ * coordinate descent, starting from the nearest levels, until no weight improves. */
 #include <math.h>
 
 #include "shrink/gptq.h"
 
 enum { ROUNDS = 32 };
 
-/* A row on its way: errors, and half the gradient of the objective. */
+/* A row in progress: errors, and half the gradient of the objective. */
 typedef struct row {
     const double *x, *moments;
     int8_t *level;
@@ -38,7 +37,7 @@ static void begin(row *r)
     }
 }
 
-/* To the neighbour on the other side of the weight, if that is better. */
+/* Moves to the neighbour on the other side of the weight, if that is better. */
 static bool turn(row *r, int64_t k)
 {
     const double scale = scale_at(r, k), here = r->x[k] / scale;

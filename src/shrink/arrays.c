@@ -1,4 +1,5 @@
-/* arrays.c - the same on single arrays: rounded to few levels, and as two thin factors. */
+/* arrays.c - quantisation and factorisation of single arrays: rounded to few levels, and as two
+ * thin factors. */
 #include <math.h>
 
 #include <takt/shrink.h>

@@ -10,7 +10,7 @@
 #include "shrink/aware.h"
 #include "shrink/quantize.h"
 
-enum { BATCH = 8, SAMPLES = 256 /* that ranges begin with */ };
+enum { BATCH = 8, SAMPLES = 256 /* initial values of ranges */ };
 
 typedef struct work {
     takt_ctx *ctx;
@@ -76,7 +76,7 @@ static takt_status find_scales(work *w)
     return TAKT_OK;
 }
 
-/* Ranges begin as a quantisation after the training would have them. */
+/* Ranges start as in post-training quantisation. */
 static takt_status find_ranges(work *w)
 {
     takt_arena room;

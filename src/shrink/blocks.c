@@ -1,8 +1,7 @@
-/* blocks.c - weights in the block types of ggml, with the bytes that its reference writes.
+/* blocks.c - weights in the block types of ggml, byte for byte as its reference writes them.
  *
  * A block is 32 weights of a row: a scale in f16, in types _1 the least of them too, then the high
- * bits of types 5, then two weights a byte, the first half of the block in the low halves.
- */
+ * bits of types 5, then two weights a byte, the first half of the block in the low halves. */
 #include <math.h>
 #include <string.h>
 

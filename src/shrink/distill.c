@@ -17,7 +17,7 @@ typedef struct work {
     takt_ctx *ctx;
     const takt_model *student;
     takt_graph *teacher; /* its parameters are constants */
-    takt_graph *g;       /* that is built: the student's, then the teacher's nodes */
+    takt_graph *g;       /* being built: the student's, then the teacher's nodes */
     takt_distill_options o;
     takt_id *map; /* per node of the teacher */
 } work;

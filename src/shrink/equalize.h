@@ -4,10 +4,10 @@
 
 #include "ir/graph.h"
 
-/* Where a layer feeds only one other, with nothing or a relu between them, each channel is scaled
- * down in the one and up in the other until its weights are as large in both (M. Nagel and others,
+/* If a layer feeds only one other, with nothing or a relu between them, each channel is scaled down
+ * in the one and up in the other until its weights are equally large in both (M. Nagel and others,
  * 2019). The model computes the same up to rounding; its channels then share a grid well. `*base`
- * is replaced; `*pairs` tells how many pairs there were. */
+ * is replaced; `*pairs` receives the number of pairs. */
 TAKT_MUST_USE takt_status takt_shrink_equalize(takt_graph **base, size_t *pairs);
 
 #endif

@@ -1,10 +1,9 @@
-/* gptq.c - weights rounded one column after another, each making up for the errors before it.
+/* gptq.c - weights rounded one column after another, each compensating for the errors before it.
  *
- * The error of a column is spread over those that are not rounded yet, so that the product with
- * inputs like those of the data changes least (E. Frantar and others, 2022). With H = x' x and the
- * upper Cholesky factor U of its inverse: the error of column j over U[j][j], times U[j][k], is
- * taken off column k.
- */
+ * The error of a column is spread over those not yet rounded, so that the product with inputs like
+ * those of the data changes least (E. Frantar and others, 2022). With H = x' x and the upper
+ * Cholesky factor U of its inverse: the error of column j over U[j][j], times U[j][k], is
+ * subtracted from column k. */
 #include "shrink/gptq.h"
 
 #include <math.h>
@@ -220,7 +219,7 @@ takt_status takt_gptq_round(takt_arena *arena, const takt_quant_form *form, doub
     const takt_shrink_layer *l = form->layer;
     const int64_t n = l->inner, share = l->rows / l->groups;
     takt_status status = TAKT_OK;
-    /* Scales of whole rows, and the levels where nothing better is found. */
+    /* Scales of whole rows, and the levels if nothing better is found. */
     TAKT_TRY(takt_quant_weights_make(arena, form->base, l, form->kind, values, w));
     for (int64_t group = 0; status == TAKT_OK && group < l->groups; group++) {
         takt_arena room;

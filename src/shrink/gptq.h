@@ -1,4 +1,4 @@
-/* gptq.h - weights rounded one column after another, each making up for the errors before it. */
+/* gptq.h - weights rounded one column after another, each compensating for the errors before it. */
 #ifndef TAKT_SHRINK_GPTQ_H
 #define TAKT_SHRINK_GPTQ_H
 
@@ -23,7 +23,7 @@ TAKT_MUST_USE takt_status takt_gptq_round(takt_arena *arena, const takt_quant_fo
                                           double *values, const double *moments,
                                           takt_quant_weights *w);
 
-/* The same with every weight rounded up or down: adaround.c. */
+/* With every weight rounded up or down: adaround.c. */
 TAKT_MUST_USE takt_status takt_adaround_round(takt_arena *arena, const takt_quant_form *form,
                                               const double *values, const double *moments,
                                               takt_quant_weights *w);

@@ -194,7 +194,7 @@ void takt_groups_block_all(takt_groups *g, takt_id node)
 
 /* ---- traversal ---- */
 
-/* A state and what it becomes have the same axes. */
+/* A state and its next value have the same axes. */
 static void relate_states(takt_groups *g)
 {
     for (size_t i = 0; i < g->graph->slot_count; i++) {

@@ -1,10 +1,9 @@
-/* groups.h - channels that can only go together.
+/* groups.h - channels that can only be removed together.
  *
- * A channel of a layer's result is an index along an axis. Whatever reads the value has an index
+ * A channel of a layer's result is an index along an axis. Every reader of the value has an index
  * that belongs to it: a column of the next weights, a scale of a norm, an index of the other branch
- * of a residual. Axes that are reached so are made of elements, and elements that belong together
- * are united. A unit of a group is such a set: all of it goes, or nothing.
- */
+ * of a residual. Axes reached this way consist of elements, and elements that belong together are
+ * united. A unit of a group is such a set: all of it is removed, or nothing. */
 #ifndef TAKT_SHRINK_GROUPS_H
 #define TAKT_SHRINK_GROUPS_H
 
@@ -31,9 +30,9 @@ typedef struct takt_groups {
     takt_group_axis *axes;
     size_t axis_count, axis_capacity;
     uint32_t *parent; /* of elements */
-    bool *blocked;    /* of roots: it cannot go */
+    bool *blocked;    /* of roots: it cannot be removed */
     size_t element_count, element_capacity, blocked_capacity;
-    takt_id *queue; /* nodes to look at */
+    takt_id *queue; /* nodes to visit */
     size_t queue_count, queue_capacity;
     takt_id **users; /* per node, TAKT_NONE at the end */
     unsigned char *live;
@@ -42,9 +41,9 @@ typedef struct takt_groups {
 
 TAKT_MUST_USE takt_status takt_groups_init(takt_groups *g, const takt_graph *graph);
 void takt_groups_deinit(takt_groups *g);
-/* Reaches from this axis; false if it was reached before, or cannot be. */
+/* Starts from this axis; false if it was reached before, or cannot be. */
 bool takt_groups_start(takt_groups *g, takt_axis_ref at);
-/* After the last start: blocks whatever was reached but cannot be followed. */
+/* After the last start: blocks everything that was reached but cannot be followed. */
 TAKT_MUST_USE takt_status takt_groups_settle(takt_groups *g);
 
 /* The set that element `index` of the axis belongs to; UINT32_MAX if the axis was not reached. */
@@ -59,11 +58,11 @@ typedef struct takt_axis_map {
 } takt_axis_map;
 
 bool takt_groups_is_active(const takt_groups *g, takt_axis_ref at);
-/* If either was reached both are, and what belongs together is united. */
+/* If either was reached both are, and elements that belong together are united. */
 void takt_groups_link(takt_groups *g, takt_axis_ref u, takt_axis_ref v, takt_axis_map map);
 /* Axes of the same size, index by index. */
 void takt_groups_same(takt_groups *g, takt_axis_ref u, takt_axis_ref v);
-/* All of it stays, if it was reached. */
+/* All of it is kept, if it was reached. */
 void takt_groups_block(takt_groups *g, takt_axis_ref at);
 void takt_groups_block_all(takt_groups *g, takt_id node);
 

@@ -54,7 +54,7 @@ static void conv(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
         takt_groups_same(g, xc, wi);
     } else if (inner == 1 && groups == in) {
         takt_groups_link(g, yc, xc, (takt_axis_map){out / in, in, 1, 0});
-    } else { /* every group loses the same */
+    } else { /* every group loses the same number */
         takt_groups_link(g, xc, wi, (takt_axis_map){1, inner, 1, 0});
         takt_groups_link(g, yc, yc, (takt_axis_map){1, out / groups, 1, 0});
     }
@@ -159,7 +159,7 @@ static void concat(takt_groups *g, const takt_node *n, takt_id id)
     }
 }
 
-/* Axes of which nothing is cut off; the others stay. */
+/* Axes that are not cut; the others are kept. */
 static void whole_axes(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
     for (int d = 0; d < n->type->rank; d++) {
@@ -173,8 +173,8 @@ static void whole_axes(takt_groups *g, const takt_node *n, takt_id id, bool is_l
     }
 }
 
-/* One axis and the several that it is cut into, or that it is made of. `one` is on the side that
- * has one. */
+/* One axis and the several that it is split into, or merged from. `one` is on the side that has
+ * one. */
 static void segment(takt_groups *g, ref one, ref many, int last, bool splits, bool is_last)
 {
     int64_t stride = 1;
@@ -252,7 +252,7 @@ static void per_channel(takt_groups *g, const takt_node *n, takt_id id, bool is_
         }
 }
 
-/* A reduced axis stays: its size is part of the result. */
+/* A reduced axis is kept: its size is part of the result. */
 static void reduce(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
     const takt_attr *axes = takt_node_attr(n, "axes");
@@ -357,6 +357,6 @@ void takt_groups_relate(takt_groups *g, takt_id id, bool is_last)
             rules[i].last(g, n, id, is_last);
         return;
     }
-    if (is_last) /* an unknown op: its inputs and readers stay as they are */
+    if (is_last) /* an unknown op: its inputs and readers are kept */
         block_node(g, n, id);
 }

@@ -1,8 +1,7 @@
-/* imatrix.c - how large what comes to each column of a language model's matrices is.
+/* imatrix.c - the magnitude of the inputs to each column of a language model's matrices.
  *
- * The model's graph gets an output more for every product with a named matrix: the sums of squares
- * of its input, by column. Texts are read in pieces as long as the context.
- */
+ * The model's graph gets one more output for every product with a named matrix: the sums of squares
+ * of its input, by column. Texts are read in pieces as long as the context. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

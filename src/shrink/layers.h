@@ -1,8 +1,7 @@
 /* layers.h - the layers of a graph that hold weights: convolutions and products with a constant.
  *
- * A layer is a chain: the product, a bias that is added to it, and an activation, as far as nothing
- * else reads what lies between. Weights are seen as a matrix, one row per output channel.
- */
+ * A layer is a chain: the product, a bias added to it, and an activation, as long as nothing else
+ * reads the values in between. Weights are seen as a matrix, one row per output channel. */
 #ifndef TAKT_SHRINK_LAYERS_H
 #define TAKT_SHRINK_LAYERS_H
 
@@ -14,7 +13,7 @@ typedef struct takt_shrink_layer {
     takt_id x, w;     /* w is a constant */
     takt_id add;      /* of the bias, or TAKT_NONE */
     takt_id bias;     /* the constant that is added, one per channel or one for all */
-    takt_id act;      /* relu, relu6 or clip right behind it, or TAKT_NONE */
+    takt_id act;      /* relu, relu6 or clip right after it, or TAKT_NONE */
     takt_id end;      /* the last of the chain */
     bool is_conv;
     int w_axis;          /* the axis of w that counts output channels */
@@ -35,7 +34,7 @@ typedef struct takt_shrink_layers {
 TAKT_MUST_USE takt_status takt_shrink_layers_init(takt_shrink_layers *l, const takt_graph *g);
 void takt_shrink_layers_deinit(takt_shrink_layers *l);
 
-/* Element (row, k) of the weights lies here. */
+/* The position of element (row, k) of the weights. */
 size_t takt_shrink_weight_index(const takt_graph *g, const takt_shrink_layer *l, int64_t row,
                                 int64_t k);
 /* The weights as doubles, row after row; `to` has room for rows * inner. */

@@ -48,7 +48,7 @@ static double divergence(const float *student, const float *teacher, int64_t n, 
     return sum;
 }
 
-/* Labels that are no class: the first row of one; -1: none. */
+/* The first row whose label is not a class; -1: none. */
 static int64_t wrong_label(const int64_t *labels, int64_t rows, int64_t classes)
 {
     for (int64_t r = 0; r < rows; r++)

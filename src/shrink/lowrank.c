@@ -1,4 +1,4 @@
-/* lowrank.c - weights as the product of two thin matrices, where that is measured faster. */
+/* lowrank.c - weights as the product of two thin matrices, if that measures faster. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 /* The decision for one layer. */
 typedef struct factors {
     int64_t rank;
-    double error;   /* norm of what is left out over that of all */
+    double error;   /* norm of the residual over that of all */
     double *first;  /* [rank, inner] */
     double *second; /* [rows, rank] */
     bool taken;
@@ -38,7 +38,7 @@ typedef struct work {
 
 /* ---- one layer ---- */
 
-/* u diag(s) v' in the middle: both factors get the root of s, so that neither is large. */
+/* u diag(s) v' split in the middle: both factors get the root of s, so that neither is large. */
 static takt_status factor(work *w, size_t index)
 {
     const takt_shrink_layer *l = &w->layers.at[index];
@@ -90,7 +90,7 @@ static takt_id factored_conv(takt_graph *g, const takt_graph *base, const takt_s
     return takt_graph_append(g, n->op, 2, next, attrs);
 }
 
-/* Both weights lie row after row, which is the transposed form of a product. */
+/* Both weights are stored row by row, which is the transposed form of a product. */
 static takt_id factored(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
                         const factors *f, takt_id x)
 {
@@ -220,7 +220,7 @@ static takt_status run(work *w, takt_model **out)
     return finish(w, &timer, out);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static void write_text(takt_report *rep, const work *w)
 {
@@ -244,7 +244,7 @@ static void write_text(takt_report *rep, const work *w)
             takt_table_cell(&t, "%.1f us", f->time.a_ns / 1e3);
             takt_table_cell(&t, "%.1f us", f->time.b_ns / 1e3);
             takt_table_cell(&t, "%.2f", f->time.ratio);
-        } else { /* left without a look at the clock */
+        } else { /* rejected without measuring */
             for (size_t k = 0; k < 3; k++)
                 takt_table_cell(&t, "-");
         }

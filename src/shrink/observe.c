@@ -1,4 +1,4 @@
-/* observe.c - what the values of a model are on data, and what rounding each layer does to them. */
+/* observe.c - the values of a model on data, and the effect of rounding each layer on them. */
 #include "shrink/observe.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ takt_status takt_observe(takt_feed *f, const takt_graph *base, const bool *wante
         status = seen[i] != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
         add_output(c.out, "seen", i, map[i]);
     }
-    if (status == TAKT_OK) { /* what the copier would do at its end is done */
+    if (status == TAKT_OK) { /* the work that the copier would do at its end is done */
         g = c.out;
         takt_arena_deinit(&c.arena);
     } else {
@@ -122,7 +122,7 @@ static takt_id channel_mean(takt_graph *g, takt_id x, int axis)
     return takt_reduce_over(g, &takt_op_reduce_mean, x, axes, count, false);
 }
 
-/* Before the bias on both sides: the correction is then the bias's own. */
+/* Before the bias on both sides: the correction is then that of the bias. */
 static void add_noise(takt_copier *c, const takt_qdq *q, size_t index)
 {
     const takt_shrink_layer *l = &q->layers->at[index];

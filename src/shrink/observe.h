@@ -1,12 +1,12 @@
-/* observe.h - what the values of a model are on data, and what rounding each layer does to them. */
+/* observe.h - the values of a model on data, and the effect of rounding each layer on them. */
 #ifndef TAKT_SHRINK_OBSERVE_H
 #define TAKT_SHRINK_OBSERVE_H
 
 #include "shrink/feed.h"
 #include "shrink/qdq.h"
 
-/* The ranges of the values that are wanted, seen in one run over the data: seen[i] belongs to node
- * i, NULL where it is not wanted; they lie in `arena`. NaN, infinite or constant data is
+/* The ranges of the wanted values, observed in one run over the data: seen[i] belongs to node i,
+ * NULL if it is not wanted; they are in `arena`. NaN, infinite or constant data is
  * TAKT_E_SHRINK_DATA. */
 TAKT_MUST_USE takt_status takt_observe(takt_feed *f, const takt_graph *base, const bool *wanted,
                                        takt_arena *arena, takt_range_seen **seen);

@@ -1,4 +1,4 @@
-/* prune.c - channels that are worth least go, with everything that belongs to them. */
+/* prune.c - removes the least valuable channels, with everything that belongs to them. */
 #include "shrink/prune.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static bool is_leaf(const takt_graph *g, takt_id id)
            (g->nodes[id].op == &takt_op_constant || g->nodes[id].op == &takt_op_state);
 }
 
-/* A leaf, or one whose axes were moved: files may hold weights the other way round. */
+/* A leaf, or one whose axes were moved: files may store weights transposed. */
 static bool is_weight(const takt_graph *g, takt_id id)
 {
     while (id != TAKT_NONE &&

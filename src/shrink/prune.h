@@ -1,4 +1,4 @@
-/* prune.h - a pruning on its way: units, their worth, and the graph without some of them. */
+/* prune.h - a pruning in progress: units, their value, and the graph without some of them. */
 #ifndef TAKT_SHRINK_PRUNE_H
 #define TAKT_SHRINK_PRUNE_H
 
@@ -11,7 +11,7 @@
 typedef struct takt_prune_group {
     const char *name;   /* of that layer */
     size_t axis, axes;  /* of the list of groups.h: the first, and how many */
-    size_t units, gone; /* sets of channels, and those that go */
+    size_t units, gone; /* sets of channels, and those to remove */
 } takt_prune_group;
 
 typedef struct takt_pruning {
@@ -35,9 +35,9 @@ const takt_tensor *takt_prune_value(const takt_pruning *p, takt_id id);
 TAKT_MUST_USE takt_status takt_prune_judge(takt_pruning *p);
 /* The same by gradients on the data. */
 TAKT_MUST_USE takt_status takt_prune_taylor(takt_pruning *p);
-/* Makes `pruned` without what is gone. */
+/* Makes `pruned` without the removed channels. */
 TAKT_MUST_USE takt_status takt_prune_build(takt_pruning *p);
-/* Sets the smallest weights to zero instead: `pruned`, and how many they are. */
+/* Sets the smallest weights to zero instead: makes `pruned`, and counts them. */
 TAKT_MUST_USE takt_status takt_prune_zeros(takt_pruning *p);
 TAKT_MUST_USE takt_status takt_prune_report(takt_pruning *p, takt_format format, takt_sink_fn *sink,
                                             void *user);

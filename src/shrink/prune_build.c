@@ -1,4 +1,4 @@
-/* prune_build.c - the graph without the channels that go: leaves are cut, sizes follow. */
+/* prune_build.c - the graph without the removed channels: leaves are cut, sizes follow. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ static void copy_element(takt_dtype dtype, const void *from, size_t i, void *to,
         takt_dtype_put_i(dtype, to, j, takt_dtype_get_i(dtype, from, i));
 }
 
-/* The elements whose index stays along every axis. */
+/* The elements whose index is kept along every axis. */
 static takt_status cut(takt_pruning *p, takt_id id, const takt_tensor *from, takt_tensor *to)
 {
     const takt_type *old = &from->type, type = type_after(p, id);

@@ -1,4 +1,4 @@
-/* prune_report.c - what pruning took away, and what it gained. */
+/* prune_report.c - what pruning removed, and what it gained. */
 #include <stdio.h>
 
 #include "api/report/report.h"

@@ -1,4 +1,4 @@
-/* prune_worth.c - what channels are worth, and single weights. */
+/* prune_worth.c - the value of channels, and of single weights. */
 #include <math.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ static bool is_weight(const takt_graph *g, const unsigned char *live, takt_id id
            n->type->rank >= 2 && n->type->dtype == TAKT_F32;
 }
 
-/* The magnitude below which `amount` of a tensor's weights lie, to a part in 2^30. */
+/* The magnitude below which the fraction `amount` of a tensor's weights are, to a part in 2^30. */
 static double threshold(const takt_tensor *t, double amount)
 {
     const float *w = takt_tensor_data(t);

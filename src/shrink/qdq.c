@@ -6,7 +6,7 @@
 
 /* ---- which values ---- */
 
-/* The result has elements of the input only, so both have the same grid. */
+/* The result consists of elements of the input only, so both have the same grid. */
 static bool keeps_grid(const takt_op *op)
 {
     return op == &takt_op_max_pool || op == &takt_op_reshape || op == &takt_op_transpose ||
@@ -119,7 +119,7 @@ static bool init(work *w)
     return true;
 }
 
-/* From here on everybody sees the rounded value. */
+/* From here on every reader sees the rounded value. */
 static void round_value(work *w, takt_id id)
 {
     const int bits = w->q->kind->x_bits;

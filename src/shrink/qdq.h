@@ -1,8 +1,7 @@
 /* qdq.h - a graph with layers rounded to integers: quantize and dequantize around them.
  *
- * The result is an ordinary graph. The passes find the pairs and compute on the integers; what no
- * pass takes is computed in floats on rounded values.
- */
+ * The result is an ordinary graph. The passes find the pairs and compute on the integers; the rest
+ * is computed in floats on rounded values. */
 #ifndef TAKT_SHRINK_QDQ_H
 #define TAKT_SHRINK_QDQ_H
 
@@ -21,7 +20,7 @@ typedef enum takt_quant_type {
 typedef struct takt_quant_kind {
     const char *name;
     int weight_bits;
-    int x_bits; /* 0: activations stay as they are */
+    int x_bits; /* 0: activations are not quantised */
     bool is_symmetric;
     int64_t block; /* 0: one scale per output channel */
 } takt_quant_kind;
@@ -50,7 +49,7 @@ typedef struct takt_qdq {
     const bool *taken;                 /* per layer */
     const takt_quant_weights *weights; /* per layer */
     const takt_quant_grid *grids;      /* per node; of those that are observed */
-    bool is_whole;                     /* results of layers are integers even where floats follow */
+    bool is_whole;                     /* results of layers are integers even if floats follow */
 } takt_qdq;
 
 /* Which values become integers if these layers do; `wanted` has one entry per node. */

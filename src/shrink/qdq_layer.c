@@ -34,7 +34,7 @@ static double error_of(const double *x, int64_t count, double scale, int most)
     return sum;
 }
 
-/* The scale of one block. With few levels it pays to cut off the largest. */
+/* The scale of one block. With few levels it pays to clip the largest. */
 float takt_quant_scale(const double *x, int64_t count, int bits)
 {
     const int most = (1 << (bits - 1)) - 1;
@@ -118,7 +118,7 @@ static takt_id constant_of(takt_graph *g, const takt_type *type, const double *v
     return takt_shrink_constant(g, type, values);
 }
 
-/* One scale per row, weights in the shape that they have. */
+/* One scale per row, weights in their own shape. */
 static takt_id by_channel(takt_graph *g, const takt_quant_form *f, double *room)
 {
     const takt_shrink_layer *l = f->layer;
@@ -157,7 +157,7 @@ static takt_id by_block(takt_graph *g, const takt_quant_form *f, double *room)
     return l->is_conv ? takt_reshape(g, wide, shape->dim, (size_t)shape->rank) : wide;
 }
 
-/* One bias per channel, spread over the axes behind it. */
+/* One bias per channel, broadcast over the axes after it. */
 static takt_id spread(takt_graph *g, const takt_quant_form *f, takt_id b)
 {
     const takt_shrink_layer *l = f->layer;

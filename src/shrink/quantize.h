@@ -1,4 +1,4 @@
-/* quantize.h - a quantisation on its way: what is known, what is chosen, what was measured. */
+/* quantize.h - a quantisation in progress: what is known, chosen and measured. */
 #ifndef TAKT_SHRINK_QUANTIZE_H
 #define TAKT_SHRINK_QUANTIZE_H
 
@@ -27,13 +27,14 @@ typedef struct takt_quantizing {
     bool *asked; /* per layer: not kept */
     bool *taken;
     bool *wanted;     /* per node, if all requested layers are taken */
-    const char **why; /* per layer: taken or left, and the reason */
+    const char **why; /* per layer: taken or left out, and the reason */
     takt_quant_weights *weights;
     takt_quant_grid *grids;
     double **moments; /* per layer, for gptq; or NULL */
     takt_layer_noise *noise;
     takt_comparison *times;
-    uint64_t *lost_alone; /* per layer: scored samples that only this layer makes wrong */
+    uint64_t *lost_alone; /* per layer: scored samples that become wrong if only this layer is
+                           * rounded */
     takt_score before, after;
     takt_quantize_summary summary;
 } takt_quantizing;
@@ -41,11 +42,11 @@ typedef struct takt_quantizing {
 /* The type of that name; NULL: int8. */
 TAKT_MUST_USE takt_status takt_quant_kind_read(takt_ctx *ctx, const char *type,
                                                const takt_quant_kind **kind);
-/* The graph with the layers that are taken, and nothing that is dead. */
+/* The graph with the layers that are taken, without dead nodes. */
 TAKT_MUST_USE takt_status takt_quantizing_build(takt_quantizing *z, takt_graph **out);
 /* Leaves layers out until the budget is met; scores before and after. */
 TAKT_MUST_USE takt_status takt_quantizing_budget(takt_quantizing *z);
-/* How many values between layers of integers are floats in memory, in the plan of this model. */
+/* How many values between integer layers are floats in memory, in the plan of this model. */
 TAKT_MUST_USE takt_status takt_quantizing_returns(const takt_model *m, const char *sizes,
                                                   size_t *count);
 /* What was measured, and the reason for every layer. */

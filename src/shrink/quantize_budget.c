@@ -1,8 +1,8 @@
-/* quantize_budget.c - layers are left out until the score is kept.
+/* quantize_budget.c - leaves layers out until the score is kept.
  *
- * Each layer is first tried alone: what it loses, over the time that it gains, gives the order in
- * which layers go. The longest beginning of that order whose loss is within the budget is taken.
- */
+ * Each layer is first tried on its own: its loss over the time that it gains gives the order in
+ * which layers are quantised. The longest prefix of that order whose loss is within the budget is
+ * taken. */
 #include <math.h>
 
 #include "shrink/quantize.h"
@@ -85,7 +85,7 @@ static takt_status cannot(takt_quantizing *z, double nearest, size_t layers)
                           100 * nearest);
 }
 
-/* Fewer layers lose less, nearly always: halves find the edge. */
+/* Fewer layers nearly always lose less: bisection finds the edge. */
 static takt_status search(takt_quantizing *z, const candidate *list, size_t count)
 {
     size_t good = 0, bad = count, nearest_count = count;

@@ -1,4 +1,5 @@
-/* quantize_report.c - what quantising did, layer by layer, and the whole before and after. */
+/* quantize_report.c - the effect of quantisation, layer by layer, and the whole before and
+ * after. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static const char *op_of(const takt_quantizing *z, size_t i)
 
 /* ---- text ---- */
 
-/* Names of converted models can be longer than a line: their end tells most. */
+/* Names of converted models can be longer than a line: their end says most. */
 static const char *end_of(const char *name, char *to, size_t size)
 {
     const size_t length = strlen(name);

@@ -1,4 +1,4 @@
-/* quantize_returns.c - values between layers of integers that lie in memory as floats. */
+/* quantize_returns.c - values between integer layers that are in memory as floats. */
 #include "op/ops.h"
 #include "shrink/quantize.h"
 #include "verify/program.h"

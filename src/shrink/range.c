@@ -1,14 +1,14 @@
-/* range.c - what values a tensor takes, and the grid of integers that suits them. */
+/* range.c - the values that a tensor takes, and the integer grid that suits them. */
 #include "shrink/range.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BINS = TAKT_RANGE_BINS, STEP = 8 /* bins between two cuts that are tried */ };
+enum { BINS = TAKT_RANGE_BINS, STEP = 8 /* bins between two candidate cuts */ };
 
 /* ---- seeing ---- */
 
-/* Both sides to half as many bins, twice as wide. */
+/* Merges both sides to half as many bins, twice as wide. */
 static void widen(takt_range_seen *r)
 {
     for (size_t i = 0; i < BINS; i++) {
@@ -85,8 +85,8 @@ static takt_quant_grid make_grid(ends e, int bits, bool is_symmetric)
     return g;
 }
 
-/* The distance from zero within which `part` of a side's values and those of the other lie: counts
- * from the far end until `spare` values are outside. */
+/* The distance from zero beyond which at most `spare` values of a side are, counted from the far
+ * end. */
 static double without_tail(const double *side, double width, double spare, double end)
 {
     double outside = 0;
@@ -159,8 +159,8 @@ static double mass_at(const takt_range_seen *r, size_t bin)
     return r->below[bin] + r->above[bin];
 }
 
-/* The divergence of the distribution cut at `bins`, what lies outside moved to its last bin, from
- * the same in `levels` levels. */
+/* The divergence of the distribution clipped at `bins`, with the values outside moved to its last
+ * bin, from the same in `levels` levels. */
 static double divergence(const takt_range_seen *r, size_t bins, size_t levels, double outside)
 {
     double sum = 0, inside = 0;

@@ -1,8 +1,8 @@
-/* range.h - what values a tensor takes, seen once, and the grid of integers that suits them.
+/* range.h - the values that a tensor takes, seen once, and the integer grid that suits them.
  *
- * A histogram has a fixed number of bins on both sides of zero. When a value lies outside, bins are
- * merged two by two and the range doubles, so memory is bounded and one look at the data suffices.
- */
+ * A histogram has a fixed number of bins on both sides of zero. If a value is outside, bins are
+ * merged in pairs and the range doubles, so memory is bounded and one pass over the data
+ * suffices. */
 #ifndef TAKT_SHRINK_RANGE_H
 #define TAKT_SHRINK_RANGE_H
 
@@ -35,9 +35,9 @@ typedef struct takt_quant_grid {
     int zero, least, greatest;
 } takt_quant_grid;
 
-/* The grid of `bits` for what was seen: of signed integers, zero where it fits best, or in the
- * middle if it is symmetric. `percent`: the part of the values that TAKT_RANGE_PERCENTILE keeps,
- * 99.99 say. */
+/* The grid of `bits` for the observed values: of signed integers, zero where it fits best, or in
+ * the middle if it is symmetric. `percent`: the percentage of the values that TAKT_RANGE_PERCENTILE
+ * keeps, such as 99.99. */
 takt_quant_grid takt_range_grid(const takt_range_seen *r, takt_range_method method, double percent,
                                 int bits, bool is_symmetric);
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Whether fewer than `top` elements are before element `label`; equal ones count if they come
+/* Whether fewer than `top` elements are ahead of element `label`; equal ones count if they come
  * first, so that NaN everywhere is not right. */
 static bool is_among(const float *row, int64_t classes, int64_t label, int top)
 {

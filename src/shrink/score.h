@@ -10,11 +10,11 @@ typedef struct takt_score {
 } takt_score;
 
 /* A sample is right if its label is among the `top` largest elements of the model's first output.
- * The graph is taken over. */
+ * Takes ownership of the graph. */
 TAKT_MUST_USE takt_status takt_score_graph(takt_feed *f, takt_graph *g, int top, takt_arena *arena,
                                            takt_score *s);
 
-/* Share of hits with its interval of 95 % (Wilson). */
+/* Fraction of hits with its 95 % interval (Wilson). */
 typedef struct takt_share {
     double value, low, high;
 } takt_share;

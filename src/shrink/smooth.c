@@ -12,7 +12,7 @@
 typedef struct group {
     takt_id norm;
     int64_t channels;
-    double *x_most, *by; /* per channel: the largest activation, and what it is divided by */
+    double *x_most, *by; /* per channel: the largest activation, and its divisor */
 } group;
 
 typedef struct work {

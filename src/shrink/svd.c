@@ -1,8 +1,7 @@
 /* svd.c - singular values of a matrix of doubles.
  *
  * Columns are rotated against each other until every pair is orthogonal; their lengths are then the
- * singular values (Hestenes 1958). Columns lie one after the other, so that a pair is two vectors.
- */
+ * singular values (Hestenes 1958). Columns are contiguous, so that a pair is two vectors. */
 #include "shrink/svd.h"
 
 #include <math.h>
@@ -33,7 +32,7 @@ static void rotate(double *a, double *b, int64_t n, double c, double s)
     }
 }
 
-/* Makes two columns orthogonal; false if they are. */
+/* Makes two columns orthogonal; false if they are already. */
 static bool turn(work *k, int64_t i, int64_t j)
 {
     double *a = k->w + i * k->length, *b = k->w + j * k->length;

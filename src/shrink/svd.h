@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 
-/* a = u diag(s) v', with s falling; everything row after row, in the arena. */
+/* a = u diag(s) v', with s descending; everything row by row, in the arena. */
 typedef struct takt_svd {
-    int64_t rows, columns, count; /* count: the lesser of both */
+    int64_t rows, columns, count; /* count: the smaller of both */
     double *s;
     double *u; /* [rows, count] */
     double *v; /* [columns, count] */
@@ -15,9 +15,9 @@ typedef struct takt_svd {
 /* By rotations of pairs of columns (one-sided Jacobi), which is accurate for small values too. */
 TAKT_MUST_USE takt_status takt_svd_make(takt_arena *arena, const double *a, int64_t rows,
                                         int64_t columns, takt_svd *svd);
-/* The least rank whose values hold this part of the sum of all squares. */
+/* The least rank whose values hold this fraction of the sum of all squares. */
 int64_t takt_svd_rank(const takt_svd *svd, double energy);
-/* The norm of what a rank leaves out, over the norm of all. */
+/* The norm of the residual at a rank, over the norm of all. */
 double takt_svd_error(const takt_svd *svd, int64_t rank);
 
 #endif

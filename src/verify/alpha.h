@@ -1,10 +1,9 @@
 /* alpha.h - slopes of lines that touch a hinge, chosen for each row by gradient steps.
  *
- * Below a relu that is neither on nor off, every line through 0 with a slope from 0 to 1 holds.
- * Which is best depends on the row. A row's bound is the value of a linear net, functions replaced
- * by lines, at one corner of the box; so its derivative by a slope is the coefficient of the
- * function's result times the value of its input in that linear net (arXiv 2011.13824).
- */
+ * Below a relu that is neither on nor off, every line through 0 with a slope from 0 to 1 is a valid
+ * bound. Which is best depends on the row. A row's bound is the value of a linear net, functions
+ * replaced by lines, at one corner of the box; so its derivative by a slope is the coefficient of
+ * the function's result times the value of its input in that linear net (arXiv 2011.13824). */
 #ifndef TAKT_VERIFY_ALPHA_H
 #define TAKT_VERIFY_ALPHA_H
 
@@ -24,20 +23,20 @@ typedef struct takt_alpha {
     bool (*is_late)(const void *user); /* ends the steps */
     const void *user;
     double rate;
-    double **slope; /* per node, [rows][count]; NULL: its lines are as usual */
+    double **slope; /* per node, [rows][count]; NULL: its usual lines */
     double **first; /* moments of the gradient */
     double **second;
     double **value; /* per node, [rows][count]: of the linear net */
     double *best;   /* per row */
     double *seeds;  /* what rows of inputs begin with */
     /* With relus that are split: */
-    double *const *warm;     /* per node: slopes to begin with; NULL: those of the lines */
+    double *const *warm;     /* per node: initial slopes; NULL: those of the lines */
     const double *warm_beta; /* one per side; NULL: 0 */
     const takt_side *sides;
     size_t side_count;
     double *beta, *beta_first, *beta_second, *beta_rate; /* [rows][TAKT_ALPHA_SIDES] */
-    double *enough;                                      /* per row: a bound that will do */
-    bool stops;                                          /* as soon as one row has it */
+    double *enough;                                      /* per row: a sufficient bound */
+    bool stops;                                          /* stop as soon as one row has it */
 } takt_alpha;
 
 /* Whether a node is a relu, or a leaky one: two lines that meet at 0. */

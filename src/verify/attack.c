@@ -1,7 +1,6 @@
-/* attack.c - gradient steps towards a point that breaks a case.
+/* attack.c - gradient steps towards a point that violates a case.
  *
- * Over a box of one point, lines are tangents: rows that go back are gradients.
- */
+ * Over a box of one point, lines are tangents: rows that go back are gradients. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 
 static double uniform(takt_attack *a)
 {
-    /* SplitMix64: any points will do, but the same ones on every machine. */
+    /* SplitMix64: any points will do, if they are the same on every machine. */
     uint64_t z = a->seed += 0x9e3779b97f4a7c15U;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
     z = (z ^ z >> 27) * 0x94d049bb133111ebU;
@@ -36,7 +35,7 @@ void takt_attack_outputs(takt_attack *a)
         a->y[i] = 0.5 * (r->lo[r->net->output][i] + r->hi[r->net->output][i]);
 }
 
-/* The half-space that is farthest from being kept. */
+/* The half-space that is farthest from being satisfied. */
 static size_t worst_row(const takt_case *c, const double *x, const double *y)
 {
     size_t worst = 0;
@@ -52,7 +51,7 @@ static size_t worst_row(const takt_case *c, const double *x, const double *y)
     return worst;
 }
 
-/* One step against the gradient of the worst half-space, by a part of each width. */
+/* One step against the gradient of the worst half-space, by a fraction of each width. */
 static void step(takt_attack *a, const takt_case *c, double part)
 {
     takt_region *r = a->region;
@@ -71,7 +70,7 @@ static void step(takt_attack *a, const takt_case *c, double part)
     }
 }
 
-/* Back into the ball, along the line to its centre. */
+/* Projects back into the ball, along the line to its centre. */
 static void project(takt_attack *a, const takt_case *c)
 {
     const takt_property *p = a->property;
@@ -83,7 +82,7 @@ static void project(takt_attack *a, const takt_case *c)
         a->x[i] = settle(p->center[i] + part * (a->x[i] - p->center[i]), c->lo[i], c->hi[i]);
 }
 
-/* The middle, then random corners and random points alternately. */
+/* The centre, then random corners and random points alternately. */
 static void begin(takt_attack *a, const takt_case *c, int start)
 {
     for (size_t i = 0; i < a->property->input_count; i++) {

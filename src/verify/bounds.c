@@ -116,7 +116,7 @@ static takt_status bound_lowering(walk *w, const takt_node *n, const takt_range 
 
 /* ---- nodes ---- */
 
-/* Of narrow types every node of a lowering is rounded, which an op's own bound does not count. */
+/* In narrow types every node of a lowering is rounded, which an op's own bound does not count. */
 static bool is_rounded_inside(const takt_node *n)
 {
     const takt_dtype dtype = n->type[0].dtype;

@@ -1,18 +1,17 @@
 /* bounds.h - the graph that computes bounds of every value of a model.
  *
- * What it says holds for the graph it was built from, node by node, so it is built from the graph
- * that runs: after the passes. Ops give their own bounds (op/util/bound.h) or are bounded through
- * their lowering; what says nothing is unknown. Values that depend on no unknown input are copied:
- * the same kernels compute the same bits.
- */
+ * The bounds hold for the graph it was built from, node by node, so it is built from the graph that
+ * runs: after the passes. Ops give their own bounds (op/util/bound.h) or are bounded through their
+ * lowering; otherwise the value is unknown. Values that depend on no unknown input are copied: the
+ * same kernels compute the same bits. */
 #ifndef TAKT_VERIFY_BOUNDS_H
 #define TAKT_VERIFY_BOUNDS_H
 
 #include "op/util/bound.h"
 
 typedef struct takt_bounds {
-    takt_graph *graph;   /* of bounds; the caller's to destroy */
-    takt_arena arena;    /* of what follows */
+    takt_graph *graph;   /* of bounds; the caller destroys it */
+    takt_arena arena;    /* of the following */
     takt_range **ranges; /* per node of the model, one per result; NULL: not needed */
 } takt_bounds;
 
@@ -22,8 +21,8 @@ typedef struct takt_bounds_options {
     const bool *is_wanted; /* per node: its bounds are needed; NULL: those of outputs and checks */
 } takt_bounds_options;
 
-/* Every input x of the model becomes "x.lo" and "x.hi" in f64, or stays as it is if it is known.
- * `model` is concrete and has no slots but those whose values are unknown. */
+/* Every input x of the model becomes "x.lo" and "x.hi" in f64, or is kept if it is known. `model`
+ * is concrete and has no slots except those with unknown values. */
 TAKT_MUST_USE takt_status takt_bounds_init(const takt_graph *model,
                                            const takt_bounds_options *options, takt_bounds *i);
 void takt_bounds_deinit(takt_bounds *i);

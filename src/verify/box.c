@@ -1,4 +1,4 @@
-/* box.c - what a model's require clauses say of its inputs. */
+/* box.c - what a model's require clauses say about its inputs. */
 #include "verify/box.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static void compare(const takt_graph *g, const takt_node *n, bool turned, takt_b
         at_least(&boxes[b.input], a.least, b.is_abs);
 }
 
-/* Conditions joined by `and` are as deep as the text had them, which is limited. */
+/* Conditions joined by `and` nest as in the text, which is limited. */
 static void read(const takt_graph *g, takt_id id, takt_box *boxes)
 {
     const takt_node *n = takt_node_at(g, id);
@@ -94,7 +94,7 @@ static void read(const takt_graph *g, takt_id id, takt_box *boxes)
     }
 }
 
-/* One side alone says that the element is a number: the other side is the end of its type. */
+/* A one-sided bound says that the element is a number: the other side is the limit of its type. */
 static void complete(takt_box *box, takt_dtype dtype)
 {
     double least, greatest;

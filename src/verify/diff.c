@@ -13,7 +13,7 @@
 
 /* ---- graphs and inputs ---- */
 
-/* As it was written, except for sizes and parameters. */
+/* As written, except for sizes and parameters. */
 static takt_status make_graph(const takt_model *m, const char *sizes, takt_graph **g)
 {
     const takt_plan_options options = {
@@ -151,7 +151,7 @@ static takt_status take_reference(takt_diff_work *w, takt_id id)
     return TAKT_OK;
 }
 
-/* Value of an input of a node whose error is looked for. */
+/* Value of an input of a node whose error is computed. */
 static takt_status there(takt_diff_work *w, takt_id id, int depth, const takt_array **value);
 
 static takt_status here(takt_diff_work *w, takt_id id, int depth, takt_array *out)

@@ -2,10 +2,9 @@
  *
  * Both graphs are evaluated by the interpreter. A node of the model is matched with one of the
  * reference by name and op, by name, or by op and matched inputs. Each matched node is evaluated
- * twice: on its own inputs, and on the reference's values, so that an error that is made at the
- * node is told from one that only passes through. Nodes without a match lie inside the stretch
- * that ends at the next matched one.
- */
+ * twice: on its own inputs, and on the reference's values, so that an error made at the node is
+ * distinguished from one that only passes through. Nodes without a match belong to the stretch that
+ * ends at the next matched one. */
 #ifndef TAKT_VERIFY_DIFF_H
 #define TAKT_VERIFY_DIFF_H
 
@@ -30,10 +29,10 @@ extern const char *const takt_cause_words[TAKT_CAUSES];
 
 typedef struct takt_diff_row {
     takt_id id, ref;        /* nodes of the model and of the reference */
-    takt_id at;             /* where the error is made: a node of the stretch that ends at id */
-    double made, carried;   /* greatest error over the greatest value: made here, and in all */
-    double sqnr_made, sqnr; /* decibels; infinite where nothing differs */
-    takt_cause cause;       /* NONE: no error is made here */
+    takt_id at;             /* where the error originates: a node of the stretch that ends at id */
+    double made, carried;   /* greatest error over the greatest value: made here, and in total */
+    double sqnr_made, sqnr; /* decibels; infinite if nothing differs */
+    takt_cause cause;       /* NONE: no error originates here */
     const char *detail;     /* the attribute or op that differs, or NULL */
 } takt_diff_row;
 
@@ -51,7 +50,8 @@ typedef struct takt_diff_work {
     takt_arena arena;
     takt_diff_side ref, own;
     takt_id *match;       /* per node of own: a node of ref, or TAKT_NONE */
-    takt_array *from_ref; /* per node of own: its value if matched ones had the reference's */
+    takt_array *from_ref; /* per node of own: its value if matched nodes had the reference's
+                           * values */
     takt_diff_row *rows;
     size_t count, unmatched, findings;
     takt_array **kept; /* values made by takt_diff_here, released at the end */

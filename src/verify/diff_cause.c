@@ -1,4 +1,4 @@
-/* diff_cause.c - why a node gives another value than the reference's. */
+/* diff_cause.c - why a node's value differs from the reference's. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ const char *const takt_cause_words[TAKT_CAUSES] = {
 /* The nodes between a matched node and the matched nodes before it. */
 typedef struct stretch {
     takt_diff_work *w;
-    takt_id quantises, moves; /* a node that does, or TAKT_NONE */
+    takt_id quantises, moves; /* a node that differs, or TAKT_NONE */
     takt_dtype narrowest;
     takt_id narrow; /* the node of that type */
 } stretch;
@@ -32,7 +32,7 @@ static void note(stretch *s, takt_id id)
     }
 }
 
-/* Depth is that of nodes without a match, which a limit keeps small. */
+/* The depth is that of unmatched nodes, which a limit keeps small. */
 static void look_back(stretch *s, takt_id id, int depth)
 {
     enum { DEEPEST = 64 };
@@ -49,7 +49,7 @@ static void look_back(stretch *s, takt_id id, int depth)
     }
 }
 
-/* Element `i` of a heap of `count` down to its place. */
+/* Sifts element `i` of a heap of `count` down. */
 static void sift(double *x, size_t i, size_t count)
 {
     const double value = x[i];
@@ -63,7 +63,7 @@ static void sift(double *x, size_t i, size_t count)
     x[i] = value;
 }
 
-/* Ascending, without memory. */
+/* Ascending, without allocation. */
 static void sort(double *x, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;)
@@ -178,7 +178,7 @@ static bool cancels(takt_diff_work *w, const takt_node *n, const takt_array *the
     return sums && in > 256 * out && error * out <= unit * in;
 }
 
-/* A narrow type on the way: what it did. */
+/* What a narrow type on the way did. */
 static takt_cause cause_of_type(takt_diff_work *w, takt_diff_row *row, const stretch *s,
                                 const takt_array *here)
 {

@@ -1,4 +1,4 @@
-/* diff_match.c - which node of one graph is which of the other. */
+/* diff_match.c - matches the nodes of two graphs. */
 #include <string.h>
 
 #include "op/ops.h"
@@ -40,7 +40,7 @@ static takt_id by_name(const takt_diff_work *w, size_t i, bool with_op)
     return found;
 }
 
-/* A name stands for the last of the nodes that it was given to. */
+/* A name stands for the last node that it was given to. */
 static bool is_last(const takt_diff_side *s, size_t i)
 {
     const char *label = takt_node_label(&s->graph->nodes[i]);
@@ -77,7 +77,7 @@ static takt_id by_structure(const takt_diff_work *w, size_t i, const bool *taken
     return TAKT_NONE;
 }
 
-/* The same numbers within a hundredth, whatever the nodes are called. */
+/* The same numbers within a hundredth, whatever the nodes' names. */
 static takt_id by_value(const takt_diff_work *w, size_t i, const bool *taken)
 {
     const takt_array *a = &w->own.values[i];
@@ -121,7 +121,7 @@ static takt_id input_of(const takt_diff_work *w, takt_id id)
     return TAKT_NONE;
 }
 
-/* Results of the same name are each other's counterparts, whatever makes them. */
+/* Results of the same name are counterparts, whatever computes them. */
 static void match_outputs(takt_diff_work *w, bool *taken)
 {
     const takt_graph *g = w->own.graph, *r = w->ref.graph;

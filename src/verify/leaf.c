@@ -1,19 +1,18 @@
 /* leaf.c - the dual simplex method for a box and a few rows, on a dense table.
  *
- * basic[i] + row[i] . values of the columns = what it was at the start, for every row i; the cost
- * is a constant plus reduced . values. A column is at one end of its range: the lower one if its
- * reduced cost is not below 0. So costs are the least for these multipliers; what is wrong are
- * basic variables outside their ranges, and each step moves one of them to the end it has passed.
- */
+ * basic[i] + row[i] . values of the columns = its initial value, for every row i; the cost is a
+ * constant plus reduced . values. A column is at one end of its range: the lower one if its reduced
+ * cost is not below 0. So costs are minimal for these multipliers; only basic variables outside
+ * their ranges are wrong, and each step moves one of them to the end it has passed. */
 #include "verify/leaf.h"
 
 #include <math.h>
 #include <string.h>
 
-#define NEAR 1e-9  /* a basic variable that is so little outside is inside */
-#define TINY 1e-11 /* no pivot */
+#define NEAR 1e-9  /* tolerance: a basic variable this little outside counts as inside */
+#define TINY 1e-11 /* too small for a pivot */
 
-enum { WORTH = 1 << 16 }; /* elements of tables between two looks at the clock */
+enum { WORTH = 1 << 16 }; /* table elements between two checks of the clock */
 
 takt_status takt_leaf_init(takt_arena *arena, size_t inputs, size_t rows, takt_leaf *leaf)
 {
@@ -68,7 +67,7 @@ static double wrong_by(const takt_leaf *l, size_t i)
                                         : 0;
 }
 
-/* The row that is most wrong; false: there is none. */
+/* The row with the largest violation; false: there is none. */
 static bool find_row(const takt_leaf *l, size_t *row, double *by)
 {
     *by = 0;
@@ -82,7 +81,8 @@ static bool find_row(const takt_leaf *l, size_t *row, double *by)
     return *by != 0;
 }
 
-/* The column that can move the row, and whose reduced cost allows least; false: there is none. */
+/* The column that can move the row and has the smallest ratio of reduced cost; false: there is
+ * none. */
 static bool find_column(const takt_leaf *l, size_t row, double by, size_t *column)
 {
     const double *t = l->row + row * l->inputs;
@@ -105,7 +105,7 @@ static bool find_column(const takt_leaf *l, size_t row, double by, size_t *colum
     return best < INFINITY;
 }
 
-/* Row and column change places; the row's variable goes to the end that it has passed. */
+/* Row and column are exchanged; the row's variable goes to the end that it has passed. */
 static void pivot(takt_leaf *l, size_t row, size_t column, double by)
 {
     const size_t n = l->inputs;
@@ -134,8 +134,8 @@ static void pivot(takt_leaf *l, size_t row, size_t column, double by)
     l->outside[column] = variable;
 }
 
-/* Multipliers are the reduced costs of slacks. With no point in the box they may grow without end
- * along a row: until the bound is what is needed. */
+/* Multipliers are the reduced costs of slacks. If no point of the box is feasible they may grow
+ * without bound along a row: until the bound suffices. */
 static void take_beta(takt_leaf *l, size_t row, double by, double bound)
 {
     const double *t = l->row + row * l->inputs;

@@ -1,10 +1,9 @@
-/* leaf.h - the least value of a sum over a box in which other sums are at most 0.
+/* leaf.h - the minimum of a sum over a box in which other sums are at most 0.
  *
- * Where every relu of a part is on or off, the net is one line there, and its least value is that
- * of a linear program: a row for each relu that was split. The dual simplex method begins at the
- * best corner of the box, so that its multipliers are good at any step. Nothing trusts them: they
- * become the multipliers of a bound whose rounding is counted, and are what a certificate keeps.
- */
+ * If every relu of a part is on or off, the net is linear there, and its minimum is that of a
+ * linear program: a row for each relu that was split. The dual simplex method begins at the best
+ * corner of the box, so that its multipliers are valid at any step. Nothing relies on them: they
+ * become the multipliers of a bound whose rounding is counted, and are what a certificate keeps. */
 #ifndef TAKT_VERIFY_LEAF_H
 #define TAKT_VERIFY_LEAF_H
 
@@ -14,13 +13,13 @@ typedef struct takt_leaf {
     size_t inputs, rows;         /* in use */
     size_t input_room, row_room; /* at most */
     const double *lo, *hi;       /* of inputs */
-    double *cost;                /* [inputs]: what is least */
+    double *cost;                /* [inputs]: minimised */
     double *row;                 /* [rows][inputs]: row . x + constant[row] <= 0 */
     double *constant;
-    double need;                       /* of cost . x: more is not asked for */
-    bool (*is_late)(const void *user); /* asked now and then: the steps end; or NULL */
+    double need;                       /* of cost . x: stop when reached */
+    bool (*is_late)(const void *user); /* called from time to time: true ends the steps; or NULL */
     const void *user;
-    double *x;    /* where it is least; if no point of the box fits, some point */
+    double *x;    /* the minimiser; if no point of the box is feasible, some point */
     double *beta; /* one per row, at least 0 */
     /* While it is solved: variables are inputs, then the slack of each row. */
     double *value, *basic, *reduced;

@@ -89,8 +89,8 @@ static takt_status hold(takt_net_builder *b, takt_array *a)
     return status;
 }
 
-/* Whether the interpreter computes what a kernel does: exactly, or rounded once. Of f32 the double
- * result of one operation, rounded again, is the same. */
+/* Whether the interpreter computes the same as a kernel: exactly, or rounded once. For f32 the
+ * double result of one operation, rounded again, is the same. */
 static bool is_same_bits(const takt_node *n)
 {
     const takt_dtype dtype = n->type[0].dtype;
@@ -163,7 +163,7 @@ static takt_status lower(takt_net_builder *b, const takt_node *n, takt_graph **g
     return (*g)->status;
 }
 
-/* A composite with its own kernel rounds as its record says, at its end. */
+/* A composite with its own kernel rounds at its end, as its record says. */
 static takt_status end_error(takt_net_builder *b, const takt_node *n, takt_net_value *out)
 {
     if (n->op->error.ulps == 0)

@@ -27,7 +27,7 @@ static bool factor_of(const takt_net_builder *b, takt_id id, takt_id x, double *
            (n->in[1] == x && only(b->values[n->in[0]], factor));
 }
 
-/* select(0 < x, a x, b x), or with the sides of the comparison changed. */
+/* select(0 < x, a x, b x), or with the sides of the comparison swapped. */
 static bool hinge(const takt_net_builder *b, const takt_node *n, takt_id *x, double *left,
                   double *right)
 {

@@ -59,7 +59,7 @@ static void skip_names(takt_net *net, uint32_t *alias)
     net->output = alias[net->output];
 }
 
-/* x + b behind a product that nothing else reads: one sum, with the errors of both. */
+/* x + b after a product that nothing else reads: one sum, with the errors of both. */
 static takt_status join_bias(takt_net *net, uint32_t *uses)
 {
     count_uses(net, uses);
@@ -68,8 +68,8 @@ static takt_status join_bias(takt_net *net, uint32_t *uses)
         if (!is_identity(net, n) || uses[n->parts[0].source] != 1)
             continue;
         takt_net_node *s = &net->nodes[n->parts[0].source];
-        /* Two biases may cancel, and with them the magnitude that the first one's rounding is of.
-         */
+        /* Two biases may cancel, and with them the magnitude that the first rounding is relative
+         * to. */
         if (s->kind != TAKT_NET_SUM || has_bias(s))
             continue;
         double *bias = takt_arena_array(&net->arena, n->count, sizeof *bias);

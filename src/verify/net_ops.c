@@ -22,9 +22,9 @@ size_t takt_net_broadcast(const takt_type *out, const takt_type *in, size_t flat
 
 /* ---- moves ---- */
 
-/* Every element gets its own number; where a number comes out is where its element goes. Two
- * numberings tell moved elements from constants. Numbers stay exact in every float type of 24 bits
- * or more. */
+/* Every element gets its own number; the position of a number in the result is where its element
+ * goes. Two numberings distinguish moved elements from constants. Numbers are exact in every float
+ * type of 24 bits or more. */
 static double number_of(size_t element, bool is_second)
 {
     enum { FIRST = 4099, BASE = 1 << 23 };
@@ -59,7 +59,7 @@ static takt_status probe(takt_net_builder *b, const takt_node *n, takt_net_value
     return status;
 }
 
-/* A result as maps of the inputs; absent if the op does not only move elements. */
+/* A result as index maps of the inputs; absent if the op does more than move elements. */
 static takt_status read_moves(takt_net_builder *b, const takt_node *n, takt_net_value *const *in,
                               uint32_t result, const takt_array *const found[2],
                               takt_net_value *out)
@@ -119,7 +119,7 @@ static bool may_move(const takt_node *n, const takt_net_builder *b, takt_net_val
     for (uint32_t k = 0; k < n->in_count; k++)
         if (in[k] != NULL && !in[k]->is_known) {
             const takt_dtype dtype = takt_type_of(b->graph, n->in[k])->dtype;
-            /* A conversion to fewer bits keeps the numbers here, but no other values. */
+            /* A conversion to fewer bits keeps these numbers, but not other values. */
             if ((dtype != TAKT_F32 && dtype != TAKT_F64) ||
                 (n->type[0].dtype != dtype && n->type[0].dtype != TAKT_F64))
                 return false;
@@ -155,7 +155,7 @@ takt_status takt_net_moves(takt_net_builder *b, const takt_node *n, takt_net_val
 
 /* ---- arithmetic ---- */
 
-/* Element by element: factor times the broadcast input; `values` multiply or divide. */
+/* Element-wise: factor times the broadcast input; `values` multiply or divide. */
 static takt_status map_part(takt_net_builder *b, const takt_node *n, uint32_t k, double factor,
                             const takt_net_value *by, takt_net_part *part)
 {

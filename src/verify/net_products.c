@@ -28,7 +28,7 @@ static size_t flat_of(const takt_type *t, const size_t *index)
     return flat;
 }
 
-/* Where the factors of term k of element `flat` lie. */
+/* Positions of the factors of term k of element `flat`. */
 static void factors(const product *p, size_t flat, size_t k, size_t *a, size_t *b)
 {
     size_t y[TAKT_MAX_RANK], ia[TAKT_MAX_RANK] = {0}, ib[TAKT_MAX_RANK] = {0};

@@ -1,10 +1,9 @@
 /* net_softmax.c - softmax as 1 / sum over j of exp(x_j - x_i).
  *
  * Differences cancel what all elements have in common, so its lines are tighter than those of the
- * lowering, which subtracts the greatest element. The kernel's error is a part of the result, as
- * `bound` in op/softmax.c has it: (n + depth) units, where depth is the distance to the greatest
- * element. Beyond 112 (f64: 760) the result is less than the least number, and `tiny` covers it.
- */
+ * lowering, which subtracts the greatest element. The kernel's error is a fraction of the result,
+ * as in `bound` of op/softmax.c: (n + depth) units, where depth is the distance to the greatest
+ * element. Beyond 112 (f64: 760) the result is less than the least number, and `tiny` covers it. */
 #include "op/util/bound.h"
 #include "verify/net_build.h"
 
@@ -24,7 +23,7 @@ static axis axis_of(const takt_node *n)
     return a;
 }
 
-/* Element k of the axis that element `flat` lies on. */
+/* Element k of the axis that contains element `flat`. */
 static size_t along(const axis *a, size_t flat, size_t k)
 {
     return flat / (a->step * a->size) * (a->step * a->size) + k * a->step + flat % a->step;

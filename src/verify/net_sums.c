@@ -106,7 +106,7 @@ static takt_status average(takt_net_builder *b, const takt_node *n, takt_net_val
             if (takt_window_tap(&v, size, p.at, tap, from))
                 takt_net_rows_put(&m, takt_window_flat(&v, &x, p.image, p.channel, from), 1);
             else {
-                bool is_inside = true; /* of the padding, which a last window may leave */
+                bool is_inside = true; /* of the padding, which a last window may exceed */
                 for (int k = 0; k < v.spatial; k++)
                     is_inside = is_inside && from[k] < size[k] + v.after[k];
                 padded += is_inside;
@@ -162,7 +162,7 @@ static takt_status greatest(takt_net_builder *b, const takt_node *n, takt_net_va
     return takt_net_greatest(b, n, nodes, taps, &out->node);
 }
 
-/* The roundings of a sum of squares count those of the squares. */
+/* The roundings of a sum of squares include those of the squares. */
 static takt_status squares(takt_net_builder *b, uint32_t source, uint32_t *id)
 {
     static const takt_node square = {.op = &takt_op_square};

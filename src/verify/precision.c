@@ -30,7 +30,7 @@ static takt_leaving larger(const takt_value_row *row, double max)
         return row->saw_nan || magnitude(row->least, row->top) > max ? TAKT_DOES : TAKT_WILL_NOT;
     if (isnan(row->lo) || isnan(row->hi))
         return TAKT_MAY;
-    /* The range is that of all elements: if the least of them is too large, all are. */
+    /* The range covers all elements: if the least of them is too large, all are. */
     if (nearest(row->lo, row->hi) > max)
         return TAKT_DOES;
     return magnitude(row->lo, row->hi) > max ? TAKT_MAY : TAKT_WILL_NOT;
@@ -143,7 +143,7 @@ void takt_ranges_judge(takt_ranges *r, takt_dtype precision)
     }
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static const char *const verdicts[] = {"will not", "may", "does"};
 

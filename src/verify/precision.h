@@ -24,14 +24,14 @@ typedef struct takt_ranges {
     takt_graph *graph; /* that runs */
     takt_value_row *rows;
     size_t count;
-    size_t unbounded; /* inputs of which nothing is known */
+    size_t unbounded; /* inputs about which nothing is known */
     size_t runs;
 } takt_ranges;
 
 TAKT_MUST_USE takt_status takt_ranges_init(takt_ranges *r, const takt_model *m,
                                            const takt_check_options *o);
 void takt_ranges_deinit(takt_ranges *r);
-/* Judges every row for the precision's type: TAKT_I8 looks at quantised values alone. */
+/* Judges every row for the precision's type: TAKT_I8 considers only quantised values. */
 void takt_ranges_judge(takt_ranges *r, takt_dtype precision);
 
 #endif

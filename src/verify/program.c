@@ -1,4 +1,4 @@
-/* program.c - a graph that was built here, planned and ready to run. */
+/* program.c - a graph built here, planned and ready to run. */
 #include "verify/program.h"
 
 #include "api/model.h"

@@ -1,4 +1,4 @@
-/* program.h - a graph that was built here, planned and ready to run. */
+/* program.h - a graph built here, planned and ready to run. */
 #ifndef TAKT_VERIFY_PROGRAM_H
 #define TAKT_VERIFY_PROGRAM_H
 
@@ -15,11 +15,11 @@ typedef struct takt_program {
     takt_session *session;
 } takt_program;
 
-/* A model of the graph, which it takes over whatever happens; the graph has no slots. */
+/* A model of the graph; takes ownership of it, even on failure; the graph has no slots. */
 TAKT_MUST_USE takt_status takt_program_model(takt_graph *graph, takt_model **model);
 
-/* Takes the graph over, whatever happens. No pass that may change a bit runs. `threads` 0: the
- * default. */
+/* Takes ownership of the graph, even on failure. No pass that may change a bit runs. `threads` 0:
+ * the default. */
 TAKT_MUST_USE takt_status takt_program_init(takt_graph *graph, int threads, takt_program *p);
 void takt_program_deinit(takt_program *p);
 /* The session's own memory for input or output `index`. */

@@ -11,7 +11,7 @@
 
 enum { CASES = 1 << 16, LINKS = 1 << 22, BOXES = 1 << 24, STEPS = 1 << 25 };
 
-/* A conjunction is a list of atoms; lists share their ends. */
+/* A conjunction is a list of atoms; lists share their tails. */
 typedef struct link {
     const struct link *rest;
     uint32_t atom;
@@ -175,7 +175,7 @@ static takt_status check_box(maker *m, takt_case *c)
     return TAKT_OK;
 }
 
-/* Boxes of neighbouring cases are mostly the same one. */
+/* Consecutive cases mostly have the same box. */
 static takt_status keep_box(maker *m, const takt_case *before, takt_case *c)
 {
     const size_t n = m->property->input_count, bytes = n * sizeof(double);

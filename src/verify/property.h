@@ -1,8 +1,7 @@
 /* property.h - what is to be proved: no input of a box leads to outputs of an unsafe set.
  *
  * A property is a list of cases. Each has a box of inputs and half-spaces; a point of the box whose
- * outputs lie in all half-spaces breaks the property. It holds if no case has such a point.
- */
+ * outputs are in all half-spaces violates the property. It holds if no case has such a point. */
 #ifndef TAKT_VERIFY_PROPERTY_H
 #define TAKT_VERIFY_PROPERTY_H
 
@@ -10,7 +9,8 @@
 #include "base/text.h"
 
 typedef struct takt_term {
-    uint32_t index; /* of an element of all outputs, or of all inputs, one after the other */
+    uint32_t index; /* index among the elements of all outputs, or of all inputs, one after the
+                     * other */
     bool is_input;
     double factor;
 } takt_term;
@@ -27,7 +27,7 @@ typedef struct takt_case {
     const double *lo, *hi; /* per input element */
     const takt_halfspace *rows;
     size_t row_count;
-    bool is_empty; /* it has no point, whatever the model computes */
+    bool is_empty; /* it has no violating point, whatever the model computes */
 } takt_case;
 
 typedef struct takt_property {
@@ -36,11 +36,11 @@ typedef struct takt_property {
     takt_case *cases;
     size_t case_count;
     const double
-        *center; /* inputs also lie within `radius` of it, by the sum of squares; or NULL */
+        *center; /* inputs are also within `radius` of it, by the sum of squares; or NULL */
     double radius;
 } takt_property;
 
-/* Of VNN-LIB's text, 1.0 or 2.0; `name` is for messages. */
+/* From VNN-LIB text, 1.0 or 2.0; `name` is for messages. */
 TAKT_MUST_USE takt_status takt_property_read(takt_ctx *ctx, const char *name, takt_span text,
                                              takt_property *property);
 /* From a file, which may be compressed by gzip. */

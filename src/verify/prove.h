@@ -1,4 +1,4 @@
-/* prove.h - what takt_model_verify is made of. */
+/* prove.h - the parts of takt_model_verify. */
 #ifndef TAKT_VERIFY_PROVE_H
 #define TAKT_VERIFY_PROVE_H
 
@@ -38,7 +38,7 @@ TAKT_MUST_USE takt_status takt_prover_certify(takt_prover *v);
 /* Instead of searching: checks that the certificate in the options proves the property; the error
  * says why it does not. */
 TAKT_MUST_USE takt_status takt_prover_check(takt_prover *v);
-/* Files that the options ask for: the counterexample, the result of a contest. */
+/* Files that the options request: the counterexample, the result of a contest. */
 TAKT_MUST_USE takt_status takt_prover_files(takt_prover *v);
 
 #endif

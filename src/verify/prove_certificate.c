@@ -63,7 +63,7 @@ static takt_status add_tree(const takt_prover *v, takt_certificate *c, const tak
 {
     const takt_split *s = &g->splits[at];
     if (depth > TAKT_CERTIFICATE_DEPTH)
-        return TAKT_OK; /* the checker will say that a box is missing */
+        return TAKT_OK; /* the checker will report a missing box */
     TAKT_TRY(add_cut(v, c, s));
     if (s->input == UINT32_MAX)
         return TAKT_OK;

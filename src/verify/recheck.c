@@ -57,7 +57,7 @@ static void reject(walk *w, const char *why, size_t number)
 
 /* ---- cases ---- */
 
-/* Puts a factor where output or input element `index` is. */
+/* Puts a factor at output or input element `index`. */
 static void put(takt_recheck *k, const takt_term *t)
 {
     const takt_graph *g = k->graph;
@@ -73,7 +73,7 @@ static void put(takt_recheck *k, const takt_term *t)
     }
 }
 
-/* One half-space that is out of reach is enough. */
+/* One unreachable half-space is enough. */
 static bool holds(walk *w, const takt_case *c, const takt_cut *cut)
 {
     takt_recheck *k = &w->k;
@@ -175,7 +175,7 @@ static void visit(walk *w, int depth)
     k->is_fresh = false;
 }
 
-/* Every f32 that is nearest to a point of the box lies in this one. */
+/* Every f32 that is nearest to a point of the box is in this one. */
 static void begin(walk *w)
 {
     takt_recheck *k = &w->k;

@@ -1,13 +1,12 @@
 /* recheck.h - checks a certificate: a second, small program that shares nothing with the first.
  *
- * It reads the graph that runs, the property and the certificate, walks the trees of splits, sees
- * that the halves of every box cover it and that every case is proved on every leaf, or on a box
- * around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes.
- * A part where the input z of a relu is on one side of 0 has the bounds of its box, z being held
- * to that side; s * beta * z, at most 0 there, may be added to what is to be shown positive. It
- * knows products with constants, convolutions, sums, moves, pools, relu and sigmoid; models with
- * anything else are refused.
- */
+ * It reads the graph that runs, the property and the certificate, traverses the trees of splits,
+ * checks that the halves of every box cover it and that every case is proved on every leaf, or on a
+ * box around it, and bounds those boxes with its own arithmetic: f64, rounding added as it goes. A
+ * part where the input z of a relu is on one side of 0 has the bounds of its box, with z restricted
+ * to that side; s * beta * z, at most 0 there, may be added to the sum to be shown positive. It
+ * supports products with constants, convolutions, sums, moves, pools, relu and sigmoid; models with
+ * anything else are refused. */
 #ifndef TAKT_VERIFY_RECHECK_H
 #define TAKT_VERIFY_RECHECK_H
 
@@ -44,7 +43,7 @@ typedef struct takt_check_node {
     double *low_slope, *low_at, *high_slope, *high_at; /* lines of a function */
     double gamma, share, tiny;
     size_t *from; /* of a maximum: the element whose least value is greatest */
-    bool is_read; /* by a function: worth a refinement */
+    bool is_read; /* by a function: refinement is useful */
 } takt_check_node;
 
 typedef struct takt_recheck {
@@ -59,7 +58,7 @@ typedef struct takt_recheck {
     size_t run_room;
     double slack; /* rounding of this arithmetic, of the magnitudes */
     double *lo, *hi;
-    bool is_fresh; /* the nodes' bounds are of this box */
+    bool is_fresh; /* the nodes' bounds are for this box */
     size_t input_count, output_count;
     size_t boxes; /* that were bounded */
 } takt_recheck;
@@ -82,8 +81,8 @@ typedef struct takt_recheck_side {
     double lo, hi; /* its bounds over the box */
 } takt_recheck_side;
 
-/* Holds the inputs of relus to their sides, and takes slopes from the certificate; false if these,
- * or multipliers, are not of this model. takt_recheck_leave undoes it, in any case. */
+/* Restricts the inputs of relus to their sides, and takes slopes from the certificate; false if
+ * these, or multipliers, do not fit this model. takt_recheck_leave undoes it, in any case. */
 bool takt_recheck_enter(takt_recheck *k, takt_recheck_side *sides, size_t count,
                         const takt_cut *cut);
 void takt_recheck_leave(takt_recheck *k, takt_recheck_side *sides, size_t count,
@@ -99,7 +98,7 @@ void takt_recheck_release(takt_recheck *k);
 size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias);
 /* Bounds of all nodes over the box k->lo, k->hi. */
 void takt_recheck_bound(takt_recheck *k);
-/* The lines of element i of a function, again: after its input's bounds have changed. */
+/* Recomputes the lines of element i of a function, after its input's bounds have changed. */
 void takt_recheck_lines(takt_recheck *k, takt_check_node *c, size_t i);
 /* The least value over the box of the sum whose coefficients are in the nodes' rows, from node `id`
  * down, plus `constant`. Clears the rows. */

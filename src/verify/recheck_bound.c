@@ -1,4 +1,4 @@
-/* recheck_bound.c - the checker's own bounds: intervals, lines, and sums that go back. */
+/* recheck_bound.c - the checker's own bounds: intervals, lines, and back-substitution of sums. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static double rise(double x)
     return sigmoid(x) * sigmoid(-x);
 }
 
-/* The least f(x) - k x over the places where it can be: ends, 0, and where f' = k. */
+/* The minimum of f(x) - k x over its candidates: ends, 0, and where f' = k. */
 static line lowest(double k, const double *places, size_t count)
 {
     double least = INFINITY;
@@ -77,7 +77,7 @@ static void relu_lines(takt_check_node *c, size_t i, double l, double u)
     const double k = u / (u - l);
     c->low_slope[i] = u > -l ? 1 : 0;
     c->high_slope[i] = k;
-    /* Through (l, 0) and (u, u); both must lie below it. */
+    /* Through (l, 0) and (u, u); both must be below it. */
     c->high_at[i] = fmax(-k * l, u - k * u) + 0x1p-48 * (u - l);
 }
 

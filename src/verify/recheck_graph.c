@@ -1,4 +1,4 @@
-/* recheck_graph.c - the nodes of a graph as the checker sees them, and what each element sums. */
+/* recheck_graph.c - the nodes of a graph as the checker sees them, and the sum of each element. */
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static takt_status evaluate(takt_recheck *k, const takt_node *n, takt_array *out
     return takt_interpret_node(k->ctx, k->graph, n, in, out);
 }
 
-/* Which input is known decides; a product or quotient needs a constant. */
+/* Depends on which input is known; a product or quotient needs a constant. */
 static bool is_linear(const takt_recheck *k, const takt_node *n)
 {
     const takt_op *op = n->op;

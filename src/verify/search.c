@@ -1,10 +1,9 @@
-/* search.c - a property over its boxes: bounds first, then an attack, then splits of inputs, or,
- * where there are many of these, of relus.
+/* search.c - a property over its boxes: bounds first, then an attack, then splits of inputs, or, if
+ * there are many of these, of relus.
  *
- * Boxes that are not settled wait on a stack. A batch of the newest is bounded at a time, a task
- * each; what a task finds does not depend on the others, so the same splits are made by any number
- * of threads, and only the deadline depends on the machine.
- */
+ * Undecided boxes wait on a stack. The newest are bounded in batches, one task each; the result of
+ * a task does not depend on the others, so any number of threads makes the same splits, and only
+ * the deadline depends on the machine. */
 #include "verify/search_hunt.h"
 
 #include <math.h>
@@ -103,7 +102,7 @@ static takt_status take(takt_hunt *h, size_t case_index, const double *x, const 
     return s->x == NULL || s->y == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 
-/* The model itself decides whether x is one. */
+/* The model itself decides whether x is a counterexample. */
 static takt_status confirm(takt_hunt *h, size_t case_index, const double *x)
 {
     bool breaks = false;
@@ -190,7 +189,7 @@ static takt_status attack(takt_hunt *h, takt_job *root, bool *is_over)
     return TAKT_OK;
 }
 
-/* Slopes of the whole box have a quarter of the time, if splits follow. */
+/* If splits follow, slopes of the whole box get a quarter of the time. */
 static bool is_late_for_box(const void *user)
 {
     const takt_hunt *h = user;
@@ -209,12 +208,12 @@ static takt_status improve(takt_hunt *h, takt_job *root)
     r->alpha->user = h;
     root->is_done = false;
     takt_hunt_bound(h, 0, 0);
-    root->is_done = true; /* it was, without them */
+    root->is_done = true; /* it was bounded, without them */
     r->alpha = NULL;
     return h->by_relus ? takt_hunt_keep(h, r) : TAKT_OK;
 }
 
-/* Each case that is left has a tree of its own: relus that matter to one are idle in another. */
+/* Each remaining case has its own tree: relus that matter to one are irrelevant to another. */
 static takt_status run_trees(takt_hunt *h, const takt_job *root, bool *is_over)
 {
     takt_group *g = h->group;
@@ -260,8 +259,8 @@ static takt_status begin(takt_hunt *h, bool *is_over)
     if (status == TAKT_OK && root->is_done && root->open_count > 0 &&
         h->o->method == TAKT_BY_SEARCH)
         status = attack(h, root, is_over);
-    /* A checker has no better slopes for nodes inside, so where it must follow, splits do it all.
-     */
+    /* A checker has no better slopes for inner nodes, so if it must follow, splits do
+     * everything. */
     const bool may_split = h->o->method == TAKT_BY_SEARCH &&
                            (h->p->input_count <= INPUTS || (h->by_relus && h->o->keeps_slopes));
     if (status == TAKT_OK && !*is_over && root->open_count > 0 && root->is_done &&
@@ -350,8 +349,8 @@ static takt_status run_groups(takt_hunt *h)
     return TAKT_OK;
 }
 
-/* Whether a few relus decide it all: nothing else bends, inputs are a box, and each case is about
- * one half-space. A part that is left over otherwise needs splits of inputs. */
+/* Whether splitting relus suffices: nothing else bends, inputs are a box, and each case has one
+ * half-space. Otherwise an undecided part needs splits of inputs. */
 static bool has_few_relus(const takt_hunt *h)
 {
     bool is_so = h->slope_count <= FEW_RELUS && h->p->center == NULL;

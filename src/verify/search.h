@@ -7,7 +7,7 @@
 #include "os/pool.h"
 #include "verify/goal.h"
 
-/* Runs the model itself on x: whether it breaks case `c`, and the outputs in `y`. */
+/* Runs the model itself on x: whether it violates case `c`, and the outputs in `y`. */
 typedef takt_status takt_confirm_fn(void *user, const takt_case *c, const double *x, double *y,
                                     bool *breaks);
 
@@ -50,19 +50,19 @@ typedef struct takt_group {
 
 typedef struct takt_search {
     takt_proof verdict;
-    double bound;          /* the worst of the best bounds; above 0 where all is proved */
-    double *x, *y;         /* what breaks it, if it is violated */
-    size_t case_index;     /* that it breaks */
+    double bound;          /* the worst of the best bounds; above 0 if all is proved */
+    double *x, *y;         /* the counterexample, if it is violated */
+    size_t case_index;     /* the case that it violates */
     size_t regions;        /* boxes that were bounded */
     double *lower, *upper; /* of the outputs, over the first box */
-    const char *layer;     /* that loses most, if it is unknown */
+    const char *layer;     /* the layer that loses most, if the result is unknown */
     bool is_empty;         /* no case has a point in its box */
     takt_group *groups;
     size_t group_count;
     takt_arena arena;
 } takt_search;
 
-/* `p` has the boxes that are proved, which hold those that were `given`; attacks stay in these. */
+/* `p` has the boxes to prove, which contain the `given` ones; attacks stay in these. */
 TAKT_MUST_USE takt_status takt_search_run(const takt_net *net, const takt_property *p,
                                           const takt_property *given, const takt_search_options *o,
                                           takt_search *s);
@@ -79,8 +79,8 @@ typedef struct takt_attack {
     uint64_t seed;
 } takt_attack;
 
-/* Looks for a point of the box of case `c` that breaks it in the net: gradient steps from `starts`
- * points, corners among them. True if x holds one. */
+/* Searches for a point of the box of case `c` that violates it in the net: gradient steps from
+ * `starts` points, corners among them. True if x holds one. */
 bool takt_attack_case(takt_attack *a, const takt_case *c, int starts, int steps);
 /* Outputs of the net at a->x, in f64. */
 void takt_attack_outputs(takt_attack *a);

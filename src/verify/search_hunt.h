@@ -1,4 +1,4 @@
-/* search_hunt.h - what a search is made of: parts that wait, and what threads bound them with. */
+/* search_hunt.h - the data of a search: pending parts, and what threads bound them with. */
 #ifndef TAKT_VERIFY_SEARCH_HUNT_H
 #define TAKT_VERIFY_SEARCH_HUNT_H
 
@@ -6,15 +6,15 @@
 #include "verify/leaf.h"
 #include "verify/search.h"
 
-/* A part that waits, or is being bounded: a box, or a side of relus over the whole box. */
+/* A part that is pending, or being bounded: a box, or a side of relus over the whole box. */
 typedef struct takt_job {
     uint32_t split;       /* its place in the group's tree */
     uint32_t relu, input; /* where to split it */
     size_t open_count, proved_count;
     double bound;
-    bool is_done, is_broken; /* it was bounded; x breaks the first open case in the net */
+    bool is_done, is_broken; /* it was bounded; x violates the first open case in the net */
     double *lo, *hi, *x;
-    double *slopes, *beta;   /* of relus, where these are split: what its halves begin with */
+    double *slopes, *beta;   /* of relus, if these are split: the initial values of its halves */
     uint32_t *open, *proved; /* cases */
 } takt_job;
 
@@ -23,7 +23,7 @@ enum { TAKT_HUNT_BATCH = 64 };
 typedef struct takt_hunt {
     const takt_net *net;
     const takt_property *p;
-    const takt_property *given; /* the same, with boxes as they were stated: for attacks */
+    const takt_property *given; /* the same, with boxes as stated: for attacks */
     const takt_search_options *o;
     takt_search *s;
     takt_group *group;
@@ -49,7 +49,7 @@ typedef struct takt_hunt {
     size_t slope_count;     /* elements of all relus */
 } takt_hunt;
 
-/* Whether the time is over, or someone has cancelled; `user` is the hunt. */
+/* Whether the time is over, or the search was cancelled; `user` is the hunt. */
 bool takt_hunt_is_late(const void *user);
 /* Bounds part `task` of the batch; the hunt is `user`. */
 void takt_hunt_bound(void *user, size_t task, int thread);
@@ -59,7 +59,8 @@ TAKT_MUST_USE takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r);
 TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 /* Sets the region of a thread to the part: the whole box, and relus on one side. */
 void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread);
-/* Where to split the part, and what its halves begin with: of the row that was bounded last. */
+/* Where to split the part, and the initial values of its halves: from the row that was bounded
+ * last. */
 void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread);
 /* Bounds the first open case of a part that has no relu left to split, with the best
  * multipliers. */

@@ -47,7 +47,7 @@ static void take_all_sides(takt_region *r, const takt_alpha *x, takt_leaf *leaf)
     }
 }
 
-/* What is to be shown positive; returns its constant. */
+/* The sum to be shown positive; returns its constant. */
 static double take_cost(takt_hunt *h, takt_region *r, const takt_case *c, size_t row,
                         takt_leaf *leaf)
 {
@@ -80,7 +80,7 @@ void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
     memcpy(j->beta, leaf->beta, leaf->rows * sizeof *j->beta);
     x->warm = h->warm[thread];
     x->warm_beta = j->beta;
-    x->steps = 0; /* bounded with these multipliers, as a checker does it */
+    x->steps = 0; /* bounded with these multipliers, as a checker does */
     r->alpha = x;
     takt_goal_bound(r, h->p, (takt_case_list){j->open, 1}, goal, NULL, NULL);
     r->alpha = NULL;

@@ -1,9 +1,8 @@
 /* search_relus.c - parts of a box by the sides of its relus.
  *
  * All parts have the bounds of the whole box, but a relu that is on or off is one line. Slopes of
- * the others, and the multipliers of the splits, are chosen by gradient steps that begin where
- * those of the part around it ended.
- */
+ * the others, and the multipliers of the splits, are chosen by gradient steps that start where
+ * those of the enclosing part ended. */
 #include <math.h>
 #include <string.h>
 

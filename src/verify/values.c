@@ -7,7 +7,7 @@
 #include "op/ops.h"
 #include "verify/program.h"
 
-/* A constant has no counterpart in another model, so a move of it bears the name. */
+/* A constant has no counterpart in another model, so a move of it carries the name. */
 static takt_status add(void *user, const char *file, const char *name, const takt_type *type,
                        const void *bytes)
 {

@@ -5,7 +5,7 @@
 
 enum { MOST = 1 << 26 }; /* elements: bounds could not follow larger models */
 
-/* Digits at *at, which moves behind them; false if there are none or they are too many. */
+/* Digits at *at, which moves past them; false if there are none or too many. */
 static bool digits(takt_span text, size_t *at, uint32_t *value)
 {
     const size_t from = *at;
@@ -51,7 +51,7 @@ takt_status takt_vnnlib_declare(takt_vnnlib_names *n, takt_vnnlib_scan *s)
     return TAKT_OK;
 }
 
-/* [a, b, c] behind `at`: up to TAKT_VNNLIB_RANK numbers. */
+/* [a, b, c] after `at`: up to TAKT_VNNLIB_RANK numbers. */
 static bool list(takt_span word, size_t at, uint32_t *values, int *count)
 {
     *count = 0;

@@ -28,7 +28,7 @@ TAKT_MUST_USE takt_status takt_vnnlib_declare(takt_vnnlib_names *n, takt_vnnlib_
 /* The current word is the name of a tensor; its shape follows two words later. Both are read. */
 TAKT_MUST_USE takt_status takt_vnnlib_declare_tensor(takt_vnnlib_names *n, takt_vnnlib_scan *s,
                                                      bool is_input);
-/* The element that the current word means. */
+/* The element that the current word refers to. */
 TAKT_MUST_USE takt_status takt_vnnlib_find(const takt_vnnlib_names *n, takt_vnnlib_scan *s,
                                            takt_term *term);
 

@@ -1,4 +1,4 @@
-/* vnnlib_scan.c - words of VNN-LIB. */
+/* vnnlib_scan.c - tokens of VNN-LIB. */
 #include "verify/vnnlib_scan.h"
 
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static void skip(takt_vnnlib_scan *s)
     }
 }
 
-/* To the bracket or quote that closes it; such words do not nest. */
+/* To the closing bracket or quote; such words do not nest. */
 static takt_status enclosed(takt_vnnlib_scan *s, uint8_t end)
 {
     takt_cursor_u8(&s->cursor);

@@ -1,4 +1,4 @@
-/* vnnlib_scan.h - words of VNN-LIB. */
+/* vnnlib_scan.h - tokens of VNN-LIB. */
 #ifndef TAKT_VERIFY_VNNLIB_SCAN_H
 #define TAKT_VERIFY_VNNLIB_SCAN_H
 
@@ -21,12 +21,12 @@ typedef struct takt_vnnlib_scan {
     int line;
 } takt_vnnlib_scan;
 
-/* Moves on to the next token. */
+/* Advances to the next token. */
 TAKT_MUST_USE takt_status takt_vnnlib_next(takt_vnnlib_scan *s);
 /* "NAME, line N: sentence", as TAKT_E_VNNLIB or another. */
 takt_status takt_vnnlib_fail(takt_vnnlib_scan *s, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
-/* The current word, cut to what a message can hold. */
+/* The current word, truncated for messages. */
 const char *takt_vnnlib_word(const takt_vnnlib_scan *s, char text[64]);
 
 #endif

@@ -82,7 +82,7 @@ static void sift(const ranking *k, size_t class, uint32_t *order, size_t at, siz
     }
 }
 
-/* Heap sort: no memory, and no input makes it slow. */
+/* Heap sort: no allocation, and no slow input. */
 static void sort(const ranking *k, size_t class, uint32_t *order, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;)

@@ -18,7 +18,7 @@ static void keep(const takt_metric_row *row, double *unit)
     unit[BEST] = row->count == 1 ? row->x[0] : (double)takt_metric_best(row);
 }
 
-/* Labels and answers as class numbers. */
+/* Labels and predictions as class numbers. */
 typedef struct answers {
     size_t count, classes;
     const uint32_t *label, *best;

@@ -21,7 +21,7 @@ typedef struct adding {
     const takt_data_file *file;
 } adding;
 
-/* "y", "label" and "target" are what people call labels. */
+/* "y", "label" and "target" are common names for labels. */
 static const char *known_as(takt_span name)
 {
     static const char *const labels[] = {"y", "label", "target", "targets"};

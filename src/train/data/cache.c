@@ -1,10 +1,10 @@
-/* cache.c - a decoded data set in a file, which the next training maps instead of decoding it.
+/* cache.c - a decoded data set in a file, which the next training run maps instead of decoding
+ * again.
  *
- * The file is one of safetensors: fields are called "field.N.NAME", and "takt.stamp", "takt.format"
- * and "takt.facts" say what was decoded, from which format, and what is not a field. The last
- * bytes, "takt.sum", are the CRC-32C of all before them, as text. Whatever does not look like that
- * is not used: the data set is decoded again, and the file replaced.
- */
+ * The file is in safetensors format: fields are called "field.N.NAME", and "takt.stamp",
+ * "takt.format" and "takt.facts" say what was decoded, from which format, and everything that is
+ * not a field. The last bytes, "takt.sum", are the CRC-32C of all before them, as text. A file of
+ * any other form is not used: the data set is decoded again, and the file replaced. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "train/data/data.h"
 
 enum { OWN = 4, WINDOW = 0, CLASSES, FACTS };
-enum { SUM = 9 }; /* bytes: eight digits and the end of the text */
+enum { SUM = 9 }; /* bytes: eight digits and the terminator */
 
 static const char stamp_name[] = "takt.stamp", format_name[] = "takt.format",
                   facts_name[] = "takt.facts", sum_name[] = "takt.sum", field_prefix[] = "field.";
@@ -132,7 +132,7 @@ static const char *text_of(const source *s, const char *name)
     return s->bytes + w->offset;
 }
 
-/* No byte has changed since the file was written. */
+/* Verifies that no byte has changed since the file was written. */
 static bool is_whole(const source *s)
 {
     const takt_weight *w = find(s, sum_name);
@@ -197,12 +197,12 @@ static bool take(source *s, const char *stamp)
         is_good = take_field(s, &s->list.at[i]);
     s->set->format = format_of(s);
     is_good = is_good && s->set->format != NULL && take_facts(s);
-    for (size_t i = 0; i < TAKT_DATA_FIELDS && is_good; i++) /* no number is left out */
+    for (size_t i = 0; i < TAKT_DATA_FIELDS && is_good; i++) /* no number is missing */
         is_good = (i < s->set->count) == (s->set->field[i].name != NULL);
     return is_good;
 }
 
-/* Frees what was allocated for a file that is not used after all. */
+/* Frees memory allocated for a file that is not used after all. */
 static void forget(takt_data_set *set)
 {
     for (size_t i = 0; i < TAKT_DATA_FIELDS; i++)

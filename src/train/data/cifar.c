@@ -1,4 +1,4 @@
-/* cifar.c - CIFAR-10's binary form: a label, then 3 x 32 x 32 bytes, for each picture. */
+/* cifar.c - CIFAR-10's binary form: a label, then 3 x 32 x 32 bytes, for each image. */
 #include <string.h>
 
 #include "train/data/data.h"

@@ -1,8 +1,8 @@
-/* csv.c - tables of numbers: one row a sample, one column the label.
+/* csv.c - tables of numbers: one row per sample, one column for the label.
  *
- * Commas, semicolons, tabs or blanks between columns; a first row that is not numbers is names. A
- * label column that is not numbers is classes, numbered in the order of their first appearance.
- */
+ * Columns are separated by commas, semicolons, tabs or blanks; a first row that is not numeric
+ * holds names. A label column that is not numeric holds classes, numbered in order of first
+ * appearance. */
 #include <math.h>
 #include <string.h>
 

@@ -13,15 +13,15 @@ typedef struct takt_field {
     takt_tensor tensor; /* dim[0]: samples */
 } takt_field;
 
-/* What a reader fills in. A text has overlapping samples, so that its field is not a tensor of
- * them: sample i begins at element i * stride. */
+/* The result of a reader. A text has overlapping samples, so its field is not a tensor of them:
+ * sample i begins at element i * stride. */
 typedef struct takt_data_set {
     takt_ctx *ctx;
     takt_arena arena;
     takt_field field[TAKT_DATA_FIELDS];
     size_t count;
     uint64_t samples;
-    int64_t window; /* of a text: elements of a sample; 0: samples lie one after the other */
+    int64_t window; /* of a text: elements of a sample; 0: samples are consecutive */
     int64_t classes;
     const char *format;
 } takt_data_set;
@@ -52,24 +52,24 @@ extern const char takt_data_folders[];
 /* "PATH: sentence", as TAKT_E_TRAIN_DATA. */
 takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)
     TAKT_PRINTF(3, 4);
-/* A new field of that type, not filled in. */
+/* A new field of that type, uninitialised. */
 TAKT_MUST_USE takt_status takt_data_add(takt_data_set *set, const takt_data_file *file,
                                         const char *name, const takt_type *type, takt_tensor **out);
 void takt_data_set_deinit(takt_data_set *set);
 
-/* The data set of a file that takt_data_cache_write has written with the same stamp, mapped;
- * `*found` is false, and the set as it was, if there is none that can be used. */
+/* The data set of a file that takt_data_cache_write has written with the same stamp, mapped; if
+ * there is no usable one, `*found` is false, and the set is unchanged. */
 TAKT_MUST_USE takt_status takt_data_cache_read(takt_data_set *set, const char *path,
                                                const char *stamp, bool *found);
 TAKT_MUST_USE takt_status takt_data_cache_write(const takt_data_set *set, const char *path,
                                                 const char *stamp);
 
-/* A folder of folders, one for each class, with pictures or sounds in them. `*found` is false if
+/* A folder of folders, one for each class, with images or sounds in them. `*found` is false if
  * there are none. */
 TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *folder,
                                                 bool *found);
-/* A .gz file's contents in memory of the context's; TAKT_E_TRAIN_DATA if it is damaged. The bytes
- * are at most limits.file_bytes. */
+/* A .gz file's contents in memory of the context; TAKT_E_TRAIN_DATA if it is damaged. At most
+ * limits.file_bytes bytes. */
 bool takt_is_gzip(const uint8_t *bytes, size_t length);
 TAKT_MUST_USE takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes,
                                       size_t length, void **out, size_t *out_length);

@@ -1,9 +1,8 @@
-/* files.c - one file a sample: a list of files and labels (.tsv), or folders of classes.
+/* files.c - one file per sample: a list of files and labels (.tsv), or folders of classes.
  *
- * Pictures must have one size. Sounds are padded with zeros to the longest of them, and the field
- * "length" has their own lengths. Labels that are not all whole numbers are numbered in the order
- * of the alphabet.
- */
+ * Images must have one size. Sounds are padded with zeros to the longest of them, and the field
+ * "length" has their own lengths. Labels that are not all whole numbers are numbered in
+ * alphabetical order. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -112,7 +111,7 @@ static takt_status set_labels(gathering *g)
 
 /* ---- samples ---- */
 
-/* One file as a set of one sample; give back with takt_data_set_deinit. */
+/* One file as a set of one sample; free it with takt_data_set_deinit. */
 static takt_status open_sample(gathering *g, const entry *e, takt_data_set *one)
 {
     void *bytes;
@@ -135,7 +134,7 @@ static takt_status open_sample(gathering *g, const entry *e, takt_data_set *one)
     return status;
 }
 
-/* The type of all samples together: that of the first, and of sounds the longest. */
+/* The common type of all samples: that of the first, and for sounds the longest. */
 static takt_status find_type(gathering *g, takt_type *type)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -148,7 +147,7 @@ static takt_status find_type(gathering *g, takt_type *type)
         else if (own.rank == 2 && type->rank == 2 && own.dim[1] > type->dim[1])
             type->dim[1] = own.dim[1];
         if (type->rank != 2)
-            break; /* pictures are compared when they are read */
+            break; /* images are compared when they are read */
     }
     type->dim[0] = (int64_t)g->count;
     return TAKT_OK;
@@ -226,7 +225,7 @@ static bool is_list(const takt_data_file *f)
     return tab != NULL && is_sample(line.at, (size_t)(tab - line.at));
 }
 
-/* Files lie beneath the list: a list from elsewhere must not name others. */
+/* Files must be beneath the list: an untrusted list must not name others. */
 static bool is_beneath(const char *path)
 {
     return path[0] != '/' && strncmp(path, "../", 3) != 0 && strstr(path, "/../") == NULL;
@@ -299,7 +298,8 @@ takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *
     *found = g.count > 0;
     if (classes.status != TAKT_OK || !*found)
         return classes.status;
-    takt_sort_pointers((const void **)g.at, g.count, by_path); /* whatever order the disk has */
+    takt_sort_pointers((const void **)g.at, g.count, by_path); /* independent of the order on
+                                                                * disk */
     set->format = takt_data_folders;
     return read_samples(&g);
 }

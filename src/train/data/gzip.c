@@ -1,4 +1,4 @@
-/* gzip.c - decompression by zlib, which is looked for when it is needed. */
+/* gzip.c - decompression by zlib, which is loaded on demand. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -113,7 +113,7 @@ takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes, s
     z.end(&s);
     takt_library_close(z.library);
     void *block = NULL;
-    if (status == TAKT_OK) /* no more memory than is needed */
+    if (status == TAKT_OK) /* no more memory than needed */
         status = takt_mem_get(ctx, o.length > 0 ? o.length : 1, "decompressed data", &block);
     if (status == TAKT_OK) {
         if (o.length > 0)

@@ -26,7 +26,7 @@ static bool recognises(const takt_data_file *f)
            f->bytes[3] >= 1 && f->bytes[3] <= TAKT_MAX_RANK;
 }
 
-/* Big-endian elements into this machine's order. */
+/* Converts big-endian elements to native order. */
 static void copy(uint8_t *to, const uint8_t *from, size_t count, size_t bytes)
 {
     const uint16_t probe = 1;
@@ -40,7 +40,7 @@ static void copy(uint8_t *to, const uint8_t *from, size_t count, size_t bytes)
             to[i * bytes + k] = from[i * bytes + bytes - 1 - k];
 }
 
-/* One dimension is labels, more are samples. */
+/* One dimension means labels, more mean samples. */
 static takt_status read(takt_data_set *set, const takt_data_file *f)
 {
     takt_type type = {.rank = f->bytes[3]};

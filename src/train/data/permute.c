@@ -1,9 +1,8 @@
 /* permute.c - a shuffled order that is computed, not stored.
  *
  * Four rounds of a Feistel network over the smallest even number of bits that holds the count are a
- * permutation of a power of two; a result beyond the count is put in again until it falls below
- * it, which is a permutation of the rest. Less than four rounds on average.
- */
+ * permutation of a power of two; a result beyond the count is fed back until it falls below it,
+ * which is a permutation of the rest. Less than four rounds on average. */
 #include "base/philox.h"
 #include "train/data/data.h"
 

@@ -1,8 +1,7 @@
-/* picture.c - pictures: PGM and PPM by ourselves, PNG by libpng, JPEG by libjpeg-turbo; the
- * libraries are looked for when they are needed.
+/* picture.c - images: PGM and PPM by ourselves, PNG by libpng, JPEG by libjpeg-turbo; the libraries
+ * are loaded on demand.
  *
- * One file is one sample, u8[channels, height, width]: 1 channel if it is grey, else 3.
- */
+ * One file is one sample, u8[channels, height, width]: 1 channel if it is grey, else 3. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -61,7 +60,7 @@ static void spread(const picture *p, const uint8_t *from, uint8_t *to)
 
 /* ---- PGM, PPM ---- */
 
-/* The next whole number of the header; SIZE_MAX: there is none. Comments are passed over. */
+/* The next whole number of the header; SIZE_MAX: there is none. Comments are skipped. */
 static size_t header_number(const takt_data_file *f, size_t *at)
 {
     size_t value = 0, digits = 0;

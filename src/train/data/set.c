@@ -1,4 +1,4 @@
-/* set.c - the list of readers, and what they share. */
+/* set.c - the list of readers, and functions that they share. */
 #include <stdarg.h>
 #include <string.h>
 

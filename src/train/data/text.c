@@ -1,7 +1,7 @@
-/* text.c - plain text as bytes: a sample is a window of them, its labels the same one byte on.
+/* text.c - plain text as bytes: a sample is a window of them, its labels the same window shifted by
+ * one byte.
  *
- * Symbols are the bytes that occur, numbered in ascending order.
- */
+ * Symbols are the bytes that occur, numbered in ascending order. */
 #include <string.h>
 
 #include "train/data/data.h"

@@ -1,4 +1,4 @@
-/* cross_entropy.c - classes by softmax: minus the logarithm of the right one's probability. */
+/* cross_entropy.c - classes by softmax: the negative log probability of the right one. */
 #include "train/loss.h"
 
 #include "op/util/formula.h"
@@ -27,7 +27,8 @@ static void labels(const double *hyper, takt_type *type)
         takt_labels_of_classes(type);
 }
 
-/* Labels are distributions over classes; a row is right if the greatest of both is at one place. */
+/* Labels are distributions over classes; a row is right if the maximum of both is at the same
+ * place. */
 static void build_soft(takt_loss_site *site)
 {
     takt_graph *g = site->g;

@@ -3,13 +3,12 @@
  * The output is [batch, time, classes]; labels are [batch, length], padded with numbers below 0.
  * Blanks are inserted between and around the labels: 2 * length + 1 places. alpha[s] is the
  * logarithm of the probability of all paths that are at place s; one time step adds those that
- * stay, that come from the place before, and that leave out a blank between two different labels.
- */
+ * stay, that come from the previous place, and that skip a blank between two different labels. */
 #include "op/util/formula.h"
 #include "train/loss.h"
 
 enum { LENGTH, BLANK };
-enum { STEPS = 2048 };             /* every time step is nodes of its own */
+enum { STEPS = 2048 };             /* every time step has its own nodes */
 static const double NEVER = -1e30; /* the logarithm of 0, without infinities */
 
 /* Places moved up by `by`, with NEVER at the beginning. */
@@ -76,7 +75,7 @@ static takt_id emitted(takt_graph *g, takt_id log_p, int64_t time, takt_id at)
     return picked(g, takt_reshape(g, takt_slice(g, log_p, 1, time, time + 1, 1), flat, 2), at);
 }
 
-/* Paths end on the last label or on the blank behind it; without labels on the only blank. */
+/* Paths end on the last label or on the blank after it; without labels on the only blank. */
 static takt_id ends(takt_graph *g, takt_id alpha, takt_id is_there)
 {
     const int64_t last = 1;

@@ -1,4 +1,4 @@
-/* focal.c - cross-entropy in which easy samples weigh less (Lin et al., 2017). */
+/* focal.c - cross-entropy in which easy samples have less weight (Lin et al., 2017). */
 #include "op/util/formula.h"
 #include "train/loss.h"
 

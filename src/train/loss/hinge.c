@@ -4,7 +4,7 @@
 
 enum { MARGIN };
 
-/* The mean over classes of max(0, margin - x[label] + x[i]), the label itself left out. */
+/* The mean over classes of max(0, margin - x[label] + x[i]), except for the label itself. */
 static void build(takt_loss_site *site)
 {
     takt_graph *g = site->g;

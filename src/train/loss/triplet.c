@@ -16,7 +16,7 @@ static takt_id turned(takt_graph *g, takt_id x)
     return takt_transpose(g, x, perm, 2);
 }
 
-/* Distances between all pairs of rows. The root has no slope at 0, so squares are at least
+/* Distances between all pairs of rows. The root has no derivative at 0, so squares are at least
  * 1e-12. */
 static takt_id distances(takt_graph *g, takt_id x)
 {

@@ -1,4 +1,4 @@
-/* adamw.c - Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019). */
+/* adamw.c - Adam with weight decay decoupled from the gradient (Loshchilov and Hutter, 2019). */
 #include "train/optimizer.h"
 
 enum { BETA1, BETA2, EPSILON, DECAY };

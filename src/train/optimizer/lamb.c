@@ -20,7 +20,7 @@ static const char *slot(const double *hyper, size_t index, takt_type *type)
     return takt_slot_alike(names, index);
 }
 
-/* |w| / |way|, or 1 where one of them is 0. */
+/* The trust ratio |w| / |way|, or 1 if one of them is 0. */
 static takt_id trust(takt_graph *g, takt_id weight, takt_id way)
 {
     const takt_id w = takt_norm_of(g, weight), d = takt_norm_of(g, way);
