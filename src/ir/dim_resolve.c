@@ -2,7 +2,7 @@
  *
  * Expressions form an acyclic graph that may be deep, so traversals keep their own stack. Results
  * are cached in the entries until the next binding (or another set of sizes) makes them stale,
- * which a stamp tells. */
+ * as a stamp shows. */
 #include "base/mem.h"
 #include "ir/dim_table.h"
 

@@ -92,7 +92,7 @@ takt_value *takt_frame_find(const takt_frame *f, const takt_symbol *name); /* NU
 void takt_frame_set(takt_frame *f, const takt_symbol *name, takt_value value);
 /* Deep copy of what lives in another frame's arena. */
 takt_value takt_frame_keep(takt_frame *f, takt_value value);
-takt_value *takt_frame_items(takt_frame *f, size_t count); /* NULL when memory is short */
+takt_value *takt_frame_items(takt_frame *f, size_t count); /* NULL if out of memory */
 takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count);
 
 /* ---- complaints (complain.c): each returns POISON, whose `.b` is false ---- */
@@ -119,7 +119,7 @@ takt_value takt_eval_index(takt_frame *f, const takt_ast *a, takt_value base);
 /* `piped` is the first argument's value, or NULL. */
 takt_value takt_eval_call(takt_frame *f, const takt_ast *a, const takt_value *piped);
 takt_value takt_eval_graph(takt_frame *f, const takt_ast *a);
-/* A new subgraph, which lives until the end; NULL when memory is short. */
+/* A new subgraph, which lives until the end; NULL if out of memory. */
 takt_graph *takt_elab_graph(takt_frame *f);
 /* `a if c else b`, where c is a tensor. */
 takt_value takt_eval_choice(takt_frame *f, const takt_ast *a, takt_value condition);

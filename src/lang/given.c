@@ -1,13 +1,13 @@
-/* given.c - what the text of an architecture asks the file for: settings and stored tensors.
+/* given.c - what the text of an architecture takes from the file: settings and stored tensors.
  *
  *     setting("block_count")              a number, truth value or string; setting(key, fallback)
  *     is_stored("output.weight")          whether there is such a tensor
  *     stored([n], "blk.", i, ".b")        the tensor as f32; its name is made of the parts
  *     project(x, n, "blk.", i, ".q")      x times the matrix ….weight, plus ….bias if there is one
- *     project(x, [n, m], "blk.", i, ".{q,k}")  several, one below the other; one product if it can
+ *     project(x, [n, m], "blk.", i, ".{q,k}")  several, stacked; one product if possible
  *     rows(ids, n, "token_embd.weight")   rows of a table
  *     packed([e, n, m], "blk.", i, ".w")  the tensor as it is stored, which may be blocks
- *     unpacked(x, "blk.", i, ".w")        x, which was taken from that, as f32
+ *     unpacked(x, "blk.", i, ".w")        x, gathered from that, as f32
  */
 #include <string.h>
 

@@ -80,7 +80,7 @@ typedef struct takt_lexer {
     takt_symbols *symbols;
     size_t at;
     uint32_t line;
-    /* After BAD: what is wrong, and the hint; NULL when memory is short. */
+    /* After BAD: what is wrong, and the hint; NULL if out of memory. */
     const char *problem, *hint;
     bool is_literal; /* and whether there is something with a value */
 } takt_lexer;

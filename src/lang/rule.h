@@ -44,7 +44,7 @@ typedef struct takt_rules {
     takt_relations *relations;  /* the graph's */
 } takt_rules;
 
-/* The model's state, made at its first use; NULL when memory is short. */
+/* The model's state, made at its first use; NULL if out of memory. */
 takt_rules *takt_rules_of(takt_frame *f);
 /* Reads the domains of the text; their names become dimensions. */
 void takt_rules_domains(takt_frame *f);

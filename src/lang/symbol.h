@@ -17,7 +17,7 @@ typedef struct takt_symbols {
     size_t size, count;
 } takt_symbols;
 
-/* NULL when memory is short. */
+/* NULL if out of memory. */
 const takt_symbol *takt_symbol_make(takt_symbols *symbols, const char *text, size_t length);
 
 /* A map from symbols to indices; its user defines their meaning. Lives in an arena. */

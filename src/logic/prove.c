@@ -201,7 +201,7 @@ static bool quantifier(search *s, const takt_rule *rule, const takt_formula *f)
     (void)takt_world_each(&walk);
     const bool holds = is_all ? !l.fails : l.found >= l.wanted;
     for (size_t i = 0; i < f->bound_count && (!holds || f->kind != TAKT_LOGIC_EXISTS); i++)
-        s->env[f->bound[i]] = -1; /* nothing to tell */
+        s->env[f->bound[i]] = -1; /* nothing to report */
     return holds && !has_failed(s);
 }
 

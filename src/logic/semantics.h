@@ -13,7 +13,7 @@ struct takt_semantics {
     const char *name, *summary;
     takt_dtype dtype;
     double none, all; /* false and true */
-    bool is_truth;    /* values lie within 0 to 1 */
+    bool is_truth;    /* values are within 0 to 1 */
     bool distributes; /* exists y: a and b(y) is a and exists y: b(y) */
     int semiring;     /* of exists over and: a takt_semiring, or -1: sums of products */
     takt_id (*both)(takt_graph *g, takt_id a, takt_id b);

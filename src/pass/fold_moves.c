@@ -255,8 +255,8 @@ static takt_id transposed_product(takt_rewrite *r, const takt_node *n)
     return takt_matmul(r->out, mm->in[1], mm->in[0], !b, !a);
 }
 
-/* What a pad of `n`'s first input adds around its spatial axes, beside the padding `n` has; false:
- * it does more, or its value is not the zero point, which is what `n` pads with. */
+/* What a pad of `n`'s first input adds around its spatial axes, in addition to the padding of `n`;
+ * false: it does more, or its value is not the zero point, which is what `n` pads with. */
 static bool pads_alike(const takt_graph *g, const takt_node *n, const takt_node *pad, int64_t *to)
 {
     const takt_attr *before = takt_node_attr(pad, "before"), *after = takt_node_attr(pad, "after");

@@ -1,15 +1,15 @@
-/* backend.h - who carries out steps, and how one is written.
+/* backend.h - what runs steps, and how to write a backend.
  *
  * A plan is made group by group. For every group (one node, or several that are fused) the chosen
- * backend is asked, node by node, whether it `supports` it; if it answers with a reason, that is
+ * backend is asked, node by node, whether it `supports` it; if it returns a reason, that is
  * shown to the user and the plan's fallback, which runs everything, takes the group. Otherwise
  * `compile` fills in the step: what it reads and writes, and the function that does the work. A
- * backend is thus a `takt_backend` with three members and three habits:
+ * backend is thus a `takt_backend` with three members that follow these rules:
  *
  *   supports(g, node)  looks at the op (compare g->nodes[node].op with &takt_op_NAME of op/ops.h),
  *                      at its attributes in the order of the op's record (n->attr[k]; `takt ops
  *                      NAME` lists them), and at types: n->type is the first result's,
- *                      takt_type_of(g, n->in[k]) an input's, TAKT_NONE an input that is left out.
+ *                      takt_type_of(g, n->in[k]) an input's, TAKT_NONE an omitted input.
  *                      All dimensions are numbers here.
  *   compile(p)         for p->group: takes views of what it reads (takt_planner_input) and writes
  *                      (takt_planner_output), in any order; they become step->in[] and step->out[].
@@ -21,31 +21,31 @@
  *   run(step, task)    does task `task->index` of step->task_count: reads takt_view_data(task,
  *                      &step->in[k]), dense row-major, writes step->out[k]. It may be called by
  *                      several threads at once for different tasks; it must not allocate, fail, or
- *                      let a result depend on the number of threads, nor wait but for work that a
- *                      running task has begun (cpu/crew.h). An element that
- *                      cannot be computed (step->can_fault, step->fault_id) is merged into
- *                      task->fault by takt_fault_merge.
+ *                      let a result depend on the number of threads. It may wait only for work
+ *                      that a running task has begun (cpu/crew.h). An element that cannot be
+ *                      computed (step->can_fault, step->fault_id) is merged into task->fault by
+ *                      takt_fault_merge.
  *
- * What every backend keeps: results depend on the graph and the values alone, not on how nodes are
+ * Every backend guarantees: results depend only on the graph and the values, not on how nodes are
  * grouped, on threads, or on earlier runs; all of an output is written; inputs are not.
  *
- * A backend with memory of its own has a `device` (device.h) and five more functions. Its steps get
- * views in that memory; the plan brings values there and back by steps of their own, whose
- * `transfer` says so, and places everything. The executor walks segments, which are runs of steps
- * in one space:
+ * A backend with its own memory has a `device` (device.h) and five more functions. Its steps get
+ * views in that memory; the plan copies values there and back by separate steps, marked by their
+ * `transfer`, and places everything. The executor runs segments, which are sequences of steps in
+ * one space:
  *
- *   session_open   once per session: streams, recorded graphs. Places are fixed by then, but for
- *                  the caller's buffers (inputs and outputs), which may be others in every run.
- *   enqueue        begins all steps of a segment, in order, copies too; it may return before they
- *                  have run. When somebody profiles, every step comes as a segment of its own.
- *   wait           returns when they have. Cancel and deadline are looked at between segments.
- *   session_close  gives back what session_open made, whatever happened.
+ *   session_open   once per session: streams, recorded graphs. Addresses are fixed by then, except
+ *                  for the caller's buffers (inputs and outputs), which may change in every run.
+ *   enqueue        starts all steps of a segment, in order, including copies; it may return before
+ *                  they have run. When profiling, every step is a separate segment.
+ *   wait           returns when they have. Cancel and deadline are checked between segments.
+ *   session_close  frees what session_open made, even after a failure.
  *
  * A step of such a backend is data: its `run` is never called by the executor. tests/util/late.c is
- * a whole one, whose device is a block of memory and a thread.
+ * a complete one, whose device is a block of memory and a thread.
  *
- * examples/backend/plain.c is a whole backend; takt_backend_add (api/backends.h) makes one known to
- * a context; tests/backend/example.c holds it to the suite: copy both and begin.
+ * examples/backend/plain.c is a complete backend; takt_backend_add (api/backends.h) registers one
+ * with a context; tests/backend/example.c runs the suite on it: copy both to start.
  */
 #ifndef TAKT_PLAN_BACKEND_H
 #define TAKT_PLAN_BACKEND_H

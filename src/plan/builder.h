@@ -1,25 +1,25 @@
-/* builder.h - what the stages of plan building share.
+/* builder.h - shared by the stages of plan building.
  *
- *   assign.c   who runs which node, and where values are made
+ *   assign.c   which backend runs which node, and where values are made
  *   group.c    nodes -> groups: one group becomes one step
- *   fusion.c   what fusing is worth
- *   commit.c   groups that write over the state, at the end
- *   swap.c     slots whose next value is made beside the old one, and which memory that is
+ *   fusion.c   the cost model of fusion
+ *   commit.c   groups that overwrite the state, at the end
+ *   swap.c     slots whose next value is made next to the old one, and in which memory
  *   forms.c    packed forms of state
- *   derived.c  transposes and casts of state, which those who pack them do not read
+ *   derived.c  transposes and casts of state, which steps that pack them do not read
  *   order.c    the order of the groups, and which run twice
  *   early.c    where among them state is overwritten
  *   lengths.c  nodes that wait for sizes that values decide
- *   alias.c    values that are other values seen differently
+ *   alias.c    values that are views of other values
  *   memory.c   buffers of values
- *   away.c     values and constants in the memory of devices, and the steps that bring them there
+ *   away.c     values and constants in the memory of devices, and the steps that copy them there
  *   late.c     constants: found among those that other plans made, or computed once a step needs
  *              them
- *   consume.c  constants: given back when everything that is made from them is made
- *   planner.c  what backends ask for step by step; it lengthens the lives of buffers
+ *   consume.c  constants: freed once everything made from them is made
+ *   planner.c  requests of backends, step by step; it extends the lives of buffers
  *   place.c    offsets in the arena, and the lower bound
  *   finish.c   outputs, commits, segments
- *   statement.c  what all that needs of every memory
+ *   statement.c  how much of every memory all that needs
  *   build.c    the order of all this; constant steps run here
  */
 #ifndef TAKT_PLAN_BUILDER_H
@@ -31,7 +31,7 @@
 enum { TAKT_NO_GROUP = -1, TAKT_FOREVER = INT32_MAX };
 enum { TAKT_DERIVED_MOST = 8 };
 enum { TAKT_AT_BEGIN = -2 }; /* `first` of buffers in the arena that runs use before any step */
-enum { TAKT_AWAY = 1 };      /* the space of the preferred backend, if it has memory of its own */
+enum { TAKT_AWAY = 1 };      /* the space of the preferred backend, if it has its own memory */
 
 typedef struct takt_pack_key {
     takt_id from;
@@ -113,7 +113,7 @@ typedef struct takt_builder {
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     int32_t *unasked; /* constant groups that will not be made, while they are looked through */
     takt_cost *costs; /* per group: its cost as a step */
-    struct takt_answers *answers; /* kept or told again (answers.h); NULL: neither */
+    struct takt_answers *answers; /* recorded or replayed (answers.h); NULL: neither */
     struct takt_answers *sized;   /* the same of constants that depend on sizes */
     uint32_t *latest;             /* as takt_plan.latest; NULL: no size is decided by values */
     takt_id *lengths;             /* the nodes that find them, [1] the first */

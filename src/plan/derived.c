@@ -103,7 +103,7 @@ takt_status takt_builder_mark_derived(takt_builder *b)
     return TAKT_OK;
 }
 
-/* ---- steps that ask for the value itself ---- */
+/* ---- steps that request the value itself ---- */
 
 static bool is_missing(const takt_builder *b, takt_id root)
 {

@@ -357,7 +357,7 @@ takt_status takt_builder_pack_state(takt_builder *b)
         if (!slot->is_changed)
             continue;
         uint32_t old = plan->buffer_of[b->p.graph->slots[form->slot].value], from = old;
-        if (slot->is_swapped || slot->from != UINT32_MAX) /* what it will have lies elsewhere */
+        if (slot->is_swapped || slot->from != UINT32_MAX) /* its future contents are elsewhere */
             TAKT_TRY(takt_builder_buffer(b, b->p.graph->slots[form->slot].next, &from));
         for (size_t k = 0; k < form->first_count; k++)
             TAKT_TRY(push_step(b, &form->first[k], false, &old, &from));

@@ -2,8 +2,8 @@
  *
  * A session whose sizes come from a range has its own: made once for the largest sizes, with every
  * buffer and every block of memory in place, and then recompiled, step by step, for each new size.
- * That allocates nothing and moves nothing; neither do plans of subgraphs, which have a resizer
- * each. Steps that need something else at some size (answers.h), or more memory than at the
+ * That allocates nothing and moves nothing; the same holds for plans of subgraphs, which have a
+ * resizer each. Steps that need something else at some size (answers.h), or more memory than at the
  * largest, are left to plans made for that size alone. */
 #ifndef TAKT_PLAN_RESIZE_H
 #define TAKT_PLAN_RESIZE_H

@@ -76,7 +76,7 @@ static bool reads(const takt_step *s, uint32_t buffer)
     return false;
 }
 
-/* The step that alone writes the buffer up to step `full`, or -1. */
+/* The only step that writes the buffer up to step `full`, or -1. */
 static int maker(const takt_plan *plan, uint32_t buffer, int full)
 {
     int found = -1;

@@ -12,7 +12,7 @@
 
 enum { READ_HERE = 1, READ_AWAY = 2 };
 
-/* Who reads state, if nobody writes it. */
+/* The readers of a state that nobody writes. */
 static takt_status find_readers(takt_builder *b, unsigned char **readers)
 {
     const takt_graph *g = b->p.graph;

@@ -100,7 +100,7 @@ static bool is_cut(const takt_op *op)
     return op == &takt_op_relu || op == &takt_op_relu6 || op == &takt_op_clip;
 }
 
-/* The one live node that reads `id` alone, if it is the next of a chain. */
+/* The only live reader of `id`, if it is the next of a chain. */
 static void extend(const takt_shrink_layers *list, takt_shrink_layer *l, takt_id id)
 {
     const takt_graph *g = list->graph;
