@@ -27,10 +27,10 @@ typedef struct takt_proof_tree {
     size_t count, capacity;
 } takt_proof_tree;
 
-/* The search considers at most this many uses of a tuple. */
+/* The search considers at most this many uses of tuples in total. */
 enum { TAKT_PROOF_EDGES = 1 << 22 };
 
-/* `tuple` holds in a boolean predicate. The tree is released in any case. */
+/* `tuple` must hold in a boolean predicate. Release the tree even if this fails. */
 TAKT_MUST_USE takt_status takt_prove(takt_world *w, const takt_predicate *p, const uint32_t *tuple,
                                      takt_proof_tree *tree);
 /* Replays a proof: every node follows from its premises by its rule, heights decrease, and facts
