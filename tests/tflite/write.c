@@ -230,6 +230,13 @@ static void refused(void)
         {"model m(x: f32[1, 2, 8]) { return y = op.conv_dx(x, constant(f32[2, 3, 2], 1), "
          "shape=[1, 3, 9]) }",
          "conv_dx"},
+        {"model m(x: f32[4]) { z = constant(i8[], [0])\n"
+         "return y = dequantize(quantize(x, constant(f32[], [0.5]), z), constant(f32[], [1]), z) }",
+         "another scale"},
+        {"model m(x: i8[4]) { z = constant(i8[], [0])\n"
+         "return y = dequantize(x, constant(f32[], [0.5]), z), "
+         "u = dequantize(x, constant(f32[], [1]), z) }",
+         "another scale"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         takt_model *m = from_text(cases[i].text, strlen(cases[i].text), NULL);

@@ -65,9 +65,9 @@ static int describe(const tool_run *r, char **said)
     if (zeros > 0)
         snprintf(tail, sizeof tail, ", the last filled up with %lld zero%s", (long long)zeros,
                  zeros == 1 ? "" : "s");
-    snprintf(text, 200, "%lld samples from -1 to 1 in %lld chunk%s of %lld%s",
-             (long long)s->samples, (long long)s->chunks, s->chunks == 1 ? "" : "s",
-             (long long)s->chunk, tail);
+    snprintf(text, 200, "%lld sample%s from -1 to 1 in %lld chunk%s of %lld%s",
+             (long long)s->samples, s->samples == 1 ? "" : "s", (long long)s->chunks,
+             s->chunks == 1 ? "" : "s", (long long)s->chunk, tail);
     *said = text;
     return TAKT_EXIT_OK;
 }

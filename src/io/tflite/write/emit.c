@@ -169,8 +169,12 @@ int32_t takt_tflw_value(takt_tflw *w, takt_id id)
         return -1;
     }
     const int32_t from = takt_tflw_value(w, n->in[0]);
+    takt_tflw_grid grid;
     if (takt_tflw_at(w, from)->grid.count == 0)
         takt_tflw_fail(w, "the scale of its integers is not known");
+    else if (!takt_tflw_grid_of(w, n, &grid) ||
+             !takt_tflw_same_grid(&takt_tflw_at(w, from)->grid, &grid))
+        takt_tflw_fail(w, "its integers have another scale: a tensor of the file has one");
     (void)takt_tflw_1(w, "DEQUANTIZE", from, takt_tflw_result(w, id, NULL));
     return w->at[id];
 }
