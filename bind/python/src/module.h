@@ -27,6 +27,7 @@ typedef struct interruptible {
 
 /* On the main thread, unless nobody would raise KeyboardInterrupt. */
 bool interrupts_begin(interruptible *i);
+/* Before the GIL is waited for: a signal in between would cancel the next run. */
 void interrupts_end(interruptible *i);
 /* Whether a signal came and Python has raised for it. */
 bool interrupts_raise(const interruptible *i);

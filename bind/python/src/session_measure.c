@@ -71,8 +71,8 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);
         const takt_status status = takt_session_time(o->s, &t, &got);
-        owner_leave(o->owner, state, status, &error);
         interrupts_end(&i);
+        owner_leave(o->owner, state, status, &error);
         if (!interrupts_raise(&i))
             made = status == TAKT_OK ? timing(&got) : raise_error(&error);
         takt_timing_free(o->owner->ctx, &got);
@@ -110,8 +110,8 @@ static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(a->owner);
         const takt_status status = takt_session_compare(a->s, b->s, &c, &got);
-        owner_leave(a->owner, state, status, &error);
         interrupts_end(&i);
+        owner_leave(a->owner, state, status, &error);
         made = interrupts_raise(&i) ? NULL
                : status != TAKT_OK
                    ? raise_error(&error)
@@ -160,13 +160,13 @@ static PyObject *profile(PyObject *self, PyObject *args)
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);
         status = takt_profile_create(o->s, &p, &made);
+        interrupts_end(&i);
         if (status == TAKT_OK)
             status =
                 takt_profile_print(made, view_of(view), 0,
                                    json ? TAKT_FORMAT_JSON : TAKT_FORMAT_TEXT, text_put, &text);
         takt_profile_destroy(made);
         owner_leave(o->owner, state, status, &error);
-        interrupts_end(&i);
     }
     session_leave(o);
     PyObject *told = text_take(&text);

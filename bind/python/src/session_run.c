@@ -25,8 +25,8 @@ bool session_execute(session_object *o, uint64_t deadline_ns)
     takt_status status;
     Py_BEGIN_ALLOW_THREADS;
     status = deadline_ns > 0 ? takt_session_run_deadline(s, deadline_ns) : takt_session_run(s);
-    Py_END_ALLOW_THREADS;
     interrupts_end(&i);
+    Py_END_ALLOW_THREADS;
     if (moved(o) && !session_refresh(o)) /* before anything reads names and sizes */
         return false;
     if (interrupts_raise(&i)) /* a late one: the run is done, its state is new */

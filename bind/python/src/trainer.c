@@ -229,8 +229,8 @@ static PyObject *run(PyObject *self, PyObject *dict, bool is_step)
         PyThreadState *state = owner_enter(t->owner);
         status = is_step ? takt_trainer_step(t->trainer, b->at, b->count, &r)
                          : takt_trainer_eval(t->trainer, b->at, b->count, &r);
-        owner_leave(t->owner, state, status, &error);
         interrupts_end(&i);
+        owner_leave(t->owner, state, status, &error);
     }
     atomic_store(&t->is_busy, false);
     const bool has_batch = b != NULL;

@@ -267,6 +267,34 @@ try:
 except KeyboardInterrupt:
     print("stopped", True, takt.compile(net)(takt.zeros((512, 512))).shape == (512, 512))
 """
+AGAIN = """
+import os, signal, threading, time
+import takt
+run = takt.compile(takt.loads("model m(x: f32[512, 512]) seed=1 { return x @ x }"))
+x = takt.zeros((512, 512))
+run(x)
+def busy():  # the GIL is waited for
+    while True:
+        sum(range(1000))
+threading.Thread(target=busy, daemon=True).start()
+failures = 0
+for k in range(20):
+    def late():
+        time.sleep(0.001 * k)
+        os.kill(os.getpid(), signal.SIGINT)
+    other = threading.Thread(target=late)
+    try:
+        other.start()
+        while True:
+            run(x)
+    except KeyboardInterrupt:
+        other.join()
+    try:
+        run(x)
+    except takt.CancelledError:
+        failures += 1
+print(failures)
+"""
 INSIDE = """
 try:
     import takt
@@ -287,6 +315,11 @@ class Stopped(unittest.TestCase):
             self.assertEqual(child.stdout.readline().strip(), "stopped True True")
             self.assertEqual(child.wait(60), 0)
             child.stdout.close()
+
+    def test_run_after_interrupt(self):
+        said = subprocess.run([sys.executable, "-c", AGAIN], stdout=subprocess.PIPE, text=True,
+                              env=dict(os.environ), timeout=300, check=True).stdout
+        self.assertLess(int(said), 3)
 
     def test_other_interpreters(self):
         for name in ("_interpreters", "_xxsubinterpreters"):
