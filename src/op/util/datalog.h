@@ -7,8 +7,8 @@
  *
  * first the arities of the relations that are derived, then those of the inputs; then the rules, in
  * which relations are numbers in that order. Arguments are variables (letters a to z, then a1 ...),
- * numbers, or _. A literal may be negated, !1(a, b), if it is an input, or compare two arguments,
- * a < b. Variables of the head, of negations and of comparisons stand in some other literal.
+ * numbers, or _. A literal may be negated, !1(a, b), if it is an input, or compare two arguments, a
+ * < b. Variables of the head, of negations and of comparisons must occur in some other literal.
  */
 #ifndef TAKT_OP_UTIL_DATALOG_H
 #define TAKT_OP_UTIL_DATALOG_H
@@ -51,15 +51,15 @@ typedef struct takt_dl {
     int rule_count;
 } takt_dl;
 
-/* Reads the text into an arena; records TAKT_E_ATTR with what is wrong. */
+/* Parses the text into an arena; records TAKT_E_ATTR with the reason on failure. */
 TAKT_MUST_USE takt_status takt_dl_read(takt_arena *arena, const char *text, takt_dl *program);
 
 /* ---- running ---- */
 
-/* Values while a rule is joined: of its variables, then its numbers. */
+/* Values while a rule is joined: those of its variables, then its numbers. */
 enum { TAKT_DL_VALUES = TAKT_DL_VARIABLES + (TAKT_DL_BODY + 1) * TAKT_DL_ARITY };
 
-/* Columns of a row, and the value that each is compared with or gives. */
+/* Columns of a row, and the value that each is compared with or sets. */
 typedef struct takt_dl_slots {
     int count;
     struct {
@@ -74,15 +74,15 @@ typedef struct takt_dl_filter {
     uint8_t value, other, column, scanned; /* `value` of column `other`; of the scanned row */
 } takt_dl_filter;
 
-/* One way through a rule's body: which literal comes when, and by which index it is found. */
+/* One evaluation order of a rule's body: the order of literals, and the index that finds each. */
 typedef struct takt_dl_step {
     const takt_dl_literal *literal;
-    int index;         /* of the join: rows that agree in the bound columns; -1: all rows */
-    bool is_delta;     /* only what the round before found */
-    takt_dl_slots key; /* what is known before: columns in ascending order */
+    int index;         /* for the join: rows that agree in the bound columns; -1: all rows */
+    bool is_delta;     /* only rows found in the previous round */
+    takt_dl_slots key; /* known values: columns in ascending order */
     takt_dl_slots bind;
     takt_dl_slots same;         /* columns that repeat a variable of the row itself */
-    int8_t next[TAKT_DL_ARITY]; /* of the next step's key: columns of this one's row, or -1 */
+    int8_t next[TAKT_DL_ARITY]; /* for the next step's key: columns of this one's row, or -1 */
     takt_dl_filter filter;
 } takt_dl_step;
 
@@ -90,7 +90,7 @@ typedef struct takt_dl_path {
     const takt_dl_rule *rule;
     takt_dl_step step[TAKT_DL_BODY];
     int count;
-    int cut; /* from this step on one match is enough: all that the head needs is known */
+    int cut; /* from here on one match is enough: the head is fully bound */
     takt_dl_slots head;
     int number_count;
     uint32_t number[TAKT_DL_VALUES - TAKT_DL_VARIABLES];
@@ -101,7 +101,7 @@ typedef struct takt_dl_index {
     int relation;
     uint32_t columns; /* a set */
     size_t size;      /* of the table, a power of two */
-    bool has_runs;    /* of an input: rows that agree lie side by side */
+    bool has_runs;    /* for an input: rows that agree are contiguous */
 } takt_dl_index;
 
 /* Everything that does not depend on values: computed once, before any run. */
@@ -109,35 +109,35 @@ typedef struct takt_dl_plan {
     const takt_dl *program;
     size_t capacity[TAKT_DL_RELATIONS];
     takt_dl_path *paths;
-    int path_count, first_count; /* the first of them have no derived literal: they run once */
+    int path_count, first_count; /* the first ones have no derived literal: they run once */
     takt_dl_index index[TAKT_DL_INDEXES];
     int index_count;
-    /* Column of the one derived relation that every recursive rule passes on unchanged: what is
-     * derived for one of its values does not depend on others. -1: there is none. */
+    /* A column of the only derived relation that every recursive rule passes on unchanged: tuples
+     * derived for one of its values do not depend on others. -1: there is none. */
     int pivot;
     /* The transitive closure of an input. Each of the last two paths derives it: from a pair and
      * the one that follows it, with pivot 0, and from a pair and the one before it, with pivot
      * 1. */
     bool is_closure;
-    size_t workers;    /* threads that have scratch of their own; 1: rounds are not shared out */
-    size_t group_rows; /* with a pivot: rows that a worker derives before it passes them on */
+    size_t workers;    /* threads with separate scratch; 1: rounds are not shared */
+    size_t group_rows; /* with a pivot: rows a worker derives before it passes them on */
     size_t scratch_bytes;
-    uint64_t budget; /* rows that joins may try: a bound on the time of a run */
+    uint64_t budget; /* rows that joins may try: bounds the time of a run */
 } takt_dl_plan;
 
-/* Rows for each iteration that limits.trip_count allows to a loop. */
+/* Rows for each iteration that limits.trip_count allows a loop. */
 enum { TAKT_DL_ROWS_A_TRIP = 4096 };
 
-/* `threads`: of the pools that runs may have. */
+/* `threads`: thread count of the pools that runs may use. */
 TAKT_MUST_USE takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program,
                                           const size_t *capacity, size_t threads,
                                           takt_dl_plan *plan);
 
 /* Why a run stopped. */
 typedef struct takt_dl_full {
-    int relation;  /* that has no room; -1: all is well */
+    int relation;  /* the relation that is full; -1: none */
     bool is_spent; /* more rows were tried than the budget allows; `relation` is what was derived */
-    bool is_stopped; /* the poll said so; `relation` is any */
+    bool is_stopped; /* the poll requested it; `relation` is arbitrary */
     size_t round;
 } takt_dl_full;
 
@@ -149,20 +149,20 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
 
 /* ---- parts of takt_dl_prepare: datalog_code.c ---- */
 
-/* Number of the value of a term; adds numbers to the path. */
+/* Index of the value of a term; adds numbers to the path. */
 uint8_t takt_dl_value_of(takt_dl_path *path, const takt_dl_term *t);
-/* Columns of a step's rows, where `bound` has the variables that are known before. */
+/* Columns of a step's rows; `bound` has the variables known before. */
 void takt_dl_code_step(takt_dl_path *path, takt_dl_step *s, uint64_t bound);
-/* The head, and what each step knows of the next. `bound[i]` is before step i. */
+/* The head, and what each step knows about the next. `bound[i]` is before step i. */
 void takt_dl_code_path(takt_dl_path *path, const uint64_t *bound);
 /* Whether step `at` can skip rows by marks of the next; fills all of the filter but its index. */
 bool takt_dl_code_filter(const takt_dl_plan *plan, takt_dl_path *path, int at);
 int takt_dl_pivot(const takt_dl *program);
-/* Where the program is the transitive closure of an input: that by two rules, which derive it from
- * either side. Else the program itself; NULL: no memory. */
+/* If the program is the transitive closure of an input: two rules that derive it, one from either
+ * side. Else the program itself; NULL: no memory. */
 const takt_dl *takt_dl_closure(takt_arena *arena, const takt_dl *program);
 
-/* Puts rows into ascending order. */
+/* Sorts rows in ascending order. */
 enum { TAKT_DL_DIGIT = 11, TAKT_DL_COUNTS = 3 << TAKT_DL_DIGIT };
 typedef struct takt_dl_rows {
     uint32_t *rows, *room; /* [count][arity] each */
@@ -175,7 +175,7 @@ typedef struct takt_dl_rows {
 bool takt_dl_sort_by(const takt_dl_rows *r, size_t first, size_t end);
 bool takt_dl_sort(const takt_dl_rows *r);
 
-/* Attributes of the op: program, capacity, names. The sentence about a relation without room. */
+/* Attributes of the op: program, capacity, names. The message about a full relation. */
 enum { TAKT_DL_PROGRAM, TAKT_DL_CAPACITY, TAKT_DL_NAMES };
 enum { TAKT_DL_TEXT = 256 };
 const char *takt_dl_full_text(const takt_node *n, const takt_dl_plan *plan,

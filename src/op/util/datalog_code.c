@@ -1,5 +1,5 @@
-/* datalog_code.c - what is known of a join before it runs: which columns are compared, which bind a
- * variable, where the head's values come from. */
+/* datalog_code.c - what is known about a join before it runs: which columns are compared, which
+ * bind a variable, where the head's values come from. */
 #include "op/util/datalog.h"
 
 uint8_t takt_dl_value_of(takt_dl_path *path, const takt_dl_term *t)

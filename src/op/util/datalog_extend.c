@@ -1,4 +1,4 @@
-/* datalog_extend.c - pairs that become longer by one: 0(a, c) <- 0(a, b), 1(b, c), and the like. */
+/* datalog_extend.c - extends pairs by one step: 0(a, c) <- 0(a, b), 1(b, c), and similar rules. */
 #include "op/util/datalog_machine.h"
 
 enum { BLOCK = 32 };
@@ -6,7 +6,7 @@ enum { BLOCK = 32 };
 /* Where things are: columns of the new pairs and of the input's. */
 typedef struct shape {
     const takt_dl_chains *index;
-    size_t known, found; /* columns of the input: the value that is shared, and the new one */
+    size_t known, found; /* columns of the input: the shared value, and the new one */
     size_t shared;       /* column of the pairs of the last round */
     int head[2];         /* of the result: a column of those pairs, or FOUND */
 } shape;

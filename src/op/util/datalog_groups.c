@@ -1,5 +1,5 @@
-/* datalog_groups.c - rules with a pivot by several threads: workers take a few of its values at a
- * time and follow them in tables of their own. */
+/* datalog_groups.c - multi-threaded rules with a pivot: workers take a few of its values at a time
+ * and follow them in separate tables. */
 #include <string.h>
 
 #include "op/util/datalog_machine.h"
@@ -11,7 +11,7 @@ typedef struct groups {
     size_t capacity;
 } groups;
 
-/* The next seeds that nobody has taken; false: there are none. */
+/* The next unclaimed seeds; false: there are none. */
 static bool take(const groups *g, takt_dl_machine *w, size_t width, size_t *first, size_t *end)
 {
     *first = atomic_load_explicit(&w->shared->seed, memory_order_relaxed);
@@ -37,8 +37,8 @@ static void hand_in(const groups *g, takt_dl_machine *w)
     memcpy(g->to + first * s->arity, s->own, s->count * s->arity * sizeof *s->own);
 }
 
-/* What does not fit the worker's room is left to one thread with all of it, and so is what it
- * costs: of the budget, `left` is left. */
+/* Rows that do not fit the worker's room are left to a single thread that has all of it, and so is
+ * their cost: `left` of the budget remains. */
 static bool skip(takt_dl_machine *w, size_t first, size_t end, uint64_t left)
 {
     takt_dl_skipped *skipped = w->skipped;
@@ -86,7 +86,7 @@ void takt_dl_follow_shared(takt_dl_machine *m, const uint32_t *seeds, size_t cou
     s->own = to;
     s->rows = to;
     s->to = s->count;
-    m->pool = NULL; /* the rest is one thread's */
+    m->pool = NULL; /* a single thread does the rest */
     for (int i = 0; i < threads && m->full.relation < 0; i++)
         for (size_t k = 0; k < m->workers[i].skipped->count && m->full.relation < 0; k++)
             takt_dl_follow(m, &(takt_dl_seeds){seeds, m->workers[i].skipped->at[k].first,

@@ -1,8 +1,9 @@
-/* datalog_join.c - one way through a rule's body: nested loops over rows that indexes find. */
+/* datalog_join.c - one evaluation order of a rule's body: nested loops over rows found by
+ * indexes. */
 #include "op/util/datalog_machine.h"
 
-/* Rows between two questions of the poll; rows whose indexes are prefetched at a time, and how many
- * are worth it. */
+/* Rows between two polls; rows whose indexes are prefetched at a time, and the minimum count for
+ * that. */
 enum { POLLED = 1 << 14, BLOCK = 32, FEW = 4 };
 
 bool takt_dl_charge(takt_dl_machine *m, size_t rows)
@@ -48,7 +49,7 @@ static bool holds(const takt_dl_machine *m, const takt_dl_step *s)
     }
 }
 
-/* Where an index has what is known of the step's literal. */
+/* Position in an index of the known values of the step's literal. */
 static const uint32_t *find(const takt_dl_machine *m, const takt_dl_step *s)
 {
     const takt_dl_chains *c = &m->index[s->index];
@@ -76,7 +77,7 @@ static const uint32_t *next_of(const takt_dl_machine *m, const takt_dl_step *s, 
     return &c->head[(size_t)(h >> 16) & (c->of->size - 1)];
 }
 
-/* Prefetches what the next step reads for a block of rows: it is in no cache. */
+/* Prefetches what the next step reads for a block of rows: it is not in any cache. */
 static void prefetch(const takt_dl_machine *m, const takt_dl_step *s, const uint32_t *rows,
                      size_t count)
 {
@@ -121,7 +122,7 @@ static bool has_marks(takt_dl_machine *m, const takt_dl_step *s, size_t count)
     const size_t rows = head[1] - head[0];
     if (rows > WORTH * count || !takt_dl_charge(m, rows))
         return false;
-    if (++m->mark == 0) { /* a mark of long ago would count */
+    if (++m->mark == 0) { /* marks of an earlier cycle would match */
         for (size_t i = 0; i < TAKT_DL_MARKS; i++)
             m->marks[i] = 0;
         m->mark = 1;
@@ -161,7 +162,7 @@ static void emit(takt_dl_machine *m)
 /* True: something was derived. */
 static bool join(takt_dl_machine *m, int depth);
 
-/* Rows that lie side by side. */
+/* Contiguous rows. */
 static bool scan(takt_dl_machine *m, const uint32_t *rows, size_t count, int depth)
 {
     const takt_dl_step *s = &m->path->step[depth];
@@ -179,7 +180,7 @@ static bool scan(takt_dl_machine *m, const uint32_t *rows, size_t count, int dep
             prefetch(m, s, rows + at * arity, end - at);
         for (size_t i = at; i < end; i++) {
             const uint32_t *row = rows + i * arity;
-            if (is_marked && m->marked_step == s && /* else an inner loop has marked since */
+            if (is_marked && m->marked_step == s && /* else an inner loop has replaced the marks */
                 m->marks[mark_of(row[s->filter.scanned])] != m->mark)
                 continue;
             if (!match(m, s, row))
@@ -214,7 +215,7 @@ static bool follow(takt_dl_machine *m, int depth)
     return is_found;
 }
 
-/* No deeper than a rule has literals. */
+/* Recursion is no deeper than a rule has literals. */
 static bool join(takt_dl_machine *m, int depth)
 {
     if (m->full.relation >= 0)

@@ -1,4 +1,4 @@
-/* datalog_machine.h - what the files that evaluate rules over sets of tuples share. */
+/* datalog_machine.h - shared by the files that evaluate rules over sets of tuples. */
 #ifndef TAKT_OP_UTIL_DATALOG_MACHINE_H
 #define TAKT_OP_UTIL_DATALOG_MACHINE_H
 
@@ -13,14 +13,14 @@ typedef struct takt_dl_set {
     uint32_t *table_row; /* of more than two columns: which row */
     size_t arity, count, capacity, table_mask;
     size_t mask_limit; /* of the planned table */
-    size_t first;      /* row that the table begins with: it has those of one value of the pivot */
-    size_t from, to;   /* what the last round found */
+    size_t first;      /* first row of the table: it holds those of one value of the pivot */
+    size_t from, to;   /* rows found in the last round */
     uint64_t linked;   /* indexes of it that grow: a set */
     bool is_locked;    /* workers add rows one after another: too few slots, or keys are hashes */
 } takt_dl_set;
 
-/* Rows that agree in some columns. Those of a derived relation are chains, which grow; those of an
- * input lie side by side: bucket b from head[b] to head[b + 1]. */
+/* Rows that agree in some columns. Those of a derived relation form chains, which grow; those of an
+ * input are contiguous: bucket b from head[b] to head[b + 1]. */
 typedef struct takt_dl_chains {
     const takt_dl_index *of;
     bool is_direct; /* of one column: its values are the buckets */
@@ -32,7 +32,7 @@ typedef struct takt_dl_chains {
 
 enum { TAKT_DL_BATCH = 64, TAKT_DL_MARKS = 4096 };
 
-/* Rows of a derived relation from which on threads share the work; buckets of a shared sort. */
+/* Minimum rows of a derived relation for threads to share the work; buckets of a shared sort. */
 enum { TAKT_DL_LARGE = 1 << 14, TAKT_DL_BUCKETS = 256 };
 
 typedef struct takt_dl_waiting {
@@ -42,15 +42,15 @@ typedef struct takt_dl_waiting {
     uint64_t key;
 } takt_dl_waiting;
 
-/* What workers share while they derive rows. */
+/* Shared by workers while they derive rows. */
 typedef struct takt_dl_shared {
     _Atomic size_t count[TAKT_DL_RELATIONS];    /* rows of derived relations */
     _Atomic uint32_t locked[TAKT_DL_RELATIONS]; /* 1: a worker adds rows */
-    _Atomic uint32_t is_over;                   /* a worker failed; the others end */
-    _Atomic size_t seed;                        /* with a pivot: the first that nobody has taken */
+    _Atomic uint32_t is_over;                   /* a worker failed; the others stop */
+    _Atomic size_t seed;                        /* with a pivot: the first unclaimed seed */
 } takt_dl_shared;
 
-/* Seeds whose rows do not fit a worker's own scratch. */
+/* Seeds whose rows do not fit a worker's scratch. */
 enum { TAKT_DL_SKIPPED = 256 };
 typedef struct takt_dl_skipped {
     size_t count;
@@ -70,7 +70,7 @@ typedef struct takt_dl_machine {
     size_t unpolled;          /* rows since the last poll */
     int pivot;                /* -1: none */
     int path_first, path_end; /* of the recursive rules */
-    bool is_local;            /* there is a pivot: tables are small, and grow, and nothing waits */
+    bool is_local;            /* there is a pivot: tables are small and grow; no batches */
     takt_dl_waiting *batch;   /* TAKT_DL_BATCH of them */
     size_t batch_count;
     /* Of one filter and one value: which hashes have a row. */
@@ -79,9 +79,9 @@ typedef struct takt_dl_machine {
     uint16_t mark, *marks; /* TAKT_DL_MARKS of them */
     const takt_poll *poll;
     takt_pool *pool;                 /* NULL: one thread */
-    takt_dl_shared *shared;          /* of a worker; NULL: this thread derives alone */
+    takt_dl_shared *shared;          /* of a worker; NULL: this thread derives single-threaded */
     struct takt_dl_machine *workers; /* of the plan; each a copy of this while rows are derived */
-    takt_dl_shared *common;          /* what the workers will share */
+    takt_dl_shared *common;          /* state the workers will share */
     takt_dl_skipped *skipped;        /* of a worker */
     uint32_t *counts;                /* of a worker, for sorting: TAKT_DL_COUNTS */
     uint32_t *bucket_counts;         /* for sorting: plan->workers * TAKT_DL_BUCKETS */
@@ -93,7 +93,7 @@ static inline uint64_t takt_dl_mix(uint64_t h, uint32_t x)
     return h ^ h >> 29;
 }
 
-/* Of those columns alone. */
+/* Of only those columns. */
 static inline size_t takt_dl_hash(const uint32_t *row, uint32_t columns)
 {
     uint64_t h = 0;
@@ -132,46 +132,46 @@ static inline size_t takt_dl_place(const takt_dl_set *s, uint64_t key)
 
 /* ---- datalog_store.c ---- */
 
-/* Asks the poll; true: the run ends. */
+/* Polls; true: the run ends. */
 bool takt_dl_stops(takt_dl_machine *m);
-/* Sets memory in pieces, with a poll between them. */
+/* Sets memory in pieces, polling between them. */
 void takt_dl_clear(takt_dl_machine *m, void *memory, int byte, size_t bytes);
 /* The next block of scratch. */
 void *takt_dl_carve(char **at, size_t count);
 /* Relations and tables before the first round. */
 void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
                    char **scratch);
-/* Then the indexes, but for number `unused`, whose memory stays as it is. */
+/* Then the indexes, except number `unused`, whose memory stays as it is. */
 void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch);
-/* Stores the rows of an input next to those of the same bucket. */
+/* Groups the rows of an input by bucket. */
 void takt_dl_gather(takt_dl_machine *m, takt_dl_chains *c);
 /* Adds rows `first` to `end` - 1 of a derived relation to its indexes. */
 void takt_dl_link(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
 /* Adds a row to a derived relation unless it exists; with `is_local` immediately, else in a
  * batch. */
 void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row);
-/* Writes a new row of a local table into a slot that is free. */
+/* Writes a new row of a local table into a free slot. */
 void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot);
-/* Adds what waits. */
+/* Adds the waiting batch. */
 void takt_dl_flush(takt_dl_machine *m);
 /* An empty table for rows from here on. */
 void takt_dl_renew(takt_dl_set *s);
 
 /* ---- datalog_join.c ---- */
 
-/* Accounts for rows that are tried; false: the run ends. */
+/* Accounts for rows tried; false: the run ends. */
 bool takt_dl_charge(takt_dl_machine *m, size_t rows);
-/* Rows that the first literal of a path is matched with: true, and which. False: the first step
- * finds them by an index. */
+/* Rows that the first literal of a path is matched with: true, with their range. False: the first
+ * step finds them by an index. */
 bool takt_dl_range(const takt_dl_machine *m, const takt_dl_path *path, size_t *first, size_t *end);
-/* Joins by the path, of its range rows `first` to `end` - 1 alone, and adds what its rule
+/* Joins by the path, only for rows `first` to `end` - 1 of its range, and adds what its rule
  * derives. */
 void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path, size_t first, size_t end);
 
 /* ---- datalog_extend.c ---- */
 
-/* The same as takt_dl_join, for the most common rule with a pivot: pairs of the last round, each
- * joined with the pairs of an input that share a value. False: the rule has another form. */
+/* Same as takt_dl_join, for the most common rule with a pivot: pairs of the last round, each joined
+ * with the pairs of an input that share a value. False: the rule has another form. */
 bool takt_dl_extend(takt_dl_machine *m, const takt_dl_path *path);
 
 /* ---- datalog_run.c ---- */
@@ -182,11 +182,11 @@ void takt_dl_rounds(takt_dl_machine *m);
 typedef struct takt_dl_seeds {
     const uint32_t *rows; /* sorted by the pivot */
     size_t first, end;
-    const takt_dl_rows *sort; /* where to put rows in order; NULL: they stay as they were found */
+    const takt_dl_rows *sort; /* where to write sorted rows; NULL: they stay as found */
 } takt_dl_seeds;
 void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds);
-/* Seeds to begin with next, after `taken` of them have led to `made` rows: as many rows as a table
- * in the first-level cache has room for. */
+/* Number of seeds to begin with next, after `taken` of them have led to `made` rows: as many as
+ * give a table that fits the first-level cache. */
 size_t takt_dl_width(size_t taken, size_t made);
 /* The end of `width` seeds from `first` on and of those with the last one's value. */
 size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, size_t first,
@@ -198,9 +198,9 @@ size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, s
 void takt_dl_hire(takt_dl_machine *m, char **scratch);
 /* Adds it up; false: it is too large. */
 bool takt_dl_worker_bytes(const takt_dl_plan *plan, size_t *total);
-/* Makes every worker a copy of the machine, but for what it has of its own; how many there are. */
+/* Makes every worker a copy of the machine, except for its private parts; returns their number. */
 int takt_dl_brief(takt_dl_machine *m);
-/* After they are done: why they ended, rows, and what is left of the budget. */
+/* After they are done: collects why they ended, rows, and the rest of the budget. */
 void takt_dl_debrief(takt_dl_machine *m, int threads);
 /* Tells the others if this worker has failed. */
 void takt_dl_leave(takt_dl_machine *w);
@@ -208,10 +208,9 @@ void takt_dl_leave(takt_dl_machine *w);
 void takt_dl_join_shared(takt_dl_machine *m, const takt_dl_path *path);
 void takt_dl_link_shared(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
 void takt_dl_gather_shared(takt_dl_machine *m, uint64_t indexes);
-/* What waits, into relations that other workers add to as well. */
+/* Adds the waiting batch to relations that other workers add to as well. */
 void takt_dl_flush_shared(takt_dl_machine *m);
-/* Rounds for all seeds: datalog_groups.c. The rows that are found, in no order, are put into
- * `to`. */
+/* Rounds for all seeds: datalog_groups.c. Writes the rows found, unordered, to `to`. */
 void takt_dl_follow_shared(takt_dl_machine *m, const uint32_t *seeds, size_t count, uint32_t *to);
 /* Of datalog_sort_shared.c. Sorts `r->count` rows at `from`, which is `r->rows` or `r->room`, into
  * `r->rows`. False: the poll stopped it. */

@@ -1,4 +1,4 @@
-/* datalog_pivot.c - which rules can be followed for one value after the other. */
+/* datalog_pivot.c - which rules can be evaluated for one value at a time. */
 #include "op/util/datalog.h"
 
 /* Whether a rule's derived literal, if it has one, has the head's variable in that column. */
@@ -60,8 +60,8 @@ static bool is_base(const takt_dl_rule *r)
            r->body[0].relation == 1;
 }
 
-/* 0(a, c) <- p(a, b), q(b, c), where p and q are the relation or what it is the closure of, and one
- * of them at least is the relation itself. */
+/* 0(a, c) <- p(a, b), q(b, c), where p and q are the relation or the input it is the closure of,
+ * and at least one of them is the relation itself. */
 static bool is_longer(const takt_dl_rule *r)
 {
     const uint32_t a = r->head.term[0].value, c = r->head.term[1].value;

@@ -63,7 +63,7 @@ static int index_for(takt_dl_plan *p, int relation, uint32_t columns)
     return p->index_count++;
 }
 
-/* Indexes of the filters. One that would be too many is left out. */
+/* Indexes of the filters. Those beyond the limit are left out. */
 static void make_filters(takt_dl_plan *p, takt_dl_path *path)
 {
     for (int i = 0; i + 1 < path->count; i++) {
@@ -137,7 +137,7 @@ static bool add(size_t *total, size_t count, size_t each)
            takt_size_add(*total, (bytes + 63) & ~(size_t)63, total);
 }
 
-/* Small relations are derived by one thread. */
+/* Small relations are derived single-threaded. */
 static void share_out(takt_dl_plan *p, size_t threads)
 {
     enum { PARTS = 8, LEAST = 1 << 12, MOST = 1 << 17 };

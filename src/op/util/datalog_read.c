@@ -1,4 +1,4 @@
-/* datalog_read.c - the text of rules over sets of tuples. */
+/* datalog_read.c - parses rules over sets of tuples. */
 #include <string.h>
 
 #include "op/util/datalog.h"
@@ -131,7 +131,7 @@ static takt_status literal(reader *r, takt_dl_literal *l)
         return l->relation >= r->program->derived ? TAKT_OK
                                                   : wrong(r, "only inputs can be negated");
     }
-    /* A number may begin both: an atom has a bracket after it. */
+    /* A number may begin both: an atom is followed by a bracket. */
     size_t at = r->at + (peek(r) == ' ');
     while (is_digit(r->text[at]))
         at++;

@@ -1,11 +1,11 @@
 /* datalog_run.c - semi-naive evaluation to the least fixed point.
  *
- * Rows of a derived relation are kept in the order in which they were found, so that what the last
- * round found is a range of them. Indexes get the rows of a round after it, so that a round is the
- * same however its joins are shared out. At the end rows are put in ascending order.
+ * Rows of a derived relation are kept in the order in which they were found, so that the rows of
+ * the last round are a range. Indexes get the rows of a round after it, so that a round is the same
+ * however its joins are divided. At the end rows are sorted in ascending order.
  *
- * With a pivot, rounds run for a few of its values after the other: the table then has few rows,
- * and stays in the cache.
+ * With a pivot, rounds run for a few of its values at a time: the table then has few rows and stays
+ * in the cache.
  */
 #include <string.h>
 
@@ -61,7 +61,7 @@ size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, s
     return end;
 }
 
-/* With the first column as pivot what each time finds is put in order at once. */
+/* With the first column as pivot, the rows found each time are sorted at once. */
 void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds)
 {
     takt_dl_set *s = &m->set[0];
@@ -83,10 +83,10 @@ void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds)
     }
 }
 
-/* What the rules without recursion have derived are seeds. They are sorted by the pivot; then a few
- * of its values are followed at a time. The seeds that are left take the end of the room: they are
- * results as well, so that the rest of it is enough unless there are too many results. True: the
- * results lie in the room, in no order. */
+/* Rows derived by the rules without recursion are seeds. They are sorted by the pivot; then a few
+ * of its values are followed at a time. The remaining seeds take the end of the room: they are
+ * results as well, so the rest of it is enough unless there are too many results. True: the results
+ * are in the room, unordered. */
 static bool run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
 {
     takt_dl_set *s = &m->set[0];
@@ -106,7 +106,7 @@ static bool run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
     return false;
 }
 
-/* The sum of squares of how often a value occurs in a column of pairs: how much groups differ. */
+/* The sum of squared counts of the values in a column of pairs: how much groups differ. */
 static uint64_t spread(const takt_dl_set *s, size_t column, uint32_t *counts, size_t size)
 {
     uint64_t sum = 0;
@@ -132,7 +132,8 @@ static int choose_side(takt_dl_machine *m, uint32_t *room)
     return sides[1 - m->pivot].step[1].index;
 }
 
-/* Ascending order, then rows that hold nothing. With `is_away` they lie in the room. */
+/* Sorts rows in ascending order, then fills up with empty rows. With `is_away` they are in the
+ * room. */
 static void finish(takt_dl_machine *m, int relation, const takt_dl_rows *room, bool is_away)
 {
     const takt_dl_set *s = &m->set[relation];
@@ -190,6 +191,6 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
     for (int i = 0; i < plan->program->derived && m.full.relation < 0; i++)
         finish(&m, i, &room, is_away);
     if (m.is_local && m.set[0].capacity >= TAKT_DL_LARGE)
-        m.full.round = 0; /* which group has no room is left to chance */
+        m.full.round = 0; /* which group runs out of room is left to chance */
     return m.full;
 }

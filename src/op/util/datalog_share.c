@@ -1,9 +1,10 @@
-/* datalog_share.c - rules over sets of tuples by several threads.
+/* datalog_share.c - multi-threaded rules over sets of tuples.
  *
  * The rows that a rule's first literal is matched with are cut into parts. Workers join them, each
- * with values and a batch of its own, and add what they find to the same tables: a row of one or
- * two columns is its key, which is put into a free slot by one exchange; other tables are locked
- * for a batch. Which worker finds a row first decides only where it lies until rows are sorted.
+ * with private values and a batch, and add what they find to the same tables: a row of one or two
+ * columns is its own key, which is stored in a free slot by one atomic exchange; other tables are
+ * locked for a batch. Which worker finds a row first affects only its position until rows are
+ * sorted.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "op/util/datalog_machine.h"
 #include "os/doze.h"
 
-/* Rows that are worth a thread, and parts of the work for each. */
+/* Minimum rows per thread, and parts of the work for each. */
 enum { WORTH = 512, PARTS = 8, LEAST = 64 };
 
 /* ---- scratch ---- */
@@ -84,7 +85,7 @@ bool takt_dl_worker_bytes(const takt_dl_plan *plan, size_t *total)
 
 /* ---- workers ---- */
 
-/* A copy of the machine, but for what a worker has of its own. */
+/* A copy of the machine, except for a worker's private parts. */
 static void brief(takt_dl_machine *m, int thread)
 {
     takt_dl_machine *w = &m->workers[thread];
@@ -130,7 +131,7 @@ int takt_dl_brief(takt_dl_machine *m)
     return threads;
 }
 
-/* The reason of a worker that was told to end counts least. */
+/* The reason of a worker that was told to stop counts least. */
 static int weight(const takt_dl_full *full)
 {
     return full->relation < 0 ? 0 : full->is_stopped ? 1 : full->is_spent ? 2 : 3;
@@ -181,14 +182,14 @@ static void flush_locked(takt_dl_machine *m, int relation)
     takt_dl_set *s = &m->set[relation];
     lock(&shared->locked[relation]);
     s->count = atomic_load_explicit(&shared->count[relation], memory_order_relaxed);
-    m->shared = NULL; /* as if there were no others */
+    m->shared = NULL; /* as if single-threaded */
     takt_dl_flush(m);
     m->shared = shared;
     atomic_store_explicit(&shared->count[relation], s->count, memory_order_relaxed);
     atomic_store_explicit(&shared->locked[relation], 0, memory_order_release);
 }
 
-/* True: the key was not there. There is always a free slot. */
+/* True: the key was new. There is always a free slot. */
 static bool claim(const takt_dl_set *s, uint64_t key, size_t at)
 {
     for (;; at = (at + 1) & s->table_mask) {
@@ -207,7 +208,7 @@ void takt_dl_flush_shared(takt_dl_machine *m)
     uint32_t kept[TAKT_DL_BATCH];
     size_t fresh = 0;
     if (m->full.relation >= 0)
-        m->batch_count = 0; /* who has failed takes no more slots, or they may run out */
+        m->batch_count = 0; /* a failed worker takes no more slots, or they may run out */
     if (m->batch_count == 0)
         return;
     const int relation = m->batch[0].relation; /* a path has one head */

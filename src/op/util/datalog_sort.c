@@ -1,5 +1,6 @@
-/* datalog_sort.c - tuples in ascending order, by digits from the last column on. A column has as
- * few digits as the bits that differ allow, all of one width: few places are written at a time. */
+/* datalog_sort.c - radix sort of tuples in ascending order, from the last column on. A column has
+ * as few digits as its differing bits allow, all of one width: few positions are written at a
+ * time. */
 #include <string.h>
 
 #include "op/util/datalog.h"
@@ -25,7 +26,7 @@ static digits digits_of(const takt_dl_rows *r, const uint32_t *rows, size_t colu
     return (digits){column, count, count == 0 ? 0 : (bits + count - 1) / count};
 }
 
-/* How many rows have each digit, one table after the other. */
+/* Counts rows by digit, one table after the other. */
 static bool count_digits(const takt_dl_rows *r, const uint32_t *rows, const digits *d)
 {
     const uint32_t mask = (UINT32_C(1) << d->width) - 1;

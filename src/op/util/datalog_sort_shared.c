@@ -1,5 +1,5 @@
-/* datalog_sort_shared.c - tuples in ascending order, by several threads: rows go to buckets of
- * ranges of their first column, then every bucket is sorted for itself. */
+/* datalog_sort_shared.c - multi-threaded sort of tuples in ascending order: rows go to buckets by
+ * ranges of their first column, then every bucket is sorted separately. */
 #include <string.h>
 
 #include "op/util/datalog_machine.h"
@@ -11,7 +11,7 @@ typedef struct split {
     const takt_dl_rows *r;
     const uint32_t *from;
     uint32_t *to;
-    size_t parts, each; /* rows of a part, which has counts of its own */
+    size_t parts, each; /* rows of a part, which has its own counts */
     uint32_t low;
     uint64_t scale; /* of a value above the lowest: its bucket, with 32 bits behind the point */
     uint32_t start[TAKT_DL_BUCKETS + 1];
@@ -71,7 +71,7 @@ static void count_rows(void *user, size_t part, int thread)
     }
 }
 
-/* Counts become places. */
+/* Turns counts into positions. */
 static void place(split *p)
 {
     uint32_t sum = 0;

@@ -1,14 +1,14 @@
 /* datalog_store.c - rows of relations: a hash table that keeps each row once, and indexes.
  *
- * What is derived waits in a batch, whose places in the table are prefetched together: most of them
- * are in no cache. Where tables are local, they have the rows of one value of the pivot alone, stay
- * in the cache, and double when they are half full.
+ * Derived rows wait in a batch, whose slots in the table are prefetched together: most of them are
+ * not in a cache. Local tables hold only the rows of one value of the pivot, stay in the cache, and
+ * double when they are half full.
  */
 #include <string.h>
 
 #include "op/util/datalog_machine.h"
 
-/* Rows between two questions of the poll, and slots of a new local table. */
+/* Rows between two polls, and slots of a new local table. */
 enum { POLLED = 1 << 14, SLOTS = 64 };
 
 bool takt_dl_stops(takt_dl_machine *m)
@@ -79,7 +79,7 @@ static void occupy(takt_dl_set *s, size_t slot, uint64_t key, size_t row)
         s->table_row[slot] = (uint32_t)row;
 }
 
-/* Twice the slots. */
+/* Doubles the slots. */
 static void grow(takt_dl_set *s)
 {
     s->table_mask = 2 * s->table_mask + 1;
@@ -131,7 +131,7 @@ void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row)
     const takt_dl_set *s = &m->set[relation];
     takt_dl_waiting *w = &m->batch[m->batch_count];
     if (row[0] == TAKT_DL_ABSENT)
-        return; /* no tuple begins so: such rows are those that hold none */
+        return; /* no tuple begins like this: it marks empty rows */
     w->relation = relation;
     if (s->arity == 2)
         memcpy(w->row, row, 2 * sizeof *row);
@@ -218,7 +218,7 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     takt_dl_clear(m, s->table, 0xff, size * sizeof *s->table);
 }
 
-/* True: its rows are still to be gathered. */
+/* True: its rows must still be gathered. */
 static bool make_index(takt_dl_machine *m, int i, bool is_used, char **scratch)
 {
     takt_dl_chains *c = &m->index[i];

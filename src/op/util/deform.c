@@ -1,4 +1,4 @@
-/* deform.c - deformable convolution: its geometry, and what it is made of. */
+/* deform.c - deformable convolution: geometry and lowering. */
 #include "op/util/deform.h"
 
 #include "op/util/check.h"
@@ -98,7 +98,7 @@ typedef struct work {
     takt_graph *g;
     takt_deform d;
     takt_id x;           /* [batch * sets, channels / sets, height * width] */
-    takt_id like;        /* offsets, in the type that places are computed in */
+    takt_id like;        /* offsets, in the type used for positions */
     takt_id size[2];     /* of x, as numbers of that type */
     takt_dim rows, flat; /* batch * sets, taps * places */
     takt_id index_width; /* i64 */
@@ -109,7 +109,7 @@ static takt_id size_of(takt_graph *g, takt_id x, int64_t axis)
     return takt_make_axis(g, &takt_op_dim, 1, &x, axis);
 }
 
-/* Where taps would lie along `axis` without offsets: [taps, height, width] of the result. */
+/* Tap positions along `axis` without offsets: [taps, height, width] of the result. */
 static takt_id usual(work *w, int axis)
 {
     takt_graph *g = w->g;
@@ -122,7 +122,7 @@ static takt_id usual(work *w, int axis)
     return takt_cast(g, at, takt_type_of(g, w->like)->dtype);
 }
 
-/* Places along `axis`: [rows, taps * places]. */
+/* Positions along `axis`: [rows, taps * places]. */
 static takt_id placed(work *w, takt_id offset, int axis)
 {
     takt_graph *g = w->g;
@@ -133,7 +133,8 @@ static takt_id placed(work *w, takt_id offset, int axis)
     return takt_add(g, y, usual(w, axis));
 }
 
-/* One of the two elements around: its weight (0 outside) and a number that is always inside. */
+/* One of the two surrounding elements: its weight (0 outside) and an index that is always
+ * inside. */
 typedef struct corner {
     takt_id weight, at;
 } corner;
@@ -178,7 +179,7 @@ static void begin(work *w, const takt_node *n)
     takt_graph *g = w->g;
     const takt_type x = *takt_type_of(g, n->in[0]);
     w->d = takt_deform_of(n->attr, x.dim, takt_type_of(g, n->in[1])->dim, n->type[0].dim);
-    w->like = takt_widen(g, n->in[2]); /* places need more digits than f16 has */
+    w->like = takt_widen(g, n->in[2]); /* positions need more digits than f16 has */
     w->rows = takt_make_dim(g, TAKT_DIM_MUL, x.dim[0], w->d.offset_groups);
     w->flat = takt_make_product(g, (takt_dim[]){w->d.taps, w->d.out[0], w->d.out[1]}, 3);
     const takt_dim plane = takt_make_dim(g, TAKT_DIM_MUL, x.dim[2], x.dim[3]);

@@ -1,4 +1,4 @@
-/* deform.h - deformable convolution: its geometry, and what it is made of. */
+/* deform.h - deformable convolution: geometry and lowering. */
 #ifndef TAKT_OP_UTIL_DEFORM_H
 #define TAKT_OP_UTIL_DEFORM_H
 
@@ -35,7 +35,7 @@ typedef struct takt_deform {
     int64_t channels, kernel[2], taps, out[2]; /* dimensions, or handles of them */
 } takt_deform;
 
-/* Of the dimensions of x, w and the result. */
+/* From the dimensions of x, w and the result. */
 takt_deform takt_deform_of(const takt_attr *attr, const int64_t *x, const int64_t *w,
                            const int64_t *y);
 TAKT_MUST_USE takt_status takt_deform_infer(takt_infer *in);

@@ -1,4 +1,4 @@
-/* demand.c - what `check` says when something does not hold. */
+/* demand.c - the message of a failed `check`. */
 #include "op/util/demand.h"
 
 #include <stdio.h>

@@ -40,7 +40,7 @@ typedef struct takt_factor {
     takt_labels labels;
 } takt_factor;
 
-/* Contracts factors a and b into one; `kept` says which labels others still need. */
+/* Contracts factors a and b into one; `kept` tells which labels others still need. */
 takt_factor takt_einsum_join(takt_graph *g, const takt_factor *a, const takt_factor *b,
                              const bool kept[static TAKT_EINSUM_LABELS],
                              const takt_dim size[static TAKT_EINSUM_LABELS]);

@@ -29,7 +29,7 @@ takt_factor takt_einsum_arrange(takt_graph *g, takt_factor f, const takt_labels 
 }
 
 /* x where two axes have the same index, summed over the second of them: the diagonal. A select
- * rather than a product, so that infinities off the diagonal do no harm. */
+ * rather than a product, so that infinities off the diagonal have no effect. */
 static takt_factor diagonal(takt_graph *g, takt_factor f, int first, int second)
 {
     if (f.id == TAKT_NONE)

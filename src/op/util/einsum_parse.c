@@ -49,8 +49,8 @@ static takt_status read_term(reader *r, takt_labels *term, int *dots)
     return TAKT_OK;
 }
 
-/* Puts `count` labels for the axes of "..." in; the last axis always has the last label, since
- * broadcasting goes from the right. */
+/* Inserts `count` labels for the axes of "..."; the last axis always has the last label, since
+ * broadcasting aligns at the right. */
 static takt_status expand(reader *r, takt_labels *term, int place, int count)
 {
     if (place < 0)
@@ -92,7 +92,7 @@ static takt_status read_operands(reader *r, const int *ranks, size_t count, takt
     return TAKT_OK;
 }
 
-/* Letters that occur exactly once, in alphabetical order as NumPy has it. */
+/* Letters that occur exactly once, in alphabetical order as in NumPy. */
 static takt_status imply_result(reader *r, takt_einsum *e)
 {
     int seen[TAKT_EINSUM_LETTERS] = {0};

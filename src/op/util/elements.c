@@ -1,4 +1,4 @@
-/* elements.c - what the ops that index single elements share. */
+/* elements.c - shared by the ops that index single elements. */
 #include "op/util/elements.h"
 
 #include "op/util/check.h"
@@ -13,7 +13,8 @@ takt_status takt_elements_infer(takt_infer *in, int64_t given, int *axis)
         takt_dim have = 0, want = 0;
         TAKT_TRY(takt_dim_resolve(in->dims, x->dim[i], &have));
         TAKT_TRY(takt_dim_resolve(in->dims, index->dim[i], &want));
-        /* A named size says nothing: index may be shorter, and is checked again with numbers. */
+        /* A named size is not checked: index may be shorter, and is checked again when sizes are
+         * known. */
         if (i != *axis && takt_dim_is_number(have) && takt_dim_is_number(want))
             fits = want <= have;
     }

@@ -1,4 +1,4 @@
-/* elements.h - what gather_elements, scatter_elements, sort and top_k share. */
+/* elements.h - shared by gather_elements, scatter_elements, sort and top_k. */
 #ifndef TAKT_OP_UTIL_ELEMENTS_H
 #define TAKT_OP_UTIL_ELEMENTS_H
 

@@ -11,9 +11,9 @@ takt_id takt_square(takt_graph *g, takt_id x)
     return takt_mul(g, x, x);
 }
 
-/* With u = exp(x) rounded, (u - 1) / log(u) has almost the same relative error as exp(x) - 1 has
- * to x, so (u - 1) * (x / log(u)) is accurate although u - 1 is not (Kahan). Where u is 1 the
- * answer is x; below 1/2 u - 1 has no cancellation, and at infinity the quotient is void. */
+/* With u = exp(x) rounded, (u - 1) / log(u) has almost the same relative error as exp(x) - 1 has to
+ * x, so (u - 1) * (x / log(u)) is accurate although u - 1 is not (Kahan). Where u is 1 the answer
+ * is x; below 1/2 u - 1 has no cancellation, and at infinity the quotient is unused. */
 takt_id takt_expm1(takt_graph *g, takt_id x)
 {
     const takt_id one = takt_scalar_like(g, x, 1);

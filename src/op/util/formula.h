@@ -28,16 +28,16 @@ takt_id takt_is_below(takt_graph *g, takt_id x, double value); /* x < value */
  * an infinite x into NaN. */
 takt_id takt_keep_where(takt_graph *g, takt_id condition, takt_id x);
 
-/* f32 for f16 and bf16, whose statistics would overflow or lose their low bits; else x. */
+/* f32 for f16 and bf16, whose statistics would overflow or lose low bits; else x. */
 takt_id takt_widen(takt_graph *g, takt_id x);
 
 /* The gradient of ops that are constant almost everywhere: nothing flows. */
 void takt_grad_zero(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
 
-/* The gradient of max (`greater`) and min: to the winner; equal ones share it. */
+/* The gradient of max (`greater`) and min: to the winner; ties share it. */
 void takt_grad_of_choice(takt_graph *g, takt_id id, takt_id dy, bool greater, takt_id *dx);
 
-/* The factor `flops` for every element of the first input, and all bytes in and out once. */
+/* `flops` for every element of the first input, and all bytes in and out once. */
 void takt_cost_of_input(const takt_graph *g, const takt_node *n, double flops, takt_cost *cost);
 
 #endif

@@ -1,4 +1,4 @@
-/* ggml.h - what the ops on weights in ggml's block formats share. */
+/* ggml.h - shared by the ops on weights in ggml's block formats. */
 #ifndef TAKT_OP_UTIL_GGML_H
 #define TAKT_OP_UTIL_GGML_H
 
@@ -7,7 +7,7 @@
 
 /* Names of the formats, in the order of takt_ggml_format, NULL-terminated. */
 extern const char *const takt_ggml_names[];
-/* The format that attribute `format` of a node says. */
+/* The format in attribute `format` of a node. */
 takt_ggml_format takt_ggml_of(const takt_node *n);
 /* Weights of a row of b, which is u8[..., bytes of whole blocks]; TAKT_E_SHAPE otherwise. */
 TAKT_MUST_USE takt_status takt_ggml_width(takt_infer *in, size_t input, takt_dim *weights);

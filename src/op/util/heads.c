@@ -1,4 +1,4 @@
-/* heads.c - what attention and its gradient share: attributes, checks, heads taken apart. */
+/* heads.c - shared by attention and its gradient: attributes, checks, splitting heads. */
 #include "op/util/heads.h"
 
 #include <math.h>

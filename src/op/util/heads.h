@@ -1,4 +1,4 @@
-/* heads.h - what attention and its gradient share: attributes, checks, heads taken apart. */
+/* heads.h - shared by attention and its gradient: attributes, checks, splitting heads. */
 #ifndef TAKT_OP_UTIL_HEADS_H
 #define TAKT_OP_UTIL_HEADS_H
 
@@ -21,7 +21,7 @@ enum { TAKT_HEADS, TAKT_KV_HEADS, TAKT_SCALE, TAKT_CAUSAL };
         .name = "causal", .type = TAKT_ATTR_BOOL, .summary = "a query sees no later keys"}
 
 int64_t takt_kv_heads(const takt_attr *attr);
-/* Numbers of a row of k or v: bytes are blocks of ggml's q8_0. */
+/* Number of elements in a row of k or v: bytes are blocks of ggml's q8_0. */
 takt_dim takt_kv_width(const takt_type *t);
 /* Types of q, k and v, the first three inputs, and of the attributes. */
 takt_status takt_check_heads(takt_infer *in);
@@ -31,7 +31,7 @@ double takt_attention_scale(const takt_graph *g, const takt_node *n);
 
 /* [batch, seq, outer * inner * dim] as [batch, outer, inner, seq, dim]. */
 takt_id takt_split_heads(takt_graph *g, takt_id x, int64_t outer, int64_t inner);
-/* keys - queries: the keys that the first query sees besides its own. */
+/* keys - queries: the keys that the first query sees in addition to its own. */
 takt_id takt_keys_before(takt_graph *g, const takt_node *n);
 /* [queries, keys]: query s sees key t if t - s <= keys - queries. */
 takt_id takt_keys_seen(takt_graph *g, const takt_node *n, const takt_dim *dims);

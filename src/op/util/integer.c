@@ -3,7 +3,7 @@
 
 #include "op/util/check.h"
 
-/* A scalar, or a vector of `columns` if that is allowed. */
+/* A scalar, or a vector of `columns` if allowed. */
 static takt_status parameter(takt_infer *in, size_t index, takt_dtype dtype, takt_dim columns)
 {
     const takt_type *type = in->type[index];
@@ -112,7 +112,7 @@ bool takt_integer_is_other(const takt_graph *g, const takt_node *n)
     return scale != TAKT_NONE && takt_type_of(g, scale)->dtype != TAKT_F32;
 }
 
-/* x between the ends of zero's type less zero, so that the sum does not wrap; in that type. */
+/* Clamps x so that the sum with zero does not wrap; in the type of zero. */
 static takt_id saturated(takt_graph *g, takt_id x, takt_id zero)
 {
     const takt_dtype dtype = takt_type_of(g, zero)->dtype;

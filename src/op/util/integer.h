@@ -1,4 +1,4 @@
-/* integer.h - what integer_matmul and integer_conv share: zero points, bias, and requantisation.
+/* integer.h - shared by integer_matmul and integer_conv: zero points, bias, and requantisation.
  *
  *     sum = contraction of (a - a_zero) and (b - b_zero), in i32, + bias
  *     result = sum                                          without scale
@@ -30,13 +30,13 @@ enum {
 /* Everything but the contraction's own shapes; `columns`: the size that b_zero, bias and scale may
  * have; b_zero and scale may also be scalars. Sets the element type of the result. */
 TAKT_MUST_USE takt_status takt_integer_infer(takt_infer *in, takt_dim columns);
-/* Input `which` of `n` less its zero point, in i32. `after`: axes of the input that follow the one
- * which a vector of zero points goes along. */
+/* Input `which` of `n` minus its zero point, in i32. `after`: number of input axes after the one
+ * that a vector of zero points runs along. */
 takt_id takt_integer_shifted(takt_graph *g, const takt_node *n, size_t which, int after);
 /* What follows the contraction; `after` as above, for bias and scale. */
 takt_id takt_integer_finish(takt_graph *g, const takt_node *n, takt_id sum, int after);
-/* Whether `n` requantises otherwise than by an f32; then all of it as the same op without that, and
- * what follows. */
+/* Whether `n` requantises by anything but an f32; then its lowering: the same op without that, and
+ * the steps after it. */
 bool takt_integer_is_other(const takt_graph *g, const takt_node *n);
 takt_id takt_integer_lower_other(takt_graph *g, const takt_node *n, int after);
 

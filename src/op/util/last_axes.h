@@ -23,12 +23,12 @@ enum { TAKT_LAST_AXIS, TAKT_LAST_EPSILON, TAKT_LAST_CENTRED };
 
 /* x, and gamma and beta that broadcast into the normalised axes. */
 takt_status takt_last_axes_infer(takt_infer *in);
-/* `is_centred`: layer_norm; else rms_norm, which leaves the mean in. */
+/* `is_centred`: layer_norm; else rms_norm, which does not subtract the mean. */
 takt_status takt_last_axes_eval(takt_eval *e, bool is_centred);
 takt_id takt_last_axes_lower(takt_graph *g, const takt_node *n, bool is_centred);
 void takt_last_axes_grad(takt_graph *g, const takt_node *n, bool is_centred, takt_id dy,
                          takt_id *dx);
-/* Its parts as ops, which have these attributes and `centred`: norm_dx and norm_dgamma. */
+/* Its parts as ops, with these attributes and `centred`: norm_dx and norm_dgamma. */
 takt_status takt_last_axes_infer_dx(takt_infer *in);
 takt_id takt_last_axes_dx(takt_graph *g, const takt_node *n);
 takt_id takt_last_axes_dgamma(takt_graph *g, const takt_node *n);

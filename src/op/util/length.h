@@ -6,11 +6,11 @@
 
 enum { TAKT_LENGTH_NAMES, TAKT_LENGTH_BOUNDS, TAKT_LENGTH_TOPS };
 
-/* The bound of a length that nothing in the model bounds: the caller has to say one. */
+/* The bound of a length that nothing in the model bounds: the caller has to set one. */
 #define TAKT_LENGTH_OPEN INT64_MAX
 
-/* Whether element `k` of a `length` gives name `*name` its number. What it only compares, it has
- * as its top, too. */
+/* Whether element `k` of a `length` gives name `*name` its number. A size that it only compares is
+ * also its top. */
 static inline bool takt_length_names(const takt_graph *g, const takt_node *n, uint32_t k,
                                      size_t *name)
 {

@@ -30,9 +30,9 @@ typedef struct takt_pair {
     takt_id x, t;
 } takt_pair;
 takt_pair takt_loss_pair(takt_graph *g, const takt_node *n);
-/* Reduces the losses of all elements as the node says. */
+/* Reduces the losses of all elements as the node specifies. */
 takt_id takt_loss_finish(takt_graph *g, const takt_node *n, takt_id each);
-/* The gradient of an input: that of the result, shared out, times `slope`; in the node's dtype. */
+/* The gradient of an input: that of the result, distributed, times `slope`; in the node's dtype. */
 takt_id takt_loss_grad(takt_graph *g, const takt_node *n, takt_id dy, takt_id slope);
 
 #endif

@@ -1,4 +1,4 @@
-/* make.c - small constructions for gradients and lowerings of structural ops. */
+/* make.c - small builders for gradients and lowerings of structural ops. */
 #include "op/util/make.h"
 
 takt_dim takt_make_dim(takt_graph *g, takt_dim_op op, takt_dim a, takt_dim b)

@@ -1,4 +1,4 @@
-/* matrix.h - what matmul's inputs mean once rank 1 and transposition are taken into account. */
+/* matrix.h - matmul's inputs with rank 1 and transposition taken into account. */
 #ifndef TAKT_OP_UTIL_MATRIX_H
 #define TAKT_OP_UTIL_MATRIX_H
 

@@ -13,7 +13,7 @@ enum {
     TAKT_NARROW_INPUTS
 };
 
-/* Of a depthwise convolution, at most: kernels look up where each lies. */
+/* Maximum taps of a depthwise convolution: kernels look up the position of each. */
 enum { TAKT_NARROW_TAPS = 64 };
 
 /* Channels in times channels out of a convolution on patches, at least: with fewer, gathering in 16

@@ -1,4 +1,4 @@
-/* nd.c - what gather_nd and scatter_nd share. */
+/* nd.c - shared by gather_nd and scatter_nd. */
 #include "op/util/nd.h"
 
 #include "op/util/check.h"

@@ -1,7 +1,7 @@
-/* nd.h - what gather_nd and scatter_nd share: indices that are rows of coordinates.
+/* nd.h - shared by gather_nd and scatter_nd: indices that are rows of coordinates.
  *
  * The last axis of index holds k coordinates into axes batch … batch + k - 1 of x; the leading
- * `batch` axes of x and index go together. What a row selects is the block of the axes after.
+ * `batch` axes of x and index are paired. A row selects the block of the remaining axes.
  */
 #ifndef TAKT_OP_UTIL_ND_H
 #define TAKT_OP_UTIL_ND_H

@@ -1,4 +1,4 @@
-/* nms.c - the best box left, again and again; of equal ones the first. */
+/* nms.c - takes the best remaining box repeatedly; the first on ties. */
 #include "op/util/nms.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* norm.c - what softmax and the normalisations share. */
+/* norm.c - shared by softmax and the normalisations. */
 #include "op/util/norm.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* norm.h - what softmax and the normalisations share.
+/* norm.h - shared by softmax and the normalisations.
  *
  * norms: (x - mean) * (1 / sqrt(var + epsilon)), * gamma, + beta, each rounded. f16 and bf16 are
  * normalised in f32 and rounded before gamma: the squares of modest numbers overflow f16.
@@ -9,7 +9,7 @@
 #include "op/util/reduce.h"
 #include "op/util/window.h"
 
-/* Inference of ops with an attribute `axis` at index 0 whose result is like their input. */
+/* Inference of ops with an attribute `axis` at index 0 whose result has the type of their input. */
 takt_status takt_axis_infer(takt_infer *in);
 /* The one axis of such a node as a reduction that keeps it; `axis` holds its number. */
 takt_reduction takt_axis_reduction(const takt_node *n, int64_t *axis);
@@ -21,17 +21,17 @@ typedef struct takt_norm {
     takt_reduction over; /* keeps its axes; x is widened */
     takt_id normal;      /* the normalised x, widened */
     takt_id scale;       /* 1 / sqrt(var + epsilon) */
-    bool is_centred;     /* false: the mean is left in, and var is the mean of squares */
+    bool is_centred;     /* false: the mean is not subtracted, and var is the mean of squares */
 } takt_norm;
 
 takt_norm takt_norm_make(takt_graph *g, const takt_reduction *over, double epsilon,
                          bool is_centred);
-/* The gradient of x from that of the normalised x; of the dtype of norm->over.x. */
+/* The gradient of x from that of the normalised x, in the dtype of norm->over.x. */
 takt_id takt_norm_grad(takt_graph *g, const takt_norm *norm, takt_id d_normal);
 
 /* The factor and the addend after the normalisation. */
 typedef struct takt_affine {
-    takt_id gamma, beta; /* as they broadcast against x; beta may be absent: TAKT_NONE */
+    takt_id gamma, beta; /* shaped to broadcast against x; beta may be TAKT_NONE */
 } takt_affine;
 takt_id takt_affine_apply(takt_graph *g, takt_id normal, const takt_affine *affine);
 

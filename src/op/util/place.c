@@ -1,4 +1,4 @@
-/* place.c - where a part of an axis lies whose start is known only in the run. */
+/* place.c - the position of a part of an axis whose start is known only at run time. */
 #include "op/util/place.h"
 
 #include "op/util/index.h"

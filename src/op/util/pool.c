@@ -57,7 +57,7 @@ typedef struct walk {
     size_t *taps;
 } walk;
 
-/* Whether a tap lies in the input or its declared padding; with `ceil` it may be beyond both. */
+/* Whether a tap is in the input or its declared padding; with `ceil` it may be beyond both. */
 static bool is_padded(const walk *k, const int64_t from[TAKT_SPATIAL])
 {
     for (int i = 0; i < TAKT_SPATIAL; i++)

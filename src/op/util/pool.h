@@ -1,4 +1,4 @@
-/* pool.h - what the pools and their gradients share. */
+/* pool.h - shared by the pools and their gradients. */
 #ifndef TAKT_OP_UTIL_POOL_H
 #define TAKT_OP_UTIL_POOL_H
 
@@ -46,7 +46,7 @@ TAKT_MUST_USE takt_status takt_pool_infer(takt_infer *in, const takt_type *x, ta
 takt_window takt_pool_window(const takt_attr *attr, int rank);
 
 /* Calls visit for every window: `y` is the flat index of its element in the pooled array. Taps in
- * padding are left out; `taps` holds flat indices into x, `divisor` what an average divides by. */
+ * padding are left out; `taps` holds flat indices into x, `divisor` is that of an average. */
 typedef struct takt_pool_visit {
     size_t y;
     const size_t *taps;
@@ -56,11 +56,11 @@ typedef struct takt_pool_visit {
 typedef void takt_pool_fn(void *user, const takt_pool_visit *window);
 TAKT_MUST_USE takt_status takt_pool_each(takt_eval *e, const takt_array *x, const takt_array *y,
                                          takt_pool_fn *visit, void *user);
-/* The tap with the largest value: the first of equals, the first NaN if there is one; needs at
- * least one tap. */
+/* The tap with the largest value: the first on ties, the first NaN if there is one; needs at least
+ * one tap. */
 size_t takt_pool_largest(const takt_array *x, const takt_pool_visit *window);
 
-/* A call with the attributes of node `n`; `shape` where the op has that attribute, else NULL. */
+/* A call with the attributes of node `n`; `shape` if the op has that attribute, else NULL. */
 takt_id takt_pool_make(takt_graph *g, const takt_op *op, const takt_node *n, size_t count,
                        const takt_id *in, const takt_type *shape);
 /* One flop per tap and element of y. */

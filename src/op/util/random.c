@@ -1,4 +1,4 @@
-/* random.c - what the ops that draw random numbers share. */
+/* random.c - shared by the ops that draw random numbers. */
 #include "op/util/random.h"
 
 #include "op/util/check.h"

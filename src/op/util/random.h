@@ -1,4 +1,4 @@
-/* random.h - what the ops that draw random numbers share: all are made of `rand`. */
+/* random.h - shared by the ops that draw random numbers, which all lower to `rand`. */
 #ifndef TAKT_OP_UTIL_RANDOM_H
 #define TAKT_OP_UTIL_RANDOM_H
 
@@ -25,11 +25,10 @@ enum { TAKT_RANDOM_UNIFORM, TAKT_RANDOM_NORMAL };
 
 /* Inputs `first`, + 1 and + 2 are seed, step and base: u64 scalars. */
 TAKT_MUST_USE takt_status takt_random_infer(takt_infer *in, size_t first, int stream);
-/* The same for inputs from 0, and the result has the float type and the shape of these attributes.
- */
+/* Same for inputs from 0, and the result has the float type and the shape of these attributes. */
 TAKT_MUST_USE takt_status takt_random_infer_shaped(takt_infer *in, int stream, int dtype,
                                                    int shape);
-/* Numbers of `type`, drawn by the inputs `first`... of `n`. */
+/* Numbers of `type`, drawn with the inputs of `n` from `first` on. */
 takt_id takt_random_draw(takt_graph *g, const takt_node *n, size_t first, int stream, int dist,
                          const takt_type *type);
 

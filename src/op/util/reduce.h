@@ -1,4 +1,4 @@
-/* reduce.h - what the reductions share: attributes, inference, evaluation, building. */
+/* reduce.h - shared by the reductions: attributes, inference, evaluation, building. */
 #ifndef TAKT_OP_UTIL_REDUCE_H
 #define TAKT_OP_UTIL_REDUCE_H
 
@@ -40,10 +40,10 @@ takt_reduction takt_reduction_of(const takt_node *n);
 takt_id takt_reduce_by(takt_graph *g, const takt_op *op, takt_id x, const takt_reduction *r);
 /* A result or its gradient with the reduced dimensions put back as 1: it broadcasts against x. */
 takt_id takt_unreduce(takt_graph *g, takt_id y, const takt_reduction *r);
-/* Of the greatest or least element: equal ones share it, as in PyTorch. */
+/* For the greatest or least element: ties share it, as in PyTorch. */
 void takt_reduce_best_grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);
 
-/* How many elements are reduced into one, as a scalar of the dtype of `like`. */
+/* Number of elements reduced into one, as a scalar of the dtype of `like`. */
 takt_id takt_reduced_count(takt_graph *g, takt_id like, const takt_reduction *r);
 /* sum / count; f16 and bf16 in f32, rounded once. */
 takt_id takt_mean(takt_graph *g, const takt_reduction *r);

@@ -178,7 +178,7 @@ static double choice_of(const takt_relaxing *r, size_t i, bool is_above, double 
     return choice != NULL ? fmin(fmax(choice[i], 0), 1) : usual;
 }
 
-/* Slopes t and 1 - t of the two: sign * max is above that; and max <= x + k (y - x - least). */
+/* Slopes t and 1 - t for the two: sign * max is above that; and max <= x + k (y - x - least). */
 void takt_relax_max(takt_relaxing *r, double sign)
 {
     double *const *touch = sign > 0 ? r->below : r->above;

@@ -1,14 +1,15 @@
 /* relax_curve.c - lines below and above smooth functions of one number.
  *
  * A slope is chosen first; the offset follows from it: the least, or greatest, value of f(x) - k x
- * over the interval, which is at an end or where f' = k. Between two turns f' is monotone, so each
- * such place is found by bisection. A wrong slope makes a line loose, never wrong.
+ * over the interval, which is at an end or where f' = k. Between two inflection points f' is
+ * monotone, so each such point is found by bisection. A bad slope makes a line loose, never
+ * invalid.
  */
 #include <math.h>
 
 #include "op/util/relax.h"
 
-/* Of f and of the places: f in f64 is within a few units; where f' = k, f - k x is flat. */
+/* Errors of f and of the points: f in f64 is within a few units; where f' = k, f - k x is flat. */
 #define SLACK 0x1p-44
 #define LEAST 0x1p-100
 
@@ -82,8 +83,8 @@ static int bend(const piece *p)
     return rises ? 1 : -1;
 }
 
-/* Where the line through the point at `end` touches f between `far` and `turn`; `far` if the chord
- * is that line. */
+/* Where the line through the point at `end` is tangent to f between `far` and `turn`; `far` if that
+ * line is the chord. */
 static double touching(const piece *p, double end, double far, double turn)
 {
     double a = far, b = turn;
@@ -124,7 +125,7 @@ static double mixed(const piece *p, bool is_above, double chord, const double *c
             break;
         }
     }
-    /* Convex to the left of the inflection point: a line below touches there. */
+    /* Convex left of the inflection point: a line below is tangent there. */
     const bool is_left = rises != is_above;
     const double far = is_left ? p->l : p->u, middle = 0.5 * (p->l + p->u);
     const double limit = touching(p, is_left ? p->u : p->l, far, turn);

@@ -57,7 +57,7 @@ static int64_t samples_of(const takt_roi *r, double extent)
     return !(wanted >= 1) ? 0 : (int64_t)(wanted < most ? wanted : most);
 }
 
-/* Where a bin looks. */
+/* The samples of a bin. */
 typedef struct grid {
     double top, left, step_y, step_x;
     int64_t count_y, count_x;
@@ -66,7 +66,7 @@ typedef struct grid {
 static grid grid_of(const takt_roi *r, const place *p)
 {
     double width = p->right - p->left, height = p->bottom - p->top;
-    if (r->shift == 0) { /* as it was first published: at least one element */
+    if (r->shift == 0) { /* as originally published: at least one element */
         width = width < 1 ? 1 : width;
         height = height < 1 ? 1 : height;
     }
@@ -79,7 +79,7 @@ static grid grid_of(const takt_roi *r, const place *p)
     return g;
 }
 
-/* The two elements around `at` of an axis, and the part of the second; false: outside. */
+/* The two elements around `at` on an axis, and the weight of the second; false: outside. */
 static bool between(double at, int64_t size, int64_t pair[2], double *part)
 {
     if (size == 0 || !(at >= -1 && at <= (double)size))
@@ -95,7 +95,7 @@ static bool between(double at, int64_t size, int64_t pair[2], double *part)
     return true;
 }
 
-/* Four elements of a plane around a place, and their weights; none outside. */
+/* Four elements of a plane around a position, and their weights; none outside. */
 typedef struct taps {
     int count;
     int64_t at[4];
@@ -148,7 +148,7 @@ static double divisor(const grid *g)
 
 /* ---- max_roi_pool ---- */
 
-/* Half away from zero, as the op was first published. */
+/* Half away from zero, as originally published. */
 static double nearest(double x)
 {
     return x < 0 ? -floor(0.5 - x) : floor(x + 0.5);

@@ -1,4 +1,4 @@
-/* roi.h - the geometry of regions of interest: which elements a bin of one looks at.
+/* roi.h - the geometry of regions of interest: which elements a bin reads.
  *
  * All in double and in one order, so that the interpreter and the cpu backend give the same bits.
  */
@@ -31,12 +31,11 @@ typedef struct takt_roi_data {
     takt_roi_source x, rois, batch; /* max_roi_pool has the batch in rois */
 } takt_roi_data;
 
-/* The image of region `region`; -1 if there is none like that, and then `*given` is what it said.
- */
+/* The image of region `region`; -1 if it does not exist, and then `*given` is the number given. */
 int64_t takt_roi_image(const takt_roi *r, const takt_roi_data *d, size_t region, int64_t *given);
-/* Element `i` of y, which looks at the plane of x that begins at element `plane`. */
+/* Element `i` of y, which reads the plane of x that begins at element `plane`. */
 double takt_roi_value(const takt_roi *r, const takt_roi_data *d, size_t i, size_t plane);
-/* Adds what dy, the gradient of that element, is to the elements of the plane, `to`. */
+/* Adds the contribution of dy, the gradient of that element, to the elements of the plane, `to`. */
 void takt_roi_spread(const takt_roi *r, const takt_roi_data *d, size_t i, size_t plane, double dy,
                      double *to);
 
@@ -81,7 +80,7 @@ extern const char *const takt_roi_modes[];
 
 /* From x, rois and (roi_align) batch: the type of the result. */
 TAKT_MUST_USE takt_status takt_roi_infer(takt_infer *in, int64_t fields, takt_type *out);
-/* The same for a gradient, whose last input is dy. */
+/* Same for a gradient, whose last input is dy. */
 TAKT_MUST_USE takt_status takt_roi_infer_dx(takt_infer *in, int64_t fields);
 /* The geometry of a node, from the dimensions of x and rois. */
 takt_roi takt_roi_of(const takt_node *n, const int64_t *x, const int64_t *rois);

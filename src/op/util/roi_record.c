@@ -1,4 +1,4 @@
-/* roi_record.c - inference and evaluation that the ops on regions of interest share. */
+/* roi_record.c - inference and evaluation shared by the ops on regions of interest. */
 #include "op/util/check.h"
 #include "op/util/roi.h"
 #include "op/util/stops.h"
@@ -57,7 +57,7 @@ takt_roi takt_roi_of(const takt_node *n, const int64_t *x, const int64_t *rois)
     return r;
 }
 
-/* Every element of y: forward into out[0], or (`dy` given) back into the planes of out[0]. */
+/* Every element of y: forward into out[0], or (with `dy`) backward into the planes of out[0]. */
 static takt_status run(takt_eval *e, const takt_array *dy)
 {
     const takt_roi r = takt_roi_of(e->node, e->in[0].dim, e->in[1].dim);

@@ -1,4 +1,4 @@
-/* scatter_grad.c - what flows back to x and to u when u was put into x. */
+/* scatter_grad.c - gradients of x and u when u was scattered into x. */
 #include "op/util/scatter_grad.h"
 
 #include "op/util/make.h"
@@ -24,7 +24,7 @@ static void grad_set(const back *b, takt_id *dx)
     dx[2] = takt_select(b->g, kept, gathered(b, b->dy), zeros);
 }
 
-/* y is a product: dy/du = y / u, and dy/dx is the product of the u alone. */
+/* y is a product: dy/du = y / u, and dy/dx is the product of only the u. */
 static void grad_mul(const back *b, takt_id *dx)
 {
     const takt_id ones = takt_make_filled(b->g, b->n->in[0], 1);

@@ -1,19 +1,19 @@
-/* scatter_grad.h - gradients that scatter_elements and scatter_nd share. */
+/* scatter_grad.h - gradients shared by scatter_elements and scatter_nd. */
 #ifndef TAKT_OP_UTIL_SCATTER_GRAD_H
 #define TAKT_OP_UTIL_SCATTER_GRAD_H
 
 #include "op/util/index.h"
 
-/* How places are addressed: inputs are x, index and u. */
+/* How targets are addressed: inputs are x, index and u. */
 typedef struct takt_scatter_way {
     takt_id (*gather)(takt_graph *g, takt_id x, takt_id index, int64_t along);
     takt_id (*scatter)(takt_graph *g, takt_id x, takt_id index, takt_id u, int64_t along,
                        takt_scatter how);
-    /* Which elements of u stay where several go to one place, as flags that broadcast to u. */
+    /* Which elements of u survive if several have the same target, as flags that broadcast to u. */
     takt_id (*kept)(takt_graph *g, const takt_node *n, int64_t along);
 } takt_scatter_way;
 
-/* Of node `id`; `along` is its attribute 0, how its attribute 1. */
+/* Of node `id`; attribute 0 is `along`, attribute 1 how. */
 void takt_scatter_grad(takt_graph *g, takt_id id, takt_id dy, takt_id *dx,
                        const takt_scatter_way *way);
 

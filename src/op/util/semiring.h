@@ -1,12 +1,12 @@
-/* semiring.h - what the products over semirings and their gradient share. */
+/* semiring.h - shared by the products over semirings and their gradient. */
 #ifndef TAKT_OP_UTIL_SEMIRING_H
 #define TAKT_OP_UTIL_SEMIRING_H
 
 #include "kernel/semiring_f32/semiring_f32.h"
 #include "op/ops.h"
 
-/* The first attribute of both ops: an index into takt_semiring_names, which begins as
- * takt_semiring does and then has `or_and`, the product of bits. */
+/* The first attribute of both ops: an index into takt_semiring_names, which has the entries of
+ * takt_semiring and then `or_and`, the product of bits. */
 enum { TAKT_SEMIRING, TAKT_SEMIRING_OR_AND = TAKT_SEMIRING_COUNT };
 extern const char *const takt_semiring_names[];
 #define TAKT_SEMIRING_ATTR(text)                                                                   \
@@ -24,12 +24,12 @@ typedef struct takt_semiring_sizes {
 /* Inputs 0 and 1 as matrices over equal leading axes: floats [.., m, k] and [.., k, n], or words
  * of bits [.., m, ceil(k / 64)] and [.., k, n]. */
 TAKT_MUST_USE takt_status takt_semiring_infer(takt_infer *in);
-/* The sizes of two such types, all of them numbers; or of the interpreter's values. */
+/* The sizes of two such types, all known; or of the interpreter's values. */
 takt_semiring_sizes takt_semiring_sizes_of(const takt_type *a, const takt_type *b);
 takt_semiring_sizes takt_semiring_sizes_in(const takt_eval *e);
 
-/* How an element is computed: as the contract of kernel/semiring_f32 says, rounded to f32 after
- * every operation, or in f64 throughout. */
+/* How an element is computed: as in the contract of kernel/semiring_f32, rounded to f32 after every
+ * operation, or in f64 throughout. */
 typedef struct takt_semiring_math {
     takt_semiring semiring;
     bool is_f32;

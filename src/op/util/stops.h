@@ -1,4 +1,4 @@
-/* stops.h - whether an evaluation is still wanted: the poll of the run it belongs to. */
+/* stops.h - whether to continue an evaluation: the poll of its run. */
 #ifndef TAKT_OP_UTIL_STOPS_H
 #define TAKT_OP_UTIL_STOPS_H
 
@@ -16,8 +16,8 @@ static inline const takt_poll *takt_eval_poll(const takt_eval *e)
     return e->interp != NULL ? ((const takt_eval_run *)e->interp)->poll : NULL;
 }
 
-/* After `work` more elements, each some ten nanoseconds. The results of a stopped evaluation are
- * ignored. */
+/* Whether to stop, after `work` more elements of some ten nanoseconds each. The results of a
+ * stopped evaluation are ignored. */
 static inline bool takt_eval_stops(const takt_eval *e, size_t work)
 {
     enum { POLLED = 1 << 15 };

@@ -1,4 +1,4 @@
-/* trees.c - what the tables of tree_ensemble say, one element at a time. */
+/* trees.c - reads the tables of tree_ensemble, one element at a time. */
 #include "op/util/trees.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ void takt_trees_sets(const takt_trees *t, size_t *set)
     }
 }
 
-/* Whether `x` goes where true leads. */
+/* Whether `x` takes the true branch. */
 static bool test_holds(const takt_trees *t, size_t branch, double x, const size_t *set)
 {
     const double split = t->split[branch];
@@ -101,7 +101,7 @@ double takt_trees_join(int aggregate, double so_far, double weight, bool has)
     return (so_far < weight) == (aggregate == TAKT_TREES_MIN) ? so_far : weight;
 }
 
-/* Where a row comes to. */
+/* The place that a row reaches. */
 static size_t walk(const takt_trees *t, const size_t *set, const double *x, size_t place)
 {
     for (size_t i = 0; i < t->depth && place < t->branches; i++) {

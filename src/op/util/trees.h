@@ -1,4 +1,4 @@
-/* trees.h - the tables of tree_ensemble: what they say, and what must hold of them.
+/* trees.h - the tables of tree_ensemble, and their validation.
  *
  * A place is a number: a branch, or the number of branches plus a leaf. Rows of `branch` are
  * {feature, mode, missing, place if false, place if true}, rows of `give` {leaf, target}.
@@ -17,7 +17,7 @@ enum {
     TAKT_TREES_AGGREGATE,
     TAKT_TREES_NONE,
 };
-/* Modes and aggregates have the numbers that ONNX gives them. */
+/* Modes and aggregates are numbered as in ONNX. */
 enum {
     TAKT_TREES_LEQ,
     TAKT_TREES_LT,
@@ -39,7 +39,7 @@ typedef struct takt_trees {
     const int64_t (*give)[2];
     const double *weight, *member;
     int aggregate;
-    double none; /* for a target of which no leaf had a weight */
+    double none; /* for a target without any leaf weight */
 } takt_trees;
 
 static inline int64_t takt_trees_next(const takt_trees *t, size_t branch, bool holds)
@@ -49,13 +49,13 @@ static inline int64_t takt_trees_next(const takt_trees *t, size_t branch, bool h
 
 /* Reads the node's types and attributes; the tables are not read. */
 takt_trees takt_trees_of(const takt_node *n, const takt_type *const *type);
-/* A number in the tables that is out of range. */
+/* An out-of-range number in the tables. */
 typedef struct takt_trees_bad {
     int input;
     size_t element;
     int64_t value, limit; /* 0 <= value < limit must hold */
 } takt_trees_bad;
-/* Whether there is one. */
+/* Finds one; false if there is none. */
 bool takt_trees_find_bad(const takt_trees *t, takt_trees_bad *bad);
 
 /* ---- traversal ---- */
@@ -65,15 +65,15 @@ typedef struct takt_trees_index {
     size_t *start, *order; /* of weights; see takt_trees_sort */
 } takt_trees_index;
 
-/* For each branch of mode IS_MEMBER where its set begins in `member`: sets lie there in the order
- * of the branches, each up to a NaN or the end. `set` has room for all branches. */
+/* For each branch of mode IS_MEMBER, the start of its set in `member`: sets are in the order of the
+ * branches, each up to a NaN or the end. `set` has room for all branches. */
 void takt_trees_sets(const takt_trees *t, size_t *set);
 /* The weights of leaf k are order[start[k]] to order[start[k + 1]], in the order of `give`. Room:
  * leaves + 1, gives. */
 void takt_trees_sort(const takt_trees *t, size_t *start, size_t *order);
-/* `so_far` and one weight more; `has` is false for the first. */
+/* Combines `so_far` and one more weight; `has` is false for the first. */
 double takt_trees_join(int aggregate, double so_far, double weight, bool has);
-/* One row: x has the features, y and has room for the targets. */
+/* One row: x has the features; y and `has` have room for the targets. */
 void takt_trees_row(const takt_trees *t, const takt_trees_index *index, const double *x, double *y,
                     bool *has);
 

@@ -1,4 +1,4 @@
-/* unique.c - rows in order, each compared with the one before it. */
+/* unique.c - sorts rows and compares each with the one before it. */
 #include "op/util/unique.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static size_t element(const takt_unique *s, size_t r, size_t k)
     return (k / s->inner * s->count + r) * s->inner + k % s->inner;
 }
 
-/* NaN is one value, after all numbers, as NumPy has it. */
+/* NaN is one value, after all numbers, as in NumPy. */
 static int compare_floats(double p, double q)
 {
     return isnan(p) || isnan(q) ? isnan(p) - isnan(q) : (p > q) - (p < q);
@@ -37,7 +37,7 @@ typedef struct row {
     size_t index;
 } row;
 
-/* Equal rows keep their order: the first of them is the one that counts. */
+/* Equal rows keep their order: the first one counts. */
 static bool is_before(const void *a, const void *b)
 {
     const row *p = a, *q = b;

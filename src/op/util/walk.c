@@ -1,4 +1,4 @@
-/* walk.c - visiting an array of the interpreter in another array's order. */
+/* walk.c - visits an array of the interpreter in another array's order. */
 #include "op/util/walk.h"
 
 static void start(takt_walk *walk, const takt_array *over)

@@ -1,8 +1,8 @@
-/* walk.h - visiting an array of the interpreter in another array's order.
+/* walk.h - visits an array of the interpreter in another array's order.
  *
- * A walk counts through the elements of one shape in row-major order and keeps along with it the
- * index of the element of another array that belongs there: the broadcast operand of an
- * element-wise op, or the result that an element is reduced into.
+ * A walk visits the elements of one shape in row-major order and tracks the index of the matching
+ * element of another array: the broadcast operand of an element-wise op, or the result that an
+ * element is reduced into.
  */
 #ifndef TAKT_OP_UTIL_WALK_H
 #define TAKT_OP_UTIL_WALK_H
@@ -16,9 +16,9 @@ typedef struct takt_walk {
     size_t at; /* in the other array */
 } takt_walk;
 
-/* In the order of `over`; `at` is in `x`, which broadcasts into it. */
+/* In the order of `over`; `at` is an index into `x`, which broadcasts to it. */
 void takt_walk_broadcast(takt_walk *walk, const takt_array *x, const takt_array *over);
-/* In the order of `over`; `at` is in the dense array without the flagged axes. */
+/* In the order of `over`; `at` is an index into the dense array without the flagged axes. */
 void takt_walk_reduce(takt_walk *walk, const takt_array *over, const bool *is_reduced);
 void takt_walk_next(takt_walk *walk);
 

@@ -17,17 +17,17 @@ typedef struct takt_window {
     int channel; /* axis of the channels in x and y */
     int64_t kernel[TAKT_SPATIAL], stride[TAKT_SPATIAL], dilation[TAKT_SPATIAL];
     int64_t before[TAKT_SPATIAL], after[TAKT_SPATIAL];
-    bool ceil; /* a last window may stick out beyond the padding */
+    bool ceil; /* a last window may extend beyond the padding */
 } takt_window;
 
-/* Where an op has the attributes. */
+/* Attribute indices of an op. */
 typedef struct takt_window_attrs {
     int kernel, stride, dilation, pad, layout, ceil; /* kernel and ceil: -1 if it has none */
 } takt_window_attrs;
 
-/* Lists of the right length with entries in range, for a tensor of `rank`. */
+/* Checks that lists have the right length and entries in range, for a tensor of `rank`. */
 TAKT_MUST_USE takt_status takt_window_check(takt_infer *in, const takt_window_attrs *at, int rank);
-/* Reads checked attributes; without a kernel attribute the caller fills `kernel` in. */
+/* Reads checked attributes; without a kernel attribute the caller sets `kernel`. */
 takt_window takt_window_read(const takt_attr *attr, const takt_window_attrs *at, int rank);
 /* Output dimension of spatial axis `axis`, whose input dimension is `size`. */
 TAKT_MUST_USE takt_status takt_window_out(takt_infer *in, const takt_window *w, int axis,
