@@ -1,4 +1,4 @@
-/* answer.c - texts as OpenAI's clients expect them: whole, or as a stream of events. */
+/* answer.c - text responses as OpenAI's clients expect them: whole, or as a stream of events. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void put_usage(takt_json_writer *w, const takt_job *job)
     takt_json_close(w, '}');
 }
 
-/* Takes the gathered probabilities, which become empty. */
+/* Takes the collected probabilities, which become empty. */
 static void put_logs(takt_json_writer *w, takt_choice *c)
 {
     takt_json_put_open(w, "logprobs", '{');
@@ -75,7 +75,7 @@ static void put_message(takt_json_writer *w, const takt_job *job, int index, tak
     takt_json_close(w, '}');
 }
 
-/* One choice: a whole one, or a piece of one. */
+/* One choice, whole or partial. */
 static void put_choice(takt_json_writer *w, takt_job *job, int index, const takt_span *piece,
                        bool is_last)
 {
@@ -132,7 +132,7 @@ static void send_event(takt_job *job, const char *data, size_t length)
     takt_text_deinit(&event);
 }
 
-/* A piece of choice `index`; without one, its end. index < 0: the usage. */
+/* A piece of choice `index`; NULL: its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece)
 {
     takt_text body;

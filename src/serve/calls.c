@@ -1,4 +1,4 @@
-/* calls.c - calls of tools in answers, as OpenAI's clients expect them. */
+/* calls.c - tool calls in responses, as OpenAI's clients expect them. */
 #include <stdio.h>
 
 #include "base/ctx.h"
@@ -14,7 +14,7 @@ takt_status takt_serve_find_calls(takt_job *job, int index)
     TAKT_TRY(takt_calls_read(job->server->ctx, &job->arena, job->calls, text, calls));
     for (size_t i = 0; i < calls->count; i++)
         if (takt_serve_tool(job, calls->at[i].name) == NULL)
-            calls->count = 0; /* of no tool of the request: it is text */
+            calls->count = 0; /* not a tool of the request: it is text */
     if (calls->count > 0)
         c->calls = calls;
     return TAKT_OK;
@@ -52,7 +52,7 @@ void takt_serve_put_calls(takt_json_writer *w, const takt_job *job, int index)
     takt_json_close(w, ']');
 }
 
-/* What of a stream can be shown: not what may be a call. */
+/* Sends the part of a stream that can be shown: not what may be a call. */
 void takt_serve_show(takt_job *job, int index, bool is_all)
 {
     takt_choice *c = &job->choice[index];

@@ -1,4 +1,4 @@
-/* connection.c - connections: bytes in, requests, bytes out, and how long anybody may take. */
+/* connection.c - connections: bytes in, requests, bytes out, and timeouts. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -57,7 +57,7 @@ static void refuse(takt_server *s, takt_conn *c, int status)
     takt_serve_error(&c->out, status, false, TAKT_E_HTTP, takt_http_reason(status));
 }
 
-/* Room for the header and `bytes` of body. */
+/* Makes room for the header and `bytes` of body. */
 static bool make_room(takt_server *s, takt_conn *c, size_t bytes)
 {
     void *block;
@@ -116,7 +116,7 @@ static bool read_header(takt_server *s, takt_conn *c)
     return true;
 }
 
-/* Whether the body is there. */
+/* Whether the body is complete. */
 static bool read_body(takt_server *s, takt_conn *c)
 {
     takt_http_request *r = &c->request;
@@ -134,7 +134,7 @@ static bool read_body(takt_server *s, takt_conn *c)
     return state == TAKT_HTTP_READY;
 }
 
-/* Answers requests while complete ones are available; one at a time has a job. */
+/* Answers requests while complete ones are available; only one at a time has a job. */
 static void answer(takt_server *s, takt_conn *c)
 {
     while (c->job == NULL && !c->is_closing && c->have > 0 && c->out.length < OUT_LIMIT) {
@@ -164,7 +164,7 @@ static bool fill(takt_server *s, takt_conn *c)
     if (error != 0)
         return takt_net_is_again(error);
     if (done == 0)
-        return false; /* the other side has gone; an answer has no reader */
+        return false; /* the peer has closed; nobody would read the response */
     if (c->have == 0)
         c->since_ns = takt_serve_now(s);
     c->have += done;
@@ -186,7 +186,7 @@ static bool flush(const takt_server *s, takt_conn *c)
     return true;
 }
 
-/* Collects what the engine has written for it; a finished job is freed. */
+/* Collects the engine's output for it; a finished job is freed. */
 static void collect(takt_server *s, takt_conn *c)
 {
     takt_job *job = c->job;
@@ -206,7 +206,7 @@ static void collect(takt_server *s, takt_conn *c)
     c->since_ns = takt_serve_now(s);
 }
 
-/* Whether it took too long: to send a header, a body, anything; or to take an answer. */
+/* Whether it timed out: sending a header, a body, anything; or reading a response. */
 static bool is_late(takt_server *s, takt_conn *c)
 {
     const uint64_t ms = (takt_serve_now(s) - c->since_ns) / 1000000;
@@ -226,8 +226,8 @@ static bool is_late(takt_server *s, takt_conn *c)
 
 /* ---- the end ---- */
 
-/* Closing a socket with unread bytes resets the connection, and the response is lost: so they are
- * read for a while. Returns whether there may be more. */
+/* Closing a socket with unread bytes resets the connection and loses the response, so they are read
+ * for a while. Returns whether there may be more. */
 static bool drain(takt_server *s, takt_conn *c)
 {
     enum { READS = 16 };
@@ -287,8 +287,8 @@ static size_t watch_all(takt_server *s)
     for (size_t i = 0; i < s->conn_count; i++) {
         const takt_conn *c = &s->conns[i];
         open += c->socket >= 0;
-        /* A connection that is about to close is still read while it has a job, to notice when its
-         * client is gone. */
+        /* A closing connection is still read while it has a job, to notice when its client is
+         * gone. */
         s->watch[2 + i] = (takt_net_watch){
             .socket = c->socket,
             .reads = c->is_draining || (c->have < c->room && (!c->is_closing || c->job != NULL)),

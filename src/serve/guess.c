@@ -1,6 +1,6 @@
-/* guess.c - speculation: guesses by a draft model, of which each slot has a copy with a cache of
- * its own, or by look-up. A text that is generated alone reads several guesses in one run; with
- * several texts the runs are batched instead, which reads the weights once as well. */
+/* guess.c - speculation: guesses by a draft model, of which each slot has a copy with a separate
+ * cache, or by look-up. A single text reads several guesses in one run; several texts are batched
+ * instead, which also reads the weights once. */
 #include "serve/serve.h"
 
 static bool guesses(const takt_server *s)
@@ -47,7 +47,7 @@ takt_status takt_serve_open_guesses(takt_server *s)
         return takt_fail(s->ctx, TAKT_E_SPECULATION, "guesses need a model that writes texts");
     if (s->options.draft != NULL)
         TAKT_TRY(open_drafts(s));
-    /* Prepares what a text needs for its guesses, and reports errors of the draft now. */
+    /* Prepares a text's guesses, and reports errors of the draft now. */
     for (size_t i = 0; i < s->slot_count; i++) {
         takt_writing w;
         takt_generate_options options = {.size = sizeof options};

@@ -38,7 +38,7 @@ static bool same_name(takt_span a, const char *name)
     return true;
 }
 
-/* The next line, without \r\n; \n alone and \r alone are refused, and so are control characters. */
+/* The next line, without \r\n; a lone \n or \r is refused, and so are control characters. */
 static bool next_line(reader *d, takt_span *line)
 {
     const size_t begin = d->c.pos;
@@ -140,7 +140,7 @@ static bool read_fields(reader *d)
         while (i < line.length && is_token((uint8_t)line.at[i]))
             i++;
         if (i == 0 || i >= line.length || line.at[i] != ':')
-            return refuse(d, 400); /* also lines that continue one before */
+            return refuse(d, 400); /* also continuation lines */
         takt_span value = {line.at + i + 1, line.length - i - 1};
         while (value.length > 0 && (value.at[0] == ' ' || value.at[0] == '\t'))
             value = (takt_span){value.at + 1, value.length - 1};
@@ -205,7 +205,7 @@ static takt_http_state chunk_size(const char *bytes, size_t length, size_t *pos,
     }
     if ((digits == 0 && i < length) || digits > 8)
         return TAKT_HTTP_BAD;
-    for (; i < length && bytes[i] != '\r'; i++) /* extensions are not looked at */
+    for (; i < length && bytes[i] != '\r'; i++) /* extensions are ignored */
         if ((unsigned char)bytes[i] < 0x20 || i - *pos > 256)
             return TAKT_HTTP_BAD;
     if (i + 1 >= length)
@@ -231,7 +231,7 @@ takt_http_state takt_http_chunks(char *bytes, size_t length, size_t most, size_t
         if (length - pos < n + 2)
             return TAKT_HTTP_MORE;
         if (bytes[pos + n] != '\r' || bytes[pos + n + 1] != '\n')
-            return TAKT_HTTP_BAD; /* fields behind the last chunk are refused, too */
+            return TAKT_HTTP_BAD; /* fields after the last chunk are refused, too */
         memmove(bytes + *body, bytes + pos, n);
         *body += n;
         *used = pos + n + 2;

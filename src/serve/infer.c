@@ -1,4 +1,4 @@
-/* infer.c - vectors of texts, and any model with tensors as JSON. */
+/* infer.c - embeddings of texts, and any model with tensors as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -130,7 +130,7 @@ static bool store(takt_tensor_view *view, size_t at, const takt_json *v)
     }
 }
 
-/* Numbers in their order, whatever lists they are nested in. */
+/* Numbers in order, whatever lists they are nested in. */
 static bool store_all(takt_tensor_view *view, const takt_json *data, size_t want)
 {
     size_t at = 0;
@@ -257,7 +257,7 @@ static bool is_written(const takt_tensor_view *v)
            v->dtype != TAKT_BF16 && v->dtype <= TAKT_BOOL;
 }
 
-/* The session's error is the server's. */
+/* An error of the session is a server error. */
 static takt_status told(const takt_tensors *t, takt_session *session, takt_status status)
 {
     if (status != TAKT_OK && takt_session_error(session)->status != TAKT_OK)

@@ -1,4 +1,4 @@
-/* infer.h - tensors of a request, and what a model makes of them. */
+/* infer.h - tensors of a request, and the model's outputs. */
 #ifndef TAKT_SERVE_INFER_H
 #define TAKT_SERVE_INFER_H
 
@@ -18,7 +18,7 @@ typedef struct takt_tensors {
     takt_session *session; /* with the outputs */
 } takt_tensors;
 
-/* The inputs of the body, into the job's arena; `why` if they are not as the model wants them. */
+/* Reads the inputs of the body into the job's arena; `why` if they do not fit the model. */
 void takt_tensors_read(takt_tensors *t);
 TAKT_MUST_USE takt_status takt_tensors_run(takt_tensors *t);
 void takt_tensors_free(takt_tensors *t);

@@ -1,5 +1,5 @@
-/* infer_join.c - requests for one model that are computed together: their samples become one batch,
- * and each gets its rows back. */
+/* infer_join.c - batches requests for one model: their samples become one batch, and each gets its
+ * rows back. */
 #include <string.h>
 
 #include "serve/infer.h"
@@ -43,7 +43,8 @@ static size_t input_count(const takt_model *m)
     return count;
 }
 
-/* Same inputs in the same order, as many samples in each, and the same other dimensions. */
+/* Same inputs in the same order, the same number of samples in each, and the same other
+ * dimensions. */
 static bool fits(const takt_tensors *a, const takt_tensors *b)
 {
     if (b->why != NULL || a->count != b->count || b->views[0].dims[0] < 1)
@@ -68,7 +69,7 @@ typedef struct group {
     int64_t rows;
 } group;
 
-/* The first good request, and those that can be computed with it. */
+/* The first valid request, and those that can be batched with it. */
 static void choose(group *g)
 {
     const takt_model *model = g->at[0].model;
@@ -95,7 +96,7 @@ static size_t row_bytes(const takt_tensor_view *v)
     return bytes;
 }
 
-/* All samples, and copies of the first up to a power of two, so that few plans are made. */
+/* All samples, padded with copies of the first to a power of two, so that few plans are made. */
 static bool join(const group *g, takt_tensors *all, int64_t padded)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -118,7 +119,7 @@ static bool join(const group *g, takt_tensors *all, int64_t padded)
     return true;
 }
 
-/* Sends a reply, and is done with the job. */
+/* Sends a reply and finishes the job. */
 static void send(takt_tensors *t, takt_text *reply)
 {
     takt_job *job = t->job;
@@ -141,7 +142,7 @@ static void answer(takt_tensors *t, const takt_tensors *from, int64_t first, int
     send(t, &reply);
 }
 
-/* If that fails they are computed one by one, and each gets its own answer. */
+/* If the batch fails they are computed one by one, and each gets its own response. */
 static void run_joined(group *g)
 {
     takt_tensors all = g->at[g->head];

@@ -1,4 +1,4 @@
-/* jobs.c - jobs passed between the two threads: the queue, what is sent, and who frees it. */
+/* jobs.c - jobs passed between the two threads: the queue, the output, and ownership. */
 #include "base/mem.h"
 #include "serve/serve.h"
 
@@ -54,7 +54,7 @@ void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t lengt
     takt_net_wake(s->wake_to);
 }
 
-/* Takes a job from the queue; false if it is not there. Under the lock. */
+/* Takes a job from the queue; false if it is not in it. Needs the lock. */
 static bool remove_job(takt_server *s, const takt_job *job)
 {
     takt_job *before = NULL, *at = s->first;
@@ -84,7 +84,7 @@ void takt_serve_done(takt_server *s, takt_job *job)
     takt_net_wake(s->wake_to);
 }
 
-/* The same for a job that has not begun. */
+/* Same for a job that has not started. */
 static bool unlink_job(takt_server *s, const takt_job *job)
 {
     return job->begun_ns == 0 && remove_job(s, job);
@@ -110,7 +110,7 @@ void takt_serve_expire(takt_server *s)
             continue;
         s->metrics.refused++;
         takt_serve_error(&job->out, 503, job->keeps_alive, 0, "the request waited too long");
-        job->is_done = true; /* its connection will take the answer */
+        job->is_done = true; /* its connection will collect the response */
     }
     takt_lock_give(&s->lock);
 }

@@ -1,10 +1,10 @@
-/* metrics.c - what a server tells about itself: /metrics and /health. */
+/* metrics.c - server status: /metrics and /health. */
 #include <string.h>
 
 #include "base/ctx.h"
 #include "serve/serve.h"
 
-/* Upper ends in seconds; the last bucket has no end. */
+/* Upper bounds in seconds; the last bucket is unbounded. */
 static const double ends[TAKT_SERVE_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                                 0.1,   0.25,   0.5,   1,    5,     30};
 

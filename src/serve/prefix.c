@@ -1,11 +1,12 @@
-/* prefix.c - prompts that begin alike are read once: a slot goes on from what it has read, or takes
- * what another one has. Caches are copied row by row, so the text is as if all had been read. */
+/* prefix.c - shared prompt prefixes are read once: a slot continues from its own cache, or copies
+ * that of another. Caches are copied row by row, so the text is the same as if all had been
+ * read. */
 #include "serve/serve.h"
 
-/* Waiting for another slot costs a step: not for less than this. */
+/* Waiting for another slot costs a step, so not for fewer tokens than this. */
 enum { WORTH = 16 };
 
-/* All but the last token, whose scores are wanted. */
+/* All but the last token, whose scores are needed. */
 static size_t most_of(const takt_job *job)
 {
     return job->id_count > 0 ? job->id_count - 1 : 0;
@@ -62,7 +63,7 @@ takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot)
     return takt_writing_reuse(&slot->w);
 }
 
-/* How many tokens two prompts have in common. */
+/* Length of the common prefix of two prompts. */
 static size_t common(const takt_job *a, const takt_job *b)
 {
     const size_t most = most_of(b);

@@ -1,4 +1,4 @@
-/* reader.h - fields of a request's body, each checked; the answer names the first wrong one. */
+/* reader.h - fields of a request's body, each checked; the response names the first invalid one. */
 #ifndef TAKT_SERVE_READER_H
 #define TAKT_SERVE_READER_H
 
@@ -13,9 +13,9 @@ typedef struct takt_reader {
     char message[400];
 } takt_reader;
 
-/* The request is refused, because of this field; false. */
+/* Refuses the request because of this field; returns false. */
 bool takt_reader_bad(takt_reader *r, const char *key, const char *what);
-/* The same by the error of the thread of connections. */
+/* Same, with the error of the connection thread. */
 bool takt_reader_failed(takt_reader *r, const char *key, takt_status status);
 /* NULL: absent, or null. */
 const takt_json *takt_reader_field(const takt_reader *r, const char *key);

@@ -1,4 +1,4 @@
-/* reply.c - replies, and what they say when something failed. */
+/* reply.c - replies and error messages. */
 #include <string.h>
 
 #include "base/utf8.h"

@@ -1,4 +1,4 @@
-/* request.c - bodies of requests as jobs: every field is checked before a model sees any. */
+/* request.c - turns request bodies into jobs: every field is checked before a model sees any. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void read_schema(takt_reader *r, const takt_json *schema)
         (void)takt_reader_failed(r, "response_format", status);
 }
 
-/* grammar: GBNF, or response_format as OpenAI has it. */
+/* grammar: GBNF, or response_format as in OpenAI's API. */
 static void read_form(takt_reader *r)
 {
     const takt_json *grammar = takt_reader_field(r, "grammar"),
@@ -196,7 +196,7 @@ static void read_prompt(takt_reader *r)
     }
 }
 
-/* The worst case fits, so that no text fails half-way. */
+/* Checks that the worst case fits, so that no text fails half-way. */
 static void admit(takt_reader *r)
 {
     takt_job *job = r->job;
@@ -260,7 +260,7 @@ takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, t
         (void)takt_reader_bad(&r, "body", "a JSON object is expected");
     else if (kind == TAKT_JOB_CHAT || kind == TAKT_JOB_TEXT)
         read_text(&r);
-    c->in[c->request.header_bytes + body.length] = end; /* perhaps the next request's */
+    c->in[c->request.header_bytes + body.length] = end; /* perhaps part of the next request */
     if (!r.is_bad)
         return job;
     takt_serve_error(&c->out, r.status, c->request.keeps_alive, r.id, r.message);

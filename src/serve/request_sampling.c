@@ -1,11 +1,10 @@
-/* request_sampling.c - fields that say how tokens are chosen, by the names of OpenAI and llama.cpp.
- */
+/* request_sampling.c - sampling fields, by their names in OpenAI's API and llama.cpp. */
 #include <float.h>
 #include <string.h>
 
 #include "serve/reader.h"
 
-/* {"15": 1.5, ...}: bytes of a key are an id. */
+/* {"15": 1.5, ...}: keys are ids. */
 static void read_biases(takt_reader *r)
 {
     takt_job *job = r->job;
@@ -34,7 +33,7 @@ static void read_biases(takt_reader *r)
     job->options.sampling.bias_count = count;
 }
 
-/* Texts that end a repetition, of DRY. */
+/* DRY: texts that end a repetition. */
 static void read_breakers(takt_reader *r, takt_sampling *p)
 {
     const takt_json *v = takt_reader_field(r, "dry_sequence_breakers");
@@ -87,7 +86,7 @@ static void read_order(takt_reader *r, takt_sampling *p)
     takt_text_deinit(&text);
 }
 
-/* Of the library 0 is the default; here, as in llama.cpp, it means 0. */
+/* In the library 0 selects the default; here, as in llama.cpp, it means 0. */
 static void read_more(takt_reader *r, takt_sampling *p)
 {
     p->mirostat = (int)takt_reader_integer(r, "mirostat", 0, 0, 2);

@@ -1,12 +1,11 @@
-/* request_tools.c - tools of a request: what the template sees of them, and which must be called.
- */
+/* request_tools.c - tools of a request: their form for the template, and which must be called. */
 #include <string.h>
 
 #include "serve/reader.h"
 
 enum { TOOLS_MOST = 128 };
 
-/* The function of {"type": "function", "function": {"name": ...}}; NULL: it is none. */
+/* The function of {"type": "function", "function": {"name": ...}}; NULL: it is malformed. */
 static const takt_json *function_of(const takt_json *tool)
 {
     const takt_json *f = tool->kind == TAKT_JSON_OBJECT ? takt_json_get(tool, "function") : NULL;
@@ -29,7 +28,7 @@ const takt_json *takt_serve_tool(const takt_job *job, takt_span name)
     return NULL;
 }
 
-/* {"name": the tool's, "arguments": by its schema} */
+/* {"name": the tool's name, "arguments": by its schema} */
 static void put_call(takt_json_writer *w, const takt_json *tool)
 {
     const takt_json *parameters = takt_json_get(function_of(tool), "parameters");
@@ -56,7 +55,7 @@ static void put_call(takt_json_writer *w, const takt_json *tool)
     takt_json_close(w, '}');
 }
 
-/* The answer is a call of `only`, or of any tool. */
+/* Requires the answer to be a call of `only`, or of any tool. */
 static void hold(takt_reader *r, const takt_json *only)
 {
     takt_job *job = r->job;
@@ -143,7 +142,8 @@ void takt_serve_read_tools(takt_reader *r)
 
 /* ---- what the template sees ---- */
 
-/* Arguments that are JSON in a string, as OpenAI has them, become the object that templates take.
+/* Converts arguments that are JSON in a string, as in OpenAI's API, to the object that templates
+ * expect.
  */
 static void put_arguments(takt_reader *r, takt_json_writer *w, const takt_json *v)
 {

@@ -1,4 +1,4 @@
-/* route.c - which handler a request goes to, and the answers that need no model. */
+/* route.c - routes requests to handlers, and answers those that need no model. */
 #include <string.h>
 
 #include "serve/serve.h"
@@ -9,7 +9,7 @@ static const char page[] = {
 #undef TAKT_LAYER_TEXT
 };
 
-/* Takes the same time wherever they differ. */
+/* Takes the same time wherever the keys differ. */
 static bool same_key(takt_span given, const char *key)
 {
     unsigned different = given.length != strlen(key);
@@ -77,7 +77,7 @@ static void models(takt_server *s, takt_conn *c)
     send_json(c, &body);
 }
 
-/* The body as JSON; NULL: the reply is written. */
+/* The body as JSON; NULL: an error reply has been written. */
 static const takt_json *read_body(takt_server *s, takt_conn *c, takt_arena *arena, takt_span body)
 {
     const takt_json *root;
@@ -261,7 +261,7 @@ static void answer(takt_server *s, takt_conn *c)
     }
 }
 
-/* The same answer as for GET, without its body. */
+/* Same response as for GET, without its body. */
 static void cut_body(takt_text *out, size_t from)
 {
     if (out->status != TAKT_OK)

@@ -1,4 +1,4 @@
-/* server.c - a server's life: models, memory, the socket, the engine's thread. */
+/* server.c - starting and stopping a server: models, memory, the socket, the engine's thread. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -38,7 +38,7 @@ static takt_status open_chat(takt_server *s)
     if (given == NULL)
         given = takt_tokenizer_chat_template(s->tokenizer);
     if (given == NULL)
-        return TAKT_OK; /* conversations are refused, texts are not */
+        return TAKT_OK; /* conversations are refused, plain texts are not */
     for (size_t i = 0; takt_chat_name(i) != NULL; i++)
         if (strcmp(takt_chat_name(i), given) == 0)
             return takt_chat_named(&s->shadow, given, &s->chat);

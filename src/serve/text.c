@@ -1,10 +1,10 @@
-/* text.c - texts that are written side by side: slots and steps. */
+/* text.c - concurrent text generation: slots and steps. */
 #include <string.h>
 
 #include "os/os.h"
 #include "serve/serve.h"
 
-/* Until the queue is looked at again while a request waits for others. */
+/* Interval at which the queue is checked while a request waits for others. */
 enum { NAP_NS = 200000 };
 
 /* ---- what a text tells while it is written ---- */
@@ -88,7 +88,7 @@ static void begin(takt_server *s, takt_slot *slot, takt_job *job)
     takt_lock_give(&s->lock);
 }
 
-/* The last of a text, and the calls in it. */
+/* The end of a text, and the calls in it. */
 static void complete(takt_slot *slot)
 {
     takt_job *job = slot->job;
@@ -149,7 +149,7 @@ static void count_token(takt_server *s, takt_job *job)
     job->last_ns = now;
 }
 
-/* `*id`: what the text has to read next, or -1. */
+/* `*id`: the next token for the text to read, or -1. */
 static void step(takt_server *s, takt_slot *slot, int32_t *id)
 {
     takt_job *job = slot->job;
@@ -195,7 +195,7 @@ static void read_all(takt_server *s)
     }
 }
 
-/* The first of the queue, which stays there until all its choices are taken; NULL: none. */
+/* The first in the queue, which stays there until all its choices are taken; NULL: none. */
 static takt_job *next_job(takt_server *s)
 {
     takt_lock_take(&s->lock);
@@ -243,7 +243,7 @@ bool takt_serve_texts(takt_server *s)
             break;
         worked = true;
         if (run_other(s, job))
-            break; /* texts that are being generated come first */
+            break; /* texts being generated come first */
         begin(s, takt_serve_slot(s, job), job);
     }
     for (size_t i = 0; i < s->slot_count; i++) {

@@ -1,19 +1,19 @@
-/* breakers.c - texts that end a repetition, as tokens: one that holds the text; or one whose end is
- * the beginning of it, and the tokens of what is left. */
+/* breakers.c - texts that end a repetition, as tokens: a token that contains the text; or one whose
+ * end begins it, and the tokens of the rest. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/spans.h"
 #include "text/sampler.h"
 
-/* As in llama.cpp: no more of a text, and of what is left, is looked at. */
+/* As in llama.cpp: limits on the text and on the rest. */
 enum { TEXT_MOST = 40, TAIL_MOST = 20, PIECE_MOST = 512 };
 
 typedef struct maker {
     takt_ctx *ctx;
     const takt_tokenizer *t;
     takt_breakers *b;
-    size_t first; /* breaker of the token at hand */
+    size_t first; /* breaker of the current token */
 } maker;
 
 static bool holds(takt_span piece, takt_span text)
@@ -24,7 +24,7 @@ static bool holds(takt_span piece, takt_span text)
     return false;
 }
 
-/* Unless the token has this tail. */
+/* Adds a breaker unless the token already has this tail. */
 static takt_status add(maker *m, int32_t head, const int32_t *tail, size_t count)
 {
     takt_breakers *b = m->b;
@@ -46,7 +46,7 @@ static takt_status add(maker *m, int32_t head, const int32_t *tail, size_t count
     return TAKT_OK;
 }
 
-/* What follows the part of a breaker that the token ends with. */
+/* The rest of a breaker after the part that the token ends with. */
 static takt_status add_rest(maker *m, int32_t head, takt_span rest)
 {
     int32_t tail[TEXT_MOST * 4];

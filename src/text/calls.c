@@ -1,4 +1,4 @@
-/* calls.c - calls of tools in what a model wrote. What is not exactly a call stays text. */
+/* calls.c - tool calls in a model's output. Anything that is not exactly a call stays text. */
 #include "text/calls.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const char tag[] = "<tool_call>", tag_end[] = "</tool_call>", list[] = "[
 
 /* ---- text ---- */
 
-/* Where `what` begins; the length if it does not occur. */
+/* Position of `what`; the length if it does not occur. */
 static size_t find(takt_span text, const char *what)
 {
     const size_t length = strlen(what);
@@ -57,7 +57,8 @@ takt_call_format takt_calls_of(takt_span source)
 
 /* ---- JSON inside a text ---- */
 
-/* The length of the object or list that the text begins with; 0: there is none, or it is cut. */
+/* The length of the object or list at the beginning of the text; 0: there is none, or it is
+ * truncated. */
 static size_t value_length(takt_span text)
 {
     size_t depth = 0;
@@ -87,7 +88,7 @@ typedef struct reading {
     takt_status status; /* memory */
 } reading;
 
-/* The value at the beginning, which is taken off; NULL: it is not JSON. */
+/* Takes the value at the beginning; NULL: it is not JSON. */
 static const takt_json *take_value(reading *r, takt_span *text)
 {
     const takt_json *value = NULL;
@@ -99,7 +100,7 @@ static const takt_json *take_value(reading *r, takt_span *text)
     if (status == TAKT_ERR_MEMORY)
         r->status = status;
     else
-        r->ctx->error = before; /* a text that is no call is no failure */
+        r->ctx->error = before; /* a text that is not a call is no failure */
     *text = from(*text, length);
     return status == TAKT_OK ? value : NULL;
 }
@@ -218,7 +219,7 @@ takt_status takt_calls_read(takt_ctx *ctx, takt_arena *arena, takt_call_format f
 
 /* ---- while it is written ---- */
 
-/* How much of the text's end may be the beginning of `what`. */
+/* How much of the end of the text may be the beginning of `what`. */
 static size_t open_end(takt_span text, const char *what)
 {
     for (size_t n = strlen(what) - 1; n > 0; n--)

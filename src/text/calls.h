@@ -1,4 +1,4 @@
-/* calls.h - calls of tools in what a model wrote, in the formats that chat templates teach. */
+/* calls.h - tool calls in a model's output, in the formats that chat templates use. */
 #ifndef TAKT_TEXT_CALLS_H
 #define TAKT_TEXT_CALLS_H
 
@@ -12,7 +12,7 @@ typedef enum takt_call_format {
     TAKT_CALLS_BARE,   /* Llama 3: {"name": .., "parameters": ..} is the whole answer */
 } takt_call_format;
 
-/* The format that a template in Jinja teaches. */
+/* The format that a Jinja template uses. */
 takt_call_format takt_calls_of(takt_span source);
 
 typedef struct takt_call {
@@ -23,16 +23,15 @@ typedef struct takt_call {
 enum { TAKT_CALLS_MOST = 32 };
 
 typedef struct takt_calls {
-    takt_span content; /* what was written before them */
+    takt_span content; /* the text before them */
     takt_call at[TAKT_CALLS_MOST];
-    size_t count; /* 0: the text has none, or is not as the format wants it */
+    size_t count; /* 0: the text has none, or is malformed */
 } takt_calls;
 
-/* Names and arguments are in the arena or in the text. Fails for lack of memory only. */
+/* Names and arguments are in the arena or in the text. Fails only if out of memory. */
 TAKT_MUST_USE takt_status takt_calls_read(takt_ctx *ctx, takt_arena *arena, takt_call_format format,
                                           takt_span text, takt_calls *calls);
-/* Bytes at the beginning of a text that is not complete which belong to no call, whatever follows.
- */
+/* Bytes at the beginning of an incomplete text that belong to no call, whatever follows. */
 size_t takt_calls_safe(takt_call_format format, takt_span text);
 
 #endif

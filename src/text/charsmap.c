@@ -1,6 +1,6 @@
-/* charsmap.c - SentencePiece's table of characters that stand for others: a double-array trie whose
- * leaves are places in a list of texts that end with NUL. The table comes from a file: every index
- * is checked. */
+/* charsmap.c - SentencePiece's table of character replacements: a double-array trie whose leaves
+ * are offsets into a list of NUL-terminated texts. The table comes from a file: every index is
+ * checked. */
 #include <string.h>
 
 #include "base/cursor.h"

@@ -1,4 +1,4 @@
-/* chat.c - chat templates: those of models and our own, and conversations through them. */
+/* chat.c - chat templates: built-in ones and those of models, and rendering conversations. */
 #include <string.h>
 #include <takt/chat.h>
 
@@ -89,7 +89,7 @@ static takt_jv role_text(const takt_tokenizer *t, takt_token_role role)
     return takt_jv_span(id >= 0 ? t->texts[id] : takt_span_of(""));
 }
 
-/* Bytes at the beginning that tokenizing with TAKT_TOKENIZE_ADD will add again. */
+/* Bytes at the beginning that tokenizing with TAKT_TOKENIZE_ADD would add again. */
 static size_t added_bytes(const takt_tokenizer *t, const takt_text *text)
 {
     if (t == NULL || t->prefix_count == 0)

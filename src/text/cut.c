@@ -1,5 +1,5 @@
-/* cut.c - patterns of a tokenizer, one after the other: each cuts the pieces that the ones before
- * it left, and sees no more than such a piece. */
+/* cut.c - the patterns of a tokenizer in sequence: each splits the pieces left by the previous
+ * ones, and sees only one such piece. */
 #include <string.h>
 
 #include "text/tokenizer.h"
@@ -22,7 +22,7 @@ takt_status takt_cuts_add(takt_tokenizer *t, takt_span pattern, takt_cut_kind ki
     return TAKT_OK;
 }
 
-/* A scanner that does what the patterns do; NULL: there is none. */
+/* A scanner equivalent to the patterns; NULL: there is none. */
 static const takt_scan *scanner_of(const takt_tokenizer *t)
 {
     const takt_cut *c = t->cuts;
@@ -53,12 +53,12 @@ takt_status takt_cuts_settle(takt_tokenizer *t, unsigned flags)
 
 /* ---- words ---- */
 
-/* Pieces of one text, in order; those that belong together are told as one. */
+/* Pieces of one text, in order; those that belong together are reported as one. */
 typedef struct pieces {
     takt_cutting *c;
     size_t level;
     const char *at;
-    size_t begin, end; /* what waits: nothing if they are equal */
+    size_t begin, end; /* the pending piece: empty if they are equal */
     bool is_match, is_closed;
 } pieces;
 
@@ -69,7 +69,7 @@ static void tell(pieces *p)
     p->begin = p->end;
 }
 
-/* Whether a piece is one with what waits. */
+/* Whether a piece joins the pending one. */
 static bool joins(const pieces *p, takt_cut_kind kind, bool is_match)
 {
     if (p->end == p->begin || p->is_closed)
@@ -116,7 +116,7 @@ void takt_cuts_run(takt_cutting *c, size_t first, takt_span text)
     while (c->status == TAKT_OK && at < text.length && takt_regex_next(run, from, &begin, &end)) {
         add(&p, at, begin, false);
         add(&p, begin, end, true);
-        if (begin == end && begin > at) /* a match of nothing cuts, too */
+        if (begin == end && begin > at) /* an empty match splits, too */
             tell(&p);
         at = end;
         from = end;

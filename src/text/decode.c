@@ -5,14 +5,14 @@
 
 static void put(takt_token_text *w, const char *bytes, size_t count)
 {
-    if (count > 0 && w->length < w->capacity) { /* an id without a token has no bytes at all */
+    if (count > 0 && w->length < w->capacity) { /* an id without a token has no bytes */
         const size_t room = w->capacity - w->length;
         memcpy(w->at + w->length, bytes, count < room ? count : room);
     }
     w->length += count;
 }
 
-/* Marks become spaces; none at the very beginning. */
+/* Marks become spaces, except at the very beginning. */
 static void put_marked(takt_token_text *w, takt_span text, bool keeps_first)
 {
     size_t i = 0;

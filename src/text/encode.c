@@ -9,7 +9,7 @@ typedef struct encoding {
     takt_merging merging;
     takt_cutting cutting;
     takt_ids ids;
-    bool begins; /* nothing, or an added token, came before */
+    bool begins; /* only an added token, or nothing, came before */
     bool is_first;
 } encoding;
 

@@ -1,4 +1,4 @@
-/* json_pre.c - pre_tokenizer of tokenizer.json: what cuts a text into words. */
+/* json_pre.c - pre_tokenizer of tokenizer.json: how texts are split into words. */
 #include <string.h>
 
 #include "base/json.h"
@@ -31,7 +31,7 @@ static takt_status kind_of(takt_tokenizer *t, const takt_json *stage, takt_cut_k
                                "texts are cut in the unknown way %.40s", name.at);
 }
 
-/* A text as a pattern that matches it alone; in the arena. */
+/* A text as a pattern that matches only it; in the arena. */
 static takt_status quote(takt_tokenizer *t, takt_span text, takt_span *pattern)
 {
     char *to = takt_arena_get(&t->arena, 2 * text.length + 1);
@@ -53,7 +53,7 @@ static takt_status read_split(takt_tokenizer *t, const takt_json *stage)
     const takt_span plain = takt_stage_text(of, "String");
     takt_span pattern = takt_stage_text(of, "Regex");
     takt_cut_kind kind;
-    /* Spaces that the normalizer has replaced cut nothing: Gemma. */
+    /* Spaces that the normalizer has replaced do not split: Gemma. */
     for (size_t i = 0; takt_span_is(plain, " ") && i < t->normal_count; i++)
         if (t->normals[i].kind == TAKT_NORMAL_REPLACE && takt_span_is(t->normals[i].a, " "))
             return TAKT_OK;
@@ -117,7 +117,7 @@ takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const takt_json *stage)
     if (strcmp(type, "BertPreTokenizer") == 0 && t->model == TAKT_TOKENIZER_WORDS)
         return TAKT_OK;
     if (t->model == TAKT_TOKENIZER_WORDS)
-        return unsupported(t, type); /* which cuts as BERT does */
+        return unsupported(t, type); /* which splits as BERT does */
     if (strcmp(type, "WhitespaceSplit") == 0)
         return takt_cuts_add(t, takt_span_of("\\s"), TAKT_CUT_REMOVED, false);
     if (strcmp(type, "Whitespace") == 0)

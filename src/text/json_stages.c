@@ -1,5 +1,5 @@
-/* json_stages.c - what tokenizer.json has around its model: normalizer, pre_tokenizer,
- * post_processor. What Takt does not have is refused by name. */
+/* json_stages.c - the stages around the model in tokenizer.json: normalizer, pre_tokenizer,
+ * post_processor. Unsupported stages are refused by name. */
 #include <stdio.h>
 #include <string.h>
 

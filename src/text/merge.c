@@ -1,5 +1,5 @@
 /* merge.c - byte-pair encoding of one word: the best pair of neighbours becomes one token, until no
- * pair is left. Pairs wait in a heap, so a word of n characters takes n log n steps at most. */
+ * pair is left. Pairs are kept in a heap, so a word of n characters takes at most n log n steps. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -65,15 +65,15 @@ void takt_ids_add(takt_ids *ids, int32_t id)
 /* ---- one word ---- */
 
 typedef struct symbol {
-    uint32_t at, length;   /* in the word; length 0: it has become part of another */
+    uint32_t at, length;   /* in the word; length 0: merged into another */
     int32_t id;            /* -1: no token */
     uint32_t before, next; /* NONE at the ends */
 } symbol;
 
 typedef struct candidate {
-    double key; /* the least is taken first, the leftmost of equals */
+    double key; /* the least is taken first, the leftmost on ties */
     uint32_t left, right;
-    uint32_t length; /* of both together: else one has changed */
+    uint32_t length; /* of both together; else one has changed */
     int32_t into;
 } candidate;
 
@@ -204,7 +204,7 @@ static takt_status make_room(takt_merging *m, work *w)
 {
     const size_t length = w->word.length;
     TAKT_TRY(takt_mem_grow(m->ctx, &m->symbols, &m->symbol_room, length, sizeof(symbol)));
-    /* Each merge takes one candidate and offers two. */
+    /* Each merge removes one candidate and adds two. */
     TAKT_TRY(takt_mem_grow(m->ctx, &m->heap, &m->heap_room, 3 * length, sizeof(candidate)));
     w->symbols = m->symbols;
     w->heap = m->heap;

@@ -1,4 +1,4 @@
-/* normalize.c - the forms that a text takes before it is cut into words. */
+/* normalize.c - normalises a text before it is split into words. */
 #include <string.h>
 
 #include "text/tokenizer.h"
@@ -59,7 +59,7 @@ static void prepend(takt_span text, const takt_normal *n, bool begins, takt_text
     takt_text_put(to, text.at, text.length);
 }
 
-/* Behind the white space at `at`, or the spaces if that is all that counts; how many they are. */
+/* The position after the white space at `at`, or only after spaces if so set; and their number. */
 static size_t behind_spaces(takt_span text, size_t at, bool plain, size_t *count)
 {
     size_t bytes;
@@ -71,7 +71,8 @@ static size_t behind_spaces(takt_span text, size_t at, bool plain, size_t *count
     return at;
 }
 
-/* White space becomes one space, none at the ends; `runs`: only two spaces or more, by `n->b`. */
+/* White space becomes one space, none at the ends; `runs`: only two or more spaces, replaced by
+ * `n->b`. */
 static void collapse(takt_span text, const takt_normal *n, bool runs, takt_text *to)
 {
     for (size_t i = 0, end, count; i < text.length; i = end) {

@@ -1,5 +1,5 @@
-/* pre_known.c - how the BPE of GGUF files cuts texts into words, by the names that they have for it
- * and that no scanner of scan_known.c has. */
+/* pre_known.c - how the BPE of GGUF files splits texts into words, by the file's name for it, for
+ * names without a scanner in scan_known.c. */
 #include "text/tokenizer.h"
 
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"

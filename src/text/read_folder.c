@@ -1,5 +1,5 @@
-/* read_folder.c - what a Hugging Face folder has besides its tokenizer: tokenizer_config.json with
- * the roles of tokens and the chat template, which may also be in chat_template.jinja. */
+/* read_folder.c - the rest of a Hugging Face folder's tokenizer: tokenizer_config.json with the
+ * roles of tokens and the chat template, which may also be in chat_template.jinja. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "io/file.h"
 #include "text/tokenizer.h"
 
-/* Whatever else fails will say so when the file is read. */
+/* Other failures are reported when the file is read. */
 static bool is_there(takt_ctx *ctx, const char *path)
 {
     takt_file *file;
@@ -105,7 +105,7 @@ static takt_status read_json(takt_tokenizer *t, const char *bytes, size_t length
 
 typedef takt_status take_fn(takt_tokenizer *t, const char *bytes, size_t length);
 
-/* Gives the file to `take`, if there is one. */
+/* Passes the file to `take`, if it exists. */
 static takt_status read_one(takt_tokenizer *t, const char *folder, const char *name, take_fn *take)
 {
     takt_text path;

@@ -108,7 +108,7 @@ static takt_status read_kinds(const reader *r)
     return TAKT_OK;
 }
 
-/* "a b": the first space that is not the first character parts them. */
+/* "a b": the first space that is not the first character separates them. */
 static takt_status read_merges(const reader *r)
 {
     takt_tokenizer *t = r->t;
@@ -156,7 +156,7 @@ static takt_status read_roles(const reader *r)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         int64_t id = -1;
         TAKT_TRY(takt_gguf_get_integer(r->g, keys[i].key, &id));
-        if (id == -1 || id == UINT32_MAX) /* how writers say that there is none */
+        if (id == -1 || id == UINT32_MAX) /* how writers say "none" */
             continue;
         if (id < 0 || (uint64_t)id >= r->t->count)
             return takt_gguf_fail(r->g, TAKT_E_TOKENIZER, takt_gguf_find(r->g, keys[i].key)->offset,
@@ -167,7 +167,7 @@ static takt_status read_roles(const reader *r)
     return TAKT_OK;
 }
 
-/* Tokens around a text; the default depends on the model unless the file says. */
+/* Tokens around a text; the default depends on the model unless the file sets it. */
 static takt_status read_affixes(const reader *r, bool adds_bos, bool adds_eos)
 {
     takt_tokenizer *t = r->t;
@@ -217,7 +217,7 @@ static takt_status read_llama(const reader *r)
     TAKT_TRY(read_scores(r));
     TAKT_TRY(read_kinds(r));
     TAKT_TRY(takt_tokenizer_index(t));
-    /* SentencePiece's defaults, where the file says nothing. */
+    /* SentencePiece's defaults, where the file sets nothing. */
     t->roles[TAKT_TOKEN_UNK] = t->count > 0 ? 0 : -1;
     t->roles[TAKT_TOKEN_BOS] = t->count > 1 ? 1 : -1;
     t->roles[TAKT_TOKEN_EOS] = t->count > 2 ? 2 : -1;
@@ -230,7 +230,7 @@ static takt_status read_llama(const reader *r)
     return read_affixes(r, true, false);
 }
 
-/* A scanner, or patterns under a name. */
+/* A scanner, or named patterns. */
 static takt_status find_words(const reader *r, const takt_pre **pre)
 {
     takt_tokenizer *t = r->t;
@@ -238,7 +238,7 @@ static takt_status find_words(const reader *r, const takt_pre **pre)
     TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.ggml.pre", &name));
     TAKT_TRY(takt_gguf_get_text(r->g, "tokenizer.ggml.model", &model));
     if (!takt_span_is(model, "gpt2"))
-        name = model; /* a kind with one way to cut */
+        name = model; /* a kind with only one way to split */
     t->scan = takt_scan_named(name);
     *pre = takt_pre_named(name.length > 0 ? name : takt_span_of("default"));
     if (t->scan == NULL && name.length == 0)
@@ -275,7 +275,7 @@ static takt_status read_gpt2(const reader *r)
     return read_affixes(r, t->scan != NULL ? t->scan->adds_first : pre->adds_first, false);
 }
 
-/* Unigram, as SentencePiece has it. */
+/* Unigram, as in SentencePiece. */
 static takt_status read_t5(const reader *r)
 {
     takt_tokenizer *t = r->t;

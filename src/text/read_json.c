@@ -21,7 +21,7 @@ static bool is_on(const takt_json *object, const char *key)
 
 /* ---- tokens ---- */
 
-/* How many ids there are; gaps are allowed, but not so many that a small file takes much memory. */
+/* Number of ids; gaps are allowed, but not so many that a small file takes much memory. */
 static takt_status count_ids(takt_tokenizer *t, const takt_json *vocab, const takt_json *added,
                              size_t *count)
 {
@@ -49,7 +49,7 @@ static takt_status count_ids(takt_tokenizer *t, const takt_json *vocab, const ta
     return TAKT_OK;
 }
 
-/* The text that a word-piece stands for: "##x" goes on, "x" begins a word. */
+/* The text of a word-piece: "##x" continues a word, "x" begins one. */
 static takt_status keep_piece(takt_tokenizer *t, takt_span text, takt_span *out)
 {
     const bool goes_on = text.length > 2 && memcmp(text.at, "##", 2) == 0;
@@ -73,7 +73,7 @@ static takt_status keep(takt_tokenizer *t, takt_span text, bool is_added, takt_s
     return copy != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-/* Added tokens first: their texts are what they say. */
+/* Added tokens first: their contents are their texts. */
 static takt_status read_added(takt_tokenizer *t, const takt_json *added)
 {
     const size_t count = added != NULL ? added->count : 0;
@@ -205,7 +205,7 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
     return TAKT_OK;
 }
 
-/* By the names that people give them. */
+/* By their common names. */
 static void find_roles(takt_tokenizer *t, const takt_json *model)
 {
     static const struct {

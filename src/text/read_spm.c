@@ -1,4 +1,4 @@
-/* read_spm.c - SentencePiece's tokenizer.model: a message of protobuf with pieces and settings. */
+/* read_spm.c - SentencePiece's tokenizer.model: a protobuf message with pieces and settings. */
 #include <math.h>
 #include <string.h>
 
@@ -8,13 +8,13 @@
 enum { UNIGRAM = 1, BPE = 2 };
 
 typedef struct settings {
-    uint64_t model; /* UNIGRAM unless it says otherwise */
+    uint64_t model; /* UNIGRAM unless set */
     int64_t roles[TAKT_TOKEN_ROLES];
     bool adds_space, strips, escapes, falls_back;
     takt_span charsmap;
 } settings;
 
-/* The message is protobuf's, the fault is the tokenizer's. */
+/* A protobuf error, reported as the tokenizer's. */
 static takt_status blame(const takt_tokenizer *t, takt_status status)
 {
     return status == TAKT_ERR_FORMAT
@@ -85,7 +85,7 @@ static takt_status read_pieces(takt_tokenizer *t, takt_cursor whole)
 
 /* ---- settings ---- */
 
-/* trainer_spec and normalizer_spec: the fields that matter. */
+/* trainer_spec and normalizer_spec: the fields in use. */
 static takt_status read_spec(const takt_tokenizer *t, takt_cursor c, bool is_trainer, settings *s)
 {
     takt_field f;
@@ -180,7 +180,8 @@ static takt_status add_special(takt_tokenizer *t)
 
 bool takt_spm_recognises(const uint8_t *bytes, size_t length)
 {
-    /* A piece, which begins with its text: "\n", its length, "\n", and the text's. */
+    /* A file begins with a piece, and that with its text: "\n", its length, "\n", and the text's
+     * length. */
     return length > 4 && bytes[0] == 0x0A && bytes[1] > 2 && bytes[1] < 0x80 && bytes[2] == 0x0A &&
            bytes[3] < bytes[1];
 }

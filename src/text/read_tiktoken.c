@@ -1,5 +1,5 @@
-/* read_tiktoken.c - the ranks of tokens as tiktoken keeps them. Neither the pattern nor the special
- * tokens are in the file: they are those of the encoding with that number of ranks. */
+/* read_tiktoken.c - the ranks of tokens as tiktoken stores them. Neither the pattern nor the
+ * special tokens are in the file: they are those of the encoding with that number of ranks. */
 #include <string.h>
 
 #include "text/tokenizer.h"
@@ -53,7 +53,7 @@ static bool is_digit64(uint8_t c)
            c == '/' || c == '=';
 }
 
-/* The line at `*at`, which moves behind it; false: it is none. */
+/* Reads the line at `*at` and moves past it; false: it is invalid. */
 static bool take_line(const uint8_t *bytes, size_t length, size_t *at, line *l)
 {
     const size_t first = *at;
@@ -136,7 +136,7 @@ static takt_status add_specials(takt_tokenizer *t, const struct encoding *e)
     return TAKT_OK;
 }
 
-/* How many lines there are, and ids with those of special tokens. */
+/* Counts the lines, and the ids including special tokens. */
 static takt_status count(takt_tokenizer *t, const uint8_t *bytes, size_t length, size_t *lines,
                          size_t *ids)
 {

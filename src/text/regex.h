@@ -1,10 +1,11 @@
-/* regex.h - regular expressions that cut texts into words, in linear time.
+/* regex.h - regular expressions that split texts into words, in linear time.
  *
- * The dialect is what tokenizers use of Oniguruma's: alternatives in order, groups, greedy, lazy
- * and possessive repetition, sets with ranges, categories of Unicode and intersections, lookahead
- * of any kind, lookbehind of one character, \b and the ends of lines. There are no references to
- * groups, so whether a place of the program leads to a match from a place of the text depends on
- * these two alone: once a text turns out to be hard, every pair is tried once (regex_run.c).
+ * The dialect is the part of Oniguruma's that tokenizers use: alternatives in order, groups,
+ * greedy, lazy and possessive repetition, sets with ranges, categories of Unicode and
+ * intersections, lookahead of any kind, lookbehind of one character, \b and the ends of lines.
+ * There are no backreferences, so whether a step of the program leads to a match at a text position
+ * depends only on these two: once a text turns out to be hard, every pair is tried once
+ * (regex_run.c).
  */
 #ifndef TAKT_TEXT_REGEX_H
 #define TAKT_TEXT_REGEX_H
@@ -16,12 +17,12 @@ typedef enum takt_regex_op {
     TAKT_R_CHAR,   /* the character a */
     TAKT_R_FOLD,   /* the ASCII letter a, in either case */
     TAKT_R_SET,    /* a character of set a */
-    TAKT_R_RUN,    /* b to c characters of set a, all that there are */
-    TAKT_R_SPLIT,  /* goes on at a, or else at b; c numbers it */
-    TAKT_R_JUMP,   /* goes on at a */
-    TAKT_R_LOOK,   /* c: whether what begins at a must match, or must not; goes on at b */
-    TAKT_R_BEHIND, /* c: whether the character before is of set a, or is not */
-    TAKT_R_AT,     /* a place: takt_regex_place a */
+    TAKT_R_RUN,    /* b to c characters of set a, as many as possible */
+    TAKT_R_SPLIT,  /* continues at a, or else at b; c numbers it */
+    TAKT_R_JUMP,   /* continues at a */
+    TAKT_R_LOOK,   /* c: whether the code at a must match, or must not; continues at b */
+    TAKT_R_BEHIND, /* c: whether the previous character is in set a, or not */
+    TAKT_R_AT,     /* a position: takt_regex_place a */
     TAKT_R_MATCH,
 } takt_regex_op;
 
@@ -30,7 +31,7 @@ typedef enum takt_regex_place {
     TAKT_R_LINE_END,
     TAKT_R_BEGIN,
     TAKT_R_END,
-    TAKT_R_LAST, /* the end, or a line end before it */
+    TAKT_R_LAST, /* the end, or a newline before it */
     TAKT_R_WORD_EDGE,
     TAKT_R_NO_WORD_EDGE,
 } takt_regex_place;
@@ -58,7 +59,7 @@ typedef struct takt_regex_item {
 typedef struct takt_regex_set {
     uint64_t ascii[2];     /* a bit for each character below 128 */
     uint32_t first, count; /* items */
-    uint32_t and_set;      /* number + 1 of one that it is intersected with; 0: none */
+    uint32_t and_set;      /* index + 1 of a set to intersect with; 0: none */
     bool is_negated, folds;
 } takt_regex_set;
 
@@ -70,11 +71,11 @@ typedef struct takt_regex {
     bool is_rust;
 } takt_regex;
 
-/* Dialects: in TAKT_REGEX_RUST `$` is the end of the text alone and `{1,3}+` is possessive; in the
- * other one, Ruby's, lines have ends and the + repeats. */
+/* Dialects: in TAKT_REGEX_RUST `$` is only the end of the text and `{1,3}+` is possessive; in the
+ * other one, Ruby's, `$` also matches at line ends and the + repeats. */
 enum { TAKT_REGEX_RUST = 1 };
 
-/* In the arena. A pattern that is not understood fails as 3712 and says where. */
+/* In the arena. An unsupported pattern fails as 3712, with the position. */
 TAKT_MUST_USE takt_status takt_regex_compile(takt_arena *arena, takt_span pattern, unsigned flags,
                                              takt_regex *regex);
 bool takt_regex_has(const takt_regex *r, const takt_regex_set *s, uint32_t c);
@@ -86,7 +87,7 @@ void takt_regex_settle(const takt_regex *r, takt_regex_set *s);
 
 typedef struct takt_regex_frame {
     uint32_t step;
-    bool is_second; /* the first way failed */
+    bool is_second; /* the first branch failed */
     size_t at;
 } takt_regex_frame;
 
@@ -104,7 +105,7 @@ typedef struct takt_regex_run {
     takt_span text;
     takt_regex_frame *frames;
     size_t count, room;
-    uint8_t *seen; /* two bits for each split and place of the text: it failed, it matches */
+    uint8_t *seen; /* two bits for each split and text position: it failed, it matches */
     size_t seen_bytes;
     takt_regex_known known[TAKT_REGEX_KNOWN];
     bool is_careful;
@@ -114,7 +115,7 @@ typedef struct takt_regex_run {
 
 void takt_regex_begin(takt_regex_run *run, takt_ctx *ctx, const takt_regex *regex, takt_span text);
 void takt_regex_deinit(takt_regex_run *run);
-/* The first match at `from` or behind it; false: there is none, or status says why not. */
+/* The first match at `from` or later; false: there is none, or status has the failure. */
 bool takt_regex_next(takt_regex_run *run, size_t from, size_t *begin, size_t *end);
 
 #endif

@@ -35,7 +35,7 @@ size_t takt_regex_emit(takt_regex_parser *p, takt_regex_op op, size_t a, size_t 
     return p->r->step_count++;
 }
 
-/* Where the steps go on, moved by `by`. */
+/* Moves the targets of steps by `by`. */
 static void move(takt_regex_step *s, int64_t by)
 {
     const bool jumps = s->op == TAKT_R_SPLIT || s->op == TAKT_R_JUMP || s->op == TAKT_R_LOOK;
@@ -45,7 +45,7 @@ static void move(takt_regex_step *s, int64_t by)
         s->b = (uint32_t)((int64_t)s->b + by);
 }
 
-/* Code from `first` on makes room for one step before it; all that it goes on at is in it. */
+/* Makes room for one step before the code from `first` on; all its targets are inside it. */
 void takt_regex_insert(takt_regex_parser *p, size_t first, takt_regex_op op, size_t b)
 {
     if (!reserve(p, 1))
@@ -85,7 +85,7 @@ static bool take_number(takt_regex_parser *p, uint32_t *value)
     return p->at > first;
 }
 
-/* "{1,3}"; a brace that begins nothing of the kind is a character. */
+/* "{1,3}"; a brace that does not begin this is a character. */
 static bool take_braces(takt_regex_parser *p, takt_regex_repeat *r)
 {
     const size_t first = p->at;
@@ -123,7 +123,7 @@ bool takt_regex_take_repeat(takt_regex_parser *p, takt_regex_repeat *r)
     return true;
 }
 
-/* A step that takes one character, as a set. The group that it folds in may have ended. */
+/* A step that takes one character, as a set. The case-folding group may have ended. */
 bool takt_regex_as_set(takt_regex_parser *p, const takt_regex_step *s, uint32_t *set)
 {
     const bool folds = p->folds;
@@ -139,7 +139,7 @@ bool takt_regex_as_set(takt_regex_parser *p, const takt_regex_step *s, uint32_t 
     return true;
 }
 
-/* The second way of a split that skips what follows. */
+/* The second branch of a split, which skips what follows. */
 static size_t split(takt_regex_parser *p, bool is_lazy)
 {
     const size_t at = takt_regex_emit(p, TAKT_R_SPLIT, 0, 0, 0);
@@ -160,7 +160,7 @@ static void skip_to(takt_regex_parser *p, size_t at, bool is_lazy, size_t to)
         p->r->steps[at].b = (uint32_t)to;
 }
 
-/* The rest of a repetition after what must be there. */
+/* The optional rest of a repetition, after the required part. */
 static void emit_optional(takt_regex_parser *p, const takt_regex_repeat *how,
                           const takt_regex_step *code, size_t count, size_t from)
 {

@@ -1,5 +1,5 @@
-/* regex_parse.c - patterns to programs: one pass, with code that moves when it turns out to be a
- * choice or to repeat. */
+/* regex_parse.c - compiles patterns in one pass; code is moved when it turns out to be an
+ * alternative or repeated. */
 #include <stdio.h>
 #include <string.h>
 
@@ -111,7 +111,7 @@ static void emit_char(takt_regex_parser *p, uint32_t c)
         takt_regex_emit(p, TAKT_R_CHAR, c, 0, 0);
 }
 
-/* Whether an escape that stands for a place comes next. */
+/* Whether an escape for a position comes next. */
 static bool read_place(takt_regex_parser *p)
 {
     static const struct {
@@ -182,10 +182,10 @@ static void read_sequence(takt_regex_parser *p)
     }
 }
 
-/* Alternatives in their order: a split before each but the last, and a jump behind it. */
+/* Alternatives in order: a split before each but the last, and a jump after it. */
 static void read_choice(takt_regex_parser *p)
 {
-    size_t last = SIZE_MAX; /* the jump before; each has the number of the one before it in b */
+    size_t last = SIZE_MAX; /* the previous jump; each links to the one before in b */
     if (++p->depth > TAKT_REGEX_DEPTH)
         takt_regex_refuse(p, "it is nested too deeply");
     for (;;) {

@@ -1,4 +1,4 @@
-/* regex_parse.h - what the parsers of patterns and of their sets share. */
+/* regex_parse.h - shared by the parsers of patterns and of their sets. */
 #ifndef TAKT_TEXT_REGEX_PARSE_H
 #define TAKT_TEXT_REGEX_PARSE_H
 
@@ -6,7 +6,7 @@
 
 enum { TAKT_REGEX_STEPS = 1 << 14, TAKT_REGEX_SETS = 1 << 10, TAKT_REGEX_DEPTH = 48 };
 
-/* Failures are sticky: after one nothing more is read. */
+/* Failures are sticky: nothing is read after one. */
 typedef struct takt_regex_parser {
     takt_arena *arena;
     takt_regex *r;
@@ -19,19 +19,19 @@ typedef struct takt_regex_parser {
     takt_status status;
 } takt_regex_parser;
 
-/* Records that the pattern is not understood at its place, unless something failed before. */
+/* Records that the pattern is not understood at its position, unless something failed before. */
 void takt_regex_refuse(takt_regex_parser *p, const char *what);
-/* The character at the place, which is not the end, without leaving it. */
+/* The character at the position, which is not the end, without consuming it. */
 uint32_t takt_regex_peek(const takt_regex_parser *p);
 uint32_t takt_regex_take(takt_regex_parser *p);
-/* Takes the text if it is next. */
+/* Consumes the text if it is next. */
 bool takt_regex_takes(takt_regex_parser *p, const char *text);
 
 /* ---- code ---- */
 
-/* One more step; its number. */
+/* Appends a step; returns its index. */
 size_t takt_regex_emit(takt_regex_parser *p, takt_regex_op op, size_t a, size_t b, size_t c);
-/* A step before the code from `first` on, which goes on inside itself alone. */
+/* Inserts a step before the code from `first` on, whose targets are all inside it. */
 void takt_regex_insert(takt_regex_parser *p, size_t first, takt_regex_op op, size_t b);
 
 typedef struct takt_regex_repeat {
@@ -42,22 +42,22 @@ typedef struct takt_regex_repeat {
 bool takt_regex_take_repeat(takt_regex_parser *p, takt_regex_repeat *r);
 /* Repeats the code from `first` on. */
 void takt_regex_repeat_code(takt_regex_parser *p, size_t first, const takt_regex_repeat *how);
-/* A step that takes one character, as a set; false: it is another one. */
+/* A step that takes one character, as a set; false for other steps. */
 bool takt_regex_as_set(takt_regex_parser *p, const takt_regex_step *s, uint32_t *set);
 
 /* ---- characters ---- */
 
-/* What follows a backslash: a character, or an item. */
+/* The meaning of an escape: a character, or an item. */
 typedef struct takt_regex_escape {
     bool is_item;
     uint32_t c;
     takt_regex_item item;
 } takt_regex_escape;
 takt_regex_escape takt_regex_read_escape(takt_regex_parser *p);
-/* A new set without items; its number. */
+/* A new empty set; its index. */
 uint32_t takt_regex_add_set(takt_regex_parser *p);
 void takt_regex_add_item(takt_regex_parser *p, takt_regex_item item);
-/* A set after its '['; its number. */
+/* Parses a set after its '['; its index. */
 uint32_t takt_regex_read_set(takt_regex_parser *p);
 /* A set of one item. */
 uint32_t takt_regex_set_of(takt_regex_parser *p, takt_regex_item item);

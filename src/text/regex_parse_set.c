@@ -175,8 +175,8 @@ uint32_t takt_regex_set_of(takt_regex_parser *p, takt_regex_item item)
 
 enum { ITEMS = 512 };
 
-/* Items of the set that is being read. They follow each other in the regex once all are known, as
- * sets inside it have theirs before. */
+/* Items of the set being read. They are added to the regex contiguously once all are known, after
+ * those of nested sets. */
 typedef struct items {
     takt_regex_item at[ITEMS];
     size_t count;
@@ -198,7 +198,7 @@ static takt_regex_escape member(takt_regex_parser *p)
     return (takt_regex_escape){.c = takt_regex_take(p)};
 }
 
-/* Whether a range goes on: a '-' that is not the last character. */
+/* Whether a range continues: a '-' that is not the last character. */
 static bool is_range(const takt_regex_parser *p)
 {
     return p->at + 1 < p->pattern.length && p->pattern.at[p->at] == '-' &&
@@ -235,7 +235,7 @@ static void finish(takt_regex_parser *p, uint32_t set, const items *list)
     takt_regex_settle(p->r, &p->r->sets[set]);
 }
 
-/* Up to the ']' that ends it. After && what follows is a set of its own, which is not negated. */
+/* Up to the closing ']'. The part after && is a separate set, which is not negated. */
 static uint32_t read_rest(takt_regex_parser *p, bool is_negated)
 {
     const uint32_t set = takt_regex_add_set(p);

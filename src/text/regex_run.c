@@ -1,8 +1,8 @@
-/* regex_run.c - runs a pattern: the first way that leads to a match counts.
+/* regex_run.c - runs a pattern: the first branch that leads to a match wins.
  *
- * The path that is being tried is a stack of splits. A text for which that takes long is continued
- * with a memory of the splits that have failed at a place, and of those inside lookaheads that led
- * to a match: no pair of split and place is then tried twice, so the time is linear in the text.
+ * The current path is a stack of splits. If a text takes long, the run continues with a memo of the
+ * splits that have failed at a position, and of those inside lookaheads that led to a match: no
+ * pair of split and position is then tried twice, so the time is linear in the text.
  */
 #include <string.h>
 
@@ -133,8 +133,8 @@ static bool is_one(const takt_regex *r, const takt_regex_step *s, uint32_t c)
     return takt_regex_has(r, &r->sets[s->a], c);
 }
 
-/* Behind the characters of a possessive run; false: there are too few. The end of a run that was
- * followed before is known. */
+/* Moves past a possessive run; false: there are too few characters. The end of an earlier run is
+ * remembered. */
 static bool run_over(takt_regex_run *run, const takt_regex_step *s, size_t *at)
 {
     const takt_regex_set *set = &run->regex->sets[s->a];
@@ -176,7 +176,7 @@ static bool push(takt_regex_run *run, uint32_t step, size_t at)
     return true;
 }
 
-/* The last split that has a second way; false: there is none above `base`. */
+/* The last split with a second branch; false: there is none above `base`. */
 static bool back(takt_regex_run *run, size_t base, uint32_t *step, size_t *at)
 {
     while (run->count > base) {
@@ -206,10 +206,10 @@ static void settle(takt_regex_run *run, size_t base, bool is_look)
 
 typedef enum outcome { GOES_ON, FAILS, ENDS } outcome;
 
-/* Enters a split, unless it is known what becomes of it. */
+/* Enters a split, unless its outcome is known. */
 static outcome enter(takt_regex_run *run, uint32_t step, size_t at)
 {
-    /* a path that is much longer than the text goes round without taking anything */
+    /* a path much longer than the text loops without consuming anything */
     if (run->left > 0 && run->count < STEPS_ANYWAY + run->text.length * SPLITS_A_BYTE)
         run->left--;
     else if (!run->is_careful)
@@ -221,7 +221,7 @@ static outcome enter(takt_regex_run *run, uint32_t step, size_t at)
         const unsigned known = seen(run, pair);
         if (known != 0)
             return known == MATCHES ? ENDS : FAILS;
-        see(run, pair, FAILED); /* until it is left: a loop that takes nothing ends here */
+        see(run, pair, FAILED); /* until it is left: an empty loop ends here */
     }
     return push(run, step, at) ? GOES_ON : FAILS;
 }

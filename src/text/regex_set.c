@@ -27,7 +27,7 @@ static bool is_han(uint32_t c)
     return is_among(han, sizeof han / sizeof *han, c);
 }
 
-/* Letters, marks, digits, numbers and symbols that are letters, and what connects words. */
+/* Letters, marks, digits, numbers and symbols that are letters, and connectors. */
 static bool is_word(uint32_t c)
 {
     static const range more[] = {{'_', '_'},         {0x203F, 0x2040},   {0x2054, 0x2054},
@@ -41,8 +41,7 @@ static bool is_word(uint32_t c)
     return (k >= TAKT_U_LU && k <= TAKT_U_ND) || is_among(more, sizeof more / sizeof *more, c);
 }
 
-/* Oniguruma counts small numbers and fractions of Latin-1 as parts of words, but not inside sets.
- */
+/* Oniguruma counts superscripts and fractions of Latin-1 as parts of words, but not inside sets. */
 bool takt_regex_is_word(const takt_regex *r, uint32_t c)
 {
     static const range small[] = {{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}};
@@ -70,7 +69,7 @@ static bool has_exactly(const takt_regex *r, const takt_regex_set *s, uint32_t c
     return false;
 }
 
-/* The other case of an ASCII letter, and the two letters beyond that become one. */
+/* The other case of an ASCII letter, and the two non-ASCII letters that fold to one. */
 static bool has_folded(const takt_regex *r, const takt_regex_set *s, uint32_t c)
 {
     const uint32_t lower = c | 0x20;

@@ -36,7 +36,7 @@ static bool better(const takt_candidate *a, const takt_candidate *b)
     return a->score != b->score ? a->score > b->score : a->id < b->id;
 }
 
-/* A heap whose root is the worst: n log n, in place. */
+/* Heap sort with the worst at the root: n log n, in place. */
 static void sink(takt_candidate *at, size_t i, size_t count)
 {
     const takt_candidate moved = at[i];
@@ -67,7 +67,7 @@ void takt_candidates_sort(takt_candidates *c)
     c->is_sorted = true;
 }
 
-/* The first `count` are a heap whose root is the worst of them; a better one replaces it. */
+/* The first `count` are a heap with the worst at the root; a better one replaces it. */
 void takt_candidates_keep(takt_candidates *c, size_t count)
 {
     if (count >= c->count)
@@ -134,7 +134,7 @@ static takt_status check_order(takt_ctx *ctx, const char *order)
     return TAKT_OK;
 }
 
-/* Zeros as what they mean. */
+/* Replaces zeros by their meaning. */
 static void fill(takt_sampling *s)
 {
     s->samplers = s->samplers != NULL ? s->samplers : TAKT_SAMPLER_ORDER;
@@ -183,7 +183,7 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
     return check_order(ctx, s->samplers);
 }
 
-/* The best of all: temperature 0. NaN is never the best. */
+/* The best of all, for temperature 0. NaN is never the best. */
 static bool best_of(const takt_candidates *c, int32_t *id)
 {
     const takt_candidate *best = NULL;

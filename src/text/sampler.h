@@ -1,7 +1,7 @@
-/* sampler.h - choosing the next token: a chain of samplers over the candidates.
+/* sampler.h - chooses the next token by a chain of samplers over the candidates.
  *
  * Each sampler is a file of sampler/ and does one thing: it changes scores or removes candidates.
- * What is left is drawn from by a number that depends on (seed, sequence, position) only.
+ * The token is drawn from the rest by a number that depends only on (seed, sequence, position).
  */
 #ifndef TAKT_TEXT_SAMPLER_H
 #define TAKT_TEXT_SAMPLER_H
@@ -16,8 +16,7 @@ typedef struct takt_candidate {
     double share; /* probability, where `has_shares` */
 } takt_candidate;
 
-/* Tokens that end what DRY calls a repetition: a head, and the tokens that follow it. Sorted by
- * head. */
+/* Tokens that end a repetition in DRY: a head, and the tokens that follow it. Sorted by head. */
 typedef struct takt_breaker {
     int32_t head;
     uint32_t tail, tail_count; /* of `tails` */
@@ -33,34 +32,34 @@ typedef struct takt_breakers {
 typedef struct takt_candidates {
     takt_candidate *at;
     size_t count;
-    bool is_sorted; /* by score, best first; of equals the lower id */
+    bool is_sorted; /* by score, best first; on ties the lower id */
     bool has_shares;
     const int32_t *history; /* tokens so far, the last at the end */
     size_t history_count;
     uint16_t *times;               /* by id: scratch of penalties, all 0 between uses */
-    double *surprise;              /* target of mirostat, kept from token to token */
+    double *surprise;              /* target of mirostat, kept between tokens */
     double uniform;                /* 0 <= u < 1: the random number of this position */
-    double chance;                 /* another one, for samplers that act by chance */
+    double chance;                 /* another one, for random samplers */
     uint32_t *runs;                /* scratch of DRY, as long as the history; NULL: DRY is off */
     const takt_breakers *breakers; /* of DRY; may be NULL */
 } takt_candidates;
 
 typedef struct takt_sampler {
-    const char *name; /* as llama.cpp calls it */
+    const char *name; /* llama.cpp's name */
     const char *summary;
-    char letter; /* as llama.cpp's --sampling-seq has it */
-    bool always; /* lowers scores: at temperature 0 and with Mirostat, too */
+    char letter; /* as in llama.cpp's --sampling-seq */
+    bool always; /* lowers scores: also at temperature 0 and with Mirostat */
     void (*apply)(takt_candidates *c, const takt_sampling *s);
 } takt_sampler;
 
-/* The samplers one by one; NULL past the last. */
+/* The samplers by index; NULL past the last. */
 const takt_sampler *takt_sampler_at(size_t index);
 const takt_sampler *takt_sampler_named(const char *name, size_t length); /* or letter */
 #define TAKT_SAMPLER_ORDER "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
 
 /* One candidate for each score. */
 void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count);
-/* 0 <= u < 1 of a position: 53 bits of the stream that belongs to the sequence. `which` of several
+/* 0 <= u < 1 for a position: 53 bits of the sequence's stream. `which` selects one of several
  * independent numbers. */
 double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t which);
 void takt_candidates_sort(takt_candidates *c);
@@ -68,21 +67,21 @@ void takt_candidates_sort(takt_candidates *c);
 void takt_candidates_keep(takt_candidates *c, size_t count);
 /* Probabilities of the scores, in their order. Sorts first. */
 void takt_candidates_shares(takt_candidates *c);
-/* Draws by `uniform`; an index. */
+/* Draws by `uniform`; returns an index. */
 size_t takt_candidates_draw(takt_candidates *c);
 
-/* The defaults in place of zeros, and everything checked. */
+/* Replaces zeros by the defaults, and checks everything. */
 TAKT_MUST_USE takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given,
                                                takt_sampling *settled);
-/* The samplers in their order; nothing is drawn. */
+/* Applies the samplers in order; nothing is drawn. */
 void takt_sample_apply(takt_candidates *c, const takt_sampling *s);
 /* The next token; `c->at` has one candidate for each token. TAKT_ERR_RANGE: all scores are NaN. */
 TAKT_MUST_USE takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c,
                                             const takt_sampling *s, int32_t *id);
 
-/* Whether DRY does something: then candidates need `runs`. */
+/* Whether DRY is active: then candidates need `runs`. */
 bool takt_sampling_has_dry(const takt_sampling *s);
-/* The tokens of the sampling's breakers; takt_breakers_free in any case. */
+/* The tokens of the sampling's breakers; needs takt_breakers_free in any case. */
 TAKT_MUST_USE takt_status takt_breakers_make(takt_ctx *ctx, const takt_tokenizer *t,
                                              const takt_sampling *s, takt_breakers *b);
 void takt_breakers_free(takt_ctx *ctx, takt_breakers *b);

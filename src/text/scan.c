@@ -10,7 +10,7 @@
 typedef struct scanner {
     const takt_scan *s;
     takt_span text;
-    size_t end; /* of what is looked at */
+    size_t end; /* the characters scanned */
 } scanner;
 
 /* The character at `at` and its bytes; at the end 0 and 0. */
@@ -43,7 +43,7 @@ static bool is_other(uint32_t c)
 
 typedef bool char_fn(uint32_t c);
 
-/* Behind all characters of a kind from `at` on; at most `most` of them, 0: any number. */
+/* The end of a run of characters of a kind from `at` on; at most `most` of them, 0: any number. */
 static size_t run_of(const scanner *w, size_t at, char_fn *is, unsigned most)
 {
     size_t bytes;
@@ -96,7 +96,7 @@ static size_t letters(const scanner *w, size_t at)
     const size_t end = joins ? run_of(w, at + bytes, is, 0) : at;
     if (end > at + bytes)
         return end;
-    const size_t marks = run_of(w, at, is, 0); /* one that nothing follows */
+    const size_t marks = run_of(w, at, is, 0); /* one followed by nothing */
     return marks > at ? marks : 0;
 }
 
@@ -118,8 +118,8 @@ static bool is_lower(uint32_t c)
     return k == TAKT_U_LL || (k >= TAKT_U_LM && k <= TAKT_U_M);
 }
 
-/* Capitals, then at least one small letter. What is neither is both, so the last such capital may
- * be the small letter. */
+/* Capitals, then at least one small letter. Characters without case count as both, so the last one
+ * may serve as the small letter. */
 static size_t small_word(const scanner *w, size_t from)
 {
     const size_t capitals = run_of(w, from, is_upper, 0);
@@ -199,8 +199,8 @@ static size_t others(const scanner *w, size_t at)
     return w->s->joins_lines ? run_of(w, end, is_line_end, 0) : end;
 }
 
-/* White space up to its last line end; or all of it except the last character, which belongs to the
- * following word. */
+/* White space up to its last line end; or all but its last character, which belongs to the next
+ * word. */
 static size_t spaces(const scanner *w, size_t at)
 {
     size_t end = at, last = at, lines = at, bytes;
@@ -230,7 +230,7 @@ static size_t word(const scanner *w, size_t at)
     return end;
 }
 
-/* White space before a digit that is a word of its own is one, too. */
+/* White space before a digit that is a separate word is a word, too. */
 static size_t spaces_before_digit(const scanner *w, size_t at)
 {
     size_t bytes;
@@ -238,7 +238,7 @@ static size_t spaces_before_digit(const scanner *w, size_t at)
     return end > at && takt_unicode_is_number(look(w, end, &bytes)) ? end : 0;
 }
 
-/* The first digit behind `at`, or the end of the word. */
+/* The first digit after `at`, or the end of the word. */
 static size_t before_digit(const scanner *w, size_t at, size_t end)
 {
     for (size_t bytes; at < end; at += bytes)

@@ -1,8 +1,8 @@
-/* scan.h - cutting texts into words, as the patterns of known tokenizers do.
+/* scan.h - splits texts into words, like the patterns of known tokenizers.
  *
  * Those patterns are variations of one: contractions, letters, digits, other characters, white
- * space. A record says how one varies, and takt_scan_word finds the end of the next word without a
- * regular expression.
+ * space. A record describes a variation, and takt_scan_word finds the end of the next word without
+ * a regular expression.
  */
 #ifndef TAKT_TEXT_SCAN_H
 #define TAKT_TEXT_SCAN_H
@@ -12,23 +12,23 @@
 typedef struct takt_scan {
     const char *name;
     bool any_case;           /* contractions also in capitals */
-    bool joins_any;          /* letters take any one character before them, else only a space */
+    bool joins_any;          /* letters may take any one character before them, else only a space */
     bool joins_lines;        /* other characters take the line ends after them; lines end words */
     bool leaves_lines;       /* other characters do not, but lines end words */
     bool is_alone;           /* each digit is a word that ends its neighbours */
-    bool is_marked;          /* words begin with U+2581, and that is all */
+    bool is_marked;          /* words begin with U+2581, nothing else */
     bool is_cased;           /* capitals begin words: o200k, tekken */
-    bool is_contracted;      /* such words take contractions behind them */
+    bool is_contracted;      /* such words take contractions after them */
     bool joins_slashes;      /* other characters take slashes as well as line ends after them */
     bool has_marks;          /* marks are letters */
-    bool is_bloom;           /* words are all but white space and a dozen marks of sentences */
-    bool takes_whole;        /* GGUF: a word that is a token is that token, whatever merges say */
+    bool is_bloom;           /* words: all but white space and a dozen punctuation marks */
+    bool takes_whole;        /* GGUF: a word that is a token is that token, regardless of merges */
     bool adds_first;         /* GGUF: texts begin with the first token unless the file says no */
-    unsigned digits;         /* in one word; 0: any number, with a space before them */
-    const char *patterns[3]; /* the regular expressions that say the same; NULL after the last */
+    unsigned digits;         /* digits in one word; 0: any number, with a space before them */
+    const char *patterns[3]; /* the equivalent regular expressions; NULL after the last */
 } takt_scan;
 
-/* By the name that GGUF files have for it; NULL: not known. */
+/* By the name in GGUF files; NULL: not known. */
 const takt_scan *takt_scan_named(takt_span name);
 /* By a regular expression; NULL: not known. */
 const takt_scan *takt_scan_of_pattern(takt_span pattern);

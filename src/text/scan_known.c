@@ -1,4 +1,4 @@
-/* scan_known.c - the patterns of known tokenizers, by the names that files have for them. */
+/* scan_known.c - the patterns of known tokenizers, by their names in files. */
 #include "text/scan.h"
 
 #define CONTRACTIONS "'s|'t|'re|'ve|'m|'ll|'d"

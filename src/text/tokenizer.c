@@ -1,4 +1,4 @@
-/* tokenizer.c - a tokenizer's life, and questions about its tokens. */
+/* tokenizer.c - creating and freeing tokenizers, and queries about tokens. */
 #include "text/tokenizer.h"
 
 #include <stdarg.h>
@@ -100,7 +100,7 @@ takt_status takt_tokenizer_index(takt_tokenizer *t)
     for (size_t i = 0; i < t->count; i++) {
         const takt_span text = t->texts[i];
         if (text.length == 0)
-            continue; /* a gap in the numbering: no text becomes it */
+            continue; /* a gap in the numbering: no text maps to it */
         if (!takt_spans_add(&t->index, (uint32_t)i))
             return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "token %zu is the same as token %u", i,
                                        takt_spans_find(&t->index, text));
@@ -183,7 +183,7 @@ takt_status takt_tokenizer_load_memory(takt_ctx *ctx, const char *name, const vo
     return finish(t, read_any(t, bytes, length), tokenizer);
 }
 
-/* Of a GGUF file only the header is read. */
+/* Only the header of a GGUF file is read. */
 static takt_status read_file(takt_tokenizer *t, const char *path)
 {
     takt_skim s;

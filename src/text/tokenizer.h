@@ -1,10 +1,10 @@
-/* tokenizer.h - what a tokenizer consists of, and the stages that a text goes through.
+/* tokenizer.h - the parts of a tokenizer, and the stages of tokenizing a text.
  *
  *     text -- added tokens (trie.c) --> parts -- normal form (normalize.c) --> text
  *          -- words (scan.c) --> words -- merge.c or wordpiece.c --> ids
  *
- * Everything takes time in proportion to the text, but for a factor that is the logarithm of a
- * word's length, or the longest token's.
+ * Everything takes time proportional to the text, except for a factor of the logarithm of a word's
+ * length, or the longest token's length.
  */
 #ifndef TAKT_TEXT_TOKENIZER_H
 #define TAKT_TEXT_TOKENIZER_H
@@ -20,12 +20,12 @@ struct takt_gguf;
 struct takt_gguf_keys;
 struct takt_json;
 
-/* As GGUF numbers them. */
+/* Numbered as in GGUF. */
 typedef enum takt_token_kind {
     TAKT_TOKEN_NORMAL = 1,
     TAKT_TOKEN_UNKNOWN,
     TAKT_TOKEN_CONTROL,
-    TAKT_TOKEN_USER, /* added by hand: always found in a text */
+    TAKT_TOKEN_USER, /* added separately: always found in a text */
     TAKT_TOKEN_UNUSED,
     TAKT_TOKEN_BYTE,
 } takt_token_kind;
@@ -35,7 +35,7 @@ typedef enum takt_tokenizer_model {
     TAKT_TOKENIZER_CHARS,   /* BPE on characters; bytes for characters that are not tokens */
     TAKT_TOKENIZER_SCORES,  /* SentencePiece: the pair whose token has the best score */
     TAKT_TOKENIZER_WORDS,   /* WordPiece; tokens that begin a word begin with the mark */
-    TAKT_TOKENIZER_UNIGRAM, /* the tokens whose scores add up to the most */
+    TAKT_TOKENIZER_UNIGRAM, /* the tokens with the greatest sum of scores */
     TAKT_TOKENIZER_WHOLE,   /* a word is a token, or unknown */
 } takt_tokenizer_model;
 
@@ -57,7 +57,7 @@ typedef struct takt_merges {
 } takt_merges;
 
 TAKT_MUST_USE takt_status takt_merges_init(takt_merges *m, takt_arena *arena, size_t count);
-/* False if the pair is there. */
+/* False if the pair exists. */
 bool takt_merges_add(takt_merges *m, const takt_merge *merge);
 const takt_merge *takt_merges_find(const takt_merges *m, int32_t left, int32_t right);
 
@@ -84,12 +84,12 @@ typedef struct takt_trie {
 
 typedef struct takt_added_match {
     const takt_added *added;
-    size_t begin, end; /* what it takes of the text */
+    size_t begin, end; /* the range of the text it takes */
 } takt_added_match;
 
 /* The tokens of t->trie.added, by their texts. */
 TAKT_MUST_USE takt_status takt_trie_build(takt_tokenizer *t);
-/* The first in [from, length), the longest at that place; false if there is none. */
+/* The first match in [from, length), the longest at that position; false if there is none. */
 bool takt_trie_next(const takt_tokenizer *t, takt_span text, size_t from, bool parses,
                     takt_added_match *match);
 
@@ -101,12 +101,12 @@ typedef enum takt_normal_kind {
     TAKT_NORMAL_LOWER,
     TAKT_NORMAL_STRIP_MARKS,
     TAKT_NORMAL_STRIP,    /* white space: b has "l", "r" or both */
-    TAKT_NORMAL_CLEAN,    /* BERT: control characters go, white space becomes spaces */
+    TAKT_NORMAL_CLEAN,    /* BERT: removes control characters, white space becomes spaces */
     TAKT_NORMAL_PREPEND,  /* a, unless the text is empty, or begins with b */
     TAKT_NORMAL_REPLACE,  /* a by b */
     TAKT_NORMAL_CHARSMAP, /* by the table of SentencePiece */
-    TAKT_NORMAL_SPACES,   /* white space, or `a` alone: none at the ends, else one space */
-    TAKT_NORMAL_RUNS,     /* two spaces or more by b */
+    TAKT_NORMAL_SPACES,   /* white space, or only `a`: none at the ends, else one space */
+    TAKT_NORMAL_RUNS,     /* two or more spaces are replaced by b */
 } takt_normal_kind;
 
 typedef struct takt_normal {
@@ -116,51 +116,51 @@ typedef struct takt_normal {
 
 enum { TAKT_NORMALS = 16, TAKT_AFFIXES = 8 };
 
-/* SentencePiece's table of characters that stand for others (charsmap.c). */
+/* SentencePiece's table of character replacements (charsmap.c). */
 typedef struct takt_charsmap {
     const uint32_t *units;
     const char *texts;
     size_t count, length;
 } takt_charsmap;
 
-/* The table from its bytes, which are not trusted; none: an empty one. */
+/* The table from untrusted bytes; none: an empty one. */
 TAKT_MUST_USE takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *bytes,
                                              size_t length);
 void takt_charsmap_apply(const takt_charsmap *m, takt_span text, takt_text *to);
 
-/* Another stage of it, with copies of the texts. */
+/* Appends a stage, with copies of the texts. */
 TAKT_MUST_USE takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span a,
                                            takt_span b);
-/* Adds the text in its normal form to `to`. `begins`: PREPEND applies. */
+/* Appends the normalised text to `to`. `begins`: PREPEND applies. */
 void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to);
 
 /* ---- patterns that cut a text into words, one after the other ---- */
 
-/* What becomes of the matches; the text between them stays. */
+/* What happens to the matches; the text between them stays. */
 typedef enum takt_cut_kind {
     TAKT_CUT_ISOLATED,
     TAKT_CUT_REMOVED,
     TAKT_CUT_WITH_PREVIOUS,
     TAKT_CUT_WITH_NEXT,
-    TAKT_CUT_CONTIGUOUS, /* matches that follow each other are one */
+    TAKT_CUT_CONTIGUOUS, /* adjacent matches are one */
 } takt_cut_kind;
 
 typedef struct takt_cut {
     takt_span pattern;
     takt_cut_kind kind;
-    bool is_inverted; /* what is between matches is meant */
+    bool is_inverted; /* selects the text between matches */
     takt_regex regex;
 } takt_cut;
 
 enum { TAKT_CUTS = 10 };
 
-/* How a GGUF file's BPE cuts texts, by the name that it has for it (pre_known.c). */
+/* How a GGUF file's BPE splits texts, by the file's name for it (pre_known.c). */
 typedef struct takt_pre {
     const char *name;
-    const char *patterns[7]; /* each cuts what the ones before leave; NULL after the last */
+    const char *patterns[7]; /* each splits the pieces of the previous ones; NULL after the last */
     bool takes_whole, adds_first;
     bool is_plain; /* tokens are texts, not bytes, with marks for spaces */
-    bool is_words; /* the same without marks: tokens contain no white space */
+    bool is_words; /* same without marks: tokens contain no white space */
 } takt_pre;
 
 /* NULL: not known. */
@@ -168,12 +168,12 @@ const takt_pre *takt_pre_named(takt_span name);
 /* The name for these patterns; NULL: there is none. */
 const char *takt_pre_of(const takt_cut *cuts, size_t count);
 
-/* Adds a pattern; takt_cuts_settle compiles them, or finds a scanner that does the same. */
+/* Adds a pattern; takt_cuts_settle compiles them, or finds an equivalent scanner. */
 TAKT_MUST_USE takt_status takt_cuts_add(takt_tokenizer *t, takt_span pattern, takt_cut_kind kind,
                                         bool is_inverted);
 TAKT_MUST_USE takt_status takt_cuts_settle(takt_tokenizer *t, unsigned flags);
 
-/* Words of a text, one after the other, through all patterns from number `first` on. */
+/* Visits the words of a text through all patterns from number `first` on. */
 typedef struct takt_cutting {
     const takt_tokenizer *t;
     takt_regex_run runs[TAKT_CUTS];
@@ -191,19 +191,19 @@ struct takt_tokenizer {
     takt_arena arena;
     const char *file; /* while it is read */
     takt_tokenizer_model model;
-    const takt_scan *scan; /* NULL: patterns cut it; without those a text is one word */
+    const takt_scan *scan; /* NULL: patterns split it; without those a text is one word */
     takt_cut *cuts;
     size_t cut_count;
     size_t count;
-    takt_span *texts; /* what each token stands for */
+    takt_span *texts; /* the text of each token */
     uint8_t *kinds;
     float *scores;    /* SCORES only */
-    double *weights;  /* UNIGRAM only: NaN of tokens that no text becomes */
+    double *weights;  /* UNIGRAM only: NaN for tokens that no text maps to */
     double worst;     /* the least of them */
-    bool adds_floats; /* sums of weights are rounded to float, as SentencePiece has them */
+    bool adds_floats; /* sums of weights are rounded to float, as in SentencePiece */
     takt_charsmap charsmap;
     takt_spans index;
-    size_t longest;   /* bytes of a token */
+    size_t longest;   /* length of the longest token */
     uint32_t *sorted; /* tokens with a text by its bytes; of words alone */
     size_t sorted_count;
     takt_merges merges;
@@ -211,19 +211,19 @@ struct takt_tokenizer {
     takt_trie trie;
     takt_normal normals[TAKT_NORMALS];
     size_t normal_count;
-    bool ranks_ids;     /* BYTES: of pairs that are tokens the one with the least id merges */
-    bool takes_whole;   /* a word that is a token is that token, whatever merges say */
+    bool ranks_ids;     /* BYTES: of the pairs that are tokens, the one with the least id merges */
+    bool takes_whole;   /* a word that is a token is that token, regardless of merges */
     bool begins_spaced; /* SentencePiece's space before the text */
-    bool spaces_once;   /* that space is for the beginning of the text alone */
+    bool spaces_once;   /* that space only at the beginning of the text */
     bool joins_unknown; /* several unknown characters are one token */
-    size_t word_limit;  /* WORDS: characters of a word that is looked at; 0: any */
+    size_t word_limit;  /* WORDS: maximum characters of a word; 0: any */
     int32_t roles[TAKT_TOKEN_ROLES];
     const char *chat; /* the chat template, or NULL */
     int32_t prefix[TAKT_AFFIXES], suffix[TAKT_AFFIXES];
     size_t prefix_count, suffix_count;
 };
 
-/* Ids as they come. The failure is sticky. */
+/* Ids in output order. Failures are sticky. */
 typedef struct takt_ids {
     takt_ctx *ctx;
     int32_t *at;
@@ -233,7 +233,7 @@ typedef struct takt_ids {
 
 void takt_ids_add(takt_ids *ids, int32_t id);
 
-/* Memory that the words of one text share. */
+/* Memory shared by the words of one text. */
 typedef struct takt_merging takt_merging;
 struct takt_merging {
     takt_ctx *ctx;
@@ -247,7 +247,7 @@ void takt_merge_word(const takt_tokenizer *t, takt_merging *m, takt_span word, t
 void takt_unigram(const takt_tokenizer *t, takt_span text, takt_ids *ids);
 /* Whether pieces are short enough. */
 TAKT_MUST_USE takt_status takt_unigram_check(const takt_tokenizer *t);
-/* The weights, once all tokens are there: their scores. */
+/* Sets the weights from the scores, once all tokens exist. */
 TAKT_MUST_USE takt_status takt_unigram_init(takt_tokenizer *t);
 TAKT_MUST_USE takt_status takt_wordpiece_index(takt_tokenizer *t);
 void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
@@ -256,13 +256,13 @@ void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
 
 /* Room for `count` tokens, all empty, normal and without a score. */
 TAKT_MUST_USE takt_status takt_tokenizer_reserve(takt_tokenizer *t, size_t count);
-/* The table of texts, the byte tokens and the trie, after all tokens are added. */
+/* Builds the table of texts, the byte tokens and the trie, after all tokens are added. */
 TAKT_MUST_USE takt_status takt_tokenizer_index(takt_tokenizer *t);
 TAKT_MUST_USE takt_status takt_tokenizer_read_gguf(takt_tokenizer *t, const struct takt_gguf *g);
-/* The same the other way; unused tokens are added up to `count`. */
+/* The reverse; unused tokens are added up to `count`. */
 TAKT_MUST_USE takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, size_t count,
                                                     struct takt_gguf_keys *k);
-/* tokenizer.json and tokenizer_config.json of a tokenizer that a GGUF file had. */
+/* tokenizer.json and tokenizer_config.json of a tokenizer from a GGUF file. */
 TAKT_MUST_USE takt_status takt_tokenizer_write_json(const takt_tokenizer *t, takt_text *text);
 TAKT_MUST_USE takt_status takt_tokenizer_write_config(const takt_tokenizer *t, takt_text *text);
 /* Adds the characters that stand for bytes in byte-level vocabularies. */
@@ -280,7 +280,7 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char
                                                    size_t length);
 /* pre_tokenizer of tokenizer.json (json_pre.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const struct takt_json *stage);
-/* A list of ranks as tiktoken has them: a line "BASE64 RANK" for each token. */
+/* A list of ranks in tiktoken's format: a line "BASE64 RANK" for each token. */
 bool takt_tiktoken_recognises(const uint8_t *bytes, size_t length);
 TAKT_MUST_USE takt_status takt_tokenizer_read_tiktoken(takt_tokenizer *t, const uint8_t *bytes,
                                                        size_t length);
@@ -288,14 +288,14 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_tiktoken(takt_tokenizer *t, const 
 bool takt_spm_recognises(const uint8_t *bytes, size_t length);
 TAKT_MUST_USE takt_status takt_tokenizer_read_spm(takt_tokenizer *t, const uint8_t *bytes,
                                                   size_t length);
-/* The tokens of a tokenizer.json whose model is Unigram, after the added ones. */
+/* The tokens of a tokenizer.json with a Unigram model, after the added ones. */
 TAKT_MUST_USE takt_status takt_tokenizer_read_unigram(takt_tokenizer *t,
                                                       const struct takt_json *model);
 /* The tokenizer file of a folder; the text stays empty if `path` is not such a folder. */
 TAKT_MUST_USE takt_status takt_tokenizer_inside(takt_ctx *ctx, const char *path, takt_text *file);
-/* What else a folder has: tokens with a role, and the chat template. */
+/* The rest of a folder: tokens with a role, and the chat template. */
 TAKT_MUST_USE takt_status takt_tokenizer_read_config(takt_tokenizer *t, const char *folder);
-/* The text of a byte-level token as bytes, in the arena; as it is if it uses other characters. */
+/* The bytes of a byte-level token, in the arena; unchanged if it uses other characters. */
 TAKT_MUST_USE takt_status takt_tokenizer_unmap(takt_tokenizer *t, takt_span text, takt_span *out);
 /* A merge of two tokens by their bytes. */
 TAKT_MUST_USE takt_status takt_tokenizer_merge(takt_tokenizer *t, takt_span left, takt_span right,
@@ -303,7 +303,7 @@ TAKT_MUST_USE takt_status takt_tokenizer_merge(takt_tokenizer *t, takt_span left
 /* "FILE: sentence" as 3711. */
 takt_status takt_tokenizer_fail(const takt_tokenizer *t, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
-/* Roles that names give away: <|eot_id|> and the like. */
+/* Roles implied by names: <|eot_id|> and the like. */
 void takt_tokenizer_guess_roles(takt_tokenizer *t);
 
 #endif

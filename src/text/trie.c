@@ -1,4 +1,4 @@
-/* trie.c - added tokens in a text: the leftmost, and of those at one place the longest. */
+/* trie.c - finds added tokens in a text: the leftmost, and of those at one position the longest. */
 #include <string.h>
 
 #include "text/tokenizer.h"
@@ -52,7 +52,7 @@ takt_status takt_trie_build(takt_tokenizer *t)
     return TAKT_OK;
 }
 
-/* Where the character before `at` > 0 begins. */
+/* Start of the character before `at` > 0. */
 static size_t before(takt_span text, size_t at)
 {
     size_t first = at - 1;

@@ -1,10 +1,10 @@
-/* unicode.h - what tokenizers must know about characters: classes, lower case, normal forms. */
+/* unicode.h - character properties for tokenizers: classes, lower case, normal forms. */
 #ifndef TAKT_TEXT_UNICODE_H
 #define TAKT_TEXT_UNICODE_H
 
 #include "base/text.h"
 
-/* General categories, as far as patterns tell them apart. */
+/* General categories, as far as patterns distinguish them. */
 typedef enum takt_unicode_class {
     TAKT_U_OTHER, /* unassigned */
     TAKT_U_LU,
@@ -26,8 +26,8 @@ typedef enum takt_unicode_class {
 
 enum { TAKT_U_BAD = 0xFFFD }; /* the class of a byte that is not valid UTF-8 */
 
-/* The character at `at`, which has `left` > 0 bytes, and how many of them it takes. A byte that
- * does not belong to valid UTF-8 is one by itself. */
+/* The character at `at`, which has `left` > 0 bytes, and how many of them it takes. A byte that is
+ * not part of valid UTF-8 is a character by itself. */
 uint32_t takt_unicode_take(const char *at, size_t left, size_t *bytes);
 takt_unicode_class takt_unicode_class_of(uint32_t c);
 bool takt_unicode_is_letter(uint32_t c);
@@ -35,10 +35,10 @@ bool takt_unicode_is_number(uint32_t c);
 bool takt_unicode_is_space(uint32_t c);
 /* As BERT splits words: also every ASCII character that is neither letter, digit nor space. */
 bool takt_unicode_is_punctuation(uint32_t c);
-/* As BERT splits words: each such character is one. */
+/* As BERT splits words: each such character is a word. */
 bool takt_unicode_is_ideograph(uint32_t c);
 
-/* Each adds the text in another form to `to`, whose failure is sticky. */
+/* Each appends the text in another form to `to`, whose failure is sticky. */
 void takt_unicode_lower(takt_span text, takt_text *to);
 void takt_unicode_nfd(takt_span text, takt_text *to);
 void takt_unicode_nfc(takt_span text, takt_text *to);

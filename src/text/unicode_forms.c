@@ -1,7 +1,7 @@
 /* unicode_forms.c - the normal forms NFD and NFC.
  *
- * Characters are gathered up to the next one that combines with nothing before it, put into order,
- * and written. A longer run of marks than GATHERED is cut, so that any text takes linear time.
+ * Characters are gathered up to the next one that combines with nothing before it, sorted, and
+ * written. A run of marks longer than GATHERED is split, so that any text takes linear time.
  */
 #include "base/utf8.h"
 #include "text/unicode.h"
@@ -22,7 +22,7 @@ static void put(form *f, uint32_t c)
     takt_text_put(f->to, utf8, takt_utf8_put(c, utf8));
 }
 
-/* Marks by their class, those of one class in the order they came. */
+/* Sorts marks by class, stable within a class. */
 static void arrange(form *f)
 {
     for (size_t i = 1; i < f->count; i++) {

@@ -18,7 +18,7 @@ struct pair {
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* The value of the last range that begins at `c` or before; 0 before the first. */
+/* The value of the last range that begins at or before `c`; 0 before the first. */
 static int value_at(const struct from *table, size_t count, uint32_t c)
 {
     size_t low = 0, high = count;

@@ -1,4 +1,4 @@
-/* unicode_tables.h - looking characters up in the generated tables. */
+/* unicode_tables.h - looks up characters in the generated tables. */
 #ifndef TAKT_TEXT_UNICODE_TABLES_H
 #define TAKT_TEXT_UNICODE_TABLES_H
 

@@ -1,5 +1,5 @@
-/* unigram.c - the best way to cut a text into tokens whose scores add up: each place remembers the
- * best way that leads to it. Characters that no token begins with are unknown, at a price. */
+/* unigram.c - splits a text into the tokens with the best total score (Viterbi): each position
+ * stores the best path to it. Characters that no token begins with are unknown, at a penalty. */
 #include <math.h>
 #include <string.h>
 
@@ -8,15 +8,15 @@
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
-/* The best way to a place in the text. */
+/* The best path to a position in the text. */
 typedef struct place {
     double score;
     uint32_t from;
-    int32_t id; /* -1: an unknown character; -2: no way leads here */
+    int32_t id; /* -1: an unknown character; -2: no path leads here */
 } place;
 
 enum { UNKNOWN = -1, NOWHERE = -2 };
-enum { LONGEST = 512 }; /* bytes of a piece: every place looks at pieces up to it */
+enum { LONGEST = 512 }; /* longest piece: every position tries pieces up to it */
 #define PRICE 10.0      /* of an unknown character, below the worst token */
 
 static void offer(place *to, double score, size_t from, int32_t id)
@@ -33,13 +33,13 @@ static size_t step_of(takt_span text, size_t at)
     return bytes;
 }
 
-/* Ties depend on it: SentencePiece adds floats, Hugging Face and llama.cpp double numbers. */
+/* Ties depend on it: SentencePiece adds floats, Hugging Face and llama.cpp doubles. */
 static double sum(const takt_tokenizer *t, double score, double weight)
 {
     return t->adds_floats ? (double)((float)score + (float)weight) : score + weight;
 }
 
-/* Every token that begins at `at`, and the character itself where no token is just it. */
+/* Tries every token that begins at `at`, and the character itself if no token equals it. */
 static void look(const takt_tokenizer *t, takt_span text, size_t at, place *places)
 {
     const size_t first = step_of(text, at);
@@ -69,7 +69,7 @@ static void spell(const takt_tokenizer *t, takt_span text, takt_ids *ids)
         takt_ids_add(ids, t->roles[TAKT_TOKEN_UNK]);
 }
 
-/* The way back, turned round in place: `from` becomes where the next token ends. */
+/* Reverses the path in place: `from` becomes the end of the next token. */
 static void turn(place *places, size_t length)
 {
     size_t at = length;

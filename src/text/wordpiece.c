@@ -1,5 +1,6 @@
-/* wordpiece.c - BERT's words: white space ends them, punctuation and ideographs are words; of each
- * word the longest token that begins it, then the longest that goes on, or one unknown token. */
+/* wordpiece.c - BERT's words: white space ends them, punctuation and ideographs are words; each
+ * word becomes the longest token that begins it, then the longest that continues it, or one unknown
+ * token. */
 #include <string.h>
 
 #include "text/tokenizer.h"
@@ -12,7 +13,7 @@ static bool is_before(takt_span a, takt_span b)
     return order != 0 ? order < 0 : a.length < b.length;
 }
 
-/* A merge sort from the bottom up: no vocabulary makes it slow. */
+/* A bottom-up merge sort: no vocabulary makes it slow. */
 takt_status takt_wordpiece_index(takt_tokenizer *t)
 {
     uint32_t *from = takt_arena_array(&t->arena, t->count, sizeof *from);
@@ -43,8 +44,8 @@ takt_status takt_wordpiece_index(takt_tokenizer *t)
     return TAKT_OK;
 }
 
-/* The first of sorted[low, high) whose byte `at` is not below `byte`; all are the same before it. A
- * token that ends there comes before all others. */
+/* The first of sorted[low, high) whose byte `at` is not below `byte`; all agree before it. A token
+ * that ends there comes before all others. */
 static size_t bound(const takt_tokenizer *t, size_t low, size_t high, size_t at, int byte)
 {
     while (low < high) {
@@ -59,7 +60,7 @@ static size_t bound(const takt_tokenizer *t, size_t low, size_t high, size_t at,
     return low;
 }
 
-/* Whether a token is the word's part [at, end): no character goes on behind it. */
+/* Whether a token equals the word's part [at, end) and ends at a character boundary. */
 static bool is_part(const takt_tokenizer *t, uint32_t token, takt_span word, size_t at)
 {
     const takt_span text = t->texts[token];
@@ -70,7 +71,7 @@ static bool is_part(const takt_tokenizer *t, uint32_t token, takt_span word, siz
 }
 
 /* The longest token of `word` from `at` on; 0: none. Byte by byte among the sorted tokens, so the
- * time is in proportion to the longest token, whatever the vocabulary is. */
+ * time is proportional to the longest token, whatever the vocabulary. */
 static size_t longest_at(const takt_tokenizer *t, takt_span word, size_t at, int32_t *id)
 {
     size_t low = 0, high = t->sorted_count, longest = 0;

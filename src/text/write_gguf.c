@@ -41,7 +41,7 @@ static bool is_added(const takt_tokenizer *t, size_t id)
     return t->kinds[id] != TAKT_TOKEN_NORMAL && t->kinds[id] != TAKT_TOKEN_BYTE;
 }
 
-/* What a token is called in the file. */
+/* The name of a token in the file. */
 static void name_of(const takt_tokenizer *t, size_t id, takt_text *to)
 {
     to->length = 0;
@@ -118,8 +118,7 @@ static void put_merges(const takt_tokenizer *t, const void **at, size_t count, t
     takt_text_deinit(&right);
 }
 
-/* SentencePiece's scores. Of a vocabulary with merges: the earlier one makes a token, the better.
- */
+/* SentencePiece's scores. In a vocabulary with merges, tokens of earlier merges score higher. */
 static takt_status put_scores(const takt_tokenizer *t, size_t count, const void **merges,
                               size_t merge_count, takt_gguf_keys *k)
 {
@@ -168,7 +167,7 @@ static void put_roles(const takt_tokenizer *t, takt_gguf_keys *k)
         takt_gguf_put_text(k, "tokenizer.chat_template", takt_span_of(t->chat));
 }
 
-/* The table of characters as it was read, and what becomes of spaces. */
+/* The table of characters as read, and the handling of spaces. */
 static void put_normal(const takt_tokenizer *t, takt_gguf_keys *k)
 {
     const takt_charsmap *m = &t->charsmap;
@@ -186,7 +185,7 @@ static void put_normal(const takt_tokenizer *t, takt_gguf_keys *k)
     takt_text_put(&k->text, m->texts, m->length);
 }
 
-/* What GGUF calls the way texts are cut; NULL: it has no name. */
+/* GGUF's name for the way texts are split; NULL: it has none. */
 static const char *pre_of(const takt_tokenizer *t)
 {
     if (t->cut_count > 0)
@@ -194,7 +193,7 @@ static const char *pre_of(const takt_tokenizer *t)
     return t->model == TAKT_TOKENIZER_BYTES && t->scan != NULL ? t->scan->name : "default";
 }
 
-/* The format cannot express what SentencePiece's BPE may do to a text first. */
+/* The format cannot express the normalisation that SentencePiece's BPE may need. */
 static takt_status check(const takt_tokenizer *t)
 {
     for (size_t i = 0; t->model == TAKT_TOKENIZER_SCORES && i < t->normal_count; i++)

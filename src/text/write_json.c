@@ -13,7 +13,7 @@ bool takt_token_is_added(const takt_tokenizer *t, size_t id)
            t->kinds[id] == TAKT_TOKEN_USER;
 }
 
-/* What a token is called in the vocabulary. */
+/* The name of a token in the vocabulary. */
 const char *takt_token_name(const takt_tokenizer *t, size_t id, takt_text *to)
 {
     const takt_span text = t->texts[id];

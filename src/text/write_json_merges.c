@@ -1,5 +1,5 @@
-/* write_json_merges.c - merges of tokenizer.json: those of a vocabulary, or what SentencePiece's
- * scores amount to. */
+/* write_json_merges.c - merges of tokenizer.json: those of a vocabulary, or the equivalent of
+ * SentencePiece's scores. */
 #include <string.h>
 
 #include "base/sort.h"
@@ -42,7 +42,7 @@ static takt_status add_pair(pairs *p, uint32_t left, uint32_t right, double key)
     return TAKT_OK;
 }
 
-/* SentencePiece merges whatever gives the best token: every way to cut a token in two. */
+/* SentencePiece merges whatever gives the best token: so every way to split a token in two. */
 static takt_status add_cuts(const takt_tokenizer *t, pairs *p)
 {
     for (size_t i = 0; i < t->count; i++) {

@@ -1,4 +1,4 @@
-/* compile.c - rules as instructions, and the check that none calls itself for ever. */
+/* compile.c - compiles rules to instructions, and checks that none calls itself for ever. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -44,7 +44,7 @@ typedef struct alternatives {
     bool has_split;
 } alternatives;
 
-/* Another alternative begins. */
+/* Begins another alternative. */
 static void begin(alternatives *a)
 {
     if (a->has_split)
@@ -78,7 +78,7 @@ static size_t encode(uint32_t c, uint8_t to[4])
     return n;
 }
 
-/* Characters of one length, cut where all but the first bytes run over their whole range. */
+/* Characters of one length, split where all but the first bytes span their whole range. */
 static void put_range(alternatives *a, uint32_t from, uint32_t to)
 {
     uint8_t low[4], high[4];
@@ -128,7 +128,7 @@ static void put_node(compiler *c, const takt_gnode *n);
 
 static void put_choice(compiler *c, const takt_gnode *n)
 {
-    size_t last = SIZE_MAX; /* jumps to the end, linked by where they lead */
+    size_t last = SIZE_MAX; /* jumps to the end, in a linked list */
     for (const takt_gnode *i = n->first; i != NULL && c->status == TAKT_OK; i = i->next) {
         const bool has_more = i->next != NULL;
         const size_t split = has_more ? emit(c, (takt_ginstruction){.op = TAKT_GOP_SPLIT}) : 0;
@@ -151,7 +151,7 @@ static void put_repeat(compiler *c, const takt_gnode *n)
         const size_t before = c->g->size;
         put_node(c, n->first);
         if (c->g->size == before)
-            break; /* nothing, however often */
+            break; /* empty, however often */
     }
     if (n->most == TAKT_GRAMMAR_MANY) {
         const size_t split = emit(c, (takt_ginstruction){.op = TAKT_GOP_SPLIT});
@@ -173,7 +173,7 @@ static void put_repeat(compiler *c, const takt_gnode *n)
     }
 }
 
-/* As deep as the grammar nests, which is limited. */
+/* Recursion is as deep as the grammar nests, which is limited. */
 static void put_node(compiler *c, const takt_gnode *n)
 {
     switch (n->kind) {
@@ -208,13 +208,13 @@ typedef struct checker {
     uint32_t *stack; /* of instructions */
     uint32_t *seen;  /* by instruction: the round in which it was seen */
     uint32_t round;
-    uint8_t *is_empty; /* by rule: it may take no byte */
-    uint8_t *color;    /* by rule: 0 new, 1 on the way, 2 done */
+    uint8_t *is_empty; /* by rule: it may match without a byte */
+    uint8_t *color;    /* by rule: 0 new, 1 in progress, 2 done */
     uint64_t *reached; /* bits by rule: called from here before a byte */
     uint32_t *way;     /* of the search through rules */
 } checker;
 
-/* What a rule reaches without consuming a byte: the rules that it calls go into `reached`; returns
+/* Follows a rule without consuming a byte: adds the rules that it calls to `reached`; returns
  * whether it can return. */
 static bool explore(checker *k, uint32_t rule, uint64_t *reached)
 {
@@ -233,7 +233,7 @@ static bool explore(checker *k, uint32_t rule, uint64_t *reached)
         if (p[at].op == TAKT_GOP_CALL && reached != NULL)
             reached[p[at].to / 64] |= 1ull << p[at].to % 64;
         returns = returns || p[at].op == TAKT_GOP_RETURN;
-        /* Each instruction is pushed at most twice, by those before and by a jump. */
+        /* Each instruction is pushed at most twice: by the one before it and by a jump. */
         if (goes_on && k->seen[at + 1] != k->round)
             k->stack[count++] = at + 1;
         if ((p[at].op == TAKT_GOP_SPLIT || p[at].op == TAKT_GOP_JUMP) &&

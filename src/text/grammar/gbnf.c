@@ -1,4 +1,4 @@
-/* gbnf.c - grammars in llama.cpp's notation as nodes. */
+/* gbnf.c - parses grammars in llama.cpp's notation into nodes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -223,7 +223,7 @@ static takt_gnode *parse_choice(takt_gparser *p, bool is_nested)
         skip_space(p, true);
         p->depth = depth;
         takt_gbnf_add(p, n, parse_sequence(p, is_nested));
-        /* An alternative may begin on a line of its own. */
+        /* An alternative may begin on a new line. */
         const size_t pos = p->pos;
         const uint32_t line = p->line;
         skip_space(p, true);

@@ -1,4 +1,4 @@
-/* gbnf.h - what the parts of GBNF's parser share. */
+/* gbnf.h - shared by the parts of GBNF's parser. */
 #ifndef TAKT_TEXT_GBNF_H
 #define TAKT_TEXT_GBNF_H
 
@@ -10,7 +10,7 @@ typedef struct takt_gparser {
     size_t length, pos;
     uint32_t line, depth;
     takt_status status;
-    takt_gnode spare; /* where memory is short */
+    takt_gnode spare; /* used when out of memory */
 } takt_gparser;
 
 /* Records the first failure, with the line. */
@@ -19,7 +19,7 @@ char takt_gbnf_peek(const takt_gparser *p); /* 0 at the end */
 bool takt_gbnf_skip(takt_gparser *p, const char *text);
 takt_gnode *takt_gbnf_node(takt_gparser *p, takt_gnode_kind kind);
 void takt_gbnf_add(const takt_gparser *p, takt_gnode *parent, takt_gnode *child);
-/* Behind [ and behind ". */
+/* After [ and after ". */
 takt_gnode *takt_gbnf_class(takt_gparser *p);
 takt_gnode *takt_gbnf_literal(takt_gparser *p);
 takt_gnode *takt_gbnf_one_of(takt_gparser *p, takt_grange *ranges, size_t count);

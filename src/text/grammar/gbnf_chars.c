@@ -62,7 +62,7 @@ takt_gnode *takt_gbnf_one_of(takt_gparser *p, takt_grange *ranges, size_t count)
     return n;
 }
 
-/* Sorted and joined where they touch; returns how many are left. */
+/* Sorts them and joins adjacent ones; returns how many are left. */
 static size_t tidy(takt_grange *r, size_t count)
 {
     size_t kept = 0;
@@ -82,7 +82,7 @@ static size_t tidy(takt_grange *r, size_t count)
     return kept;
 }
 
-/* All other characters; in place, which has room for one more. */
+/* The complement; in place, with room for one more. */
 static size_t complement(takt_grange *r, size_t count, size_t room)
 {
     takt_grange others[130];

@@ -4,7 +4,7 @@
  * masks
  *
  * A rule is a run of instructions that ends with RETURN. Characters are sequences of byte ranges,
- * so that the program knows nothing of characters, and a token may end within one.
+ * so the program does not deal with characters, and a token may end within one.
  */
 #ifndef TAKT_TEXT_GRAMMAR_H
 #define TAKT_TEXT_GRAMMAR_H
@@ -18,7 +18,7 @@ enum {
     TAKT_GRAMMAR_DEPTH = 64,
     TAKT_GRAMMAR_RULES = 4096,
     TAKT_GRAMMAR_SIZE = 1 << 17, /* instructions */
-    TAKT_GRAMMAR_MANY = -1,      /* no upper limit of a repeat */
+    TAKT_GRAMMAR_MANY = -1,      /* no upper limit on a repeat */
 };
 
 /* ---- nodes ---- */
@@ -39,7 +39,7 @@ typedef struct takt_gnode takt_gnode;
 struct takt_gnode {
     takt_gnode_kind kind;
     takt_gnode *first, *last, *next;
-    takt_grange *ranges; /* sorted, apart from each other */
+    takt_grange *ranges; /* sorted and disjoint */
     size_t range_count;
     uint32_t rule;
     int64_t least, most;
@@ -56,7 +56,7 @@ typedef struct takt_grule {
 
 typedef enum takt_gop {
     TAKT_GOP_BYTE,  /* one byte of low..high */
-    TAKT_GOP_SPLIT, /* both the next one and `to` */
+    TAKT_GOP_SPLIT, /* both the next instruction and `to` */
     TAKT_GOP_JUMP,
     TAKT_GOP_CALL, /* rule `to` */
     TAKT_GOP_RETURN,
@@ -64,7 +64,7 @@ typedef enum takt_gop {
 
 typedef struct takt_ginstruction {
     uint8_t op, low, high;
-    uint32_t to; /* CALL: the rule's number; after linking its first instruction */
+    uint32_t to; /* CALL: the rule's number; after linking, its first instruction */
 } takt_ginstruction;
 
 struct takt_grammar {
@@ -79,7 +79,7 @@ struct takt_grammar {
 };
 
 TAKT_MUST_USE takt_status takt_grammar_compile(takt_grammar *g);
-/* Refuses rules that call themselves before they took a byte. */
+/* Refuses rules that call themselves before consuming a byte. */
 TAKT_MUST_USE takt_status takt_grammar_check(takt_grammar *g);
 /* GBNF of a schema. */
 TAKT_MUST_USE takt_status takt_schema_write(takt_ctx *ctx, const char *json, size_t length,
@@ -89,14 +89,14 @@ TAKT_MUST_USE takt_status takt_schema_write(takt_ctx *ctx, const char *json, siz
 
 typedef struct takt_token_row {
     const char *at;
-    uint32_t length, same; /* bytes that it has in common with the row before */
+    uint32_t length, same; /* bytes shared with the previous row */
     int32_t id;
 } takt_token_row;
 
 typedef struct takt_token_table {
     takt_ctx *ctx;
     takt_arena arena;
-    takt_token_row *rows; /* sorted; tokens without a text are not among them */
+    takt_token_row *rows; /* sorted, without tokens that have no text */
     size_t count;
     size_t longest;
 } takt_token_table;
@@ -105,7 +105,7 @@ TAKT_MUST_USE takt_status takt_token_table_init(takt_token_table *table, takt_ct
                                                 const takt_tokenizer *tokenizer);
 void takt_token_table_deinit(takt_token_table *table);
 
-/* With a table that is the caller's, and must outlive it. */
+/* With the caller's table, which must outlive it. */
 TAKT_MUST_USE takt_status takt_matcher_make(const takt_grammar *grammar,
                                             const takt_tokenizer *tokenizer,
                                             const takt_token_table *table, takt_matcher **matcher);

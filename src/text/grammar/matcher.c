@@ -1,9 +1,9 @@
-/* matcher.c - follows a text through a grammar, and says which tokens may come next.
+/* matcher.c - follows a text through a grammar, and tells which tokens may come next.
  *
- * A state is an instruction that waits for a byte, and the returns that are open above it. States
- * and returns are nodes (instruction, parent) of one pool, equal ones held once, so that sets of
- * states are sets of numbers. Tokens are tried in the order of their bytes: what one has in common
- * with the one before is not tried again. What a try adds to the pool is taken off it backwards.
+ * A state is an instruction that waits for a byte, and its stack of returns. States and returns are
+ * nodes (instruction, parent) of one pool without duplicates, so that sets of states are sets of
+ * numbers. Tokens are tried in the order of their bytes: a prefix shared with the previous one is
+ * not tried again. Nodes added by a try are removed in reverse order.
  */
 #include <string.h>
 
@@ -21,12 +21,12 @@ enum {
 
 typedef struct pool_node {
     uint32_t at;
-    int32_t parent, chain; /* chain: the next one with the same hash */
-    uint32_t stamp;        /* of the set that it was added to last */
+    int32_t parent, chain; /* chain: the next node with the same hash */
+    uint32_t stamp;        /* the set that it was last added to */
 } pool_node;
 
 typedef struct level {
-    uint32_t heads, nodes; /* how many there were when it began */
+    uint32_t heads, nodes; /* counts when it began */
     bool can_end;
 } level;
 
@@ -39,9 +39,9 @@ struct takt_matcher {
     /* One block of memory each. */
     pool_node *nodes;
     int32_t *buckets;
-    int32_t *heads;   /* states that wait, level by level */
-    int32_t *closing; /* work of a closure; also where nodes move to */
-    level *levels;    /* levels[d]: after d bytes of what is tried; its heads begin at .heads */
+    int32_t *heads;   /* waiting states, level by level */
+    int32_t *closing; /* worklist of a closure; also where nodes are moved */
+    level *levels;    /* levels[d]: after d bytes of the trial; its heads begin at .heads */
     uint32_t node_count, head_count, stamp;
     bool is_full;
 };
@@ -86,10 +86,10 @@ static void push(takt_matcher *m, uint32_t *count, uint32_t at, int32_t parent)
     if (n == NONE || m->nodes[n].stamp == m->stamp)
         return;
     m->nodes[n].stamp = m->stamp;
-    m->closing[(*count)++] = n; /* each node once: there is room for all */
+    m->closing[(*count)++] = n; /* each node once, so there is room for all */
 }
 
-/* The instruction that a jump leads to; a chain of them that is a circle ends at itself. */
+/* The target of a jump; a circular chain of jumps ends at itself. */
 static uint32_t landing(const takt_grammar *g, uint32_t at)
 {
     for (int i = 0; i < 8 && g->program[at].op == TAKT_GOP_JUMP; i++)
@@ -119,7 +119,7 @@ static void close_over(takt_matcher *m, level *l, uint32_t at, int32_t parent)
             push(m, &count, here + 1, above);
             break;
         case TAKT_GOP_JUMP: push(m, &count, p[here].to, above); break;
-        case TAKT_GOP_CALL: { /* a call at a rule's end needs no return of its own */
+        case TAKT_GOP_CALL: { /* a call at a rule's end needs no separate return */
             const uint32_t back = landing(m->g, here + 1);
             const bool is_last = p[back].op == TAKT_GOP_RETURN;
             const int32_t parent_of = is_last ? above : node_of(m, back, above);
@@ -142,7 +142,7 @@ static void begin_level(takt_matcher *m, size_t d)
     m->stamp++;
 }
 
-/* The set after one byte more; false if it is empty. */
+/* The set after one more byte; false if it is empty. */
 static bool advance(takt_matcher *m, size_t d, uint8_t byte)
 {
     const takt_ginstruction *p = m->g->program;
@@ -157,7 +157,7 @@ static bool advance(takt_matcher *m, size_t d, uint8_t byte)
     return m->head_count > to || l->can_end;
 }
 
-/* Back to where level d was the last. */
+/* Goes back to where level d was the last. */
 static void back_to(takt_matcher *m, size_t d)
 {
     m->head_count = m->levels[d + 1].heads;
@@ -301,8 +301,7 @@ static takt_status refuse(const takt_matcher *m)
     return takt_fail(m->g->ctx, TAKT_E_GRAMMAR_STUCK, "the grammar does not allow this here");
 }
 
-/* As many bytes as there are levels are tried together; nothing is committed before all are
- * accepted. */
+/* Tries as many bytes as there are levels at a time; commits nothing before all are accepted. */
 takt_status takt_matcher_accept_bytes(takt_matcher *m, const char *bytes, size_t length)
 {
     TAKT_NEED(NULL, m);
@@ -347,7 +346,7 @@ static void allow(uint64_t *bits, int32_t id, size_t *count)
 
 takt_status takt_matcher_mask(takt_matcher *m, uint64_t *bits, size_t *count)
 {
-    size_t allowed = 0, good = 0; /* good: bytes of the row before that could be taken */
+    size_t allowed = 0, good = 0; /* good: bytes of the previous row that were accepted */
     TAKT_NEED(NULL, m);
     TAKT_NEED(m->g->ctx, bits);
     if (m->tokenizer == NULL)
@@ -357,7 +356,7 @@ takt_status takt_matcher_mask(takt_matcher *m, uint64_t *bits, size_t *count)
     for (size_t i = 0; i < m->table->count && !m->is_full; i++) {
         const takt_token_row *row = &m->table->rows[i];
         if (row->same > good)
-            continue; /* begins with what could not be taken */
+            continue; /* begins with the rejected prefix */
         if (good > row->same)
             back_to(m, row->same);
         good = row->same;

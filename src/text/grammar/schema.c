@@ -1,8 +1,8 @@
 /* schema.c - JSON schemas as grammars in GBNF.
  *
- * Every schema becomes an expression; objects, references and longer parts become rules of their
- * own, so that schemas may refer to themselves. What the grammar allows, the schema allows. A
- * keyword that could not be kept to is refused by name.
+ * Every schema becomes an expression; objects, references and longer parts become separate rules,
+ * so that schemas may be recursive. Whatever the grammar allows, the schema allows. Keywords that
+ * cannot be enforced are refused by name.
  */
 #include <string.h>
 
@@ -72,7 +72,7 @@ void takt_schema_wrong(takt_schema *s, const takt_json *v, const char *what)
 
 /* ---- rules ---- */
 
-/* The name of a new rule, r0, r1, ...; its body is added to the rules. */
+/* Adds a new rule with this body; returns its name, r0, r1, ... */
 void takt_schema_rule(takt_schema *s, takt_text *to, takt_text *body)
 {
     takt_text_add(to, "r%u", s->count);
@@ -205,7 +205,7 @@ static void put_type(takt_schema *s, takt_text *to, const takt_json *v, const ch
         takt_schema_wrong(s, v, "there is no such type");
 }
 
-/* The type that other keywords give away. */
+/* The type implied by other keywords. */
 static const char *guessed_type(const takt_json *v)
 {
     static const char *const rows[][2] = {

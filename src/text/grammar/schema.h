@@ -1,4 +1,4 @@
-/* schema.h - what the parts of a schema's translation share. */
+/* schema.h - shared by the parts of a schema's translation. */
 #ifndef TAKT_TEXT_SCHEMA_H
 #define TAKT_TEXT_SCHEMA_H
 
@@ -10,9 +10,9 @@ enum { SCHEMA_REFS = 256, SCHEMA_PROPERTIES = 512 };
 typedef struct takt_schema {
     takt_ctx *ctx;
     const takt_json *root;
-    takt_text rules; /* those that are finished */
+    takt_text rules; /* the finished ones */
     uint32_t count;
-    const takt_json *refs[SCHEMA_REFS]; /* what $ref named: rules ref0, ref1, ... */
+    const takt_json *refs[SCHEMA_REFS]; /* targets of $ref: rules ref0, ref1, ... */
     size_t ref_count;
     takt_status status; /* sticky */
 } takt_schema;

@@ -1,4 +1,4 @@
-/* schema_object.c - objects of a schema: their properties in order, each there or not. */
+/* schema_object.c - objects of a schema: their properties in order, each present or not. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -37,7 +37,7 @@ static property *find_or_add(takt_schema *s, properties *p, const takt_json *whe
     return &p->at[p->count++];
 }
 
-/* Of a schema, and of all that allOf adds to it. */
+/* Of a schema, and of everything that allOf adds. */
 static void gather(takt_schema *s, properties *p, const takt_json *v, int depth)
 {
     const takt_json *own = takt_json_get(v, "properties"), *all = takt_json_get(v, "allOf");
@@ -87,7 +87,7 @@ static void put_pair(takt_schema *s, takt_text *to, const property *p)
         takt_text_add(to, "value");
 }
 
-/* A map: any names, values of one schema. */
+/* A map: any names, with values of one schema. */
 static void put_map(takt_schema *s, takt_text *to, const takt_json *values)
 {
     takt_text value;
@@ -108,7 +108,7 @@ static void put_map(takt_schema *s, takt_text *to, const takt_json *values)
     takt_text_deinit(&value);
 }
 
-/* Rules oN-i and oN-i-first: the properties from i on, after others and as the first ones. */
+/* Rules oN-i and oN-i-first: the properties from i on, after others or as the first. */
 static void put_rest(takt_schema *s, takt_text *rules, const properties *p, uint32_t n)
 {
     for (size_t i = 0; i < p->count && s->status == TAKT_OK; i++) {
@@ -140,7 +140,7 @@ void takt_schema_object(takt_schema *s, takt_text *to, const takt_json *v)
     void *block;
     if (takt_json_get(v, "properties") == NULL && takt_json_get(v, "required") == NULL &&
         takt_json_get(v, "allOf") == NULL) {
-        takt_text body; /* a rule: its text is used twice in the map around it */
+        takt_text body; /* a rule, because its text is used twice in the enclosing map */
         takt_text_init(&body, s->ctx);
         put_map(s, &body, takt_json_get(v, "additionalProperties"));
         takt_schema_rule(s, to, &body);

@@ -1,4 +1,4 @@
-/* schema_pattern.c - regular expressions of a schema as GBNF.
+/* schema_pattern.c - translates regular expressions of a schema to GBNF.
  *
  * The text is the inside of a JSON string: quotes, backslashes and control characters do not occur.
  */
@@ -19,7 +19,7 @@ static void refuse(pattern *p, const char *what)
     takt_schema_refuse(p->s, p->v, what);
 }
 
-/* The expansion of a class of characters, inside brackets; NULL: a plain character. */
+/* The contents of a character class, inside brackets; NULL: a plain character. */
 static const char *shorthand(char c)
 {
     return c == 'd' ? "0-9" : c == 'w' ? "a-zA-Z0-9_" : c == 's' ? " " : NULL;
@@ -32,7 +32,7 @@ static void put_class_character(pattern *p, char c)
     takt_text_add(p->to, c == ']' || c == '[' || c == '\\' || c == '^' ? "\\%c" : "%c", c);
 }
 
-/* A range of characters must not hold those that end a string or begin an escape. */
+/* A range of characters must not contain those that end a string or begin an escape. */
 static void check_range(pattern *p)
 {
     if (p->at[1] != '-' || p->at[2] == ']' || p->at[2] == '\0')
@@ -97,7 +97,7 @@ static void close_up(const pattern *p)
     p->to->length -= p->to->length > 0 && p->to->at[p->to->length - 1] == ' ';
 }
 
-/* {2,5}, as it is. */
+/* {2,5}, unchanged. */
 static void put_braces(pattern *p)
 {
     const size_t length = strspn(p->at, "0123456789,");

@@ -3,7 +3,7 @@
 
 #include "text/grammar/schema.h"
 
-/* A size that must be a small whole number; `fallback` where it is missing. */
+/* A size, which must be a small integer; `fallback` if missing. */
 static int64_t size_of(takt_schema *s, const takt_json *v, const char *key, int64_t fallback)
 {
     const takt_json *n = takt_json_get(v, key);
@@ -52,7 +52,7 @@ void takt_schema_string(takt_schema *s, takt_text *to, const takt_json *v)
         takt_text_add(to, "\"\\\"\" char{%lld,%lld} \"\\\"\"", (long long)least, (long long)most);
 }
 
-/* Few values are listed; from 0 or 1 on has a form of its own. */
+/* Few values are listed; ranges from 0 or 1 on have a special form. */
 void takt_schema_integer(takt_schema *s, takt_text *to, const takt_json *v)
 {
     const takt_json *low = takt_json_get(v, "minimum"), *high = takt_json_get(v, "maximum");
@@ -60,7 +60,7 @@ void takt_schema_integer(takt_schema *s, takt_text *to, const takt_json *v)
         takt_text_add(to, "integer");
     } else if (low != NULL && low->is_integer && high != NULL && high->is_integer &&
                high->integer >= low->integer && high->integer / 2 - low->integer / 2 < 500) {
-        for (int64_t i = low->integer;; i++) { /* the last may be the largest that there is */
+        for (int64_t i = low->integer;; i++) { /* the last may be the largest integer */
             takt_text_add(to, "%s\"%lld\"", i > low->integer ? " | " : "(", (long long)i);
             if (i == high->integer)
                 break;
@@ -80,7 +80,7 @@ void takt_schema_number(takt_schema *s, takt_text *to, const takt_json *v)
     takt_text_add(to, "number");
 }
 
-/* ( item (, item)* )? by their least and most numbers. */
+/* ( item (, item)* )? with minimum and maximum counts. */
 static void put_items(takt_text *to, const char *item, int64_t least, int64_t most)
 {
     if (most == 0)

@@ -44,7 +44,7 @@ static void gather(takt_jrun *r, takt_jframe *f, const takt_jnode *first, takt_j
     }
 }
 
-/* x.name(...): a value of that name comes before a method. */
+/* x.name(...): a value of that name takes precedence over a method. */
 static takt_jv call(takt_jrun *r, takt_jframe *f, const takt_jnode *n)
 {
     takt_jargs args = {.count = 0};
@@ -76,7 +76,7 @@ static takt_jv applied(takt_jrun *r, takt_jframe *f, const takt_jnode *n, takt_j
 {
     takt_jargs args = {.at = {value}, .count = 1, .plain = 1};
     const takt_jfunction *function = n->record;
-    if (function == NULL) /* here and not while reading: templates ask for some by conditions */
+    if (function == NULL) /* here and not while parsing: templates use some conditionally */
         takt_jinja_stop(r, TAKT_E_TEMPLATE_UNSUPPORTED, "there is no %s '%.*s'",
                         n->kind == TAKT_JN_TEST ? "test" : "filter",
                         (int)(n->text.length < 40 ? n->text.length : 40), n->text.at);

@@ -34,7 +34,7 @@ static bool skip_word(takt_jinja *j, const char *word)
 
 /* ---- operators ---- */
 
-/* By level: the signs of it, NULL at the end; comparisons and words come above. */
+/* Operators by level, NULL at the end; comparisons and words are handled above. */
 static const char *const levels[][5] = {{"+", "-"}, {"~"}, {"*", "/", "//", "%"}, {"**"}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
@@ -73,7 +73,7 @@ static const char *comparison(takt_jinja *j)
     return NULL;
 }
 
-/* a < b < c has the pairs one behind the other: (a < b), and (b < c) as its next. */
+/* a < b < c links the pairs: (a < b), with (b < c) as its next. */
 static takt_jnode *parse_comparison(takt_jinja *j)
 {
     takt_jnode *n = parse_level(j, 0), *chain = NULL;

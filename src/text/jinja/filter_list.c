@@ -10,7 +10,7 @@ static takt_jv to_list(takt_jrun *r, const takt_jargs *args)
     return list;
 }
 
-/* a.b.c or a number: what an attribute of a filter means. */
+/* a.b.c or a number: the attribute of a filter. */
 static takt_jv attribute(takt_jrun *r, takt_jv v, takt_jv name)
 {
     if (name.kind != TAKT_JV_TEXT)
@@ -72,7 +72,7 @@ static takt_jv reversed(takt_jrun *r, const takt_jargs *args)
 
 /* ---- choosing ---- */
 
-/* The test that arguments from `at` on name, of a value; the value's truth if they name none. */
+/* Applies the test named by the arguments from `at` on; the value's truth if they name none. */
 static bool passes(takt_jrun *r, const takt_jargs *args, size_t at, takt_jv v)
 {
     if (at >= args->plain)
@@ -173,7 +173,7 @@ static takt_jv folded(takt_jrun *r, takt_jv v, bool has_case)
     return takt_jinja_method(TAKT_JV_TEXT, takt_span_of("lower"))->run(r, &args);
 }
 
-/* By insertion, which keeps the order of equals; each comparison is a step. */
+/* Insertion sort, which is stable; each comparison counts a step. */
 static void sort(takt_jrun *r, takt_jv items, takt_jv keys, bool is_back)
 {
     for (size_t i = 1; r->status == TAKT_OK && i < items.list->count; i++) {

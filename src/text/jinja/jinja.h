@@ -1,9 +1,8 @@
 /* jinja.h - the part of Jinja that chat templates use, run by a bounded interpreter.
  *
- * Templates come out of files that nobody checked. They see the variables they are given and
- * nothing else: no attributes of the host, no files, no other templates. A run ends after 10^6
- * steps, 1 MiB of output or 64 MiB of values. Blocks are trimmed (trim_blocks, lstrip_blocks), as
- * Hugging Face and llama.cpp do.
+ * Templates come from untrusted files. They see only the variables passed to them: no attributes of
+ * the host, no files, no other templates. A run ends after 10^6 steps, 1 MiB of output or 64 MiB of
+ * values. Blocks are trimmed (trim_blocks, lstrip_blocks), as Hugging Face and llama.cpp do.
  *
  *     text -- lex.c --> tokens -- parse.c, expression.c --> nodes -- run.c, eval.c --> text
  */
@@ -18,8 +17,8 @@ enum {
     TAKT_JINJA_STEPS = 1000000,
     TAKT_JINJA_OUTPUT = 1 << 20,
     TAKT_JINJA_VALUES = 1 << 26,
-    TAKT_JINJA_DEPTH = 160, /* of nodes in a template, and of a value that is written */
-    TAKT_JINJA_NESTED = 400 /* nodes that are evaluated within each other, macros included */
+    TAKT_JINJA_DEPTH = 160, /* maximum depth of template nodes and of written values */
+    TAKT_JINJA_NESTED = 400 /* nested evaluations of nodes, macros included */
 };
 
 /* ---- values ---- */
@@ -111,7 +110,7 @@ typedef enum takt_jnode_kind {
     TAKT_JN_MINUS,
     TAKT_JN_PLUS,
     TAKT_JN_BINARY,  /* a text b */
-    TAKT_JN_COMPARE, /* a text b; more of a chain are `next` of b's node */
+    TAKT_JN_COMPARE, /* a text b; the rest of a chain are `next` of b's node */
     TAKT_JN_AND,
     TAKT_JN_OR,
     TAKT_JN_CHOICE, /* b if a else c */
@@ -140,7 +139,7 @@ struct takt_jnode {
     takt_span text;
     takt_jv value;
     takt_jnode *a, *b, *c, *d;
-    takt_jnode *first, *last; /* children in their order */
+    takt_jnode *first, *last; /* children in order */
     takt_jnode *next;
     const void *record; /* of a filter or test */
 };
@@ -175,7 +174,7 @@ const takt_jtoken *takt_jinja_peek(const takt_jinja *j);
 bool takt_jinja_is(const takt_jinja *j, takt_jtoken_kind kind, const char *text);
 bool takt_jinja_skip(takt_jinja *j, takt_jtoken_kind kind, const char *text);
 void takt_jinja_expect(takt_jinja *j, takt_jtoken_kind kind, const char *text);
-bool takt_jinja_enter(takt_jinja *j); /* one level deeper; leave by nested-- */
+bool takt_jinja_enter(takt_jinja *j); /* one level deeper; decrement nested to leave */
 takt_jnode *takt_jinja_pair(takt_jinja *j, takt_jnode_kind kind, takt_jnode *a, takt_jnode *b);
 /* Expressions that bind tighter than any binary operator. */
 takt_jnode *takt_jinja_unary(takt_jinja *j, bool has_filters);
@@ -221,8 +220,8 @@ typedef struct takt_jfunction {
     takt_jv (*run)(takt_jrun *r, const takt_jargs *args);
 } takt_jfunction;
 
-/* A filter gets the value before it as its first argument; so does a test, which returns its truth,
- * and so does a method. */
+/* A filter gets the value before it as its first argument; so do tests, which return a bool, and
+ * methods. */
 const takt_jfunction *takt_jinja_filter(takt_span name);
 const takt_jfunction *takt_jinja_test(takt_span name);
 const takt_jfunction *takt_jinja_function(takt_span name);
@@ -234,7 +233,8 @@ typedef struct takt_jextra {
     takt_jv value;
 } takt_jextra;
 
-/* Variables are those of `extra`, whose last has no name, and then the members of an object. */
+/* Variables are those of `extra`, which ends with an unnamed one, and then the members of an
+ * object. */
 TAKT_MUST_USE takt_status takt_jinja_run(const takt_jinja *j, const takt_json *variables,
                                          const takt_jextra *extra, int64_t seconds, takt_text *out);
 
@@ -253,7 +253,7 @@ bool takt_jinja_compare(takt_jrun *r, takt_span sign, takt_jv a, takt_jv b);
 void takt_jinja_assign(takt_jrun *r, takt_jframe *frame, const takt_jnode *target, takt_jv value);
 void takt_jframe_set(takt_jrun *r, takt_jframe *frame, takt_span name, takt_jv value);
 
-/* The argument of this place or name, or `fallback`. */
+/* The argument at this position or with this name, or `fallback`. */
 takt_jv takt_jarg(const takt_jargs *args, size_t index, const char *name, takt_jv fallback);
 bool takt_jarg_has(const takt_jargs *args, size_t index, const char *name);
 
@@ -278,7 +278,7 @@ bool takt_jv_truth(takt_jv v);
 bool takt_jv_same(takt_jrun *r, takt_jv a, takt_jv b);
 /* < 0, 0, > 0; fails for kinds that have no order. */
 int takt_jv_order(takt_jrun *r, takt_jv a, takt_jv b);
-/* Where `what` is, from `from` on; SIZE_MAX: nowhere. */
+/* Position of `what`, from `from` on; SIZE_MAX: not found. */
 size_t takt_jv_search(takt_jrun *r, takt_span in, takt_span what, size_t from);
 const char *takt_jv_kind_name(takt_jv v);
 bool takt_jv_is_number(takt_jv v); /* bool included */

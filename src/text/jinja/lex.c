@@ -12,7 +12,7 @@ typedef struct lexer {
     uint32_t line;
     size_t capacity;
     bool begins_line; /* the next token is at the beginning of a line */
-    bool is_stripped; /* the tag before ended with -: white space after it goes */
+    bool is_stripped; /* the previous tag ended with -: white space after it is removed */
 } lexer;
 
 static bool is_space(char c)
@@ -72,7 +72,7 @@ static void pass(lexer *l, size_t to)
     l->pos = to;
 }
 
-/* The text before a tag at `end`, cut as - and the two trim settings want it. */
+/* The text before a tag at `end`, trimmed as - and the two trim settings require. */
 static void put_data(lexer *l, size_t end)
 {
     size_t from = l->pos, to = end;
@@ -97,7 +97,7 @@ static void put_data(lexer *l, size_t end)
     pass(l, end);
 }
 
-/* After a tag: the first line end goes if it was a block or a comment. */
+/* After a tag: removes the first line end if it was a block or a comment. */
 static void end_tag(lexer *l, bool strips, bool trims)
 {
     l->is_stripped = strips;
@@ -139,7 +139,7 @@ static uint32_t hex(const lexer *l, size_t at, size_t digits)
     return value;
 }
 
-/* One escape at `i`, behind the backslash; returns how many bytes it has. */
+/* One escape at `i`, after the backslash; returns its number of bytes. */
 static size_t unescape(const lexer *l, size_t i, char *to, size_t *length)
 {
     static const char from[] = "nrtbfva0\\'\"", into[] = "\n\r\t\b\f\v\a\0\\'\"";
@@ -250,7 +250,7 @@ static void lex_word(lexer *l)
     }
 }
 
-/* Whether the tag ends here; braces that are open inside of {{ }} come first. */
+/* Whether the tag ends here; open braces inside {{ }} come first. */
 static bool ends_tag(lexer *l, const char *closing, size_t open)
 {
     const char c = l->at[l->pos];
@@ -293,7 +293,7 @@ static void lex_tag(lexer *l)
     }
 }
 
-/* {% raw %} ... {% endraw %}: all of it is text. False if the tag is another. */
+/* {% raw %} ... {% endraw %}: all of it is text. False if it is another tag. */
 static bool lex_raw(lexer *l)
 {
     size_t i = l->pos + 2, end;
@@ -330,7 +330,7 @@ static bool lex_raw(lexer *l)
     return true;
 }
 
-/* \r\n and \r as \n; one line end at the very end goes. */
+/* \r\n and \r become \n; one line end at the very end is removed. */
 static takt_span plain_lines(takt_jinja *j, takt_span text)
 {
     char *to = takt_arena_get(&j->arena, text.length + 1);

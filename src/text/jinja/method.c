@@ -46,7 +46,7 @@ static takt_jv rstrip(takt_jrun *r, const takt_jargs *args)
 
 typedef enum casing { UPPER, LOWER, TITLE, CAPITALIZE } casing;
 
-/* ASCII alone: other alphabets stay as they are. */
+/* ASCII only: other alphabets are unchanged. */
 static takt_jv cased(takt_jrun *r, takt_span t, casing how)
 {
     char *to = takt_jinja_get(r, t.length, 1);
@@ -113,7 +113,7 @@ static takt_jv endswith(takt_jrun *r, const takt_jargs *args)
     return takt_jv_bool(has_end(r, args, takt_jarg(args, 1, NULL, takt_jv_none()), true));
 }
 
-/* A string argument, "" where there is none. */
+/* A string argument, "" if missing. */
 static takt_span text_arg(takt_jrun *r, const takt_jargs *args, size_t index, const char *name)
 {
     const takt_jv v = takt_jarg(args, index, name, takt_jv_none());
@@ -171,7 +171,7 @@ static takt_jv replace(takt_jrun *r, const takt_jargs *args)
     return takt_jv_gathered(r, &text);
 }
 
-/* By white space: words without it. */
+/* Splits at white space. */
 static takt_jv words(takt_jrun *r, takt_span t, int64_t left)
 {
     const takt_jv list = takt_jv_list_new(r, 8);
@@ -244,7 +244,7 @@ static takt_jv join(takt_jrun *r, const takt_jargs *args)
     return takt_jinja_filter(takt_span_of("join"))->run(r, &turned);
 }
 
-/* {} and {0} and {name}, {{ and }}; nothing else between the braces. */
+/* {} and {0} and {name}, {{ and }}; nothing else is supported between the braces. */
 static takt_jv format(takt_jrun *r, const takt_jargs *args)
 {
     const takt_span t = args->at[0].text;

@@ -192,7 +192,7 @@ takt_jv takt_jinja_index(takt_jrun *r, takt_jv a, takt_jv key)
     return at >= 0 && at < count ? a.list->at[at] : takt_jv_undefined();
 }
 
-/* A bound as Python cuts it: from the end if negative, and within the list. */
+/* A bound as in Python slices: from the end if negative, clamped to the list. */
 static int64_t bound(takt_jrun *r, takt_jv v, int64_t fallback, int64_t count, bool is_back)
 {
     if (v.kind == TAKT_JV_NONE)

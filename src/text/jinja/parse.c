@@ -53,7 +53,7 @@ void takt_jinja_expect(takt_jinja *j, takt_jtoken_kind kind, const char *text)
                         (int)(t->text.length < 40 ? t->text.length : 40), t->text.at);
 }
 
-/* Where memory is short parsing ends, so that one spare node is enough. */
+/* Parsing ends when out of memory, so one spare node is enough. */
 takt_jnode *takt_jinja_node(takt_jinja *j, takt_jnode_kind kind)
 {
     takt_jnode *n = takt_arena_array(&j->arena, 1, sizeof *n);
@@ -241,7 +241,7 @@ static takt_jnode *parse_filtered(takt_jinja *j)
     return n;
 }
 
-/* Hugging Face's mark around what the assistant says. */
+/* Hugging Face's mark around the assistant's text. */
 static takt_jnode *parse_generation(takt_jinja *j)
 {
     static const char *const ends[] = {"endgeneration", NULL};

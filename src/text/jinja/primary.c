@@ -229,7 +229,7 @@ takt_jnode *takt_jinja_filters(takt_jinja *j, takt_jnode *a)
     return a;
 }
 
-/* Whether the next token begins the one argument of a test that has no brackets. */
+/* Whether the next token begins the single argument of a test without brackets. */
 static bool begins_argument(const takt_jinja *j)
 {
     static const char *const words[] = {"else", "or", "and", "is", "if", "in", "not"};

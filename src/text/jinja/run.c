@@ -1,4 +1,4 @@
-/* run.c - statements of a template, one after the other, under the limits of a run. */
+/* run.c - runs the statements of a template, under the limits of a run. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ void *takt_jinja_get(takt_jrun *r, size_t count, size_t size)
 
 void takt_jframe_set(takt_jrun *r, takt_jframe *f, takt_span name, takt_jv value)
 {
-    if (f->count >= 16 && !takt_jinja_step(r, f->count)) /* names are searched one by one */
+    if (f->count >= 16 && !takt_jinja_step(r, f->count)) /* names are searched linearly */
         return;
     for (size_t i = 0; i < f->count; i++)
         if (f->names[i].length == name.length &&
@@ -134,7 +134,7 @@ static void run_if(takt_jrun *r, takt_jframe *f, const takt_jnode *n)
         }
 }
 
-/* The items that pass the loop's own condition. */
+/* The items that pass the loop's condition. */
 static takt_jv chosen(takt_jrun *r, takt_jframe *f, const takt_jnode *n, takt_jv all)
 {
     if (n->c == NULL || r->status != TAKT_OK)

@@ -1,4 +1,4 @@
-/* value.c - values of a template: how they are made, found, compared. */
+/* value.c - values of a template: creating, finding, comparing. */
 #include <math.h>
 #include <string.h>
 
@@ -126,7 +126,7 @@ const takt_jv *takt_jv_named(takt_jrun *r, takt_jv dict, const char *key)
     return find(r, dict, takt_jv_word(key));
 }
 
-/* Without looking whether the key is there. */
+/* Without checking whether the key exists. */
 static void append(takt_jrun *r, takt_jv v, takt_jv key, takt_jv value)
 {
     takt_jv_dict *dict = v.dict;
@@ -358,7 +358,7 @@ takt_jv takt_jv_from_json(takt_jrun *r, const takt_json *from)
             break;
         if (is_list)
             takt_jv_add(r, v, item);
-        else /* JSON's reader refused keys that come twice */
+        else /* the JSON reader has refused duplicate keys */
             append(r, v, takt_jv_word(child->key), item);
     }
     return v;

@@ -35,7 +35,7 @@ static size_t digits_of(const char *text, size_t length, char digits[32], int *p
     return count;
 }
 
-/* Python's repr: a point or an exponent is always there; exponents from 1e16 and below 1e-4. */
+/* Python's repr: always has a point or an exponent; exponents from 1e16 and below 1e-4. */
 static void write_float(takt_text *to, double value)
 {
     char text[TAKT_NUMBER_TEXT], digits[32];
@@ -197,7 +197,7 @@ static void separate(takt_text *to, size_t i, json_style s)
     new_line(to, s.indent, s.level + 1);
 }
 
-/* The index of the pair that comes next by its key, after those of `done` ones. */
+/* The index of the next pair by key, after `done` of them. */
 static size_t next_key(takt_jrun *r, const takt_jv_dict *d, size_t done, size_t last)
 {
     size_t best = SIZE_MAX;

@@ -1,5 +1,5 @@
-/* dry.c - DRY: a token that would repeat what came before, and go on as it did there, loses the
- * more the longer the repetition is. Breakers, such as ends of lines, end a repetition. */
+/* dry.c - DRY: penalises a token that would continue a repetition of earlier text, the more the
+ * longer the repetition is. Breakers, such as line ends, end a repetition. */
 #include <math.h>
 
 #include "text/sampler.h"
@@ -11,7 +11,7 @@ bool takt_sampling_has_dry(const takt_sampling *s)
 
 /* ---- breakers ---- */
 
-/* The first breaker of a token; `*end` is behind its last. */
+/* The first breaker of a token; `*end` is past its last. */
 static size_t breakers_of(const takt_breakers *b, int32_t id, size_t *end)
 {
     size_t low = 0, high = b != NULL ? b->count : 0;
@@ -38,7 +38,7 @@ static bool follows(const takt_breakers *b, const takt_breaker *k, const int32_t
     return true;
 }
 
-/* Whether a breaker begins at `at`, and how many tokens the longest such one has behind it. */
+/* Whether a breaker begins at `at`, and the number of tokens after the head of the longest one. */
 static bool breaks(const takt_breakers *b, const int32_t *at, size_t left, size_t *longest)
 {
     size_t end;
@@ -52,7 +52,7 @@ static bool breaks(const takt_breakers *b, const int32_t *at, size_t left, size_
     return found;
 }
 
-/* Tokens behind the last breaker: as long as a repetition can be. */
+/* Number of tokens after the last breaker: the maximum length of a repetition. */
 static size_t limit(const takt_breakers *b, const int32_t *ids, size_t count)
 {
     size_t longest = 0;
@@ -73,8 +73,8 @@ static bool is_breaker(const takt_breakers *b, int32_t id)
 
 /* ---- repetitions ---- */
 
-/* runs[k]: how many tokens before the last k are the same as those at the end. By the Z algorithm
- * from the end on, in time proportional to `count`. */
+/* runs[k]: how many tokens before the last k equal those at the end. Uses the Z algorithm from the
+ * end, in time proportional to `count`. */
 static void measure(const int32_t *ids, size_t count, uint32_t *runs)
 {
     const int32_t *last = ids + count - 1;
@@ -95,7 +95,7 @@ static void measure(const int32_t *ids, size_t count, uint32_t *runs)
     }
 }
 
-/* The longest repetition that each token would continue; `times` takes it, plus 1. */
+/* The longest repetition that each token would continue; stored in `times`, plus 1. */
 static void mark(takt_candidates *c, const int32_t *ids, size_t count, size_t most, size_t allowed)
 {
     for (size_t k = 1; k < count; k++) {

@@ -24,7 +24,7 @@ static double zipf(const takt_candidates *c)
     return squares > 0 ? products / squares : 0;
 }
 
-/* Mirostat 1: as many as have the wanted surprise if shares follow that law. */
+/* Mirostat 1: keeps as many as have the target surprise if shares follow that law. */
 static size_t by_law(const takt_candidates *c)
 {
     const double s = zipf(c), beyond = s - 1, all = (double)c->count;
@@ -33,7 +33,7 @@ static size_t by_law(const takt_candidates *c)
     return !(s > 0) || !(count < all) ? c->count : count < 1 ? 1 : (size_t)count;
 }
 
-/* Mirostat 2: those whose own surprise is at most the bound. */
+/* Mirostat 2: keeps those whose own surprise is at most the bound. */
 static size_t by_surprise(const takt_candidates *c)
 {
     size_t count = 1;

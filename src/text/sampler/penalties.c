@@ -1,5 +1,4 @@
-/* penalties.c - lowers the scores of tokens that the last ones hold: by a factor, by how often, and
- * because they do at all. */
+/* penalties.c - lowers the scores of recent tokens: by a factor, by frequency, and by presence. */
 #include "text/sampler.h"
 
 static void count(takt_candidates *c, const takt_sampling *s, bool is_end)

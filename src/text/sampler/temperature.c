@@ -1,10 +1,10 @@
-/* temperature.c - divides scores by the temperature, which may depend on how sure the model is. */
+/* temperature.c - divides scores by the temperature, which may depend on the model's certainty. */
 #include <float.h>
 #include <math.h>
 
 #include "text/sampler.h"
 
-/* So cold that quotients do not fit: the best is certain. */
+/* So low that quotients overflow: the best is certain. */
 static bool is_frozen(const takt_candidates *c, double temperature)
 {
     double most = 0;

@@ -10,7 +10,7 @@ static double distance(const takt_candidate *c, double entropy)
     return c->share > 0 ? fabs(-log(c->share) - entropy) : INFINITY;
 }
 
-/* The candidates form a line, best first; the typical ones are neighbours in it. They grow from
+/* The candidates are sorted, best first; the typical ones are contiguous. The range grows from
  * where the surprise passes the mean, to the nearer side each time. */
 static void apply(takt_candidates *c, const takt_sampling *s)
 {

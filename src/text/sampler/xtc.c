@@ -1,5 +1,5 @@
-/* xtc.c - excludes top choices, by chance: of the candidates that reach the threshold only the
- * least probable is left. */
+/* xtc.c - excludes top choices at random: of the candidates that reach the threshold only the least
+ * probable is kept. */
 #include <string.h>
 
 #include "text/sampler.h"
