@@ -1,6 +1,6 @@
 /* cast.c - conversion of the element type.
  *
- * Between floats: rounded half-even; f8 saturates or overflows as asked. Float to integer:
+ * Between floats: rounded half-even; f8 saturates or overflows as requested. Float to integer:
  * truncates and saturates, NaN gives 0. Integer to integer: wraps. To bool: not zero.
  */
 #include "base/half.h"

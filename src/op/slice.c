@@ -13,7 +13,7 @@
 
 enum { AXES, START, STOP, STEP };
 
-/* ---- what one axis amounts to ---- */
+/* ---- start and count of one axis ---- */
 
 typedef struct range {
     int64_t start, stop, step;

@@ -5,7 +5,7 @@
 #include "base/ctx.h"
 #include "serve/serve.h"
 
-/* ---- JSON of answers ---- */
+/* ---- JSON of responses ---- */
 
 static const char *reason(const takt_choice *c)
 {

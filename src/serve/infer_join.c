@@ -43,7 +43,7 @@ static size_t input_count(const takt_model *m)
     return count;
 }
 
-/* Same inputs in the same order, the same number of samples in each, and the same other
+/* Same inputs in the same order, one sample count for all inputs of `b`, and the same other
  * dimensions. */
 static bool fits(const takt_tensors *a, const takt_tensors *b)
 {

@@ -140,7 +140,7 @@ void takt_serve_read_tools(takt_reader *r)
     job->options.show_control = job->calls == TAKT_CALLS_LISTED || job->calls == TAKT_CALLS_BARE;
 }
 
-/* ---- what the template sees ---- */
+/* ---- variables of the template ---- */
 
 /* Converts arguments that are JSON in a string, as in OpenAI's API, to the object that templates
  * expect.

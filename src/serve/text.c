@@ -7,7 +7,7 @@
 /* Interval at which the queue is checked while a request waits for others. */
 enum { NAP_NS = 200000 };
 
-/* ---- what a text tells while it is written ---- */
+/* ---- output during generation ---- */
 
 static int on_text(void *user, const char *text, size_t length)
 {

@@ -100,7 +100,7 @@ static const takt_json *take_value(reading *r, takt_span *text)
     if (status == TAKT_ERR_MEMORY)
         r->status = status;
     else
-        r->ctx->error = before; /* a text that is not a call is no failure */
+        r->ctx->error = before; /* a text that is not a call is not an error */
     *text = from(*text, length);
     return status == TAKT_OK ? value : NULL;
 }
@@ -217,7 +217,7 @@ takt_status takt_calls_read(takt_ctx *ctx, takt_arena *arena, takt_call_format f
     return r.status;
 }
 
-/* ---- while it is written ---- */
+/* ---- while it is generated ---- */
 
 /* How much of the end of the text may be the beginning of `what`. */
 static size_t open_end(takt_span text, const char *what)

@@ -117,7 +117,7 @@ static candidate pop(work *w)
     return first;
 }
 
-/* What two neighbours merge to, if anything. */
+/* The merge of two neighbours, if any. */
 static void offer(work *w, uint32_t left, uint32_t right)
 {
     const takt_tokenizer *t = w->t;

@@ -34,7 +34,7 @@ void takt_regex_deinit(takt_regex_run *run)
     run->room = run->seen_bytes = 0;
 }
 
-/* ---- what was tried ---- */
+/* ---- memo of attempts ---- */
 
 static void be_careful(takt_regex_run *run)
 {

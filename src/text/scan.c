@@ -100,7 +100,7 @@ static size_t letters(const scanner *w, size_t at)
     return marks > at ? marks : 0;
 }
 
-/* ---- words that capitals begin ---- */
+/* ---- words that begin with capitals ---- */
 
 static bool is_upper(uint32_t c)
 {

@@ -23,7 +23,7 @@ typedef struct takt_scan {
     bool has_marks;          /* marks are letters */
     bool is_bloom;           /* words: all but white space and a dozen punctuation marks */
     bool takes_whole;        /* GGUF: a word that is a token is that token, regardless of merges */
-    bool adds_first;         /* GGUF: texts begin with the first token unless the file says no */
+    bool adds_first;         /* GGUF: texts begin with the first token unless the file forbids it */
     unsigned digits;         /* digits in one word; 0: any number, with a space before them */
     const char *patterns[3]; /* the equivalent regular expressions; NULL after the last */
 } takt_scan;

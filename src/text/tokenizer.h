@@ -61,7 +61,7 @@ TAKT_MUST_USE takt_status takt_merges_init(takt_merges *m, takt_arena *arena, si
 bool takt_merges_add(takt_merges *m, const takt_merge *merge);
 const takt_merge *takt_merges_find(const takt_merges *m, int32_t left, int32_t right);
 
-/* ---- tokens that are found in texts before anything else ---- */
+/* ---- tokens found in texts before anything else ---- */
 
 typedef struct takt_added {
     int32_t id;
@@ -93,7 +93,7 @@ TAKT_MUST_USE takt_status takt_trie_build(takt_tokenizer *t);
 bool takt_trie_next(const takt_tokenizer *t, takt_span text, size_t from, bool parses,
                     takt_added_match *match);
 
-/* ---- what becomes of a text before it is cut into words ---- */
+/* ---- normalisation before splitting into words ---- */
 
 typedef enum takt_normal_kind {
     TAKT_NORMAL_NFC,
@@ -134,7 +134,7 @@ TAKT_MUST_USE takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind k
 /* Appends the normalised text to `to`. `begins`: PREPEND applies. */
 void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to);
 
-/* ---- patterns that cut a text into words, one after the other ---- */
+/* ---- patterns that split a text into words, in sequence ---- */
 
 /* What happens to the matches; the text between them stays. */
 typedef enum takt_cut_kind {
@@ -204,7 +204,7 @@ struct takt_tokenizer {
     takt_charsmap charsmap;
     takt_spans index;
     size_t longest;   /* length of the longest token */
-    uint32_t *sorted; /* tokens with a text by its bytes; of words alone */
+    uint32_t *sorted; /* tokens that have a text, by its bytes; WORDS only */
     size_t sorted_count;
     takt_merges merges;
     int32_t bytes[256]; /* the token of each byte, or -1 */

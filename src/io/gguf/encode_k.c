@@ -47,7 +47,7 @@ static void put_pairs(const uint8_t *level, uint8_t *to)
                                       (level[j + l + 64] & 3) << 4 | (level[j + l + 96] & 3) << 6);
 }
 
-/* ---- with least values ---- */
+/* ---- with minimums ---- */
 
 /* The parts of a super-block: x = scale * level - least. */
 typedef struct parts {

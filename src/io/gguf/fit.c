@@ -128,7 +128,7 @@ float takt_fit_descend(const takt_fit *f)
     return s.squares > 0 ? s.by_x / s.squares : 0;
 }
 
-/* ---- from the least on ---- */
+/* ---- from the minimum up ---- */
 
 static float error_of(const takt_fit *f, const uint8_t *level, float scale, float low, bool by_size)
 {

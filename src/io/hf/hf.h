@@ -133,8 +133,8 @@ takt_status takt_hf_fail(const takt_hf *h, takt_error_id id, const takt_json *at
 /* Settings of config.json by the rules; `architecture` must be known. */
 TAKT_MUST_USE takt_status takt_hf_settings(takt_hf *h);
 TAKT_MUST_USE takt_status takt_hf_rope(takt_hf *h);
-/* config.json's layer_types. The first function says whether they remove a window that all layers
- * would have otherwise; the second checks them against the architecture once the settings are
+/* config.json's layer_types. The first function tells whether they remove a window that all layers
+ * would otherwise have; the second checks them against the architecture once the settings are
  * known. */
 bool takt_hf_has_no_window(const takt_hf *h);
 TAKT_MUST_USE takt_status takt_hf_layers(const takt_hf *h);

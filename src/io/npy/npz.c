@@ -131,7 +131,7 @@ static takt_status read_member(const archive *a, const entry *e, takt_span *memb
     return takt_npy_load_memory(a->ctx, a->name, member->at, member->length, view);
 }
 
-/* ---- the whole directory: no name twice, no byte in two members ---- */
+/* ---- the whole directory: no duplicate names, no overlapping members ---- */
 
 static bool by_place(const void *a, const void *b)
 {

@@ -11,7 +11,7 @@ typedef struct takt_ints {
     bool is_set;
 } takt_ints;
 
-/* ---- attributes: NULL or the fallback where they are absent ---- */
+/* ---- attributes: NULL or the fallback if absent ---- */
 
 const takt_pb_attr *takt_onnx_attr(takt_call *c, const char *name);
 int64_t takt_onnx_i(takt_call *c, const char *name, int64_t fallback);

@@ -154,7 +154,7 @@ takt_status takt_branches_widen(takt_call *c, takt_graph **a, takt_graph **b)
     return TAKT_OK;
 }
 
-/* ---- behind the If ---- */
+/* ---- after the If ---- */
 
 static bool is_more(takt_dim a, takt_dim b)
 {

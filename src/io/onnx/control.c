@@ -163,7 +163,7 @@ static takt_status fill(takt_call *c, takt_room *room, const takt_pb_graph *grap
     return room->g->status;
 }
 
-/* Values that were folded from captures depend on the outer values behind those captures. */
+/* Values that were folded from captures depend on the captured outer values. */
 static takt_status bind_captures(takt_room *room)
 {
     TAKT_TRY(takt_fold_settle(room));

@@ -21,7 +21,7 @@ enum {
 enum { TAKT_FOREST_AVERAGE, TAKT_FOREST_SUM, TAKT_FOREST_MIN, TAKT_FOREST_MAX };
 enum { TAKT_FOREST_MOST = 1 << 24 }; /* branches, leaves, weights */
 
-/* What a leaf gives to a target. */
+/* The weight that a leaf gives a target. */
 typedef struct takt_forest_weight {
     size_t leaf, target;
     double weight;

@@ -58,7 +58,7 @@ takt_status takt_onnx_grown(takt_call *c, const takt_pb_graph *body, takt_type *
     return TAKT_OK;
 }
 
-/* ---- how many rows there can be ---- */
+/* ---- maximum number of rows ---- */
 
 static const takt_grown_one *find(const takt_grown *grown, size_t carried)
 {

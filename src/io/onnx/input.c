@@ -32,9 +32,9 @@ static int64_t size_of(const char *sizes, takt_span name)
 
 /* ---- labels ----
  *
- * Exporters call the length of a mask `past_sequence_length + 1` where it is any number. An
- * expression is therefore a name of its own at first; what the graph says of it counts, and only
- * then the expression. Files that Takt wrote mean what they say. */
+ * Exporters call the length of a mask `past_sequence_length + 1` even if it can be any number. So
+ * an expression is at first a separate name; what the graph implies about it takes precedence over
+ * the expression. In files written by Takt expressions are exact. */
 
 static takt_status add_label(takt_import *im, takt_span text, takt_dim *out)
 {

@@ -1,4 +1,4 @@
-/* proto.c - the messages of ONNX: which field is what. */
+/* proto.c - the messages of ONNX and their fields. */
 #include "io/onnx/proto.h"
 
 #include <stddef.h>

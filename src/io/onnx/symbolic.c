@@ -279,7 +279,7 @@ static bool cut(work *w)
         if (at < 0 || at >= size)
             return false;
         w->out[i] = x.at[at];
-        if (!takt_i64_add(at, step, &at)) /* behind the last */
+        if (!takt_i64_add(at, step, &at)) /* past the last */
             return i + 1 == w->count;
     }
     return true;

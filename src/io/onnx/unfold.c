@@ -10,7 +10,7 @@
 #include "io/onnx/control.h"
 #include "io/onnx/lengths.h"
 
-/* ---- an attempt that leaves no complaint ---- */
+/* ---- an attempt that reports no errors ---- */
 
 takt_onnx_attempt takt_onnx_try(takt_call *c)
 {

@@ -11,12 +11,12 @@ typedef enum need {
     NOTHING,
     SETTING_0, /* input 0 is known, or sizes */
     SETTING_1, /* input 1 is, if there is one */
-    AXES,      /* and says which axes */
+    AXES,      /* and tells which axes */
     MEAN,      /* of floats, and the same */
-    DIVISOR,   /* floats, or a divisor that is known */
-    INDEX,     /* an axis whose size is a number, and known indices into it; or none at all */
-    AXIS,      /* an axis whose size is a number that is not 0; further inputs are known */
-    PART,      /* such sizes of all axes that are cut */
+    DIVISOR,   /* floats, or a known divisor */
+    INDEX,     /* an axis with a known size, and known indices into it; or none at all */
+    AXIS,      /* an axis with a known size that is not 0; further inputs are known */
+    PART,      /* such sizes of all sliced axes */
     STEP,      /* input 2 is known */
 } need;
 

@@ -10,7 +10,7 @@ typedef struct takt_tfl_ints {
     size_t count;
 } takt_tfl_ints;
 
-/* ---- options: the field's number in the schema; the fallback where it is absent ---- */
+/* ---- options: the field's number in the schema; the fallback if absent ---- */
 
 int32_t takt_tfl_i32(takt_tfl_call *c, int field, int32_t fallback);
 uint8_t takt_tfl_u8(takt_tfl_call *c, int field, uint8_t fallback);

@@ -101,7 +101,7 @@ takt_id takt_tfl_integer_product(takt_tfl_call *c, const takt_tfl_product *p)
     return takt_tfl_bound(c, y, takt_tfl_activation(c, p->ty, p->activation));
 }
 
-/* ---- bytes of floats ---- */
+/* ---- quantising floats to bytes ---- */
 
 static bool is_single(const takt_type *t)
 {

@@ -126,7 +126,7 @@ takt_status takt_weight_rules_read(takt_arena *arena, const char *name, const ch
 /* ---- matching ---- */
 
 typedef struct star {
-    const char *first, *end; /* what it stands for */
+    const char *first, *end; /* the matched text */
 } star;
 
 /* On a mismatch only the last star is extended: nothing an earlier one took would fit better. */

@@ -1,4 +1,4 @@
-/* affine.h - what quantize and dequantize share: scale and zero point per tensor or per axis. */
+/* affine.h - shared by quantize and dequantize: scale and zero point per tensor or per axis. */
 #ifndef TAKT_OP_UTIL_AFFINE_H
 #define TAKT_OP_UTIL_AFFINE_H
 

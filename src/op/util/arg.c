@@ -1,4 +1,4 @@
-/* arg.c - what argmax and argmin share. */
+/* arg.c - shared by argmax and argmin. */
 #include "op/util/arg.h"
 
 #include "ir/infer.h"

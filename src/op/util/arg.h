@@ -1,4 +1,4 @@
-/* arg.h - what argmax and argmin share. */
+/* arg.h - shared by argmax and argmin. */
 #ifndef TAKT_OP_UTIL_ARG_H
 #define TAKT_OP_UTIL_ARG_H
 
@@ -21,7 +21,7 @@ enum { TAKT_ARG_AXIS, TAKT_ARG_KEEP, TAKT_ARG_LAST };
 
 takt_status takt_arg_infer(takt_infer *in);
 void takt_arg_cost(const takt_graph *g, const takt_node *n, takt_cost *cost);
-/* `wins` says whether x replaces the best so far; equal elements do not win. */
+/* `wins` tells whether x replaces the best so far; equal elements do not win. */
 takt_status takt_arg_eval(takt_eval *e, bool (*f_wins)(double x, double best),
                           bool (*i_wins)(takt_dtype dtype, int64_t x, int64_t best));
 

@@ -1,4 +1,4 @@
-/* blocks.h - what depth_to_space and space_to_depth share: [N, C, H, W] in blocks. */
+/* blocks.h - shared by depth_to_space and space_to_depth: [N, C, H, W] in blocks. */
 #ifndef TAKT_OP_UTIL_BLOCKS_H
 #define TAKT_OP_UTIL_BLOCKS_H
 

@@ -58,7 +58,7 @@ takt_id takt_bound_magnitude(takt_bounding *b, takt_range x);
 takt_id takt_bound_unknown(takt_bounding *b, takt_range x);
 /* Whether the inputs that must be known are known, as well as all others that are not numbers. */
 bool takt_bound_fixed(const takt_bounding *b);
-/* Result k lies between `lo` and `hi` before an error of `ulps` and, in magnitude, of `more`
+/* Result k is between `lo` and `hi` before an error of `ulps` and, in magnitude, of `more`
  * (TAKT_NONE: nothing): rounds outwards and respects the range of the element type. */
 void takt_bound_set(takt_bounding *b, size_t k, takt_id lo, takt_id hi, double ulps, takt_id more);
 /* A little less and a little more than x: a unit in the last place of f32. */

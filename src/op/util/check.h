@@ -15,7 +15,7 @@
 TAKT_MUST_USE takt_status takt_check_axis(takt_infer *in, int64_t axis, int rank, int *out);
 /* The list attribute has `count` entries, or none. `what`: what there are `count` of. */
 TAKT_MUST_USE takt_status takt_check_list(takt_infer *in, int attr, int count, const char *what);
-/* Every entry of a list (or the number) lies in min..max. */
+/* Every entry of a list (or the number) is in min..max. */
 TAKT_MUST_USE takt_status takt_check_range(takt_infer *in, int attr, int64_t min, int64_t max);
 /* i32 or i64. */
 TAKT_MUST_USE takt_status takt_check_index(takt_infer *in, size_t input);
@@ -25,7 +25,7 @@ TAKT_MUST_USE takt_status takt_check_agree(takt_infer *in, takt_dim a, takt_dim 
 /* Dimension `axis_a` of input a and `axis_b` of input b are the same. */
 TAKT_MUST_USE takt_status takt_check_dims(takt_infer *in, size_t a, int axis_a, size_t b,
                                           int axis_b);
-/* Input `input` has exactly the dimensions of `want`; `what` says why in the message. */
+/* Input `input` has exactly the dimensions of `want`; `what` is the reason in the message. */
 TAKT_MUST_USE takt_status takt_check_shape(takt_infer *in, size_t input, const takt_type *want,
                                            const char *what);
 /* A list of dimensions as the shape of the result. */

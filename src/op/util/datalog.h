@@ -135,8 +135,8 @@ TAKT_MUST_USE takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *prog
 
 /* Why a run stopped. */
 typedef struct takt_dl_full {
-    int relation;  /* the relation that is full; -1: none */
-    bool is_spent; /* more rows were tried than the budget allows; `relation` is what was derived */
+    int relation;    /* the relation that is full; -1: none */
+    bool is_spent;   /* more rows were tried than the budget allows, deriving `relation` */
     bool is_stopped; /* the poll requested it; `relation` is arbitrary */
     size_t round;
 } takt_dl_full;

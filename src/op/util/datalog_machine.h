@@ -192,7 +192,7 @@ size_t takt_dl_width(size_t taken, size_t made);
 size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, size_t first,
                          size_t width);
 
-/* ---- datalog_share.c: the same by several threads ---- */
+/* ---- datalog_share.c: the same, multi-threaded ---- */
 
 /* Scratch for the workers; also counted by takt_dl_worker_bytes. */
 void takt_dl_hire(takt_dl_machine *m, char **scratch);

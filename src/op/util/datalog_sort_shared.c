@@ -13,7 +13,7 @@ typedef struct split {
     uint32_t *to;
     size_t parts, each; /* rows of a part, which has its own counts */
     uint32_t low;
-    uint64_t scale; /* of a value above the lowest: its bucket, with 32 bits behind the point */
+    uint64_t scale; /* bucket of a value above the lowest, with 32 fractional bits */
     uint32_t start[TAKT_DL_BUCKETS + 1];
     _Atomic uint32_t is_stopped;
 } split;

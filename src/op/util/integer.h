@@ -33,7 +33,7 @@ TAKT_MUST_USE takt_status takt_integer_infer(takt_infer *in, takt_dim columns);
 /* Input `which` of `n` minus its zero point, in i32. `after`: number of input axes after the one
  * that a vector of zero points runs along. */
 takt_id takt_integer_shifted(takt_graph *g, const takt_node *n, size_t which, int after);
-/* What follows the contraction; `after` as above, for bias and scale. */
+/* The steps after the contraction; `after` as above, for bias and scale. */
 takt_id takt_integer_finish(takt_graph *g, const takt_node *n, takt_id sum, int after);
 /* Whether `n` requantises by anything but an f32; then its lowering: the same op without that, and
  * the steps after it. */

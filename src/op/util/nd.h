@@ -8,7 +8,7 @@
 
 #include "op/util/index.h"
 
-/* Checks x (input 0) and index (input 1); returns the type of what index selects. */
+/* Checks x (input 0) and index (input 1); returns the type of the selection. */
 TAKT_MUST_USE takt_status takt_nd_infer(takt_infer *in, int64_t batch, takt_type *selected);
 /* Offset in x of the block that row `row` of index selects, and the size of blocks. */
 TAKT_MUST_USE takt_status takt_nd_block(const takt_eval *e, int64_t batch, size_t row,

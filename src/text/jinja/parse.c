@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "text/jinja/jinja.h"
 
-/* ---- what parsing shares ---- */
+/* ---- shared by the parsers ---- */
 
 void takt_jinja_fail(takt_jinja *j, takt_error_id id, uint32_t line, const char *format, ...)
 {

@@ -1,4 +1,4 @@
-/* primary.c - literals, names, calls, filters and tests as nodes: what binds tightest. */
+/* primary.c - literals, names, calls, filters and tests as nodes: the tightest bindings. */
 #include <string.h>
 
 #include "base/number.h"
@@ -125,7 +125,7 @@ static takt_jnode *parse_primary(takt_jinja *j)
     return takt_jinja_node(j, TAKT_JN_LITERAL);
 }
 
-/* ---- what follows a primary ---- */
+/* ---- suffixes of a primary ---- */
 
 static void parse_args(takt_jinja *j, takt_jnode *call)
 {

@@ -2,7 +2,7 @@
 #include "op/util/integer.h"
 #include "io/onnx/spatial.h"
 
-/* x - zero in i32. `axis`: where a vector of zeros lies, counted from the end. */
+/* x - zero in i32. `axis`: axis of a vector of zeros, counted from the end. */
 static takt_id shifted(takt_call *c, takt_id x, takt_id zero, int from_end)
 {
     x = takt_onnx_cast(c, x, TAKT_I32);

@@ -1,5 +1,5 @@
-/* LayerNormalization.c - LayerNormalization and RMSNormalization from an axis to the last. What
- * exporters for onnxruntime call SimplifiedLayerNormalization is RMSNormalization. */
+/* LayerNormalization.c - LayerNormalization and RMSNormalization from an axis to the last.
+ * Exporters for onnxruntime call RMSNormalization SimplifiedLayerNormalization. */
 #include "io/onnx/adapt.h"
 
 /* The statistics used in training: mean, and 1 / standard deviation. */

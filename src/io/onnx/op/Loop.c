@@ -94,7 +94,7 @@ static bool runs_out(takt_call *c, const loop *l, const takt_graph *body)
     return !takt_onnx_has(c, 1) || takt_onnx_peek(c, 1) != NULL;
 }
 
-/* ---- an end that values decide: the body counts ---- */
+/* ---- a data-dependent end: the body counts ---- */
 
 static void copy_inputs(const loop *l, const takt_graph *in, takt_graph *g, takt_id *map)
 {

@@ -54,7 +54,7 @@ static bool spread_dims(takt_call *c, int rank, int64_t *before, takt_dim *after
     return true;
 }
 
-/* ---- amounts that a run finds out ---- */
+/* ---- amounts found at run time ---- */
 
 enum { CONSTANT, EDGE, REFLECT, WRAP };
 

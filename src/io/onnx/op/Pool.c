@@ -26,7 +26,7 @@ static takt_id folded(takt_call *c, takt_id y, const takt_type *x, const takt_sp
 }
 
 /* flat [positions, elements] with -1 replaced by the first element of the window that is not
- * padding: padding wins only where all elements are -inf. `none` says which windows have no such
+ * padding: padding wins only where all elements are -inf. `none` marks windows without such an
  * element. */
 static takt_id without_padding(takt_call *c, takt_id flat, int64_t size, takt_id *none)
 {

@@ -33,7 +33,7 @@ static const takt_op *op_of(takt_span name)
     return list[i].op;
 }
 
-/* ---- axes that a run finds out ---- */
+/* ---- axes found at run time ---- */
 
 /* Of x with sizes `own`, axes reordered: the source of each element of the result. `order` has the
  * axes, `all` is the number of elements. */

@@ -128,7 +128,7 @@ static takt_status by_names(takt_call *c, takt_syms start, takt_syms stop)
     return takt_onnx_done(c, x);
 }
 
-/* ---- from and to what a run finds out ---- */
+/* ---- bounds found at run time ---- */
 
 static takt_id clamped(takt_call *c, takt_id v, takt_id low, takt_id high)
 {

@@ -8,7 +8,7 @@
 
 static const char *size_of(takt_emit *e, takt_dim d);
 
-/* ---- where a name is to be had ---- */
+/* ---- where to get the value of a name ---- */
 
 static const char *from_input(takt_emit *e, takt_dim d)
 {
