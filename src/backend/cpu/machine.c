@@ -1,8 +1,9 @@
 /* machine.c - the figures of the kinds of processors. Measured on a Neoverse V1 of two cores and a
- * Xeon whose 16 threads are 8 cores (bench/notes/threads.md); the others lie between. */
+ * Xeon whose 16 threads are 8 cores (bench/notes/threads.md); other machines are in between. */
 #include "backend/cpu/machine.h"
 
-/* Rough figures of one core, for estimates of fusion: the same for all, so that plans are, too. */
+/* Rough figures of one core, for estimates of fusion: the same on all machines, so that plans are
+ * too. */
 #define SHARED                                                                                     \
     {                                                                                              \
         .flops_per_us = 2e4, .bytes_per_us = 2e4, .step_us = 0.5                                   \

@@ -21,14 +21,14 @@
 
 /* A kind of machine. */
 typedef struct takt_worth {
-    double flops_per_us, bytes_per_us; /* of one thread, as kernels reach on small work */
+    double flops_per_us, bytes_per_us; /* of one thread, reached by kernels on small work */
     double far_per_us;                 /* bytes beyond its own caches */
     double moved_per_us;               /* bytes that another thread wrote just before */
     double call_us;     /* until the others have begun, and until the caller has seen them finish */
     double each_us;     /* more for each of them */
     double gain;        /* threads must reduce the time to this fraction of single-threaded */
     double narrow;      /* 16-bit products are this many times as fast as f32 */
-    size_t row_columns; /* of a one-row product: fewer wait for sums more than for weights */
+    size_t row_columns; /* of a one-row product: with fewer, sums are the limit, not weights */
 } takt_worth;
 
 /* The kind of machine that has these instructions. */

@@ -13,8 +13,8 @@ typedef struct takt_cuda_call {
     takt_cu_node node; /* of its graph */
 } takt_cuda_call;
 
-/* Where the caller's side of a copy lies: on the host; on the device; there, and it is the other
- * side as well. */
+/* Where the caller's side of a copy lies: on the host; on the device; on the device, where it is
+ * also the other side. */
 typedef enum takt_cuda_side { TAKT_CUDA_HOST, TAKT_CUDA_AWAY, TAKT_CUDA_SAME } takt_cuda_side;
 
 typedef struct takt_cuda_part_step {

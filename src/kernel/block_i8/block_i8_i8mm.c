@@ -301,7 +301,7 @@ static void one_panel(const mm_walk *o)
     }
 }
 
-/* Four rows of levels that fill their bytes are the best of sdot, which spreads nothing. */
+/* sdot is best at four rows of levels that fill their bytes: it spreads nothing. */
 static bool by_rows(const takt_block_i8 *g)
 {
     return g->m < 2 || (g->m == MR && g->b.bits > 2) || g->b.k == 0 || g->b.block > PIECE;

@@ -44,7 +44,7 @@ typedef void takt_conv_f32_fn(const takt_conv_f32 *c);
 
 /* takt_kernel.info of this family. */
 typedef struct takt_conv_f32_info {
-    size_t channels; /* of y, at most this many: beyond that a product of patches is faster */
+    size_t channels; /* most channels of y: beyond that a product of patches is faster */
     bool planes;     /* channels of x that lie apart cost less than a transpose before it */
 } takt_conv_f32_info;
 

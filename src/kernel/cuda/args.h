@@ -228,7 +228,7 @@ typedef struct takt_cuda_pick_args {
     void *dst;
     const void *src, *index, *part; /* index: int64_t, or int32_t */
     uint64_t *fault;                /* the lowest index that is out of range */
-    uint64_t count;                 /* of threads that have something to do */
+    uint64_t count;                 /* of threads that have work */
     uint64_t value;                 /* of PAD: the element's bits */
     int64_t first;                  /* of IOTA */
     uint64_t outer, size, inner;    /* src is [outer, size, inner] */

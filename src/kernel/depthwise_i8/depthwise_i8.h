@@ -3,8 +3,8 @@
  *     acc[p,c] = bias[c] + sum over k < taps of x[p*taps + k][c] * w[k][c]      modulo 2^32
  *     y[p,c] = requant(acc), as gemm_i8.h has it, whose bias it is
  *
- * Zero points are the caller's: w is less its own, taps in the padding point to bytes that are x's
- * zero point, and the bias is less x's zero point times the sum of w.
+ * The caller handles zero points: w has its own subtracted, taps in the padding point to bytes of
+ * x's zero point, and x's zero point times the sum of w is subtracted from the bias.
  *
  *   bits       every variant equals scalar
  *   alignment  none beyond that of the types

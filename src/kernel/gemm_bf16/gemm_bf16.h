@@ -31,7 +31,7 @@ typedef struct takt_bf16_image {
     const uint16_t *data;
     size_t width, pitch; /* positions of a row that count, and from one row to the next */
     size_t channels;
-    const size_t *at; /* of each tap, in elements */
+    const size_t *at; /* offset of each tap, in elements */
 } takt_bf16_image;
 
 /* takt_kernel.info of this family. */

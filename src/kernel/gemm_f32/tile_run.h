@@ -3,7 +3,7 @@
  * A part of blocked.h, for variants with RUNS. With k of 16 to 128 a call costs a tenth to a third
  * of a tile.
  */
-enum { A_NEAR_BYTES = 32 << 10 }; /* of A, while panels of B pass */
+enum { A_NEAR_BYTES = 32 << 10 }; /* of A kept near while panels of B pass */
 
 /* Whether tiles prefetch the B that they read. The first of several strips does: of what the
  * previous block prefetched, little is left in L2 where packed A fills it. */

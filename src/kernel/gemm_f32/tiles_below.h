@@ -3,7 +3,7 @@
  * A part of blocked.h, for variants with BELOW. The loop around a tile costs as much as a tenth of
  * one with k of 64, most of all while another thread shares the core.
  */
-enum { A_NEAR_BYTES = 24 << 10 }; /* of A, while tiles of B pass */
+enum { A_NEAR_BYTES = 24 << 10 }; /* of A kept near while tiles of B pass */
 
 /* Whether the product consists only of tiles with A in place, of one chunk. */
 static bool is_small(const gemm *g)

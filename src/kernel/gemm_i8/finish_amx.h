@@ -8,7 +8,7 @@
 typedef struct constants {
     uint32_t base[NR];
     float scale[NR];
-    __mmask16 there[2]; /* of the columns */
+    __mmask16 there[2]; /* columns that exist */
 } constants;
 
 /* Sums of a tile; those at from[i] belong to row to[i] of the block. */

@@ -59,7 +59,7 @@ typedef struct takt_i8_image {
     const uint8_t *data;
     size_t width, pitch; /* positions of a row that count, and from one row to the next */
     size_t channels;
-    const size_t *at; /* of each tap, in bytes */
+    const size_t *at; /* offset of each tap, in bytes */
 } takt_i8_image;
 
 enum { TAKT_I8_OPEN = 16 };

@@ -53,7 +53,7 @@ typedef struct block {
     size_t row, rows, col, cols;
     uint32_t shift;
     size_t steps;           /* of 64 values of k, in all */
-    size_t whole;           /* of which B has all */
+    size_t whole;           /* steps that B has in full */
     char *last;             /* two tiles of B, completed with zeros, if whole < steps */
     struct tile_sums *sums; /* two of them */
     uint32_t *row_sums;

@@ -11,7 +11,7 @@
 
 enum { CHUNK = 256 };
 
-/* Where a thread stands. */
+/* Where a thread is. */
 typedef struct spot {
     const float *image;
     uint32_t channel, h, w; /* h, w: of the window's corner in x with its padding */

@@ -42,7 +42,7 @@ typedef struct strip {
 /* Some columns of C: 32 or 16, but that n may end among them. */
 typedef struct panel {
     size_t col, width;
-    __mmask16 there[2]; /* of its columns */
+    __mmask16 there[2]; /* columns that exist */
 } panel;
 
 typedef struct work {

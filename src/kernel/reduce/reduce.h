@@ -52,7 +52,7 @@ typedef struct takt_reduce {
     size_t count;      /* results */
     size_t across;     /* elements between the first elements of two results */
     size_t n;          /* elements reduced to one result */
-    size_t run;        /* of which this many follow each other at `step`; n, or more, if all do */
+    size_t run;        /* this many of them follow each other at `step`; n or more if all do */
     size_t run_stride; /* elements from one such run to the next */
     size_t step;
     const takt_poll *poll; /* polled about every 2^17 elements; or NULL */

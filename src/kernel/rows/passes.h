@@ -129,8 +129,8 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, stretch l, const place *to)
     return total;
 }
 
-/* The largest of x[i..n) and of the lanes of `top`, of several zeros any; any number if there is a
- * NaN, which makes a NaN of the sum of exponentials anyhow. */
+/* The largest of x[i..n) and of the lanes of `top`, any of several zeros; any number if there is a
+ * NaN, which turns the sum of exponentials into NaN anyway. */
 static T largest_of(const T *x, size_t i, size_t n, vec top)
 {
     T lane[LANES], most = -(T)INFINITY;

@@ -7,7 +7,7 @@
 #include "backend/cpu/conv/shape.h"
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
-enum { TAKT_DEPTHWISE_LINES = 9 }; /* of outputs at a time; none is left alone if there are more */
+enum { TAKT_DEPTHWISE_LINES = 9 }; /* lines of outputs at a time; avoids a single last one */
 
 typedef struct takt_cpu_lines {
     takt_conv_shape shape;

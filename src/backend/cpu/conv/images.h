@@ -19,7 +19,7 @@ typedef struct takt_image {
     size_t phases[2];            /* by rows and by columns */
     size_t rows;                 /* of outputs of a block, at most */
     size_t lines, pitch;         /* rows of a phase's image and positions of each */
-    const size_t *at;            /* of each tap: elements from the first one of the image */
+    const size_t *at;            /* offset of each tap in the image, in elements */
     size_t bytes;                /* of a block, and of what may be read behind it */
     takt_cut cut;                /* of all rows of outputs and panels of columns */
 } takt_image;

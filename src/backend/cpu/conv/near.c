@@ -25,7 +25,7 @@ typedef struct facts {
     takt_conv_shape shape;
     takt_conv_end end;
     takt_conv_f32_fn *run;
-    const size_t *at;       /* of each element of a patch: floats from the first */
+    const size_t *at;       /* offset of each element of a patch, in floats */
     size_t w;               /* index into step->in */
     bool is_planar;         /* x has channels first */
     bool is_copied;         /* lines of x to scratch, with padding */

@@ -1,6 +1,6 @@
-/* pool_half.c - the largest of bf16, channels last: a line of outputs at a time.
+/* pool_half.c - maxima of bf16, channels last: a line of outputs at a time.
  *
- * Elements are compared as integers in the order of the numbers that they are.
+ * Elements are compared as integers that have the order of their values.
  */
 #include <string.h>
 

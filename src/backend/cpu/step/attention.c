@@ -126,8 +126,8 @@ static void prepare(const takt_step *s, const takt_task *t)
     }
 }
 
-/* Queries [first, last) by blocks. What a block does not see of the chunk of values that it sees
- * last would lie between the panels, so that this chunk is packed for every block. */
+/* Queries [first, last) by blocks. Values that a block does not see in its last chunk would lie
+ * between the panels, so this chunk is packed for every block. */
 static void walk_blocks(const head *h, size_t first, size_t last)
 {
     const facts *f = h->f;

@@ -8,7 +8,7 @@
 
 typedef struct facts {
     takt_rows_dx_f32_fn *run;
-    takt_reduce_fn *reduce; /* of all losses; NULL: there is one result a row */
+    takt_reduce_fn *reduce; /* sums all losses; NULL: one result per row */
     size_t rows, classes;
     int64_t reduction, ignored;
     bool ignores, is_dx, is_one_seed;

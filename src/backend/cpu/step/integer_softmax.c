@@ -84,7 +84,7 @@ static uint8_t greatest(const uint8_t *x, part o, uint8_t flip, uint8_t most)
     return most;
 }
 
-/* `top`: the greatest of x, both flipped; so are distances right for signed bytes, too. */
+/* `top`: the greatest of x, both flipped; so that distances are right for signed bytes, too. */
 static uint32_t summed(const uint8_t *x, part o, const int32_t *table, uint8_t top, uint8_t flip)
 {
     uint32_t sum = 0;

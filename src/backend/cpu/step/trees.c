@@ -1,6 +1,6 @@
 /* trees.c - ensembles of trees: blocks of rows go through a few trees at a time.
  *
- * The rows of a block become keys, and are in cache as the nodes of a tree are. Weights are joined
+ * The rows of a block become keys, which stay in cache like the nodes of a tree. Weights are joined
  * in the order of the trees, so nothing depends on how rows and trees are shared out.
  */
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { ROWS_MOST = 256, TREES_MOST = 32 }; /* at a time */
 enum { KEY_BYTES = 1 << 16, SUM_BYTES = 1 << 16, SHARED_BYTES = 1 << 22 };
-enum { STEP_COST = 20, KEY_COST = 8 }; /* of a step through a tree, of a key, in operations */
+enum { STEP_COST = 20, KEY_COST = 8 }; /* operations for a step through a tree, and for a key */
 
 typedef struct facts {
     takt_trees_form form;

@@ -1,7 +1,7 @@
 /* wide.c - any trees: a node for each test and each leaf, shared as the tables share them. */
 #include "backend/cpu/trees/nodes.h"
 
-enum { LEVELS = 64 }; /* of a search in a set, and to spare */
+enum { LEVELS = 64 }; /* more than a search in a set needs */
 
 /* The most branches on a way through the trees; SIZE_MAX where one leads back to itself. */
 static takt_status longest_way(takt_arena *arena, const takt_trees *t, size_t *longest)
