@@ -41,6 +41,8 @@ const char *takt_match_group(takt_uses u, takt_id root, takt_grouped *found)
     if (cut == NULL || !takt_match_type(u.g, cut->in[0], n->type) || n->type->rank < 3)
         return "";
     const takt_type *x = n->type, *groups = inner->type;
+    if (x->rank == TAKT_MAX_RANK)
+        return "it has too many dimensions";
     found->x = cut->in[0];
     found->epsilon = takt_node_attr(inner, "epsilon")->f64;
     found->groups = groups->dim[1];

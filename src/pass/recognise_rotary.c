@@ -118,6 +118,8 @@ static const char *accept(takt_uses u, takt_id root, const takt_rotated *r)
     const takt_type *t = u.g->nodes[root].type;
     if (t->dtype != TAKT_F32)
         return "its kernel is for f32";
+    if (t->rank == TAKT_MAX_RANK)
+        return "it has too many dimensions";
     if (!takt_match_type(u.g, r->x, t))
         return "the angles are more than the pairs";
     return same_type(u.g, r->cosine, r->sine) ? NULL : "cosines and sines differ in shape";
