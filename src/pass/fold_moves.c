@@ -5,6 +5,7 @@
  */
 #include "op/util/conv.h"
 #include "op/util/integer.h"
+#include "op/util/make.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
@@ -33,11 +34,25 @@ static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
     return same_as_input(r, n);
 }
 
+/* Whether both have as many elements, whatever the sizes are. */
+static bool same_count(takt_graph *g, const takt_type *a, const takt_type *b)
+{
+    const takt_dim x = takt_make_product(g, a->dim, a->rank);
+    return takt_dim_same(g->dims, x, takt_make_product(g, b->dim, b->rank));
+}
+
+/* What sizes have to keep for two of them does not follow from one. */
 static takt_id reshape_twice(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_reshape);
-    return inner == NULL ? TAKT_NONE
-                         : takt_reshape(r->out, inner->in[0], n->type->dim, (size_t)n->type->rank);
+    if (inner == NULL)
+        return TAKT_NONE;
+    const takt_id x = inner->in[0];
+    const takt_type *between = inner->type;
+    if (!same_count(r->out, between, n->type) &&
+        !same_count(r->out, takt_type_of(r->out, x), between))
+        return TAKT_NONE;
+    return takt_reshape(r->out, x, n->type->dim, (size_t)n->type->rank);
 }
 
 /* An empty permutation reverses, and axes may count from the end; the rules below handle

@@ -161,6 +161,14 @@ succeeds("convert", path("nine.onnx"), "-o", path("nine.taktp"))
 succeeds("run", path("nine.taktp"), "-D", "n=3")
 fails(1, "run", path("nine.taktp"), "-D", "n=4", says=["f32[4, 4]", "f32[9]"])
 
+# Of two that cancel, too.
+with open(path("hops.takt"), "w", encoding="utf-8") as f:
+    f.write("model m(x: f32[n]) -> f32[n] {\n  a = reshape(x, shape=[n // 4, 4])\n"
+            "  return reshape(a, shape=[n])\n}\n")
+succeeds("run", path("hops.takt"), "-D", "n=8")
+for level in ("-O0", "-O2"):
+    fails(1, "run", path("hops.takt"), "-D", "n=9", level, says=["f32[9]", "f32[2, 4]"])
+
 # The layout of ONNX's test data, alone and in a folder of folders.
 for number, result in ((0, [2.0, 3.0]), (1, [2.0, 3.5])):
     os.makedirs(path(f"data/test_data_set_{number}"), exist_ok=True)
