@@ -29,7 +29,7 @@ COMPILER = re.compile(r"^(strcpy|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64
 
 # src/<folder>/..., and gen/kernel/... of the variants that the build writes
 objects_dir = os.path.join(BUILD, "CMakeFiles", "takt_objects.dir")
-objects = [os.path.join(folder, name) for part in ("src", "gen")
+objects = [os.path.join(folder, name) for part in ("src", os.path.join("gen", "kernel"))
            for folder, _, names in os.walk(os.path.join(objects_dir, part))
            for name in names if name.endswith(".o")]
 if not objects:

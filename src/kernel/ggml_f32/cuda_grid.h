@@ -111,7 +111,7 @@ DEVICE float weight_iq1_m(const uint8_t *b, uint32_t i)
 {
     const uint8_t *s = b + 48;
     const uint32_t four = b[32 + i / 16] >> i / 8 % 2 * 4 & 15U;
-    const uint32_t bits = s[1] >> 4 | s[3] >> 4 << 4 | s[5] >> 4 << 8 | s[7] >> 4 << 12;
+    const uint32_t bits = (uint32_t)(s[1] >> 4 | s[3] >> 4 << 4 | s[5] >> 4 << 8 | s[7] >> 4 << 12);
     const uint32_t level = u16_at(s + i / 64 * 2) >> i / 16 % 4 * 3 & 7U;
     const float scale = half_from_f16((uint16_t)bits) * (float)(2 * level + 1);
     return scale * level_iq1(b[i / 8] | (four & 7U) << 8, i % 8, (four & 8U) != 0);
