@@ -91,7 +91,7 @@ static void link_uses(scheduler *s)
             add_edge(s, b->lengths[b->latest[i]], (takt_id)i, &edge);
 }
 
-/* Propagates that `node` is complete; whoever waited only for it is ready. */
+/* Propagates that `node` is complete; a node that waited only for it is ready. */
 static void arrive(scheduler *s, takt_id node)
 {
     s->stack[s->depth++] = node;

@@ -31,14 +31,14 @@ size_t takt_products_scratch(const takt_gemm_f32_info *info, size_t rows, size_t
 TAKT_MUST_USE takt_status takt_products_init(takt_region *r);
 /* Sets what products through sum `id` cost, from r->error and r->sizes. */
 void takt_products_errors(takt_region *r, size_t id);
-/* What that has set, one per element, and *least, what a row costs beyond them. Whoever puts
- * r->error back puts these back too. NULL: no part of the sum has f32. */
+/* The errors set by takt_products_errors, one per element, and in *least a row's further cost. A
+ * caller that restores r->error must restore these too. NULL: no part of the sum uses f32. */
 double *takt_products_kept(const takt_region *r, size_t id, double **least);
 /* All errors of the elements of sum `id` if these rows go through it in f32, and *least, what each
- * row costs beyond them; NULL: f32 is no gain or has not the range. */
+ * row costs beyond them; NULL: f32 does not pay off or lacks the range. */
 const double *takt_products_error(takt_region *r, size_t id, size_t rows, double *least);
 /* rows of the source += a W through part `part` of sum `id`, after takt_products_error; false: this
- * part has no f32. */
+ * part does not use f32. */
 bool takt_products_back(takt_region *r, size_t id, size_t part, size_t rows);
 /* out += x W^T for `rows` rows, without an account of errors; false as above. */
 bool takt_products_forward(takt_region *r, const takt_net_part *p, const double *x, double *out,

@@ -13,7 +13,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* TAKT_PROGRESS: a bar appears after so many seconds; default 1. */
+/* TAKT_PROGRESS: seconds before a bar appears; default 1. */
 static uint64_t patience_ns(void)
 {
     const char *text = getenv("TAKT_PROGRESS");

@@ -119,7 +119,8 @@ static int64_t known_cell(const takt_sizes *sizes, const int64_t *cells, uint32_
     return (int64_t)((uint64_t)op->a | (uint64_t)op->b << 32);
 }
 
-/* A name that is no input's dimension by itself, solved from a sum with known sizes: past + seq. */
+/* A name that is not an input's dimension by itself, solved from a sum with known sizes: past +
+ * seq. */
 static void solve_names(takt_session *s, int64_t *cells)
 {
     const takt_session_range *r = s->range;

@@ -56,8 +56,8 @@ static bool has_label(const takt_pb_value *v, takt_span label)
     return false;
 }
 
-/* Who has a size of that name: an input that no single branch reads, and inputs of several
- * branches, of which the first keeps the name. */
+/* Which inputs have a size of that name: an input that no single branch reads, and inputs of
+ * several branches, of which the first keeps the name. */
 typedef struct users {
     bool is_outside, has_several;
     const takt_pb_graph *first;

@@ -41,7 +41,7 @@ INLINE vf lift(listed l, float *c, vf least, size_t lanes, const size_t count)
     }
     for (size_t v = 0; v < count; v++) {
         store(c + v * VF, sum[v], lanes);
-        if (lanes == VF) /* the other lanes of a tail are no elements of c */
+        if (lanes == VF) /* the other lanes of a tail are not elements of c */
             least = lesser_plain(least, sum[v]);
     }
     return least;

@@ -220,7 +220,7 @@ static void set_halves(takt_rnn_facts *f)
             add_gate(&f->product[0], k);
 }
 
-/* Blocks whose results stay in a near cache: every block begins its product anew, and rearranges
+/* Blocks whose results stay in a near cache: every block restarts its product, and rearranges
  * its rows for it. As many as the parts can share evenly. */
 static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
 {
