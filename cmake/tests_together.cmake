@@ -12,7 +12,7 @@ set(together_list "")
 # A row of together_list for `file`, which is part of takt_tests as `name`.
 function(takt_test_together name file)
   set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS main=test_main_${name})
-  file(STRINGS ${file} arguments REGEX "^int main\\(int")
+  file(STRINGS ${file} arguments REGEX "^int main\\(int|^GUIDE_MAIN")
   if(arguments)
     list(APPEND together_list "WITH_ARGUMENTS(${name})")
   else()
