@@ -66,6 +66,11 @@ def names():
     fails(2, "train", NET, "--data", "minst", says=["did you mean mnist"])
     fails(1, "train", NET, "--data", "./mnist-of-mine.csv", says=["mnist-of-mine"])
     fails(2, "data", says=["no data"])
+    # The folder of data sets is not a data set: verbs that take --data behave as without it.
+    fails(2, "train", NET, env=env, says=["--data"])
+    given = ["quantize", NET, "--calib", table("calib.csv", 20), "--size-first", "-o",
+             path("q.onnx"), "--json"]
+    expect(set(parsed(*given, env=env)) == set(parsed(*given)), "TAKT_DATA is taken as --data")
 
 
 def batches():

@@ -290,9 +290,11 @@ void tool_help_man(void)
     printf(".SH FLAGS OF ALL VERBS\n");
     for (const tool_flag_id *id = tool_common_flags; *id != TAKT_FLAG_IDS; id++)
         man_flag(*id);
-    printf(".SH ENVIRONMENT\nEvery flag is also read from the environment: TAKT_ and its name in "
-           "capitals, hyphens as underscores. Command line goes before environment, environment "
-           "before the file of \\-\\-config. TAKT_PROGRESS is the number of seconds after which a "
-           "terminal shows a bar (1).\n.SH EXIT STATUS\n");
+    printf(
+        ".SH ENVIRONMENT\nEvery flag is also read from the environment: TAKT_ and its name in "
+        "capitals, hyphens as underscores. Command line goes before environment, environment "
+        "before the file of \\-\\-config. TAKT_DATA is not \\-\\-data but the folder in which data "
+        "sets are looked for by name. TAKT_PROGRESS is the number of seconds after which a "
+        "terminal shows a bar (1).\n.SH EXIT STATUS\n");
     roff(exits);
 }

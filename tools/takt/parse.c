@@ -197,12 +197,19 @@ static void note_misspelt(const takt_tool *t)
     }
 }
 
+/* TAKT_DATA is the folder that data sets are looked for in, which is set for all verbs: taken as
+ * --data it would be a data set that no caller asked for. */
+static bool has_mirror(tool_flag_id id)
+{
+    return !tool_flag_is_help(id) && strcmp(tool_flags[id].name, "data") != 0;
+}
+
 static bool take_environment(takt_tool *t)
 {
     note_misspelt(t);
     for (int id = 0; id < TAKT_FLAG_IDS; id++) {
         char name[48];
-        if (tool_flag_is_help((tool_flag_id)id) || !tool_verb_takes(t->verb, (tool_flag_id)id))
+        if (!has_mirror((tool_flag_id)id) || !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue;
         mirror(tool_flags[id].name, name);
         const char *value = getenv(name);

@@ -51,11 +51,12 @@ static bool is_there(const char *path)
     return path[0] != '\0' && stat(path, &s) == 0;
 }
 
-/* Where the recipe looks, below --data (or TAKT_DATA) if that is given; or --data itself. An
- * absolute path is tried both ways. */
+/* Where the recipe looks, below --data, or else below TAKT_DATA, if that is given; or the folder
+ * itself. An absolute path is tried both ways. */
 static bool find_data(const job *j, char to[TOOL_ZOO_PATH])
 {
-    const char *given = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;
+    const char *flag = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;
+    const char *given = flag != NULL ? flag : getenv("TAKT_DATA");
     to[0] = '\0';
     if (where[0] == '\0')
         return true;
