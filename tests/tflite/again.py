@@ -20,8 +20,6 @@ import _cases  # needs numpy
 import _cases_more
 import _cases_wide
 
-# Models whose integer operators the writer does not have; every other one must come back.
-LEFT = {"keyword-scrambled-svdf-int16": "SVDF", "mnist-lstm-int8": "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 # LiteRT mixes bytes in floats (docs/tflite.md), or the layer is written as floats.
 APART = ("bilinear_01_7_uint8", "softmax_0.5")
 failures = []
@@ -111,7 +109,7 @@ def models(only):
                                      d["shape"], endpoint=True).astype(d["dtype"])
                   for d in details]
         result = compare(name, data, inputs, 2)
-        if result is None and name not in LEFT:
+        if result is None:
             failures.append(f"{name}: {again.error[:300]}")
         if only:
             print(f"{name}: {'the same' if result else again.error[:300]}")

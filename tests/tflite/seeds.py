@@ -87,6 +87,16 @@ def graphs():
         [Op("SVDF", [0, 1, 2, -1, 3], [4], (6, {0: ("i", 1)}))],
         [Tensor(F, [1, 3]), Tensor(F, [2, 3], ONES), Tensor(F, [2, 3], ONES), state,
          Tensor(F, [1, 2])], [0], [4])
+    # An operator that is kept whole if scales are kept.
+    SEEDS["legal_svdf_i8"] = model(
+        [Op("SVDF", [0, 1, 2, 3, 4], [5], (6, {0: ("i", 1), 1: ("b", 1)}))],
+        [Tensor("INT8", [1, 3], scale=0.05, zero=-3),
+         Tensor("INT8", [2, 3], bytes([1, 250, 90, 7, 40, 200]), scale=0.02, zero=0),
+         Tensor("INT16", [2, 3], struct.pack("<6h", 900, -70, 300, 5, -1200, 64), scale=0.001,
+                zero=0),
+         Tensor("INT32", [2], struct.pack("<2i", 40, -9), scale=0.00001, zero=0),
+         Tensor("INT16", [1, 6], scale=0.01, zero=0, variable=True),
+         Tensor("INT8", [1, 2], scale=0.03, zero=4)], [0], [5])
     SEEDS["3502_not_a_variable"] = model(
         [Op("SVDF", [0, 1, 2, -1, 3], [4], (6, {0: ("i", 1)}))],
         [Tensor(F, [1, 3]), Tensor(F, [2, 3], ONES), Tensor(F, [2, 3], ONES),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "io/tflite/whole.h"
 
 bool takt_tfl_good(takt_tfl_call *c)
 {
@@ -52,19 +53,38 @@ static const takt_flat_table *options(const takt_tfl_call *c)
     return c->op->options.at != 0 ? &c->op->options : &c->op->options2;
 }
 
+/* Notes an option of an operator that is kept whole: a writer puts it into a file again. */
+static void note(takt_tfl_call *c, int field, int bytes, uint32_t bits)
+{
+    struct takt_tfl_whole *w = c->whole;
+    for (size_t i = 0; w != NULL && i < w->option_count; i++)
+        if (w->option[i].field == field)
+            return;
+    if (w != NULL && w->option_count < TAKT_TFL_OPTIONS)
+        w->option[w->option_count++] = (takt_tfl_option){field, bytes, bits};
+}
+
 int32_t takt_tfl_i32(takt_tfl_call *c, int field, int32_t fallback)
 {
-    return takt_flat_i32(c->flat, options(c), field, fallback);
+    const int32_t value = takt_flat_i32(c->flat, options(c), field, fallback);
+    note(c, field, 4, (uint32_t)value);
+    return value;
 }
 
 uint8_t takt_tfl_u8(takt_tfl_call *c, int field, uint8_t fallback)
 {
-    return takt_flat_u8(c->flat, options(c), field, fallback);
+    const uint8_t value = takt_flat_u8(c->flat, options(c), field, fallback);
+    note(c, field, 1, value);
+    return value;
 }
 
 float takt_tfl_f32(takt_tfl_call *c, int field, float fallback)
 {
-    return takt_flat_f32(c->flat, options(c), field, fallback);
+    const float value = takt_flat_f32(c->flat, options(c), field, fallback);
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    note(c, field, 4, bits);
+    return value;
 }
 
 takt_tfl_ints takt_tfl_list(takt_tfl_call *c, int field)
@@ -217,6 +237,10 @@ void takt_tfl_next(takt_tfl_call *c, size_t i, takt_id id)
     const takt_id state = takt_tfl_in(c, i);
     if (state == TAKT_NONE || id == TAKT_NONE)
         return;
+    if (c->whole != NULL) {
+        c->whole->next[i] = id;
+        return;
+    }
     const takt_node *n = takt_node_at(c->g, state);
     for (size_t k = 0; k < c->g->slot_count; k++)
         if (n->op == &takt_op_state && c->g->slots[k].value == state) {

@@ -85,6 +85,7 @@ typedef struct takt_tfl_call {
     const takt_tfl_op *op;
     const char *name;
     const takt_tfl_tensor *floats; /* tensors as floats: scales are kept (scales.c); or NULL */
+    struct takt_tfl_whole *whole;  /* what is noted of an operator kept whole (whole.h); or NULL */
     takt_status status;            /* sticky */
 } takt_tfl_call;
 

@@ -1,7 +1,7 @@
 /* node.c - imports operators one after the other, and collects those that are refused. */
 #include <string.h>
 
-#include "io/tflite/adapt.h"
+#include "io/tflite/whole.h"
 
 #define TAKT_TFLITE(stem) extern const takt_tflite_op takt_tflite_##stem;
 #include "tflite_list.inc"
@@ -120,8 +120,12 @@ static takt_status adapt(takt_tfl_call *c, bool is_custom)
         return takt_tfl_refuse(c, "%s", why != NULL ? why : "Takt has no such operator");
     if (a->options != 0 && c->op->options_type != 0 && c->op->options_type != a->options)
         return takt_flat_fail(c->flat, c->op->at, "%s has options of another operator", c->name);
-    takt_tfl_keep_scales(c);
-    const takt_status status = c->status == TAKT_OK ? a->adapt(c) : c->status;
+    const bool is_whole = takt_tfl_is_whole(c);
+    if (!is_whole)
+        takt_tfl_keep_scales(c);
+    const takt_status status = c->status != TAKT_OK ? c->status
+                               : is_whole           ? takt_tfl_keep_whole(c, a)
+                                                    : a->adapt(c);
     if (c->status == TAKT_OK)
         c->status = status;
     (void)takt_tfl_good(c);

@@ -6,6 +6,7 @@ enum { X, FEATURE, TIME, BIAS, STATE };
 
 typedef struct sizes {
     int64_t batch, filters, memory, rank;
+    int activation;
 } sizes;
 
 /* The state without its oldest entry, and the newest: [batch, filters, memory]. */
@@ -92,8 +93,7 @@ static takt_id floats(takt_tfl_call *c, takt_id x, takt_id turned, const sizes *
     takt_id time = takt_tfl_in(c, TIME);
     if (time != TAKT_NONE && !takt_dtype_is_float(takt_type_of(c->g, time)->dtype))
         time = takt_tfl_dequantise(c, time, takt_tfl_tensor_in(c, TIME));
-    return takt_tfl_activate(c, filtered(c, remembered(c, newest, n), time, n),
-                             takt_tfl_u8(c, 1, 0));
+    return takt_tfl_activate(c, filtered(c, remembered(c, newest, n), time, n), n->activation);
 }
 
 static takt_status adapt(takt_tfl_call *c)
@@ -110,7 +110,7 @@ static takt_status adapt(takt_tfl_call *c)
         tt.dim[0] != tw.dim[0] || tt.dim[1] < 1 || ts.dim[0] != tx.dim[0] ||
         ts.dim[1] != tt.dim[0] * tt.dim[1])
         return takt_tfl_refuse(c, "shapes that do not fit each other");
-    const sizes n = {tx.dim[0], tw.dim[0], tt.dim[1], takt_tfl_i32(c, 0, 0)};
+    const sizes n = {tx.dim[0], tw.dim[0], tt.dim[1], takt_tfl_i32(c, 0, 0), takt_tfl_u8(c, 1, 0)};
     if (n.rank < 1 || n.filters % n.rank != 0)
         return takt_tfl_refuse(c, "%lld filters of rank %lld", (long long)n.filters,
                                (long long)n.rank);

@@ -24,7 +24,8 @@ typedef struct takt_tflw_tensor {
     const void *data; /* NULL: no constant */
     size_t bytes;
     takt_tflw_grid grid;
-    bool is_handle; /* a resource: names a variable */
+    bool is_handle;   /* a resource: names a variable */
+    bool is_variable; /* state that its operator keeps by itself */
 } takt_tflw_tensor;
 
 /* A field of an operator's options. */
@@ -41,6 +42,8 @@ typedef struct takt_tflw_op {
     int code;
     const int32_t *in, *out;
     size_t in_count, out_count;
+    const int32_t *between; /* intermediate tensors */
+    size_t between_count;
     int options; /* their kind in the schema; 0: none */
     takt_tflw_field field[TAKT_TFLW_FIELDS];
     size_t field_count;
@@ -200,6 +203,14 @@ void takt_tflw_state_begin(takt_tflw *w);
 void takt_tflw_state_read(takt_tflw *w, const takt_node *n);
 /* Their next values; behind all nodes. */
 void takt_tflw_state_end(takt_tflw *w);
+
+/* ---- operators that were read whole (op/whole.c) ---- */
+
+bool takt_tflw_is_whole(const takt_node *n);
+/* The grids of the values that such a node reads and makes. */
+void takt_tflw_whole_grids(takt_tflw *w, takt_id id);
+/* Whether the slot is read and set by one such node alone, whose operator then keeps it. */
+bool takt_tflw_keeps_slot(const takt_tflw *w, const takt_slot *slot);
 
 /* ---- the graph before it is written (prepare.c) ---- */
 

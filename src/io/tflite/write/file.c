@@ -41,19 +41,24 @@ static size_t put_tensor(takt_tflw *w, takt_text *to, size_t i, uint32_t buffer)
     const takt_tflw_tensor *t = &w->tensors[i];
     char name[32];
     int32_t dims[TAKT_MAX_RANK];
-    takt_fb_field f[] = {{.id = 0},
-                         {.id = 1, .bytes = 1, .bits = (uint64_t)kind_of(t)},
-                         {.id = 2, .bytes = 4, .bits = buffer},
-                         {.id = 3},
-                         {.id = 4}};
-    const size_t start = takt_fb_table(to, f, t->grid.count > 0 ? 5 : 4);
+    takt_fb_field f[6] = {{.id = 0},
+                          {.id = 1, .bytes = 1, .bits = (uint64_t)kind_of(t)},
+                          {.id = 2, .bytes = 4, .bits = buffer},
+                          {.id = 3}};
+    size_t count = 4;
+    const size_t grid = count;
+    if (t->grid.count > 0)
+        f[count++].id = 4;
+    if (t->is_variable)
+        f[count++] = (takt_fb_field){.id = 5, .bytes = 1, .bits = 1};
+    const size_t start = takt_fb_table(to, f, count);
     for (int d = 0; d < t->type.rank; d++)
         dims[d] = (int32_t)t->type.dim[d];
     takt_fb_link(to, f[0].place, takt_fb_numbers(to, dims, (size_t)t->type.rank, 4, 4));
     (void)snprintf(name, sizeof name, "t%zu", i);
     takt_fb_link(to, f[3].place, takt_fb_string(to, t->name != NULL ? t->name : name));
     if (t->grid.count > 0)
-        takt_fb_link(to, f[4].place, put_grid(w, to, &t->grid));
+        takt_fb_link(to, f[grid].place, put_grid(w, to, &t->grid));
     return start;
 }
 
@@ -87,12 +92,16 @@ static size_t put_op(takt_text *to, const takt_tflw_op *op, size_t code)
                          {.id = 1},
                          {.id = 2},
                          {.id = 3, .bytes = 1, .bits = (uint64_t)op->options},
-                         {.id = 4}};
-    const size_t start = takt_fb_table(to, f, op->options != 0 ? 5 : 3);
+                         {.id = 4},
+                         {.id = 8}};
+    const size_t fields = op->between_count > 0 ? 6 : op->options != 0 ? 5 : 3;
+    const size_t start = takt_fb_table(to, f, fields);
     takt_fb_link(to, f[1].place, takt_fb_numbers(to, op->in, op->in_count, 4, 4));
     takt_fb_link(to, f[2].place, takt_fb_numbers(to, op->out, op->out_count, 4, 4));
-    if (op->options != 0)
+    if (fields > 3)
         takt_fb_link(to, f[4].place, put_options(to, op));
+    if (fields > 5)
+        takt_fb_link(to, f[5].place, takt_fb_numbers(to, op->between, op->between_count, 4, 4));
     return start;
 }
 

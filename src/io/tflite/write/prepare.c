@@ -193,7 +193,9 @@ static bool is_written(void *user, const takt_graph *g, const takt_node *n)
 {
     (void)user;
     (void)g;
-    return takt_tflw_emitter_of(n->op) != NULL || n->op == &takt_op_dequantize;
+    return n->op == &takt_op_custom
+               ? takt_tflw_is_whole(n)
+               : takt_tflw_emitter_of(n->op) != NULL || n->op == &takt_op_dequantize;
 }
 
 static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)

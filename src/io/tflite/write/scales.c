@@ -60,6 +60,8 @@ void takt_tflw_grids(takt_tflw *w)
         const bool is_quantize = n->op == &takt_op_quantize;
         if ((is_quantize || n->op == &takt_op_dequantize) && takt_tflw_grid_of(w, n, &grid))
             w->grids[is_quantize ? i : n->in[0]] = grid;
+        if (takt_tflw_is_whole(n))
+            takt_tflw_whole_grids(w, (takt_id)i);
     }
     for (int i = 0; i < ROUNDS && w->status == TAKT_OK && spread_all(w);)
         i++;

@@ -64,6 +64,23 @@ static takt_tflw *second(takt_tflw *w)
     return first;
 }
 
+/* Operators set their own variables to 0 before the first run, bytes to their zero point. */
+static void check_first(takt_tflw *w, const takt_slot *slot)
+{
+    const takt_tflw_grid *grid = &w->grids[slot->value];
+    const int64_t zero =
+        slot->type.dtype == TAKT_I8 && grid->count > 0 && grid->zero != NULL ? grid->zero[0] : 0;
+    const void *data = first_value(w, slot);
+    size_t count = 0;
+    bool is_good = data != NULL && takt_type_count(&slot->type, &count);
+    for (size_t i = 0; is_good && i < count; i++)
+        is_good = takt_dtype_is_float(slot->type.dtype)
+                      ? takt_dtype_get_f(slot->type.dtype, data, i) == 0
+                      : takt_dtype_get_i(slot->type.dtype, data, i) == zero;
+    if (!is_good)
+        takt_tflw_fail(w, "the state of an operator begins at 0 in TensorFlow Lite");
+}
+
 static void begin_slot(takt_tflw *w, size_t i)
 {
     const takt_slot *slot = &w->g->slots[i];
@@ -79,7 +96,15 @@ static void begin_slot(takt_tflw *w, size_t i)
 void takt_tflw_state_begin(takt_tflw *w)
 {
     const size_t count = w->g->slot_count;
-    if (count == 0 || w->status != TAKT_OK)
+    size_t kept = 0;
+    for (size_t i = 0; i < count && w->status == TAKT_OK; i++) {
+        w->id = w->g->slots[i].value;
+        if (!takt_tflw_keeps_slot(w, &w->g->slots[i]))
+            continue;
+        check_first(w, &w->g->slots[i]);
+        kept++;
+    }
+    if (kept == count || w->status != TAKT_OK)
         return;
     w->handles = takt_arena_array(&w->arena, count, sizeof *w->handles);
     w->first = w->handles != NULL ? second(w) : NULL;
@@ -89,7 +114,8 @@ void takt_tflw_state_begin(takt_tflw *w)
     }
     takt_tflw_option(takt_tflw_call(w, "CALL_ONCE", 0, NULL, -1), CALL_ONCE, 0, 4, 1);
     for (size_t i = 0; i < count && w->status == TAKT_OK; i++)
-        begin_slot(w, i);
+        if (!takt_tflw_keeps_slot(w, &w->g->slots[i]))
+            begin_slot(w, i);
 }
 
 void takt_tflw_state_read(takt_tflw *w, const takt_node *n)
@@ -98,6 +124,11 @@ void takt_tflw_state_read(takt_tflw *w, const takt_node *n)
         if (w->g->slots[i].value != w->id)
             continue;
         const int32_t value = takt_tflw_result(w, w->id, NULL);
+        if (takt_tflw_keeps_slot(w, &w->g->slots[i])) {
+            if (value >= 0)
+                w->tensors[value].is_variable = true;
+            return;
+        }
         takt_tflw_option(takt_tflw_1(w, "READ_VARIABLE", w->handles[i], value), READ_VARIABLE, 0, 1,
                          0);
         return;
@@ -110,7 +141,7 @@ void takt_tflw_state_end(takt_tflw *w)
     for (size_t i = 0; i < w->g->slot_count && w->status == TAKT_OK; i++) {
         const takt_slot *slot = &w->g->slots[i];
         w->id = slot->value;
-        if (slot->next != TAKT_NONE && slot->next != slot->value)
+        if (slot->next != TAKT_NONE && slot->next != slot->value && !takt_tflw_keeps_slot(w, slot))
             assign(w, w->handles[i], takt_tflw_value(w, slot->next));
     }
 }
