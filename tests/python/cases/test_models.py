@@ -76,6 +76,22 @@ class Models(unittest.TestCase):
         one = takt.loads("model one(x: f32[3]) { return relu(x) }")
         self.assertEqual(one.batched("n").inputs[0].shape, ("n", 3))
 
+    def test_keep_scales(self):
+        """A .tflite of integers is written again only if its scales were kept."""
+        path = ROOT / "tests" / "corpus" / "tflite" / "legal_svdf_i8"
+        with tempfile.TemporaryDirectory() as folder:
+            to = os.path.join(folder, "again.tflite")
+            with self.assertRaises(takt.UnsupportedError):
+                takt.load(path).save(to)
+            for m in (takt.load(path, keep_scales=True),
+                      takt.loads(path.read_bytes(), keep_scales=True)):
+                m.save(to)
+                again = takt.load(to)
+                self.assertEqual(again.inputs[0].dtype, takt.load(path).inputs[0].dtype)
+                x = takt.array([[90, -70, 33]], dtype="int8")
+                self.assertEqual(takt.compile(again)(x).tolist(),
+                                 takt.compile(takt.load(path))(x).tolist())
+
     def test_grown(self):
         m = takt.loads("model m(x: f32[s, 2], past: f32[p, 2]) {\n  all = concat(past, x, axis=0)\n"
                        "  return y = reduce_sum(all, axes=[0]), present = all\n}")
