@@ -4,7 +4,8 @@
  * gradients go straight through (src/op/fake_quantize.c). The same slots feed two graphs: one for
  * training, with fake_quantize, and one for inference, with quantize and dequantize. Once weights
  * and ranges are constants the second is the model of integers. Layers that are kept have slots,
- * too, and are trained as floats.
+ * too, and are trained as floats; so are norms, embeddings and recurrent cells, which are floats in
+ * the model of integers.
  */
 #ifndef TAKT_SHRINK_AWARE_H
 #define TAKT_SHRINK_AWARE_H

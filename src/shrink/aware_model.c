@@ -30,7 +30,7 @@ static takt_status find_layers(work *w)
 {
     takt_arena *a = &w->arena;
     size_t taken = 0;
-    TAKT_TRY(takt_shrink_base(w->model, &w->base));
+    TAKT_TRY(takt_shrink_trained_base(w->model, &w->base));
     TAKT_TRY(takt_shrink_layers_init(&w->layers, w->base));
     const size_t count = w->layers.count + 1;
     w->taken = takt_arena_array(a, count, sizeof *w->taken);

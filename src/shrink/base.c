@@ -8,6 +8,50 @@
 #include "pass/pass.h"
 #include "pass/passes.h"
 
+/* ---- parameters that are not rounded ---- */
+
+/* What reads its parameters as floats in the model of integers, too. */
+static bool reads_floats(const takt_op *op)
+{
+    return op == &takt_op_layer_norm || op == &takt_op_rms_norm || op == &takt_op_group_norm ||
+           op == &takt_op_instance_norm || op == &takt_op_gather || op == &takt_op_prelu ||
+           op == &takt_op_scan;
+}
+
+static size_t slot_at(const takt_graph *g, takt_id id)
+{
+    size_t i = 0;
+    while (i < g->slot_count && g->slots[i].value != id)
+        i++;
+    return i;
+}
+
+/* The model's values without those of norms, embeddings and recurrent cells, which stay slots:
+ * nothing folds them into a layer. */
+static const takt_tensor *without_floats(takt_arena *arena, const takt_graph *g,
+                                         const takt_tensor *values)
+{
+    takt_tensor *kept = takt_arena_array(arena, g->slot_count + 1, sizeof *kept);
+    bool *is_read = takt_arena_array(arena, g->slot_count + 1, sizeof *is_read);
+    bool *is_other = takt_arena_array(arena, g->slot_count + 1, sizeof *is_other);
+    if (kept == NULL || is_read == NULL || is_other == NULL)
+        return NULL;
+    for (size_t i = 0; i < g->count; i++)
+        for (uint32_t k = 0; k < g->nodes[i].in_count; k++) {
+            const takt_id from = g->nodes[i].in[k];
+            if (from == TAKT_NONE || g->nodes[from].op != &takt_op_state)
+                continue;
+            bool *to = reads_floats(g->nodes[i].op) ? is_read : is_other;
+            to[slot_at(g, from)] = true;
+        }
+    for (size_t i = 0; i < g->slot_count; i++) {
+        const takt_slot *s = &g->slots[i];
+        if (!s->is_trainable || !takt_dtype_is_float(s->type.dtype) || !is_read[i] || is_other[i])
+            kept[i] = values[i];
+    }
+    return kept;
+}
+
 /* ---- the graph ---- */
 
 static bool is_no_einsum(void *user, const takt_graph *g, const takt_node *n)
@@ -54,12 +98,15 @@ static bool is_turned(const takt_graph *g)
 
 /* Only what brings scales next to weights, and every value to one spelling: the plan runs the
  * others on the result. */
-static takt_status stages(const takt_model *m, takt_graph **g)
+static takt_status stages(const takt_model *m, takt_arena *arena, bool is_trained, takt_graph **g)
 {
     takt_pipeline_options pipeline = {0};
     takt_graph *next = NULL;
     TAKT_TRY(takt_graph_lower(m->graph, is_no_einsum, NULL, g));
-    TAKT_TRY(advance(g, takt_graph_freeze(*g, m->slots, &next), &next));
+    const takt_tensor *values = is_trained ? without_floats(arena, *g, m->slots) : m->slots;
+    if (values == NULL && (*g)->slot_count > 0)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(advance(g, takt_graph_freeze(*g, values, &next), &next));
     const bool turns = is_turned(*g);
     TAKT_TRY(takt_pass_choose(m->ctx,
                               turns ? "-recognise,-join-attention,-padded-taps,-winograd,-siblings,"
@@ -73,15 +120,28 @@ static takt_status stages(const takt_model *m, takt_graph **g)
     return advance(g, takt_pass_apply(&takt_pass_fold_constants, *g, NULL, &next), &next);
 }
 
-takt_status takt_shrink_base(const takt_model *m, takt_graph **base)
+static takt_status make(const takt_model *m, bool is_trained, takt_graph **base)
 {
+    takt_arena arena;
     *base = NULL;
-    const takt_status status = stages(m, base);
+    takt_arena_init(&arena, m->ctx);
+    const takt_status status = stages(m, &arena, is_trained, base);
+    takt_arena_deinit(&arena);
     if (status != TAKT_OK) {
         takt_graph_destroy(*base);
         *base = NULL;
     }
     return status;
+}
+
+takt_status takt_shrink_base(const takt_model *m, takt_graph **base)
+{
+    return make(m, false, base);
+}
+
+takt_status takt_shrink_trained_base(const takt_model *m, takt_graph **base)
+{
+    return make(m, true, base);
 }
 
 /* ---- sessions ---- */

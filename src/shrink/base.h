@@ -10,6 +10,8 @@
  * the weights, and all constant expressions computed: the factor of a layer is then one constant.
  * Named dimensions are kept. */
 TAKT_MUST_USE takt_status takt_shrink_base(const takt_model *m, takt_graph **base);
+/* The same for training: parameters of norms, embeddings and recurrent cells stay slots. */
+TAKT_MUST_USE takt_status takt_shrink_trained_base(const takt_model *m, takt_graph **base);
 
 /* A graph that runs. */
 typedef struct takt_shrink_run {

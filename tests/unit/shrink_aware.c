@@ -38,6 +38,15 @@ static const char dense_text[] = "model m(x: f32[batch, 64]) seed=3 {\n"
                                  "  return dense(h, 4, act=softmax)\n"
                                  "}\n";
 
+/* A table, a norm and a recurrent cell: floats in the model of integers. */
+static const char float_text[] =
+    "model f(x: f32[batch, 64]) seed=7 {\n"
+    "  e = embedding(cast(clip(x[:, :8] * 2 + 4, 0, 7), dtype=i64), 8, 8)\n"
+    "  h = dense(reshape(x, shape=[batch, 8, 8]), 8) + e\n"
+    "  h = gru(layer_norm(h), 12)\n"
+    "  return dense(reshape(h, shape=[batch, 96]), 4)\n"
+    "}\n";
+
 static double drawn(uint32_t *state)
 {
     *state = *state * 1664525U + 1013904223U;
@@ -232,6 +241,34 @@ static void kept_layers(void)
     takt_data_destroy(data);
 }
 
+/* Parameters that are not rounded are trained, too, and the integers are the same. */
+static void floats(void)
+{
+    static float x[INPUTS * WIDTH], y[2][INPUTS * CLASSES];
+    takt_data *data = shrink_data(ctx, "floats", WIDTH, 0);
+    const takt_aware_options o = {.type = "int8", .calib = data};
+    takt_model *m = load(float_text), *aware = NULL, *first = NULL, *integers = NULL;
+    size_t all = 0;
+    uint32_t state = 4;
+    for (size_t i = 0; i < INPUTS * WIDTH; i++)
+        x[i] = (float)(1.5 * drawn(&state));
+    if (m != NULL && EXPECT_OK(ctx, takt_model_aware(m, &o, &first)) &&
+        EXPECT_OK(ctx, takt_model_aware(m, &o, &aware)) && train(aware, 2) &&
+        EXPECT_OK(ctx, takt_model_aware_convert(aware, &integers))) {
+        EXPECT(count_moved(aware, first, &all) > 0);
+        const size_t cell = 3 * 12 * 8 + 3 * 12 * 12 + 2 * 3 * 12;
+        EXPECT(all == 8 * 8 + 8 * 8 + 8 + 2 * 8 + cell + 96 * 4 + 4, "%zu parameters", all);
+        EXPECT(integers->graph->slot_count == 0, "slots are left");
+        if (answer(aware, x, y[0]) && answer(integers, x, y[1]))
+            EXPECT(memcmp(y[0], y[1], sizeof y[0]) == 0, "other bits");
+    }
+    takt_model_destroy(integers);
+    takt_model_destroy(first);
+    takt_model_destroy(aware);
+    takt_model_destroy(m);
+    takt_data_destroy(data);
+}
+
 static void models(void)
 {
     static const char *const types[] = {"int8", "w4a8", "w8", "w4", "int16x8"};
@@ -320,4 +357,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, models, kept_layers, bad_input, sweep, end)
+TEST_MAIN(begin, models, kept_layers, floats, bad_input, sweep, end)
