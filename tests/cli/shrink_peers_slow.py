@@ -1,8 +1,10 @@
-"""shrink_peers_slow.py - takt quantize beside onnxruntime's static quantizer on the same data.
+"""shrink_peers_slow.py - takt quantize compared with onnxruntime's static quantizer and NNCF on
+the same data.
 
-mnist-8 and MLPerf Tiny's ic01 in floats, calibrated on 100 samples; hits on the others must not be
-fewer than onnxruntime's by more than what 95 % intervals leave open. Needs the models and data of
-TAKT_DATA, and onnx, onnxruntime and numpy, here or in build/venv; without them this is skipped.
+mnist-8 and MLPerf Tiny's ic01 in floats, calibrated on 100 samples. All files run in onnxruntime on
+the other samples: Takt's hits must not be fewer than a peer's by more than the 95 % interval of the
+difference, sample by sample. Needs the models and data of TAKT_DATA, and onnx, onnxruntime and
+numpy, here or in build/venv; without them this is skipped. NNCF is compared where it is installed.
 """
 import gzip
 import os
@@ -12,12 +14,17 @@ import _venv
 
 try:
     import numpy as np
+    import onnx
     import onnxruntime as ort
     from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantType,
                                           quantize_static)
     from onnxruntime.quantization.shape_inference import quant_pre_process
 except ImportError:
     _venv.instead("onnx onnxruntime")
+try:
+    import nncf
+except ImportError:
+    nncf = None
 
 from _cli import ROOT, expect, finish, path, succeeds  # noqa: E402
 
@@ -41,33 +48,49 @@ def digits(name, head):
         return np.frombuffer(f.read()[head:], np.uint8)
 
 
-def hits(model, samples, labels):
-    session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    return sum(int(session.run(None, {name: x})[0].argmax()) == label
-               for x, label in zip(samples, labels))
-
-
-def compare(what, model, samples, labels, calib):
-    """Hits of both quantisers on the samples, each from one run at a time as the models have it."""
-    ready, theirs, ours = path(f"{what}.onnx"), path(f"{what}-ort.onnx"), path(f"{what}-takt.onnx")
-    given = path(f"{what}-given.onnx")
-    succeeds("convert", model, "-o", given)  # scales per channel need opset 13
-    quant_pre_process(given, ready, skip_symbolic_shape=True)  # that needs sympy
-    name = ort.InferenceSession(ready, providers=["CPUExecutionProvider"]).get_inputs()[0].name
-    quantize_static(ready, theirs, Reader(name, calib), quant_format=QuantFormat.QDQ,
+def by_onnxruntime(ready, to, name, calib):
+    quantize_static(ready, to, Reader(name, calib), quant_format=QuantFormat.QDQ,
                     per_channel=True, activation_type=QuantType.QInt8,
                     weight_type=QuantType.QInt8,
                     extra_options={"QDQDisableWeightAdjustForInt32Bias": True})
+
+
+def by_nncf(ready, to, name, calib):
+    """Its defaults: symmetric ranges, fast bias correction."""
+    samples = nncf.Dataset(calib, lambda x: {name: x})
+    onnx.save(nncf.quantize(onnx.load(ready), samples, subset_size=len(calib)), to)
+
+
+PEERS = [("onnxruntime", by_onnxruntime)] + ([("nncf", by_nncf)] if nncf else [])
+
+
+def right(model, samples, labels):
+    """Which samples the model gets right, one run each as the models have it."""
+    session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return np.array([int(session.run(None, {name: x})[0].argmax()) == label
+                     for x, label in zip(samples, labels)])
+
+
+def compare(what, model, samples, labels, calib):
+    """Hits of all quantisers on the samples."""
+    ready, ours, given = path(f"{what}.onnx"), path(f"{what}-takt.onnx"), path(f"{what}-given.onnx")
+    succeeds("convert", model, "-o", given)  # scales per channel need opset 13
+    quant_pre_process(given, ready, skip_symbolic_shape=True)  # that needs sympy
+    name = ort.InferenceSession(ready, providers=["CPUExecutionProvider"]).get_inputs()[0].name
     archive = path(f"{what}.npz")
     np.savez(archive, **{name: np.concatenate(calib)})
     succeeds("quantize", model, "--calib", archive, "--size-first", "-o", ours)
-    count = len(labels)
-    floats, mine, other = (hits(m, samples, labels) for m in (ready, ours, theirs))
-    print(f"{what}: of {count} floats {floats}, takt {mine}, onnxruntime {other}")
-    share = max(other / count, 1 / count)
-    spread = 1.96 * (2 * count * share * max(1 - share, 1 / count)) ** 0.5
-    expect(mine >= other - spread, f"{what}: {mine} of {count}, onnxruntime has {other}")
+    floats, mine = right(ready, samples, labels), right(ours, samples, labels)
+    print(f"{what}: of {len(labels)} floats {floats.sum()}, takt {mine.sum()}")
+    for peer, quantise in PEERS:
+        theirs = path(f"{what}-{peer}.onnx")
+        quantise(ready, theirs, name, calib)
+        other = right(theirs, samples, labels)
+        spread = 1.96 * np.count_nonzero(mine != other) ** 0.5
+        print(f"{what}: {peer} {other.sum()}, {np.count_nonzero(mine != other)} samples differ")
+        expect(mine.sum() >= other.sum() - spread,
+               f"{what}: {mine.sum()} of {len(labels)}, {peer} has {other.sum()}")
 
 
 if not all(os.path.exists(f) for f in (MNIST, DIGITS, RESNET, CIFAR)):
