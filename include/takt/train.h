@@ -17,7 +17,7 @@
  * threads, instruction sets, or how the shards are grouped. A step allocates nothing once the
  * sizes of its batch have been seen before.
  *
- * A trainer may be used by one thread at a time.
+ * A trainer may be used by one thread at a time; takt_trainer_cancel may be called by others.
  */
 #ifndef TAKT_TRAIN_H
 #define TAKT_TRAIN_H
@@ -111,7 +111,8 @@ TAKT_API void takt_trainer_destroy(takt_trainer *trainer);
  *
  *  If the loss is not finite the weights stay as they are and TAKT_ERR_RANGE is returned; the
  *  message names the step and where the first such number comes from. After any failure the state
- * is that of before the step, except that gradients of shards already done are discarded. */
+ *  is that of before the step; with a model of a fixed batch and without shards, which is updated
+ *  after every such part of the batch, that of before the part. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_step(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);
@@ -132,9 +133,12 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_step_timed(takt_trainer *trainer
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_eval(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);
-/** In a signal handler, on the thread that is inside takt_trainer_step or takt_trainer_eval: the
- * call ends with TAKT_ERR_CANCELLED at the places where a session looks at its deadline, and the
- * state is that of before. Does nothing while no step is run. */
+/** From any thread, or a signal handler: the takt_trainer_step or takt_trainer_eval in progress
+ * ends with TAKT_ERR_CANCELLED, at the points where a session checks its deadline, and the state is
+ * that of before. If none is in progress, the next one does. No other call is affected: a cancel
+ * that comes too late for its call has no effect. Two parts of a step are finished first: planning,
+ *  which a batch of new sizes needs, and what comes after the first update (`takt plan --train`
+ *  says how long that takes). */
 TAKT_API void takt_trainer_cancel(takt_trainer *trainer);
 /** Tells the schedule "plateau" a validation loss; other schedules ignore it. */
 TAKT_API void takt_trainer_observe(takt_trainer *trainer, double loss);

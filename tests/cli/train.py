@@ -151,6 +151,31 @@ def interrupted():
     expect(os.path.exists(os.path.join(path("stopped"), "checkpoint.0")), "nothing was saved")
 
 
+def interrupted_inside():
+    """A long step is cancelled: it is not made, and the state is that of before."""
+    folder = path("inside")
+    shutil.rmtree(folder, ignore_errors=True)
+    slow = write("slow.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
+                 "  param w: f32[1024, 1024] = uniform(-0.01, 0.01)\n  h = w\n"
+                 "  repeat 150 {\n    h = tanh(h @ w)\n  }\n"
+                 "  return dense(x, 3) + reduce_mean(h, axes=[0, 1])\n}\n")
+    out = succeeds("plan", slow, "--train", "-D", "batch=32")
+    expect("not interrupted; it begins with the first update" in out, out[-600:])
+    run = subprocess.Popen([TOOL, "train", slow, *COMMON, "-q", "-t", "1", "--checkpoint", folder],
+                           cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    while run.poll() is None:
+        with open(f"/proc/{run.pid}/status", encoding="utf-8") as status:
+            caught = [line.split()[1] for line in status if line.startswith("SigCgt:")]
+        if int(caught[0], 16) >> (signal.SIGINT - 1) & 1:
+            break
+        time.sleep(0.05)
+    time.sleep(0.2)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and b"interrupted after step 0;" in said,
+           f"{run.returncode}: {said}")
+
+
 def locked():
     """Two trainings on one folder: the second one says so and changes nothing."""
     folder = path("locked")
@@ -274,6 +299,7 @@ same_bits()
 goes_on()
 logged_once()
 interrupted()
+interrupted_inside()
 locked()
 workers()
 logs()

@@ -10,11 +10,15 @@
 #include "train.h"
 
 static volatile sig_atomic_t is_interrupted;
+/* A handler has no argument to find it by. */
+static takt_trainer *volatile trainer;
 
+/* The step under way ends with the state of before, so that a long one is not waited for. */
 static void interrupt(int signal_number)
 {
     (void)signal_number;
     is_interrupted = 1;
+    takt_trainer_cancel(trainer);
 }
 
 static double now(void)
@@ -152,6 +156,12 @@ static bool gives_up(tool_training *g, double loss)
     return patience > 0 && g->bad_evaluations >= patience;
 }
 
+/* A step that Ctrl-C cancelled was not made: that is not a failure. */
+static takt_status without_cancel(takt_status status)
+{
+    return is_interrupted && status == TAKT_ERR_CANCELLED ? TAKT_OK : status;
+}
+
 /* `*is_lost`: no step of the epoch had a finite loss. */
 static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
 {
@@ -167,13 +177,15 @@ static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
             status = tool_checkpoint_due(g);
     }
     if (status != TAKT_OK || is_interrupted)
-        return status;
+        return without_cancel(status);
     if (sum.steps > 0 && sum.count == 0) { /* each of them was skipped */
         *is_lost = true;
         return TAKT_OK;
     }
     if (g->held_out > 0) {
         status = tool_evaluate(g, g->samples, g->held_out, &loss, &accuracy);
+        if (is_interrupted) /* resumed, the epoch ends with this evaluation */
+            return without_cancel(status);
         *is_over = status == TAKT_OK && gives_up(g, loss);
         if (status == TAKT_OK)
             tool_log_check(g, loss, accuracy);
@@ -225,10 +237,12 @@ int tool_train_loop(tool_training *g)
     g->loader = tool_loader_create(g, tool_number_of(g->t, TAKT_F_WORKERS, 1));
     if (g->loader == NULL)
         return tool_finish(g->t, TAKT_ERR_MEMORY);
+    trainer = g->trainer;
     tool_signals_catch(&signals, interrupt);
     while (g->epoch < g->epochs && status == TAKT_OK && !is_over && !is_interrupted && !is_lost)
         status = run_epoch(g, &is_over, &is_lost);
     tool_signals_restore(&signals);
+    trainer = NULL;
     tool_loader_destroy(g->loader);
     g->loader = NULL;
     if (status == TAKT_OK && is_interrupted)

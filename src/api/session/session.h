@@ -130,6 +130,10 @@ struct takt_session {
     takt_runner runner;
     _Atomic uint64_t runs;   /* 2 * runs begun, plus one during a run */
     _Atomic uint64_t cancel; /* the run that is to end, counted from 1; 0: none */
+    /* Of the caller that runs it on behalf of others: it counts its own calls, and these are what a
+     * cancel ends. NULL: none. */
+    const _Atomic uint64_t *outer_cancel;
+    uint64_t outer_run;
     takt_fault_slot fault;
     takt_error error;
     bool is_back;                 /* of the next run (takt_execution) */

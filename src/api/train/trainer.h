@@ -43,9 +43,14 @@ struct takt_trainer {
     takt_train_run step, eval;
     uint64_t eval_step; /* steps + 1 when weights were last given to `eval`; 0: never */
     const char *note;
-    takt_session *_Atomic running; /* the session that runs, for takt_trainer_cancel; or NULL */
-    const takt_watch *watch;       /* around the steps of the plan under way; or NULL */
-    char *loaded_note;             /* of the last checkpoint, in the arena; or NULL */
+    _Atomic uint64_t calls;  /* 2 * steps and evaluations begun, plus one during one of them */
+    _Atomic uint64_t cancel; /* the call that is to end, counted from 1; 0: none */
+    _Atomic uint64_t never;  /* 0, for runs that are not to be cancelled */
+    void *kept;              /* the model's states before a step of several shards; or NULL */
+    size_t kept_bytes;
+    bool has_kept;           /* `kept` belongs to the step under way */
+    const takt_watch *watch; /* around the steps of the plan under way; or NULL */
+    char *loaded_note;       /* of the last checkpoint, in the arena; or NULL */
     takt_saving saving;
     double estimate; /* seconds of a step, by the last takt_trainer_plan */
     bool async_save; /* the plan counts a second copy of the state */
@@ -99,6 +104,10 @@ TAKT_MUST_USE takt_status takt_checkpoint_bytes(const takt_trainer *t, const cha
 void takt_saving_stop(takt_trainer *t);
 /* Bytes of all slots, each at the next multiple of 64. */
 uint64_t takt_trainer_state_bytes(const takt_trainer *t);
+
+/* Bytes of the model's states, such as batch statistics, that a step of several shards keeps to
+ * restore them if it fails. */
+uint64_t takt_trainer_kept_bytes(const takt_trainer *t);
 
 /* Before a watched run: `user` of the watch learns the plan. */
 TAKT_MUST_USE takt_status takt_timed_plan(void *user, const takt_plan *plan);

@@ -1,4 +1,4 @@
-/* trainer_facts.c - facts about a trainer, copying its weights back, and cancelling it. */
+/* trainer_facts.c - facts about a trainer, and copying its weights back. */
 #include <string.h>
 
 #include "api/session/session.h"
@@ -42,7 +42,8 @@ takt_status takt_trainer_plan(takt_trainer *t, const takt_named_view *batch, siz
         status = takt_plan_create(t->step.model, &o, &plan);
     if (status == TAKT_OK) {
         takt_plan_query(plan, info);
-        const uint64_t copy = t->async_save ? takt_trainer_state_bytes(t) : 0;
+        const uint64_t copy =
+            takt_trainer_kept_bytes(t) + (t->async_save ? takt_trainer_state_bytes(t) : 0);
         info->state += copy;
         info->peak += copy;
         t->estimate = seconds_of(plan, info->threads) *
@@ -115,12 +116,4 @@ takt_status takt_trainer_export(const takt_trainer *t, takt_model *model, bool a
         model->slots[i] = fresh;
     }
     return TAKT_OK;
-}
-
-/* ---- stopping ---- */
-
-void takt_trainer_cancel(takt_trainer *t)
-{
-    if (t != NULL)
-        takt_session_cancel(atomic_load(&t->running));
 }

@@ -258,6 +258,20 @@ try:
 except KeyboardInterrupt:
     print("stopped", trainer.steps - steps in (0, 1), trainer.step(x, labels).loss <= first.loss)
 """
+INSIDE_STEP = """
+import takt
+net = takt.loads("model m(x: f32[n, 64]) seed=1 {\\n"
+                 "param w: f32[1024, 1024] = uniform(-0.01, 0.01)\\nh = w\\n"
+                 "repeat 150 {\\nh = tanh(h @ w)\\n}\\nreturn dense(x, 10) + "
+                 "reduce_mean(h, axes=[0, 1])\\n}")
+trainer = takt.Trainer(model=net, optimizer="sgd", loss="cross_entropy", threads=1)
+x, labels = takt.zeros((8, 64)), takt.zeros((8,), "i64")
+print("ready", flush=True)
+try:
+    trainer.step(x, labels)  # takes many seconds
+except KeyboardInterrupt:
+    print("stopped", trainer.steps == 0, trainer.trained_parameters > 0)
+"""
 MEASURED = """
 import takt
 net = takt.loads("model m(x: f32[512, 512]) seed=1 { return x @ x }")
@@ -328,7 +342,7 @@ print(failure, takt.array([1.0, 2]).tolist())
 
 class Stopped(unittest.TestCase):
     def test_interrupts(self):
-        for text in (TRAINED, MEASURED):
+        for text in (TRAINED, INSIDE_STEP, MEASURED):
             child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
                                      text=True, env=dict(os.environ))
             self.assertEqual(child.stdout.readline().strip(), "ready")
