@@ -10,8 +10,7 @@
 #include "ir/leaves.h"
 #include "op/ops.h"
 #include "plan/builder.h"
-
-enum { LONGEST = 48 }; /* nodes in one step, as in group.c */
+#include "plan/group.h"
 
 typedef struct committer {
     takt_builder *b;
@@ -182,7 +181,7 @@ static bool is_good(const committer *c, int32_t set)
         if (b->p.plan->slots[i].space != b->space_of[slot->next] || !is_read_before(c, slot, set))
             return false;
     }
-    return slots > 0 && nodes <= LONGEST;
+    return slots > 0 && nodes <= TAKT_GROUP_LONGEST;
 }
 
 /* ---- new groups ---- */
@@ -191,7 +190,7 @@ static bool is_good(const committer *c, int32_t set)
 static takt_status merge(const committer *c, int32_t set, takt_group *to, takt_cost *cost)
 {
     takt_builder *b = c->b;
-    takt_id *nodes = takt_arena_array(&b->scratch, LONGEST, sizeof *nodes);
+    takt_id *nodes = takt_arena_array(&b->scratch, TAKT_GROUP_LONGEST, sizeof *nodes);
     if (nodes == NULL)
         return TAKT_ERR_MEMORY;
     *to = (takt_group){.nodes = nodes, .is_map = true, .is_commit = true};

@@ -38,6 +38,19 @@ takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id fr
                                  takt_machine_us(m, &both)};
 }
 
+takt_fusion takt_fusion_between(const takt_builder *b, takt_id node, takt_id from,
+                                const takt_cost *step, const takt_cost *other)
+{
+    const takt_machine *m = takt_builder_machine(b, takt_builder_backend(b, node));
+    const double all = step->bytes + other->bytes, saved = bytes_saved(b, from);
+    const takt_cost both = {step->flops + other->flops, all > saved ? all - saved : 0};
+    return (takt_fusion){.node = node,
+                         .from = from,
+                         .bytes = all > saved ? saved : all,
+                         .gain = (takt_machine_us(m, step) + takt_machine_us(m, other)) /
+                                 takt_machine_us(m, &both)};
+}
+
 void takt_fusion_join(const takt_builder *b, const takt_fusion *fusion, takt_cost *step)
 {
     takt_add_cost(b->p.graph, fusion->node, step);

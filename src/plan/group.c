@@ -12,12 +12,8 @@
 #include "op/ops.h"
 #include "plan/finish.h"
 #include "plan/fusion.h"
+#include "plan/group.h"
 #include "plan/rematerialise.h"
-
-enum {
-    LONGEST = 48, /* nodes in one step: keeps compiling linear and its registers few */
-    REACH = 256   /* nodes between the two anchors of a step: keeps compiling linear, too */
-};
 
 /* Tiles cannot begin inside a byte, so ops on sub-byte types are separate steps. */
 static bool is_map(const takt_graph *g, const takt_node *n)
@@ -62,11 +58,6 @@ static int32_t latest_producer(const takt_builder *b, const takt_node *n, takt_i
     return latest;
 }
 
-static bool same_shape(const takt_type *a, const takt_type *b)
-{
-    return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
-}
-
 /* An input that is a view of what the group itself computes would be read before it is written. */
 static bool reads_view(const takt_builder *b, const takt_node *n, int32_t group)
 {
@@ -85,7 +76,7 @@ static const char *general_obstacle(const takt_builder *b, takt_id id, const tak
         return "fusion is off";
     if (takt_is_widening(b, group->nodes[0]))
         return "the weights may stay in 16 bits";
-    if (group->count >= LONGEST)
+    if (group->count >= TAKT_GROUP_LONGEST)
         return "the step is long enough";
     if (reads_view(b, &g->nodes[id], (int32_t)(group - b->groups)))
         return "the value is reshaped, joined or one of several results in between";
@@ -106,7 +97,7 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
     const char *general = general_obstacle(b, id, group);
     if (general != NULL)
         return general;
-    if (!same_shape(g->nodes[id].type, takt_type_of(g, from)))
+    if (!takt_group_same_shape(g->nodes[id].type, takt_type_of(g, from)))
         return "the shapes differ";
     if (b->forward != NULL && b->forward[id] != b->forward[group->nodes[0]])
         return "it belongs to the backward pass, and would be kept until then";
@@ -127,35 +118,13 @@ static const char *pair_obstacle(const takt_builder *b, takt_id id, const takt_g
     const takt_backend *backend = takt_builder_backend(b, id);
     if (backend->continues == NULL || group->is_map || group->anchor > 0 || b->is_constant[id] ||
         b->uses[from] != 1 || group->nodes[group->count - 1] != from ||
-        id - group->nodes[0] > REACH)
+        id - group->nodes[0] > TAKT_GROUP_REACH)
         return "";
     const char *why = backend->continues(&b->p, group, id);
     if (why != NULL && why[0] == '\0')
         return why;
     const char *general = general_obstacle(b, id, group);
     return general != NULL ? general : why;
-}
-
-static takt_status join(takt_builder *b, takt_group *group, takt_id id)
-{
-    enum { FIRST = 4 };
-    if (group->count >= FIRST && (group->count & (group->count - 1)) != 0) {
-        group->nodes[group->count++] = id;
-        return TAKT_OK;
-    }
-    const size_t capacity = group->count < FIRST ? FIRST : 2 * group->count;
-    if (group->count > 0 && group->count < FIRST) {
-        group->nodes[group->count++] = id;
-        return TAKT_OK;
-    }
-    takt_id *nodes = takt_arena_array(&b->scratch, capacity, sizeof *nodes);
-    if (nodes == NULL)
-        return TAKT_ERR_MEMORY;
-    if (group->count > 0)
-        memcpy(nodes, group->nodes, group->count * sizeof *nodes);
-    group->nodes = nodes;
-    group->nodes[group->count++] = id;
-    return TAKT_OK;
 }
 
 bool takt_is_widening(const takt_builder *b, takt_id node)
@@ -181,31 +150,7 @@ static takt_status start(takt_builder *b, takt_id id)
     b->costs[b->group_count] = (takt_cost){0};
     takt_add_cost(b->p.graph, id, &b->costs[b->group_count]);
     b->group_index[id] = (int32_t)b->group_count++;
-    return join(b, group, id);
-}
-
-static int32_t renumbered(int32_t group, int32_t from, int32_t last)
-{
-    return group == from ? last : group > from ? group - 1 : group;
-}
-
-/* Makes `from` the last group: only node `id`, which is about to join it, reads its result. The
- * node's other inputs, constants, may have been computed after it. */
-static void make_last(takt_builder *b, int32_t from, takt_id id)
-{
-    const int32_t last = (int32_t)b->group_count - 1;
-    const takt_group group = b->groups[from];
-    const takt_cost cost = b->costs[from];
-    for (int32_t i = from; i < last; i++) {
-        b->groups[i] = b->groups[i + 1];
-        b->costs[i] = b->costs[i + 1];
-    }
-    b->groups[last] = group;
-    b->costs[last] = cost;
-    for (takt_id i = group.nodes[0]; i < id; i++) {
-        b->group_index[i] = renumbered(b->group_index[i], from, last);
-        b->ready[i] = renumbered(b->ready[i], from, last);
-    }
+    return takt_group_join(b, group, id);
 }
 
 /* A second anchor joins the group that computes its first input, or starts one. */
@@ -224,13 +169,13 @@ static takt_status visit_anchor(takt_builder *b, takt_id id)
     takt_fusion_note(b, &fusion);
     if (fusion.refused != NULL)
         return start(b, id);
-    make_last(b, at, id);
+    takt_group_make_last(b, at, id);
     const int32_t last = (int32_t)b->group_count - 1;
     takt_group *group = &b->groups[last];
     takt_fusion_join(b, &fusion, &b->costs[last]);
     group->anchor = group->count;
     b->group_index[id] = last;
-    return join(b, group, id);
+    return takt_group_join(b, group, id);
 }
 
 static takt_status visit(takt_builder *b, takt_id id)
@@ -253,7 +198,8 @@ static takt_status visit(takt_builder *b, takt_id id)
         return start(b, id);
     takt_fusion_join(b, &fusion, &b->costs[latest]);
     b->group_index[id] = latest;
-    return join(b, group, id);
+    TAKT_TRY(takt_group_join(b, group, id));
+    return takt_group_take_branches(b, id);
 }
 
 /* In mixed precision a value is kept in 16 bits from the forward to the backward pass, and each of

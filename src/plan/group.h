@@ -1,0 +1,22 @@
+/* group.h - what the files that decide which nodes become one step share. */
+#ifndef TAKT_PLAN_GROUP_H
+#define TAKT_PLAN_GROUP_H
+
+#include "plan/builder.h"
+
+enum {
+    TAKT_GROUP_LONGEST = 48, /* nodes in one step: keeps compiling linear and its registers few */
+    TAKT_GROUP_REACH = 256   /* nodes between the two parts of a step: keeps compiling linear */
+};
+
+bool takt_group_same_shape(const takt_type *a, const takt_type *b);
+/* Appends a node. */
+TAKT_MUST_USE takt_status takt_group_join(takt_builder *b, takt_group *group, takt_id id);
+/* Makes `from` the last group: only node `id`, which is about to join it, reads its result. The
+ * node's other inputs, constants, may have been computed after it. */
+void takt_group_make_last(takt_builder *b, int32_t from, takt_id id);
+/* Node `id` has joined an element-wise group. Where it also reads the result of another one that
+ * begins at the same values, and nothing else does, the two become one step: neither is stored. */
+TAKT_MUST_USE takt_status takt_group_take_branches(takt_builder *b, takt_id id);
+
+#endif
