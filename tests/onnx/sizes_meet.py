@@ -1,5 +1,6 @@
-"""sizes_meet.py - sizes that values decide and that meet where shapes broadcast: a run finds out
-whether one of them is 1. Results are onnxruntime's where that is installed."""
+"""sizes_meet.py - sizes that values decide and that meet one another, or a number, where shapes
+broadcast: a run finds out whether one of them is 1. Results are onnxruntime's where that is
+installed."""
 import os
 import re
 import sys
@@ -99,6 +100,38 @@ def loops():
                 {"z": ([4], want, F32)}, WEIGHTS, {"x": ["n", "k"], "y": ["m"]})
 
 
+def fixed():
+    """One that is found, and a number: the number, if the other is that or 1."""
+    weights = WEIGHTS + [tensor("three", [3], F32, floats(4, 5, 6)),
+                         tensor("rows", [3, 1], F32, floats(4, 5, 6)),
+                         tensor("size", [1], I64, ints(3)), tensor("wide", [2], I64, ints(2, 3))]
+    nodes = {"after": [node("Add", ["a", "three"], ["z"], "sum")],
+             "before": [node("Sub", ["three", "a"], ["z"], "sum")],
+             "twice": [node("Add", ["a", "three"], ["s"], "sum"), node("Mul", ["s", "a"], ["z"])],
+             "Where": [node("Less", ["three", "a"], ["c"], "sum"),
+                       node("Where", ["c", "three", "a"], ["z"])],
+             "Expand": [node("Expand", ["a", "size"], ["z"], "sum")],
+             "Expand to more": [node("Expand", ["a", "wide"], ["z"], "sum")],
+             "a fixed one": [node("Shape", ["a"], ["s"]),
+                             node("Expand", ["three", "s"], ["z"], "sum")]}
+    want = {"after": lambda a, b: a + b, "before": lambda a, b: b - a,
+            "twice": lambda a, b: (a + b) * a, "Where": min, "Expand": lambda a, _: a,
+            "Expand to more": lambda a, _: a, "a fixed one": lambda _, b: b}
+    for what, made in nodes.items():
+        for count in (1, 3):
+            x = numbers(count, 5, 2)
+            result = [want[what](p, q) for p, q in spread(x[:count], [4.0, 5, 6])]
+            shape = [2, 3] if what == "Expand to more" else [3]
+            planned(f"{what}, {count} and 3", [*some("x", "a"), *made], {"x": ([5], x, F32)},
+                    {"z": (shape, result * len(shape), F32)}, weights, {"x": ["n"]})
+        for count in (0, 2, 4):
+            path, folder = store(13, [*some("x", "a"), *made],
+                                 {"x": ([5], numbers(count, 5, 2), F32)},
+                                 {"z": ([0], [], F32)}, weights, {"x": ["n"]})
+            says(f"{what}, {count}", takt("run", path, "--test", folder), 1, "5016",
+                 f"a size is {count}, and has to be 3", "sum")
+
+
 def refused():
     """Neither equal nor 1."""
     nodes = [*some("x", "a"), *some("y", "b"), node("Add", ["a", "b"], ["z"], "sum")]
@@ -143,6 +176,7 @@ if __name__ == "__main__":
     again()
     three()
     loops()
+    fixed()
     refused()
     bound()
     os.remove(os.path.join(corners.TMP, "corner.onnx"))

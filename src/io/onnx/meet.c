@@ -1,9 +1,10 @@
-/* meet.c - two sizes that values decide, where shapes broadcast.
+/* meet.c - sizes that values decide, where shapes broadcast.
  *
  * Names that meet become one elsewhere. Of two sizes that a run finds, either may be 1, which no
  * name tells: they stay two, the result has a third, which a `length` finds from both, and an
  * operand is spread over it by a gather (of row 0, or of its rows as they are). A second `length`
- * compares: what is neither 1 nor the third fails the run. */
+ * compares: what is neither 1 nor the third fails the run. Where the other size is a number, the
+ * result has that number. */
 #include <string.h>
 
 #include "io/onnx/lengths.h"
@@ -127,6 +128,17 @@ static takt_dim join(takt_call *c, const takt_onnx_side *a, const takt_onnx_side
     return whole;
 }
 
+/* A size that is found and a number other than 1: the number. A branch that is not taken has sizes
+ * of 0, which cannot be spread, so there the two become one. */
+static takt_dim join_number(takt_call *c, const takt_onnx_side *a, takt_dim number)
+{
+    source from;
+    if (number == 1 || c->scope->has_gate || !source_of(c, a->dim, &from))
+        return 0;
+    compare(c, a->size, from.most, takt_scalar_i64(c->g, number), number);
+    return number;
+}
+
 takt_dim takt_onnx_join(takt_call *c, const takt_onnx_side *a, const takt_onnx_side *b)
 {
     takt_dim x = 0, y = 0;
@@ -134,9 +146,10 @@ takt_dim takt_onnx_join(takt_call *c, const takt_onnx_side *a, const takt_onnx_s
         c->status = takt_dim_resolve(c->g->dims, a->dim, &x);
     if (c->status == TAKT_OK)
         c->status = takt_dim_resolve(c->g->dims, b->dim, &y);
-    if (c->status != TAKT_OK || x == y || takt_dim_is_number(x) || takt_dim_is_number(y) ||
-        !c->scope->room->may_find)
+    if (c->status != TAKT_OK || x == y || !c->scope->room->may_find)
         return 0;
+    if (takt_dim_is_number(x) || takt_dim_is_number(y))
+        return takt_dim_is_number(x) ? join_number(c, b, x) : join_number(c, a, y);
     const takt_dim known = joint_of(c, x, y);
     return known != 0 ? known : join(c, a, b);
 }

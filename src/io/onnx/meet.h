@@ -1,4 +1,4 @@
-/* meet.h - two sizes that values decide, where shapes broadcast: either may be 1. */
+/* meet.h - sizes that values decide, where shapes broadcast: any of them may be 1. */
 #ifndef TAKT_IO_ONNX_MEET_H
 #define TAKT_IO_ONNX_MEET_H
 
@@ -19,7 +19,7 @@ typedef struct takt_onnx_side {
     takt_dim dim;
 } takt_onnx_side;
 
-/* What both broadcast to; 0 if they are not two sizes that a run finds. */
+/* What both broadcast to; 0 unless a run finds both sizes, or one and the other is a number. */
 takt_dim takt_onnx_join(takt_call *c, const takt_onnx_side *a, const takt_onnx_side *b);
 /* x, whose axis is 1 or `whole`, with `whole` there. */
 takt_id takt_onnx_stretch(takt_call *c, takt_id x, int axis, takt_dim whole);

@@ -31,14 +31,15 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
                                  : TAKT_NONE);
 }
 
-/* x, whose found sizes meet found sizes of `want`, with the sizes of both; `want` has them, too. */
+/* x with the sizes that it and `want` broadcast to where a run finds them; `want` has them, too. */
 static takt_id meet(takt_call *c, takt_id x, takt_type *want)
 {
     for (int i = 0; i < want->rank && x != TAKT_NONE && c->status == TAKT_OK; i++) {
         const takt_type *t = takt_type_of(c->g, x);
         const int axis = t->rank - want->rank + i;
         size_t count;
-        if (axis < 0 || takt_dim_is_number(t->dim[axis]) || takt_dim_is_number(want->dim[i]))
+        if (axis < 0 || t->dim[axis] == 1 || want->dim[i] == 1 ||
+            (takt_dim_is_number(t->dim[axis]) && takt_dim_is_number(want->dim[i])))
             continue;
         const takt_id shape = takt_onnx_vector(c, 1, &count);
         if (shape == TAKT_NONE)
