@@ -118,6 +118,52 @@ static void follow(const takt_dims *dims, takt_size_range *ranges, size_t count)
     }
 }
 
+static takt_status fail_other(takt_ctx *ctx, takt_dims *dims, size_t name, int64_t given,
+                              takt_dim is, int64_t value)
+{
+    char text[WRITTEN];
+    takt_text other;
+    takt_text_init(&other, ctx);
+    takt_dim_print(dims, is, &other);
+    (void)takt_name_put(takt_dims_name(dims, name), text, sizeof text);
+    takt_fail(ctx, TAKT_E_OPTION, "%s=%lld: in this model %s is %s, which is %lld", text,
+              (long long)given, text, takt_text_get(&other), (long long)value);
+    takt_text_deinit(&other);
+    return takt_fail_hint(ctx, "where one of two sizes that meet is 1, the model has to be read "
+                               "for these sizes (takt_load_options.sizes)");
+}
+
+/* A name that the model has bound to another name, or to an expression, agrees with that; a name
+ * that is not given takes the size of the one bound to it. */
+static takt_status agree(takt_arena *arena, const takt_dims *dims, takt_size_range *ranges,
+                         size_t count)
+{
+    takt_dims *table = (takt_dims *)(uintptr_t)dims; /* looking up changes nothing */
+    int64_t *sizes = takt_arena_array(arena, count, sizeof *sizes);
+    takt_dim dim, value;
+    size_t other;
+    if (sizes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        if (ranges[i].high < 0)
+            continue;
+        TAKT_TRY(takt_dim_name(table, takt_span_of(takt_dims_name(dims, i)), &dim));
+        if (takt_dim_is_name(table, dim, &other) && ranges[other].high < 0)
+            ranges[other] = ranges[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = ranges[i].low == ranges[i].high ? ranges[i].high : -1;
+    for (size_t i = 0; i < count; i++) {
+        if (sizes[i] < 0)
+            continue;
+        TAKT_TRY(takt_dim_name(table, takt_span_of(takt_dims_name(dims, i)), &dim));
+        TAKT_TRY(takt_dim_substitute(table, dim, sizes, count, &value));
+        if (takt_dim_is_number(value) && value != sizes[i])
+            return fail_other(arena->ctx, table, i, sizes[i], dim, value);
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const char *text,
                               takt_size_range **ranges, size_t *count)
 {
@@ -132,6 +178,8 @@ takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims, const ch
         TAKT_TRY(set_range(arena->ctx, dims, (takt_span){text, length}, *ranges));
         text += length + (text[length] == ',');
     }
+    if (takt_dims_bound(dims) > 0)
+        TAKT_TRY(agree(arena, dims, *ranges, *count));
     follow(dims, *ranges, *count);
     return TAKT_OK;
 }

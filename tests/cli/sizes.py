@@ -185,6 +185,13 @@ fails(2, "run", CACHE, "--state", "auto=9999999999999999",
       says=["room for 9999999999999999 rows", "1 to 2147483647"])
 fails(2, "run", ENCODER, "--state", "auto", says=["rows appended"])
 
+# two names that meet are one size: the other takes it, and a third number is refused
+PAIR = write("pair.takt", b"model m(x: f32[b, 2], y: f32[p, 2]) { return z = x + y }\n")
+expect("z: f32[3, 2]" in succeeds("run", PAIR, "-D", "p=3"), "p=3")
+expect("z: f32[3, 2]" in succeeds("run", PAIR, "-D", "p=3", "-D", "b=3"), "p=3, b=3")
+for words in (("-D", "b=2", "-D", "p=1"), ("-D", "p=1", "-D", "b=2")):
+    fails(2, "run", PAIR, *words, says=["p=1: in this model p is b, which is 2"])
+
 # mistakes
 fails(2, "run", ENCODER, *RANGE, "-i", f"x={tensor(65)}", says=["seq is 65", "1..64"])
 fails(2, "plan", ENCODER, "-D", "seq=9..3", says=["ends before it begins"])

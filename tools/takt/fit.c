@@ -2,7 +2,7 @@
  *
  * Read without sizes, an ONNX model in which two named dimensions meet treats them as one;
  * exporters write an unintended batch of 1, and scalars for inputs of any shape. Where the shapes
- * of a run differ from those, the model is read again for the shapes of the run. */
+ * of a run, or the sizes of -D, differ from those, the model is read again for them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,14 +120,64 @@ static void gather(const takt_tool *t, const takt_model *m, shapes *s)
     }
 }
 
+/* ---- sizes of the command line ---- */
+
+static bool is_mentioned(const takt_model *m, const char *name)
+{
+    for (size_t i = 0; i < takt_model_input_count(m); i++) {
+        const takt_desc *d = takt_model_input(m, i);
+        for (int k = 0; k < d->rank; k++)
+            if (d->dim_names[k] != NULL && strstr(d->dim_names[k], name) != NULL)
+                return true;
+    }
+    return false;
+}
+
+/* Whether -D has another size for a name than the model, which has bound it to others. */
+static bool is_contradicted(const takt_tool *t, const takt_model *m, const char *sizes)
+{
+    const char *item;
+    char name[TOOL_NAME];
+    bool is_bound = false;
+    takt_model *sized = NULL;
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_DIM, i)) != NULL; i++)
+        is_bound =
+            is_bound || (tool_after_name(item, '=', false, name) != NULL && !is_mentioned(m, name));
+    if (!is_bound || takt_model_sized(m, sizes, &sized) != TAKT_OK)
+        return is_bound;
+    takt_model_destroy(sized);
+    return false;
+}
+
+/* Callers that need the sizes report what does not fit. */
+static void refit_sizes(takt_tool *t, const char *path, const takt_load_options *options,
+                        takt_model **model)
+{
+    takt_model *better = NULL;
+    takt_load_options again = *options;
+    char *sizes = tool_joined(t, TAKT_F_DIM);
+    again.sizes = sizes;
+    if (sizes != NULL && is_contradicted(t, *model, sizes) &&
+        takt_model_load(t->ctx, path, &again, &better) == TAKT_OK) {
+        takt_model_destroy(*model);
+        *model = better;
+        t->has_fixed_sizes = true;
+    }
+    free(sizes);
+}
+
 void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *options,
                       takt_model **model)
 {
     const bool is_given =
         tool_item_of(t, TAKT_F_INPUT, 0) != NULL || tool_item_of(t, TAKT_F_SHAPE, 0) != NULL;
     const bool is_cut = tool_text_of(t, TAKT_F_BATCH_SIZE) != NULL; /* files of any length */
-    if (!is_given || is_cut || takt_model_lineage(*model) == NULL)
+    if (is_cut || takt_model_lineage(*model) == NULL)
         return;
+    if (!is_given) {
+        refit_sizes(t, path, options, model);
+        return;
+    }
     shapes *s = calloc(1, sizeof *s);
     char *sizes = tool_joined(t, TAKT_F_DIM);
     takt_model *const first = *model;

@@ -279,7 +279,7 @@ takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t
  * broadcasting; else, or if it cannot be read so, it stays. */
 void tool_refit(takt_tool *t, const char *path, const takt_load_options *options,
                 takt_model **model);
-/* The same for the shapes of -i and --shape. */
+/* The same for the shapes of -i and --shape, or without those for the sizes of -D. */
 void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *options,
                       takt_model **model);
 /* "32x784" */
