@@ -64,6 +64,44 @@ def branches():
         says("a branch that does not fit and is taken", run, 1, "4011", "then", "f32[3]")
 
 
+def sliced():
+    """A mask is cut to the rows of a cache and the new ones: its size is theirs, not the wrong one
+    of the file, unless that is always enough."""
+    nodes = [node("Concat", ["past", "x"], ["all"], axis=0), node("Shape", ["all"], ["n"]),
+             node("Slice", ["mask", "zero", "n", "zero"], ["cut"]),
+             node("Mul", ["all", "cut"], ["y"])]
+    zero = [tensor("zero", [1], I64, ints(0))]
+    for p, s in ((2, 3), (2, 1), (0, 4), (5, 2)):
+        rows, mask = [float(i) for i in range(p + s)], [float(i % 3) for i in range(p + s)]
+        for label in ("p + 1", "p + s", "3*p"):
+            inputs = {"past": ([p], rows[:p], F32), "x": ([s], rows[p:], F32),
+                      "mask": ([p + s], mask, F32)}
+            check(f"{p} and {s} rows, {label}", 13, nodes, inputs,
+                  {"y": ([p + s], [a * b for a, b in zip(rows, mask)], F32)}, zero,
+                  {"past": ["p"], "x": ["s"], "mask": [label]})
+    half = [node("Shape", ["x"], ["n"]), node("Slice", ["mask", "zero", "n", "zero"], ["cut"]),
+            node("Mul", ["x", "cut"], ["y"])]
+    path, _ = store(13, half, {"x": ([3], [1.0] * 3, F32), "mask": ([6], [2.0] * 6, F32)},
+                    {"y": ([3], [2.0] * 3, F32)}, zero, {"x": ["p"], "mask": ["2*p"]})
+    says("a file that is right", takt("inspect", path, "-D", "p=3"), 0, "mask: f32[6]")
+
+
+def one_of_two():
+    """Two names that meet are one, unless -D says that one of them is 1."""
+    path, _ = store(13, [node("Add", ["x", "y"], ["z"])],
+                    {"x": ([2], [1.0, 2], F32), "y": ([1], [3.0], F32)},
+                    {"z": ([2], [4.0, 5], F32)}, (), {"x": ["B"], "y": ["P"]})
+    for sizes, shapes in (("B=2,P=1", ("x: f32[2]", "y: f32[1]", "z: f32[2]")),
+                          ("B=1,P=2", ("x: f32[1]", "y: f32[2]", "z: f32[2]")),
+                          ("B=2,P=2", ("x: f32[2]", "y: f32[2]", "z: f32[2]")),
+                          ("P=3", ("x: f32[3]", "y: f32[3]", "z: f32[3]"))):
+        words = [w for size in sizes.split(",") for w in ("-D", size)]
+        says(f"sizes {sizes}", takt("inspect", path, *words), 0, *shapes)
+        says(f"a run of {sizes}", takt("run", path, *words), 0, shapes[2])
+    says("sizes that do not broadcast", takt("run", path, "-D", "B=2", "-D", "P=3"), 2, "1003",
+         "P=3: in this model P is B, which is 2")
+
+
 def frozen():
     """A setting that an input's value decides is built in; another value is refused."""
     nodes = [node("CenterCropPad", ["x", "n"], ["y"])]
@@ -202,6 +240,8 @@ def masks():
 if __name__ == "__main__":
     squeezes()
     branches()
+    sliced()
+    one_of_two()
     frozen()
     found()
     choices()

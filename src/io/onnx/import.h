@@ -119,7 +119,7 @@ struct takt_import {
     double fold_elements;       /* and elements that they may have */
     takt_statistic *statistics; /* in the arena */
     size_t statistic_count, statistic_room;
-    takt_span *labels; /* expressions that inputs have for dimensions: hints, see input.c */
+    struct takt_onnx_label *labels; /* expressions that inputs have for dimensions, see input.c */
     size_t label_count, label_capacity;
     const takt_onnx_joint *joints;         /* in the arena: sizes that were made of two */
     takt_onnx_split *splits;               /* and those of inputs that one branch alone reads */
@@ -203,6 +203,8 @@ const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name);
 TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out);
 /* Labels of inputs that the graph does not contradict are taken at their word. */
 TAKT_MUST_USE takt_status takt_import_labels(takt_import *im);
+/* The graph reads the first `least` elements of an axis of that size. */
+TAKT_MUST_USE takt_status takt_import_needs(takt_import *im, takt_dim size, takt_dim least);
 /* dim_text.c: a dim_param: an expression of names, or a name. */
 TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
                                         takt_dim *out);

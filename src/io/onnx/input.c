@@ -34,13 +34,20 @@ static int64_t size_of(const char *sizes, takt_span name)
  *
  * Exporters call the length of a mask `past_sequence_length + 1` even if it can be any number. So
  * an expression is at first a separate name; what the graph implies about it takes precedence over
- * the expression. In files written by Takt expressions are exact. */
+ * the expression. So does the number of elements that a slice takes from the start of the axis,
+ * where the expression is less than that for some sizes: a prompt of several tokens needs a mask of
+ * past + seq. In files written by Takt expressions are exact. */
+
+struct takt_onnx_label {
+    takt_span text;
+    takt_dim least; /* elements that the graph reads; 0: as many as there are */
+};
 
 static takt_status add_label(takt_import *im, takt_span text, takt_dim *out)
 {
     if (im->label_count == im->label_capacity) {
         const size_t capacity = 2 * im->label_capacity + 8;
-        takt_span *labels = takt_arena_array(&im->arena, capacity, sizeof *labels);
+        struct takt_onnx_label *labels = takt_arena_array(&im->arena, capacity, sizeof *labels);
         if (labels == NULL)
             return TAKT_ERR_MEMORY;
         if (im->label_count > 0)
@@ -48,8 +55,55 @@ static takt_status add_label(takt_import *im, takt_span text, takt_dim *out)
         im->labels = labels;
         im->label_capacity = capacity;
     }
-    im->labels[im->label_count++] = text;
+    im->labels[im->label_count++] = (struct takt_onnx_label){.text = text};
     return takt_dim_hint(im->main->g->dims, text, out);
+}
+
+takt_status takt_import_needs(takt_import *im, takt_dim size, takt_dim least)
+{
+    takt_dim name;
+    for (size_t i = 0; i < im->label_count && !takt_dim_is_number(size); i++) {
+        TAKT_TRY(takt_dim_hint(im->main->g->dims, im->labels[i].text, &name));
+        if (name == size && im->labels[i].least == 0)
+            im->labels[i].least = least;
+    }
+    return TAKT_OK;
+}
+
+/* Whether `a` is at least `b`, as far as some sizes show: all the same, and one larger. */
+static takt_status covers(takt_import *im, takt_dim a, takt_dim b, bool *does)
+{
+    takt_dims *dims = im->main->g->dims;
+    const size_t count = takt_dims_name_count(dims);
+    int64_t *sizes = takt_arena_array(&im->arena, count + 1, sizeof *sizes);
+    *does = true;
+    for (size_t i = 0; sizes != NULL && *does && i <= count; i++) {
+        takt_dim left, right;
+        for (size_t k = 0; k < count; k++)
+            sizes[k] = k == i ? 1000 : 8;
+        TAKT_TRY(takt_dim_substitute(dims, a, sizes, count, &left));
+        TAKT_TRY(takt_dim_substitute(dims, b, sizes, count, &right));
+        *does = left >= right;
+    }
+    return sizes != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
+/* The size that a label stands for. */
+static takt_status size_of_label(takt_import *im, const struct takt_onnx_label *label,
+                                 takt_dim *out)
+{
+    const takt_error before = im->ctx->error;
+    bool does;
+    TAKT_TRY(takt_onnx_dim(im->ctx, im->main->g->dims, label->text, out));
+    if (label->least == 0)
+        return TAKT_OK;
+    const takt_status status = covers(im, *out, label->least, &does);
+    if (status == TAKT_ERR_MEMORY)
+        return status;
+    if (status != TAKT_OK || !does) /* some sizes of an expression may be negative */
+        *out = label->least;
+    im->ctx->error = before;
+    return TAKT_OK;
 }
 
 takt_status takt_import_labels(takt_import *im)
@@ -57,11 +111,11 @@ takt_status takt_import_labels(takt_import *im)
     takt_dims *dims = im->main->g->dims;
     for (size_t i = 0; i < im->label_count; i++) {
         takt_dim name, known, said;
-        TAKT_TRY(takt_dim_hint(dims, im->labels[i], &name));
+        TAKT_TRY(takt_dim_hint(dims, im->labels[i].text, &name));
         TAKT_TRY(takt_dim_resolve(dims, name, &known));
         if (known != name)
             continue;
-        TAKT_TRY(takt_onnx_dim(im->ctx, dims, im->labels[i], &said));
+        TAKT_TRY(size_of_label(im, &im->labels[i], &said));
         const takt_error before = im->ctx->error;
         const takt_status status = takt_dim_unify(dims, name, said);
         TAKT_TRY(status == TAKT_ERR_SHAPE ? TAKT_OK : status);

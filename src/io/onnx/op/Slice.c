@@ -89,6 +89,8 @@ static takt_id part_of(takt_call *c, takt_id x, int axis, takt_sym start, takt_s
     }
     if (from == 0 && takt_dim_same(c->g->dims, to, size))
         return x;
+    if (c->status == TAKT_OK && from == 0 && c->scope->room == c->im->main)
+        c->status = takt_import_needs(c->im, size, to);
     takt_id index = counted(c, count);
     if (from != 0 && takt_dim_is_number(from) && index != TAKT_NONE)
         index = takt_add_scalar(c->g, index, (double)from);
