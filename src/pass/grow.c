@@ -3,96 +3,57 @@
  * Exporters write a decoder's cache as an input, past, and an output, concat(past, new). Here both
  * are one state with room for more rows: new ones are written after those in use, and the former
  * output is the part in use. The axis that grows comes first, so that this part is contiguous. The
- * number of rows in use follows from the sizes of other inputs, such as an attention mask; if none
- * gives it, another state counts them. */
-#include <string.h>
-
+ * concatenation may be done in another axis order than that of input and output, with a transpose
+ * before and after it: the state is then stored in its order. The number of rows in use follows
+ * from the sizes of other inputs, such as an attention mask; if none gives it, another state counts
+ * them. */
+#include "pass/grow.h"
 #include "op/ops.h"
 #include "op/util/length.h"
 #include "pass/copier.h"
 
-typedef struct grown {
-    takt_id past, all; /* the input, and the concatenation */
-    size_t input;
-    int axis;
-    takt_id slot, view, next; /* in the new graph: the state, its part in use, what it becomes */
-} grown;
-
-typedef struct growth {
-    takt_copier c;
-    int64_t room;
-    grown *list;
-    size_t count;
-    size_t name; /* of the dimension: rows in use */
-    takt_dim rows;
-    takt_id counter; /* in the new graph; TAKT_NONE: given by other inputs */
-} growth;
-
 static const char counter_name[] = "rows in use";
 
-/* ---- what grows ---- */
+/* ---- nodes out of their order ---- */
 
-static size_t input_of(const takt_graph *g, takt_id id)
+/* Why nothing was built: the graph's failure, or that of what comes before it. */
+static takt_status failed(const takt_growth *w)
 {
-    size_t i = 0;
-    while (i < g->input_count && g->inputs[i].id != id)
-        i++;
-    return i;
+    return w->c.out->status != TAKT_OK ? w->c.out->status : w->c.in->ctx->error.status;
 }
 
-/* Whether output `id` is an input with rows appended. */
-static bool is_grown(growth *w, takt_id id, grown *out)
+/* Copies what `id` is computed from, and `id`, unless that has been done. */
+static takt_status bring(takt_growth *w, takt_id id)
 {
-    const takt_graph *g = w->c.in;
-    const takt_node *n = &g->nodes[id];
-    size_t name;
-    if (n->op != &takt_op_concat || n->in_count != 2 || n->in[0] == n->in[1])
-        return false;
-    const int64_t given = takt_node_int(n, "axis");
-    *out = (grown){.past = n->in[0], .all = id, .input = input_of(g, n->in[0])};
-    out->axis = (int)(given < 0 ? given + n->type->rank : given);
-    const takt_type *type = takt_type_of(g, n->in[0]);
-    if (out->input == g->input_count || takt_dtype_bits(type->dtype) < 8 ||
-        !takt_dim_is_name(g->dims, type->dim[out->axis], &name) ||
-        (w->count > 0 && name != w->name))
-        return false;
-    w->name = name;
-    w->rows = type->dim[out->axis];
-    return true;
-}
-
-static takt_status list_grown(growth *w)
-{
-    const takt_graph *g = w->c.in;
-    w->list = takt_arena_array(&w->c.arena, g->output_count + 1, sizeof *w->list);
-    if (w->list == NULL)
-        return TAKT_ERR_MEMORY;
-    for (size_t i = 0; i < g->output_count; i++) {
-        grown *next = &w->list[w->count];
-        size_t k = 0;
-        if (!is_grown(w, g->outputs[i].id, next))
-            continue;
-        while (k < w->count && w->list[k].past != next->past)
+    takt_copier *c = &w->c;
+    size_t depth = 0;
+    w->stack[depth++] = id;
+    while (depth > 0) {
+        const takt_id at = w->stack[depth - 1];
+        const takt_node *from = &c->in->nodes[at];
+        uint32_t k = 0;
+        while (k < from->in_count && (from->in[k] == TAKT_NONE || c->map[from->in[k]] != TAKT_NONE))
             k++;
-        w->count += k == w->count;
+        if (c->map[at] == TAKT_NONE && k < from->in_count) {
+            w->stack[depth++] = from->in[k]; /* a path in the graph, so it is short enough */
+            continue;
+        }
+        depth--;
+        if (c->map[at] != TAKT_NONE)
+            continue;
+        if (takt_growth_has(w, at) || takt_growth_input(c->in, at) < c->in->input_count)
+            return takt_fail(c->in->ctx, TAKT_E_ARGUMENT,
+                             "which branch is taken depends on a cache that would be state");
+        const takt_node n = takt_copier_node(c, at);
+        c->map[at] = takt_graph_copy_node(c->out, &n, n.in);
+        TAKT_TRY(c->out->status);
     }
-    if (w->count > 0)
-        return TAKT_OK;
-    takt_fail(g->ctx, TAKT_E_ARGUMENT, "no output of the model is an input with rows appended");
-    return takt_fail_hint(g->ctx, "an exporter's past_key_values and present have to be there");
-}
-
-static bool is_cache(const growth *w, takt_id id)
-{
-    for (size_t i = 0; i < w->count; i++)
-        if (w->list[i].past == id || w->list[i].all == id)
-            return true;
-    return false;
+    return TAKT_OK;
 }
 
 /* ---- rows in use ---- */
 
-static bool mentions(growth *w, takt_dim d, int64_t *sizes, size_t count)
+static bool mentions(takt_growth *w, takt_dim d, int64_t *sizes, size_t count)
 {
     takt_dim a = 0, b = 0;
     takt_dims *dims = w->c.in->dims;
@@ -104,7 +65,7 @@ static bool mentions(growth *w, takt_dim d, int64_t *sizes, size_t count)
 }
 
 /* Whether the size of a remaining input gives the number of rows. */
-static takt_status is_told(growth *w, bool *is)
+static takt_status is_told(takt_growth *w, bool *is)
 {
     const takt_graph *g = w->c.in;
     const size_t count = takt_dims_name_count(g->dims);
@@ -116,14 +77,29 @@ static takt_status is_told(growth *w, bool *is)
         sizes[i] = -1;
     for (size_t i = 0; i < g->input_count; i++) {
         const takt_type *type = takt_type_of(g, g->inputs[i].id);
-        for (int d = 0; d < type->rank && !is_cache(w, g->inputs[i].id); d++)
+        for (int d = 0; d < type->rank && !takt_growth_has(w, g->inputs[i].id); d++)
             *is = *is || mentions(w, type->dim[d], sizes, count);
     }
     return TAKT_OK;
 }
 
+/* Rows that this run reads: none where a branch is taken that has no cache. */
+static takt_id rows_read(takt_growth *w)
+{
+    takt_graph *g = w->c.out;
+    const takt_growing *x = &w->list[0];
+    const takt_dim one = 1;
+    if (!x->is_gated)
+        return w->counter;
+    const takt_id rows = takt_reshape(g, w->counter, NULL, 0);
+    if (rows == TAKT_NONE || bring(w, x->gate.choice) != TAKT_OK)
+        return TAKT_NONE;
+    const takt_id read = takt_gate_select(g, &x->gate, w->c.map[x->gate.choice], rows);
+    return read != TAKT_NONE ? takt_reshape(g, read, &one, 1) : read;
+}
+
 /* Memory is planned for the most rows that leave room for the new ones. */
-static takt_status count_rows(growth *w)
+static takt_status count_rows(takt_growth *w)
 {
     takt_graph *g = w->c.out;
     const takt_type one = {.dtype = TAKT_I64, .rank = 1, .dim = {1}};
@@ -134,12 +110,13 @@ static takt_status count_rows(growth *w)
     takt_dim top;
     TAKT_TRY(takt_dim_make(g->dims, TAKT_DIM_SUB, most, more, &top));
     w->counter = takt_graph_slot(g, counter_name, &one, &zero, false);
-    if (w->counter == TAKT_NONE)
-        return g->status;
+    const takt_id rows = w->counter != TAKT_NONE ? rows_read(w) : TAKT_NONE;
+    if (rows == TAKT_NONE)
+        return failed(w);
     const takt_named_attr attrs[] = {{"names", takt_attr_shape(&w->rows, 1)},
                                      {"bounds", takt_attr_shape(&most, 1)},
                                      {"tops", takt_attr_shape(&top, 1)}};
-    (void)takt_graph_call(g, &takt_op_length, 1, &w->counter, 3, attrs);
+    (void)takt_graph_call(g, &takt_op_length, 1, &rows, 3, attrs);
     return g->status;
 }
 
@@ -170,10 +147,11 @@ static takt_id part(takt_graph *g, takt_id cache, takt_dim rows, int axis)
     return cut == TAKT_NONE ? cut : moved(g, cut, axis, true);
 }
 
-static takt_status make_slot(growth *w, grown *x)
+static takt_status make_slot(takt_growth *w, takt_growing *x)
 {
     takt_graph *g = w->c.out;
-    const takt_type *from = takt_type_of(w->c.in, x->past);
+    const takt_id joined = x->is_gated ? x->past : w->c.in->nodes[x->all].in[0];
+    const takt_type *from = takt_type_of(w->c.in, joined);
     const takt_init zero = {.kind = TAKT_INIT_CONSTANT};
     takt_type type = {.dtype = from->dtype, .rank = from->rank, .dim = {w->room}};
     for (int d = 0, k = 1; d < from->rank; d++)
@@ -182,28 +160,63 @@ static takt_status make_slot(growth *w, grown *x)
     takt_graph_inherit(g, &w->c.in->nodes[x->past]);
     x->slot = takt_graph_slot(g, w->c.in->inputs[x->input].name, &type, &zero, false);
     x->view = x->slot != TAKT_NONE ? part(g, x->slot, w->rows, x->axis) : TAKT_NONE;
-    w->c.map[x->past] = x->view;
+    w->c.map[joined] = x->view;
+    if (joined != x->past)
+        w->c.map[x->past] = takt_transpose(g, x->view, x->perm, (size_t)from->rank);
     return g->status;
 }
 
-static takt_status append(growth *w, grown *x)
+/* New rows: of the concatenation, or of whichever branch is taken. */
+static takt_id new_rows(takt_growth *w, const takt_growing *x)
+{
+    takt_graph *g = w->c.out;
+    const takt_id own = w->c.in->nodes[x->all].in[1];
+    if (!x->is_gated)
+        return w->c.map[own];
+    takt_type type = *takt_type_of(w->c.in, own);
+    type.dim[0] = takt_type_of(w->c.in, x->past)->dim[0];
+    if (bring(w, x->gate.other) != TAKT_OK)
+        return TAKT_NONE;
+    const takt_id a = w->c.map[own], b = w->c.map[x->gate.other];
+    return x->gate.is_last ? takt_gate_join(g, b, a, &type) : takt_gate_join(g, a, b, &type);
+}
+
+/* All rows in use, in the shape of `type`: without samples where its branch is not taken. */
+static takt_id all_rows(takt_growth *w, const takt_growing *x, const takt_type *type)
+{
+    takt_graph *g = w->c.out;
+    takt_type t = *takt_type_of(g, x->next);
+    const takt_dim rows = type->dim[x->axis];
+    if (!x->is_gated)
+        return part(g, x->next, rows, x->axis);
+    t.dim[0] = rows;
+    const takt_named_attr attr = {"shape", takt_attr_shape(t.dim, (size_t)t.rank)};
+    const takt_id used = takt_graph_call(g, &takt_op_sized, 1, &x->next, 1, &attr);
+    t.dim[1] = type->dim[0];
+    const takt_id cut = used != TAKT_NONE ? takt_gate_cut(g, used, &t) : used;
+    return cut != TAKT_NONE ? moved(g, cut, x->axis, true) : cut;
+}
+
+static takt_status append(takt_growth *w, takt_growing *x)
 {
     takt_graph *g = w->c.out;
     const takt_node *n = &w->c.in->nodes[x->all];
     const takt_named_attr axis = {"axis", takt_attr_i64(x->axis)},
                           first = {"axis", takt_attr_i64(0)};
+    const takt_id more = new_rows(w, x);
+    if (more == TAKT_NONE)
+        return failed(w);
     takt_graph_inherit(g, n);
     const takt_id start = takt_graph_call(g, &takt_op_dim, 1, &x->view, 1, &axis);
-    const takt_id in[] = {x->slot, moved(g, w->c.map[n->in[1]], x->axis, false), start};
+    const takt_id in[] = {x->slot, moved(g, more, x->axis, false), start};
     if (in[1] == TAKT_NONE || start == TAKT_NONE)
         return g->status;
     x->next = takt_graph_call(g, &takt_op_update_slice, 3, in, 1, &first);
-    w->c.map[x->all] =
-        x->next != TAKT_NONE ? part(g, x->next, n->type->dim[x->axis], x->axis) : TAKT_NONE;
+    w->c.map[x->all] = x->next != TAKT_NONE ? all_rows(w, x, n->type) : TAKT_NONE;
     return g->status;
 }
 
-static takt_status edges(growth *w)
+static takt_status edges(takt_growth *w)
 {
     takt_copier *c = &w->c;
     bool tells;
@@ -211,7 +224,7 @@ static takt_status edges(growth *w)
     for (size_t i = 0; i < c->in->input_count; i++) {
         const takt_port *p = &c->in->inputs[i];
         takt_graph_inherit(c->out, &c->in->nodes[p->id]);
-        if (!is_cache(w, p->id))
+        if (!takt_growth_has(w, p->id))
             c->map[p->id] = takt_graph_input(c->out, p->name, takt_type_of(c->in, p->id));
     }
     for (size_t i = 0; i < c->in->slot_count; i++) {
@@ -227,22 +240,22 @@ static takt_status edges(growth *w)
 }
 
 /* Rows in use after the run, if a state counts them. */
-static takt_id counted(growth *w)
+static takt_id counted(takt_growth *w)
 {
     takt_graph *g = w->c.out;
     const takt_dim one = 1;
-    const grown *x = &w->list[0];
+    const takt_growing *x = &w->list[0];
     const takt_named_attr axis = {"axis", takt_attr_i64(x->axis)};
     const takt_id rows = takt_graph_call(g, &takt_op_dim, 1, &w->c.map[x->all], 1, &axis);
     return rows == TAKT_NONE ? rows : takt_reshape(g, rows, &one, 1);
 }
 
-static takt_status finish(growth *w)
+static takt_status finish(takt_growth *w)
 {
     const takt_graph *in = w->c.in;
     takt_graph *g = w->c.out;
     for (size_t i = 0; i < in->output_count; i++)
-        if (!is_cache(w, in->outputs[i].id))
+        if (!takt_growth_has(w, in->outputs[i].id))
             takt_graph_output(g, in->outputs[i].name, w->c.map[in->outputs[i].id]);
     for (size_t i = 0; i < in->slot_count; i++)
         if (in->slots[i].next != TAKT_NONE)
@@ -259,7 +272,7 @@ static takt_status finish(growth *w)
     return g->status;
 }
 
-static takt_status copy(growth *w)
+static takt_status copy(takt_growth *w)
 {
     takt_copier *c = &w->c;
     for (size_t i = 0; i < c->in->count; i++) {
@@ -281,11 +294,13 @@ static takt_status copy(growth *w)
 
 takt_status takt_graph_grow(const takt_graph *in, int64_t room, takt_graph **out)
 {
-    growth w = {.room = room, .counter = TAKT_NONE};
+    takt_growth w = {.room = room, .counter = TAKT_NONE};
     *out = NULL;
     takt_status status = takt_copier_init(&w.c, in);
-    if (status == TAKT_OK)
-        status = list_grown(&w);
+    if (status == TAKT_OK) {
+        w.stack = takt_arena_array(&w.c.arena, in->count + 1, sizeof *w.stack);
+        status = w.stack != NULL ? takt_growth_find(&w) : TAKT_ERR_MEMORY;
+    }
     if (status == TAKT_OK)
         status = edges(&w);
     if (status == TAKT_OK)

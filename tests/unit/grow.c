@@ -23,6 +23,15 @@ static const char counted[] = "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3]
                               "  return y = reduce_sum(all, axes=[2]), present = all\n"
                               "}\n";
 
+/* Rows are joined in another axis order than that of the cache, which is also read as it comes. */
+static const char turned[] =
+    "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3]) {\n"
+    "  old = transpose(transpose(past, perm=[2, 0, 1, 3]), perm=[1, 2, 3, 0])\n"
+    "  all = concat(old, transpose(x, perm=[0, 2, 3, 1]), axis=-1)\n"
+    "  y = reduce_sum(past, axes=[2]) + reduce_sum(x, axes=[1])\n"
+    "  return y = y, present = transpose(all, perm=[0, 1, 3, 2])\n"
+    "}\n";
+
 enum { BATCH = 2, ROOM = 12, SPARE = 4, WIDTH = 6 };
 
 static takt_ctx *ctx;
@@ -111,6 +120,13 @@ static void refuses(void)
     EXPECT_STATUS(ctx, takt_model_grow(m, 4, &grown), TAKT_ERR_ARGUMENT);
     EXPECT(grown == NULL && strstr(takt_last_error_info(ctx)->message, "rows appended") != NULL);
     takt_model_destroy(m);
+    m = load("model m(x: f32[2, n, 3], past: f32[2, p, 3]) {\n"
+             "  all = concat(transpose(past, perm=[1, 0, 2]), transpose(x, perm=[1, 0, 2]))\n"
+             "  return present = transpose(all, perm=[2, 0, 1])\n"
+             "}\n");
+    EXPECT_STATUS(ctx, takt_model_grow(m, 4, &grown), TAKT_ERR_ARGUMENT);
+    EXPECT(grown == NULL && strstr(takt_last_error_info(ctx)->message, "rows appended") != NULL);
+    takt_model_destroy(m);
 }
 
 /* Outputs that have no inputs of their own, behind one that has. */
@@ -132,6 +148,8 @@ int main(void)
     grows(masked, "b=2,p=0..12,s=1..4", "cpu");
     grows(masked, "b=2,p=0..12,s=1..4", "ref");
     grows(counted, "b=2,s=1..4", "cpu");
+    grows(turned, "b=2,s=1..4", "cpu");
+    grows(turned, "b=2,s=1..4", "ref");
     refuses();
     leaves();
     takt_ctx_destroy(ctx);
