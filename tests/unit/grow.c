@@ -29,7 +29,7 @@ static const char turned[] =
     "  old = transpose(transpose(past, perm=[2, 0, 1, 3]), perm=[1, 2, 3, 0])\n"
     "  all = concat(old, transpose(x, perm=[0, 2, 3, 1]), axis=-1)\n"
     "  y = reduce_sum(past, axes=[2]) + reduce_sum(x, axes=[1])\n"
-    "  return y = y, present = transpose(all, perm=[0, 1, 3, 2])\n"
+    "  return y = y, present = cast(transpose(all, perm=[0, 1, 3, 2]), dtype=f32)\n"
     "}\n";
 
 enum { BATCH = 2, ROOM = 12, SPARE = 4, WIDTH = 6 };
