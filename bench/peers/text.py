@@ -32,7 +32,10 @@ TYPES = {"f16": (1, 1, 2, ()), "q8_0": (8, 32, 34, (0,)), "q4_0": (2, 32, 18, (0
          "q6_k": (14, 256, 210, (208,)), "q4_1": (3, 32, 20, (0, 2)), "q5_0": (6, 32, 22, (0,)),
          "q5_1": (7, 32, 24, (0, 2)), "q2_k": (10, 256, 84, (80, 82)),
          "q3_k": (11, 256, 110, (108,)), "iq4_nl": (20, 32, 18, (0,)),
-         "iq4_xs": (23, 256, 136, (0,))}
+         "iq4_xs": (23, 256, 136, (0,)), "iq2_xxs": (16, 256, 66, (0,)),
+         "iq2_s": (22, 256, 82, (0,)), "iq3_xxs": (18, 256, 98, (0,)),
+         "iq3_s": (21, 256, 110, (0,)), "iq1_s": (19, 256, 50, (0,)),
+         "tq2_0": (35, 256, 66, (64,)), "nvfp4": (40, 64, 36, ())}
 
 
 class Missing(Exception):
@@ -113,12 +116,15 @@ def key(name, kind, value):
 
 
 def blocks(kind, count, seed):
-    """Random weights: levels of any kind, scales of about 0.002."""
+    """Random weights: levels of any kind, scales of about 0.002 (of nvfp4, of its parts)."""
     _, weights, size, halves = TYPES[kind]
     data = bytearray(os.urandom(count // weights * size))
     if kind == "f16":
         small = bytes((i & 0x83) | 0x20 for i in range(256)) # signs, and exponents of 2^-7
         data[1::2] = bytes(data[1::2]).translate(small)
+    if kind == "nvfp4":
+        for at in range(4):
+            data[at::size] = b"\x01" * (count // weights)
     for at in halves:
         data[at::size] = bytes([seed & 255]) * (count // weights)
         data[at + 1::size] = b"\x18" * (count // weights)

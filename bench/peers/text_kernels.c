@@ -1,7 +1,8 @@
 /* text_kernels.c - products with weights in ggml's block formats: Takt's kernel beside ggml's own.
  *
  * One matrix of 2048 x 512, one thread. ggml has its weights where llama.cpp puts them, repacked if
- * it knows how; Takt has them in panels. Activations are f32 when the clock starts, so both round
+ * it knows how; Takt has them in panels, or as in a file. Weights are random numbers, or any bytes
+ * in formats that take minutes to be made. Activations are f32 when the clock starts, so both round
  * them. The two take turns; what counts is the least CPU time, which other programs hardly change.
  * bench/peers/text.py --kernels builds and runs this.
  */
@@ -95,7 +96,10 @@ static ours prepare_ours(takt_ggml_format format, size_t m, const void *blocks, 
     const size_t count = K / takt_ggml_formats[format].weights;
     void *panels = get(takt_ggml_panels(N) * count * takt_ggml_panel_block(format));
     void *rounded = get(info->bytes(format, m, count));
-    takt_ggml_pack(&(takt_ggml_rows){format, N, count, blocks}, panels);
+    if (takt_ggml_has_panels(format))
+        takt_ggml_pack(&(takt_ggml_rows){format, N, count, blocks}, panels);
+    else
+        memcpy(panels, blocks, N * count * takt_ggml_formats[format].bytes);
     return (ours){kernel,
                   {format, m, count, 0, m, x, K, rounded},
                   {format, m, N, count, panels, rounded, get(m * N * sizeof(float)), N}};
@@ -107,15 +111,26 @@ static void run_ours(const ours *o)
     takt_kernel_as_ggml_i8(o->kernel)(&o->product);
 }
 
-static void compare(enum ggml_type type, takt_ggml_format format, int m)
+static void fill(enum ggml_type type, takt_ggml_format format, uint8_t *blocks)
 {
-    float *w = get(sizeof *w * K * N), *x = get(sizeof *x * K * (size_t)m);
-    void *blocks = get(ggml_row_size(type, K) * N);
+    const size_t bytes = ggml_row_size(type, K) * N;
+    float *w = get(sizeof *w * K * N);
     for (size_t i = 0; i < (size_t)K * N; i++)
         w[i] = (float)(rand() % 2001 - 1000) / 1000;
+    for (size_t i = 0; i < bytes; i++)
+        blocks[i] = (uint8_t)rand();
+    if (takt_ggml_has_panels(format))
+        ggml_quantize_chunk(type, w, blocks, 0, N, K, NULL);
+    free(w);
+}
+
+static void compare(enum ggml_type type, takt_ggml_format format, int m)
+{
+    float *x = get(sizeof *x * K * (size_t)m);
+    uint8_t *blocks = get(ggml_row_size(type, K) * N);
+    fill(type, format, blocks);
     for (size_t i = 0; i < K * (size_t)m; i++)
         x[i] = (float)(rand() % 2001 - 1000) / 1000;
-    ggml_quantize_chunk(type, w, blocks, 0, N, K, NULL);
     const theirs a = prepare(type, m, blocks, x);
     const ours b = prepare_ours(format, (size_t)m, blocks, x);
     double least[2] = {1e30, 1e30};
@@ -139,8 +154,8 @@ int main(void)
     static const int rows[] = {1, 2, 4, 8, 64};
     for (int f = 0; f < TAKT_GGML_FORMATS; f++)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            if (takt_ggml_has_panels((takt_ggml_format)f) && f != TAKT_GGML_Q4_0 &&
-                f != TAKT_GGML_Q8_0) /* these are block_matmul's */
+            if (f != TAKT_GGML_Q4_0 && f != TAKT_GGML_Q8_0 && /* these are block_matmul's */
+                takt_ggml_formats[f].code < GGML_TYPE_COUNT)
                 compare((enum ggml_type)takt_ggml_formats[f].code, (takt_ggml_format)f, rows[i]);
     return 0;
 }

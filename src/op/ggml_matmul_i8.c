@@ -13,16 +13,6 @@
 
 enum { A, B };
 
-static takt_status infer(takt_infer *in)
-{
-    TAKT_TRY(takt_ggml_product(in));
-    if (!takt_ggml_has_panels((takt_ggml_format)in->attr[0].i64))
-        return takt_infer_fail(in, TAKT_E_ATTR,
-                               "%s is computed with f32 activations only: use ggml_matmul",
-                               takt_ggml_names[in->attr[0].i64]);
-    return TAKT_OK;
-}
-
 /* Memory of one evaluation. */
 typedef struct room {
     float *x, *y; /* all rows, and a column of the result */
@@ -67,9 +57,11 @@ static takt_status eval(takt_eval *e)
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < bytes; i++)
             r.column[i] = (uint8_t)b->i[j * bytes + i];
-        takt_ggml_pack(&(takt_ggml_rows){format, 1, blocks, r.column}, r.panel);
+        const bool packs = takt_ggml_has_panels(format);
+        if (packs)
+            takt_ggml_pack(&(takt_ggml_rows){format, 1, blocks, r.column}, r.panel);
         takt_kernel_as_ggml_i8(k)(
-            &(takt_ggml_i8){format, m, 1, blocks, r.panel, r.rounded, r.y, 1});
+            &(takt_ggml_i8){format, m, 1, blocks, packs ? r.panel : r.column, r.rounded, r.y, 1});
         for (size_t i = 0; i < m; i++)
             e->out[0].f[i * n + j] = (double)r.y[i];
     }
@@ -99,7 +91,7 @@ const takt_op takt_op_ggml_matmul_i8 = {
     .traits = TAKT_PRIMITIVE,
     .dtypes = TAKT_IN(TAKT_F32) | TAKT_IN(TAKT_U8),
     .is_mixed = true,
-    .infer = infer,
+    .infer = takt_ggml_product,
     .eval = eval,
     .no_gradient = "activations are rounded",
     .cost = cost,
@@ -109,7 +101,9 @@ const takt_op takt_op_ggml_matmul_i8 = {
                 "ggml_matmul_i8(f32[64], u8[17, 44] in (0, 60), format=q5_0)",
                 "ggml_matmul_i8(f32[2, 3, 512], u8[17, 352] in (0, 60), format=q5_k)",
                 "ggml_matmul_i8(f32[5, 256], u8[9, 210] in (0, 60), format=q6_k)",
-                "ggml_matmul_i8(f32[3, 64], u8[5, 36] in (0, 60), format=iq4_nl)",
                 "ggml_matmul_i8(f32[4, 256], u8[9, 136] in (0, 60), format=iq4_xs)",
-                "ggml_matmul_i8(f32[2, 96], u8[19, 51] in (90, 130), format=mxfp4)"},
+                "ggml_matmul_i8(f32[2, 96], u8[19, 51] in (90, 130), format=mxfp4)",
+                "ggml_matmul_i8(f32[3, 256], u8[17, 66] in (0, 60), format=iq2_xxs)",
+                "ggml_matmul_i8(f32[256], u8[5, 110] in (0, 60), format=iq3_s)",
+                "ggml_matmul_i8(f32[2, 128], u8[19, 72] in (0, 60), format=nvfp4)"},
 };

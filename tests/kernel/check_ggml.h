@@ -9,7 +9,8 @@
 /* The slot that they take; a check uses others for the rest. */
 enum { GGML_PANELS, GGML_SLOTS };
 
-/* Panels of n columns of `blocks` blocks: any bytes, or with `usual` scales as models have them. */
+/* Panels of n columns of `blocks` blocks: any bytes, or with `usual` scales as models have them.
+ * Formats without panels are as in a file. */
 const void *check_ggml(takt_check *c, takt_ggml_format format, size_t n, size_t blocks, bool usual);
 /* The next format that has panels, from `format` on. */
 int check_ggml_next(int format);

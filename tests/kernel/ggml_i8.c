@@ -73,7 +73,7 @@ void check_ggml_i8(takt_check *c, const takt_kernel *reference)
 {
     static const size_t rows[] = {1, 2, 4, 5, 6, 9, 14}, columns[] = {1, 3, 15, 16, 17, 31, 33, 48};
     unsigned bits = 0;
-    for (int f = check_ggml_next(0); f < TAKT_GGML_FORMATS; f = check_ggml_next(f + 1)) {
+    for (int f = 0; f < TAKT_GGML_FORMATS; f++) {
         const size_t most = takt_ggml_formats[f].weights == 256 ? 3 : 9;
         for (size_t blocks = 0; blocks < most; blocks++)
             for (size_t i = 0; i < sizeof columns / sizeof *columns; i++, bits++) {
@@ -84,7 +84,7 @@ void check_ggml_i8(takt_check *c, const takt_kernel *reference)
                 one(c, reference, g, bits * 5 + (unsigned)i);
             }
     }
-    for (int f = check_ggml_next(0); f < TAKT_GGML_FORMATS; f = check_ggml_next(f + 1))
+    for (int f = 0; f < TAKT_GGML_FORMATS; f++)
         for (size_t i = 0; i < check_timed(c, 2, 1); i++)
             bench(c, (takt_ggml_format)f, i == 0 ? 1 : 32);
 }

@@ -8,7 +8,7 @@
 typedef struct takt_ggml_operand {
     takt_ggml_rows rows; /* without their bytes */
     size_t in;           /* into step->in */
-    bool is_packed;      /* already; else packed in shared scratch at every run */
+    bool is_packed; /* already, or without panels; else packed in shared scratch at every run */
     size_t packed_at;
 } takt_ggml_operand;
 
@@ -18,7 +18,7 @@ TAKT_MUST_USE takt_status takt_ggml_operand_add(takt_planner *p, takt_id node,
                                                 takt_ggml_format format, bool packs_late,
                                                 takt_ggml_operand *o);
 void takt_ggml_operand_before(const takt_ggml_operand *o, const takt_step *s, const takt_task *t);
-/* The panels. */
+/* The panels, or rows of formats that have none. */
 const uint8_t *takt_ggml_operand_at(const takt_ggml_operand *o, const takt_step *s,
                                     const takt_task *t);
 

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "io/gguf/model.h"
-#include "kernel/ggml_panels/ggml_panels.h"
 #include "op/util/ggml.h"
 
 bool takt_gguf_is_stored(void *user, const char *name)
@@ -123,9 +122,8 @@ static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack 
     const takt_id w = takt_gguf_parameter(m, g, s);
     if (!is_blocks(t) || w == TAKT_NONE)
         return takt_matmul(g, x, as_f32(g, t, w), false, true);
-    const bool rounds = m->is_int8 && takt_ggml_has_panels(takt_gguf_format(t->type));
     const takt_named_attr format = format_of(t);
-    return takt_graph_call(g, rounds ? &takt_op_ggml_matmul_i8 : &takt_op_ggml_matmul, 2,
+    return takt_graph_call(g, m->is_int8 ? &takt_op_ggml_matmul_i8 : &takt_op_ggml_matmul, 2,
                            (takt_id[]){x, w}, 1, &format);
 }
 

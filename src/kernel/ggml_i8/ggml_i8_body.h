@@ -13,6 +13,8 @@
 #include "kernel/ggml_i8/rounded.h"
 #include "kernel/ggml_panels/parts.h"
 
+#include "kernel/ggml_i8/open_run.h"
+
 /* One tile: rows from `row` on by one panel. */
 typedef struct tile_job {
     const takt_ggml_i8 *g;
@@ -330,6 +332,10 @@ static void run_rows(const takt_ggml_i8 *g)
 {
     tile_job t = {.g = g,
                   .a = rounded_at(g->format, g->m, g->blocks, (void *)(uintptr_t)g->rounded)};
+    if (!takt_ggml_has_panels(g->format)) {
+        open_run(g, &t.a);
+        return;
+    }
     for (t.panel = 0; t.panel < takt_ggml_panels(g->n); t.panel++)
         for (t.row = 0; t.row < g->m;) {
             const bool many = g->m - t.row >= MR;

@@ -31,15 +31,38 @@ SPREAD(Q5_K)
 SPREAD(Q6_K)
 SPREAD(IQ4_XS)
 
+#define COLUMN(name)                                                                               \
+    static void column_##name(const uint8_t *b, size_t column, mm_block *to)                       \
+    {                                                                                              \
+        spread_column(TAKT_GGML_##name, b, column, to);                                            \
+    }
+COLUMN(TQ1_0)
+COLUMN(TQ2_0)
+COLUMN(IQ1_S)
+COLUMN(IQ1_M)
+COLUMN(IQ2_XXS)
+COLUMN(IQ2_XS)
+COLUMN(IQ2_S)
+COLUMN(IQ3_XXS)
+COLUMN(IQ3_S)
+
+/* One of the two: a panel's block, or one column after the other. */
 typedef struct mm_kind {
     void (*spread)(const uint8_t *p, mm_block *to);
+    void (*column)(const uint8_t *b, size_t column, mm_block *to);
     void (*tile[PAIRS])(const mm_job *t);
 } mm_kind;
 
-#define MM_KIND(name, tile) [TAKT_GGML_##name] = {spread_##name, {tile##_1, tile##_2, tile##_3}}
+#define MM_KIND(name, tile)                                                                        \
+    [TAKT_GGML_##name] = {spread_##name, NULL, {tile##_1, tile##_2, tile##_3}}
+#define MM_OPEN(name, tile)                                                                        \
+    [TAKT_GGML_##name] = {NULL, column_##name, {tile##_1, tile##_2, tile##_3}}
 static const mm_kind kinds[TAKT_GGML_FORMATS] = {
-    MM_KIND(Q2_K, short_minima), MM_KIND(Q3_K, short_plain), MM_KIND(Q4_K, long_minima),
-    MM_KIND(Q5_K, long_minima),  MM_KIND(Q6_K, short_plain), MM_KIND(IQ4_XS, long_plain)};
+    MM_KIND(Q2_K, short_minima), MM_KIND(Q3_K, short_plain),   MM_KIND(Q4_K, long_minima),
+    MM_KIND(Q5_K, long_minima),  MM_KIND(Q6_K, short_plain),   MM_KIND(IQ4_XS, long_plain),
+    MM_OPEN(TQ1_0, long_plain),  MM_OPEN(TQ2_0, long_plain),   MM_OPEN(IQ1_S, long_plain),
+    MM_OPEN(IQ1_M, short_plain), MM_OPEN(IQ2_XXS, long_plain), MM_OPEN(IQ2_XS, short_plain),
+    MM_OPEN(IQ2_S, short_plain), MM_OPEN(IQ3_XXS, long_plain), MM_OPEN(IQ3_S, long_plain)};
 
 /* What one panel is multiplied with, and where to. */
 typedef struct mm_walk {
@@ -49,7 +72,21 @@ typedef struct mm_walk {
     float *c;
     size_t first;      /* row that c begins with */
     size_t ldc, bytes; /* bytes: of the panel's block */
+    size_t columns;    /* of the panel */
 } mm_walk;
+
+static void one_block(const mm_walk *o, size_t b, mm_block *to)
+{
+    if (o->kind->spread != NULL) {
+        o->kind->spread(o->panel + b * o->bytes, to);
+        return;
+    }
+    const size_t bytes = o->bytes / TAKT_GGML_PANEL;
+    if (o->columns < TAKT_GGML_PANEL)
+        memset(to, 0, sizeof *to);
+    for (size_t i = 0; i < o->columns; i++)
+        o->kind->column(o->panel + (i * o->a.blocks + b) * bytes, i, to);
+}
 
 /* Strip `strip` of block b; rows beyond the last go to `none`. */
 static void one_strip(const mm_walk *o, const mm_block *block, size_t strip, size_t b)
@@ -78,14 +115,14 @@ static void whole_panel(const mm_walk *o)
 {
     mm_block block;
     for (size_t b = 0; b < o->a.blocks; b++) {
-        o->kind->spread(o->panel + b * o->bytes, &block);
+        one_block(o, b, &block);
         for (size_t strip = 0; strip < strips_of(&o->a); strip++)
             one_strip(o, &block, strip, b);
     }
 }
 
-/* The first `columns` of a panel: a strip at a time, by way of whole columns. */
-static void part_panel(const mm_walk *o, size_t columns)
+/* A panel with fewer columns: a strip at a time, by way of whole ones. */
+static void part_panel(const mm_walk *o)
 {
     mm_block block;
     float c[STRIP_ROWS][TAKT_GGML_PANEL];
@@ -96,17 +133,17 @@ static void part_panel(const mm_walk *o, size_t columns)
         part.first = first;
         part.ldc = TAKT_GGML_PANEL;
         for (size_t b = 0; b < o->a.blocks; b++) {
-            o->kind->spread(o->panel + b * o->bytes, &block);
+            one_block(o, b, &block);
             one_strip(&part, &block, strip, b);
         }
         for (size_t r = 0; r < left && r < STRIP_ROWS; r++)
-            memcpy(o->c + (first + r) * o->ldc, c[r], columns * sizeof(float));
+            memcpy(o->c + (first + r) * o->ldc, c[r], o->columns * sizeof(float));
     }
 }
 
 static bool by_rows(takt_ggml_format format, size_t m, size_t blocks)
 {
-    return m < FEWEST || blocks == 0 || kinds[format].spread == NULL;
+    return m < FEWEST || blocks == 0 || kinds[format].tile[0] == NULL;
 }
 
 static void run(const takt_ggml_i8 *g)
@@ -122,10 +159,11 @@ static void run(const takt_ggml_i8 *g)
                  .bytes = takt_ggml_panel_block(g->format)};
     for (size_t column = 0; column < g->n; column += TAKT_GGML_PANEL) {
         o.c = g->c + column;
-        if (g->n - column >= TAKT_GGML_PANEL)
+        o.columns = g->n - column < TAKT_GGML_PANEL ? g->n - column : TAKT_GGML_PANEL;
+        if (o.columns == TAKT_GGML_PANEL)
             whole_panel(&o);
         else
-            part_panel(&o, g->n - column);
+            part_panel(&o);
         o.panel += g->blocks * o.bytes;
     }
 }

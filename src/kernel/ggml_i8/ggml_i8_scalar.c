@@ -1,5 +1,6 @@
 /* ggml_i8_scalar.c - the contract, word for word. */
 #include <math.h>
+#include <string.h>
 
 #include "kernel/ggml_i8/rounded.h"
 #include "kernel/simd/half.h"
@@ -168,6 +169,8 @@ static void q6_k(takt_ggml_format format, const uint8_t *b, numbers *o)
     }
 }
 
+#include "kernel/ggml_i8/scalar_open.h"
+
 typedef void read_fn(takt_ggml_format format, const uint8_t *b, numbers *o);
 
 static const struct kind {
@@ -175,13 +178,30 @@ static const struct kind {
     int size, span;
     bool has_min;
 } kinds[TAKT_GGML_FORMATS] = {
-    [TAKT_GGML_Q4_0] = {small, 32, 32, false},    [TAKT_GGML_Q4_1] = {small, 32, 32, true},
-    [TAKT_GGML_Q5_0] = {small, 32, 32, false},    [TAKT_GGML_Q5_1] = {small, 32, 32, true},
-    [TAKT_GGML_Q8_0] = {small, 32, 32, false},    [TAKT_GGML_Q2_K] = {q2_k, 256, 16, true},
-    [TAKT_GGML_Q3_K] = {q3_k, 256, 16, false},    [TAKT_GGML_Q4_K] = {q4_k, 256, 32, true},
-    [TAKT_GGML_Q5_K] = {q4_k, 256, 32, true},     [TAKT_GGML_Q6_K] = {q6_k, 256, 16, false},
-    [TAKT_GGML_IQ4_NL] = {iq4_nl, 32, 32, false}, [TAKT_GGML_IQ4_XS] = {iq4_xs, 256, 32, false},
+    [TAKT_GGML_Q4_0] = {small, 32, 32, false},
+    [TAKT_GGML_Q4_1] = {small, 32, 32, true},
+    [TAKT_GGML_Q5_0] = {small, 32, 32, false},
+    [TAKT_GGML_Q5_1] = {small, 32, 32, true},
+    [TAKT_GGML_Q8_0] = {small, 32, 32, false},
+    [TAKT_GGML_Q2_K] = {q2_k, 256, 16, true},
+    [TAKT_GGML_Q3_K] = {q3_k, 256, 16, false},
+    [TAKT_GGML_Q4_K] = {q4_k, 256, 32, true},
+    [TAKT_GGML_Q5_K] = {q4_k, 256, 32, true},
+    [TAKT_GGML_Q6_K] = {q6_k, 256, 16, false},
+    [TAKT_GGML_IQ4_NL] = {iq4_nl, 32, 32, false},
+    [TAKT_GGML_IQ4_XS] = {iq4_xs, 256, 32, false},
     [TAKT_GGML_MXFP4] = {mxfp4, 32, 32, false},
+    [TAKT_GGML_Q1_0] = {q1_0, 128, 32, false},
+    [TAKT_GGML_Q2_0] = {q2_0, 64, 32, false},
+    [TAKT_GGML_TQ1_0] = {tq1_0, 256, 32, false},
+    [TAKT_GGML_TQ2_0] = {tq2_0, 256, 32, false},
+    [TAKT_GGML_IQ1_S] = {iq1_s, 256, 32, false},
+    [TAKT_GGML_IQ1_M] = {iq1_m, 256, 16, false},
+    [TAKT_GGML_IQ2_XXS] = {iq2_xxs, 256, 32, false},
+    [TAKT_GGML_IQ2_XS] = {iq2_xs, 256, 16, false},
+    [TAKT_GGML_IQ2_S] = {iq2_s, 256, 16, false},
+    [TAKT_GGML_IQ3_XXS] = {iq3_xxs, 256, 32, false},
+    [TAKT_GGML_IQ3_S] = {iq3_s, 256, 32, false},
 };
 
 /* ---- products ---- */
@@ -202,20 +222,34 @@ static float add_block(const numbers *o, const int8_t *q, float dx, float acc)
     return o->has_min ? fmaf(o->least * dx, (float)sum, acc) : acc;
 }
 
+/* Block b of a column, as it is in a file. */
+static void read_block(const takt_ggml_i8 *g, size_t column, size_t b, uint8_t *to)
+{
+    const size_t bytes = takt_ggml_formats[g->format].bytes;
+    const size_t panel = column / TAKT_GGML_PANEL * g->blocks + b;
+    if (takt_ggml_has_panels(g->format))
+        takt_ggml_unpack(g->format,
+                         (const uint8_t *)g->panels + panel * takt_ggml_panel_block(g->format),
+                         column % TAKT_GGML_PANEL, to);
+    else
+        memcpy(to, (const uint8_t *)g->panels + (column * g->blocks + b) * bytes, bytes);
+}
+
 static void run(const takt_ggml_i8 *g)
 {
     const struct kind *kind = &kinds[g->format];
     const rounded_rows a = rounded_at(g->format, g->m, g->blocks, (void *)(uintptr_t)g->rounded);
-    const size_t bytes = takt_ggml_panel_block(g->format);
+    if (g->format == TAKT_GGML_NVFP4) {
+        run_nvfp4(g, &a);
+        return;
+    }
     for (size_t column = 0; column < g->n; column++) {
-        const uint8_t *panel =
-            (const uint8_t *)g->panels + column / TAKT_GGML_PANEL * g->blocks * bytes;
         for (size_t row = 0; row < g->m; row++)
             g->c[row * g->ldc + column] = 0;
         for (size_t b = 0; b < g->blocks; b++) {
             uint8_t block[256];
             numbers o = {.size = kind->size, .span = kind->span, .has_min = kind->has_min};
-            takt_ggml_unpack(g->format, panel + b * bytes, column % TAKT_GGML_PANEL, block);
+            read_block(g, column, b, block);
             kind->read(g->format, block, &o);
             for (size_t row = 0; row < g->m; row++) {
                 float *c = g->c + row * g->ldc + column;

@@ -69,3 +69,25 @@ FIXED void spread(const takt_ggml_format format, const uint8_t *p, mm_block *to)
     for (size_t i = 0; z.has_min && i < (size_t)(32 / z.span); i++)
         spread_minima(by.minimum + 8 * i, to->minimum[i]);
 }
+
+/* Column `column` of formats without panels, whose block is at `b`. */
+FIXED void spread_column(const takt_ggml_format format, const uint8_t *b, size_t column,
+                         mm_block *to)
+{
+    const size_t pair = column / 2, side = column % 2;
+    const int each = open_scales(format) == 2 ? 2 : 1;
+    UNROLL for (int i = 0; i < 8; i++)
+    {
+        open_part o;
+        open_levels(format, b, i, &o);
+        UNROLL for (int h = 0; h < 2; h++)
+        {
+            vst1_s8(to->level[4 * i + 2 * h][pair] + 8 * side, vget_low_s8((int8x16_t)o.level[h]));
+            vst1_s8(to->level[4 * i + 2 * h + 1][pair] + 8 * side,
+                    vget_high_s8((int8x16_t)o.level[h]));
+        }
+        UNROLL for (int h = 0; h < each; h++) to->scale[each * i + h][pair][side] =
+            to->scale[each * i + h][pair][side + 2] = o.scale[h];
+    }
+    to->d[column] = open_d(format, b);
+}
