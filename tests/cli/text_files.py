@@ -1,6 +1,7 @@
 """text_files.py - language models from one form into another: files in parts, and folders."""
 import json
 import os
+import random
 import re
 
 import _words
@@ -56,30 +57,44 @@ def folders():
 
 def few_bits():
     """Types of few bits, and a scale of a matrix: with activations rounded or not, as floats, and
-    mapped; a folder has no name for the scale. Experts with scales are refused."""
+    mapped; a folder has no name for the scale."""
     rare, floats = "tests/corpus/gguf/tiny_grids.gguf", os.path.join(TMP, "grids.gguf")
     succeeds("convert", rare, "-o", floats, "--outtype", "f32")
     texts = {succeeds("generate", m, "a b", "-n", "8", "--temp", "0", "-q", *more)
              for m in (rare, floats) for more in ([], ["--activations", "f32"])}
     expect(len(texts) == 1 and texts != {""}, f"{texts}")
     fails(1, "convert", rare, "-o", os.path.join(TMP, "grids/"), says=["ffn_down.scale"])
-    tiny, sizes = _words._tiny, [32, 32, 2]  # pylint: disable=protected-access
-    rows = [(f"blk.0.ffn_{name}_exps.weight", sizes, tiny.F32, None)
-            for name in ("gate", "up", "down")]
-    rows += [("blk.0.ffn_gate_inp.weight", [32, 2], tiny.F32, None),
-             ("blk.0.ffn_up_exps.scale", [2], tiny.F32, 1.0),
-             ("token_embd.weight", [32, 11], tiny.F32, 1.0)]
-    rows += [(f"{name}.weight", [32], tiny.F32, 1.0)
-             for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")]
-    rows += [(f"blk.0.attn_{name}.weight", [32, 32], tiny.F32, None)
-             for name in ("q", "k", "v", "output")]
+
+
+def scaled_experts():
+    """Experts with a scale for each matrix: the same scores as if the weights had been scaled. The
+    scales are powers of two, so that both are exact."""
+    tiny = _words._tiny  # pylint: disable=protected-access
+    draw, scales = random.Random(5), {"gate": [0.5, 4.0], "up": [2.0, 0.25], "down": [1.0, 8.0]}
     more = {"expert_count": 2, "expert_used_count": 1, "attention.layer_norm_rms_epsilon": 1e-5}
-    with open(os.path.join(TMP, "scaled.gguf"), "wb") as file:
-        file.write(tiny.gguf(tiny.settings("llama", **more) + tiny.llama_words(), rows))
-    fails(1, "plan", file.name, says=["ffn_up_exps.weight has a scale for each expert"])
+    weights = {name: [[draw.gauss(0, 0.3) for _ in range(32 * 32)] for _ in range(2)]
+               for name in scales}
+    told = []
+    for applied in (False, True):
+        rows = [("blk.0.ffn_gate_inp.weight", [32, 2], tiny.F32, None),
+                ("token_embd.weight", [32, 11], tiny.F32, None)]
+        rows += [(f"{name}.weight", [32], tiny.F32, 1.0)
+                 for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")]
+        rows += [(f"blk.0.attn_{name}.weight", [32, 32], tiny.F32, None)
+                 for name in ("q", "k", "v", "output")]
+        for name, each in scales.items():
+            flat = [x * (s if applied else 1) for w, s in zip(weights[name], each) for x in w]
+            rows.append((f"blk.0.ffn_{name}_exps.weight", [32, 32, 2], tiny.F32, flat))
+            if not applied:
+                rows.append((f"blk.0.ffn_{name}_exps.scale", [2], tiny.F32, each))
+        with open(os.path.join(TMP, f"experts{applied}.gguf"), "wb") as file:
+            file.write(tiny.gguf(tiny.settings("llama", **more) + tiny.llama_words(), rows))
+        told.append(succeeds("perplexity", file.name, "-p", "a b a c", "-c", "16", "--json"))
+    expect(told[0] == told[1], f"{told}")
 
 
 shards()
 folders()
 few_bits()
+scaled_experts()
 finish()

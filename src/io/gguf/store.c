@@ -56,25 +56,10 @@ takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt
     return t != NULL ? as_f32(g, t, parameter(m, g, t)) : TAKT_NONE;
 }
 
-/* Experts with a scale for each matrix, as files of NVFP4 may have them. */
-static bool has_scales(takt_gguf_model *m, const char *name)
-{
-    const char *end = strstr(name, ".weight");
-    char full[TAKT_GGUF_NAME + sizeof ".scale"];
-    if (end == NULL || (size_t)(end - name) >= TAKT_GGUF_NAME)
-        return false;
-    memcpy(full, name, (size_t)(end - name));
-    memcpy(full + (end - name), ".scale", sizeof ".scale");
-    return takt_gguf_is_stored(m, full);
-}
-
 takt_id takt_gguf_packed(void *user, takt_graph *g, const char *name, const takt_type *type)
 {
     takt_gguf_model *m = user;
     const takt_gguf_tensor *t = takt_gguf_need(m, g, name, type->rank, type->dim);
-    if (t != NULL && has_scales(m, name))
-        return takt_graph_fail(g, takt_gguf_fail(m->g, TAKT_E_GGUF_UNSUPPORTED, t->offset,
-                                                 "%s has a scale for each expert", name));
     return t != NULL ? parameter(m, g, t) : TAKT_NONE;
 }
 
