@@ -10,12 +10,12 @@ installed. What cannot be imported, exported or loaded is named and counted.
 
     python3 bench/peers/wide.py [--quick] [--limit S] [--only NAME,..] [--group G,..]
                                 [--threads N,..] [--models DIR] [--write DIR] [--list] [--out DIR]
+                                [--resume]
 """
 import argparse
 import datetime
 import glob
 import json
-import math
 import os
 import subprocess
 import sys
@@ -25,16 +25,12 @@ import engines
 import lines
 import wide_files
 import wide_models
-from machine import Statistics, cpu
-from process import Failed, Process
-from wide_table import kind_of, markdown, slug
+from machine import cpu
+from process import Failed
+from wide_row import FOLDER, Mode, Wide, line
+from wide_table import markdown, slug
 
-RUNNER = os.path.join(engines.HERE, "run_session.py")
-FOLDER = os.path.join(engines.OUT, "wide")
 PACKAGES = ("onnxruntime", "torch", "torchvision", "timm", "transformers", "onnx", "onnxscript")
-OPENVINO = os.path.join(engines.HERE, "run_openvino_session.py")
-NEAR = 1.3  # rows beyond are not measured beside OpenVINO
-TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
 
 
 def options():
@@ -48,6 +44,8 @@ def options():
     parse.add_argument("--threads", default="", help="numbers of threads; default 1 and all")
     parse.add_argument("--models", help="a folder of .onnx and .hollow files instead of exports")
     parse.add_argument("--write", help="only export, hollow files into this folder")
+    parse.add_argument("--resume", action="store_true",
+                       help="keep the rows that a stopped run of this commit has in the table")
     parse.add_argument("--list", action="store_true", help="the rows, and stop")
     parse.add_argument("--out", help="folder of the table; default bench/results for a whole run")
     return parse.parse_args()
@@ -157,189 +155,64 @@ def write_hollow(rows, folder):
     print(f"{len(rows) - failed} files, {total} bytes; {failed} could not be made")
 
 
-# ---- one row ----
-
-class Mode:
-    """A row has blocks (there and back) until it has enough of them and its time is over."""
-
-    def __init__(self, quick):
-        self.least, self.most = (4, 6) if quick else (8, 16)
-        self.warm_ns, self.slice_ns = (5e6, 2e7) if quick else (2e7, 6e7)
-        self.row_s = 1.0 if quick else 5.0
-
-
-def difference(mine, other):
-    import numpy as np
-    a, b = (np.fromfile(path, np.float64) for path in (mine, other))
-    if a.shape != b.shape:
-        return math.inf
-    if not np.isfinite(b).all():
-        return 0.0 if np.array_equal(np.isfinite(a), np.isfinite(b)) else math.inf
-    scale = np.abs(b).max(initial=0)
-    return float(np.abs(a - b).max(initial=0) / (scale if scale > 0 else 1))
-
-
-class Wide:
-    def __init__(self, arguments):
-        os.makedirs(FOLDER, exist_ok=True)
-        self.mode, self.deadline = Mode(arguments.quick), 0
-        self.statistics = Statistics(engines.statistics())
-        self.log = open(os.path.join(FOLDER, "engines.log"), "wb")  # pylint: disable=R1732
-        self.engines = [engines.Engine(name, RUNNER, name, "Python", [])
-                        for name in ("takt", "onnxruntime")]
-        self.openvino = [self.engines[0],
-                         engines.Engine("openvino", OPENVINO, "openvino", "Python", [])] \
-            if engines.has("openvino") else None
-
-    def start(self, path, threads, pair=None):
-        """A new process for each engine, what it took to load, and the answers' difference."""
-        found, told, files = {}, {}, []
-        try:
-            for engine in pair or self.engines:
-                process = found[engine.name] = Process(engine, threads, self.log)
-                try:
-                    told[engine.name] = process.ask(do="load", folder=path, threads=threads)
-                    files.append(os.path.join(FOLDER, f"answer-{os.getpid()}-{engine.name}.bin"))
-                    process.ask(do="output", path=files[-1])
-                except Failed as problem:
-                    raise Failed(f"{engine.name}: {problem}") from problem
-        except Failed:
-            for process in found.values():
-                process.close()
-            raise
-        return found, told, difference(*files)
-
-    def turns(self, found):
-        """Medians of blocks, in microseconds."""
-        names, start = list(found), time.monotonic()
-        blocks = {name: [] for name in names}
-        while len(blocks["takt"]) < self.mode.most:
-            if len(blocks["takt"]) >= self.mode.least and \
-                    time.monotonic() - start > self.mode.row_s:
-                break
-            samples = {name: [] for name in names}
-            for name in names + names[::-1]:
-                samples[name] += found[name].ask(do="time", warm=self.mode.warm_ns,
-                                                 budget=self.mode.slice_ns)["samples"]
-            for name in names:
-                blocks[name].append(sorted(samples[name])[len(samples[name]) // 2] / 1e3)
-            names.reverse()
-        return blocks
-
-    def measure(self, row, path, threads):
-        found, told, error = self.start(path, threads)
-        try:
-            blocks = self.turns(found)
-        finally:
-            for process in found.values():
-                process.close()
-        mine, other = blocks["takt"], blocks["onnxruntime"]
-        level = {name: sorted(of)[len(of) // 2] for name, of in blocks.items()}
-        ratios = sorted(b / a for a, b in zip(mine, other))
-        out = {"row": row.name, "group": row.group, "threads": threads, **level,
-               "ratio": ratios[len(ratios) // 2], "error": error, "agree": error <= TOLERANCE,
-               "best_ratio": min(other) / min(mine), "blocks": len(mine),
-               **self.statistics.compare(mine, other)}
-        for name, of in told.items():
-            out[f"plan_ms_{name}"], out[f"memory_{name}"] = of["plan_ms"], of["memory"]
-        if out["verdict"] == "slower":
-            out["loses"] = self.loser(path, threads)
-        if self.openvino and 1 / NEAR <= out["ratio"] <= NEAR:
-            out["openvino"] = self.beside_openvino(path, threads)
-        return out
-
-    def beside_openvino(self, path, threads):
-        """Its time, and the ratio to Takt's in the same turns; or why there is none."""
-        try:
-            found, _, error = self.start(path, threads, self.openvino)
-        except Failed as problem:
-            return {"problem": str(problem)[:160]}
-        try:
-            blocks = self.turns(found)
-        finally:
-            for process in found.values():
-                process.close()
-        ratios = sorted(b / a for a, b in zip(blocks["takt"], blocks["openvino"]))
-        return {"us": sorted(blocks["openvino"])[len(ratios) // 2],
-                "ratio": ratios[len(ratios) // 2], "error": error,
-                **self.statistics.compare(blocks["takt"], blocks["openvino"])}
-
-    def loser(self, path, threads):
-        """Of the kinds of steps the one that takes so much longer than with onnxruntime."""
-        tool = os.path.join(os.environ.get("BUILD") or os.path.join(
-            engines.ROOT, "build", "release"), "takt")
-        mine = subprocess.run([tool, "profile", "--json", "--threads", str(threads), path],
-                              capture_output=True, text=True, check=False)
-        other = subprocess.run([sys.executable, RUNNER, path, str(threads), "0.5"],
-                               capture_output=True, text=True, check=False)
-        if mine.returncode != 0 or other.returncode != 0:
-            return {"problem": (mine.stderr or other.stderr).strip().splitlines()[-1:]}
-        steps = json.loads(mine.stdout)["per_op"]
-        return loser(steps, json.loads(other.stdout))
-
-    def close(self):
-        self.log.close()
-
-
-def loser(steps, other):
-    """Steps of `takt profile` beside microseconds of kinds of operators."""
-    here, there = {}, {}
-    for step in steps:
-        kind = kind_of(step["type"])
-        here[kind] = here.get(kind, 0) + step["time_us"]
-    for name, took in other.items():
-        there[kind_of(name)] = there.get(kind_of(name), 0) + took
-    kind = max(here, key=lambda k: here[k] - there.get(k, 0))
-    step = max((s for s in steps if kind_of(s["type"]) == kind), key=lambda s: s["time_us"])
-    return {"kind": kind, "takt_us": here[kind], "onnxruntime_us": there.get(kind, 0),
-            "step": step["name"], "kernel": step.get("kernel", "")}
-
-
-def line(out):
-    low, high = out["interval"] or (math.nan, math.nan)
-    text = (f"{out['row'][:34]:34} {out['threads']:3} {out['takt']:10.1f} "
-            f"{out['onnxruntime']:10.1f} {out['ratio']:6.2f} [{low:.2f}, {high:.2f}] "
-            f"{out['verdict']:12} plan {out['plan_ms_takt']:.0f}/{out['plan_ms_onnxruntime']:.0f} "
-            f"MB {out['memory_takt'] / 1e6:.0f}/{out['memory_onnxruntime'] / 1e6:.0f}")
-    if not out["agree"]:
-        text += f"  answers differ by {out['error']:.1e}"
-    if "ratio" in out.get("openvino", {}):
-        text += f"  openvino {out['openvino']['ratio']:.2f} {out['openvino']['verdict']}"
-    lost = out.get("loses")
-    if lost and "kind" in lost:
-        text += (f"  {lost['kind']} {lost['takt_us']:.0f} against {lost['onnxruntime_us']:.0f} us:"
-                 f" {lost['step']}")
-    return text
-
-
 def commit():
-    done = subprocess.run(["git", "-C", engines.ROOT, "describe", "--always", "--dirty"],
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    return done.stdout.strip()
+    """The commit, and whether what is measured differs from it; tables are written meanwhile."""
+    git = ["git", "-C", engines.ROOT]
+    named = subprocess.run([*git, "describe", "--always"], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, check=False)
+    differs = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", ".", ":!bench/results"],
+                             stderr=subprocess.DEVNULL, check=False).returncode == 1
+    return named.stdout.strip() + ("-dirty" if differs else "")
 
 
-def run(arguments, rows):
-    wide = Wide(arguments)
-    threads = sorted({int(t) for t in arguments.threads.split(",") if t}) or \
-        sorted({1, len(os.sched_getaffinity(0))})
-    wide.deadline = time.monotonic() + (arguments.limit or (600 if arguments.quick else 3600))
+def base_of(arguments, threads):
+    """The path of the table without its ending."""
+    whole = not (arguments.quick or arguments.only or arguments.group or arguments.models)
+    folder = arguments.out or (os.path.join(engines.ROOT, "bench", "results") if whole
+                               else engines.OUT)
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, f"wide-{slug(cpu(), max(threads))}")
+
+
+def begun(base, result):
+    """Rows and versions of a run of the same commit that was stopped."""
+    try:
+        with open(base + ".json", encoding="utf-8") as file:
+            before = json.load(file)
+    except (OSError, ValueError):
+        return [], {}
+    same = all(before.get(key) == result[key] for key in ("commit", "cpu", "quick", "threads"))
+    return (before["rows"], before.get("versions", {})) if same else ([], {})
+
+
+def run(arguments, rows, threads, base):
+    """Measures all rows; the JSON is written after each, so that a stopped run can go on."""
+    limit = arguments.limit or (600 if arguments.quick else 3600)
+    wide = Wide(Mode(arguments.quick, limit / max(1, len(rows) * len(threads))))
+    deadline = time.monotonic() + limit
     result = {"made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
               "commit": commit(), "cpu": cpu(), "quick": arguments.quick, "threads": threads,
-              "rows": [], "left_out": [], "failed": [],
+              "rows": [], "versions": {}, "left_out": [], "failed": [],
               "absent": [] if arguments.models else wide_files.models()[1]}
+    if arguments.resume:
+        result["rows"], result["versions"] = begun(base, result)
+    done = {(r["row"], r["threads"]) for r in result["rows"]}
     try:
         for row in rows:
-            if time.monotonic() > wide.deadline:
+            missing = [count for count in threads if (row.name, count) not in done]
+            if missing and time.monotonic() > deadline:
                 result["left_out"].append(row.name)
                 continue
             try:
-                path = file_of(row)
-                for count in threads:
-                    if time.monotonic() > wide.deadline:
+                path = file_of(row) if missing else row.path
+                for count in missing:
+                    if time.monotonic() > deadline:
                         result["left_out"].append(f"{row.name} {count}T")
                         continue
                     result["rows"].append(wide.measure(row, path, count))
+                    result["versions"].update(wide.versions())
                     print(line(result["rows"][-1]), flush=True)
+                    lines.write(base + ".json", result)
                 if row.path and path != row.path:
                     os.remove(path)
             except (Failed, OSError, ValueError, subprocess.TimeoutExpired) as problem:
@@ -347,8 +220,6 @@ def run(arguments, rows):
                 print(f"{row.name:34} {problem}", flush=True)
     finally:
         wide.close()
-    result["versions"] = {e.name: e.version for e in wide.engines + (wide.openvino or [])[1:]
-                          if e.version}
     return result
 
 
@@ -363,15 +234,13 @@ def main():
     if arguments.write:
         write_hollow(rows, arguments.write)
         return 0
+    threads = sorted({int(t) for t in arguments.threads.split(",") if t}) or \
+        sorted({1, len(os.sched_getaffinity(0))})
+    base = base_of(arguments, threads)
     try:
-        result = run(arguments, rows)
+        result = run(arguments, rows, threads, base)
     except engines.Missing as problem:
         sys.exit(f"wide: {problem}")
-    whole = not (arguments.quick or arguments.only or arguments.group or arguments.models)
-    folder = arguments.out or (os.path.join(engines.ROOT, "bench", "results") if whole
-                               else engines.OUT)
-    os.makedirs(folder, exist_ok=True)
-    base = os.path.join(folder, f"wide-{slug(result['cpu'], max(result['threads']))}")
     lines.write(base + ".json", result)
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))

@@ -27,5 +27,9 @@ def models():
             path = str(file.locate())
             if path.endswith(".onnx") and os.path.isfile(path) and \
                     os.path.getsize(path) <= LARGEST:
-                found.append((f"{package}/{os.path.basename(path)[:-5]}", path))
+                name = f"{package}/{os.path.basename(path)[:-5]}"
+                if any(name == other for other, _ in found):  # a second one is named by its folder
+                    name = f"{package}/{os.path.basename(os.path.dirname(path))}" \
+                           f"/{os.path.basename(path)[:-5]}"
+                found.append((name, path))
     return found, absent

@@ -1,0 +1,178 @@
+"""wide_row.py - one row of ROWS=wide: both engines in processes of their own, taking turns."""
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+
+import engines
+from machine import Statistics
+from process import Failed, Process
+from wide_table import kind_of
+
+RUNNER = os.path.join(engines.HERE, "run_session.py")
+FOLDER = os.path.join(engines.OUT, "wide")
+OPENVINO = os.path.join(engines.HERE, "run_openvino_session.py")
+NEAR = 1.3  # rows beyond are not measured beside OpenVINO
+TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
+
+
+class Mode:
+    """A row has blocks (there and back) until it has enough of them and its time is over.
+    `each`: seconds that the limit leaves for a row; with few of them turns are shorter. Six blocks
+    are the fewest whose interval can hold at 95 %."""
+
+    def __init__(self, quick, each=math.inf):
+        is_short = each < 10
+        self.least, self.most = (4, 6) if quick else (6 if is_short else 8, 16)
+        self.warm_ns, self.slice_ns = \
+            (5e6, 2e7) if quick else (1e7, 3e7) if is_short else (2e7, 6e7)
+        self.row_s = 1.0 if quick else min(5.0, max(1.0, each / 3))
+
+
+def difference(mine, other):
+    import numpy as np
+    a, b = (np.fromfile(path, np.float64) for path in (mine, other))
+    if a.shape != b.shape:
+        return math.inf
+    if not np.isfinite(b).all():
+        return 0.0 if np.array_equal(np.isfinite(a), np.isfinite(b)) else math.inf
+    scale = np.abs(b).max(initial=0)
+    return float(np.abs(a - b).max(initial=0) / (scale if scale > 0 else 1))
+
+
+class Wide:
+    def __init__(self, mode):
+        os.makedirs(FOLDER, exist_ok=True)
+        self.mode = mode
+        self.statistics = Statistics(engines.statistics())
+        self.log = open(os.path.join(FOLDER, "engines.log"), "wb")  # pylint: disable=R1732
+        self.engines = [engines.Engine(name, RUNNER, name, "Python", [])
+                        for name in ("takt", "onnxruntime")]
+        self.openvino = [self.engines[0],
+                         engines.Engine("openvino", OPENVINO, "openvino", "Python", [])] \
+            if engines.has("openvino") else None
+
+    def start(self, path, threads, pair=None):
+        """A new process for each engine, what it took to load, and the answers' difference."""
+        found, told, files = {}, {}, []
+        try:
+            for engine in pair or self.engines:
+                process = found[engine.name] = Process(engine, threads, self.log)
+                try:
+                    told[engine.name] = process.ask(do="load", folder=path, threads=threads)
+                    files.append(os.path.join(FOLDER, f"answer-{os.getpid()}-{engine.name}.bin"))
+                    process.ask(do="output", path=files[-1])
+                except Failed as problem:
+                    raise Failed(f"{engine.name}: {problem}") from problem
+        except Failed:
+            for process in found.values():
+                process.close()
+            raise
+        return found, told, difference(*files)
+
+    def turns(self, found):
+        """Medians of blocks, in microseconds."""
+        names, start = list(found), time.monotonic()
+        blocks = {name: [] for name in names}
+        while len(blocks["takt"]) < self.mode.most:
+            if len(blocks["takt"]) >= self.mode.least and \
+                    time.monotonic() - start > self.mode.row_s:
+                break
+            samples = {name: [] for name in names}
+            for name in names + names[::-1]:
+                samples[name] += found[name].ask(do="time", warm=self.mode.warm_ns,
+                                                 budget=self.mode.slice_ns)["samples"]
+            for name in names:
+                blocks[name].append(sorted(samples[name])[len(samples[name]) // 2] / 1e3)
+            names.reverse()
+        return blocks
+
+    def measure(self, row, path, threads):
+        found, told, error = self.start(path, threads)
+        try:
+            blocks = self.turns(found)
+        finally:
+            for process in found.values():
+                process.close()
+        mine, other = blocks["takt"], blocks["onnxruntime"]
+        level = {name: sorted(of)[len(of) // 2] for name, of in blocks.items()}
+        ratios = sorted(b / a for a, b in zip(mine, other))
+        out = {"row": row.name, "group": row.group, "threads": threads, **level,
+               "ratio": ratios[len(ratios) // 2], "error": error, "agree": error <= TOLERANCE,
+               "best_ratio": min(other) / min(mine), "blocks": len(mine),
+               **self.statistics.compare(mine, other)}
+        for name, of in told.items():
+            out[f"plan_ms_{name}"], out[f"memory_{name}"] = of["plan_ms"], of["memory"]
+        if out["verdict"] == "slower":
+            out["loses"] = self.loser(path, threads)
+        if self.openvino and 1 / NEAR <= out["ratio"] <= NEAR:
+            out["openvino"] = self.beside_openvino(path, threads)
+        return out
+
+    def beside_openvino(self, path, threads):
+        """Its time, and the ratio to Takt's in the same turns; or why there is none."""
+        try:
+            found, _, error = self.start(path, threads, self.openvino)
+        except Failed as problem:
+            return {"problem": str(problem)[:160]}
+        try:
+            blocks = self.turns(found)
+        finally:
+            for process in found.values():
+                process.close()
+        ratios = sorted(b / a for a, b in zip(blocks["takt"], blocks["openvino"]))
+        return {"us": sorted(blocks["openvino"])[len(ratios) // 2],
+                "ratio": ratios[len(ratios) // 2], "error": error,
+                **self.statistics.compare(blocks["takt"], blocks["openvino"])}
+
+    def loser(self, path, threads):
+        """Of the kinds of steps the one that takes so much longer than with onnxruntime."""
+        tool = os.path.join(os.environ.get("BUILD") or os.path.join(
+            engines.ROOT, "build", "release"), "takt")
+        mine = subprocess.run([tool, "profile", "--json", "--threads", str(threads), path],
+                              capture_output=True, text=True, check=False)
+        other = subprocess.run([sys.executable, RUNNER, path, str(threads), "0.5"],
+                               capture_output=True, text=True, check=False)
+        if mine.returncode != 0 or other.returncode != 0:
+            return {"problem": (mine.stderr or other.stderr).strip().splitlines()[-1:]}
+        steps = json.loads(mine.stdout)["per_op"]
+        return loser(steps, json.loads(other.stdout))
+
+    def versions(self):
+        return {e.name: e.version for e in self.engines + (self.openvino or [])[1:] if e.version}
+
+    def close(self):
+        self.log.close()
+
+
+def loser(steps, other):
+    """Steps of `takt profile` beside microseconds of kinds of operators."""
+    here, there = {}, {}
+    for step in steps:
+        kind = kind_of(step["type"])
+        here[kind] = here.get(kind, 0) + step["time_us"]
+    for name, took in other.items():
+        there[kind_of(name)] = there.get(kind_of(name), 0) + took
+    kind = max(here, key=lambda k: here[k] - there.get(k, 0))
+    step = max((s for s in steps if kind_of(s["type"]) == kind), key=lambda s: s["time_us"])
+    return {"kind": kind, "takt_us": here[kind], "onnxruntime_us": there.get(kind, 0),
+            "step": step["name"], "kernel": step.get("kernel", "")}
+
+
+def line(out):
+    low, high = out["interval"] or (math.nan, math.nan)
+    text = (f"{out['row'][:34]:34} {out['threads']:3} {out['takt']:10.1f} "
+            f"{out['onnxruntime']:10.1f} {out['ratio']:6.2f} [{low:.2f}, {high:.2f}] "
+            f"{out['verdict']:12} plan {out['plan_ms_takt']:.0f}/{out['plan_ms_onnxruntime']:.0f} "
+            f"MB {out['memory_takt'] / 1e6:.0f}/{out['memory_onnxruntime'] / 1e6:.0f}")
+    if not out["agree"]:
+        text += f"  answers differ by {out['error']:.1e}"
+    if "ratio" in out.get("openvino", {}):
+        text += f"  openvino {out['openvino']['ratio']:.2f} {out['openvino']['verdict']}"
+    lost = out.get("loses")
+    if lost and "kind" in lost:
+        text += (f"  {lost['kind']} {lost['takt_us']:.0f} against {lost['onnxruntime_us']:.0f} us:"
+                 f" {lost['step']}")
+    return text
