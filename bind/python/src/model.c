@@ -309,6 +309,21 @@ static PyObject *derive(PyObject *self, PyObject *args)
     return status == TAKT_OK ? model_new(m->owner, made) : raise_error(&error);
 }
 
+/* `model`: what it was made of, if that is still there; or NULL. */
+static PyObject *plan_new(owner *o, takt_plan *plan, PyObject *model)
+{
+    plan_object *p = (plan_object *)PyType_GenericAlloc(takt_types.plan, 0);
+    if (p == NULL) {
+        takt_plan_destroy(plan);
+        return NULL;
+    }
+    p->owner = owner_retain(o);
+    p->plan = plan;
+    Py_XINCREF(model);
+    p->model = model;
+    return (PyObject *)p;
+}
+
 static PyObject *make_plan(PyObject *self, PyObject *options)
 {
     model_object *m = (model_object *)self;
@@ -321,18 +336,26 @@ static PyObject *make_plan(PyObject *self, PyObject *options)
     const takt_status status =
         o.dry ? takt_plan_create(m->model, &o, &plan) : takt_plan_get(m->model, &o, &plan);
     owner_leave(m->owner, state, status, &error);
-    if (status != TAKT_OK)
-        return raise_error(&error);
-    plan_object *p = (plan_object *)PyType_GenericAlloc(takt_types.plan, 0);
-    if (p == NULL) {
-        takt_plan_destroy(plan);
+    return status == TAKT_OK ? plan_new(m->owner, plan, self) : raise_error(&error);
+}
+
+/* The weights are freed as they are packed; the library treats what is left as no model. */
+static PyObject *take_plan(PyObject *self, PyObject *options)
+{
+    model_object *m = (model_object *)self;
+    takt_plan_options o;
+    takt_plan *plan = NULL;
+    takt_error error;
+    if (!plan_options_of(options, &o))
         return NULL;
-    }
-    p->owner = owner_retain(m->owner);
-    p->plan = plan;
-    Py_INCREF(self);
-    p->model = self;
-    return (PyObject *)p;
+    if (m->model == NULL)
+        return raise_status(TAKT_ERR_STATE, NULL, "the model became a plan already");
+    PyThreadState *state = owner_enter(m->owner);
+    takt_model *model = m->model;
+    m->model = NULL;
+    const takt_status status = takt_plan_take(model, &o, &plan);
+    owner_leave(m->owner, state, status, &error);
+    return status == TAKT_OK ? plan_new(m->owner, plan, NULL) : raise_error(&error);
 }
 
 static PyGetSetDef properties[] = {
@@ -355,6 +378,7 @@ static PyMethodDef methods[] = {
     {"distill", model_distill, METH_VARARGS, "distill(teacher, temperature, alpha)"},
     {"derive", derive, METH_VARARGS, "derive(kind, a=None, b=None)"},
     {"plan", make_plan, METH_O, "plan(options)"},
+    {"take", take_plan, METH_O, "take(options): a plan; the model is used up"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -264,7 +264,7 @@ static PyObject *open_plan(PyObject *self, PyObject *args)
     Py_XDECREF(o->sizes);
     o->model = p->model;
     o->sizes = sizes;
-    Py_INCREF(o->model);
+    Py_XINCREF(o->model);
     Py_INCREF(o->sizes);
     o->generation = fork_generation();
     o->is_static = is_static != 0;

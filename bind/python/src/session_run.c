@@ -68,6 +68,11 @@ bool session_resize(session_object *o, PyObject *sizes)
                      "the sizes of this model are static");
         return false;
     }
+    if (o->model == NULL) {
+        if (PyDict_Size(sizes) > 0)
+            raise_status(TAKT_ERR_SHAPE, NULL, "no dimension of this model has a name");
+        return PyDict_Size(sizes) == 0;
+    }
     PyObject *text = sizes_text(sizes);
     const char *words = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     takt_status status = TAKT_ERR_MEMORY;
@@ -93,7 +98,7 @@ bool session_resize(session_object *o, PyObject *sizes)
 
 static const takt_desc *model_input(const session_object *o, const char *name)
 {
-    const takt_model *m = ((model_object *)o->model)->model;
+    const takt_model *m = o->model != NULL ? ((model_object *)o->model)->model : NULL;
     for (size_t i = 0; i < takt_model_input_count(m); i++)
         if (strcmp(takt_model_input(m, i)->name, name) == 0)
             return takt_model_input(m, i);

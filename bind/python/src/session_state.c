@@ -228,7 +228,7 @@ static PyObject *clone_into(PyObject *self, PyObject *other)
     to->owner = owner_retain(o->owner);
     to->model = o->model;
     to->sizes = PyDict_Copy(o->sizes);
-    Py_INCREF(to->model);
+    Py_XINCREF(to->model);
     to->generation = fork_generation();
     to->is_long = o->is_long;
     to->is_static = o->is_static;

@@ -222,6 +222,10 @@ class Model:
             given["sizes"] = sizes_text(sizes)
         return Plan(self._raw.plan(given), self, sizes)
 
+    def _take(self, options: dict[str, Any]) -> _takt.Plan:
+        """The plan of a model that nobody else uses: its weights are freed as they are packed."""
+        return self._raw.take(options)
+
     # ---- reports ----
 
     def summary(self, **sizes: int) -> str:

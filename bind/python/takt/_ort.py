@@ -178,22 +178,35 @@ class InferenceSession(Session):
         self._session_options = options = sess_options or SessionOptions()
         sizes = dict(options._free_dimensions)
         if isinstance(path_or_bytes, Model):
-            self._model = path_or_bytes
+            model = path_or_bytes
         elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            self._model = loads(bytes(path_or_bytes), "bytes", sizes=sizes, inputs=inputs)
+            model = loads(bytes(path_or_bytes), "bytes", sizes=sizes, inputs=inputs)
         else:
-            self._model = load(path_or_bytes, sizes=sizes, inputs=inputs)
-        names = {dim for info in self._model.inputs for dim in info.shape}
+            model = load(path_or_bytes, sizes=sizes, inputs=inputs)
+        self._model_inputs, self._model_outputs = model.inputs, model.outputs
+        self._metadata = ModelMetadata(model)
+        names = {dim for info in self._model_inputs for dim in info.shape}
         sizes = {name: size for name, size in sizes.items() if name in names}
-        plan = self._model.plan(options=options._plan_options(), **sizes)
-        self._open(plan._raw, sizes)
-        self._has_state = plan.info["state"] > 0
-        self._input_names = [info.name for info in self._model.inputs]
-        self._output_names = [info.name for info in self._model.outputs]
+        if options.optimized_model_filepath:
+            model.save(options.optimized_model_filepath, optimize=True)
+        raw = self._plan_of(model, sizes, model is not path_or_bytes)
+        self._open(raw, sizes)
+        self._has_state = raw.info()["state"] > 0
+        self._input_names = [info.name for info in self._model_inputs]
+        self._output_names = [info.name for info in self._model_outputs]
         self._twins: list[Session] = []
         self._lock = _thread.allocate_lock()
-        if options.optimized_model_filepath:
-            self._model.save(options.optimized_model_filepath, optimize=True)
+
+    def _plan_of(self, model: Model, sizes: dict[str, int], is_own: bool) -> Any:
+        """A model that only this session has, in one size, is not kept with its plan: it would
+        hold every weight a second time."""
+        options = self._session_options._plan_options()
+        if is_own and all(isinstance(d, int) for info in self._model_inputs for d in info.shape):
+            taken = model._take(options)
+            self._again: Callable[[dict[str, int]], Any] = lambda _: taken
+        else:
+            self._again = lambda wanted: model.plan(options=options, **wanted)._raw
+        return self._again(sizes)
 
     def run(self, output_names: Optional[Sequence[str]],  # type: ignore[override]
             input_feed: dict[str, Any],
@@ -236,8 +249,7 @@ class InferenceSession(Session):
             if not self.is_open() or self._has_state:
                 return None
             twin = Session()
-            plan = self._model.plan(options=self._session_options._plan_options(), **self.sizes())
-            twin._open(plan._raw, self.sizes())
+            twin._open(self._again(self.sizes()), self.sizes())
             return twin
 
     def run_async(self, output_names: Optional[Sequence[str]], input_feed: dict[str, Any],
@@ -278,11 +290,11 @@ class InferenceSession(Session):
 
     def get_inputs(self) -> list[NodeArg]:
         """The inputs, as the model declares them."""
-        return [NodeArg(*info) for info in self._model.inputs]
+        return [NodeArg(*info) for info in self._model_inputs]
 
     def get_outputs(self) -> list[NodeArg]:
         """The outputs, as the model declares them."""
-        return [NodeArg(*info) for info in self._model.outputs]
+        return [NodeArg(*info) for info in self._model_outputs]
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """None: weights are constants of the plan."""
@@ -290,7 +302,7 @@ class InferenceSession(Session):
 
     def get_modelmeta(self) -> ModelMetadata:
         """Where the model came from."""
-        return ModelMetadata(self._model)
+        return self._metadata
 
     def get_session_options(self) -> SessionOptions:
         """What the session was made with."""

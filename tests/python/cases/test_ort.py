@@ -1,6 +1,8 @@
 """test_ort.py - scripts for onnxruntime: the same names, the same shapes of things."""
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -173,6 +175,48 @@ class Runtime(unittest.TestCase):
         for t in threads:
             t.join()
         self.assertEqual(wrong, [])
+
+    def test_a_model_of_one_size_is_not_kept(self):
+        s = ort.InferenceSession(b"model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = x * 2 }")
+        self.assertEqual(s.get_inputs()[0].shape, [2, 3])
+        self.assertEqual(s.get_modelmeta().graph_name, "m")
+        one, wrong = {"x": ort.array([[1.0] * 3] * 2)}, []
+
+        def work():
+            for _ in range(100):
+                if s.run(None, one)[0].tolist() != [[2, 2, 2], [2, 2, 2]]:
+                    wrong.append(1)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(s.clone().run(None, one)[0].shape, (2, 3))
+        with self.assertRaises(ort.errors.ShapeError):
+            s.run(None, {"x": ort.zeros((1, 3))})
+        s.reshape({})
+        with self.assertRaises(ort.Error):
+            s.reshape({"n": 3})
+
+    @unittest.skipUnless(os.path.exists("/proc/self/status"), "the peak of memory is Linux's")
+    def test_weights_are_held_once(self):
+        layers = "".join(f"  x{i} = dense(x{i - 1}, 1024)\n" for i in range(1, 9))
+        text = f"model m(x0: f32[1, 1024]) {{\n{layers}  return y = relu(x8)\n}}"
+        code = """import sys, takt
+def peak():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+before = peak()
+session = takt.InferenceSession(sys.argv[1])
+session.run(None, {"x0": takt.zeros((1, 1024))})
+print(peak() - before)"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.onnx")
+            ort.loads(text).save(path)
+            ran = subprocess.run([sys.executable, "-c", code, path], check=True, text=True,
+                                 capture_output=True)
+        self.assertLess(float(ran.stdout), 45)  # 32 MB of weights, the largest twice while packed
 
     def test_a_session_with_state_is_one_threads(self):
         s = ort.InferenceSession(b"model m(x: f32[]) -> (y: f32[]) {\n state n: f32[] = 0\n"
