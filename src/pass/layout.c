@@ -165,8 +165,8 @@ static bool window(takt_layout *l, takt_id id, const takt_node *n)
 /* Ops with a layout attribute and per-channel vectors, after a moved node. */
 static bool normalise(takt_layout *l, takt_id id, const takt_node *n)
 {
-    const bool is_known = n->op == &takt_op_batch_norm || n->op == &takt_op_global_avg_pool ||
-                          n->op == &takt_op_global_max_pool;
+    const bool is_known = n->op == &takt_op_batch_norm || n->op == &takt_op_instance_norm ||
+                          n->op == &takt_op_global_avg_pool || n->op == &takt_op_global_max_pool;
     const int at = is_known ? takt_op_attr_index(n->op, "layout") : -1;
     if (!is_known || n->attr[at].i64 != TAKT_NCHW)
         return false;

@@ -24,15 +24,16 @@ static void check_once(takt_check *c, const takt_kernel *reference, takt_rows_st
     const size_t out = r->rows > 0 ? (r->rows - 1) * r->dst_stride + r->n : 0;
     void *x = check_place(c, 1, in * size, where);
     fill(c, x, in, size, values);
-    void *gamma = check_place(c, 2, r->n * size, where),
-         *beta = check_place(c, 3, r->n * size, where);
-    fill(c, gamma, r->n, size, CHECK_PLAIN);
-    fill(c, beta, r->n, size, CHECK_PLAIN);
+    const size_t each = r->plane > 0 ? r->channels : r->n;
+    void *gamma = check_place(c, 2, each * size, where),
+         *beta = check_place(c, 3, each * size, where);
+    fill(c, gamma, each, size, CHECK_PLAIN);
+    fill(c, beta, each, size, CHECK_PLAIN);
     r->src = x;
     r->gamma = round & 1 ? gamma : NULL;
     r->beta = round & 2 ? beta : NULL;
-    check_case(c, "%s rows=%zu n=%zu values %d round %d", names[r->op], r->rows, r->n, values,
-               round);
+    check_case(c, "%s rows=%zu n=%zu plane=%zu values %d round %d", names[r->op], r->rows, r->n,
+               r->plane, values, round);
     r->dst = check_place(c, WANT, out * size, CHECK_AT_END);
     memset(r->dst, 0x11, out * size);
     const void *want = r->dst;
@@ -84,6 +85,25 @@ static void bench(takt_check *c, takt_rows_op op, size_t size)
                 takt_kernel_as_rows_f32(c->kernel)(&r));
 }
 
+/* Rows of one to three planes, of two or six channels, from the middle of a sample on. */
+static void check_planes(takt_check *c, const takt_kernel *reference, size_t size)
+{
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t plane = 1; plane <= CHECK_TAILS; plane++) {
+            const size_t each = 1 + plane % 3;
+            takt_rows_step r = {.op = TAKT_ROWS_LAYER_NORM,
+                                .rows = 1 + plane % 4,
+                                .n = each * plane,
+                                .dst_stride = each * plane,
+                                .src_stride = each * plane,
+                                .plane = plane,
+                                .channels = each == 2 ? 2 : 6,
+                                .first = plane % 5,
+                                .epsilon = 1e-5};
+            check_once(c, reference, &r, size, round);
+        }
+}
+
 void check_rows(takt_check *c, const takt_kernel *reference, size_t size)
 {
     static const size_t lengths[] = {4095, 4096, 4097, 9000, 16385};
@@ -108,6 +128,9 @@ void check_rows(takt_check *c, const takt_kernel *reference, size_t size)
             check_once(c, reference, &r, size, (int)i);
         }
     }
+    const uint64_t digest = c->digest; /* the recorded ones are of the cases above */
+    check_planes(c, reference, size);
+    c->digest = digest;
     for (int op = 0; c->bench && op < TAKT_ROWS_OP_COUNT; op++)
         bench(c, (takt_rows_op)op, size);
 }

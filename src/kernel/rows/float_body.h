@@ -156,6 +156,47 @@ INLINE void apply(const takt_rows_step *r, T *d, const T *x, const T *mean, T sc
     }
 }
 
+/* y = (x - shift) * scale * gamma + beta, all of them the same for `n` elements. */
+typedef struct line {
+    T shift, scale, gamma, beta;
+} line;
+
+INLINE void apply_line(T *d, const T *x, size_t n, const line *l)
+{
+    const vec shift = VEC(set1)(l->shift), scale = VEC(set1)(l->scale);
+    const vec gamma = VEC(set1)(l->gamma), beta = VEC(set1)(l->beta);
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        vec y[4];
+        for (int k = 0; k < 4; k++)
+            y[k] = VEC(mul)(VEC(sub)(VEC(load)(x + i + k * LANES), shift), scale);
+        for (int k = 0; k < 4; k++)
+            VEC(store)(d + i + k * LANES, VEC(add)(VEC(mul)(y[k], gamma), beta));
+    }
+    for (; i < n; i += LANES) {
+        const size_t m = n - i < LANES ? n - i : LANES;
+        const vec y = VEC(mul)(VEC(sub)(VEC(load_n)(x + i, m), shift), scale);
+        VEC(store_n)(d + i, VEC(add)(VEC(mul)(y, gamma), beta), m);
+    }
+}
+
+/* One element of gamma and of beta for each plane. Times 1 and plus -0 change no bit. */
+static void apply_planes(const takt_rows_step *r, T *d, const T *x, line l, size_t row)
+{
+    const T *gamma = r->gamma, *beta = r->beta;
+    size_t channel = (r->first + row) * (r->n / r->plane) % r->channels;
+    for (size_t at = 0; at < r->n; at += r->plane, channel++) {
+        l.gamma = gamma != NULL ? gamma[channel] : (T)1;
+        l.beta = beta != NULL ? beta[channel] : -(T)0;
+        for (size_t i = 0; i < r->plane; i += POLLED) {
+            if (i > 0 && takt_poll_stops(r->poll))
+                return;
+            const size_t left = r->plane - i;
+            apply_line(d + at + i, x + at + i, left < POLLED ? left : POLLED, &l);
+        }
+    }
+}
+
 static T inverse_root(T square_sum, size_t n, double epsilon)
 {
     T root[LANES];
@@ -163,11 +204,15 @@ static T inverse_root(T square_sum, size_t n, double epsilon)
     return (T)1 / root[0];
 }
 
-static void layer_norm(const takt_rows_step *r, T *d, const T *x)
+static void layer_norm(const takt_rows_step *r, T *d, const T *x, size_t at)
 {
     const T mean = row(TAKT_REDUCE_SUM, x, r->n, r->poll) / (T)r->n;
     const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, stretch_of(r, x), NULL);
-    apply(r, d, x, &mean, inverse_root(square_sum, r->n, r->epsilon));
+    const T scale = inverse_root(square_sum, r->n, r->epsilon);
+    if (r->plane > 0)
+        apply_planes(r, d, x, (line){.shift = mean, .scale = scale}, at);
+    else
+        apply(r, d, x, &mean, scale);
 }
 
 static void rms_norm(const takt_rows_step *r, T *d, const T *x)
@@ -188,7 +233,7 @@ static void rows_run(const takt_rows_step *r)
         const T *x = (const T *)r->src + row * r->src_stride;
         switch (r->op) {
         case TAKT_ROWS_LOG_SOFTMAX: log_softmax(r, d, x); break;
-        case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x); break;
+        case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x, row); break;
         default: rms_norm(r, d, x); break;
         }
     }

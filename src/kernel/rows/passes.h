@@ -75,9 +75,9 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t 
 {
     const bool keeps = to != NULL;
     T lane[WIDE];
-    vec acc[REGS], y[SIDE];
+    vec sum[REGS], acc[REGS], y[SIDE];
     for (int k = 0; k < REGS; k++)
-        acc[k] = VEC(zero)();
+        sum[k] = VEC(zero)();
     size_t i = 0;
     for (; i + ROUNDS * WIDE <= n; i += ROUNDS * WIDE) {
         if (keeps && to->next_x != NULL)
@@ -89,8 +89,11 @@ INLINE T pass_chunk(takt_reduce_op op, element_fn *f, vec p, const T *x, size_t 
         for (int k = 0; keeps && k < SIDE; k++)
             VEC(store)(to->keep + i + k * LANES, y[k]);
         for (int k = 0; k < SIDE; k++)
-            acc[k % REGS] = join(op, acc[k % REGS], y[k]);
+            sum[k % REGS] = join(op, sum[k % REGS], y[k]);
     }
+    /* A copy: the index below varies, which would keep the sums of the loop above in memory. */
+    for (int k = 0; k < REGS; k++)
+        acc[k] = sum[k];
     /* Lanes without an element join a zero: f of one would not be zero. */
     for (int k = 0; i < n; k = (k + 1) % REGS, i += LANES) {
         const size_t m = n - i < LANES ? n - i : LANES;

@@ -8,7 +8,9 @@
  *
  *   rounding     every operation written above by itself; sums have the order of reduce/reduce.h,
  *                sumsq is lane = fma(d, d, lane). So a kernel equals its lowering bit for bit.
- *   gamma, beta  n elements each, or NULL, which leaves the operation out
+ *   gamma, beta  n elements each, or NULL, which leaves the operation out; with `plane` > 0
+ *                `channels` elements each, of which every `plane` elements of a row share one:
+ *                rows are those of channels or groups of channels, n a multiple of plane
  *   aliasing     dst may be exactly src with equal strides; no other overlap
  *   alignment    none beyond that of the element
  *   reads        exactly the rows, gamma and beta; writes exactly n elements of each row of dst
@@ -38,6 +40,8 @@ typedef struct takt_rows_step {
     size_t dst_stride, src_stride; /* elements from one row to the next */
     const void *gamma, *beta;      /* norms only */
     double epsilon;                /* norms only; rounded to the family's type */
+    size_t plane, channels;        /* norms only; see above */
+    size_t first;                  /* with `plane`: the index of row 0 among all */
     bool is_back;                  /* rows from the last to the first, if they are long */
     const takt_poll *poll;         /* polled about every 2^17 elements of a row; or NULL */
 } takt_rows_step;

@@ -1,7 +1,8 @@
-/* rows.c - softmax and norms over the last axis, as one step: a row stays in cache between passes.
- */
+/* rows.c - softmax and norms over the last axis, and norms of channels or groups of them that come
+ * before their pixels, as one step: a row stays in cache between passes. */
 #include "kernel/rows/rows.h"
 #include "backend/cpu/cpu.h"
+#include "op/util/window.h"
 #include "plan/execute.h"
 
 typedef struct facts {
@@ -11,8 +12,16 @@ typedef struct facts {
     size_t element;      /* bytes */
 } facts;
 
+/* A row is a channel or a group of channels, with all its pixels. */
+static bool has_planes(const takt_node *n)
+{
+    return n->op == &takt_op_instance_norm || n->op == &takt_op_group_norm;
+}
+
 static takt_rows_op op_of(const takt_node *n)
 {
+    if (has_planes(n))
+        return TAKT_ROWS_LAYER_NORM;
     if (n->op == &takt_op_softmax)
         return TAKT_ROWS_SOFTMAX;
     if (n->op == &takt_op_log_softmax)
@@ -35,7 +44,11 @@ static bool keeps(const takt_graph *g, const takt_node *n)
         return false;
     const takt_type *t = n->type;
     const takt_attr *axis = takt_node_attr(n, "axis");
-    if ((t->dtype != TAKT_F32 && t->dtype != TAKT_F64) || t->rank == 0 || axis == NULL)
+    if (t->dtype != TAKT_F32 && t->dtype != TAKT_F64)
+        return false;
+    if (has_planes(n))
+        return takt_node_int(n, "layout") != TAKT_NHWC && t->rank > 2;
+    if (t->rank == 0 || axis == NULL)
         return false;
     if (axis->i64 != -1 && axis->i64 != t->rank - 1)
         return false;
@@ -70,8 +83,9 @@ static bool row_stride(const takt_view *v, const int64_t *stride, size_t *rows)
 
 static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
 {
+    const facts *f = s->data;
     size_t rows;
-    return in == 0 && row_stride(&s->in[0], stride, &rows);
+    return in == 0 && f->rows.plane == 0 && row_stride(&s->in[0], stride, &rows);
 }
 
 enum { POLLED = 1 << 17 }; /* elements between two checks of deadline and cancel */
@@ -97,6 +111,7 @@ static void run(const takt_step *s, const takt_task *t)
     for (size_t i = 0; i < blocks && (i == 0 || !takt_poll_stops(t->poll)); i++) {
         const size_t at = first + (r.is_back ? blocks - 1 - i : i) * most;
         r.rows = end - at < most ? end - at : most;
+        r.first = at;
         r.src = (const char *)takt_view_data(t, &s->in[0]) + at * r.src_stride * f->element;
         r.dst = (char *)takt_view_data(t, &s->out[0]) + at * r.n * f->element;
         f->run(&r);
@@ -114,6 +129,24 @@ static takt_status add_vector(takt_planner *p, const takt_node *n, uint32_t k, i
     return TAKT_OK;
 }
 
+/* The rows of `n`, whose result has `count` elements. */
+static takt_rows_step shape_of(const takt_node *n, size_t count)
+{
+    const takt_type *t = n->type;
+    takt_rows_step r = {.op = op_of(n), .n = (size_t)t->dim[t->rank - 1]};
+    if (has_planes(n)) {
+        const takt_attr *groups = takt_node_attr(n, "groups");
+        r.channels = (size_t)t->dim[1];
+        r.plane = 1;
+        for (int i = 2; i < t->rank; i++)
+            r.plane *= (size_t)t->dim[i];
+        r.n = r.plane * (groups != NULL ? r.channels / (size_t)groups->i64 : 1);
+    }
+    r.rows = r.n > 0 ? count / r.n : 0;
+    r.src_stride = r.dst_stride = r.n;
+    return r;
+}
+
 static takt_status compile(takt_planner *p)
 {
     enum { ROW = 3000, EXP = 60, NORM = 30 }; /* operations for a row, and for an element */
@@ -129,13 +162,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
     (void)takt_type_count(n->type, &count);
     const takt_attr *epsilon = takt_node_attr(n, "epsilon");
-    const size_t columns = (size_t)n->type->dim[n->type->rank - 1];
-    f->rows = (takt_rows_step){.op = op_of(n),
-                               .rows = columns > 0 ? count / columns : 0,
-                               .n = columns,
-                               .src_stride = columns,
-                               .dst_stride = columns,
-                               .epsilon = epsilon != NULL ? epsilon->f64 : 0};
+    f->rows = shape_of(n, count);
+    f->rows.epsilon = epsilon != NULL ? epsilon->f64 : 0;
     f->element = n->type->dtype == TAKT_F32 ? 4 : 8;
     const char *family = n->type->dtype == TAKT_F32 ? "rows_f32" : "rows_f64";
     f->run = (takt_rows_fn *)takt_planner_kernel(p, family)->run;
