@@ -160,6 +160,7 @@ static void set_bases(takt_session *s)
 typedef struct state_part {
     const takt_session *of; /* NULL: the state is not part of another's */
     size_t row;
+    takt_given_state given;
 } state_part;
 
 static takt_status make_session(takt_session *s, const takt_session_options *options,
@@ -168,8 +169,9 @@ static takt_status make_session(takt_session *s, const takt_session_options *opt
     if (s->plan->is_dry)
         return takt_fail(s->ctx, TAKT_E_STATE, "the plan is dry: it only tells sizes");
     TAKT_TRY(make_tables(s));
-    TAKT_TRY(part->of != NULL ? takt_session_get_part(s, part->of, part->row)
-                              : takt_session_get_state(s, options->state_of));
+    TAKT_TRY(part->of != NULL            ? takt_session_get_part(s, part->of, part->row)
+             : part->given.slots != NULL ? takt_session_get_given(s, part->given)
+                                         : takt_session_get_state(s, options->state_of));
     TAKT_TRY(takt_session_get_arena(s, options));
     TAKT_TRY(takt_session_get_spaces(s));
     set_bases(s);
@@ -213,13 +215,19 @@ static takt_status create(takt_plan *plan, const takt_session_options *options,
 takt_status takt_session_create(takt_plan *plan, const takt_session_options *options,
                                 takt_session **session)
 {
-    return create(plan, options, &(state_part){NULL, 0}, session);
+    return create(plan, options, &(state_part){.of = NULL}, session);
 }
 
 takt_status takt_session_create_part(takt_plan *plan, const takt_session_options *options,
                                      const takt_session *of, size_t row, takt_session **session)
 {
-    return create(plan, options, &(state_part){of, row}, session);
+    return create(plan, options, &(state_part){.of = of, .row = row}, session);
+}
+
+takt_status takt_session_create_given(takt_plan *plan, const takt_session_options *options,
+                                      takt_given_state given, takt_session **session)
+{
+    return create(plan, options, &(state_part){.given = given}, session);
 }
 
 static void free_port(takt_session *s, takt_session_port *port)

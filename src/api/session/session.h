@@ -156,6 +156,16 @@ static inline const takt_tensor *takt_session_spare(const takt_session *s, size_
 }
 /* The initial state of a session: its own memory, or that of `of`. */
 TAKT_MUST_USE takt_status takt_session_get_state(takt_session *s, const takt_session *of);
+/* Memory of slots that the caller gives: a storage on the host for each, whose bytes are zero, or
+ * NULL for slots in memory of the session's own. */
+typedef struct takt_given_state {
+    takt_storage *const *slots; /* NULL: nothing is given */
+} takt_given_state;
+TAKT_MUST_USE takt_status takt_session_create_given(takt_plan *plan,
+                                                    const takt_session_options *options,
+                                                    takt_given_state given, takt_session **session);
+/* The first values of such slots are their bytes: nothing is written to them. */
+TAKT_MUST_USE takt_status takt_session_get_given(takt_session *s, takt_given_state given);
 /* A session whose state is rows of the state of `of`, from `row` on: every state of both has a
  * leading dimension, and the same shape after it. `of` is only a store: it must not run, and may be
  * destroyed. Runs of such sessions must not overlap. */

@@ -110,11 +110,21 @@ static takt_status reset_all(takt_session *s)
 
 /* ---- a session's own ---- */
 
-static takt_status make_storages(takt_session *s, takt_supply *supplies)
+static takt_storage *given_to(takt_given_state given, size_t slot)
+{
+    return given.slots != NULL ? given.slots[slot] : NULL;
+}
+
+static takt_status make_storages(takt_session *s, takt_given_state given, takt_supply *supplies)
 {
     const takt_plan *plan = s->plan;
-    TAKT_TRY(takt_storage_create(s->ctx, plan->state_bytes, &supplies[TAKT_HOST].storage));
-    memset(takt_storage_data(supplies[TAKT_HOST].storage), 0, plan->state_bytes);
+    size_t bytes = plan->state_bytes;
+    for (size_t i = 0; i < plan->graph->slot_count; i++) {
+        const takt_tensor like = {.type = plan->graph->slots[i].type};
+        bytes -= given_to(given, i) != NULL ? aligned(takt_tensor_bytes(&like)) : 0;
+    }
+    TAKT_TRY(takt_storage_create(s->ctx, bytes, &supplies[TAKT_HOST].storage));
+    memset(takt_storage_data(supplies[TAKT_HOST].storage), 0, bytes);
     for (size_t i = 1; i < plan->space_count; i++)
         if (plan->space[i].state > 0)
             TAKT_TRY(takt_space_storage(s->ctx, &plan->space[i], "state", plan->space[i].state,
@@ -122,14 +132,17 @@ static takt_status make_storages(takt_session *s, takt_supply *supplies)
     return TAKT_OK;
 }
 
-static void make_slots(takt_session *s, takt_supply *supplies)
+static void make_slots(takt_session *s, takt_given_state given, takt_supply *supplies)
 {
     const takt_plan *plan = s->plan;
     for (size_t i = 0; i < plan->graph->slot_count; i++) {
         takt_state_slot *slot = &s->shared->slots[i];
         const takt_space space = plan->slots[i].space;
         /* State of no bytes has no memory of its own there. */
-        takt_supply *from = &supplies[supplies[space].storage != NULL ? space : TAKT_HOST];
+        takt_supply one = {given_to(given, i), 0};
+        takt_supply *from = one.storage != NULL
+                                ? &one
+                                : &supplies[supplies[space].storage != NULL ? space : TAKT_HOST];
         *slot = (takt_state_slot){.version = 1};
         slot->value = (takt_tensor){.type = plan->graph->slots[i].type,
                                     .storage = takt_storage_retain(from->storage),
@@ -154,18 +167,20 @@ static takt_status make_shared(takt_session *s)
     return TAKT_OK;
 }
 
-static takt_status make_own(takt_session *s)
+takt_status takt_session_get_given(takt_session *s, takt_given_state given)
 {
     takt_supply supplies[TAKT_SPACES] = {{NULL, 0}};
     TAKT_TRY(make_shared(s));
-    takt_status status = make_storages(s, supplies);
+    takt_status status = make_storages(s, given, supplies);
     if (status == TAKT_OK) {
-        make_slots(s, supplies);
+        make_slots(s, given, supplies);
         status = takt_session_get_forms(s, &supplies[TAKT_HOST]);
     }
     for (size_t i = 0; i < TAKT_SPACES; i++)
         takt_storage_release(supplies[i].storage);
-    return status == TAKT_OK ? reset_all(s) : status;
+    for (size_t i = 0; i < s->plan->graph->slot_count && status == TAKT_OK; i++)
+        status = given_to(given, i) == NULL ? reset_slot(s, i) : TAKT_OK;
+    return status;
 }
 
 /* ---- another session's ---- */
@@ -223,7 +238,7 @@ takt_status takt_session_get_state(takt_session *s, const takt_session *of)
     if (s->plan->graph->slot_count == 0)
         return TAKT_OK;
     if (of == NULL)
-        return make_own(s);
+        return takt_session_get_given(s, (takt_given_state){NULL});
     if (of->ctx != s->ctx)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: a session of another context");
     takt_status status = TAKT_OK;
