@@ -316,7 +316,8 @@ static void kept_together(const takt_generator_options *o, float want[3][WORDS])
     int32_t tokens[PROMPT];
     for (int i = 0; i < PROMPT; i++)
         tokens[i] = i * 7 % WORDS;
-    bool is_open = EXPECT_OK(ctx, takt_generator_open_first(ctx, "floats.gguf", o, TEXTS, &g[0]));
+    bool is_open =
+        EXPECT_OK(ctx, takt_generator_open_first(ctx, "floats.gguf", o, TEXTS, 0, &g[0]));
     for (size_t i = 1; is_open && i < TEXTS; i++)
         is_open = EXPECT_OK(ctx, takt_generator_clone(g[0], i, &g[i]));
     is_open = is_open && EXPECT_OK(ctx, takt_together_open(&t, g, TEXTS));

@@ -154,7 +154,7 @@ static void together(void)
     takt_ctx *ctx;
     if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
         return;
-    EXPECT_OK(ctx, takt_generator_open_first(ctx, t5, &small, TEXTS, &texts[0]));
+    EXPECT_OK(ctx, takt_generator_open_first(ctx, t5, &small, TEXTS, 0, &texts[0]));
     for (size_t i = 1; texts[0] != NULL && i < TEXTS; i++)
         EXPECT_OK(ctx, takt_generator_clone(texts[0], i, &texts[i]));
     const bool is_wide = texts[0] != NULL && texts[0]->engine.rows == TEXTS;

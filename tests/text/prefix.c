@@ -68,7 +68,7 @@ static void adopted(void)
     const takt_generator_options options = {.context = CONTEXT, .threads = 2, .batch = 4};
     takt_generator *texts[3] = {NULL}, *want = open_tiny(ctx);
     takt_together together = {.texts = NULL};
-    takt_status status = takt_generator_open_first(ctx, tiny, &options, 3, &texts[0]);
+    takt_status status = takt_generator_open_first(ctx, tiny, &options, 3, 0, &texts[0]);
     for (size_t i = 1; i < 3 && status == TAKT_OK; i++)
         status = takt_generator_clone(texts[0], i, &texts[i]);
     if (status == TAKT_OK)

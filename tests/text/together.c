@@ -72,7 +72,8 @@ static bool open_group(takt_ctx *ctx, group *of, const char *kind, size_t count,
     const takt_generator_options options = {
         .threads = threads, .context = 64, .batch = 16, .activations = "int8"};
     *of = (group){.count = count};
-    if (!EXPECT_OK(ctx, takt_generator_open_first(ctx, file(kind), &options, count, &of->texts[0])))
+    if (!EXPECT_OK(ctx,
+                   takt_generator_open_first(ctx, file(kind), &options, count, 0, &of->texts[0])))
         return false;
     if (!EXPECT(of->texts[0]->engine.rows == count, "%s: texts do not go on together", kind))
         return false;

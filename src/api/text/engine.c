@@ -76,6 +76,20 @@ static bool reads_parts(const char *sizes)
     return strcmp(sizes, token_sizes) != 0;
 }
 
+/* With a pool, caches are written in place: a copy would read tokens that have no memory. */
+static takt_status check_caches(const takt_engine *e, const takt_plan *plan)
+{
+    for (size_t i = 0; e->kv != NULL && i < plan->graph->slot_count; i++) {
+        const takt_plan_slot *slot = &plan->slots[i];
+        if (plan->graph->slots[i].type.rank >= 3 &&
+            (slot->is_swapped || slot->from != UINT32_MAX || slot->space != TAKT_HOST))
+            return takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED,
+                             "the model's caches cannot come from a pool: state %s is copied",
+                             plan->graph->slots[i].name);
+    }
+    return TAKT_OK;
+}
+
 static takt_status make_plan(const takt_engine *e, size_t rows, const char *sizes, takt_plan **plan)
 {
     char text[128];
@@ -87,7 +101,8 @@ static takt_status make_plan(const takt_engine *e, size_t rows, const char *size
     const bool is_done = e->has_encoder && strstr(sizes, "source=") == NULL;
     (void)snprintf(text, sizeof text, e->rows > 0 ? "%s%s,rows=%zu" : "%s%s", sizes,
                    is_done ? ",source=0" : "", rows);
-    return takt_plan_create(e->model, &options, plan);
+    TAKT_TRY(takt_plan_create(e->model, &options, plan));
+    return check_caches(e, *plan);
 }
 
 /* A session with its state: new, shared with the other session, or a row of the store. */
@@ -160,16 +175,29 @@ static takt_status make_wide(takt_engine *e)
     return TAKT_OK;
 }
 
-takt_status takt_engine_widen(takt_engine *e, size_t rows)
+static takt_status make_store(takt_engine *e, uint64_t pool)
+{
+    const takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    if (pool == 0)
+        return takt_session_create(e->wide_plan, &with, &e->store);
+    TAKT_TRY(takt_kv_open(e->ctx, e->wide_plan->graph, e->rows, pool, &e->kv));
+    TAKT_TRY(check_caches(e, e->wide_plan));
+    const takt_given_state given = {e->kv->storages};
+    return takt_session_create_given(e->wide_plan, &with, given, &e->store);
+}
+
+takt_status takt_engine_widen(takt_engine *e, size_t rows, uint64_t pool)
 {
     TAKT_TRY(make_wide(e));
+    if (e->rows == 0 && pool > 0)
+        return takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED,
+                         "the model writes one text at a time: it has no use for a pool of caches");
     if (e->rows == 0)
         return TAKT_OK;
     e->rows = rows;
     TAKT_TRY(make_plan(e, rows, token_sizes, &e->wide_plan));
     TAKT_TRY(open_pool(e, e->wide_plan));
-    const takt_session_options with = {.size = sizeof with, .pool = e->pool};
-    return takt_session_create(e->wide_plan, &with, &e->store);
+    return make_store(e, pool);
 }
 
 takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
@@ -219,6 +247,7 @@ void takt_engine_close(takt_engine *e)
     if (e->is_shared)
         return;
     takt_session_destroy(e->store);
+    takt_kv_close(e->kv);
     takt_plan_destroy(e->wide_plan);
     takt_plan_destroy(e->plan);
     takt_plan_destroy(e->prompt_plan);

@@ -4,6 +4,7 @@
 
 #include <takt/text.h>
 
+#include "api/text/kv.h"
 #include "base/text.h"
 #include "text/grammar/grammar.h"
 #include "text/sampler.h"
@@ -26,6 +27,7 @@ typedef struct takt_engine {
     size_t rows;    /* texts that one run can continue (together.h); 0: the model is for one */
     takt_plan *wide_plan;   /* of one token of each; the last two while sessions are made */
     takt_session *store;    /* has the memory of all texts' state, and never runs */
+    takt_kv *kv;            /* where its caches come from; NULL: each row has its own memory */
     bool has_encoder;       /* which reads prompts (encode.c) */
     int64_t start;          /* token that its decoder begins with */
     takt_plan *prompt_plan; /* of a prompt and that token; NULL: there is no encoder */
@@ -42,8 +44,9 @@ TAKT_MUST_USE takt_status takt_engine_plan(takt_engine *e, const char *sizes);
 /* Plans for one token, before any other. */
 TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
 /* Before any plan: the model becomes one of `rows` texts, the engine's being the first; it stays as
- * it is (`rows` 0) if it cannot compute them together. */
-TAKT_MUST_USE takt_status takt_engine_widen(takt_engine *e, size_t rows);
+ * it is (`rows` 0) if it cannot compute them together. `pool`: bytes of one pool for all caches;
+ * 0: each text has memory of its own. */
+TAKT_MUST_USE takt_status takt_engine_widen(takt_engine *e, size_t rows, uint64_t pool);
 /* A separate plan for other sizes, and a session that shares the state of `token`. */
 TAKT_MUST_USE takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
                                                 takt_session **session);
@@ -64,6 +67,7 @@ typedef struct takt_many takt_many; /* many.c */
 struct takt_generator {
     takt_engine engine;
     int64_t context, position, vocabulary;
+    size_t row;       /* of several texts; else 0 */
     int64_t *tokens;  /* of one run */
     int64_t *wanted;  /* rows whose scores are wanted */
     int64_t *prompt;  /* input of the encoder; NULL: there is none */
@@ -84,10 +88,12 @@ struct takt_generator {
     size_t ahead;       /* tokens after `position` that are in the state and in `history` */
 };
 
-/* takt_generator_open for the first of `rows` texts: one run can continue several. */
+/* takt_generator_open for the first of `rows` texts: one run can continue several. `pool`: as for
+ * takt_engine_widen. */
 TAKT_MUST_USE takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
                                                     const takt_generator_options *options,
-                                                    size_t rows, takt_generator **generator);
+                                                    size_t rows, uint64_t pool,
+                                                    takt_generator **generator);
 /* A clone with its own cache. `of` must outlive it. */
 TAKT_MUST_USE takt_status takt_generator_clone(const takt_generator *of, size_t row,
                                                takt_generator **clone);
@@ -122,6 +128,8 @@ TAKT_MUST_USE takt_status takt_generator_reuse(takt_generator *g, const int32_t 
 /* Replaces what was read by the first `count` tokens of another clone; false: they cannot be
  * copied, and nothing has changed. */
 bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t count);
+/* The state has the caches of the first `count` of these tokens: they count as read. */
+TAKT_MUST_USE takt_status takt_generator_place(takt_generator *g, const int32_t *ids, size_t count);
 /* State `i` as bytes; for a cache those of the first `tokens`. */
 size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens);
 TAKT_MUST_USE takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to,

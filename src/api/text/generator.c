@@ -54,14 +54,14 @@ static takt_status allocate(takt_generator *g)
 }
 
 static takt_status open_all(takt_generator *g, const char *path,
-                            const takt_generator_options *options, size_t rows)
+                            const takt_generator_options *options, size_t rows, uint64_t pool)
 {
     takt_ctx *ctx = g->engine.ctx;
     TAKT_TRY(takt_engine_open(&g->engine, ctx, path, options, "logits"));
     g->vocabulary = takt_model_output(g->engine.model, 0)->dims[1];
     g->context = find_context(&g->engine);
-    if (rows > 1)
-        TAKT_TRY(takt_engine_widen(&g->engine, rows));
+    if (rows > 1 || pool > 0)
+        TAKT_TRY(takt_engine_widen(&g->engine, rows, pool));
     if (g->engine.options.batch > g->context)
         g->engine.options.batch = g->context;
     TAKT_TRY(takt_engine_plan_token(&g->engine));
@@ -70,6 +70,8 @@ static takt_status open_all(takt_generator *g, const char *path,
         return takt_fail(ctx, TAKT_E_GGUF_MODEL,
                          "%s: the tokenizer has %zu tokens, the model scores %lld of them", path,
                          takt_tokenizer_count(g->engine.tokenizer), (long long)g->vocabulary);
+    if (g->engine.kv != NULL)
+        g->engine.kv->texts[0].g = g;
     return allocate(g);
 }
 
@@ -84,7 +86,7 @@ takt_status takt_generator_open(takt_ctx *ctx, const char *path,
     TAKT_TRY(takt_options_read(ctx, "takt_generator_options", options, &o, sizeof o));
     const bool is_one = o.parallel < 2 || o.parallel > TAKT_PARALLEL;
     const size_t count = is_one ? 1 : (size_t)o.parallel;
-    TAKT_TRY(takt_generator_open_first(ctx, path, options, count, generator));
+    TAKT_TRY(takt_generator_open_first(ctx, path, options, count, 0, generator));
     const takt_status status = count > 1 ? takt_many_open(*generator, count) : TAKT_OK;
     if (status != TAKT_OK) {
         takt_generator_destroy(*generator);
@@ -95,14 +97,14 @@ takt_status takt_generator_open(takt_ctx *ctx, const char *path,
 
 takt_status takt_generator_open_first(takt_ctx *ctx, const char *path,
                                       const takt_generator_options *options, size_t rows,
-                                      takt_generator **generator)
+                                      uint64_t pool, takt_generator **generator)
 {
     void *block;
     *generator = NULL;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **generator, "a generator", &block));
     takt_generator *g = block;
     g->engine.ctx = ctx;
-    const takt_status status = open_all(g, path, options, rows);
+    const takt_status status = open_all(g, path, options, rows, pool);
     if (status == TAKT_OK)
         *generator = g;
     else
@@ -117,10 +119,12 @@ takt_status takt_generator_clone(const takt_generator *of, size_t row, takt_gene
     *clone = NULL;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **clone, "a generator", &block));
     takt_generator *g = block;
-    *g = (takt_generator){.context = of->context, .vocabulary = of->vocabulary};
+    *g = (takt_generator){.context = of->context, .vocabulary = of->vocabulary, .row = row};
     takt_status status = takt_engine_share(&g->engine, &of->engine, row);
     if (status == TAKT_OK)
         status = allocate(g);
+    if (status == TAKT_OK && g->engine.kv != NULL)
+        g->engine.kv->texts[row].g = g;
     if (status == TAKT_OK)
         *clone = g;
     else
@@ -193,7 +197,12 @@ void takt_generator_reset(takt_generator *g)
 {
     if (g == NULL)
         return;
-    takt_session_reset(g->engine.token);
+    if (g->engine.kv != NULL) {
+        if (takt_generator_rewind(g, 0) != TAKT_OK)
+            return; /* the error is the context's */
+    } else {
+        takt_session_reset(g->engine.token);
+    }
     g->position = 0;
     g->has_unread = false;
     g->ahead = 0;

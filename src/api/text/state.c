@@ -83,6 +83,8 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
     if (!takt_generator_rewinds(g))
         return takt_fail(g->engine.ctx, TAKT_E_SPECULATION,
                          "the model cannot forget its last tokens");
+    if (g->engine.kv != NULL)
+        TAKT_TRY(takt_kv_own(g, position));
     for (size_t i = 0; i < slot_count(g); i++) {
         takt_state_slot *slot = slot_at(g, i);
         TAKT_TRY(is_count(&slot->value.type) ? takt_slot_write(slot, &position)
@@ -93,6 +95,21 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
     g->has_unread = g->has_unread && g->position == position;
     g->position = position;
     g->ahead = 0;
+    return TAKT_OK;
+}
+
+takt_status takt_generator_place(takt_generator *g, const int32_t *ids, size_t count)
+{
+    const int64_t position = (int64_t)count;
+    for (size_t i = 0; i < slot_count(g); i++)
+        if (is_count(&slot_at(g, i)->value.type))
+            TAKT_TRY(takt_slot_write(slot_at(g, i), &position));
+    if (count > 0)
+        memcpy(g->history, ids, count * sizeof *ids);
+    g->position = position;
+    g->has_unread = false;
+    g->ahead = 0;
+    g->scores = NULL;
     return TAKT_OK;
 }
 
