@@ -26,13 +26,13 @@ typedef struct takt_server takt_server;
 /** Zero in any field means the default. */
 typedef struct takt_server_options {
     size_t size;
-    const char *host;   /**< numeric address; default 127.0.0.1 */
-    int port;           /**< 0: any that is free, see takt_server_port */
-    int parallel;       /**< texts generated at a time, each with its own cache; default 1 */
-    int queue;          /**< requests that may be queued; default 64 */
-    int connections;    /**< open at a time; default 256, at most 2048 */
-    int64_t body_bytes; /**< of one request; default 4 MiB */
-    int64_t wait_ms;    /**< a request that has waited longer is refused; default 60,000 */
+    const char *host;            /**< numeric address; default 127.0.0.1 */
+    int port;                    /**< 0: any that is free, see takt_server_port */
+    int parallel;                /**< texts generated at a time; default 1 */
+    int queue;                   /**< requests that may be queued; default 64 */
+    int connections;             /**< open at a time; default 256, at most 2048 */
+    int64_t body_bytes;          /**< of one request; default 4 MiB */
+    int64_t wait_ms;             /**< a request that has waited longer is refused; default 60,000 */
     const char *const *api_keys; /**< requests must carry one of them; default: none needed */
     size_t api_key_count;
     const char *chat_template; /**< a name of takt_chat_name, or a text; default: the model's own */
@@ -46,13 +46,19 @@ typedef struct takt_server_options {
     /** How long a request for /v1/infer waits for others to form a batch; default 0: no
      *  batching. */
     int64_t max_wait_ns;
+    /** Bytes of one pool for the caches of all texts; default 0: every text has a cache for a full
+     *  context. A request begins when its prompt and `max_tokens` fit into the pool, and is refused
+     *  if they never can. Texts that begin alike share pages, and texts that have ended stay in the
+     *  pool as a cache of prompts until others need their pages. */
+    uint64_t pool_bytes;
 } takt_server_options;
 
 /** Loads the models and begins to listen. At most one language model and one sentence encoder;
  *  other models answer at /v1/infer/NAME, where NAME is the file name without its extension.
  *
- *  @return TAKT_ERR_IO (3782) if it cannot listen; what takt_generator_open and takt_model_load
- *  return */
+ *  @return TAKT_ERR_IO (3782) if it cannot listen; TAKT_ERR_ARGUMENT (1003) if the pool has no
+ *  room for a page, TAKT_ERR_UNSUPPORTED (3702) if the model's caches cannot come from a pool; what
+ *  takt_generator_open and takt_model_load return */
 TAKT_API TAKT_MUST_USE takt_status takt_server_open(takt_ctx *ctx, const char *const *models,
                                                     size_t count,
                                                     const takt_server_options *options,
@@ -62,6 +68,8 @@ typedef struct takt_server_memory {
     uint64_t weights, caches; /**< bytes: the weights once, the caches of all texts */
     int parallel;             /**< texts generated at a time */
     int64_t context;          /**< capacity of each in tokens */
+    int64_t pages;            /**< of the pool; 0: there is none */
+    int64_t page_tokens;      /**< tokens that a page holds */
 } takt_server_memory;
 TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *memory);
 TAKT_API int takt_server_port(const takt_server *server);

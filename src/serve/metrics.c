@@ -48,6 +48,19 @@ static void put_value(takt_text *t, const char *name, const char *type, const ch
                   name, (unsigned long long)value);
 }
 
+static void put_pages(takt_text *t, const takt_server *s, const takt_serve_pages *p)
+{
+    if (s->kv == NULL)
+        return;
+    put_value(t, "kv_page_tokens", "gauge", "tokens that a page of the pool holds",
+              s->kv->layout.tokens);
+    put_value(t, "kv_pages_used", "gauge", "pages of texts that are being written", p->used);
+    put_value(t, "kv_pages_cached", "gauge", "pages of texts that have ended", p->kept);
+    put_value(t, "kv_pages_free", "gauge", "pages without tokens", p->unused);
+    put_value(t, "kv_pages_shared", "gauge", "pages of several texts", p->shared);
+    put_value(t, "kv_texts_cached", "gauge", "texts that have ended and are kept", p->texts);
+}
+
 void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive)
 {
     takt_text t;
@@ -65,6 +78,7 @@ void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive)
     put_value(&t, "requests_queued", "gauge", "requests that wait", queued);
     put_value(&t, "kv_cache_bytes", "gauge", "memory of all caches, fixed at the start",
               s->cache_bytes);
+    put_pages(&t, s, &m.pages);
     put_value(&t, "weight_bytes", "gauge", "memory of the weights", s->weight_bytes);
     put_value(&t, "memory_bytes", "gauge", "memory of the context now",
               atomic_load_explicit(&s->ctx->live_bytes, memory_order_relaxed));
@@ -104,7 +118,15 @@ void takt_serve_health(takt_server *s, takt_text *out, bool keeps_alive)
                            atomic_load_explicit(&s->ctx->live_bytes, memory_order_relaxed));
     takt_lock_take(&s->lock);
     const size_t running = s->running, queued = s->queued;
+    const takt_serve_pages pages = s->metrics.pages;
     takt_lock_give(&s->lock);
+    if (s->kv != NULL) {
+        takt_json_put_unsigned(&w, "kv_page_tokens", s->kv->layout.tokens);
+        takt_json_put_unsigned(&w, "kv_pages_used", pages.used);
+        takt_json_put_unsigned(&w, "kv_pages_cached", pages.kept);
+        takt_json_put_unsigned(&w, "kv_pages_free", pages.unused);
+        takt_json_put_unsigned(&w, "kv_pages_shared", pages.shared);
+    }
     takt_json_put_unsigned(&w, "running", running);
     takt_json_put_unsigned(&w, "queued", queued);
     takt_json_close(&w, '}');

@@ -41,7 +41,7 @@ takt_slot *takt_serve_slot(takt_server *s, const takt_job *job)
     for (size_t i = 0; i < s->slot_count; i++) {
         takt_slot *slot = &s->slots[i];
         const size_t has = (size_t)slot->g->position;
-        if (slot->job != NULL)
+        if (slot->job != NULL || slot->is_lost)
             continue;
         if (job != NULL && has > 0 && has_of(slot, job) == has)
             return slot;
@@ -58,7 +58,9 @@ takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot)
     const takt_slot *best = best_slot(s, job, &count);
     slot->used = ++s->slot_uses;
     TAKT_TRY(takt_writing_tokens(&slot->w, job->ids, job->id_count));
-    if (best != NULL && best != slot && count > has_of(slot, job))
+    if (s->kv != NULL)
+        TAKT_TRY(takt_kv_admit(slot->g, job->ids, job->id_count, job->worst));
+    else if (best != NULL && best != slot && count > has_of(slot, job))
         (void)takt_generator_adopt(slot->g, best->g, count);
     return takt_writing_reuse(&slot->w);
 }
@@ -89,16 +91,30 @@ static bool is_led(const takt_server *s, const takt_slot *slot)
     return false;
 }
 
-bool takt_serve_waits(takt_server *s, takt_slot *slot)
+/* Takes over what another slot has read of the prompt; `*count`: tokens that this one then has. */
+static takt_status adopt(takt_server *s, takt_slot *slot, size_t *count)
+{
+    const takt_job *job = slot->job;
+    if (s->kv != NULL)
+        return takt_kv_adopt(slot->g, job->ids, job->id_count, count);
+    const takt_slot *best = best_slot(s, job, count);
+    if (best == NULL || best == slot || *count <= slot->w.prompt_read ||
+        !takt_generator_adopt(slot->g, best->g, *count))
+        *count = slot->w.prompt_read;
+    return TAKT_OK;
+}
+
+takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits)
 {
     size_t count;
+    *waits = false;
     if (!is_reading(slot) || s->slot_count < 2 || !takt_generator_rewinds(slot->g))
-        return false;
-    const takt_slot *best = best_slot(s, slot->job, &count);
-    if (best != NULL && best != slot && count > slot->w.prompt_read &&
-        takt_generator_adopt(slot->g, best->g, count)) {
+        return TAKT_OK;
+    TAKT_TRY(adopt(s, slot, &count));
+    if (count > slot->w.prompt_read) {
         slot->w.result.cached_tokens += count - slot->w.prompt_read;
         slot->w.prompt_read = count;
     }
-    return is_led(s, slot);
+    *waits = is_led(s, slot);
+    return TAKT_OK;
 }

@@ -29,6 +29,8 @@ bool takt_reader_truth(takt_reader *r, const char *key);
 void takt_serve_read_sampling(takt_reader *r);
 /* tools and tool_choice (request_tools.c), after the form of the answer. */
 void takt_serve_read_tools(takt_reader *r);
+/* Refuses a request that the pool of caches has no room for, and sets its worst case (pool.c). */
+void takt_serve_limit(takt_reader *r);
 /* The variables of the chat template: the body, with arguments of calls as objects. */
 void takt_serve_put_variables(takt_reader *r, takt_text *text);
 

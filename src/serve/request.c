@@ -208,6 +208,8 @@ static void admit(takt_reader *r)
         (void)snprintf(what, sizeof what, "%zu tokens; the context has room for %llu",
                        job->id_count, (unsigned long long)context);
         (void)takt_reader_bad(r, "prompt", what);
+    } else {
+        takt_serve_limit(r);
     }
 }
 

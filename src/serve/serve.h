@@ -66,7 +66,7 @@ typedef struct takt_job {
     int choices;
     size_t top;
     int32_t *ids;
-    size_t id_count;
+    size_t id_count, worst; /* worst: tokens in the cache, at most */
     takt_generate_options options;
     const char *stops[TAKT_SERVE_STOPS];
     takt_token_bias bias[TAKT_SERVE_BIASES];
@@ -95,6 +95,7 @@ typedef struct takt_slot {
     int choice;
     takt_writing w;
     uint64_t used; /* when it was taken last, by the server's count */
+    bool is_lost;  /* it is not used any more */
 } takt_slot;
 
 typedef struct takt_conn {
@@ -117,11 +118,19 @@ typedef struct takt_histogram {
     uint64_t count;
 } takt_histogram;
 
+/* Pages of the pool of caches: of texts being written, only of texts that have ended, of neither;
+ * of several texts. */
+typedef struct takt_serve_pages {
+    size_t used, kept, unused, shared;
+    size_t texts; /* that have ended and are kept */
+} takt_serve_pages;
+
 typedef struct takt_serve_metrics {
     takt_histogram first, each, whole, queued; /* seconds */
     uint64_t prompt_tokens, cached_tokens, tokens, requests, refused;
     uint64_t joined;            /* requests that were computed with others */
     uint64_t drafted, accepted; /* tokens that were guessed, and that were right */
+    takt_serve_pages pages;
 } takt_serve_metrics;
 
 typedef struct takt_served {
@@ -147,6 +156,7 @@ struct takt_server {
     uint64_t slot_uses;
     takt_together together; /* texts NULL: they go on one by one */
     uint64_t weight_bytes, cache_bytes;
+    takt_kv *kv; /* of the first slot; NULL: every slot has a cache of its own */
     /* connections */
     int listener, port, wake_from, wake_to;
     takt_conn *conns;
@@ -206,6 +216,16 @@ bool takt_serve_texts(takt_server *s);
 takt_slot *takt_serve_slot(takt_server *s, const takt_job *job);
 TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot);
 
+/* ---- the pool of caches (pool.c) ---- */
+
+/* Tokens that one text can have. */
+size_t takt_serve_text_limit(const takt_server *s);
+/* Whether the first text of the job, or its next choice, can begin now. */
+bool takt_serve_fits(const takt_server *s, const takt_job *job);
+/* The slot's text has ended. */
+void takt_serve_release(takt_server *s, takt_slot *slot);
+void takt_serve_count_blocks(takt_server *s);
+
 /* How models that write texts are opened: activations are int8 unless the user says otherwise. */
 takt_generator_options takt_serve_writer(const takt_server *s);
 
@@ -217,9 +237,9 @@ TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
 /* Texts whose next token was guessed have read it; returns how many others still have to. */
 size_t takt_serve_accept(takt_server *s);
-/* Before a part of a prompt is read: copies what another slot has read meanwhile. True: another
- * slot is about to read the same; wait for it. */
-bool takt_serve_waits(takt_server *s, takt_slot *slot);
+/* Before a part of a prompt is read: takes over what another slot has read meanwhile. `*waits`:
+ * another slot is about to read the same; wait for it. */
+TAKT_MUST_USE takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits);
 /* A piece of choice `index`; without one, its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
 void takt_serve_end_stream(takt_job *job);

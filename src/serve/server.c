@@ -72,6 +72,7 @@ static takt_status open_slots(takt_server *s, takt_generator *first)
         return status;
     }
     s->slots[0].g = first;
+    s->kv = first->engine.kv;
     s->slot_count = 1;
     s->tokenizer = takt_generator_tokenizer(first);
     for (; s->slot_count < count; s->slot_count++)
@@ -83,7 +84,8 @@ static takt_status open_slots(takt_server *s, takt_generator *first)
     takt_plan_query(first->engine.plan, &info);
     takt_plan_query(first->engine.token_plan, &token);
     s->weight_bytes = info.weights + info.packed;
-    s->cache_bytes = count * token.state;
+    s->cache_bytes = s->kv != NULL ? s->kv->layout.bytes : count * token.state;
+    takt_serve_count_blocks(s);
     return open_chat(s);
 }
 
@@ -127,8 +129,8 @@ static takt_status open_model(takt_server *s, const char *path)
     TAKT_TRY(has_words(s, path, &is_text, &is_folder));
     if (!is_text)
         return open_other(s, path);
-    takt_status status =
-        takt_generator_open_first(s->ctx, path, &how, (size_t)s->options.parallel, &g);
+    takt_status status = takt_generator_open_first(s->ctx, path, &how, (size_t)s->options.parallel,
+                                                   s->options.pool_bytes, &g);
     if (status == TAKT_OK) {
         if (s->slot_count > 0 || s->embedder != NULL) {
             takt_generator_destroy(g);
@@ -247,6 +249,10 @@ void takt_server_query(const takt_server *s, takt_server_memory *memory)
                                    .caches = s->cache_bytes,
                                    .parallel = (int)s->slot_count,
                                    .context = s->slots[0].g->context};
+    if (s->kv != NULL) {
+        memory->pages = (int64_t)s->kv->layout.blocks;
+        memory->page_tokens = (int64_t)s->kv->layout.tokens;
+    }
 }
 
 int takt_server_port(const takt_server *s)

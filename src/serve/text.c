@@ -73,6 +73,7 @@ static void begin(takt_server *s, takt_slot *slot, takt_job *job)
     takt_status status = takt_writing_begin(&slot->w, slot->g, &options, on_text, slot);
     if (status == TAKT_OK)
         status = takt_serve_begin_prompt(s, slot);
+    takt_serve_count_blocks(s);
     if (job->wants_logs) {
         slot->w.on_token = on_token;
         slot->w.top_count = job->top;
@@ -115,6 +116,7 @@ static void finish(takt_server *s, takt_slot *slot)
     s->metrics.accepted += slot->w.result.accepted;
     takt_lock_give(&s->lock);
     takt_writing_end(&slot->w);
+    takt_serve_release(s, slot);
     slot->job = NULL;
     if (job->streams && !job->has_failed)
         takt_serve_piece(job, slot->choice, NULL);
@@ -161,12 +163,13 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
     }
     if (job->is_mute && slot->w.prompt_read == slot->w.prompt_count)
         slot->w.is_over = true;
-    if (!slot->w.is_over && !takt_serve_waits(s, slot)) {
-        const takt_status status = takt_writing_half(&slot->w, id);
-        if (status != TAKT_OK) {
-            takt_serve_failure(job, status);
-            slot->w.is_over = true;
-        }
+    bool waits = true;
+    takt_status status = slot->w.is_over ? TAKT_OK : takt_serve_waits(s, slot, &waits);
+    if (status == TAKT_OK && !waits)
+        status = takt_writing_half(&slot->w, id);
+    if (status != TAKT_OK) {
+        takt_serve_failure(job, status);
+        slot->w.is_over = true;
     }
     if (slot->choice == 0)
         job->cached = slot->w.result.cached_tokens;
@@ -195,11 +198,14 @@ static void read_all(takt_server *s)
     }
 }
 
-/* The first in the queue, which stays there until all its choices are taken; NULL: none. */
+/* The first in the queue, which stays there until all its choices are taken; NULL: there is none,
+ * or it does not fit now. */
 static takt_job *next_job(takt_server *s)
 {
     takt_lock_take(&s->lock);
     takt_job *job = s->first;
+    if (job != NULL && !takt_serve_fits(s, job))
+        job = NULL; /* until a text ends */
     if (job != NULL && job->begun_ns == 0) {
         s->running++;
         job->begun_ns = takt_serve_now(s);

@@ -75,9 +75,13 @@ static int serve(takt_tool *t, const job *j, const char *const *models)
            takt_server_port(server));
     takt_server_memory memory;
     takt_server_query(server, &memory);
-    printf("memory: weights %llu bytes, caches %llu bytes (%d x %lld tokens)\n",
-           (unsigned long long)memory.weights, (unsigned long long)memory.caches, memory.parallel,
-           (long long)memory.context);
+    printf("memory: weights %llu bytes, caches %llu bytes ", (unsigned long long)memory.weights,
+           (unsigned long long)memory.caches);
+    if (memory.pages > 0)
+        printf("(a pool of %lld pages of %lld tokens)\n", (long long)memory.pages,
+               (long long)memory.page_tokens);
+    else
+        printf("(%d x %lld tokens)\n", memory.parallel, (long long)memory.context);
     fflush(stdout);
     code = tool_finish(t, takt_server_run(server));
     tool_signals_restore(&before);
@@ -109,6 +113,7 @@ static int run(takt_tool *t)
     j.options.queue = (int)tool_number_of(t, TAKT_F_QUEUE, 0);
     j.options.connections = (int)tool_number_of(t, TAKT_F_CONNECTIONS, 0);
     j.options.wait_ms = (int64_t)(tool_number_of(t, TAKT_F_QUEUE_TIME, 0) / 1000000);
+    j.options.pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0);
     j.options.max_wait_ns = (int64_t)tool_number_of(t, TAKT_F_MAX_WAIT, 0);
     const int pairs = read_guesses(t, &j.options);
     if (pairs != TAKT_EXIT_OK)
@@ -143,14 +148,14 @@ const takt_verb takt_verb_serve = {
              "/v1/infer/NAME. / is a page to chat, /health and /metrics tell how it goes. SIGTERM\n"
              "and Ctrl-C end it when all requests that were accepted are answered.",
     .example = "takt serve model.gguf --port 8080 --parallel 4",
-    .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_API_KEY,
-                                    TAKT_F_TEXT_CONTEXT, TAKT_F_CHAT_TEMPLATE, TAKT_F_QUEUE,
-                                    TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_HOST,          TAKT_F_PORT,         TAKT_F_PARALLEL,     TAKT_F_API_KEY,
-              TAKT_F_QUEUE,         TAKT_F_CONNECTIONS,  TAKT_F_QUEUE_TIME,   TAKT_F_MAX_WAIT,
-              TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT, TAKT_F_TEXT_BATCH,   TAKT_F_TEXT_UBATCH,
-              TAKT_F_THREADS_BATCH, TAKT_F_ACTIVATIONS,  TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V,
-              TAKT_F_MODEL_DRAFT,   TAKT_F_LOOKUP,       TAKT_F_DRAFT,        TAKT_F_DRAFT_P_MIN,
-              TAKT_F_THREADS,       TAKT_F_ISA,          TAKT_FLAG_IDS},
+    .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_KV_POOL,
+                                    TAKT_F_API_KEY, TAKT_F_TEXT_CONTEXT, TAKT_F_CHAT_TEMPLATE,
+                                    TAKT_F_QUEUE, TAKT_F_THREADS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_HOST,         TAKT_F_PORT,          TAKT_F_PARALLEL,     TAKT_F_KV_POOL,
+              TAKT_F_API_KEY,      TAKT_F_QUEUE,         TAKT_F_CONNECTIONS,  TAKT_F_QUEUE_TIME,
+              TAKT_F_MAX_WAIT,     TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT, TAKT_F_TEXT_BATCH,
+              TAKT_F_TEXT_UBATCH,  TAKT_F_THREADS_BATCH, TAKT_F_ACTIVATIONS,  TAKT_F_CACHE_TYPE_K,
+              TAKT_F_CACHE_TYPE_V, TAKT_F_MODEL_DRAFT,   TAKT_F_LOOKUP,       TAKT_F_DRAFT,
+              TAKT_F_DRAFT_P_MIN,  TAKT_F_THREADS,       TAKT_F_ISA,          TAKT_FLAG_IDS},
     .run = run,
 };

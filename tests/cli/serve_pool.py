@@ -1,0 +1,128 @@
+"""serve_pool.py - caches of all texts come from one pool: what fits begins, the rest waits."""
+import concurrent.futures
+import os
+import re
+import sys
+
+from _cli import ROOT, TMP, expect, fails, finish
+from _serve import Server
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "text"))
+import _tiny  # noqa: E402
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+CONTEXT = ("-c", "1024", "-b", "16")
+HEAD = "a b c a a b b c a b a c b " * 25
+
+
+def metric(server, name):
+    return int(re.search(rf"^takt:{name} (\d+)$", server.ask("GET", "/metrics")[1],
+                         re.MULTILINE).group(1))
+
+
+def pages(server):
+    return {name: metric(server, "kv_pages_" + name) for name in ("used", "cached", "free",
+                                                                  "shared")}
+
+
+def text(reply):
+    return reply["choices"][0]["text"]
+
+
+def page_bytes():
+    """What the server says of a pool: bytes, pages, and tokens of one."""
+    with Server(TINY, *CONTEXT, "--kv-pool", "1M") as server:
+        found = re.search(r"caches (\d+) bytes \(a pool of (\d+) pages of (\d+) tokens\)",
+                          server.memory)
+        expect(found, server.memory)
+        total, count, tokens = (int(n) for n in found.groups())
+        expect(total % (count + 1) == 0 and total <= 1 << 20, server.memory)
+        expect(metric(server, "kv_cache_bytes") == total, "the same bytes")
+        expect(metric(server, "kv_page_tokens") == tokens, "the same tokens")
+        return total // (count + 1), tokens
+
+
+def shared(page, tokens):
+    """Eight clients with one system prompt: it is computed once, and their texts stay the same."""
+    tails = ["a a a", "b b b", "c c c", "a b c", "c b a", "b a a", "a c a", "c c b"]
+    asks = [{"prompt": HEAD + tail, "max_tokens": 6, "seed": 1} for tail in tails]
+    with Server(TINY, *CONTEXT) as server:
+        want = [text(server.post("/v1/completions", ask)[1]) for ask in asks]
+    with Server(TINY, *CONTEXT, "--parallel", "8", "--kv-pool", str(page * 41)) as server:
+        count = len(server.post("/tokenize", {"content": HEAD, "add_special": True})[1]["tokens"])
+        expect(count > 2 * tokens, f"{count} tokens, {tokens} in a page")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            got = [g[1] for g in pool.map(lambda ask: server.post("/v1/completions", ask), asks)]
+        expect([text(g) for g in got] == want, f"{got}, not {want}")
+        cached = metric(server, "prompt_tokens_cached_total")
+        computed = metric(server, "prompt_tokens_total") - cached
+        own = sum(g["usage"]["prompt_tokens"] - count for g in got)
+        expect(computed <= count + own + 8, f"{computed} computed of {count} and {own}")
+        now = pages(server)
+        expect(now["used"] == 0 and now["cached"] + now["free"] == 40, f"{now}")
+        expect(now["shared"] >= (count - 1) // tokens, f"{now}: the prompt is shared")
+        health = server.ask("GET", "/health")[1]
+        expect(f'"kv_pages_shared":{now["shared"]}' in health, health)
+
+
+def waits(page, tokens):
+    """A pool for one text at a time: the others wait, none fails, and what is old goes first."""
+    asks = [{"prompt": "abc"[i % 3] + " a b" * (i + 5), "max_tokens": 3 * tokens, "seed": i,
+             "ignore_eos": True} for i in range(6)]
+    with Server(TINY, *CONTEXT) as server:
+        want = [text(server.post("/v1/completions", ask)[1]) for ask in asks]
+    with Server(TINY, *CONTEXT, "--parallel", "4", "--kv-pool", str(page * 6)) as server:
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            got = [g for g in pool.map(lambda ask: server.post("/v1/completions", ask), asks)]
+        expect([g[0] for g in got] == [200] * 6, f"{got}")
+        expect([text(g[1]) for g in got] == want, f"{got}, not {want}")
+        again = server.post("/v1/completions", asks[-1])[1]
+        expect(text(again) == want[-1], f"{again}")
+
+
+def refused(page, tokens):
+    """What can never fit is refused at once, by name; without max_tokens a text ends earlier."""
+    room = 3 * tokens - 1
+    with Server(TINY, *CONTEXT, "--parallel", "2", "--kv-pool", str(page * 4)) as server:
+        status, reply = server.post("/v1/completions", {"prompt": "a b", "max_tokens": room})
+        expect(status == 400 and "max_tokens" in reply["error"]["message"] and
+               f"has room for {room}" in reply["error"]["message"], f"{status} {reply}")
+        status, reply = server.post("/v1/completions", {"prompt": [1] * room})
+        expect(status == 400 and "prompt" in reply["error"]["message"], f"{status} {reply}")
+        status, reply = server.post("/v1/completions", {"prompt": [1] * 3, "ignore_eos": True,
+                                                        "seed": 1})
+        expect(status == 200 and reply["usage"]["total_tokens"] == room and
+               reply["choices"][0]["finish_reason"] == "length", f"{status} {reply['usage']}")
+        status, reply = server.post("/v1/completions", {"prompt": [1] * 3, "max_tokens": 0})
+        expect(status == 200, f"{status} {reply}")
+        status, reply = server.post("/v1/completions", {"prompt": [1] * 8, "max_tokens": 4, "n": 8})
+        expect(status == 200 and len(reply["choices"]) == 8, f"{status} {reply}")
+        expect(pages(server)["used"] == 0, "all pages were given back")
+    fails(2, "serve", TINY, *CONTEXT, "--kv-pool", "100", says=["1003", "at least 2 pages"])
+    fails(2, "serve", TINY, "-c", "1001", "--kv-pool", "1M", says=["1003", "-c "])
+
+
+def blocks():
+    """Caches in 8 bits have pages of many tokens; two texts of them say what they say alone."""
+    path = os.path.join(TMP, "heads_of_32.gguf")
+    with open(path, "wb") as file:
+        file.write(_tiny.wide())
+    flags = (path, "-c", "4096", "-ctk", "q8_0", "-ctv", "q8_0")
+    asks = [{"prompt": "a b c a b" + tail, "max_tokens": 24, "seed": 2, "n": 2}
+            for tail in ("", " c a", " b")]
+    replies = []
+    for more in ((), ("--parallel", "3", "--kv-pool", "1M"), ("--kv-pool", "1M", "--lookup")):
+        with Server(*flags, *more) as server:
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                got = pool.map(lambda ask: server.post("/v1/completions", ask)[1], asks)
+                replies.append([[c["text"] for c in g["choices"]] for g in got])
+            expect(not more or "pages of 2048 tokens" in server.memory, server.memory)
+    expect(replies[0] == replies[1] == replies[2], f"{replies}")
+
+
+size, each = page_bytes()
+shared(size, each)
+waits(size, each)
+refused(size, each)
+blocks()
+finish()
