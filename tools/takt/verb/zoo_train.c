@@ -51,23 +51,23 @@ static bool is_there(const char *path)
     return path[0] != '\0' && stat(path, &s) == 0;
 }
 
-/* Where the recipe looks, below --data, or else below TAKT_DATA, if that is given; or the folder
- * itself. An absolute path is tried both ways. */
+static bool is_below(const char *folder, const char *where, char to[TOOL_ZOO_PATH])
+{
+    snprintf(to, TOOL_ZOO_PATH, "%.250s/%s", folder != NULL ? folder : "", where);
+    return folder != NULL && is_there(to);
+}
+
+/* Where the recipe looks: below --data or --data itself, if that is given; else below TAKT_DATA, or
+ * where a package of Debian puts it. */
 static bool find_data(const job *j, char to[TOOL_ZOO_PATH])
 {
-    const char *flag = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;
-    const char *given = flag != NULL ? flag : getenv("TAKT_DATA");
+    const char *given = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;
     to[0] = '\0';
-    if (where[0] == '\0')
+    if (where[0] == '\0' || is_below(given, where, to))
         return true;
-    snprintf(to, TOOL_ZOO_PATH, "%.250s%s%s", given != NULL ? given : "", given != NULL ? "/" : "",
-             where);
-    if (is_there(to))
+    if (given == NULL && is_below(getenv("TAKT_DATA"), where, to))
         return true;
-    snprintf(to, TOOL_ZOO_PATH, "%s", where[0] == '/' ? where : "");
-    if (is_there(to))
-        return true;
-    snprintf(to, TOOL_ZOO_PATH, "%s", given != NULL ? given : "");
+    snprintf(to, TOOL_ZOO_PATH, "%s", given != NULL ? given : where[0] == '/' ? where : "");
     if (is_there(to))
         return true;
     (void)tool_usage_error(j->t, 1003, "say where it lies with --data FOLDER",
