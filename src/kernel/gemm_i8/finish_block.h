@@ -47,17 +47,31 @@ FINISH_INLINE void finish_panel(const takt_gemm_i8 *g, const block *o, size_t at
     }
 }
 
+FINISH_INLINE void finish_columns(const takt_gemm_i8 *g, const block *o, size_t at, const size_t n)
+{
+    switch (finish_way_of(g->requant, o->col + at, n)) {
+    case FINISH_SCALE: finish_panel(g, o, at, n, FINISH_SCALE); break;
+    case FINISH_RIGHT: finish_panel(g, o, at, n, FINISH_RIGHT); break;
+    case FINISH_FIXED: finish_panel(g, o, at, n, FINISH_FIXED); break;
+    case FINISH_WIDE: finish_panel(g, o, at, n, FINISH_WIDE); break;
+    }
+}
+
+/* Apart from whole panels, whose code then needs no room for parts of them: with few rows, that
+ * takes longer than the sums. */
+static __attribute__((noinline)) void finish_some_columns(const takt_gemm_i8 *g, const block *o,
+                                                          size_t at, size_t n)
+{
+    finish_columns(g, o, at, n);
+}
+
 static void finish_block(const takt_gemm_i8 *g, const block *o)
 {
-    for (size_t at = 0; at < o->cols; at += 16) {
-        const size_t n = o->cols - at < 16 ? o->cols - at : 16;
-        switch (finish_way_of(g->requant, o->col + at, n)) {
-        case FINISH_SCALE: finish_panel(g, o, at, n, FINISH_SCALE); break;
-        case FINISH_RIGHT: finish_panel(g, o, at, n, FINISH_RIGHT); break;
-        case FINISH_FIXED: finish_panel(g, o, at, n, FINISH_FIXED); break;
-        case FINISH_WIDE: finish_panel(g, o, at, n, FINISH_WIDE); break;
-        }
-    }
+    size_t at = 0;
+    for (; at + 16 <= o->cols; at += 16)
+        finish_columns(g, o, at, 16);
+    if (at < o->cols)
+        finish_some_columns(g, o, at, o->cols - at);
 }
 
 /* The sums themselves, of whole panels. */
