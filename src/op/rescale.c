@@ -71,6 +71,35 @@ static takt_id lower_narrow(takt_graph *g, takt_id x, takt_id multiplier, takt_i
     return takt_add(g, shifted(g, &takt_op_shr, high, right), up);
 }
 
+/* A number that is known before the run. */
+static bool is_known(const takt_graph *g, takt_id id, int64_t *value)
+{
+    const takt_node *n = &g->nodes[id];
+    if (n->op != &takt_op_constant || n->type->rank != 0)
+        return false;
+    *value = takt_dtype_get_i(n->type->dtype, takt_tensor_data(n->attr[0].tensor), 0);
+    return true;
+}
+
+/* By numbers that are known, in fewer operations: the high half fits into 32 bits unless the
+ * multiplier is the least number, so 64 bits have room for what rounding adds. */
+static takt_id lower_known(takt_graph *g, takt_id x, int64_t multiplier, int64_t shift)
+{
+    const int64_t left = shift > 0 ? shift & 31 : 0, right = shift < 0 ? -shift & 31 : 0;
+    const takt_id raised = left > 0 ? shifted(g, &takt_op_shl, x, number(g, x, (double)left)) : x;
+    const takt_id product =
+        takt_mul(g, takt_cast(g, raised, TAKT_I64), takt_scalar_i64(g, multiplier));
+    const takt_id sum = takt_add(g, product, takt_scalar_i64(g, INT64_C(1) << 30));
+    takt_id high = shifted(g, &takt_op_shr, sum, takt_scalar_i64(g, 31));
+    if (right > 0) { /* halves away from zero: negative numbers are one less before they go up */
+        const takt_id sign = shifted(g, &takt_op_shr, high, takt_scalar_i64(g, 63));
+        const takt_id half = takt_scalar_i64(g, INT64_C(1) << (right - 1));
+        high = takt_add(g, takt_add(g, high, sign), half);
+        high = shifted(g, &takt_op_shr, high, takt_scalar_i64(g, right));
+    }
+    return takt_cast(g, high, TAKT_I32);
+}
+
 static takt_id lower_wide(takt_graph *g, takt_id x, takt_id multiplier, takt_id shift)
 {
     const takt_id right = takt_binary(
@@ -92,8 +121,13 @@ static takt_id lower_wide(takt_graph *g, takt_id x, takt_id multiplier, takt_id 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const takt_id x = n->in[0], multiplier = n->in[1], shift = n->in[2];
-    out[0] = takt_type_of(g, x)->dtype == TAKT_I32 ? lower_narrow(g, x, multiplier, shift)
-                                                   : lower_wide(g, x, multiplier, shift);
+    int64_t m = INT32_MIN, s = 0;
+    if (takt_type_of(g, x)->dtype != TAKT_I32)
+        out[0] = lower_wide(g, x, multiplier, shift);
+    else if (is_known(g, multiplier, &m) && is_known(g, shift, &s) && m != INT32_MIN)
+        out[0] = lower_known(g, x, m, s);
+    else
+        out[0] = lower_narrow(g, x, multiplier, shift);
 }
 
 const takt_op takt_op_rescale = {

@@ -83,6 +83,19 @@ static takt_id put_nothing(takt_rewrite *r, const takt_node *n)
     return TAKT_NONE;
 }
 
+/* Integers only: a sum of floats begins with +0, which -0 does not survive. */
+static takt_id of_one(takt_rewrite *r, const takt_node *n)
+{
+    const takt_type *x = takt_type_of(r->out, n->in[0]);
+    size_t before, after;
+    if (x->dtype != n->type->dtype || !takt_type_count(x, &before) ||
+        !takt_type_count(n->type, &after) || before != after)
+        return TAKT_NONE;
+    if (is_float(n))
+        return takt_refuse(r, n, "0 + -0 is +0");
+    return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_add, "x + 0 = x", add_zero},
     {&takt_op_sub, "x - 0 = x", sub_zero},
@@ -97,6 +110,7 @@ static const takt_rule rules[] = {
     {&takt_op_select, "c ? x : x = x", same_choice},
     {&takt_op_select, "true ? x : y = x", known_choice},
     {&takt_op_update_slice, "x with nothing put in = x", put_nothing},
+    {&takt_op_reduce_sum, "the sum of one integer = it", of_one},
 };
 
 const takt_pass takt_pass_fold_identity = {
