@@ -69,36 +69,6 @@ static const takt_node *own_conv(takt_rewrite *r, const takt_node *n)
     return NULL;
 }
 
-/* x * scale + shift with scale = gamma / sqrt(var + epsilon), shift = beta - mean * scale. */
-static takt_id batch_norm(takt_rewrite *r, const takt_node *n)
-{
-    takt_graph *g = r->out;
-    for (uint32_t k = 1; k < n->in_count; k++)
-        if (!takt_match_is_fixed(g, n->in[k]))
-            return takt_refuse(r, n, "its statistics are not constants");
-    const double epsilon = takt_node_attr(n, "epsilon")->f64;
-    const int64_t layout = takt_node_attr(n, "layout")->i64;
-    if (is_narrow(n->type->dtype))
-        return takt_refuse(r, n, "its factors would be rounded to 16 bits");
-    const takt_magnitude factor = takt_magnitude_over_root(takt_magnitude_of(g, n->in[1]),
-                                                           takt_magnitude_of(g, n->in[4]), epsilon);
-    const takt_magnitude moved = takt_magnitude_mul(takt_magnitude_of(g, n->in[3]), factor);
-    if (!takt_magnitude_fits(factor, INFINITY, n->type->dtype) ||
-        !takt_magnitude_fits(moved, INFINITY, n->type->dtype))
-        return takt_refuse(r, n, "its factors could overflow");
-    const takt_node *conv = own_conv(r, n);
-    if (conv != NULL && !in_range(g, conv->in[1], factor))
-        conv = NULL;
-    const takt_id root = takt_unary(g, &takt_op_sqrt, takt_add_scalar(g, n->in[4], epsilon));
-    const takt_id scale = takt_div(g, n->in[1], root);
-    const takt_id shift = takt_sub(g, n->in[2], takt_mul(g, n->in[3], scale));
-    const int rank = n->type->rank;
-    const takt_id x = conv != NULL
-                          ? scaled_conv(g, n->in[0], scale)
-                          : takt_mul(g, n->in[0], takt_per_channel(g, scale, rank, layout));
-    return takt_add(g, x, takt_per_channel(g, shift, rank, layout));
-}
-
 /* The only axis of `id` with more than one element, counted from the end of `rank` axes; -1 if all
  * have one, -2 if several have more. */
 static int only_axis(const takt_graph *g, takt_id id, int rank)
@@ -120,6 +90,81 @@ static takt_id flat(takt_graph *g, takt_id id, takt_dim count)
     if (takt_match_is_scalar(g, id))
         return takt_broadcast(g, takt_reshape(g, id, NULL, 0), &count, 1);
     return takt_reshape(g, id, &count, 1);
+}
+
+/* A convolution and the bias that is added to it; TAKT_NONE: there is none. */
+typedef struct layer {
+    takt_id conv, bias;
+} layer;
+
+/* Whether node `id` of the graph being rewritten adds something to a value that nothing else reads,
+ * its input `k`. */
+static bool adds_to_own(const takt_rewrite *r, takt_id id, uint32_t k)
+{
+    const takt_node *n = &r->in->nodes[id];
+    return n->op == &takt_op_add && n->in_count == 2 && r->uses[n->in[k]] == 1;
+}
+
+/* The convolution before `n`, with a bias that is one per channel, or without. */
+static layer own_layer(takt_rewrite *r, const takt_node *n)
+{
+    const layer none = {TAKT_NONE, TAKT_NONE};
+    const takt_graph *g = r->out;
+    const takt_node *add = takt_match_op(g, n->in[0], &takt_op_add);
+    if (add == NULL)
+        return own_conv(r, n) != NULL ? (layer){n->in[0], TAKT_NONE} : none;
+    const uint32_t k = takt_match_op(g, add->in[0], &takt_op_conv) != NULL ? 0 : 1;
+    const takt_node *conv = takt_match_op(g, add->in[k], &takt_op_conv);
+    const takt_id bias = add->in[1 - k];
+    if (conv == NULL || !takt_match_is_fixed(g, conv->in[1]) || !takt_match_is_fixed(g, bias) ||
+        !takt_match_type(g, add->in[k], add->type))
+        return none;
+    const bool is_nhwc = takt_node_attr(conv, "layout")->i64 == TAKT_NHWC;
+    const int axis = only_axis(g, bias, add->type->rank);
+    if (axis != -1 && axis != (is_nhwc ? add->type->rank - 1 : 1))
+        return none;
+    if (takt_match_single(r, 0) && adds_to_own(r, r->in->nodes[r->id].in[0], k))
+        return (layer){add->in[k], bias};
+    takt_refuse(r, n, "the convolution before it is used elsewhere too");
+    return none;
+}
+
+/* x * scale + shift with scale = gamma / sqrt(var + epsilon), shift = beta - mean * scale. */
+static takt_id batch_norm(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    for (uint32_t k = 1; k < n->in_count; k++)
+        if (!takt_match_is_fixed(g, n->in[k]))
+            return takt_refuse(r, n, "its statistics are not constants");
+    const double epsilon = takt_node_attr(n, "epsilon")->f64;
+    const int64_t layout = takt_node_attr(n, "layout")->i64;
+    if (is_narrow(n->type->dtype))
+        return takt_refuse(r, n, "its factors would be rounded to 16 bits");
+    const takt_magnitude factor = takt_magnitude_over_root(takt_magnitude_of(g, n->in[1]),
+                                                           takt_magnitude_of(g, n->in[4]), epsilon);
+    const takt_magnitude moved = takt_magnitude_mul(takt_magnitude_of(g, n->in[3]), factor);
+    if (!takt_magnitude_fits(factor, INFINITY, n->type->dtype) ||
+        !takt_magnitude_fits(moved, INFINITY, n->type->dtype))
+        return takt_refuse(r, n, "its factors could overflow");
+    layer l = own_layer(r, n);
+    if (l.conv != TAKT_NONE && !in_range(g, g->nodes[l.conv].in[1], factor))
+        l.conv = TAKT_NONE;
+    if (l.bias != TAKT_NONE &&
+        !takt_magnitude_fits(takt_magnitude_mul(takt_magnitude_of(g, l.bias), factor), INFINITY,
+                             n->type->dtype))
+        l.conv = TAKT_NONE;
+    const takt_id root = takt_unary(g, &takt_op_sqrt, takt_add_scalar(g, n->in[4], epsilon));
+    const takt_id scale = takt_div(g, n->in[1], root);
+    takt_id shift = takt_sub(g, n->in[2], takt_mul(g, n->in[3], scale));
+    if (l.conv != TAKT_NONE && l.bias != TAKT_NONE) {
+        const takt_id bias = flat(g, l.bias, takt_type_of(g, scale)->dim[0]);
+        shift = takt_add(g, takt_mul(g, bias, scale), shift);
+    }
+    const int rank = n->type->rank;
+    const takt_id x = l.conv != TAKT_NONE
+                          ? scaled_conv(g, l.conv, scale)
+                          : takt_mul(g, n->in[0], takt_per_channel(g, scale, rank, layout));
+    return takt_add(g, x, takt_per_channel(g, shift, rank, layout));
 }
 
 static takt_id scale_conv(takt_rewrite *r, const takt_node *n)
