@@ -78,57 +78,12 @@ static void check(const rnn_text_form *f)
 }
 
 static const char *const dtypes[] = {"f32", "f64", "f16", "bf16"};
-static const char *const acts[] = {"sigmoid", "tanh", "relu"};
-
 static uint32_t state = 1;
-
-static int below(int limit)
-{
-    state = state * UINT32_C(1664525) + UINT32_C(1013904223);
-    return (int)((state >> 8) % (uint32_t)limit);
-}
-
-static bool coin(void)
-{
-    return below(2) == 0;
-}
-
-static rnn_text_form random_form(int i)
-{
-    static const int sizes[] = {1, 3, 4, 7, 16, 33, 45, 130};
-    rnn_text_form f = {.kind = i % 4,
-                       .dtype = dtypes[i / 4 % 4],
-                       .length = below(7),
-                       .batch = 1 + below(6),
-                       .units = sizes[below(8)],
-                       .order = {0, 1, 2, 3}};
-    for (int k = 0; k < 5; k++)
-        f.acts[k] = acts[below(3)];
-    for (int k = rnn_text_gates(&f) - 1; k > 0; k--) {
-        const int j = below(k + 1), old = f.order[k];
-        f.order[k] = f.order[j];
-        f.order[j] = old;
-    }
-    f.bias = coin();
-    f.transposed = coin();
-    f.clip = below(3) == 0;
-    f.live = below(3) == 0;
-    f.peephole = f.kind == RNN_LSTM && coin();
-    f.couples = f.kind == RNN_LSTM && below(3) == 0;
-    f.clips_cell = f.kind == RNN_LSTM && below(3) == 0;
-    f.slices_first = f.kind != RNN_LSTM || coin();
-    f.param = coin();
-    f.batch_first = coin();
-    f.reverse = coin();
-    f.swaps = coin();
-    f.keeps = coin();
-    return f;
-}
 
 static void every_form(void)
 {
     for (int i = 0; i < 160; i++) {
-        const rnn_text_form f = random_form(i);
+        const rnn_text_form f = rnn_text_random(i, &state);
         check(&f);
     }
 }
@@ -137,13 +92,13 @@ static void every_form(void)
 static void shared_work(void)
 {
     for (int i = 0; i < 16; i++) {
-        rnn_text_form f = random_form(i);
+        rnn_text_form f = rnn_text_random(i, &state);
         f.units = i % 2 == 0 ? 260 : 40;
         f.batch = i % 2 == 0 ? 1 + i % 3 : 70;
         f.length = 12;
         check(&f);
     }
-    rnn_text_form f = random_form(1);
+    rnn_text_form f = rnn_text_random(1, &state);
     result r;
     rnn_text w = {.length = 0};
     f.units = 256;

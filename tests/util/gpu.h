@@ -26,6 +26,7 @@ typedef struct gpu_settings {
 
 typedef struct gpu_counts {
     uint64_t calls, launches, graph_launches, graphs_made;
+    uint64_t together;             /* cooperative launches */
     uint64_t up_bytes, down_bytes; /* of copies in graphs and outside */
     uint64_t streamed;             /* graphs that went to a stream which is not ours */
     size_t live_bytes, peak_bytes, pinned_bytes;

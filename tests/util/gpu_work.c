@@ -100,7 +100,7 @@ static bool may_share(takt_cu_function function, unsigned bytes)
 /* ---- launches ---- */
 
 static int run(takt_cu_function function, const unsigned *grid, unsigned threads, unsigned shared,
-               void **parameters)
+               void **parameters, bool is_together)
 {
     takt_lane_fn *kernel;
     memcpy(&kernel, &function, sizeof kernel);
@@ -108,8 +108,10 @@ static int run(takt_cu_function function, const unsigned *grid, unsigned threads
                            .grid = {grid[0], grid[1], grid[2]},
                            .threads = threads,
                            .shared_bytes = shared,
-                           .order = gpu.set.order};
+                           .order = gpu.set.order,
+                           .is_together = is_together};
     gpu.count.launches++;
+    gpu.count.together += is_together;
     if (!may_share(function, shared))
         gpu_complain("more shared memory than the function may have");
     const char *wrong = grid_run(&l, parameters[0]);
@@ -128,7 +130,18 @@ int gpu_launch(takt_cu_function function, unsigned gx, unsigned gy, unsigned gz,
     (void)stream;
     (void)extra;
     GPU_CALL();
-    return run(function, grid, bx, shared, parameters);
+    return run(function, grid, bx, shared, parameters, false);
+}
+int gpu_launch_together(takt_cu_function function, unsigned gx, unsigned gy, unsigned gz,
+                        unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                        takt_cu_stream stream, void **parameters)
+{
+    const unsigned grid[3] = {gx, gy, gz};
+    (void)by;
+    (void)bz;
+    (void)stream;
+    GPU_CALL();
+    return run(function, grid, bx, shared, parameters, true);
 }
 
 /* A graph is a list of nodes; arguments are copied, as the driver does. */
@@ -137,6 +150,7 @@ typedef struct node {
     takt_cu_kernel_node kernel; /* function NULL: a copy */
     takt_cu_copy_node copy;
     takt_cuda_launch launch; /* whose arguments these are */
+    bool is_together;
 } node;
 
 typedef struct list {
@@ -196,6 +210,15 @@ int gpu_graph_kernel(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node
     memcpy(&n->launch.args, kernel->parameters[0], sizeof n->launch.args);
     return TAKT_CU_OK;
 }
+int gpu_node_attribute(takt_cu_node made, int attribute, const takt_cu_attribute *value)
+{
+    node *n = (node *)(void *)made;
+    GPU_CALL();
+    if (attribute != TAKT_CU_COOPERATIVE || n->kernel.function == NULL)
+        gpu_complain("an attribute that the node of a graph does not have");
+    n->is_together = value->is_cooperative != 0;
+    return TAKT_CU_OK;
+}
 int gpu_graph_edges(takt_cu_graph graph, const takt_cu_node *from, const takt_cu_node *to,
                     const takt_cu_edge *edges, size_t count)
 {
@@ -204,7 +227,7 @@ int gpu_graph_edges(takt_cu_graph graph, const takt_cu_node *from, const takt_cu
     if (count != 1 || from[0] != (takt_cu_node)(void *)l->before ||
         to[0] != (takt_cu_node)(void *)l->last || edges[0].type != TAKT_CU_PROGRAMMATIC ||
         edges[0].from_port != TAKT_CU_PROGRAMMATIC || l->before->kernel.function == NULL ||
-        l->last->kernel.function == NULL)
+        l->last->kernel.function == NULL || l->before->is_together || l->last->is_together)
         gpu_complain("an edge of a graph that the driver would refuse");
     l->is_open = false;
     return TAKT_CU_OK;
@@ -278,7 +301,7 @@ static int run_graph(const list *l)
         result = n->kernel.function == NULL
                      ? run_copy(&n->copy)
                      : run(n->kernel.function, n->kernel.grid, n->kernel.block[0],
-                           n->kernel.shared_bytes, parameters);
+                           n->kernel.shared_bytes, parameters, n->is_together);
     }
     return result;
 }

@@ -8,26 +8,36 @@
 
 enum {
     THREADS_MOST = 1024,
+    TOGETHER_MOST = 8, /* blocks: as many as the tests' device has multiprocessors */
     STACK = 64 << 10,
     SHARED_MOST = 227 << 10, /* of a block on sm_90 */
     STATIC_MOST = 48 << 10
 };
 
-typedef enum fiber_state { FRESH, WAITS, ENDED } fiber_state;
+typedef enum fiber_state { FRESH, WAITS, AWAITS, ENDED } fiber_state;
 
 typedef struct fiber {
     void *sp;
     fiber_state state;
     takt_lane lane;
+    const uint32_t *word; /* AWAITS: until it is `least` or more */
+    uint32_t least;
 } fiber;
+
+/* What one block has for itself. */
+typedef struct block_memory {
+    char *stacks;
+    fiber *fibers;
+    unsigned char *fixed, *dynamic; /* shared memory */
+} block_memory;
 
 typedef struct group {
     const grid_launch *launch;
     const void *args;
-    fiber *fibers;
-    char *stacks;
-    unsigned char *fixed, *dynamic; /* shared memory */
-    void *home;                     /* the caller's stack pointer */
+    block_memory own;
+    uint32_t round;
+    bool is_open; /* some threads have not come to the end of the round */
+    void *home;   /* the caller's stack pointer */
     fiber *current;
     const char *wrong;
 } group;
@@ -124,6 +134,18 @@ void takt_lane_sync(takt_lane *self)
     leave(self->group, WAITS);
 }
 
+void takt_lane_await(takt_lane *self, const uint32_t *word, uint32_t least)
+{
+    group *g = self->group;
+    if (!g->launch->is_together)
+        g->wrong = "blocks wait for each other in a launch that is not cooperative";
+    while (*word < least && g->wrong == NULL) {
+        g->current->word = word;
+        g->current->least = least;
+        leave(g, AWAITS);
+    }
+}
+
 void *takt_lane_shared(takt_lane *self, size_t bytes)
 {
     group *g = self->group;
@@ -131,14 +153,14 @@ void *takt_lane_shared(takt_lane *self, size_t bytes)
     self->shared_at = at + bytes;
     if (at + bytes > STATIC_MOST) {
         g->wrong = "more than 48 KiB of static shared memory";
-        return g->fixed;
+        return g->own.fixed;
     }
-    return g->fixed + at;
+    return g->own.fixed + at;
 }
 
 void *takt_lane_dynamic(takt_lane *self)
 {
-    return ((group *)self->group)->dynamic;
+    return ((group *)self->group)->own.dynamic;
 }
 
 /* ---- blocks ---- */
@@ -170,75 +192,156 @@ static void step_into(group *g, fiber *f)
     grid_switch(&g->home, f->sp);
 }
 
-/* Every thread up to its next barrier, or its end; true if any waits there. */
-static bool advance(group *g, uint32_t round)
+/* Threads that await a word which has its value; false: none went on. */
+static bool advance_awaiting(group *g)
 {
-    uint32_t waiting = 0, ended = 0;
+    bool any = false;
     for (uint32_t i = 0; i < g->launch->threads; i++) {
-        fiber *f = &g->fibers[nth(g, i, round)];
-        if (f->state != ENDED)
-            step_into(g, f);
-        waiting += f->state == WAITS;
-        ended += f->state == ENDED;
+        fiber *f = &g->own.fibers[i];
+        if (f->state != AWAITS || *f->word < f->least)
+            continue;
+        step_into(g, f);
+        any = true;
     }
-    if (waiting > 0 && ended > 0)
-        g->wrong = "some threads of a block ended while others wait at a barrier";
-    return waiting > 0 && g->wrong == NULL;
+    return any;
 }
 
-static void run_block(group *g, const uint32_t *block)
+typedef enum block_state { GOES_ON, STUCK, DONE } block_state;
+
+/* Every thread up to its next barrier, or its end. */
+static block_state advance(group *g)
+{
+    uint32_t waiting = 0, ended = 0, awaiting = 0;
+    for (uint32_t i = 0; i < g->launch->threads && !g->is_open; i++) {
+        fiber *f = &g->own.fibers[nth(g, i, g->round)];
+        if (f->state != ENDED)
+            step_into(g, f);
+    }
+    g->is_open = true;
+    while (advance_awaiting(g))
+        continue;
+    for (uint32_t i = 0; i < g->launch->threads; i++) {
+        waiting += g->own.fibers[i].state == WAITS;
+        ended += g->own.fibers[i].state == ENDED;
+        awaiting += g->own.fibers[i].state == AWAITS;
+    }
+    if (awaiting > 0)
+        return STUCK;
+    g->is_open = false;
+    g->round++;
+    if (waiting > 0 && ended > 0)
+        g->wrong = "some threads of a block ended while others wait at a barrier";
+    return waiting > 0 && g->wrong == NULL ? GOES_ON : DONE;
+}
+
+static void open_block(group *g, const uint32_t *block)
 {
     const grid_launch *l = g->launch;
-    memset(g->fixed, 0xff, STATIC_MOST);
-    memset(g->dynamic, 0xff, l->shared_bytes);
+    memset(g->own.fixed, 0xff, STATIC_MOST);
+    memset(g->own.dynamic, 0xff, l->shared_bytes);
+    memset(g->own.dynamic + l->shared_bytes, 0xa5, 64);
     for (uint32_t t = 0; t < l->threads; t++) {
-        fiber *f = &g->fibers[t];
-        *f = (fiber){.sp = fresh_stack(g->stacks + (size_t)(t + 1) * STACK, enter)};
+        fiber *f = &g->own.fibers[t];
+        *f = (fiber){.sp = fresh_stack(g->own.stacks + (size_t)(t + 1) * STACK, enter)};
         f->lane = (takt_lane){.thread = t, .threads = l->threads, .group = g};
         memcpy(f->lane.block, block, sizeof f->lane.block);
         memcpy(f->lane.grid, l->grid, sizeof f->lane.grid);
     }
-    for (uint32_t round = 0; advance(g, round); round++)
+}
+
+/* Up to its end, or until it awaits other blocks. */
+static block_state run_block(group *g)
+{
+    block_state state;
+    while ((state = advance(g)) == GOES_ON)
         continue;
     for (size_t i = 0; i < 64; i++)
-        if (g->dynamic[l->shared_bytes + i] != 0xa5)
+        if (g->own.dynamic[g->launch->shared_bytes + i] != 0xa5)
             g->wrong = "a kernel wrote beyond its dynamic shared memory";
+    return state;
 }
 
-static void run_blocks(group *g)
-{
-    const uint32_t *grid = g->launch->grid;
-    const uint64_t count = (uint64_t)grid[0] * grid[1] * grid[2];
-    for (uint64_t i = 0; i < count && g->wrong == NULL; i++) {
-        const uint64_t b = g->launch->order == GRID_FORWARD ? i : count - 1 - i;
-        const uint32_t block[3] = {(uint32_t)(b % grid[0]), (uint32_t)(b / grid[0] % grid[1]),
-                                   (uint32_t)(b / grid[0] / grid[1])};
-        run_block(g, block);
-    }
-}
+/* Kept between launches: a check makes hundreds of thousands. Blocks that run one after another
+ * use the first. */
+static _Thread_local block_memory kept[TOGETHER_MOST];
 
-/* Kept between launches: a check makes hundreds of thousands. */
-static _Thread_local struct {
-    char *stacks;
-    fiber *fibers;
-    unsigned char *fixed, *dynamic;
-} kept;
-
-static bool get_memory(void)
+static bool get_memory(block_memory *m)
 {
-    if (kept.stacks != NULL)
+    if (m->stacks != NULL)
         return true;
     void *stacks = mmap(NULL, (size_t)THREADS_MOST * STACK, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED)
         return false;
-    kept.fibers = calloc(THREADS_MOST, sizeof *kept.fibers);
-    kept.fixed = aligned_alloc(64, STATIC_MOST);
-    kept.dynamic = aligned_alloc(64, SHARED_MOST + 64);
-    if (kept.fibers == NULL || kept.fixed == NULL || kept.dynamic == NULL)
+    m->fibers = calloc(THREADS_MOST, sizeof *m->fibers);
+    m->fixed = aligned_alloc(64, STATIC_MOST);
+    m->dynamic = aligned_alloc(64, SHARED_MOST + 64);
+    if (m->fibers == NULL || m->fixed == NULL || m->dynamic == NULL)
         return false;
-    kept.stacks = stacks;
+    m->stacks = stacks;
     return true;
+}
+
+static uint64_t block_count(const grid_launch *l)
+{
+    return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+/* Block number `i` in the order of the launch. */
+static void open_nth(group *g, uint64_t i)
+{
+    const grid_launch *l = g->launch;
+    const uint64_t b = l->order == GRID_FORWARD ? i : block_count(l) - 1 - i;
+    const uint32_t block[3] = {(uint32_t)(b % l->grid[0]), (uint32_t)(b / l->grid[0] % l->grid[1]),
+                               (uint32_t)(b / l->grid[0] / l->grid[1])};
+    open_block(g, block);
+}
+
+static const char *run_apart(const grid_launch *l, const void *args)
+{
+    group g = {.launch = l, .args = args};
+    if (!get_memory(&kept[0]))
+        return "no memory for fibers";
+    g.own = kept[0];
+    for (uint64_t i = 0; i < block_count(l) && g.wrong == NULL; i++) {
+        g.round = 0;
+        open_nth(&g, i);
+        (void)run_block(&g);
+    }
+    return g.wrong;
+}
+
+/* Blocks in turns, each until it awaits another. */
+static const char *run_together(const grid_launch *l, const void *args)
+{
+    static _Thread_local group groups[TOGETHER_MOST];
+    static _Thread_local block_state states[TOGETHER_MOST];
+    const uint64_t count = block_count(l);
+    uint64_t done = 0;
+    if (count > TOGETHER_MOST)
+        return "more blocks that wait for each other than the device has at once";
+    for (uint64_t i = 0; i < count; i++) {
+        groups[i] = (group){.launch = l, .args = args};
+        states[i] = GOES_ON;
+        if (!get_memory(&kept[i]))
+            return "no memory for fibers";
+        groups[i].own = kept[i];
+        open_nth(&groups[i], i);
+    }
+    for (bool moved = true; done < count && moved;) {
+        moved = false;
+        for (uint64_t i = 0; i < count; i++) {
+            if (states[i] == DONE)
+                continue;
+            const uint32_t before = groups[i].round;
+            states[i] = run_block(&groups[i]);
+            if (groups[i].wrong != NULL)
+                return groups[i].wrong;
+            done += states[i] == DONE;
+            moved |= groups[i].round != before;
+        }
+    }
+    return done == count ? NULL : "blocks wait for each other for ever";
 }
 
 const char *grid_run(const grid_launch *launch, const void *args)
@@ -252,17 +355,7 @@ const char *grid_run(const grid_launch *launch, const void *args)
         return "a grid beyond the limits of the device";
     if (launch->shared_bytes > SHARED_MOST)
         return "more shared memory than a block can have";
-    if (!get_memory())
-        return "no memory for fibers";
-    group g = {.launch = launch,
-               .args = args,
-               .fibers = kept.fibers,
-               .stacks = kept.stacks,
-               .fixed = kept.fixed,
-               .dynamic = kept.dynamic};
-    memset(kept.dynamic + launch->shared_bytes, 0xa5, 64);
-    run_blocks(&g);
-    return g.wrong;
+    return launch->is_together ? run_together(launch, args) : run_apart(launch, args);
 }
 
 /* ---- kernels by name ---- */

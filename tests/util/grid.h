@@ -2,7 +2,8 @@
  *
  * The kernels are compiled as C (kernel/cuda/lang.h). A thread is a fiber; SYNC() switches to the
  * next one until all have come to it. Threads of a block run in the given order between two
- * barriers, blocks one after another in the same order: a kernel that lacks a barrier differs from
+ * barriers, blocks one after another in the same order (those of a cooperative launch in turns,
+ * each until it waits for another): a kernel that lacks a barrier differs from
  * its scalar kernel in one order at least. Shared memory begins as NaN.
  */
 #ifndef TAKT_TESTS_UTIL_GRID_H
@@ -20,6 +21,7 @@ typedef struct grid_launch {
     takt_lane_fn *kernel;
     uint32_t grid[3], threads, shared_bytes;
     grid_order order;
+    bool is_together; /* blocks may wait for each other: a cooperative launch */
 } grid_launch;
 
 /* NULL, or what was wrong with the launch: a barrier that some threads never came to, shared memory

@@ -219,3 +219,48 @@ void rnn_text_write(rnn_text *w, const rnn_text_form *f, bool gives_more)
     write_body(w, f, gives_more);
     add(w, "  })\n  return hl, %sys%s\n}\n", carried == 2 ? "cl, " : "", kept_of(f, true));
 }
+
+/* ---- random forms ---- */
+
+static int below(uint32_t *state, int limit)
+{
+    *state = *state * UINT32_C(1664525) + UINT32_C(1013904223);
+    return (int)((*state >> 8) % (uint32_t)limit);
+}
+
+static bool coin(uint32_t *state)
+{
+    return below(state, 2) == 0;
+}
+
+rnn_text_form rnn_text_random(int i, uint32_t *state)
+{
+    static const char *const dtypes[] = {"f32", "f64", "f16", "bf16"};
+    static const char *const acts[] = {"sigmoid", "tanh", "relu"};
+    static const int sizes[] = {1, 3, 4, 7, 16, 33, 45, 130};
+    rnn_text_form f = {.kind = i % 4, .dtype = dtypes[i / 4 % 4], .order = {0, 1, 2, 3}};
+    f.length = below(state, 7);
+    f.batch = 1 + below(state, 6);
+    f.units = sizes[below(state, 8)];
+    for (int k = 0; k < 5; k++)
+        f.acts[k] = acts[below(state, 3)];
+    for (int k = rnn_text_gates(&f) - 1; k > 0; k--) {
+        const int j = below(state, k + 1), old = f.order[k];
+        f.order[k] = f.order[j];
+        f.order[j] = old;
+    }
+    f.bias = coin(state);
+    f.transposed = coin(state);
+    f.clip = below(state, 3) == 0;
+    f.live = below(state, 3) == 0;
+    f.peephole = f.kind == RNN_LSTM && coin(state);
+    f.couples = f.kind == RNN_LSTM && below(state, 3) == 0;
+    f.clips_cell = f.kind == RNN_LSTM && below(state, 3) == 0;
+    f.slices_first = f.kind != RNN_LSTM || coin(state);
+    f.param = coin(state);
+    f.batch_first = coin(state);
+    f.reverse = coin(state);
+    f.swaps = coin(state);
+    f.keeps = coin(state);
+    return f;
+}

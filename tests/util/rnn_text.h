@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { RNN_PLAIN, RNN_LSTM, RNN_GRU, RNN_RESET };
 
@@ -22,6 +23,8 @@ typedef struct rnn_text {
     size_t length;
 } rnn_text;
 
+/* A form of small sizes; `i` says which cell and type. `state` is that of a generator. */
+rnn_text_form rnn_text_random(int i, uint32_t *state);
 int rnn_text_gates(const rnn_text_form *f);
 /* `gives_more`: the body has one more result, which makes it no cell. */
 void rnn_text_write(rnn_text *w, const rnn_text_form *f, bool gives_more);

@@ -50,6 +50,12 @@ typedef struct takt_cu_edge {
     unsigned char from_port, to_port, type, reserved[5];
 } takt_cu_edge;
 
+/* CUlaunchAttributeValue */
+typedef union takt_cu_attribute {
+    int is_cooperative;
+    unsigned char room[64];
+} takt_cu_attribute;
+
 enum {
     TAKT_CU_OK = 0,
     TAKT_CU_NOT_READY = 600,
@@ -68,6 +74,7 @@ enum {
     TAKT_CU_ORDINAL = 9,
     TAKT_CU_MEMORY_DEVICE = 2,
     TAKT_CU_PROGRAMMATIC = 1, /* of an edge: port and type */
+    TAKT_CU_COOPERATIVE = 2,  /* CU_LAUNCH_ATTRIBUTE_... */
     TAKT_CU_OLDEST = 12000,   /* driver: CUDA 12.0 */
     TAKT_CU_OLDEST_CAPABILITY = 75
 };
@@ -116,11 +123,16 @@ enum {
     X(launch, "cuLaunchKernel",                                                                    \
       (takt_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
        unsigned bz, unsigned shared, takt_cu_stream stream, void **parameters, void **extra))      \
+    X(launch_together, "cuLaunchCooperativeKernel",                                                \
+      (takt_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
+       unsigned bz, unsigned shared, takt_cu_stream stream, void **parameters))                    \
     X(graph_create, "cuGraphCreate", (takt_cu_graph * graph, unsigned flags))                      \
     X(graph_destroy, "cuGraphDestroy", (takt_cu_graph graph))                                      \
     X(graph_kernel, "cuGraphAddKernelNode_v2",                                                     \
       (takt_cu_node * node, takt_cu_graph graph, const takt_cu_node *after, size_t count,          \
        const takt_cu_kernel_node *kernel))                                                         \
+    X(node_attribute, "cuGraphKernelNodeSetAttribute",                                             \
+      (takt_cu_node node, int attribute, const takt_cu_attribute *value))                          \
     X(graph_copy, "cuGraphAddMemcpyNode",                                                          \
       (takt_cu_node * node, takt_cu_graph graph, const takt_cu_node *after, size_t count,          \
        const takt_cu_copy_node *copy, takt_cu_ctx ctx))                                            \

@@ -63,4 +63,15 @@ static inline takt_cu_ptr takt_cuda_place(const takt_view *v, void *const *base)
     return (takt_cu_ptr)(uintptr_t)base[v->buffer] + v->offset;
 }
 
+/* ---- session.c, for bind.c ---- */
+
+/* Addresses of a launch of step `s`. */
+void takt_cuda_resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_call *c);
+takt_cu_kernel_node takt_cuda_node_of(takt_cuda_call *c, void **parameters);
+/* Whether step `index` is a copy that a graph performs. */
+bool takt_cuda_is_copied(const takt_cuda_part *p, size_t index);
+/* Makes the graph of a segment; what the driver answered. */
+int takt_cuda_build_graph(takt_cuda_part *p, takt_cuda_graph *g);
+void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g);
+
 #endif

@@ -39,8 +39,12 @@ static int launch_steps(takt_cuda_part *p, const takt_segment *g)
         for (size_t k = 0; k < count && result == TAKT_CU_OK; k++) {
             const takt_cuda_launch *l = &calls[k].launch;
             void *parameters[1] = {&calls[k].launch.args};
-            result = d->launch(calls[k].function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1,
-                               1, l->shared_bytes, p->stream, parameters, NULL);
+            result =
+                l->is_together
+                    ? d->launch_together(calls[k].function, l->grid[0], l->grid[1], l->grid[2],
+                                         l->threads, 1, 1, l->shared_bytes, p->stream, parameters)
+                    : d->launch(calls[k].function, l->grid[0], l->grid[1], l->grid[2], l->threads,
+                                1, 1, l->shared_bytes, p->stream, parameters, NULL);
         }
     }
     return result;

@@ -33,7 +33,7 @@ static uint64_t address(const takt_cuda_part *p, const takt_step *s, const takt_
     return (uint64_t)(uintptr_t)p->base[v->buffer] + v->offset + offset;
 }
 
-static void resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_call *c)
+void takt_cuda_resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_call *c)
 {
     size_t offsets[TAKT_CUDA_MAP_OPERANDS + TAKT_CUDA_MAP_CODE + 1];
     const size_t count = takt_cuda_pointers(&c->launch, offsets, sizeof offsets / sizeof *offsets);
@@ -128,7 +128,7 @@ static takt_status set_calls(takt_cuda_part *p)
             next->launch = own->launches[k];
             next->ticket = tickets;
             tickets += next->launch.tickets;
-            resolve(p, s, next);
+            takt_cuda_resolve(p, s, next);
             TAKT_TRY(takt_cuda_function(p->cuda, &next->launch, &p->ctx->error, &next->function));
         }
     }
@@ -154,7 +154,7 @@ typedef struct tail {
     bool is_kernel;
 } tail;
 
-static takt_cu_kernel_node node_of(takt_cuda_call *c, void **parameters)
+takt_cu_kernel_node takt_cuda_node_of(takt_cuda_call *c, void **parameters)
 {
     parameters[0] = &c->launch.args;
     return (takt_cu_kernel_node){.function = c->function,
@@ -166,19 +166,24 @@ static takt_cu_kernel_node node_of(takt_cuda_call *c, void **parameters)
 
 enum { WAITING = 8192 }; /* blocks of a grid that wait: takt_begin of kernel/cuda/lang.h */
 
-/* A kernel may begin while the one before it ends, if all of its blocks wait for earlier writes. */
+/* A kernel may begin while the one before it ends, if all of its blocks wait for earlier writes.
+ * One whose blocks wait for each other has the device to itself. */
 static int add_call(const takt_cuda_part *p, takt_cuda_graph *g, takt_cuda_call *c, tail *last)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
     void *parameters[1];
-    const takt_cu_kernel_node node = node_of(c, parameters);
-    const bool is_early = last->is_kernel && p->cuda->is_early && c->launch.grid[0] <= WAITING;
+    const takt_cu_kernel_node node = takt_cuda_node_of(c, parameters);
+    const bool is_early = last->is_kernel && p->cuda->is_early && c->launch.grid[0] <= WAITING &&
+                          !c->launch.is_together;
     const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
     int result =
         d->graph_kernel(&c->node, g->graph, &last->node, is_early ? 0 : last->count, &node);
     if (result == TAKT_CU_OK && is_early)
         result = d->graph_edges(g->graph, &last->node, &c->node, &edge, 1);
-    *last = (tail){c->node, 1, true};
+    const takt_cu_attribute together = {.is_cooperative = 1};
+    if (result == TAKT_CU_OK && c->launch.is_together)
+        result = d->node_attribute(c->node, TAKT_CU_COOPERATIVE, &together);
+    *last = (tail){c->node, 1, !c->launch.is_together};
     return result;
 }
 
@@ -202,20 +207,20 @@ static int add_copy(const takt_cuda_part *p, takt_cuda_graph *g, size_t index, t
     return result;
 }
 
-static bool is_copied(const takt_cuda_part *p, size_t index)
+bool takt_cuda_is_copied(const takt_cuda_part *p, size_t index)
 {
     const takt_transfer *t = &p->plan->steps[index].transfer;
     return t->way != TAKT_COPY_NONE && t->bytes > 0 && p->steps[index].side != TAKT_CUDA_SAME;
 }
 
-static int build(takt_cuda_part *p, takt_cuda_graph *g)
+int takt_cuda_build_graph(takt_cuda_part *p, takt_cuda_graph *g)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
     tail last = {NULL, 0, false};
     int result = d->graph_create(&g->graph, 0);
     for (size_t i = g->first; i < g->end && result == TAKT_CU_OK; i++) {
         takt_cuda_part_step *s = &p->steps[i];
-        if (is_copied(p, i))
+        if (takt_cuda_is_copied(p, i))
             result = add_copy(p, g, i, &last);
         for (size_t k = 0; k < s->count && result == TAKT_CU_OK; k++)
             result = add_call(p, g, &s->calls[k], &last);
@@ -227,7 +232,7 @@ static int build(takt_cuda_part *p, takt_cuda_graph *g)
     return result == TAKT_CU_OK ? d->graph_upload(g->exec, p->stream) : result;
 }
 
-static void drop(const takt_cuda_part *p, takt_cuda_graph *g)
+void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g)
 {
     if (g->exec != NULL)
         (void)p->cuda->driver.exec_destroy(g->exec);
@@ -247,78 +252,13 @@ static takt_status set_graphs(takt_cuda_part *p)
         takt_cuda_graph *g = &p->graphs[at++];
         g->first = s->first;
         g->end = s->end;
-        TAKT_TRY(takt_cuda_check(p->cuda, &p->ctx->error, build(p, g), "a graph"));
+        TAKT_TRY(takt_cuda_check(p->cuda, &p->ctx->error, takt_cuda_build_graph(p, g), "a graph"));
     }
     return takt_cuda_check(p->cuda, &p->ctx->error, p->cuda->driver.stream_wait(p->stream),
                            "a graph");
 }
 
-/* ---- buffers of the caller's ---- */
-
-static bool uses(const takt_step *s, uint32_t buffer)
-{
-    for (size_t k = 0; k < s->in_count; k++)
-        if (s->in[k].buffer == buffer)
-            return true;
-    for (size_t k = 0; k < s->out_count; k++)
-        if (s->out[k].buffer == buffer)
-            return true;
-    return false;
-}
-
-/* Launches of step `index` with new addresses, in the graph that is there. */
-static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
-{
-    const takt_step *s = &p->plan->steps[index];
-    const takt_cuda_step *own = s->data;
-    int result = TAKT_CU_OK;
-    for (size_t k = 0; k < p->steps[index].count && result == TAKT_CU_OK; k++) {
-        takt_cuda_call *c = &p->steps[index].calls[k];
-        void *parameters[1];
-        c->launch = own->launches[k];
-        resolve(p, s, c);
-        const takt_cu_kernel_node node = node_of(c, parameters);
-        if (g->exec != NULL)
-            result = p->cuda->driver.exec_kernel(g->exec, c->node, &node);
-    }
-    return result;
-}
-
-/* `buffer` lies elsewhere. A graph whose copies change is rebuilt; others get new arguments. */
-static int move_buffer(takt_cuda_part *p, takt_cuda_graph *g, uint32_t buffer, bool is_new)
-{
-    int result = TAKT_CU_OK;
-    for (size_t i = g->first; i < g->end; i++)
-        is_new = is_new || (is_copied(p, i) && uses(&p->plan->steps[i], buffer));
-    if (is_new || g->exec == NULL)
-        drop(p, g);
-    for (size_t i = g->first; i < g->end && result == TAKT_CU_OK; i++)
-        if (p->steps[i].count > 0 && uses(&p->plan->steps[i], buffer))
-            result = update(p, g, i);
-    return g->exec == NULL && result == TAKT_CU_OK ? build(p, g) : result;
-}
-
-takt_status takt_cuda_session_bind(void *opened, size_t step, bool is_away)
-{
-    takt_cuda_part *p = opened;
-    const takt_step *s = &p->plan->steps[step];
-    takt_cuda_part_step *own = &p->steps[step];
-    const uint32_t there = s->transfer.way == TAKT_COPY_UP ? s->out[0].buffer : s->in[0].buffer;
-    const bool is_same =
-        takt_cuda_place(&s->in[0], p->base) == takt_cuda_place(&s->out[0], p->base);
-    const takt_cuda_side side = !is_away  ? TAKT_CUDA_HOST
-                                : is_same ? TAKT_CUDA_SAME
-                                          : TAKT_CUDA_AWAY;
-    const bool is_new = side != own->side || side == TAKT_CUDA_AWAY;
-    int result = TAKT_CU_OK;
-    own->side = side;
-    takt_cuda_enter(p->cuda);
-    for (size_t i = 0; i < p->graph_count && result == TAKT_CU_OK; i++)
-        result = move_buffer(p, &p->graphs[i], there,
-                             is_new && step >= p->graphs[i].first && step < p->graphs[i].end);
-    takt_cuda_leave(p->cuda);
-    return takt_cuda_check(p->cuda, &p->ctx->error, result, "a graph");
-}
+/* ---- open and close ---- */
 
 takt_status takt_cuda_session_stream(void *opened, void *stream)
 {
@@ -326,8 +266,6 @@ takt_status takt_cuda_session_stream(void *opened, void *stream)
     p->stream = stream;
     return TAKT_OK;
 }
-
-/* ---- open and close ---- */
 
 static takt_status open_entered(takt_cuda_part *p)
 {
@@ -379,7 +317,7 @@ void takt_cuda_session_close(void *opened)
     const takt_cuda_driver *d = &p->cuda->driver;
     takt_cuda_enter(p->cuda);
     for (size_t i = 0; p->graphs != NULL && i < p->graph_count; i++)
-        drop(p, &p->graphs[i]);
+        takt_cuda_drop_graph(p, &p->graphs[i]);
     if (p->event != NULL)
         (void)d->event_destroy(p->event);
     if (p->own_stream != NULL)

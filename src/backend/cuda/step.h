@@ -50,7 +50,7 @@ extern const takt_cuda_kind takt_cuda_map_kind, takt_cuda_product_kind, takt_cud
     takt_cuda_reduce_kind, takt_cuda_move_kind, takt_cuda_conv_kind, takt_cuda_attention_kind,
     takt_cuda_winograd_kind, takt_cuda_picks_kind, takt_cuda_ggml_kind, takt_cuda_any_product_kind,
     takt_cuda_any_reduce_kind, takt_cuda_lines_kind, takt_cuda_scatters_kind, takt_cuda_affine_kind,
-    takt_cuda_rand_kind, takt_cuda_any_conv_kind;
+    takt_cuda_rand_kind, takt_cuda_any_conv_kind, takt_cuda_rnn_kind;
 
 /* Room for the launches of p->step, which become its data. */
 TAKT_MUST_USE takt_status takt_cuda_step_get(takt_planner *p, size_t launches,

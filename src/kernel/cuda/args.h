@@ -346,5 +346,6 @@ typedef struct takt_cuda_done_args {
 } takt_cuda_done_args;
 
 #include "kernel/cuda/args_any.h"
+#include "kernel/cuda/args_rnn.h"
 
 #endif

@@ -26,9 +26,11 @@
  *   is_last(word, others)        whether this many others came before; the word begins as 0, and
  *                                is 0 again after the last
  *   add_some(word, n), look(word)  n more, and the number before; a word as others left it
- *   take(word), give(word)       a lock without waiting: whether it was free; frees it
- *   publish_near()               publish() for other blocks; fresh(p) reads what they published
- *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
+ *   AWAIT(word, n)               waits until other blocks have made it n or more; the launch must
+ * be cooperative (takt_cuda_launch.is_together) take(word), give(word)       a lock without
+ * waiting: whether it was free; frees it publish_near()               publish() for other blocks;
+ * fresh(p) reads what they published copy_async, COPY_WAIT(n)     global to shared memory while
+ * other work goes on
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
@@ -111,6 +113,14 @@ DEVICE uint32_t look(const uint32_t *word)
     return *(const volatile uint32_t *)word;
 }
 
+DEVICE void takt_await(const uint32_t *word, uint32_t least)
+{
+    while (look(word) < least)
+        continue;
+    __threadfence();
+}
+#define AWAIT(word, least) takt_await(word, least)
+
 DEVICE bool take(uint32_t *word)
 {
     return atomicCAS(word, 0U, 1U) == 0U;
@@ -128,6 +138,11 @@ DEVICE quad fresh(const quad *from)
 }
 
 DEVICE float fresh_one(const float *from)
+{
+    return __ldcg(from);
+}
+
+DEVICE double fresh_double(const double *from)
 {
     return __ldcg(from);
 }
@@ -202,6 +217,7 @@ typedef struct takt_lane {
 } takt_lane;
 
 void takt_lane_sync(takt_lane *self);
+void takt_lane_await(takt_lane *self, const uint32_t *word, uint32_t least);
 void *takt_lane_shared(takt_lane *self, size_t bytes);
 void *takt_lane_dynamic(takt_lane *self);
 
@@ -224,6 +240,7 @@ typedef void takt_lane_fn(const void *args, takt_lane *self);
     type *const name = (type *)takt_lane_shared(self, sizeof(type) * (count))
 #define DYNAMIC(type, name) type *const name = (type *)takt_lane_dynamic(self)
 #define SYNC() takt_lane_sync(self)
+#define AWAIT(word, least) takt_lane_await(self, word, least)
 #define LANE self->thread
 #define LANES self->threads
 #define BLOCK_X self->block[0]
@@ -277,6 +294,10 @@ DEVICE quad fresh(const quad *from)
     return *from;
 }
 DEVICE float fresh_one(const float *from)
+{
+    return *from;
+}
+DEVICE double fresh_double(const double *from)
 {
     return *from;
 }

@@ -17,6 +17,7 @@ typedef struct takt_cuda_launch {
     const char *kernel;
     uint32_t grid[3], threads, shared_bytes;
     uint32_t tickets; /* words that are 0 before the first run, and after each */
+    bool is_together; /* blocks wait for each other: all must be on the device at once */
     size_t arg_bytes;
     union {
         takt_cuda_map map;
@@ -43,6 +44,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_rand_args rand;
         takt_cuda_conv_any_args conv_any;
         takt_cuda_peak_args peak;
+        takt_cuda_rnn rnn;
     } args;
 } takt_cuda_launch;
 
@@ -83,6 +85,20 @@ uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r);
 /* The number of launches, 1 or 2. */
 size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, float *scratch,
                                uint32_t *tickets, takt_cuda_launch *l);
+
+/* ---- recurrent layers ---- */
+
+/* What a device has for a block, and for all: bytes of shared memory, multiprocessors. */
+typedef struct takt_cuda_block_room {
+    uint32_t shared_bytes, processors;
+} takt_cuda_block_room;
+
+/* Chooses how a layer of these sizes is cut into blocks; false: no way fits into a block. */
+bool takt_cuda_cut_rnn(takt_cuda_rnn *r, const takt_cuda_block_room *has);
+/* Bytes at `room`. */
+uint64_t takt_cuda_rnn_scratch(const takt_cuda_rnn *r);
+/* Of a layer that was cut. */
+void takt_cuda_launch_rnn(const takt_cuda_rnn *r, takt_cuda_launch *l);
 
 /* ---- products ---- */
 

@@ -37,9 +37,21 @@ static size_t map_pointers(const takt_cuda_launch *l, size_t *offsets, size_t ca
     }
 static const struct {
     const char *kernel; /* a prefix of the name: the first match wins */
-    size_t offsets[9], count;
+    size_t offsets[20], count;
 } fixed[] = {
     {"takt_cuda_gemm", GEMM, 9},
+    {"takt_cuda_rnn",
+     {offsetof(takt_cuda_rnn, x),        offsetof(takt_cuda_rnn, h),
+      offsetof(takt_cuda_rnn, c),        offsetof(takt_cuda_rnn, r),
+      offsetof(takt_cuda_rnn, bias),     offsetof(takt_cuda_rnn, peephole),
+      offsetof(takt_cuda_rnn, live),     offsetof(takt_cuda_rnn, y),
+      offsetof(takt_cuda_rnn, h_out),    offsetof(takt_cuda_rnn, c_out),
+      offsetof(takt_cuda_rnn, start[0]), offsetof(takt_cuda_rnn, start[1]),
+      offsetof(takt_cuda_rnn, keep[0]),  offsetof(takt_cuda_rnn, keep[1]),
+      offsetof(takt_cuda_rnn, keep[2]),  offsetof(takt_cuda_rnn, keep[3]),
+      offsetof(takt_cuda_rnn, keep[4]),  offsetof(takt_cuda_rnn, keep[5]),
+      offsetof(takt_cuda_rnn, room),     offsetof(takt_cuda_rnn, tickets)},
+     20},
     {"takt_cuda_conv", GEMM, 9},
     {"takt_cuda_weigh", {offsetof(takt_cuda_weigh, scores), offsetof(takt_cuda_weigh, mask)}, 2},
     {"takt_cuda_attend_again",

@@ -305,3 +305,40 @@ const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match)
     return x.gives_more ? "a recurrent cell that also gives something else than every state"
                         : "no recurrent cell of a known form with sigmoid, tanh or relu";
 }
+
+/* ---- where operands lie ---- */
+
+int takt_rnn_axis(const takt_node *scan, const char *name, size_t i)
+{
+    const takt_attr *list = takt_node_attr(scan, name);
+    const int64_t axis = i < list->count ? list->i64s[i] : 0;
+    return (int)(axis < 0 ? axis + 3 : axis);
+}
+
+int takt_rnn_sequence_axis(const takt_node *scan, int input)
+{
+    return takt_rnn_axis(scan, "axes", (size_t)input - (size_t)takt_node_int(scan, "carried"));
+}
+
+takt_rnn_lane takt_rnn_lane_of(const takt_view *v, int axis)
+{
+    return (takt_rnn_lane){.turn = (size_t)v->stride[axis],
+                           .row = (size_t)v->stride[axis == 0 ? 1 : 0]};
+}
+
+const takt_tensor *takt_rnn_inner(const takt_node *scan, int number)
+{
+    const takt_graph *body = takt_node_attr(scan, "body")->graph;
+    return body->nodes[number & (TAKT_RNN_INNER - 1)].attr[0].tensor;
+}
+
+const char *takt_rnn_find_near(const takt_node *scan, takt_rnn_match *match)
+{
+    const char *why = takt_rnn_find(scan, match);
+    if (why != NULL)
+        return why;
+    bool is_apart = takt_rnn_sequence_axis(scan, match->x) == 2;
+    for (size_t k = 0; k < scan->out_count - (size_t)takt_node_int(scan, "carried"); k++)
+        is_apart |= takt_rnn_axis(scan, "out_axes", k) == 2;
+    return is_apart ? "a recurrent cell whose units do not lie side by side" : NULL;
+}

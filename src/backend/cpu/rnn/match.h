@@ -28,5 +28,20 @@ typedef struct takt_rnn_match {
 /* NULL if the body of `scan` is a cell that a kernel computes with the bits of the body; "" if it
  * has no product with a carried value; else why it is not such a cell. */
 const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match);
+/* The same for a scan whose units are adjacent in memory, as all kernels read them. */
+const char *takt_rnn_find_near(const takt_node *scan, takt_rnn_match *match);
+
+/* Where a tensor of [turns, rows] lies; elements. */
+typedef struct takt_rnn_lane {
+    size_t turn, row;
+} takt_rnn_lane;
+
+/* Axis `i` of the scan's list `name`: the one of a tensor of rank 3 that turns go along. */
+int takt_rnn_axis(const takt_node *scan, const char *name, size_t i);
+/* The same of the scan's input number `input`. */
+int takt_rnn_sequence_axis(const takt_node *scan, int input);
+takt_rnn_lane takt_rnn_lane_of(const takt_view *v, int axis);
+/* The constant of the body with that number (TAKT_RNN_INNER). */
+const takt_tensor *takt_rnn_inner(const takt_node *scan, int number);
 
 #endif

@@ -25,11 +25,6 @@ typedef struct takt_rnn_product {
     size_t block; /* elements of a packed block */
 } takt_rnn_product;
 
-/* Where a tensor of [turns, rows] lies; elements. */
-typedef struct takt_rnn_lane {
-    size_t turn, row;
-} takt_rnn_lane;
-
 typedef struct takt_rnn_facts {
     takt_rnn_match m;
     takt_rnn_form form[2]; /* of the one or two halves of an iteration */

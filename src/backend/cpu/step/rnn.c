@@ -13,41 +13,10 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-/* Axis `i` of the list `name`: which one of the tensor of rank 3 is walked. */
-static int axis_of(const takt_node *n, const char *name, size_t i)
-{
-    const takt_attr *list = takt_node_attr(n, name);
-    const int64_t axis = i < list->count ? list->i64s[i] : 0;
-    return (int)(axis < 0 ? axis + 3 : axis);
-}
-
-static int sequence_axis(const takt_node *n, int input)
-{
-    return axis_of(n, "axes", (size_t)input - (size_t)takt_node_int(n, "carried"));
-}
-
-/* NULL if the scan is a cell that lies in memory as the kernels read it. */
-static const char *find(const takt_node *n, takt_rnn_match *m)
-{
-    const char *why = takt_rnn_find(n, m);
-    if (why != NULL)
-        return why;
-    bool is_apart = sequence_axis(n, m->x) == 2;
-    for (size_t k = 0; k < n->out_count - (size_t)takt_node_int(n, "carried"); k++)
-        is_apart |= axis_of(n, "out_axes", k) == 2;
-    return is_apart ? "a recurrent cell whose units do not lie side by side" : NULL;
-}
-
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     takt_rnn_match m;
-    return g->nodes[node].op == &takt_op_scan ? find(&g->nodes[node], &m) : "";
-}
-
-static takt_rnn_lane lane_of(const takt_view *v, int axis)
-{
-    return (takt_rnn_lane){.turn = (size_t)v->stride[axis],
-                           .row = (size_t)v->stride[axis == 0 ? 1 : 0]};
+    return g->nodes[node].op == &takt_op_scan ? takt_rnn_find_near(&g->nodes[node], &m) : "";
 }
 
 /* ---- operands ---- */
@@ -107,13 +76,6 @@ static void renumber(int *number, const size_t *index)
         *number = (int)index[*number];
 }
 
-/* The constant of the body with that number. */
-static const takt_tensor *inner(const takt_node *n, int number)
-{
-    const takt_graph *body = takt_node_attr(n, "body")->graph;
-    return body->nodes[number & (TAKT_RNN_INNER - 1)].attr[0].tensor;
-}
-
 static takt_status fill_vector(void *user, const void *from, void *to)
 {
     memcpy(to, from, *(const size_t *)user);
@@ -125,7 +87,7 @@ static takt_status add_vector(takt_planner *p, const takt_node *n, int *number)
     size_t index;
     if (*number < TAKT_RNN_INNER)
         return TAKT_OK;
-    const takt_tensor *from = inner(n, *number);
+    const takt_tensor *from = takt_rnn_inner(n, *number);
     size_t bytes = takt_tensor_bytes(from);
     TAKT_TRY(takt_planner_inner(p, from, "", bytes, fill_vector, &bytes, &index));
     *number = (int)index;
@@ -138,7 +100,7 @@ static takt_status add_inner(takt_planner *p, const takt_node *n, takt_rnn_facts
     char format[FORMAT];
     write_format(f, format);
     if (f->m.r >= TAKT_RNN_INNER)
-        TAKT_TRY(takt_planner_inner(p, inner(n, f->m.r), format, f->packed_count * f->wide,
+        TAKT_TRY(takt_planner_inner(p, takt_rnn_inner(n, f->m.r), format, f->packed_count * f->wide,
                                     fill_packed, f, &f->packed));
     TAKT_TRY(add_vector(p, n, &f->m.bias));
     return add_vector(p, n, &f->m.peephole);
@@ -156,15 +118,15 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
             TAKT_TRY(add_packed(p, f, n->in[k]));
         else
             TAKT_TRY(takt_planner_input(p, n->in[k], &index[k]));
-    const int x_axis = sequence_axis(n, m->x),
-              live_axis = m->live >= 0 ? sequence_axis(n, m->live) : 0;
+    const int x_axis = takt_rnn_sequence_axis(n, m->x),
+              live_axis = m->live >= 0 ? takt_rnn_sequence_axis(n, m->live) : 0;
     int *const inputs[] = {&m->h, &m->c, &m->x, &m->live, &m->r, &m->bias, &m->peephole};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         renumber(inputs[i], index);
     TAKT_TRY(add_inner(p, n, f));
-    f->x = lane_of(&p->step->in[m->x], x_axis);
+    f->x = takt_rnn_lane_of(&p->step->in[m->x], x_axis);
     if (m->live >= 0)
-        f->live = lane_of(&p->step->in[m->live], live_axis);
+        f->live = takt_rnn_lane_of(&p->step->in[m->live], live_axis);
     return TAKT_OK;
 }
 
@@ -176,7 +138,7 @@ static void add_lane(takt_planner *p, const takt_node *n, const size_t *index, i
         return;
     const size_t scanned = (size_t)*number - (size_t)takt_node_int(n, "carried");
     renumber(number, index);
-    *lane = lane_of(&p->step->out[*number], axis_of(n, "out_axes", scanned));
+    *lane = takt_rnn_lane_of(&p->step->out[*number], takt_rnn_axis(n, "out_axes", scanned));
 }
 
 static takt_status add_results(takt_planner *p, const takt_node *n, takt_rnn_facts *f)
@@ -347,7 +309,7 @@ static takt_status compile(takt_planner *p)
     takt_rnn_facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    (void)find(n, &f->m);
+    (void)takt_rnn_find_near(n, &f->m);
     const takt_type *x = takt_type_of(p->graph, n->in[f->m.x]);
     f->m.batch = (size_t)takt_type_of(p->graph, n->in[f->m.h])->dim[0]; /* of this size, as x is */
     f->ctx = p->ctx;
@@ -355,7 +317,7 @@ static takt_status compile(takt_planner *p)
     f->compute = x->dtype == TAKT_F64 ? TAKT_F64 : TAKT_F32;
     f->size = (size_t)takt_dtype_bits(f->dtype) / 8;
     f->wide = (size_t)takt_dtype_bits(f->compute) / 8;
-    f->length = (size_t)x->dim[sequence_axis(n, f->m.x)];
+    f->length = (size_t)x->dim[takt_rnn_sequence_axis(n, f->m.x)];
     f->reverse = takt_node_int(n, "reverse") != 0;
     set_halves(f);
     TAKT_TRY(choose_kernels(p, f));
