@@ -156,6 +156,10 @@ bool takt_planner_escapes(const takt_planner *p, takt_id id);
  * released with this plan. The caller provides its arena, in the step's scratch. */
 TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *g,
                                              takt_plan **child);
+/* The same with the steps of the subgraph on the device of this plan, as far as it runs them. Not
+ * for subgraphs in which values decide sizes. */
+TAKT_MUST_USE takt_status takt_planner_child_away(takt_planner *p, const takt_graph *g,
+                                                  takt_plan **child);
 
 /* Only name, supports and compile are required. */
 struct takt_backend {

@@ -125,3 +125,16 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     *child = status == TAKT_OK ? answer.child : NULL;
     return status;
 }
+
+takt_status takt_planner_child_away(takt_planner *p, const takt_graph *g, takt_plan **child)
+{
+    takt_plan_settings settings = takt_child_settings(p->settings);
+    settings.backend = p->settings->backend;
+    settings.away_limit = 0; /* its memory counts in the parent's */
+    *child = NULL;
+    takt_answers_give_up(takt_builder_of(p)); /* other sizes are other plans */
+    TAKT_TRY(by_numbers(p, &settings, g, child));
+    (*child)->sibling = p->plan->child;
+    p->plan->child = *child;
+    return TAKT_OK;
+}

@@ -188,8 +188,8 @@ takt_status takt_finish_state(takt_builder *b, takt_push_fn *push)
 
 static bool is_same_segment(const takt_step *a, const takt_step *b)
 {
-    return a->space == b->space && a->is_commit == b->is_commit && !a->is_point &&
-           (a->space == TAKT_HOST || a->backend == b->backend);
+    return a->space == b->space && a->is_commit == b->is_commit && !a->is_point && !a->is_driven &&
+           !b->is_driven && (a->space == TAKT_HOST || a->backend == b->backend);
 }
 
 /* A fault is checked when its segment has ended, and so are the inputs that it refers to. */

@@ -148,6 +148,7 @@ struct takt_step {
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     bool packs_state;       /* makes a form of a state anew (takt_state_form) */
     bool is_point;          /* a size point: its result says how large what follows is */
+    bool is_driven;         /* of a device: the host decides while it runs, so it is a segment */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
     takt_space space;  /* in which it reads and writes, copies aside */

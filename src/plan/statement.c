@@ -20,6 +20,8 @@ static void count_constants(takt_builder *b)
     for (const takt_plan *child = plan->child; child != NULL; child = child->sibling) {
         plan->weight_bytes += child->weight_bytes;
         plan->packed_bytes += child->packed_bytes;
+        for (size_t i = 1; i < child->space_count && i < plan->space_count; i++)
+            plan->space[i].constants += child->space[i].constants;
     }
 }
 

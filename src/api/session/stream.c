@@ -11,9 +11,10 @@ const char *takt_session_cannot_begin(const takt_session *s, const char **step)
     if (plan->space_count < 2 || plan->step_count == 0)
         return "no step of the plan runs on a device";
     for (size_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i].space == TAKT_HOST) {
+        if (plan->steps[i].space == TAKT_HOST || plan->steps[i].is_driven) {
             *step = plan->steps[i].name;
-            return "a step runs on the host";
+            return plan->steps[i].is_driven ? "the host decides what a step runs"
+                                            : "a step runs on the host";
         }
     if (s->shared != NULL)
         return "the model has state";

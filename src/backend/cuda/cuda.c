@@ -17,7 +17,8 @@ static const takt_cuda_kind *const kinds[] = {
     &takt_cuda_attention_kind, &takt_cuda_winograd_kind,    &takt_cuda_picks_kind,
     &takt_cuda_ggml_kind,      &takt_cuda_any_product_kind, &takt_cuda_any_reduce_kind,
     &takt_cuda_lines_kind,     &takt_cuda_scatters_kind,    &takt_cuda_affine_kind,
-    &takt_cuda_rand_kind,      &takt_cuda_any_conv_kind,    &takt_cuda_rnn_kind};
+    &takt_cuda_rand_kind,      &takt_cuda_any_conv_kind,    &takt_cuda_rnn_kind,
+    &takt_cuda_body_kind};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -33,7 +34,7 @@ static const takt_cuda_kind *find(const takt_graph *g, takt_id node, const char 
     return i != SIZE_MAX ? kinds[i] : NULL;
 }
 
-static const char *supports(const takt_graph *g, takt_id node)
+const char *takt_cuda_supports(const takt_graph *g, takt_id node)
 {
     const char *why;
     return find(g, node, &why) != NULL ? NULL : why;
@@ -70,7 +71,7 @@ takt_status takt_cuda_step_get(takt_planner *p, size_t launches, takt_cuda_step 
     if (s == NULL)
         return TAKT_ERR_MEMORY;
     s->count = launches;
-    s->launches = takt_planner_get(p, launches * sizeof *s->launches);
+    s->launches = takt_planner_get(p, (launches + 1) * sizeof *s->launches);
     p->step->data = s;
     return s->launches != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
@@ -85,7 +86,8 @@ static takt_status compile(takt_planner *p)
     p->step->kind = kind->name;
     TAKT_TRY(kind->compile(p));
     const takt_cuda_step *s = p->step->data;
-    p->step->kernel = s->launches[0].kernel + sizeof "takt_cuda_" - 1;
+    p->step->kernel =
+        s->body != NULL ? "subgraph" : s->launches[0].kernel + sizeof "takt_cuda_" - 1;
     return TAKT_OK;
 }
 
@@ -189,7 +191,7 @@ const takt_backend takt_backend_cuda = {
     .about = about,
     .open = open,
     .close = close,
-    .supports = supports,
+    .supports = takt_cuda_supports,
     .keeps = keeps,
     .absorbs = absorbs,
     .compile = compile,

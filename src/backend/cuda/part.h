@@ -23,7 +23,8 @@ typedef struct takt_cuda_part_step {
     size_t pinned; /* offset of its copy there; SIZE_MAX: none */
     size_t fault;  /* number of its word; SIZE_MAX: none */
     bool is_mine;
-    takt_cuda_side side; /* of a copy */
+    takt_cuda_side side;              /* of a copy */
+    struct takt_cuda_child *children; /* of a step that runs subgraphs; or NULL */
 } takt_cuda_part_step;
 
 typedef struct takt_cuda_graph {
@@ -73,5 +74,14 @@ bool takt_cuda_is_copied(const takt_cuda_part *p, size_t index);
 /* Makes the graph of a segment; what the driver answered. */
 int takt_cuda_build_graph(takt_cuda_part *p, takt_cuda_graph *g);
 void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g);
+
+/* ---- child.c and body.c: steps that run subgraphs ---- */
+
+/* Opens the subgraphs of step `index`, whose views have addresses. */
+TAKT_MUST_USE takt_status takt_cuda_body_open(takt_cuda_part *p, size_t index);
+void takt_cuda_body_close(takt_cuda_part *p, size_t index);
+/* Runs the step from beginning to end. */
+TAKT_MUST_USE takt_status takt_cuda_body_run(takt_cuda_part *p, const takt_execution *x,
+                                             size_t index);
 
 #endif

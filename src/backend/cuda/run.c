@@ -60,6 +60,8 @@ takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_
     takt_cuda_part *p = opened;
     if (atomic_load(&p->cuda->lost) != 0)
         return refuse_lost(p, x->error);
+    if (p->plan->steps[g->first].is_driven)
+        return takt_cuda_body_run(p, x, g->first);
     for (size_t i = g->first; i < g->end; i++) {
         const takt_step *s = &p->plan->steps[i];
         if (s->transfer.way == TAKT_COPY_UP && p->steps[i].side == TAKT_CUDA_HOST)

@@ -55,7 +55,7 @@ static void count_all(takt_cuda_part *p)
     p->pinned_bytes = TAKT_CUDA_HEAD;
     for (size_t i = 0; i < p->plan->segment_count; i++) {
         const takt_segment *g = &p->plan->segments[i];
-        p->graph_count += g->space == p->space;
+        p->graph_count += g->space == p->space && !p->plan->steps[g->first].is_driven;
         for (size_t k = g->first; k < g->end; k++)
             p->steps[k].is_mine = g->space == p->space;
     }
@@ -247,7 +247,7 @@ static takt_status set_graphs(takt_cuda_part *p)
     size_t at = 0;
     for (size_t i = 0; i < p->plan->segment_count; i++) {
         const takt_segment *s = &p->plan->segments[i];
-        if (s->space != p->space)
+        if (s->space != p->space || p->plan->steps[s->first].is_driven)
             continue;
         takt_cuda_graph *g = &p->graphs[at++];
         g->first = s->first;
@@ -303,6 +303,9 @@ takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *con
         status = open_entered(p);
         takt_cuda_leave(c);
     }
+    for (size_t i = 0; status == TAKT_OK && i < plan->step_count; i++)
+        if (p->steps[i].is_mine && plan->steps[i].is_driven)
+            status = takt_cuda_body_open(p, i);
     if (status != TAKT_OK) {
         takt_cuda_session_close(p);
         return status;
@@ -315,6 +318,8 @@ void takt_cuda_session_close(void *opened)
 {
     takt_cuda_part *p = opened;
     const takt_cuda_driver *d = &p->cuda->driver;
+    for (size_t i = 0; p->steps != NULL && i < p->plan->step_count; i++)
+        takt_cuda_body_close(p, i);
     takt_cuda_enter(p->cuda);
     for (size_t i = 0; p->graphs != NULL && i < p->graph_count; i++)
         takt_cuda_drop_graph(p, &p->graphs[i]);

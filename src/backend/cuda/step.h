@@ -11,6 +11,7 @@ typedef struct takt_cuda_step {
     size_t count;
     size_t index_in; /* the operand whose elements may be out of range, if the step can fault so */
     takt_cuda_launch *launches;
+    const struct takt_cuda_body *body; /* or NULL: the step runs subgraphs and launches nothing */
 } takt_cuda_step;
 
 /* What a pointer in the arguments stands for until a session has addresses. */
@@ -50,7 +51,10 @@ extern const takt_cuda_kind takt_cuda_map_kind, takt_cuda_product_kind, takt_cud
     takt_cuda_reduce_kind, takt_cuda_move_kind, takt_cuda_conv_kind, takt_cuda_attention_kind,
     takt_cuda_winograd_kind, takt_cuda_picks_kind, takt_cuda_ggml_kind, takt_cuda_any_product_kind,
     takt_cuda_any_reduce_kind, takt_cuda_lines_kind, takt_cuda_scatters_kind, takt_cuda_affine_kind,
-    takt_cuda_rand_kind, takt_cuda_any_conv_kind, takt_cuda_rnn_kind;
+    takt_cuda_rand_kind, takt_cuda_any_conv_kind, takt_cuda_rnn_kind, takt_cuda_body_kind;
+
+/* NULL if the backend runs the node, or why not. */
+const char *takt_cuda_supports(const takt_graph *g, takt_id node);
 
 /* Room for the launches of p->step, which become its data. */
 TAKT_MUST_USE takt_status takt_cuda_step_get(takt_planner *p, size_t launches,
