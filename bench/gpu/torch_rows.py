@@ -116,6 +116,11 @@ def models():
     layer = nn.TransformerEncoderLayer(768, 12, 3072, batch_first=True, activation="gelu")
     layer, x = layer.to(DEVICE).eval(), floats(1, 128, 768)
     row("encoder", [lambda: layer(x)])
+    for name, cell, batch, units in (("lstm_b1", nn.LSTM, 1, 256), ("lstm_b32", nn.LSTM, 32, 256),
+                                     ("gru_b1", nn.GRU, 1, 256),
+                                     ("lstm_1024_b1", nn.LSTM, 1, 1024)):
+        cells, x = cell(units, units, batch_first=True).to(DEVICE).eval(), floats(batch, 100, units)
+        row(name, [lambda cells=cells, x=x: cells(x)])
     images("resnet18_block", Block, 1, 64, 56, 56)
     try:
         import torchvision.models as zoo

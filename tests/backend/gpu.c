@@ -132,6 +132,27 @@ static const model models[] = {
      "  a, b = sort(x, axis=1)\n  c, d = top_k(i, k=7, axis=0)\n"
      "  return a = a, b = b, c = c, d = d\n}\n",
      "lines", 2},
+    {"gradients", NULL, false,
+     "model gradients(x: f32[2, 5, 17, 33], y: f32[2, 6, 17, 33], g: f32[2, 9, 17, 6], w: f32[6, "
+     "5, 3, 3], v: f32[6, 3, 3, 2]) -> (a: f32[2, 5, 17, 33], b: f32[2, 17, 33, 4], c: f32[6, 5, "
+     "3, 3], d: f16[6, 5, 3, 3], e: f64[2, 17, 33, 4], f: i32[6, 5, 3, 3], h: f64[2, 6, 17, 33], "
+     "i: bf16[2, 5, 17, 33]) {\n"
+     "  p = cast(g, dtype=f64)\n  q = cast(v, dtype=f64)\n"
+     "  a = conv_dx(y, w, pad=[1, 1, 1, 1], shape=[2, 5, 17, 33])\n"
+     "  b = conv_dx(g, v, stride=[2, 2], pad=[1, 1, 1, 1], groups=2, layout=nhwc, shape=[2, 17, "
+     "33, 4])\n"
+     "  c = conv_dw(x, y, pad=[1, 1, 1, 1], shape=[6, 5, 3, 3])\n"
+     "  d = conv_dw(cast(x, dtype=f16), cast(y, dtype=f16), pad=[1, 1, 1, 1], shape=[6, 5, 3, "
+     "3])\n"
+     "  e = conv_dx(p, q, stride=[2, 2], pad=[1, 1, 1, 1], groups=2, layout=nhwc, shape=[2, 17, "
+     "33, 4])\n"
+     "  f = conv_dw(cast(x * 9, dtype=i32), cast(y * 9, dtype=i32), pad=[1, 1, 1, 1], shape=[6, "
+     "5, 3, 3])\n"
+     "  h = conv(cast(x, dtype=f64), cast(w, dtype=f64), pad=[1, 1, 1, 1])\n"
+     "  i = conv_dx(cast(y, dtype=bf16), cast(w, dtype=bf16), pad=[1, 1, 1, 1], shape=[2, 5, 17, "
+     "33])\n"
+     "  return a = a, b = b, c = c, d = d, e = e, f = f, h = h, i = i\n}\n",
+     "conv", 40},
     {"rows", NULL, true,
      "model rows(x: f32[5, 300], g: f32[300]) -> (a: f64[5, 300], b: f16[5, 300], c: f64[5, 300]) "
      "{\n"

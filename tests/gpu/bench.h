@@ -111,10 +111,15 @@ static inline void add_node(takt_cu_graph g, takt_cuda_launch *l, takt_cu_node *
                                       .shared_bytes = l->shared_bytes,
                                       .parameters = parameters};
     const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
-    const bool is_early = cuda->is_early && *count > 0; /* as sessions do */
+    static bool was_together; /* the node before this one */
+    const takt_cu_attribute together = {.is_cooperative = 1};
+    const bool is_early = cuda->is_early && *count > 0 && !l->is_together && !was_together;
     need(d.graph_kernel(&made, g, last, is_early ? 0 : *count, &node), l->kernel);
     if (is_early)
-        need(d.graph_edges(g, last, &made, &edge, 1), "an edge");
+        need(d.graph_edges(g, last, &made, &edge, 1), "an edge"); /* as sessions do */
+    if (l->is_together)
+        need(d.node_attribute(made, TAKT_CU_COOPERATIVE, &together), "a cooperative launch");
+    was_together = l->is_together;
     *last = made;
     *count = 1;
 }

@@ -22,6 +22,11 @@ typedef struct row {
     "model p(a: f32[" #m ", " #k "], b: f32[" #k ", " #n "]) -> (y: f32[" #m ", " #n               \
     "]) {\n  return y = a @ b\n}\n"
 
+/* A hundred turns, as many inputs as units. */
+#define RECURRENT(batch, units, cell)                                                              \
+    "model r(x: f32[" #batch ", 100, " #units "]) -> (y: f32[" #batch ", 100, " #units             \
+    "]) seed=1 {\n  return y = x |> " cell "(" #units ")\n}\n"
+
 static const row rows[] = {
     {"mlp_b1", "examples/mlp.takt", "batch=1", NULL},
     {"mlp_b32", "examples/mlp.takt", "batch=32", NULL},
@@ -31,6 +36,10 @@ static const row rows[] = {
     {"mobilenet_v2_b1", "bench/models/mobilenet_v2.takt", "batch=1", NULL},
     {"resnet50_b1", "bench/models/resnet50.takt", "batch=1", NULL},
     {"resnet50_b32", "bench/models/resnet50.takt", "batch=32", NULL},
+    {"lstm_b1", NULL, NULL, RECURRENT(1, 256, "lstm")},
+    {"lstm_b32", NULL, NULL, RECURRENT(32, 256, "lstm")},
+    {"gru_b1", NULL, NULL, RECURRENT(1, 256, "gru")},
+    {"lstm_1024_b1", NULL, NULL, RECURRENT(1, 1024, "lstm")},
 };
 
 static void fill(const takt_tensor_view *v)

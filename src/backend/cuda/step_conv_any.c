@@ -1,27 +1,40 @@
 /* step_conv_any.c - convolutions that step_conv.c does not compute: other types than f32, channels
- * first, three axes (kernel/conv_f32/conv_f32_cuda_any.cu). */
+ * first, three axes (kernel/conv_f32/conv_f32_cuda_any.cu); and the gradients of convolutions, by
+ * which transposed convolutions are computed, too (conv_f32_cuda_grad.cu). */
 #include "backend/cpu/conv/shape.h"
 #include "backend/cuda/step.h"
 #include "op/ops.h"
+#include "op/util/conv.h"
 
 static bool is_computed(takt_dtype dtype)
 {
-    return dtype == TAKT_F32 || dtype == TAKT_F16 || dtype == TAKT_BF16 ||
+    return dtype == TAKT_F64 || dtype == TAKT_F32 || dtype == TAKT_F16 || dtype == TAKT_BF16 ||
            (takt_dtype_is_int(dtype) && takt_dtype_bits(dtype) >= 8);
+}
+
+/* Winograd's forms are those of f32; other types are computed as if they had none. */
+static const char *refuse_op(const takt_node *n)
+{
+    const bool is_f32 = n->type->dtype == TAKT_F32;
+    if (n->op == &takt_op_winograd_conv)
+        return is_f32 ? "" : NULL; /* step_winograd.c has said why not */
+    if (n->op == &takt_op_winograd_conv_dx || n->op == &takt_op_winograd_conv_dw)
+        return is_f32 ? "gradients in Winograd's form have no device code" : NULL;
+    return n->op == &takt_op_conv || n->op == &takt_op_conv_dx || n->op == &takt_op_conv_dw ? NULL
+                                                                                            : "";
 }
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
+    const char *why = refuse_op(n);
     size_t count;
-    if (n->op != &takt_op_conv && n->op != &takt_op_winograd_conv)
-        return "";
+    if (why != NULL)
+        return why;
     const takt_dtype dtype = n->type->dtype;
-    if (n->op == &takt_op_winograd_conv && dtype == TAKT_F32)
-        return ""; /* step_winograd.c has said why not */
     if (!is_computed(dtype) || takt_type_of(g, n->in[0])->dtype != dtype ||
         takt_type_of(g, n->in[1])->dtype != dtype)
-        return "device code convolves f32, 16-bit floats and integers, of one type";
+        return "device code convolves floats of 16 bits and more, and integers, of one type";
     if (!takt_type_count(n->type, &count) || count == 0 || count >= INT32_MAX ||
         !takt_type_count(takt_type_of(g, n->in[0]), &count) || count == 0 || count >= INT32_MAX ||
         !takt_type_count(takt_type_of(g, n->in[1]), &count) || count == 0 || count >= INT32_MAX)
@@ -39,7 +52,7 @@ static takt_status compile(takt_planner *p)
     takt_cuda_conv_any_args c = {.y = takt_cuda_out(0),
                                  .x = takt_cuda_in(0),
                                  .w = takt_cuda_in(1),
-                                 .count = s.batch * s.positions * s.groups * s.cout,
+                                 .batch = (uint32_t)s.batch,
                                  .positions = s.positions,
                                  .dtype = (uint32_t)n->type->dtype,
                                  .adds_zero = !is_chain && s.k_row > s.k,
@@ -55,8 +68,11 @@ static takt_status compile(takt_planner *p)
                                  .w_out = (int64_t)s.w_out,
                                  .w_tap = (int64_t)s.w_tap,
                                  .w_in = (int64_t)s.w_in};
+    static const char *const kernels[] = {[TAKT_CONV_Y] = "takt_cuda_any_conv",
+                                          [TAKT_CONV_DX] = "takt_cuda_any_conv_dx",
+                                          [TAKT_CONV_DW] = "takt_cuda_any_conv_dw"};
     takt_cuda_step *step;
-    size_t index;
+    size_t index, c_count = 0;
     for (int d = 0; d < 3; d++) {
         c.in[d] = (uint32_t)s.in[d];
         c.out[d] = (uint32_t)s.out[d];
@@ -70,7 +86,9 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(takt_planner_input(p, n->in[1], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_cuda_launch_conv_any(&c, &step->launches[0]);
+    (void)takt_type_count(n->type, &c_count);
+    c.count = c_count;
+    takt_cuda_launch_conv_any(&c, kernels[takt_conv_result_of(n->op)], &step->launches[0]);
     p->step->facts.work = TAKT_WORK_PRODUCT;
     return TAKT_OK;
 }

@@ -2,8 +2,8 @@
  * one element per thread.
  *
  * f32 has the order of gemm_f32.h over taps, then channels: chunks of 256 by fma, added in order.
- * 16-bit floats are summed this way in f32 and rounded once; integers wrap. Padding is multiplied
- * as zero.
+ * 16-bit floats are summed this way in f32 and rounded once, f64 in its own type; integers wrap.
+ * Padding is multiplied as zero.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -60,6 +60,20 @@ DEVICE word sum_f32(const takt_cuda_conv_any_args *c, const window *from)
     return narrowed(dtype, TAKT_F32, false, word_of_f32(total));
 }
 
+DEVICE word sum_f64(const takt_cuda_conv_any_args *c, const window *from)
+{
+    const uint8_t dtype = (uint8_t)c->dtype;
+    double total = 0, acc = 0;
+    uint32_t k = 0;
+    EVERY(acc = fma(f64_of(x), f64_of(w), acc); k++; if (k % CHUNK == 0) {
+        total = k == CHUNK ? acc : total + acc;
+        acc = 0;
+    })
+    if (k % CHUNK != 0)
+        total = k < CHUNK ? acc : total + acc;
+    return word_of_f64(total);
+}
+
 DEVICE word sum_int(const takt_cuda_conv_any_args *c, const window *from)
 {
     const uint8_t dtype = (uint8_t)c->dtype;
@@ -88,5 +102,7 @@ KERNEL(takt_cuda_any_conv, takt_cuda_conv_any_args, TAKT_CUDA_MOVE_THREADS)
     stored((uint8_t)ARG.dtype, ARG.y,
            (int64_t)sample * ARG.y_sample + (int64_t)position * ARG.y_position +
                (int64_t)output * ARG.y_channel,
-           as == TAKT_F32 ? sum_f32(&ARG, &from) : sum_int(&ARG, &from));
+           as == TAKT_F64   ? sum_f64(&ARG, &from)
+           : as == TAKT_F32 ? sum_f32(&ARG, &from)
+                            : sum_int(&ARG, &from));
 }

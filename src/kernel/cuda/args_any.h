@@ -71,15 +71,15 @@ typedef struct takt_cuda_rand_args {
     uint32_t dist, stream, dtype; /* dist: as the op says */
 } takt_cuda_rand_args;
 
-/* ---- convolutions of any type: conv_f32_cuda_any.cu ---- */
+/* ---- convolutions of any type: conv_f32_cuda_any.cu, conv_f32_cuda_grad.cu ---- */
 
 /* Numbers as in takt_conv_shape of backend/cpu/conv/shape.h. */
 typedef struct takt_cuda_conv_any_args {
-    void *y;
-    const void *x, *w;
+    void *y;           /* of gradients: dx or dw */
+    const void *x, *w; /* dy and w of dx, x and dy of dw */
     uint64_t count, positions;
     uint32_t dtype, adds_zero; /* adds_zero: the last chunk of floats + 0 */
-    uint32_t groups, cin, cout, taps;
+    uint32_t batch, groups, cin, cout, taps;
     uint32_t in[3], out[3], kernel[3], stride[3], dilation[3], before[3];
     int64_t x_sample, x_at[3], x_channel, y_sample, y_position, y_channel, w_out, w_tap, w_in;
 } takt_cuda_conv_any_args;

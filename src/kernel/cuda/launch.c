@@ -202,10 +202,10 @@ void takt_cuda_launch_rand(const takt_cuda_rand_args *r, takt_cuda_launch *l)
     l->arg_bytes = sizeof *r;
 }
 
-void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, takt_cuda_launch *l)
+void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, const char *kernel,
+                               takt_cuda_launch *l)
 {
-    *l = launch("takt_cuda_any_conv", blocks_of(c->count, TAKT_CUDA_MOVE_THREADS),
-                TAKT_CUDA_MOVE_THREADS);
+    *l = launch(kernel, blocks_of(c->count, TAKT_CUDA_MOVE_THREADS), TAKT_CUDA_MOVE_THREADS);
     l->args.conv_any = *c;
     l->arg_bytes = sizeof *c;
 }

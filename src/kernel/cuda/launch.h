@@ -76,7 +76,9 @@ void takt_cuda_launch_lines(const takt_cuda_lines_args *a, takt_cuda_launch *l);
 void takt_cuda_launch_scatter(const takt_cuda_scatter_args *s, bool converts, takt_cuda_launch *l);
 void takt_cuda_launch_affine(const takt_cuda_affine_args *a, takt_cuda_launch *l);
 void takt_cuda_launch_rand(const takt_cuda_rand_args *r, takt_cuda_launch *l);
-void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, takt_cuda_launch *l);
+/* takt_cuda_any_conv, _dx or _dw. */
+void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, const char *kernel,
+                               takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function needs at `scratch`; 0: none. */
