@@ -71,7 +71,8 @@ static double turn_us(const takt_cuda_rnn *r)
     const double products = (double)r->rows * r->units * gates_of(r) * r->each;
     const double per_us = r->row_tile == 1 ? 4e4 : 9e4; /* products of a multiprocessor */
     const double far = r->is_staged ? 0 : 3 * products / per_us;
-    return products / per_us + far + 0.6 * chunks_of(r) * 0.5 + (r->parts > 1 ? 1.5 : 0.1);
+    const double barrier = r->parts > 1 ? 1.5 + 0.008 * r->parts : 0.1;
+    return products / per_us + far + barrier;
 }
 
 bool takt_cuda_cut_rnn(takt_cuda_rnn *r, const takt_cuda_block_room *has)
@@ -110,7 +111,7 @@ void takt_cuda_launch_rnn(const takt_cuda_rnn *r, takt_cuda_launch *l)
     enum { FEWEST = 64, WARP = 32 };
     const uint64_t sets = r->row_tile == 1 ? 1 : r->row_tile / TAKT_CUDA_RNN_ROWS;
     const uint64_t chains = sets * chunks_of(r) * gates_of(r) * r->unit_tile;
-    const uint64_t copies = (uint64_t)r->row_tile * r->units / 8;
+    const uint64_t copies = (uint64_t)r->row_tile * r->units / 2;
     const uint32_t wanted = ceiling(chains > copies ? chains : copies, WARP) * WARP;
     const uint32_t groups = ceiling(r->batch, r->rows);
     *l = (takt_cuda_launch){.kernel =

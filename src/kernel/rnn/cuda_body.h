@@ -29,53 +29,88 @@ typedef struct piece {
 
 /* ---- a piece ---- */
 
-/* Sums of one chunk for `rows` rows: ROWS, or one. */
-DEVICE void run_chain(const takt_cuda_rnn *a, const memory *m, const piece *p, uint32_t item,
-                      const int rows)
+/* One chain of products, of ROWS rows or of one. */
+typedef struct chain {
+    uint32_t column, chunk, row; /* column: of the piece; row: the first, of the tile */
+    uint32_t first, end;         /* units that it multiplies */
+    const T *near;               /* its column of r in shared memory, `step` apart */
+    uint32_t step;
+    int64_t far; /* or in r */
+} chain;
+
+DEVICE chain chain_of(const takt_cuda_rnn *a, const memory *m, const piece *p, uint32_t item,
+                      uint32_t rows)
 {
-    const uint32_t columns = p->gates * p->n, chunks = chunks_of(a), stride = stride_of(a);
-    const uint32_t column = item % columns, chunk = item / columns % chunks;
-    const uint32_t row = item / columns / chunks * (uint32_t)rows, all = gates_of(a) * a->each;
-    const uint32_t gate = p->first_gate + column / p->n, unit = p->unit + column % p->n;
-    const uint32_t first = chunk * CHUNK, end = least_of(first + CHUNK, a->units);
-    const T *h = m->h + row * stride;
-    const T *near = m->r + gate * a->each + unit % a->each;
-    const int64_t far = ((int64_t)a->gate[gate] * a->units + unit) * a->r_col;
+    const uint32_t columns = p->gates * p->n, chunks = chunks_of(a);
+    chain c;
+    c.column = item % columns;
+    c.chunk = item / columns % chunks;
+    c.row = item / columns / chunks * rows;
+    c.first = c.chunk * CHUNK;
+    c.end = least_of(c.first + CHUNK, a->units);
+    const uint32_t gate = p->first_gate + c.column / p->n, unit = p->unit + c.column % p->n;
+    c.near = m->r + gate * a->each + unit % a->each;
+    c.step = gates_of(a) * a->each;
+    c.far = ((int64_t)a->gate[gate] * a->units + unit) * a->r_col;
+    return c;
+}
+
+DEVICE T right_of(const takt_cuda_rnn *a, const chain *c, uint32_t k, const bool is_staged)
+{
+    return is_staged ? c->near[k * c->step]
+                     : get(a->dtype, a->r, (uint64_t)(k * a->r_row + c->far));
+}
+
+/* `rows` and `is_staged` are known to the compiler. */
+DEVICE void run_chain(const takt_cuda_rnn *a, const memory *m, const piece *p, uint32_t item,
+                      const int rows, const bool is_staged)
+{
+    const chain c = chain_of(a, m, p, item, (uint32_t)rows);
+    const uint32_t stride = stride_of(a);
+    const T *h = m->h + c.row * stride;
     T acc[ROWS] = {0};
-    for (uint32_t k = first; k < end; k += 4) {
-        T left[ROWS][4];
+    uint32_t k = c.first;
+    for (; k + 4 <= c.end; k += 4) {
+        T left[ROWS][4], right[4];
+        UNROLL
+        for (uint32_t j = 0; j < 4; j++)
+            right[j] = right_of(a, &c, k + j, is_staged);
         UNROLL
         for (int i = 0; i < rows; i++)
             load4(left[i], h + (uint32_t)i * stride + k);
         UNROLL
-        for (uint32_t j = 0; j < 4; j++) {
-            if (k + j >= end)
-                continue;
-            const T right = a->is_staged
-                                ? near[(k + j) * all]
-                                : get(a->dtype, a->r, (uint64_t)((k + j) * a->r_row + far));
+        for (int j = 0; j < 4; j++) {
             UNROLL
             for (int i = 0; i < rows; i++)
-                acc[i] = FUSED(left[i][j], right, acc[i]);
+                acc[i] = FUSED(left[i][j], right[j], acc[i]);
         }
     }
+    for (; k < c.end; k++) {
+        const T right = right_of(a, &c, k, is_staged);
+        UNROLL
+        for (int i = 0; i < rows; i++)
+            acc[i] = FUSED(h[(uint32_t)i * stride + k], right, acc[i]);
+    }
+    T *to = m->part + (c.column / p->n) * a->unit_tile + c.column % p->n;
     UNROLL
     for (int i = 0; i < rows; i++)
-        m->part[((chunk * a->row_tile + row + (uint32_t)i) * p->gates + column / p->n) *
-                    a->unit_tile +
-                column % p->n] = acc[i];
+        to[(c.chunk * a->row_tile + c.row + (uint32_t)i) * p->gates * a->unit_tile] = acc[i];
 }
 
 DEVICE void multiply(const takt_cuda_rnn *a, const memory *m, const piece *p SELF_PARAMETER)
 {
-    const uint32_t chains = p->gates * p->n * chunks_of(a);
-    if (a->row_tile == 1) {
-        for (uint32_t i = LANE; i < chains; i += LANES)
-            run_chain(a, m, p, i, 1);
-        return;
-    }
-    for (uint32_t i = LANE; i < chains * ((p->rows + ROWS - 1) / ROWS); i += LANES)
-        run_chain(a, m, p, i, ROWS);
+    const bool is_one = a->row_tile == 1;
+    const uint32_t sets = is_one ? 1 : (p->rows + ROWS - 1) / ROWS;
+    const uint32_t chains = p->gates * p->n * chunks_of(a) * sets;
+    for (uint32_t i = LANE; i < chains; i += LANES)
+        if (is_one && a->is_staged)
+            run_chain(a, m, p, i, 1, true);
+        else if (is_one)
+            run_chain(a, m, p, i, 1, false);
+        else if (a->is_staged)
+            run_chain(a, m, p, i, ROWS, true);
+        else
+            run_chain(a, m, p, i, ROWS, false);
 }
 
 DEVICE void run_cells(const takt_cuda_rnn *a, const memory *m, const piece *p SELF_PARAMETER)
