@@ -65,8 +65,12 @@ static void read_outcome(takt_ctx *ctx, const takt_plan *plan, takt_session *s, 
     snprintf(r->message, sizeof r->message, "%s", takt_session_error(s)->message);
     for (size_t i = 0; r->status == TAKT_OK && i < takt_session_output_count(s); i++)
         EXPECT_OK(ctx, takt_view_digest(ctx, takt_session_output(s, i), 1, r->digest[i]));
-    for (size_t i = 0; i < plan->step_count; i++)
-        r->bodies += strcmp(plan->steps[i].kind, "body") == 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *step = &plan->steps[i];
+        r->bodies += strcmp(step->kind, "body") == 0;
+        EXPECT(strcmp(step->kind, "body") != 0 || strstr(step->note, "the host") != NULL,
+               "nothing is said of %s", step->name);
+    }
 }
 
 /* Two runs, the second with scalars of the other sign. */

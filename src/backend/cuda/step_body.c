@@ -155,6 +155,29 @@ static takt_status add_turns(takt_planner *p, const takt_node *n, takt_cuda_body
     return add_child(p, g, b);
 }
 
+/* Says what the host does, and the first step of the bodies that it computes itself. */
+static takt_status set_note(takt_planner *p, const takt_cuda_body *b)
+{
+    const char *does = b->control == TAKT_CUDA_IF ? "the condition goes to the host, which chooses"
+                                                  : "the host starts every turn of the body";
+    const takt_step *first = NULL;
+    size_t here = 0;
+    for (size_t i = 0; i < b->plan_count; i++)
+        for (size_t k = 0; k < b->plans[i]->step_count; k++) {
+            const takt_step *s = &b->plans[i]->steps[k];
+            if (s->space != TAKT_HOST || s->node_count == 0)
+                continue;
+            first = here++ == 0 ? s : first;
+        }
+    p->step->note = does;
+    if (first == NULL)
+        return TAKT_OK;
+    p->step->note =
+        takt_arena_format(&p->plan->arena, "%s; %zu of its steps are there, too: %s: %s", does,
+                          here, first->kind, first->note != NULL ? first->note : "no device code");
+    return p->step->note != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
@@ -171,9 +194,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_views(p, n));
     TAKT_TRY(b->control == TAKT_CUDA_IF ? add_branches(p, n, b) : add_turns(p, n, b));
     p->step->is_driven = true;
-    p->step->note = b->control == TAKT_CUDA_IF ? "the condition goes to the host, which chooses"
-                                               : "the host starts every turn of the body";
-    return TAKT_OK;
+    return set_note(p, b);
 }
 
 const takt_cuda_kind takt_cuda_body_kind = {.name = "body", .accepts = accepts, .compile = compile};
