@@ -153,6 +153,20 @@ static const model models[] = {
      "33])\n"
      "  return a = a, b = b, c = c, d = d, e = e, f = f, h = h, i = i\n}\n",
      "conv", 40},
+    {"pools", NULL, false,
+     "model pools(x: f32[2, 3, 9, 14], y: f32[2, 3, 5, 7], b: u8[2, 9, 14, 4]) -> (a: f64[2, 3, 5, "
+     "7], b: u8[2, 5, 7, 4], c: f16[2, 3, 9, 13], d: f32[2, 3, 9, 14], e: f32[2, 3, 9, 14], f: "
+     "bf16[2, 3, 5, 7], g: f32[2, 3, 5, 7], h: i8[2, 9, 14, 4]) {\n"
+     "  z = select(x > 0.9, 0 * x, select(x < -0.9, -0.0 * abs(x), x))\n"
+     "  a = max_pool(cast(z, dtype=f64), kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1])\n"
+     "  e = max_pool_dx(z, y, kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1])\n"
+     "  d = avg_pool_dx(y, kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], shape=[2, 3, 9, 14])\n"
+     "  g = max_pool_pick(z, x * 3, kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1])\n"
+     "  return a = a, b = max_pool(b, kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], "
+     "layout=nhwc), c = avg_pool(cast(x, dtype=f16), kernel=[1, 2]), d = d, e = e, f = "
+     "max_pool(cast(z, dtype=bf16), kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1]), g = g, h = "
+     "max_pool(cast(b, dtype=i8), kernel=[1, 1], layout=nhwc)\n}\n",
+     "pool", 30},
     {"rows", NULL, true,
      "model rows(x: f32[5, 300], g: f32[300]) -> (a: f64[5, 300], b: f16[5, 300], c: f64[5, 300]) "
      "{\n"

@@ -70,7 +70,8 @@ DEVICE void put_sum(const takt_cuda_conv_any_args *c, sum *s, int64_t at)
                             : s->whole);
 }
 
-DEVICE void split(const uint32_t *size, uint64_t flat, int64_t *at)
+/* Counts are below 2^31, and 32-bit division is faster. */
+DEVICE void split(const uint32_t *size, uint32_t flat, int64_t *at)
 {
     for (int d = 2; d >= 0; d--) {
         at[d] = (int64_t)(flat % size[d]);
@@ -98,12 +99,12 @@ DEVICE int64_t y_of(const takt_cuda_conv_any_args *c, const int64_t *at, const i
 
 KERNEL(takt_cuda_any_conv_dx, takt_cuda_conv_any_args, TAKT_CUDA_MOVE_THREADS)
 {
-    const uint64_t i = INDEX;
+    const uint32_t i = (uint32_t)INDEX;
     if (i >= ARG.count)
         return;
-    const uint32_t channels = ARG.groups * ARG.cin, channel = (uint32_t)(i % channels);
-    const uint64_t area = (uint64_t)ARG.in[0] * ARG.in[1] * ARG.in[2];
-    const int64_t sample = (int64_t)(i / channels / area);
+    const uint32_t channels = ARG.groups * ARG.cin, channel = i % channels;
+    const uint32_t area = ARG.in[0] * ARG.in[1] * ARG.in[2];
+    const int64_t sample = i / channels / area;
     const uint32_t first = channel / ARG.cin * ARG.cout;
     int64_t at[3], tap[3];
     sum s = sum_of_nothing();
@@ -111,6 +112,7 @@ KERNEL(takt_cuda_any_conv_dx, takt_cuda_conv_any_args, TAKT_CUDA_MOVE_THREADS)
     for (uint32_t t = 0; t < ARG.taps; t++) {
         split(ARG.kernel, t, tap);
         const int64_t place = y_of(&ARG, at, tap);
+        ROLL
         for (uint32_t o = first; place > -2 && o < first + ARG.cout; o++)
             add(&ARG, &s, place < 0 ? -1 : sample * ARG.y_sample + place + o * ARG.y_channel,
                 o * ARG.w_out + t * ARG.w_tap + channel % ARG.cin * ARG.w_in);
@@ -137,22 +139,22 @@ DEVICE int64_t x_of(const takt_cuda_conv_any_args *c, const int64_t *at, const i
 
 KERNEL(takt_cuda_any_conv_dw, takt_cuda_conv_any_args, TAKT_CUDA_MOVE_THREADS)
 {
-    const uint64_t i = INDEX;
+    const uint32_t i = (uint32_t)INDEX;
     if (i >= ARG.count)
         return;
-    const uint32_t in = (uint32_t)(i % ARG.cin), t = (uint32_t)(i / ARG.cin % ARG.taps);
-    const uint32_t o = (uint32_t)(i / ARG.cin / ARG.taps);
+    const uint32_t in = i % ARG.cin, t = i / ARG.cin % ARG.taps, o = i / ARG.cin / ARG.taps;
     const int64_t channel = (int64_t)(o / ARG.cout) * ARG.cin + in;
     int64_t at[3], tap[3];
     sum s = sum_of_nothing();
     split(ARG.kernel, t, tap);
     for (uint32_t n = 0; n < ARG.batch; n++) {
-        for (uint64_t p = 0; p < ARG.positions; p++) {
+        ROLL
+        for (uint32_t p = 0; p < (uint32_t)ARG.positions; p++) {
             split(ARG.out, p, at);
             const int64_t place = x_of(&ARG, at, tap);
             add(&ARG, &s,
                 place < 0 ? -1 : n * ARG.x_sample + place + channel * ARG.x_channel,
-                n * ARG.y_sample + (int64_t)p * ARG.y_position + o * ARG.y_channel);
+                n * ARG.y_sample + p * ARG.y_position + o * ARG.y_channel);
         }
         end_chunk(&s);
     }

@@ -210,6 +210,14 @@ void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, const char *ker
     l->arg_bytes = sizeof *c;
 }
 
+void takt_cuda_launch_pool_any(const takt_cuda_pool_args *p, takt_cuda_launch *l)
+{
+    *l = launch(p->op >= TAKT_CUDA_POOL_MAX_DX ? "takt_cuda_pool_any_dx" : "takt_cuda_pool_any",
+                blocks_of(p->count, TAKT_CUDA_POOL_THREADS), TAKT_CUDA_POOL_THREADS);
+    l->args.pool_any = *p;
+    l->arg_bytes = sizeof *p;
+}
+
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);

@@ -40,6 +40,10 @@ static const struct {
     size_t offsets[20], count;
 } fixed[] = {
     {"takt_cuda_gemm", GEMM, 9},
+    {"takt_cuda_pool_any",
+     {offsetof(takt_cuda_pool_args, dst), offsetof(takt_cuda_pool_args, a),
+      offsetof(takt_cuda_pool_args, b)},
+     3},
     {"takt_cuda_rnn",
      {offsetof(takt_cuda_rnn, x),        offsetof(takt_cuda_rnn, h),
       offsetof(takt_cuda_rnn, c),        offsetof(takt_cuda_rnn, r),
