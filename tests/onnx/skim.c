@@ -132,18 +132,41 @@ static void expect_same(takt_ctx *ctx, const takt_model *a, const takt_model *b,
 
 static char model_bytes[ROOM];
 
-static void read_once(void)
+/* The same model as a compiled file. */
+static size_t make_compiled(char *to)
 {
-    const size_t length = make_model(model_bytes, 0);
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    const size_t length = make_model(to, 0);
+    saved s = {0};
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", to, length, NULL, &m)))
+        s = save(ctx, m);
+    EXPECT(s.length > 2 * WEIGHT && s.length <= ROOM, "%zu bytes", s.length);
+    memcpy(to, s.bytes, s.length);
+    ctx->allocator.put(ctx->allocator.user, s.bytes, s.length);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    return s.length;
+}
+
+static size_t make(bool is_compiled)
+{
+    return is_compiled ? make_compiled(model_bytes) : make_model(model_bytes, 0);
+}
+
+static void read_one(bool is_compiled)
+{
+    const size_t length = make(is_compiled);
     takt_memfs *fs = takt_memfs_create();
-    takt_memfs_put(fs, "m.onnx", model_bytes, length);
+    takt_memfs_put(fs, "m", model_bytes, length);
     const takt_files files = noting(fs);
     /* Room for the weights once: what is not read is not counted either. */
     const takt_config config = {.files = &files, .limits.bytes = 2 * WEIGHT + WEIGHT / 2};
     takt_ctx *ctx;
     takt_model *from_file = NULL, *from_memory = NULL;
     EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
-    const bool is_loaded = EXPECT_OK(ctx, takt_model_load(ctx, "m.onnx", NULL, &from_file));
+    const bool is_loaded = EXPECT_OK(ctx, takt_model_load(ctx, "m", NULL, &from_file));
     EXPECT(ctx->live_bytes >= 2 * WEIGHT && ctx->live_bytes < 2 * WEIGHT + WEIGHT / 4,
            "%llu bytes are counted", (unsigned long long)ctx->live_bytes);
     ctx->limits.bytes = UINT64_MAX;
@@ -168,12 +191,18 @@ static void read_once(void)
     takt_memfs_destroy(fs);
 }
 
-/* A file that ends sooner than its size said, at any part of it. */
-static void becomes_shorter(void)
+static void read_once(void)
 {
-    const size_t length = make_model(model_bytes, 0);
+    read_one(false);
+    read_one(true);
+}
+
+/* A file that ends sooner than its size said, at any part of it. */
+static void becomes_shorter_one(bool is_compiled)
+{
+    const size_t length = make(is_compiled);
     takt_memfs *fs = takt_memfs_create();
-    takt_memfs_put(fs, "m.onnx", model_bytes, length);
+    takt_memfs_put(fs, "m", model_bytes, length);
     for (size_t at = 1; at < length; at += length / 19) {
         const takt_files files = noting(fs);
         const takt_config config = {.files = &files};
@@ -181,7 +210,7 @@ static void becomes_shorter(void)
         takt_model *m = NULL;
         EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
         cut_at = at;
-        const takt_status status = takt_model_load(ctx, "m.onnx", NULL, &m);
+        const takt_status status = takt_model_load(ctx, "m", NULL, &m);
         EXPECT(status != TAKT_OK && m == NULL &&
                    takt_last_error_info(ctx)->id == TAKT_E_FILE_READ &&
                    strstr(takt_last_error_info(ctx)->message, "became shorter") != NULL,
@@ -189,6 +218,12 @@ static void becomes_shorter(void)
         takt_ctx_destroy(ctx);
     }
     takt_memfs_destroy(fs);
+}
+
+static void becomes_shorter(void)
+{
+    becomes_shorter_one(false);
+    becomes_shorter_one(true);
 }
 
 /* ---- every seed, with gaps wherever there is a byte to leave out ---- */
@@ -240,13 +275,13 @@ static void skim_seed(const char *name, const uint8_t *bytes, size_t length)
     takt_memfs_destroy(fs);
 }
 
-static void corpus(void)
+static void seeds_of(const char *folder)
 {
     static uint8_t content[1 << 16];
-    DIR *dir = opendir("tests/corpus/onnx");
+    DIR *dir = opendir(folder);
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         char path[400];
-        snprintf(path, sizeof path, "tests/corpus/onnx/%.200s", e->d_name);
+        snprintf(path, sizeof path, "%s/%.200s", folder, e->d_name);
         FILE *f = e->d_name[0] != '.' && strstr(e->d_name, "exponential") == NULL
                       ? fopen(path, "rb")
                       : NULL;
@@ -259,7 +294,15 @@ static void corpus(void)
     }
     if (dir != NULL)
         closedir(dir);
+}
+
+static void corpus(void)
+{
+    seeds_of("tests/corpus/onnx");
     EXPECT(seeds_seen >= 100 && gaps_seen >= 12, "%zu seeds, %zu gaps", seeds_seen, gaps_seen);
+    seeds_seen = gaps_seen = 0;
+    seeds_of("tests/corpus/taktp");
+    EXPECT(seeds_seen >= 10 && gaps_seen >= 10, "%zu seeds, %zu gaps", seeds_seen, gaps_seen);
 }
 
 /* ---- failures ---- */
@@ -280,18 +323,24 @@ static takt_status load_injected(takt_inject *inject, void *user)
     return status;
 }
 
-static void failures(void)
+static void failures_of(bool is_compiled)
 {
     const char *folder = getenv("TAKT_TEST_TMP");
     char path[400];
-    snprintf(path, sizeof path, "%s/skim_test.onnx", folder != NULL ? folder : ".");
-    const size_t length = make_model(model_bytes, 0);
+    snprintf(path, sizeof path, "%s/skim_test", folder != NULL ? folder : ".");
+    const size_t length = make(is_compiled);
     FILE *f = fopen(path, "wb");
     EXPECT(f != NULL && fwrite(model_bytes, 1, length, f) == length && fclose(f) == 0, "%s", path);
     const takt_sweep_report r =
         takt_sweep(load_injected, path, TAKT_INJECT_MEMORY | TAKT_INJECT_FILES);
     EXPECT(r.is_good && r.runs > 20, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
     remove(path);
+}
+
+static void failures(void)
+{
+    failures_of(false);
+    failures_of(true);
 }
 
 static void wrong_length(void)

@@ -127,6 +127,37 @@ static void weights_lie_in_their_file(void)
     takt_model_destroy(to);
 }
 
+static void a_compiled_model_lies_in_its_file(void)
+{
+    static unsigned char bytes[1 << 16];
+    char want[TAKT_DIGEST_TEXT], got[TAKT_DIGEST_TEXT];
+    static const char wide[] = "model m(x: f32[2, 3]) -> (y: f32[2, 40]) {\n"
+                               "  param w: f32[3, 40] = uniform(-1, 1, stream=1)\n"
+                               "  param b: f32[40] = uniform(-1, 1, stream=2)\n"
+                               "  return y = x @ w + b\n}\n"; /* few numbers stay in the text */
+    write_text(at("wide.takt"), wide, sizeof wide - 1);
+    takt_model *from = load(at("wide.takt"), false), *to = NULL;
+    EXPECT_OK(ctx, takt_model_save(from, at("map.taktp"), NULL));
+    to = load(at("map.taktp"), true);
+    EXPECT(to != NULL && shared_slots(to) == 2, "weights of a compiled model are copied");
+    digest_of(from, want);
+    digest_of(to, got);
+    EXPECT(strcmp(want, got) == 0);
+    takt_model_destroy(from);
+    takt_model_destroy(to);
+    FILE *f = fopen(at("map.taktp"), "rb");
+    const size_t length = f != NULL ? fread(bytes, 1, sizeof bytes, f) : 0;
+    if (f != NULL)
+        fclose(f);
+    if (!EXPECT(length > 0 && length < sizeof bytes))
+        return;
+    bytes[length - 1] ^= 1; /* of the last weight */
+    write_text(at("damaged.taktp"), bytes, length);
+    EXPECT_STATUS(ctx,
+                  takt_model_load(ctx, at("damaged.taktp"), &(takt_load_options){.map = true}, &to),
+                  TAKT_ERR_FORMAT);
+}
+
 /* Every length of a file: the same answer as when it is read. */
 static void short_files(void)
 {
@@ -196,6 +227,10 @@ static takt_status scenario(takt_inject *inject, void *user)
     if (status == TAKT_OK)
         status = takt_model_load_weights(m, at("map.safetensors"));
     takt_model_destroy(m);
+    m = NULL;
+    if (status == TAKT_OK)
+        status = takt_model_load(own, at("map.taktp"), &(takt_load_options){.map = true}, &m);
+    takt_model_destroy(m);
     takt_ctx_destroy(own);
     return status;
 }
@@ -214,6 +249,7 @@ int main(void)
         return 1;
     a_model_lies_in_its_file();
     weights_lie_in_their_file();
+    a_compiled_model_lies_in_its_file();
     short_files();
     services();
     every_call_may_fail();

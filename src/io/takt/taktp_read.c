@@ -5,6 +5,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "io/map.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
 #include "ir/normal.h"
@@ -160,6 +161,35 @@ static bool read_type(takt_cursor *c, takt_type *type)
     return !c->failed;
 }
 
+/* Adds a weight: in the mapped file, or read to where it stays. */
+static takt_status keep_weight(reader *r, const takt_type *type, const uint8_t *from, uint32_t crc)
+{
+    const takt_source *s = r->source;
+    const size_t index = r->count;
+    void *array = r->tensors;
+    const takt_status grown =
+        takt_mem_grow(s->ctx, &array, &r->capacity, index + 1, sizeof *r->tensors);
+    r->tensors = array;
+    TAKT_TRY(grown);
+    takt_tensor *t = &r->tensors[index];
+    if (s->mapping == NULL || !takt_map_tensor(s->mapping, s->length, type, from, t)) {
+        TAKT_TRY(takt_tensor_create(s->ctx, type, t));
+        r->count++;
+        TAKT_TRY(takt_source_copy(s, from, takt_tensor_data(t), takt_tensor_bytes(t)));
+    } else {
+        r->count++;
+    }
+    const size_t bytes = takt_tensor_bytes(t);
+    if (takt_crc32c(0, takt_tensor_data(t), bytes) != crc) {
+        takt_fail(s->ctx, TAKT_E_TAKTP, "%s: the checksum of weight %zu is wrong", s->name, index);
+        return hinted(s->ctx);
+    }
+    if (takt_normal_check(type, takt_tensor_data(t), bytes) < bytes)
+        return takt_fail(s->ctx, TAKT_E_TAKTP, "%s: weight %zu: a bool is neither 0 nor 1", s->name,
+                         index);
+    return TAKT_OK;
+}
+
 /* One weight of the data, at the next multiple of 64 after `*end`. */
 static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
 {
@@ -178,23 +208,11 @@ static takt_status read_weight(reader *r, takt_cursor *c, size_t *end)
         return takt_fail(ctx, TAKT_E_OVERFLOW, "%s: weight %zu has %zu bytes, more than the limit",
                          r->source->name, r->count, bytes);
     const uint8_t *from = (const uint8_t *)r->data.at + offset;
-    if (!is_zero(from - (offset - *end), (size_t)offset - *end))
+    uint8_t between[TAKTP_ALIGN];
+    TAKT_TRY(takt_source_copy(r->source, from - (offset - *end), between, (size_t)offset - *end));
+    if (!is_zero(between, (size_t)offset - *end))
         return damaged(r, "there are bytes between two weights");
-    if (takt_crc32c(0, from, bytes) != crc) {
-        takt_fail(ctx, TAKT_E_TAKTP, "%s: the checksum of weight %zu is wrong", r->source->name,
-                  r->count);
-        return hinted(ctx);
-    }
-    if (takt_normal_check(&type, from, bytes) < bytes)
-        return takt_fail(ctx, TAKT_E_TAKTP, "%s: weight %zu: a bool is neither 0 nor 1",
-                         r->source->name, r->count);
-    void *array = r->tensors;
-    const takt_status grown =
-        takt_mem_grow(ctx, &array, &r->capacity, r->count + 1, sizeof *r->tensors);
-    r->tensors = array;
-    TAKT_TRY(grown);
-    TAKT_TRY(takt_tensor_create(ctx, &type, &r->tensors[r->count]));
-    memcpy(takt_tensor_data(&r->tensors[r->count++]), from, bytes);
+    TAKT_TRY(keep_weight(r, &type, from, crc));
     if (r->source->skim != NULL) /* weights are contiguous, so this one is not read again */
         takt_skim_done((takt_skim *)(uintptr_t)r->source->skim, from, bytes);
     *end = (size_t)offset + bytes;
@@ -238,9 +256,66 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     return status;
 }
 
+/* ---- what has to be in memory ---- */
+
+/* Where a section lies; false: there is none, or not in the file. */
+static bool find_section(const takt_skim *s, uint32_t count, uint32_t wanted, takt_span *span)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        takt_cursor c =
+            takt_cursor_of(s->bytes + TAKTP_HEADER + (size_t)i * TAKTP_ENTRY, TAKTP_ENTRY, 0);
+        const uint32_t kind = takt_cursor_u32le(&c);
+        takt_cursor_skip(&c, 4);
+        const uint64_t offset = takt_cursor_u64le(&c), length = takt_cursor_u64le(&c);
+        if (kind != wanted)
+            continue;
+        *span = (takt_span){(const char *)s->bytes + offset, (size_t)length};
+        return offset <= s->length && length <= s->length - offset;
+    }
+    return false;
+}
+
+/* Large weights are read later, to where they stay. */
+static takt_status leave_weights(takt_skim *s, takt_span index, takt_span data)
+{
+    takt_cursor c = takt_cursor_of(index.at, index.length, 0);
+    const size_t start = (size_t)(data.at - (const char *)s->bytes);
+    takt_type type;
+    while (takt_cursor_left(&c) > 0 && read_type(&c, &type)) {
+        const uint64_t offset = takt_cursor_u64le(&c), length = takt_cursor_u64le(&c);
+        takt_cursor_skip(&c, 4);
+        takt_cursor_skip(&c, takt_cursor_u32le(&c));
+        if (c.failed || offset > data.length || length > data.length - offset)
+            break;
+        TAKT_TRY(takt_skim_leave(s, start + (size_t)offset, start + (size_t)(offset + length)));
+    }
+    return TAKT_OK;
+}
+
+/* A file that is not as it should be is read whole: then `read` says why. */
+static takt_status skim(takt_skim *s)
+{
+    TAKT_TRY(takt_skim_need(s, s->length < TAKTP_HEADER ? s->length : TAKTP_HEADER));
+    takt_cursor c = takt_cursor_of(s->bytes, s->length, 0);
+    takt_cursor_skip(&c, 24);
+    const uint32_t count = takt_cursor_u32le(&c);
+    const size_t table = TAKTP_HEADER + (size_t)count * TAKTP_ENTRY;
+    takt_span index, data;
+    if (!c.failed && count <= TAKTP_SECTIONS && table <= s->length) {
+        TAKT_TRY(takt_skim_need(s, table));
+        if (find_section(s, count, TAKTP_WEIGHTS, &index) &&
+            find_section(s, count, TAKTP_DATA, &data) && index.at + index.length <= data.at) {
+            TAKT_TRY(takt_skim_need(s, (size_t)(data.at - (const char *)s->bytes)));
+            TAKT_TRY(leave_weights(s, index, data));
+        }
+    }
+    return takt_skim_need(s, s->length);
+}
+
 const takt_reader takt_reader_taktp = {
     .name = "taktp",
     .summary = "Takt's compiled models (.taktp)",
     .recognises = recognises,
     .read = read,
+    .skim = skim,
 };
