@@ -158,29 +158,48 @@ static bool is_inner(const takt_conv_shape *c, size_t column)
            first - c->before[2] + (c->kernel[2] - 1) * c->dilation[2] < c->in[2];
 }
 
-/* The bytes under each tap of positions [first, first + count). Between the borders they are those
- * of the previous position, shifted. */
+/* The last column of which every tap is a column of x, if there is one. */
+static size_t last_inner(const takt_conv_shape *c)
+{
+    return (c->in[2] + c->before[2] - 1 - (c->kernel[2] - 1) * c->dilation[2]) / c->stride[2];
+}
+
+/* The taps of `count` positions between the borders: those of the position before, one step further
+ * each time. Tap by tap, so that an address is an addition to the last one. */
+static const uint8_t **go_on(const finder *f, size_t count, const uint8_t **to)
+{
+    const takt_conv_shape *c = f->shape;
+    const size_t further = c->stride[2] * c->x_at[2], taps = c->taps;
+    for (size_t k = 0; k < taps; k++) {
+        const uint8_t *at = (to - taps)[k];
+        const size_t step = at == f->padding ? 0 : further;
+        for (size_t p = 0; p < count; p++)
+            to[p * taps + k] = at += step;
+    }
+    return to + count * taps;
+}
+
+/* The bytes under each tap of positions [first, first + count). */
 static void find_taps(const finder *f, size_t first, size_t count, const uint8_t **to)
 {
     const takt_conv_shape *c = f->shape;
-    const uint8_t *const padding = f->padding;
-    const size_t further = c->stride[2] * c->x_at[2], taps = c->taps;
-    size_t at[3];
-    takt_conv_unflatten(c->out, first % c->positions, at);
-    for (size_t p = first; p < first + count; p++, at[2]++) {
-        const bool is_new = at[2] == c->out[2];
-        if (is_new)
+    size_t at[3] = {0, 0, c->out[2]};
+    for (size_t p = first; p < first + count;) {
+        if (at[2] == c->out[2]) { /* a new line, which may begin in its middle */
             takt_conv_unflatten(c->out, p % c->positions, at);
-        if (p == first || is_new)
             find_rows(c, f->x + p / c->positions * c->x_sample, at, f->rows);
-        if (p == first || at[2] == 0 || !is_inner(c, at[2] - 1) || !is_inner(c, at[2])) {
-            to = find_at(f, at[2], to);
-            continue;
         }
-        const uint8_t *const *last = to - taps;
-        for (size_t k = 0; k < taps; k++)
-            to[k] = last[k] == padding ? padding : last[k] + further;
-        to += taps;
+        to = find_at(f, at[2], to);
+        size_t more = 0;
+        if (is_inner(c, at[2])) {
+            const size_t inner = last_inner(c) - at[2], line = c->out[2] - 1 - at[2];
+            more = first + count - 1 - p;
+            more = more < inner ? more : inner;
+            more = more < line ? more : line;
+            to = go_on(f, more, to);
+        }
+        at[2] += 1 + more;
+        p += 1 + more;
     }
 }
 
