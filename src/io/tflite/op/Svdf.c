@@ -7,18 +7,30 @@ enum { X, FEATURE, TIME, BIAS, STATE };
 typedef struct sizes {
     int64_t batch, filters, memory, rank;
     int activation;
+    int time; /* the axis of time in [batch, filters, memory]: 2, or 1 with filters last */
 } sizes;
 
-/* The state without its oldest entry, and the newest: [batch, filters, memory]. */
+/* Axes of the state: floats have it as the file does, integers, whose sums may be taken in any
+ * order, with the filters last: then whole rows are moved and added. */
+static void axes_of(const sizes *n, int64_t memory, int64_t dims[3])
+{
+    dims[0] = n->batch;
+    dims[n->time] = memory;
+    dims[3 - n->time] = n->filters;
+}
+
+/* The state without its oldest entry, and the newest. */
 static takt_id remembered(takt_tfl_call *c, takt_id newest, const sizes *n)
 {
-    const takt_id old =
-        takt_tfl_shape(c, takt_tfl_in(c, STATE), (int64_t[]){n->batch, n->filters, n->memory}, 3);
-    const takt_id now = takt_tfl_shape(c, newest, (int64_t[]){n->batch, n->filters, 1}, 3);
+    int64_t all[3], one[3];
+    axes_of(n, n->memory, all);
+    axes_of(n, 1, one);
+    const takt_id old = takt_tfl_shape(c, takt_tfl_in(c, STATE), all, 3);
+    const takt_id now = takt_tfl_shape(c, newest, one, 3);
     if (old == TAKT_NONE || now == TAKT_NONE)
         return TAKT_NONE;
-    const takt_id parts[] = {takt_slice(c->g, old, 2, 1, n->memory, 1), now};
-    const takt_id next = n->memory > 1 ? takt_concat(c->g, parts, 2, 2) : now;
+    const takt_id parts[] = {takt_slice(c->g, old, n->time, 1, n->memory, 1), now};
+    const takt_id next = n->memory > 1 ? takt_concat(c->g, parts, 2, n->time) : now;
     takt_tfl_next(c, STATE,
                   takt_tfl_shape(c, next, (int64_t[]){n->batch, n->filters * n->memory}, 2));
     return next;
@@ -27,11 +39,11 @@ static takt_id remembered(takt_tfl_call *c, takt_id newest, const sizes *n)
 /* Sums over time and over the filters of a unit: [batch, units]. */
 static takt_id filtered(takt_tfl_call *c, takt_id state, takt_id weights, const sizes *n)
 {
-    const int64_t last = 2;
+    const int64_t time = n->time, last = 2;
     if (state == TAKT_NONE || weights == TAKT_NONE)
         return TAKT_NONE;
     const takt_id each = takt_reduce_over(c->g, &takt_op_reduce_sum, takt_mul(c->g, state, weights),
-                                          &last, 1, false);
+                                          &time, 1, false);
     const takt_id units =
         takt_tfl_shape(c, each, (int64_t[]){n->batch, n->filters / n->rank, n->rank}, 3);
     const takt_id sum = units == TAKT_NONE
@@ -61,9 +73,11 @@ static takt_id integers(takt_tfl_call *c, takt_id x, takt_id turned, const sizes
     const takt_id newest = takt_tfl_saturate(
         c, takt_tfl_rescale(c, dot, takt_tfl_fixed_of((double)first)),
         ts->zero_count > 0 ? (int32_t)ts->zero[0] : 0, takt_tfl_range_of(state), state);
+    static const int64_t perm[] = {1, 0};
     const takt_id past = remembered(c, newest, n);
-    const takt_id sum = filtered(c, takt_tfl_cast(c, past, TAKT_I32),
-                                 takt_tfl_cast(c, takt_tfl_in(c, TIME), TAKT_I32), n);
+    const takt_id weights = takt_transpose(c->g, takt_tfl_in(c, TIME), perm, 2);
+    const takt_id sum =
+        filtered(c, takt_tfl_cast(c, past, TAKT_I32), takt_tfl_cast(c, weights, TAKT_I32), n);
     const takt_id y = takt_tfl_rescale(c, sum, takt_tfl_fixed_of((double)second));
     return takt_tfl_saturate(c, y, qy.zero, takt_tfl_range_of(out), out);
 }
@@ -110,7 +124,12 @@ static takt_status adapt(takt_tfl_call *c)
         tt.dim[0] != tw.dim[0] || tt.dim[1] < 1 || ts.dim[0] != tx.dim[0] ||
         ts.dim[1] != tt.dim[0] * tt.dim[1])
         return takt_tfl_refuse(c, "shapes that do not fit each other");
-    const sizes n = {tx.dim[0], tw.dim[0], tt.dim[1], takt_tfl_i32(c, 0, 0), takt_tfl_u8(c, 1, 0)};
+    const sizes n = {tx.dim[0],
+                     tw.dim[0],
+                     tt.dim[1],
+                     takt_tfl_i32(c, 0, 0),
+                     takt_tfl_u8(c, 1, 0),
+                     takt_dtype_is_float(tx.dtype) ? 2 : 1};
     if (n.rank < 1 || n.filters % n.rank != 0)
         return takt_tfl_refuse(c, "%lld filters of rank %lld", (long long)n.filters,
                                (long long)n.rank);
