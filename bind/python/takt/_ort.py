@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import _thread
 
+from ._arrays import array
 from ._model import Model, Session, load, loads
 from ._ort_values import ORT_TYPES, IOBinding, OrtValue
-from .errors import ArgumentError, NotFoundError, StateError, UnsupportedError
+from .errors import ArgumentError, Error, NotFoundError, StateError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
@@ -189,9 +190,15 @@ class InferenceSession(Session):
         sizes = {name: size for name, size in sizes.items() if name in names}
         if options.optimized_model_filepath:
             model.save(options.optimized_model_filepath, optimize=True)
-        raw = self._plan_of(model, sizes, model is not path_or_bytes)
-        self._open(raw, sizes)
-        self._has_state = raw.info()["state"] > 0
+        self._has_state, self._given = False, sizes
+        try:
+            self._begin(self._plan_of(model, sizes, model is not path_or_bytes), sizes)
+            self._waits = False
+        except Error as problem:
+            # Sizes that were not given are 1, which an op (code 21xx) may refuse: a run has others.
+            if problem.code // 100 != 21 or all(isinstance(n, int) or n in sizes for n in names):
+                raise
+            self._waits = True
         self._input_names = [info.name for info in self._model_inputs]
         self._output_names = [info.name for info in self._model_outputs]
         self._twins: list[Session] = []
@@ -208,6 +215,25 @@ class InferenceSession(Session):
             self._again = lambda wanted: model.plan(options=options, **wanted)._raw
         return self._again(sizes)
 
+    def _begin(self, raw: Any, sizes: dict[str, int]) -> None:
+        self._open(raw, sizes)
+        self._has_state = raw.info()["state"] > 0
+
+    def _begin_with(self, feed: dict[str, Any]) -> None:
+        """Plans for the sizes of these arrays, if no run has done so."""
+        with self._lock:
+            if not self._waits:
+                return
+            sizes = dict(self._given)
+            for info in self._model_inputs:
+                value = feed.get(info.name, ())
+                shape = value.shape if hasattr(value, "shape") else array(value).shape
+                for name, size in zip(info.shape, shape):
+                    if isinstance(name, str) and not name.startswith("`"):  # one without a name
+                        sizes.setdefault(name, size)
+            self._begin(self._again(sizes), sizes)
+            self._waits = False
+
     def run(self, output_names: Optional[Sequence[str]],  # type: ignore[override]
             input_feed: dict[str, Any],
             run_options: Optional[RunOptions] = None) -> list[Any]:
@@ -217,6 +243,9 @@ class InferenceSession(Session):
                 return self._run_feed(output_names, input_feed)
             return self._run_with(self, output_names, input_feed, run_options)
         except StateError:
+            if self._waits:
+                self._begin_with(input_feed)
+                return self.run(output_names, input_feed, run_options)
             twin = self._take_twin()
             if twin is None:
                 raise
@@ -277,6 +306,8 @@ class InferenceSession(Session):
                            run_options: Optional[RunOptions] = None) -> None:
         """Runs on what is bound."""
         fetch = {name: array for name, array in binding._fetch.items() if array is not None}
+        if self._waits:
+            self._begin_with(binding._feed)
         made = self._run_into(binding._feed, fetch)
         results = made if isinstance(made, tuple) else (made,)
         binding._results = dict(zip(self._output_names, results))

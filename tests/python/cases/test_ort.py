@@ -176,6 +176,29 @@ class Runtime(unittest.TestCase):
             t.join()
         self.assertEqual(wrong, [])
 
+    def test_sizes_of_the_first_run(self):
+        text = b"model m(x: f32[1, 1, h, 4]) { return y = max_pool(x, [2, 2], stride=[2, 2]) }"
+        x = ort.zeros((1, 1, 6, 4))
+        s = ort.InferenceSession(text)  # not for h = 1
+        self.assertEqual(s.get_inputs()[0].shape, [1, 1, "h", 4])
+        self.assertEqual(s.run(None, {"x": x})[0].shape, (1, 1, 3, 2))
+        self.assertEqual(s.run(None, {"x": ort.zeros((1, 1, 8, 4))})[0].shape, (1, 1, 4, 2))
+        s = ort.InferenceSession(text)
+        binding = s.io_binding()
+        binding.bind_cpu_input("x", x)
+        binding.bind_output("y")
+        s.run_with_iobinding(binding)
+        self.assertEqual(binding.copy_outputs_to_cpu()[0].shape, (1, 1, 3, 2))
+        s = ort.InferenceSession(text)
+        for feed in ({"x": ort.zeros((1, 1, 1, 4))}, {}):  # the run says what is wrong
+            with self.assertRaises(ort.Error):
+                s.run(None, feed)
+        self.assertEqual(s.run(None, {"x": x})[0].shape, (1, 1, 3, 2))
+        options = ort.SessionOptions()
+        options.add_free_dimension_override_by_name("h", 1)
+        with self.assertRaises(ort.Error):
+            ort.InferenceSession(text, options)
+
     def test_a_model_of_one_size_is_not_kept(self):
         s = ort.InferenceSession(b"model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = x * 2 }")
         self.assertEqual(s.get_inputs()[0].shape, [2, 3])
