@@ -20,7 +20,7 @@ def feed(ports):
         elif dtype == np.bool_ or "mask" in name:
             found[name] = np.ones(shape, dtype)
         else:
-            found[name] = random.integers(0, 100, shape).astype(dtype)
+            found[name] = random.integers(0, 10, shape).astype(dtype)
     return found
 
 

@@ -216,8 +216,11 @@ def run(arguments, rows, threads, base):
                 if row.path and path != row.path:
                     os.remove(path)
             except (Failed, OSError, ValueError, subprocess.TimeoutExpired) as problem:
-                result["failed"].append([row.name, str(problem)])
-                print(f"{row.name:34} {problem}", flush=True)
+                why = str(problem)
+                if row.path:  # where packages are installed is of no interest
+                    why = why.replace(os.path.join(os.path.dirname(row.path), ""), "")
+                result["failed"].append([row.name, why])
+                print(f"{row.name:34} {why}", flush=True)
     finally:
         wide.close()
     return result

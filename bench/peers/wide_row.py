@@ -7,6 +7,7 @@ import sys
 import time
 
 import engines
+import run_session
 from machine import Statistics
 from process import Failed, Process
 from wide_table import kind_of
@@ -31,6 +32,26 @@ class Mode:
         self.row_s = 1.0 if quick else min(5.0, max(1.0, each / 3))
 
 
+def tool():
+    return os.path.join(os.environ.get("BUILD") or os.path.join(engines.ROOT, "build", "release"),
+                        "takt")
+
+
+def sizes_of(path):
+    """Sizes for the named dimensions of the inputs, as PEERS_SIZES has them: planning for them is
+    part of making a session, for both engines."""
+    told = subprocess.run([tool(), "inspect", "--json", path], capture_output=True, text=True,
+                          check=False)
+    if told.returncode != 0:
+        return ""
+    found = {}
+    for port in json.loads(told.stdout)["inputs"]:
+        for axis, size in enumerate(port["shape"]):
+            if isinstance(size, str) and "`" not in size:  # which stands for no name
+                found.setdefault(size, run_session.guess(size, axis, len(port["shape"])))
+    return ",".join(f"{name}={size}" for name, size in found.items())
+
+
 def difference(mine, other):
     import numpy as np
     a, b = (np.fromfile(path, np.float64) for path in (mine, other))
@@ -45,7 +66,7 @@ def difference(mine, other):
 class Wide:
     def __init__(self, mode):
         os.makedirs(FOLDER, exist_ok=True)
-        self.mode = mode
+        self.mode, self.given = mode, os.environ.get("PEERS_SIZES", "")
         self.statistics = Statistics(engines.statistics())
         self.log = open(os.path.join(FOLDER, "engines.log"), "wb")  # pylint: disable=R1732
         self.engines = [engines.Engine(name, RUNNER, name, "Python", [])
@@ -57,6 +78,7 @@ class Wide:
     def start(self, path, threads, pair=None):
         """A new process for each engine, what it took to load, and the answers' difference."""
         found, told, files = {}, {}, []
+        os.environ["PEERS_SIZES"] = self.given or sizes_of(path)
         try:
             for engine in pair or self.engines:
                 process = found[engine.name] = Process(engine, threads, self.log)
@@ -129,10 +151,10 @@ class Wide:
 
     def loser(self, path, threads):
         """Of the kinds of steps the one that takes so much longer than with onnxruntime."""
-        tool = os.path.join(os.environ.get("BUILD") or os.path.join(
-            engines.ROOT, "build", "release"), "takt")
-        mine = subprocess.run([tool, "profile", "--json", "--threads", str(threads), path],
-                              capture_output=True, text=True, check=False)
+        sizes = [part for size in os.environ["PEERS_SIZES"].split(",") if size
+                 for part in ("--dim", size)]
+        mine = subprocess.run([tool(), "profile", "--json", "--threads", str(threads), *sizes,
+                               path], capture_output=True, text=True, check=False)
         other = subprocess.run([sys.executable, RUNNER, path, str(threads), "0.5"],
                                capture_output=True, text=True, check=False)
         if mine.returncode != 0 or other.returncode != 0:
