@@ -133,18 +133,36 @@ static void log_softmax(const takt_rows_step *r, T *d, const T *x)
 }
 
 /* y = (x - mean) * scale, without the subtraction if `mean` is NULL; then gamma and beta. */
+INLINE vec scaled(vec x, const T *mean, T scale)
+{
+    return VEC(mul)(mean != NULL ? VEC(sub)(x, VEC(set1)(*mean)) : x, VEC(set1)(scale));
+}
+
+INLINE void apply_both(T *d, const T *x, size_t n, const T *mean, T scale, const takt_rows_step *r)
+{
+    const T *gamma = r->gamma, *beta = r->beta;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        const vec y = VEC(mul)(scaled(VEC(load)(x + i), mean, scale), VEC(load)(gamma + i));
+        VEC(store)(d + i, VEC(add)(y, VEC(load)(beta + i)));
+    }
+    const size_t m = n - i;
+    const vec y = VEC(mul)(scaled(VEC(load_n)(x + i, m), mean, scale), VEC(load_n)(gamma + i, m));
+    VEC(store_n)(d + i, VEC(add)(y, VEC(load_n)(beta + i, m)), m);
+}
+
 INLINE void apply(const takt_rows_step *r, T *d, const T *x, const T *mean, T scale)
 {
     const T *gamma = r->gamma, *beta = r->beta;
-    const vec s = VEC(set1)(scale), shift = VEC(set1)(mean != NULL ? *mean : (T)0);
+    if (gamma != NULL && beta != NULL && r->n <= POLLED) {
+        apply_both(d, x, r->n, mean, scale, r);
+        return;
+    }
     for (size_t i = 0; i < r->n; i += LANES) {
         if (i % POLLED == 0 && i > 0 && takt_poll_stops(r->poll))
             return;
         const size_t m = r->n - i < LANES ? r->n - i : LANES;
-        vec y = m == LANES ? VEC(load)(x + i) : VEC(load_n)(x + i, m);
-        if (mean != NULL)
-            y = VEC(sub)(y, shift);
-        y = VEC(mul)(y, s);
+        vec y = scaled(m == LANES ? VEC(load)(x + i) : VEC(load_n)(x + i, m), mean, scale);
         if (gamma != NULL)
             y = VEC(mul)(y, m == LANES ? VEC(load)(gamma + i) : VEC(load_n)(gamma + i, m));
         if (beta != NULL)
@@ -204,15 +222,45 @@ static T inverse_root(T square_sum, size_t n, double epsilon)
     return (T)1 / root[0];
 }
 
-static void layer_norm(const takt_rows_step *r, T *d, const T *x, size_t at)
+/* Row `at`, of which mean and sum of squares are known. */
+static void normalise(const takt_rows_step *r, size_t at, T mean, T square_sum)
 {
-    const T mean = row(TAKT_REDUCE_SUM, x, r->n, r->poll) / (T)r->n;
-    const T square_sum = pass(TAKT_REDUCE_SUMSQ, minus, mean, stretch_of(r, x), NULL);
     const T scale = inverse_root(square_sum, r->n, r->epsilon);
+    T *d = (T *)r->dst + at * r->dst_stride;
+    const T *x = (const T *)r->src + at * r->src_stride;
     if (r->plane > 0)
         apply_planes(r, d, x, (line){.shift = mean, .scale = scale}, at);
     else
         apply(r, d, x, &mean, scale);
+}
+
+static void layer_norm_one(const takt_rows_step *r, size_t at)
+{
+    const T *x = (const T *)r->src + at * r->src_stride;
+    const T mean = row(TAKT_REDUCE_SUM, x, r->n, r->poll) / (T)r->n;
+    normalise(r, at, mean, pass(TAKT_REDUCE_SUMSQ, minus, mean, stretch_of(r, x), NULL));
+}
+
+static void layer_norm_two(const takt_rows_step *r, size_t at, size_t other)
+{
+    const T *const x[2] = {(const T *)r->src + at * r->src_stride,
+                           (const T *)r->src + other * r->src_stride};
+    T mean[2] = {0}, square_sum[2];
+    pass_pair(TAKT_REDUCE_SUM, itself, mean, x, r->n, square_sum);
+    for (int s = 0; s < 2; s++)
+        mean[s] = square_sum[s] / (T)r->n;
+    pass_pair(TAKT_REDUCE_SUMSQ, minus, mean, x, r->n, square_sum);
+    normalise(r, at, mean[0], square_sum[0]);
+    normalise(r, other, mean[1], square_sum[1]);
+}
+
+static void layer_norm(const takt_rows_step *r)
+{
+    size_t i = 0;
+    for (; r->n <= POLLED && i + 2 <= r->rows; i += 2)
+        layer_norm_two(r, r->is_back ? r->rows - 1 - i : i, r->is_back ? r->rows - 2 - i : i + 1);
+    for (; i < r->rows; i++)
+        layer_norm_one(r, r->is_back ? r->rows - 1 - i : i);
 }
 
 static void rms_norm(const takt_rows_step *r, T *d, const T *x)
@@ -223,19 +271,24 @@ static void rms_norm(const takt_rows_step *r, T *d, const T *x)
 
 static void rows_run(const takt_rows_step *r)
 {
-    if (r->op == TAKT_ROWS_SOFTMAX && r->rows > 0 && r->n > 0) {
+    if (r->rows == 0 || r->n == 0)
+        return;
+    if (r->op == TAKT_ROWS_SOFTMAX) {
         softmax_rows(r);
         return;
     }
-    for (size_t i = 0; i < r->rows && r->n > 0; i++) {
+    if (r->op == TAKT_ROWS_LAYER_NORM) {
+        layer_norm(r);
+        return;
+    }
+    for (size_t i = 0; i < r->rows; i++) {
         const size_t row = r->is_back ? r->rows - 1 - i : i;
         T *d = (T *)r->dst + row * r->dst_stride;
         const T *x = (const T *)r->src + row * r->src_stride;
-        switch (r->op) {
-        case TAKT_ROWS_LOG_SOFTMAX: log_softmax(r, d, x); break;
-        case TAKT_ROWS_LAYER_NORM: layer_norm(r, d, x, row); break;
-        default: rms_norm(r, d, x); break;
-        }
+        if (r->op == TAKT_ROWS_LOG_SOFTMAX)
+            log_softmax(r, d, x);
+        else
+            rms_norm(r, d, x);
     }
 }
 

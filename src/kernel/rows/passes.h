@@ -132,6 +132,59 @@ INLINE T pass(takt_reduce_op op, element_fn *f, T p, stretch l, const place *to)
     return total;
 }
 
+/* ---- two rows ---- */
+
+INLINE vec itself(vec x, vec p)
+{
+    (void)p;
+    return x;
+}
+
+/* The sums of one chunk of two rows at once: one row alone waits for its sixteen lanes. */
+INLINE void pair_chunk(takt_reduce_op op, element_fn *f, const vec p[2], const T *const x[2],
+                       size_t n, T out[2])
+{
+    vec acc[2][REGS];
+    for (int s = 0; s < 2; s++)
+        for (int k = 0; k < REGS; k++)
+            acc[s][k] = VEC(zero)();
+    size_t i = 0;
+    for (; i + WIDE <= n; i += WIDE)
+        for (int k = 0; k < REGS; k++)
+            for (int s = 0; s < 2; s++)
+                acc[s][k] = join(op, acc[s][k], f(VEC(load)(x[s] + i + k * LANES), p[s]));
+    for (int s = 0; s < 2; s++) {
+        T tail[WIDE] = {0}; /* lanes without an element join a zero */
+        for (size_t k = i; k < n; k += LANES) {
+            const size_t m = n - k < LANES ? n - k : LANES;
+            VEC(store_n)(tail + (k - i), f(VEC(load_n)(x[s] + k, m), p[s]), m);
+        }
+        for (int k = 0; k < REGS; k++)
+            acc[s][k] = join(op, acc[s][k], VEC(load)(tail + k * LANES));
+        T lane[WIDE];
+        for (int k = 0; k < REGS; k++)
+            VEC(store)(lane + k * LANES, acc[s][k]);
+        out[s] = fold(op, lane);
+    }
+}
+
+/* What `pass` returns for each of two rows of n <= POLLED elements. */
+INLINE void pass_pair(takt_reduce_op op, element_fn *f, const T p[2], const T *const x[2], size_t n,
+                      T total[2])
+{
+    const vec all[2] = {VEC(set1)(p[0]), VEC(set1)(p[1])};
+    total[0] = total[1] = 0;
+    for (size_t i = 0; i < n; i += CHUNK) {
+        const T *const from[2] = {x[0] + i, x[1] + i};
+        T part[2];
+        pair_chunk(op, f, all, from, n - i < CHUNK ? n - i : CHUNK, part);
+        for (int s = 0; s < 2; s++)
+            total[s] = i == 0 ? part[s] : merge_one(op, total[s], part[s]);
+    }
+}
+
+/* ---- the largest ---- */
+
 /* The largest of x[i..n) and of the lanes of `top`, any of several zeros; any number if there is a
  * NaN, which turns the sum of exponentials into NaN anyway. */
 static T largest_of(const T *x, size_t i, size_t n, vec top)
