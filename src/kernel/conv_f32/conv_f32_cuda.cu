@@ -11,11 +11,10 @@
 #define TN 16
 #define BK 16
 #define STAGES 2
-#define KEEPS 1
 #define GATHERS 1
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_conv_f32_128w, takt_cuda_gemm, 128, 2)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_wide.h"
 
 /* Small tiles. */
 #define BM 64
@@ -24,7 +23,6 @@
 #define TN 4
 #define BK 16
 #define STAGES 3
-#define KEEPS 0
 #define GATHERS 1
 #define TILE(name) name##_64
 #define TILED KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 3)
@@ -37,7 +35,6 @@
 #define TN 4
 #define BK 32
 #define STAGES 3
-#define KEEPS 0
 #define GATHERS 1
 #define TILE(name) name##_64x32
 #define TILED KERNEL(takt_cuda_conv_f32_64x32, takt_cuda_gemm, 128, 4)
@@ -50,7 +47,6 @@
 #define TN 4
 #define BK 64
 #define STAGES 4
-#define KEEPS 0
 #define GATHERS 1
 #define TILE(name) name##_32
 #define TILED KERNEL(takt_cuda_conv_f32_32, takt_cuda_gemm, 128)

@@ -82,6 +82,7 @@ static __device__ __forceinline__ void takt_begin(void)
 #define RESTRICT __restrict__
 
 typedef float4 quad;
+typedef float2 pair;
 
 DEVICE void least(uint64_t *word, uint64_t value)
 {
@@ -256,6 +257,9 @@ typedef void takt_lane_fn(const void *args, takt_lane *self);
 typedef struct quad {
     float x, y, z, w;
 } __attribute__((aligned(16))) quad;
+typedef struct pair {
+    float x, y;
+} __attribute__((aligned(8))) pair;
 
 DEVICE void least(uint64_t *word, uint64_t value)
 {

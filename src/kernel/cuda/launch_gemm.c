@@ -19,23 +19,20 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what gpu_sweep measured on an
  * H200, where the tile of least estimated time took 0.4 % more than the best one on average:
  * `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one; `begin`,
- * us before the first product and after the last. For _128t they are a guess below those of _128:
- * it has not been measured. */
+ * us before the first product and after the last. */
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
-    uint32_t rows, cols, threads, depth, stages, keeps, turned;
+    uint32_t rows, cols, threads, depth, stages, keeps;
     double rate, alone, begin;
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 0, 263, 192,
-     30},
-    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 0, 296, 400, 15},
-    {"takt_cuda_gemm_f32_128t", NULL, 128, 128, 256, 16, 2, 1, 1, 290, 390, 16},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 3, 1, 0, 231, 118, 11},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 0, 222, 167, 7},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 0, 230, 153, 5},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 0, 170, 126, 4.1},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 263, 192, 30},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 296, 400, 15},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 3, 1, 231, 118, 11},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 222, 167, 7},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 230, 153, 5},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 170, 126, 4.1},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -161,8 +158,7 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
     }
     const tile *t = &tiles[p->way / 2];
     const uint32_t pieces = p->way % 2 != 0 ? chunks_of(g) : 1;
-    const uint32_t a = t->turned ? t->depth * (t->rows + 4) : t->rows * (t->depth + 4);
-    const uint32_t stage = a + t->depth * t->cols;
+    const uint32_t stage = t->rows * (t->depth + 4) + t->depth * t->cols;
     *l = (takt_cuda_launch){.kernel = g->is_conv ? t->convolution : t->product,
                             .grid = {(uint32_t)tiles_of(g, t), 1, batches * pieces},
                             .threads = t->threads,

@@ -16,11 +16,10 @@
 #define TN 16
 #define BK 16
 #define STAGES 2
-#define KEEPS 1
 #define GATHERS 0
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_gemm_f32_128w, takt_cuda_gemm, 128, 2)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_wide.h"
 
 /* Twice the threads, for fewer tiles. */
 #define BM 128
@@ -29,25 +28,10 @@
 #define TN 8
 #define BK 16
 #define STAGES 2
-#define KEEPS 1
 #define GATHERS 0
 #define TILE(name) name##_128
 #define TILED KERNEL(takt_cuda_gemm_f32_128, takt_cuda_gemm, 256, 2)
-#include "kernel/gemm_f32/cuda_tile.h"
-
-/* The same with A transposed on its way. */
-#define BM 128
-#define BN 128
-#define TM 8
-#define TN 8
-#define BK 16
-#define STAGES 2
-#define KEEPS 1
-#define GATHERS 0
-#define TURNED 1
-#define TILE(name) name##_128t
-#define TILED KERNEL(takt_cuda_gemm_f32_128t, takt_cuda_gemm, 256, 2)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_wide.h"
 
 /* Smaller products. */
 #define BM 64
@@ -56,11 +40,10 @@
 #define TN 8
 #define BK 16
 #define STAGES 3
-#define KEEPS 1
 #define GATHERS 0
 #define TILE(name) name##_64w
 #define TILED KERNEL(takt_cuda_gemm_f32_64w, takt_cuda_gemm, 64, 5)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_wide.h"
 
 /* Twice the threads. */
 #define BM 64
@@ -69,7 +52,6 @@
 #define TN 4
 #define BK 16
 #define STAGES 3
-#define KEEPS 0
 #define GATHERS 0
 #define TILE(name) name##_64
 #define TILED KERNEL(takt_cuda_gemm_f32_64, takt_cuda_gemm, 128, 4)
@@ -82,7 +64,6 @@
 #define TN 4
 #define BK 32
 #define STAGES 3
-#define KEEPS 0
 #define GATHERS 0
 #define TILE(name) name##_64x32
 #define TILED KERNEL(takt_cuda_gemm_f32_64x32, takt_cuda_gemm, 128, 4)
@@ -95,7 +76,6 @@
 #define TN 4
 #define BK 64
 #define STAGES 4
-#define KEEPS 0
 #define GATHERS 0
 #define TILE(name) name##_32
 #define TILED KERNEL(takt_cuda_gemm_f32_32, takt_cuda_gemm, 128)
