@@ -15,7 +15,8 @@ enum {
     TAKT_CUDA_MAP_OPERANDS = 98, /* a first one, and two more for each; within 4 KiB of all */
     TAKT_CUDA_MAP_DIMS = 5,      /* loops over the result, adjacent ones merged */
     TAKT_CUDA_MAP_THREADS = 128,
-    TAKT_CUDA_MAP_EACH = 4 /* neighbouring elements that a thread computes */
+    TAKT_CUDA_MAP_EACH = 4, /* neighbouring elements that a thread computes */
+    TAKT_CUDA_MAP_MANY = 16 /* elements of a thread of takt_cuda_map_one_f32_many */
 };
 
 /* How an operand is read for element i of the result. */
@@ -61,9 +62,22 @@ typedef struct takt_cuda_map {
     uint64_t *fault; /* the lowest element with a zero divisor; NULL: there can be none */
 } takt_cuda_map;
 
+/* dst = op(a, b), or op(a), of floats: map_f32_cuda_one.cu. */
+typedef struct takt_cuda_map_one {
+    float *dst;
+    const float *a, *b; /* b: or NULL */
+    uint64_t count;
+    uint32_t op;          /* takt_map_op */
+    uint8_t a_one, b_one; /* the operand is one float, for all elements */
+} takt_cuda_map_one;
+
 /* ---- rows: rows_f32_cuda.cu ---- */
 
 enum { TAKT_CUDA_ROWS_THREADS = 256 };
+
+/* Floats from one row of n elements to the next in shared memory: two rows that a warp reads lie in
+ * different banks. */
+#define TAKT_CUDA_ROWS_LINE(n) (((n) + 31) / 32 * 32 + 16)
 
 typedef struct takt_cuda_rows {
     float *dst;

@@ -17,8 +17,51 @@ static takt_cuda_launch launch(const char *kernel, uint32_t blocks, uint32_t thr
     return (takt_cuda_launch){.kernel = kernel, .grid = {blocks, 1, 1}, .threads = threads};
 }
 
+/* ---- element-wise ---- */
+
+/* Whether the program is one operation of floats that lie side by side, or are one float each. */
+static bool is_one(const takt_cuda_map *m, takt_cuda_map_one *one)
+{
+    const takt_cuda_instruction *c = &m->code[0];
+    if (m->code_count != 1 || c->is_byte || !c->is_output || c->op == TAKT_MAP_SELECT ||
+        takt_cuda_map_kind_of(c->op) == TAKT_CUDA_MAP_RARE || c->from[0] < TAKT_CUDA_MAP_CODE ||
+        c->from[1] < TAKT_CUDA_MAP_CODE)
+        return false;
+    const takt_cuda_operand *a = &m->in[c->from[0] - TAKT_CUDA_MAP_CODE];
+    const takt_cuda_operand *b = &m->in[c->from[1] - TAKT_CUDA_MAP_CODE];
+    if (a->is_byte || b->is_byte || a->form == TAKT_CUDA_SPREAD || b->form == TAKT_CUDA_SPREAD)
+        return false;
+    *one = (takt_cuda_map_one){.dst = m->out[0],
+                               .a = a->data,
+                               .b = a == b ? NULL : b->data,
+                               .count = m->count,
+                               .op = c->op,
+                               .a_one = a->form == TAKT_CUDA_ONE,
+                               .b_one = b->form == TAKT_CUDA_ONE};
+    return true;
+}
+
+static void launch_one(const takt_cuda_map_one *one, takt_cuda_launch *l)
+{
+    enum { MANY = 1 << 22 }; /* elements; fewer are spread over more threads */
+    const bool is_light = takt_cuda_map_kind_of((uint8_t)one->op) == TAKT_CUDA_MAP_LIGHT;
+    const bool is_many = !is_light && one->count >= MANY;
+    const uint64_t each = is_many ? TAKT_CUDA_MAP_MANY : TAKT_CUDA_MAP_EACH;
+    *l = launch(is_light  ? "takt_cuda_map_one_f32_light"
+                : is_many ? "takt_cuda_map_one_f32_many"
+                          : "takt_cuda_map_one_f32",
+                blocks_of(one->count, TAKT_CUDA_MAP_THREADS * each), TAKT_CUDA_MAP_THREADS);
+    l->args.map_one = *one;
+    l->arg_bytes = sizeof *one;
+}
+
 void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l)
 {
+    takt_cuda_map_one one;
+    if (is_one(m, &one)) {
+        launch_one(&one, l);
+        return;
+    }
     static const char *const kernels[] = {"takt_cuda_map_f32_light", "takt_cuda_map_f32",
                                           "takt_cuda_map_f32_any"};
     uint32_t registers = 0;
@@ -52,11 +95,14 @@ void takt_cuda_launch_map_mixed(const takt_cuda_map *m, takt_cuda_launch *l)
 void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
 {
     enum { SHORT = 256, LONG = 1024, LONGEST = 48 << 10, WIDE = 16, FEW = 264, MANY = 4096 };
-    /* Registers pay for many rows: their code is long. */
-    if (r->n <= SHORT || (r->n <= LONG && r->rows >= MANY)) {
+    if (r->n <= SHORT) {
         const uint32_t threads = r->rows < MANY ? 4 * WIDE : 8 * WIDE;
-        *l = launch(r->n <= SHORT ? "takt_cuda_rows_f32_256" : "takt_cuda_rows_f32_1024",
-                    blocks_of(r->rows, threads / WIDE), threads);
+        *l = launch("takt_cuda_rows_f32_256", blocks_of(r->rows, threads / WIDE), threads);
+    } else if (r->n <= LONG && r->rows >= MANY) {
+        enum { EACH = 4 }; /* rows of a block */
+        *l = launch("takt_cuda_rows_f32_1024", blocks_of(r->rows, EACH), EACH * WIDE);
+        l->shared_bytes =
+            EACH * (WIDE + TAKT_CUDA_ROWS_LINE((uint32_t)r->n)) * (uint32_t)sizeof(float);
     } else if (r->n <= LONGEST) {
         const uint32_t threads = r->n <= LONG                        ? 128
                                  : r->rows <= FEW && r->n > 4 * LONG ? 1024

@@ -22,6 +22,7 @@ typedef struct takt_cuda_launch {
     size_t arg_bytes;
     union {
         takt_cuda_map map;
+        takt_cuda_map_one map_one;
         takt_cuda_rows rows;
         takt_cuda_reduce reduce;
         takt_cuda_combine combine;
@@ -55,7 +56,7 @@ enum { TAKT_CUDA_LAUNCHES = 2 }; /* of one step, at most */
 /* Offsets of the pointers in the arguments of a launch; how many there are. */
 size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t capacity);
 
-/* Element-wise: as many registers as the program names. */
+/* Element-wise: as many registers as the program names, or a kernel for one operation. */
 void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l);
 /* The same for a program of mixed types. */
 void takt_cuda_launch_map_mixed(const takt_cuda_map *m, takt_cuda_launch *l);

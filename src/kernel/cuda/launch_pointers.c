@@ -39,6 +39,10 @@ static const struct {
     const char *kernel; /* a prefix of the name: the first match wins */
     size_t offsets[20], count;
 } fixed[] = {
+    {"takt_cuda_map_one",
+     {offsetof(takt_cuda_map_one, dst), offsetof(takt_cuda_map_one, a),
+      offsetof(takt_cuda_map_one, b)},
+     3},
     {"takt_cuda_gemm", GEMM, 9},
     {"takt_cuda_pool_any",
      {offsetof(takt_cuda_pool_args, dst), offsetof(takt_cuda_pool_args, a),
@@ -139,8 +143,6 @@ static const struct {
 
 size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t capacity)
 {
-    if (strncmp(l->kernel, "takt_cuda_map", sizeof "takt_cuda_map" - 1) == 0)
-        return map_pointers(l, offsets, capacity);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         if (strncmp(l->kernel, fixed[i].kernel, strlen(fixed[i].kernel)) != 0)
             continue;
@@ -148,5 +150,7 @@ size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t cap
             add(offsets, capacity, k, fixed[i].offsets[k]);
         return fixed[i].count;
     }
+    if (strncmp(l->kernel, "takt_cuda_map", sizeof "takt_cuda_map" - 1) == 0)
+        return map_pointers(l, offsets, capacity);
     return 0;
 }

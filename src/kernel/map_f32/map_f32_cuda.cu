@@ -8,18 +8,14 @@
  * There are three kernels: for programs without elementary functions, with the common ones, and
  * with any. The fewer registers a kernel needs, the more loads are on their way at once.
  */
-#include "kernel/cuda/args.h"
-#include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
-#include "kernel/map/map.h"
-#include "kernel/map_f32/cuda_kind.h"
+#include "kernel/map_f32/cuda_words.h"
 
-enum { EACH = TAKT_CUDA_MAP_EACH };
+/* The values of four elements; 0 and 1 of predicates are floats as well. */
+#define EACH TAKT_CUDA_MAP_EACH
+#define NAMED(name) name##_four
+#include "kernel/map_f32/cuda_ops.h"
 
-/* The values of four elements, or their bits: 0 and 1 of predicates are floats as well. */
-typedef struct four {
-    float v[EACH];
-} four;
+typedef values_four four;
 
 /* A magnitude as exponent and 24 bits, the highest of them set. */
 typedef struct parts {
@@ -76,19 +72,6 @@ DEVICE float mod_of(float a, float b)
     return (r < 0.0f) != (b < 0.0f) ? r + b : r;
 }
 
-DEVICE float sign_of(float x)
-{
-    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
-}
-
-#define ALL(expression)                                                                            \
-    UNROLL                                                                                         \
-    for (int i = 0; i < EACH; i++) {                                                               \
-        const float x = a->v[i], y = b->v[i];                                                      \
-        (void)y;                                                                                   \
-        r->v[i] = expression;                                                                      \
-    }                                                                                              \
-    break
 /* The rarer functions, in a quarter of the code. */
 #define EACH_IN_TURN(expression)                                                                   \
     ROLL for (int i = 0; i < EACH; i++)                                                            \
@@ -98,58 +81,6 @@ DEVICE float sign_of(float x)
         r->v[i] = expression;                                                                      \
     }                                                                                              \
     break
-
-DEVICE void light(uint8_t op, four *r, const four *a, const four *b, const four *c)
-{
-    switch (op) {
-    case TAKT_MAP_COPY: ALL(x);
-    case TAKT_MAP_NEG: ALL(vf_neg(x));
-    case TAKT_MAP_ABS: ALL(vf_abs(x));
-    case TAKT_MAP_SIGN: ALL(sign_of(x));
-    case TAKT_MAP_SQUARE: ALL(x * x);
-    case TAKT_MAP_SQRT: ALL(sqrtf(x));
-    case TAKT_MAP_RSQRT: ALL(1.0f / sqrtf(x));
-    case TAKT_MAP_RECIPROCAL: ALL(1.0f / x);
-    case TAKT_MAP_FLOOR: ALL(floorf(x));
-    case TAKT_MAP_CEIL: ALL(ceilf(x));
-    case TAKT_MAP_ROUND: ALL(rintf(x));
-    case TAKT_MAP_TRUNC: ALL(truncf(x));
-    case TAKT_MAP_RELU: ALL(vf_relu(x));
-    case TAKT_MAP_NOT: ALL(x == 0.0f ? 1.0f : 0.0f);
-    case TAKT_MAP_IS_NAN: ALL(x != x ? 1.0f : 0.0f);
-    case TAKT_MAP_IS_INF: ALL(vf_abs(x) == INFINITY ? 1.0f : 0.0f);
-    case TAKT_MAP_ADD: ALL(x + y);
-    case TAKT_MAP_SUB: ALL(x - y);
-    case TAKT_MAP_MUL: ALL(x * y);
-    case TAKT_MAP_DIV: ALL(x / y);
-    case TAKT_MAP_MIN: ALL(vf_min(x, y));
-    case TAKT_MAP_MAX: ALL(vf_max(x, y));
-    case TAKT_MAP_AND: ALL(x * y);
-    case TAKT_MAP_OR: ALL(x == 0.0f ? y : x);
-    case TAKT_MAP_XOR:
-    case TAKT_MAP_NE: ALL(x != y ? 1.0f : 0.0f);
-    case TAKT_MAP_EQ: ALL(x == y ? 1.0f : 0.0f);
-    case TAKT_MAP_LT: ALL(x < y ? 1.0f : 0.0f);
-    case TAKT_MAP_LE: ALL(x <= y ? 1.0f : 0.0f);
-    case TAKT_MAP_GT: ALL(x > y ? 1.0f : 0.0f);
-    case TAKT_MAP_GE: ALL(x >= y ? 1.0f : 0.0f);
-    default: /* TAKT_MAP_SELECT */ ALL(x != 0.0f ? y : c->v[i]);
-    }
-}
-
-DEVICE void common(uint8_t op, four *r, const four *a, const four *b)
-{
-    switch (op) {
-    case TAKT_MAP_SIGMOID: ALL(sigmoid_f32(x));
-    case TAKT_MAP_TANH: ALL(tanh_f32(x));
-    case TAKT_MAP_ERF: ALL(erf_f32(x));
-    case TAKT_MAP_GELU: ALL(gelu_f32(x));
-    case TAKT_MAP_GELU_TANH: ALL(gelu_tanh_f32(x));
-    case TAKT_MAP_HARD_SWISH: ALL(hard_swish_f32(x));
-    case TAKT_MAP_EXP: ALL(exp_f32(x));
-    default: /* TAKT_MAP_LOG */ ALL(log_f32(x));
-    }
-}
 
 DEVICE void rare(uint8_t op, four *r, const four *a, const four *b)
 {
@@ -189,11 +120,6 @@ DEVICE int64_t place_of(const takt_cuda_map *m, const takt_cuda_operand *o, uint
         i /= m->dim[d];
     }
     return at + (int64_t)i * o->stride[0];
-}
-
-DEVICE bool is_aligned(const void *p)
-{
-    return ((uintptr_t)p & 15) == 0;
 }
 
 DEVICE void load(const takt_cuda_map *m, const takt_cuda_operand *o, uint64_t first, uint32_t count,
@@ -261,14 +187,15 @@ DEVICE void carry_out(const takt_cuda_map *m, takt_cuda_map_kind kind,
         if (kind == TAKT_CUDA_MAP_LIGHT || takt_cuda_map_kind_of(c->op) == TAKT_CUDA_MAP_LIGHT) {
             if (c->op == TAKT_MAP_SELECT)
                 source(m, c->from[2], registers, first, count, &last);
-            light(c->op, &r, &a, &b, &last);
+            light_four(c->op, &r, &a, &b, &last);
         } else if (kind == TAKT_CUDA_MAP_COMMON ||
                    takt_cuda_map_kind_of(c->op) == TAKT_CUDA_MAP_COMMON) {
-            common(c->op, &r, &a, &b);
+            common_four(c->op, &r, &a, &b);
         } else {
             rare(c->op, &r, &a, &b);
         }
-        registers[c->to * TAKT_CUDA_MAP_THREADS] = r;
+        if (k + 1 < m->code_count) /* nothing reads the last one */
+            registers[c->to * TAKT_CUDA_MAP_THREADS] = r;
         if (c->is_output)
             store(c, m->out[k], first, count, &r);
     }

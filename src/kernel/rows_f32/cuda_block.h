@@ -36,18 +36,22 @@ typedef struct held_row {
     float *part; /* shared: a float a thread */
 } held_row;
 
+/* The largest of the threads' values: sixteen threads take the others', and all take theirs. */
 DEVICE float block_max(const held_row *r, float most SELF_PARAMETER)
 {
     r->part[LANE] = most;
-    for (uint32_t half = LANES / 2; half > 0; half /= 2) {
-        SYNC();
-        if (LANE < half && r->part[LANE + half] > r->part[LANE])
-            r->part[LANE] = r->part[LANE + half];
+    SYNC();
+    if (LANE < WIDE) {
+        for (uint32_t k = LANE + WIDE; k < LANES; k += WIDE)
+            most = r->part[k] > most ? r->part[k] : most;
+        r->part[LANE] = most;
     }
     SYNC();
-    const float all = r->part[0];
+    UNROLL
+    for (uint32_t k = 0; k < WIDE; k++)
+        most = r->part[k] > most ? r->part[k] : most;
     SYNC();
-    return all;
+    return most;
 }
 
 /* The sum over the row; every sixteen threads take a chunk. */

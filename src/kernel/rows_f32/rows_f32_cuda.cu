@@ -171,16 +171,6 @@ KERNEL(takt_cuda_rows_f32_256, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
     short_rows_16(&ARG, part SELF);
 }
 
-#define EACH 64
-#define NAMED(name) name##_64
-#include "kernel/rows_f32/cuda_short.h"
-
-KERNEL(takt_cuda_rows_f32_1024, takt_cuda_rows, 128, 2)
-{
-    SHARED(float, part, THREADS);
-    short_rows_64(&ARG, part SELF);
-}
-
 /* ---- rows in the shared memory of a block ---- */
 
 DEVICE bool is_by_quads(const float *p, uint32_t n)
@@ -202,10 +192,10 @@ DEVICE void bring(const held_row *r, const float *from SELF_PARAMETER)
     SYNC();
 }
 
-/* Writes the results of a row, four elements at a time if possible. */
-#define WRITE(to, expression)                                                                      \
+/* Writes the results of a row, four elements at a time if possible; thread `me` of `all`. */
+#define WRITE_BY(me, all, to, expression)                                                          \
     if (is_by_quads(to, r->n))                                                                     \
-        for (uint32_t i = 4 * LANE; i < r->n; i += 4 * LANES) {                                    \
+        for (uint32_t i = 4 * (me); i < r->n; i += 4 * (all)) {                                    \
             float y[4];                                                                            \
             UNROLL                                                                                 \
             for (uint32_t j = 0; j < 4; j++)                                                       \
@@ -213,18 +203,44 @@ DEVICE void bring(const held_row *r, const float *from SELF_PARAMETER)
             *(quad *)(to + i) = quad_of(y);                                                        \
         }                                                                                          \
     else                                                                                           \
-        for (uint32_t i = LANE; i < r->n; i += LANES)                                              \
+        for (uint32_t i = (me); i < r->n; i += (all))                                              \
             to[i] = expression(i)
+#define WRITE(to, expression) WRITE_BY(LANE, LANES, to, expression)
+
+DEVICE float larger(float most, float x)
+{
+    return x > most ? x : most;
+}
+
+/* Turns a row into its exponentials; the largest element. */
+DEVICE float block_exponentials(const held_row *r SELF_PARAMETER)
+{
+    float most = -INFINITY;
+    const uint32_t whole = r->n / 4 * 4;
+    for (uint32_t i = 4 * LANE; i < whole; i += 4 * LANES) {
+        const quad q = *(const quad *)(r->x + i);
+        most = larger(larger(larger(larger(most, q.x), q.y), q.z), q.w);
+    }
+    for (uint32_t i = whole + LANE; i < r->n; i += LANES)
+        most = larger(most, r->x[i]);
+    most = block_max(r, most SELF);
+    for (uint32_t i = 4 * LANE; i < whole; i += 4 * LANES) {
+        quad q = *(const quad *)(r->x + i);
+        q.x = exp_down_f32(q.x - most);
+        q.y = exp_down_f32(q.y - most);
+        q.z = exp_down_f32(q.z - most);
+        q.w = exp_down_f32(q.w - most);
+        *(quad *)(r->x + i) = q;
+    }
+    for (uint32_t i = whole + LANE; i < r->n; i += LANES)
+        r->x[i] = exp_down_f32(r->x[i] - most);
+    SYNC();
+    return most;
+}
 
 DEVICE void block_softmax(const held_row *r, float *d SELF_PARAMETER)
 {
-    float most = -INFINITY;
-    for (uint32_t i = LANE; i < r->n; i += LANES)
-        most = r->x[i] > most ? r->x[i] : most;
-    most = block_max(r, most SELF);
-    for (uint32_t i = LANE; i < r->n; i += LANES)
-        r->x[i] = exp_down_f32(r->x[i] - most);
-    SYNC();
+    (void)block_exponentials(r SELF);
     const float scale = 1.0f / block_sum(r, PLAIN, 0 SELF);
 #define SCALED(i) (r->x[i] * scale)
     WRITE(d, SCALED);
@@ -234,13 +250,7 @@ DEVICE void block_softmax(const held_row *r, float *d SELF_PARAMETER)
 /* `x` is the row in memory: what lies in shared memory becomes the exponentials. */
 DEVICE void block_log_softmax(const held_row *r, float *d, const float *x SELF_PARAMETER)
 {
-    float most = -INFINITY;
-    for (uint32_t i = LANE; i < r->n; i += LANES)
-        most = r->x[i] > most ? r->x[i] : most;
-    most = block_max(r, most SELF);
-    for (uint32_t i = LANE; i < r->n; i += LANES)
-        r->x[i] = exp_down_f32(r->x[i] - most);
-    SYNC();
+    const float most = block_exponentials(r SELF);
     const float log_sum = log_f32(block_sum(r, PLAIN, 0 SELF));
     for (uint32_t i = LANE; i < r->n; i += LANES)
         d[i] = (x[i] - most) - log_sum;
@@ -281,4 +291,92 @@ KERNEL(takt_cuda_rows_f32_block, takt_cuda_rows, 1024)
         block_log_softmax(&r, d, x SELF);
     else
         block_norm(&ARG, &r, d SELF);
+}
+
+/* ---- many rows of at most 1024: sixteen threads to one, which lies in shared memory ----
+ *
+ * In registers a row is 64 elements a thread, and the code as long: a block took 9.6 us, most of it
+ * to fetch instructions. Loops over shared memory are short, and leave room for 50 rows on a
+ * multiprocessor.
+ */
+
+DEVICE float near_sum(const held_row *r, summand what, float mean SELF_PARAMETER)
+{
+    const uint32_t lane = LANE % WIDE;
+    float sum = 0;
+    uint32_t i = lane;
+    ROLL for (; i + (AT_ONCE - 1) * WIDE < r->n; i += AT_ONCE * WIDE)
+    {
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            y[k] = r->x[i + k * WIDE];
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            sum = join(what, sum, y[k], mean);
+    }
+    ROLL for (; i < r->n; i += WIDE) sum = join(what, sum, r->x[i], mean);
+    SYNC();
+    r->part[lane] = sum;
+    SYNC();
+    return fold(r->part);
+}
+
+DEVICE void near_softmax(const held_row *r, float *d, bool is_log SELF_PARAMETER)
+{
+    const uint32_t lane = LANE % WIDE;
+    float most = -INFINITY;
+    for (uint32_t i = lane; i < r->n; i += WIDE)
+        most = r->x[i] > most ? r->x[i] : most;
+    r->part[lane] = most;
+    SYNC();
+    UNROLL
+    for (uint32_t k = 0; k < WIDE; k++)
+        most = r->part[k] > most ? r->part[k] : most;
+    for (uint32_t i = lane; i < r->n; i += WIDE)
+        r->x[i] = is_log ? r->x[i] - most : exp_down_f32(r->x[i] - most);
+    const float sum = is_log ? near_sum(r, EXPONENTIAL, 0 SELF) : near_sum(r, PLAIN, 0 SELF);
+    const float scale = 1.0f / sum, log_sum = is_log ? log_f32(sum) : 0.0f;
+#define SCALED(i) (is_log ? r->x[i] - log_sum : r->x[i] * scale)
+    WRITE_BY(lane, WIDE, d, SCALED);
+#undef SCALED
+}
+
+DEVICE void near_norm(const takt_cuda_rows *a, const held_row *r, float *d SELF_PARAMETER)
+{
+    const bool centred = a->op == TAKT_ROWS_LAYER_NORM;
+    const float n = (float)a->n;
+    const float mean = centred ? near_sum(r, PLAIN, 0 SELF) / n : 0.0f;
+    const float squares = centred ? near_sum(r, SQUARE_OF_DIFFERENCE, mean SELF)
+                                  : near_sum(r, SQUARE, 0 SELF);
+    const float scale = 1.0f / sqrtf(squares / n + a->epsilon);
+    const uint32_t lane = LANE % WIDE;
+#define NORMED(i) normed(a, r->x[i], mean, scale, i)
+    WRITE_BY(lane, WIDE, d, NORMED);
+#undef NORMED
+}
+
+KERNEL(takt_cuda_rows_f32_1024, takt_cuda_rows, 64)
+{
+    DYNAMIC(float, shared);
+    const uint32_t lane = LANE % WIDE, mine = LANE / WIDE;
+    const uint64_t row = (uint64_t)BLOCK_X * (LANES / WIDE) + mine;
+    const bool is_there = row < ARG.rows;
+    const held_row r = {shared + LANES + mine * TAKT_CUDA_ROWS_LINE((uint32_t)ARG.n),
+                        is_there ? (uint32_t)ARG.n : 0, shared + mine * WIDE};
+    const float *from = ARG.src + (is_there ? row : 0) * ARG.src_stride;
+    float *d = ARG.dst + (is_there ? row : 0) * ARG.dst_stride;
+    if (is_by_quads(from, r.n))
+        for (uint32_t i = 4 * lane; i < r.n; i += 4 * WIDE)
+            copy_async(r.x + i, from + i);
+    else
+        for (uint32_t i = lane; i < r.n; i += WIDE)
+            copy_async_one(r.x + i, from + i);
+    copy_end();
+    COPY_WAIT(0);
+    SYNC();
+    if (ARG.op == TAKT_ROWS_SOFTMAX || ARG.op == TAKT_ROWS_LOG_SOFTMAX)
+        near_softmax(&r, d, ARG.op == TAKT_ROWS_LOG_SOFTMAX SELF);
+    else
+        near_norm(&ARG, &r, d SELF);
 }
