@@ -61,6 +61,11 @@ static void map(takt_map_op op, void *dst, const void *const *src, const unsigne
         m.in[k].data = m.in[k].data == NULL ? m.out[0] : m.in[k].data;
     takt_cuda_launch l;
     takt_cuda_launch_map(&m, &l);
+    if (strcmp(l.kernel, "takt_cuda_map_one_f32") == 0 && device_calls % 2 == 0) {
+        enum { EACH = TAKT_CUDA_MAP_THREADS * TAKT_CUDA_MAP_MANY };
+        l.kernel = "takt_cuda_map_one_f32_many"; /* the kernel for many elements takes few */
+        l.grid[0] = (uint32_t)(n + EACH - 1) / EACH;
+    }
     device_launch(&l, 1);
     device_end();
 }
@@ -126,6 +131,11 @@ static void rows(const takt_rows_step *r)
         l.threads = device_calls % 8 == 2 ? 256 : 1024;
         l.shared_bytes = ((uint32_t)d.n + l.threads) * (uint32_t)sizeof(float);
         l.grid[0] = (uint32_t)d.rows;
+    } else if (device_calls % 4 == 3 && d.n <= 1024) { /* and that for many rows takes few */
+        l.kernel = "takt_cuda_rows_f32_1024";
+        l.threads = 64;
+        l.shared_bytes = 4 * (16 + TAKT_CUDA_ROWS_LINE((uint32_t)d.n)) * (uint32_t)sizeof(float);
+        l.grid[0] = (uint32_t)(d.rows + 3) / 4;
     }
     device_launch(&l, 1);
     device_end();
@@ -159,7 +169,15 @@ static void reduce(const takt_reduce *r)
     takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
     float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, many));
     uint32_t *tickets = device_tickets(takt_cuda_reduce_tickets(&d));
-    device_launch(l, takt_cuda_launch_reduce(&d, many, scratch, tickets, l));
+    const size_t count = takt_cuda_launch_reduce(&d, many, scratch, tickets, l);
+    if (l[0].tickets > 0 && device_calls % 2 == 0) { /* the kernel for long rows takes short ones */
+        const size_t chunks = (d.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
+        l[0].kernel = "takt_cuda_reduce_long_f32";
+        l[0].threads = 64;
+        l[0].grid[0] =
+            (uint32_t)(d.count * ((chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH));
+    }
+    device_launch(l, count);
     device_end();
 }
 

@@ -9,14 +9,17 @@
     X(rows_f32, rows_sync, takt_cuda_rows_f32)                                                     \
     X(rows_f32, rows_lane, takt_cuda_rows_f32_256)                                                 \
     X(rows_f32, rows_sync, takt_cuda_rows_f32_block)                                               \
+    X(rows_f32, rows_sync, takt_cuda_rows_f32_1024)                                                \
     X(reduce_f32, reduce_sync, takt_cuda_reduce_f32)                                               \
     X(reduce_f32, reduce_sync, takt_cuda_reduce_arg_f32)                                           \
     X(reduce_f32, reduce_lane, takt_cuda_reduce_f32)                                               \
     X(reduce_f32, reduce_lane, takt_cuda_reduce_row_f32)                                           \
+    X(reduce_f32, reduce_sync, takt_cuda_reduce_long_f32)                                          \
     X(map_f32, map_first, takt_cuda_map_f32_light)                                                 \
     X(gemm_f32, few_sync, takt_cuda_gemm_f32_few)                                                  \
     X(gemm_f32, gemm_ticket, takt_cuda_gemm_f32_64)                                                \
     X(gemm_f32, gemm_sync, takt_cuda_gemm_f32_128)                                                 \
+    X(gemm_f32, gemm_sync, takt_cuda_gemm_f32_64)                                                  \
     X(gemm_f32, gemm_fma, takt_cuda_gemm_f32_64)                                                   \
     X(gemm_f32, gemm_far, takt_cuda_gemm_f32_32)
 

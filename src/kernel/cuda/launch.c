@@ -320,13 +320,14 @@ uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r)
 static void launch_rows_of(const takt_cuda_reduce *r, float *scratch, uint32_t *tickets,
                            takt_cuda_launch *l)
 {
-    enum { LONG = 1024 }; /* chunks; fewer are a block each, whose loads are on their way at once */
+    /* Chunks; fewer are a block each, whose loads are on their way at once. */
+    enum { LONG = 1024, LONG_THREADS = 64 };
     const uint64_t chunks = chunks_of(r);
     const bool is_long = chunks >= LONG;
     *l =
         launch(is_long ? "takt_cuda_reduce_long_f32" : "takt_cuda_reduce_row_f32",
                (uint32_t)(r->count * (is_long ? blocks_of(chunks, TAKT_CUDA_REDUCE_EACH) : chunks)),
-               ROW_THREADS);
+               is_long ? LONG_THREADS : ROW_THREADS);
     l->args.reduce = *r;
     l->args.reduce.partial = is_in_order(r) ? scratch : NULL;
     l->args.reduce.tickets = is_in_order(r) ? tickets : NULL;
