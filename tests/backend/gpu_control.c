@@ -8,6 +8,7 @@
 #include "api/backends.h"
 #include "test.h"
 #include "util/gpu.h"
+#include "util/inject.h"
 
 typedef struct control {
     const char *name, *text;
@@ -187,4 +188,50 @@ static void failing_calls(void)
     EXPECT(failed > 20, "%zu calls failed", failed);
 }
 
-TEST_MAIN(same_bits, same_failures, failing_calls)
+/* So does every request for memory. */
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    const char *text = user;
+    takt_config config = {0};
+    takt_ctx *ctx = NULL;
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options options = {.backend = "gpu", .threads = 1};
+    gpu_driver(&(gpu_settings){0});
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &ctx);
+    if (status == TAKT_OK)
+        status = takt_backend_add(ctx, gpu_backend());
+    if (status == TAKT_OK)
+        status = takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model);
+    if (status == TAKT_OK)
+        status = takt_plan_create(model, &options, &plan);
+    if (status == TAKT_OK)
+        status = takt_session_create(plan, NULL, &s);
+    for (size_t i = 0; status == TAKT_OK && i < takt_session_input_count(s); i++) {
+        const takt_tensor_view *v = takt_session_input(s, i);
+        status = v != NULL && v->data != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+        if (status == TAKT_OK)
+            memset(v->data, 0, sizeof(float));
+    }
+    if (status == TAKT_OK)
+        status = takt_session_run(s);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+    expect_clean("a lack of memory");
+    return status;
+}
+
+static void failing_memory(void)
+{
+    char text[] = "model m(h: f32[2], x: f32[2, 2]) -> (y: f32[2], z: f32[2, 2]) {\n"
+                  "  a, b = scan(h, x, carried=1, body=graph(h: f32[2], x: f32[2]) { return tanh(h "
+                  "+ x), exp(h) })\n  return y = a, z = b\n}\n";
+    const takt_sweep_report r = takt_sweep(scenario, text, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good, "%s", r.message);
+}
+
+TEST_MAIN(same_bits, same_failures, failing_calls, failing_memory)
