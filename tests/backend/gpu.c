@@ -167,6 +167,15 @@ static const model models[] = {
      "max_pool(cast(z, dtype=bf16), kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1]), g = g, h = "
      "max_pool(cast(b, dtype=i8), kernel=[1, 1], layout=nhwc)\n}\n",
      "pool", 30},
+    {"levels", NULL, false,
+     "model levels(x: f32[11, 600], y: f32[1, 90], b: u8[37, 600], c: u8[40, 90], s: f32[37, 19], "
+     "t: f32[40, 3]) -> (p: f32[11, 37], q: f32[1, 40], r: f32[1, 40]) {\n"
+     "  w = cast(c % 16, dtype=u4)\n  v = cast(c % 16 - 8, dtype=i4)\n"
+     "  p = block_matmul(x, b, s, s * 9, block=32)\n"
+     "  q = block_matmul(y, w, cast(t, dtype=f16), cast(cast(abs(t) * 3, dtype=i32), dtype=u4), "
+     "block=32)\n"
+     "  return p = p, q = q, r = block_matmul(y, v, t, block=32)\n}\n",
+     "block", 12},
     {"rows", NULL, true,
      "model rows(x: f32[5, 300], g: f32[300]) -> (a: f64[5, 300], b: f16[5, 300], c: f64[5, 300]) "
      "{\n"

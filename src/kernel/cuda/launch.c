@@ -264,6 +264,15 @@ void takt_cuda_launch_pool_any(const takt_cuda_pool_args *p, takt_cuda_launch *l
     l->arg_bytes = sizeof *p;
 }
 
+void takt_cuda_launch_block(const takt_cuda_block_args *g, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_block_f32", blocks_of(g->n, TAKT_CUDA_BLOCK_COLS),
+                TAKT_CUDA_BLOCK_THREADS);
+    l->grid[1] = blocks_of(g->m, TAKT_CUDA_BLOCK_ROWS);
+    l->args.block = *g;
+    l->arg_bytes = sizeof *g;
+}
+
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernel/cuda/args.h"
+#include "kernel/cuda/args_block.h"
 #include "kernel/cuda/args_pool.h"
 
 typedef struct takt_cuda_launch {
@@ -48,6 +49,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_peak_args peak;
         takt_cuda_rnn rnn;
         takt_cuda_pool_args pool_any;
+        takt_cuda_block_args block;
     } args;
 } takt_cuda_launch;
 
@@ -83,6 +85,7 @@ void takt_cuda_launch_rand(const takt_cuda_rand_args *r, takt_cuda_launch *l);
 void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, const char *kernel,
                                takt_cuda_launch *l);
 void takt_cuda_launch_pool_any(const takt_cuda_pool_args *p, takt_cuda_launch *l);
+void takt_cuda_launch_block(const takt_cuda_block_args *g, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function needs at `scratch`; 0: none. */
