@@ -2,6 +2,7 @@
 """text.py - Takt beside llama.cpp: tokens a second of prompts and texts, one table.
 
     bench/peers/text.py [--quick] [--threads 1,8] [--models q4_0,smollm2] [--out bench/results]
+                        [--sizes 512,128] [--depths 0,4096] [--turns 6] [--cache f16,q8_0]
     bench/peers/text.py --kernels
 
 llama.cpp is built from the sources inside the sdist of llama-cpp-python on PyPI. Models have
@@ -12,6 +13,7 @@ medians of all turns. --kernels compares single products with blocks of weights 
 """
 import argparse
 import glob
+import itertools
 import json
 import os
 import platform
@@ -222,15 +224,17 @@ def models(wanted):
 # ---- turns ----
 
 def measure(program, bench, model, flags):
-    """Rates by (prompt, text, depth)."""
-    prompt, length, depths, threads = flags
+    """Rates by (prompt, text, depth). A cache is the default of each program, or of a type."""
+    prompt, length, depths, threads, cache = flags
     if program == "takt":
         command = [TAKT, "benchmark", "run", model, "--type", "generate", "--iterations", "1",
-                   "--json", "-q", "-p", str(prompt), "-n", str(length), "--depth", depths,
+                   "--json", "-q", "-p", prompt, "-n", length, "--depth", depths,
                    "--threads", str(threads)]
     else:
-        command = [bench, "-m", model, "-r", "1", "-o", "json", "-p", str(prompt),
-                   "-n", str(length), "-d", depths, "-t", str(threads)]
+        command = [bench, "-m", model, "-r", "1", "-o", "json", "-p", prompt,
+                   "-n", length, "-d", depths, "-t", str(threads)]
+        command += ["-fa", "1"] if cache else [] # values in blocks need it
+    command += ["-ctk", cache, "-ctv", cache] if cache else []
     answer = run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     return {(r["n_prompt"], r["n_gen"], r["n_depth"]): r["avg_ts"] for r in json.loads(answer)}
 
@@ -256,6 +260,10 @@ def main():
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}")
     parser.add_argument("--models", default="", help="parts of names, such as q4_0,smollm2")
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "peers"))
+    parser.add_argument("--sizes", default="", help="tokens of prompts and texts: 512,128")
+    parser.add_argument("--depths", default="", help="tokens that came before: 0,4096")
+    parser.add_argument("--turns", type=int, default=0, help="of each program")
+    parser.add_argument("--cache", default="", help="types of keys and values, such as f16,q8_0")
     parser.add_argument("--kernels", action="store_true", help="products alone, beside ggml's")
     args = parser.parse_args()
     try:
@@ -267,12 +275,17 @@ def main():
         print(f"text: llama.cpp is left out: {error}")
         return 0
     lines = ["| model | threads | test | Takt | llama.cpp | ratio |", "|---|--:|---|--:|--:|--:|"]
+    sizes = (args.sizes or ("64,16" if args.quick else "512,128")).split(",")
+    depths = args.depths or ("0,256" if args.quick else "0,4096")
+    turns = args.turns or (2 if args.quick else 6)
     for name, path in models([w for w in args.models.split(",") if w]):
-        for threads in sorted({int(n) for n in args.threads.split(",")}):
-            flags = (64, 16, "0,256", threads) if args.quick else (512, 128, "0,4096", threads)
-            for test, (ours, theirs) in compare(bench, path, flags, 2 if args.quick else 6).items():
-                lines.append(f"| {name} | {threads} | {name_of(test)} | {ours:.1f} | {theirs:.1f} "
-                             f"| {ours / theirs:.2f} |")
+        for threads, cache in itertools.product(sorted({int(n) for n in args.threads.split(",")}),
+                                                args.cache.split(",")):
+            rates = compare(bench, path, (*sizes, depths, threads, cache), turns)
+            for test, (ours, theirs) in rates.items():
+                kept = f", {cache} cache" if cache else ""
+                lines.append(f"| {name}{kept} | {threads} | {name_of(test)} | {ours:.1f} | "
+                             f"{theirs:.1f} | {ours / theirs:.2f} |")
                 print(lines[-1], flush=True)
     os.makedirs(args.out, exist_ok=True)
     table = os.path.join(args.out, f"text-{platform.machine()}.md")

@@ -79,7 +79,7 @@ FIXED void spread_column(const takt_ggml_format format, const uint8_t *b, size_t
     UNROLL for (int i = 0; i < 8; i++)
     {
         open_part o;
-        open_levels(format, b, i, &o);
+        open_levels(format, b, i, false, &o);
         UNROLL for (int h = 0; h < 2; h++)
         {
             vst1_s8(to->level[4 * i + 2 * h][pair] + 8 * side, vget_low_s8((int8x16_t)o.level[h]));

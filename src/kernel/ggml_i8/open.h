@@ -58,9 +58,22 @@ FIXED uint32_t open_32(const uint8_t *p)
     return x;
 }
 
+/* half_from_f16 by one instruction. */
+FIXED float open_f16(uint32_t bits)
+{
+#if TAKT_SIMD_SET == 2
+    const uint16_t low = (uint16_t)bits;
+    __fp16 x;
+    memcpy(&x, &low, sizeof x);
+    return x;
+#else
+    return _cvtsh_ss((uint16_t)bits);
+#endif
+}
+
 FIXED float open_half(const uint8_t *p)
 {
-    return half_from_f16((uint16_t)open_16(p));
+    return open_f16(open_16(p));
 }
 
 FIXED open_u8 open_bytes(const uint8_t *p)
@@ -203,13 +216,22 @@ FIXED void open_iq1_m(const uint8_t *b, const int i, open_part *o)
     }
 }
 
-/* ---- digits and bits ---- */
+/* ---- digits and bits ----
+ *
+ * What is read is not yet the level, which is open_factor times that, less 1: rows of bytes have
+ * their sums, so that one row need not compute it for every weight.
+ */
 
-/* A digit of base three of each byte: the highest of byte * power, which is a fraction of 256. */
+FIXED int open_factor(const takt_ggml_format format)
+{
+    return format == TAKT_GGML_TQ1_0 ? -1 : format == TAKT_GGML_Q1_0 ? -2 : 1;
+}
+
+/* A digit of base three of each byte, negative: the highest of byte * power, a fraction of 256. */
 FIXED open_i8 open_digit(open_u8 byte, open_u8 power)
 {
     const open_u8 x = byte * power;
-    return -1 - (open_i8)(x > 85) - (open_i8)(x > 170);
+    return (open_i8)(x > 85) + (open_i8)(x > 170);
 }
 
 FIXED open_u8 open_equal(const uint8_t x)
@@ -233,27 +255,25 @@ FIXED open_i8 open_tq1_0(const uint8_t *b, const int i)
 FIXED open_i8 open_tq2_0(const uint8_t *b, const int i)
 {
     const open_u8 x = open_bytes(b + i / 8 * 32 + i % 2 * 16);
-    return (open_i8)(x >> (unsigned char)(i / 2 % 4 * 2) & 3) - 1;
+    return (open_i8)(x >> (unsigned char)(i / 2 % 4 * 2) & 3);
 }
 
+/* Minus a bit. */
 FIXED open_i8 open_q1_0(const uint8_t *b, const int i)
 {
     const uint8_t *p = b + 2 + 2 * i;
-    return (open_pair(takt_ggml_open_signs[p[0]], takt_ggml_open_signs[p[1]]) & 2) - 1;
+    return open_pair(takt_ggml_open_signs[p[0]], takt_ggml_open_signs[p[1]]);
 }
 
-/* Four neighbours of two bits each. */
-FIXED uint32_t open_crumbs(uint32_t x)
-{
-    return (x | x << 6 | x << 12 | x << 18) & 0x03030303;
-}
-
+/* Two bits each of four bytes, neighbours of each other: all four are in all of their bytes. */
 FIXED open_i8 open_q2_0(const uint8_t *b, const int i)
 {
-    const uint8_t *p = b + 2 + 4 * i;
-    return (open_i8)(open_u32){open_crumbs(p[0]), open_crumbs(p[1]), open_crumbs(p[2]),
-                               open_crumbs(p[3])} -
-           1;
+    const uint32_t word = open_32(b + 2 + 4 * i);
+    const open_u8 x =
+        (open_u8)(open_u32){(word & 255) * 0x01010101, (word >> 8 & 255) * 0x01010101,
+                            (word >> 16 & 255) * 0x01010101, (word >> 24) * 0x01010101};
+    const open_u8 place = {0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6};
+    return (open_i8)(x >> place & 3);
 }
 
 /* ---- every format ---- */
@@ -269,8 +289,15 @@ FIXED open_i8 open_sixteen(const takt_ggml_format format, const uint8_t *b, cons
     }
 }
 
-/* Weights [32 * i, 32 * i + 32) of a block. */
-FIXED void open_levels(const takt_ggml_format format, const uint8_t *b, const int i, open_part *o)
+FIXED open_i8 open_level_of(const takt_ggml_format format, open_i8 x)
+{
+    const int factor = open_factor(format);
+    return (factor == 1 ? x : factor == -1 ? -x : -(x + x)) - 1;
+}
+
+/* Weights [32 * i, 32 * i + 32) of a block; `is_raw`: without the last step of digits and bits. */
+FIXED void open_levels(const takt_ggml_format format, const uint8_t *b, const int i,
+                       const bool is_raw, open_part *o)
 {
     switch (format) {
     case TAKT_GGML_IQ2_XXS: open_iq2_xxs(b, i, o); break;
@@ -281,8 +308,11 @@ FIXED void open_levels(const takt_ggml_format format, const uint8_t *b, const in
     case TAKT_GGML_IQ1_S: open_iq1_s(b, i, o); break;
     case TAKT_GGML_IQ1_M: open_iq1_m(b, i, o); break;
     default:
-        o->level[0] = open_sixteen(format, b, 2 * i);
-        o->level[1] = open_sixteen(format, b, 2 * i + 1);
+        UNROLL for (int h = 0; h < 2; h++)
+        {
+            const open_i8 x = open_sixteen(format, b, 2 * i + h);
+            o->level[h] = is_raw ? x : open_level_of(format, x);
+        }
         o->scale[0] = 1;
     }
     if (open_scales(format) < 2)
@@ -297,7 +327,7 @@ FIXED float open_d(const takt_ggml_format format, const uint8_t *b)
     case TAKT_GGML_IQ1_M: {
         uint32_t bits = 0;
         UNROLL for (int i = 0; i < 4; i++) bits |= (uint32_t)(b[49 + 2 * i] >> 4) << 4 * i;
-        return half_from_f16((uint16_t)bits) * 0.125F;
+        return open_f16(bits) * 0.125F;
     }
     case TAKT_GGML_IQ2_XXS:
     case TAKT_GGML_IQ2_XS:
