@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 from ._aten import aten, axes_of, cast, constant, full, iota, op, refuse
 from ._tensor import Tensor
@@ -114,10 +115,9 @@ def _select(c: Lowering, x: Any, dim: int, index: int) -> Any:
 
 
 def _cuts(x: Any, axis: int, sizes: "list[int]") -> "tuple[Any, ...]":
-    if len(sizes) == 1:
-        return (x,)
-    made = op("split", x, axis=axis, sizes=sizes)
-    return made if isinstance(made, tuple) else (made,)
+    """Slices, not `split`: the pass that chooses layouts moves transposes through them."""
+    ends = list(accumulate(sizes))
+    return tuple(part(x, axis, end - n, end, 1) for n, end in zip(sizes, ends))
 
 
 @aten("split_with_sizes", "split_with_sizes_copy", "split.Tensor")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque, namedtuple
+from operator import attrgetter
 
 import torch
 
@@ -30,6 +31,7 @@ __all__ = ["Report", "clear_reports", "compile_graph", "reports", "takt"]
 
 _log = logging.getLogger("takt.torch")
 _reports: "deque[Report]" = deque(maxlen=256)
+_POINTER, _VERSION = torch.Tensor.data_ptr, attrgetter("_version")
 _MOST_CHANGES = 2  # of frozen weights, before they are read in every call
 _VIEWS = {"view", "expand", "permute", "t", "transpose", "unsqueeze", "squeeze", "slice", "select",
           "split", "split_with_sizes", "alias", "detach", "getitem", "sym_size", "_unsafe_view"}
@@ -67,6 +69,8 @@ class _Ready:
     def __init__(self, graph: "torch.fx.GraphModule", args: "Sequence[Any]", frozen: "set[int]",
                  name: str, options: "dict[str, Any]"):
         self.frozen = sorted(i for i in frozen if isinstance(args[i], torch.Tensor))
+        # Inference tensors have no version.
+        self.counted = [i for i in self.frozen if not args[i].is_inference()]
         self.marks = self._marks(args)
         made: Lowered = lower(graph, args, set(self.frozen), name)
         self.inputs, self.results = made.inputs, made.results
@@ -75,8 +79,9 @@ class _Ready:
             isinstance(it, Output) for it in self.results) else None
 
     def _marks(self, args: "Sequence[Any]") -> "list[Any]":
-        return [(args[i].data_ptr(), 0 if args[i].is_inference() else args[i]._version)
-                for i in self.frozen]
+        # Read in every call, of hundreds of weights: `map` takes half the time of a loop.
+        return [*map(_POINTER, [args[i] for i in self.frozen]),
+                *map(_VERSION, [args[i] for i in self.counted])]
 
     def is_stale(self, args: "Sequence[Any]") -> bool:
         """Whether weights have changed since."""
