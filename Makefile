@@ -70,13 +70,14 @@ cov: setup ## line coverage of the test programs, per file
 peers_text = bench/peers/text.py $(if $(QUICK),--quick,--out bench/results)
 peers_verify = python3 bench/peers/verify.py
 peers_python = python3 bench/peers/python.py
+peers_torch-compile = python3 bench/peers/torch_compile.py $(if $(QUICK),--rounds 5)
 peers_logic = bench/peers/logic.py $(if $(QUICK),--quick)
 peers_tflite = python3 bench/peers/tflite.py $(if $(QUICK),--quick)
 peers_wide = python3 bench/peers/wide.py $(if $(QUICK),--quick) $(if $(LIMIT),--limit $(LIMIT))
 peers_sizes = python3 bench/peers/sizes.py $(if $(QUICK),--quick)
 peers_rows = bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) $(if $(QUICK),--quick)
 
-peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify|python|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
+peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify|python|torch-compile|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
 	@BUILD=$(BUILD) $(or $(peers_$(ROWS)),$(peers_rows))
 
 gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skipped where there is none

@@ -1,0 +1,99 @@
+"""torch_compile.py - `make peers ROWS=torch-compile`: backend="takt" beside backend="inductor".
+
+Ten networks of torchvision with random weights, one image of 224 x 224 each, one thread. A round
+calls the backends there and back (A B B A); a figure is the median of all calls of a backend, the
+ratio that of the rounds' ratios. Names as arguments choose networks; --rounds N, --json FILE.
+"""
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build/release"))
+VENV = os.environ.get("TAKT_VENV", os.path.join(ROOT, "build", "venv"))
+MODELS = ("resnet18", "mobilenet_v2", "mobilenet_v3_small", "shufflenet_v2_x1_0", "squeezenet1_1",
+          "googlenet", "vgg11", "efficientnet_v2_s", "convnext_small", "vit_b_32")
+BAR, CLOSE = 1.2, 1e-4  # the mean ratio to reach; relative difference of results
+
+try:
+    import torch
+    import torchvision
+except ImportError:
+    PYTHON = os.path.join(VENV, "bin", "python")
+    if os.path.exists(PYTHON) and os.environ.get("TAKT_IN_VENV") is None:
+        os.environ["TAKT_IN_VENV"] = "1"
+        os.execv(PYTHON, [PYTHON, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    sys.exit("torch and torchvision are not installed: `make venv` gets them")
+sys.path.insert(0, os.path.join(BUILD, "python"))
+from takt import torch_backend  # noqa: E402
+
+
+def make(name):
+    """In inference mode, with statistics of random images so that results are of ordinary size."""
+    torch.manual_seed(0)
+    more = {"init_weights": False} if name == "googlenet" else {}
+    model = getattr(torchvision.models, name)(weights=None, **more)
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = 1.0
+    model.train()(torch.randn(4, 3, 224, 224))
+    return model.eval()
+
+
+def timed(call, x):
+    start = time.perf_counter_ns()
+    call(x)
+    return (time.perf_counter_ns() - start) / 1e6
+
+
+def measure(name, rounds):
+    """Milliseconds of both, their ratio, and how far the results are apart."""
+    model, x = make(name), torch.randn(1, 3, 224, 224)
+    calls = {}
+    torch._dynamo.reset()
+    for backend in ("inductor", "takt"):
+        chosen = torch_backend.takt if backend == "takt" else backend
+        calls[backend] = torch.compile(model, backend=chosen, fullgraph=True)
+        calls[backend](x)
+    want = calls["inductor"](x)
+    apart = ((calls["takt"](x) - want).abs().max() / want.abs().max()).item()
+    seen = {"inductor": [], "takt": []}
+    ratios = []
+    for _ in range(rounds):
+        turn = [(who, timed(calls[who], x)) for who in ("takt", "inductor", "inductor", "takt")]
+        for who, spent in turn:
+            seen[who].append(spent)
+        ratios.append((turn[1][1] + turn[2][1]) / (turn[0][1] + turn[3][1]))
+    return {"model": name, **{who: statistics.median(times) for who, times in seen.items()},
+            "ratio": statistics.median(ratios), "apart": apart}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = []
+    print(f"{'model':22}{'takt ms':>10}{'inductor ms':>13}{'ratio':>8}{'apart':>10}")
+    with torch.no_grad():
+        for name in options.models:
+            row = measure(name, options.rounds)
+            rows.append(row)
+            print(f"{name:22}{row['takt']:10.2f}{row['inductor']:13.2f}{row['ratio']:8.2f}"
+                  f"{row['apart']:10.1e}", flush=True)
+    mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
+    print(f"geometric mean {mean:.2f}, to reach {BAR}: {'yes' if mean >= BAR else 'no'}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as out:
+            json.dump({"torch": torch.__version__, "rows": rows, "mean": mean}, out, indent=1)
+    return 1 if any(not row["apart"] <= CLOSE for row in rows) else 0
+
+
+sys.exit(main())
