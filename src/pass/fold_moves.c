@@ -113,6 +113,45 @@ static takt_id transpose_ones(takt_rewrite *r, const takt_node *n)
     return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
 }
 
+/* The axes of a type that have more than one element; their number. */
+static size_t long_axes(const takt_type *type, int64_t axes[TAKT_MAX_RANK])
+{
+    size_t count = 0;
+    for (int i = 0; i < type->rank; i++)
+        if (type->dim[i] != 1)
+            axes[count++] = i;
+    return count;
+}
+
+/* With a reshape between them that only adds or removes axes of size 1. */
+static takt_id transpose_over_ones(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *between = takt_match_op(r->out, n->in[0], &takt_op_reshape);
+    const takt_node *inner =
+        between != NULL ? takt_match_op(r->out, between->in[0], &takt_op_transpose) : NULL;
+    int64_t before[TAKT_MAX_RANK], after[TAKT_MAX_RANK], perm[TAKT_MAX_RANK];
+    if (inner == NULL)
+        return TAKT_NONE;
+    const size_t count = long_axes(inner->type, before);
+    if (long_axes(between->type, after) != count)
+        return TAKT_NONE;
+    for (size_t i = 0; i < count; i++)
+        if (!takt_dim_same(r->out->dims, inner->type->dim[before[i]], between->type->dim[after[i]]))
+            return TAKT_NONE;
+    const takt_type *x = takt_type_of(r->out, inner->in[0]);
+    const takt_attr *first = takt_node_attr(inner, "perm"), *second = takt_node_attr(n, "perm");
+    size_t at = 0;
+    for (int i = 0; i < x->rank; i++)
+        if (x->dim[i] == 1)
+            perm[at++] = i;
+    for (uint32_t i = 0; i < second->count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (after[k] == second->i64s[i])
+                perm[at++] = first->i64s[before[k]];
+    const takt_id moved = takt_transpose(r->out, inner->in[0], perm, at);
+    return takt_reshape(r->out, moved, n->type->dim, (size_t)n->type->rank);
+}
+
 static takt_id concat_one(takt_rewrite *r, const takt_node *n)
 {
     (void)r;
@@ -320,6 +359,8 @@ static const takt_rule rules[] = {
     {&takt_op_transpose, "transpose by the identity = x", transpose_nothing},
     {&takt_op_transpose, "transpose(transpose(x)) = transpose(x)", transpose_twice},
     {&takt_op_transpose, "transpose of axes of size 1 = reshape", transpose_ones},
+    {&takt_op_transpose, "transpose(reshape of ones(transpose(x))) = reshape of ones(transpose(x))",
+     transpose_over_ones},
     {&takt_op_transpose, "transpose(reshape(concat(x, y))) = x and y interleaved", interleave},
     {&takt_op_transpose, "transpose(matmul(a, b)) = matmul(transpose(b), transpose(a))",
      transposed_product},
