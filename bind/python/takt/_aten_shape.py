@@ -32,7 +32,12 @@ def _view(c: Lowering, x: Any, shape: Any) -> Any:
     if -1 in sizes:
         rest = -math.prod(sizes)
         sizes[sizes.index(-1)] = x.size // rest if rest else 0
-    return op("reshape", x, shape=sizes)
+    found = c.product(sizes)
+    if found is None:
+        return op("reshape", x, shape=sizes)
+    left, right, bias = found
+    y = op("matmul", left, right)
+    return y if bias is None else op("add", y, bias)
 
 
 @aten("expand")

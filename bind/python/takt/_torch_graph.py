@@ -97,6 +97,26 @@ class Lowering:
         return all(user.target is operator.getitem and (user.args[1] == index or not user.users)
                    for user in self.node.users)
 
+    def product(self, sizes: "Sequence[int]") -> "Optional[tuple[Tensor, Tensor, Any]]":
+        """Factors and bias of a product that this view gives back the axes of its first factor.
+
+        torch multiplies matrices: it makes one of the first factor by a view, and the view of the
+        result stands between the product and what could be computed along with it.
+        """
+        made = self.node.args[0]
+        if str(made.target) not in _PRODUCTS or made.kwargs or len(made.users) != 1:
+            return None
+        *bias, rows, other = made.args
+        if str(rows.target) not in _VIEWS:
+            return None
+        x, held = self._values.get(rows.args[0]), [self._values.get(b) for b in bias]
+        if not isinstance(x, Tensor) or x.ndim < 3 or any(b is None or b.ndim != 1 for b in held):
+            return None
+        width = number(rows.meta["val"].shape[-1])
+        if list(x.shape) != [*sizes[:-1], width]:
+            return None
+        return x, self._values[other], held[0] if held else None
+
     # ---- nodes ----
 
     def give(self, node: Any, value: Any) -> None:
@@ -137,6 +157,8 @@ class Lowering:
         return _aten.CONVERTERS[self.target](self, *args, **kwargs)
 
 
+_PRODUCTS = ("aten.addmm.default", "aten.mm.default")
+_VIEWS = ("aten.view.default", "aten._unsafe_view.default")
 _PLACES = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "requires_grad")
 
 

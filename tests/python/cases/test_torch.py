@@ -299,6 +299,21 @@ class Converters(unittest.TestCase):
                  if ": transpose " in line]
         self.assertLessEqual(len(steps), 2, steps)  # of x, and of the result
 
+    def test_views_around_products(self):
+        def block(x, w, v, b, z):  # as nn.Linear is traced for three axes
+            h = F.gelu(F.linear(x, w, b))
+            return z + F.linear(h, v)
+
+        args = floats(2, 5, 8), floats(12, 8), floats(8, 12), floats(12), floats(2, 5, 8)
+        graph = make_fx(block, tracing_mode="fake",
+                        decomposition_table=torch_backend.decompositions())(*args)
+        names = [str(node.target) for node in graph.graph.nodes]
+        self.assertIn("aten.addmm.default", names)
+        made = lower(graph, args, {1, 2, 3}, "block").model
+        self.assertEqual(made.plan(options={"threads": 1}).steps, 2)  # the two products
+        run = torch_backend.compile_graph(graph, {1, 2, 3}, "block", {"threads": 1})
+        self.same(run(*args), block(*args))
+
     def test_weights_are_part_of_the_model(self):
         w, x = floats(4, 3), floats(2, 4)
         graph = make_fx(lambda a, b: a @ b, tracing_mode="fake")(x, w)
