@@ -188,19 +188,32 @@ static void spread(char *tile, size_t n, size_t bytes)
         memcpy(tile + i * bytes, tile, bytes);
 }
 
+/* The operand, if the cast is what reading it does anyway, and only memory wants the result: then
+ * it goes there in one pass. */
+static const takt_map_operand *only_widens(const machine *x, const takt_map_instr *code)
+{
+    const takt_map_ref *from = &code->src[0];
+    if (code->fn != NULL || code->out < 0 || code->is_read || code->narrows || x->room != NULL ||
+        from->source != TAKT_MAP_VIEW)
+        return NULL;
+    const takt_map_operand *o = &x->m->operands[from->index];
+    return o->is_full && o->widens && o->widen.to == code->cast.to ? o : NULL;
+}
+
 static void run_cast(machine *x, const takt_map_instr *code, const void *src, bool is_scalar,
                      char *out)
 {
     char *dst = reg(x, code->dst);
     const size_t n = is_scalar ? 1 : x->n;
     char narrow[TAKT_MAP_TILE * 2];
-    char *to = !code->narrows ? dst : out != NULL ? out : narrow;
+    const bool is_kept = !code->narrows && (out == NULL || code->is_read);
+    char *to = is_kept ? dst : out != NULL ? out : narrow;
     x->m->convert(&code->cast, to, src, n);
     if (is_scalar)
         spread(to, x->n, code->narrow_bytes);
     if (code->narrows && code->is_read)
         x->m->convert(&code->widen, dst, to, x->n);
-    else if (!code->narrows && out != NULL)
+    else if (is_kept && out != NULL)
         memcpy(out, dst, x->n * code->narrow_bytes);
 }
 
@@ -208,14 +221,20 @@ static void run_code(machine *x, const takt_map_instr *code)
 {
     const void *src[3];
     unsigned char is_scalar[3];
-    for (int k = 0; k < code->src_count; k++)
-        src[k] = source(x, &code->src[k], k, &is_scalar[k]);
     char *out = NULL;
     if (code->out >= 0) {
         const takt_view *v = &x->step->out[code->out];
         out =
             (char *)takt_view_data(x->task, v) + x->first * ((size_t)takt_dtype_bits(v->dtype) / 8);
     }
+    const takt_map_operand *wide = only_widens(x, code);
+    if (wide != NULL) {
+        const char *data = takt_view_data(x->task, &x->step->in[wide->view]);
+        x->m->convert(&wide->widen, out, data + x->first * wide->bytes, x->n);
+        return;
+    }
+    for (int k = 0; k < code->src_count; k++)
+        src[k] = source(x, &code->src[k], k, &is_scalar[k]);
     if (code->fn == NULL) {
         run_cast(x, code, src[0], is_scalar[0] != 0, out);
         return;
