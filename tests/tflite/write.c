@@ -237,6 +237,11 @@ static void refused(void)
          "return y = dequantize(x, constant(f32[], [0.5]), z), "
          "u = dequantize(x, constant(f32[], [1]), z) }",
          "another scale"},
+        {"model m(x: f32[1, 4]) { z = constant(i8[], [0])\n"
+         "a = quantize(x, constant(f32[], [0.5]), z)\n"
+         "b = quantize(x, constant(f32[], [0.25]), z)\n"
+         "return y = dequantize(concat(a, b, axis=1), constant(f32[], [0.5]), z) }",
+         "another scale"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         takt_model *m = from_text(cases[i].text, strlen(cases[i].text), NULL);

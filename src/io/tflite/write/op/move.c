@@ -70,6 +70,9 @@ static bool concat(takt_tflw *w, const takt_node *n)
             in[k] = on_grid(w, in[k], &grid);
     takt_tflw_take(w, w->id, &t);
     const int32_t y = is_integer ? takt_tflw_tail_result(w, &t) : like(w, in[0]);
+    for (uint32_t k = 0; k < n->in_count && !is_integer; k++)
+        if (grid_of(w, in[k])->count > 0 && !takt_tflw_same_grid(grid_of(w, in[k]), grid_of(w, y)))
+            takt_tflw_fail(w, "its parts are integers with another scale: a tensor has one");
     takt_tflw_op *op = takt_tflw_call(w, "CONCATENATION", n->in_count, in, y);
     const int64_t axis = n->attr[0].i64;
     takt_tflw_option(op, 10, 0, 4, axis < 0 ? axis + n->type->rank : axis);
