@@ -39,6 +39,13 @@ static const control rows[] = {
      "  a, b = scan(h, x, w, carried=1, reverse=true, body=graph(h: f32[3, 8], x: f32[3, 8], w: "
      "f32[8]) {\n    g = softmax(h * w + x, axis=1)\n    return g, g - h })\n"
      "  return y = a + c, z = b\n}\n"},
+    {"scan along other axes",
+     "model m(h: f32[3, 8], x: f32[3, 6, 8], y: f32[6, 8], c: f32[]) -> (y: f32[3, 8], z: f32[3, 8, "
+     "6]) {\n"
+     "  a, b = scan(h, x, y, carried=1, sequences=2, axes=[1, 0], out_axes=[-1], "
+     "body=graph(h: f32[3, 8], x: f32[3, 8], y: f32[8]) {\n"
+     "    g = tanh(h * 0.5 + x) + y\n    return g, g - h })\n"
+     "  return y = a + c, z = b\n}\n"},
     {"one in another",
      "model m(h: f32[3], x: f32[4, 3], c: f32[]) -> (y: f32[3], z: f32[4, 3]) {\n"
      "  a, b = scan(h, x, c, carried=1, body=graph(h: f32[3], x: f32[3], c: f32[]) {\n"

@@ -38,9 +38,9 @@ static size_t own_inputs(const takt_cuda_run *r)
     return r->b->control == TAKT_CUDA_LOOP ? 2 : 0;
 }
 
-static size_t first_result(const takt_cuda_run *r, const takt_cuda_child *c)
+static size_t first_result(const takt_cuda_run *r)
 {
-    return c->plan->graph->input_count + (r->b->control == TAKT_CUDA_LOOP ? 1 : 0);
+    return r->b->plans[0]->graph->input_count + (r->b->control == TAKT_CUDA_LOOP ? 1 : 0);
 }
 
 static takt_status set_ports(const takt_cuda_run *r, takt_cuda_child *c)
@@ -56,31 +56,41 @@ static takt_status set_ports(const takt_cuda_run *r, takt_cuda_child *c)
     return TAKT_OK;
 }
 
+/* Element `at` of a sequence to the turn's value, or that to element `at` of a result. */
+static takt_status copy_lane(const takt_cuda_run *r, size_t port, size_t at, bool is_in)
+{
+    const takt_cuda_lane *l = &r->b->lanes[port];
+    char *line = view_at(r, is_in ? &r->s->in[port] : &r->s->out[port - first_result(r)]);
+    for (size_t i = 0; i < l->rows; i++) {
+        char *far = line + i * l->step + at * l->bytes, *near = slot_at(r, port) + i * l->bytes;
+        TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_WITHIN, is_in ? near : far, is_in ? far : near,
+                                      l->bytes));
+    }
+    return TAKT_OK;
+}
+
 /* One turn, at element `at` of sequences and results; `number` counts. */
 static takt_status turn(const takt_cuda_run *r, takt_cuda_child *c, size_t number, size_t at)
 {
     const takt_cuda_body *b = r->b;
-    const size_t own = own_inputs(r), result = first_result(r, c);
+    const size_t own = own_inputs(r), result = first_result(r);
     for (size_t k = 0; k < b->carried; k++)
         TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_WITHIN, slot_at(r, own + k),
                                       number == 0 ? view_at(r, &r->s->in[own + k])
                                                   : slot_at(r, result + k),
                                       b->bytes[own + k]));
     for (size_t k = own + b->carried; k < own + b->carried + b->sequences; k++)
-        TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_WITHIN, slot_at(r, k),
-                                      view_at(r, &r->s->in[k]) + at * b->bytes[k], b->bytes[k]));
+        TAKT_TRY(copy_lane(r, k, at, true));
     TAKT_TRY(takt_cuda_child_run(r, c));
     for (size_t k = b->carried; k < r->s->out_count; k++)
-        TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_WITHIN,
-                                      view_at(r, &r->s->out[k]) + at * b->bytes[result + k],
-                                      slot_at(r, result + k), b->bytes[result + k]));
+        TAKT_TRY(copy_lane(r, result + k, at, false));
     return TAKT_OK;
 }
 
 /* The carried values after the last turn. */
-static takt_status give(const takt_cuda_run *r, const takt_cuda_child *c, bool is_changed)
+static takt_status give(const takt_cuda_run *r, bool is_changed)
 {
-    const size_t own = own_inputs(r), result = first_result(r, c);
+    const size_t own = own_inputs(r), result = first_result(r);
     for (size_t k = 0; k < r->b->carried; k++)
         TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_WITHIN, view_at(r, &r->s->out[k]),
                                       is_changed ? slot_at(r, result + k)
@@ -94,7 +104,7 @@ static takt_status run_scan(const takt_cuda_run *r, takt_cuda_child *c)
     const size_t turns = r->b->turns;
     for (size_t i = 0; i < turns; i++)
         TAKT_TRY(turn(r, c, i, r->b->is_reverse ? turns - 1 - i : i));
-    return give(r, c, turns > 0);
+    return give(r, turns > 0);
 }
 
 static takt_status refuse(const takt_cuda_run *r, const char *what, uint64_t number)
@@ -104,10 +114,10 @@ static takt_status refuse(const takt_cuda_run *r, const char *what, uint64_t num
 }
 
 /* Results of turns that do not happen are 0. */
-static takt_status clear(const takt_cuda_run *r, const takt_cuda_child *c)
+static takt_status clear(const takt_cuda_run *r)
 {
     static const char zero[4] = {0};
-    const size_t result = first_result(r, c);
+    const size_t result = first_result(r);
     for (size_t k = r->b->carried; k < r->s->out_count; k++) {
         char *at = view_at(r, &r->s->out[k]);
         const size_t bytes = (size_t)r->s->out[k].dim[0] * r->b->bytes[result + k];
@@ -129,7 +139,7 @@ static takt_status run_loop(const takt_cuda_run *r, takt_cuda_child *c)
     unsigned char condition;
     TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_DOWN, &trip, view_at(r, &r->s->in[0]), sizeof trip));
     TAKT_TRY(takt_cuda_child_copy(r, TAKT_COPY_DOWN, &condition, view_at(r, &r->s->in[1]), 1));
-    TAKT_TRY(clear(r, c));
+    TAKT_TRY(clear(r));
     for (; number < trip && condition != 0; number++) {
         if ((uint64_t)number >= r->b->most)
             return refuse(r, "loop: more turns than limits.trip_count allows", r->b->most);
@@ -142,7 +152,7 @@ static takt_status run_loop(const takt_cuda_run *r, takt_cuda_child *c)
         TAKT_TRY(turn(r, c, (size_t)number, (size_t)number));
         memcpy(&condition, c->ports[result].host, 1);
     }
-    return give(r, c, number > 0);
+    return give(r, number > 0);
 }
 
 takt_status takt_cuda_body_run(takt_cuda_part *p, const takt_execution *x, size_t index)

@@ -10,6 +10,11 @@
 
 typedef enum takt_cuda_control { TAKT_CUDA_IF, TAKT_CUDA_LOOP, TAKT_CUDA_SCAN } takt_cuda_control;
 
+/* A turn's value in a sequence or a scanned result, which has an axis of turns. */
+typedef struct takt_cuda_lane {
+    size_t rows, bytes, step; /* runs of bytes; bytes of one; from one to the next */
+} takt_cuda_lane;
+
 /* takt_cuda_step.body. Ports of a body are its inputs, then its results. */
 typedef struct takt_cuda_body {
     takt_cuda_control control;
@@ -23,6 +28,8 @@ typedef struct takt_cuda_body {
     /* Per port of a loop or scan: bytes of a turn's value, and where it is in scratch; SIZE_MAX:
      * captured values, which are read where the step has them, and what the host holds. */
     size_t *bytes, *at;
+    /* Per port of a scan: copies that a turn's value takes, bytes of one, and between two. */
+    takt_cuda_lane *lanes;
 } takt_cuda_body;
 
 /* ---- child.c ---- */

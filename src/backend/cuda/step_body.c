@@ -36,13 +36,31 @@ static bool has_work(const takt_graph *g)
     return false;
 }
 
-/* Elements of sequences and results must be runs of bytes. */
-static bool goes_along_first(const takt_node *n, const char *name)
+enum { ROWS = 64 }; /* copies of one value, at most */
+
+static int axis_of(const takt_node *n, const char *name, size_t i, int rank)
 {
-    const takt_attr *axes = takt_node_attr(n, name);
-    for (size_t i = 0; i < axes->count; i++)
-        if (axes->i64s[i] != 0)
+    const takt_attr *list = takt_node_attr(n, name);
+    const int64_t axis = i < list->count ? list->i64s[i] : 0;
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* A value of a turn has few runs of bytes. */
+static bool has_few_rows(const takt_graph *g, const takt_node *n)
+{
+    const size_t carried = (size_t)takt_node_int(n, "carried"),
+                 sequences = (size_t)takt_node_int(n, "sequences");
+    for (size_t i = carried; i < carried + sequences + n->out_count - carried; i++) {
+        const bool is_in = i < carried + sequences;
+        const size_t k = is_in ? i - carried : i - carried - sequences;
+        const takt_type *t = is_in ? takt_type_of(g, n->in[i]) : &n->type[carried + k];
+        const int axis = axis_of(n, is_in ? "axes" : "out_axes", k, t->rank);
+        int64_t rows = 1;
+        for (int d = 0; d < axis; d++)
+            rows *= t->dim[d];
+        if (rows > ROWS)
             return false;
+    }
     return true;
 }
 
@@ -62,9 +80,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     }
     if (!works)
         return "no operation of the body has device code";
-    if (n->op == &takt_op_scan &&
-        (!goes_along_first(n, "axes") || !goes_along_first(n, "out_axes")))
-        return "a scan along another axis than the first";
+    if (n->op == &takt_op_scan && !has_few_rows(g, n))
+        return "a scan along a later axis: its values are many runs of bytes";
     return NULL;
 }
 
@@ -142,6 +159,38 @@ static takt_status add_branches(takt_planner *p, const takt_node *n, takt_cuda_b
     return TAKT_OK;
 }
 
+/* How the value of a turn, `bytes` large, lies in `v`. */
+static takt_cuda_lane lane_of(const takt_view *v, int axis, size_t bytes)
+{
+    takt_cuda_lane lane = {.rows = 1};
+    for (int d = 0; d < axis; d++)
+        lane.rows *= (size_t)v->dim[d];
+    lane.bytes = bytes / lane.rows;
+    lane.step = lane.bytes * (size_t)v->dim[axis];
+    return lane;
+}
+
+static takt_status add_lanes(takt_planner *p, const takt_node *n, const takt_graph *g,
+                             takt_cuda_body *b)
+{
+    const size_t own = b->control == TAKT_CUDA_LOOP, first = g->input_count + own + b->carried;
+    b->lanes = takt_planner_get(p, (g->input_count + g->output_count) * sizeof *b->lanes);
+    if (b->lanes == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < b->sequences; i++) {
+        const takt_view *v = &p->step->in[b->carried + i];
+        b->lanes[b->carried + i] =
+            lane_of(v, axis_of(n, "axes", i, v->rank), b->bytes[b->carried + i]);
+    }
+    for (size_t i = b->carried; i < n->out_count; i++) {
+        const takt_view *v = &p->step->out[i];
+        const size_t port = first + i - b->carried;
+        const int axis = own ? 0 : axis_of(n, "out_axes", i - b->carried, v->rank);
+        b->lanes[port] = lane_of(v, axis, b->bytes[port]);
+    }
+    return TAKT_OK;
+}
+
 static takt_status add_turns(takt_planner *p, const takt_node *n, takt_cuda_body *b)
 {
     const takt_graph *g = takt_node_attr(n, "body")->graph;
@@ -149,9 +198,11 @@ static takt_status add_turns(takt_planner *p, const takt_node *n, takt_cuda_body
     if (b->control == TAKT_CUDA_SCAN) {
         b->sequences = (size_t)takt_node_int(n, "sequences");
         b->is_reverse = takt_node_int(n, "reverse") != 0;
-        b->turns = (size_t)p->step->in[b->carried].dim[0];
+        const takt_view *v = &p->step->in[b->carried];
+        b->turns = (size_t)v->dim[axis_of(n, "axes", 0, v->rank)];
     }
     TAKT_TRY(add_ports(p, g, b));
+    TAKT_TRY(add_lanes(p, n, g, b));
     return add_child(p, g, b);
 }
 
