@@ -176,6 +176,16 @@ static const model models[] = {
      "block=32)\n"
      "  return p = p, q = q, r = block_matmul(y, v, t, block=32)\n}\n",
      "block", 12},
+    {"semirings", NULL, false,
+     "model semirings(x: f32[2, 5, 33], y: f32[2, 33, 40], s: f32[]) -> (a: f32[2, 5, 40], b: f32[2, "
+     "5, 40], c: f32[2, 5, 40], d: f32[2, 5, 40], e: f64[2, 5, 40], f: f64[2, 5, 40]) {\n"
+     "  p = abs(x) * 0.4\n  q = abs(y) * 0.4\n  u = cast(p, dtype=f64)\n  v = cast(q, "
+     "dtype=f64)\n"
+     "  return a = semiring_matmul(x, y, semiring=max_min), b = semiring_matmul(x, y, "
+     "semiring=max_mul), c = semiring_matmul(x, y, semiring=min_add), d = semiring_matmul(p, q, "
+     "semiring=noisy_or), e = semiring_matmul(u, v, semiring=lukasiewicz), f = "
+     "semiring_matmul(u, v, semiring=noisy_or)\n}\n",
+     "semiring", 20},
     {"rows", NULL, true,
      "model rows(x: f32[5, 300], g: f32[300]) -> (a: f64[5, 300], b: f16[5, 300], c: f64[5, 300]) "
      "{\n"

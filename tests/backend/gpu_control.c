@@ -56,7 +56,7 @@ static const control rows[] = {
         "a body that is partly on the host",
         "model m(h: f32[6, 6], x: f32[3, 6, 6], c: f32[]) -> (y: f32[6, 6], z: f32[3, 6, 6]) {\n"
         "  a, b = scan(h + c, x, carried=1, body=graph(h: f32[6, 6], x: f32[6, 6]) {\n"
-        "    g = semiring_matmul(h, exp(x), semiring=max_min)\n    return g, tanh(g + h) })\n"
+        "    g = semiring_matmul_grad(h, exp(x), x, semiring=max_min)\n    return g, tanh(g + h) })\n"
         "  return y = a * 2, z = b\n}\n",
     },
 };

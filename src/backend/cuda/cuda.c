@@ -18,7 +18,8 @@ static const takt_cuda_kind *const kinds[] = {
     &takt_cuda_ggml_kind,      &takt_cuda_any_product_kind, &takt_cuda_any_reduce_kind,
     &takt_cuda_lines_kind,     &takt_cuda_scatters_kind,    &takt_cuda_affine_kind,
     &takt_cuda_rand_kind,      &takt_cuda_any_conv_kind,    &takt_cuda_rnn_kind,
-    &takt_cuda_body_kind,      &takt_cuda_any_pool_kind,    &takt_cuda_block_kind};
+    &takt_cuda_body_kind,      &takt_cuda_any_pool_kind,    &takt_cuda_block_kind,
+    &takt_cuda_semiring_kind};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

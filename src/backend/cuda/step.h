@@ -52,7 +52,7 @@ extern const takt_cuda_kind takt_cuda_map_kind, takt_cuda_product_kind, takt_cud
     takt_cuda_winograd_kind, takt_cuda_picks_kind, takt_cuda_ggml_kind, takt_cuda_any_product_kind,
     takt_cuda_any_reduce_kind, takt_cuda_lines_kind, takt_cuda_scatters_kind, takt_cuda_affine_kind,
     takt_cuda_rand_kind, takt_cuda_any_conv_kind, takt_cuda_rnn_kind, takt_cuda_body_kind,
-    takt_cuda_any_pool_kind, takt_cuda_block_kind;
+    takt_cuda_any_pool_kind, takt_cuda_block_kind, takt_cuda_semiring_kind;
 
 /* NULL if the backend runs the node, or why not. */
 const char *takt_cuda_supports(const takt_graph *g, takt_id node);

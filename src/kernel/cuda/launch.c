@@ -273,6 +273,14 @@ void takt_cuda_launch_block(const takt_cuda_block_args *g, takt_cuda_launch *l)
     l->arg_bytes = sizeof *g;
 }
 
+void takt_cuda_launch_semiring(const takt_cuda_semiring_args *s, takt_cuda_launch *l)
+{
+    *l = launch("takt_cuda_semiring", blocks_of(s->count, TAKT_CUDA_SEMIRING_THREADS),
+                TAKT_CUDA_SEMIRING_THREADS);
+    l->args.semiring = *s;
+    l->arg_bytes = sizeof *s;
+}
+
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);

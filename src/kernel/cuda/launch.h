@@ -14,6 +14,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/args_block.h"
 #include "kernel/cuda/args_pool.h"
+#include "kernel/cuda/args_semiring.h"
 
 typedef struct takt_cuda_launch {
     const char *kernel;
@@ -50,6 +51,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_rnn rnn;
         takt_cuda_pool_args pool_any;
         takt_cuda_block_args block;
+        takt_cuda_semiring_args semiring;
     } args;
 } takt_cuda_launch;
 
@@ -86,6 +88,7 @@ void takt_cuda_launch_conv_any(const takt_cuda_conv_any_args *c, const char *ker
                                takt_cuda_launch *l);
 void takt_cuda_launch_pool_any(const takt_cuda_pool_args *p, takt_cuda_launch *l);
 void takt_cuda_launch_block(const takt_cuda_block_args *g, takt_cuda_launch *l);
+void takt_cuda_launch_semiring(const takt_cuda_semiring_args *s, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
 /* Bytes of scratch that the next function needs at `scratch`; 0: none. */
