@@ -177,7 +177,8 @@ static const model models[] = {
      "  return p = p, q = q, r = block_matmul(y, v, t, block=32)\n}\n",
      "block", 12},
     {"semirings", NULL, false,
-     "model semirings(x: f32[2, 5, 33], y: f32[2, 33, 40], s: f32[]) -> (a: f32[2, 5, 40], b: f32[2, "
+     "model semirings(x: f32[2, 5, 33], y: f32[2, 33, 40], s: f32[]) -> (a: f32[2, 5, 40], b: "
+     "f32[2, "
      "5, 40], c: f32[2, 5, 40], d: f32[2, 5, 40], e: f64[2, 5, 40], f: f64[2, 5, 40]) {\n"
      "  p = abs(x) * 0.4\n  q = abs(y) * 0.4\n  u = cast(p, dtype=f64)\n  v = cast(q, "
      "dtype=f64)\n"

@@ -40,7 +40,8 @@ static const control rows[] = {
      "f32[8]) {\n    g = softmax(h * w + x, axis=1)\n    return g, g - h })\n"
      "  return y = a + c, z = b\n}\n"},
     {"scan along other axes",
-     "model m(h: f32[3, 8], x: f32[3, 6, 8], y: f32[6, 8], c: f32[]) -> (y: f32[3, 8], z: f32[3, 8, "
+     "model m(h: f32[3, 8], x: f32[3, 6, 8], y: f32[6, 8], c: f32[]) -> (y: f32[3, 8], z: "
+     "f32[3, 8, "
      "6]) {\n"
      "  a, b = scan(h, x, y, carried=1, sequences=2, axes=[1, 0], out_axes=[-1], "
      "body=graph(h: f32[3, 8], x: f32[3, 8], y: f32[8]) {\n"
@@ -56,7 +57,8 @@ static const control rows[] = {
         "a body that is partly on the host",
         "model m(h: f32[6, 6], x: f32[3, 6, 6], c: f32[]) -> (y: f32[6, 6], z: f32[3, 6, 6]) {\n"
         "  a, b = scan(h + c, x, carried=1, body=graph(h: f32[6, 6], x: f32[6, 6]) {\n"
-        "    g = semiring_matmul_grad(h, exp(x), x, semiring=max_min)\n    return g, tanh(g + h) })\n"
+        "    g = semiring_matmul_grad(h, exp(x), x, semiring=max_min)\n    return g, tanh(g + "
+        "h) })\n"
         "  return y = a * 2, z = b\n}\n",
     },
 };
