@@ -173,6 +173,34 @@ static void connect(survey *s)
     }
 }
 
+/* Elements that a scan goes through; 0 of other nodes. */
+static double turns_of(const takt_graph *g, const takt_node *n)
+{
+    if (n->op != &takt_op_scan)
+        return 0;
+    const takt_type *x = takt_type_of(g, n->in[takt_node_int(n, "carried")]);
+    const takt_attr *axes = takt_node_attr(n, "axes");
+    const int64_t axis = axes->count > 0 ? axes->i64s[0] : 0;
+    return (double)x->dim[axis < 0 ? axis + x->rank : axis];
+}
+
+/* The operations of bodies count, too: those of a scan for every element. What they read and write
+ * does not: it stays in near memory. */
+static void add_cost(const takt_graph *g, takt_id id, takt_cost *cost)
+{
+    const takt_node *n = &g->nodes[id];
+    const double turns = turns_of(g, n);
+    takt_add_cost(g, id, cost);
+    for (uint32_t k = 0; k < takt_op_attr_count(n->op); k++) {
+        if (!n->attr[k].is_set || n->op->attrs[k].type != TAKT_ATTR_GRAPH)
+            continue;
+        takt_cost own = {0};
+        for (size_t i = 0; i < n->attr[k].graph->count; i++)
+            add_cost(n->attr[k].graph, (takt_id)i, &own); /* nested to a limited depth */
+        cost->flops += (turns > 0 ? turns : 1) * own.flops;
+    }
+}
+
 static void weigh(survey *s)
 {
     const takt_builder *b = s->b;
@@ -183,9 +211,11 @@ static void weigh(survey *s)
         const uint32_t own = is_away(b, (takt_id)i) ? first_of(s, (uint32_t)i) : UINT32_MAX;
         if (own != UINT32_MAX) {
             takt_cost cost = {0};
-            takt_add_cost(g, (takt_id)i, &cost);
-            s->islands[own].here += takt_machine_us(s->home, &cost);
-            s->islands[own].there += takt_machine_us(s->away, &cost);
+            add_cost(g, (takt_id)i, &cost);
+            const double turns =
+                turns_of(g, &g->nodes[i]); /* each takes as long as a step to begin */
+            s->islands[own].here += takt_machine_us(s->home, &cost) + turns * s->home->step_us;
+            s->islands[own].there += takt_machine_us(s->away, &cost) + turns * s->away->step_us;
             s->islands[own].nodes++;
         }
         for (uint32_t k = 0; k < g->nodes[i].in_count; k++) {

@@ -136,4 +136,21 @@ static void inner_weights(void)
         check(texts[i], &(gpu_settings){.order = (grid_order)(i % GRID_ORDERS)}, 1);
 }
 
-TEST_MAIN(every_form, large_ones, layers, inner_weights)
+/* Where other steps stay on the host, a layer is worth its copies if it has enough turns. */
+static void island(void)
+{
+    static const struct {
+        int turns, units;
+        size_t count;
+    } rows[] = {{100, 32, 1}, {20, 16, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "model m(x: f32[1, %d, 2], a: f32[6, 6]) seed=3 {\n  return x |> lstm(%d), "
+                 "semiring_matmul_grad(a, a, a, semiring=max_min)\n}\n",
+                 rows[i].turns, rows[i].units);
+        check(text, &(gpu_settings){0}, rows[i].count);
+    }
+}
+
+TEST_MAIN(every_form, large_ones, layers, inner_weights, island)
