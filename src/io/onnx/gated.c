@@ -3,9 +3,9 @@
  * Steps of a branch that is planned for itself cannot be given other sizes where they lie, and a
  * decoder has another size at every token. So both branches become part of the graph around them,
  * and the one that is not taken gets an empty batch: whatever it reads is cut to `gate` samples,
- * which a run finds to be all or none. What a sample becomes must not depend on others, or a node
- * finds none where it needs one. Of each result one branch has all elements and the other
- * none, so the two in a row are what is asked for.
+ * which a run finds to be all or none. A vector without a batch is read whole. What a sample
+ * becomes must not depend on others, or a node finds none where it needs one. Of each result one
+ * branch has all elements and the other none, so the two in a row are what is asked for.
  */
 #include "base/mem.h"
 #include "io/onnx/branches.h"
@@ -21,6 +21,7 @@ typedef struct gated {
     size_t count;
     takt_dim batch; /* what all of them begin with, a name */
     bool has_batch, is_bad;
+    bool is_first;                       /* only the batch is looked for */
     takt_dim gate[2];                    /* of either branch */
     takt_dim pair[PAIRS][2], now[PAIRS]; /* sizes that differ, and which it is */
     size_t pair_count;
@@ -49,13 +50,16 @@ static void list(gated *a, takt_span name)
     if (a->is_bad || takt_node_at(a->c->g, v->id)->op == &takt_op_constant)
         return;
     const takt_type *t = takt_type_of(a->c->g, v->id);
-    if (t->rank == 0)
-        return;
+    const bool may_lack = t->rank == 1 && (a->is_first || a->has_batch);
+    if (t->rank == 0 || (may_lack && !takt_dim_same(a->c->g->dims, a->batch, t->dim[0])))
+        return; /* positions of tokens are the same for all samples */
     if (!a->has_batch)
         a->batch = t->dim[0];
+    a->has_batch = true;
+    if (a->is_first)
+        return;
     a->is_bad = !takt_dim_is_name(a->c->g->dims, t->dim[0], &index) || a->count == MOST ||
                 !takt_dim_same(a->c->g->dims, a->batch, t->dim[0]);
-    a->has_batch = true;
     if (!a->is_bad)
         a->names[a->count++] = name;
 }
@@ -377,7 +381,10 @@ takt_status takt_onnx_gate_if(takt_call *c, takt_id condition, const takt_pb_gra
         return TAKT_OK;
     if (a == NULL || out[0] == NULL || out[1] == NULL)
         return c->status;
-    *a = (gated){.c = c};
+    *a = (gated){.c = c, .is_first = true};
+    list_all(a, from[0]);
+    list_all(a, from[1]);
+    a->is_first = false;
     list_all(a, from[0]);
     list_all(a, from[1]);
     list_pairs(a, branch[0], branch[1]);

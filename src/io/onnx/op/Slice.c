@@ -20,6 +20,27 @@ static int64_t first(takt_call *c, int64_t start, takt_dim size, int64_t step)
     return is_number && start >= -size ? start : 0;
 }
 
+/* Elements of a vector that was put together of scalars, as a shape is: those alone, so that
+ * nothing depends on the others. TAKT_NONE: it is something else. */
+static takt_id of_scalars(takt_call *c, takt_id x, int64_t start, int64_t stop)
+{
+    const takt_node *n = x != TAKT_NONE ? takt_node_at(c->g, x) : NULL;
+    takt_id in[2 * TAKT_MAX_RANK];
+    if (n == NULL || n->op != &takt_op_stack || n->type->rank != 1 ||
+        n->in_count > sizeof in / sizeof *in)
+        return TAKT_NONE;
+    const int64_t size = n->in_count;
+    start = start < 0 ? start + size : start;
+    stop = stop < 0 ? stop + size : stop;
+    start = start < 0 ? 0 : start;
+    stop = stop > size ? size : stop;
+    if (start >= stop)
+        return TAKT_NONE;
+    for (int64_t i = start; i < stop; i++)
+        in[i - start] = n->in[i];
+    return takt_graph_call(c->g, &takt_op_stack, (size_t)(stop - start), in, 0, NULL);
+}
+
 static takt_status by_numbers(takt_call *c)
 {
     takt_ints start = takt_onnx_list(c, "starts", 1), stop = takt_onnx_list(c, "ends", 2);
@@ -41,6 +62,13 @@ static takt_status by_numbers(takt_call *c)
     }
     if (c->status != TAKT_OK)
         return c->status;
+    const bool is_axis =
+        axes.count == 0 || (axes.count == 1 && (axes.at[0] == 0 || axes.at[0] == -1));
+    if (t.rank == 1 && start.count == 1 && is_axis && (step.count == 0 || step.at[0] == 1)) {
+        const takt_id some = of_scalars(c, takt_onnx_in(c, 0), from[0], to[0]);
+        if (some != TAKT_NONE)
+            return takt_onnx_done(c, some);
+    }
     const takt_named_attr attrs[] = {{"start", takt_attr_i64s(from, start.count)},
                                      {"stop", takt_attr_i64s(to, start.count)},
                                      {"axes", takt_attr_i64s(axes.at, axes.count)},
