@@ -148,6 +148,7 @@ static takt_status agree(takt_arena *arena, const takt_dims *dims, takt_size_ran
         if (ranges[i].high < 0)
             continue;
         TAKT_TRY(takt_dim_name(table, takt_span_of(takt_dims_name(dims, i)), &dim));
+        TAKT_TRY(takt_dim_resolve(table, dim, &dim));
         if (takt_dim_is_name(table, dim, &other) && ranges[other].high < 0)
             ranges[other] = ranges[i];
     }

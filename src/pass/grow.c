@@ -213,7 +213,7 @@ static takt_status append(takt_growth *w, takt_growing *x)
         return g->status;
     x->next = takt_graph_call(g, &takt_op_update_slice, 3, in, 1, &first);
     w->c.map[x->all] = x->next != TAKT_NONE ? all_rows(w, x, n->type) : TAKT_NONE;
-    return g->status;
+    return w->c.map[x->all] != TAKT_NONE ? g->status : failed(w);
 }
 
 static takt_status edges(takt_growth *w)

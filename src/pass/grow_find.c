@@ -1,4 +1,5 @@
 /* grow_find.c - caches that grow: inputs that outputs append rows to. */
+#include "base/ctx.h"
 #include "op/ops.h"
 #include "pass/grow.h"
 
@@ -77,6 +78,8 @@ takt_status takt_growth_find(takt_growth *w)
     w->list = takt_arena_array(&w->c.arena, g->output_count + 1, sizeof *w->list);
     if (w->list == NULL)
         return TAKT_ERR_MEMORY;
+    const takt_error before = g->ctx->error;
+    g->ctx->error = (takt_error){0};
     for (size_t i = 0; i < g->output_count; i++) {
         takt_growing *next = &w->list[w->count];
         size_t k = 0;
@@ -86,6 +89,11 @@ takt_status takt_growth_find(takt_growth *w)
             k++;
         w->count += k == w->count;
     }
+    /* What could not be compared for lack of memory looks like something else. */
+    TAKT_TRY(takt_dims_blame(g->dims, TAKT_OK));
+    if (g->ctx->error.status == TAKT_ERR_MEMORY)
+        return TAKT_ERR_MEMORY;
+    g->ctx->error = before;
     if (w->count > 0)
         return TAKT_OK;
     takt_fail(g->ctx, TAKT_E_ARGUMENT, "no output of the model is an input with rows appended");

@@ -7,6 +7,7 @@
 #include "base/ctx.h"
 #include "base/error.h"
 #include "test.h"
+#include "util/inject.h"
 
 /* Sums over all rows, weighted by a mask whose size tells how many there are. */
 static const char masked[] =
@@ -30,6 +31,24 @@ static const char turned[] =
     "  all = concat(old, transpose(x, perm=[0, 2, 3, 1]), axis=-1)\n"
     "  y = reduce_sum(past, axes=[2]) + reduce_sum(x, axes=[1])\n"
     "  return y = y, present = cast(transpose(all, perm=[0, 1, 3, 2]), dtype=f32)\n"
+    "}\n";
+
+/* Branches that became part of the graph: one of them has all samples, the other none. */
+static const char merged[] =
+    "model m(x: f32[b, s, 2], past: f32[b, p, 2], c: bool[1]) {\n"
+    "  taken = reshape(c, shape=[])\n"
+    "  n = dim(x, axis=0)\n"
+    "  zero = constant(i64[], [0])\n"
+    "  old = dim(past, axis=1)\n"
+    "  new = dim(x, axis=1)\n"
+    "  i = reshape(select(taken, n, zero), shape=[1])\n"
+    "  j = reshape(select(taken, zero, n), shape=[1])\n"
+    "  k = reshape(select(taken, old + new, new), shape=[1])\n"
+    "  f = length(concat(i, j, k), names=[g, h, r], bounds=[b, b, p + s], tops=[b, b, p + s])\n"
+    "  all = concat(sized(past, shape=[g, p, 2]), sized(x, shape=[g, s, 2]) * 2.0, axis=1)\n"
+    "  alone = sized(x, shape=[h, s, 2]) * 0.5\n"
+    "  rows = concat(reshape(all, shape=[2*g*p + 2*g*s]), reshape(alone, shape=[2*h*s]))\n"
+    "  return present = reshape(sized(rows, shape=[2*b*r]), shape=[b, r, 2])\n"
     "}\n";
 
 enum { BATCH = 2, ROOM = 12, SPARE = 4, WIDTH = 6 };
@@ -129,6 +148,41 @@ static void refuses(void)
     takt_model_destroy(m);
 }
 
+static takt_status scenario(takt_inject *inject, void *user)
+{
+    const char *text = user;
+    takt_config config = {0};
+    takt_ctx *own;
+    takt_model *m = NULL, *grown = NULL;
+    takt_inject_config(inject, &config);
+    takt_status status = takt_ctx_create(&config, &own);
+    if (status == TAKT_OK)
+        status = takt_model_load_memory(own, "m", text, strlen(text), NULL, &m);
+    if (status == TAKT_OK)
+        status = takt_model_grow(m, 4, &grown);
+    takt_model_destroy(grown);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+/* Every allocation may fail. */
+static void falls_short(const char *text)
+{
+    const takt_sweep_report r = takt_sweep(scenario, (void *)(uintptr_t)text, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good && r.runs > 20, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
+}
+
+/* The cache of a branch is state, and nothing of it is left at the edges. */
+static void in_a_branch(void)
+{
+    takt_model *m = load(merged), *grown = NULL;
+    if (EXPECT_OK(ctx, takt_model_grow(m, 4, &grown)))
+        EXPECT(takt_model_input_count(grown) == 2 && takt_model_output_count(grown) == 0);
+    takt_model_destroy(grown);
+    takt_model_destroy(m);
+}
+
 /* Outputs that have no inputs of their own, behind one that has. */
 static void leaves(void)
 {
@@ -152,6 +206,10 @@ int main(void)
     grows(turned, "b=2,s=1..4", "ref");
     refuses();
     leaves();
+    in_a_branch();
+    falls_short(turned);
+    falls_short(counted);
+    falls_short(merged);
     takt_ctx_destroy(ctx);
     return test_done();
 }
