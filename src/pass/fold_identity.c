@@ -96,6 +96,14 @@ static takt_id of_one(takt_rewrite *r, const takt_node *n)
     return takt_reshape(r->out, n->in[0], n->type->dim, (size_t)n->type->rank);
 }
 
+/* A slice up to a named size is a gather; sizes that are the same may be known only later. */
+static takt_id gather_all(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *index = takt_match_op(r->out, n->in[1], &takt_op_iota);
+    const bool counts = index != NULL && index->type->rank == 1 && index->type->dtype == TAKT_I64;
+    return counts && takt_match_type(r->out, n->in[0], n->type) ? n->in[0] : TAKT_NONE;
+}
+
 static const takt_rule rules[] = {
     {&takt_op_add, "x + 0 = x", add_zero},
     {&takt_op_sub, "x - 0 = x", sub_zero},
@@ -111,6 +119,7 @@ static const takt_rule rules[] = {
     {&takt_op_select, "true ? x : y = x", known_choice},
     {&takt_op_update_slice, "x with nothing put in = x", put_nothing},
     {&takt_op_reduce_sum, "the sum of one integer = it", of_one},
+    {&takt_op_gather, "gather(x, [0, 1, ...]) = x", gather_all},
 };
 
 const takt_pass takt_pass_fold_identity = {
