@@ -1,6 +1,6 @@
 """text_digest.py - one digest of 256 tokens, greedy and drawn: for every number of threads, vector
 code, size of the prompt's parts, place among eight, cached prefix, speculation, by the command and
-by the server, whole and streamed. The digests are those of every machine."""
+by the server, whole and streamed, with caches of their own and with those of a pool. The digests are those of every machine."""
 import concurrent.futures
 import hashlib
 import http.client
@@ -104,7 +104,8 @@ for texts in everything:
     texts.cached()
     texts.among()
 for flags in (["--parallel", "8"], ["--parallel", "3", "-t", "2", "-b", "4"],
-              ["-md", TINY, "--draft-p-min", "0", "--lookup"]):
+              ["-md", TINY, "--draft-p-min", "0", "--lookup"],
+              ["--parallel", "8", "--kv-pool", "128K", "-b", "5"]):  # 15 pages: three at a time
     with Server(TINY, "-c", "320", *flags) as running:
         for texts in everything:
             texts.served(running, " ".join(flags))

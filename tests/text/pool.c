@@ -5,6 +5,7 @@
 #include <takt/takt.h>
 
 #include "../test.h"
+#include "api/session/session.h"
 #include "api/text/together.h"
 #include "plan/plan.h"
 #include "util/inject.h"
@@ -167,6 +168,8 @@ static void copied_on_write(takt_ctx *ctx)
         EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &p.alone))) {
         const size_t tokens = p.kv->layout.tokens, count = tokens + 3;
         takt_generator *a = p.texts[0], *b = p.texts[1];
+        EXPECT(a->engine.session->arena == b->engine.session->arena,
+               "every text has memory for activations");
         for (size_t i = 0; i < count; i++)
             p.ids[0][i] = p.ids[1][i] = (int32_t)(i * 5 % VOCABULARY);
         EXPECT_OK(ctx, takt_kv_admit(a, p.ids[0], count, count + 2));

@@ -8,6 +8,7 @@
 #include "api/session/session.h"
 #include "base/ctx.h"
 #include "base/options.h"
+#include "ir/tensor.h"
 #include "op/ops.h"
 
 enum { BATCH = 128 };
@@ -105,14 +106,29 @@ static takt_status make_plan(const takt_engine *e, size_t rows, const char *size
     return check_caches(e, *plan);
 }
 
+/* Memory for the activations of a session, which others use, too. */
+static takt_status get_arena(takt_engine *e, const takt_plan *plan, takt_session_options *with)
+{
+    if (e->arena_bytes < plan->arena_bytes) {
+        if (e->arena_count == TAKT_ENGINE_ARENAS)
+            return TAKT_OK; /* the session allocates one */
+        TAKT_TRY(takt_storage_create(e->ctx, plan->arena_bytes, &e->arenas[e->arena_count]));
+        e->arena_count++;
+        e->arena_bytes = plan->arena_bytes;
+    }
+    with->arena = e->arena_count > 0 ? takt_storage_data(e->arenas[e->arena_count - 1]) : NULL;
+    with->arena_bytes = e->arena_bytes;
+    return TAKT_OK;
+}
+
 /* A session with its state: new, shared with the other session, or a row of the store. */
-static takt_status make_session(const takt_engine *e, takt_plan *plan, size_t row,
-                                takt_session **session)
+static takt_status make_session(takt_engine *e, takt_plan *plan, size_t row, takt_session **session)
 {
     takt_plan_info info;
     takt_plan_query(plan, &info);
     takt_pool *pool = info.threads != e->threads ? e->batch_pool : e->pool;
-    const takt_session_options with = {.size = sizeof with, .pool = pool, .state_of = e->token};
+    takt_session_options with = {.size = sizeof with, .pool = pool, .state_of = e->token};
+    TAKT_TRY(get_arena(e, plan, &with));
     if (e->rows > 0 && e->token == NULL)
         return takt_session_create_part(plan, &with, e->store, row, session);
     return takt_session_create(plan, &with, session);
@@ -177,7 +193,8 @@ static takt_status make_wide(takt_engine *e)
 
 static takt_status make_store(takt_engine *e, uint64_t pool)
 {
-    const takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    TAKT_TRY(get_arena(e, e->wide_plan, &with));
     if (pool == 0)
         return takt_session_create(e->wide_plan, &with, &e->store);
     TAKT_TRY(takt_kv_open(e->ctx, e->wide_plan->graph, e->rows, pool, &e->kv));
@@ -200,11 +217,12 @@ takt_status takt_engine_widen(takt_engine *e, size_t rows, uint64_t pool)
     return make_store(e, pool);
 }
 
-takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
+takt_status takt_engine_open_rows(takt_engine *e, size_t rows, takt_plan **plan,
                                   takt_session **session)
 {
-    const takt_session_options with = {.size = sizeof with, .pool = e->pool};
+    takt_session_options with = {.size = sizeof with, .pool = e->pool};
     TAKT_TRY(make_plan(e, rows, token_sizes, plan));
+    TAKT_TRY(get_arena(e, *plan, &with));
     TAKT_TRY(takt_session_create_part(*plan, &with, e->store, 0, session));
     TAKT_TRY(takt_engine_bind_nothing(e, *session, rows));
     return make_scores(e, *session);
@@ -230,6 +248,8 @@ takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row)
     *e = *of;
     e->is_shared = true;
     e->session = e->token = e->prompt = NULL;
+    for (size_t i = 0; i < e->arena_count; i++)
+        takt_storage_retain(e->arenas[i]);
     TAKT_TRY(make_session(e, e->token_plan, row, &e->token));
     TAKT_TRY(make_session(e, e->plan, row, &e->session));
     if (e->has_encoder)
@@ -244,9 +264,11 @@ void takt_engine_close(takt_engine *e)
     takt_session_destroy(e->session);
     takt_session_destroy(e->prompt);
     takt_session_destroy(e->token);
+    takt_session_destroy(e->is_shared ? NULL : e->store);
+    for (size_t i = 0; i < e->arena_count; i++)
+        takt_storage_release(e->arenas[i]);
     if (e->is_shared)
         return;
-    takt_session_destroy(e->store);
     takt_kv_close(e->kv);
     takt_plan_destroy(e->wide_plan);
     takt_plan_destroy(e->plan);

@@ -9,7 +9,10 @@
 #include "text/grammar/grammar.h"
 #include "text/sampler.h"
 
-enum { TAKT_PARALLEL = 256 }; /* texts that one call writes together, at most */
+enum {
+    TAKT_PARALLEL = 256,   /* texts that one call writes together, at most */
+    TAKT_ENGINE_ARENAS = 8 /* of growing size */
+};
 
 typedef struct takt_engine {
     takt_ctx *ctx;
@@ -25,12 +28,15 @@ typedef struct takt_engine {
     int threads;    /* of `pool` */
     bool is_shared; /* all but the sessions belong to another engine, which must outlive it */
     size_t rows;    /* texts that one run can continue (together.h); 0: the model is for one */
-    takt_plan *wide_plan;   /* of one token of each; the last two while sessions are made */
-    takt_session *store;    /* has the memory of all texts' state, and never runs */
-    takt_kv *kv;            /* where its caches come from; NULL: each row has its own memory */
-    bool has_encoder;       /* which reads prompts (encode.c) */
-    int64_t start;          /* token that its decoder begins with */
-    takt_plan *prompt_plan; /* of a prompt and that token; NULL: there is no encoder */
+    takt_plan *wide_plan; /* of one token of each; the last two while sessions are made */
+    takt_session *store;  /* has the memory of all texts' state, and never runs */
+    takt_kv *kv;          /* where its caches come from; NULL: each row has its own memory */
+    /* Only one session runs at a time: each uses the last arena that is large enough for it. */
+    struct takt_storage *arenas[TAKT_ENGINE_ARENAS];
+    size_t arena_count, arena_bytes; /* arena_bytes: of the last */
+    bool has_encoder;                /* which reads prompts (encode.c) */
+    int64_t start;                   /* token that its decoder begins with */
+    takt_plan *prompt_plan;          /* of a prompt and that token; NULL: there is no encoder */
     takt_session *prompt;
 } takt_engine;
 
@@ -53,7 +59,7 @@ TAKT_MUST_USE takt_status takt_engine_open_plan(takt_engine *e, const char *size
 /* New sessions for the plans of another engine; `row`: which of several texts. */
 TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row);
 /* A plan of an engine's model for a number of texts, and a session of the first of them. */
-TAKT_MUST_USE takt_status takt_engine_open_rows(const takt_engine *e, size_t rows, takt_plan **plan,
+TAKT_MUST_USE takt_status takt_engine_open_rows(takt_engine *e, size_t rows, takt_plan **plan,
                                                 takt_session **session);
 /* Whether the model has an encoder, and what its decoder starts with. */
 TAKT_MUST_USE takt_status takt_engine_find_encoder(takt_engine *e);

@@ -8,7 +8,7 @@
 
 static takt_status open_widths(takt_together *t)
 {
-    const takt_engine *e = &t->texts[0]->engine;
+    takt_engine *e = &t->texts[0]->engine;
     for (size_t rows = 2; t->width_count < TAKT_TOGETHER_WIDTHS; rows *= 2) {
         struct takt_together_width *w = &t->widths[t->width_count++];
         w->rows = rows < t->count ? rows : t->count;
