@@ -23,6 +23,8 @@ extern "C" {
 
 typedef struct takt_server takt_server;
 
+enum { TAKT_SERVER_TEXTS = 64 }; /**< texts generated at a time, at most */
+
 /** Zero in any field means the default. */
 typedef struct takt_server_options {
     size_t size;
@@ -57,8 +59,8 @@ typedef struct takt_server_options {
  *  other models answer at /v1/infer/NAME, where NAME is the file name without its extension.
  *
  *  @return TAKT_ERR_IO (3782) if it cannot listen; TAKT_ERR_ARGUMENT (1003) if the pool has no
- *  room for a page, TAKT_ERR_UNSUPPORTED (3702) if the model's caches cannot come from a pool; what
- *  takt_generator_open and takt_model_load return */
+ *  room for two pages, or the model's caches cannot come from a pool; what takt_generator_open and
+ *  takt_model_load return */
 TAKT_API TAKT_MUST_USE takt_status takt_server_open(takt_ctx *ctx, const char *const *models,
                                                     size_t count,
                                                     const takt_server_options *options,
@@ -70,8 +72,17 @@ typedef struct takt_server_memory {
     int64_t context;          /**< capacity of each in tokens */
     int64_t pages;            /**< of the pool; 0: there is none */
     int64_t page_tokens;      /**< tokens that a page holds */
+    uint64_t arena;           /**< bytes for activations, which all texts share */
 } takt_server_memory;
 TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *memory);
+/** What a server would have for a language model, without a draft: no weight is read, and nothing
+ *  stays allocated. The figures are those of takt_server_query.
+ *
+ *  @return what takt_server_open returns for such a model; TAKT_ERR_ARGUMENT (1003) if it has an
+ *  encoder */
+TAKT_API TAKT_MUST_USE takt_status takt_server_plan(takt_ctx *ctx, const char *path,
+                                                    const takt_server_options *options,
+                                                    takt_server_memory *memory);
 TAKT_API int takt_server_port(const takt_server *server);
 /** Answers requests until takt_server_stop; requests already accepted are still answered. */
 TAKT_API TAKT_MUST_USE takt_status takt_server_run(takt_server *server);

@@ -78,6 +78,8 @@ void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive)
     put_value(&t, "requests_queued", "gauge", "requests that wait", queued);
     put_value(&t, "kv_cache_bytes", "gauge", "memory of all caches, fixed at the start",
               s->cache_bytes);
+    put_value(&t, "arena_bytes", "gauge", "memory for activations, fixed at the start",
+              s->arena_bytes);
     put_pages(&t, s, &m.pages);
     put_value(&t, "weight_bytes", "gauge", "memory of the weights", s->weight_bytes);
     put_value(&t, "memory_bytes", "gauge", "memory of the context now",
@@ -114,6 +116,7 @@ void takt_serve_health(takt_server *s, takt_text *out, bool keeps_alive)
         takt_json_put_integer(&w, "context", s->slots[0].g->context);
     takt_json_put_unsigned(&w, "weight_bytes", s->weight_bytes);
     takt_json_put_unsigned(&w, "kv_cache_bytes", s->cache_bytes);
+    takt_json_put_unsigned(&w, "arena_bytes", s->arena_bytes);
     takt_json_put_unsigned(&w, "memory_bytes",
                            atomic_load_explicit(&s->ctx->live_bytes, memory_order_relaxed));
     takt_lock_take(&s->lock);

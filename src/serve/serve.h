@@ -155,7 +155,7 @@ struct takt_server {
     size_t slot_count;
     uint64_t slot_uses;
     takt_together together; /* texts NULL: they go on one by one */
-    uint64_t weight_bytes, cache_bytes;
+    uint64_t weight_bytes, cache_bytes, arena_bytes;
     takt_kv *kv; /* of the first slot; NULL: every slot has a cache of its own */
     /* connections */
     int listener, port, wake_from, wake_to;

@@ -7,7 +7,7 @@
 #include "serve/serve.h"
 #include "text/tokenizer.h"
 
-enum { QUEUE = 64, CONNECTIONS = 256, MOST_CONNECTIONS = 2048, WAIT_MS = 60000, SLOTS = 64 };
+enum { QUEUE = 64, CONNECTIONS = 256, MOST_CONNECTIONS = 2048, WAIT_MS = 60000 };
 
 /* "models/tiny.q4.gguf" is "tiny.q4"; a folder "models/tiny/" is "tiny". */
 static void name_of(const char *path, bool is_folder, char to[128])
@@ -165,13 +165,13 @@ static takt_status settle(takt_server *s, const takt_server_options *options)
     o->connections = o->connections != 0 ? o->connections : CONNECTIONS;
     o->body_bytes = o->body_bytes != 0 ? o->body_bytes : 4 << 20;
     o->wait_ms = o->wait_ms != 0 ? o->wait_ms : WAIT_MS;
-    if (o->port < 0 || o->port > 65535 || o->parallel < 0 || o->parallel > SLOTS || o->queue < 0 ||
-        o->connections < 0 || o->connections > MOST_CONNECTIONS || o->body_bytes < 0 ||
-        o->body_bytes > 1 << 30 || o->wait_ms < 0 || o->max_wait_ns < 0)
+    if (o->port < 0 || o->port > 65535 || o->parallel < 0 || o->parallel > TAKT_SERVER_TEXTS ||
+        o->queue < 0 || o->connections < 0 || o->connections > MOST_CONNECTIONS ||
+        o->body_bytes < 0 || o->body_bytes > 1 << 30 || o->wait_ms < 0 || o->max_wait_ns < 0)
         return takt_fail(s->ctx, TAKT_E_OPTION,
                          "port, parallel (1 to %d), queue, connections (to %d) or another limit is "
                          "impossible",
-                         SLOTS, MOST_CONNECTIONS);
+                         TAKT_SERVER_TEXTS, MOST_CONNECTIONS);
     if (o->api_keys == NULL && o->api_key_count > 0)
         return takt_fail(s->ctx, TAKT_E_OPTION, "there are keys, but their list is NULL");
     return TAKT_OK;
@@ -211,7 +211,11 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
         return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(open_model(s, models[i]));
+    if (s->options.pool_bytes > 0 && s->kv == NULL)
+        return takt_fail(s->ctx, TAKT_E_OPTION,
+                         "there is no model whose caches could be in a pool");
     TAKT_TRY(takt_serve_open_guesses(s));
+    s->arena_bytes = s->slot_count > 0 ? s->slots[0].g->engine.arena_total : 0;
     return open_sockets(s);
 }
 
@@ -249,6 +253,7 @@ void takt_server_query(const takt_server *s, takt_server_memory *memory)
                                    .caches = s->cache_bytes,
                                    .parallel = (int)s->slot_count,
                                    .context = s->slots[0].g->context};
+    memory->arena = s->arena_bytes;
     if (s->kv != NULL) {
         memory->pages = (int64_t)s->kv->layout.blocks;
         memory->page_tokens = (int64_t)s->kv->layout.tokens;

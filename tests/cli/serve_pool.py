@@ -1,10 +1,11 @@
 """serve_pool.py - caches of all texts come from one pool: what fits begins, the rest waits."""
 import concurrent.futures
+import json
 import os
 import re
 import sys
 
-from _cli import ROOT, TMP, expect, fails, finish
+from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds
 from _serve import Server
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "text"))
@@ -29,6 +30,20 @@ def text(reply):
     return reply["choices"][0]["text"]
 
 
+def planned(flags):
+    """takt plan tells what the server has: the same line, and the same figures as /health."""
+    want = parsed("plan", TINY, *CONTEXT, *flags, "--json")
+    with Server(TINY, *CONTEXT, *flags) as server:
+        told = succeeds("plan", TINY, *CONTEXT, *flags)
+        expect(told == server.memory, f"{flags}: {told}, the server says {server.memory}")
+        health = json.loads(server.ask("GET", "/health")[1])
+    for key, name in (("weights", "weight_bytes"), ("caches", "kv_cache_bytes"),
+                      ("arena", "arena_bytes"), ("parallel", "parallel"), ("context", "context")):
+        expect(want[key] == health[name], f"{flags}: {key}: {want}, {health}")
+    expect(want["pages"] == health.get("kv_pages_free", 0) and
+           want["page_tokens"] == health.get("kv_page_tokens", 0), f"{flags}: {want}, {health}")
+
+
 def page_bytes():
     """What the server says of a pool: bytes, pages, and tokens of one."""
     with Server(TINY, *CONTEXT, "--kv-pool", "1M") as server:
@@ -39,7 +54,10 @@ def page_bytes():
         expect(total % (count + 1) == 0 and total <= 1 << 20, server.memory)
         expect(metric(server, "kv_cache_bytes") == total, "the same bytes")
         expect(metric(server, "kv_page_tokens") == tokens, "the same tokens")
-        return total // (count + 1), tokens
+    for more in (["--kv-pool", "1M"], ["--parallel", "3"], ["--parallel", "1"], ["-np", "5", "-t1"],
+                 ["--parallel", "5", "--kv-pool", "200K", "-ctk", "f16", "-ctv", "f16"]):
+        planned(more)
+    return total // (count + 1), tokens
 
 
 def shared(page, tokens):
@@ -99,6 +117,12 @@ def refused(page, tokens):
         expect(status == 200 and len(reply["choices"]) == 8, f"{status} {reply}")
         expect(pages(server)["used"] == 0, "all pages were given back")
     fails(2, "serve", TINY, *CONTEXT, "--kv-pool", "100", says=["1003", "at least 2 pages"])
+    fails(2, "plan", TINY, "--kv-pool", "100", says=["1003", "at least 2 pages"])
+    fails(1, "plan", "tests/corpus/gguf/tiny_bert.gguf", "-np", "2", says=["3702"])
+    fails(2, "plan", "tests/corpus/gguf/tiny_t5.gguf", "-np", "2", says=["1003", "an encoder"])
+    for model in ("tests/corpus/gguf/tiny_t5.gguf", "tests/corpus/gguf/tiny_bert.gguf",
+                  "examples/mlp.takt"):
+        fails(2, "serve", model, "--kv-pool", "1M", says=["1003", "pool"])
     fails(2, "serve", TINY, "-c", "1001", "--kv-pool", "1M", says=["1003", "-c "])
 
 

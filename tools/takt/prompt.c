@@ -138,3 +138,21 @@ void tool_tell_rounding(const takt_tool *t, const takt_generator *g)
         fprintf(stderr,
                 "activations are rounded to 8 bits by blocks; --activations f32 is exact\n");
 }
+
+void tool_print_server(const takt_server_memory *m, bool is_json)
+{
+    const unsigned long long weights = m->weights, caches = m->caches, arena = m->arena;
+    const long long context = m->context, pages = m->pages, tokens = m->page_tokens;
+    if (is_json) {
+        printf("{\"weights\": %llu, \"caches\": %llu, \"arena\": %llu, \"parallel\": %d, "
+               "\"context\": %lld, \"pages\": %lld, \"page_tokens\": %lld}\n",
+               weights, caches, arena, m->parallel, context, pages, tokens);
+        return;
+    }
+    printf("memory: weights %llu bytes, caches %llu bytes ", weights, caches);
+    if (pages > 0)
+        printf("(a pool of %lld pages of %lld tokens)", pages, tokens);
+    else
+        printf("(%d x %lld tokens)", m->parallel, context);
+    printf(", arena %llu bytes\n", arena);
+}

@@ -25,6 +25,9 @@ takt_generator_options tool_text_options(const takt_tool *t);
 takt_generator_options tool_writer_options(const takt_tool *t);
 void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 
+/* The line of a server's memory, or an object. */
+void tool_print_server(const takt_server_memory *memory, bool is_json);
+
 /* A flag that is a number. False: not a number; printed. */
 bool tool_real_of(const takt_tool *t, tool_flag_id id, double fallback, double *out);
 /* What the settings of a sampling point to. */

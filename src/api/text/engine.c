@@ -84,21 +84,24 @@ static takt_status check_caches(const takt_engine *e, const takt_plan *plan)
         const takt_plan_slot *slot = &plan->slots[i];
         if (plan->graph->slots[i].type.rank >= 3 &&
             (slot->is_swapped || slot->from != UINT32_MAX || slot->space != TAKT_HOST))
-            return takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED,
+            return takt_fail(e->ctx, TAKT_E_OPTION,
                              "the model's caches cannot come from a pool: state %s is copied",
                              plan->graph->slots[i].name);
     }
     return TAKT_OK;
 }
 
-static takt_status make_plan(const takt_engine *e, size_t rows, const char *sizes, takt_plan **plan)
+takt_status takt_engine_make_plan(const takt_engine *e, size_t rows, const char *sizes,
+                                  takt_plan **plan)
 {
+    sizes = sizes != NULL ? sizes : token_sizes;
     char text[128];
     const int batch = reads_parts(sizes) ? e->options.threads_batch : 0;
     const takt_plan_options options = {.size = sizeof options,
                                        .sizes = text,
                                        .threads = batch > 0 ? batch : e->options.threads,
-                                       .isa = e->options.isa};
+                                       .isa = e->options.isa,
+                                       .dry = e->is_dry};
     const bool is_done = e->has_encoder && strstr(sizes, "source=") == NULL;
     (void)snprintf(text, sizeof text, e->rows > 0 ? "%s%s,rows=%zu" : "%s%s", sizes,
                    is_done ? ",source=0" : "", rows);
@@ -106,15 +109,23 @@ static takt_status make_plan(const takt_engine *e, size_t rows, const char *size
     return check_caches(e, *plan);
 }
 
+bool takt_engine_grows(takt_engine *e, const takt_plan *plan)
+{
+    if (e->arena_bytes >= plan->arena_bytes)
+        return false;
+    e->arena_bytes = plan->arena_bytes;
+    e->arena_total += plan->arena_bytes;
+    return true;
+}
+
 /* Memory for the activations of a session, which others use, too. */
 static takt_status get_arena(takt_engine *e, const takt_plan *plan, takt_session_options *with)
 {
-    if (e->arena_bytes < plan->arena_bytes) {
-        if (e->arena_count == TAKT_ENGINE_ARENAS)
-            return TAKT_OK; /* the session allocates one */
+    if (e->arena_bytes < plan->arena_bytes && e->arena_count == TAKT_ENGINE_ARENAS)
+        return TAKT_OK; /* the session allocates one */
+    if (takt_engine_grows(e, plan)) {
         TAKT_TRY(takt_storage_create(e->ctx, plan->arena_bytes, &e->arenas[e->arena_count]));
         e->arena_count++;
-        e->arena_bytes = plan->arena_bytes;
     }
     with->arena = e->arena_count > 0 ? takt_storage_data(e->arenas[e->arena_count - 1]) : NULL;
     with->arena_bytes = e->arena_bytes;
@@ -149,7 +160,7 @@ static takt_status open_pool(takt_engine *e, const takt_plan *plan)
 takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
                                   takt_session **session)
 {
-    TAKT_TRY(make_plan(e, 1, sizes, plan));
+    TAKT_TRY(takt_engine_make_plan(e, 1, sizes, plan));
     TAKT_TRY(open_pool(e, *plan));
     TAKT_TRY(make_session(e, *plan, 0, session));
     return strstr(sizes, "source=") == NULL ? takt_engine_bind_nothing(e, *session, 1) : TAKT_OK;
@@ -176,7 +187,7 @@ static size_t count_scans(const takt_graph *g)
 }
 
 /* State that has to be computed one text at a time gains nothing from batching. */
-static takt_status make_wide(takt_engine *e)
+takt_status takt_engine_make_wide(takt_engine *e)
 {
     takt_model *wide;
     const takt_status status = takt_model_batch_active(e->model, "rows", &wide);
@@ -205,14 +216,14 @@ static takt_status make_store(takt_engine *e, uint64_t pool)
 
 takt_status takt_engine_widen(takt_engine *e, size_t rows, uint64_t pool)
 {
-    TAKT_TRY(make_wide(e));
+    TAKT_TRY(takt_engine_make_wide(e));
     if (e->rows == 0 && pool > 0)
-        return takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED,
+        return takt_fail(e->ctx, TAKT_E_OPTION,
                          "the model writes one text at a time: it has no use for a pool of caches");
     if (e->rows == 0)
         return TAKT_OK;
     e->rows = rows;
-    TAKT_TRY(make_plan(e, rows, token_sizes, &e->wide_plan));
+    TAKT_TRY(takt_engine_make_plan(e, rows, token_sizes, &e->wide_plan));
     TAKT_TRY(open_pool(e, e->wide_plan));
     return make_store(e, pool);
 }
@@ -221,7 +232,7 @@ takt_status takt_engine_open_rows(takt_engine *e, size_t rows, takt_plan **plan,
                                   takt_session **session)
 {
     takt_session_options with = {.size = sizeof with, .pool = e->pool};
-    TAKT_TRY(make_plan(e, rows, token_sizes, plan));
+    TAKT_TRY(takt_engine_make_plan(e, rows, token_sizes, plan));
     TAKT_TRY(get_arena(e, *plan, &with));
     TAKT_TRY(takt_session_create_part(*plan, &with, e->store, 0, session));
     TAKT_TRY(takt_engine_bind_nothing(e, *session, rows));

@@ -33,10 +33,11 @@ typedef struct takt_engine {
     takt_kv *kv;          /* where its caches come from; NULL: each row has its own memory */
     /* Only one session runs at a time: each uses the last arena that is large enough for it. */
     struct takt_storage *arenas[TAKT_ENGINE_ARENAS];
-    size_t arena_count, arena_bytes; /* arena_bytes: of the last */
-    bool has_encoder;                /* which reads prompts (encode.c) */
-    int64_t start;                   /* token that its decoder begins with */
-    takt_plan *prompt_plan;          /* of a prompt and that token; NULL: there is no encoder */
+    size_t arena_count, arena_bytes, arena_total; /* arena_bytes: of the last */
+    bool is_dry;                                  /* plans only tell sizes */
+    bool has_encoder;                             /* which reads prompts (encode.c) */
+    int64_t start;                                /* token that its decoder begins with */
+    takt_plan *prompt_plan; /* of a prompt and that token; NULL: there is no encoder */
     takt_session *prompt;
 } takt_engine;
 
@@ -61,6 +62,15 @@ TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *o
 /* A plan of an engine's model for a number of texts, and a session of the first of them. */
 TAKT_MUST_USE takt_status takt_engine_open_rows(takt_engine *e, size_t rows, takt_plan **plan,
                                                 takt_session **session);
+/* Tokens that the caches hold. */
+int64_t takt_engine_context(const takt_engine *e);
+/* The parts of takt_engine_widen and takt_generator_open that tell sizes (engine_size.c): the model
+ * becomes one of several texts if it can; a plan, NULL `sizes` for one token; its arena. */
+TAKT_MUST_USE takt_status takt_engine_make_wide(takt_engine *e);
+TAKT_MUST_USE takt_status takt_engine_make_plan(const takt_engine *e, size_t rows,
+                                                const char *sizes, takt_plan **plan);
+/* Whether the sessions need a larger arena than they have; counts it. */
+bool takt_engine_grows(takt_engine *e, const takt_plan *plan);
 /* Whether the model has an encoder, and what its decoder starts with. */
 TAKT_MUST_USE takt_status takt_engine_find_encoder(takt_engine *e);
 /* A session whose plan has no prompt, if the model has an encoder. */

@@ -13,7 +13,7 @@
 
 /* Rows of the cache: of the first state that is a cache. A model without a cache has no limit on
  * the length of its texts. */
-static int64_t find_context(const takt_engine *e)
+int64_t takt_engine_context(const takt_engine *e)
 {
     const takt_graph *g = e->model->graph;
     for (size_t i = 0; i < g->slot_count; i++)
@@ -59,7 +59,7 @@ static takt_status open_all(takt_generator *g, const char *path,
     takt_ctx *ctx = g->engine.ctx;
     TAKT_TRY(takt_engine_open(&g->engine, ctx, path, options, "logits"));
     g->vocabulary = takt_model_output(g->engine.model, 0)->dims[1];
-    g->context = find_context(&g->engine);
+    g->context = takt_engine_context(&g->engine);
     if (rows > 1 || pool > 0)
         TAKT_TRY(takt_engine_widen(&g->engine, rows, pool));
     if (g->engine.options.batch > g->context)

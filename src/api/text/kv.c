@@ -70,7 +70,7 @@ static takt_status look(takt_ctx *ctx, const takt_graph *g, size_t rows, takt_kv
     }
     return counts == 1 && l->block_bytes > 0
                ? TAKT_OK
-               : takt_fail(ctx, TAKT_E_GGUF_UNSUPPORTED,
+               : takt_fail(ctx, TAKT_E_OPTION,
                            "the model's state is not a cache of tokens: it cannot come from a "
                            "pool");
 }

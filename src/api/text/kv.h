@@ -72,8 +72,8 @@ typedef struct takt_kv {
 
 /* Divides `bytes` for `rows` texts of a plan's graph.
  *
- * Fails with UNSUPPORTED if its state is not one count and caches, OPTION if `bytes` have no room
- * for one block or the context is no multiple of the least block. */
+ * Fails if its state is not one count and caches, `bytes` have no room for one block, or the
+ * context is no multiple of the least block. */
 TAKT_MUST_USE takt_status takt_kv_divide(takt_ctx *ctx, const struct takt_graph *graph, size_t rows,
                                          uint64_t bytes, takt_kv_layout *layout);
 TAKT_MUST_USE takt_status takt_kv_open(takt_ctx *ctx, const struct takt_graph *graph, size_t rows,

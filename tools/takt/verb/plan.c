@@ -1,5 +1,6 @@
 /* plan.c - the steps of a plan and its memory, before anything runs. */
 #include "run.h"
+#include "text.h"
 
 /* Describes the plan with the files of -i bound, without copying them first. */
 static int describe_bound(const tool_run *r, takt_plan *plan)
@@ -48,6 +49,21 @@ static int describe(tool_run *r)
     return code;
 }
 
+/* With --parallel or --kv-pool: the memory of takt serve. */
+static int plan_server(takt_tool *t)
+{
+    const takt_server_options how = {.size = sizeof how,
+                                     .parallel = (int)tool_number_of(t, TAKT_F_PARALLEL, 0),
+                                     .pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0),
+                                     .text = tool_text_options(t)};
+    takt_server_memory memory;
+    const int code =
+        tool_finish(t, takt_server_plan(t->ctx, tool_readable(t->args[0]), &how, &memory));
+    if (code == TAKT_EXIT_OK)
+        tool_print_server(&memory, tool_on(t, TAKT_F_JSON));
+    return code;
+}
+
 static int run(takt_tool *t)
 {
     int code;
@@ -57,6 +73,8 @@ static int run(takt_tool *t)
     if (is_picture(t) && tool_on(t, TAKT_F_JSON))
         return tool_usage_error(t, 1003, "leave one of them out", "a picture of --%s is not JSON",
                                 tool_on(t, TAKT_F_SVG) ? "svg" : "graph");
+    if (tool_number_of(t, TAKT_F_PARALLEL, 0) > 0 || tool_number_of(t, TAKT_F_KV_POOL, 0) > 0)
+        return plan_server(t);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
@@ -79,6 +97,7 @@ const takt_verb takt_verb_plan = {
     .about =
         "With --graph, an SVG picture of the steps; with --svg, one of the memory: steps from\n"
         "left to right, bytes of the arena from bottom to top.\n"
+        "With --parallel or --kv-pool, the memory that takt serve would have.\n"
         "With -i, what a session makes of the files: an .npy in Fortran order is read where it\n"
         "lies, or costs a move.",
     .example = "takt plan -D batch=32 --graph examples/cnn.takt > cnn.svg",
@@ -96,6 +115,12 @@ const takt_verb takt_verb_plan = {
               TAKT_F_TEXT_CONTEXT,
               TAKT_F_CACHE_TYPE_K,
               TAKT_F_CACHE_TYPE_V,
+              TAKT_F_PARALLEL,
+              TAKT_F_TEXT_BATCH,
+              TAKT_F_TEXT_UBATCH,
+              TAKT_F_THREADS_BATCH,
+              TAKT_F_ACTIVATIONS,
+              TAKT_F_KV_POOL,
               TAKT_F_SVG,
               TAKT_F_GRAPH,
               TAKT_F_THREADS,

@@ -75,13 +75,7 @@ static int serve(takt_tool *t, const job *j, const char *const *models)
            takt_server_port(server));
     takt_server_memory memory;
     takt_server_query(server, &memory);
-    printf("memory: weights %llu bytes, caches %llu bytes ", (unsigned long long)memory.weights,
-           (unsigned long long)memory.caches);
-    if (memory.pages > 0)
-        printf("(a pool of %lld pages of %lld tokens)\n", (long long)memory.pages,
-               (long long)memory.page_tokens);
-    else
-        printf("(%d x %lld tokens)\n", memory.parallel, (long long)memory.context);
+    tool_print_server(&memory, false);
     fflush(stdout);
     code = tool_finish(t, takt_server_run(server));
     tool_signals_restore(&before);

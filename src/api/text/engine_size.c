@@ -1,0 +1,102 @@
+/* engine_size.c - the memory of a server's language model, before a weight is read. */
+#include <stdio.h>
+#include <takt/serve.h>
+
+#include "api/text/engine.h"
+#include "base/options.h"
+#include "plan/plan.h"
+
+typedef struct sizes {
+    uint64_t weights, state; /* of the last plan */
+    takt_kv_layout layout;
+} sizes;
+
+/* Counts a plan that the server makes; `pool`: bytes of the pool that its caches come from, or 0.
+ */
+static takt_status add(takt_engine *e, size_t rows, const char *what, uint64_t pool, sizes *s)
+{
+    takt_plan *plan = NULL;
+    takt_plan_info info;
+    takt_status status = takt_engine_make_plan(e, rows, what, &plan);
+    if (status == TAKT_OK) {
+        takt_plan_query(plan, &info);
+        s->weights = info.weights + info.packed;
+        s->state = info.state;
+        (void)takt_engine_grows(e, plan);
+        if (pool > 0)
+            status = takt_kv_divide(e->ctx, plan->graph, rows, pool, &s->layout);
+    }
+    takt_plan_destroy(plan);
+    return status;
+}
+
+/* In the order in which takt_server_open makes its plans: it decides which arenas there are. */
+static takt_status add_all(takt_engine *e, size_t rows, uint64_t pool, sizes *s)
+{
+    char parts[96];
+    const int64_t context = takt_engine_context(e), batch = e->options.batch;
+    (void)snprintf(parts, sizeof parts, "seq=1..%lld,count=1",
+                   (long long)(batch < context ? batch : context));
+    if (rows > 1 || pool > 0)
+        TAKT_TRY(takt_engine_make_wide(e));
+    if (e->rows == 0 && pool > 0)
+        return takt_fail(e->ctx, TAKT_E_OPTION, "the model's caches cannot come from a pool");
+    if (e->rows > 0) {
+        e->rows = rows;
+        TAKT_TRY(add(e, rows, NULL, pool, s));
+    }
+    TAKT_TRY(add(e, 1, NULL, 0, s));
+    const uint64_t state = s->state;
+    TAKT_TRY(add(e, 1, parts, 0, s));
+    const uint64_t weights = s->weights;
+    for (size_t width = 2; e->rows > 0; width *= 2) {
+        TAKT_TRY(add(e, width < rows ? width : rows, NULL, 0, s));
+        if (width >= rows)
+            break;
+    }
+    s->state = state;
+    s->weights = weights;
+    return TAKT_OK;
+}
+
+static takt_status measure(takt_engine *e, const takt_server_options *o, takt_server_memory *memory)
+{
+    sizes s = {0};
+    const int rows = o->parallel > 0 ? o->parallel : 1;
+    const int64_t context = takt_engine_context(e);
+    e->is_dry = true;
+    if (e->has_encoder)
+        return takt_fail(e->ctx, TAKT_E_OPTION,
+                         "the model has an encoder: its memory is told when the server starts");
+    TAKT_TRY(add_all(e, (size_t)rows, o->pool_bytes, &s));
+    *memory = (takt_server_memory){.weights = s.weights,
+                                   .caches = o->pool_bytes > 0 ? s.layout.bytes
+                                                               : (uint64_t)rows * s.state,
+                                   .parallel = rows,
+                                   .context = context,
+                                   .pages = (int64_t)s.layout.blocks,
+                                   .page_tokens = (int64_t)s.layout.tokens,
+                                   .arena = e->arena_total};
+    return TAKT_OK;
+}
+
+takt_status takt_server_plan(takt_ctx *ctx, const char *path, const takt_server_options *options,
+                             takt_server_memory *memory)
+{
+    takt_server_options o;
+    takt_engine e = {.ctx = ctx};
+    TAKT_NEED(NULL, ctx);
+    TAKT_NEED(ctx, memory);
+    *memory = (takt_server_memory){0};
+    TAKT_NEED(ctx, path);
+    TAKT_TRY(takt_options_read(ctx, "takt_server_options", options, &o, sizeof o));
+    if (o.parallel < 0 || o.parallel > TAKT_SERVER_TEXTS)
+        return takt_fail(ctx, TAKT_E_OPTION, "1 to %d texts are written at a time, not %d",
+                         TAKT_SERVER_TEXTS, o.parallel);
+    o.text.activations = o.text.activations != NULL ? o.text.activations : "int8";
+    takt_status status = takt_engine_open(&e, ctx, path, &o.text, "logits");
+    if (status == TAKT_OK)
+        status = measure(&e, &o, memory);
+    takt_engine_close(&e);
+    return status;
+}
