@@ -3,6 +3,7 @@ import concurrent.futures
 import json
 import os
 import re
+import socket
 import sys
 
 from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds
@@ -126,6 +127,20 @@ def refused(page, tokens):
     fails(2, "serve", TINY, "-c", "1001", "--kv-pool", "1M", says=["1003", "-c "])
 
 
+def left(page):
+    """A client that goes away gives its pages back, and who waits for them begins."""
+    body = json.dumps({"prompt": "a b", "max_tokens": 900, "ignore_eos": True, "stream": True})
+    head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n"
+    with Server(TINY, *CONTEXT, "--parallel", "2", "--kv-pool", str(page * 16)) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as link:
+            link.sendall((head + body).encode())
+            link.recv(1)
+        status, reply = server.post("/v1/completions", {"prompt": "c a", "max_tokens": 900,
+                                                        "ignore_eos": True, "seed": 1})
+        expect(status == 200 and reply["usage"]["completion_tokens"] == 900, f"{status} {reply}")
+        expect(pages(server)["used"] == 0, "all pages were given back")
+
+
 def blocks():
     """Caches in 8 bits have pages of many tokens; two texts of them say what they say alone."""
     path = os.path.join(TMP, "heads_of_32.gguf")
@@ -148,5 +163,6 @@ size, each = page_bytes()
 shared(size, each)
 waits(size, each)
 refused(size, each)
+left(size)
 blocks()
 finish()

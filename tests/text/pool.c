@@ -222,6 +222,36 @@ static void adopted(takt_ctx *ctx)
     close_texts(&p);
 }
 
+/* Two texts that have ended, the older of which was used again; the third needs a page of one. */
+static void oldest_first(takt_ctx *ctx)
+{
+    static pool p;
+    const takt_generator_options options = {.context = 1024, .threads = 1, .batch = 16};
+    const int32_t a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, c[] = {9, 10, 9, 10};
+    p = (pool){.ctx = ctx};
+    if (EXPECT_OK(ctx, open_texts(&p, &options, 4 * 8192)) &&
+        EXPECT(p.kv->layout.blocks == 3, "%zu", p.kv->layout.blocks)) {
+        const size_t tokens = p.kv->layout.tokens;
+        takt_generator *g = p.texts[1];
+        for (int i = 0; i < 2; i++) {
+            EXPECT_OK(ctx, takt_kv_admit(g, i == 0 ? a : b, 4, 5));
+            EXPECT_OK(ctx, takt_generator_read(g, i == 0 ? a : b, 4));
+            EXPECT_OK(ctx, takt_kv_release(g));
+        }
+        EXPECT(p.kv->kept_count == 2 && p.kv->kept->ids[0] == b[0]);
+        EXPECT_OK(ctx, takt_kv_admit(g, a, 4, 5)); /* `a` is used again */
+        EXPECT(g->position == 3 && p.kv->kept->ids[0] == a[0] && p.kv->blocks.free_count == 0);
+        EXPECT_OK(ctx, takt_kv_release(g));
+        EXPECT(takt_kv_fits(p.kv, c, 4, 2 * tokens));
+        EXPECT_OK(ctx, takt_kv_admit(p.texts[0], c, 4, 2 * tokens));
+        EXPECT(p.kv->kept_count == 1 && p.kv->kept->ids[0] == a[0], "%zu", p.kv->kept_count);
+        EXPECT(!takt_kv_fits(p.kv, b, 4, 2 * tokens) && takt_kv_fits(p.kv, b, 4, tokens));
+        EXPECT_STATUS(ctx, takt_kv_admit(g, b, 4, 2 * tokens), TAKT_ERR_MEMORY);
+        EXPECT(p.kv->texts[1].table.count == 0 && g->position == 0);
+    }
+    close_texts(&p);
+}
+
 static void refuse(takt_ctx *ctx, int64_t context, uint64_t bytes, int id)
 {
     const takt_generator_options options = {.context = context, .threads = 1};
@@ -239,6 +269,7 @@ static void steps(void)
         return;
     copied_on_write(ctx);
     adopted(ctx);
+    oldest_first(ctx);
     refuse(ctx, 1024, 1, TAKT_E_OPTION);
     refuse(ctx, 1024, 4096, TAKT_E_OPTION);
     refuse(ctx, 1024, UINT64_MAX, TAKT_E_OPTION);
