@@ -7,6 +7,7 @@
 #include "ir/graph.h"
 #include "ir/tensor.h"
 #include "os/memory.h"
+#include "os/os.h"
 
 /* A block of fewer tokens saves little. */
 enum { TOKENS = 32 };
@@ -127,9 +128,12 @@ static takt_status open_file(takt_kv *kv)
     uint64_t live;
     if (!takt_count_more(kv->ctx, kv->layout.bytes, &live))
         return takt_fail_memory(kv->ctx, "the pool of caches", kv->layout.bytes);
-    if (takt_page_file_open(kv->layout.bytes, &kv->file) != 0) {
+    const int error = takt_page_file_open(kv->layout.bytes, &kv->file);
+    if (error != 0) {
+        char reason[64];
         takt_count_less(kv->ctx, kv->layout.bytes);
-        return takt_fail_memory(kv->ctx, "the pool of caches", kv->layout.bytes);
+        return takt_fail(kv->ctx, TAKT_E_MEMORY, "no pool of %zu bytes for caches: %s",
+                         kv->layout.bytes, takt_os_reason(error, reason, sizeof reason));
     }
     takt_count_peak(kv->ctx, live);
     return TAKT_OK;
