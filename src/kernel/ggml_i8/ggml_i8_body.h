@@ -214,6 +214,16 @@ FIXED int runs_at_once(const shape f)
     return all < 2 || all * f.rows * f.vectors <= most ? (int)all : 2;
 }
 
+/* Step `step` of the `steps` that group i of `groups` takes. */
+FIXED void prefetch_step(const cursor *o, const size_t i, const size_t groups, const size_t step,
+                         const size_t steps, const shape f)
+{
+    const size_t lines = (ggml_lines(f.format) + groups - 1) / groups;
+    if (f.rows == 1)
+        ggml_prefetch_lines(o->p + i * lines * 64, step * lines / steps,
+                            (step + 1) * lines / steps);
+}
+
 FIXED void super_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
 {
     const ggml_shape z = ggml_shape_of(f.format);
@@ -230,6 +240,8 @@ FIXED void super_block(const cursor *o, vf (*acc)[VECTORS], const shape f)
         {
             const half_group h = {ggml_group_at(f.format, o->p, i), i * all * each, first, runs,
                                   side};
+            prefetch_step(o, (size_t)i, (size_t)(8 / all), (size_t)(first / runs * 2 + side),
+                          (size_t)(all / runs * 2), f);
             if (each == 2 || side == 0)
                 begin_parts(o, &h, s, f);
             group_sums(o, &h, s, f);
@@ -278,7 +290,7 @@ FIXED void tile_fixed(const tile_job *t, const shape f)
     UNROLL for (size_t r = 0; r < f.rows; r++) UNROLL for (size_t u = 0; u < f.vectors; u++)
         acc[r][u] = vf_zero();
     for (size_t b = 0; b < t->a.blocks; b++) {
-        if (f.rows == 1)
+        if (f.rows == 1 && !ggml_is_super(f.format))
             ggml_prefetch(f.format, o.p);
         if (ggml_is_super(f.format))
             super_block(&o, acc, f);

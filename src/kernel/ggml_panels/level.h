@@ -19,14 +19,25 @@
 
 enum { VECTORS = TAKT_GGML_PANEL / VF };
 
-/* Prefetches the block `AHEAD` bytes after this one: the hardware prefetcher does not cross pages,
- * and is too late where much is done with a line. */
-FIXED void ggml_prefetch(const takt_ggml_format format, const uint8_t *p)
+/* Prefetches a part of the block `AHEAD` bytes after this one, lines [from, end): the hardware
+ * prefetcher does not cross pages, and is too late where much is done with a line. More than some
+ * 30 lines at once would keep the loads that follow waiting. */
+FIXED void ggml_prefetch_lines(const uint8_t *p, const size_t from, const size_t end)
 {
     enum { LINE = 64, AHEAD = 4096 };
-    const size_t bytes = (size_t)TAKT_GGML_PANEL * takt_ggml_formats[format].bytes;
-    for (size_t i = 0; i < bytes; i += LINE)
-        __builtin_prefetch(p + AHEAD + i);
+    for (size_t i = from; i < end; i++)
+        __builtin_prefetch(p + AHEAD + i * LINE);
+}
+
+/* Lines of a panel's block. */
+FIXED size_t ggml_lines(const takt_ggml_format format)
+{
+    return ((size_t)TAKT_GGML_PANEL * takt_ggml_formats[format].bytes + 63) / 64;
+}
+
+FIXED void ggml_prefetch(const takt_ggml_format format, const uint8_t *p)
+{
+    ggml_prefetch_lines(p, 0, ggml_lines(format));
 }
 
 /* What a format is made of. */
