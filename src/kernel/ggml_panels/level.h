@@ -25,8 +25,7 @@ enum { VECTORS = TAKT_GGML_PANEL / VF };
 FIXED void ggml_prefetch_lines(const uint8_t *p, const size_t from, const size_t end)
 {
     enum { LINE = 64, AHEAD = 4096 };
-    for (size_t i = from; i < end; i++)
-        __builtin_prefetch(p + AHEAD + i * LINE);
+    UNROLL for (size_t i = from; i < end; i++) __builtin_prefetch(p + AHEAD + i * LINE);
 }
 
 /* Lines of a panel's block. */
