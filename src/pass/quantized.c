@@ -106,6 +106,77 @@ static takt_id matmul(takt_rewrite *r, const takt_node *n)
     return product(g, &takt_op_integer_matmul, &a, &b, bytes, NULL);
 }
 
+/* ---- batches of matrices ---- */
+
+enum { MATRICES = 64 }; /* more would make graphs too large */
+
+/* Bytes less their zero point in i32, as MatMulInteger has them: cast(x) - cast(zero). */
+static bool shifted(const takt_graph *g, takt_id id, takt_id *x, takt_id *zero)
+{
+    const takt_node *sub = takt_match_op(g, id, &takt_op_sub);
+    const takt_node *wide = takt_match_op(g, sub != NULL ? sub->in[0] : id, &takt_op_cast);
+    const takt_node *by = sub != NULL ? takt_match_op(g, sub->in[1], &takt_op_cast) : NULL;
+    if (wide == NULL || !is_byte(takt_type_of(g, wide->in[0])->dtype) ||
+        (sub != NULL && (by == NULL || !takt_match_is_scalar(g, by->in[0]) ||
+                         takt_type_of(g, by->in[0])->dtype != takt_type_of(g, wide->in[0])->dtype)))
+        return false;
+    *x = wide->in[0];
+    *zero = by != NULL ? by->in[0] : TAKT_NONE;
+    return true;
+}
+
+/* How many matrices the first axes hold; 0: not known, or too many. */
+static int64_t matrices(const takt_type *t)
+{
+    int64_t count = 1;
+    for (int d = 0; d < t->rank; d++) {
+        if (!takt_dim_is_number(t->dim[d]) || t->dim[d] < 1)
+            return 0;
+        if (d < t->rank - 2)
+            count = t->dim[d] > MATRICES ? 0 : count * t->dim[d];
+        if (count > MATRICES)
+            return 0;
+    }
+    return count;
+}
+
+/* Matrix `i` of `count`. */
+static takt_id matrix(takt_graph *g, takt_id x, int64_t count, int64_t i)
+{
+    const takt_type *t = takt_type_of(g, x);
+    const takt_dim rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
+    const takt_id flat = takt_reshape(g, x, (const takt_dim[]){count * rows, columns}, 2);
+    return takt_slice(g, flat, 0, i * rows, (i + 1) * rows, 1);
+}
+
+/* Kernels for bytes take one matrix at a time; in i32 the products are several times slower. */
+static takt_id each(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    takt_id a, b, zeros[2], parts[MATRICES];
+    if (n->type->dtype != TAKT_I32 || n->type->rank < 3 || !shifted(g, n->in[0], &a, &zeros[0]) ||
+        !shifted(g, n->in[1], &b, &zeros[1]))
+        return TAKT_NONE;
+    const takt_type *left = takt_type_of(g, a), *right = takt_type_of(g, b), all = *n->type;
+    const int64_t count = matrices(left);
+    bool is_alike = left->rank == right->rank && !takt_node_attr(n, "transpose_a")->boolean &&
+                    !takt_node_attr(n, "transpose_b")->boolean;
+    for (int d = 0; is_alike && d < left->rank - 2; d++)
+        is_alike = left->dim[d] == right->dim[d];
+    if (!is_alike || count < 1 || matrices(right) != count)
+        return takt_refuse(r, n, "its matrices are transposed, too many, or not in pairs");
+    if (right->dim[right->rank - 2] > 32768)
+        return takt_refuse(r, n, "its sums may not fit into 32 bits");
+    for (int64_t i = 0; i < count; i++) {
+        const takt_id in[] = {matrix(g, a, count, i), matrix(g, b, count, i), zeros[0], zeros[1]};
+        const size_t given = zeros[1] != TAKT_NONE ? 4 : zeros[0] != TAKT_NONE ? 3 : 2;
+        parts[i] = takt_graph_call(g, &takt_op_integer_matmul, given, in, 0, NULL);
+    }
+    const takt_named_attr attrs[] = {{"axis", takt_attr_i64(0)}};
+    const takt_id rows = takt_graph_call(g, &takt_op_concat, (size_t)count, parts, 1, attrs);
+    return takt_reshape(g, rows, all.dim, (size_t)all.rank);
+}
+
 /* The product of floats with weights dequantised in blocks of k: the weights may stay quantised.
  * The bits do not change. */
 static takt_id by_blocks(takt_rewrite *r, const takt_node *n)
@@ -304,6 +375,7 @@ static takt_id inside(takt_rewrite *r, const takt_node *n)
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv(dequantize(x), dequantize(w)) = integer_conv(x, w)", conv},
     {&takt_op_matmul, "matmul(dequantize(x), dequantize(w)) = integer_matmul(x, w)", matmul},
+    {&takt_op_matmul, "matmul of batches of shifted bytes = integer_matmul of each", each},
     {&takt_op_matmul, "matmul(x, block_dequantize(w)) = block_matmul(x, w)", by_blocks},
     {&takt_op_add, "integer sum + bias = integer sum with its bias", bias},
     {&takt_op_quantize, "quantize(clip(x)) = quantize(x) if its grid ends inside", inside},
