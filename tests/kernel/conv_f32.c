@@ -61,10 +61,15 @@ static void one(takt_check *c, const takt_kernel *reference, takt_conv_f32 d, in
     d.bias = check_below(c, 2) ? o.bias : NULL;
     choose_end(c, &d);
     float *want = check_place(c, REST, o.out * sizeof *want, CHECK_AT_END);
-    d.y = want;
-    takt_kernel_as_conv_f32(reference)(&d);
     d.y = check_place(c, Y, o.out * sizeof *want, where);
     memset(d.y, 0x5a, o.out * sizeof *want);
+    if (d.adds)
+        check_fill_f32(c, d.y, o.out, values);
+    memcpy(want, d.y, o.out * sizeof *want);
+    float *const found = d.y;
+    d.y = want;
+    takt_kernel_as_conv_f32(reference)(&d);
+    d.y = found;
     CHECK_CALL(c, takt_kernel_as_conv_f32(c->kernel)(&d));
     check_same_f32(c, d.y, want, o.out);
     for (int slot = X; slot <= AT; slot++)
@@ -99,6 +104,18 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
                                .step = check_below(c, 9)};
             one(c, reference, d, round);
         }
+    const uint64_t digest = c->digest; /* the recorded ones are of the cases above */
+    for (size_t n = 1; n <= TAKT_CONV_PANEL; n++)
+        one(c, reference,
+            (takt_conv_f32){.lines = 2,
+                            .columns = 3 + 2 * n,
+                            .channels = n,
+                            .k = 1 + check_below(c, 30),
+                            .line = check_below(c, 70),
+                            .step = check_below(c, 9),
+                            .adds = true},
+            round++);
+    c->digest = digest;
     bench(c, "16 of 27",
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 6});
     bench(c, "16 of 27, step 2",

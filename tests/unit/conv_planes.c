@@ -50,6 +50,9 @@ static void joined(void)
          "conv_planes reduce map"},
         {"model m(x: f32[4, 2, 90]) { return conv(x, 8, 5) |> global_avg_pool() }",
          "conv_planes reduce map"},
+        /* so few outputs that a product would waste most of its tile, however many inputs */
+        {"model m(x: f32[1, 64, 40, 40]) { return conv(x, 2, 3) |> global_avg_pool() }",
+         "conv_planes reduce map"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(&cases[i]);

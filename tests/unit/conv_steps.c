@@ -242,6 +242,16 @@ static void near_inputs(void)
     static const conv_case cases[] = {
         {"model m(x: f32[2, 1, 28, 29]) { return conv(x, 8, 5, act=relu) }", 300, true},
         {"model m(x: f32[1, 14, 14, 8]) { return conv(x, 16, 5, layout=nhwc) }", 300, true},
+        /* few channels of y: outputs fill the lanes, and k has one chunk, several, and a tail */
+        {"model m(x: f32[2, 9, 43, 40]) { return conv(x, 1, 3, pad=1, layout=nhwc, act=relu) }",
+         300, true},
+        {"model m(x: f32[1, 33, 7, 75]) { return conv(x, 3, 5, pad=2) |> sigmoid() }", 900, true},
+        {"model m(x: f32[1, 11, 36, 16], r: f32[1, 9, 34, 2]) { return relu(conv(x, 2, 3, "
+         "pad=valid, layout=nhwc) + r) }",
+         300, true},
+        {"model m(x: f32[1, 7, 50, 64]) { return op.min(relu(conv(x, 4, [2, 4], "
+         "dilation=[1, 2], pad=[1, 0, 1, 5], layout=nhwc)), 0.5) }",
+         600, true},
         {"model m(x: f32[1, 3, 31, 33]) { return conv(x, 16, 3, stride=2, pad=1, act=relu) }", 300,
          true},
         {"model m(x: f32[3, 2, 17, 40]) { return conv(x, 3, 4, pad=valid, bias=false) }", 300,

@@ -3,7 +3,8 @@
  *     y[l][q][o] = end(sum over i < k of x[l*line + q*step + at[i]] * w[i][o])
  *
  *   order      acc = +0, then acc = fma(x, w, acc) with i ascending; then acc + 0 if `adds_zero`:
- *              the bits of gemm_f32 on rows of x that zeros follow
+ *              the bits of gemm_f32 on rows of x that zeros follow; then y + acc if `adds`, for
+ *              the chunks after the first
  *   k          at most TAKT_GEMM_CHUNK
  *   w          panels of TAKT_CONV_PANEL columns, each [k][TAKT_CONV_PANEL]; what is behind the
  *              last column is read, and does not matter
@@ -34,6 +35,7 @@ typedef struct takt_conv_f32 {
     const float *w;
     const float *bias; /* [channels], or NULL */
     bool adds_zero;
+    bool adds;        /* y has the sums of the chunks before */
     bool relu, clips; /* at most one of them */
     float limit;      /* infinite: none */
     float lo;         /* neither is NaN */

@@ -59,6 +59,13 @@ INLINE void sum(const takt_conv_f32 *c, const tile *t, const size_t rows, const 
 #pragma GCC unroll 16
     for (size_t v = 0; v < vectors; v++) {
         const size_t n = v + 1 < vectors ? VF : t->n;
+        if (c->adds)
+#pragma GCC unroll 16
+            for (size_t r = 0; r < rows; r++) {
+                const float *before = t->y + r * c->channels + v * VF;
+                const vf sums = n == VF ? vf_load(before) : vf_load_n(before, n);
+                acc[v][r] = vf_add(sums, with_zero(c, acc[v][r]));
+            }
         finish(c, t->column + v * VF, n, acc[v], rows);
 #pragma GCC unroll 16
         for (size_t r = 0; r < rows; r++)
@@ -142,8 +149,98 @@ PANEL(two_vectors, 2)
 PANEL(three_vectors, 3)
 PANEL(four_vectors, 4)
 
+/* ---- few channels ---- */
+
+/* Outputs whose inputs are neighbours fill the lanes if there are too few channels for them. */
+enum { THIN = 4, SPREAD = 8 };
+
+/* What follows the sums of channel `o`, for `vectors` of outputs, `n` of them in the last. */
+INLINE void spread_end(const takt_conv_f32 *c, size_t o, vf *acc, const size_t vectors, size_t n,
+                       float *y)
+{
+    float lane[VF], bias[VF];
+    takt_conv_f32 end = *c;
+    for (size_t l = 0; l < VF; l++)
+        bias[l] = c->bias != NULL ? c->bias[o] : 0;
+    end.bias = c->bias != NULL ? bias : NULL;
+    for (size_t v = 0; c->adds && v < vectors; v++) {
+        const size_t count = v + 1 < vectors ? VF : n;
+        for (size_t l = 0; l < VF; l++)
+            lane[l] = l < count ? y[(v * VF + l) * c->channels + o] : 0;
+        acc[v] = vf_add(vf_load(lane), with_zero(c, acc[v]));
+    }
+    finish(&end, 0, VF, acc, vectors);
+    for (size_t v = 0; v < vectors; v++) {
+        const size_t count = v + 1 < vectors ? VF : n;
+        vf_store(lane, acc[v]);
+        for (size_t l = 0; l < count; l++)
+            y[(v * VF + l) * c->channels + o] = lane[l];
+    }
+}
+
+INLINE void spread(const takt_conv_f32 *c, const float *x, float *y, const size_t channels,
+                   const size_t vectors, size_t n)
+{
+    vf acc[THIN][SPREAD];
+#pragma GCC unroll 16
+    for (size_t o = 0; o < channels; o++)
+#pragma GCC unroll 16
+        for (size_t v = 0; v < vectors; v++)
+            acc[o][v] = vf_zero();
+    const float *w = c->w;
+    for (size_t i = 0; i < c->k; i++, w += TAKT_CONV_PANEL) {
+        const float *from = x + c->at[i];
+        vf a[SPREAD];
+#pragma GCC unroll 16
+        for (size_t v = 0; v < vectors; v++)
+            a[v] = vectors > 1 ? vf_load(from + v * VF) : vf_load_n(from, n);
+#pragma GCC unroll 16
+        for (size_t o = 0; o < channels; o++) {
+            const vf weight = vf_set1(w[o]);
+#pragma GCC unroll 16
+            for (size_t v = 0; v < vectors; v++)
+                acc[o][v] = vf_fma(a[v], weight, acc[o][v]);
+        }
+    }
+#pragma GCC unroll 16
+    for (size_t o = 0; o < channels; o++)
+        spread_end(c, o, acc[o], vectors, n, y);
+}
+
+INLINE void spread_lines(const takt_conv_f32 *c, const size_t channels)
+{
+    const size_t vectors = channels == 1 ? SPREAD : SPREAD / 2, each = vectors * VF;
+    for (size_t l = 0; l < c->lines; l++) {
+        const float *x = c->x + l * c->line;
+        float *y = c->y + l * c->columns * channels;
+        size_t q = 0;
+        for (; q + each <= c->columns; q += each)
+            spread(c, x + q, y + q * channels, channels, vectors, VF);
+        for (; q + 2 * VF <= c->columns; q += 2 * VF)
+            spread(c, x + q, y + q * channels, channels, 2, VF);
+        for (; q < c->columns; q += VF) {
+            const size_t n = c->columns - q < VF ? c->columns - q : VF;
+            spread(c, x + q, y + q * channels, channels, 1, n);
+        }
+    }
+}
+
+static void run_thin(const takt_conv_f32 *c)
+{
+    switch (c->channels) {
+    case 1: spread_lines(c, 1); break;
+    case 2: spread_lines(c, 2); break;
+    case 3: spread_lines(c, 3); break;
+    default: spread_lines(c, THIN); break;
+    }
+}
+
 static void run(const takt_conv_f32 *c)
 {
+    if (c->step == 1 && c->channels <= THIN) {
+        run_thin(c);
+        return;
+    }
     static void (*const by_vectors[])(const takt_conv_f32 *, const tile *) = {
         one_vector, two_vectors, three_vectors, four_vectors};
     for (size_t first = 0; first < c->channels; first += TAKT_CONV_PANEL) {

@@ -8,6 +8,8 @@ static void one(const takt_conv_f32 *c, const float *x, size_t column, float *y)
     vf acc = vf_zero();
     for (size_t i = 0; i < c->k; i++, w += TAKT_CONV_PANEL)
         acc = vf_fma(vf_load(x + c->at[i]), vf_load(w), acc);
+    if (c->adds)
+        acc = vf_add(vf_load(y + column), with_zero(c, acc));
     finish(c, column, VF, &acc, 1);
     vf_store(y + column, acc);
 }

@@ -14,10 +14,15 @@
         acc[r] = x;                                                                                \
     }
 
+INLINE vf with_zero(const takt_conv_f32 *c, vf acc)
+{
+    return c->adds_zero ? vf_add(acc, vf_zero()) : acc;
+}
+
 /* The epilogue of one vector of columns: branches once for all rows, not per row. */
 INLINE void finish(const takt_conv_f32 *c, size_t column, size_t n, vf *acc, const size_t rows)
 {
-    if (c->adds_zero)
+    if (c->adds_zero && !c->adds)
         EACH(x = vf_add(x, vf_zero()))
     if (c->bias != NULL) {
         const float *from = c->bias + column;

@@ -6,11 +6,13 @@
  */
 #include "backend/cpu/conv/near.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/patch.h"
+#include "backend/cpu/transpose.h"
 #include "kernel/conv_f32/conv_f32.h"
 
 enum {
@@ -18,7 +20,11 @@ enum {
     LINE_BYTES = 64 << 10,   /* of one line at most */
     LINES_BYTES = 256 << 10, /* and of what one line of outputs reads, far apart as that may be */
     LINE_FLOPS = 100000,     /* with fewer lines than threads: most work of one */
-    COLUMNS_MIN = 6          /* outputs of a line: enough sums to hide latency */
+    COLUMNS_MIN = 6,         /* outputs of a line: enough sums to hide latency */
+    FEW = 4,                 /* channels of y: a product of patches would waste most of its tile */
+    DEEP = 8,
+    WIDE = 32,             /* channels of x and outputs of a line that make turning x pay off */
+    MORE_COPIED = 96 << 10 /* of lines of such a convolution: each input is used more often */
 };
 
 typedef struct facts {
@@ -29,6 +35,7 @@ typedef struct facts {
     size_t w;               /* index into step->in */
     bool is_planar;         /* x has channels first */
     bool is_copied;         /* lines of x to scratch, with padding */
+    bool is_turned;         /* x has channels last, and its copy has them first */
     size_t pitch;           /* floats from such a line, or from one of x, to the next */
     size_t channel;         /* from one channel to the next */
     size_t position;        /* from one position of a line to the next */
@@ -64,22 +71,31 @@ static const takt_conv_f32_info *info_of(const takt_planner *p)
     return takt_kernel_find("conv_f32", isas, NULL, 0, NULL)->info;
 }
 
-bool takt_conv_near_takes_planes(const takt_planner *p)
+/* So few channels that outputs of a line fill the lanes of the kernel instead. */
+static bool is_thin(const takt_conv_shape *s)
 {
-    return info_of(p)->planes;
+    return s->cout <= FEW && s->cin >= DEEP && s->stride[2] == 1 && s->out[2] >= WIDE &&
+           (s->k <= TAKT_GEMM_CHUNK || s->k_row == s->k);
+}
+
+bool takt_conv_near_takes_planes(const takt_planner *p, const takt_conv_shape *s)
+{
+    return info_of(p)->planes || is_thin(s);
 }
 
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
 {
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
+    const bool is_long = s->k > TAKT_GEMM_CHUNK;
     if (s->cout > info_of(p)->channels || s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 ||
-        s->k == 0 || s->k > TAKT_GEMM_CHUNK || s->batch * s->positions == 0)
+        s->k == 0 || s->batch * s->positions == 0 || (is_long && !is_thin(s)))
         return false;
     if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
         return false;
     const size_t line = extent(s, 2, s->out[2]);
-    return line <= LINE_BYTES / sizeof(float) / s->cin &&
-           extent(s, 1, 1) <= LINES_BYTES / sizeof(float) / s->cin / line &&
+    const size_t room = is_thin(s) ? 2 : 1;
+    return line <= room * LINE_BYTES / sizeof(float) / s->cin &&
+           extent(s, 1, 1) <= room * LINES_BYTES / sizeof(float) / s->cin / line &&
            (s->batch * s->out[1] >= threads || flops(s) < LINE_FLOPS * (double)s->out[1]);
 }
 
@@ -95,6 +111,21 @@ static void copy_row(const float *from, size_t count, size_t first, float *to, s
     memset(to + first + inside, 0, (room - first - inside) * sizeof *to);
 }
 
+/* A row of positions into one row for each channel, with zeros around them. */
+static void turn_row(const facts *f, const float *from, float *to)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t room = f->channel, first = s->before[2] < room ? s->before[2] : room;
+    const size_t inside = s->in[2] < room - first ? s->in[2] : room - first;
+    for (size_t c = 0; c < s->cin; c++) {
+        memset(to + c * room, 0, first * sizeof *to);
+        memset(to + c * room + first + inside, 0, (room - first - inside) * sizeof *to);
+    }
+    const takt_matrix_at x = {(char *)(uintptr_t)from, (ptrdiff_t)(s->cin * sizeof *from)};
+    const takt_matrix_at turned = {(char *)(to + first), (ptrdiff_t)(room * sizeof *to)};
+    takt_transpose_4(x, turned, s->cin, inside);
+}
+
 /* Line `y` of the padded sample, where channels are rows of their own if x has them first. */
 static void copy_line(const facts *f, const float *sample, size_t y, float *to)
 {
@@ -103,6 +134,8 @@ static void copy_line(const facts *f, const float *sample, size_t y, float *to)
     const size_t width = s->in[2] * each;
     if (y < s->before[1] || y - s->before[1] >= s->in[1])
         memset(to, 0, f->pitch * sizeof *to);
+    else if (f->is_turned)
+        turn_row(f, sample + (y - s->before[1]) * width, to);
     else
         for (size_t c = 0; c < rows; c++)
             copy_row(sample + (c * s->in[1] + y - s->before[1]) * width, width, s->before[2] * each,
@@ -136,6 +169,23 @@ static const float *inputs(const facts *f, const float *sample, size_t line, siz
     return copy;
 }
 
+/* The sums of a chunk of k after the other, and what follows them with the last. */
+static void sum_chunks(const facts *f, const takt_conv_f32 *c)
+{
+    for (size_t i = 0; i < c->k; i += TAKT_GEMM_CHUNK) {
+        takt_conv_f32 part = *c;
+        part.k = c->k - i < TAKT_GEMM_CHUNK ? c->k - i : TAKT_GEMM_CHUNK;
+        part.at += i;
+        part.w += i * TAKT_CONV_PANEL; /* one panel */
+        part.adds = i > 0;
+        if (i + TAKT_GEMM_CHUNK < c->k) {
+            part.bias = NULL;
+            part.relu = part.clips = false;
+        }
+        f->run(&part);
+    }
+}
+
 /* `c` has all but y and what follows the sums: from line `row` of all samples. */
 static void compute(const takt_step *s, const takt_task *t, takt_conv_f32 *c, size_t row)
 {
@@ -158,7 +208,7 @@ static void compute(const takt_step *s, const takt_task *t, takt_conv_f32 *c, si
     c->lo = f->end.lo;
     c->limit = clips ? f->end.hi : f->end.limit;
     c->y = (float *)takt_view_data(t, &s->out[0]) + row * o->out[2] * o->cout;
-    f->run(c);
+    sum_chunks(f, c);
     const takt_conv_block block = {
         .y = c->y, .ld = o->cout, .rows = c->lines * o->out[2], .columns = o->cout};
     if (ends && !is_known)
@@ -231,14 +281,16 @@ static takt_status set_taps(takt_planner *p, facts *f)
 static void choose_lines(facts *f)
 {
     const takt_conv_shape *s = &f->shape;
-    f->is_copied = !is_inside(s, 1) || !is_inside(s, 2);
+    f->is_turned = !f->is_planar && is_thin(s);
+    f->is_copied = f->is_turned || !is_inside(s, 1) || !is_inside(s, 2);
+    const bool has_rows = f->is_planar || f->is_turned; /* for each channel */
     const size_t width = f->is_copied ? extent(s, 2, s->out[2]) : s->in[2];
-    f->position = f->is_planar ? 1 : s->cin;
-    f->channel = !f->is_planar ? 1 : f->is_copied ? width : s->in[1] * width;
+    f->position = has_rows ? 1 : s->cin;
+    f->channel = !has_rows ? 1 : f->is_copied ? width : s->in[1] * width;
     f->pitch = f->is_planar && !f->is_copied ? width : width * s->cin;
     f->lines = f->is_copied ? 1 : s->out[1];
-    while (f->lines < s->out[1] &&
-           extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= COPIED_BYTES)
+    const size_t most = is_thin(s) ? MORE_COPIED : COPIED_BYTES;
+    while (f->lines < s->out[1] && extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= most)
         f->lines++;
 }
 

@@ -36,7 +36,7 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
     if (takt_conv_is_pointwise(&s) || p->settings->is_walked || p->settings->is_fast ||
         !takt_conv_near_fits(p, &s))
         return "the convolution gathers patches of channels";
-    if (!takt_conv_near_takes_planes(p))
+    if (!takt_conv_near_takes_planes(p, &s))
         return "a transpose and a convolution of channels that lie together take less time";
     if (!p->is_constant[n->in[1]] || g->nodes[n->in[1]].op == &takt_op_cast)
         return "the convolution's weights are not f32 constants";
