@@ -1,10 +1,13 @@
 /* pool_f32_body.h - every variant of pool_f32 is this, compiled for its ISA. */
 #include "kernel/pool_f32/pool_f32.h"
+
+#include <stdbool.h>
+
 #include "kernel/simd/simd.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { ABREAST = 4 }; /* vectors of channels at a time */
+enum { ABREAST = 8 }; /* vectors of channels at a time */
 
 INLINE vf load(const float *p, size_t n)
 {
@@ -29,25 +32,26 @@ INLINE place place_of(const takt_pool_f32 *p, size_t q)
 }
 
 /* `count` vectors of channels from c; n lanes of the last one, which is whole if count > 1. */
-INLINE void vectors(const takt_pool_f32 *p, place o, size_t c, const size_t count, size_t n)
+INLINE void vectors(const takt_pool_f32 *p, place o, size_t c, const size_t count, size_t n,
+                    const bool is_sum)
 {
+    const size_t step = p->dilation * p->channels;
     vf acc[ABREAST];
     for (size_t v = 0; v < count; v++)
-        acc[v] = p->divisor != NULL ? vf_zero() : vf_set1(-INFINITY);
+        acc[v] = is_sum ? vf_zero() : vf_set1(-INFINITY);
     for (size_t i = 0; i < p->rows; i++) {
-        if (p->x[i] == NULL)
+        if (p->x[i] == NULL || o.first >= o.end)
             continue;
-        for (size_t j = o.first; j < o.end; j++) {
-            const float *x =
-                p->x[i] + (o.q * p->stride + j * p->dilation - p->before) * p->channels + c;
+        const float *x =
+            p->x[i] + (o.q * p->stride + o.first * p->dilation - p->before) * p->channels + c;
+        for (size_t j = o.first; j < o.end; j++, x += step)
             for (size_t v = 0; v < count; v++) {
                 const vf e = load(x + v * VF, n);
-                acc[v] = p->divisor != NULL ? vf_add(acc[v], e) : vf_max(acc[v], e);
+                acc[v] = is_sum ? vf_add(acc[v], e) : vf_max(acc[v], e);
             }
-        }
     }
     for (size_t v = 0; v < count; v++) {
-        if (p->divisor != NULL)
+        if (is_sum)
             acc[v] = p->divisor[o.q] > 0 ? vf_div(acc[v], vf_set1(p->divisor[o.q])) : vf_zero();
         float *y = p->y + o.q * p->channels + c + v * VF;
         if (n == VF)
@@ -55,6 +59,21 @@ INLINE void vectors(const takt_pool_f32 *p, place o, size_t c, const size_t coun
         else
             vf_store_n(y, acc[v], n);
     }
+}
+
+/* All channels of output q. */
+INLINE void output(const takt_pool_f32 *p, size_t q, const bool is_sum)
+{
+    const place o = place_of(p, q);
+    size_t c = 0;
+    for (; c + ABREAST * VF <= p->channels; c += ABREAST * VF)
+        vectors(p, o, c, ABREAST, VF, is_sum);
+    for (; c + ABREAST / 2 * VF <= p->channels; c += ABREAST / 2 * VF)
+        vectors(p, o, c, ABREAST / 2, VF, is_sum);
+    for (; c + VF <= p->channels; c += VF)
+        vectors(p, o, c, 1, VF, is_sum);
+    if (c < p->channels)
+        vectors(p, o, c, 1, p->channels - c, is_sum);
 }
 
 /* `n` channels from c of an output whose taps are all inside, `size` by `size` of them. */
@@ -109,14 +128,10 @@ static void run(const takt_pool_f32 *p)
             q = whole_windows(p, q);
         if (q == p->columns)
             return;
-        const place o = place_of(p, q);
-        size_t c = 0;
-        for (; c + ABREAST * VF <= p->channels; c += ABREAST * VF)
-            vectors(p, o, c, ABREAST, VF);
-        for (; c + VF <= p->channels; c += VF)
-            vectors(p, o, c, 1, VF);
-        if (c < p->channels)
-            vectors(p, o, c, 1, p->channels - c);
+        if (p->divisor != NULL)
+            output(p, q, true);
+        else
+            output(p, q, false);
     }
 }
 
