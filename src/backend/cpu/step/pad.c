@@ -112,8 +112,12 @@ static void run(const takt_step *s, const takt_task *t)
                 continue;
             }
             const int64_t from = row < 0 ? -1 : source(f->mode, i - skip, size);
-            takt_copy_elements(f->bits, y, to + (size_t)i, from < 0 ? &f->value : x,
-                               from < 0 ? 0 : (size_t)(row * size + from), 1);
+            const void *source_of = from < 0 ? &f->value : x;
+            const size_t element = from < 0 ? 0 : (size_t)(row * size + from);
+            if (f->bits == 32) /* f32 and i32, without a call */
+                memcpy((char *)y + 4 * (to + (size_t)i), (const char *)source_of + 4 * element, 4);
+            else
+                takt_copy_elements(f->bits, y, to + (size_t)i, source_of, element, 1);
         }
     }
 }
