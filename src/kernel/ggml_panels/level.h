@@ -19,13 +19,15 @@
 
 enum { VECTORS = TAKT_GGML_PANEL / VF };
 
-/* Prefetches a part of the block `AHEAD` bytes after this one, lines [from, end): the hardware
- * prefetcher does not cross pages, and is too late where much is done with a line. More than some
- * 30 lines at once would keep the loads that follow waiting. */
+/* Prefetches lines [from, end) of what is `AHEAD` bytes after this block: the hardware prefetcher
+ * does not cross pages, and is too late where much is done with a line. More than some 30 lines at
+ * once would keep the loads that follow waiting. On ARM they go to L2, from where the hardware
+ * brings them in time: there are more places for lines that are on their way. */
 FIXED void ggml_prefetch_lines(const uint8_t *p, const size_t from, const size_t end)
 {
-    enum { LINE = 64, AHEAD = 4096 };
-    UNROLL for (size_t i = from; i < end; i++) __builtin_prefetch(p + AHEAD + i * LINE);
+    enum { LINE = 64, IS_ARM = TAKT_SIMD_SET == 2, AHEAD = IS_ARM ? 8192 : 4096 };
+    UNROLL for (size_t i = from; i < end; i++)
+        __builtin_prefetch(p + AHEAD + i * LINE, 0, IS_ARM ? 2 : 3);
 }
 
 /* Lines of a panel's block. */
