@@ -11,6 +11,13 @@
 
 #include "kernel/rnn/cuda_cell.h"
 
+/* Operands of later products are loaded while earlier ones are added up. */
+#ifdef __CUDACC__
+#define AHEAD _Pragma("unroll 8")
+#else
+#define AHEAD
+#endif
+
 /* Shared memory of a block. */
 typedef struct memory {
     T *h;    /* [row_tile][units, rounded up to 4] */
@@ -70,6 +77,7 @@ DEVICE void run_chain(const takt_cuda_rnn *a, const memory *m, const piece *p, u
     const T *h = m->h + c.row * stride;
     T acc[ROWS] = {0};
     uint32_t k = c.first;
+    AHEAD
     for (; k + 4 <= c.end; k += 4) {
         T left[ROWS][4], right[4];
         UNROLL
