@@ -103,10 +103,39 @@ static size_t extent(size_t rows, size_t n, size_t stride)
     return rows > 0 ? ((rows - 1) * stride + n) * sizeof(float) : 0;
 }
 
+static void rows(const takt_rows_step *r);
+
+/* Device code has an element of gamma and beta for each of a row, not one for every plane: rows are
+ * computed one by one, with what theirs come to. */
+static void rows_of_planes(const takt_rows_step *r)
+{
+    float *gamma = malloc(2 * (r->n + 1) * sizeof *gamma), *beta = gamma + r->n + 1;
+    for (size_t row = 0; gamma != NULL && row < r->rows; row++) {
+        const size_t channel = (r->first + row) * (r->n / r->plane) % r->channels;
+        takt_rows_step one = *r;
+        for (size_t i = 0; i < r->n; i++) {
+            gamma[i] = r->gamma != NULL ? ((const float *)r->gamma)[channel + i / r->plane] : 1.0f;
+            beta[i] = r->beta != NULL ? ((const float *)r->beta)[channel + i / r->plane] : -0.0f;
+        }
+        one.rows = 1;
+        one.plane = 0;
+        one.dst = (float *)r->dst + row * r->dst_stride;
+        one.src = (const float *)r->src + row * r->src_stride;
+        one.gamma = gamma;
+        one.beta = beta;
+        rows(&one);
+    }
+    free(gamma);
+}
+
 static void rows(const takt_rows_step *r)
 {
     if (r->rows == 0 || r->n == 0)
         return;
+    if (r->plane > 0) {
+        rows_of_planes(r);
+        return;
+    }
     const bool in_place = r->src == r->dst;
     device_next();
     takt_cuda_rows d = {.rows = r->rows,
@@ -173,7 +202,6 @@ static void reduce(const takt_reduce *r)
     if (l[0].tickets > 0 && device_calls % 2 == 0) { /* the kernel for long rows takes short ones */
         const size_t chunks = (d.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
         l[0].kernel = "takt_cuda_reduce_long_f32";
-        l[0].threads = 64;
         l[0].grid[0] =
             (uint32_t)(d.count * ((chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH));
     }

@@ -104,9 +104,7 @@ void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
         l->shared_bytes =
             EACH * (WIDE + TAKT_CUDA_ROWS_LINE((uint32_t)r->n)) * (uint32_t)sizeof(float);
     } else if (r->n <= LONGEST) {
-        const uint32_t threads = r->n <= LONG                        ? 128
-                                 : r->rows <= FEW && r->n > 4 * LONG ? 1024
-                                                                     : 256;
+        const uint32_t threads = r->n <= 4 * LONG ? 128 : r->rows <= FEW ? 1024 : 256;
         *l = launch("takt_cuda_rows_f32_block", (uint32_t)r->rows, threads);
         l->shared_bytes = ((uint32_t)r->n + threads) * (uint32_t)sizeof(float);
     } else {
@@ -337,14 +335,13 @@ uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r)
 static void launch_rows_of(const takt_cuda_reduce *r, float *scratch, uint32_t *tickets,
                            takt_cuda_launch *l)
 {
-    /* Chunks; fewer are a block each, whose loads are on their way at once. */
-    enum { LONG = 1024, LONG_THREADS = 64 };
+    enum { LONG = 1024 }; /* chunks; fewer are a block each, whose loads are on their way at once */
     const uint64_t chunks = chunks_of(r);
     const bool is_long = chunks >= LONG;
     *l =
         launch(is_long ? "takt_cuda_reduce_long_f32" : "takt_cuda_reduce_row_f32",
                (uint32_t)(r->count * (is_long ? blocks_of(chunks, TAKT_CUDA_REDUCE_EACH) : chunks)),
-               is_long ? LONG_THREADS : ROW_THREADS);
+               ROW_THREADS);
     l->args.reduce = *r;
     l->args.reduce.partial = is_in_order(r) ? scratch : NULL;
     l->args.reduce.tickets = is_in_order(r) ? tickets : NULL;

@@ -17,10 +17,9 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 }
 
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what gpu_sweep measured on an
- * H200, where the tile of least estimated time took 0.4 % more than the best one on average:
+ * H200, where the tile of least estimated time took 2.7 % more than the best one on average:
  * `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one; `begin`,
- * us before the first product and after the last. Since then loops and epilogues became faster: the
- * rates of wide tiles are those that register reads leave. */
+ * us before the first product and after the last. */
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
     uint32_t rows, cols, threads, depth, stages, keeps;
@@ -28,12 +27,12 @@ typedef struct tile {
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 400, 330, 12},
-    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 370, 430, 9},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 3, 1, 300, 150, 7},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 235, 170, 5.5},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 235, 155, 4.5},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 172, 126, 4},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 313, 313, 5.1},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 312, 312, 3.8},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 3, 1, 280, 135, 2.3},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 238, 172, 2.6},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 267, 172, 3.2},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 185, 134, 2.5},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };

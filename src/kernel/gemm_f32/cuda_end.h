@@ -45,19 +45,26 @@ DEVICE bool TILE(gather_chunks)(const takt_cuda_gemm *g, uint32_t tile, uint32_t
  * executed once costs the time it takes to fetch it.
  */
 
-/* finished() of epilogue.h for the columns of a row that a thread has; all pointers are aligned. */
+/* finished() of epilogue.h for the columns of a row that a thread has, quads of the `left` that the
+ * row has from the first one on; all pointers are aligned. */
 DEVICE void TILE(finish_row)(const takt_cuda_epilogue *e, float *x, const float *bias,
-                             const float *residual)
+                             const float *residual, uint32_t left)
 {
     float y[TN];
+    UNROLL
+    for (uint32_t j = 0; j < TN; j++)
+        y[j] = 0.0f;
     if (residual != NULL) {
         UNROLL
         for (uint32_t j = 0; j < TN; j += 4)
-            spread(y + j, *(const quad *)(residual + 4 * j));
+            if (4 * j < left)
+                spread(y + j, *(const quad *)(residual + 4 * j));
     }
     if (bias != NULL) {
         UNROLL
         for (uint32_t j = 0; j < TN; j += 4) {
+            if (4 * j >= left)
+                continue;
             const quad q = *(const quad *)(bias + 4 * j);
             x[j] = x[j] + q.x, x[j + 1] = x[j + 1] + q.y;
             x[j + 2] = x[j + 2] + q.z, x[j + 3] = x[j + 3] + q.w;
@@ -108,7 +115,8 @@ DEVICE void TILE(finish)(const takt_cuda_gemm *g, quad *own, const float *acc, u
     UNROLL
     for (uint32_t i = 0; i < TM * TN / 4; i++)
         own[i * TILE(THREADS)] = exchanged(acc + 4 * i);
-    if (col + 4 * TN - 12 <= g->n && (g->c_row | e->residual_row) % 4 == 0 &&
+    const uint32_t left = g->n > col ? g->n - col : 0;
+    if (g->n % 4 == 0 && (g->c_row | e->residual_row) % 4 == 0 &&
         (((uintptr_t)c | (uintptr_t)bias | (uintptr_t)residual) & 15) == 0) {
         ROLL for (uint32_t i = 0; i < TM && row + 8 * i < g->m; i++)
         {
@@ -117,10 +125,12 @@ DEVICE void TILE(finish)(const takt_cuda_gemm *g, quad *own, const float *acc, u
             UNROLL
             for (uint32_t j = 0; j < TN; j += 4)
                 read_exchanged(x + j, own[(i * TN + j) / 4 * TILE(THREADS)]);
-            TILE(finish_row)(e, x, bias, residual != NULL ? residual + r * e->residual_row : NULL);
+            TILE(finish_row)
+            (e, x, bias, residual != NULL ? residual + r * e->residual_row : NULL, left);
             UNROLL
             for (uint32_t j = 0; j < TN; j += 4)
-                *(quad *)(c + r * g->c_row + 4 * j) = quad_of(x + j);
+                if (4 * j < left)
+                    *(quad *)(c + r * g->c_row + 4 * j) = quad_of(x + j);
         }
         return;
     }

@@ -28,8 +28,10 @@ DEVICE void TILE(four)(const float *a, const float *b, float *acc)
         UNROLL
         for (uint32_t i = 0; i < TM; i++)
             UNROLL
-        for (uint32_t j = 0; j < TN; j++)
+        for (uint32_t c = 0; c < TN; c++) { /* there and back: one factor is always kept */
+            const uint32_t j = i % 2 == 0 ? c : TN - 1 - c;
             acc[i * TN + j] = fmaf(x[i][s], y[j], acc[i * TN + j]);
+        }
     }
 }
 

@@ -1,5 +1,4 @@
-/* gemm_f32_cuda_few.cu - products of few rows on a device: a thread is a column or two, a warp a
- * chunk.
+/* gemm_f32_cuda_few.cu - products of few rows on a device: a thread is a column, a warp a chunk.
  *
  * Such a product reads B once and does little else, so what counts is how much of B is in flight: a
  * thread loads the next columns before it uses the last ones. Rows of A lie in shared memory.
@@ -8,16 +7,13 @@
 
 enum { FEW = TAKT_CUDA_GEMM_FEW, COLS = TAKT_CUDA_GEMM_FEW_COLS };
 
-/* A chunk of a column of B, or of two. */
+/* A chunk of a column of B. */
 typedef struct column {
     const float *b;
     uint32_t depth;
-    int64_t next;  /* floats to the second column; 0: it is not there, and the first one stands in */
-    bool by_pairs; /* both are read by one load */
 } column;
 
 #define ROWS_MOST 1
-#define WIDTH 1
 #define AT_ONCE 32
 #define NAMED(name) name##_row
 #include "kernel/gemm_f32/cuda_few.h"
@@ -28,8 +24,7 @@ KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
     few_rows_row(&ARG, shared, 1 SELF);
 }
 
-#define ROWS_MOST (TAKT_CUDA_GEMM_FEW / 2)
-#define WIDTH 2
+#define ROWS_MOST TAKT_CUDA_GEMM_FEW
 #define AT_ONCE 16
 #define NAMED(name) name##_few
 #include "kernel/gemm_f32/cuda_few.h"

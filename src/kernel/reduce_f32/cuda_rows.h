@@ -82,6 +82,26 @@ DEVICE float lane_in(uint32_t op, const float *x, uint32_t n, uint32_t lane)
     return sum;
 }
 
+/* The same with twice as many loads in flight, for memory that is further away. */
+DEVICE float lane_far(uint32_t op, const float *x, uint32_t n, uint32_t lane)
+{
+    enum { MANY = 2 * AT_ONCE };
+    float sum = identity(op);
+    uint32_t i = lane;
+    for (; i + (MANY - 1) * WIDE < n; i += MANY * WIDE) {
+        float y[MANY];
+        UNROLL
+        for (uint32_t k = 0; k < MANY; k++)
+            y[k] = x[i + k * WIDE];
+        UNROLL
+        for (uint32_t k = 0; k < MANY; k++)
+            sum = join(op, sum, y[k]);
+    }
+    for (; i < n; i += WIDE)
+        sum = join(op, sum, x[i]);
+    return sum;
+}
+
 /* The reduction of n <= 4096 neighbours; thread 0 has it. */
 DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
                       float *x SELF_PARAMETER)
@@ -160,6 +180,25 @@ DEVICE bool is_complete(const tally *t, uint64_t chunks, uint32_t group)
     return group < t->groups && look(t->arrived + group) == group_size(chunks, group);
 }
 
+/* `count` sums, `step` apart, come to shared memory by threads `me` of `all`. Loads first: one at a
+ * time, they took twice as long as the rest of the reduction. */
+DEVICE void bring_group(const float *from, uint64_t step, uint32_t count, uint32_t me, uint32_t all,
+                        float *part)
+{
+    uint32_t k = me;
+    for (; k + (AT_ONCE - 1) * all < count; k += AT_ONCE * all) {
+        float y[AT_ONCE];
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            y[j] = fresh_one(from + (k + j * all) * step);
+        UNROLL
+        for (uint32_t j = 0; j < AT_ONCE; j++)
+            part[k + j * all] = y[j];
+    }
+    for (; k < count; k += all)
+        part[k] = fresh_one(from + k * step);
+}
+
 /* Adds group after group, in order, as long as the next one is complete. Only the owner of the lock
  * adds, and no block waits: a block that completes a group while the lock is taken leaves it to the
  * owner, which looks again after releasing the lock. While one thread adds a group, another checks
@@ -168,6 +207,8 @@ DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chun
                        float *part SELF_PARAMETER)
 {
     float *dst = (float *)r->dst + result;
+    const float *sums = r->partial + result;
+    const uint64_t each = GROUP * r->count;           /* floats from one group to the next */
     uint32_t *state = (uint32_t *)(part + 2 * GROUP); /* [0]: mine; [1], [2]: groups to come */
     const uint32_t half = LANES / 2;
     for (;;) {
@@ -191,9 +232,9 @@ DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chun
         SYNC();
         const bool is_ready = state[1 + next % 2] != 0;
         publish_near();
-        for (uint32_t k = LANE; is_ready && k < group_size(chunks, next); k += LANES)
-            part[next % 2 * GROUP + k] =
-                fresh_one(r->partial + ((uint64_t)next * GROUP + k) * r->count + result);
+        if (is_ready)
+            bring_group(sums + next * each, r->count, group_size(chunks, next), LANE, LANES,
+                        part + next % 2 * GROUP);
         SYNC();
         for (bool goes_on = is_ready; goes_on; next++) {
             const bool has_next = state[1 + (next + 1) % 2] != 0;
@@ -205,9 +246,8 @@ DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chun
                 state[1 + next % 2] = is_complete(t, chunks, next + 2);
             else if (LANE >= half && has_next) {
                 publish_near();
-                for (uint32_t k = LANE - half; k < group_size(chunks, next + 1); k += half)
-                    part[(next + 1) % 2 * GROUP + k] = fresh_one(
-                        r->partial + ((uint64_t)(next + 1) * GROUP + k) * r->count + result);
+                bring_group(sums + (next + 1) * each, r->count, group_size(chunks, next + 1),
+                            LANE - half, half, part + (next + 1) % 2 * GROUP);
             }
             SYNC();
             goes_on = has_next;
@@ -232,8 +272,7 @@ DEVICE void add_group(const takt_cuda_reduce *r, uint64_t result, uint64_t chunk
                       float *part SELF_PARAMETER)
 {
     publish_near();
-    for (uint32_t k = LANE; k < chunks; k += LANES)
-        part[k] = fresh_one(r->partial + k * r->count + result);
+    bring_group(r->partial + result, r->count, (uint32_t)chunks, LANE, LANES, part);
     SYNC();
     if (LANE == 0) {
         ((float *)r->dst)[result] = BY_OP(joined_quads, r->op, 0.0f, part, (uint32_t)chunks, true);
@@ -255,51 +294,53 @@ DEVICE bool is_complete_by(uint64_t chunks, uint64_t chunk, uint32_t count, cons
     return completes;
 }
 
-/* ---- very long rows: a block takes eight chunks, one after another ---- */
+/* ---- very long rows: a block takes eight chunks, sixteen threads each ---- */
 
-/* A chunk comes to shared memory while the one before it is added: a block reads what lies side by
- * side. Eight chunks at a time, each from its own place, reached half of the memory's rate. */
+/* Pieces of all chunks come to shared memory, sixteen bytes a copy. */
+enum {
+    CHUNKS = TAKT_CUDA_REDUCE_EACH,
+    PIECE = 256,       /* elements of a chunk */
+    LINE = PIECE + 16, /* two chunks that a warp reads lie in different banks */
+    STAGES = 4,
+    STAGE = CHUNKS * LINE
+};
 
-enum { CHUNKS = TAKT_CUDA_REDUCE_EACH, CHUNK = TAKT_REDUCE_CHUNK, LONG_THREADS = 64 };
-
-DEVICE void bring_chunk(const float *from, uint32_t n, bool by_quads, float *x SELF_PARAMETER)
+DEVICE void bring_piece(const float *from, uint32_t piece, float *x SELF_PARAMETER)
 {
-    if (by_quads)
-        for (uint32_t i = 4 * LANE; i + 3 < n; i += 4 * LANES)
-            copy_async(x + i, from + i);
-    for (uint32_t i = (by_quads ? n / 4 * 4 : 0) + LANE; i < n; i += LANES)
-        copy_async_one(x + i, from + i);
-}
-
-/* Chunks `first` to `first + count` of a result, to `partial`. */
-DEVICE void add_chunks(const takt_cuda_reduce *r, uint64_t result, uint64_t first, uint32_t count,
-                       float *x SELF_PARAMETER)
-{
-    const float *from = begin_of(r, result) + first * CHUNK;
-    const uint64_t rest = r->n - first * CHUNK;
-    const bool by_quads = ((uintptr_t)from & 15) == 0;
-    float *part = x + 2 * CHUNK;
-    for (uint32_t c = 0; c < count + 1; c++) {
-        const uint64_t left = rest - (uint64_t)c * CHUNK;
-        if (c < count)
-            bring_chunk(from + (uint64_t)c * CHUNK, left < CHUNK ? (uint32_t)left : CHUNK, by_quads,
-                        x + c % 2 * CHUNK SELF);
-        copy_end();
-        if (c == 0)
-            continue;
-        COPY_WAIT(1);
-        SYNC();
-        const uint64_t before = left + CHUNK;
-        const uint32_t n = before < CHUNK ? (uint32_t)before : CHUNK;
-        const uint32_t mine = c % (LONG_THREADS / WIDE); /* these sixteen threads add it */
-        if (LANE / WIDE == mine)
-            part[LANE] = BY_OP(lane_in, r->op, x + (c - 1) % 2 * CHUNK, n, LANE % WIDE);
-        SYNC();
-        if (LANE == mine * WIDE) {
-            r->partial[(first + c - 1) * r->count + result] = fold(r->op, part + LANE);
-            publish_near();
+    if (piece < TAKT_REDUCE_CHUNK / PIECE) {
+        UNROLL
+        for (uint32_t i = LANE; i < CHUNKS * PIECE / 4; i += CHUNKS * WIDE) {
+            const uint32_t chunk = i / (PIECE / 4), at = i % (PIECE / 4) * 4;
+            copy_async(x + piece % STAGES * STAGE + chunk * LINE + at,
+                       from + chunk * TAKT_REDUCE_CHUNK + piece * PIECE + at);
         }
     }
+    copy_end();
+}
+
+/* A lane of eight whole chunks from `from` on. */
+DEVICE float lane_staged(uint32_t op, const float *from, float *x SELF_PARAMETER)
+{
+    float sum = identity(op);
+    UNROLL
+    for (uint32_t p = 0; p < STAGES - 1; p++)
+        bring_piece(from, p, x SELF);
+    ROLL for (uint32_t p = 0; p < TAKT_REDUCE_CHUNK / PIECE; p++)
+    {
+        COPY_WAIT(STAGES - 2);
+        SYNC();
+        bring_piece(from, p + STAGES - 1, x SELF);
+        const float *own = x + p % STAGES * STAGE + LANE / WIDE * LINE + LANE % WIDE;
+        float y[PIECE / WIDE];
+        UNROLL
+        for (uint32_t k = 0; k < PIECE / WIDE; k++)
+            y[k] = own[k * WIDE];
+        UNROLL
+        for (uint32_t k = 0; k < PIECE / WIDE; k++)
+            sum = join(op, sum, y[k]);
+    }
+    SYNC();
+    return sum;
 }
 
 #endif

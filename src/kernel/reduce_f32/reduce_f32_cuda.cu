@@ -90,19 +90,35 @@ KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
         add_group(&ARG, result, chunks, &t, x SELF); /* longer rows are the next kernel's */
 }
 
-KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 64, 6)
+KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 6)
 {
-    SHARED(float, x, 2 * TAKT_CUDA_REDUCE_GROUP + 64);
-    const uint64_t chunks = (ARG.n + CHUNK - 1) / CHUNK;
-    const uint64_t blocks = (chunks + CHUNKS - 1) / CHUNKS;
-    const uint64_t result = BLOCK_X / blocks, first = BLOCK_X % blocks * CHUNKS;
-    const uint32_t count = chunks - first < CHUNKS ? (uint32_t)(chunks - first) : CHUNKS;
-    add_chunks(&ARG, result, first, count, x SELF);
+    SHARED(float, x, STAGES *STAGE);
+    const uint64_t chunks = (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
+    const uint64_t blocks = (chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH;
+    const uint64_t result = BLOCK_X / blocks, first = BLOCK_X % blocks * TAKT_CUDA_REDUCE_EACH;
+    const uint64_t chunk = first + LANE / WIDE, begin = chunk * TAKT_REDUCE_CHUNK;
+    const uint64_t rest = chunk < chunks ? ARG.n - begin : 0;
+    const uint32_t n = rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK;
+    const uint32_t lane = LANE % WIDE;
+    const float *from = begin_of(&ARG, result);
+    float sum;
+    if ((first + CHUNKS) * TAKT_REDUCE_CHUNK <= ARG.n && ((uintptr_t)from & 15) == 0)
+        sum = BY_OP(lane_staged, ARG.op, from + first * TAKT_REDUCE_CHUNK, x SELF);
+    else
+        sum = BY_OP(lane_far, ARG.op, from + begin, n, lane);
+    x[LANE] = sum;
+    SYNC();
+    if (lane == 0 && chunk < chunks) {
+        ARG.partial[chunk * ARG.count + result] = fold(ARG.op, x + LANE);
+        publish_near();
+    }
     tally t;
     t.groups = (uint32_t)((chunks + GROUP - 1) / GROUP);
     t.lock = ARG.tickets + result * (2 + t.groups);
     t.added = t.lock + 1;
     t.arrived = t.lock + 2;
+    const uint64_t left = chunks - first;
+    const uint32_t count = left < TAKT_CUDA_REDUCE_EACH ? (uint32_t)left : TAKT_CUDA_REDUCE_EACH;
     if (!is_complete_by(chunks, first, count, &t, x SELF))
         return;
     if (t.groups == 1)

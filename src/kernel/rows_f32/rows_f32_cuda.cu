@@ -295,9 +295,9 @@ KERNEL(takt_cuda_rows_f32_block, takt_cuda_rows, 1024)
 
 /* ---- many rows of at most 1024: sixteen threads to one, which lies in shared memory ----
  *
- * In registers a row is 64 elements a thread, and the code as long: a block took 9.6 us, most of it
- * to fetch instructions. Loops over shared memory are short, and leave room for 50 rows on a
- * multiprocessor.
+ * In registers a row is 64 elements a thread, in straight code, and two blocks fit a
+ * multiprocessor: 2^18 rows took 1.18 ms. Loops over shared memory are short, leave room for 50
+ * rows, and take 0.53 ms.
  */
 
 DEVICE float near_sum(const held_row *r, summand what, float mean SELF_PARAMETER)
