@@ -113,7 +113,9 @@ static inline void add_node(takt_cu_graph g, takt_cuda_launch *l, takt_cu_node *
     const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
     static bool was_together; /* the node before this one */
     const takt_cu_attribute together = {.is_cooperative = 1};
-    const bool is_early = cuda->is_early && *count > 0 && !l->is_together && !was_together;
+    enum { WAITING = 8192 }; /* larger grids begin after the kernel before them */
+    const bool is_early =
+        cuda->is_early && *count > 0 && !l->is_together && !was_together && l->grid[0] <= WAITING;
     need(d.graph_kernel(&made, g, last, is_early ? 0 : *count, &node), l->kernel);
     if (is_early)
         need(d.graph_edges(g, last, &made, &edge, 1), "an edge"); /* as sessions do */
