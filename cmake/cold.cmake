@@ -3,11 +3,13 @@
 # then sees less of what is initialised, and would warn of values that are.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
-set(cold_for_size "(^|/)src/(measure|serve|api/(measure|monitor|report)|text/(grammar|jinja))/")
+set(for_size grad io/hf io/onnx io/tflite lang measure op serve text/grammar text/jinja
+             api/measure api/monitor api/report)
+list(JOIN for_size "|" for_size)
 foreach(file IN LISTS takt_sources)
-  if(file MATCHES "${cold_for_size}")
+  if(file MATCHES "(^|/)src/(${for_size})/")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
-  elseif(file MATCHES "(^|/)src/(api|lang|io/(onnx|tflite|hf))/")
+  elseif(file MATCHES "(^|/)src/(api|io|pass|shrink|train)/")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   endif()
 endforeach()
