@@ -110,13 +110,15 @@ static takt_id matmul(takt_rewrite *r, const takt_node *n)
 
 enum { MATRICES = 64 }; /* more would make graphs too large */
 
-/* Bytes less their zero point in i32, as MatMulInteger has them: cast(x) - cast(zero). */
+/* Bytes less their zero point in i32, as MatMulInteger has them: cast(x) - cast(zero). The zero
+ * point has one element, in any rank. */
 static bool shifted(const takt_graph *g, takt_id id, takt_id *x, takt_id *zero)
 {
     const takt_node *sub = takt_match_op(g, id, &takt_op_sub);
     const takt_node *wide = takt_match_op(g, sub != NULL ? sub->in[0] : id, &takt_op_cast);
     const takt_node *by = sub != NULL ? takt_match_op(g, sub->in[1], &takt_op_cast) : NULL;
     if (wide == NULL || !is_byte(takt_type_of(g, wide->in[0])->dtype) ||
+        wide->type->rank != takt_type_of(g, id)->rank || /* the zero point adds axes */
         (sub != NULL && (by == NULL || !takt_match_is_scalar(g, by->in[0]) ||
                          takt_type_of(g, by->in[0])->dtype != takt_type_of(g, wide->in[0])->dtype)))
         return false;
@@ -138,6 +140,11 @@ static int64_t matrices(const takt_type *t)
             return 0;
     }
     return count;
+}
+
+static takt_id scalar(takt_graph *g, takt_id x)
+{
+    return x != TAKT_NONE && takt_type_of(g, x)->rank > 0 ? takt_reshape(g, x, NULL, 0) : x;
 }
 
 /* Matrix `i` of `count`. */
@@ -167,6 +174,8 @@ static takt_id each(takt_rewrite *r, const takt_node *n)
         return takt_refuse(r, n, "its matrices are transposed, too many, or not in pairs");
     if (right->dim[right->rank - 2] > 32768)
         return takt_refuse(r, n, "its sums may not fit into 32 bits");
+    zeros[0] = scalar(g, zeros[0]);
+    zeros[1] = scalar(g, zeros[1]);
     for (int64_t i = 0; i < count; i++) {
         const takt_id in[] = {matrix(g, a, count, i), matrix(g, b, count, i), zeros[0], zeros[1]};
         const size_t given = zeros[1] != TAKT_NONE ? 4 : zeros[0] != TAKT_NONE ? 3 : 2;
