@@ -100,6 +100,8 @@ typedef struct keeping {
 static takt_id port(keeping *k, const char *kind, size_t i, takt_id value)
 {
     const char *name = takt_arena_format(&k->c->im->arena, "%s_%zu", kind, i);
+    if (name == NULL)
+        k->c->status = TAKT_ERR_MEMORY;
     if (name == NULL || value == TAKT_NONE)
         return TAKT_NONE;
     const takt_type type = *takt_type_of(k->c->g, value);
@@ -215,10 +217,14 @@ static takt_status fill(keeping *k, const takt_tflite_op *adapter, struct takt_t
     if (inner.status == TAKT_OK && made->state == TAKT_TFL_READY)
         takt_graph_output(k->body, "out_0", made->id);
     *made = (takt_tfl_value){.state = TAKT_TFL_NEW};
-    for (size_t i = 0; i < c->op->input_count && inner.status == TAKT_OK; i++)
-        if (whole->next[i] != TAKT_NONE)
-            takt_graph_output(k->body, takt_arena_format(&c->im->arena, "next_%zu", i),
-                              whole->next[i]);
+    for (size_t i = 0; i < c->op->input_count && inner.status == TAKT_OK; i++) {
+        if (whole->next[i] == TAKT_NONE)
+            continue;
+        const char *name = takt_arena_format(&c->im->arena, "next_%zu", i);
+        if (name == NULL)
+            return TAKT_ERR_MEMORY;
+        takt_graph_output(k->body, name, whole->next[i]);
+    }
     return inner.status != TAKT_OK ? inner.status : k->body->status;
 }
 
