@@ -269,8 +269,10 @@ static bool find_section(const takt_skim *s, uint32_t count, uint32_t wanted, ta
         const uint64_t offset = takt_cursor_u64le(&c), length = takt_cursor_u64le(&c);
         if (kind != wanted)
             continue;
+        if (offset > s->length || length > s->length - offset)
+            return false;
         *span = (takt_span){(const char *)s->bytes + offset, (size_t)length};
-        return offset <= s->length && length <= s->length - offset;
+        return true;
     }
     return false;
 }
