@@ -56,12 +56,13 @@ int gpu_device_name(char *name, int size, int device)
 }
 int gpu_device_attribute(int *value, int attribute, int device)
 {
-    enum { PROCESSORS = 8 };
+    enum { PROCESSORS = 8, SHARED = 227 << 10 };
     (void)device;
     GPU_CALL();
-    *value = attribute == TAKT_CU_PROCESSORS ? PROCESSORS
-             : attribute == TAKT_CU_MAJOR    ? gpu.set.capability / 10
-                                             : gpu.set.capability % 10;
+    *value = attribute == TAKT_CU_PROCESSORS    ? PROCESSORS
+             : attribute == TAKT_CU_MOST_SHARED ? SHARED
+             : attribute == TAKT_CU_MAJOR       ? gpu.set.capability / 10
+                                                : gpu.set.capability % 10;
     return TAKT_CU_OK;
 }
 int gpu_device_total(size_t *bytes, int device)

@@ -90,6 +90,7 @@ const char *takt_cuda_ask(const takt_cuda_driver *d, int ordinal, takt_cuda_fact
         d->device_attribute(&f->processors, TAKT_CU_PROCESSORS, f->device) != TAKT_CU_OK ||
         d->device_attribute(&major, TAKT_CU_MAJOR, f->device) != TAKT_CU_OK ||
         d->device_attribute(&minor, TAKT_CU_MINOR, f->device) != TAKT_CU_OK ||
+        d->device_attribute(&f->shared_bytes, TAKT_CU_MOST_SHARED, f->device) != TAKT_CU_OK ||
         d->device_total(&f->memory, f->device) != TAKT_CU_OK)
         return "the driver does not describe the device";
     f->capability = 10 * major + minor;

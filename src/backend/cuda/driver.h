@@ -69,6 +69,7 @@ enum {
     TAKT_CU_PROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_... */
     TAKT_CU_MAJOR = 75,
     TAKT_CU_MINOR = 76,
+    TAKT_CU_MOST_SHARED = 97,
     TAKT_CU_MAX_DYNAMIC_SHARED = 8, /* CU_FUNC_ATTRIBUTE_... */
     TAKT_CU_MEMORY_TYPE = 2,        /* CU_POINTER_ATTRIBUTE_... */
     TAKT_CU_ORDINAL = 9,
@@ -167,6 +168,7 @@ typedef struct takt_cuda_facts {
     int driver;                 /* 13000: CUDA 13.0 */
     int capability;             /* 90: compute capability 9.0 */
     int processors;
+    int shared_bytes; /* that a block may ask for */
     size_t memory;
 } takt_cuda_facts;
 

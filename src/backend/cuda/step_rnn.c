@@ -7,12 +7,9 @@
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 
-/* Shared memory that a block may ask for. */
 static takt_cuda_block_room room_of(const takt_cuda *c)
 {
-    const int capability = c->facts.capability;
-    const uint32_t kib = capability >= 90 ? 224 : capability >= 80 ? 96 : 60;
-    return (takt_cuda_block_room){kib << 10, (uint32_t)c->facts.processors};
+    return (takt_cuda_block_room){(uint32_t)c->facts.shared_bytes, (uint32_t)c->facts.processors};
 }
 
 static void set_form(const takt_rnn_match *m, takt_cuda_rnn *r)
