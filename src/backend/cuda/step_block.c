@@ -21,7 +21,10 @@ static const char *accepts(const takt_graph *g, takt_id node)
         if (n->in[k] != TAKT_NONE && (!takt_type_count(takt_type_of(g, n->in[k]), &count) ||
                                       count == 0 || count >= UINT32_MAX))
             return "there is nothing to multiply, or more than a device step counts";
-    return takt_type_count(n->type, &count) && count > 0 && count < INT32_MAX
+    enum { MOST_BLOCKS = 65535 }; /* of y in a grid */
+    const size_t most = (size_t)MOST_BLOCKS * TAKT_CUDA_BLOCK_ROWS;
+    return takt_type_count(n->type, &count) && count > 0 && count < INT32_MAX &&
+                   count / (size_t)n->type->dim[n->type->rank - 1] <= most
                ? NULL
                : "more elements than a device step counts";
 }
