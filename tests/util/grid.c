@@ -139,7 +139,7 @@ void takt_lane_await(takt_lane *self, const uint32_t *word, uint32_t least)
     group *g = self->group;
     if (!g->launch->is_together)
         g->wrong = "blocks wait for each other in a launch that is not cooperative";
-    while (*word < least && g->wrong == NULL) {
+    while ((int32_t)(*word - least) < 0 && g->wrong == NULL) {
         g->current->word = word;
         g->current->least = least;
         leave(g, AWAITS);
@@ -198,7 +198,7 @@ static bool advance_awaiting(group *g)
     bool any = false;
     for (uint32_t i = 0; i < g->launch->threads; i++) {
         fiber *f = &g->own.fibers[i];
-        if (f->state != AWAITS || *f->word < f->least)
+        if (f->state != AWAITS || (int32_t)(*f->word - f->least) < 0)
             continue;
         step_into(g, f);
         any = true;

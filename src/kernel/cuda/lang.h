@@ -27,10 +27,10 @@
  *                                is 0 again after the last
  *   add_some(word, n), look(word)  n more, and the number before; a word as others left it
  *   AWAIT(word, n)               waits until other blocks have made it n or more; the launch must
- * be cooperative (takt_cuda_launch.is_together) take(word), give(word)       a lock without
- * waiting: whether it was free; frees it publish_near()               publish() for other blocks;
- * fresh(p) reads what they published copy_async, COPY_WAIT(n)     global to shared memory while
- * other work goes on
+ *                                be cooperative (takt_cuda_launch.is_together)
+ *   take(word), give(word)       a lock without waiting: whether it was free; frees it
+ *   publish_near()               publish() for other blocks; fresh(p) reads what they published
+ *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
@@ -116,7 +116,7 @@ DEVICE uint32_t look(const uint32_t *word)
 
 DEVICE void takt_await(const uint32_t *word, uint32_t least)
 {
-    while (look(word) < least)
+    while ((int32_t)(look(word) - least) < 0) /* it may have begun again at 0 */
         continue;
     __threadfence();
 }
