@@ -56,7 +56,19 @@ static bool is_used_here(const takt_plan *plan, uint32_t buffer)
     return false;
 }
 
-static takt_status get_memory(takt_cuda_part *p, takt_cuda_child *c)
+/* Bytes of host memory for a port: those that stay on the device need none. */
+static size_t host_bytes(const takt_cuda_child *c, const takt_cuda_body *b, size_t i)
+{
+    const size_t inputs = c->plan->graph->input_count;
+    const bool is_held = b->control == TAKT_CUDA_LOOP && (i < 2 || i == inputs);
+    const uint32_t buffer = buffer_of(c, i);
+    size_t bytes = 0;
+    if (is_held || (buffer != UINT32_MAX && is_used_here(c->plan, buffer)))
+        (void)takt_type_bytes(port_type(c->plan->graph, i), &bytes);
+    return bytes;
+}
+
+static takt_status get_memory(takt_cuda_part *p, const takt_cuda_body *b, takt_cuda_child *c)
 {
     const takt_plan *plan = c->plan;
     const takt_graph *g = plan->graph;
@@ -64,12 +76,8 @@ static takt_status get_memory(takt_cuda_part *p, takt_cuda_child *c)
     size_t bytes = aligned(plan->buffer_count * sizeof *c->base) +
                    aligned(c->port_count * sizeof *c->ports) + aligned(sizeof *c->fault) +
                    aligned(plan->space[TAKT_HOST].arena);
-    for (size_t i = 0; i < c->port_count; i++) {
-        size_t own;
-        if (!takt_type_bytes(port_type(g, i), &own))
-            own = 0;
-        bytes += aligned(own);
-    }
+    for (size_t i = 0; i < c->port_count; i++)
+        bytes += aligned(host_bytes(c, b, i));
     TAKT_TRY(takt_mem_zero(p->ctx, 1, bytes, "cuda", &c->block));
     c->bytes = bytes;
     unsigned char *at = c->block;
@@ -82,9 +90,10 @@ static takt_status get_memory(takt_cuda_part *p, takt_cuda_child *c)
     c->arena = at;
     at += aligned(plan->space[TAKT_HOST].arena);
     for (size_t i = 0; i < c->port_count; i++) {
+        const size_t own = host_bytes(c, b, i);
         (void)takt_type_bytes(port_type(g, i), &c->ports[i].bytes);
-        c->ports[i].host = at;
-        at += aligned(c->ports[i].bytes);
+        c->ports[i].host = own > 0 ? at : NULL;
+        at += aligned(own);
     }
     return TAKT_OK;
 }
@@ -108,9 +117,10 @@ static void set_bases(takt_cuda_child *c, unsigned char *away)
     }
 }
 
-static takt_status open_child(takt_cuda_part *p, takt_cuda_child *c, unsigned char *away)
+static takt_status open_child(takt_cuda_part *p, const takt_cuda_body *b, takt_cuda_child *c,
+                              unsigned char *away)
 {
-    TAKT_TRY(get_memory(p, c));
+    TAKT_TRY(get_memory(p, b, c));
     set_bases(c, away);
     for (size_t i = 1; i < c->plan->space_count; i++) {
         const takt_plan_space *space = &c->plan->space[i];
@@ -129,7 +139,7 @@ takt_status takt_cuda_body_open(takt_cuda_part *p, size_t index)
     p->steps[index].children = children;
     for (size_t i = 0; i < b->plan_count; i++) {
         children[i].plan = b->plans[i];
-        TAKT_TRY(open_child(p, &children[i], p->arena + s->scratch_offset + b->arena_at[i]));
+        TAKT_TRY(open_child(p, b, &children[i], p->arena + s->scratch_offset + b->arena_at[i]));
     }
     return TAKT_OK;
 }
