@@ -1,8 +1,8 @@
 /* conv_f32_cuda_grad.cu - gradients of convolutions of any type and layout, over up to three axes, on
  * a device: one element per thread.
  *
- * dx is a sum over the taps that reach a position, then output channels; dw over positions, whose
- * chunks begin afresh in every sample. Chunks of 256 by fma are added in order. 16-bit floats are
+ * dx is a sum over the taps that reach a position, then output channels; dw over positions, with
+ * new chunks in every sample. Chunks of 256 by fma are added in order. 16-bit floats are
  * summed in f32 and rounded once; integers wrap. Beyond the border zeros are multiplied.
  */
 #include "kernel/cuda/args.h"

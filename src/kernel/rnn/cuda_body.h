@@ -282,7 +282,7 @@ DEVICE void run_layer(const takt_cuda_rnn *a SELF_PARAMETER)
         if (a->c_out != NULL)
             put(a->dtype, a->c_out, at, get(a->dtype, a->c, at));
     }
-    /* Whoever is the last has nobody left to wait for. */
+    /* No block waits any more when the last one comes here. */
     if (a->parts > 1 && LANE == 0 && is_last(&tickets[1], a->parts - 1))
         tickets[0] = 0;
 }
