@@ -111,8 +111,7 @@ TAKT_API void takt_trainer_destroy(takt_trainer *trainer);
  *
  *  If the loss is not finite the weights stay as they are and TAKT_ERR_RANGE is returned; the
  *  message names the step and where the first such number comes from. After any failure the state
- *  is that of before the step; with a model of a fixed batch and without shards, which is updated
- *  after every such part of the batch, that of before the part. */
+ *  is that of before the step. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_step(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);

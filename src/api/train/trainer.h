@@ -45,7 +45,6 @@ struct takt_trainer {
     const char *note;
     _Atomic uint64_t calls;  /* 2 * steps and evaluations begun, plus one during one of them */
     _Atomic uint64_t cancel; /* the call that is to end, counted from 1; 0: none */
-    _Atomic uint64_t never;  /* 0, for runs that are not to be cancelled */
     void *kept;              /* the model's states before a step of several shards; or NULL */
     size_t kept_bytes;
     bool has_kept;           /* `kept` belongs to the step under way */

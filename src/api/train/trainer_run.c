@@ -80,12 +80,12 @@ static double output(takt_train_run *run, const char *name, double absent)
 }
 
 /* A session's failure is the context's, too. */
-static takt_status run_session(takt_trainer *t, takt_train_run *run, bool can_stop)
+static takt_status run_session(takt_trainer *t, takt_train_run *run)
 {
     if (t->watch != NULL)
         TAKT_TRY(takt_timed_plan(t->watch->user, run->session->plan));
     run->session->watch = t->watch;
-    run->session->outer_cancel = can_stop ? &t->cancel : &t->never;
+    run->session->outer_cancel = &t->cancel;
     run->session->outer_run = atomic_load(&t->calls) / 2;
     const takt_status status = takt_session_run(run->session);
     run->session->outer_cancel = NULL;
@@ -98,14 +98,12 @@ static takt_status run_session(takt_trainer *t, takt_train_run *run, bool can_st
 static takt_status run_shard(takt_trainer *t, takt_rows rows, bool is_last, double factor,
                              takt_step_result *sum)
 {
-    /* Without sums of gradients every part of the batch updates the weights. */
-    const bool can_stop = rows.first == 0 || t->spec.accumulates;
     put_scalars(t, factor);
     put_word(&t->step, TAKT_STEP_FIRST, (uint64_t)rows.first);
     unsigned char *apply = takt_train_input(&t->step, TAKT_STEP_APPLY);
     if (apply != NULL)
         *apply = is_last;
-    TAKT_TRY(run_session(t, &t->step, can_stop));
+    TAKT_TRY(run_session(t, &t->step));
     sum->loss += output(&t->step, TAKT_STEP_SUM, 0);
     sum->count += output(&t->step, TAKT_STEP_COUNT, 0);
     sum->hits += output(&t->step, TAKT_STEP_HITS, -1);
@@ -294,7 +292,7 @@ static takt_status evaluate(takt_trainer *t, const takt_named_view *batch, size_
     for (int64_t first = 0; first < samples || first == 0; first += fixed) {
         const takt_rows rows = {first, fixed}; /* all of them, unless the model has a number */
         TAKT_TRY(takt_train_bind(t, &t->eval, batch, count, rows));
-        TAKT_TRY(run_session(t, &t->eval, true));
+        TAKT_TRY(run_session(t, &t->eval));
         sum.loss += output(&t->eval, TAKT_STEP_SUM, 0);
         sum.count += output(&t->eval, TAKT_STEP_COUNT, 1);
         sum.hits += output(&t->eval, TAKT_STEP_HITS, -1);
