@@ -226,7 +226,10 @@ class InferenceSession(Session):
                 return
             sizes = dict(self._given)
             for info in self._model_inputs:
-                value = feed.get(info.name, ())
+                if info.name not in feed:
+                    raise ArgumentError(f"input {info.name} is missing")
+                value = feed[info.name]
+                value = value._array if isinstance(value, OrtValue) else value
                 shape = value.shape if hasattr(value, "shape") else array(value).shape
                 for name, size in zip(info.shape, shape):
                     if isinstance(name, str) and not name.startswith("`"):  # one without a name

@@ -191,9 +191,10 @@ class Runtime(unittest.TestCase):
         self.assertEqual(binding.copy_outputs_to_cpu()[0].shape, (1, 1, 3, 2))
         s = ort.InferenceSession(text)
         for feed in ({"x": ort.zeros((1, 1, 1, 4))}, {}):  # the run says what is wrong
-            with self.assertRaises(ort.Error):
+            with self.assertRaisesRegex(ort.Error, "input x is missing" if not feed else "pool"):
                 s.run(None, feed)
-        self.assertEqual(s.run(None, {"x": x})[0].shape, (1, 1, 3, 2))
+        value = ort.OrtValue.ortvalue_from_numpy(x)
+        self.assertEqual(s.run(None, {"x": value})[0].shape, (1, 1, 3, 2))
         options = ort.SessionOptions()
         options.add_free_dimension_override_by_name("h", 1)
         with self.assertRaises(ort.Error):
