@@ -215,7 +215,9 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
         return takt_fail(s->ctx, TAKT_E_OPTION,
                          "there is no model whose caches could be in a pool");
     TAKT_TRY(takt_serve_open_guesses(s));
-    s->arena_bytes = s->slot_count > 0 ? s->slots[0].g->engine.arena_total : 0;
+    if (s->slot_count > 0)
+        s->arena_bytes = s->slots[0].g->engine.arena_total +
+                         (s->slots[0].draft != NULL ? s->slots[0].draft->engine.arena_total : 0);
     return open_sockets(s);
 }
 
