@@ -4,14 +4,12 @@
 
 #include "serve/reader.h"
 
-enum { GUESSES = 16 };
-
 /* Tokens that a text may have in its cache besides its own: one that is written while the text
  * rests, and guesses. */
 static size_t spare_tokens(const takt_server *s)
 {
-    const size_t guesses = s->options.draft_max > 0 ? s->options.draft_max : GUESSES;
-    return 1 + (s->options.lookup || s->options.draft != NULL ? guesses + 1 : 0);
+    const bool guesses = s->options.lookup || s->options.draft != NULL;
+    return 1 + (guesses ? takt_speculate_room(s->slots[0].g, s->options.draft_max) : 0);
 }
 
 size_t takt_serve_text_limit(const takt_server *s)

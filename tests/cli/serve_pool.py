@@ -127,6 +127,17 @@ def refused(page, tokens):
     fails(2, "serve", TINY, "-c", "1001", "--kv-pool", "1M", says=["1003", "-c "])
 
 
+def guessed(page, tokens):
+    """Guesses of one run are at most a batch: room for more is not kept free."""
+    with Server(TINY, *CONTEXT, "--kv-pool", str(page * 4), "--lookup", "--draft",
+                "1000") as server:
+        status, reply = server.post("/v1/completions", {"prompt": "a b", "max_tokens": 9999})
+        expect(status == 400 and f"has room for {3 * tokens - 17}" in reply["error"]["message"],
+               f"{status} {reply}")
+        status, reply = server.post("/v1/completions", {"prompt": "a b", "ignore_eos": True})
+        expect(status == 200 and reply["usage"]["total_tokens"] == 3 * tokens - 17, f"{reply}")
+
+
 def left(page):
     """A client that goes away gives its pages back, and who waits for them begins."""
     body = json.dumps({"prompt": "a b", "max_tokens": 900, "ignore_eos": True, "stream": True})
@@ -163,6 +174,7 @@ size, each = page_bytes()
 shared(size, each)
 waits(size, each)
 refused(size, each)
+guessed(size, each)
 left(size)
 blocks()
 finish()

@@ -232,6 +232,8 @@ TAKT_MUST_USE takt_status takt_writing_draw(takt_writing *w, const float *scores
 /* Whether the draft can guess for the generator, and memory for guesses (speculate.c). */
 TAKT_MUST_USE takt_status takt_speculate_open(takt_writing *w);
 void takt_speculate_close(takt_writing *w);
+/* Tokens of one run at most: guesses, and the token before them. */
+size_t takt_speculate_room(const takt_generator *g, size_t draft_max);
 /* Passes the rest to the sink. */
 void takt_writing_finish(takt_writing *w);
 void takt_writing_end(takt_writing *w);

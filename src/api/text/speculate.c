@@ -35,13 +35,18 @@ static takt_status check_draft(const takt_generator *g, const takt_generator *dr
     return TAKT_OK;
 }
 
+size_t takt_speculate_room(const takt_generator *g, size_t draft_max)
+{
+    const size_t wanted = draft_max > 0 ? draft_max : GUESSES;
+    const size_t most = (size_t)g->engine.options.batch - 1;
+    return (wanted < most ? wanted : most) + 1;
+}
+
 takt_status takt_speculate_open(takt_writing *w)
 {
     takt_generator *g = w->g;
     takt_ctx *ctx = g->engine.ctx;
-    const size_t wanted = w->options.draft_max > 0 ? w->options.draft_max : GUESSES;
-    const size_t most = (size_t)g->engine.options.batch - 1;
-    const size_t room = (wanted < most ? wanted : most) + 1;
+    const size_t room = takt_speculate_room(g, w->options.draft_max);
     void *block;
     if (w->options.draft == NULL && !w->options.lookup)
         return TAKT_OK;
