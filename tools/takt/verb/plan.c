@@ -52,6 +52,13 @@ static int describe(tool_run *r)
 /* With --parallel or --kv-pool: the memory of takt serve. */
 static int plan_server(takt_tool *t)
 {
+    static const tool_flag_id others[] = {TAKT_F_SVG, TAKT_F_GRAPH, TAKT_F_TRAIN,
+                                          TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_INPUT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (i < 3 ? tool_on(t, others[i]) : tool_item_of(t, others[i], 0) != NULL)
+            return tool_usage_error(t, 1003, "leave it out, or --parallel and --kv-pool",
+                                    "--%s is not for the memory of a server",
+                                    tool_flags[others[i]].name);
     const takt_server_options how = {.size = sizeof how,
                                      .parallel = (int)tool_number_of(t, TAKT_F_PARALLEL, 0),
                                      .pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0),
