@@ -172,6 +172,15 @@ def blocks():
     expect(replies[0] == replies[1] == replies[2], f"{replies}")
 
 
+def threads():
+    """With many threads a short prompt needs more scratch than a long one."""
+    with Server(TINY, *CONTEXT, "-t", "16") as server:
+        for count in (1, 2, 3, 11, 40):
+            status, reply = server.post("/v1/completions", {"prompt": "a " * count,
+                                                            "max_tokens": 2})
+            expect(status == 200, f"{count}: {reply}")
+
+
 size, each = page_bytes()
 shared(size, each)
 waits(size, each)
@@ -179,4 +188,5 @@ refused(size, each)
 guessed(size, each)
 left(size)
 blocks()
+threads()
 finish()

@@ -132,9 +132,10 @@ static takt_status take(takt_session *s, takt_plan *plan, bool is_variant)
 {
     const bool fits = plan->arena_bytes > 0 && plan->arena_bytes <= room_of(s);
     const bool keeps_arena = is_variant && fits;
+    const bool is_given = s->arena_given > 0 && !(s->may_outgrow && !fits);
     /* A pool of the session's own serves the new plan too: it has the same number of threads. */
     const takt_session_options own = {.pool = s->pool,
-                                      .arena = keeps_arena || s->arena_given > 0 ? s->arena : NULL,
+                                      .arena = keeps_arena || is_given ? s->arena : NULL,
                                       .arena_bytes = keeps_arena ? room_of(s) : s->arena_given,
                                       .huge_pages = s->wants_pages,
                                       .static_shapes = s->static_shapes,

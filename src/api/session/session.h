@@ -126,6 +126,7 @@ struct takt_session {
     takt_pool *pool;
     bool owns_arena, owns_pool;
     bool static_shapes;
+    bool may_outgrow; /* the given arena: a size that needs more gets one of the session's own */
     takt_huge_pages wants_pages;
     takt_runner runner;
     _Atomic uint64_t runs;   /* 2 * runs begun, plus one during a run */

@@ -141,8 +141,11 @@ static takt_status make_session(takt_engine *e, takt_plan *plan, size_t row, tak
     takt_session_options with = {.size = sizeof with, .pool = pool, .state_of = e->token};
     TAKT_TRY(get_arena(e, plan, &with));
     if (e->rows > 0 && e->token == NULL)
-        return takt_session_create_part(plan, &with, e->store, row, session);
-    return takt_session_create(plan, &with, session);
+        TAKT_TRY(takt_session_create_part(plan, &with, e->store, row, session));
+    else
+        TAKT_TRY(takt_session_create(plan, &with, session));
+    (*session)->may_outgrow = true; /* few tokens may need more than the most tokens do */
+    return TAKT_OK;
 }
 
 /* One pool serves all plans with that many threads: only one of them runs at a time. The first plan
