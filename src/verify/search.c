@@ -13,6 +13,7 @@
 #include "base/mem.h"
 
 enum { INPUTS = 20, FEW_RELUS = 64, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
+enum { UNDECIDED = 10000 }; /* parts too narrow to split; a break may be found elsewhere */
 
 static size_t job_bytes(const takt_hunt *h)
 {
@@ -153,7 +154,8 @@ static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
         TAKT_TRY(confirm(h, j->open[0], j->x));
     if (s->verdict == TAKT_PROOF_REFUTED || !can_split(h, j)) {
         s->bound = fmin(s->bound, j->bound);
-        *is_over = true;
+        h->undecided++;
+        *is_over = s->verdict == TAKT_PROOF_REFUTED || h->by_relus || h->undecided >= UNDECIDED;
         return TAKT_OK;
     }
     return split(h, j);
@@ -163,7 +165,11 @@ static takt_status run_batch(takt_hunt *h, bool *is_over)
 {
     takt_status status = TAKT_OK;
     h->batch_count = h->count < TAKT_HUNT_BATCH ? h->count : TAKT_HUNT_BATCH;
-    for (size_t i = 0; i < h->batch_count; i++)
+    const size_t old = h->undecided > 0 ? h->batch_count / 2 : 0;
+    memcpy(h->batch, h->stack, old * sizeof *h->stack);
+    h->count -= old;
+    memmove(h->stack, h->stack + old, h->count * sizeof *h->stack);
+    for (size_t i = old; i < h->batch_count; i++)
         h->batch[i] = h->stack[--h->count];
     takt_pool_share(h->o->pool, takt_hunt_bound, h, h->batch_count);
     for (size_t i = 0; i < h->batch_count; i++) {
@@ -340,7 +346,7 @@ static takt_status run_groups(takt_hunt *h)
         h->group->roots[h->group->root_count++] = 0;
         TAKT_TRY(run_group(h, &is_over));
     }
-    if (!is_over && s->verdict != TAKT_PROOF_REFUTED)
+    if (!is_over && h->undecided == 0 && s->verdict != TAKT_PROOF_REFUTED)
         s->verdict = TAKT_PROOF_FOUND;
     else if (s->verdict != TAKT_PROOF_REFUTED)
         s->layer = takt_goal_blame(&h->regions[0], h->p,

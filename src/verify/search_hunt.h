@@ -36,6 +36,7 @@ typedef struct takt_hunt {
     size_t count, capacity;
     takt_job *batch[TAKT_HUNT_BATCH];
     size_t batch_count;
+    size_t undecided; /* parts too narrow to split */
     /* Splits of relus. */
     bool by_relus, in_tree; /* they are what is split; they are being split */
     uint64_t box_end_ns;    /* for slopes of the whole box */
