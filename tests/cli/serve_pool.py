@@ -119,6 +119,7 @@ def refused(page, tokens):
         expect(pages(server)["used"] == 0, "all pages were given back")
     fails(2, "serve", TINY, *CONTEXT, "--kv-pool", "100", says=["1003", "at least 2 pages"])
     fails(2, "plan", TINY, "--kv-pool", "100", says=["1003", "at least 2 pages"])
+    fails(2, "plan", TINY, "--kv-pool", "900000000G", says=["1003", "more pages"])
     for other in (["--svg"], ["--train"], ["-D", "seq=4"]):
         fails(2, "plan", TINY, "-np", "2", *other, says=["1003", "the memory of a server"])
     fails(1, "plan", "tests/corpus/gguf/tiny_bert.gguf", "-np", "2", says=["3702"])

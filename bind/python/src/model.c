@@ -171,7 +171,8 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
 static PyObject *get_name(PyObject *self, void *closure)
 {
     (void)closure;
-    return PyUnicode_FromString(takt_model_name(((model_object *)self)->model));
+    const char *name = takt_model_name(((model_object *)self)->model);
+    return PyUnicode_FromString(name != NULL ? name : "");
 }
 
 static PyObject *get_lineage(PyObject *self, void *closure)

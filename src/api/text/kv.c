@@ -91,8 +91,8 @@ takt_status takt_kv_divide(takt_ctx *ctx, const takt_graph *graph, size_t rows, 
     const size_t context = (size_t)l->context;
     if (context % least != 0) {
         (void)takt_fail(ctx, TAKT_E_OPTION,
-                        "a context of %zu tokens is not a number of pages of %zu tokens", context,
-                        least);
+                        "a context of %zu tokens is not a whole number of pages of %zu tokens",
+                        context, least);
         return takt_fail_hint(ctx, "the next one that is: -c %zu", (context / least + 1) * least);
     }
     l->tokens = least;
@@ -101,7 +101,11 @@ takt_status takt_kv_divide(takt_ctx *ctx, const takt_graph *graph, size_t rows, 
     if (!takt_size_mul(l->block_bytes, l->tokens, &l->block_bytes))
         return takt_fail_memory(ctx, "a block of the pool", SIZE_MAX);
     const uint64_t blocks = bytes / l->block_bytes;
-    if (blocks < 2 || blocks > UINT32_MAX || bytes > SIZE_MAX) {
+    if (blocks > UINT32_MAX || bytes > SIZE_MAX)
+        return takt_fail(ctx, TAKT_E_OPTION,
+                         "a pool of %llu bytes has more pages of %zu bytes than can be counted",
+                         (unsigned long long)bytes, l->block_bytes);
+    if (blocks < 2) {
         (void)takt_fail(ctx, TAKT_E_OPTION,
                         "a pool of %llu bytes: it has at least 2 pages of %zu bytes, each for "
                         "%zu tokens",
