@@ -72,15 +72,15 @@ typedef struct takt_kv {
 
 /* Divides `bytes` for `rows` texts of a plan's graph.
  *
- * Fails if its state is not one count and caches, `bytes` have no room for one block, or the
- * context is no multiple of the least block. */
+ * Fails if its state is not one count and caches, if `bytes` are less than two blocks, or if the
+ * context is not a multiple of the smallest block. */
 TAKT_MUST_USE takt_status takt_kv_divide(takt_ctx *ctx, const struct takt_graph *graph, size_t rows,
                                          uint64_t bytes, takt_kv_layout *layout);
 TAKT_MUST_USE takt_status takt_kv_open(takt_ctx *ctx, const struct takt_graph *graph, size_t rows,
                                        uint64_t bytes, takt_kv **kv);
 /* No session may use it any more. Accepts NULL. */
 void takt_kv_close(takt_kv *kv);
-/* Blocks that hold so many tokens. */
+/* How many blocks `tokens` need. */
 size_t takt_kv_needs(const takt_kv_layout *layout, size_t tokens);
 
 /* ---- texts (kv_texts.c) ---- */

@@ -1,6 +1,6 @@
 /* cuda_wide.h - a product tile by tile on a device, for large tiles; see cuda_tile.h.
  *
- * Here a thread has so many sums that few warps fit a multiprocessor, and none of them may wait.
+ * A thread keeps many sums here, so few warps fit on a multiprocessor, and none of them may wait.
  * What is multiplied next is read from shared memory while the factors before it are multiplied,
  * also from one stage to the next, which costs one barrier a stage. The loop is rolled: four k of
  * 128 sums are 8 KB of code, and longer code comes slower than it is executed. Totals of earlier
