@@ -66,15 +66,16 @@ rules: build ## a campaign of random rules against clingo (100,000) and ProbLog 
 cov: setup ## line coverage of the test programs, per file
 	@scripts/coverage
 
-# Groups of rows with a program of their own.
+# Groups of rows with a program of their own; keep puts what they print into bench/results.
+keep = $(if $(QUICK),,python3 bench/peers/keep.py $(ROWS))
 peers_text = bench/peers/text.py $(if $(QUICK),--quick,--out bench/results)
-peers_verify = python3 bench/peers/verify.py
-peers_python = python3 bench/peers/python.py
-peers_torch-compile = python3 bench/peers/torch_compile.py $(if $(QUICK),--rounds 5)
-peers_logic = bench/peers/logic.py $(if $(QUICK),--quick)
-peers_tflite = python3 bench/peers/tflite.py $(if $(QUICK),--quick)
+peers_verify = $(keep) python3 bench/peers/verify.py
+peers_python = $(keep) python3 bench/peers/python.py
+peers_torch-compile = $(keep) python3 bench/peers/torch_compile.py $(if $(QUICK),--rounds 5)
+peers_logic = $(keep) bench/peers/logic.py $(if $(QUICK),--quick)
+peers_tflite = $(keep) python3 bench/peers/tflite.py $(if $(QUICK),--quick)
 peers_wide = python3 bench/peers/wide.py $(if $(QUICK),--quick) $(if $(LIMIT),--limit $(LIMIT))
-peers_sizes = python3 bench/peers/sizes.py $(if $(QUICK),--quick)
+peers_sizes = $(keep) python3 bench/peers/sizes.py $(if $(QUICK),--quick)
 peers_rows = bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) $(if $(QUICK),--quick)
 
 peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify|python|torch-compile|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
@@ -84,7 +85,7 @@ gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skip
 	@scripts/gpu --build $(BUILD) kernels check digests models sanitizer || [ $$? -eq 77 ]
 
 gpu-peers: build ## Takt beside torch on a GPU, times as a caller sees them; skipped where there is none
-	@scripts/gpu --build $(BUILD) kernels models peers || [ $$? -eq 77 ]
+	@python3 bench/peers/keep.py --gpu gpu-peers scripts/gpu --build $(BUILD) kernels models peers || [ $$? -eq 77 ]
 
 format: ## let clang-format rewrite all C files
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
