@@ -196,6 +196,16 @@ static void wrong_buffers(void)
     takt_session_destroy(s);
 }
 
+/* A caller's empty array may have no address. */
+static void no_elements(void)
+{
+    takt_session *s = open_session(model, &(takt_plan_options){.sizes = "n=0"});
+    binds(s, "x", matrix(NULL, 0, 3));
+    binds(s, "y", matrix(NULL, 0, 2));
+    runs(s);
+    takt_session_destroy(s);
+}
+
 static void stopped_runs(void)
 {
     float x[N][3], y[N][2];
@@ -357,5 +367,6 @@ static void every_failure(void)
     EXPECT(r.survived > 0, "a thread that cannot be started is done without");
 }
 
-TEST_MAIN(open_all, slices_and_fortran_order, unaligned_buffers, wrong_buffers, stopped_runs,
-          wrong_values, clones_and_warmth, many_are_one, many_refused, every_failure, close_all)
+TEST_MAIN(open_all, slices_and_fortran_order, unaligned_buffers, wrong_buffers, no_elements,
+          stopped_runs, wrong_values, clones_and_warmth, many_are_one, many_refused, every_failure,
+          close_all)

@@ -48,20 +48,9 @@ static array_object *allocate(void)
     return (array_object *)PyType_GenericAlloc(takt_types.array, 0);
 }
 
-static bool sizes_fit(takt_dtype dtype, int rank, const int64_t *dims)
-{
-    size_t bits = (size_t)takt_dtype_bits(dtype);
-    for (int d = 0; d < rank; d++)
-        if (dims[d] < 0 ||
-            __builtin_mul_overflow(bits, (size_t)(dims[d] > 0 ? dims[d] : 1), &bits) ||
-            bits > (size_t)PTRDIFF_MAX - 64)
-            return false;
-    return true;
-}
-
 PyObject *array_new(takt_dtype dtype, int rank, const int64_t *dims)
 {
-    if (!sizes_fit(dtype, rank, dims))
+    if (!view_fits(dtype, rank, dims))
         return raise_status(TAKT_ERR_ARGUMENT, NULL,
                             "an array of this shape is too large, or its "
                             "dimensions are negative");

@@ -95,6 +95,8 @@ bool hold_take(hold *h, PyObject *object, bool writable, const char *what);
 /* The same, and memory of a GPU is taken, too. */
 bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what);
 void hold_drop(hold *h);
+/* Whether no dimension is negative and the elements fit into the address space. */
+bool view_fits(takt_dtype dtype, int rank, const int64_t *dims);
 /* Type and shape of `view` are known to be valid. */
 size_t view_count(const takt_tensor_view *view);
 size_t view_bytes(const takt_tensor_view *view);

@@ -18,6 +18,17 @@ size_t view_bytes(const takt_tensor_view *v)
     return (view_count(v) * (size_t)takt_dtype_bits(v->dtype) + 7) / 8;
 }
 
+bool view_fits(takt_dtype dtype, int rank, const int64_t *dims)
+{
+    size_t bits = (size_t)takt_dtype_bits(dtype);
+    for (int d = 0; d < rank; d++)
+        if (dims[d] < 0 ||
+            __builtin_mul_overflow(bits, (size_t)(dims[d] > 0 ? dims[d] : 1), &bits) ||
+            bits > (size_t)PTRDIFF_MAX - 64)
+            return false;
+    return true;
+}
+
 bool view_is_dense(const takt_tensor_view *v)
 {
     int64_t dense = 1;
@@ -233,6 +244,13 @@ static bool take_interface(hold *h, PyObject *object, bool writable, const char 
             h->view.dims[d] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
         good = !PyErr_Occurred();
     }
+    if (good && (!view_fits(h->view.dtype, h->view.rank, h->view.dims) ||
+                 (h->view.data == NULL && view_count(&h->view) > 0))) {
+        raise_status(
+            TAKT_ERR_ARGUMENT, NULL,
+            "%s: __array_interface__ gives no memory, a negative size or too many elements", what);
+        good = false;
+    }
     if (good && ((strides != NULL && strides != Py_None) || takt_dtype_bits(h->view.dtype) < 8 ||
                  (writable && h->read_only))) {
         raise_status(TAKT_ERR_ARGUMENT, "make a copy that is dense: numpy.ascontiguousarray",
@@ -313,6 +331,9 @@ bool hold_take(hold *h, PyObject *object, bool writable, const char *what)
     return false;
 }
 
+/* Where arrays without elements lie that have no address. */
+static _Alignas(16) char nothing;
+
 bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
 {
     *h = (hold){.buffer = {.obj = NULL}};
@@ -333,6 +354,9 @@ bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
     if (good) {
         Py_INCREF(object);
         h->object = object;
+        /* PyTorch's empty tensors have no address, and to a session NULL means "unbind". */
+        if (h->view.data == NULL && h->view.device == 0 && view_count(&h->view) == 0)
+            h->view.data = &nothing;
     } else {
         hold_drop(h);
     }

@@ -6,7 +6,8 @@ import _thread
 from ._arrays import array
 from ._model import Model, Session, load, loads
 from ._ort_values import ORT_TYPES, IOBinding, OrtValue
-from .errors import ArgumentError, Error, NotFoundError, StateError, UnsupportedError
+from .errors import ArgumentError, Error, NotFoundError, ShapeError, StateError, \
+    UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
@@ -231,6 +232,9 @@ class InferenceSession(Session):
                 value = feed[info.name]
                 value = value._array if isinstance(value, OrtValue) else value
                 shape = value.shape if hasattr(value, "shape") else array(value).shape
+                if len(shape) != len(info.shape):
+                    raise ShapeError(f"{info.name} has {len(info.shape)} dimensions, the array "
+                                     f"has {len(shape)}")
                 for name, size in zip(info.shape, shape):
                     if isinstance(name, str) and not name.startswith("`"):  # one without a name
                         sizes.setdefault(name, size)

@@ -12,7 +12,9 @@ static takt_status ready(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
     for (size_t i = 0; i < g->input_count; i++)
-        if (s->inputs[i].view.data == NULL) {
+        if (s->inputs[i].view.data == NULL && s->inputs[i].own_bytes == 0) {
+            TAKT_TRY(takt_session_own(s, TAKT_PLACE_INPUT, i)); /* it has no elements */
+        } else if (s->inputs[i].view.data == NULL) {
             takt_error_set(&s->error, TAKT_E_STATE, "input %s has no data: bind a buffer to it",
                            s->input_descs[i].name);
             takt_error_node(&s->error, s->input_descs[i].name);

@@ -180,6 +180,21 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(BufferError):
             memoryview(takt.empty((2,), "bf16"))
 
+    def test_interfaces_that_cannot_be(self):
+        class Liar:
+            dtype = "float32"
+
+            def __init__(self, shape):
+                self.__array_interface__ = {"shape": shape, "typestr": "<f4", "version": 3,
+                                            "data": (0, False)}
+        for shape in ((2, 3), (-1, 3), (1 << 40, 1 << 40)):
+            for take in (takt.array, takt.asarray):
+                with self.assertRaisesRegex(takt.ArgumentError, "__array_interface__ gives no"):
+                    take(Liar(shape))
+        self.assertEqual(takt.asarray(Liar((0, 3))).tolist(), [])
+        double = takt.compile(takt.loads("model m(x: f32[n, 3]) -> (y: f32[n, 3]) { return 2 * x }"))
+        self.assertEqual(double(Liar((0, 3))).shape, (0, 3))  # no address, and no elements
+
     def test_types(self):
         for ours, theirs in (("f32", "float32"), ("i64", "int64"), ("bool", "bool"),
                              ("bf16", "bfloat16"), ("u8", "uint8"), ("f8e5m2", "float8_e5m2"),

@@ -46,7 +46,9 @@ class Bad:
 class Liar:
     """An array that describes memory which is not there."""
 
-    def __init__(self, **wrong):
+    def __init__(self, dtype=None, **wrong):
+        if dtype is not None:
+            self.dtype = dtype
         self.__array_interface__ = {"shape": (2, 3), "typestr": "<f4", "data": (0, False),
                                     "version": 3, **wrong}
 
@@ -67,6 +69,7 @@ def things(rng):
             (1 << 40, 1 << 40), (-1,), {}, {"x": x}, {"y": 3}, {1: 2}, {"x": None}, set(), x,
             x[::2], x[:0], x[::-1], takt.zeros((3, 3), "i8"), takt.empty((2,), "bf16"),
             takt.asarray(b"abcd"), Bad(), Liar(), Liar(shape=(-1,)), Liar(typestr="|O"),
+            Liar("f32"), Liar("f32", shape=(-1,)), Liar("f32", shape=(0, 3)), Liar("i4"),
             Liar(typestr=">f4"), Liar(strides=(1 << 62, 4)), Liar(shape=(1 << 40, 1 << 40)),
             Ellipsis, slice(1, 2), slice(None, None, 0), object(), int, MODEL, MODEL._raw,
             lambda *a: a, memoryview(b"abc"), memoryview(bytearray(24)).cast("f"), x.__dlpack__(),

@@ -193,6 +193,8 @@ class Runtime(unittest.TestCase):
         for feed in ({"x": ort.zeros((1, 1, 1, 4))}, {}):  # the run says what is wrong
             with self.assertRaisesRegex(ort.Error, "input x is missing" if not feed else "pool"):
                 s.run(None, feed)
+        with self.assertRaisesRegex(ort.errors.ShapeError, "x has 4 dimensions, the array has 2"):
+            s.run(None, {"x": ort.zeros((6, 4))})
         value = ort.OrtValue.ortvalue_from_numpy(x)
         self.assertEqual(s.run(None, {"x": value})[0].shape, (1, 1, 3, 2))
         options = ort.SessionOptions()

@@ -347,6 +347,16 @@ class Modules(unittest.TestCase):
         for (name, a), b in zip(module.state_dict().items(), other.state_dict().values()):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4, msg=name)
 
+    def test_no_elements(self):
+        module = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+        compiled = torch.compile(module, backend=torch_backend.takt, fullgraph=True)
+        for rows in (0, 2, 0):
+            x = torch.ones(rows, 4, requires_grad=True)
+            made = compiled(x)
+            torch.testing.assert_close(made, module(x))
+            made.sum().backward()
+            self.assertEqual(x.grad.shape, (rows, 4))
+
     def test_what_stays_in_torch_is_named(self):
         x = floats(2, 3, 3)
         compiled = torch.compile(Sorted(), backend=torch_backend.takt, fullgraph=True)
