@@ -39,3 +39,9 @@ def build(builder):
         print(built.stdout[-2000:], built.stderr[-4000:])
         return None
     return wheels[0]
+
+
+def device_bytes():
+    """Of kernels for GPUs, which are there where nvcc is, and are compressed already."""
+    images = glob.glob(os.path.join(BUILD, "gen", "cuda", "*.fatbin"))
+    return sum(os.path.getsize(image) for image in images)

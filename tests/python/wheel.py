@@ -2,14 +2,13 @@
 
 What pip cannot fetch is skipped and told.
 """
-import glob
 import os
 import sys
 import time
 import zipfile
 
-from _runner import BUILD, has_extension, run_cases, skip
-from _wheel import build, call, install, make_environment
+from _runner import has_extension, run_cases, skip
+from _wheel import build, call, device_bytes, install, make_environment
 
 failures = []
 
@@ -18,12 +17,6 @@ def expect(good, what):
     if not good:
         failures.append(what)
         print("FAILED:", what)
-
-
-def device_bytes():
-    """Of kernels for GPUs, which are there where nvcc is, and are compressed already."""
-    images = glob.glob(os.path.join(BUILD, "gen", "cuda", "*.fatbin"))
-    return sum(os.path.getsize(image) for image in images)
 
 
 def check_contents(wheel):

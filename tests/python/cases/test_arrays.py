@@ -192,7 +192,7 @@ class Arrays(unittest.TestCase):
                 with self.assertRaisesRegex(takt.ArgumentError, "__array_interface__ gives no"):
                     take(Liar(shape))
         self.assertEqual(takt.asarray(Liar((0, 3))).tolist(), [])
-        double = takt.compile(takt.loads("model m(x: f32[n, 3]) -> (y: f32[n, 3]) { return 2 * x }"))
+        double = takt.compile(takt.loads("model m(x: f32[n, 3]) { return y = x * 2 }"))
         self.assertEqual(double(Liar((0, 3))).shape, (0, 3))  # no address, and no elements
 
     def test_types(self):
