@@ -111,6 +111,46 @@ static takt_status finish(const takt_plan *top, const int64_t *sizes, takt_plan 
     return plan->sizes != NULL || top->name_count == 0 ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
+/* Scratch of the step that begins with `node`; 0: there is none. */
+static size_t scratch_at(const takt_plan *plan, takt_id node)
+{
+    for (size_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].nodes != NULL && plan->steps[i].nodes[0] == node)
+            return takt_step_scratch(&plan->steps[i], plan->threads);
+    return 0;
+}
+
+/* What is reserved for the largest sizes holds for all: steps that need more scratch than there,
+ * and so make the arena larger, become one task each, with scratch for one thread. */
+static takt_status hold(const takt_plan *top, takt_graph *g, takt_plan_settings *settings,
+                        takt_plan **plan)
+{
+    takt_plan *first = *plan, *again = NULL;
+    const size_t bytes = (first->step_count + 1) * sizeof(takt_id);
+    void *block;
+    if (first->arena_bytes <= top->arena_bytes)
+        return TAKT_OK;
+    TAKT_TRY(takt_mem_get(top->ctx, bytes, "sizes", &block));
+    takt_id *alone = block;
+    size_t count = 0;
+    for (size_t i = 0; i < first->step_count; i++) {
+        const takt_step *s = &first->steps[i];
+        if (s->nodes != NULL && s->task_count > 1 &&
+            takt_step_scratch(s, first->threads) > scratch_at(top, s->nodes[0]))
+            alone[count++] = s->nodes[0];
+    }
+    settings->alone = alone;
+    settings->alone_count = count;
+    const takt_status status = count > 0 ? takt_plan_build(top->ctx, g, settings, &again) : TAKT_OK;
+    takt_mem_put(top->ctx, block, bytes);
+    if (again != NULL && again->arena_bytes < first->arena_bytes) {
+        *plan = again;
+        again = first;
+    }
+    takt_plan_release_internal(again);
+    return status;
+}
+
 static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
 {
     takt_ctx *ctx = top->ctx;
@@ -123,6 +163,8 @@ static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
     settings.size_count = top->name_count;
     TAKT_TRY(takt_template_size(top->basis->template, sizes, top->name_count, &g));
     takt_status status = takt_plan_search(ctx, g, &settings, plan);
+    if (status == TAKT_OK)
+        status = hold(top, g, &settings, plan);
     takt_graph_destroy(g);
     if (status == TAKT_OK)
         status = finish(top, sizes, *plan);

@@ -73,8 +73,13 @@ typedef struct takt_planner {
     const takt_group *group;
     const uint32_t *uses;             /* users of a node's value, outputs and next values counted */
     const unsigned char *is_constant; /* per node: depends on constants alone */
+    /* Scratch of the same step in the plan for the largest sizes of a range: a smaller size must do
+     * with it; SIZE_MAX: there is no such plan. */
+    size_t scratch_room;
 } takt_planner;
 
+/* Whether the scratch that the step has so far fits its room. */
+bool takt_planner_has_room(const takt_planner *p);
 /* A zeroed block in the plan's arena; NULL if out of memory (recorded). */
 void *takt_planner_get(takt_planner *p, size_t bytes);
 /* A text in the plan's arena that says what a pack depends on; NULL if out of memory. */

@@ -161,6 +161,7 @@ takt_status takt_builder_step(takt_builder *b, const takt_group *group, takt_ste
     step->does = step->name + does;
     b->p.step = step;
     b->p.group = group;
+    b->p.scratch_room = takt_builder_scratch_room(b, group);
     b->in_capacity = b->out_capacity = 0;
     const takt_backend *backend = takt_builder_backend(b, group->nodes[0]);
     for (size_t i = 0; b->reason_of != NULL && i < group->count && step->note == NULL; i++)

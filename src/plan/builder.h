@@ -182,6 +182,7 @@ TAKT_MUST_USE takt_status takt_builder_compile(takt_builder *b, const takt_group
 /* Counts the readers of each constant, and frees those that nothing will read any more, if the
  * settings say so (consume.c). */
 TAKT_MUST_USE takt_status takt_builder_count_reads(takt_builder *b);
+size_t takt_builder_scratch_room(const takt_builder *b, const takt_group *group);
 void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_step *step);
 /* Whether the step reads a subgraph while it runs, and not a plan of it. */
 bool takt_step_interprets(const takt_graph *g, const takt_step *step);

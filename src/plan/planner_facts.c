@@ -1,6 +1,7 @@
 /* planner_facts.c - kernels, and facts about the group, for backends. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "plan/builder.h"
 
 const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
@@ -81,4 +82,28 @@ bool takt_planner_escapes(const takt_planner *p, takt_id id)
             inside += n->in[k] == id;
     }
     return p->uses[id] > inside;
+}
+
+/* Of the step that comes next, where the plan for the largest sizes has the same one there. */
+size_t takt_builder_scratch_room(const takt_builder *b, const takt_group *group)
+{
+    const takt_plan *rooms = b->p.settings->rooms;
+    const size_t index = b->p.plan->step_count;
+    if (rooms == NULL || b->in_prologue || index >= rooms->step_count ||
+        rooms->threads != b->p.plan->threads)
+        return SIZE_MAX;
+    const takt_step *s = &rooms->steps[index];
+    const bool is_same =
+        s->nodes != NULL && s->node_count == group->count && s->nodes[0] == group->nodes[0];
+    return is_same ? takt_step_scratch(s, rooms->threads) : SIZE_MAX;
+}
+
+bool takt_planner_has_room(const takt_planner *p)
+{
+    const takt_step *s = p->step;
+    const size_t parts = s->task_count == 1 ? 1 : (size_t)p->plan->threads;
+    const size_t mask = TAKT_ALIGN - 1;
+    return p->scratch_room == SIZE_MAX ||
+           ((s->scratch_bytes + mask) & ~mask) + ((s->scratch_each + mask) & ~mask) * parts <=
+               p->scratch_room;
 }

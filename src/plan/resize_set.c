@@ -44,9 +44,9 @@ static bool stays(const takt_resizer *r, const takt_group *group)
     return r->is_whole && r->has_after && (takt_reach_group(r->reach, group) & r->changed) == 0;
 }
 
-/* The step as compile_step of build.c begins it, but where it lies; `index` of them are before it.
- */
-static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
+/* The step as compile_step of build.c begins it, but where it lies; `index` of them are before it,
+ * and its scratch has `room` bytes. */
+static bool compile_again(takt_resizer *r, takt_step *s, size_t index, size_t room)
 {
     takt_builder *b = &r->b;
     const takt_step old = *s;
@@ -65,6 +65,7 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index)
                      .is_commit = old.is_commit,
                      .is_point = old.is_point};
     b->p.step = s;
+    b->p.scratch_room = room;
     b->in_capacity = old.in_count;
     b->out_capacity = old.out_count;
     b->step_index = (int)index;
@@ -118,7 +119,7 @@ static bool constants_again(takt_resizer *r)
             r->sized.at = r->sized_after[i];
             continue;
         }
-        is_good = compile_again(r, s, 0) && outputs_fit(r, s);
+        is_good = compile_again(r, s, 0, SIZE_MAX) && outputs_fit(r, s);
         r->sized_after[i] = r->sized.at;
         s->scratch_bytes = (s->scratch_bytes + 63) & ~(size_t)63;
         is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
@@ -172,7 +173,7 @@ static bool compile_all(takt_resizer *r)
         if (is_good && i < count && stays(r, b->p.group))
             r->answers.at = r->after[i];
         else
-            is_good = is_good && i < count && compile_again(r, &plan->steps[i], i) &&
+            is_good = is_good && i < count && compile_again(r, &plan->steps[i], i, r->scratch[i]) &&
                       takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
         r->after[i] = r->answers.at;
         if (is_good) {

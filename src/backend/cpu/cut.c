@@ -172,3 +172,32 @@ takt_cut takt_cpu_cut_products(const takt_cut_work *w, size_t products, const ta
     }
     return best;
 }
+
+/* False: shares have one row already. */
+static bool lower(takt_cut *c, size_t rows)
+{
+    const size_t tasks = c->rows * c->columns, each = divided(rows, c->rows);
+    if (each <= 1)
+        return false;
+    c->rows = divided(rows, each - divided(each, 8));
+    c->columns = divided(tasks, c->rows);
+    if (c->grain * c->rows > rows)
+        c->grain = 1;
+    return true;
+}
+
+void takt_cpu_fit(takt_planner *p, takt_cut *c, size_t rows, takt_cpu_set_fn *set, void *facts)
+{
+    const takt_cut best = *c;
+    const size_t before = p->step->scratch_bytes;
+    set(p, facts);
+    while (!takt_planner_has_room(p)) {
+        const bool is_lower = lower(c, rows);
+        if (!is_lower)
+            *c = best;
+        p->step->scratch_bytes = before;
+        set(p, facts);
+        if (!is_lower)
+            return;
+    }
+}

@@ -2,8 +2,7 @@
 #ifndef TAKT_BACKEND_CPU_CUT_H
 #define TAKT_BACKEND_CPU_CUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "plan/backend.h"
 
 /* The unit of work is one row by one panel. */
 typedef struct takt_cut_work {
@@ -53,6 +52,12 @@ takt_cut takt_cpu_cut_finer(const takt_cut_work *w, takt_cut c, const takt_cut_p
 /* Parts of the rows of each of several equal products, which are too few to be shared evenly;
  * `pace` is of one of them. */
 takt_cut takt_cpu_cut_products(const takt_cut_work *w, size_t products, const takt_cut_pace *pace);
+
+/* Finds tasks and scratch of p->step, by `set`, for the cut of a product of `rows` rows. A smaller
+ * size of a range has the scratch of the largest: where the cut needs more, it gets about as many
+ * tasks of fewer rows each. If no cut fits, it stays as it was. */
+typedef void takt_cpu_set_fn(takt_planner *p, void *facts);
+void takt_cpu_fit(takt_planner *p, takt_cut *c, size_t rows, takt_cpu_set_fn *set, void *facts);
 
 static inline size_t takt_cut_row(const takt_cut *c, size_t task)
 {

@@ -286,7 +286,6 @@ static void cut_tasks(takt_planner *p, facts *f, const GEMM(_info) * info)
             f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
         f->cut = cut_broad(f, info, f->cut);
     }
-    f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
 }
 
 /* Tasks of several products: one for each part of a product if they were cut. */
@@ -328,6 +327,7 @@ static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
 
 static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
 {
+    f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
     f->kernel_scratch = kernel_bytes(f, info);
     f->register_bytes = ending_scratch(&f->end);
     s->scratch_each = f->kernel_scratch + f->register_bytes;
@@ -340,6 +340,13 @@ static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
     f->a_at = share(s, f->a_count);
     f->b_at = f->is_packed || packs_rounded(f) ? 0 : share(s, f->b_count);
     f->c_at = share(s, f->c_count);
+}
+
+static void set_tasks(takt_planner *p, void *facts_of)
+{
+    facts *f = facts_of;
+    set_scratch(p->step, f, f->info);
+    p->step->task_count = f->mm.batch == 1 ? f->cut.rows * f->cut.columns : count_batch(p, f);
 }
 
 /* One product with other row and column strides, if the planned scratch is large enough. */
@@ -381,7 +388,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(ending_compile(p, f->mm.n, &f->end));
     cut_tasks(p, f, info);
-    set_scratch(s, f, info);
+    takt_cpu_fit(p, &f->cut, f->mm.m, set_tasks, f);
     s->data = f;
     s->before = widens(f) ? before : NULL;
     const bool by_panels = f->mm.batch == 1 && f->narrow.fast == NULL;
@@ -391,9 +398,6 @@ static takt_status compile(takt_planner *p)
         by_panels ? takt_panels_count(f->panels, f->mm.n) : f->mm.b_matrices);
     s->after = widens(f) ? after : NULL;
     s->run = f->mm.batch == 1 ? run_single : run_batch;
-    s->task_count = f->cut.rows * f->cut.columns;
-    if (f->mm.batch != 1)
-        s->task_count = count_batch(p, f);
     return TAKT_OK;
 }
 

@@ -19,6 +19,7 @@ typedef struct takt_conv_product {
     takt_conv_memory memory;
     takt_conv_end end;
     takt_gemm_f32_fn *run;
+    const takt_gemm_f32_info *info; /* of that kernel */
     takt_panels panels;
     size_t w;           /* index into step->in */
     bool is_packed;     /* w is packed already */

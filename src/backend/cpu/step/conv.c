@@ -172,8 +172,8 @@ static size_t with_rest(size_t m, size_t rows, size_t tile)
 }
 
 /* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
- * many as the caller wants, while that takes little memory. */
-static size_t block_rows(const takt_conv_product *f, size_t tile)
+ * many as the caller wants, while that takes little memory. `merges`: a short rest joins them. */
+static size_t block_rows(const takt_conv_product *f, size_t tile, bool merges)
 {
     const takt_conv_shape *c = &f->shape;
     const bool is_asked = f->walk != NULL && f->walk->rows > 0;
@@ -182,7 +182,7 @@ static size_t block_rows(const takt_conv_product *f, size_t tile)
     const size_t least = is_asked ? tile : ROWS_MIN, most = is_asked ? f->walk->rows : ROWS_MAX;
     const size_t rows = fit > most ? most : fit < least ? least : fit;
     const size_t whole = rows < tile ? tile : rows / tile * tile;
-    return is_asked ? whole : with_rest(c->batch * c->positions, whole, tile);
+    return is_asked || !merges ? whole : with_rest(c->batch * c->positions, whole, tile);
 }
 
 /* What the product needs for `rows` positions. */
@@ -232,6 +232,24 @@ static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
     const bool has_tile = !c->is_nhwc || rounds;
     f->registers = f->tile + (has_tile ? takt_cpu_aligned(rows * c->cout * sizeof(float)) : 0);
     p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
+    return TAKT_OK;
+}
+
+static void set_cut(takt_planner *p, void *facts)
+{
+    takt_conv_product *f = facts;
+    (void)set_scratch(p, f, f->info); /* which has succeeded with more rows */
+    p->step->task_count = f->cut.rows * f->cut.columns;
+}
+
+static takt_status set_tasks(takt_planner *p, takt_conv_product *f)
+{
+    cut_tasks(p, f);
+    TAKT_TRY(set_scratch(p, f, f->info));
+    p->step->task_count = f->cut.rows * f->cut.columns;
+    if (!takt_planner_has_room(p))
+        f->rows = block_rows(f, f->info->rows, false);
+    takt_cpu_fit(p, &f->cut, f->shape.batch * f->shape.positions, set_cut, f);
     return TAKT_OK;
 }
 
@@ -285,7 +303,8 @@ static takt_status compile(takt_planner *p)
         return takt_conv_near_compile(p, TAKT_NONE);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
-    f->rows = block_rows(f, info->rows);
+    f->info = info;
+    f->rows = block_rows(f, info->rows, true);
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
     const bool rounds = takt_conv_product_rounds(f);
@@ -293,8 +312,7 @@ static takt_status compile(takt_planner *p)
         takt_conv_memory_blocks(p, f->shape.dtype, f->is_direct, f->is_packed, &f->memory);
     else
         takt_conv_memory_plan(p, f->shape.dtype, f->is_packed ? 1 : -1, &f->memory);
-    cut_tasks(p, f);
-    TAKT_TRY(set_scratch(p, f, info));
+    TAKT_TRY(set_tasks(p, f));
     p->step->data = f;
     p->step->run = takt_conv_product_run;
     const bool is_narrow = f->shape.dtype != TAKT_F32;
@@ -305,7 +323,6 @@ static takt_status compile(takt_planner *p)
         p->step->prepare_count = takt_conv_widen_tasks(p, &f->memory);
     }
     p->step->after = is_narrow && !rounds ? takt_conv_product_after : NULL;
-    p->step->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 

@@ -248,6 +248,13 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     return TAKT_OK;
 }
 
+static void set_tasks(takt_planner *p, void *facts_of)
+{
+    facts *f = facts_of;
+    (void)set_scratch(p, f); /* which has succeeded with more rows */
+    p->step->task_count = f->cut.rows * f->cut.columns;
+}
+
 static takt_status compile(takt_planner *p)
 {
     takt_step *s = p->step;
@@ -266,10 +273,10 @@ static takt_status compile(takt_planner *p)
         return takt_integer_lines_compile(p, c, &f->integer);
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f));
+    takt_cpu_fit(p, &f->cut, c->batch * c->positions, set_tasks, f);
     s->data = f;
     s->run = run;
     s->before = f->integer.is_packed ? NULL : before;
-    s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 

@@ -63,6 +63,14 @@ static size_t kernel_bytes(const facts *f)
     return takt_cpu_aligned(most);
 }
 
+static void set_tasks(takt_planner *p, void *facts_of)
+{
+    facts *f = facts_of;
+    f->zeros_at = kernel_bytes(f);
+    p->step->scratch_each = f->zeros_at + takt_cpu_aligned(f->integer.n * sizeof(int32_t));
+    p->step->task_count = f->cut.rows * f->cut.columns;
+}
+
 static takt_status compile(takt_planner *p)
 {
     takt_step *s = p->step;
@@ -86,12 +94,10 @@ static takt_status compile(takt_planner *p)
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     f->cut = takt_cpu_cut(&work,
                           takt_cpu_tasks(p, operations / 4, (double)i->n * (double)i->k, threads));
-    f->zeros_at = kernel_bytes(f);
-    s->scratch_each = f->zeros_at + takt_cpu_aligned(i->n * sizeof(int32_t));
+    takt_cpu_fit(p, &f->cut, f->m, set_tasks, f);
     s->data = f;
     s->run = run;
     s->before = i->is_packed ? NULL : before;
-    s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
 }
 
