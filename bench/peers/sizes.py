@@ -1,12 +1,20 @@
 """sizes.py - `make peers ROWS=sizes`: requests of different sizes, beside onnxruntime.
 
-Every request has a size that its session has not seen: sentences of random lengths, a decoder whose
-cache grows by one row. bench/sizes/beside.py measures: one thread, processor time, both engines in
+Every request is timed with what its size costs: sentences of random lengths, a decoder whose cache
+or text grows by one row. bench/sizes/beside.py measures, on one thread and on all, both engines in
 turns. Takt's time is that of the new size and the run. Before that the answers of both are compared
-at one size. The last rows are what it costs to begin with a compiled model (.taktp).
+at one size. A request of a row should take onnxruntime at least 1.2 times as long; `left` is how
+many bytes the requests after the second left allocated. The last rows are what it costs to begin
+with a compiled model (.taktp).
+
+    --count N       requests of each row with random sizes (1000)
+    --seconds S     at most, of each row and number of threads
+    --threads A,B   instead of 1 and all
+    --rows WORD     only rows whose name has the word
 Needs numpy and onnxruntime, in build/venv; without them this is skipped. Exit status 1: an answer
-differs.
+differs, or a row is below 1.2.
 """
+import argparse
 import json
 import os
 import subprocess
@@ -17,7 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build/release"))
 VENV = os.environ.get("TAKT_VENV", os.path.join(ROOT, "build", "venv"))
 TOOL = os.path.join(BUILD, "takt")
-CLOSE = 2e-4
+BAR = 1.2
 
 try:
     import numpy
@@ -32,45 +40,7 @@ except ImportError:
 os.environ["BUILD"] = BUILD
 sys.path.insert(0, os.path.join(ROOT, "bench", "sizes"))
 import beside  # noqa: E402
-
-
-def encoder(layers, width, heads):
-    blocks = "".join(f"  h = transformer_block(h, heads={heads}, hidden={4 * width})\n"
-                     for _ in range(layers))
-    return (f"model encoder(x: f32[batch, seq, {width}]) seed=3 {{\n  h = x\n{blocks}"
-            "  return y = h\n}\n")
-
-
-def decoder(layers, width, heads):
-    """One token, keys and values of those before as inputs, with the new rows as results."""
-    size = width // heads
-    shape = f"shape=[batch, 1, {heads}, {size}]"
-    inputs = "".join(f", k{i}: f32[batch, {heads}, past, {size}], v{i}: f32[batch, {heads}, past, "
-                     f"{size}]" for i in range(layers))
-    text, results = "  h = x\n", "y = h"
-    for i in range(layers):
-        for part in "qkv":
-            text += (f"  {part}_{i} = transpose(reshape(dense(h, {width}), {shape}), "
-                     "perm=[0, 2, 1, 3])\n")
-        text += (f"  ks_{i} = concat(k{i}, k_{i}, axis=2)\n  vs_{i} = concat(v{i}, v_{i}, axis=2)\n"
-                 f"  s_{i} = softmax(matmul(q_{i}, transpose(ks_{i}, perm=[0, 1, 3, 2])) * "
-                 f"{size ** -0.5})\n"
-                 f"  o_{i} = reshape(transpose(matmul(s_{i}, vs_{i}), perm=[0, 2, 1, 3]), "
-                 f"shape=[batch, 1, {width}])\n"
-                 f"  a_{i} = layer_norm(h + dense(o_{i}, {width}))\n"
-                 f"  h = layer_norm(a_{i} + dense(relu(dense(a_{i}, {4 * width})), {width}))\n")
-        results += f", nk{i} = ks_{i}, nv{i} = vs_{i}"
-    return (f"model decoder(x: f32[batch, 1, {width}]{inputs}) seed=3 {{\n{text}"
-            f"  return {results}\n}}\n")
-
-
-# name, text, ranges, the dimension, one after the other
-ROWS = [("encoder of 6 layers, width 384, lengths of 1 to 256", encoder(6, 384, 12),
-         "batch=1,seq=1..256", "seq", False),
-        ("encoder of 2 layers, width 64, lengths of 1 to 128", encoder(2, 64, 4),
-         "batch=1,seq=1..128", "seq", False),
-        ("decoder of 4 layers, width 256, one row more each time", decoder(4, 256, 8),
-         "batch=1,past=1..256", "past", True)]
+import sizes_rows  # noqa: E402
 
 
 def takt(*words):
@@ -81,7 +51,7 @@ def takt(*words):
 
 
 def differ(folder, path, sizes):
-    """How far the answers of both engines are apart at one size."""
+    """How far the answers of both engines are apart at one size, relative to the largest."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     feed = {port.name: beside.value(port, sizes) for port in session.get_inputs()}
     words = []
@@ -91,8 +61,8 @@ def differ(folder, path, sizes):
     takt("run", path, *words, "-o", os.path.join(folder, "all.npz"))
     ours = numpy.load(os.path.join(folder, "all.npz"))
     names = [port.name for port in session.get_outputs()]
-    return max(float(numpy.abs(ours[name] - want).max())
-               for name, want in zip(names, session.run(None, feed)))
+    return max(float(numpy.abs(ours[name] - want).max() / max(1, numpy.abs(want).max()))
+               for name, want in zip(names, session.run(None, feed)) if want.size > 0)
 
 
 def compiled(folder, source, sizes):
@@ -104,30 +74,67 @@ def compiled(folder, source, sizes):
     return min(run["plan_ns"] for run in runs) / 1e6, runs[0]["steps"]
 
 
+def show(row, threads, m, note):
+    ratio = m["onnxruntime_us"] / m["both_us"]
+    print(f"{row.name:52}{threads:4}{m['requests']:9}{m['steps']:6}{m['size_us']:10.1f}"
+          f"{m['size_us'] / m['steps']:8.2f}{m['both_us']:10.0f}{m['onnxruntime_us']:10.0f}"
+          f"{ratio:7.2f}x{m['left']:8}{note}", flush=True)
+    return ratio >= BAR and not note
+
+
+def measure(row, folder, path, args):
+    """Rows of a model for each number of threads; whether all are good."""
+    sizes = beside.wanted(row.ranges, row.by, 37, True)[-1]
+    distance = differ(folder, path, sizes)
+    note = "" if distance <= row.close else f"   answers differ by {distance:.2g}"
+    low, high = next(part.split("=")[1].split("..") for part in row.ranges.split(",")
+                     if ".." in part)
+    count = min(args.count, int(high) - int(low) + 1 + beside.WARM) if row.grows else args.count
+    good = True
+    for threads in args.threads:
+        m = beside.measure(path, row.ranges, row.by, count, row.grows, threads, args.seconds)
+        good = show(row, threads, m, note) and good
+    return good
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few requests, no exports")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}")
+    parser.add_argument("--rows", default="")
+    args = parser.parse_args()
+    args.count = min(args.count, 24) if args.quick else args.count
+    args.threads = sorted({int(word) for word in args.threads.split(",")})
+    return args
+
+
 def main():
-    count = 12 if "--quick" in sys.argv else 48
-    bad = False
-    print(f"{'requests':56}{'steps':>6}{'new size':>10}{'a step':>8}{'both':>10}{'runtime':>10}"
-          f"{'':>8}   us")
-    plans = []
-    for name, text, ranges, by, grows in ROWS:
-        with tempfile.TemporaryDirectory() as folder:
-            source, path = os.path.join(folder, "m.takt"), os.path.join(folder, "m.onnx")
-            with open(source, "w", encoding="utf-8") as file:
-                file.write(text)
-            takt("convert", source, "-o", path)
-            distance = differ(folder, path, {"batch": 1, by: 37})
-            m = beside.measure(path, ranges, by, count, grows)
-            plans.append((name, *compiled(folder, source, f"{by}=64")))
-        bad = bad or not distance <= CLOSE
-        print(f"{name:56}{m['steps']:6}{m['size_us']:10.1f}{m['size_us'] / m['steps']:8.2f}"
-              f"{m['both_us']:10.0f}{m['onnxruntime_us']:10.0f}"
-              f"{m['onnxruntime_us'] / m['both_us']:7.2f}x"
-              f"{'' if distance <= CLOSE else f'   answers differ by {distance:.2g}'}", flush=True)
-    print(f"\n{'planned from a .taktp file':56}{'steps':>6}{'ms':>10}{'a step':>8}   us")
+    args, good, plans = arguments(), True, []
+    print(f"onnxruntime {onnxruntime.__version__}; microseconds of a mean request\n"
+          f"{'requests of':52}{'thr':>4}{'requests':>9}{'steps':>6}{'new size':>10}{'a step':>8}"
+          f"{'Takt':>10}{'runtime':>10}{'':8}{'left':>8}")
+    with tempfile.TemporaryDirectory() as exports:
+        rows, absent = sizes_rows.all_rows(exports, args.quick)
+        for row in rows:
+            if args.rows not in row.name:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                path = sizes_rows.write(row, folder, TOOL)
+                if path is None:
+                    absent.append(row.name)
+                    continue
+                good = measure(row, folder, path, args) and good
+                if path != row.source and not row.is_int8:
+                    source = os.path.join(folder, "m.takt")
+                    plans.append((row.name, *compiled(folder, source, f"{row.by}=64")))
+    print(f"\n{'planned from a .taktp file':52}{'steps':>10}{'ms':>10}{'a step':>8}   us")
     for name, plan_ms, steps in plans:
-        print(f"{name.split(',')[0]:56}{steps:6}{plan_ms:10.2f}{1e3 * plan_ms / steps:8.1f}")
-    sys.exit(1 if bad else 0)
+        print(f"{name:52}{steps:10}{plan_ms:10.2f}{1e3 * plan_ms / steps:8.1f}")
+    if absent:
+        print(f"{len(absent)} are not installed: {', '.join(absent)}")
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
-"""beside.py - requests of different sizes to Takt and to onnxruntime, the same ones, on one thread.
+"""beside.py - requests of different sizes to Takt and to onnxruntime, the same ones, in turns.
 
-    bench/sizes/beside.py MODEL.onnx RANGES NAME [COUNT] [--grow]
+    bench/sizes/beside.py MODEL.onnx RANGES NAME [COUNT] [--grow] [--threads N]
 
 RANGES are the sizes of the plan, with one range ("batch=1,seq=1..256"), NAME the dimension that it
-is of. COUNT sizes of it come in random order, none twice; with --grow one after the other. Each
-engine has a new session in each of two passes (Takt in the middle), and the better time of a size
-counts: processor time of the process, so that a busy machine disturbs little. It prints the steps
-of the plan, the milliseconds of planning, the median microseconds that a new size costs, and those
-of a mean request: Takt's run, with the new size, and onnxruntime's.
+is of. COUNT sizes are drawn from it; with --grow it goes up by one each time, over and over. Each
+engine has one session, which lives as long as there are requests, and they take turns every few
+requests, so that a change of the machine meets both. Times are those of a clock on the wall. It
+prints the steps of the plan, the milliseconds of planning, the median microseconds that a new size
+costs, the mean of a request: Takt's run, with the new size, and onnxruntime's, and how many bytes
+of memory the requests after the second left behind.
 """
+import argparse
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -22,6 +25,9 @@ import onnxruntime
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+TURN = 20      # requests of one engine before the other has its turn
+PAUSE = 0.02   # seconds between turns: threads of the other wait busily for a while
+WARM = 2       # the first requests of a session are not counted
 
 
 def wanted(ranges, name, count, grow):
@@ -33,14 +39,24 @@ def wanted(ranges, name, count, grow):
             low, high = map(int, value.split(".."))
         else:
             sizes[key] = int(value)
-    lengths = list(range(low, high + 1))
-    if not grow:
-        random.Random(1).shuffle(lengths)
-    return [{**sizes, name: length} for length in lengths[:count]]
+    lengths = random.Random(1)
+    span = high - low + 1
+    return [{**sizes, name: low + (i % span if grow else lengths.randrange(span))}
+            for i in range(count)]
+
+
+def size_of(text, sizes):
+    """The number that a dimension such as `past_sequence_length + 1` is."""
+    total = 0
+    for part in text.split(" + "):
+        name, *by = re.split(" ?/+ ?", part)
+        number = int(name) if name.isdigit() else sizes[name]
+        total += number // int(by[0]) if by else number
+    return total
 
 
 def value(port, sizes):
-    dims = [d if isinstance(d, int) else sum(sizes[p] for p in d.split(" + ")) for d in port.shape]
+    dims = [d if isinstance(d, int) else size_of(d, sizes) for d in port.shape]
     if port.type == "tensor(float)":
         return numpy.random.default_rng(7).standard_normal(dims, numpy.float32)
     kinds = {"tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32,
@@ -48,28 +64,48 @@ def value(port, sizes):
     return numpy.ones(dims, kinds[port.type])
 
 
-def of_runtime(model, requests):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    times = []
-    for sizes in requests:
-        feed = {port.name: value(port, sizes) for port in session.get_inputs()}
-        start = time.process_time_ns()
-        session.run(None, feed)
-        times.append((time.process_time_ns() - start) / 1e3)
-    return times
+class Runtime:
+    """onnxruntime, through its Python package."""
+
+    def __init__(self, model, threads):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(model, options,
+                                                    providers=["CPUExecutionProvider"])
+
+    def ask(self, sizes):
+        feed = {port.name: value(port, sizes) for port in self.session.get_inputs()}
+        start = time.perf_counter_ns()
+        self.session.run(None, feed)
+        return (time.perf_counter_ns() - start) / 1e3
 
 
-def of_takt(program, model, ranges, requests):
-    lines = "".join(",".join(f"{k}={v}" for k, v in r.items()) + "\n" for r in requests)
-    run = subprocess.run([program, model, ranges], input=lines, capture_output=True, text=True,
-                         check=False)
-    if run.returncode != 0:
-        sys.exit(run.stderr)
-    first, *rest = run.stdout.splitlines()
-    return first.split(), [tuple(map(float, line.split())) for line in rest]
+class Takt:
+    """A program that has one session of a plan for the range."""
+
+    def __init__(self, program, model, ranges, threads):
+        self.process = subprocess.Popen([program, model, ranges, str(threads)], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1)
+        self.facts = self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"the program of requests ended, status {self.process.wait()}")
+        return [float(word) for word in line.split()]
+
+    def ask(self, sizes):
+        self.process.stdin.write(",".join(f"{k}={v}" for k, v in sizes.items()) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def end(self):
+        """Bytes that the requests left behind."""
+        self.process.stdin.close()
+        left = int(self.answer()[0])
+        self.process.wait()
+        return left
 
 
 def build(folder):
@@ -83,37 +119,45 @@ def build(folder):
     return program
 
 
-def measure(model, ranges, name, count, grow):
+def measure(model, ranges, name, count, grow, threads=1, seconds=1e9):
     """Steps, milliseconds of planning, and microseconds: a new size (median), a run, both, and
-    onnxruntime (means)."""
+    onnxruntime (means). Stops after so many seconds."""
     requests = wanted(ranges, name, count, grow)
     with tempfile.TemporaryDirectory() as folder:
-        program = build(folder)
-        theirs = [of_runtime(model, requests)]
-        ours = [of_takt(program, model, ranges, requests) for _ in range(2)]
-        theirs.append(of_runtime(model, requests))
-    skip = 2  # the first ones of a session warm it up
-    size = [min(a[0], b[0]) for a, b in zip(ours[0][1], ours[1][1])][skip:]
-    run = [min(a[1], b[1]) for a, b in zip(ours[0][1], ours[1][1])][skip:]
-    other = [min(a, b) for a, b in zip(*theirs)][skip:]
-    steps, loaded, planned = ours[0][0]
-    return {"steps": int(steps), "load_ms": float(loaded) / 1e3, "plan_ms": float(planned) / 1e3,
-            "size_us": statistics.median(size), "run_us": statistics.fmean(run),
+        ours, theirs = Takt(build(folder), model, ranges, threads), Runtime(model, threads)
+        pairs, other = [], []
+        end = time.monotonic() + seconds
+        for first in range(0, len(requests), TURN):
+            if time.monotonic() > end and first > 0:
+                break
+            part = requests[first:first + TURN]
+            for ask, to in ((ours.ask, pairs), (theirs.ask, other)):
+                time.sleep(PAUSE)
+                to += [ask(sizes) for sizes in part]
+        left = ours.end()
+    size, run = zip(*pairs[WARM:])
+    steps, loaded, planned = ours.facts
+    return {"steps": int(steps), "load_ms": loaded / 1e3, "plan_ms": planned / 1e3,
+            "requests": len(pairs), "left": left, "size_us": statistics.median(size),
+            "run_us": statistics.fmean(run),
             "both_us": statistics.fmean(size) + statistics.fmean(run),
-            "onnxruntime_us": statistics.fmean(other)}
+            "onnxruntime_us": statistics.fmean(other[WARM:])}
 
 
 def main():
-    words = [w for w in sys.argv[1:] if w != "--grow"]
-    if len(words) not in (3, 4):
-        sys.exit(__doc__)
-    model, ranges, name = words[:3]
-    count = int(words[3]) if len(words) > 3 else 48
-    m = measure(model, ranges, name, count, "--grow" in sys.argv)
-    print(f"{os.path.basename(model)}: {m['steps']} steps, planned in {m['plan_ms']:.1f} ms, a "
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for word in ("model", "ranges", "name"):
+        parser.add_argument(word)
+    parser.add_argument("count", nargs="?", type=int, default=48)
+    parser.add_argument("--grow", action="store_true")
+    parser.add_argument("--threads", type=int, default=1)
+    a = parser.parse_args()
+    m = measure(a.model, a.ranges, a.name, a.count, a.grow, a.threads)
+    print(f"{os.path.basename(a.model)}: {m['steps']} steps, planned in {m['plan_ms']:.1f} ms, a "
           f"new size {m['size_us']:.0f} us, a run {m['run_us']:.0f} us, both "
           f"{m['both_us']:.0f} us, onnxruntime {m['onnxruntime_us']:.0f} us, "
-          f"{m['onnxruntime_us'] / m['both_us']:.2f} x")
+          f"{m['onnxruntime_us'] / m['both_us']:.2f} x; {m['left']} bytes more after "
+          f"{m['requests']} requests")
 
 
 if __name__ == "__main__":

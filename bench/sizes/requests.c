@@ -1,12 +1,13 @@
 /* requests.c - requests of different sizes to one session, as a program sends them.
  *
- *     requests MODEL RANGES < lines
+ *     requests MODEL RANGES THREADS < lines
  *
  * RANGES are those of the plan: "batch=1,seq=1..256". Each line of the standard input has the sizes
  * of one request, "seq=57"; inputs are the session's own, ones where they are whole numbers,
- * else random.
- * It prints a line for each request: microseconds of processor time for the sizes and for the run.
- * The first line says how many steps the plan has and what loading and planning took.
+ * else random. A line is answered before the next is read.
+ * The first line says how many steps the plan has and what loading and planning took; then a line
+ * for each request: microseconds for the sizes and for the run; and at the end how many bytes of
+ * memory the last request left allocated beyond the second.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -19,7 +20,7 @@
 static double now_us(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
@@ -47,6 +48,13 @@ static void fill(const takt_tensor_view *v)
     }
 }
 
+static uint64_t live_bytes(takt_ctx *ctx)
+{
+    takt_usage usage;
+    takt_resource_usage(ctx, &usage);
+    return usage.live_bytes;
+}
+
 int main(int argc, char **argv)
 {
     takt_ctx *ctx;
@@ -55,9 +63,10 @@ int main(int argc, char **argv)
     takt_session *s;
     takt_plan_info info;
     char line[512];
-    if (argc != 3 || takt_ctx_create(NULL, &ctx) != TAKT_OK)
-        fail("requests MODEL RANGES < lines");
-    const takt_plan_options o = {.threads = 1, .sizes = argv[2]};
+    uint64_t warm = 0;
+    if (argc != 4 || takt_ctx_create(NULL, &ctx) != TAKT_OK)
+        fail("requests MODEL RANGES THREADS < lines");
+    const takt_plan_options o = {.threads = atoi(argv[3]), .sizes = argv[2]};
     const double start = now_us();
     if (takt_model_load(ctx, argv[1], NULL, &model) != TAKT_OK)
         fail(takt_last_error(ctx));
@@ -67,7 +76,8 @@ int main(int argc, char **argv)
         fail(takt_last_error(ctx));
     takt_plan_query(plan, &info);
     printf("%zu %.0f %.0f\n", info.steps, loaded - start, now_us() - loaded);
-    while (fgets(line, sizeof line, stdin) != NULL) {
+    fflush(stdout);
+    for (int count = 1; fgets(line, sizeof line, stdin) != NULL; count++) {
         line[strcspn(line, "\n")] = '\0';
         const double from = now_us();
         if (takt_session_reshape(s, model, line) != TAKT_OK)
@@ -79,7 +89,11 @@ int main(int argc, char **argv)
         if (takt_session_run(s) != TAKT_OK)
             fail(takt_session_error(s)->message);
         printf("%.2f %.2f\n", sized - from, now_us() - filled);
+        fflush(stdout);
+        if (count <= 2)
+            warm = live_bytes(ctx);
     }
+    printf("%lld\n", (long long)(live_bytes(ctx) - warm));
     takt_session_destroy(s);
     takt_plan_destroy(plan);
     takt_model_destroy(model);

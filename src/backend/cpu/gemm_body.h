@@ -325,10 +325,13 @@ static size_t kernel_bytes(const facts *f, const GEMM(_info) * info)
     return takt_cpu_aligned(most);
 }
 
-static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
+static void set_tasks(takt_planner *p, void *of)
 {
+    facts *f = of;
+    takt_step *s = p->step;
+    s->task_count = f->mm.batch == 1 ? f->cut.rows * f->cut.columns : count_batch(p, f);
     f->is_shared = !f->is_packed && (f->mm.batch == 1 || f->cut.rows > 1);
-    f->kernel_scratch = kernel_bytes(f, info);
+    f->kernel_scratch = kernel_bytes(f, f->info);
     f->register_bytes = ending_scratch(&f->end);
     s->scratch_each = f->kernel_scratch + f->register_bytes;
     if (f->is_shared)
@@ -340,13 +343,6 @@ static void set_scratch(takt_step *s, facts *f, const GEMM(_info) * info)
     f->a_at = share(s, f->a_count);
     f->b_at = f->is_packed || packs_rounded(f) ? 0 : share(s, f->b_count);
     f->c_at = share(s, f->c_count);
-}
-
-static void set_tasks(takt_planner *p, void *facts_of)
-{
-    facts *f = facts_of;
-    set_scratch(p->step, f, f->info);
-    p->step->task_count = f->mm.batch == 1 ? f->cut.rows * f->cut.columns : count_batch(p, f);
 }
 
 /* One product with other row and column strides, if the planned scratch is large enough. */
