@@ -29,7 +29,7 @@ typedef struct tile {
 static const tile tiles[] = {
     {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 313, 313, 5.1},
     {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 312, 312, 3.8},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 3, 1, 280, 135, 2.3},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 280, 135, 2.3},
     {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 238, 172, 2.6},
     {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 267, 172, 3.2},
     {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 185, 134, 2.5},
@@ -158,7 +158,9 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
     }
     const tile *t = &tiles[p->way / 2];
     const uint32_t pieces = p->way % 2 != 0 ? chunks_of(g) : 1;
-    const uint32_t stage = t->rows * (t->depth + 4) + t->depth * t->cols;
+    /* Of large tiles, lines of rows; of others, of k. */
+    const uint32_t a = t->keeps ? t->depth * (t->rows + 4) : t->rows * (t->depth + 4);
+    const uint32_t stage = a + t->depth * t->cols;
     *l = (takt_cuda_launch){.kernel = g->is_conv ? t->convolution : t->product,
                             .grid = {(uint32_t)tiles_of(g, t), 1, batches * pieces},
                             .threads = t->threads,

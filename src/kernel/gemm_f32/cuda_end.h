@@ -1,4 +1,5 @@
-/* cuda_end.h - a template: how a tile of cuda_tile.h or cuda_wide.h ends. */
+/* cuda_end.h - a template: how a tile of cuda_tile.h or cuda_wide.h ends. ROW(i) is the i-th of a
+ * thread's rows, from its first one on. */
 
 /* ---- chunks that other blocks compute: the last one of a tile adds them in order ---- */
 
@@ -118,9 +119,9 @@ DEVICE void TILE(finish)(const takt_cuda_gemm *g, quad *own, const float *acc, u
     const uint32_t left = g->n > col ? g->n - col : 0;
     if (g->n % 4 == 0 && (g->c_row | e->residual_row) % 4 == 0 &&
         (((uintptr_t)c | (uintptr_t)bias | (uintptr_t)residual) & 15) == 0) {
-        ROLL for (uint32_t i = 0; i < TM && row + 8 * i < g->m; i++)
+        ROLL for (uint32_t i = 0; i < TM && row + ROW(i) < g->m; i++)
         {
-            const uint32_t r = row + 8 * i;
+            const uint32_t r = row + ROW(i);
             float x[TN];
             UNROLL
             for (uint32_t j = 0; j < TN; j += 4)
@@ -136,7 +137,7 @@ DEVICE void TILE(finish)(const takt_cuda_gemm *g, quad *own, const float *acc, u
     }
     ROLL for (uint32_t i = 0; i < TM * TN; i++)
     {
-        const uint32_t r = row + 8 * (i / TN), at = i % TN / 4 * 16 + i % 4;
+        const uint32_t r = row + ROW(i / TN), at = i % TN / 4 * 16 + i % 4;
         if (r < g->m && col + at < g->n)
             c[r * g->c_row + at] = finished(
                 e, ((const float *)(own + i / 4 * TILE(THREADS)))[i % 4 ^ 1], batch, r, col + at);

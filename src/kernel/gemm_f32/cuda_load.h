@@ -1,8 +1,9 @@
-/* cuda_load.h - a template: how a tile of cuda_tile.h or cuda_wide.h comes to shared memory. */
+/* cuda_load.h - a template: how a tile of cuda_tile.h or cuda_wide.h comes to shared memory. A lies
+ * there as lines of k, or, if TURNED, as lines of rows. */
 enum {
-    TILE(A_LINE) = BK + 4, /* lines of eight rows begin in different banks */
+    TILE(A_LINE) = (TURNED ? BM : BK) + 4, /* neighbouring lines begin in different banks */
     TILE(B_LINE) = BN,
-    TILE(A_SIZE) = BM * TILE(A_LINE),
+    TILE(A_SIZE) = (TURNED ? BK : BM) * TILE(A_LINE),
     TILE(STAGE) = TILE(A_SIZE) + BK * TILE(B_LINE),
     TILE(THREADS) = (BM / TM) * (BN / TN),
     TILE(QUADS) = BK / 4,                     /* of a line of A */
@@ -12,7 +13,45 @@ enum {
 
 /* ---- A ---- */
 
+#if TURNED
+/* The thread's quads of A[row .. row + BM, k .. k + BK); nothing for rows beyond the last. */
+DEVICE void TILE(hold)(const takt_cuda_gemm *g, const float *from, float *held, const place *at,
+                       const spot *spots, tap *here)
+{
+    const uint32_t q = at->lane % TILE(QUADS) * 4;
+    if (at->k + q >= at->last)
+        return;
 #if GATHERS
+    const int32_t offset =
+        (here->h * (int32_t)g->width + here->w) * (int32_t)g->pixel + (int32_t)here->channel;
+    UNROLL
+    for (uint32_t i = 0; i < TILE(PASSES); i++) {
+        const quad zero = {0.0f, 0.0f, 0.0f, 0.0f};
+        const bool is_there = (uint32_t)(spots[i].h + here->h) < g->height &&
+                              (uint32_t)(spots[i].w + here->w) < g->width;
+        spread(held + 4 * i, is_there ? *(const quad *)(from + spots[i].base + offset) : zero);
+    }
+    tap_on(g, here, BK);
+#else
+    const uint32_t row = at->row + at->lane / TILE(QUADS);
+    const float *x = from + (int64_t)row * g->a_row + (at->k + q);
+    (void)spots;
+    (void)here;
+    UNROLL
+    for (uint32_t i = 0; i < TILE(PASSES); i++)
+        if (row + i * TILE(ROWS) < g->m)
+            spread(held + 4 * i, *(const quad *)(x + (int64_t)(i * TILE(ROWS)) * g->a_row));
+#endif
+}
+
+DEVICE void TILE(put)(float *a, const float *held, uint32_t lane)
+{
+    float *to = a + lane % TILE(QUADS) * 4 * TILE(A_LINE) + lane / TILE(QUADS);
+    UNROLL
+    for (uint32_t i = 0; i < 4 * TILE(PASSES); i++)
+        to[i % 4 * TILE(A_LINE) + i / 4 * TILE(ROWS)] = held[i];
+}
+#elif GATHERS
 /* A[row .. row + BM, k .. k + BK) by quads; rows beyond the last one repeat it. */
 DEVICE void TILE(load_quads)(const takt_cuda_gemm *g, const float *from, float *a, const place *at,
                              const spot *spots, tap *here)
@@ -54,11 +93,11 @@ DEVICE void TILE(load_quads)(const takt_cuda_gemm *g, const float *from, float *
 DEVICE void TILE(load_ones)(const takt_cuda_gemm *g, const float *from, float *a, const place *at,
                             uint32_t lane)
 {
-    const bool is_turned = !GATHERS && g->a_col != 1; /* neighbouring rows lie side by side */
+    const bool is_wide = !GATHERS && g->a_col != 1; /* neighbouring rows lie side by side */
     ROLL for (uint32_t i = lane; i < BK * BM; i += TILE(THREADS))
     {
-        const uint32_t q = is_turned ? i / BM : i % BK, r = is_turned ? i % BM : i / BK;
-        float *to = a + r * TILE(A_LINE) + q;
+        const uint32_t q = is_wide ? i / BM : i % BK, r = is_wide ? i % BM : i / BK;
+        float *to = a + (TURNED ? q * TILE(A_LINE) + r : r * TILE(A_LINE) + q);
         if (at->k + q >= at->last || at->row + r >= g->m)
             continue;
 #if GATHERS

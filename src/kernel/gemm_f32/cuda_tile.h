@@ -7,8 +7,10 @@
  * chunk. TILE(name) gives names, TILED is the head of the kernel, GATHERS is 1 if A is a
  * convolution's. Tiles of more sums a thread are cuda_wide.h's.
  */
+#define TURNED 0
 #include "kernel/gemm_f32/cuda_load.h"
 
+#define ROW(i) (8 * (i))
 #include "kernel/gemm_f32/cuda_end.h"
 
 /* ---- the chain: acc[i][j] = fma(a[i], b[j], acc[i][j]) for every k ---- */
@@ -145,3 +147,5 @@ TILED
 #undef BK
 #undef STAGES
 #undef GATHERS
+#undef TURNED
+#undef ROW

@@ -1,110 +1,68 @@
 /* cuda_wide.h - a product tile by tile on a device, for large tiles; see cuda_tile.h.
  *
- * A thread keeps many sums here, so few warps fit on a multiprocessor, and none of them may wait.
- * What is multiplied next is read from shared memory while the factors before it are multiplied,
- * also from one stage to the next, which costs one barrier a stage. The loop is rolled: four k of
- * 128 sums are 8 KB of code, and longer code comes slower than it is executed. Totals of earlier
- * chunks lie in shared memory, which leaves registers for a second block on the multiprocessor.
+ * A thread keeps many sums here, so few warps fit on a multiprocessor, and what they execute
+ * besides fma counts. A is turned on its way to shared memory: lines of rows for each k, so that a
+ * thread reads its eight rows by two loads. It comes through registers, which are loaded one stage
+ * ahead and stored when the stage is multiplied; B is copied. There are two stages, and one barrier
+ * each.
+ *
+ * The loop over k is rolled. With one k of 128 sums in it, ptxas keeps every sum in one register
+ * and takes the fma in the order written here, there and back along the rows: the factor of A, or
+ * of B at the ends, is kept from one fma to the next, and the other two registers are an even and
+ * an odd one (cuda_place.h). With four k in the loop it moved sums between registers, and a fifth
+ * of the fma took two cycles. Totals of earlier chunks lie in shared memory.
  */
-
+#define TURNED 1
 #include "kernel/gemm_f32/cuda_load.h"
 
+#define ROW(i) ((i) / 4 * 32 + (i) % 4)
 #include "kernel/gemm_f32/cuda_end.h"
 
 enum { TILE(LINES) = TILE(THREADS) / (BN / 4) /* of B that the threads load at once */ };
 
-/* Two k of a thread's rows, and one k of its columns. */
-DEVICE void TILE(read_a)(float *x, const float *a)
+/* `depth` k of a stage: acc[i][j] = fma(a[i], b[j], acc[i][j]). */
+DEVICE void TILE(chain)(float *acc, const float *a, const float *b, uint32_t depth)
 {
-    UNROLL
-    for (uint32_t i = 0; i < TM; i++) {
-        const pair p = *(const pair *)(a + 8 * i * TILE(A_LINE));
-        x[2 * i] = p.x;
-        x[2 * i + 1] = p.y;
-    }
-}
-
-DEVICE void TILE(read_b)(float *y, const float *b)
-{
-    UNROLL
-    for (uint32_t j = 0; j < TN; j += 4)
-        spread(y + j, *(const quad *)(b + 4 * j));
-}
-
-DEVICE void TILE(add)(float *acc, const float *x, const float *y)
-{
-    UNROLL
-    for (uint32_t i = 0; i < TM; i++)
-        UNROLL
-    for (uint32_t j = 0; j < TN; j++)
-        acc[i * TN + j] = fmaf(x[2 * i], y[j], acc[i * TN + j]);
-}
-
-/* The last k of a product, fewer than a stage has. */
-DEVICE void TILE(add_rest)(float *acc, const float *a, const float *b, uint32_t depth)
-{
-    ROLL for (uint32_t q = 0; q < depth; q++)
+    ROLL for (uint32_t q = 0; q < depth; q++, a += TILE(A_LINE), b += TILE(B_LINE))
     {
+        float x[TM], y[TN];
+        UNROLL
+        for (uint32_t i = 0; i < TM; i += 4)
+            spread(x + i, *(const quad *)(a + ROW(i)));
+        UNROLL
+        for (uint32_t j = 0; j < TN; j += 4)
+            spread(y + j, *(const quad *)(b + 4 * j));
         UNROLL
         for (uint32_t i = 0; i < TM; i++)
             UNROLL
-        for (uint32_t j = 0; j < TN; j++)
-            acc[i * TN + j] = fmaf(a[8 * i * TILE(A_LINE) + q],
-                                   b[q * TILE(B_LINE) + j / 4 * 16 + j % 4], acc[i * TN + j]);
+        for (uint32_t c = 0; c < TN; c++) {
+            const uint32_t j = i % 2 == 0 ? c : TN - 1 - c;
+            acc[i * TN + j] = fmaf(x[i], y[j], acc[i * TN + j]);
+        }
     }
 }
 
-typedef struct TILE(factors) {
-    const float *a, *b; /* of the batch */
-    bool by_quads;      /* A is read sixteen bytes at a time */
-} TILE(factors);
-
-/* The next stage, if there is one: a whole one of neighbours by quads, or as cuda_load.h does. */
-DEVICE void TILE(fill)(const takt_cuda_gemm *g, const TILE(factors) * f, float *stage, place *at,
-                       const spot *spots, tap *here)
+/* B of the next stage: a whole one of neighbours, or as cuda_load.h does. */
+DEVICE void TILE(copy_b)(const takt_cuda_gemm *g, const float *from, float *to, const place *at)
 {
-    if (at->k >= at->last)
+    if (!at->by_quads || at->last - at->k < BK) {
+        TILE(load_b)(g, from, to, at, at->lane);
         return;
-#if GATHERS
-    if (f->by_quads)
-        TILE(load_quads)(g, f->a, stage, at, spots, here);
-    else
-        TILE(load_ones)(g, f->a, stage, at, at->lane);
-    TILE(load_b)(g, f->b, stage + TILE(A_SIZE), at, at->lane);
-#else
-    if (f->by_quads && at->by_quads && at->last - at->k >= BK) {
-        const uint32_t row = at->row + at->lane / TILE(QUADS);
-        const uint32_t col = at->col + at->lane % (BN / 4) * 4;
-        const float *a = f->a + (int64_t)row * g->a_row + at->k + at->lane % TILE(QUADS) * 4;
-        const float *b = f->b + (int64_t)(at->k + at->lane / (BN / 4)) * g->b_row + col;
-        float *to = stage + at->lane / TILE(QUADS) * TILE(A_LINE) + at->lane % TILE(QUADS) * 4;
-        UNROLL
-        for (uint32_t i = 0; i < TILE(PASSES); i++)
-            if (row + i * TILE(ROWS) < g->m)
-                copy_async(to + i * TILE(ROWS) * TILE(A_LINE),
-                           a + (int64_t)(i * TILE(ROWS)) * g->a_row);
-        to = stage + TILE(A_SIZE) + at->lane * 4;
-        UNROLL
-        for (uint32_t i = 0; i < BK / TILE(LINES); i++)
-            if (col < g->n)
-                copy_async(to + i * TILE(LINES) * TILE(B_LINE),
-                           b + (int64_t)(i * TILE(LINES)) * g->b_row);
-    } else {
-        if (f->by_quads)
-            TILE(load_quads)(g, f->a, stage, at, spots, here);
-        else
-            TILE(load_ones)(g, f->a, stage, at, at->lane);
-        TILE(load_b)(g, f->b, stage + TILE(A_SIZE), at, at->lane);
     }
-#endif
-    at->k += BK;
+    const uint32_t col = at->col + at->lane % (BN / 4) * 4;
+    const float *b = from + (int64_t)(at->k + at->lane / (BN / 4)) * g->b_row + col;
+    UNROLL
+    for (uint32_t i = 0; i < BK / TILE(LINES); i++)
+        if (col < g->n)
+            copy_async(to + at->lane * 4 + i * TILE(LINES) * TILE(B_LINE),
+                       b + (int64_t)(i * TILE(LINES)) * g->b_row);
 }
 
 TILED
 {
     DYNAMIC(float, shared);
     const uint32_t lane = LANE, warp = lane / 32, l = lane % 32;
-    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l / 2 % 8;
+    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l / 2 % 8 * 4;
     const uint32_t wide = warp / (BM / (8 * TM)) * (4 * TN) + (l % 2 + l / 16 * 2) * 4;
     const uint32_t across = (ARG.n + BN - 1) / BN, batch = BLOCK_Z / ARG.pieces;
     const uint32_t piece = BLOCK_Z % ARG.pieces, first = piece * CHUNK;
@@ -114,7 +72,7 @@ TILED
     if (ARG.pieces > 1 && ARG.k - first > CHUNK)
         next.last = first + CHUNK;
     next.by_quads = is_by_quads(&ARG, b);
-    const TILE(factors) from = {a, b, is_a_by_quads(&ARG, a)};
+    const bool by_quads = is_a_by_quads(&ARG, a);
     const uint32_t last = next.last;
     spot spots[GATHERS ? TILE(PASSES) : 1];
     tap here = {0, 0, 0};
@@ -124,53 +82,41 @@ TILED
     for (uint32_t i = 0; i < TILE(PASSES); i++)
         spots[i] = spot_of(&ARG, next.row + lane / TILE(QUADS) + i * TILE(ROWS));
 #endif
-    float acc[TM * TN], x0[2 * TM], x1[2 * TM], y0[TN], y1[TN];
+    float acc[TM * TN], held[4 * TILE(PASSES)];
     quad *const total = (quad *)(shared + STAGES * TILE(STAGE)) + lane;
     UNROLL
     for (uint32_t i = 0; i < TM * TN; i++)
         acc[i] = 0.0f;
-    ROLL for (uint32_t s = 0; s < STAGES; s++)
+    UNROLL
+    for (uint32_t i = 0; i < 4 * TILE(PASSES); i++)
+        held[i] = 0.0f;
+    float *stage = shared + TILE(STAGE), *ahead = shared;
+    ROLL for (uint32_t k = first, is_begun = 0; k < last;)
     {
-        TILE(fill)(&ARG, &from, shared + s * TILE(STAGE), &next, spots, &here);
-        copy_end();
-    }
-    COPY_WAIT(STAGES - 1);
-    SYNC();
-    float *stage = shared;
-    const float *x = stage + high * TILE(A_LINE), *y = stage + TILE(A_SIZE) + wide;
-    TILE(read_a)(x0, x);
-    TILE(read_b)(y0, y);
-    ROLL for (uint32_t k = first; k < last;)
-    {
-        if (last - k < BK) /* k is never padded: -0 + 0 would be +0 */
-            TILE(add_rest)(acc, x, y, last - k);
-        else
-            ROLL for (uint32_t q = 0; q < BK; q += 4)
-            {
-                TILE(read_a)(x1, x + 2);
-                TILE(read_b)(y1, y + TILE(B_LINE));
-                TILE(add)(acc, x0, y0);
-                TILE(read_b)(y0, y + 2 * TILE(B_LINE));
-                TILE(add)(acc, x0 + 1, y1);
-                TILE(read_b)(y1, y + 3 * TILE(B_LINE));
-                TILE(add)(acc, x1, y0);
-                x += 4;
-                y += 4 * TILE(B_LINE);
-                if (q + 4 == BK) { /* all threads have read all of this stage */
-                    COPY_WAIT(STAGES - 2);
-                    SYNC();
-                    TILE(fill)(&ARG, &from, stage, &next, spots, &here);
-                    copy_end();
-                    stage += TILE(STAGE);
-                    if (stage == shared + STAGES * TILE(STAGE))
-                        stage = shared;
-                    x = stage + high * TILE(A_LINE);
-                    y = stage + TILE(A_SIZE) + wide;
-                }
-                TILE(read_a)(x0, x);
-                TILE(read_b)(y0, y);
-                TILE(add)(acc, x1 + 1, y1);
-            }
+        const bool more = next.k < last;
+        if (more) {
+            if (by_quads)
+                TILE(hold)(&ARG, a, held, &next, spots, &here);
+            else
+                TILE(load_ones)(&ARG, a, ahead, &next, lane);
+            TILE(copy_b)(&ARG, b, ahead + TILE(A_SIZE), &next);
+            copy_end();
+            next.k += BK;
+        }
+        if (is_begun)
+            TILE(chain)
+        (acc, stage + high, stage + TILE(A_SIZE) + wide, last - k < BK ? last - k : BK);
+        if (more && by_quads)
+            TILE(put)(ahead, held, lane);
+        COPY_WAIT(0);
+        SYNC();
+        float *const other = stage;
+        stage = ahead;
+        ahead = other;
+        if (!is_begun) {
+            is_begun = 1;
+            continue;
+        }
         const uint32_t begin = k;
         k += BK;
         if (k % CHUNK != 0 && k < last)
@@ -209,3 +155,5 @@ TILED
 #undef BK
 #undef STAGES
 #undef GATHERS
+#undef TURNED
+#undef ROW

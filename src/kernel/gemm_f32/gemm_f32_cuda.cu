@@ -39,7 +39,7 @@
 #define TM 8
 #define TN 8
 #define BK 16
-#define STAGES 3
+#define STAGES 2
 #define GATHERS 0
 #define TILE(name) name##_64w
 #define TILED KERNEL(takt_cuda_gemm_f32_64w, takt_cuda_gemm, 64, 5)
