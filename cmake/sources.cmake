@@ -2,7 +2,7 @@
 #
 #   src/kernel/<family>/<family>_<isa>[_<note>].c  a kernel variant   -> kernel_list.inc
 #   src/kernel/variants.txt                        variants from <family>_body.h alone
-#   src/op/<name>.c                                an operation       -> op_list.inc
+#   src/op/<name>.c, src/ir/leaf/<name>.c          an operation       -> op_list.inc
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
 #   src/train/optimizer, loss; src/measure/metric  one each           -> optimizer_list.inc, …
 #   src/io/tflite/op, src/io/weights/format        one each           -> tflite_list.inc, …
@@ -41,9 +41,10 @@ file(GLOB arch_files ${glob} src/io/gguf/arch/*.takt)
 file(GLOB chat_files ${glob} src/text/chat/*.jinja)
 file(GLOB check_files ${glob} tests/kernel/*.c)
 
-# The same for all files of a pattern.
-function(takt_list name macro pattern)
-  file(GLOB files ${glob} ${pattern})
+# The same for all files of some patterns, by their names.
+function(takt_list name macro)
+  file(GLOB files ${glob} ${ARGN})
+  list(SORT files COMPARE FILE_BASENAME)
   takt_generate_list(${name} ${macro} ${files})
 endfunction()
 takt_list(onnx_list.inc TAKT_ONNX src/io/onnx/op/*.c)
@@ -55,7 +56,7 @@ takt_list(optimizer_list.inc TAKT_OPTIMIZER src/train/optimizer/*.c)
 takt_list(loss_list.inc TAKT_LOSS src/train/loss/*.c)
 takt_list(metric_list.inc TAKT_METRIC src/measure/metric/*.c)
 takt_list(sampler_list.inc TAKT_SAMPLER src/text/sampler/*.c)
-takt_list(op_list.inc TAKT_OP src/op/*.c)
+takt_list(op_list.inc TAKT_OP src/op/*.c src/ir/leaf/*.c)
 takt_list(cpu_list.inc TAKT_CPU src/backend/cpu/step/*.c)
 takt_list(tool/verb_list.inc TAKT_VERB tools/takt/verb/*.c)
 takt_list(tool/zoo_list.inc TAKT_ZOO tools/takt/zoo/*.c)

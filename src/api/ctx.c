@@ -115,21 +115,6 @@ void takt_ctx_destroy(takt_ctx *ctx)
     outer.put(outer.user, ctx, sizeof *ctx);
 }
 
-const takt_error *takt_last_error_info(const takt_ctx *ctx)
-{
-    static const takt_error no_context = {
-        .status = TAKT_ERR_ARGUMENT,
-        .offset = -1,
-        .message = "there is no context",
-    };
-    return ctx != NULL ? &ctx->error : &no_context;
-}
-
-const char *takt_last_error(const takt_ctx *ctx)
-{
-    return takt_last_error_info(ctx)->message;
-}
-
 const takt_limits *takt_ctx_limits(const takt_ctx *ctx)
 {
     return &ctx->limits;

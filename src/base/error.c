@@ -263,3 +263,18 @@ void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...)
     if (ctx->now_ns != NULL)
         atomic_fetch_add(&ctx->log_ns, ctx->now_ns(ctx->clock_user) - start);
 }
+
+const takt_error *takt_last_error_info(const takt_ctx *ctx)
+{
+    static const takt_error no_context = {
+        .status = TAKT_ERR_ARGUMENT,
+        .offset = -1,
+        .message = "there is no context",
+    };
+    return ctx != NULL ? &ctx->error : &no_context;
+}
+
+const char *takt_last_error(const takt_ctx *ctx)
+{
+    return takt_last_error_info(ctx)->message;
+}

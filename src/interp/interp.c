@@ -33,7 +33,7 @@ static takt_status init(run *r, interp *it, const takt_graph *g)
             if (g->nodes[i].in[k] != TAKT_NONE)
                 r->uses[g->nodes[i].in[k]]++;
     for (size_t i = 0; i < g->count; i++) /* others mention its names */
-        r->uses[i] += live[i] && g->nodes[i].op == &takt_op_length;
+        r->uses[i] += live[i] && (g->nodes[i].op->traits & TAKT_SIZES) != 0;
     for (size_t i = 0; i < g->output_count; i++)
         r->uses[g->outputs[i].id]++;
     for (size_t i = 0; i < g->slot_count; i++)
@@ -138,7 +138,7 @@ static takt_status compute(run *r, const takt_node *n, takt_array *out)
     takt_status status = gather_inputs(r, n, block);
     if (status == TAKT_OK)
         status = takt_interp_node(r->it, r->g, n, TAKT_INTERP_ANY, block, out);
-    if (status == TAKT_OK && n->op == &takt_op_length)
+    if (status == TAKT_OK && (n->op->traits & TAKT_SIZES))
         status = takt_interp_found(r->it, r->g, n, out);
     takt_mem_put(ctx, block, bytes);
     return status;

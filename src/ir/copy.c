@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "ir/graph.h"
-#include "ir/leaves.h"
 
 takt_status takt_graph_begin_copy(const takt_graph *from, takt_graph *to, takt_id *map)
 {
@@ -56,7 +55,7 @@ void takt_graph_live(const takt_graph *g, unsigned char *live)
         live[g->checks[i].id] = 1;
     for (size_t i = g->count; i-- > 0;) { /* inputs have smaller ids, so one sweep suffices */
         const takt_node *n = &g->nodes[i];
-        if (n->op == &takt_op_length) /* others mention the names that it gives sizes to */
+        if (n->op->traits & TAKT_SIZES)
             live[i] = 1;
         if (!live[i])
             continue;

@@ -1,9 +1,10 @@
-/* leaves.h - the records that graphs themselves need: where values enter. */
+/* leaves.h - the records that graphs themselves need: where values enter, and one of several
+ * results. They are in ir/leaf/. */
 #ifndef TAKT_IR_LEAVES_H
 #define TAKT_IR_LEAVES_H
 
 #include "ir/op.h"
 
-extern const takt_op takt_op_input, takt_op_constant, takt_op_state, takt_op_get, takt_op_length;
+extern const takt_op takt_op_input, takt_op_constant, takt_op_state, takt_op_get;
 
 #endif

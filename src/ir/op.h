@@ -1,7 +1,8 @@
 /* op.h - the op record: everything Takt knows about one operation, in one place.
  *
- * src/op/<name>.c defines `const takt_op takt_op_<name>`; the folder is the list. Text form,
- * parser, verifier, import, docs and generic tests are derived from the record.
+ * src/op/<name>.c defines `const takt_op takt_op_<name>`, as src/ir/leaf/ does for the ops that
+ * graphs themselves need; the folders are the list. Text form, parser, verifier, import, docs and
+ * generic tests are derived from the record.
  */
 #ifndef TAKT_IR_OP_H
 #define TAKT_IR_OP_H
@@ -137,6 +138,7 @@ typedef enum takt_trait {
     TAKT_CONTRACTS = 1 << 9, /* matmul, conv */
     TAKT_INDEXED = 1 << 10,  /* an input holds indices: may fault at run time */
     TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels implement it and define its bits */
+    TAKT_SIZES = 1 << 12,    /* gives sizes to names, so it is live although nothing reads it */
 } takt_trait;
 
 /* ---- guarantees ---- */

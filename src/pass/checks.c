@@ -52,7 +52,7 @@ static void mark_live(takt_copier *c, bool on)
         if (g->slots[i].next != TAKT_NONE)
             c->live[g->slots[i].next] = 1;
     for (size_t i = 0; i < g->count; i++)
-        c->live[i] |= g->nodes[i].op == &takt_op_length;
+        c->live[i] |= (g->nodes[i].op->traits & TAKT_SIZES) != 0;
     for (size_t i = g->count; i-- > 0;)
         for (uint32_t k = 0; c->live[i] && k < g->nodes[i].in_count; k++)
             if (g->nodes[i].in[k] != TAKT_NONE)

@@ -118,7 +118,7 @@ static void mark(extraction *x)
     for (size_t i = 0; x->cut->to_count == 0 && i < g->output_count; i++)
         x->live[g->outputs[i].id] = 1;
     for (size_t i = 0; i < g->count; i++)
-        x->live[i] |= g->nodes[i].op == &takt_op_length;
+        x->live[i] |= (g->nodes[i].op->traits & TAKT_SIZES) != 0;
     for (bool grows = true; grows;) { /* a state brings its next value, which may read states */
         sweep(x);
         grows = false;

@@ -9,6 +9,8 @@ enum { TAKT_LENGTH_NAMES, TAKT_LENGTH_BOUNDS, TAKT_LENGTH_TOPS };
 /* The bound of a length that nothing in the model bounds: the caller has to set one. */
 #define TAKT_LENGTH_OPEN INT64_MAX
 
+extern const takt_op takt_op_length;
+
 /* Whether element `k` of a `length` gives name `*name` its number. A size that it only compares is
  * also its top. */
 static inline bool takt_length_names(const takt_graph *g, const takt_node *n, uint32_t k,

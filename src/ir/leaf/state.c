@@ -1,5 +1,6 @@
-/* input.c - a value that the caller passes to each run. */
-#include "op/ops.h"
+/* state.c - the value that a slot has at the start of the run: a parameter, a cache, a counter. */
+#include "ir/graph.h"
+#include "ir/leaves.h"
 
 enum { NAME, TYPE };
 
@@ -9,18 +10,19 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-const takt_op takt_op_input = {
-    .name = "input",
-    .summary = "a value given by the caller for each run",
+const takt_op takt_op_state = {
+    .name = "state",
+    .summary = "what a slot holds at the start of the run",
     .attrs = {[NAME] = {.name = "name",
                         .type = TAKT_ATTR_STRING,
                         .is_required = true,
-                        .summary = "what the caller calls it"},
+                        .summary = "the slot's name"},
               [TYPE] = {.name = "type",
                         .type = TAKT_ATTR_TYPE,
                         .is_required = true,
-                        .summary = "element type and dimensions; names of dimensions are free"}},
+                        .summary = "the slot's type"}},
     .traits = TAKT_PRIMITIVE | TAKT_LEAF,
     .infer = infer,
     .no_gradient = "it has no input",
+    .no_bound = "its value depends on runs before",
 };

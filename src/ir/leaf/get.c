@@ -1,5 +1,6 @@
 /* get.c - one result of a node that has several. */
-#include "op/ops.h"
+#include "ir/graph.h"
+#include "ir/leaves.h"
 
 enum { INDEX };
 

@@ -1,5 +1,6 @@
 /* constant.c - a tensor that is part of the graph. */
-#include "op/ops.h"
+#include "ir/graph.h"
+#include "ir/leaves.h"
 
 enum { VALUE };
 

@@ -1,5 +1,6 @@
-/* state.c - the value that a slot has at the start of the run: a parameter, a cache, a counter. */
-#include "op/ops.h"
+/* input.c - a value that the caller passes to each run. */
+#include "ir/graph.h"
+#include "ir/leaves.h"
 
 enum { NAME, TYPE };
 
@@ -9,19 +10,18 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-const takt_op takt_op_state = {
-    .name = "state",
-    .summary = "what a slot holds at the start of the run",
+const takt_op takt_op_input = {
+    .name = "input",
+    .summary = "a value given by the caller for each run",
     .attrs = {[NAME] = {.name = "name",
                         .type = TAKT_ATTR_STRING,
                         .is_required = true,
-                        .summary = "the slot's name"},
+                        .summary = "what the caller calls it"},
               [TYPE] = {.name = "type",
                         .type = TAKT_ATTR_TYPE,
                         .is_required = true,
-                        .summary = "the slot's type"}},
+                        .summary = "element type and dimensions; names of dimensions are free"}},
     .traits = TAKT_PRIMITIVE | TAKT_LEAF,
     .infer = infer,
     .no_gradient = "it has no input",
-    .no_bound = "its value depends on runs before",
 };
