@@ -15,6 +15,9 @@ from bench import Bench, Taken, say
 from process import Failed
 from workloads import everything
 
+sys.path.insert(0, os.path.join(engines.ROOT, "scripts"))
+from _progress import Progress  # pylint: disable=wrong-import-position
+
 # How large a difference from Takt's answer may be, as a part of the largest number in it.
 TOLERANCE = {"f32": 3e-5, "f64": 1e-12, "i8": 0, "fast": 5e-2, "f16": 2e-2, "f16-exact": 2**-11,
              "int8": 3e-2, "steps": 2e-2}
@@ -85,19 +88,23 @@ def provide():
 
 def first_pass(bench, rows, threads, result):
     """Every row, until the time is over."""
-    all_taken = []
-    for row in rows:
+    all_taken, bar = [], Progress(len(rows) * len(threads))
+    for number, row in enumerate(rows):
         if time.monotonic() > bench.deadline:
             result["left_out"].append(row.name)
             continue
         prepare(row)
         of_row = []
-        for count in threads:
+        for turn, count in enumerate(threads):
             taken = Taken(row, count)
+            bar.at(number * len(threads) + turn, f"peers: {row.name}, {count} threads")
             try:
-                print(report.line(bench.measure(taken), bench.peers), flush=True)
+                line = report.line(bench.measure(taken), bench.peers)
+                bar.end()
+                print(line, flush=True)
                 of_row.append(taken)
             except Failed as problem:
+                bar.end()
                 print(f"{row.name} {count}: Takt failed: {problem}", flush=True)
                 result["left_out"].append(f"{row.name}, {count} threads: {problem}")
         beside_one(bench, row, of_row)
