@@ -91,7 +91,7 @@ format: ## let clang-format rewrite all C files
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
 install: ## build what is installed and put it into PREFIX (/usr/local); DESTDIR is honoured
-	@TARGET="takt_tool takt_static libtakt.so" scripts/build $(PRESET)
+	@TARGET="takt_tool takt_measure_static libtakt-measure.so" scripts/build $(PRESET)
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean: ## remove everything that was built

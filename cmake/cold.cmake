@@ -4,8 +4,7 @@
 # size; gcc then sees less of what is initialised, and would warn of values that are.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
-set(for_size grad io lang measure op pass serve shrink text/grammar text/jinja train
-             api/measure api/monitor api/report)
+set(for_size grad io lang measure op pass serve shrink stats text/grammar text/jinja train)
 list(JOIN for_size "|" for_size)
 foreach(file IN LISTS takt_sources)
   if(file MATCHES "(^|/)src/(${for_size})/")

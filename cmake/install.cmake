@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/takt)
 
-install(TARGETS takt takt_static EXPORT takt)
+install(TARGETS takt takt_static takt_measure takt_measure_static EXPORT takt)
 install(DIRECTORY include/takt TYPE INCLUDE FILES_MATCHING PATTERN *.h)
 if(TARGET takt_tool)
   install(TARGETS takt_tool)
@@ -36,8 +36,10 @@ write_basic_package_version_file(takt-config-version.cmake COMPATIBILITY SameMin
 install(FILES ${PROJECT_BINARY_DIR}/takt-config.cmake
   ${PROJECT_BINARY_DIR}/takt-config-version.cmake DESTINATION ${package_dir})
 
-# pcfiledir is where takt.pc lies now, so the prefix follows when the installation is moved.
+# pcfiledir is where a .pc file lies now, so the prefix follows when the installation is moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
   BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE up)
-configure_file(takt.pc.in takt.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/takt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name takt takt-measure)
+  configure_file(${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,25 +1,43 @@
-# library.cmake - libtakt, static and shared, and the command.
+# library.cmake - libtakt and libtakt-measure, static and shared, and the command.
 #
-# Both libraries are made of the same objects. The command and the tests link the static one: the
-# command needs no library path, and tests reach what the shared library hides.
-if(takt_sources)
-  add_library(takt_objects OBJECT ${takt_sources})
-  add_dependencies(takt_objects takt_commit)
-  takt_flags(takt_objects)
-  target_include_directories(takt_objects PRIVATE include src ${TAKT_GEN})
+# libtakt-measure is src/measure: what describes and measures models, for programs on the way to a
+# finished one. It links libtakt and nothing there needs it. Both forms of a library are made of the
+# same objects. The command and the tests link the static ones: the command needs no library path,
+# and tests reach what the shared ones hide.
 
-  add_library(takt_static STATIC $<TARGET_OBJECTS:takt_objects>)
-  add_library(takt SHARED $<TARGET_OBJECTS:takt_objects>)
-  takt_flags(takt)
-  set_target_properties(takt takt_static PROPERTIES OUTPUT_NAME takt LINKER_LANGUAGE C)
-  set_target_properties(takt PROPERTIES VERSION ${PROJECT_VERSION}
+# Libraries `name` and `name`_static, called lib`output`, of ARGN.
+function(takt_library name output)
+  add_library(${name}_objects OBJECT ${ARGN})
+  add_dependencies(${name}_objects takt_commit)
+  takt_flags(${name}_objects)
+  target_include_directories(${name}_objects PRIVATE include src ${TAKT_GEN})
+
+  add_library(${name}_static STATIC $<TARGET_OBJECTS:${name}_objects>)
+  add_library(${name} SHARED $<TARGET_OBJECTS:${name}_objects>)
+  takt_flags(${name})
+  if(NOT TAKT_INSTRUMENTED) # the program brings the functions of sanitizers
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(${name} ${name}_static PROPERTIES OUTPUT_NAME ${output} LINKER_LANGUAGE C)
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  foreach(library takt takt_static)
+  foreach(library ${name} ${name}_static)
     target_include_directories(${library} INTERFACE
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     target_link_libraries(${library} PUBLIC m Threads::Threads)
     add_library(takt::${library} ALIAS ${library})
   endforeach()
+endfunction()
+
+if(takt_sources)
+  list(REMOVE_ITEM takt_sources ${measure_sources})
+  takt_library(takt takt ${takt_sources})
+  takt_library(takt_measure takt-measure ${measure_sources})
+  target_link_libraries(takt_measure PUBLIC takt)
+  target_link_libraries(takt_measure_static PUBLIC takt_static)
+  # One finds the other beside itself, in a build, an installation and a wheel.
+  set_target_properties(takt_measure PROPERTIES BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "$ORIGIN")
 endif()
 
 # The command sees only the public headers: so the public interface is proven sufficient.
@@ -29,5 +47,5 @@ if(tool_files AND TARGET takt_static)
   target_compile_options(takt_tool PRIVATE ${takt_small})
   set_target_properties(takt_tool PROPERTIES OUTPUT_NAME takt)
   target_include_directories(takt_tool PRIVATE tools/takt ${TAKT_GEN}/tool)
-  target_link_libraries(takt_tool PRIVATE takt_static)
+  target_link_libraries(takt_tool PRIVATE takt_measure_static)
 endif()

@@ -1,7 +1,7 @@
 # python.cmake - the Python package: bind/python/src is one extension for the limited API of 3.11.
 #
 # Beside the library, in <build>/python, for tests; a wheel by scikit-build-core (pyproject.toml).
-# Extension and command share one libtakt.so, which lies beside them in the package.
+# Extension and command share the libraries, which lie beside them in the package.
 # TAKT_PREBUILT is a build folder whose library and command a wheel takes as they are.
 set(TAKT_PREBUILT "" CACHE PATH "a build of Takt whose library and command go into the wheel")
 set(package ${PROJECT_BINARY_DIR}/python/takt)
@@ -18,14 +18,15 @@ endif()
 # A second link of the command, which finds the library beside it or one folder up.
 add_executable(takt_dynamic $<TARGET_OBJECTS:takt_tool>)
 takt_flags(takt_dynamic)
-target_link_libraries(takt_dynamic PRIVATE takt)
+target_link_libraries(takt_dynamic PRIVATE takt_measure)
 set_target_properties(takt_dynamic PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME takt-dynamic
   BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/..")
 target_link_options(takt_dynamic PRIVATE ${preload_link})
 
 # Where `make` has built the library, it is brought up to date there instead of being built again.
-set(soname libtakt.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-set(fresh takt takt_tool takt_dynamic)
+set(libraries libtakt.so libtakt-measure.so)
+set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(fresh takt_measure takt_tool takt_dynamic)
 set(from ${PROJECT_BINARY_DIR})
 if(TAKT_PREBUILT)
   set(fresh "")
@@ -33,8 +34,9 @@ if(TAKT_PREBUILT)
 elseif(SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/build/release/build.ninja)
   set(from ${PROJECT_SOURCE_DIR}/build/release)
   add_custom_target(takt_fresh COMMAND ${CMAKE_COMMAND} --build ${from} --target
-    libtakt.so takt_tool takt_dynamic
-    BYPRODUCTS ${from}/takt ${from}/libtakt.so ${from}/takt-dynamic VERBATIM)
+    libtakt-measure.so takt_tool takt_dynamic
+    BYPRODUCTS ${from}/takt ${from}/libtakt.so ${from}/libtakt-measure.so ${from}/takt-dynamic
+    VERBATIM)
   set(fresh takt_fresh)
 endif()
 
@@ -45,7 +47,8 @@ takt_flags(takt_python)
 target_compile_definitions(takt_python PRIVATE Py_LIMITED_API=0x030B0000)
 target_include_directories(takt_python PRIVATE bind/python/src include)
 target_include_directories(takt_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
-target_link_libraries(takt_python PRIVATE ${from}/libtakt.so Threads::Threads)
+target_link_libraries(takt_python PRIVATE ${from}/libtakt-measure.so ${from}/libtakt.so
+  Threads::Threads)
 set_target_properties(takt_python PROPERTIES PREFIX "" OUTPUT_NAME _takt SUFFIX .abi3.so
   LIBRARY_OUTPUT_DIRECTORY ${package}
   BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/../..")
@@ -72,11 +75,14 @@ if(SKBUILD)
   set(stripped ${PROJECT_BINARY_DIR}/stripped)
   add_custom_target(takt_stripped
     COMMAND ${CMAKE_COMMAND} -E make_directory ${stripped}
-    COMMAND ${CMAKE_STRIP} --strip-unneeded -o ${stripped}/${soname} ${from}/libtakt.so
-    COMMAND ${CMAKE_STRIP} -o ${stripped}/takt ${from}/takt-dynamic
-    DEPENDS ${fresh} VERBATIM)
+    COMMAND ${CMAKE_STRIP} -o ${stripped}/takt ${from}/takt-dynamic DEPENDS ${fresh} VERBATIM)
+  foreach(library IN LISTS libraries)
+    add_custom_command(TARGET takt_stripped POST_BUILD COMMAND ${CMAKE_STRIP} --strip-unneeded
+      -o ${stripped}/${library}.${soversion} ${from}/${library} VERBATIM)
+    install(FILES ${stripped}/${library}.${soversion} DESTINATION takt COMPONENT python)
+  endforeach()
   add_dependencies(takt_package takt_stripped)
   install(TARGETS takt_python DESTINATION takt COMPONENT python)
-  install(FILES ${generated} ${stripped}/${soname} DESTINATION takt COMPONENT python)
+  install(FILES ${generated} DESTINATION takt COMPONENT python)
   install(PROGRAMS ${stripped}/takt DESTINATION takt/bin COMPONENT python)
 endif()

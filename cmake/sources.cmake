@@ -4,7 +4,7 @@
 #   src/kernel/variants.txt                        variants from <family>_body.h alone
 #   src/op/<name>.c, src/ir/leaf/<name>.c          an operation       -> op_list.inc
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
-#   src/train/optimizer, loss; src/measure/metric  one each           -> optimizer_list.inc, …
+#   src/train/optimizer, loss, metric              one each           -> optimizer_list.inc, …
 #   src/io/tflite/op, src/io/weights/format        one each           -> tflite_list.inc, …
 #   src/lang/layers/<name>.takt                    a layer's text     -> layers.inc
 #   src/io/gguf/arch/<name>.takt                   an architecture    -> arch.inc
@@ -34,6 +34,7 @@ function(takt_generate_list name macro)
 endfunction()
 
 file(GLOB_RECURSE takt_sources ${glob} src/*.c src/*.S)
+file(GLOB_RECURSE measure_sources ${glob} src/measure/*.c)
 file(GLOB kernel_files ${glob} src/kernel/*/*.c src/kernel/*/*.S)
 file(GLOB_RECURSE tool_files ${glob} tools/takt/*.c)
 file(GLOB layer_files ${glob} src/lang/layers/*.takt)
@@ -54,7 +55,7 @@ takt_list(tflw_list.inc TAKT_TFLW src/io/tflite/write/op/*.c)
 takt_list(weights_list.inc TAKT_WEIGHTS src/io/weights/format/*.c)
 takt_list(optimizer_list.inc TAKT_OPTIMIZER src/train/optimizer/*.c)
 takt_list(loss_list.inc TAKT_LOSS src/train/loss/*.c)
-takt_list(metric_list.inc TAKT_METRIC src/measure/metric/*.c)
+takt_list(metric_list.inc TAKT_METRIC src/train/metric/*.c)
 takt_list(sampler_list.inc TAKT_SAMPLER src/text/sampler/*.c)
 takt_list(op_list.inc TAKT_OP src/op/*.c src/ir/leaf/*.c)
 takt_list(cpu_list.inc TAKT_CPU src/backend/cpu/step/*.c)

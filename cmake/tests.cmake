@@ -38,7 +38,7 @@ endfunction()
 function(takt_test_program name)
   add_executable(${name} ${ARGN} $<TARGET_OBJECTS:takt_test_fsync>)
   takt_test_flags(${name})
-  target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:takt_test_util> takt_static)
+  target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:takt_test_util> takt_measure_static)
   # Each would hold all of the library's debug information; preset dev and sanitizers keep it.
   target_link_options(${name} PRIVATE $<$<CONFIG:Release>:-Wl,--strip-debug>)
 endfunction()

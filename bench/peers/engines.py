@@ -128,9 +128,9 @@ def build(source, *flags, parts=()):
     return target
 
 
-def _library():
+def _library(name="libtakt.a"):
     folder = os.environ.get("BUILD") or os.path.join(ROOT, "build", "release")
-    path = os.path.join(folder, "libtakt.a")
+    path = os.path.join(folder, name)
     if not os.path.exists(path):
         raise Missing(f"{path} has not been built")
     return path
@@ -145,10 +145,11 @@ def takt():
 
 
 def statistics():
-    library = _library()
+    libraries = [_library("libtakt-measure.a"), _library()]
     parts = [os.path.join(HERE, name) for name in ("rates.c", "context.c")]
     return build("statistics.c", *parts, "-I", os.path.join(ROOT, "include"), "-I",
-                 os.path.join(ROOT, "src"), library, "-lm", "-lpthread", parts=[library, *parts])
+                 os.path.join(ROOT, "src"), *libraries, "-lm", "-lpthread",
+                 parts=[*libraries, *parts])
 
 
 def onnxruntime():

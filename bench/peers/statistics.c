@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "measure/compare.h"
+#include "stats/compare.h"
 
 /* median, its interval, p99. */
 PEERS_API int peers_stats(const double *values, size_t count, double out[4])

@@ -66,6 +66,12 @@ typedef enum takt_log_level { TAKT_LOG_DEBUG, TAKT_LOG_INFO, TAKT_LOG_WARNING } 
 /** Called on the thread that logs; may be called concurrently. */
 typedef void takt_log_fn(void *user, takt_log_level level, const char *line);
 
+/** Receives a piece of text; `length` bytes, not terminated. Non-zero stops the writer. */
+typedef int takt_sink_fn(void *user, const char *text, size_t length);
+
+/** How a report is written. */
+typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
+
 /** Finite bounds on what external input may request. Zero means the default. */
 typedef struct takt_limits {
     uint64_t bytes;        /**< memory live at once through this context; default: 1/2 of RAM */

@@ -18,12 +18,6 @@ extern "C" {
 
 typedef struct takt_model takt_model;
 
-/** Receives a piece of text; `length` bytes, not terminated. Non-zero stops the writer. */
-typedef int takt_sink_fn(void *user, const char *text, size_t length);
-
-/** How a report is written. */
-typedef enum takt_format { TAKT_FORMAT_TEXT, TAKT_FORMAT_JSON } takt_format;
-
 /** The value that an input will have, or with data NULL its shape alone. In some formats shapes
  *  may depend on it. */
 typedef struct takt_known_input {
@@ -164,73 +158,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_save(const takt_model *model, cons
 /** Where a model came from, as a JSON object: of a compiled one what it was made of, of an ONNX one
  *  its opsets, producer and metadata; NULL for texts. */
 TAKT_API const char *takt_model_lineage(const takt_model *model);
-
-/** Zero in any field means the default, so `{0}` is always valid. */
-typedef struct takt_lineage_options {
-    size_t size;     /**< sizeof(takt_lineage_options), or 0 */
-    bool verify;     /**< look for the files beside this one and compare their SHA-256 */
-    size_t *changed; /**< receives how many differ; may be NULL */
-} takt_lineage_options;
-
-/** The chain of commands and files behind a model file, newest first: `takt lineage`. */
-TAKT_API TAKT_MUST_USE takt_status takt_lineage_list(takt_ctx *ctx, const char *path,
-                                                     const takt_lineage_options *options,
-                                                     takt_format format, takt_sink_fn *sink,
-                                                     void *user);
-
-/** Which nodes of a model in another format Takt cannot take over, all at once, each with type,
- *  opset, reason and hint: `takt ops model.onnx`. The report is written if the model loads, or if
- *  such nodes are why it does not; the first one's failure is then what this returns. */
-TAKT_API TAKT_MUST_USE takt_status takt_model_check(takt_ctx *ctx, const char *path,
-                                                    const takt_load_options *options,
-                                                    takt_format format, takt_sink_fn *sink,
-                                                    void *user);
-/** Inputs, outputs, parameters, operations, arithmetic: `takt inspect`. */
-TAKT_API TAKT_MUST_USE takt_status takt_model_inspect(const takt_model *model, takt_format format,
-                                                      takt_sink_fn *sink, void *user);
-/** One row per layer: name, output shape, parameters, multiply-adds. `sizes` ("batch=8,seq=128")
- *  puts numbers in for named dimensions; may be NULL. */
-TAKT_API TAKT_MUST_USE takt_status takt_model_summary(const takt_model *model, const char *sizes,
-                                                      takt_format format, takt_sink_fn *sink,
-                                                      void *user);
-/** The graph as text. */
-TAKT_API TAKT_MUST_USE takt_status takt_model_print(const takt_model *model, bool elide,
-                                                    takt_sink_fn *sink, void *user);
-
-/** What the compiler's passes do to a model. */
-typedef struct takt_opt_options {
-    size_t size;
-    const char *passes; /**< "+name,-name"; "all" and "-all" too; NULL: the standard ones */
-    const char *sizes;  /**< "batch=8,seq=128": numbers for named dimensions; may be NULL */
-    bool only_trace;    /**< nothing but the trace, no graph */
-    bool trace;         /**< a line for every rule that fired or refused */
-    bool types;         /**< the type of every value as a comment */
-    bool full;          /**< constants in full instead of their beginning */
-    bool trainable;     /**< parameters stay parameters; default: constants, as in a plan */
-    /** Receives the graph's text after each pass; may be NULL. */
-    takt_status (*each)(void *user, size_t index, const char *pass, const char *text);
-    void *each_user;
-    /** What a plan made with these options does to the model, to the end: its sizes, passes,
-     *  numerics, precision and level count, and passes, sizes, trainable and each above do not.
-     *  NULL: the passes alone. */
-    const struct takt_plan_options *plan;
-} takt_opt_options;
-
-TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,
-                                                       const takt_opt_options *options,
-                                                       takt_format format, takt_sink_fn *sink,
-                                                       void *user);
-/** The passes, in order, with what they do, their licence, and why they stand where they do. */
-TAKT_API TAKT_MUST_USE takt_status takt_pass_list(takt_ctx *ctx, takt_format format,
-                                                  takt_sink_fn *sink, void *user);
-/** The operations: all of them, or the one called `name`; NULL for all. A layer of the language is
- *  shown as its text. */
-TAKT_API TAKT_MUST_USE takt_status takt_op_list(takt_ctx *ctx, const char *name, takt_format format,
-                                                takt_sink_fn *sink, void *user);
-/** The operations that have no "bound", no "relax" (linear bounds) or no "gradient", and why. */
-TAKT_API TAKT_MUST_USE takt_status takt_op_list_without(takt_ctx *ctx, const char *what,
-                                                        takt_format format, takt_sink_fn *sink,
-                                                        void *user);
 
 #ifdef __cplusplus
 }

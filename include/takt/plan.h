@@ -277,22 +277,6 @@ TAKT_API void takt_plan_backend(const takt_plan *plan, char *text, size_t size);
 /** Accepts NULL. Sessions made from the plan stay valid. */
 TAKT_API void takt_plan_destroy(takt_plan *plan);
 TAKT_API void takt_plan_query(const takt_plan *plan, takt_plan_info *info);
-/** Steps, buffers and the memory statement: `takt plan`. */
-TAKT_API TAKT_MUST_USE takt_status takt_plan_describe(const takt_plan *plan, takt_format format,
-                                                      takt_sink_fn *sink, void *user);
-/** Which kernel each step got, which were refused and why: `takt kernels`. */
-TAKT_API TAKT_MUST_USE takt_status takt_plan_kernels(const takt_plan *plan, takt_format format,
-                                                     takt_sink_fn *sink, void *user);
-/** The arena over the steps, as an SVG picture. */
-TAKT_API TAKT_MUST_USE takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink,
-                                                  void *user);
-/** The steps and what flows between them, as an SVG picture: `takt plan --graph`. */
-TAKT_API TAKT_MUST_USE takt_status takt_plan_draw_graph(const takt_plan *plan, takt_sink_fn *sink,
-                                                        void *user);
-/** What fused with what, and what did not and why; `node` NULL: everything. */
-TAKT_API TAKT_MUST_USE takt_status takt_plan_explain(const takt_plan *plan, const char *node,
-                                                     takt_format format, takt_sink_fn *sink,
-                                                     void *user);
 
 #ifdef __cplusplus
 }

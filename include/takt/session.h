@@ -108,11 +108,6 @@ TAKT_API bool takt_session_output_varies(const takt_session *session, size_t ind
  *  are then invalid. `view->data` NULL: back to the session's own memory. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
                                                      const takt_tensor_view *view);
-/** takt_plan_describe with what is bound: the copies that buffers cost are separate steps, and
- *  inputs read in place are listed. */
-TAKT_API TAKT_MUST_USE takt_status takt_session_describe(const takt_session *session,
-                                                         takt_format format, takt_sink_fn *sink,
-                                                         void *user);
 /** Where the value is: the bound buffer, or the session's own memory, which may be written (inputs)
  *  before and read (outputs) after a run. NULL beyond the last, and if out of memory:
  *  takt_session_error then says so. */

@@ -9,8 +9,12 @@
  *  (status.h); the message is in takt_last_error(ctx), for sessions takt_session_error(session). If
  *  you ignore a failure the object is NULL, and later calls on it fail as well. Arrays in files are
  *  array.h, arrays of other libraries dlpack.h, parameters weights.h, single operations eager.h.
- *  Time is measured by measure.h, results.h, load.h and counters.h, and watched by monitor.h.
- *  Training is train.h, data.h and eval.h. Relations of models with rules are logic.h.
+ *  Runs are timed by timing.h. Training is train.h, data.h and eval.h. Relations of models with
+ *  rules are logic.h.
+ *
+ *  The functions of these headers are in a library of their own, libtakt-measure, which a program
+ *  that only runs models does not need: report.h, measure.h, results.h, load.h, counters.h,
+ *  deviation.h, system.h and monitor.h.
  */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H
@@ -34,6 +38,7 @@
 #include <takt/monitor.h>
 #include <takt/op.h>
 #include <takt/plan.h>
+#include <takt/report.h>
 #include <takt/results.h>
 #include <takt/serve.h>
 #include <takt/session.h>
@@ -44,8 +49,10 @@
 #include <takt/tensor.h>
 #include <takt/tensor_pool.h>
 #include <takt/text.h>
+#include <takt/timing.h>
 #include <takt/tokenizer.h>
 #include <takt/train.h>
+#include <takt/usage.h>
 #include <takt/verify.h>
 #include <takt/version.h>
 #include <takt/weights.h>

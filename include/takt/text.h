@@ -228,15 +228,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_generate_many(takt_generator *generator,
                                                       takt_many_fn *sink, void *user,
                                                       takt_generated *results);
 
-/** The roofline minimum of a machine, in nanoseconds: for `count` tokens of a prompt after
- *  `position` others, read in parts, or, if `writes`, for generating that many one by one. Each run
- *  reads the weights and the live keys and values once, and multiplies by the weights; attention's
- *  arithmetic is left out. 0: unknown. */
-struct takt_ceilings;
-TAKT_API double takt_generator_floor(const takt_generator *generator,
-                                     const struct takt_ceilings *ceilings, int64_t position,
-                                     size_t count, bool writes);
-
 /** Writes a GGUF file as a Hugging Face folder: config.json, model.safetensors, tokenizer.json and
  *  tokenizer_config.json, into `folder`, which must exist. `type` is the type of matrices: "f32",
  *  "f16" or "bf16"; NULL or "auto": unchanged, blocks as f32. The output is read back and compared

@@ -186,21 +186,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_end(takt_trainer *trainer);
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_load(takt_trainer *trainer, const char *path,
                                                      const char **note);
 
-/** The losses of a training, to be drawn. */
-typedef struct takt_curve {
-    const char *title; /**< default "loss" */
-    const uint64_t *step;
-    const double *loss; /**< `count` of both: steps and their losses */
-    size_t count;
-    const uint64_t *check_step;
-    const double *check_loss; /**< `checks` of both: losses on other data, or none */
-    size_t checks;
-} takt_curve;
-
-/** Draws it as SVG, or as PNG. Of more than a few hundred steps means are drawn. */
-TAKT_API TAKT_MUST_USE takt_status takt_curve_write(takt_ctx *ctx, const takt_curve *curve,
-                                                    bool is_png, takt_sink_fn *sink, void *user);
-
 /** Optimizers, losses, schedules and metrics with their numbers: `takt train --list`. */
 TAKT_API TAKT_MUST_USE takt_status takt_train_list(takt_ctx *ctx, takt_format format,
                                                    takt_sink_fn *sink, void *user);

@@ -54,10 +54,6 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_param_put(takt_model *model, const
 TAKT_API TAKT_MUST_USE takt_status takt_weights_convert(takt_ctx *ctx, const char *from,
                                                         const char *to,
                                                         const takt_convert_options *options);
-/** Lists its tensors: names, types, bytes, and the part that holds them: `takt inspect`. */
-TAKT_API TAKT_MUST_USE takt_status takt_weights_inspect(takt_ctx *ctx, const char *path,
-                                                        takt_format format, takt_sink_fn *sink,
-                                                        void *user);
 /** Whether a file begins like a weights file rather than a model. */
 TAKT_API TAKT_MUST_USE takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds);
 

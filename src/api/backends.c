@@ -7,8 +7,8 @@
 #include <takt/plan.h>
 #include <takt/version.h>
 
-#include "api/report/report.h"
 #include "backend/list.h"
+#include "base/report.h"
 #include "plan/auto.h"
 
 #define ROW(name) &takt_backend_##name,

@@ -2,12 +2,13 @@
 #ifndef TAKT_API_BACKENDS_H
 #define TAKT_API_BACKENDS_H
 
+#include "base/inner.h"
 #include "plan/backend.h"
 
 /* The default backend of plans, which also takes what other backends refuse. */
 const takt_backend *takt_backend_default(void);
 /* NULL if there is none. The part after a colon, "cuda:1", names a device and is ignored. */
-const takt_backend *takt_backend_named(const char *name);
+TAKT_INNER const takt_backend *takt_backend_named(const char *name);
 /* The argument of the backend's open(): the text after the colon in `name`, else `library`. */
 const char *takt_backend_which(const char *name, const char *library);
 /* Why the backend of that name, which exists, cannot be used here, or NULL. `library`: the one that

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "api/cache.h"
-#include "api/monitor/recorder.h"
 #include "base/count.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "os/cpu.h"
 #include "os/os.h"
 #include "plan/device.h"
+#include "plan/execute.h"
 
 /* Memory beyond the limit is never requested. */
 static void *counted_get(void *user, size_t size, size_t align)
@@ -108,7 +108,8 @@ void takt_ctx_destroy(takt_ctx *ctx)
     if (ctx == NULL)
         return;
     const takt_allocator outer = ctx->outer;
-    takt_recorder_drop(ctx);
+    if (ctx->watch != NULL)
+        ctx->watch->drop(ctx->watch->user);
     takt_plan_cache_destroy(ctx);
     takt_opened_close(ctx);
     takt_native_drop(ctx);

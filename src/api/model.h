@@ -4,6 +4,7 @@
 
 #include <takt/model.h>
 
+#include "base/inner.h"
 #include "io/read.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
@@ -38,13 +39,15 @@ TAKT_MUST_USE takt_status takt_model_derive(const takt_model *from, takt_graph *
 TAKT_MUST_USE takt_status takt_model_batch_active(const takt_model *model, const char *dim,
                                                   takt_model **batched);
 /* takt_model_load that also lists the nodes that are refused; `refusals` may be NULL. */
-TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
-                                                  const takt_load_options *options,
-                                                  takt_refusals *refusals, takt_model **model);
+TAKT_INNER TAKT_MUST_USE takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
+                                                             const takt_load_options *options,
+                                                             takt_refusals *refusals,
+                                                             takt_model **model);
 /* "batch=8,seq=128" into sizes by index of dims' names; -1 where nothing is given. `*sizes` is in
  * `arena`. Ranges are refused. */
-TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena, const takt_dims *dims,
-                                           const char *text, int64_t **sizes, size_t *count);
+TAKT_INNER TAKT_MUST_USE takt_status takt_parse_sizes(takt_ctx *ctx, takt_arena *arena,
+                                                      const takt_dims *dims, const char *text,
+                                                      int64_t **sizes, size_t *count);
 /* The same with ranges, "seq=1..512"; -1 at both ends where none is given. */
 TAKT_MUST_USE takt_status takt_parse_ranges(takt_arena *arena, const takt_dims *dims,
                                             const char *text, takt_size_range **ranges,
@@ -60,8 +63,4 @@ TAKT_MUST_USE takt_status takt_describe_ports(takt_arena *arena, const takt_grap
 /* "a,b" as names in `arena`; NULL is an empty list. */
 TAKT_MUST_USE takt_status takt_split_names(takt_arena *arena, const char *text,
                                            const char *const **names, size_t *count);
-/* Passes `text` to a sink in one piece and frees it; a non-zero result of the sink is ERR_IO. */
-TAKT_MUST_USE takt_status takt_sink_text(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink,
-                                         void *user);
-
 #endif

@@ -5,13 +5,15 @@
 #include <takt/plan.h>
 
 #include "api/model.h"
+#include "base/inner.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 
 /* Checks the options and turns them into settings; names of things that this machine or build
  * does not have are errors with a hint. */
-TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o,
-                                           takt_plan_settings *settings);
+TAKT_INNER TAKT_MUST_USE takt_status takt_plan_settle(const takt_model *m,
+                                                      const takt_plan_options *o,
+                                                      takt_plan_settings *settings);
 /* The sizes that the options give, by index of the model's names, 1 where they give none. */
 TAKT_MUST_USE takt_status takt_plan_ranges(const takt_model *m, const takt_plan_options *o,
                                            takt_arena *arena, takt_size_range **ranges,
@@ -29,8 +31,8 @@ TAKT_MUST_USE takt_status takt_plan_stages(const takt_plan_request *r, const int
                                            size_t count, takt_graph **g);
 /* The same for the sizes of the options, derived from a plan for other sizes where possible: then
  * `*basis` is that plan, retained, else NULL. With a report all passes run. */
-TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g,
-                                          takt_basis **basis);
+TAKT_INNER TAKT_MUST_USE takt_status takt_plan_graph(const takt_plan_request *r, takt_graph **g,
+                                                     takt_basis **basis);
 /* "0.7", or NULL. */
 TAKT_MUST_USE takt_status takt_settle_tradeoff(takt_ctx *ctx, const char *word,
                                                takt_plan_settings *s);

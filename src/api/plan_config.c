@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/report/report.h"
+#include "api/plan_config.h"
 #include "plan/backend.h"
 
 const char *takt_step_weights(const takt_plan *plan, const takt_step *s)

@@ -2,12 +2,13 @@
 #ifndef TAKT_API_RANGES_H
 #define TAKT_API_RANGES_H
 
+#include "base/inner.h"
 #include "plan/plan.h"
 
 /* The plan of `top` (a plan with ranges) for sizes inside the ranges, by index of names. If it does
  * not exist it is made from the same graph and weights; with `may_make` false that is an error. */
-TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes, bool may_make,
-                                       takt_plan **plan);
+TAKT_INNER TAKT_MUST_USE takt_status takt_plan_at(takt_plan *top, const int64_t *sizes,
+                                                  bool may_make, takt_plan **plan);
 /* Whether a plan other than the top exists already. */
 bool takt_plan_has_at(takt_plan *top, const int64_t *sizes);
 struct takt_resizer;

@@ -4,7 +4,7 @@
 
 #include <takt/array.h>
 
-#include "api/report/report.h"
+#include "base/report.h"
 #include "io/npy/npy.h"
 #include "ir/dtype.h"
 

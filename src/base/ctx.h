@@ -41,9 +41,8 @@ struct takt_ctx {
     struct takt_opened *opened;          /* what backends opened: plan/device.h */
     takt_lock opened_lock;               /* held for a few instructions */
     struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
-    struct takt_recorder
-        *recorder;       /* between takt_profile_start and stop: api/monitor/recorder.h */
-    takt_cpu_budget cpu; /* what runs may take of the processors: api/monitor/usage.c */
+    const struct takt_watch *watch;      /* gets the events of all runs; or NULL: plan/execute.h */
+    takt_cpu_budget cpu;                 /* what runs may take of the processors: api/usage.h */
 };
 
 /* The same services, limits and memory with its own error: for code that runs on another thread and

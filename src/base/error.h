@@ -11,11 +11,13 @@
 typedef enum takt_error_id {
 #define X(id, name, class, text) TAKT_E_##name = id,
 #include "base/errors/all.def"
+#include "base/inner.h"
 #undef X
 } takt_error_id;
 
 /* Records the failure in the context (the newest wins) and returns its class. */
-takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...) TAKT_PRINTF(3, 4);
+TAKT_INNER takt_status takt_fail(takt_ctx *ctx, takt_error_id id, const char *format, ...)
+    TAKT_PRINTF(3, 4);
 /* Records it in a record of the caller, such as a session's. */
 takt_status takt_error_set(takt_error *error, takt_error_id id, const char *format, ...)
     TAKT_PRINTF(3, 4);
@@ -32,7 +34,7 @@ void takt_error_copy(takt_ctx *ctx, takt_error *to);
 
 /* Additions to the failure just recorded; each returns its class, so that
  * `return takt_fail_hint(ctx, "…")` reads well after takt_fail. */
-takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...) TAKT_PRINTF(2, 3);
+TAKT_INNER takt_status takt_fail_hint(takt_ctx *ctx, const char *format, ...) TAKT_PRINTF(2, 3);
 takt_status takt_fail_node(takt_ctx *ctx, const char *name);
 takt_status takt_fail_offset(takt_ctx *ctx, uint64_t offset);
 takt_status takt_fail_place(takt_ctx *ctx, int line, int column);
@@ -59,6 +61,7 @@ int takt_error_ids(const int **ids);
             return takt_fail((ctx), TAKT_E_ARGUMENT, "%s: " #pointer " is NULL", __func__);        \
     } while (0)
 
-void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...) TAKT_PRINTF(3, 4);
+TAKT_INNER void takt_log(takt_ctx *ctx, takt_log_level level, const char *format, ...)
+    TAKT_PRINTF(3, 4);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/inner.h"
+
 typedef struct takt_lock {
     _Atomic bool is_held;
 } takt_lock;
@@ -19,7 +21,7 @@ static inline bool takt_lock_try(takt_lock *lock)
 }
 
 /* Gives the processor to another thread for a moment. */
-void takt_lock_wait(void);
+TAKT_INNER void takt_lock_wait(void);
 
 static inline void takt_lock_take(takt_lock *lock)
 {

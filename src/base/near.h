@@ -4,13 +4,15 @@
 
 #include <stddef.h>
 
+#include "base/inner.h"
+
 typedef struct takt_nearest {
     const char *wanted, *best; /* best: NULL until a candidate is close enough */
     size_t distance;
 } takt_nearest;
 
-takt_nearest takt_nearest_to(const char *wanted);
+TAKT_INNER takt_nearest takt_nearest_to(const char *wanted);
 /* Candidates are borrowed: `best` is one of them. */
-void takt_nearest_try(takt_nearest *n, const char *candidate);
+TAKT_INNER void takt_nearest_try(takt_nearest *n, const char *candidate);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/inner.h"
+
 /* The four words of one counter. */
 void takt_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]);
 
@@ -21,7 +23,7 @@ typedef struct takt_philox_at {
 } takt_philox_at;
 
 /* Word number `element` of the stream at this step. */
-uint32_t takt_philox_word(const takt_philox_at *at, uint64_t element);
+TAKT_INNER uint32_t takt_philox_word(const takt_philox_at *at, uint64_t element);
 /* Words [first, first + count). */
 void takt_philox_fill(const takt_philox_at *at, uint64_t first, size_t count, uint32_t *out);
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/inner.h"
+
 enum { TAKT_SHA256_BYTES = 32, TAKT_SHA256_TEXT = 65 };
 
 typedef struct takt_sha256 {
@@ -13,11 +15,12 @@ typedef struct takt_sha256 {
     uint8_t block[64];
 } takt_sha256;
 
-void takt_sha256_init(takt_sha256 *sha);
-void takt_sha256_add(takt_sha256 *sha, const void *bytes, size_t length);
+TAKT_INNER void takt_sha256_init(takt_sha256 *sha);
+TAKT_INNER void takt_sha256_add(takt_sha256 *sha, const void *bytes, size_t length);
 /* The digest; call init before `sha` is used again. */
-void takt_sha256_end(takt_sha256 *sha, uint8_t digest[TAKT_SHA256_BYTES]);
+TAKT_INNER void takt_sha256_end(takt_sha256 *sha, uint8_t digest[TAKT_SHA256_BYTES]);
 /* A digest in hexadecimal, terminated. */
-void takt_sha256_text(const uint8_t digest[TAKT_SHA256_BYTES], char text[TAKT_SHA256_TEXT]);
+TAKT_INNER void takt_sha256_text(const uint8_t digest[TAKT_SHA256_BYTES],
+                                 char text[TAKT_SHA256_TEXT]);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/inner.h"
 
 /* A piece of text that need not be terminated. */
 typedef struct takt_span {
@@ -21,18 +22,18 @@ typedef struct takt_text {
     takt_status status; /* after the first failure additions are ignored */
 } takt_text;
 
-void takt_text_init(takt_text *text, takt_ctx *ctx);
-void takt_text_deinit(takt_text *text);
-void takt_text_add(takt_text *text, const char *format, ...) TAKT_PRINTF(2, 3);
+TAKT_INNER void takt_text_init(takt_text *text, takt_ctx *ctx);
+TAKT_INNER void takt_text_deinit(takt_text *text);
+TAKT_INNER void takt_text_add(takt_text *text, const char *format, ...) TAKT_PRINTF(2, 3);
 void takt_text_addv(takt_text *text, const char *format, va_list args);
-void takt_text_put(takt_text *text, const char *bytes, size_t length);
+TAKT_INNER void takt_text_put(takt_text *text, const char *bytes, size_t length);
 /* The text so far, "" if none. */
-const char *takt_text_get(const takt_text *text);
+TAKT_INNER const char *takt_text_get(const takt_text *text);
 /* The shortest decimal that reads back as the same double; "inf", "-inf", "nan". */
-void takt_text_double(takt_text *text, double value);
+TAKT_INNER void takt_text_double(takt_text *text, double value);
 
 bool takt_span_is(takt_span span, const char *text);
-takt_span takt_span_of(const char *text);
+TAKT_INNER takt_span takt_span_of(const char *text);
 /* Edits between two names, at most `limit` + 1; for "did you mean". */
 size_t takt_name_distance(const char *a, const char *b, size_t limit);
 /* Case-insensitive equality. */

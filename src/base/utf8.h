@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/inner.h"
+
 /* Bytes of the valid character at `at` (1 to 4), or 0 if there is none; reads at most `left`. */
-size_t takt_utf8_length(const char *at, size_t left);
+TAKT_INNER size_t takt_utf8_length(const char *at, size_t left);
 /* Offset of the first byte that is not part of a valid character; `length` if all are. */
 size_t takt_utf8_check(const char *bytes, size_t length);
 /* Writes the character, which must not be a surrogate; returns its bytes. */

@@ -5,6 +5,7 @@
 #ifndef TAKT_IO_FILE_H
 #define TAKT_IO_FILE_H
 
+#include "base/inner.h"
 #include "base/text.h"
 
 /* "cannot WHAT PATH: the system's reason". */
@@ -22,12 +23,13 @@ TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_
                                           void **bytes, size_t *length);
 
 /* A whole file in memory, at most limits.file_bytes; free it with takt_mem_put. */
-TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
-                                         size_t *length);
+TAKT_INNER TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
+                                                    size_t *length);
 /* Replaces `path` by these bytes, or leaves the old file as it was. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
 /* Same for a text, unless building the text has failed. */
-TAKT_MUST_USE takt_status takt_write_text(takt_ctx *ctx, const char *path, const takt_text *text);
+TAKT_INNER TAKT_MUST_USE takt_status takt_write_text(takt_ctx *ctx, const char *path,
+                                                     const takt_text *text);
 
 #endif

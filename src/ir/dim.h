@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 
+#include "base/inner.h"
 #include "base/text.h"
 
 typedef int64_t takt_dim;
@@ -51,7 +52,7 @@ TAKT_MUST_USE takt_status takt_dim_make(takt_dims *dims, takt_dim_op op, takt_di
                                         takt_dim *out);
 /* Known to be equal, including bindings by unification. False if out of memory: a caller that
  * refuses because of it calls takt_dims_blame. */
-bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
+TAKT_INNER bool takt_dim_same(takt_dims *dims, takt_dim a, takt_dim b);
 /* `status`, or TAKT_ERR_MEMORY if memory ran out in takt_dim_same or takt_dim_unify since the last
  * call. */
 TAKT_MUST_USE takt_status takt_dims_blame(takt_dims *dims, takt_status status);
@@ -65,21 +66,22 @@ void takt_dims_let_go(takt_dims *dims, size_t held);
 typedef struct takt_assumption {
     takt_dim left, right;
 } takt_assumption;
-size_t takt_dims_assumed(const takt_dims *dims);
-takt_assumption takt_dims_assumption(const takt_dims *dims, size_t index);
+TAKT_INNER size_t takt_dims_assumed(const takt_dims *dims);
+TAKT_INNER takt_assumption takt_dims_assumption(const takt_dims *dims, size_t index);
 /* `d` with all bindings of unification substituted. */
 TAKT_MUST_USE takt_status takt_dim_resolve(takt_dims *dims, takt_dim d, takt_dim *out);
 /* The names in the table, in order of first use. */
-size_t takt_dims_name_count(const takt_dims *dims);
-const char *takt_dims_name(const takt_dims *dims, size_t index);
+TAKT_INNER size_t takt_dims_name_count(const takt_dims *dims);
+TAKT_INNER const char *takt_dims_name(const takt_dims *dims, size_t index);
 /* Whether `d`, resolved, is just a name, and which one. */
 bool takt_dim_is_name(takt_dims *dims, takt_dim d, size_t *index);
 /* The number of names that unification has bound; it grows with every new one. */
 size_t takt_dims_bound(const takt_dims *dims);
 /* `d` with names replaced by sizes[index] (entries < 0 stay names). */
-TAKT_MUST_USE takt_status takt_dim_substitute(takt_dims *dims, takt_dim d, const int64_t *sizes,
-                                              size_t size_count, takt_dim *out);
+TAKT_INNER TAKT_MUST_USE takt_status takt_dim_substitute(takt_dims *dims, takt_dim d,
+                                                         const int64_t *sizes, size_t size_count,
+                                                         takt_dim *out);
 /* "batch", "2*seq + 1", with bindings of unification substituted. */
-void takt_dim_print(takt_dims *dims, takt_dim d, takt_text *text);
+TAKT_INNER void takt_dim_print(takt_dims *dims, takt_dim d, takt_text *text);
 
 #endif

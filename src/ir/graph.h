@@ -12,6 +12,7 @@
 #define TAKT_IR_GRAPH_H
 
 #include "base/arena.h"
+#include "base/inner.h"
 #include "ir/op.h"
 
 /* Where a node comes from, for people: a name in the source, or a line of it. Chains merge when
@@ -113,7 +114,7 @@ struct takt_graph {
 /* `like`: a graph whose dimension table is shared, or NULL for a new one. */
 TAKT_MUST_USE takt_status takt_graph_create(takt_ctx *ctx, const takt_graph *like, takt_graph **g);
 void takt_graph_retain(takt_graph *g);
-void takt_graph_destroy(takt_graph *g); /* drops one reference; accepts NULL */
+TAKT_INNER void takt_graph_destroy(takt_graph *g); /* drops one reference; accepts NULL */
 
 /* ---- building ---- */
 
@@ -196,7 +197,7 @@ void takt_graph_live(const takt_graph *g, unsigned char *live);
 /* Checks all rules of graphs; on a violation TAKT_E_VERIFY with the node. */
 TAKT_MUST_USE takt_status takt_graph_verify(const takt_graph *g);
 /* Whether the graphs are equal up to node numbering and names of values. */
-uint64_t takt_graph_digest(const takt_graph *g);
+TAKT_INNER uint64_t takt_graph_digest(const takt_graph *g);
 
 /* ---- text ---- */
 
@@ -218,6 +219,7 @@ typedef struct takt_print_options {
     const takt_tensor *slots; /* as takt_weights.slots, for a text that holds everything */
 } takt_print_options;
 /* The text form; takt_parse (lang/) reads it back. */
-void takt_graph_print(const takt_graph *g, const takt_print_options *options, takt_text *text);
+TAKT_INNER void takt_graph_print(const takt_graph *g, const takt_print_options *options,
+                                 takt_text *text);
 
 #endif

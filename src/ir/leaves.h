@@ -3,8 +3,10 @@
 #ifndef TAKT_IR_LEAVES_H
 #define TAKT_IR_LEAVES_H
 
+#include "base/inner.h"
 #include "ir/op.h"
 
-extern const takt_op takt_op_input, takt_op_constant, takt_op_state, takt_op_get;
+TAKT_INNER extern const takt_op takt_op_constant, takt_op_get;
+extern const takt_op takt_op_input, takt_op_state;
 
 #endif

@@ -8,6 +8,7 @@
 #define TAKT_IR_OP_H
 
 #include "base/arena.h"
+#include "base/inner.h"
 #include "ir/tensor.h"
 
 typedef struct takt_graph takt_graph;
@@ -211,12 +212,12 @@ struct takt_op {
 };
 
 /* The registry: sorted by name. */
-extern const takt_op *const takt_ops[];
-extern const size_t takt_op_count;
-const takt_op *takt_op_find(const char *name, size_t length); /* NULL if there is none */
+TAKT_INNER extern const takt_op *const takt_ops[];
+TAKT_INNER extern const size_t takt_op_count;
+TAKT_INNER const takt_op *takt_op_find(const char *name, size_t length); /* NULL if there is none */
 /* The nearest name for "did you mean", or NULL. */
-const char *takt_op_nearest(const char *name);
-size_t takt_op_attr_count(const takt_op *op);
+TAKT_INNER const char *takt_op_nearest(const char *name);
+TAKT_INNER size_t takt_op_attr_count(const takt_op *op);
 /* Index of an attribute, or -1. */
 int takt_op_attr_index(const takt_op *op, const char *name);
 /* All attributes of a node, followed by zeros: to be changed and passed to another node. */

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* for syscall() */
 #include "kernel/isa.h"
 
+#include "base/inner.h"
+
 #include <string.h>
 
 #define BIT(isa) (UINT32_C(1) << TAKT_ISA_##isa)
@@ -120,7 +122,7 @@ static takt_isa_set detect(void)
 
 #endif
 
-takt_isa_set takt_isa_detect(void)
+TAKT_INNER takt_isa_set takt_isa_detect(void)
 {
     return BIT(scalar) | detect();
 }
@@ -154,7 +156,7 @@ bool takt_isa_cap(takt_isa_set set, const char *cap, takt_isa_set *capped)
     return true;
 }
 
-const char *takt_isa_name(takt_isa isa)
+TAKT_INNER const char *takt_isa_name(takt_isa isa)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].isa == isa)

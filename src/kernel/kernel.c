@@ -3,18 +3,21 @@
 
 #include <string.h>
 
+#include "base/inner.h"
+
 #define TAKT_UNIT(stem, upper) extern const takt_kernel_unit takt_unit_##stem;
 #include "kernel_list.inc"
 #undef TAKT_UNIT
 
-const takt_kernel_unit *const takt_kernel_units[] = {
+TAKT_INNER const takt_kernel_unit *const takt_kernel_units[] = {
 #define TAKT_UNIT(stem, upper) &takt_unit_##stem,
 #include "kernel_list.inc"
 #undef TAKT_UNIT
     NULL, /* so that a build without any kernel is still C */
 };
 
-const size_t takt_kernel_unit_count = sizeof takt_kernel_units / sizeof *takt_kernel_units - 1;
+TAKT_INNER const size_t takt_kernel_unit_count =
+    sizeof takt_kernel_units / sizeof *takt_kernel_units - 1;
 
 static const char *needs(takt_isa isa)
 {
@@ -49,8 +52,9 @@ static size_t candidates(const char *family, takt_isa_set isas, takt_kernel_choi
     return count;
 }
 
-const takt_kernel *takt_kernel_find(const char *family, takt_isa_set isas,
-                                    takt_kernel_choice *choices, size_t capacity, size_t *count)
+TAKT_INNER const takt_kernel *takt_kernel_find(const char *family, takt_isa_set isas,
+                                               takt_kernel_choice *choices, size_t capacity,
+                                               size_t *count)
 {
     takt_kernel_choice best = {NULL, NULL, NULL};
     const size_t found = candidates(family, isas, &best, choices, capacity);

@@ -2,10 +2,11 @@
 #ifndef TAKT_LANG_FOREIGN_H
 #define TAKT_LANG_FOREIGN_H
 
+#include "base/inner.h"
 #include "base/near.h"
 
 /* The hint for the name of a call, with or without its module (nn.Linear), or NULL. */
-const char *takt_foreign_call(const char *name);
+TAKT_INNER const char *takt_foreign_call(const char *name);
 /* The hint for a name used as a value (True, x.T), or NULL. */
 const char *takt_foreign_value(const char *name);
 /* takt_nearest_try for a keyword: `ours` is the nearest if the wanted word is another framework's

@@ -10,6 +10,7 @@
 #ifndef TAKT_LANG_PARSE_H
 #define TAKT_LANG_PARSE_H
 
+#include "base/inner.h"
 #include "ir/graph.h"
 #include "lang/diag.h"
 
@@ -96,7 +97,7 @@ TAKT_MUST_USE takt_status takt_sample_graph(takt_ctx *ctx, const takt_op *op, co
                                             takt_graph **graph, takt_sample_ranges *ranges);
 
 /* The names of the built-in layers, sorted, and the text of one (NULL if there is none). */
-const char *takt_layer_name(size_t index); /* NULL past the last */
-const char *takt_layer_text(const char *name);
+TAKT_INNER const char *takt_layer_name(size_t index); /* NULL past the last */
+TAKT_INNER const char *takt_layer_text(const char *name);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/plain.h"
 #include "measure/bench.h"
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 static void findings(const takt_bench_row *r, takt_text *text)
 {

@@ -9,23 +9,11 @@
 #include "base/options.h"
 #include "base/sha256.h"
 #include "io/read.h"
-#include "measure/compare.h"
 #include "os/cpu.h"
 #include "os/facts.h"
+#include "stats/compare.h"
 
 /* ---- the process and the machine ---- */
-
-void takt_process_memory(uint64_t *now, uint64_t *most)
-{
-    char text[TAKT_FACT_TEXT], value[64];
-    *now = *most = 0;
-    if (!takt_fact_text("", "/proc/self/status", text, sizeof text))
-        return;
-    if (takt_fact_field(text, "VmRSS", value, sizeof value) && takt_fact_parse(value, now))
-        *now *= 1024;
-    if (takt_fact_field(text, "VmHWM", value, sizeof value) && takt_fact_parse(value, most))
-        *most *= 1024;
-}
 
 /* ---- making one ---- */
 

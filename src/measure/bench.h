@@ -102,8 +102,6 @@ void takt_bench_md(takt_text *text, const takt_bench *b);
 void takt_bench_gbench(takt_json_writer *w, const takt_bench *b);
 void takt_bench_html(takt_text *text, const takt_bench *b);
 
-/* Resident bytes of this process now and at most; 0 where the system does not say. */
-void takt_process_memory(uint64_t *now, uint64_t *most);
 /* 'A' to 'D': from the A/A difference, stolen time and the load of other processes. Times of a busy
  * machine may agree with each other and still be wrong. */
 char takt_noise_grade(double noise_pct, const takt_others *others);

@@ -5,9 +5,9 @@
 #include "base/mem.h"
 #include "measure/bench.h"
 #include "measure/cache.h"
-#include "measure/compare.h"
-#include "measure/special.h"
-#include "measure/stats.h"
+#include "stats/compare.h"
+#include "stats/special.h"
+#include "stats/stats.h"
 
 static const char *copy(takt_bench *b, const char *text)
 {

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "io/read.h"
 #include "measure/bench.h"
-#include "measure/compare.h"
 #include "measure/roofline.h"
+#include "stats/compare.h"
 
 static const takt_json *member(const takt_json *object, const char *key)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "measure/compare.h"
 #include "measure/plot.h"
+#include "stats/compare.h"
 
 static bool differ(const char *a, const char *b)
 {

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "measure/bench.h"
-#include "measure/compare.h"
-#include "measure/special.h"
-#include "measure/stats.h"
+#include "stats/compare.h"
+#include "stats/special.h"
+#include "stats/stats.h"
 
 enum { LEAST_TIMES = 4 };
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "measure/ceilings.h"
 #include "measure/plot_axis.h"
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
 enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };

@@ -6,7 +6,7 @@
 #include "kernel/peak/peak.h"
 #include "kernel/stream/stream.h"
 #include "measure/ceilings.h"
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 enum { TRIES = 12, GLANCES = 3 };   /* GLANCES: of a loop that may not be the best one */
 static const double slice = 1.2e-3; /* seconds of one try */

@@ -2,7 +2,7 @@
  * direction. */
 #include <math.h>
 
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 /* Levels are medians of this many neighbours, at least two. */
 enum { WINDOW = 5, NEAR = 2 };

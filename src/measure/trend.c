@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "base/sort.h"
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 /* Only the file's name: results of one model may have been measured from several folders. */
 static const char *model_of(const takt_bench *b)

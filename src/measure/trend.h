@@ -39,4 +39,10 @@ double takt_trend_change(const takt_trend_view *v, size_t step);
 TAKT_MUST_USE takt_status takt_trend_write(takt_text *text, const takt_trend_view *v,
                                            takt_bench_format format);
 
+/* Indices at which the level of a series changes permanently, ascending: the medians of up to five
+ * values on each side differ by 1 % and by three times the noise, which is the difference between
+ * neighbours. At most `most`; returns their number. `scratch`: count numbers. */
+size_t takt_steps_find(const double *values, size_t count, double *scratch, size_t *steps,
+                       size_t most);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/inner.h"
+
 typedef enum takt_event {
     TAKT_EVENT_INSTRUCTIONS,
     TAKT_EVENT_CYCLES,
@@ -19,21 +21,21 @@ typedef enum takt_event {
 } takt_event;
 
 /* "instructions"; never NULL. */
-const char *takt_event_name(takt_event event);
+TAKT_INNER const char *takt_event_name(takt_event event);
 /* The event of that name; TAKT_EVENTS if there is none. */
-takt_event takt_event_find(const char *name);
+TAKT_INNER takt_event takt_event_find(const char *name);
 /* Whether a run may cause none: then 0 is a valid count, not a broken counter. */
-bool takt_event_is_miss(takt_event event);
+TAKT_INNER bool takt_event_is_miss(takt_event event);
 
 /* Counts the calling thread in user space; a descriptor, or -errno. Threads started later are
  * counted too, existing ones are not. */
-int takt_counter_open(takt_event event);
-void takt_counter_close(int counter);
+TAKT_INNER int takt_counter_open(takt_event event);
+TAKT_INNER void takt_counter_close(int counter);
 /* Resets it to zero. */
-void takt_counter_begin(int counter);
+TAKT_INNER void takt_counter_begin(int counter);
 /* False if the counter was multiplexed, so that the figure would be an estimate. */
-bool takt_counter_end(int counter, uint64_t *value);
+TAKT_INNER bool takt_counter_end(int counter, uint64_t *value);
 /* The same without stopping the counter. */
-bool takt_counter_look(int counter, uint64_t *value);
+TAKT_INNER bool takt_counter_look(int counter, uint64_t *value);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/inner.h"
+
 enum { TAKT_CPU_MAX = 1024, TAKT_CPU_TEXT = 128, TAKT_CACHE_LEVELS = 4 };
 
 /* A set of logical processors. */
@@ -54,20 +56,20 @@ typedef struct takt_cpu_facts {
     char huge_pages[16];    /* transparent ones: "always", "madvise", "never" or "" */
 } takt_cpu_facts;
 
-void takt_cpu_read(takt_cpu_facts *facts);
+TAKT_INNER void takt_cpu_read(takt_cpu_facts *facts);
 /* Read from files beneath `root` instead of "/", for processors in `usable`: for tests. */
 void takt_cpu_read_at(const char *root, const takt_cpu_set *usable, takt_cpu_facts *facts);
 /* Useful thread count: strong physical cores within affinity and quota, at least 1. */
-int takt_cpu_threads(const takt_cpu_facts *facts);
+TAKT_INNER int takt_cpu_threads(const takt_cpu_facts *facts);
 /* Bytes available to this process: the machine's, or the cgroup's limit if lower. */
-uint64_t takt_memory_allowed(void);
+TAKT_INNER uint64_t takt_memory_allowed(void);
 /* The processors in this process's affinity mask. */
-void takt_cpu_usable(takt_cpu_set *usable);
+TAKT_INNER void takt_cpu_usable(takt_cpu_set *usable);
 /* Binds a thread (0: the calling one) to one processor; 0 or a positive errno. */
 int takt_cpu_bind(int thread_id, int cpu);
 /* Restricts the calling thread to these processors; 0 or a positive errno. */
 int takt_cpu_confine(const takt_cpu_set *to);
 /* The system's id of the calling thread, for takt_cpu_bind; 0 where there is none. */
-int takt_cpu_thread_id(void);
+TAKT_INNER int takt_cpu_thread_id(void);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/inner.h"
+
 typedef struct takt_energy {
     const char *source; /* "rapl", "hwmon", "nvml" */
     double joules;      /* since an arbitrary moment */
@@ -12,8 +14,8 @@ typedef struct takt_energy {
 
 /* `root` is put before the paths of system files, for tests; NVML is used only without it. False:
  * there is no counter, or no permission. */
-bool takt_energy_read(const char *root, takt_energy *e);
+TAKT_INNER bool takt_energy_read(const char *root, takt_energy *e);
 /* Joules from `a` to `b`, which have the same source. */
-double takt_energy_between(const takt_energy *a, const takt_energy *b);
+TAKT_INNER double takt_energy_between(const takt_energy *a, const takt_energy *b);
 
 #endif

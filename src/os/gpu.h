@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/inner.h"
+
 enum { TAKT_GPUS = 16, TAKT_GPU_TEXT = 128 };
 
 typedef struct takt_gpu {
@@ -14,6 +16,6 @@ typedef struct takt_gpu {
 
 /* The number of supported GPUs (NVIDIA only); up to TAKT_GPUS are described. `root` is put before
  * paths; the driver's library is used only with "". */
-size_t takt_gpu_read(const char *root, takt_gpu gpus[static TAKT_GPUS]);
+TAKT_INNER size_t takt_gpu_read(const char *root, takt_gpu gpus[static TAKT_GPUS]);
 
 #endif

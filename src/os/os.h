@@ -7,6 +7,8 @@
 
 #include <takt/ctx.h>
 
+#include "base/inner.h"
+
 takt_allocator takt_os_allocator(void);
 /* `memory` is borrowed as long as the services are used. */
 takt_files takt_os_files(const takt_allocator *memory);
@@ -18,12 +20,12 @@ uint64_t takt_os_process(void);
 /* Monotonic; `user` is not used. */
 uint64_t takt_os_now_ns(void *user);
 /* Returns at about the time `ns` of that clock, or a little before. */
-void takt_os_sleep_until(uint64_t ns);
+TAKT_INNER void takt_os_sleep_until(uint64_t ns);
 /* Yields the processor to other threads. */
-void takt_os_yield(void);
+TAKT_INNER void takt_os_yield(void);
 /* Processor time of this process, all threads, in nanoseconds; 0 where the system does not say. */
-uint64_t takt_os_cpu_ns(void);
+TAKT_INNER uint64_t takt_os_cpu_ns(void);
 /* Text of an errno in `to`, terminated; returns `to`. */
-const char *takt_os_reason(int error, char *to, size_t size);
+TAKT_INNER const char *takt_os_reason(int error, char *to, size_t size);
 
 #endif

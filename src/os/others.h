@@ -2,6 +2,7 @@
 #ifndef TAKT_OS_OTHERS_H
 #define TAKT_OS_OTHERS_H
 
+#include "base/inner.h"
 #include "os/cpu.h"
 
 /* Ticks since the start of the system, summed over the processors in question. */
@@ -20,13 +21,13 @@ typedef struct takt_others {
     int usable;        /* processors in question; 0: the system does not say */
 } takt_others;
 
-void takt_ticks_read(takt_ticks *ticks);
+TAKT_INNER void takt_ticks_read(takt_ticks *ticks);
 /* The same from files below `root`, for the processors in `usable`; for tests. */
 void takt_ticks_read_at(const char *root, const takt_cpu_set *usable, takt_ticks *ticks);
-takt_others takt_ticks_between(const takt_ticks *before, const takt_ticks *after);
+TAKT_INNER takt_others takt_ticks_between(const takt_ticks *before, const takt_ticks *after);
 /* Whether other processes took time from this many threads, so that a thread had to wait. */
-bool takt_others_disturb(const takt_others *others, int threads);
+TAKT_INNER bool takt_others_disturb(const takt_others *others, int threads);
 /* At most this fraction of the time was lost to them. */
-double takt_others_share(const takt_others *others, int threads);
+TAKT_INNER double takt_others_share(const takt_others *others, int threads);
 
 #endif

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/inner.h"
 
 typedef struct takt_pool takt_pool;
 typedef void takt_task_fn(void *user, size_t task, int thread);
@@ -33,10 +34,11 @@ typedef struct takt_pool_options {
 
 /* `threads` in total, including the caller; 0: takt_pool_default_threads(). A worker that cannot be
  * started is logged, and the pool is smaller. */
-TAKT_MUST_USE takt_status takt_pool_create(takt_ctx *ctx, int threads,
-                                           const takt_pool_options *options, takt_pool **pool);
+TAKT_INNER TAKT_MUST_USE takt_status takt_pool_create(takt_ctx *ctx, int threads,
+                                                      const takt_pool_options *options,
+                                                      takt_pool **pool);
 /* Accepts NULL. The pool must not be leased. */
-void takt_pool_destroy(takt_pool *pool);
+TAKT_INNER void takt_pool_destroy(takt_pool *pool);
 /* Threads available to a run, including the caller; 1 for NULL. */
 int takt_pool_threads(const takt_pool *pool);
 /* Bytes that a pool of this many threads allocates. */
@@ -51,11 +53,11 @@ void takt_pool_release(takt_pool *pool);
  * use the same pool. */
 void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count);
 /* Leases the pool if it is free, runs, releases. */
-void takt_pool_share(takt_pool *pool, takt_task_fn *task, void *user, size_t count);
+TAKT_INNER void takt_pool_share(takt_pool *pool, takt_task_fn *task, void *user, size_t count);
 
 /* Binds worker `thread` (from 1) to one processor; 0 or a positive errno. */
 int takt_pool_bind(takt_pool *pool, int thread, int cpu);
 /* One per strong physical core within this process's affinity and quota. */
-int takt_pool_default_threads(void);
+TAKT_INNER int takt_pool_default_threads(void);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef TAKT_OS_TOPOLOGY_H
 #define TAKT_OS_TOPOLOGY_H
 
+#include "base/inner.h"
 #include "os/cpu.h"
 
 enum { TAKT_NODES = 64, TAKT_CPU_LIST = 256 };
@@ -28,10 +29,10 @@ typedef struct takt_topology {
 } takt_topology;
 
 /* From files beneath `root`, which is "" except in tests. */
-void takt_topology_read(const char *root, takt_topology *t);
+TAKT_INNER void takt_topology_read(const char *root, takt_topology *t);
 /* The processors of the group whose lowest is `first`. */
-void takt_cpu_group(const takt_cpu_groups *groups, int first, takt_cpu_set *set);
+TAKT_INNER void takt_cpu_group(const takt_cpu_groups *groups, int first, takt_cpu_set *set);
 /* "0-3,8"; ends in "..." if it does not fit. Returns `to`. */
-const char *takt_cpu_list(const takt_cpu_set *set, char to[static TAKT_CPU_LIST]);
+TAKT_INNER const char *takt_cpu_list(const takt_cpu_set *set, char to[static TAKT_CPU_LIST]);
 
 #endif

@@ -3,6 +3,7 @@
 #define TAKT_OS_TRAFFIC_H
 
 #include "base/error.h"
+#include "base/inner.h"
 
 typedef struct takt_disk_rates {
     double write_mbs, read_mbs; /* write: until it is on the disk; read: past the page cache */
@@ -16,7 +17,7 @@ typedef struct takt_loopback_rates {
 } takt_loopback_rates;
 
 /* In a file beneath `folder` that is removed afterwards. 0 or a positive errno. */
-int takt_disk_measure(takt_ctx *ctx, const char *folder, takt_disk_rates *rates);
-int takt_loopback_measure(takt_ctx *ctx, takt_loopback_rates *rates);
+TAKT_INNER int takt_disk_measure(takt_ctx *ctx, const char *folder, takt_disk_rates *rates);
+TAKT_INNER int takt_loopback_measure(takt_ctx *ctx, takt_loopback_rates *rates);
 
 #endif

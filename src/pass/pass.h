@@ -10,6 +10,7 @@
 #ifndef TAKT_PASS_PASS_H
 #define TAKT_PASS_PASS_H
 
+#include "base/inner.h"
 #include "ir/graph.h"
 
 /* What happened, for `takt opt --trace` and `takt explain`. */
@@ -27,8 +28,8 @@ typedef struct takt_pass_report {
     size_t fired, refused;
 } takt_pass_report;
 
-void takt_pass_report_init(takt_pass_report *report, takt_ctx *ctx);
-void takt_pass_report_deinit(takt_pass_report *report);
+TAKT_INNER void takt_pass_report_init(takt_pass_report *report, takt_ctx *ctx);
+TAKT_INNER void takt_pass_report_deinit(takt_pass_report *report);
 /* A pass without rules reports what it did to a node; does nothing if `report` is NULL. */
 void takt_pass_fired(takt_pass_report *report, const char *pass, const char *law,
                      const takt_node *n);
@@ -121,8 +122,8 @@ typedef struct takt_pass_choice {
     int fuse;        /* fusion into steps, which the plan does: 1 on, -1 off, 0 unset */
     double min_gain; /* "fuse:min-gain=1.5"; 0: unset */
 } takt_pass_choice;
-TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words,
-                                           takt_pass_choice *choice);
+TAKT_INNER TAKT_MUST_USE takt_status takt_pass_choose(takt_ctx *ctx, const char *words,
+                                                      takt_pass_choice *choice);
 
 /* Called with the graph after each pass, for --emit-each-pass; may be NULL. */
 typedef takt_status takt_pass_watch_fn(void *user, const takt_pass *pass, const takt_graph *g);
@@ -136,17 +137,19 @@ typedef struct takt_pipeline_options {
 } takt_pipeline_options;
 
 /* The standard passes in their order (pipeline.c), except those that the plan applies itself. */
-TAKT_MUST_USE takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
-                                            const takt_pipeline_options *options, takt_graph **out);
-size_t takt_pipeline_count(void);
-const takt_pass *takt_pipeline_pass(size_t index);
-const char *takt_pipeline_reason(size_t index); /* the reason for its position */
+TAKT_INNER TAKT_MUST_USE takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,
+                                                       const takt_pipeline_options *options,
+                                                       takt_graph **out);
+TAKT_INNER size_t takt_pipeline_count(void);
+TAKT_INNER const takt_pass *takt_pipeline_pass(size_t index);
+TAKT_INNER const char *takt_pipeline_reason(size_t index); /* the reason for its position */
 /* A pass of the pipeline that `off`, of a choice, does not switch off. */
 bool takt_pass_is_on(const takt_pass *pass, uint64_t off);
 
 /* Substitutes sizes for named dimensions (entries < 0 stay), in types and in attributes. */
-TAKT_MUST_USE takt_status takt_graph_specialize(const takt_graph *in, const int64_t *sizes,
-                                                size_t size_count, takt_graph **out);
+TAKT_INNER TAKT_MUST_USE takt_status takt_graph_specialize(const takt_graph *in,
+                                                           const int64_t *sizes, size_t size_count,
+                                                           takt_graph **out);
 /* Replaces every op that has a lowering by it, except where `keep` says otherwise. */
 typedef bool takt_keep_fn(void *user, const takt_graph *g, const takt_node *n);
 TAKT_MUST_USE takt_status takt_graph_lower(const takt_graph *in, takt_keep_fn *keep, void *user,
@@ -160,8 +163,8 @@ TAKT_MUST_USE takt_status takt_graph_fix_inputs(const takt_graph *in, const takt
                                                 size_t count, takt_graph **out);
 /* Replaces slots without a next value by constants: values[i] belongs to slot i (storage NULL:
  * keep the slot). */
-TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in, const takt_tensor *values,
-                                            takt_graph **out);
+TAKT_INNER TAKT_MUST_USE takt_status takt_graph_freeze(const takt_graph *in,
+                                                       const takt_tensor *values, takt_graph **out);
 
 /* The conditions of clauses as further outputs (checks.c) or, if not `on`, no clauses at all. */
 TAKT_MUST_USE takt_status takt_graph_checks(const takt_graph *in, bool on, takt_graph **out);

@@ -6,6 +6,7 @@
 #ifndef TAKT_PLAN_BASIS_H
 #define TAKT_PLAN_BASIS_H
 
+#include "base/inner.h"
 #include "pass/template.h"
 #include "plan/packs.h"
 
@@ -55,6 +56,6 @@ bool takt_basis_is_single(takt_basis *b);
 
 /* What a plan holds only so that plans of other sizes can be made: graphs, and the weights that
  * these are packed from. With a fresh count, under the lock of the plan cache. */
-uint64_t takt_tally_kept(struct takt_tally *t, const takt_plan *plan);
+TAKT_INNER uint64_t takt_tally_kept(struct takt_tally *t, const takt_plan *plan);
 
 #endif

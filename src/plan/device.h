@@ -10,6 +10,7 @@
 
 #include "base/ctx.h"
 #include "base/error.h"
+#include "base/inner.h"
 
 typedef uint8_t takt_space;
 
@@ -85,8 +86,9 @@ TAKT_MUST_USE takt_status takt_space_storage(takt_ctx *ctx, const struct takt_pl
 
 /* The result of the backend's open() for (which, threads): made by the first call, kept by the
  * context, and shared by all callers. NULL for a backend without open(). */
-TAKT_MUST_USE takt_status takt_opened_get(takt_ctx *ctx, const struct takt_backend *backend,
-                                          const char *which, int threads, void **state);
+TAKT_INNER TAKT_MUST_USE takt_status takt_opened_get(takt_ctx *ctx,
+                                                     const struct takt_backend *backend,
+                                                     const char *which, int threads, void **state);
 /* Closes all, when the context ends. */
 void takt_opened_close(takt_ctx *ctx);
 

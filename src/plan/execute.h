@@ -5,16 +5,33 @@
 #include "os/pool.h"
 #include "plan/plan.h"
 
-/* Called around every step when profiling; NULL otherwise. */
+struct takt_session;
+
+/* The events of a run, and who reads them: profiles, monitors, timed training. A run passes events
+ * on and knows no reader, so that what nobody reads costs a look at a pointer. */
 typedef struct takt_watch {
-    void (*before)(void *user, size_t step);
+    void (*before)(void *user, size_t step); /* NULL, as `after`: the steps are of no interest */
     void (*after)(void *user, size_t step);
     void *user;
     /* Or NULL: per worker of the pool, at [worker * TAKT_BUSY_STRIDE], in nanoseconds. The time it
      * spent in tasks is added; the start of its first task is stored if the entry is 0, and the end
      * of its last one. */
     uint64_t *busy_ns;
+    /* Or NULL: after a run of `session` that began at `start_ns` on the context's clock. */
+    void (*end)(void *user, struct takt_session *session, uint64_t start_ns, takt_status status);
+    /* Of a context: frees the reader when the context is destroyed first. */
+    void (*drop)(void *user);
 } takt_watch;
+
+/* The `user` of step events that go to a context's reader: sessions of a context run at the same
+ * time. */
+typedef struct takt_watched {
+    void *user; /* the reader's own */
+    struct takt_session *session;
+    /* The reader's, zero at first: when the step under way began, and on which thread. */
+    uint64_t started;
+    int thread;
+} takt_watched;
 
 enum { TAKT_BUSY_SUM, TAKT_BUSY_FIRST, TAKT_BUSY_LAST };
 enum { TAKT_BUSY_STRIDE = 8 }; /* a cache line each */

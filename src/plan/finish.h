@@ -2,6 +2,7 @@
 #ifndef TAKT_PLAN_FINISH_H
 #define TAKT_PLAN_FINISH_H
 
+#include "base/inner.h"
 #include "plan/builder.h"
 
 typedef takt_status takt_push_fn(takt_builder *b, const takt_step *step);
@@ -21,7 +22,7 @@ TAKT_MUST_USE takt_status takt_finish_sizes(takt_builder *b);
 TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b);
 
 /* The name of a node for messages: its name, its origin, or its op. */
-const char *takt_node_label(const takt_node *n);
+TAKT_INNER const char *takt_node_label(const takt_node *n);
 void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost);
 
 #endif

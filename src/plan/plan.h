@@ -11,6 +11,7 @@
 
 #include <takt/cpu.h>
 
+#include "base/inner.h"
 #include "base/lock.h"
 #include "ir/graph.h"
 #include "kernel/fault.h"
@@ -355,12 +356,12 @@ TAKT_MUST_USE takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph,
                                            const takt_plan_settings *settings, takt_plan **plan);
 /* Bytes of arena that the best order needs if cheap values may be computed twice; 0: that cannot
  * be told any more, because the model is gone. */
-TAKT_MUST_USE takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes);
+TAKT_INNER TAKT_MUST_USE takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes);
 struct takt_tally;
 /* Adds what the plan has from the allocator (ir/held.h), and not the plans before it in the count.
  */
 void takt_tally_plan(struct takt_tally *t, const takt_plan *plan);
-void takt_plan_retain_internal(takt_plan *plan);
-void takt_plan_release_internal(takt_plan *plan); /* accepts NULL */
+TAKT_INNER void takt_plan_retain_internal(takt_plan *plan);
+TAKT_INNER void takt_plan_release_internal(takt_plan *plan); /* accepts NULL */
 
 #endif

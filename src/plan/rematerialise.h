@@ -2,6 +2,7 @@
 #ifndef TAKT_PLAN_REMATERIALISE_H
 #define TAKT_PLAN_REMATERIALISE_H
 
+#include "base/inner.h"
 #include "plan/plan.h"
 
 /* A point of the trade-off between time and memory. */
@@ -36,7 +37,7 @@ TAKT_MUST_USE takt_status takt_plan_fit(takt_ctx *ctx, takt_graph *graph,
 bool takt_plan_reads_constants(const takt_graph *g);
 /* Memory against time of a training step that is planned like `plan`, from the fastest to the
  * smallest, at most `most` points; none if that is no longer known. */
-TAKT_MUST_USE takt_status takt_plan_points(const takt_plan *plan, size_t most,
-                                           takt_remat_point *points, size_t *count);
+TAKT_INNER TAKT_MUST_USE takt_status takt_plan_points(const takt_plan *plan, size_t most,
+                                                      takt_remat_point *points, size_t *count);
 
 #endif

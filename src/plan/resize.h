@@ -8,6 +8,7 @@
 #ifndef TAKT_PLAN_RESIZE_H
 #define TAKT_PLAN_RESIZE_H
 
+#include "base/inner.h"
 #include "plan/basis.h"
 #include "plan/plan.h"
 
@@ -32,8 +33,8 @@ TAKT_MUST_USE takt_status takt_resizer_set_some(takt_resizer *r, const int64_t *
 /* Sizes that values decide, from node `behind` on, become what is planned for where the others are
  * what `cells`, those of the size program, begin with; or 0 where `is_none`, by index of names or
  * NULL, says so. */
-void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
-                     takt_id behind);
+TAKT_INNER void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
+                                takt_id behind);
 /* Whether a length before node `before` gave `name` another number than `found`; `names` are those
  * of this run. A branch that is not taken has sizes of 0, which may differ from others. */
 bool takt_plan_differs(const takt_plan *top, const int64_t *names, size_t name, int64_t found,

@@ -4,8 +4,8 @@
 
 #include <takt/shrink.h>
 
-#include "api/report/report.h"
 #include "base/options.h"
+#include "base/report.h"
 #include "op/ops.h"
 #include "op/util/conv.h"
 #include "pass/copier.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/report/report.h"
+#include "api/layers.h"
 #include "base/options.h"
 #include "op/ops.h"
 #include "op/util/conv.h"

@@ -1,7 +1,7 @@
 /* prune_report.c - what pruning removed, and what it gained. */
 #include <stdio.h>
 
-#include "api/report/report.h"
+#include "base/report.h"
 #include "shrink/prune.h"
 
 static double part(double after, double before)

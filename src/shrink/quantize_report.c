@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/report/report.h"
+#include "base/report.h"
 #include "shrink/quantize.h"
 
 static bool has_noise(const takt_quantizing *z, size_t i)

@@ -2,6 +2,7 @@
 #ifndef TAKT_TRAIN_PHASE_H
 #define TAKT_TRAIN_PHASE_H
 
+#include "base/inner.h"
 #include "ir/graph.h"
 
 typedef enum takt_phase {
@@ -11,13 +12,13 @@ typedef enum takt_phase {
     TAKT_PHASES
 } takt_phase;
 
-extern const char *const takt_phase_names[TAKT_PHASES];
+TAKT_INNER extern const char *const takt_phase_names[TAKT_PHASES];
 
 /* Whether the graph is that of a training step. */
-bool takt_is_training_step(const takt_graph *g);
+TAKT_INNER bool takt_is_training_step(const takt_graph *g);
 /* The phase of every node; `phase` has room for all of them. */
-void takt_phases(const takt_graph *g, unsigned char *phase);
+TAKT_INNER void takt_phases(const takt_graph *g, unsigned char *phase);
 /* The phase of several nodes that are computed together: the latest. */
-takt_phase takt_phase_of(const unsigned char *phase, const takt_id *nodes, size_t count);
+TAKT_INNER takt_phase takt_phase_of(const unsigned char *phase, const takt_id *nodes, size_t count);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "api/report/report.h"
+#include "base/report.h"
 #include "plan/finish.h"
 
 enum { BINS = 10 }; /* of the histogram: from 1 down by powers of ten */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/report/report.h"
 #include "base/options.h"
+#include "base/report.h"
 #include "op/ops.h"
 #include "op/util/bound.h"
 #include "plan/finish.h"

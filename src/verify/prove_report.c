@@ -6,8 +6,8 @@
 #include <takt/array.h>
 
 #include "api/model.h"
-#include "api/report/report.h"
 #include "base/options.h"
+#include "base/report.h"
 #include "io/file.h"
 #include "verify/prove.h"
 

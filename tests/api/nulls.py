@@ -12,7 +12,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build", "release"))
-LIBRARY = os.path.join(BUILD, "libtakt.so")
+LIBRARY = os.path.join(BUILD, "libtakt-measure.so")  # and, with it, libtakt.so
 
 # Numbers that say how much memory lies behind a pointer: nobody can check them.
 SIZES_OF_MEMORY = {"length", "count", "bytes", "size", "capacity", "most", "arena_bytes"}

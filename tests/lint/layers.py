@@ -4,8 +4,8 @@ import re
 
 from _lint import complain, files, finish, read
 
-LAYERS = ("base os kernel ir op logic lang interp grad pass plan backend io train text measure "
-          "api verify shrink serve").split()
+LAYERS = ("base os kernel ir op logic lang interp grad pass plan backend io stats train text "
+          "api verify shrink serve measure").split()
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(takt/[^>]+)>)', re.MULTILINE)
 GENERATED = re.compile(r"^(build_info\.h|layers\.inc|arch\.inc|chat\.inc|page\.inc|\w+_list\.inc)$")
 

@@ -1,7 +1,16 @@
-/* consumer.c - somebody else's program: says which Takt it has, loads a model and runs it. */
+/* consumer.c - somebody else's program: says which Takt it has, loads a model and runs it. With
+ * REPORTS it also describes the plan, which libtakt-measure does. */
 #include <stdio.h>
 
 #include <takt/takt.h>
+
+#ifdef REPORTS
+static int ignore(void *user, const char *text, size_t length)
+{
+    (void)user;
+    return text == NULL || length == 0;
+}
+#endif
 
 int main(void)
 {
@@ -13,6 +22,9 @@ int main(void)
         takt_ctx_create(NULL, &ctx) || takt_model_load(ctx, "examples/mlp.takt", NULL, &model) ||
         takt_plan_create(model, NULL, &plan) || takt_session_create(plan, NULL, &session) ||
         takt_session_input(session, 0) == NULL || takt_session_run(session);
+#ifdef REPORTS
+    failed = failed || takt_plan_describe(plan, TAKT_FORMAT_TEXT, ignore, NULL);
+#endif
     if (!failed)
         printf("takt %s: %g\n", takt_version(),
                ((float *)takt_session_output(session, 0)->data)[0]);

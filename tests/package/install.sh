@@ -29,6 +29,8 @@ if command -v pkg-config >/dev/null; then
     export PKG_CONFIG_PATH=$lib/pkgconfig
     "$cc" -std=c17 $source $(pkg-config --cflags --libs takt) -o "$work/pkg"
     check pkg-config "$work/pkg"
+    "$cc" -std=c17 -DREPORTS $source $(pkg-config --cflags --libs takt-measure) -o "$work/reports"
+    check "pkg-config takt-measure" "$work/reports"
     pkg-config --variable=prefix takt | grep -q first && { echo "takt.pc names the old prefix"; failed=1; }
 else
     echo "pkg-config is not installed: that way was not tried"
@@ -39,6 +41,8 @@ cmake -S tests/package/cmake -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$wor
     cmake --build "$work/cmake" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 check "find_package, shared" "$work/cmake/with_takt"
 check "find_package, static" "$work/cmake/with_takt_static"
+check "find_package, measure" "$work/cmake/with_takt_measure"
+check "find_package, measure, static" "$work/cmake/with_takt_measure_static"
 
 # The manual page and completions lie where shells look for them.
 share=$work/moved/share

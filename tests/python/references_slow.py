@@ -56,8 +56,8 @@ def compile_extension(root, package):
     include = os.path.join(root, "usr", "include")
     subprocess.run(["gcc", "-std=c11", "-O1", "-fPIC", "-shared", f"-I{include}/python3.11d",
                     f"-I{include}", f"-I{ROOT}/include", f"-I{ROOT}/bind/python/src", *sources,
-                    "-o", os.path.join(package, "takt", "_takt.so"), f"-L{BUILD}", "-l:libtakt.so",
-                    f"-Wl,-rpath,{BUILD}"], check=True)
+                    "-o", os.path.join(package, "takt", "_takt.so"), f"-L{BUILD}",
+                    "-l:libtakt-measure.so", "-l:libtakt.so", f"-Wl,-rpath,{BUILD}"], check=True)
 
 
 def main():

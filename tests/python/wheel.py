@@ -31,7 +31,8 @@ def check_contents(wheel):
     for part in ("takt/__init__.py", "takt/_takt.abi3.so", "takt/bin/takt", "takt/ops.py",
                  "takt/ops.pyi", "takt/_takt.pyi", "takt/py.typed"):
         expect(part in names, f"{part} is not in the wheel")
-    expect(any(name.startswith("takt/libtakt.so") for name in names), "the library is not there")
+    for library in ("libtakt.so", "libtakt-measure.so"):
+        expect(any(name.startswith(f"takt/{library}") for name in names), f"{library} is missing")
     print(f"wheel: {os.path.basename(wheel)}, {os.path.getsize(wheel)} bytes")
 
 

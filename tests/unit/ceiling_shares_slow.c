@@ -5,7 +5,7 @@
 #include <string.h>
 #include <takt/takt.h>
 
-#include "api/measure/measure.h"
+#include "measure/session/measure.h"
 #include "test.h"
 
 enum { CHANCES = 5 };

@@ -1,5 +1,5 @@
 /* formula.c - tables of numbers as polynomials: equal at every place, or a bound. */
-#include "api/report/formula.h"
+#include "measure/report/formula.h"
 
 #include <stdlib.h>
 #include <string.h>

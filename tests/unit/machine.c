@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/measure/measure.h"
 #include "measure/bench.h"
+#include "measure/session/measure.h"
 #include "os/cpu.h"
 #include "os/facts.h"
 #include "os/fp.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/monitor/monitor.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "measure/monitor/monitor.h"
 #include "os/os.h"
 #include "test.h"
 

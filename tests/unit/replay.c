@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/compare.h"
+#include "stats/compare.h"
 #include "test.h"
 
 enum { BLOCKS = 24, LINE = 1024 };

@@ -3,8 +3,8 @@
 
 #include <takt/takt.h>
 
-#include "api/report/report.h"
-#include "api/report/svg.h"
+#include "measure/report/report.h"
+#include "measure/report/svg.h"
 #include "test.h"
 
 static takt_ctx *ctx;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/philox.h"
 #include "measure/bench.h"
-#include "measure/compare.h"
+#include "stats/compare.h"
 #include "test.h"
 
 enum { PAIRS = 200, TIMES = 96, MOST_PROCESSES = 8 };

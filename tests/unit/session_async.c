@@ -358,7 +358,7 @@ static void refuse_others(void)
 {
     takt_session *s = session_of("n=2", NULL);
     gate g = {false, false};
-    const takt_watch watch = {wait_at_gate, nothing_after, &g, NULL};
+    const takt_watch watch = {.before = wait_at_gate, .after = nothing_after, .user = &g};
     const takt_tensor_view view = *takt_session_input(s, 0);
     int status = -1;
     s->watch = &watch;

@@ -113,7 +113,7 @@ static void a_second_run_at_once_is_refused(void)
 {
     takt_session *a = session_of("seq=1", NULL), *b = session_of("seq=1", a);
     intruder in = {.other = b};
-    const takt_watch watch = {before, after, &in, NULL};
+    const takt_watch watch = {.before = before, .after = after, .user = &in};
     if (a == NULL || b == NULL)
         return;
     a->watch = &watch;
@@ -182,7 +182,7 @@ static void a_stopped_run_leaves_the_cache_as_it_was(void)
         return;
     EXPECT(run(prompt, 0, PROMPT) == TAKT_OK);
     stop s = {.session = token};
-    const takt_watch watch = {after, cancel, &s, NULL};
+    const takt_watch watch = {.before = after, .after = cancel, .user = &s};
     size_t stopped = 0, undone = 0;
     for (size_t i = 0; i < token->plan->step_count; i++)
         undone += token->plan->steps[i].undo != NULL;

@@ -137,7 +137,7 @@ static bool one_accident(trap *t, const void *old, const void *new)
     static const takt_status expected[] = {TAKT_ERR_CANCELLED, TAKT_ERR_DEADLINE, TAKT_ERR_RANGE};
     takt_session *s = t->f->session;
     const size_t bytes = takt_session_state_bytes(s);
-    const takt_watch watch = {before, after, t, NULL};
+    const takt_watch watch = {.before = before, .after = after, .user = t};
     EXPECT_OK(s->ctx, takt_session_restore_state(s, old));
     s->watch = &watch;
     const takt_status status =

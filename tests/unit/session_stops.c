@@ -75,7 +75,7 @@ static void late_after_the_last_step(void)
 {
     fixture f;
     if (begin(&f, plain, 1)) {
-        const takt_watch watch = {before, after, &f, NULL};
+        const takt_watch watch = {.before = before, .after = after, .user = &f};
         f.session->watch = &watch;
         f.at = f.session->plan->step_count - 1;
         f.wait_ns = 1000;
@@ -95,7 +95,7 @@ static void the_commit_phase_is_exempt(void)
     fixture f;
     if (begin(&f, counting, 1)) {
         const takt_plan *plan = f.session->plan;
-        const takt_watch watch = {before, after, &f, NULL};
+        const takt_watch watch = {.before = before, .after = after, .user = &f};
         size_t commit = 0, stopped = 0;
         while (commit < plan->step_count && !plan->steps[commit].is_commit)
             commit++;
@@ -126,7 +126,7 @@ static void a_cancel_is_for_one_run(void)
 {
     fixture f;
     if (begin(&f, plain, 1)) {
-        const takt_watch watch = {before, after, &f, NULL};
+        const takt_watch watch = {.before = before, .after = after, .user = &f};
         takt_session_cancel(f.session); /* none is in progress: the next */
         EXPECT(takt_session_run(f.session) == TAKT_ERR_CANCELLED);
         EXPECT(takt_session_run(f.session) == TAKT_OK);

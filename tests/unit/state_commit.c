@@ -206,7 +206,7 @@ static void stop_everywhere(takt_session *s, size_t model)
     EXPECT(takt_session_run(s) == TAKT_OK);
     EXPECT_OK(ctx, takt_session_save_state(s, new));
     stop at = {.session = s};
-    const takt_watch watch = {before, cancel, &at, NULL};
+    const takt_watch watch = {.before = before, .after = cancel, .user = &at};
     for (at.at = 0; at.at < s->plan->step_count; at.at++) {
         EXPECT_OK(ctx, takt_session_restore_state(s, old));
         s->watch = &watch;

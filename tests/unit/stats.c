@@ -1,12 +1,12 @@
 /* stats.c - statistics against SciPy, coverage by simulation, warm-up, and verdicts. */
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdint.h>
 
 #include "base/philox.h"
-#include "measure/compare.h"
-#include "measure/special.h"
+#include "stats/compare.h"
+#include "stats/special.h"
 #include "stats_scipy.inc"
 #include "test.h"
 

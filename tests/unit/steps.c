@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/philox.h"
-#include "measure/stats.h"
+#include "measure/trend.h"
 #include "test.h"
 
 enum { MOST = 100, ROUNDS = 1000 };

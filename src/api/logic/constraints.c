@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/logic/logic.h"
-#include "api/report/report.h"
 #include "base/mem.h"
+#include "base/report.h"
 #include "ir/name.h"
 
 static const takt_relation_info *first_of(const takt_model *model)

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/logic/proof.h"
-#include "api/report/report.h"
 #include "base/mem.h"
+#include "base/report.h"
 
 typedef struct writer {
     takt_report *r;

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "api/logic/logic.h"
-#include "api/report/report.h"
 #include "base/number.h"
 #include "base/options.h"
+#include "base/report.h"
 
 typedef struct argument {
     enum { ANYTHING, ENTRY, NUMBER, VARIABLE } kind;

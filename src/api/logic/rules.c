@@ -1,6 +1,6 @@
 /* rules.c - a description of a model's rules, for people and programs. */
 #include "api/logic/logic.h"
-#include "api/report/report.h"
+#include "base/report.h"
 
 static size_t bytes_of(const takt_relation_info *r)
 {

@@ -1,9 +1,8 @@
 /* run.c - running: everything is prepared in advance, so a run only computes. */
 #include <string.h>
 
-#include "api/monitor/monitor.h"
-#include "api/monitor/recorder.h"
 #include "api/session/session.h"
+#include "api/usage.h"
 #include "base/mem.h"
 #include "ir/normal.h"
 #include "os/fp.h"
@@ -94,9 +93,40 @@ static takt_status run_with_state(takt_session *s, const takt_execution *x)
     return status;
 }
 
+/* ---- events ---- */
+
+/* A run, as the step events of a context's reader name it. */
+typedef struct events {
+    takt_watched watched;
+    takt_watch steps;
+} events;
+
+/* Steps go to one reader: the session's, or else the context's. */
+static const takt_watch *step_reader(takt_session *s, events *e)
+{
+    const takt_watch *all = s->ctx->watch;
+    if (s->watch != NULL || all == NULL)
+        return s->watch;
+    e->watched = (takt_watched){.user = all->user, .session = s};
+    e->steps = *all;
+    e->steps.user = &e->watched;
+    return &e->steps;
+}
+
+static void pass_end(takt_session *s, uint64_t start_ns, takt_status status)
+{
+    const takt_watch *all = s->ctx->watch;
+    if (all != NULL && all->end != NULL)
+        all->end(all->user, s, start_ns, status);
+    if (s->reader.end != NULL)
+        s->reader.end(s->reader.user, s, start_ns, status);
+}
+
+/* ---- a run ---- */
+
 static takt_status execute(takt_session *s, uint64_t number, uint64_t deadline_ns, bool begins)
 {
-    takt_record record;
+    events e;
     const takt_execution x = {.plan = s->plan,
                               .base = s->base,
                               .arena = s->arena,
@@ -107,7 +137,7 @@ static takt_status execute(takt_session *s, uint64_t number, uint64_t deadline_n
                               .cancel = s->outer_cancel != NULL ? s->outer_cancel : &s->cancel,
                               .run = s->outer_cancel != NULL ? s->outer_run : number,
                               .deadline_ns = deadline_ns,
-                              .watch = s->watch != NULL ? s->watch : takt_record_begin(&record, s),
+                              .watch = step_reader(s, &e),
                               .strides = s->view_count > 0 ? s->strides : NULL,
                               .is_back = s->is_back,
                               .is_begun_only = begins,
@@ -132,8 +162,8 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     TAKT_TRY(ready(s));
     TAKT_TRY(takt_session_sample(s));
     takt_cpu_wait(s->ctx);
-    const uint64_t start = s->monitor != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
-    begins = begins && s->watch == NULL && s->ctx->recorder == NULL;
+    const uint64_t start = s->reader.end != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
+    begins = begins && s->watch == NULL && s->ctx->watch == NULL;
     takt_status status = execute(s, number, deadline_ns, begins);
     while (status != TAKT_OK && s->range != NULL && s->range->is_again) {
         status = takt_session_again(s);
@@ -145,10 +175,8 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
         status = takt_session_copy_out(s);
     if (status == TAKT_OK && !begins)
         status = takt_session_check_clauses(s);
-    if (s->ctx->recorder != NULL)
-        takt_record_copies(s);
-    if (s->monitor != NULL)
-        takt_monitor_note(s->monitor, start, status);
+    if (s->ctx->watch != NULL || s->reader.end != NULL)
+        pass_end(s, start, status);
     return status;
 }
 

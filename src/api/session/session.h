@@ -4,6 +4,7 @@
 
 #include <takt/session.h>
 
+#include "base/inner.h"
 #include "base/lock.h"
 #include "os/doze.h"
 #include "os/memory.h"
@@ -139,8 +140,8 @@ struct takt_session {
     takt_error error;
     bool is_back;                 /* of the next run (takt_execution) */
     bool is_begun;                /* such a run: takt_session_finish waits for it */
-    const takt_watch *watch;      /* NULL unless profiling */
-    struct takt_monitor *monitor; /* or NULL: monitor.h */
+    const takt_watch *watch;      /* gets the events of the steps; or NULL */
+    takt_watch reader;            /* gets the ends of runs; `end` NULL: nobody does */
     struct takt_session *checker; /* with checks, for every check_every-th run; or NULL */
     uint64_t check_every, checked_runs;
     void *stream; /* of the caller's: runs are begun, and end later; or NULL */
@@ -218,15 +219,16 @@ static inline bool takt_port_moves(const takt_session_port *port)
     return port->strided.data != NULL && !port->is_view;
 }
 /* Elements lie one after another, in row-major order. */
-bool takt_view_is_dense(const takt_tensor_view *v);
+TAKT_INNER bool takt_view_is_dense(const takt_tensor_view *v);
 /* The step that cannot read input `index` with these strides; NULL: all that read it can. */
-const takt_step *takt_session_obstacle(const takt_session *s, size_t index, const int64_t *stride);
+TAKT_INNER const takt_step *takt_session_obstacle(const takt_session *s, size_t index,
+                                                  const int64_t *stride);
 /* Every run reads a copy of `view`, whatever it is. */
 TAKT_MUST_USE takt_status takt_session_copy_of(takt_session *s, size_t input,
                                                const takt_tensor_view *view);
 /* Between the caller's strided buffers and the dense ones that steps use. */
-TAKT_MUST_USE takt_status takt_session_copy_in(takt_session *s);
-TAKT_MUST_USE takt_status takt_session_copy_out(takt_session *s);
+TAKT_INNER TAKT_MUST_USE takt_status takt_session_copy_in(takt_session *s);
+TAKT_INNER TAKT_MUST_USE takt_status takt_session_copy_out(takt_session *s);
 
 /* device.c: a view whose `device` is not 0. Checks it; binds it; binds the host's memory again; and
  * copies one that steps on the host need. Failures go into s->error. */
@@ -307,14 +309,5 @@ TAKT_MUST_USE takt_status takt_session_get_pool(takt_session *s, const takt_sess
 TAKT_MUST_USE takt_status takt_session_refuse(takt_session *s);
 /* Waits for the runner's last run and ends its thread. */
 void takt_runner_end(takt_session *s);
-
-/* The number of inputs and outputs, and port `i` of them, inputs first. */
-size_t takt_report_ports(const takt_session *s);
-const takt_session_port *takt_report_port(const takt_session *s, size_t i, const takt_desc **desc);
-
-struct takt_report;
-/* The memory statement; `minimum`: the arena of the best order; `s`: or NULL. */
-void takt_report_memory(struct takt_report *r, const takt_plan *plan, const takt_session *s,
-                        size_t minimum);
 
 #endif

@@ -5,6 +5,7 @@
 #include <takt/text.h>
 
 #include "api/text/kv.h"
+#include "base/inner.h"
 #include "base/text.h"
 #include "text/grammar/grammar.h"
 #include "text/sampler.h"
@@ -147,7 +148,7 @@ bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t
 /* The state has the caches of the first `count` of these tokens: they count as read. */
 TAKT_MUST_USE takt_status takt_generator_place(takt_generator *g, const int32_t *ids, size_t count);
 /* State `i` as bytes; for a cache those of the first `tokens`. */
-size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens);
+TAKT_INNER size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens);
 TAKT_MUST_USE takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to,
                                                     size_t bytes);
 TAKT_MUST_USE takt_status takt_generator_state_write(takt_generator *g, size_t i, const void *from,

@@ -1,7 +1,7 @@
 /* tokens.c - the tokens of a text, as a table and as JSON. */
 #include <string.h>
 
-#include "api/report/report.h"
+#include "base/report.h"
 #include "base/utf8.h"
 #include "text/tokenizer.h"
 

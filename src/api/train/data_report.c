@@ -4,6 +4,7 @@
 #include "api/model.h"
 #include "api/train/data.h"
 #include "base/json.h"
+#include "base/report.h"
 
 /* Facts of a field; mean and deviation are those of its finite numbers. */
 typedef struct facts {

@@ -8,9 +8,10 @@
 #include "api/model.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/report.h"
 #include "base/size.h"
-#include "measure/metric.h"
 #include "train/hyper.h"
+#include "train/metric.h"
 
 enum { METRICS = 16 };
 

@@ -1,8 +1,9 @@
 /* list.c - optimizers, losses and schedules with their numbers. */
 #include "api/model.h"
 #include "base/json.h"
-#include "measure/metric.h"
+#include "base/report.h"
 #include "train/loss.h"
+#include "train/metric.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 

@@ -63,7 +63,7 @@ static void after(void *user, size_t step)
 static const char *find_step(takt_trainer *t)
 {
     search s = {.session = t->step.session};
-    const takt_watch watch = {before, after, &s, NULL};
+    const takt_watch watch = {.before = before, .after = after, .user = &s};
     t->step.session->watch = &watch;
     const takt_status status = takt_session_run(t->step.session);
     t->step.session->watch = NULL;

@@ -57,7 +57,7 @@ takt_status takt_trainer_step_timed(takt_trainer *t, const takt_named_view *batc
                                     takt_step_result *result, takt_step_times *times)
 {
     record r = {.t = t};
-    const takt_watch watch = {before, after, &r, NULL};
+    const takt_watch watch = {.before = before, .after = after, .user = &r};
     t->watch = &watch;
     const takt_status status = takt_trainer_step(t, batch, count, result);
     t->watch = NULL;

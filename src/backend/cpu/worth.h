@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "base/inner.h"
 #include "kernel/isa.h"
 
 /* A kind of machine. */
@@ -32,9 +33,9 @@ typedef struct takt_worth {
 } takt_worth;
 
 /* The kind of machine that has these instructions. */
-const takt_worth *takt_worth_of(takt_isa_set isas);
+TAKT_INNER const takt_worth *takt_worth_of(takt_isa_set isas);
 /* Time that work of this many operations and bytes takes one thread. */
-double takt_worth_us(const takt_worth *w, double flops, double bytes);
+TAKT_INNER double takt_worth_us(const takt_worth *w, double flops, double bytes);
 /* Number of tasks for work of `us` and this many threads: one for each thread that pays off, 1 if
  * more threads would not finish clearly sooner; several per thread if tasks remain long, so that a
  * slow thread leaves some of its share to others. */

@@ -6,14 +6,15 @@
 #ifndef TAKT_IO_WEIGHTS_WEIGHTS_H
 #define TAKT_IO_WEIGHTS_WEIGHTS_H
 
+#include "base/inner.h"
 #include "io/safetensors/safetensors.h"
 
 /* Receives one tensor; the bytes are valid during the call. `file` is the part that holds it. */
 typedef takt_status takt_weights_fn(void *user, const char *file, const char *name,
                                     const takt_type *type, const void *bytes);
 /* Visits every tensor of the file and its parts. */
-TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path, takt_weights_fn *visit,
-                                            void *user);
+TAKT_INNER TAKT_MUST_USE takt_status takt_weights_each(takt_ctx *ctx, const char *path,
+                                                       takt_weights_fn *visit, void *user);
 /* The same for a mapped file: `*mapping` holds its bytes, or is NULL if they were read, from before
  * the first visit until this returns. */
 TAKT_MUST_USE takt_status takt_weights_each_mapped(takt_ctx *ctx, const char *path,
