@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-from _lint import BUILD, complain, finish, read, skip
+from _lint import BUILD, ROOT, complain, finish, read, skip
 
 FORBIDDEN = re.compile(r"""^_{0,2}(abort|exit|_exit|_Exit|quick_exit|assert\w*|longjmp|siglongjmp
     |v?f?printf|v?dprintf|puts|fputs|putchar|putc|fputc|perror|stdout|stderr|raise|psignal|err|errx
@@ -28,13 +28,22 @@ GRANTS = {
 COMPILER = re.compile(r"^(strcpy|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_|__aarch64_\w+"
                       r"|__\w+[dtsx][ifc]\d?|__tls_get_addr|__(?P<libc>\w+)_chk)$")
 
+
+def is_current(path):
+    """A build folder keeps objects of sources that were moved or removed."""
+    target, source = path[:-2].split("_objects.dir" + os.sep)
+    is_measure = source.startswith(os.path.join("src", "measure", ""))
+    is_there = any(os.path.exists(os.path.join(root, source)) for root in (ROOT, BUILD))
+    return is_there and is_measure == target.endswith("takt_measure")
+
+
 # src/<folder>/..., and gen/kernel/... of the variants that the build writes
 objects = []
 for target in ("takt", "takt_measure"):
     objects_dir = os.path.join(BUILD, "CMakeFiles", target + "_objects.dir")
     objects += [os.path.join(folder, name) for part in ("src", os.path.join("gen", "kernel"))
                 for folder, _, names in os.walk(os.path.join(objects_dir, part))
-                for name in names if name.endswith(".o")]
+                for name in names if name.endswith(".o") and is_current(os.path.join(folder, name))]
 if not objects:
     skip(f"no objects in {objects_dir}")
 
