@@ -121,6 +121,18 @@ typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,
                                               size_t *index);
+/* The same for what several threads may pack: part `index` of `count` of what `fill` does, which
+ * cannot fail. */
+typedef void takt_fill_part_fn(const void *user, const void *from, void *to, size_t index,
+                               size_t count);
+typedef struct takt_filler {
+    const char *format;
+    size_t bytes;
+    takt_fill_fn *fill;
+    takt_fill_part_fn *part; /* or NULL */
+} takt_filler;
+TAKT_MUST_USE takt_status takt_planner_packed_by(takt_planner *p, takt_id from,
+                                                 const takt_filler *how, void *user, size_t *index);
 /* True of what takt_planner_packed takes: constants, and state whose packed forms sessions keep, so
  * that runs find them packed; also what is made of such state by a transpose or a cast. `fill` must
  * not fail for state. */

@@ -371,6 +371,8 @@ takt_status takt_builder_build(takt_builder *b, takt_plan **out)
     }
     if (status == TAKT_OK)
         status = build(b);
+    takt_pool_destroy(b->pool);
+    b->pool = NULL;
     const takt_status shrunk = takt_finish_shrink(b);
     status = status != TAKT_OK ? status : shrunk;
     if (status != TAKT_OK) {

@@ -108,6 +108,7 @@ typedef struct takt_builder {
     size_t pack_count, pack_capacity;
     uint32_t *pack_of;                /* per node: its newest pack, or UINT32_MAX */
     size_t in_capacity, out_capacity; /* of the step being compiled */
+    takt_pool *pool; /* of the threads that pack large weights; NULL until there is one */
     takt_found_kernel found[TAKT_FOUND_KERNELS];
     size_t found_count;
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */

@@ -12,8 +12,9 @@ typedef struct takt_pack_name {
     takt_id node;
     const char *format; /* "" for the value itself */
     size_t bytes;
-    takt_fill_fn *fill; /* NULL for the value itself */
-    takt_space space;   /* of its bytes */
+    takt_fill_fn *fill;      /* NULL for the value itself */
+    takt_space space;        /* of its bytes */
+    takt_fill_part_fn *part; /* how several threads do it, or NULL; not part of the name */
 } takt_pack_name;
 
 /* `is_sized`: per node, depends on sizes, so it is not shared; NULL: none does. Copied. */

@@ -223,7 +223,8 @@ static takt_status add_operands(takt_planner *p, facts *f)
     }
     if (!is_constant && f->mm.b_matrices == 1)
         return takt_planner_form(p, n->in[1], &how, &f->b);
-    return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->b);
+    const takt_filler filler = {format, bytes, pack_constant, by_parts(f)};
+    return takt_planner_packed_by(p, f->narrow.from, &filler, f, &f->b);
 }
 
 /* Parts for one thread, which takes them alternately from both ends: of the weights for a single
@@ -352,8 +353,7 @@ static bool reads_view(const takt_step *s, size_t in, const int64_t *stride)
     if (in != f.a || widens(&f) || f.mm.batch != 1 ||
         !bound_sides(&f, &s->in[in], stride, &f.mm.a_row, &f.mm.a_col))
         return false;
-    const size_t planned = f.kernel_scratch;
-    return kernel_bytes(&f, f.info) <= planned;
+    return kernel_bytes(&f, f.info) <= f.kernel_scratch;
 }
 
 static takt_status compile(takt_planner *p)

@@ -90,14 +90,14 @@ static const real *operand(const takt_step *s, const takt_task *t, size_t index,
 }
 
 /* Share `index` of `count` of the panels of a matrix, chunk by chunk of k. */
-static void pack_part(const facts *f, const takt_task *t, const real *b, real *to, size_t index,
+static void pack_part(const facts *f, const takt_poll *poll, const real *b, real *to, size_t index,
                       size_t count)
 {
     const takt_product *mm = &f->mm;
     const size_t columns = takt_panels_columns(f->panels, mm->n);
     size_t first, end;
     takt_panels_share(f->panels, mm->n, index, count, &first, &end);
-    for (size_t p = 0, rows; first < end && p < mm->k && !takt_poll_stops(t->poll); p += rows) {
+    for (size_t p = 0, rows; first < end && p < mm->k && !takt_poll_stops(poll); p += rows) {
         rows = mm->k - p < TAKT_GEMM_CHUNK ? mm->k - p : TAKT_GEMM_CHUNK;
         const takt_pack part = {.k = rows,
                                 .n = end - first,
@@ -117,7 +117,23 @@ static void pack_share(const facts *f, const takt_task *t, const real *b, real *
     enum { COLUMNS = 1024 };
     const size_t each = 1 + f->mm.n / count / COLUMNS;
     for (size_t i = 0; i < each; i++)
-        pack_part(f, t, b, to, t->index * each + i, count * each);
+        pack_part(f, t->poll, b, to, t->index * each + i, count * each);
+}
+
+/* The same while the plan is made, of constants that are copied as they are. */
+static void pack_constant_part(const void *user, const void *from, void *to, size_t index,
+                               size_t count)
+{
+    const facts *f = user;
+    for (size_t i = 0; i < f->mm.b_matrices; i++)
+        pack_part(f, NULL, (const real *)from + i * f->mm.k * f->mm.n,
+                  (real *)to + i * f->packed_count, index, count);
+}
+
+static takt_fill_part_fn *by_parts(const facts *f)
+{
+    const bool is_plain = !widens(f) && f->narrow.fast == NULL && !takt_is_narrow(&f->narrow);
+    return is_plain ? pack_constant_part : NULL;
 }
 
 static void prepare(const takt_step *s, const takt_task *t)

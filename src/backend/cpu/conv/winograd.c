@@ -112,9 +112,23 @@ static void pack_rows(const takt_conv_shape *s, takt_panels panels, const float 
 }
 
 /* In the order in which the weights lie: the nearer channel inside. */
+static void pack_channels(const takt_conv_shape *s, takt_panels panels, const float *w,
+                          const size_t range[2], float *to)
+{
+    const size_t end = range[1], step = s->w_out < s->w_in ? ROWS : s->cin;
+    for (size_t c = range[0]; c < end; c += step)
+        pack_rows(s, panels, w, c, c + step < end ? c + step : end, to);
+}
+
 void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
 {
-    const size_t step = s->w_out < s->w_in ? ROWS : s->cin;
-    for (size_t c = 0; c < s->cin; c += step)
-        pack_rows(s, panels, w, c, c + step < s->cin ? c + step : s->cin, to);
+    pack_channels(s, panels, w, (const size_t[2]){0, s->cin}, to);
+}
+
+void takt_winograd_pack_part(const takt_conv_shape *s, takt_panels panels, const float *w,
+                             float *to, const size_t share[2])
+{
+    size_t range[2];
+    takt_cpu_share(s->cin, ROWS, share[0], share[1], &range[0], &range[1]);
+    pack_channels(s, panels, w, range, to);
 }

@@ -10,5 +10,8 @@
 size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels);
 /* U = G w Gt in double, rounded once: for each point, a packed matrix [cin][cout]. */
 void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to);
+/* The same for share[0] of share[1] parts of the input channels. */
+void takt_winograd_pack_part(const takt_conv_shape *s, takt_panels panels, const float *w,
+                             float *to, const size_t share[2]);
 
 #endif

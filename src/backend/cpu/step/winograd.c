@@ -48,6 +48,12 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
+static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+{
+    const takt_winograd_conv *f = user;
+    takt_winograd_pack_part(&f->shape, f->panels, from, to, (const size_t[2]){index, count});
+}
+
 static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
@@ -64,8 +70,10 @@ static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
                                            c->is_turned ? " turned" : "");
     if (format == NULL)
         return TAKT_ERR_MEMORY;
+    const takt_filler filler = {format, bytes, pack_constant,
+                                takt_is_narrow(&f->narrow) ? NULL : pack_part};
     if (f->is_packed)
-        return takt_planner_packed(p, f->narrow.from, format, bytes, pack_constant, f, &f->w);
+        return takt_planner_packed_by(p, f->narrow.from, &filler, f, &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);
     return takt_planner_input(p, n->in[1], &f->w);
 }

@@ -1,0 +1,219 @@
+/* packing.c - constants in other layouts, which steps read instead of them: packed by all threads
+ * of the plan, once for all plans of a graph. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/storage.h"
+#include "plan/answers.h"
+#include "plan/basis.h"
+#include "plan/builder.h"
+#include "plan/packs.h"
+
+/* On the host, whichever backend requests it. */
+static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *status)
+{
+    uint32_t buffer;
+    const takt_space space = b->space;
+    b->space = TAKT_HOST;
+    *status = takt_builder_buffer(b, node, &buffer);
+    b->space = space;
+    if (*status != TAKT_OK)
+        return NULL;
+    const takt_tensor *t = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
+    return (const char *)takt_tensor_data(t) + b->root_offset[node];
+}
+
+/* Where the bytes of a constant are: a node's, or a tensor's of a subgraph. */
+typedef struct pack_source {
+    takt_id node;
+    const takt_tensor *tensor; /* or NULL */
+} pack_source;
+
+typedef struct shared_fill {
+    takt_fill_part_fn *part;
+    const void *user, *from;
+    void *to;
+    size_t count;
+} shared_fill;
+
+static void fill_one(void *user, size_t task, int thread)
+{
+    const shared_fill *s = user;
+    (void)thread;
+    s->part(s->user, s->from, s->to, task, s->count);
+}
+
+/* By all threads of the plan, if it is worth waking them. */
+static takt_status fill_pack(takt_builder *b, const takt_pack_name *name, void *user,
+                             const void *from, void *to)
+{
+    enum { LEAST = 1 << 18, EACH = 4 /* parts of a thread */ };
+    const int threads = b->p.plan->threads;
+    if (name->part == NULL || name->bytes < LEAST || threads < 2)
+        return name->fill(user, from, to);
+    if (b->pool == NULL)
+        TAKT_TRY(takt_pool_create(b->p.ctx, threads, NULL, &b->pool));
+    shared_fill s = {name->part, user, from, to, EACH * (size_t)threads};
+    const bool is_leased = takt_pool_try_lease(b->pool);
+    takt_pool_run(is_leased ? b->pool : NULL, fill_one, &s, s.count);
+    if (is_leased)
+        takt_pool_release(b->pool);
+    return TAKT_OK;
+}
+
+/* The packed form of `from`, as a constant of raw bytes. */
+static takt_status make_pack(takt_builder *b, const pack_source *from, const takt_pack_name *name,
+                             void *user, uint32_t *buffer)
+{
+    takt_type type = {.dtype = TAKT_U8, .rank = 1};
+    type.dim[0] = (takt_dim)name->bytes;
+    takt_tensor packed = {.type = type};
+    if (b->p.settings->is_dry)
+        TAKT_TRY(takt_storage_borrow(b->p.ctx, NULL, name->bytes, NULL, NULL, &packed.storage));
+    else
+        TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
+    takt_status status = TAKT_OK;
+    if (!b->p.settings->is_dry) {
+        const void *source = from->tensor != NULL ? takt_tensor_data(from->tensor)
+                                                  : constant_bytes(b, from->node, &status);
+        if (status == TAKT_OK)
+            status = fill_pack(b, name, user, source, takt_tensor_data(&packed));
+        if (status == TAKT_OK)
+            status = takt_storage_share(&packed.storage);
+    }
+    if (status == TAKT_OK)
+        status = takt_builder_new_constant(b, &packed, buffer);
+    takt_tensor_release(&packed);
+    if (status == TAKT_OK)
+        b->p.plan->packed_bytes += name->bytes;
+    return status;
+}
+
+/* On a device: the host keeps it only until it has been copied there. */
+static takt_status move_pack(takt_builder *b, const takt_pack_name *name, uint32_t *buffer)
+{
+    b->p.plan->packed_bytes -= name->bytes;
+    return takt_builder_upload(b, name, *buffer, buffer);
+}
+
+/* The pack that the step had at other sizes, if it requests the same one. */
+static takt_status pack_again(takt_builder *b, takt_id from, const char *format, size_t bytes,
+                              size_t *index)
+{
+    const takt_answer *a = takt_answers_next(b, TAKT_ASKED_PACK);
+    if (a == NULL || a->node != from || a->bytes != bytes || strcmp(a->format, format) != 0)
+        return TAKT_OTHER_QUESTION;
+    return takt_builder_add_raw(b, a->buffer, bytes, index);
+}
+
+takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, const char *format,
+                               size_t bytes, takt_fill_fn *fill, void *user, size_t *index)
+{
+    uint32_t buffer;
+    takt_builder *b = takt_builder_of(p);
+    const pack_source source = {.node = TAKT_NONE, .tensor = from};
+    if (takt_answers_again(b))
+        return pack_again(b, TAKT_NONE, format, bytes, index);
+    /* Not tied to a node, so it is never found again. */
+    const takt_pack_name name = {
+        .node = UINT32_MAX, .format = "", .bytes = bytes, .fill = fill, .space = b->space};
+    TAKT_TRY(make_pack(b, &source, &name, user, &buffer));
+    if (b->space != TAKT_HOST)
+        TAKT_TRY(move_pack(b, &name, &buffer));
+    const char *kept = takt_arena_text(&b->scratch, format, strlen(format));
+    if (kept == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_PACK,
+                                                .node = TAKT_NONE,
+                                                .buffer = buffer,
+                                                .bytes = bytes,
+                                                .format = kept}));
+    return takt_builder_add_raw(b, buffer, bytes, index);
+}
+
+takt_status takt_builder_pack(takt_builder *b, const takt_pack_name *name, void *user,
+                              uint32_t *buffer)
+{
+    const takt_plan *plan = b->p.plan;
+    const pack_source from = {.node = name->node};
+    TAKT_TRY(make_pack(b, &from, name, user, buffer));
+    if (name->space != TAKT_HOST)
+        return move_pack(b, name, buffer);
+    return takt_packs_keep(takt_builder_packs(b), name,
+                           &plan->constants[plan->buffers[*buffer].index]);
+}
+
+/* What another plan of the graph packed, or a new one for others to share. */
+static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *user,
+                            uint32_t *buffer)
+{
+    takt_tensor packed;
+    const takt_id root = b->root[name->node];
+    if (takt_packs_find(takt_builder_packs(b), name, &packed)) {
+        const takt_status status = takt_builder_new_constant(b, &packed, buffer);
+        takt_tensor_release(&packed);
+        if (status == TAKT_OK)
+            b->p.plan->buffers[*buffer].space = name->space;
+        b->p.plan->packed_bytes += status == TAKT_OK && name->space == TAKT_HOST ? name->bytes : 0;
+        return status;
+    }
+    if (b->is_late[root])
+        TAKT_TRY(takt_builder_want(b, root));
+    return b->is_late[root] ? takt_builder_postpone(b, name, user, buffer)
+                            : takt_builder_pack(b, name, user, buffer);
+}
+
+takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,
+                                takt_fill_fn *fill, void *user, size_t *index)
+{
+    return takt_planner_packed_by(p, from, &(takt_filler){format, bytes, fill, NULL}, user, index);
+}
+
+takt_status takt_planner_packed_by(takt_planner *p, takt_id from, const takt_filler *how,
+                                   void *user, size_t *index)
+{
+    takt_builder *b = takt_builder_of(p);
+    const char *format = how->format;
+    const size_t bytes = how->bytes;
+    takt_fill_fn *fill = how->fill;
+    const takt_pack_name name = {from, format, bytes, fill, b->space, how->part};
+    uint32_t buffer = UINT32_MAX;
+    const char *kept = NULL;
+    if (!p->is_constant[from])
+        return takt_builder_fill_form(b, &name, user, index);
+    if (takt_answers_again(b))
+        return pack_again(b, from, format, bytes, index);
+    for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
+        if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&
+            b->packs[i].space == b->space && strcmp(b->packs[i].format, format) == 0) {
+            buffer = b->packs[i].buffer;
+            kept = b->packs[i].format;
+        }
+    if (buffer == UINT32_MAX) {
+        TAKT_TRY(get_pack(b, &name, user, &buffer));
+        void *packs = b->packs;
+        const takt_status status =
+            takt_mem_grow(p->ctx, &packs, &b->pack_capacity, b->pack_count + 1, sizeof *b->packs);
+        b->packs = packs;
+        TAKT_TRY(status);
+        kept = takt_arena_text(&b->scratch, format, strlen(format));
+        if (kept == NULL)
+            return TAKT_ERR_MEMORY;
+        b->packs[b->pack_count] = (takt_pack_key){.from = from,
+                                                  .format = kept,
+                                                  .bytes = bytes,
+                                                  .fill = fill,
+                                                  .space = b->space,
+                                                  .buffer = buffer,
+                                                  .next = b->pack_of[from]};
+        b->pack_of[from] = (uint32_t)b->pack_count++;
+    }
+    if (b->sized != NULL && p->settings->basis->template->is_sized[from])
+        takt_answers_give_up(b);
+    TAKT_TRY(takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_PACK,
+                                                .node = from,
+                                                .buffer = buffer,
+                                                .bytes = bytes,
+                                                .format = kept}));
+    return takt_builder_add_raw(b, buffer, bytes, index);
+}

@@ -1,0 +1,68 @@
+/* packing.c - weights that several threads pack have the bytes that one thread gives them. */
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "base/ctx.h"
+#include "plan/plan.h"
+#include "test.h"
+
+/* A product with a last panel that is not whole, one of several matrices, and a convolution by
+ * Winograd's algorithm: each with enough weights for the threads to be woken. */
+static const char text[] = "model m(x: f32[3, 300], a: f32[5, 4, 130], p: f32[1, 70, 16, 16]) "
+                           "seed=3 {\n"
+                           "  param w: f32[5, 130, 260] = normal(0, 1)\n"
+                           "  return y = dense(x, 611), b = matmul(a, w),\n"
+                           "    q = conv(p, 83, kernel=3, pad=1)\n"
+                           "}\n";
+
+static takt_ctx *ctx;
+
+static takt_plan *plan_for(const takt_model *m, int threads)
+{
+    takt_plan *plan = NULL;
+    const takt_plan_options o = {.threads = threads};
+    EXPECT_OK(ctx, takt_plan_create(m, &o, &plan));
+    return plan;
+}
+
+static takt_model *load(void)
+{
+    takt_model *m = NULL;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, sizeof text - 1, NULL, &m));
+    return m;
+}
+
+/* Each plan is of a model of its own: those of one model share what is packed. */
+static void compare(int threads)
+{
+    takt_model *m = load(), *other = load();
+    takt_plan *one = plan_for(m, 1), *many = plan_for(other, threads);
+    size_t large = 0;
+    if (one != NULL && many != NULL && EXPECT(one->constant_count == many->constant_count))
+        for (size_t i = 0; i < one->constant_count; i++) {
+            const takt_tensor *a = &one->constants[i], *b = &many->constants[i];
+            size_t bytes = 0, same = 0;
+            if (a->storage == NULL || b->storage == NULL)
+                continue;
+            EXPECT(takt_type_bytes(&a->type, &bytes) && takt_type_bytes(&b->type, &same));
+            EXPECT(bytes == same && memcmp(takt_tensor_data(a), takt_tensor_data(b), bytes) == 0,
+                   "constant %zu of %zu bytes, %d threads", i, bytes, threads);
+            large += bytes >= 1 << 18;
+        }
+    EXPECT(large >= 3, "%zu are packed by several threads", large);
+    takt_plan_destroy(one);
+    takt_plan_destroy(many);
+    takt_model_destroy(m);
+    takt_model_destroy(other);
+}
+
+int main(void)
+{
+    static const int threads[] = {2, 3, 8};
+    if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+            compare(threads[i]);
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
