@@ -1,8 +1,8 @@
 # cold.cmake - what reads, checks and reports is not worth -O3: a wheel has to stay small, and a run
 # spends its time in src/kernel and src/backend. Scalar kernels are for processors without vectors
 # and for comparison; -O3 makes them half as large again. What nobody waits for is compiled for
-# size; gcc then sees less of what is initialised, and would warn of values that are. A loop over all
-# weights of a model is waited for.
+# size; gcc then sees less of what is initialised, and would warn of values that are. A loop over
+# all weights of a model is waited for.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 set(for_size grad io lang measure op pass serve shrink stats text/grammar text/jinja train)
