@@ -24,7 +24,7 @@ static const sample samples[] = {
     {"model m(x: f32[2, n, 64]) seed=3 {\n"
      "  return y = transformer_block(x, heads=4, hidden=256)\n"
      "}\n",
-     "n=1..96", 96, 1},
+     "n=1..96", 96, 0},
     {"model m(x: f32[n, 600], y: f32[600, 90]) seed=3 {\n"
      "  return y = matmul(x, y)\n"
      "}\n",

@@ -32,7 +32,7 @@ static const struct {
     {"examples/stream.takt", NULL},
     {"examples/kv.takt", "rows=3"},
 };
-enum { MODELS = sizeof models / sizeof *models };
+enum { MODELS = sizeof models / sizeof *models, ENCODER = 2, WIDTH = 64 };
 
 typedef struct fixture {
     const char *path;
@@ -66,6 +66,8 @@ static void fill(takt_session *s)
     }
 }
 
+static const char *ranges; /* of the plans to come, instead of the model's sizes; or NULL */
+
 static bool begin(fixture *f, size_t model, int threads, const takt_session_options *given)
 {
     *f = (fixture){.path = models[model].path};
@@ -73,7 +75,8 @@ static bool begin(fixture *f, size_t model, int threads, const takt_session_opti
     takt_config config = {0};
     takt_inject_config(&f->inject, &config);
     takt_model *m = NULL;
-    const takt_plan_options options = {.sizes = models[model].sizes, .threads = threads};
+    const takt_plan_options options = {.sizes = ranges != NULL ? ranges : models[model].sizes,
+                                       .threads = threads};
     takt_session_options own = given != NULL ? *given : (takt_session_options){0};
     bool ok = EXPECT_OK(NULL, takt_ctx_create(&config, &f->ctx)) &&
               EXPECT_OK(f->ctx, takt_model_load(f->ctx, f->path, NULL, &m)) &&
@@ -302,23 +305,57 @@ static void child(size_t model, int threads)
     _exit(failed);
 }
 
+/* Runs whose buffers have other sizes each time, inside the range of the plan. */
+static bool run_sizes(fixture *f, int count)
+{
+    static float x[3 * 40 * WIDTH];
+    takt_tensor_view view = {.dtype = TAKT_F32, .rank = 3, .data = x};
+    for (int k = 0; k < count; k++) {
+        view.dims[0] = 1 + k % 3;
+        view.dims[1] = 1 + k * 37 % 40;
+        view.dims[2] = WIDTH;
+        if (takt_session_bind(f->session, "x", &view) != TAKT_OK ||
+            takt_session_run(f->session) != TAKT_OK)
+            return false;
+    }
+    return true;
+}
+
+/* From the second size on a session has all that it needs. */
+static void child_sizes(int threads)
+{
+    fixture f;
+    ranges = "batch=1..3,seq=1..40";
+    if (!begin(&f, ENCODER, threads, NULL) || !run_sizes(&f, 3))
+        _exit(CHILD_FAILED);
+    if (threads > 1)
+        settle();
+    if (!close_the_door())
+        _exit(CHILD_NO_FILTER);
+    const uint64_t gets = f.inject.gets;
+    _exit(run_sizes(&f, 120) && f.inject.gets == gets ? CHILD_OK : CHILD_FAILED);
+}
+
 static void no_system_calls(void)
 {
     caught = mmap(NULL, sizeof *caught, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT(caught != MAP_FAILED);
-    for (size_t i = 0; i < 2 * MODELS && !TEST_SANITIZED; i++) {
+    for (size_t i = 0; i < 2 * MODELS + 2 && !TEST_SANITIZED; i++) {
         *caught = -1;
         fflush(stdout);
         const pid_t pid = fork();
-        if (pid == 0)
+        if (pid == 0 && i / 2 < MODELS)
             child(i / 2, 1 + (int)(i % 2));
+        else if (pid == 0)
+            child_sizes(1 + (int)(i % 2));
         int status = 0;
         EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
         const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         if (code == CHILD_NO_FILTER)
             TEST_SKIP("system calls cannot be filtered here");
-        EXPECT(code == CHILD_OK, "%s, %d threads: exit %d, system call %d", models[i / 2].path,
-               1 + (int)(i % 2), code, *caught);
+        EXPECT(code == CHILD_OK, "%s, %d threads: exit %d, system call %d",
+               i / 2 < MODELS ? models[i / 2].path : "other sizes", 1 + (int)(i % 2), code,
+               *caught);
     }
 }
 

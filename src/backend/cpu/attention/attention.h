@@ -117,6 +117,8 @@ void takt_attention_pack_rows(const takt_attention *f, takt_attention_matrix m, 
 void takt_attention_pack(const takt_attention *f, const takt_attention_pair *p, float *to,
                          float *wide);
 size_t takt_attention_wide_packed(const takt_attention *f);
+/* Scratch memory of the products. */
+size_t takt_attention_kernel_bytes(const takt_attention *f, const takt_gemm_f32_info *info);
 
 /* One query: k and v are read in place. */
 takt_step_run_fn takt_attention_run_one;

@@ -122,3 +122,40 @@ void takt_attention_pack_rows(const takt_attention *f, takt_attention_matrix m, 
                             .panels = f->panels};
     f->pack(&rows);
 }
+
+/* Scratch memory of the products with `keys` keys. */
+static size_t product_bytes(const takt_attention *f, const takt_gemm_f32_info *info, size_t keys)
+{
+    const takt_gemm_f32 first = {.m = f->block,
+                                 .n = keys,
+                                 .k = f->dim,
+                                 .a_row = f->heads * f->dim,
+                                 .a_col = 1,
+                                 .walk = f->walk};
+    const takt_gemm_f32 second = {
+        .m = f->block, .n = f->value_dim, .k = keys, .a_row = keys, .a_col = 1, .walk = f->walk};
+    takt_gemm_f32 single = second; /* a row without absent keys, fewer than there are */
+    single.m = 1;
+    single.k = keys < TAKT_GEMM_CHUNK ? keys : TAKT_GEMM_CHUNK;
+    const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);
+    const size_t c = f->is_causal ? info->scratch_bytes(&single) : 0;
+    const size_t ab = a > b ? a : b;
+    return ab > c ? ab : c;
+}
+
+/* The most for any number of keys that may be there or that a block sees. Fewer keys may need more:
+ * more rows of A fit. Kernels round k up to four, and to more rows only below that; beyond a block
+ * of k, which has at most BLOCK_OF_K, nothing changes. */
+size_t takt_attention_kernel_bytes(const takt_attention *f, const takt_gemm_f32_info *info)
+{
+    enum { BLOCK_OF_K = 2048 };
+    const size_t block =
+        f->walk != NULL && f->walk->k > BLOCK_OF_K ? f->walk->k + TAKT_GEMM_CHUNK : BLOCK_OF_K;
+    const bool may_be_fewer = f->length >= 0 || f->is_causal;
+    size_t most = product_bytes(f, info, f->keys);
+    for (size_t keys = 3; may_be_fewer && keys < f->keys && keys < block + 4; keys += 4) {
+        const size_t bytes = product_bytes(f, info, keys);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}

@@ -256,43 +256,6 @@ static void set_row_kernels(takt_planner *p, facts *f)
     f->add = takt_map_find(map, TAKT_MAP_ADD);
 }
 
-/* Scratch memory of the products with `keys` keys. */
-static size_t product_bytes(const facts *f, const takt_gemm_f32_info *info, size_t keys)
-{
-    const takt_gemm_f32 first = {.m = f->block,
-                                 .n = keys,
-                                 .k = f->dim,
-                                 .a_row = f->heads * f->dim,
-                                 .a_col = 1,
-                                 .walk = f->walk};
-    const takt_gemm_f32 second = {
-        .m = f->block, .n = f->value_dim, .k = keys, .a_row = keys, .a_col = 1, .walk = f->walk};
-    takt_gemm_f32 single = second; /* a row without absent keys, fewer than there are */
-    single.m = 1;
-    single.k = keys < TAKT_GEMM_CHUNK ? keys : TAKT_GEMM_CHUNK;
-    const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);
-    const size_t c = f->is_causal ? info->scratch_bytes(&single) : 0;
-    const size_t ab = a > b ? a : b;
-    return ab > c ? ab : c;
-}
-
-/* The most for any number of keys that may be there or that a block sees. Fewer keys may need more:
- * more rows of A fit. Kernels round k up to four, and to more rows only below that; beyond a block
- * of k, which has at most BLOCK_OF_K, nothing changes. */
-static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info)
-{
-    enum { BLOCK_OF_K = 2048 };
-    const size_t block =
-        f->walk != NULL && f->walk->k > BLOCK_OF_K ? f->walk->k + TAKT_GEMM_CHUNK : BLOCK_OF_K;
-    const bool may_be_fewer = f->length >= 0 || f->is_causal;
-    size_t most = product_bytes(f, info, f->keys);
-    for (size_t keys = 3; may_be_fewer && keys < f->keys && keys < block + 4; keys += 4) {
-        const size_t bytes = product_bytes(f, info, keys);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
 static size_t set_kernels(takt_planner *p, facts *f)
 {
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
@@ -303,8 +266,33 @@ static size_t set_kernels(takt_planner *p, facts *f)
     f->v_packed = takt_attention_aligned(takt_panels_columns(f->panels, f->value_dim) * f->keys);
     f->pack = takt_kernel_as_pack(takt_planner_find(p, "pack"));
     set_row_kernels(p, f);
-    f->kernel_floats = (kernel_bytes(f, info) + 3) / 4;
+    f->kernel_floats = (takt_attention_kernel_bytes(f, info) + 3) / 4;
     return info->rows;
+}
+
+/* Parts of the rows of a pair, whose packed keys and values all threads share if there are several;
+ * else each of `tasks` packs its own. At some sizes the one takes more scratch, at others the
+ * other.
+ */
+static takt_status set_parts(takt_planner *p, facts *f, size_t parts, size_t tasks)
+{
+    takt_step *s = p->step;
+    const size_t pairs = count_pairs(f), pair_bytes = (f->k_packed + f->v_packed) * sizeof(float);
+    const size_t own = parts > 1 ? 0 : f->k_packed + f->v_packed;
+    const size_t part = f->is_causal ? f->panels.wide : 0;
+    f->parts = parts;
+    f->wide_at = own + f->block * takt_attention_aligned(f->keys) + f->kernel_floats + part;
+    s->scratch_each = (f->wide_at + takt_attention_wide_packed(f)) * sizeof(float);
+    s->scratch_bytes = 0;
+    s->task_count = parts > 1 ? pairs * parts : tasks;
+    s->prepare = NULL;
+    if (parts == 1)
+        return TAKT_OK;
+    if (!takt_size_mul(pairs, pair_bytes, &s->scratch_bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed keys and values are too large");
+    s->prepare = prepare;
+    s->prepare_count = takt_cpu_tasks(p, 0, 2.0 * (double)pairs * (double)pair_bytes, pairs);
+    return TAKT_OK;
 }
 
 static takt_status cut_tasks(takt_planner *p, facts *f, size_t tile)
@@ -319,15 +307,12 @@ static takt_status cut_tasks(takt_planner *p, facts *f, size_t tile)
                                 flops + scores * SOFTMAX, (double)pair_bytes};
     const size_t tasks = takt_cpu_tasks(p, flops * (double)pairs, 0, pairs);
     const bool is_shared = takt_cpu_tasks(p, flops * (double)pairs, 0, SIZE_MAX) > 1;
-    f->parts = is_shared ? takt_cpu_cut_products(&work, pairs, &pace).rows : 1;
-    p->step->task_count = f->parts > 1 ? pairs * f->parts : tasks;
-    if (f->parts == 1)
+    const size_t best = is_shared ? takt_cpu_cut_products(&work, pairs, &pace).rows : 1;
+    TAKT_TRY(set_parts(p, f, best, tasks));
+    if (takt_planner_has_room(p))
         return TAKT_OK;
-    if (!takt_size_mul(pairs, pair_bytes, &p->step->scratch_bytes))
-        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed keys and values are too large");
-    p->step->prepare = prepare;
-    p->step->prepare_count = takt_cpu_tasks(p, 0, 2.0 * (double)pairs * (double)pair_bytes, pairs);
-    return TAKT_OK;
+    TAKT_TRY(set_parts(p, f, best > 1 ? 1 : 2, tasks));
+    return takt_planner_has_room(p) ? TAKT_OK : set_parts(p, f, best, tasks);
 }
 
 static takt_status compile_one(takt_planner *p, facts *f)
@@ -372,12 +357,7 @@ static takt_status compile(takt_planner *p)
         f->block = f->walk->rows < BLOCK_MOST ? f->walk->rows : BLOCK_MOST;
     const size_t tile = set_kernels(p, f);
     p->step->run = run;
-    TAKT_TRY(cut_tasks(p, f, tile));
-    const size_t own = f->parts > 1 ? 0 : f->k_packed + f->v_packed;
-    const size_t part = f->is_causal ? f->panels.wide : 0;
-    f->wide_at = own + f->block * takt_attention_aligned(f->keys) + f->kernel_floats + part;
-    p->step->scratch_each = (f->wide_at + takt_attention_wide_packed(f)) * sizeof(float);
-    return TAKT_OK;
+    return cut_tasks(p, f, tile);
 }
 
 const takt_cpu_kind takt_cpu_attention = {.is_steady = true,
