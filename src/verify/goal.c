@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "verify/alpha.h"
+#include "verify/joint.h"
 
 /* Terms of inputs are rows of inputs. */
 static void add_input(takt_region *r, const takt_term *t, size_t at)
@@ -50,6 +51,33 @@ static void add_scores(const takt_region *r, size_t at, double *scores)
     }
 }
 
+/* What lines lose, shared out among the inputs that move each element. It counts more than the
+ * linear part: a split makes both halves lose less, but raises the linear part of only one. */
+static void add_reach(const takt_region *r, size_t at, double *scores)
+{
+    for (size_t id = 0; id < r->net->count; id++) {
+        const takt_net_node *n = &r->net->nodes[id];
+        const takt_lines *l = &r->lines[id];
+        if (!r->is_touched[id] || n->kind != TAKT_NET_CURVE || r->reach[n->sources[0]] == NULL)
+            continue;
+        const double *lo = r->lo[n->sources[0]], *hi = r->hi[n->sources[0]];
+        for (uint32_t i = 0; i < n->count; i++) {
+            const double a = fabs(r->rows[id][at * n->count + i]);
+            const double gap = l->above_at[i] - l->below_at[i] +
+                               (l->above[0][i] - l->below[0][i]) * 0.5 * (lo[i] + hi[i]);
+            const double *reach = r->reach[n->sources[0]] + i * r->input_count;
+            double sum = 0;
+            enum { LOSS = 4 };
+            if (!(a * gap > 0))
+                continue;
+            for (size_t k = 0; k < r->input_count; k++)
+                sum += reach[k];
+            for (size_t k = 0; k < r->input_count && sum > 0; k++)
+                scores[k] += a * gap * LOSS * (reach[k] / sum);
+        }
+    }
+}
+
 /* The gap of two lines at the middle of the box, times the coefficient. */
 static void add_losses(const takt_region *r, size_t at, double *losses)
 {
@@ -82,10 +110,16 @@ static void settle(takt_region *r, const takt_case *c, size_t at, takt_goal *goa
         }
         goal->is_proved = goal->is_proved || least > 0 || (c->rows[k].is_strict && least >= 0);
     }
+    if (!goal->is_proved && r->joint != NULL && takt_joint_proves(r->joint, r, c, at)) {
+        goal->is_proved = true;
+        goal->bound = fmax(goal->bound, 0);
+    }
     if (goal->is_proved || c->row_count == 0)
         return;
     if (scores != NULL)
         add_scores(r, at + goal->row, scores);
+    if (scores != NULL && r->reach != NULL)
+        add_reach(r, at + goal->row, scores);
     if (losses != NULL)
         add_losses(r, at + goal->row, losses);
 }
@@ -126,6 +160,7 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
 uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count,
                          const takt_case *box, double missing)
 {
+
     enum { SHARE = 8 };
     uint32_t best = 0;
     double most = -1;

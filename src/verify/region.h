@@ -17,21 +17,25 @@ typedef struct takt_lines {
 
 struct takt_alpha;
 struct takt_products;
+struct takt_joint;
 
 typedef struct takt_region {
     const takt_net *net;
     takt_arena arena;
-    double **lo, **hi;                 /* per node */
-    double **error;                    /* per node: what its value may be off */
-    takt_lines *lines;                 /* per node; of curves and pairs */
-    double **rows;                     /* coefficients per node, [capacity][count] */
-    bool *is_touched;                  /* per node, by the current rows */
-    bool by_intervals;                 /* rows end where they begin: intervals alone */
-    bool *is_open;                     /* per element of one node, for refinements */
-    double *best;                      /* per row, for goals */
-    double *constants;                 /* per row */
-    struct takt_alpha *alpha;          /* slopes that are chosen (alpha.h); NULL: the usual lines */
-    struct takt_products *products;    /* buffers for products in f32; NULL: none is large */
+    double **lo, **hi;              /* per node */
+    double **error;                 /* per node: what its value may be off */
+    takt_lines *lines;              /* per node; of curves and pairs */
+    double **rows;                  /* coefficients per node, [capacity][count] */
+    bool *is_touched;               /* per node, by the current rows */
+    bool by_intervals;              /* rows end where they begin: intervals alone */
+    bool *is_open;                  /* per element of one node, for refinements */
+    double *best;                   /* per row, for goals */
+    double *constants;              /* per row */
+    struct takt_alpha *alpha;       /* slopes that are chosen (alpha.h); NULL: the usual lines */
+    struct takt_products *products; /* buffers for products in f32; NULL: none is large */
+    struct takt_joint *joint;       /* half-spaces together (joint.h); NULL: each alone */
+    double **reach;     /* per refined node, [count][inputs]: how far inputs move it; or NULL */
+    size_t input_count; /* of a row of reach */
     bool (*is_late)(const void *user); /* ends refinements: intervals remain; NULL: never */
     const void *late_user;
     double *losses; /* per node, for reports */
@@ -55,6 +59,8 @@ void takt_region_box(takt_region *r, const double *lo, const double *hi);
 /* Bounds of all nodes by intervals, in order; `refines`: by lines as well, where that is worth it.
  */
 void takt_region_bound(takt_region *r, bool refines);
+/* The same by lines, where r->lo and r->hi of refined nodes hold bounds over a larger box. */
+void takt_region_narrow(takt_region *r);
 /* Intervals of node `id` from those of its sources, intersected with what is there if `keeps`. */
 void takt_region_node(takt_region *r, size_t id, bool keeps);
 /* Lines of a curve or pair from the bounds of its sources. */

@@ -259,6 +259,17 @@ static void find_open(const takt_region *r, size_t id, bool *is_open)
         is_open[k] = true;
 }
 
+/* How much each input moves the element of rows 2 i and 2 i + 1. */
+static void keep_reach(takt_region *r, double *reach, size_t row)
+{
+    for (size_t k = 0, at = 0; k < r->net->port_count; k++) {
+        const uint32_t id = r->net->inputs[k], width = r->net->nodes[id].count;
+        const double *a = r->rows[id] + row * width, *b = a + width;
+        for (uint32_t i = 0; i < width; i++, at++)
+            reach[at] = (fabs(a[i]) + fabs(b[i])) * (r->hi[id][i] - r->lo[id][i]);
+    }
+}
+
 /* Both bounds of some elements: a row for each, and one for its negative. */
 static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t count)
 {
@@ -280,6 +291,8 @@ static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t co
         *own_hi = hi < *own_hi ? hi : *own_hi;
         if (*own_lo > *own_hi)
             *own_lo = *own_hi = 0.5 * (*own_lo + *own_hi);
+        if (r->reach != NULL)
+            keep_reach(r, r->reach[id] + at[i] * r->input_count, 2 * i);
     }
 }
 
@@ -300,13 +313,24 @@ static void refine(takt_region *r, size_t id)
     }
 }
 
-void takt_region_bound(takt_region *r, bool refines)
+static void bound_nodes(takt_region *r, bool refines, bool narrows)
 {
     for (size_t i = 0; i < r->net->count; i++) {
-        if (!r->net->nodes[i].is_used)
+        const takt_net_node *n = &r->net->nodes[i];
+        if (!n->is_used)
             continue;
-        takt_region_node(r, i, false);
-        if (refines && r->net->nodes[i].is_refined)
+        takt_region_node(r, i, narrows && n->is_refined);
+        if (refines && n->is_refined)
             refine(r, i);
     }
+}
+
+void takt_region_bound(takt_region *r, bool refines)
+{
+    bound_nodes(r, refines, false);
+}
+
+void takt_region_narrow(takt_region *r)
+{
+    bound_nodes(r, true, true);
 }

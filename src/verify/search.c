@@ -12,13 +12,15 @@
 #include "base/ctx.h"
 #include "base/mem.h"
 
-enum { INPUTS = 20, FEW_RELUS = 64, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
+enum { INPUTS = TAKT_JOINT_INPUTS, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
+enum { INHERITED = 4096 };  /* elements whose bounds a part keeps for its halves */
+enum { WIDE = 4096 };       /* parts on the stack; below that the oldest take turns */
 enum { UNDECIDED = 10000 }; /* parts too narrow to split; a break may be found elsewhere */
 
 static size_t job_bytes(const takt_hunt *h)
 {
     const size_t relus = h->by_relus ? h->slope_count + TAKT_ALPHA_SIDES : 0;
-    return sizeof(takt_job) + (3 * h->p->input_count + relus) * sizeof(double) +
+    return sizeof(takt_job) + (3 * h->p->input_count + 2 * h->node_count + relus) * sizeof(double) +
            2 * h->group->count * sizeof(uint32_t);
 }
 
@@ -31,7 +33,8 @@ static takt_status job_create(takt_hunt *h, takt_job **out)
     j->lo = (double *)(j + 1);
     j->hi = j->lo + n;
     j->x = j->hi + n;
-    j->slopes = j->x + n;
+    j->nodes = j->x + n;
+    j->slopes = j->nodes + 2 * h->node_count;
     j->beta = j->slopes + (h->by_relus ? h->slope_count : 0);
     j->open = (uint32_t *)(j->beta + (h->by_relus ? TAKT_ALPHA_SIDES : 0));
     j->proved = j->open + h->group->count;
@@ -151,7 +154,7 @@ static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
         return TAKT_OK;
     }
     if (j->is_broken)
-        TAKT_TRY(confirm(h, j->open[0], j->x));
+        TAKT_TRY(confirm(h, j->broken, j->x));
     if (s->verdict == TAKT_PROOF_REFUTED || !can_split(h, j)) {
         s->bound = fmin(s->bound, j->bound);
         h->undecided++;
@@ -165,7 +168,8 @@ static takt_status run_batch(takt_hunt *h, bool *is_over)
 {
     takt_status status = TAKT_OK;
     h->batch_count = h->count < TAKT_HUNT_BATCH ? h->count : TAKT_HUNT_BATCH;
-    const size_t old = h->undecided > 0 ? h->batch_count / 2 : 0;
+    const bool is_wide = h->samples != NULL && h->count < WIDE;
+    const size_t old = h->undecided > 0 ? h->batch_count / 2 : is_wide ? h->batch_count / 4 : 0;
     memcpy(h->batch, h->stack, old * sizeof *h->stack);
     h->count -= old;
     memmove(h->stack, h->stack + old, h->count * sizeof *h->stack);
@@ -309,8 +313,12 @@ static takt_status prepare(takt_hunt *h)
     h->outputs = takt_arena_array(a, n, sizeof *h->outputs);
     if (h->regions == NULL || h->goals == NULL || h->scores == NULL || h->outputs == NULL)
         return TAKT_ERR_MEMORY;
+    if (!h->by_relus && h->o->method == TAKT_BY_SEARCH && h->p->input_count <= INPUTS)
+        TAKT_TRY(takt_hunt_boxes(h));
     for (size_t i = 0; i < n; i++) {
         TAKT_TRY(takt_region_init(h->net, &h->regions[i]));
+        if (h->has_reach)
+            TAKT_TRY(takt_hunt_reach(h, &h->regions[i]));
         h->regions[i].by_intervals = h->o->method == TAKT_BY_IBP;
         h->regions[i].is_late = takt_hunt_is_late;
         h->regions[i].late_user = h;
@@ -355,21 +363,6 @@ static takt_status run_groups(takt_hunt *h)
     return TAKT_OK;
 }
 
-/* Whether splitting relus suffices: nothing else bends, inputs are a box, and each case has one
- * half-space. Otherwise an undecided part needs splits of inputs. */
-static bool has_few_relus(const takt_hunt *h)
-{
-    bool is_so = h->slope_count <= FEW_RELUS && h->p->center == NULL;
-    for (size_t i = 0; i < h->net->count && is_so; i++) {
-        const takt_net_node *n = &h->net->nodes[i];
-        is_so = !n->is_used || n->kind == TAKT_NET_INPUT || n->kind == TAKT_NET_SUM ||
-                takt_alpha_is_hinge(n);
-    }
-    for (size_t i = 0; i < h->p->case_count && is_so; i++)
-        is_so = h->p->cases[i].row_count <= 1;
-    return is_so;
-}
-
 takt_status takt_search_run(const takt_net *net, const takt_property *p, const takt_property *given,
                             const takt_search_options *o, takt_search *s)
 {
@@ -382,7 +375,7 @@ takt_status takt_search_run(const takt_net *net, const takt_property *p, const t
     for (size_t i = 0; i < net->count; i++)
         h.slope_count += takt_alpha_is_hinge(&net->nodes[i]) ? net->nodes[i].count : 0;
     h.by_relus = o->method == TAKT_BY_SEARCH && h.slope_count > 0 &&
-                 (p->input_count > INPUTS || has_few_relus(&h));
+                 (p->input_count > INPUTS || takt_hunt_has_few(&h));
     takt_status status = takt_search_groups(s, p);
     if (status == TAKT_OK && s->is_empty)
         s->verdict = TAKT_PROOF_FOUND;

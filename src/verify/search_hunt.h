@@ -3,7 +3,9 @@
 #define TAKT_VERIFY_SEARCH_HUNT_H
 
 #include "verify/alpha.h"
+#include "verify/joint.h"
 #include "verify/leaf.h"
+#include "verify/points.h"
 #include "verify/search.h"
 
 /* A part that is pending, or being bounded: a box, or a side of relus over the whole box. */
@@ -12,9 +14,11 @@ typedef struct takt_job {
     uint32_t relu, input; /* where to split it */
     size_t open_count, proved_count;
     double bound;
-    bool is_done, is_broken; /* it was bounded; x violates the first open case in the net */
+    bool is_done, is_broken; /* it was bounded; x violates case `broken` in the net */
+    uint32_t broken;
     double *lo, *hi, *x;
-    double *slopes, *beta;   /* of relus, if these are split: the initial values of its halves */
+    double *nodes;         /* bounds of nodes over the part that it is a half of; infinite: none */
+    double *slopes, *beta; /* of relus, if these are split: the initial values of its halves */
     uint32_t *open, *proved; /* cases */
 } takt_job;
 
@@ -37,6 +41,11 @@ typedef struct takt_hunt {
     takt_job *batch[TAKT_HUNT_BATCH];
     size_t batch_count;
     size_t undecided; /* parts too narrow to split */
+    /* Splits of inputs. */
+    takt_joint *joints;   /* one per thread; NULL: half-spaces are taken one by one */
+    takt_points *samples; /* one per thread; NULL: none */
+    bool has_reach;       /* regions tell how far inputs move nodes */
+    size_t node_count;    /* elements whose bounds halves inherit */
     /* Splits of relus. */
     bool by_relus, in_tree; /* they are what is split; they are being split */
     uint64_t box_end_ns;    /* for slopes of the whole box */
@@ -54,8 +63,16 @@ typedef struct takt_hunt {
 bool takt_hunt_is_late(const void *user);
 /* Bounds part `task` of the batch; the hunt is `user`. */
 void takt_hunt_bound(void *user, size_t task, int thread);
+/* What threads need where inputs are split: halves inherit bounds, and half-spaces
+ * are taken together, unless a certificate follows: its checker bounds each box alone. */
+TAKT_MUST_USE takt_status takt_hunt_boxes(takt_hunt *h);
+/* Room for how far inputs move what a region bounds. */
+TAKT_MUST_USE takt_status takt_hunt_reach(const takt_hunt *h, takt_region *r);
 /* The bounds of the whole box come from `r`, or from both. */
 TAKT_MUST_USE takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r);
+/* Whether splitting relus suffices: nothing else bends, inputs are a box, and each case has one
+ * half-space. Otherwise an undecided part needs splits of inputs. */
+bool takt_hunt_has_few(const takt_hunt *h);
 /* What threads need for splits of relus. */
 TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 /* Sets the region of a thread to the part: the whole box, and relus on one side. */

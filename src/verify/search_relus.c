@@ -219,3 +219,18 @@ takt_status takt_hunt_record(takt_hunt *h, const takt_job *j, takt_split *s)
     s->slopes = slopes;
     return TAKT_OK;
 }
+
+enum { FEW_RELUS = 64 };
+
+bool takt_hunt_has_few(const takt_hunt *h)
+{
+    bool is_so = h->slope_count <= FEW_RELUS && h->p->center == NULL;
+    for (size_t i = 0; i < h->net->count && is_so; i++) {
+        const takt_net_node *n = &h->net->nodes[i];
+        is_so = !n->is_used || n->kind == TAKT_NET_INPUT || n->kind == TAKT_NET_SUM ||
+                takt_alpha_is_hinge(n);
+    }
+    for (size_t i = 0; i < h->p->case_count && is_so; i++)
+        is_so = h->p->cases[i].row_count <= 1;
+    return is_so;
+}
