@@ -1,49 +1,93 @@
-/* Fourier.c - DFT and STFT as products with constant matrices. */
+/* Fourier.c - DFT and STFT as products with constant matrices.
+ *
+ * Elements r and n - r of a row have the same cosine and opposite sines. So their sum meets the
+ * cosines and their difference the sines: each product has half the rows, or, where n elements are
+ * the result, half the columns.
+ */
 #include <math.h>
 
 #include "io/onnx/adapt.h"
 
-/* The shape and direction of a transform. */
-typedef struct turn {
-    int64_t rows, columns, n;
-    double sign;
-} turn;
+/* A part of the matrix of angles 2 pi r k / n, r counting rows and k columns. */
+typedef struct part {
+    int64_t row, rows, column, columns, n;
+} part;
 
-/* exp(sign * 2 pi i r k / n) for r in rows, k in columns: real and imaginary part. */
-static takt_status basis(takt_call *c, takt_dtype dtype, const turn *t, takt_id out[2])
+/* Its cosines, or its sines times `sign`. */
+static takt_id waves(takt_call *c, takt_dtype dtype, const part *t, double sign)
 {
-    const int64_t rows = t->rows, columns = t->columns, n = t->n;
-    const double sign = t->sign;
+    double *v = takt_onnx_get(c, (size_t)(t->rows * t->columns), sizeof *v);
+    if (v == NULL)
+        return TAKT_NONE;
+    for (int64_t r = 0; r < t->rows; r++)
+        for (int64_t k = 0; k < t->columns; k++) {
+            const int64_t turns = (t->row + r) * (t->column + k) % t->n;
+            const double angle = 2 * 3.14159265358979323846 * (double)turns / (double)t->n;
+            v[r * t->columns + k] = sign == 0 ? cos(angle) : sign * sin(angle);
+        }
+    const int64_t dims[2] = {t->rows, t->columns};
+    return takt_onnx_floats(c, dtype, v, dims, 2);
+}
+
+/* Transforms of up to 16384 elements, and tables within the limit of a tensor. */
+static takt_status check_size(takt_call *c, int64_t rows, int64_t columns, int64_t n)
+{
     if (rows < 1 || columns < 1 || rows > 1 << 14 || columns > 1 << 14 ||
         (uint64_t)(rows * columns) > c->g->ctx->limits.tensor_bytes / sizeof(float))
         return takt_onnx_refuse(c, "a transform of %lld", (long long)n);
-    double *v = takt_onnx_get(c, (size_t)(rows * columns), sizeof *v);
-    if (v == NULL)
-        return TAKT_ERR_MEMORY;
-    const int64_t dims[2] = {rows, columns};
-    for (int part = 0; part < 2; part++) {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t k = 0; k < columns; k++) {
-                const double angle = 2 * 3.14159265358979323846 * (double)(r * k % n) / (double)n;
-                v[r * columns + k] = part == 0 ? cos(angle) : sign * sin(angle);
-            }
-        out[part] = takt_onnx_floats(c, dtype, v, dims, 2);
-    }
     return TAKT_OK;
 }
 
-/* Complex product of [..., rows] parts with a basis; the parts go into a new last axis. */
-static takt_id transform(takt_call *c, const takt_id x[2], const takt_id b[2], double factor)
+/* How many elements of n have another one as far from the other end: all but 0 and the middle. */
+static int64_t pairs_of(int64_t n)
+{
+    return (n - 1) / 2;
+}
+
+/* ---- elements to frequencies ---- */
+
+/* Columns and direction of a transform of n elements. */
+typedef struct turn {
+    int64_t columns, n;
+    double sign;
+} turn;
+
+/* [..., n] to the sums [..., n / 2 + 1] and the differences [..., (n - 1) / 2] of pairs. With less
+ * than three elements there are no pairs, and the differences are the row itself. */
+static void fold(takt_graph *g, takt_id x, int64_t n, takt_id out[2])
+{
+    const int64_t pairs = pairs_of(n);
+    out[0] = out[1] = x;
+    if (pairs == 0 || x == TAKT_NONE)
+        return;
+    const takt_id near = takt_slice(g, x, -1, 1, pairs + 1, 1);
+    const takt_id far = takt_slice(g, x, -1, n - 1, n - 1 - pairs, -1);
+    const takt_id sums[3] = {takt_slice(g, x, -1, 0, 1, 1), takt_add(g, near, far),
+                             n % 2 == 0 ? takt_slice(g, x, -1, n / 2, n / 2 + 1, 1) : TAKT_NONE};
+    out[0] = takt_concat(g, sums, n % 2 == 0 ? 3 : 2, -1);
+    out[1] = takt_sub(g, near, far);
+}
+
+/* Of parts [..., n], to parts in a new last axis. */
+static takt_id transform(takt_call *c, const takt_id x[2], takt_dtype dtype, const turn *t)
 {
     takt_graph *g = c->g;
-    takt_id re = takt_matmul(g, x[0], b[0], false, false);
-    takt_id im = takt_matmul(g, x[0], b[1], false, false);
+    const int64_t n = t->n, pairs = pairs_of(n);
+    const takt_id even = waves(c, dtype, &(part){0, n / 2 + 1, 0, t->columns, n}, 0);
+    const takt_id odd =
+        waves(c, dtype, &(part){pairs > 0, pairs > 0 ? pairs : n, 0, t->columns, n}, t->sign);
+    takt_id real[2], imaginary[2];
+    fold(g, x[0], n, real);
+    takt_id re = takt_matmul(g, real[0], even, false, false);
+    takt_id im = takt_matmul(g, real[1], odd, false, false);
     if (x[1] != TAKT_NONE) {
-        re = takt_sub(g, re, takt_matmul(g, x[1], b[1], false, false));
-        im = takt_add(g, im, takt_matmul(g, x[1], b[0], false, false));
+        fold(g, x[1], n, imaginary);
+        re = takt_sub(g, re, takt_matmul(g, imaginary[1], odd, false, false));
+        im = takt_add(g, im, takt_matmul(g, imaginary[0], even, false, false));
     }
     if (re == TAKT_NONE || im == TAKT_NONE)
         return TAKT_NONE;
+    const double factor = t->sign > 0 ? 1 / (double)n : 1;
     const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
     const takt_id pair[2] = {factor == 1 ? re : takt_mul_scalar(g, re, factor),
                              factor == 1 ? im : takt_mul_scalar(g, im, factor)};
@@ -87,6 +131,34 @@ static takt_id fitted(takt_call *c, takt_id x, int64_t n)
     return takt_onnx_op1(c, &takt_op_pad, x, 2, attrs);
 }
 
+/* ---- frequencies to real elements ---- */
+
+/* Of parts [..., n / 2 + 1]: each frequency but the first and, of an even number, the last counts
+ * twice. Elements r and n - r are the difference and the sum of the same two products. */
+static takt_id elements(takt_call *c, const takt_id x[2], takt_dtype dtype, int64_t n)
+{
+    takt_graph *g = c->g;
+    const int64_t half = n / 2 + 1, pairs = pairs_of(n);
+    double *twice = takt_onnx_get(c, (size_t)half, sizeof *twice);
+    if (twice == NULL)
+        return TAKT_NONE;
+    for (int64_t i = 0; i < half; i++)
+        twice[i] = (i == 0 || (n % 2 == 0 && i == half - 1) ? 1 : 2) / (double)n;
+    const takt_id w = takt_onnx_floats(c, dtype, twice, &half, 1);
+    const takt_id even = waves(c, dtype, &(part){0, half, 0, half, n}, 0);
+    const takt_id p = takt_matmul(g, takt_mul(g, x[0], w), even, false, false);
+    if (pairs == 0)
+        return takt_slice(g, p, -1, 0, n, 1);
+    const takt_id odd = waves(c, dtype, &(part){0, half, 1, pairs, n}, 1);
+    const takt_id q = takt_matmul(g, takt_mul(g, x[1], w), odd, false, false);
+    const takt_id inner = takt_slice(g, p, -1, 1, pairs + 1, 1);
+    const takt_id far = takt_slice(g, takt_add(g, inner, q), -1, INT64_MAX, -INT64_MAX, -1);
+    const takt_id near[2] = {takt_slice(g, p, -1, 0, 1, 1), takt_sub(g, inner, q)};
+    const takt_id middle = takt_slice(g, p, -1, pairs + 1, half, 1);
+    const takt_id all[4] = {near[0], near[1], n % 2 == 0 ? middle : far, far};
+    return takt_concat(g, all, n % 2 == 0 ? 4 : 3, -1);
+}
+
 static takt_status dft(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
@@ -99,31 +171,25 @@ static takt_status dft(takt_call *c)
         return c->status;
     if (!takt_dim_is_number(t.dim[axis]) || t.dim[axis] > INT32_MAX || axis == t.rank - 1)
         return takt_onnx_refuse(c, "axis %d of rank %d", axis, t.rank);
-    takt_id x[2], b[2];
+    takt_id x[2];
     parts(c, takt_onnx_in(c, 0), x);
     const int last = t.rank - 2;
     if (inverse && one_sided) { /* the other half is the mirrored conjugate, and the result real */
         const int64_t n = length > 0 ? length : 2 * (t.dim[axis] - 1);
-        const int64_t half = n / 2 + 1;
         for (int i = 0; i < 2; i++)
-            x[i] = fitted(c, swapped(c, x[i], axis, last), half);
-        TAKT_TRY(basis(c, t.dtype, &(turn){half, n, n, 1}, b));
-        double *twice = takt_onnx_get(c, (size_t)half, sizeof *twice);
-        if (twice == NULL || x[0] == TAKT_NONE || x[1] == TAKT_NONE)
+            x[i] = fitted(c, swapped(c, x[i], axis, last), n / 2 + 1);
+        TAKT_TRY(check_size(c, n / 2 + 1, n, n));
+        if (x[0] == TAKT_NONE || x[1] == TAKT_NONE)
             return takt_onnx_refuse(c, "a real input");
-        for (int64_t i = 0; i < half; i++)
-            twice[i] = i == 0 || (n % 2 == 0 && i == half - 1) ? 1 : 2;
-        const takt_id w = takt_onnx_floats(c, t.dtype, twice, &half, 1);
-        takt_id y = takt_sub(c->g, takt_matmul(c->g, takt_mul(c->g, x[0], w), b[0], false, false),
-                             takt_matmul(c->g, takt_mul(c->g, x[1], w), b[1], false, false));
-        y = y == TAKT_NONE ? y : takt_mul_scalar(c->g, y, 1 / (double)n);
+        const takt_id y = elements(c, x, t.dtype, n);
         return takt_onnx_done(c, takt_onnx_unsqueeze(c, swapped(c, y, axis, last), t.rank - 1));
     }
     const int64_t n = length > 0 ? length : t.dim[axis];
     for (int i = 0; i < 2; i++)
         x[i] = fitted(c, swapped(c, x[i], axis, last), n);
-    TAKT_TRY(basis(c, t.dtype, &(turn){n, one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1}, b));
-    const takt_id y = transform(c, x, b, inverse ? 1 / (double)n : 1);
+    const turn whole = {one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1};
+    TAKT_TRY(check_size(c, n, whole.columns, n));
+    const takt_id y = transform(c, x, t.dtype, &whole);
     return takt_onnx_done(c, swapped(c, y, axis, last));
 }
 
@@ -155,7 +221,7 @@ static takt_status stft(takt_call *c)
     const takt_type t = *takt_onnx_type(c, 0);
     const int64_t step = takt_onnx_known_i(c, 1, 0), length = takt_onnx_known_i(c, 3, -1);
     const bool one_sided = takt_onnx_i(c, "onesided", 1) != 0;
-    takt_id x[2] = {takt_onnx_in(c, 0), TAKT_NONE}, b[2], at;
+    takt_id x[2] = {takt_onnx_in(c, 0), TAKT_NONE}, at;
     if (c->status != TAKT_OK)
         return c->status;
     if (t.rank != 2 && t.rank != 3)
@@ -175,8 +241,9 @@ static takt_status stft(takt_call *c)
         if (takt_onnx_has(c, 2))
             x[i] = takt_mul(c->g, x[i], takt_onnx_in(c, 2));
     }
-    TAKT_TRY(basis(c, t.dtype, &(turn){n, one_sided ? n / 2 + 1 : n, n, -1}, b));
-    return takt_onnx_done(c, transform(c, x, b, 1));
+    const turn whole = {one_sided ? n / 2 + 1 : n, n, -1};
+    TAKT_TRY(check_size(c, n, whole.columns, n));
+    return takt_onnx_done(c, transform(c, x, t.dtype, &whole));
 }
 
 static takt_status adapt(takt_call *c)
