@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernel/gemm_i8/fixed.h"
 
 enum { X, W, Y, BIAS, SCALE, AT, DOT, SUM, FIXED, WIDE, WANT };
 
@@ -104,6 +105,7 @@ static void one(takt_check *c, const takt_kernel *reference, takt_depthwise_i8 d
                             .wide = bits & 512 ? wide : NULL,
                             .multiplier = bits & 256 ? fixed : NULL,
                             .shift = bits & 256 ? fixed + n : NULL,
+                            .goes_right = takt_fixed_goes_right(fixed, fixed + n, n),
                             .scale_per_column = (bits & 8) != 0,
                             .zero = bits & 32 ? 0 : 3,
                             .lo = bits & 8                        ? 2

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernel/gemm_i8/fixed.h"
 
 enum { A, B, C, PLAIN, SUMS, SCRATCH, WANT, B_SCALAR, IMAGE, WIDE };
 
@@ -20,6 +21,7 @@ typedef struct columns {
     float *scale;
     int32_t *multiplier, *shift;
     double *wide;
+    bool goes_right;
 } columns;
 
 static size_t ceil_div(size_t a, size_t b)
@@ -30,7 +32,8 @@ static size_t ceil_div(size_t a, size_t b)
 static columns make_columns(takt_check *c, size_t n)
 {
     int32_t *p = check_place(c, SUMS, 6 * n * sizeof *p, CHECK_AT_END);
-    columns o = {p, p + n, p + 2 * n, (float *)(void *)(p + 5 * n), p + 3 * n, p + 4 * n, NULL};
+    columns o = {p,         p + n,     p + 2 * n, (float *)(void *)(p + 5 * n),
+                 p + 3 * n, p + 4 * n, NULL,      check_below(c, 2) != 0};
     o.wide = check_place(c, WIDE, n * sizeof *o.wide, CHECK_AT_END);
     for (size_t j = 0; j < n; j++) {
         o.zero[j] = (int32_t)check_below(c, 9) - 4;
@@ -38,7 +41,9 @@ static columns make_columns(takt_check *c, size_t n)
         o.scale[j] = (float)check_below(c, 1000) * 1e-6f;
         o.multiplier[j] = (int32_t)(check_below(c, 1 << 30) + (1u << 30));
         o.shift[j] = 1 - (int32_t)check_below(c, 16);
-        if (j % 8 == 5) { /* what wraps */
+        if (o.goes_right) {
+            o.shift[j] = -1 - (int32_t)check_below(c, 31);
+        } else if (j % 8 == 5) { /* what wraps */
             o.multiplier[j] = j % 16 == 5 ? INT32_MIN : -(int32_t)check_below(c, 1 << 30);
             o.shift[j] = j % 16 == 5 ? 31 : 40 - (int32_t)check_below(c, 80);
         }
@@ -50,6 +55,7 @@ static columns make_columns(takt_check *c, size_t n)
         memcpy(&o.scale[3], &infinity, sizeof infinity);
         o.scale[2] = 1e30f;
     }
+    o.goes_right = takt_fixed_goes_right(o.multiplier, o.shift, n);
     return o;
 }
 
@@ -81,6 +87,7 @@ static takt_requant choose_requant(const columns *o, unsigned bits, const takt_e
                           .wide = bits & 512 ? o->wide : NULL,
                           .multiplier = bits & 256 ? o->multiplier : NULL,
                           .shift = bits & 256 ? o->shift : NULL,
+                          .goes_right = o->goes_right,
                           .scale_per_column = (bits & 8) != 0,
                           .zero = 3,
                           .lo = bits & 8                ? 2
@@ -89,7 +96,7 @@ static takt_requant choose_requant(const columns *o, unsigned bits, const takt_e
                           .hi = to == TAKT_REQUANT_U8 ? 255
                                 : bits & 4            ? 100
                                                       : 127,
-                          .epilogue = e};
+                          .epilogue = bits & 4 ? e : NULL};
 }
 
 static void fill(takt_check *c, void *p, size_t bytes, bool extreme, int value)

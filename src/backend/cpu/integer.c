@@ -5,6 +5,7 @@
 
 #include "backend/cpu/conv/run.h"
 #include "base/size.h"
+#include "kernel/gemm_i8/fixed.h"
 #include "op/util/conv.h"
 
 /* ---- packing ---- */
@@ -118,6 +119,57 @@ static void set_range(const takt_planner *p, takt_integer *f)
     }
 }
 
+static int32_t byte_at(const void *p, size_t i, bool is_unsigned)
+{
+    return is_unsigned ? ((const uint8_t *)p)[i] : ((const int8_t *)p)[i];
+}
+
+static const takt_node *constant_of(const takt_graph *g, const takt_node *n, size_t which)
+{
+    if (which >= n->in_count || n->in[which] == TAKT_NONE)
+        return NULL;
+    const takt_node *c = &g->nodes[n->in[which]];
+    return c->op == &takt_op_constant ? c : NULL;
+}
+
+/* Whether multipliers and shifts are constants that need none of the rarer cases. */
+static bool goes_right(const takt_graph *g, const takt_node *n)
+{
+    const takt_node *by = constant_of(g, n, TAKT_INTEGER_SCALE),
+                    *shift = constant_of(g, n, TAKT_INTEGER_SHIFT);
+    size_t count, shifts;
+    if (by == NULL || shift == NULL || by->type->dtype != TAKT_I32 ||
+        shift->type->dtype != TAKT_I32 || !takt_type_count(by->type, &count) ||
+        !takt_type_count(shift->type, &shifts) || count != shifts)
+        return false;
+    return takt_fixed_goes_right(takt_tensor_data(by->attr[0].tensor),
+                                 takt_tensor_data(shift->attr[0].tensor), count);
+}
+
+/* What packing takes away from unsigned bytes, whose zero points it takes away from too. */
+static int32_t taken(const takt_integer *f)
+{
+    return f->b_unsigned ? 128 : 0;
+}
+
+/* Whether the zero points of B are constants and vanish when it is packed. */
+static bool has_no_zeros(const takt_graph *g, const takt_node *n, const takt_integer *f)
+{
+    const takt_node *zero = constant_of(g, n, TAKT_INTEGER_B_ZERO);
+    const bool is_absent =
+        n->in_count <= TAKT_INTEGER_B_ZERO || n->in[TAKT_INTEGER_B_ZERO] == TAKT_NONE;
+    size_t count;
+    if (is_absent)
+        return taken(f) == 0;
+    if (zero == NULL || !takt_type_count(zero->type, &count))
+        return false;
+    const void *data = takt_tensor_data(zero->attr[0].tensor);
+    for (size_t i = 0; i < count; i++)
+        if (byte_at(data, i, f->b_unsigned) != taken(f))
+            return false;
+    return true;
+}
+
 takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_panels)
 {
     const takt_id id = p->group->nodes[0];
@@ -136,6 +188,8 @@ takt_status takt_integer_compile(takt_planner *p, takt_integer *f, bool use_pane
                                          : TAKT_REQUANT_U8;
     f->is_wide = n->in_count > TAKT_INTEGER_SCALE && n->in[TAKT_INTEGER_SCALE] != TAKT_NONE &&
                  takt_type_of(p->graph, n->in[TAKT_INTEGER_SCALE])->dtype == TAKT_F64;
+    f->goes_right = goes_right(p->graph, n);
+    f->has_no_zeros = has_no_zeros(p->graph, n, f);
     f->result_bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8;
     for (size_t k = 0; k < TAKT_INTEGER_ALL; k++) {
         f->in[k] = SIZE_MAX;
@@ -168,11 +222,6 @@ static const void *parameter(const takt_integer *f, const takt_step *s, const ta
     const size_t at = f->in[which];
     *is_one = at == SIZE_MAX || s->in[at].rank == 0;
     return at == SIZE_MAX ? NULL : takt_view_data(t, &s->in[at]);
-}
-
-static int32_t byte_at(const void *p, size_t i, bool is_unsigned)
-{
-    return is_unsigned ? ((const uint8_t *)p)[i] : ((const int8_t *)p)[i];
 }
 
 int32_t takt_integer_a_zero(const takt_integer *f, const takt_step *s, const takt_task *t)
@@ -210,6 +259,7 @@ static void set_scale(const takt_integer *f, const takt_step *s, const takt_task
     }
     q->multiplier = (const int32_t *)scale + from;
     q->shift = shift + from;
+    q->goes_right = f->goes_right;
 }
 
 takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
@@ -230,9 +280,9 @@ takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, 
 /* The kernels multiply signed B, so unsigned bytes were packed minus 128. NULL if all are 0. */
 static const int32_t *packed_zeros(const takt_integer *f, const takt_integer_block *b)
 {
-    const int32_t shift = f->b_unsigned ? 128 : 0;
+    const int32_t shift = taken(f);
     bool any = false;
-    if (f->in[TAKT_INTEGER_B_ZERO] == SIZE_MAX && shift == 0)
+    if (f->has_no_zeros)
         return NULL;
     takt_integer_b_zeros(f, b->step, b->task, b->group * f->n + b->column, b->columns, b->zeros);
     for (size_t j = 0; j < b->columns; j++) {

@@ -14,7 +14,9 @@ typedef struct takt_integer {
     size_t row, col;             /* bytes between rows (k) and columns of B */
     size_t in[TAKT_INTEGER_ALL]; /* into step->in; SIZE_MAX: absent */
     bool is_packed, a_unsigned, b_unsigned;
+    bool has_no_zeros;                /* of packed B: known when the plan is made */
     bool is_wide;                     /* the scale is f64 */
+    bool goes_right;                  /* constants in fixed point, as kernel/gemm_i8/fixed.h says */
     size_t packed_at;                 /* offset in shared scratch, if not packed already */
     size_t padded_bytes;              /* of panels, without what aligns their sums */
     size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
@@ -49,6 +51,12 @@ typedef struct takt_integer_block {
     void *scratch;  /* the kernel's */
     int32_t *zeros; /* room for `columns` zero points */
 } takt_integer_block;
+
+/* Room for the zero points of so many columns. */
+static inline size_t takt_integer_zeros_bytes(const takt_integer *f, size_t columns)
+{
+    return f->has_no_zeros ? 0 : takt_cpu_aligned(columns * sizeof(int32_t));
+}
 
 void takt_integer_product(const takt_integer *f, const takt_integer_block *b);
 /* Parameters of the kernels for columns [column, ...). */

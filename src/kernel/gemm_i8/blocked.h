@@ -6,9 +6,9 @@
  *     A_SIZE   bytes of one packed value of A           PIECE    k is padded to this in packed A
  *     ROW_PAD  rows of a packed tile are padded to this
  * includes requant.h and this file, and supplies the functions declared below; if it defines
- * FINISHES_BYTES, finish_is_bytes(), finish_block() and finish_sums() too, for results of 8 bits
- * and for the sums themselves. Sums of a column of tiles stay in scratch, in L1, until they are
- * final; integers may be added in any order.
+ * FINISHES_BYTES, finish_is_bytes(), finish_block(), finish_is_words() and finish_sums() too, for
+ * results of 8 bits, and for sums as they are or as floats. Sums of a column of tiles stay in
+ * scratch, in L1, until they are final; integers may be added in any order.
  */
 enum {
     LINE = 16 * GROUP,    /* bytes of one step of a panel */
@@ -200,7 +200,7 @@ static void multiply(const takt_gemm_i8 *g, const block *o)
     } while (p < g->k);
 }
 
-/* Whether that finished the sums: to bytes, or to whole panels of integers. */
+/* Whether that finished the sums: to bytes, or to whole panels of integers or floats. */
 static bool finishes_vectors(const takt_gemm_i8 *g, const block *o)
 {
 #ifdef FINISHES_BYTES
@@ -208,7 +208,7 @@ static bool finishes_vectors(const takt_gemm_i8 *g, const block *o)
         finish_block(g, o);
         return true;
     }
-    if (g->requant->to == TAKT_REQUANT_I32 && o->cols % 16 == 0) {
+    if (finish_is_words(g->requant) && o->cols % 16 == 0) {
         finish_sums(g, o);
         return true;
     }

@@ -1,5 +1,5 @@
-/* finish_block.h - the sums of a block of blocked.h to bytes, or as they are, sixteen columns at a
- * time, on NEON.
+/* finish_block.h - the sums of a block of blocked.h to bytes, to floats, or as they are, sixteen
+ * columns at a time, on NEON.
  *
  * Zero points of B are rare: they cost a multiplication for each vector.
  */
@@ -74,22 +74,44 @@ static void finish_block(const takt_gemm_i8 *g, const block *o)
         finish_some_columns(g, o, at, o->cols - at);
 }
 
-/* The sums themselves, of whole panels. */
+FINISH_INLINE sums_16 finish_words_scale(const takt_requant *q, size_t col, size_t n)
+{
+    const int32x4_t none = vdupq_n_s32(0);
+    return q->to == TAKT_REQUANT_F32
+               ? finish_load((const int32_t *)(const void *)q->scale, q->scale_per_column, col, n)
+               : (sums_16){none, none, none, none};
+}
+
+FINISH_INLINE int32x4_t finish_word(int32x4_t x, int32x4_t scale)
+{
+    return vreinterpretq_s32_f32(vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(scale)));
+}
+
+FINISH_INLINE void finish_words(const takt_requant *q, sums_16 s, sums_16 scale, int32_t *c)
+{
+    if (q->to == TAKT_REQUANT_F32)
+        s = (sums_16){finish_word(s.a, scale.a), finish_word(s.b, scale.b),
+                      finish_word(s.c, scale.c), finish_word(s.d, scale.d)};
+    vst1q_s32(c, s.a);
+    vst1q_s32(c + 4, s.b);
+    vst1q_s32(c + 8, s.c);
+    vst1q_s32(c + 12, s.d);
+}
+
+/* Such words of whole panels. */
 static void finish_sums(const takt_gemm_i8 *g, const block *o)
 {
     for (size_t at = 0; at < o->cols; at += 16) {
         const size_t col = o->col + at;
         const sums_16 offset = finish_offset(g, o, col, 16);
+        const sums_16 scale = finish_words_scale(g->requant, col, 16);
         const int32_t *sums = o->sums + at;
         int32_t *c = (int32_t *)g->c + o->row * g->ldc + col;
         for (size_t i = 0; i < o->rows; i++, sums += NR, c += g->ldc) {
             sums_16 s = add_sums(load_sums(sums), offset);
             if (g->b_zero)
                 s = less_sums(s, load_sums(g->b_zero + col), (int32_t)o->row_sums[i]);
-            vst1q_s32(c, s.a);
-            vst1q_s32(c + 4, s.b);
-            vst1q_s32(c + 8, s.c);
-            vst1q_s32(c + 12, s.d);
+            finish_words(g->requant, s, scale, c);
         }
     }
 }

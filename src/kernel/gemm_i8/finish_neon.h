@@ -33,6 +33,12 @@ FINISH_INLINE bool finish_is_bytes(const takt_requant *q)
     return q->to == TAKT_REQUANT_S8 || q->to == TAKT_REQUANT_U8;
 }
 
+/* The sums themselves, or times a scale with nothing behind. */
+FINISH_INLINE bool finish_is_words(const takt_requant *q)
+{
+    return q->to == TAKT_REQUANT_I32 || (q->to == TAKT_REQUANT_F32 && q->epilogue == NULL);
+}
+
 FINISH_INLINE sums_16 load_sums(const int32_t *p)
 {
     return (sums_16){vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)};
@@ -98,6 +104,8 @@ FINISH_INLINE finish_way finish_way_of(const takt_requant *q, size_t col, size_t
         return FINISH_WIDE;
     if (q->multiplier == NULL)
         return FINISH_SCALE;
+    if (q->goes_right)
+        return FINISH_RIGHT;
     const sums_16 m = finish_load(q->multiplier, q->scale_per_column, col, n),
                   s = finish_load(q->shift, q->scale_per_column, col, n);
     const uint32x4_t some = vorrq_u32(finish_wraps(m.a, s.a), finish_wraps(m.b, s.b)),
@@ -120,8 +128,10 @@ FINISH_INLINE finish_16 finish_begin(const takt_requant *q, size_t col, size_t n
     } else {
         const sums_16 s = finish_load(q->shift, each, col, n);
         f.multiplier = finish_load(q->multiplier, each, col, n);
-        f.right =
-            (sums_16){finish_right(s.a), finish_right(s.b), finish_right(s.c), finish_right(s.d)};
+        f.right = s;
+        if (way == FINISH_FIXED || !q->goes_right)
+            f.right = (sums_16){finish_right(s.a), finish_right(s.b), finish_right(s.c),
+                                finish_right(s.d)};
         f.left = (sums_16){finish_left(s.a), finish_left(s.b), finish_left(s.c), finish_left(s.d)};
     }
     return f;

@@ -8,7 +8,19 @@
 #ifndef TAKT_KERNEL_GEMM_I8_FIXED_H
 #define TAKT_KERNEL_GEMM_I8_FIXED_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Whether all n shifts go to the right, by 1 to 31, and no product can wrap: then variants skip the
+ * other cases. */
+static inline bool takt_fixed_goes_right(const int32_t *multiplier, const int32_t *shift, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (shift[i] >= 0 || shift[i] < -31 || multiplier[i] == INT32_MIN)
+            return false;
+    return true;
+}
 
 static inline __attribute__((always_inline)) int32_t
 takt_fixed_scale(uint32_t x, int32_t multiplier, int32_t shift)

@@ -43,6 +43,7 @@ typedef struct takt_requant {
     const float *scale;  /* unused for I32 */
     /* For S8 and U8: fixed point instead of `scale`; or both NULL. */
     const int32_t *multiplier, *shift;
+    bool goes_right; /* true only if takt_fixed_goes_right of these; known to be so once for all */
     const double *wide;                /* for S8 and U8: finite, in place of `scale`; or NULL */
     bool scale_per_column;             /* or its replacement */
     int32_t zero, lo, hi;              /* for S8 and U8; lo and hi inside the type */

@@ -2,7 +2,7 @@
  *
  * B is p16x8: a vector holds two columns. Packed A holds two rows in a vector. usmmla takes
  * unsigned A as it is. v0-v2 are A, v4-v7 pass B through, v8-v31 sum. Products of few columns are
- * made in direct_i8mm.h.
+ * made in direct_i8mm.h, one row in row_i8mm.h.
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
@@ -20,6 +20,7 @@ enum { PIECE = 16, ROW_PAD = 2, ROW_AHEAD = 1024 };
 #include "kernel/gemm_i8/load_part.h"
 
 #include "kernel/gemm_i8/direct_i8mm.h"
+#include "kernel/gemm_i8/row_i8mm.h"
 
 static int32_t flip(const takt_gemm_i8 *g)
 {
@@ -182,6 +183,8 @@ static void run_i8mm(const takt_gemm_i8 *g)
 {
     if (direct_fits(g))
         direct_run(g);
+    else if (row_fits(g))
+        row_run(g);
     else
         run(g);
 }

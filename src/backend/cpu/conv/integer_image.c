@@ -98,7 +98,7 @@ takt_status takt_integer_image_compile(takt_planner *p, const takt_conv_shape *s
                    (double)s->k * (double)s->cout);
     f->image_at = kernel_bytes(f);
     f->zeros = f->image_at + takt_cpu_aligned(f->image.bytes);
-    p->step->scratch_each = f->zeros + takt_cpu_aligned(s->cout * sizeof(int32_t));
+    p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, s->cout);
     p->step->data = f;
     p->step->run = run;
     p->step->before = f->integer.is_packed ? NULL : before;

@@ -216,7 +216,7 @@ takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s
     const size_t patches = f->is_direct ? 0 : least(s->positions, ROWS) * s->k + SLACK;
     f->image = f->patches + takt_cpu_aligned(patches);
     f->zeros = f->image + takt_cpu_aligned(f->lines * f->line + SLACK);
-    p->step->scratch_each = f->zeros + takt_cpu_aligned(s->cout * sizeof(int32_t));
+    p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, s->cout);
     p->step->data = f;
     p->step->run = run;
     p->step->before = f->integer.is_packed ? NULL : before;

@@ -244,7 +244,7 @@ static takt_status set_scratch(takt_planner *p, facts *f)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);
     f->zeros = f->patches + takt_cpu_aligned(patches + SLACK);
-    p->step->scratch_each = f->zeros + takt_cpu_aligned(c->groups * c->cout * sizeof(int32_t));
+    p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, c->groups * c->cout);
     return TAKT_OK;
 }
 

@@ -67,7 +67,7 @@ static void set_tasks(takt_planner *p, void *facts_of)
 {
     facts *f = facts_of;
     f->zeros_at = kernel_bytes(f);
-    p->step->scratch_each = f->zeros_at + takt_cpu_aligned(f->integer.n * sizeof(int32_t));
+    p->step->scratch_each = f->zeros_at + takt_integer_zeros_bytes(&f->integer, f->integer.n);
     p->step->task_count = f->cut.rows * f->cut.columns;
 }
 
