@@ -13,16 +13,21 @@ static const char *const reserved[] = {
     "model", "layer", "param", "state",  "next", "return", "repeat", "as",  "if",  "else", "graph",
     "true",  "false", "none",  "import", "in",   "inf",    "nan",    "hex", "for", "_"};
 
+/* The first letter alone tells most words apart: counting their letters took a tenth of reading. */
+static bool is_word(const char *word, const char *name, size_t length)
+{
+    return length > 0 && word[0] == name[0] && strlen(word) == length &&
+           memcmp(word, name, length) == 0;
+}
+
 bool takt_name_is_reserved(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strlen(reserved[i]) == length && memcmp(reserved[i], name, length) == 0)
+        if (is_word(reserved[i], name, length))
             return true;
-    for (int d = 0; d < TAKT_DTYPE_COUNT; d++) {
-        const char *dtype = takt_dtype_name((takt_dtype)d);
-        if (strlen(dtype) == length && memcmp(dtype, name, length) == 0)
+    for (int d = 0; d < TAKT_DTYPE_COUNT; d++)
+        if (is_word(takt_dtype_name((takt_dtype)d), name, length))
             return true;
-    }
     return false;
 }
 

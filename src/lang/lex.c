@@ -135,10 +135,13 @@ static void bad_character(takt_lexer *lexer, takt_token *token)
 
 static void punctuation(takt_lexer *lexer, takt_token *token)
 {
+    const char first = peek(lexer, 0);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         const char *text = marks[i].text;
+        if (text[0] != first)
+            continue;
         const size_t length = strlen(text);
-        if (text[0] == peek(lexer, 0) && (length < 2 || text[1] == peek(lexer, 1)) &&
+        if ((length < 2 || text[1] == peek(lexer, 1)) &&
             (length < 3 || text[2] == peek(lexer, 2))) {
             token->kind = marks[i].kind;
             token->length = length;
