@@ -80,7 +80,8 @@ typedef struct takt_limits {
     uint64_t nodes;        /**< nodes of one graph; default 4,000,000 */
     uint64_t name_bytes;   /**< length of a name; default 4096 */
     uint64_t depth;        /**< nesting of texts, messages and subgraphs; default 32 */
-    uint64_t trip_count;   /**< iterations of one loop node; default 1,000,000 */
+    uint64_t trip_count;   /**< iterations of one loop node; default 1,000,000, the most that the
+                                 steps of a chat template may be */
     uint64_t errors;       /**< diagnostics of one text before giving up; default 20 */
 } takt_limits;
 

@@ -187,6 +187,25 @@ static void deep(void)
     }
 }
 
+/* A context that allows fewer trips of a loop allows a template as few steps. */
+static void fewer_steps(void)
+{
+    static const char text[] = "{% for i in range(99) %}.{% endfor %}";
+    const takt_config config = {.limits = {.trip_count = 50}};
+    takt_ctx *const other = ctx;
+    gathered out;
+    EXPECT_OK(ctx, render(text, hello, &out));
+    if (!EXPECT_OK(ctx, takt_ctx_create(&config, &ctx))) {
+        ctx = other;
+        return;
+    }
+    EXPECT(render(text, hello, &out) != TAKT_OK &&
+               strstr(takt_last_error(ctx), "more than 50 steps") != NULL,
+           "%s", takt_last_error(ctx));
+    takt_ctx_destroy(ctx);
+    ctx = other;
+}
+
 /* ---- memory ---- */
 
 static const char busy[] =
@@ -233,4 +252,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, own, of_model, mistakes, deep, memory, end)
+TEST_MAIN(begin, own, of_model, mistakes, deep, fewer_steps, memory, end)

@@ -1,8 +1,9 @@
 /* jinja.h - the part of Jinja that chat templates use, run by a bounded interpreter.
  *
  * Templates come from untrusted files. They see only the variables passed to them: no attributes of
- * the host, no files, no other templates. A run ends after 10^6 steps, 1 MiB of output or 64 MiB of
- * values. Blocks are trimmed (trim_blocks, lstrip_blocks), as Hugging Face and llama.cpp do.
+ * the host, no files, no other templates. A run ends after 10^6 steps (fewer where the context
+ * allows fewer trips of a loop), 1 MiB of output or 64 MiB of values. Blocks are trimmed
+ * (trim_blocks, lstrip_blocks), as Hugging Face and llama.cpp do.
  *
  *     text -- lex.c --> tokens -- parse.c, expression.c --> nodes -- run.c, eval.c --> text
  */

@@ -1,8 +1,10 @@
 /* run.c - runs the statements of a template, under the limits of a run. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/size.h"
 #include "base/utf8.h"
 #include "text/jinja/jinja.h"
@@ -25,9 +27,11 @@ void takt_jinja_stop(takt_jrun *r, takt_error_id id, const char *format, ...)
 
 bool takt_jinja_step(takt_jrun *r, size_t work)
 {
+    const uint64_t limit = r->ctx->limits.trip_count;
+    const uint64_t most = limit < TAKT_JINJA_STEPS ? limit : TAKT_JINJA_STEPS;
     r->steps += 1 + work / 16;
-    if (r->steps > TAKT_JINJA_STEPS)
-        takt_jinja_stop(r, TAKT_E_TEMPLATE_LIMIT, "more than %d steps", TAKT_JINJA_STEPS);
+    if (r->steps > most)
+        takt_jinja_stop(r, TAKT_E_TEMPLATE_LIMIT, "more than %" PRIu64 " steps", most);
     return r->status == TAKT_OK;
 }
 
