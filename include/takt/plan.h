@@ -241,7 +241,8 @@ typedef struct takt_plan_info {
     /** What the plan currently holds from the allocator, to the byte: weights, packed weights and
      *  initial values of state, each once, and its own tables. While the model lives, originals of
      *  packed weights count as well. A session takes another state + arena + io + session, and pool
-     *  if the caller provides none. */
+     *  if the caller provides none; where sizes have ranges or values decide them, its first run
+     *  takes more (takt_session_held). */
     uint64_t held;
     /** Peak memory of the context until the plan was made: that of loading and planning, if the
      *  context did nothing else. */

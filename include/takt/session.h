@@ -74,6 +74,11 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
                                                        takt_session **session);
 /** Accepts NULL. */
 TAKT_API void takt_session_destroy(takt_session *session);
+/** What the session currently holds from the allocator besides what its plan holds
+ *  (takt_plan_info.held), to the byte: its tables, state, arena, memory of inputs and outputs,
+ *  threads of its own, and, where sizes have ranges or values decide them, the plan that its runs
+ *  resize, which the first run makes. State that sessions share counts in each. */
+TAKT_API uint64_t takt_session_held(const takt_session *session);
 
 /** Binds a worker of the session's pool to one processor. Worker 0 is the calling thread, which
  *  must be the one that runs the session. takt_session_error has the reason for a refusal. */

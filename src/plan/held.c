@@ -2,6 +2,7 @@
 #include "ir/held.h"
 
 #include "plan/bodies.h"
+#include "plan/resizer.h"
 
 static void tally_basis(takt_tally *t, takt_basis *b)
 {
@@ -55,4 +56,25 @@ uint64_t takt_tally_kept(takt_tally *t, const takt_plan *plan)
     takt_tally_graph(t, plan->graph);
     tally_basis(t, plan->basis);
     return t->bytes - read;
+}
+
+/* What it has besides its plan; a child's plan is counted with that of its parent. */
+static void tally_tables(takt_tally *t, const takt_resizer *r)
+{
+    const takt_answers *both[] = {&r->answers, &r->sized};
+    t->bytes += sizeof *r + takt_arena_bytes(&r->b.scratch) + takt_kept_bytes(r->kept);
+    t->bytes += r->constant_scratch_bytes;
+    for (size_t i = 0; i < 2; i++) {
+        const takt_answers *a = both[i];
+        t->bytes += a->capacity * sizeof *a->list + a->step_capacity * sizeof *a->steps;
+        for (size_t k = 0; k < a->count; k++)
+            if (a->list[k].resizer != NULL)
+                tally_tables(t, a->list[k].resizer); /* depth is limited */
+    }
+}
+
+void takt_tally_resizer(takt_tally *t, const takt_resizer *r)
+{
+    takt_tally_plan(t, r->plan);
+    tally_tables(t, r);
 }

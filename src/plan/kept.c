@@ -99,6 +99,11 @@ void takt_kept_destroy(takt_kept *k)
         takt_mem_put(k->ctx, k, k->whole);
 }
 
+size_t takt_kept_bytes(const takt_kept *k)
+{
+    return k != NULL ? k->whole : 0;
+}
+
 /* The slot of these sizes; else, if any will do, the least recently used one. */
 static slot *find(takt_kept *k, const int64_t *sizes, size_t bytes, bool any)
 {

@@ -17,7 +17,8 @@ typedef struct takt_kept_source {
 } takt_kept_source;
 
 TAKT_MUST_USE takt_status takt_kept_create(const takt_kept_source *from, takt_kept **out);
-void takt_kept_destroy(takt_kept *k); /* accepts NULL */
+void takt_kept_destroy(takt_kept *k);       /* accepts NULL */
+size_t takt_kept_bytes(const takt_kept *k); /* accepts NULL */
 /* Saves the current contents of the source under these sizes. */
 void takt_kept_put(takt_kept *k, const takt_kept_source *from, const int64_t *sizes);
 bool takt_kept_has(const takt_kept *k, const takt_kept_source *of, const int64_t *sizes);

@@ -43,5 +43,8 @@ bool takt_plan_differs(const takt_plan *top, const int64_t *names, size_t name, 
 bool takt_resizer_has(const takt_resizer *r, const int64_t *sizes);
 /* How many steps it has compiled so far. */
 uint64_t takt_resizer_compiled(const takt_resizer *r);
+/* Its allocated bytes, with its plan. */
+struct takt_tally;
+void takt_tally_resizer(struct takt_tally *t, const takt_resizer *r);
 
 #endif
