@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from ._shrink import (distill, distillation_loss, fake_quantize, low_rank_factorization,
                           lowrank, prune, quantize)
     from ._tensor import Tensor, tensor
-    from ._train import (SGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Callback, EpochResult,
-                         Lamb, Lion, Muon, Optimizer, RMSprop, StepResult, Trainer)
+    from ._optimizers import (SGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Lamb, Lion, Muon,
+                              Optimizer, RMSprop)
+    from ._train import Callback, EpochResult, StepResult, Trainer
 
 __all__ = [
     "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "ArgumentError", "Array", "Backend",
@@ -74,10 +75,11 @@ def backends() -> "list[dict[str, object]]":
 _LATER = {
     "Tensor": "_tensor", "tensor": "_tensor", "evaluate": "_text",
     "Module": "_module", "Parameter": "_trace", "State": "_trace", "Sequential": "_module",
-    "Trainer": "_train", "Callback": "_train", "Optimizer": "_train", "SGD": "_train",
-    "Adam": "_train", "AdamW": "_train", "RMSprop": "_train", "Adagrad": "_train",
-    "Adadelta": "_train", "Lion": "_train", "Lamb": "_train", "Adafactor": "_train",
-    "Muon": "_train", "StepResult": "_train", "EpochResult": "_train",
+    "Trainer": "_train", "Callback": "_train", "StepResult": "_train", "EpochResult": "_train",
+    "Optimizer": "_optimizers", "SGD": "_optimizers", "Adam": "_optimizers",
+    "AdamW": "_optimizers", "RMSprop": "_optimizers", "Adagrad": "_optimizers",
+    "Adadelta": "_optimizers", "Lion": "_optimizers", "Lamb": "_optimizers",
+    "Adafactor": "_optimizers", "Muon": "_optimizers",
     "DataLoader": "_data", "Dataset": "_data", "Generator": "_generate", "Generated": "_generate",
     "Backend": "_backend", "CpuBackend": "_backend", "CudaBackend": "_backend",
     "GGMLBackend": "_backend", "RefBackend": "_backend", "JaxBackend": "_foreign_backends",

@@ -1,4 +1,4 @@
-"""_train.py - training: optimizers, the trainer, and its reports."""
+"""_train.py - training: the trainer and its reports."""
 from __future__ import annotations
 
 import math
@@ -8,6 +8,8 @@ from collections import namedtuple
 from . import _arrays, _takt
 from ._compile import CompiledModel
 from ._model import Model, load
+from ._optimizers import Optimizer
+from ._progress import Bar
 from ._shrink import aware, integers
 from .errors import ArgumentError, RangeError, StateError
 
@@ -16,84 +18,6 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, Optional, Union
 
     from ._data import Dataset
-
-
-class Optimizer:
-    """How weights follow gradients: a name, a rate, and numbers. ``takt train --list`` has all."""
-
-    _name = ""
-
-    def __init__(self, learning_rate: float = 0.0, **numbers: float):
-        self.learning_rate = float(learning_rate)
-        self.numbers = numbers
-
-    def text(self) -> str:
-        """As the command takes it: 'adam:beta1=0.8'."""
-        said = ",".join(f"{name}={float(value):.17g}" for name, value in self.numbers.items())
-        return f"{self._name}:{said}" if said else self._name
-
-    def __repr__(self) -> str:
-        return f"takt.{type(self).__name__}({self.text()!r}, learning_rate={self.learning_rate})"
-
-
-class SGD(Optimizer):
-    """Gradient descent; ``momentum``, ``nesterov``, ``weight_decay``."""
-
-    _name = "sgd"
-
-
-class Adam(Optimizer):
-    """Steps scaled by running means of the gradient and of its square."""
-
-    _name = "adam"
-
-
-class AdamW(Optimizer):
-    """Adam with weight decay that does not pass through the moments."""
-
-    _name = "adamw"
-
-
-class RMSprop(Optimizer):
-    """Gradients divided by the root of their running mean square."""
-
-    _name = "rmsprop"
-
-
-class Adagrad(Optimizer):
-    """Gradients divided by the root of the sum of all their squares."""
-
-    _name = "adagrad"
-
-
-class Adadelta(Optimizer):
-    """Steps in units of the running size of earlier steps."""
-
-    _name = "adadelta"
-
-
-class Lion(Optimizer):
-    """Steps of one size, by the sign of an interpolated momentum."""
-
-    _name = "lion"
-
-
-class Lamb(Optimizer):
-    """Adam's direction, scaled by the norm of each parameter."""
-
-    _name = "lamb"
-
-
-class Adafactor(Optimizer):
-    """Little state: mean squares of matrices as one row and one column."""
-
-    _name = "adafactor"
-
-
-class Muon(Optimizer):
-    """Orthogonal steps for matrices, AdamW for other parameters."""
-
-    _name = "muon"
 
 
 class StepResult(namedtuple("StepResult", "step loss count hits rate norm scale skipped",
@@ -259,13 +183,16 @@ class Trainer:
         self._stopped = True
 
     def fit(self, data: Iterable[Any], epochs: int = 1, validation: Optional[Iterable[Any]] = None,
-            verbose: bool = False) -> list[EpochResult]:
-        """Trains on all batches, `epochs` times; prints each epoch if `verbose`."""
+            verbose: bool = False, progress: Optional[bool] = None) -> list[EpochResult]:
+        """Trains on all batches, `epochs` times; prints each epoch if `verbose`.
+
+        `progress`: a bar on standard error once an epoch has taken a second; None: on a terminal.
+        """
         self._stopped = False
         for epoch in range(epochs):
             if self._stopped:
                 break
-            result = self._epoch(len(self.history), data, validation)
+            result = self._epoch(len(self.history), data, validation, progress)
             self.history.append(result)
             self.export()
             for callback in self._callbacks:
@@ -285,9 +212,28 @@ class Trainer:
             "loss", {"loss": [r.loss for r in self.history],
                      "validation": [r.val_loss for r in self.history]})
 
-    def _epoch(self, epoch: int, data: Iterable[Any], validation: Any) -> EpochResult:
-        start, waited = time.perf_counter(), 0.0
-        loss, count, hits, seen = 0.0, 0.0, 0.0, False
+    def _epoch(self, epoch: int, data: Iterable[Any], validation: Any,
+               progress: Optional[bool]) -> EpochResult:
+        start, sums = time.perf_counter(), _Sums()
+        bar = Bar(f"epoch {epoch}", len(data) if hasattr(data, "__len__") else 0, progress)
+        try:
+            waited = self._steps(data, sums, bar)
+        finally:
+            bar.end()
+        if sums.count == 0:
+            raise RangeError(f"epoch {epoch}: no step had a finite loss, all were skipped") \
+                if sums.seen else ArgumentError("there is nothing to train on: the data is empty")
+        seconds = time.perf_counter() - start
+        other = self.evaluate(validation) if validation is not None else None
+        if other is not None:
+            self._raw.observe(other.loss)
+        return EpochResult(epoch, sums.mean, sums.accuracy,
+                           other.loss if other else float("nan"),
+                           other.accuracy if other else float("nan"), seconds, waited)
+
+    def _steps(self, data: Iterable[Any], sums: "_Sums", bar: Bar) -> float:
+        """An epoch's steps; returns the seconds that they waited for data."""
+        waited, batches = 0.0, 0
         group: list[dict[str, Any]] = []
         source = iter(data)
         while not self._stopped:
@@ -296,27 +242,17 @@ class Trainer:
             waited += time.perf_counter() - before
             if batch is not None:
                 group.append(self._ready(batch))
+                batches += 1
             if group and (batch is None or len(group) == self._accumulate):
                 got = StepResult(*self._with_raw(_joined(group), "step"))
                 group = []
-                seen = True
-                if math.isfinite(got.loss):
-                    loss, count = loss + got.loss * got.count, count + got.count
-                    hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
+                sums.add(got)
                 for callback in self._callbacks:
                     callback.on_step(self, got)
+                bar.at(batches, f"  loss {got.loss:.4g}")
             if batch is None:
                 break
-        if count == 0:
-            raise RangeError(f"epoch {epoch}: no step had a finite loss, all were skipped") \
-                if seen else ArgumentError("there is nothing to train on: the data is empty")
-        seconds = time.perf_counter() - start
-        other = self.evaluate(validation) if validation is not None else None
-        if other is not None:
-            self._raw.observe(other.loss)
-        return EpochResult(epoch, loss / count, hits / count if hits >= 0 else float("nan"),
-                           other.loss if other else float("nan"),
-                           other.accuracy if other else float("nan"), seconds, waited)
+        return waited
 
     # ---- facts and files ----
 
@@ -364,6 +300,31 @@ class Trainer:
                 raise ArgumentError("the trainer has seen no batch: load(path, batch) shows one")
             self._ready(batch)
         return str(self._raw.load(path))
+
+
+class _Sums:
+    """Loss and hits of the steps of an epoch; steps that are not finite are left out."""
+
+    def __init__(self) -> None:
+        self.loss = self.count = self.hits = 0.0
+        self.seen = False
+
+    def add(self, got: StepResult) -> None:
+        """One more step."""
+        self.seen = True
+        if math.isfinite(got.loss):
+            self.loss, self.count = self.loss + got.loss * got.count, self.count + got.count
+            self.hits = self.hits + got.hits if got.hits >= 0 and self.hits >= 0 else -1.0
+
+    @property
+    def mean(self) -> float:
+        """Of the losses."""
+        return self.loss / self.count
+
+    @property
+    def accuracy(self) -> float:
+        """NaN where the loss does not define it."""
+        return self.hits / self.count if self.hits >= 0 else float("nan")
 
 
 def _amp(amp: Any) -> Optional[str]:

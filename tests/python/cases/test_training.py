@@ -1,9 +1,12 @@
 """test_training.py - the trainer, optimizers, data sets and loaders."""
 import array
+import contextlib
+import io
 import os
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import takt
 
@@ -48,6 +51,22 @@ class Training(unittest.TestCase):
         scores = net(x).tolist()
         right = sum((b > a) == bool(c) for (a, b), c in zip(scores, labels.tolist()))
         self.assertEqual(right, trainer.evaluate([(x, labels)]).hits)
+
+    def test_progress(self):
+        x, labels = points()
+        loader = takt.DataLoader((x, labels), batch_size=16)
+        for wanted, data in ((True, loader), (True, iter(list(loader))), (None, loader)):
+            told = io.StringIO()
+            with mock.patch.dict(os.environ, TAKT_PROGRESS="0"), \
+                    contextlib.redirect_stderr(told):
+                takt.Trainer(Net(), loss="cross_entropy").fit(data, progress=wanted)
+            if wanted is None:
+                self.assertEqual(told.getvalue(), "")  # no terminal
+            else:
+                self.assertIn("\repoch 0 ", told.getvalue())
+                self.assertIn("loss ", told.getvalue())
+                self.assertEqual("s left" in told.getvalue(), data is loader)
+                self.assertTrue(told.getvalue().endswith("\r\x1b[K"))
 
     def test_sgd_is_what_it_says(self):
         text = ("model m(x: f32[batch, 1], t: f32[batch, 1]) {\n  param w: f32[1, 1] = 2\n"
