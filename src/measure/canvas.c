@@ -58,7 +58,8 @@ static void cover(takt_canvas *c, takt_point p, takt_point q, double radius)
             const double ax = x + 0.5 - p.x, ay = y + 0.5 - p.y;
             const double along = square > 0 ? (ax * dx + ay * dy) / square : 0;
             const double t = fmin(fmax(along, 0), 1);
-            const double away = hypot(ax - t * dx, ay - t * dy);
+            const double bx = ax - t * dx, by = ay - t * dy;
+            const double away = sqrt(bx * bx + by * by); /* hypot needs glibc 2.35 */
             const double part = fmin(fmax(radius + 0.5 - away, 0), fmin(1, 2 * radius));
             uint8_t *at = &c->cover[(size_t)y * (size_t)c->width + (size_t)x];
             if (part * 255 > *at)

@@ -3,6 +3,7 @@
 What pip cannot fetch is skipped and told.
 """
 import os
+import re
 import sys
 import time
 import zipfile
@@ -27,6 +28,9 @@ def check_contents(wheel):
         names = archive.namelist()
         expect(sum(info.file_size for info in archive.infolist()) < 16 << 20, "installed size")
         points = [archive.read(n).decode() for n in names if n.endswith("entry_points.txt")]
+        for name in (n for n in names if ".so" in n or n == "takt/bin/takt"):
+            newest = max(map(int, re.findall(rb"GLIBC_2\.(\d+)", archive.read(name))), default=0)
+            expect(newest <= 34, f"{name} needs glibc 2.{newest}: it is not manylinux_2_34")
         expect("[torch_dynamo_backends]\ntakt" in "".join(points), "torch finds no backend")
     for part in ("takt/__init__.py", "takt/_takt.abi3.so", "takt/bin/takt", "takt/ops.py",
                  "takt/ops.pyi", "takt/_takt.pyi", "takt/py.typed"):
