@@ -59,18 +59,33 @@ static part part_of(const takt_pack *p, size_t chunk, size_t panel)
                   .to = (char *)p->dst + to * p->bytes};
 }
 
-/* Rows a few at a time through all whole panels, so that reads run on. */
+/* The panel behind `one` in the same chunk, of columns side by side. */
+static void go_on(part *one, size_t left, size_t width)
+{
+    one->from += one->width * one->bytes;
+    one->to += one->width * one->k * one->bytes;
+    one->width = width;
+    one->cols = left < width ? left : width;
+}
+
+/* Rows a few at a time through all whole panels, so that reads run on. Finding a panel by its
+ * number takes several divisions, longer than copying its rows. */
 static void row_major(const takt_pack *p, size_t chunk, size_t count)
 {
-    const size_t k = p->k - chunk < TAKT_GEMM_CHUNK ? p->k - chunk : TAKT_GEMM_CHUNK;
-    for (size_t i = 0; i < k; i += ROWS)
-        for (size_t panel = 0; panel < count; panel++) {
-            const part one = part_of(p, chunk, panel);
+    const part first = part_of(p, chunk, 0);
+    const size_t wide = takt_panels_wide(p->panels, p->n);
+    for (size_t i = 0; i < first.k; i += ROWS) {
+        const size_t rows = first.k - i < ROWS ? first.k - i : ROWS;
+        part one = first;
+        for (size_t panel = 0, left = p->n; panel < count; panel++) {
             if (one.cols == one.width)
-                copy_rows(&one, i, k - i < ROWS ? k - i : ROWS);
+                copy_rows(&one, i, rows);
             else if (i == 0)
                 by_element(&one, 0);
+            left -= one.cols;
+            go_on(&one, left, panel + 1 < wide ? p->panels.wide : p->panels.narrow);
         }
+    }
 }
 
 static void run(const takt_pack *p)
