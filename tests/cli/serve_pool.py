@@ -141,18 +141,32 @@ def guessed(page, tokens):
         expect(status == 200 and reply["usage"]["total_tokens"] == 3 * tokens - 17, f"{reply}")
 
 
-def left(page):
-    """A client that goes away gives its pages back, and who waits for them begins."""
-    body = json.dumps({"prompt": "a b", "max_tokens": 900, "ignore_eos": True, "stream": True})
+def left(page, tokens):
+    """A client that goes away gives its pages back, and who waits for them begins: the first text
+    needs all pages and would take seconds."""
+    most = 60000
+    body = json.dumps({"prompt": "a b", "max_tokens": most, "ignore_eos": True, "stream": True})
     head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n"
-    with Server(TINY, *CONTEXT, "--parallel", "2", "--kv-pool", str(page * 16)) as server:
+    count = -(-(most + 8) // tokens)
+    with Server(TINY, "-c", str(1 << 16), "-b", "16", "--parallel", "2", "--kv-pool",
+                str(page * (count + 1))) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as link:
             link.sendall((head + body).encode())
             link.recv(1)
-        status, reply = server.post("/v1/completions", {"prompt": "c a", "max_tokens": 900,
+        status, reply = server.post("/v1/completions", {"prompt": "c a", "max_tokens": tokens,
                                                         "ignore_eos": True, "seed": 1})
-        expect(status == 200 and reply["usage"]["completion_tokens"] == 900, f"{status} {reply}")
+        expect(status == 200 and reply["usage"]["completion_tokens"] == tokens,
+               f"{status} {reply}")
+        written = metric(server, "generation_tokens_total")
+        expect(written < most, f"{written} tokens: the first text was written to its end")
         expect(pages(server)["used"] == 0, "all pages were given back")
+
+
+def spared():
+    """TAKT_PARALLEL is there for the server: a plan of another model is what it was."""
+    for name in ("TAKT_PARALLEL", "TAKT_KV_POOL"):
+        told = succeeds("plan", "examples/mlp.takt", env={name: "4096"})
+        expect("arena" in told, f"{name}: {told}")
 
 
 def blocks():
@@ -187,7 +201,8 @@ shared(size, each)
 waits(size, each)
 refused(size, each)
 guessed(size, each)
-left(size)
+left(size, each)
+spared()
 blocks()
 threads()
 finish()

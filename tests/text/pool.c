@@ -252,6 +252,52 @@ static void oldest_first(takt_ctx *ctx)
     close_texts(&p);
 }
 
+/* Whether a block is zero in all caches, or known not to be. */
+static bool is_clean(const takt_kv *kv, uint32_t block)
+{
+    for (size_t i = 0; i < kv->layout.caches; i++) {
+        const size_t bytes = kv->layout.tokens * kv->caches[i].token_bytes;
+        const unsigned char *at = kv->file.all + kv->caches[i].offset + (block + 1) * bytes;
+        for (size_t k = 0; k < bytes && !kv->blocks.is_dirty[block]; k++)
+            if (at[k] != 0)
+                return false;
+    }
+    return true;
+}
+
+/* A text rests with guesses that end with its first block, so that the token which a resting text
+ * writes is in the second; what it then gives back is zero, or known not to be. */
+static void rested(takt_ctx *ctx)
+{
+    static pool p;
+    const takt_generator_options options = {.context = 1024, .threads = 1, .batch = 16};
+    p = (pool){.ctx = ctx};
+    if (EXPECT_OK(ctx, open_texts(&p, &options, (uint64_t)1 << 18))) {
+        const size_t tokens = p.kv->layout.tokens;
+        const int32_t ids[ROWS] = {-1, 4, 5, -1};
+        uint32_t blocks[2];
+        for (size_t i = 0; i < 3; i++)
+            for (size_t k = 0; k < tokens; k++)
+                p.ids[i][k] = (int32_t)((k * 3 + i) % VOCABULARY);
+        for (size_t i = 0; i < 3; i++)
+            EXPECT_OK(ctx, takt_kv_admit(p.texts[i], p.ids[i], 4, tokens + 4));
+        for (size_t i = 1; i < 3; i++)
+            EXPECT_OK(ctx, takt_generator_read(p.texts[i], p.ids[i], 4));
+        takt_generator *g = p.texts[0];
+        memcpy(blocks, p.kv->texts[0].table.at, sizeof blocks);
+        EXPECT_OK(ctx, takt_generator_read(g, p.ids[0], tokens - 3));
+        EXPECT_OK(ctx, takt_generator_open_ahead(g, 3));
+        EXPECT_OK(ctx, takt_generator_read_ahead(g, p.ids[0] + tokens - 3, 3));
+        EXPECT((size_t)g->position + g->ahead == tokens && g->ahead == 2);
+        EXPECT_OK(ctx, takt_together_read(&p.together, ids));
+        EXPECT(!is_clean(p.kv, blocks[1]), "a text that rests wrote nothing");
+        EXPECT_OK(ctx, takt_kv_release(g));
+        EXPECT(is_clean(p.kv, blocks[0]) && is_clean(p.kv, blocks[1]),
+               "a block that was written is taken for zeros");
+    }
+    close_texts(&p);
+}
+
 static void refuse(takt_ctx *ctx, int64_t context, uint64_t bytes, int id)
 {
     const takt_generator_options options = {.context = context, .threads = 1};
@@ -270,6 +316,7 @@ static void steps(void)
     copied_on_write(ctx);
     adopted(ctx);
     oldest_first(ctx);
+    rested(ctx);
     refuse(ctx, 1024, 1, TAKT_E_OPTION);
     refuse(ctx, 1024, 4096, TAKT_E_OPTION);
     refuse(ctx, 1024, UINT64_MAX, TAKT_E_OPTION);

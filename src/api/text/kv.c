@@ -76,11 +76,16 @@ static takt_status look(takt_ctx *ctx, const takt_graph *g, size_t rows, takt_kv
                            "pool");
 }
 
-/* A single text can be mapped whatever blocks it gets. */
-static bool is_good(const takt_kv_layout *l, size_t tokens)
+/* Of a single text, whatever blocks it gets, and of all rows. */
+static size_t mappings(const takt_kv_layout *l, size_t tokens, size_t rows)
+{
+    return ((size_t)l->context / tokens + rows * TAKT_KV_OF_ROW) * l->caches;
+}
+
+static bool is_good(const takt_kv_layout *l, size_t tokens, size_t rows)
 {
     return (size_t)l->context % tokens == 0 && tokens >= TOKENS &&
-           (size_t)l->context / tokens * l->caches <= TAKT_KV_MAPPINGS;
+           mappings(l, tokens, rows) <= TAKT_KV_MAPPINGS;
 }
 
 takt_status takt_kv_divide(takt_ctx *ctx, const takt_graph *graph, size_t rows, uint64_t bytes,
@@ -96,8 +101,13 @@ takt_status takt_kv_divide(takt_ctx *ctx, const takt_graph *graph, size_t rows, 
         return takt_fail_hint(ctx, "the next one that is: -c %zu", (context / least + 1) * least);
     }
     l->tokens = least;
-    while (l->tokens < context && !is_good(l, l->tokens))
+    while (l->tokens < context && !is_good(l, l->tokens, rows))
         l->tokens += least;
+    if (mappings(l, l->tokens, rows) > TAKT_KV_MAPPINGS)
+        return takt_fail(ctx, TAKT_E_OPTION,
+                         "a pool for %zu texts of %zu caches each needs more mappings than the "
+                         "%d that are safe to use",
+                         rows, l->caches, TAKT_KV_MAPPINGS);
     if (!takt_size_mul(l->block_bytes, l->tokens, &l->block_bytes))
         return takt_fail_memory(ctx, "a block of the pool", SIZE_MAX);
     const uint64_t blocks = bytes / l->block_bytes;

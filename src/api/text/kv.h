@@ -19,8 +19,10 @@
 #include "os/page_file.h"
 
 /* Blocks of a text that do not follow each other in the file are mappings of their own in each
- * cache. Systems limit the number of mappings, Linux to 65530: texts wait before it is reached. */
-enum { TAKT_KV_MAPPINGS = 32768 };
+ * cache. Each row has two more in each: its first block while it has no text, and the addresses
+ * without a block. Systems limit the number of mappings, Linux to 65530: texts wait before it is
+ * reached. */
+enum { TAKT_KV_MAPPINGS = 49152, TAKT_KV_OF_ROW = 2 };
 
 struct takt_generator;
 struct takt_graph;
@@ -72,8 +74,8 @@ typedef struct takt_kv {
 
 /* Divides `bytes` for `rows` texts of a plan's graph.
  *
- * Fails if its state is not one count and caches, if `bytes` are less than two blocks, or if the
- * context is not a multiple of the smallest block. */
+ * Fails if its state is not one count and caches, if `bytes` are less than two blocks, if the
+ * context is not a multiple of the smallest block, or if the rows have too many mappings. */
 TAKT_MUST_USE takt_status takt_kv_divide(takt_ctx *ctx, const struct takt_graph *graph, size_t rows,
                                          uint64_t bytes, takt_kv_layout *layout);
 TAKT_MUST_USE takt_status takt_kv_open(takt_ctx *ctx, const struct takt_graph *graph, size_t rows,
@@ -105,7 +107,7 @@ TAKT_MUST_USE takt_status takt_kv_own(struct takt_generator *g, int64_t position
 
 /* ---- memory (kv_map.c) ---- */
 
-/* Mappings of all texts in all caches. */
+/* Mappings of all rows in all caches, with those of their texts. */
 size_t takt_kv_mappings(const takt_kv *kv);
 /* Maps entries [first, end) of a row as its table says. */
 TAKT_MUST_USE takt_status takt_kv_map(takt_kv *kv, size_t row, size_t first, size_t end);

@@ -43,7 +43,7 @@ static int map_run(const takt_kv *kv, const takt_kv_cache *c, size_t row, const 
 
 size_t takt_kv_mappings(const takt_kv *kv)
 {
-    size_t runs = 0;
+    size_t runs = kv->rows * TAKT_KV_OF_ROW;
     for (size_t row = 0; row < kv->rows; row++) {
         const takt_kv_table *t = &kv->texts[row].table;
         for (size_t i = 0; i < t->count; i = run_end(t, i, t->count))

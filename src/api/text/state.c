@@ -78,6 +78,8 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
                          "takt_generator_rewind: %lld of %lld tokens", (long long)position,
                          (long long)g->position);
     const int64_t end = g->position + (int64_t)g->ahead;
+    /* A text that rested while others were read has one token more in its caches. */
+    const int64_t written = end < g->context ? end + 1 : end;
     if (position == end)
         return TAKT_OK;
     if (!takt_generator_rewinds(g))
@@ -88,7 +90,7 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
     for (size_t i = 0; i < slot_count(g); i++) {
         takt_state_slot *slot = slot_at(g, i);
         TAKT_TRY(is_count(&slot->value.type) ? takt_slot_write(slot, &position)
-                                             : clear_rows(g, slot, position, end));
+                                             : clear_rows(g, slot, position, written));
     }
     if (g->position != position)
         g->scores = NULL;

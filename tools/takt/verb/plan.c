@@ -49,6 +49,19 @@ static int describe(tool_run *r)
     return code;
 }
 
+/* TAKT_PARALLEL and a configuration are there for takt serve as well: they do not decide what is
+ * printed of a model that may not be a text's. */
+static bool asks_server(const takt_tool *t)
+{
+    for (size_t i = 0; i < t->value_count; i++) {
+        const tool_value *v = &t->values[i];
+        if (v->from == TAKT_FROM_FLAG && (v->id == TAKT_F_PARALLEL || v->id == TAKT_F_KV_POOL) &&
+            tool_number_of(t, v->id, 0) > 0)
+            return true;
+    }
+    return false;
+}
+
 /* With --parallel or --kv-pool: the memory of takt serve. */
 static int plan_server(takt_tool *t)
 {
@@ -80,7 +93,7 @@ static int run(takt_tool *t)
     if (is_picture(t) && tool_on(t, TAKT_F_JSON))
         return tool_usage_error(t, 1003, "leave one of them out", "a picture of --%s is not JSON",
                                 tool_on(t, TAKT_F_SVG) ? "svg" : "graph");
-    if (tool_number_of(t, TAKT_F_PARALLEL, 0) > 0 || tool_number_of(t, TAKT_F_KV_POOL, 0) > 0)
+    if (asks_server(t))
         return plan_server(t);
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
