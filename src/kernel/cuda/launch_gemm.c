@@ -50,9 +50,16 @@ static uint32_t few_warps(const takt_cuda_gemm *g)
     return chunks < 1 ? 1 : chunks < FEW_WARPS ? chunks : FEW_WARPS;
 }
 
+/* Rows that the kernel of a product of so many has room for. */
+static uint32_t few_rows(const takt_cuda_gemm *g)
+{
+    return g->m <= 1 ? 1 : g->m <= 4 ? 4 : TAKT_CUDA_GEMM_FEW;
+}
+
 static uint64_t few_bytes(const takt_cuda_gemm *g)
 {
-    return ((uint64_t)few_warps(g) * CHUNK + (uint64_t)chunks_of(g) * COLS) * g->m * sizeof(float);
+    const uint64_t each = (uint64_t)few_warps(g) * CHUNK + (uint64_t)chunks_of(g) * COLS;
+    return each * few_rows(g) * sizeof(float);
 }
 
 static bool is_few(const takt_cuda_gemm *g, uint32_t batches)
@@ -63,8 +70,10 @@ static bool is_few(const takt_cuda_gemm *g, uint32_t batches)
 
 static void launch_few(const takt_cuda_gemm *g, uint32_t batches, takt_cuda_launch *l)
 {
-    *l = (takt_cuda_launch){.kernel =
-                                g->m == 1 ? "takt_cuda_gemm_f32_row" : "takt_cuda_gemm_f32_few",
+    const uint32_t rows = few_rows(g);
+    *l = (takt_cuda_launch){.kernel = rows == 1   ? "takt_cuda_gemm_f32_row"
+                                      : rows == 4 ? "takt_cuda_gemm_f32_four"
+                                                  : "takt_cuda_gemm_f32_few",
                             .grid = {blocks_of(g->n, COLS), 1, batches},
                             .threads = few_warps(g) * COLS,
                             .shared_bytes = (uint32_t)few_bytes(g),

@@ -5,7 +5,7 @@
  */
 #include "kernel/gemm_f32/cuda_place.h"
 
-enum { FEW = TAKT_CUDA_GEMM_FEW, COLS = TAKT_CUDA_GEMM_FEW_COLS };
+enum { COLS = TAKT_CUDA_GEMM_FEW_COLS };
 
 /* A chunk of a column of B. */
 typedef struct column {
@@ -13,7 +13,7 @@ typedef struct column {
     uint32_t depth;
 } column;
 
-#define ROWS_MOST 1
+#define ROWS 1
 #define AT_ONCE 32
 #define NAMED(name) name##_row
 #include "kernel/gemm_f32/cuda_few.h"
@@ -21,10 +21,21 @@ typedef struct column {
 KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
-    few_rows_row(&ARG, shared, 1 SELF);
+    few_rows_row(&ARG, shared SELF);
 }
 
-#define ROWS_MOST TAKT_CUDA_GEMM_FEW
+#define ROWS 4
+#define AT_ONCE 16
+#define NAMED(name) name##_four
+#include "kernel/gemm_f32/cuda_few.h"
+
+KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
+{
+    DYNAMIC(float, shared);
+    few_rows_four(&ARG, shared SELF);
+}
+
+#define ROWS TAKT_CUDA_GEMM_FEW
 #define AT_ONCE 16
 #define NAMED(name) name##_few
 #include "kernel/gemm_f32/cuda_few.h"
@@ -32,5 +43,5 @@ KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
-    few_rows_few(&ARG, shared, ARG.m SELF);
+    few_rows_few(&ARG, shared SELF);
 }
