@@ -1,5 +1,5 @@
-/* cuda_end.h - a template: how a tile of cuda_tile.h or cuda_wide.h ends. ROW(i) is the i-th of a
- * thread's rows, from its first one on. */
+/* cuda_end.h - a template: how a tile of cuda_tile.h or cuda_wide.h ends. ROW(i) and
+ * COL(j) are a thread's rows and columns, from its first ones on. */
 
 /* ---- chunks that other blocks compute: the last one of a tile adds them in order ---- */
 
@@ -58,15 +58,15 @@ DEVICE void TILE(finish_row)(const takt_cuda_epilogue *e, float *x, const float 
     if (residual != NULL) {
         UNROLL
         for (uint32_t j = 0; j < TN; j += 4)
-            if (4 * j < left)
-                spread(y + j, *(const quad *)(residual + 4 * j));
+            if (COL(j) < left)
+                spread(y + j, *(const quad *)(residual + COL(j)));
     }
     if (bias != NULL) {
         UNROLL
         for (uint32_t j = 0; j < TN; j += 4) {
-            if (4 * j >= left)
+            if (COL(j) >= left)
                 continue;
-            const quad q = *(const quad *)(bias + 4 * j);
+            const quad q = *(const quad *)(bias + COL(j));
             x[j] = x[j] + q.x, x[j + 1] = x[j + 1] + q.y;
             x[j + 2] = x[j + 2] + q.z, x[j + 3] = x[j + 3] + q.w;
         }
@@ -130,14 +130,14 @@ DEVICE void TILE(finish)(const takt_cuda_gemm *g, quad *own, const float *acc, u
             (e, x, bias, residual != NULL ? residual + r * e->residual_row : NULL, left);
             UNROLL
             for (uint32_t j = 0; j < TN; j += 4)
-                if (4 * j < left)
-                    *(quad *)(c + r * g->c_row + 4 * j) = quad_of(x + j);
+                if (COL(j) < left)
+                    *(quad *)(c + r * g->c_row + COL(j)) = quad_of(x + j);
         }
         return;
     }
     ROLL for (uint32_t i = 0; i < TM * TN; i++)
     {
-        const uint32_t r = row + ROW(i / TN), at = i % TN / 4 * 16 + i % 4;
+        const uint32_t r = row + ROW(i / TN), at = COL(i % TN);
         if (r < g->m && col + at < g->n)
             c[r * g->c_row + at] = finished(
                 e, ((const float *)(own + i / 4 * TILE(THREADS)))[i % 4 ^ 1], batch, r, col + at);

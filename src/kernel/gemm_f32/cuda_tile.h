@@ -11,6 +11,7 @@
 #include "kernel/gemm_f32/cuda_load.h"
 
 #define ROW(i) (8 * (i))
+#define COL(j) ((j) / 4 * 16 + (j) % 4)
 #include "kernel/gemm_f32/cuda_end.h"
 
 /* ---- the chain: acc[i][j] = fma(a[i], b[j], acc[i][j]) for every k ---- */
@@ -149,3 +150,4 @@ TILED
 #undef GATHERS
 #undef TURNED
 #undef ROW
+#undef COL

@@ -6,40 +6,56 @@
  * ahead and stored when the stage is multiplied; B is copied. There are two stages, and one barrier
  * each.
  *
- * The loop over k is rolled. With one k of 128 sums in it, ptxas keeps every sum in one register
- * and takes the fma in the order written here, there and back along the rows: the factor of A, or
- * of B at the ends, is kept from one fma to the next, and the other two registers are an even and
- * an odd one (cuda_place.h). With four k in the loop it moved sums between registers, and a fifth
- * of the fma took two cycles. Totals of earlier chunks lie in shared memory.
+ * The fma of a k are taken there and back along the rows: the factor of A, or of B at the ends, is
+ * kept from one fma to the next, and the other two registers are an even and an odd one
+ * (cuda_place.h). DEEP k are in the loop: ptxas loads the factors of the next k before it needs
+ * them, and with many of them moves sums between registers, so that more fma take two cycles. Eight
+ * are best for tiles with few warps, one for those with many. A warp is HIGH threads high. Totals
+ * of earlier chunks lie in shared memory.
  */
 #define TURNED 1
 #include "kernel/gemm_f32/cuda_load.h"
 
-#define ROW(i) ((i) / 4 * 32 + (i) % 4)
+#define ROW(i) ((i) / 4 * (4 * HIGH) + (i) % 4)
+#define COL(j) ((j) / 4 * (128 / HIGH) + (j) % 4)
 #include "kernel/gemm_f32/cuda_end.h"
 
 enum { TILE(LINES) = TILE(THREADS) / (BN / 4) /* of B that the threads load at once */ };
 
-/* `depth` k of a stage: acc[i][j] = fma(a[i], b[j], acc[i][j]). */
+/* One k: acc[i][j] = fma(a[i], b[j], acc[i][j]). */
+DEVICE void TILE(add)(float *acc, const float *a, const float *b)
+{
+    float x[TM], y[TN];
+    UNROLL
+    for (uint32_t i = 0; i < TM; i += 4)
+        spread(x + i, *(const quad *)(a + ROW(i)));
+    UNROLL
+    for (uint32_t j = 0; j < TN; j += 4)
+        spread(y + j, *(const quad *)(b + COL(j)));
+    UNROLL
+    for (uint32_t i = 0; i < TM; i++)
+        UNROLL
+    for (uint32_t c = 0; c < TN; c++) {
+        const uint32_t j = i % 2 == 0 ? c : TN - 1 - c;
+        acc[i * TN + j] = fmaf(x[i], y[j], acc[i * TN + j]);
+    }
+}
+
+/* `depth` k of a stage. */
 DEVICE void TILE(chain)(float *acc, const float *a, const float *b, uint32_t depth)
 {
-    ROLL for (uint32_t q = 0; q < depth; q++, a += TILE(A_LINE), b += TILE(B_LINE))
+    uint32_t q = 0;
+    ROLL for (; q + DEEP <= depth; q += DEEP)
     {
-        float x[TM], y[TN];
         UNROLL
-        for (uint32_t i = 0; i < TM; i += 4)
-            spread(x + i, *(const quad *)(a + ROW(i)));
-        UNROLL
-        for (uint32_t j = 0; j < TN; j += 4)
-            spread(y + j, *(const quad *)(b + 4 * j));
-        UNROLL
-        for (uint32_t i = 0; i < TM; i++)
-            UNROLL
-        for (uint32_t c = 0; c < TN; c++) {
-            const uint32_t j = i % 2 == 0 ? c : TN - 1 - c;
-            acc[i * TN + j] = fmaf(x[i], y[j], acc[i * TN + j]);
-        }
+        for (uint32_t u = 0; u < DEEP; u++)
+            TILE(add)(acc, a + u * TILE(A_LINE), b + u * TILE(B_LINE));
+        a += DEEP * TILE(A_LINE);
+        b += DEEP * TILE(B_LINE);
     }
+#if DEEP > 1
+    ROLL for (; q < depth; q++, a += TILE(A_LINE), b += TILE(B_LINE)) TILE(add)(acc, a, b);
+#endif
 }
 
 /* B of the next stage: a whole one of neighbours, or as cuda_load.h does. */
@@ -62,8 +78,11 @@ TILED
 {
     DYNAMIC(float, shared);
     const uint32_t lane = LANE, warp = lane / 32, l = lane % 32;
-    const uint32_t high = warp % (BM / (8 * TM)) * (8 * TM) + l / 2 % 8 * 4;
-    const uint32_t wide = warp / (BM / (8 * TM)) * (4 * TN) + (l % 2 + l / 16 * 2) * 4;
+    /* Half a warp reads eight quads at most on either side. */
+    const uint32_t r = HIGH == 8 ? l / 2 % 8 : l % 2 + l / 8 % 2 * 2;
+    const uint32_t c = HIGH == 8 ? l % 2 + l / 16 * 2 : l / 2 % 4 + l / 16 * 4;
+    const uint32_t high = warp % (BM / (HIGH * TM)) * (HIGH * TM) + r * 4;
+    const uint32_t wide = warp / (BM / (HIGH * TM)) * (32 / HIGH * TN) + c * 4;
     const uint32_t across = (ARG.n + BN - 1) / BN, batch = BLOCK_Z / ARG.pieces;
     const uint32_t piece = BLOCK_Z % ARG.pieces, first = piece * CHUNK;
     const float *a = ARG.a + batch / ARG.inner * ARG.a_outer + batch % ARG.inner * ARG.a_inner;
@@ -157,3 +176,6 @@ TILED
 #undef GATHERS
 #undef TURNED
 #undef ROW
+#undef COL
+#undef HIGH
+#undef DEEP

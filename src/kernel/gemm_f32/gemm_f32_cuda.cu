@@ -9,13 +9,15 @@
  */
 #include "kernel/gemm_f32/cuda_place.h"
 
-/* Large products: 8 x 16 elements a thread. */
+/* Large products: 16 x 8 elements a thread. */
 #define BM 128
 #define BN 128
-#define TM 8
-#define TN 16
+#define TM 16
+#define TN 8
 #define BK 16
 #define STAGES 2
+#define HIGH 4
+#define DEEP 8
 #define GATHERS 0
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_gemm_f32_128w, takt_cuda_gemm, 128, 2)
@@ -28,6 +30,8 @@
 #define TN 8
 #define BK 16
 #define STAGES 2
+#define HIGH 8
+#define DEEP 1
 #define GATHERS 0
 #define TILE(name) name##_128
 #define TILED KERNEL(takt_cuda_gemm_f32_128, takt_cuda_gemm, 256, 2)
@@ -40,6 +44,8 @@
 #define TN 8
 #define BK 16
 #define STAGES 2
+#define HIGH 8
+#define DEEP 8
 #define GATHERS 0
 #define TILE(name) name##_64w
 #define TILED KERNEL(takt_cuda_gemm_f32_64w, takt_cuda_gemm, 64, 5)
