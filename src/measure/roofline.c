@@ -117,7 +117,7 @@ void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings
     const traffic t = count_bytes(plan, s);
     *roof = (takt_roof){.flops = s->cost.flops, .bytes = t.weights + t.read + t.written};
     roof->threads = s->task_count > 1 ? plan->threads : 1;
-    if (c == NULL)
+    if (c == NULL || takt_roof_is_away(s)) /* the host's ceilings are not a device's */
         return;
     const double each = roof->threads;
     const double footprint =
@@ -129,19 +129,94 @@ void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings
     roof->floor_ns = fmax(roof->compute_ns, roof->memory_ns);
 }
 
+/* ---- a device ---- */
+
+bool takt_roof_is_away(const takt_step *s)
+{
+    return s->space != 0 || s->transfer.way != TAKT_COPY_NONE;
+}
+
+takt_device_peaks takt_device_peaks_of(const takt_device_rate *rates, size_t count)
+{
+    takt_device_peaks d = {0};
+    const struct {
+        const char *key;
+        double *to;
+    } keys[] = {{"f32_flops", &d.flops},       {"read_bytes_per_s", &d.read},
+                {"copy_bytes_per_s", &d.copy}, {"l2_bytes_per_s", &d.near},
+                {"up_bytes_per_s", &d.up},     {"down_bytes_per_s", &d.down}};
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (strcmp(rates[i].key, keys[k].key) == 0)
+                *keys[k].to = rates[i].value * 1e-9;
+        if (strcmp(rates[i].key, "launch_s") == 0)
+            d.launch_ns = rates[i].value * 1e9;
+    }
+    return d;
+}
+
+/* Constants come from where all of the plan's memory fits, the rest from where the step's does. */
+static void fill_device_memory(const takt_plan *plan, const takt_step *s, const traffic *t,
+                               const takt_device_peaks *d, takt_roof *roof)
+{
+    const takt_plan_space *space = &plan->space[s->space];
+    const double all = (double)(space->constants + space->state + space->arena);
+    const bool is_far = all > TAKT_DEVICE_NEAR, is_long = roof->bytes > TAKT_DEVICE_NEAR;
+    const double far = is_far ? d->read : d->near;
+    const double near = !is_long ? d->near : t->written > 0 ? d->copy : d->read;
+    if (!(far > 0 && near > 0))
+        return;
+    const double far_ns = t->weights / far, near_ns = (t->read + t->written) / near;
+    roof->away = (far_ns > near_ns ? is_far : is_long) ? "HBM" : "L2";
+    roof->memory_ns = far_ns + near_ns;
+}
+
+void takt_roof_of_device(const takt_plan *plan, const takt_step *s, const takt_device_peaks *d,
+                         takt_roof *roof)
+{
+    const traffic t = count_bytes(plan, s);
+    *roof = (takt_roof){.flops = s->cost.flops,
+                        .bytes = t.weights + t.read + t.written,
+                        .threads = 1,
+                        .away = "unknown",
+                        .launch_ns = d->launch_ns};
+    if (s->transfer.way != TAKT_COPY_NONE) {
+        const takt_copy way = s->transfer.way;
+        const double rate = way == TAKT_COPY_UP ? d->up : way == TAKT_COPY_DOWN ? d->down : d->copy;
+        roof->bytes = (double)s->transfer.bytes;
+        roof->away = way == TAKT_COPY_WITHIN ? "HBM" : "PCIe";
+        roof->memory_ns = rate > 0 ? roof->bytes / rate : 0;
+    } else {
+        fill_device_memory(plan, s, &t, d, roof);
+    }
+    roof->gflops = d->flops;
+    roof->compute_ns = d->flops > 0 ? roof->flops / d->flops : 0;
+    roof->floor_ns = fmax(roof->compute_ns, roof->memory_ns);
+    roof->gbs = roof->memory_ns > 0 ? roof->bytes / roof->memory_ns : 0;
+}
+
 takt_bound takt_roof_kind(const takt_roof *roof, double ns)
 {
-    if (roof->floor_ns < 0.2 * ns && ns < 3000)
+    if (roof->away != NULL && !(roof->floor_ns > 0))
+        return TAKT_BOUND_UNKNOWN;
+    if (roof->away != NULL ? roof->floor_ns < roof->launch_ns
+                           : roof->floor_ns < 0.2 * ns && ns < 3000)
         return TAKT_BOUND_OVERHEAD;
     return roof->compute_ns >= roof->memory_ns ? TAKT_BOUND_COMPUTE : TAKT_BOUND_MEMORY;
 }
 
-static const char *const words[] = {
-    [TAKT_BOUND_OVERHEAD] = "overhead", [TAKT_BOUND_COMPUTE] = "compute"};
+static const char *const words[] = {[TAKT_BOUND_UNKNOWN] = "unknown",
+                                    [TAKT_BOUND_OVERHEAD] = "overhead",
+                                    [TAKT_BOUND_COMPUTE] = "compute"};
+static const char *const device_words[] = {[TAKT_BOUND_UNKNOWN] = "unknown",
+                                           [TAKT_BOUND_OVERHEAD] = "launch",
+                                           [TAKT_BOUND_COMPUTE] = "FMA"};
 
 const char *takt_roof_bound(const takt_roof *roof, double ns)
 {
     const takt_bound kind = takt_roof_kind(roof, ns);
+    if (roof->away != NULL)
+        return kind == TAKT_BOUND_MEMORY ? roof->away : device_words[kind];
     return kind == TAKT_BOUND_MEMORY ? takt_level_names[roof->level] : words[kind];
 }
 
@@ -149,8 +224,8 @@ takt_bound takt_bound_read(const char *word)
 {
     if (word == NULL || *word == '\0')
         return TAKT_BOUND_UNKNOWN;
-    for (int i = TAKT_BOUND_OVERHEAD; i < TAKT_BOUND_MEMORY; i++)
-        if (strcmp(word, words[i]) == 0)
+    for (int i = TAKT_BOUND_UNKNOWN; i < TAKT_BOUND_MEMORY; i++)
+        if (strcmp(word, words[i]) == 0 || strcmp(word, device_words[i]) == 0)
             return (takt_bound)i;
     return TAKT_BOUND_MEMORY;
 }

@@ -69,7 +69,10 @@ typedef struct takt_device_rate {
     double value;     /* in that unit; 0: unknown */
 } takt_device_rate;
 
-enum { TAKT_DEVICE_RATES = 12 };
+enum {
+    TAKT_DEVICE_RATES = 12,
+    TAKT_DEVICE_NEAR = 16 << 20 /* bytes over which the rate of a device's cache is measured */
+};
 
 struct takt_backend;
 struct takt_plan_space;

@@ -197,9 +197,56 @@ static void roofs(void)
     EXPECT(roof.gflops == 500, "%g", roof.gflops);
 }
 
+/* A device's ceilings, not the host's: 4 MB read and written, then more than its cache holds. */
+static void device_roofs(void)
+{
+    const takt_device_rate rates[] = {
+        {"", "f32_flops", "FLOP/s", 60e12},    {"", "read_bytes_per_s", "B/s", 4e12},
+        {"", "copy_bytes_per_s", "B/s", 2e12}, {"", "l2_bytes_per_s", "B/s", 8e12},
+        {"", "up_bytes_per_s", "B/s", 50e9},   {"", "down_bytes_per_s", "B/s", 40e9},
+        {"", "launch_s", "s", 7e-6},           {"", "node_s", "s", 1e-6}};
+    const takt_device_peaks d = takt_device_peaks_of(rates, sizeof rates / sizeof *rates);
+    const takt_device_peaks none = takt_device_peaks_of(rates, 0);
+    takt_ceilings c = {.cache_bytes = {65536, 1 << 20, 1 << 25, 1 << 30}};
+    takt_view views[2] = {{.dtype = TAKT_F32, .rank = 1, .dim = {500000}},
+                          {.dtype = TAKT_F32, .rank = 1, .dim = {500000}}};
+    takt_buffer buffer = {.place = TAKT_PLACE_ARENA, .space = 1};
+    takt_plan plan = {.threads = 4, .buffers = &buffer, .buffer_count = 1};
+    takt_step step = {.kind = "map", .name = "x", .task_count = 1, .space = 1};
+    takt_roof roof;
+    step.in = &views[0];
+    step.out = &views[1];
+    step.in_count = step.out_count = 1;
+    step.cost.flops = 1e6;
+    EXPECT(takt_roof_is_away(&step));
+    takt_roof_of(&plan, &step, &c, &roof);
+    EXPECT(roof.floor_ns == 0, "the host's ceilings are not applied");
+    takt_roof_of_device(&plan, &step, &d, &roof);
+    EXPECT(fabs(roof.memory_ns - 500) < 1e-6, "4 MB of the cache: %g", roof.memory_ns);
+    EXPECT(strcmp(takt_roof_bound(&roof, 9000), "launch") == 0, "%s", takt_roof_bound(&roof, 9000));
+    step.cost.flops = 60e8; /* 100 us */
+    takt_roof_of_device(&plan, &step, &d, &roof);
+    EXPECT(strcmp(takt_roof_bound(&roof, 2e5), "FMA") == 0 && fabs(roof.floor_ns - 1e5) < 1e-3);
+    step.cost.flops = 1e6;
+    views[0].dim[0] = views[1].dim[0] = 50000000;
+    takt_roof_of_device(&plan, &step, &d, &roof);
+    EXPECT(strcmp(takt_roof_bound(&roof, 3e5), "HBM") == 0 && fabs(roof.floor_ns - 2e5) < 1e-3);
+    takt_roof_of_device(&plan, &step, &none, &roof);
+    EXPECT(strcmp(takt_roof_bound(&roof, 3e5), "unknown") == 0 && roof.floor_ns == 0);
+    step.space = 0;
+    step.transfer = (takt_transfer){TAKT_COPY_UP, 200000000};
+    takt_roof_of_device(&plan, &step, &d, &roof);
+    EXPECT(strcmp(takt_roof_bound(&roof, 5e6), "PCIe") == 0 && fabs(roof.floor_ns - 4e6) < 1e-3);
+    EXPECT(takt_bound_read("FMA") == TAKT_BOUND_COMPUTE);
+    EXPECT(takt_bound_read("launch") == TAKT_BOUND_OVERHEAD);
+    EXPECT(takt_bound_read("HBM") == TAKT_BOUND_MEMORY);
+    EXPECT(takt_bound_read("unknown") == TAKT_BOUND_UNKNOWN);
+}
+
 static void end(void)
 {
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, measured_and_kept, foreign_files, peaks, fewer_peaks, levels, roofs, end)
+TEST_MAIN(begin, measured_and_kept, foreign_files, peaks, fewer_peaks, levels, roofs, device_roofs,
+          end)

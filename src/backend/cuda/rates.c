@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 enum { TRIES = 5, THREADS = TAKT_CUDA_MOVE_THREADS, CHAINS = 16, NODES = 20, HEAD = 64 };
-enum { COPIED = 32 << 20, CACHED = 16 << 20 };
+enum { COPIED = 32 << 20, CACHED = TAKT_DEVICE_NEAR };
 
 typedef struct bench {
     takt_cuda *c;

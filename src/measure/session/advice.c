@@ -112,12 +112,52 @@ static void explain_waiting(const takt_profile *p, const takt_profile_row *row, 
                                     : "a larger batch: the step is short against waking a thread");
 }
 
+/* A step of a device, or a copy. */
+static void explain_device(const takt_profile_row *row, takt_finding *f)
+{
+    char a[FIGURE], b[FIGURE];
+    const bool is_copy = row->step->transfer.way != TAKT_COPY_NONE;
+    if (row->limit == TAKT_BOUND_UNKNOWN) {
+        snprintf(f->figure, sizeof f->figure, "the device's ceilings are not known");
+        snprintf(f->remedy, sizeof f->remedy,
+                 "`takt benchmark system --measure` says whether they can be measured");
+    } else if (row->limit == TAKT_BOUND_OVERHEAD) {
+        snprintf(f->figure, sizeof f->figure,
+                 "launch-bound: the work takes %s at the ceiling, a launch with its wait %s",
+                 takt_figure_time(row->roof.floor_ns, a), takt_figure_time(row->roof.launch_ns, b));
+        snprintf(f->remedy, sizeof f->remedy, "%s",
+                 is_copy ? "buffers that lie on the device are bound without a copy"
+                         : "a larger batch; outside of a profile steps share one launch");
+    } else if (row->limit == TAKT_BOUND_COMPUTE) {
+        f->cause = "arithmetic";
+        snprintf(f->figure, sizeof f->figure,
+                 "bound by FMA at %.0f %% of the device's %s; at the ceiling it would take %s",
+                 row->percent, takt_figure_scaled(row->roof.gflops * 1e9, "FLOP/s", a),
+                 takt_figure_time(row->roof.floor_ns, b));
+        snprintf(f->remedy, sizeof f->remedy, "%s",
+                 row->percent > 75 ? "only less arithmetic helps"
+                                   : "a larger batch fills more of the device");
+    } else {
+        f->cause = "bandwidth";
+        snprintf(f->figure, sizeof f->figure,
+                 "bound by %s at %.0f %% of the device's %s; it moves %s", row->bound, row->percent,
+                 takt_figure_scaled(row->roof.gbs * 1e9, "B/s", a),
+                 takt_figure_scaled(row->roof.bytes, "B", b));
+        snprintf(f->remedy, sizeof f->remedy, "%s",
+                 is_copy             ? "buffers that lie on the device are bound without a copy"
+                 : row->percent > 75 ? "only fewer bytes help"
+                                     : "a larger batch fills more of the device");
+    }
+}
+
 static void explain(const takt_profile *p, const takt_profile_row *row, takt_finding *f)
 {
     char a[FIGURE];
     const bool is_generic = row->step->facts.is_generic;
     *f = (takt_finding){.cause = "overhead", .gain = gain_of(row)};
-    if (row->wait > 0.25 && row->share * row->wait > least_gain) {
+    if (row->roof.away != NULL) {
+        explain_device(row, f);
+    } else if (row->wait > 0.25 && row->share * row->wait > least_gain) {
         explain_waiting(p, row, f);
     } else if (is_generic && row->percent < 50) {
         f->cause = "kernel";

@@ -44,7 +44,8 @@ struct takt_profile {
     const char *inputs;            /* "x f32[8, 784]": the sizes that were measured */
     bool has_ceilings;
     takt_ceilings ceilings;
-    takt_timing timing; /* without timing the steps */
+    takt_device_peaks peaks[TAKT_SPACES]; /* of its devices; [0] is not used */
+    takt_timing timing;                   /* without timing the steps */
     takt_profile_row *rows;
     double *samples; /* [steps][runs], in nanoseconds */
     size_t runs;

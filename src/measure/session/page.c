@@ -81,7 +81,8 @@ static void roofline(takt_text *text, const takt_profile *p)
     takt_plot_point *points = takt_arena_array(&arena, p->plan->step_count, sizeof *points);
     for (size_t i = 0; points != NULL && i < p->plan->step_count; i++) {
         const takt_profile_row *row = &p->rows[i];
-        if (row->roof.flops > 0 && row->roof.bytes > 0 && row->median_ns > 0)
+        if (row->roof.away == NULL && row->roof.flops > 0 && row->roof.bytes > 0 &&
+            row->median_ns > 0) /* the lines are the host's */
             points[count++] = (takt_plot_point){.x = row->roof.flops / row->roof.bytes,
                                                 .y = row->roof.flops / row->median_ns,
                                                 .weight = row->share,

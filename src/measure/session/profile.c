@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "measure/session/measure.h"
+#include "plan/backend.h"
 #include "stats/stats.h"
 
 /* What the watch writes into while the session runs. */
@@ -186,6 +187,28 @@ static void fill_threads(const takt_profile *p, takt_profile_row *row, double *s
     row->imbalance = sum > 0 ? most * (double)threads / sum - 1 : 0;
 }
 
+/* Rates of the devices that the plan uses, measured now: they are not stored. */
+static void measure_devices(takt_profile *p)
+{
+    takt_device_rate rates[TAKT_DEVICE_RATES];
+    for (size_t i = 1; i < TAKT_SPACES; i++) {
+        const takt_plan_space *s = &p->plan->space[i];
+        if (s->backend != NULL && s->backend->rates != NULL && s->device != NULL)
+            p->peaks[i] = takt_device_peaks_of(rates, s->backend->rates(s->device, rates));
+    }
+}
+
+/* Of a copy, the device's side decides. */
+static const takt_device_peaks *peaks_of(const takt_profile *p, const takt_step *s)
+{
+    size_t space = s->space;
+    for (size_t i = 0; i < s->in_count && space == 0; i++)
+        space = p->plan->buffers[s->in[i].buffer].space;
+    for (size_t i = 0; i < s->out_count && space == 0; i++)
+        space = p->plan->buffers[s->out[i].buffer].space;
+    return &p->peaks[space];
+}
+
 static void fill_row(takt_profile *p, size_t step, double *sorted)
 {
     takt_profile_row *row = &p->rows[step];
@@ -198,7 +221,10 @@ static void fill_row(takt_profile *p, size_t step, double *sorted)
     row->min_ns = sorted[0];
     row->max_ns = sorted[p->runs - 1];
     row->mean_ns = takt_sample_mean(sorted, p->runs);
-    takt_roof_of(p->plan, row->step, p->has_ceilings ? &p->ceilings : NULL, &row->roof);
+    if (takt_roof_is_away(row->step))
+        takt_roof_of_device(p->plan, row->step, peaks_of(p, row->step), &row->roof);
+    else
+        takt_roof_of(p->plan, row->step, p->has_ceilings ? &p->ceilings : NULL, &row->roof);
     if (p->has_ceilings) {
         row->bound = takt_roof_bound(&row->roof, row->median_ns);
         row->limit = takt_roof_kind(&row->roof, row->median_ns);
@@ -317,8 +343,10 @@ takt_status takt_profile_create(takt_session *s, const takt_profile_options *opt
     takt_plan_retain_internal(p->plan);
     takt_arena_init(&p->arena, p->ctx);
     p->has_ceilings = o->ceilings != NULL;
-    if (p->has_ceilings)
+    if (p->has_ceilings) {
         p->ceilings = *o->ceilings;
+        measure_devices(p);
+    }
     const takt_status status = look(p, s, o);
     if (status != TAKT_OK) {
         takt_profile_destroy(p);
