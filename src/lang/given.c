@@ -8,6 +8,8 @@
  *     rows(ids, n, "token_embd.weight")   rows of a table
  *     packed([e, n, m], "blk.", i, ".w")  the tensor as it is stored, which may be blocks
  *     unpacked(x, "blk.", i, ".w")        x, gathered from that, as f32
+ *     is_rounded("blk.", i, ".w")         whether products with it round activations to 8 bits
+ *     chosen(x, ids, [e, n, m], "blk.", i, ".w")  x times the matrices of it that ids say; rounded
  */
 #include <string.h>
 
@@ -60,11 +62,11 @@ static takt_value setting(takt_frame *f, const takt_call *c)
     return takt_complain(f, c->ast, TAKT_E_UNDEFINED, NULL, "the setting %s is missing", key);
 }
 
-static takt_value is_stored(takt_frame *f, const takt_call *c)
+/* is_stored and is_rounded. */
+static takt_value is_so(takt_frame *f, const takt_call *c, bool (*holds)(void *, const char *))
 {
-    const takt_parse_given *given = f->e->options->given;
     const char *name = name_of(f, c, 0);
-    return name != NULL ? takt_value_bool(given->is_stored(given->user, name))
+    return name != NULL ? takt_value_bool(holds(f->e->options->given->user, name))
                         : takt_value_poison();
 }
 
@@ -146,6 +148,24 @@ static takt_value applied(takt_frame *f, const takt_call *c, bool is_product)
                                : given->rows(given->user, f->graph, name, x->id, sizes[0]));
 }
 
+static takt_value chosen(takt_frame *f, const takt_call *c)
+{
+    const takt_parse_given *given = f->e->options->given;
+    const char *name = c->positional > 3 ? name_of(f, c, 3) : NULL;
+    int64_t sizes[MATRICES];
+    if (name == NULL)
+        return takt_value_poison();
+    for (size_t i = 0; i < 3; i++)
+        if (c->value[i].kind == TAKT_V_POISON)
+            return takt_value_poison();
+    if (c->value[0].kind != TAKT_V_TENSOR || c->value[1].kind != TAKT_V_TENSOR ||
+        sizes_of(&c->value[2], sizes) != 3)
+        return takt_complain(f, c->ast, TAKT_E_CALL, NULL,
+                             "chosen takes a tensor, indices, three sizes and a name");
+    const takt_id in[2] = {c->value[0].id, c->value[1].id};
+    return appended(f, c, given->chosen(given->user, f->graph, name, in, sizes));
+}
+
 bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out)
 {
     const char *name = c->name->text;
@@ -154,7 +174,11 @@ bool takt_call_given(takt_frame *f, const takt_call *c, takt_value *out)
     if (strcmp(name, "setting") == 0)
         *out = setting(f, c);
     else if (strcmp(name, "is_stored") == 0)
-        *out = is_stored(f, c);
+        *out = is_so(f, c, f->e->options->given->is_stored);
+    else if (strcmp(name, "is_rounded") == 0)
+        *out = is_so(f, c, f->e->options->given->is_rounded);
+    else if (strcmp(name, "chosen") == 0)
+        *out = chosen(f, c);
     else if (strcmp(name, "stored") == 0 || strcmp(name, "packed") == 0)
         *out = stored(f, c, name[0] == 'p');
     else if (strcmp(name, "unpacked") == 0)

@@ -59,6 +59,11 @@ typedef struct takt_parse_given {
     /* The tensor as it is stored, and data gathered from it as f32. */
     takt_id (*packed)(void *user, takt_graph *g, const char *name, const takt_type *type);
     takt_id (*unpacked)(void *user, takt_graph *g, const char *name, takt_id x);
+    /* Whether products with the stored tensor round activations to 8 bits; x [rows, 1 or choices,
+     * k] times those of the stored matrices [e, n, k] that `index` [rows, choices] says, if so. */
+    bool (*is_rounded)(void *user, const char *name);
+    takt_id (*chosen)(void *user, takt_graph *g, const char *name, const takt_id in[2],
+                      const int64_t dims[3]);
 } takt_parse_given;
 
 /* Zero in any field means the default, so `{0}` is always valid. */

@@ -210,6 +210,13 @@ static takt_id more_rows(const takt_batch_node *x)
     return is_alone(x, rows) ? append(x, x->in, x->n->attr) : TAKT_NONE;
 }
 
+/* The weights are the same for all samples; rows without samples are repeated. */
+static takt_id experts(const takt_batch_node *x)
+{
+    const takt_id in[3] = {spread(x, 0), x->in[1], spread(x, 2)};
+    return x->many[1] ? TAKT_NONE : append(x, in, x->n->attr);
+}
+
 /* The same for all samples. */
 static takt_id dim(const takt_batch_node *x)
 {
@@ -356,6 +363,7 @@ static const struct {
     {&takt_op_rotary_embedding, rotary},
     {&takt_op_ggml_matmul, more_rows},
     {&takt_op_ggml_matmul_i8, more_rows},
+    {&takt_op_ggml_experts_i8, experts},
     {&takt_op_ggml_rows, more_rows},
     {&takt_op_ggml_quantize, more_rows},
     {&takt_op_block_matmul, more_rows},
@@ -373,6 +381,7 @@ static const struct {
     {&takt_op_layer_norm, along},
     {&takt_op_rms_norm, along},
     {&takt_op_cumsum, along},
+    {&takt_op_top_k, along},
 };
 
 takt_id takt_batch_rule(const takt_batch_node *x)

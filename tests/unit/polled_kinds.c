@@ -79,6 +79,8 @@ static const char *const models[] = {
     "  return op.block_matmul(a, b, s, compute=int8) }",
     "model m(x: f32[2, 4096], w: u8[1024, 2304]) { return op.ggml_matmul(x, w, format=q4_0) }",
     "model m(x: f32[64, 1024], w: u8[700, 576]) { return op.ggml_matmul(x, w, format=q4_0) }",
+    "model m(x: f32[64, 1, 1024], w: u8[4, 700, 576], i: i64[64, 2]) {\n"
+    "  return op.ggml_experts_i8(x, w, i, format=q4_0) }",
     "model m(w: u8[1500, 2304]) { return op.ggml_dequantize(w, format=q4_0) }",
     "model m(x: f32[1500, 1024]) { return op.ggml_quantize(x, format=q8_0) }",
     "model m(a: f32[200, 300], b: f32[300, 300]) {\n"

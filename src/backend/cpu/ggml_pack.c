@@ -4,23 +4,46 @@
 #include "backend/cpu/conv/run.h"
 #include "base/size.h"
 
+static void pack(const takt_ggml_operand *o, const char *from, char *to)
+{
+    takt_ggml_rows rows = o->rows;
+    const size_t bytes = rows.n * rows.blocks * takt_ggml_formats[rows.format].bytes;
+    for (size_t i = 0; i < o->matrices; i++) {
+        rows.src = (const void *)(from + i * bytes);
+        takt_ggml_pack(&rows, (void *)(to + i * o->each));
+    }
+}
+
 static takt_status fill(void *user, const void *from, void *to)
 {
-    takt_ggml_rows rows = ((const takt_ggml_operand *)user)->rows;
-    rows.src = from;
-    takt_ggml_pack(&rows, to);
+    pack(user, from, to);
     return TAKT_OK;
+}
+
+/* Bytes of all panels; false: there are too many. */
+static bool measure(takt_ggml_operand *o, size_t *bytes)
+{
+    const takt_ggml_rows *r = &o->rows;
+    if (!takt_ggml_has_panels(r->format)) {
+        o->each = r->n * r->blocks * takt_ggml_formats[r->format].bytes;
+        *bytes = 0;
+        return true;
+    }
+    return takt_size_mul(takt_ggml_panels(r->n), takt_ggml_panel_block(r->format), &o->each) &&
+           takt_size_mul(o->each, r->blocks, &o->each) &&
+           takt_size_mul(o->each, o->matrices, bytes);
 }
 
 takt_status takt_ggml_operand_add(takt_planner *p, takt_id node, takt_ggml_format format,
                                   bool packs_late, takt_ggml_operand *o)
 {
     const takt_type *t = takt_type_of(p->graph, node);
-    const size_t blocks = (size_t)t->dim[1] / takt_ggml_formats[format].bytes;
+    const takt_dim *dim = t->dim + t->rank - 2;
+    const size_t blocks = (size_t)dim[1] / takt_ggml_formats[format].bytes;
     size_t bytes;
-    o->rows = (takt_ggml_rows){.format = format, .n = (size_t)t->dim[0], .blocks = blocks};
-    if (!takt_size_mul(takt_ggml_panels(o->rows.n), takt_ggml_panel_block(format), &bytes) ||
-        !takt_size_mul(bytes, blocks, &bytes))
+    o->rows = (takt_ggml_rows){.format = format, .n = (size_t)dim[0], .blocks = blocks};
+    o->matrices = t->rank > 2 ? (size_t)t->dim[0] : 1;
+    if (!measure(o, &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "panels of %s are too large",
                          takt_ggml_formats[format].name);
     o->is_packed = !takt_ggml_has_panels(format);
@@ -31,8 +54,9 @@ takt_status takt_ggml_operand_add(takt_planner *p, takt_id node, takt_ggml_forma
         o->packed_at = packs_late ? takt_conv_reserve(p->step, bytes) : 0;
         return takt_planner_input(p, node, &o->in);
     }
-    const char *name = takt_planner_same_text(p, "ggml-%s p16 n=%zu blocks=%zu",
-                                              takt_ggml_formats[format].name, o->rows.n, blocks);
+    const char *name =
+        takt_planner_same_text(p, "ggml-%s p16 n=%zu blocks=%zu matrices=%zu",
+                               takt_ggml_formats[format].name, o->rows.n, blocks, o->matrices);
     if (name == NULL)
         return TAKT_ERR_MEMORY;
     return takt_planner_packed(p, node, name, bytes, fill, o, &o->in);
@@ -40,10 +64,8 @@ takt_status takt_ggml_operand_add(takt_planner *p, takt_id node, takt_ggml_forma
 
 void takt_ggml_operand_before(const takt_ggml_operand *o, const takt_step *s, const takt_task *t)
 {
-    takt_ggml_rows rows = o->rows;
-    rows.src = takt_view_data(t, &s->in[o->in]);
     if (!o->is_packed)
-        takt_ggml_pack(&rows, (char *)t->scratch + o->packed_at);
+        pack(o, takt_view_data(t, &s->in[o->in]), (char *)t->scratch + o->packed_at);
 }
 
 const uint8_t *takt_ggml_operand_at(const takt_ggml_operand *o, const takt_step *s,

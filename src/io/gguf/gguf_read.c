@@ -237,7 +237,9 @@ static takt_status evaluate(takt_gguf_model *m, takt_graph **graph)
                                     .project = takt_gguf_project,
                                     .rows = takt_gguf_rows,
                                     .packed = takt_gguf_packed,
-                                    .unpacked = takt_gguf_unpacked};
+                                    .unpacked = takt_gguf_unpacked,
+                                    .is_rounded = takt_gguf_is_rounded,
+                                    .chosen = takt_gguf_chosen};
     const char *encoder = takt_gguf_arch_encoder(m->architecture);
     const bool is_part = encoder != NULL && takt_gguf_wants_encoder(m->source);
     char name[80];

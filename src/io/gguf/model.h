@@ -38,6 +38,9 @@ bool takt_gguf_is_stored(void *user, const char *name);
 takt_id takt_gguf_stored(void *user, takt_graph *g, const char *name, const takt_type *type);
 takt_id takt_gguf_packed(void *user, takt_graph *g, const char *name, const takt_type *type);
 takt_id takt_gguf_unpacked(void *user, takt_graph *g, const char *name, takt_id x);
+bool takt_gguf_is_rounded(void *user, const char *name);
+takt_id takt_gguf_chosen(void *user, takt_graph *g, const char *name, const takt_id in[2],
+                         const int64_t dims[3]);
 takt_id takt_gguf_project(void *user, takt_graph *g, const char *name, takt_id x,
                           const int64_t *units, size_t count);
 takt_id takt_gguf_rows(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);

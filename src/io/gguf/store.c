@@ -112,6 +112,28 @@ static takt_id product(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack 
                            (takt_id[]){x, w}, 1, &format);
 }
 
+bool takt_gguf_is_rounded(void *user, const char *name)
+{
+    const takt_gguf_model *m = user;
+    const takt_gguf_tensor *t = takt_gguf_tensor_find(m->g, name);
+    return m->is_int8 && t != NULL && is_blocks(t);
+}
+
+takt_id takt_gguf_chosen(void *user, takt_graph *g, const char *name, const takt_id in[2],
+                         const int64_t dims[3])
+{
+    takt_gguf_model *m = user;
+    const takt_gguf_tensor *t = takt_gguf_need(m, g, name, 3, dims);
+    if (t == NULL)
+        return TAKT_NONE;
+    if (!is_blocks(t))
+        return takt_graph_fail(g, takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, m->g->data,
+                                                 "the tensor %s has no blocks", name));
+    const takt_named_attr format = format_of(t);
+    return takt_graph_call(g, &takt_op_ggml_experts_i8, 3,
+                           (takt_id[]){in[0], parameter(m, g, t), in[1]}, 1, &format);
+}
+
 /* Matrices and biases that are one product. */
 typedef struct projection {
     takt_gguf_stack weights, biases; /* biases.count is 0: there are none */
