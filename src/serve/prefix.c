@@ -104,10 +104,24 @@ static takt_status adopt(takt_server *s, takt_slot *slot, size_t *count)
     return TAKT_OK;
 }
 
-takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits)
+const takt_slot *takt_serve_reader(const takt_server *s)
+{
+    const takt_slot *reader = NULL;
+    bool writes = false;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        const takt_slot *slot = &s->slots[i];
+        if (!is_reading(slot))
+            writes = writes || (slot->job != NULL && !slot->w.is_over);
+        else if ((reader == NULL || slot->used < reader->used) && !is_led(s, slot))
+            reader = slot;
+    }
+    return writes ? reader : NULL;
+}
+
+takt_status takt_serve_waits(takt_server *s, takt_slot *slot, const takt_slot *reader, bool *waits)
 {
     size_t count;
-    *waits = false;
+    *waits = is_reading(slot) && reader != NULL && slot != reader;
     if (!is_reading(slot) || s->slot_count < 2 || !takt_generator_rewinds(slot->g))
         return TAKT_OK;
     TAKT_TRY(adopt(s, slot, &count));
@@ -115,6 +129,6 @@ takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits)
         slot->w.result.cached_tokens += count - slot->w.prompt_read;
         slot->w.prompt_read = count;
     }
-    *waits = is_led(s, slot);
+    *waits = *waits || is_led(s, slot);
     return TAKT_OK;
 }

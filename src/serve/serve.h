@@ -237,9 +237,13 @@ TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
 /* Texts whose next token was guessed have read it; returns how many others still have to. */
 size_t takt_serve_accept(takt_server *s);
+/* While texts are written, one prompt is read at a time, in the order of arrival: the time between
+ * two tokens is that of one part of a prompt at most. NULL: all prompts may be read. */
+const takt_slot *takt_serve_reader(const takt_server *s);
 /* Before a part of a prompt is read: takes over what another slot has read meanwhile. `*waits`:
- * another slot is about to read the same; wait for it. */
-TAKT_MUST_USE takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits);
+ * another slot is about to read the same, or `reader` comes first. */
+TAKT_MUST_USE takt_status takt_serve_waits(takt_server *s, takt_slot *slot, const takt_slot *reader,
+                                           bool *waits);
 /* A piece of choice `index`; without one, its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
 void takt_serve_end_stream(takt_job *job);

@@ -152,7 +152,7 @@ static void count_token(takt_server *s, takt_job *job)
 }
 
 /* `*id`: the next token for the text to read, or -1. */
-static void step(takt_server *s, takt_slot *slot, int32_t *id)
+static void step(takt_server *s, takt_slot *slot, const takt_slot *reader, int32_t *id)
 {
     takt_job *job = slot->job;
     *id = -1;
@@ -164,7 +164,7 @@ static void step(takt_server *s, takt_slot *slot, int32_t *id)
     if (job->is_mute && slot->w.prompt_read == slot->w.prompt_count)
         slot->w.is_over = true;
     bool waits = true;
-    takt_status status = slot->w.is_over ? TAKT_OK : takt_serve_waits(s, slot, &waits);
+    takt_status status = slot->w.is_over ? TAKT_OK : takt_serve_waits(s, slot, reader, &waits);
     if (status == TAKT_OK && !waits)
         status = takt_writing_half(&slot->w, id);
     if (status != TAKT_OK) {
@@ -252,11 +252,12 @@ bool takt_serve_texts(takt_server *s)
             break; /* texts being generated come first */
         begin(s, takt_serve_slot(s, job), job);
     }
+    const takt_slot *reader = takt_serve_reader(s);
     for (size_t i = 0; i < s->slot_count; i++) {
         s->ids[i] = -1;
         if (s->slots[i].job == NULL)
             continue;
-        step(s, &s->slots[i], &s->ids[i]);
+        step(s, &s->slots[i], reader, &s->ids[i]);
         worked = true;
     }
     read_all(s);

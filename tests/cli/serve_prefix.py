@@ -1,5 +1,7 @@
 """serve_prefix.py - prompts that begin alike are computed once, and their texts stay the same."""
 import concurrent.futures
+import http.client
+import json
 import re
 
 from _cli import expect, finish
@@ -40,5 +42,28 @@ def prefixes():
         expect(more >= 4 * (got["usage"]["prompt_tokens"] - 1), f"{more} cached of 4 choices")
 
 
+def in_turn():
+    """While a text is written, prompts are read one part at a time: each part is followed by a
+    token of the text."""
+    parts, part = 250, 4
+    tails = [" ".join(draw) for draw in ("abc" * 400, "bca" * 400, "cab" * 400)]
+    long = {"prompt": "b", "max_tokens": 4000, "seed": 1, "ignore_eos": True, "stream": True}
+    with Server(TINY, "-c", "4096", "--parallel", "4", "-b", str(part)) as server:
+        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        link.request("POST", "/v1/completions", json.dumps(long))
+        link.getresponse().read(1)  # it is being written
+        before = metric(server, "generation_tokens_total")
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            got = list(pool.map(lambda tail: server.post(
+                "/v1/completions", {"prompt": tail, "max_tokens": 1, "seed": 1})[1], tails))
+        written = metric(server, "generation_tokens_total") - before - len(tails)
+        still = metric(server, "requests_running") > 0
+        link.close()
+        count = sum(g["usage"]["prompt_tokens"] for g in got)
+        expect(count > 3 * parts * part, f"{count} tokens of prompts")
+        expect(not still or written >= count // part - 3, f"{written} tokens, prompts {count}")
+
+
 prefixes()
+in_turn()
 finish()
