@@ -71,8 +71,31 @@ static size_t behind_spaces(takt_span text, size_t at, bool plain, size_t *count
     return at;
 }
 
-/* White space becomes one space, none at the ends; `runs`: only two or more spaces, replaced by
- * `n->b`. */
+/* Without marks `b`, and spaces between them, at the end: SentencePiece takes them for spaces. */
+static void trim_marks(takt_span mark, takt_text *to)
+{
+    while (mark.length > 0 && to->length > 0) {
+        const char *text = takt_text_get(to);
+        if (text[to->length - 1] == ' ')
+            to->length--;
+        else if (to->length >= mark.length &&
+                 memcmp(text + to->length - mark.length, mark.at, mark.length) == 0)
+            to->length -= mark.length;
+        else
+            break;
+    }
+}
+
+/* Whether a mark at `at` begins a word by itself: Metaspace, which follows WhitespaceSplit (`n->a`
+ * is empty), then adds none. */
+static bool begins_word(takt_span text, size_t at, const takt_normal *n)
+{
+    return n->a.length == 0 && text.length - at >= TAKT_TOKEN_MARK_BYTES &&
+           memcmp(text.at + at, TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES) == 0;
+}
+
+/* White space becomes one space, none at the ends, and no `n->b` at the end; `runs`: only two or
+ * more spaces, replaced by `n->b`. */
 static void collapse(takt_span text, const takt_normal *n, bool runs, takt_text *to)
 {
     for (size_t i = 0, end, count; i < text.length; i = end) {
@@ -83,10 +106,12 @@ static void collapse(takt_span text, const takt_normal *n, bool runs, takt_text 
             end += i;
         } else if (runs && count > 1) {
             takt_text_put(to, n->b.at, n->b.length);
-        } else if (runs || (i > 0 && end < text.length)) {
+        } else if (runs || (i > 0 && end < text.length && !begins_word(text, end, n))) {
             takt_text_put(to, " ", 1);
         }
     }
+    if (!runs)
+        trim_marks(n->b, to);
 }
 
 static void apply(const takt_tokenizer *t, const takt_normal *n, takt_span text, bool begins,

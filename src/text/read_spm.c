@@ -149,7 +149,7 @@ static takt_status apply(takt_tokenizer *t, const settings *s)
         add_normal(t, TAKT_NORMAL_CHARSMAP, "", "");
     }
     if (s->strips)
-        add_normal(t, TAKT_NORMAL_SPACES, " ", "");
+        add_normal(t, TAKT_NORMAL_SPACES, " ", TAKT_TOKEN_MARK);
     t->joins_unknown = true;
     t->begins_spaced = s->adds_space;
     if (s->adds_space)

@@ -105,7 +105,8 @@ typedef enum takt_normal_kind {
     TAKT_NORMAL_PREPEND,  /* a, unless the text is empty, or begins with b */
     TAKT_NORMAL_REPLACE,  /* a by b */
     TAKT_NORMAL_CHARSMAP, /* by the table of SentencePiece */
-    TAKT_NORMAL_SPACES,   /* white space, or only `a`: none at the ends, else one space */
+    TAKT_NORMAL_SPACES,   /* white space, or only `a`: none at the ends, else one space; no `b`
+                           * at the end */
     TAKT_NORMAL_RUNS,     /* two or more spaces are replaced by b */
 } takt_normal_kind;
 

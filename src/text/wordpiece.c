@@ -99,6 +99,14 @@ static size_t characters(takt_span word)
     return count;
 }
 
+/* Whether a mark of the text itself is at `at`, which no token has: those with one begin a word. In
+ * GGUF files it counts as the beginning of a word, as in llama.cpp. */
+static bool is_own_mark(const takt_tokenizer *t, takt_span word, size_t at)
+{
+    return at > 0 && t->word_limit > 0 && word.length - at >= TAKT_TOKEN_MARK_BYTES &&
+           memcmp(word.at + at, TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES) == 0;
+}
+
 /* `word` begins with the mark. */
 static void add_word(const takt_tokenizer *t, takt_span word, takt_ids *ids)
 {
@@ -107,7 +115,7 @@ static void add_word(const takt_tokenizer *t, takt_span word, takt_ids *ids)
     bool is_known = at == 0;
     while (at < word.length && is_known && ids->status == TAKT_OK) {
         int32_t id = 0;
-        const size_t length = longest_at(t, word, at, &id);
+        const size_t length = is_own_mark(t, word, at) ? 0 : longest_at(t, word, at, &id);
         is_known = length > 0;
         if (is_known)
             takt_ids_add(ids, id);

@@ -9,6 +9,7 @@ import unicodedata
 from _library import ROOT, TMP, ctx, in_venv, takt
 
 STRINGS = int(os.environ.get("TAKT_STRINGS", "3000"))
+SEED = int(os.environ.get("SEED", "7"))
 
 try:
     from tokenizers import (AddedToken, Tokenizer, Regex, decoders, models, normalizers,
@@ -37,12 +38,17 @@ O200K = (f"{BEFORE}{UPPER}*{LOWER}+{CONTRACTIONS}?|{BEFORE}{UPPER}+{LOWER}*{CONT
 TEKKEN = f"{BEFORE}{UPPER}*{LOWER}+|{BEFORE}{UPPER}+{LOWER}*" + r"|\p{N}" + SLASHES
 BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
 SPECIAL = ["<|end|>", "<|im_start|>"]
+# Marks of Unicode 14, which the library's normal forms do not know: it leaves them where they are.
+NEWER = [(0x898, 0x89f), (0xc3c, 0xc3c), (0x1ac1, 0x1ace), (0x1dfa, 0x1dfa), (0x10f82, 0x10f85),
+         (0x11070, 0x11070), (0x16ac0, 0x16ac0), (0x1e2ae, 0x1e2ae)]
+
+
+def lines(*files):
+    return [line for path in files for line in open(os.path.join(ROOT, path), encoding="utf-8")]
 
 
 def corpus():
-    files = ("README.md", "ARCHITECTURE.md", "docs/language.md", "docs/numerics.md")
-    words = [line for path in files
-             for line in open(os.path.join(ROOT, path), encoding="utf-8")]
+    words = lines("README.md", "ARCHITECTURE.md", "docs/language.md", "docs/numerics.md")
     return words + ["Äpfel und Öl, café, naïve 我想在 apple 工作 한국어 нещо на Български 🚀 ½ "] * 40
 
 
@@ -165,13 +171,13 @@ def t5():
 
 def texts(draw, is_old):
     """`is_old`: characters whose class has not changed since that library's tables were made."""
-    plain = corpus()
+    plain = corpus() + lines("src/text/scan.c", "tests/text/hugging_face.py", "CMakeLists.txt")
     pieces = SPECIAL + ["<think>", " <r>  ", "  <l> ", "one", "'s", "'LL", "'re", "\n\n", " \n ",
                         "\t",
                         "12345", "1", "  ", "   ", "é", "é", "한국어", "我", "½", "🚀", "ﬁ", "​",
                         "…", "[CLS]", "iPhone", "HTTPServer's", "a/b//\n", "ǅ",
                         "ʰ", "́", "A'Ve", "। ",
-                        "İ", "Å", "ᾳ", "��", "ß", " "]
+                        "İ", "Å", "ᾳ", "��", "ß", " ", "▁", " ▁ "]
     for _ in range(STRINGS):
         kind = draw.random()
         if kind < 0.3:
@@ -183,7 +189,8 @@ def texts(draw, is_old):
             ranges = [(1, 0x7f), (0xa0, 0x2ff), (0x300, 0x530), (0x4e00, 0x9fff), (0xac00, 0xd7a3)]
             ranges += [] if is_old else [(0x531, 0x4dff), (0xa000, 0xabff), (0xe000, 0x1ffff)]
             drawn = [chr(draw.randint(*draw.choice(ranges))) for _ in range(draw.randint(1, 24))]
-            yield "".join(c for c in drawn if unicodedata.category(c) != "Cn")
+            yield "".join(c for c in drawn if unicodedata.category(c) != "Cn" and
+                          not any(first <= ord(c) <= last for first, last in NEWER))
 
 
 def encode(tokens, text, flags):
@@ -213,7 +220,7 @@ def check(make):
     ours, wrong, decoded = ctypes.c_void_p(), 0, 0
     if takt.takt_tokenizer_load(ctx, path.encode(), ctypes.byref(ours)):
         raise SystemExit(f"{make.__name__}: {takt.takt_last_error(ctx).decode()}")
-    for text in texts(random.Random(7), make is bert):
+    for text in texts(random.Random(SEED), make is bert):
         want = theirs.encode(text).ids
         got = encode(ours, text, 3)
         if want != got:

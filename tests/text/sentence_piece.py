@@ -8,7 +8,7 @@ from _library import TMP, in_venv
 
 try:
     import sentencepiece
-    from hugging_face import corpus, ctx, encode, takt, texts, STRINGS
+    from hugging_face import corpus, ctx, encode, takt, texts, SEED, STRINGS
 except ImportError:
     in_venv("sentencepiece, tokenizers")
 import ctypes  # pylint: disable=wrong-import-order
@@ -33,7 +33,7 @@ def check(name, options):
     ours, wrong = ctypes.c_void_p(), 0
     if takt.takt_tokenizer_load(ctx, (path + ".model").encode(), ctypes.byref(ours)):
         raise SystemExit(f"{name}: {takt.takt_last_error(ctx).decode()}")
-    for text in texts(random.Random(7), False):
+    for text in texts(random.Random(SEED), False):
         text = text.replace("\0", "")
         want, got = theirs.encode(text), encode(ours, text, 0)
         if want != got:
