@@ -53,6 +53,10 @@ typedef struct takt_server_options {
      *  if they never can. Texts that begin alike share pages, and texts that have ended stay in the
      *  pool as a cache of prompts until others need their pages. */
     uint64_t pool_bytes;
+    /** Files PATH.0, PATH.1, ... with texts and their caches: read when the server opens, written
+     *  when it ends, the last used first. Each has a checksum and belongs to one model; others are
+     *  refused. Default NULL: nothing is kept. */
+    const char *prompt_cache;
 } takt_server_options;
 
 /** Loads the models and begins to listen. At most one language model and one sentence encoder;

@@ -233,6 +233,9 @@ takt_generator_options takt_serve_writer(const takt_server *s);
 
 /* Drafts for all existing slots, and the plans that read guesses. */
 TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
+/* Texts of `prompt_cache`: read into slots or the pool, and written from there. */
+TAKT_MUST_USE takt_status takt_serve_read_kept(takt_server *s);
+TAKT_MUST_USE takt_status takt_serve_write_kept(takt_server *s);
 /* How a slot guesses. */
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
 /* Texts whose next token was guessed have read it; returns how many others still have to. */

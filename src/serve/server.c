@@ -214,6 +214,7 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
     if (s->options.pool_bytes > 0 && s->kv == NULL)
         return takt_fail(s->ctx, TAKT_E_OPTION,
                          "there is no model whose caches could be in a pool");
+    TAKT_TRY(takt_serve_read_kept(s));
     TAKT_TRY(takt_serve_open_guesses(s));
     if (s->slot_count > 0)
         s->arena_bytes = s->slots[0].g->engine.arena_total +
@@ -288,7 +289,7 @@ takt_status takt_server_run(takt_server *s)
     takt_doze_wake(&s->doze, &s->calls, 1);
     threads->join(threads->user, s->thread);
     s->thread = NULL;
-    return status;
+    return status == TAKT_OK ? takt_serve_write_kept(s) : status;
 }
 
 void takt_server_destroy(takt_server *s)

@@ -2,9 +2,10 @@
 import concurrent.futures
 import http.client
 import json
+import os
 import re
 
-from _cli import expect, finish
+from _cli import TMP, expect, fails, finish, succeeds
 from _serve import Server
 
 TINY = "tests/corpus/gguf/tiny.gguf"
@@ -64,6 +65,36 @@ def in_turn():
         expect(not still or written >= count // part - 3, f"{written} tokens, prompts {count}")
 
 
+def on_disk():
+    """Texts of the last run are there after a start, with and without a pool."""
+    asks = [{"prompt": "a b c a a b b c a b a c b " * 3 + tail, "max_tokens": 4, "seed": 1}
+            for tail in ("a a", "b b b")]
+    for more in ([], ["--kv-pool", "1M", "-c", "1024"]):
+        kept = os.path.join(TMP, f"kept{len(more)}")
+        flags = [TINY, "-c", "128", "--parallel", "2", *more, "--prompt-cache", kept]
+        told = []
+        for _ in range(3):
+            with Server(*flags) as server:
+                told.append([server.post("/v1/completions", ask)[1] for ask in asks])
+        texts = [[answer["choices"][0]["text"] for answer in run] for run in told]
+        expect(texts[0] == texts[1] == texts[2], f"{more}: {texts}")
+        for run in told[1:]:
+            for answer in run:
+                usage = answer["usage"]
+                cached = usage["prompt_tokens_details"]["cached_tokens"]
+                expect(cached == usage["prompt_tokens"] - 1, f"{more}: {usage}")
+        with open(kept + ".0", "r+b") as file:
+            file.seek(50)
+            file.write(b"\xff\xff")
+        fails(1, "serve", *flags, "--port", "0", says=["kept", "checksum"])
+        succeeds("convert", TINY, "-o", kept + ".gguf", "--outtype", "f32")
+        os.replace(kept + ".1", kept + ".0")
+        fails(1, "serve", kept + ".gguf", *flags[1:], "--port", "0", says=["another model"])
+    fails(2, "serve", "examples/mlp.takt", "--prompt-cache", kept, "--port", "0",
+          says=["no model whose prompts"])
+
+
 prefixes()
 in_turn()
+on_disk()
 finish()

@@ -156,7 +156,11 @@ TAKT_MUST_USE takt_status takt_generator_state_write(takt_generator *g, size_t i
 /* Whether the state can have this value after this many tokens. */
 bool takt_generator_state_fits(const takt_generator *g, size_t i, const void *value,
                                int64_t tokens);
-/* takt_generator_load from bytes; `path` is for messages. */
+/* A text that the pool of caches of `g` keeps, as takt_generator_save writes it. */
+TAKT_MUST_USE takt_status takt_generator_save_kept(const takt_generator *g,
+                                                   const takt_kv_kept *kept, const char *path);
+/* takt_generator_load from bytes; `path` is for messages. With a pool, the row of `g` must be
+ * empty, and stays so if the pool has no room. */
 TAKT_MUST_USE takt_status takt_generator_load_bytes(takt_generator *g, const char *path,
                                                     const uint8_t *bytes, size_t length);
 

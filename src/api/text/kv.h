@@ -113,6 +113,9 @@ size_t takt_kv_mappings(const takt_kv *kv);
 TAKT_MUST_USE takt_status takt_kv_map(takt_kv *kv, size_t row, size_t first, size_t end);
 /* The first `tokens` tokens of a block to another one. */
 void takt_kv_copy(takt_kv *kv, uint32_t from, uint32_t to, size_t tokens);
+/* The first `tokens` tokens of a text in the cache that is state `slot` of the model. */
+void takt_kv_read(const takt_kv *kv, const takt_kv_table *table, size_t slot, size_t tokens,
+                  unsigned char *to);
 /* Makes a block zero that was written. */
 void takt_kv_clean(takt_kv *kv, uint32_t block);
 

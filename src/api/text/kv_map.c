@@ -74,6 +74,19 @@ void takt_kv_copy(takt_kv *kv, uint32_t from, uint32_t to, size_t tokens)
     kv->blocks.is_dirty[to] = true;
 }
 
+void takt_kv_read(const takt_kv *kv, const takt_kv_table *table, size_t slot, size_t tokens,
+                  unsigned char *to)
+{
+    const takt_kv_cache *c = kv->caches;
+    for (size_t i = 0; i < slot; i++)
+        c += kv->storages[i] != NULL; /* caches are in the order of the states */
+    for (size_t i = 0, count; tokens > 0; i++, tokens -= count) {
+        count = tokens < kv->layout.tokens ? tokens : kv->layout.tokens;
+        memcpy(to, bytes_of(kv, c, table->at[i]), count * c->token_bytes);
+        to += count * c->token_bytes;
+    }
+}
+
 void takt_kv_clean(takt_kv *kv, uint32_t block)
 {
     if (!kv->blocks.is_dirty[block])

@@ -45,43 +45,78 @@ static void put(uint8_t **at, uint64_t value, size_t bytes)
         *(*at)++ = (uint8_t)(value >> 8 * i);
 }
 
-static size_t file_bytes(const takt_generator *g)
+/* A text: the generator's, or one that its pool of caches keeps. */
+typedef struct source {
+    const takt_generator *g;
+    const takt_kv_kept *kept; /* NULL: it is the generator's */
+    const int32_t *ids;
+    int64_t tokens;
+    bool has_unread;
+} source;
+
+static size_t file_bytes(const source *o)
 {
-    const size_t tokens = (size_t)g->position;
-    size_t bytes = HEAD + (tokens + g->has_unread) * sizeof(int32_t) + TAIL;
+    const takt_generator *g = o->g;
+    size_t bytes = HEAD + ((size_t)o->tokens + o->has_unread) * sizeof(int32_t) + TAIL;
     for (size_t i = 0; i < slot_count(g); i++)
-        bytes += ENTRY + strlen(slot_name(g, i)) + takt_generator_state_bytes(g, i, g->position);
+        bytes += ENTRY + strlen(slot_name(g, i)) + takt_generator_state_bytes(g, i, o->tokens);
     return bytes;
 }
 
-static takt_status fill(const takt_generator *g, uint8_t *to, size_t bytes)
+static takt_status read_state(const source *o, size_t i, void *to, size_t bytes)
 {
+    const takt_kv *kv = o->g->engine.kv;
+    if (o->kept == NULL)
+        return takt_generator_state_read(o->g, i, to, bytes);
+    if (kv->storages[i] != NULL)
+        takt_kv_read(kv, &o->kept->table, i, (size_t)o->tokens, to);
+    else
+        memcpy(to, &o->tokens, bytes); /* the count of tokens: takt_kv_divide allows no other */
+    return TAKT_OK;
+}
+
+static takt_status fill(const source *o, uint8_t *to, size_t bytes)
+{
+    const takt_generator *g = o->g;
     uint64_t digest;
     uint8_t *at = to;
     TAKT_TRY(digest_of(g, &digest));
     memcpy(at, magic, sizeof magic);
     at += sizeof magic;
     put(&at, digest, 8);
-    put(&at, (uint64_t)g->position, 8);
+    put(&at, (uint64_t)o->tokens, 8);
     put(&at, slot_count(g), 8);
     for (size_t i = 0; i < slot_count(g); i++) {
         const size_t length = strlen(slot_name(g, i));
         put(&at, length, 4);
-        put(&at, takt_generator_state_bytes(g, i, g->position), 8);
+        put(&at, takt_generator_state_bytes(g, i, o->tokens), 8);
         memcpy(at, slot_name(g, i), length);
         at += length;
     }
-    for (int64_t i = 0; i < g->position; i++)
-        put(&at, (uint32_t)g->history[i], 4);
+    for (int64_t i = 0; i < o->tokens; i++)
+        put(&at, (uint32_t)o->ids[i], 4);
     for (size_t i = 0; i < slot_count(g); i++) {
-        const size_t length = takt_generator_state_bytes(g, i, g->position);
-        TAKT_TRY(takt_generator_state_read(g, i, at, length));
+        const size_t length = takt_generator_state_bytes(g, i, o->tokens);
+        TAKT_TRY(read_state(o, i, at, length));
         at += length;
     }
-    if (g->has_unread)
+    if (o->has_unread)
         put(&at, (uint32_t)g->unread, 4);
     put(&at, takt_crc32c(0, to, bytes - TAIL), 4);
     return TAKT_OK;
+}
+
+static takt_status save(const source *o, const char *path)
+{
+    takt_ctx *ctx = o->g->engine.ctx;
+    void *block;
+    const size_t bytes = file_bytes(o);
+    TAKT_TRY(takt_mem_zero(ctx, bytes, 1, "a prompt cache", &block));
+    takt_status status = fill(o, block, bytes);
+    if (status == TAKT_OK)
+        status = takt_write_file(ctx, path, block, bytes);
+    takt_mem_put(ctx, block, bytes);
+    return status;
 }
 
 static takt_status check_kind(const takt_generator *g)
@@ -94,19 +129,20 @@ static takt_status check_kind(const takt_generator *g)
 
 takt_status takt_generator_save(takt_generator *g, const char *path)
 {
-    void *block;
     TAKT_NEED(NULL, g);
     TAKT_NEED(g->engine.ctx, path);
-    takt_ctx *ctx = g->engine.ctx;
     TAKT_TRY(check_kind(g));
     TAKT_TRY(takt_generator_settle(g));
-    const size_t bytes = file_bytes(g);
-    TAKT_TRY(takt_mem_zero(ctx, bytes, 1, "a prompt cache", &block));
-    takt_status status = fill(g, block, bytes);
-    if (status == TAKT_OK)
-        status = takt_write_file(ctx, path, block, bytes);
-    takt_mem_put(ctx, block, bytes);
-    return status;
+    return save(
+        &(source){.g = g, .ids = g->history, .tokens = g->position, .has_unread = g->has_unread},
+        path);
+}
+
+takt_status takt_generator_save_kept(const takt_generator *g, const takt_kv_kept *kept,
+                                     const char *path)
+{
+    return save(&(source){.g = g, .kept = kept, .ids = kept->ids, .tokens = (int64_t)kept->count},
+                path);
 }
 
 /* ---- reading ---- */
@@ -183,6 +219,11 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
     takt_cursor ids = c;
     TAKT_TRY(check_tokens(g, path, &c, tokens));
     takt_generator_reset(g);
+    if (g->engine.kv != NULL) {
+        if (!takt_kv_fits(g->engine.kv, NULL, 0, tokens + 1))
+            return TAKT_OK;
+        TAKT_TRY(takt_kv_admit(g, NULL, 0, tokens + 1));
+    }
     for (size_t i = 0; i < slot_count(g); i++) {
         const size_t part = takt_generator_state_bytes(g, i, (int64_t)tokens);
         TAKT_TRY(takt_generator_state_write(g, i, takt_cursor_take(&c, part), part));

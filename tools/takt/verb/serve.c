@@ -107,6 +107,7 @@ static int run(takt_tool *t)
     j.options.queue = (int)tool_number_of(t, TAKT_F_QUEUE, 0);
     j.options.connections = (int)tool_number_of(t, TAKT_F_CONNECTIONS, 0);
     j.options.wait_ms = (int64_t)(tool_number_of(t, TAKT_F_QUEUE_TIME, 0) / 1000000);
+    j.options.prompt_cache = tool_text_of(t, TAKT_F_PROMPT_CACHE);
     j.options.pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0);
     j.options.max_wait_ns = (int64_t)tool_number_of(t, TAKT_F_MAX_WAIT, 0);
     const int pairs = read_guesses(t, &j.options);
@@ -150,6 +151,7 @@ const takt_verb takt_verb_serve = {
               TAKT_F_MAX_WAIT,     TAKT_F_CHAT_TEMPLATE, TAKT_F_TEXT_CONTEXT, TAKT_F_TEXT_BATCH,
               TAKT_F_TEXT_UBATCH,  TAKT_F_THREADS_BATCH, TAKT_F_ACTIVATIONS,  TAKT_F_CACHE_TYPE_K,
               TAKT_F_CACHE_TYPE_V, TAKT_F_MODEL_DRAFT,   TAKT_F_LOOKUP,       TAKT_F_DRAFT,
-              TAKT_F_DRAFT_P_MIN,  TAKT_F_THREADS,       TAKT_F_ISA,          TAKT_FLAG_IDS},
+              TAKT_F_DRAFT_P_MIN,  TAKT_F_PROMPT_CACHE,  TAKT_F_THREADS,      TAKT_F_ISA,
+              TAKT_FLAG_IDS},
     .run = run,
 };

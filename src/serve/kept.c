@@ -1,0 +1,81 @@
+/* kept.c - texts of the last run: read when a server opens, written when it ends. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/ctx.h"
+#include "serve/serve.h"
+
+enum { MOST = 4096, PATH = 4096 }; /* texts; bytes of a path */
+
+static takt_status path_of(const takt_server *s, size_t number, char to[static PATH])
+{
+    const int length = snprintf(to, PATH, "%s.%zu", s->options.prompt_cache, number);
+    return length > 0 && length < PATH
+               ? TAKT_OK
+               : takt_fail(s->ctx, TAKT_E_ARGUMENT, "the path of the prompt cache is too long");
+}
+
+static bool is_there(const takt_server *s, const char *path)
+{
+    const takt_files *files = &s->ctx->files;
+    takt_file *file = NULL;
+    const int error = files->open_read(files->user, path, &file);
+    files->close(files->user, file);
+    return error != ENOENT;
+}
+
+takt_status takt_serve_read_kept(takt_server *s)
+{
+    const size_t most = s->kv != NULL ? MOST : s->slot_count;
+    char path[PATH];
+    if (s->options.prompt_cache == NULL)
+        return TAKT_OK;
+    if (s->slot_count == 0)
+        return takt_fail(s->ctx, TAKT_E_OPTION, "there is no model whose prompts could be kept");
+    for (size_t i = most; i-- > 0;) { /* the last used is read last */
+        TAKT_TRY(path_of(s, i, path));
+        if (!is_there(s, path))
+            continue;
+        takt_slot *slot = &s->slots[s->kv != NULL ? 0 : i];
+        TAKT_TRY(takt_generator_load(slot->g, path));
+        slot->used = ++s->slot_uses;
+        if (s->kv != NULL && slot->g->position > 0)
+            TAKT_TRY(takt_kv_release(slot->g));
+    }
+    takt_serve_count_blocks(s);
+    return TAKT_OK;
+}
+
+/* The slot that was used last before `than`; NULL: there is none with a text. */
+static const takt_slot *last_used(const takt_server *s, uint64_t than)
+{
+    const takt_slot *found = NULL;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        const takt_slot *slot = &s->slots[i];
+        if (slot->g->position > 0 && slot->used < than &&
+            (found == NULL || slot->used > found->used))
+            found = slot;
+    }
+    return found;
+}
+
+takt_status takt_serve_write_kept(takt_server *s)
+{
+    char path[PATH];
+    size_t count = 0;
+    uint64_t than = UINT64_MAX;
+    if (s->options.prompt_cache == NULL)
+        return TAKT_OK;
+    if (s->kv != NULL) {
+        for (const takt_kv_kept *k = s->kv->kept; k != NULL && count < MOST; k = k->next) {
+            TAKT_TRY(path_of(s, count++, path));
+            TAKT_TRY(takt_generator_save_kept(s->slots[0].g, k, path));
+        }
+        return TAKT_OK;
+    }
+    for (const takt_slot *slot; (slot = last_used(s, than)) != NULL; than = slot->used) {
+        TAKT_TRY(path_of(s, count++, path));
+        TAKT_TRY(takt_generator_save(slot->g, path));
+    }
+    return TAKT_OK;
+}
