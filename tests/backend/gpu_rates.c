@@ -5,7 +5,7 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
-#include "api/measure/measure.h"
+#include "measure/session/measure.h"
 #include "test.h"
 #include "util/gpu.h"
 
