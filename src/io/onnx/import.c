@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error_record.h"
 #include "io/onnx/adapt.h"
 #include "io/onnx/split.h"
 #include "ir/edge_index.h"
@@ -298,10 +299,12 @@ static void set_budgets(takt_import *im)
     im->fold_elements = (1 << 16) + 2 * (double)length;
 }
 
-static takt_status read(const takt_source *given, takt_graph **graph)
+/* With names of sizes that were found to be others (`known`, or NULL); those that are found. */
+static takt_status read_with(const takt_source *given, const takt_onnx_aliases *known,
+                             takt_onnx_aliases *found, takt_graph **graph)
 {
     takt_source source = *given;
-    takt_import im = {.ctx = source.ctx, .source = &source};
+    takt_import im = {.ctx = source.ctx, .source = &source, .aliases = known};
     set_budgets(&im);
     takt_arena_init(&im.arena, source.ctx);
     takt_status status = takt_pb_read_model(&im.arena, source.bytes, source.length, &im.model);
@@ -317,6 +320,8 @@ static takt_status read(const takt_source *given, takt_graph **graph)
         status = takt_import_order(&im);
     if (status == TAKT_OK)
         status = import_model(&im);
+    if (status == TAKT_OK)
+        status = takt_split_find(&im, found);
     if (im.main != NULL) {
         takt_room_close(im.main);
         if (status == TAKT_OK)
@@ -326,6 +331,27 @@ static takt_status read(const takt_source *given, takt_graph **graph)
     }
     takt_arena_deinit(&im.arena);
     return status;
+}
+
+static takt_status read(const takt_source *given, takt_graph **graph)
+{
+    takt_onnx_aliases found = {0}, none;
+    TAKT_TRY(read_with(given, NULL, &found, graph));
+    if (found.count == 0)
+        return TAKT_OK;
+    takt_source again = *given;
+    again.lineage = NULL; /* it is noted already */
+    takt_graph *better = NULL;
+    takt_error before;
+    takt_error_copy(given->ctx, &before);
+    const takt_status status = read_with(&again, &found, &none, &better);
+    if (status == TAKT_OK || status == TAKT_ERR_MEMORY) {
+        takt_graph_destroy(*graph);
+        *graph = better;
+        return status;
+    }
+    takt_error_put_back(given->ctx, &before); /* as it was read first, it can be used */
+    return TAKT_OK;
 }
 
 const takt_reader takt_reader_onnx = {

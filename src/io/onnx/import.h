@@ -121,9 +121,10 @@ struct takt_import {
     size_t statistic_count, statistic_room;
     struct takt_onnx_label *labels; /* expressions that inputs have for dimensions, see input.c */
     size_t label_count, label_capacity;
-    const takt_onnx_joint *joints;         /* in the arena: sizes that were made of two */
-    takt_onnx_split *splits;               /* and those of inputs that one branch alone reads */
-    const struct takt_pb_graph **branches; /* per input of the model: that branch, split.c */
+    const takt_onnx_joint *joints;           /* in the arena: sizes that were made of two */
+    takt_onnx_split *splits;                 /* and those of inputs that one branch alone reads */
+    const struct takt_pb_graph **branches;   /* per input of the model: that branch, split.c */
+    const struct takt_onnx_aliases *aliases; /* found when it was read before, split.h; or NULL */
     bool is_hopeless;      /* nesting or number of nodes: what follows would fail the same way */
     bool has_failed;       /* a node was refused; `first` says why */
     bool has_other_ranks;  /* branches of an If gave results of other ranks or types */

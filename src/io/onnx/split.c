@@ -113,6 +113,73 @@ static takt_status name_of(takt_import *im, takt_span label, takt_onnx_split *s)
     return text != NULL ? takt_dim_fresh(dims, text, &s->own) : TAKT_ERR_MEMORY;
 }
 
+/* ---- one size under two names ---- */
+
+static takt_span said_of(const takt_import *im, takt_span label)
+{
+    for (size_t i = 0; im->aliases != NULL && i < im->aliases->count; i++)
+        if (takt_onnx_same(im->aliases->at[i].label, label))
+            return im->aliases->at[i].said;
+    return (takt_span){0};
+}
+
+/* A name of an input that no single branch reads, if it is known to be the same size. */
+static takt_status find_said(const takt_import *im, takt_span label, takt_span *said)
+{
+    const takt_pb_graph *graph = im->model.graph;
+    takt_dims *dims = im->main->g->dims;
+    takt_dim own, other;
+    TAKT_TRY(takt_dim_hint(dims, label, &own));
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const takt_pb_type *type = graph->inputs[i].type;
+        const takt_pb_tensor_type *t = type != NULL ? type->tensor : NULL;
+        for (size_t d = 0; im->branches[i] == NULL && t != NULL && t->shape != NULL &&
+                           d < t->shape->dim_count && said->length == 0;
+             d++) {
+            const takt_span name = t->shape->dims[d].param;
+            if (name.length == 0 || takt_onnx_same(name, label))
+                continue;
+            TAKT_TRY(takt_dim_hint(dims, name, &other));
+            if (takt_dim_same(dims, own, other))
+                *said = name;
+        }
+    }
+    return TAKT_OK;
+}
+
+static takt_status look_at(const takt_import *im, const takt_pb_value *in, takt_onnx_aliases *found)
+{
+    const takt_pb_tensor_type *t = in->type != NULL ? in->type->tensor : NULL;
+    for (size_t d = 1; t != NULL && t->shape != NULL && d < t->shape->dim_count; d++) {
+        const takt_span label = t->shape->dims[d].param;
+        const users u = users_of(im, label);
+        bool is_known = label.length == 0 || u.is_outside || u.has_several;
+        for (size_t i = 0; i < found->count; i++)
+            is_known = is_known || takt_onnx_same(found->at[i].label, label);
+        takt_span said = {0};
+        if (is_known || found->count == TAKT_ONNX_ALIASES)
+            continue;
+        TAKT_TRY(find_said(im, label, &said));
+        if (said.length > 0) {
+            found->at[found->count].label = label;
+            found->at[found->count++].said = said;
+        }
+    }
+    return TAKT_OK;
+}
+
+takt_status takt_split_find(takt_import *im, takt_onnx_aliases *found)
+{
+    const takt_pb_graph *graph = im->model.graph;
+    found->count = 0;
+    for (size_t i = 0; im->branches != NULL && i < graph->input_count; i++)
+        if (im->branches[i] != NULL)
+            TAKT_TRY(look_at(im, &graph->inputs[i], found));
+    return TAKT_OK;
+}
+
+/* ---- inputs ---- */
+
 takt_status takt_split_input(takt_import *im, const takt_pb_value *in, takt_type *type)
 {
     const takt_pb_graph *graph = im->model.graph;
@@ -129,16 +196,22 @@ takt_status takt_split_input(takt_import *im, const takt_pb_value *in, takt_type
             !takt_dim_is_name(im->main->g->dims, type->dim[d], &name))
             continue;
         const users u = users_of(im, label);
-        if (u.first == branch && (u.has_several || !u.is_outside))
+        const takt_span other = said_of(im, label);
+        if (other.length == 0 && u.first == branch && (u.has_several || !u.is_outside))
             continue;
         takt_onnx_split *s = takt_arena_array(&im->arena, 1, sizeof *s);
         if (s == NULL)
             return TAKT_ERR_MEMORY;
         *s = (takt_onnx_split){
             .next = im->splits, .id = TAKT_NONE, .branch = branch, .axis = d, .label = label};
-        TAKT_TRY(name_of(im, label, s));
-        s->said = u.is_outside ? type->dim[d] : s->own;
-        takt_dim_set_like(im->main->g->dims, s->own, type->dim[d]);
+        if (other.length > 0) { /* it has a name of its own */
+            s->own = type->dim[d];
+            TAKT_TRY(takt_dim_hint(im->main->g->dims, other, &s->said));
+        } else {
+            TAKT_TRY(name_of(im, label, s));
+            s->said = u.is_outside ? type->dim[d] : s->own;
+        }
+        takt_dim_set_like(im->main->g->dims, s->own, other.length > 0 ? s->said : type->dim[d]);
         type->dim[d] = s->own;
         im->splits = s;
     }

@@ -19,6 +19,18 @@ struct takt_onnx_split {
     takt_dim own, said; /* its name, and that of the file; the same if no other input has that */
 };
 
+/* Names that the file has only for inputs of one branch, and that turned out to be the same as one
+ * of another input: some exporters write encoder_sequence_length_out. The model is read again, with
+ * these as names of their own. Spans are of the file. */
+enum { TAKT_ONNX_ALIASES = 8 };
+typedef struct takt_onnx_aliases {
+    struct {
+        takt_span label, said;
+    } at[TAKT_ONNX_ALIASES];
+    size_t count;
+} takt_onnx_aliases;
+TAKT_MUST_USE takt_status takt_split_find(takt_import *im, takt_onnx_aliases *found);
+
 /* Gives sizes of input `in`, whose type is `type`, names of their own. */
 TAKT_MUST_USE takt_status takt_split_input(takt_import *im, const takt_pb_value *in,
                                            takt_type *type);
