@@ -112,7 +112,7 @@ static void fill(const takt_tensor_view *v)
     for (size_t i = 0; i < n; i++) {
         x = x * 1664525u + 1013904223u;
         if (v->dtype == TAKT_I64)
-            ((int64_t *)v->data)[i] = (int64_t)(x >> 16) % 50;
+            ((int64_t *)v->data)[i] = (int64_t)(x >> 16) % 10;
         else
             ((float *)v->data)[i] = ((float)(x >> 16) - 32768.0f) / 16384.0f;
     }
