@@ -180,10 +180,22 @@ static void pack_column(const takt_conv_shape *s, takt_panels panels, size_t j, 
 
 void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
 {
+    takt_conv_pack_part(s, panels, w, to, (const size_t[2]){0, 1});
+}
+
+void takt_conv_pack_part(const takt_conv_shape *s, takt_panels panels, const float *w, float *to,
+                         const size_t share[2])
+{
     const size_t columns = takt_panels_columns(panels, s->cout);
-    for (size_t g = 0; g < s->groups; g++, to += columns * s->k_row) {
-        clear(to, columns * s->k_row);
-        for (size_t j = 0; j < s->cout; j++)
+    size_t first, end;
+    takt_panels_share(panels, s->cout, share[0], share[1], &first, &end);
+    const size_t width = (end == s->cout ? columns : end) - first; /* with zeros at the end */
+    for (size_t g = 0; first < end && g < s->groups; g++, to += columns * s->k_row) {
+        for (size_t p = 0, rows; p < s->k_row; p += rows) {
+            rows = s->k_row - p < TAKT_GEMM_CHUNK ? s->k_row - p : TAKT_GEMM_CHUNK;
+            clear(to + p * columns + first * rows, width * rows);
+        }
+        for (size_t j = first; j < end; j++)
             pack_column(s, panels, j, w + (g * s->cout + j) * s->w_out, to);
     }
 }

@@ -19,6 +19,9 @@ void takt_conv_panels(const takt_conv_shape *s, const float *x, const takt_conv_
 /* Weights of one group after another, each packed as a matrix [k_row][cout]. */
 void takt_conv_pack_weights(const takt_conv_shape *s, takt_panels panels, const float *w,
                             float *to);
+/* The same for share[0] of share[1] parts of the panels. */
+void takt_conv_pack_part(const takt_conv_shape *s, takt_panels panels, const float *w, float *to,
+                         const size_t share[2]);
 /* Weights of one group after another, each [cout][k_row] with k in the order (taps, channels). */
 void takt_conv_order_weights(const takt_conv_shape *s, const float *w, float *to);
 /* Floats that takt_conv_pack_weights writes; false if they do not fit a size. */

@@ -101,6 +101,12 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
+static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+{
+    const takt_conv_product *f = user;
+    takt_conv_pack_part(&f->shape, f->panels, from, to, (const size_t[2]){index, count});
+}
+
 static takt_status add_operands(takt_planner *p, takt_conv_product *f)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
@@ -138,8 +144,11 @@ static takt_status add_operands(takt_planner *p, takt_conv_product *f)
                              .room = f->w_count * sizeof(float)};
     if (c->dtype != TAKT_F32 && !takt_planner_is_constant(p, n->in[1]))
         return takt_planner_form(p, n->in[1], &how, &f->w);
-    return takt_planner_packed(p, f->narrow.from, format, floats * f->narrow.bytes, pack_constant,
-                               f, &f->w);
+    const bool is_plain =
+        c->dtype == TAKT_F32 && f->narrow.fast == NULL && !takt_is_narrow(&f->narrow);
+    const takt_filler filler = {format, floats * f->narrow.bytes, pack_constant,
+                                is_plain ? pack_part : NULL};
+    return takt_planner_packed_by(p, f->narrow.from, &filler, f, &f->w);
 }
 
 /* By positions, and by groups or channels. */
