@@ -1,4 +1,5 @@
 """test_onnx_backend.py - ONNX's backend interface."""
+import glob
 import os
 import unittest
 
@@ -104,6 +105,34 @@ class Peers(unittest.TestCase):
                 results.append(s.run([s.get_outputs()[0].name], {name: x})[0])
                 self.assertEqual(s.get_inputs()[0].type, "tensor(float)")
         np.testing.assert_allclose(results[1], results[0], rtol=1e-5, atol=1e-6)
+
+    def test_stored_models(self):
+        """One script, with either import."""
+        try:
+            import onnxruntime
+        except ImportError:
+            self.skipTest("onnxruntime is not installed")
+        paths = glob.glob(os.path.join(os.environ["TAKT_ROOT"], "..", "shared", "data", "onnx", "*",
+                                       "model.onnx"))
+        if not paths:
+            self.skipTest("the shared models are not here")
+        for path in paths:
+            results = []
+            for ort in (onnxruntime, takt):
+                s = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+                rng, feed = np.random.default_rng(1), {}
+                for it in s.get_inputs():
+                    shape = [d if isinstance(d, int) else 512 if at == 1 and len(it.shape) == 2
+                             else 1 for at, d in enumerate(it.shape)]
+                    feed[it.name] = rng.random(shape, np.float32) if it.type == "tensor(float)" \
+                        else np.full(shape, 16000, np.int64)
+                names = [it.name for it in s.get_outputs()]
+                results.append(dict(zip(names, s.run(None, feed))))
+            self.assertEqual(list(results[0]), list(results[1]), path)
+            for name, want in results[0].items():
+                self.assertEqual(want.shape, results[1][name].shape, path)
+                np.testing.assert_allclose(results[1][name], want, rtol=1e-5, atol=1e-5,
+                                           err_msg=f"{path} {name}")
 
 
 if __name__ == "__main__":
