@@ -155,7 +155,7 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
     else if (PyObject_GetBuffer(bytes, &from.bytes, PyBUF_SIMPLE) < 0)
         from.bytes.obj = NULL;
     if (!PyErr_Occurred() && take_known(known, inputs)) {
-        options.known = known->count > 0 ? known->at : NULL;
+        options.known = inputs != Py_None ? known->at : NULL; /* {}: every optional is empty */
         options.known_count = known->count;
         made = load_from(&from, &options);
     }

@@ -50,13 +50,30 @@ def _guess(values: list[Any]) -> str:
     return "i64" if values and all(isinstance(v, int) for v in values) else "f32"
 
 
+# Types of less than a byte: NumPy's name by ml_dtypes, which gives each element a byte, and a type
+# that holds all of their values.
+_SMALL = {"i2": ("int2", "i8"), "u2": ("uint2", "u8"), "i4": ("int4", "i8"), "u4": ("uint4", "u8"),
+          "f4e2m1": ("float4_e2m1fn", "f32")}
+_HOLDS = {"i8": "int8", "u8": "uint8", "f32": "float32"}
+
+
+def _packed(data: Any) -> Any:
+    """What ml_dtypes has in a byte per element, as it is here; anything else as it is."""
+    name = getattr(getattr(data, "dtype", None), "name", None)
+    for dtype, (theirs, wide) in _SMALL.items():
+        if name == theirs and type(data).__module__ == "numpy":
+            from . import ops
+            return asarray(ops.cast(data.astype(_HOLDS[wide]), dtype=dtype))
+    return data
+
+
 def array(data: Any, dtype: Any = None) -> _takt.Array:
     """An Array with its own memory: a copy of an array, or of nested lists of numbers.
 
     Without `dtype` floats become f32, integers i64 and bools bool.
     """
     if not isinstance(data, (list, tuple, int, float, bool)):
-        made = _takt.wrap(data).copy()
+        made = _takt.wrap(_packed(data)).copy()
         if dtype is not None and _takt.empty((), dtype).dtype != made.dtype:
             raise ArgumentError(f"the array is {made.dtype}, not {dtype}: takt.ops.cast converts")
         return made
@@ -99,7 +116,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> _
 
 
 def numpy(x: Any) -> Any:
-    """A NumPy array of the same memory; bf16 and narrower floats need ml_dtypes."""
+    """A NumPy array of the same memory; bf16 and narrower types need ml_dtypes.
+
+    Elements of less than a byte are copied: NumPy has a byte for each.
+    """
     import numpy as np
     if not isinstance(x, _takt.Array):
         return np.asarray(x)
@@ -110,6 +130,10 @@ def numpy(x: Any) -> Any:
     import ml_dtypes
     names = {"bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz",
              "f8e5m2": "float8_e5m2", "f8e5m2fnuz": "float8_e5m2fnuz", "f8e8m0": "float8_e8m0fnu"}
+    if x.dtype in _SMALL:
+        from . import ops
+        name, wide = _SMALL[x.dtype]
+        return np.asarray(asarray(ops.cast(x, dtype=wide))).astype(getattr(ml_dtypes, name))
     if x.dtype not in names:
         raise ArgumentError(f"{x.dtype} has no type in NumPy: tolist() gives its elements")
     raw = _takt.view_as(x, "u16" if x.dtype == "bf16" else "u8")

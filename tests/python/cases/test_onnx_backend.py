@@ -63,6 +63,44 @@ class Backend(unittest.TestCase):
         node = helper.make_node("Reshape", ["a", "s"], ["c"])
         self.assertEqual(onnx_backend.run_node(node, [x, np.array([2, 1])])[0].shape, (2, 1))
 
+    def test_sequences(self):
+        one = helper.make_tensor_type_proto(TensorProto.FLOAT, [2])
+        many = helper.make_sequence_type_proto(one)
+        model = helper.make_model(helper.make_graph(
+            [helper.make_node("SequenceInsert", ["s", "x"], ["t"])], "g",
+            [helper.make_value_info("s", many), helper.make_value_info("x", one)],
+            [helper.make_value_info("t", many)]), opset_imports=[helper.make_opsetid("", 21)])
+        x = np.array([1, 2], np.float32)
+        rep = onnx_backend.prepare(model)
+        for count in (2, 1):
+            made = rep.run([[x + i for i in range(count)], x]).t
+            self.assertEqual([y.tolist() for y in made],
+                             [(x + i).tolist() for i in range(count)] + [[1, 2]])
+        maybe = helper.make_optional_type_proto(one)
+        model = helper.make_model(helper.make_graph(
+            [helper.make_node("OptionalHasElement", ["o"], ["y"])], "g",
+            [helper.make_value_info("o", maybe)],
+            [helper.make_tensor_value_info("y", TensorProto.BOOL, [])]),
+            opset_imports=[helper.make_opsetid("", 21)])
+        self.assertEqual([bool(onnx_backend.run_model(model, [o]).y) for o in (x, None)],
+                         [True, False])
+
+    def test_values_that_a_node_needs(self):
+        node = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear", antialias=1)
+        x, scales = np.ones((1, 1, 4, 4), np.float32), np.array([1, 1, 0.5, 0.5], np.float32)
+        model = helper.make_model(helper.make_graph(
+            [node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape),
+                          helper.make_tensor_value_info("scales", TensorProto.FLOAT, [4])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 2, 2])]),
+            opset_imports=[helper.make_opsetid("", 19)])
+        self.assertEqual(onnx_backend.run_model(model, [x, scales]).y.shape, (1, 1, 2, 2))
+        node = helper.make_node("ImageDecoder", ["x"], ["y"])
+        model = helper.make_model(helper.make_graph(
+            [node], "g", [helper.make_tensor_value_info("x", TensorProto.UINT8, [9])],
+            [helper.make_tensor_value_info("y", TensorProto.UINT8, [1, 1, 3])]),
+            opset_imports=[helper.make_opsetid("", 20)])
+        self.assertFalse(onnx_backend.is_compatible(model))
+
     def test_some_of_the_suite(self):
         data = os.environ.get("TAKT_ONNX_DATA", "/usr/share/libonnx-testdata/data") + "/node"
         if not os.path.isdir(data):
