@@ -67,8 +67,11 @@ INLINE void column_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *
                          size_t first, size_t last)
 {
     const size_t width = r->count - column < TILE ? r->count - column : TILE;
-    for (size_t k = 0; k < WIDE; k++)
-        for (size_t c = 0; c < TILE; c += LANES)
+    size_t used = WIDE; /* lanes that rows can be in; the others change nothing, as in short_rows */
+    while (used > 1 && used / 2 >= last - first)
+        used /= 2;
+    for (size_t k = 0; k < used; k++)
+        for (size_t c = 0; c < width; c += LANES)
             VEC(store)(lane[k] + c, VEC(set1)(identity(op)));
     for (size_t i = first; i < last; i++) {
         const T *x = (const T *)r->src + takt_reduce_at(r, 0, i) + column;
@@ -79,9 +82,9 @@ INLINE void column_lanes(takt_reduce_op op, T (*lane)[TILE], const takt_reduce *
         if (c < width)
             VEC(store)(to + c, join(op, VEC(load)(to + c), VEC(load_n)(x + c, width - c)));
     }
-    for (size_t half = WIDE / 2; half > 0; half /= 2)
+    for (size_t half = used / 2; half > 0; half /= 2)
         for (size_t k = 0; k < half; k++)
-            for (size_t c = 0; c < TILE; c += LANES) {
+            for (size_t c = 0; c < width; c += LANES) {
                 const vec a = VEC(load)(lane[k] + c), b = VEC(load)(lane[k + half] + c);
                 VEC(store)(lane[k] + c, merge(op, a, b));
             }
@@ -100,7 +103,7 @@ INLINE void columns(takt_reduce_op op, const takt_reduce *r)
                 return;
             const size_t last = r->n - i < CHUNK ? r->n : i + CHUNK;
             column_lanes(op, lane, r, column, i, last);
-            for (size_t c = 0; c < TILE; c += LANES) {
+            for (size_t c = 0; c < width; c += LANES) {
                 const vec part = VEC(load)(lane[0] + c);
                 const vec sum = i == 0 ? part : merge(op, VEC(load)(total + c), part);
                 VEC(store)(total + c, sum);
