@@ -308,6 +308,11 @@ for model in (TIED, TURNED):
 expect("loading and planning: at most " in succeeds("plan", BIG), "plan tells no peak")
 expect("process: " not in succeeds("run", MLP, "-q"), "-q")
 
+# Tiles of an element-wise step are not larger than what it computes.
+SMALL = write("small.takt", "model m(x: f32[6, 4], w: f32[6, 1]) { return sigmoid(x * w + x) }\n")
+scratch = parsed("plan", "--json", SMALL)["memory"]["scratch"]
+expect(scratch <= 1024, f"{scratch} bytes of scratch for 24 elements")
+
 # A limit holds all that a plan needs; what would fit is said, and holds.
 RESNET = write("resnet18.takt", """layer block(x, filters, stride=1) {
   h = relu(batch_norm(conv(x, filters, 3, stride=stride, bias=false)))

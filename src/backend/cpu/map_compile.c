@@ -389,5 +389,5 @@ takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count
 
 size_t takt_map_scratch(const takt_map_program *m)
 {
-    return (size_t)m->registers * TAKT_MAP_REGISTER;
+    return m->registers * takt_map_register(m);
 }

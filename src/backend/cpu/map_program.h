@@ -78,6 +78,11 @@ TAKT_MUST_USE takt_status takt_map_compile(takt_planner *p, const takt_id *nodes
 /* Loops over a result of `shape` with the strides of an operand, adjacent ones merged where that is
  * possible. */
 void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o);
+/* Bytes of one register: a tile of the widest type, or less for results that are smaller. */
+static inline size_t takt_map_register(const takt_map_program *m)
+{
+    return m->count < TAKT_MAP_TILE ? (m->count + 15) / 16 * 16 * 8 : TAKT_MAP_REGISTER;
+}
 /* Bytes of scratch that one worker needs. */
 size_t takt_map_scratch(const takt_map_program *program);
 /* Elements [first, end). */

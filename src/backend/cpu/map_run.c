@@ -22,7 +22,7 @@ typedef struct machine {
 
 static void *reg(const machine *x, uint32_t index)
 {
-    return x->registers + (size_t)index * TAKT_MAP_REGISTER;
+    return x->registers + index * takt_map_register(x->m);
 }
 
 /* ---- operands ---- */
