@@ -10,7 +10,7 @@ installed. What cannot be imported, exported or loaded is named and counted.
 
     python3 bench/peers/wide.py [--quick] [--limit S] [--only NAME,..] [--group G,..]
                                 [--threads N,..] [--models DIR] [--write DIR] [--list] [--out DIR]
-                                [--resume]
+                                [--resume] [--renew]
 """
 import argparse
 import datetime
@@ -46,6 +46,9 @@ def options():
     parse.add_argument("--write", help="only export, hollow files into this folder")
     parse.add_argument("--resume", action="store_true",
                        help="keep the rows that a stopped run of this commit has in the table")
+    parse.add_argument("--renew", action="store_true",
+                       help="keep the rows of the table that this run does not measure, with "
+                            "the commit they are of")
     parse.add_argument("--list", action="store_true", help="the rows, and stop")
     parse.add_argument("--out", help="folder of the table; default bench/results for a whole run")
     return parse.parse_args()
@@ -146,7 +149,8 @@ def write_hollow(rows, folder):
     total = failed = 0
     for row in rows:
         try:
-            size = hollow.of_onnx(file_of(row), os.path.join(folder, row.name + hollow.ENDING))
+            name = row.name.replace("/", "+") + hollow.ENDING
+            size = hollow.of_onnx(file_of(row), os.path.join(folder, name))
             total += size
             print(f"{row.name:34} {size:9}", flush=True)
         except (Failed, ImportError, ValueError, subprocess.TimeoutExpired) as problem:
@@ -167,20 +171,41 @@ def commit():
 
 def base_of(arguments, threads):
     """The path of the table without its ending."""
-    whole = not (arguments.quick or arguments.only or arguments.group or arguments.models)
+    whole = arguments.renew or not (arguments.quick or arguments.only or arguments.group
+                                    or arguments.models)
     folder = arguments.out or (os.path.join(engines.ROOT, "bench", "results") if whole
                                else engines.OUT)
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, f"wide-{slug(cpu(), max(threads))}")
 
 
-def begun(base, result):
-    """Rows and versions of a run of the same commit that was stopped."""
+def stored(base):
+    """The table that is there; {}: there is none."""
     try:
         with open(base + ".json", encoding="utf-8") as file:
-            before = json.load(file)
+            return json.load(file)
     except (OSError, ValueError):
-        return [], {}
+        return {}
+
+
+def renewed(before, result):
+    """The new rows, and those of the table before that no new one replaces, in its order."""
+    new = {(r["row"], r["threads"]): r for r in result["rows"]}
+    for row in before.get("rows", []):
+        row.setdefault("commit", before.get("commit"))
+    old = [new.pop((r["row"], r["threads"]), r) for r in before.get("rows", [])]
+    rows = old + list(new.values())
+    known = {r["row"] for r in rows} | {name for name, _ in result["failed"]}
+    return {**result, "rows": rows, "left_out":
+            result["left_out"] + [n for n in before.get("left_out", [])
+                                  if n.split(" ")[0] not in known],
+            "failed": result["failed"] + [f for f in before.get("failed", [])
+                                          if f[0] not in known]}
+
+
+def begun(base, result):
+    """Rows and versions of a run of the same commit that was stopped."""
+    before = stored(base)
     same = all(before.get(key) == result[key] for key in ("commit", "cpu", "quick", "threads"))
     return (before["rows"], before.get("versions", {})) if same else ([], {})
 
@@ -240,10 +265,15 @@ def main():
     threads = sorted({int(t) for t in arguments.threads.split(",") if t}) or \
         sorted({1, len(os.sched_getaffinity(0))})
     base = base_of(arguments, threads)
+    before = stored(base) if arguments.renew else {}
     try:
-        result = run(arguments, rows, threads, base)
+        result = run(arguments, rows, threads, base if not before else base + "-new")
     except engines.Missing as problem:
         sys.exit(f"wide: {problem}")
+    if before:
+        result = renewed(before, result)
+        if os.path.exists(base + "-new.json"):
+            os.remove(base + "-new.json")
     lines.write(base + ".json", result)
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(markdown(result))

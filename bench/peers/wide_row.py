@@ -8,6 +8,7 @@ import time
 
 import engines
 import run_session
+import wide_files
 from machine import Statistics
 from process import Failed, Process
 from wide_table import kind_of
@@ -17,6 +18,7 @@ FOLDER = os.path.join(engines.OUT, "wide")
 OPENVINO = os.path.join(engines.HERE, "run_openvino_session.py")
 NEAR = 1.3  # rows beyond are not measured beside OpenVINO
 TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
+LEVELS = 2e-2  # where levels of 8 bits are found in every run: the last bit of a float moves some
 
 
 class Mode:
@@ -63,6 +65,11 @@ def difference(mine, other):
     return float(np.abs(a - b).max(initial=0) / (scale if scale > 0 else 1))
 
 
+def tolerance(path):
+    with open(path, "rb") as file:
+        return LEVELS if b"DynamicQuantize" in file.read() else TOLERANCE
+
+
 class Wide:
     def __init__(self, mode):
         os.makedirs(FOLDER, exist_ok=True)
@@ -75,10 +82,11 @@ class Wide:
                          engines.Engine("openvino", OPENVINO, "openvino", "Python", [])] \
             if engines.has("openvino") else None
 
-    def start(self, path, threads, pair=None):
+    def start(self, row, path, threads, pair=None):
         """A new process for each engine, what it took to load, and the answers' difference."""
         found, told, files = {}, {}, []
-        os.environ["PEERS_SIZES"] = self.given or sizes_of(path)
+        fixed = wide_files.SIZES.get(row.name, "")
+        os.environ["PEERS_SIZES"] = self.given or ",".join(filter(None, (sizes_of(path), fixed)))
         try:
             for engine in pair or self.engines:
                 process = found[engine.name] = Process(engine, threads, self.log)
@@ -112,7 +120,7 @@ class Wide:
         return blocks
 
     def measure(self, row, path, threads):
-        found, told, error = self.start(path, threads)
+        found, told, error = self.start(row, path, threads)
         try:
             blocks = self.turns(found)
         finally:
@@ -122,7 +130,7 @@ class Wide:
         level = {name: sorted(of)[len(of) // 2] for name, of in blocks.items()}
         ratios = sorted(b / a for a, b in zip(mine, other))
         out = {"row": row.name, "group": row.group, "threads": threads, **level,
-               "ratio": ratios[len(ratios) // 2], "error": error, "agree": error <= TOLERANCE,
+               "ratio": ratios[len(ratios) // 2], "error": error, "agree": error <= tolerance(path),
                "best_ratio": min(other) / min(mine), "blocks": len(mine),
                **self.statistics.compare(mine, other)}
         for name, of in told.items():
@@ -130,13 +138,13 @@ class Wide:
         if out["verdict"] == "slower":
             out["loses"] = self.loser(path, threads)
         if self.openvino and 1 / NEAR <= out["ratio"] <= NEAR:
-            out["openvino"] = self.beside_openvino(path, threads)
+            out["openvino"] = self.beside_openvino(row, path, threads)
         return out
 
-    def beside_openvino(self, path, threads):
+    def beside_openvino(self, row, path, threads):
         """Its time, and the ratio to Takt's in the same turns; or why there is none."""
         try:
-            found, _, error = self.start(path, threads, self.openvino)
+            found, _, error = self.start(row, path, threads, self.openvino)
         except Failed as problem:
             return {"problem": str(problem)[:160]}
         try:

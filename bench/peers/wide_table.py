@@ -91,6 +91,10 @@ def markdown(result):
             f"{'' if r['agree'] else ', answers differ'} | {r['plan_ms_takt']:.0f} | "
             f"{r['plan_ms_onnxruntime']:.0f} | {r['memory_takt'] / 1e6:.0f} | "
             f"{r['memory_onnxruntime'] / 1e6:.0f} | {_openvino(r)} | {_lost(r)} |")
+    older = sorted({r["commit"] for r in result["rows"] if r.get("commit")})
+    for name in older:
+        which = sorted({r["row"] for r in result["rows"] if r.get("commit") == name})
+        lines[2] += f"\n{len(which)} architectures were measured at {name}"
     for name, why in result["failed"]:
         lines.append(f"| {name} | | | | | | {why} | | | | | | |")
     return "\n".join(lines) + "\n"
