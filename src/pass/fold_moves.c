@@ -352,6 +352,22 @@ static takt_id padded_conv(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(r->out, n->op, n->in_count, in, attr);
 }
 
+/* Zeros that were multiplied are then left out, which is the same unless a weight is infinite or
+ * NaN: so the weights must be constants. */
+static takt_id padded_floats(takt_rewrite *r, const takt_node *n)
+{
+    const takt_node *w = takt_match_op(r->out, n->in[1], &takt_op_constant);
+    size_t count;
+    if (w == NULL || w->type->dtype != TAKT_F32 || !takt_type_count(w->type, &count) ||
+        takt_match_op(r->out, n->in[0], &takt_op_pad) == NULL)
+        return TAKT_NONE;
+    const float *v = takt_tensor_data(w->attr[0].tensor);
+    for (size_t i = 0; i < count; i++)
+        if (v[i] - v[i] != 0)
+            return TAKT_NONE;
+    return padded_conv(r, n);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_reshape, "reshape to its own shape = x", same_as_input},
     {&takt_op_reshape, "reshape(reshape(x)) = reshape(x)", reshape_twice},
@@ -369,6 +385,8 @@ static const takt_rule rules[] = {
     {&takt_op_pad, "pad by nothing = x", pad_nothing},
     {&takt_op_integer_conv, "integer_conv(pad(x)) = integer_conv(x) with more padding",
      padded_conv},
+    {&takt_op_conv, "conv(pad(x)) = conv(x) with more padding, if weights are finite",
+     padded_floats},
     {&takt_op_concat, "concat of one = x", concat_one},
     {&takt_op_gather_elements, "gather_elements(x, broadcast(i)) = gather(x, i)", same_indices},
     {&takt_op_matmul, "matmul(a, transpose(b)) = matmul(a, b, transpose_b)", matmul_transposed},
