@@ -112,6 +112,8 @@ static void set_block(takt_winograd_conv *f, const takt_gemm_f32_info *info, siz
     f->block = tiles < info->rows ? info->rows : tiles;
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
+    if (f->block > f->tiles)
+        f->block = f->tiles > 0 ? f->tiles : 1;
 }
 
 static size_t aligned(size_t floats)
