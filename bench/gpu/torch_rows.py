@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""torch_rows.py - what PyTorch reaches on this GPU for the rows of gpu_kernels and gpu_models.
+"""torch_rows.py - what PyTorch and JAX reach on this GPU for the rows of gpu_kernels and gpu_models.
 
-Every row is a CUDA graph, replayed and waited for, as a caller sees it; TF32 off and on, and both
-layouts for convolutions. Skipped (exit 77) where there is no torch or no device.
+    torch_rows.py [SECONDS]     begins nothing new after so many (120)
+
+As a caller sees it: eager, and as a CUDA graph that is replayed and waited for, TF32 off and on;
+`device` is the graph by events, without launch and wait. Convolutions in both layouts, the better
+one counts. Then JAX, and the models through torch.compile in a graph. Products go through cuBLAS and
+once more through cuBLASLt. Skipped (exit 77) where there is no torch or no device.
 """
+import os
 import statistics
 import sys
 import time
@@ -49,20 +54,58 @@ def recorded(run):
     return graph.replay
 
 
-def row(name, runs):
+def device_us(run, rounds=9, each=5):
+    """By events: what the device does between launch and wait."""
+    times = []
+    for _ in range(rounds):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(each):
+            run()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e3 / each)
+    return statistics.median(times)
+
+
+def say(name, times):
+    """table.py reads these lines; a row may have several."""
+    cells = "  ".join(f"{what} = {us:.2f} us" for what, us in times.items() if us is not None)
+    if cells:
+        print(f"{name}  {cells}", flush=True)
+
+
+def least(name, runs, measure):
+    times = []
+    for run in runs:
+        try:
+            times.append(measure(run))
+        except RuntimeError as error:
+            print(f"{name}: {str(error)[:80]}")
+    return min(times, default=None)
+
+
+def use_tf32(tf32):
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.backends.cudnn.allow_tf32 = tf32
+
+
+KEPT = {}  # runs of models, for torch.compile
+
+
+def row(name, runs, keeps=False):
     """`runs`: the same in several layouts; the best of them counts."""
-    best = {}
-    for tf32 in (False, True):
-        torch.backends.cuda.matmul.allow_tf32 = tf32
-        torch.backends.cudnn.allow_tf32 = tf32
-        times = []
-        for run in runs:
-            try:
-                times.append(median_us(recorded(run)))
-            except RuntimeError as error:
-                print(f"{name}: {str(error)[:80]}")
-        best[tf32] = min(times, default=float("nan"))
-    print(f"{name:24s} torch {best[False]:10.1f} us   TF32 {best[True]:10.1f} us", flush=True)
+    times = {}
+    if keeps:
+        KEPT[name] = runs
+    use_tf32(True)
+    tf32 = least(name, runs, lambda run: median_us(recorded(run)))
+    use_tf32(False)
+    times["torch eager"] = least(name, runs, median_us)
+    times["graph"] = least(name, runs, lambda run: median_us(recorded(run)))
+    times["graph, device"] = least(name, runs, lambda run: device_us(recorded(run)))
+    times["graph, TF32"] = tf32
+    say(name, times)
 
 
 def floats(*shape):
@@ -72,7 +115,11 @@ def floats(*shape):
 def products():
     for m, n, k in ((1024, 1024, 1024), (4096, 4096, 4096), (1, 4096, 4096), (8, 4096, 4096)):
         a, b = floats(m, k), floats(k, n)
-        row(f"product {m}x{n}x{k}", [lambda: a @ b])
+        name = f"product {m}x{n}x{k}"
+        row(name, [lambda: a @ b])
+        torch.backends.cuda.preferred_blas_library("cublaslt")
+        say(name, {"cuBLASLt": least(name, [lambda: a @ b], lambda r: median_us(recorded(r)))})
+        torch.backends.cuda.preferred_blas_library("cublas")
 
 
 def rows():
@@ -104,7 +151,7 @@ def images(name, make, *shape):
     last = last.to(memory_format=torch.channels_last)
     x = floats(*shape)
     y = x.to(memory_format=torch.channels_last)
-    row(name, [lambda: first(x), lambda: last(y)])
+    row(name, [lambda: first(x), lambda: last(y)], True)
 
 
 def models():
@@ -112,10 +159,10 @@ def models():
     mlp = mlp.to(DEVICE).eval()
     for batch in (1, 32):
         x = floats(batch, 784)
-        row(f"mlp_b{batch}", [lambda: mlp(x)])
+        row(f"mlp_b{batch}", [lambda x=x: mlp(x)], True)
     layer = nn.TransformerEncoderLayer(768, 12, 3072, batch_first=True, activation="gelu")
     layer, x = layer.to(DEVICE).eval(), floats(1, 128, 768)
-    row("encoder", [lambda: layer(x)])
+    row("encoder", [lambda layer=layer, x=x: layer(x)], True)
     for name, cell, batch, units in (("lstm_b1", nn.LSTM, 1, 256), ("lstm_b32", nn.LSTM, 32, 256),
                                      ("gru_b1", nn.GRU, 1, 256),
                                      ("lstm_1024_b1", nn.LSTM, 1, 1024)):
@@ -132,9 +179,60 @@ def models():
     images("resnet50_b32", zoo.resnet50, 32, 3, 224, 224)
 
 
+def through_jax():
+    """The same kernels by XLA; products with all bits of f32."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        print("no JAX")
+        return
+    jax.config.update("jax_default_matmul_precision", "highest")
+
+    def normed(x):
+        mean = x.mean(-1, keepdims=True)
+        return (x - mean) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    rows_of = [(f"product {m}x{n}x{k}", jnp.matmul, ((m, k), (k, n))) for m, n, k in
+               ((1024, 1024, 1024), (4096, 4096, 4096), (1, 4096, 4096), (8, 4096, 4096))]
+    rows_of += [("layer_norm 32x768", normed, ((32, 768),)),
+                ("softmax 32x10000", jax.nn.softmax, ((32, 10000),)),
+                ("gelu 1048576", lambda x: jax.nn.gelu(x, approximate=False), ((1 << 20,),)),
+                ("sum 1048576", jnp.sum, ((1 << 20,),)),
+                ("softmax 65536x4096", jax.nn.softmax, ((65536, 4096),)),
+                ("layer_norm 262144x1024", normed, ((262144, 1024),)),
+                ("gelu 268435456", lambda x: jax.nn.gelu(x, approximate=False), ((1 << 28,),)),
+                ("sum 268435456", jnp.sum, ((1 << 28,),))]
+    for name, function, shapes in rows_of:
+        try:
+            compiled = jax.jit(function)
+            xs = [jax.random.normal(jax.random.key(i), s) for i, s in enumerate(shapes)]
+            say(name, {"JAX": median_us(lambda: compiled(*xs).block_until_ready())})
+        except Exception as error:  # a row that XLA refuses must not end the others
+            print(f"{name}: JAX: {str(error)[:80]}")
+
+
+def through_compile(end):
+    for name, runs in KEPT.items():
+        if time.perf_counter() > end:
+            print("no time left for torch.compile of the other models")
+            return
+        try:
+            torch._dynamo.reset()
+            run = torch.compile(runs[-1])
+            say(name, {"compile + graph": median_us(recorded(run))})
+        except Exception as error:
+            print(f"{name}: torch.compile: {str(error)[:80]}")
+
+
+until = time.perf_counter() + (float(sys.argv[1]) if len(sys.argv) > 1 else 120)
 print(f"torch {torch.__version__}, {torch.cuda.get_device_name(0)}")
 products()
 rows()
 models()
 q = floats(4, 16, 4096, 128)
 row("attention 4x16x4096x128", [lambda: nn.functional.scaled_dot_product_attention(q, q, q)])
+del q
+through_jax()
+through_compile(until)
