@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""torch_rows.py - what PyTorch and JAX reach on this GPU for the rows of gpu_kernels and gpu_models.
+"""torch_rows.py - what PyTorch and JAX reach on this GPU for rows of gpu_kernels and gpu_models.
 
     torch_rows.py [SECONDS]     begins nothing new after so many (120)
 
 As a caller sees it: eager, and as a CUDA graph that is replayed and waited for, TF32 off and on;
 `device` is the graph by events, without launch and wait. Convolutions in both layouts, the better
-one counts. Then JAX, and the models through torch.compile in a graph. Products go through cuBLAS and
-once more through cuBLASLt. Skipped (exit 77) where there is no torch or no device.
+one counts. Then JAX, and the models through torch.compile in a graph. Products go through cuBLAS,
+and once more through cuBLASLt. Skipped (exit 77) where there is no torch or no device.
 """
 import os
 import statistics

@@ -4,20 +4,22 @@ import subprocess
 import sys
 import tempfile
 
-KERNELS = """NVIDIA H200, 132 multiprocessors, driver 13000
-graph of  1 nodes and a flag, launch to flag     6.42 us
-graph of 50 nodes and a flag, launch to flag    37.78 us
-product 1024x1024x1024       gemm_f32_128               59.96 us   35.82 TFLOP/s   209.9 GB/s  caller     65.30 us  0 differ
-layer_norm 32x768            rows_f32_block              2.09 us    0.00 TFLOP/s    94.1 GB/s  caller      7.81 us  0 differ
-all bits equal
-"""
-MODELS = """mlp_b1             device      15.6 us (3 nodes, 0 host steps)  run      35.8 us  cpu       9.5 us  plan and session      5 ms  0 differ
-"""
-PEERS = """torch 2.11.0, NVIDIA H200
-product 1024x1024x1024  torch eager = 80.00 us  graph = 65.30 us  graph, device = 58.00 us  graph, TF32 = 23.00 us
-product 1024x1024x1024  JAX = 70.00 us
-mlp_b1: torch.compile: it failed
-"""
+KERNELS = (
+    "NVIDIA H200, 132 multiprocessors, driver 13000\n"
+    "graph of  1 nodes and a flag, launch to flag     6.42 us\n"
+    "graph of 50 nodes and a flag, launch to flag    37.78 us\n"
+    "product 1024x1024x1024       gemm_f32_128               59.96 us   35.82 TFLOP/s   "
+    "209.9 GB/s  caller     65.30 us  0 differ\n"
+    "layer_norm 32x768            rows_f32_block              2.09 us    0.00 TFLOP/s    "
+    "94.1 GB/s  caller      7.81 us  0 differ\n"
+    "all bits equal\n")
+MODELS = ("mlp_b1             device      15.6 us (3 nodes, 0 host steps)  run      35.8 us  "
+          "cpu       9.5 us  plan and session      5 ms  0 differ\n")
+PEERS = ("torch 2.11.0, NVIDIA H200\n"
+         "product 1024x1024x1024  torch eager = 80.00 us  graph = 65.30 us  "
+         "graph, device = 58.00 us  graph, TF32 = 23.00 us\n"
+         "product 1024x1024x1024  JAX = 70.00 us\n"
+         "mlp_b1: torch.compile: it failed\n")
 
 with tempfile.TemporaryDirectory() as folder:
     for name, text in (("kernels", KERNELS), ("models", MODELS), ("peers", PEERS)):
