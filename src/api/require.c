@@ -1,11 +1,13 @@
 /* require.c - a requirement is met or the plan is refused: there is no silent fallback.
  *
- * A backend: every step that it can run does run on it (for blas: the matrix products, of which
- * there must be one). An element type: every product, convolution and attention computes in it; in
- * a model without any, every step.
+ * A backend: every step that it can run does run on it, also in bodies of If, Loop and Scan (for
+ * blas: the matrix products, of which there must be one); the message names those that do not. An
+ * element type: every product, convolution and attention computes in it; in a model without any,
+ * every step.
  */
 #include "api/require.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <takt/plan.h>
@@ -15,7 +17,7 @@
 
 enum { LONGEST = 32 };
 
-typedef enum kind { UNKNOWN, BACKEND, DEVICE, DTYPE } kind;
+typedef enum kind { UNKNOWN, BACKEND, DTYPE } kind;
 
 /* The next word of the list, terminated; false at its end. */
 static bool next_word(const char **words, char word[LONGEST])
@@ -29,6 +31,8 @@ static bool next_word(const char **words, char word[LONGEST])
     memcpy(word, *words, kept);
     word[kept] = '\0';
     *words += length;
+    if (strcmp(word, "gpu") == 0) /* the only backend for one */
+        snprintf(word, LONGEST, "cuda");
     return true;
 }
 
@@ -44,8 +48,6 @@ static kind kind_of(const char *word)
 {
     if (takt_backend_named(word) != NULL)
         return BACKEND;
-    if (strcmp(word, "gpu") == 0)
-        return DEVICE;
     return takt_dtype_find(type_name(word)) != TAKT_DTYPE_COUNT ? DTYPE : UNKNOWN;
 }
 
@@ -54,12 +56,11 @@ takt_status takt_require_words(takt_ctx *ctx, const char *words, const char *lib
     char word[LONGEST];
     while (next_word(&words, word)) {
         const kind k = kind_of(word);
-        const char *why = k == BACKEND  ? takt_backend_missing(word, library)
-                          : k == DEVICE ? "this build has no backend for it"
-                                        : NULL;
+        const char *why = k == BACKEND ? takt_backend_missing(word, library) : NULL;
         if (k == UNKNOWN) {
             takt_fail(ctx, TAKT_E_NAME, "%s is neither a backend nor an element type", word);
-            return takt_fail_hint(ctx, "require cpu, blas, ref, f32, f16, bf16, int8 and the like");
+            return takt_fail_hint(
+                ctx, "require cpu, cuda, blas, ref, f32, f16, bf16, int8 and the like");
         }
         if (why != NULL) {
             takt_fail(ctx, TAKT_E_REQUIRE, "%s is required: %s", word, why);
@@ -79,24 +80,55 @@ static bool is_business(const takt_plan *plan, const takt_step *s, const takt_ba
     return false;
 }
 
-static takt_status require_backend(const takt_plan *plan, const char *word)
+/* Steps that the backend should run, and those among them that it does not. */
+typedef struct census {
+    size_t count, elsewhere, named;
+    char text[TAKT_ERROR_TEXT - 96]; /* "step 2 (y) runs on cpu: no device code; ..." */
+} census;
+
+static void name_step(census *c, const takt_step *s, size_t number, const char *where)
 {
-    const takt_backend *b = takt_backend_named(word);
-    size_t count = 0;
+    const size_t length = strlen(c->text), room = sizeof c->text - length;
+    const int more = snprintf(c->text + length, room, "%s%sstep %zu (%s) runs on %s%s%s",
+                              c->named > 0 ? "; " : "", where, number, s->name, s->backend->name,
+                              s->note != NULL ? ": " : "", s->note != NULL ? s->note : "");
+    if (more < 0 || (size_t)more >= room)
+        c->text[length] = '\0'; /* no part of a step is said */
+    else
+        c->named++;
+}
+
+/* Of a plan, and of the bodies of its If, Loop and Scan. */
+static void count_steps(census *c, const takt_plan *plan, const takt_backend *b, const char *where)
+{
     for (size_t i = 0; i < plan->step_count; i++) {
         const takt_step *s = &plan->steps[i];
         if (!is_business(plan, s, b))
             continue;
-        count++;
+        c->count++;
         if (s->backend == b)
             continue;
-        takt_fail(plan->ctx, TAKT_E_REQUIRE, "%s is required, but step %zu (%s) runs on %s%s%s",
-                  word, i, s->name, s->backend->name, s->note != NULL ? ": " : "",
-                  s->note != NULL ? s->note : "");
+        c->elsewhere++;
+        name_step(c, s, i, where);
+    }
+    for (const takt_plan *child = plan->child; child != NULL; child = child->sibling)
+        count_steps(c, child, b, "in a body ");
+}
+
+static takt_status require_backend(const takt_plan *plan, const char *word)
+{
+    const takt_backend *b = takt_backend_named(word);
+    census c = {0};
+    count_steps(&c, plan, b, "");
+    if (c.elsewhere > 0) {
+        char rest[40] = "";
+        if (c.named < c.elsewhere)
+            snprintf(rest, sizeof rest, "; and %zu more", c.elsewhere - c.named);
+        takt_fail(plan->ctx, TAKT_E_REQUIRE, "%s is required, but %s%s", word, c.text, rest);
         return plan->backend == b ? takt_fail_hint(plan->ctx, "`takt kernels` tells of every step")
                                   : takt_fail_hint(plan->ctx, "add --backend %s", word);
     }
-    if (count > 0 || b->claims == NULL)
+    if (c.count > 0 || b->claims == NULL)
         return TAKT_OK;
     return takt_fail(plan->ctx, TAKT_E_REQUIRE,
                      "%s is required, but no step of this model can run on it", word);

@@ -243,4 +243,28 @@ static void failing_memory(void)
     EXPECT(r.is_good, "%s", r.message);
 }
 
-TEST_MAIN(same_bits, same_failures, failing_calls, failing_memory)
+/* A requirement looks into bodies, and names every step that does not meet it. */
+static void required(void)
+{
+    const char *text = "model m(x: f32[4, 70], w: f32[70], c: f32[]) -> (y: f32[4, 70], z: f32[]) "
+                       "{\n  h = tanh(x) + w\n  a, b = if(c > 0, h, w, " RELU_OR_NEG
+                       "  return y = a * 2, z = b\n}\n";
+    const takt_plan_options o = {.backend = "gpu", .threads = 1, .require = "cpu"};
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
+    EXPECT(takt_plan_create(m, &o, &plan) != TAKT_OK && plan == NULL);
+    const char *says = takt_last_error(ctx);
+    EXPECT(strstr(says, "cpu is required, but step ") != NULL, "%s", says);
+    EXPECT(strstr(says, "; step ") != NULL, "only one step is named: %s", says);
+    EXPECT(strstr(says, "in a body step ") != NULL, "no step of a body is named: %s", says);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    expect_clean("required");
+}
+
+TEST_MAIN(same_bits, same_failures, failing_calls, failing_memory, required)

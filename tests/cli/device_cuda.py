@@ -17,5 +17,6 @@ if cuda["available"]:
 else:
     expect(cuda["reason"] != "", "no reason is given")
     fails(1, "run", MLP, "-d", "cuda", says=[cuda["reason"]])
-    fails(4, "run", MLP, "--require", "cuda", says=["cuda is required"])
+    for word in ("cuda", "gpu"):
+        fails(4, "run", MLP, "--require", word, says=["cuda is required", cuda["reason"]])
 finish()
