@@ -1,5 +1,8 @@
 /* gpu_faults.c - the cuda backend over a driver of the tests when something goes wrong: reasons,
  * faults, lost devices, failures of every call of the driver; and the choice of `auto`. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "backend/gpu_session.h"
 
 /* ---- why a device cannot be used ---- */
@@ -172,6 +175,38 @@ static void lost_device(void)
     EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
 }
 
+/* A child of a fork has no device: a run and a new session say so, and the parent's go on. */
+static void forked(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    int how = 0;
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    takt_session *s =
+        open_session(ctx, m, &(model){.path = "mlp", .sizes = "batch=2"}, "gpu", &away);
+    const pid_t child = fork();
+    if (child == 0) {
+        takt_session *other = NULL;
+        takt_plan *plan = NULL;
+        const takt_plan_options o = {.backend = "gpu", .threads = 1, .sizes = "batch=2"};
+        const bool refused = takt_session_run(s) == TAKT_ERR_DEVICE &&
+                             strstr(takt_session_error(s)->message, "before a fork") != NULL;
+        const bool no_other = takt_plan_create(m, &o, &plan) != TAKT_OK ||
+                              takt_session_create(plan, NULL, &other) == TAKT_ERR_DEVICE;
+        _exit(refused && no_other ? 7 : 1);
+    }
+    EXPECT(waitpid(child, &how, 0) == child && WIFEXITED(how) && WEXITSTATUS(how) == 7, "%d", how);
+    EXPECT(takt_session_run(s) == TAKT_OK);
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
+}
+
 /* The driver takes the work, and the wait for it fails: from then on every call does. */
 static void lost_in_graph(void)
 {
@@ -317,5 +352,5 @@ static void chooses(void)
     }
 }
 
-TEST_MAIN(reasons, chooses, shared_memory, index_faults, divide_faults, lost_device, lost_in_graph,
-          other_context, refused_code, failing_calls)
+TEST_MAIN(reasons, chooses, shared_memory, index_faults, divide_faults, lost_device, forked,
+          lost_in_graph, other_context, refused_code, failing_calls)

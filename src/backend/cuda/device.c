@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kernel/cuda/images.h"
+#include "os/os.h"
 #include "plan/auto.h"
 
 void takt_cuda_enter(takt_cuda *c)
@@ -39,6 +40,18 @@ takt_status takt_cuda_check(takt_cuda *c, takt_error *error, int result, const c
         takt_error_hint(error, "the driver refuses the device to this process from now on: "
                                "restart it; sessions on the cpu go on");
     return error->status;
+}
+
+takt_status takt_cuda_usable(takt_cuda *c, takt_error *error)
+{
+    if (takt_os_process() != c->process) {
+        takt_error_set(error, TAKT_E_DEVICE_FAILED,
+                       "device %d, %s, was opened before a fork, and is the parent's",
+                       c->facts.ordinal, c->facts.name);
+        takt_error_hint(error, "open it in the child, with a context made there");
+        return error->status;
+    }
+    return takt_cuda_check(c, error, atomic_load(&c->lost), "the device failed before");
 }
 
 /* ---- code ---- */
@@ -137,6 +150,7 @@ takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const 
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_cuda), "cuda", &block));
     takt_cuda *c = block;
     c->ctx = ctx;
+    c->process = takt_os_process();
     c->driver = *driver;
     int ordinal = 0;
     const bool is_named = named(which, &ordinal);

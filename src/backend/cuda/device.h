@@ -29,6 +29,7 @@ typedef struct takt_cuda {
     size_t kernel_count;
     bool is_early; /* kernels may begin while the one before them ends: see takt_begin of lang.h */
     _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
+    uint64_t process; /* that opened it: a child of a fork cannot use it */
 } takt_cuda;
 
 /* Opens device `which` ("0", "1"; NULL: the first) with this driver, which the device then owns. */
@@ -43,6 +44,9 @@ void takt_cuda_leave(takt_cuda *cuda);
 /* Records what the driver answered, in `error`; `what` was tried. TAKT_OK if it was no error. */
 TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
                                           const char *what);
+
+/* TAKT_OK if the device has not failed, and this process is the one that opened it. */
+TAKT_MUST_USE takt_status takt_cuda_usable(takt_cuda *cuda, takt_error *error);
 
 /* The function that a launch names; loads its image if need be. */
 TAKT_MUST_USE takt_status takt_cuda_function(takt_cuda *cuda, const takt_cuda_launch *l,

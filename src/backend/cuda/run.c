@@ -50,16 +50,10 @@ static int launch_steps(takt_cuda_part *p, const takt_segment *g)
     return result;
 }
 
-static takt_status refuse_lost(const takt_cuda_part *p, takt_error *error)
-{
-    return takt_cuda_check(p->cuda, error, atomic_load(&p->cuda->lost), "the device failed before");
-}
-
 takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_segment *g)
 {
     takt_cuda_part *p = opened;
-    if (atomic_load(&p->cuda->lost) != 0)
-        return refuse_lost(p, x->error);
+    TAKT_TRY(takt_cuda_usable(p->cuda, x->error));
     if (p->plan->steps[g->first].is_driven)
         return takt_cuda_body_run(p, x, g->first);
     for (size_t i = g->first; i < g->end; i++) {

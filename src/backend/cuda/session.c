@@ -289,6 +289,7 @@ takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *con
     takt_cuda *c = state;
     void *block;
     *out = NULL;
+    TAKT_TRY(takt_cuda_usable(c, &plan->ctx->error));
     TAKT_TRY(takt_mem_zero(plan->ctx, 1, sizeof(takt_cuda_part), "cuda", &block));
     takt_cuda_part *p = block;
     *p = (takt_cuda_part){.cuda = c, .ctx = plan->ctx, .plan = plan, .base = base, .arena = arena};
