@@ -4,7 +4,7 @@ import struct
 
 from _seeds_weights import SEEDS, want
 
-DAMAGED, TOO_NEW, NOT_FOUND, SHAPE, SYNTAX = 3007, 3008, 1002, 2101, 2201
+DAMAGED, TOO_NEW, NOT_FOUND, SHAPE, SYNTAX, LIMIT = 3007, 3008, 1002, 2101, 2201, 2111
 MAGIC = b"\x89TAKTP\x1a\n"
 TEXT = b"""model m(x: f32[3]) -> (y: f32[3]) {
   param w: f32[3] = tensor(ref=0)
@@ -148,6 +148,9 @@ def graphs():
     bad("08_nul", b"y = add", b"y = \0add", SYNTAX)
     bad("08_not_a_model", TEXT, b"{}", SYNTAX)
     bad("08_empty", TEXT, b"", SYNTAX)
+    # A few bytes that ask for gigabytes: what a text may take is bounded in an archive as well.
+    bad("08_tables_of_lists", TEXT, b"model m(x: f32[4]) {\n  l = [1]\n  repeat 15 { l = l + l }\n"
+        b"  repeat 100000 { k = l[1:] }\n  return x\n}\n", LIMIT)
 
 
 def all_taktp():
