@@ -89,16 +89,29 @@ static bool make_room(takt_kv *kv, size_t blocks, takt_kv_kept *last)
 
 /* ---- admission ---- */
 
+/* Blocks of texts that are being written, which this one need not have again: at most so many. */
+static size_t most_shared(const takt_kv *kv, size_t count)
+{
+    const size_t full = count > 0 ? (count - 1) / kv->layout.tokens : 0;
+    return full < kv->blocks.live_count ? full : kv->blocks.live_count;
+}
+
+/* A text that waits is asked about at every step: its tokens are compared with those of others only
+ * where they decide. */
 bool takt_kv_fits(const takt_kv *kv, const int32_t *ids, size_t count, size_t worst)
 {
-    const donor d = find_donor(kv, NULL, ids, count);
-    const size_t full = d.count / kv->layout.tokens, blocks = takt_kv_needs(&kv->layout, worst);
-    size_t needs = blocks - full;
+    const size_t blocks = takt_kv_needs(&kv->layout, worst);
+    const size_t available = takt_kv_available(&kv->blocks);
     if (takt_kv_mappings(kv) + blocks * kv->layout.caches > TAKT_KV_MAPPINGS)
         return false;
+    if (blocks <= available || blocks > available + most_shared(kv, count))
+        return blocks <= available;
+    const donor d = find_donor(kv, NULL, ids, count);
+    const size_t full = d.count / kv->layout.tokens;
+    size_t needs = blocks - full;
     for (size_t i = 0; i < full; i++)
         needs += kv->blocks.lives[d.table->at[i]] == 0;
-    return needs <= takt_kv_available(&kv->blocks);
+    return needs <= available;
 }
 
 /* The blocks of a text of `worst` tokens: those of full blocks of the donor, and others, which are
