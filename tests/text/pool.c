@@ -308,6 +308,17 @@ static void refuse(takt_ctx *ctx, int64_t context, uint64_t bytes, int id)
            takt_last_error(ctx));
 }
 
+/* Each row has mappings in each cache before there is a text. */
+static void refuse_rows(takt_ctx *ctx)
+{
+    const takt_generator_options options = {.context = 1024, .threads = 1};
+    takt_generator *g = NULL;
+    EXPECT(takt_generator_open_first(ctx, tiny, &options, 16000, 1 << 20, &g) != TAKT_OK &&
+               strstr(takt_last_error(ctx), "more mappings") != NULL,
+           "%s", takt_last_error(ctx));
+    takt_generator_destroy(g);
+}
+
 static void steps(void)
 {
     takt_ctx *ctx;
@@ -317,6 +328,7 @@ static void steps(void)
     adopted(ctx);
     oldest_first(ctx);
     rested(ctx);
+    refuse_rows(ctx);
     refuse(ctx, 1024, 1, TAKT_E_OPTION);
     refuse(ctx, 1024, 4096, TAKT_E_OPTION);
     refuse(ctx, 1024, UINT64_MAX, TAKT_E_OPTION);
