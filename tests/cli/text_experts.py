@@ -51,7 +51,7 @@ def check(arch):
     model(whole, arch == "oss")
     succeeds("convert", whole, "-o", file, "--outtype", "q8_0")
     sizes = ["-c", "32", "-D", "seq=1", "-D", "count=1"]
-    told = succeeds("plan", file, *sizes, "-D", "activations=8")
+    told = succeeds("plan", file, *sizes, "--activations", "int8")
     expect(told.count("ggml_experts ") == 3 and "scan" not in told, told)
     expect("scan" in succeeds("plan", file, *sizes), "experts are computed row by row if exact")
     ask = ["generate", file, "-n", "12", "-s", "3", "--json", "--ignore-eos"]

@@ -103,10 +103,13 @@ static const char *text_sizes(const takt_tool *t, char *to, size_t room)
 {
     const uint64_t context = tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0);
     const char *k = tool_text_of(t, TAKT_F_CACHE_TYPE_K), *v = tool_text_of(t, TAKT_F_CACHE_TYPE_V);
-    if (context == 0 && k == NULL && v == NULL)
+    const char *activations = tool_text_of(t, TAKT_F_ACTIVATIONS);
+    const bool is_int8 = activations != NULL && strcmp(activations, "int8") == 0;
+    if (context == 0 && k == NULL && v == NULL && !is_int8)
         return NULL;
-    snprintf(to, room, "context=%llu,cache_k=%.20s,cache_v=%.20s", (unsigned long long)context,
-             k != NULL ? k : "f32", v != NULL ? v : "f32");
+    snprintf(to, room, "context=%llu,activations=%d,cache_k=%.20s,cache_v=%.20s",
+             (unsigned long long)context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
+             v != NULL ? v : "f32");
     return to;
 }
 
@@ -122,7 +125,7 @@ static bool is_text(const char *path)
 static takt_status load_model(takt_tool *t, const char *path, takt_load_options *options,
                               takt_model **model)
 {
-    char sizes[96];
+    char sizes[128];
     const char *told = text_sizes(t, sizes, sizeof sizes);
     options->sizes = told;
     tool_notes_begin(t);
