@@ -3,7 +3,7 @@
  * Bytes changed at random leave most models unreadable at their first length, and what lies behind
  * the wire format, every operation's own checks, is seldom met. Here a field anywhere in the tree
  * is left out, repeated, moved, given another number or another field's payload, and the lengths of
- * all messages around it are put right. One change in five knows what its field is (mut_model.h);
+ * all messages around it are put right. One change in five knows what its field is (mut_model.inc);
  * one in four stays libFuzzer's own.
  */
 #include <math.h>
@@ -302,7 +302,7 @@ static work donor(work *w)
     return (work){seen[slot].bytes, seen[slot].size, SPARE, state};
 }
 
-#include "mut_model.h"
+#include "mut_model.inc"
 
 static bool change(work *w)
 {

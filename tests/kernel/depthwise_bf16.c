@@ -15,7 +15,7 @@ typedef takt_depthwise_bf16 depthwise;
 typedef uint16_t elem;
 enum { ZEROS_COUNT = 1 };
 #define AS_DEPTHWISE takt_kernel_as_depthwise_bf16
-#include "check_depthwise_body.h"
+#include "check_depthwise_body.inc"
 
 static void fill(takt_check *c, uint16_t *x, size_t count)
 {

@@ -11,7 +11,7 @@ typedef takt_depthwise_f32 depthwise;
 typedef float elem;
 enum { ZEROS_COUNT = TAKT_DEPTHWISE_ZEROS };
 #define AS_DEPTHWISE takt_kernel_as_depthwise_f32
-#include "check_depthwise_body.h"
+#include "check_depthwise_body.inc"
 
 static void fill_all(takt_check *c, const operands *o, depthwise *d)
 {

@@ -7,7 +7,7 @@ typedef takt_gemm_bf16_matrix matrix;
 #define AS_GEMM takt_kernel_as_gemm_bf16
 #define ELEMENT(i) (uint16_t)(0x3f00 + (i) % 256)
 
-#include "check_gemm_half_body.h"
+#include "check_gemm_half_body.inc"
 
 /* Every result against the exact sum, and more closely against what scalar makes of it, which
  * rounds the factors alike. Neither feeds the digest: variants may differ. */

@@ -7,7 +7,7 @@ typedef takt_gemm_f16_matrix matrix;
 #define AS_GEMM takt_kernel_as_gemm_f16
 #define ELEMENT(i) (uint16_t)((i) < TAKT_F16_HEAD ? 0 : 0x3700 + (i) % 256)
 
-#include "check_gemm_half_body.h"
+#include "check_gemm_half_body.inc"
 
 enum { SAME = 1000 }; /* the number of the case whose factors are all the same */
 

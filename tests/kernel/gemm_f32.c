@@ -1,4 +1,4 @@
-/* gemm_f32.c - holds products of f32 to the scalar one; how is in check_gemm_body.h. */
+/* gemm_f32.c - holds products of f32 to the scalar one; how is in check_gemm_body.inc. */
 #include "kernel/gemm_f32/gemm_f32.h"
 
 #include "gemm_f32_stored.h"
@@ -14,7 +14,7 @@ typedef takt_epilogue_f32 epilogue;
 #define CHUNKS takt_gemm_f32_chunks
 #define SUM takt_gemm_f32_sum
 
-#include "check_gemm_body.h"
+#include "check_gemm_body.inc"
 
 void check_gemm_tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
                      size_t cols)

@@ -1,4 +1,4 @@
-/* gemm_f64.c - holds products of f64 to the scalar one; how is in check_gemm_body.h. */
+/* gemm_f64.c - holds products of f64 to the scalar one; how is in check_gemm_body.inc. */
 #include "kernel/gemm_f64/gemm_f64.h"
 
 typedef double elem;
@@ -12,7 +12,7 @@ typedef takt_epilogue_f64 epilogue;
 #define CHUNKS takt_gemm_f64_chunks
 #define SUM takt_gemm_f64_sum
 
-#include "check_gemm_body.h"
+#include "check_gemm_body.inc"
 
 void check_gemm_f64(takt_check *c, const takt_kernel *reference)
 {

@@ -1,4 +1,4 @@
-/* peak_bf16.c - holds peaks of bf16 to what they say they add up; how is in check_peak_body.h. */
+/* peak_bf16.c - holds peaks of bf16 to what they say they add up; how is in check_peak_body.inc. */
 #include <stdint.h>
 
 typedef uint16_t elem;
@@ -7,4 +7,4 @@ typedef uint16_t elem;
 #define AS_PEAK takt_kernel_as_peak_bf16
 #define CHECK check_peak_bf16
 
-#include "check_peak_body.h"
+#include "check_peak_body.inc"

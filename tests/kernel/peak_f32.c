@@ -1,8 +1,8 @@
-/* peak_f32.c - holds peaks of f32 to what they say they add up; how is in check_peak_body.h. */
+/* peak_f32.c - holds peaks of f32 to what they say they add up; how is in check_peak_body.inc. */
 typedef float elem;
 #define ELEM 0.5f
 #define SQUARE 0.25
 #define AS_PEAK takt_kernel_as_peak_f32
 #define CHECK check_peak_f32
 
-#include "check_peak_body.h"
+#include "check_peak_body.inc"

@@ -1,8 +1,8 @@
-/* peak_f64.c - holds peaks of f64 to what they say they add up; how is in check_peak_body.h. */
+/* peak_f64.c - holds peaks of f64 to what they say they add up; how is in check_peak_body.inc. */
 typedef double elem;
 #define ELEM 0.5
 #define SQUARE 0.25
 #define AS_PEAK takt_kernel_as_peak_f64
 #define CHECK check_peak_f64
 
-#include "check_peak_body.h"
+#include "check_peak_body.inc"

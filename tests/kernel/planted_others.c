@@ -178,7 +178,7 @@ static void repeats_the_last(const takt_rnn_turn *t)
                    t->n * sizeof(float));
 }
 
-/* Right but for the last units of a row that is no multiple of four. */
+/* Right but for the last units of a row that is not a multiple of four. */
 static void rnn_without_tail(const takt_rnn_turn *t)
 {
     takt_rnn_turn other = *t;

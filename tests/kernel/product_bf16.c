@@ -171,7 +171,7 @@ static void images(takt_check *c)
         image(c, (shape){40, n, 8 * 192}, 192, round++);
 }
 
-/* What is no number stays none, where it belongs and nowhere else; also between bounds. */
+/* What is not a number stays so, where it belongs and nowhere else; also between bounds. */
 static void special(takt_check *c)
 {
     enum { M = 3, N = 20, K = 9 };

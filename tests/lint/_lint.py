@@ -1,5 +1,6 @@
 """_lint.py - what the lints share: where files are, and how complaints are counted."""
 import os
+import re
 import subprocess
 import sys
 
@@ -24,6 +25,12 @@ def files(*endings, under=""):
 def read(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
+
+
+def is_table(path):
+    """Rows for one file, in contrast to code in .inc: parts of a file, and templates."""
+    function = r"^static [^=;]*\)\n\{"
+    return path.endswith(".inc") and not re.search(function, read(path), re.MULTILINE)
 
 
 def complain(text):

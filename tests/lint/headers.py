@@ -1,11 +1,14 @@
 """headers.py - each public header compiles alone, as C17 and as C++17, and so do the examples in
-their comments; takt.h includes them all."""
+their comments; takt.h includes them all. Headers of src, tests and tools compile alone, too: parts
+of one file, and files that are included several times, end in .inc instead. Templates of kernels
+are still to be renamed."""
+import concurrent.futures
 import os
 import re
 import shutil
 import subprocess
 
-from _lint import ROOT, complain, files, finish, read
+from _lint import BUILD, ROOT, complain, files, finish, read
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 modes = [[os.environ.get("CC", "cc"), "-std=c17", "-xc", "-Wstrict-prototypes"]]
@@ -52,4 +55,31 @@ run = subprocess.run([*modes[0], "-Wall", "-Werror", "-Wno-unused", "-Wno-uninit
                      check=False)
 if run.returncode != 0:
     complain(f"the examples in the headers do not compile:\n{run.stderr}")
+
+
+def is_first(header):
+    """Whether the file of that name includes it first: then the build shows what this is about."""
+    source = header[:-2] + ".c"
+    first = re.search(r'^#include ["<]([^">]+)', read(source), re.MULTILINE) \
+        if os.path.exists(os.path.join(ROOT, source)) else None
+    return first is not None and header.endswith("/" + first.group(1))
+
+
+def alone(header):
+    folders = ["include", "src", "tests", "tools/takt", os.path.join(BUILD, "gen"),
+               os.path.join(BUILD, "gen", "tool"), os.path.dirname(header)]
+    done = subprocess.run([*modes[0][:1], "-std=gnu17", "-xc", "-fsyntax-only", "-D_GNU_SOURCE",
+                           *("-I" + folder for folder in folders), "-"], cwd=ROOT,
+                          input=2 * f'#include "{ROOT}/{header}"\n', text=True,
+                          capture_output=True, check=False)
+    return header, done.returncode, done.stderr
+
+
+private = [header for folder in ("src", "tests", "tools") for header in files(".h", under=folder)
+           if not header.startswith("src/kernel/") and not is_first(header)]
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    for header, status, text in pool.map(alone, private):
+        if status != 0:
+            complain(f"{header} does not compile alone; if it is a part of files, call it .inc:\n"
+                     f"{text}")
 finish()

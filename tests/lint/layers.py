@@ -43,7 +43,7 @@ def check_public(path):
             complain(f"{path}: public headers include <takt/...>, not \"{name}\"")
 
 
-for source in files(".c", ".h", ".S", ".def", under="src"):
+for source in files(".c", ".h", ".inc", ".S", ".def", under="src"):
     check_source(source)
 for folder in ("tools", "bind"):
     for source in files(".c", ".h", under=folder):

@@ -5,7 +5,7 @@ not needed any more is a complaint too.
 """
 import re
 
-from _lint import complain, files, finish, read
+from _lint import complain, files, finish, is_table, read
 
 LINES, CMAKE_LINES, COLUMNS = 400, 100, 100
 FUNCTION, KERNEL_FUNCTION, PARAMETERS, NESTING = 60, 120, 6, 3
@@ -78,7 +78,9 @@ for row in read("tests/lint/sizes.allow").splitlines():
         allowed_path, allowed_rule, why = row.split("\t")
         ALLOWED[allowed_path, allowed_rule] = why
 
-for source in files(".c", ".h", ".S", ".cmake", "CMakeLists.txt", ".py"):
+for source in files(".c", ".h", ".inc", ".S", ".cmake", "CMakeLists.txt", ".py"):
+    if is_table(source):
+        continue
     content = read(source)
     rows = content.splitlines()
     most = CMAKE_LINES if source.endswith((".cmake", "CMakeLists.txt")) else LINES
@@ -87,7 +89,7 @@ for source in files(".c", ".h", ".S", ".cmake", "CMakeLists.txt", ".py"):
     for index, row in enumerate(rows):
         if len(row) > COLUMNS:
             over(source, "columns", f"line {index + 1} has {len(row)} columns")
-    if source.endswith((".c", ".h")):
+    if source.endswith((".c", ".h", ".inc")):
         check_functions(source, content)
 for unused in sorted(set(ALLOWED) - used):
     complain(f"sizes.allow: {unused[0]} keeps to the limit of {unused[1]} now: drop the row")

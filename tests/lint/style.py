@@ -1,12 +1,14 @@
 """style.py - what a reader counts on in every file: its first line, no tabs, nothing unfinished."""
 import re
 
-from _lint import complain, files, finish, read
+from _lint import complain, files, finish, is_table, read
 
 OPENING = re.compile(r"^/\*\*?(?:\n \*)? (\S+) - \S")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
-for source in files(".c", ".h", ".S", ".def"):
+for source in files(".c", ".h", ".inc", ".S", ".def"):
+    if is_table(source):
+        continue
     content = read(source)
     opening = OPENING.match(content)
     if opening is None or opening.group(1) != source.rsplit("/", 1)[1]:

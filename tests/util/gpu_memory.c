@@ -89,7 +89,7 @@ bool gpu_has(takt_cu_ptr ptr, size_t bytes)
     const gpu_block *b = block_of(ptr);
     const bool inside = b != NULL && ptr + bytes <= (takt_cu_ptr)(uintptr_t)b->at + b->bytes;
     if (!inside)
-        gpu_complain("a copy from or to what is no device memory");
+        gpu_complain("a copy from or to what is not a device memory");
     return inside;
 }
 

@@ -326,7 +326,7 @@ static void close_file(void *user, takt_file *file)
     pthread_mutex_unlock(&inject->lock);
 }
 
-#include "util/inject_map.h"
+#include "util/inject_map.inc"
 
 void takt_inject_init(takt_inject *inject)
 {

@@ -67,7 +67,7 @@ static takt_status fill(takt_sample *s, const takt_op *op)
     for (uint32_t i = 0; i < n->in_count; i++) {
         const size_t k = input_index(g, n->in[i]);
         if (n->in[i] != TAKT_NONE && k == g->input_count)
-            return takt_fail(s->ctx, TAKT_E_INTERNAL, "argument %u is no input", i);
+            return takt_fail(s->ctx, TAKT_E_INTERNAL, "argument %u is not an input", i);
         s->args[i] = n->in[i] == TAKT_NONE ? (takt_array){.rank = -1} : s->in[k];
     }
     return TAKT_OK;

@@ -2,7 +2,7 @@
  *
  * The body is read from its results backwards. Sums and products may have their sides swapped,
  * gates may lie in any order and be cut out before or after the sum: none of it changes a bit. What
- * would, such as another order of addition, is no cell.
+ * would, such as another order of addition, is not a cell.
  */
 #include "backend/cpu/rnn/match.h"
 

@@ -51,7 +51,7 @@ static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const ta
     return takt_narrow_fast(p, weights, mm->m, n);
 }
 
-#include "backend/cpu/gemm_body.h"
+#include "backend/cpu/gemm_body.inc"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {

@@ -70,7 +70,7 @@ static void use_packed(takt_gemm_f64 *g, const takt_narrow *n, const void *data,
     g->b = data;
 }
 
-#include "backend/cpu/gemm_body.h"
+#include "backend/cpu/gemm_body.inc"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
