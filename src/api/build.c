@@ -244,7 +244,7 @@ takt_value takt_build_op(takt_build *b, const char *name, const char *attributes
     for (size_t i = 0; i < in_count; i++)
         if (in[i] != TAKT_NO_VALUE && in[i] >= g->count)
             return failed(b, takt_fail(b->ctx, TAKT_E_ARGUMENT,
-                                       "%s: input %zu is no value of this builder", name, i));
+                                       "%s: input %zu is not a value of this builder", name, i));
     takt_attr attrs[TAKT_MAX_ATTRS] = {0};
     takt_arena arena;
     takt_id id = TAKT_NONE;

@@ -64,7 +64,7 @@ takt_status takt_build_type(takt_graph *g, const char *text, takt_type *type)
         return takt_fail(g->ctx, TAKT_E_DTYPE, "'%.80s' does not begin with an element type", text);
     if (open == NULL || close == NULL || close < open ||
         strspn(close + 1, " ") != strlen(close + 1))
-        return takt_fail(g->ctx, TAKT_E_DIM, "'%.80s' is no type: write f32[2, n]", text);
+        return takt_fail(g->ctx, TAKT_E_DIM, "'%.80s' is not a type: write f32[2, n]", text);
     takt_span rest = trimmed((takt_span){open + 1, (size_t)(close - open - 1)});
     while (rest.length > 0) {
         const char *comma = memchr(rest.at, ',', rest.length);

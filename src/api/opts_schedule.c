@@ -10,7 +10,7 @@ takt_status takt_settle_tradeoff(takt_ctx *ctx, const char *word, takt_plan_sett
     if (word == NULL || (takt_number_read(word, strlen(word), &s->tradeoff) && s->tradeoff >= 0 &&
                          s->tradeoff <= 1))
         return TAKT_OK;
-    takt_fail(ctx, TAKT_E_OPTION, "the tradeoff %s is no number from 0 to 1", word);
+    takt_fail(ctx, TAKT_E_OPTION, "the tradeoff %s is not a number from 0 to 1", word);
     return takt_fail_hint(ctx, "1 is fastest, 0 needs the least memory");
 }
 

@@ -30,7 +30,7 @@ typedef struct preparing {
 
 static takt_status complain(const preparing *p, const char *list)
 {
-    takt_fail(p->model->ctx, TAKT_E_OPTION, "\"%s\" is no list of sizes to prepare", list);
+    takt_fail(p->model->ctx, TAKT_E_OPTION, "\"%s\" is not a list of sizes to prepare", list);
     return takt_fail_hint(p->model->ctx, "write batch=1,8,32, or batch=1,8;seq=16,32 for every "
                                          "combination");
 }

@@ -58,7 +58,7 @@ static takt_status read_size(takt_ctx *ctx, takt_span item, takt_span text, int6
     *rest = (takt_span){text.at + i, text.length - i};
     if (i > 0)
         return TAKT_OK;
-    takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is no number", (int)item.length, item.at);
+    takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is not a number", (int)item.length, item.at);
     return takt_fail_hint(ctx, "write batch=32, a whole number below 2^63, or a range, seq=1..512");
 }
 
@@ -73,7 +73,7 @@ static takt_status read_range(takt_ctx *ctx, takt_span item, takt_span value,
         TAKT_TRY(
             read_size(ctx, item, (takt_span){rest.at + 2, rest.length - 2}, &range->high, &rest));
     if (rest.length > 0) {
-        takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is no number", (int)item.length, item.at);
+        takt_fail(ctx, TAKT_E_OPTION, "%.*s: the size is not a number", (int)item.length, item.at);
         return takt_fail_hint(ctx,
                               "write batch=32, a whole number below 2^63, or a range, seq=1..512");
     }

@@ -52,7 +52,7 @@ static takt_status take_as(loader *l, const char *name, const takt_type *stored,
     const takt_type *type = &moved;
     const size_t at = takt_edge_find(g, TAKT_EDGE_SLOT, name);
     if (at == SIZE_MAX) {
-        takt_log(l->m->ctx, TAKT_LOG_INFO, "%s: %s is no parameter of the model", l->path, name);
+        takt_log(l->m->ctx, TAKT_LOG_INFO, "%s: %s is not a parameter of the model", l->path, name);
         return TAKT_OK;
     }
     takt_tensor *to = &l->fresh[at];
@@ -133,7 +133,7 @@ static takt_status rules_text(takt_ctx *ctx, const char *path, const char **text
     }
     if (memchr(*text, '\0', *length) == NULL)
         return TAKT_OK;
-    takt_fail(ctx, TAKT_E_WEIGHTS, "%s has a zero byte: it is no text", path);
+    takt_fail(ctx, TAKT_E_WEIGHTS, "%s has a zero byte: it is not text", path);
     return takt_fail_hint(ctx, "save it as UTF-8; rules are `their.*.name -> our.*.name`");
 }
 

@@ -71,7 +71,7 @@ takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
         }
     if (source->length == 0)
         return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is empty", source->name);
-    takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is no model that Takt can read", source->name);
+    takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is not a model that Takt can read", source->name);
     return takt_fail_hint(source->ctx, "%s", what_it_is(source));
 }
 

@@ -168,7 +168,7 @@ void takt_graph_check(takt_graph *g, takt_check check)
         return;
     if (check.id >= g->count || g->nodes[check.id].out_count != 1 ||
         takt_type_of(g, check.id)->dtype != TAKT_BOOL)
-        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_DTYPE, "%s: the condition \"%s\" is no bool",
+        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_DTYPE, "%s: the condition \"%s\" is not a bool",
                                      check.is_require ? "require" : "ensure", check.text));
     else
         takt_graph_fail_if(g, add_check(g, check));

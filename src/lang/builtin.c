@@ -96,7 +96,7 @@ static takt_value type(takt_frame *f, const takt_call *c)
         const takt_value *v = &sizes->items[i];
         char text[TAKT_VALUE_TEXT];
         if (!takt_value_is_size(v))
-            return takt_complain(f, c->ast, TAKT_E_DIM, NULL, "%s is no size",
+            return takt_complain(f, c->ast, TAKT_E_DIM, NULL, "%s is not a size",
                                  takt_value_text(f->graph, v, text));
         made.dim[i] = v->dim;
     }

@@ -28,7 +28,7 @@ static bool element(filling *w, const takt_value *v)
         w->done++;
         return true;
     }
-    takt_complain(w->f, w->at, TAKT_E_DTYPE, NULL, "%s is no value of %s",
+    takt_complain(w->f, w->at, TAKT_E_DTYPE, NULL, "%s is not a value of %s",
                   takt_value_text(w->f->graph, v, text), takt_dtype_name(w->type->dtype));
     return false;
 }

@@ -104,7 +104,7 @@ void takt_lex_number(takt_lexer *lexer, takt_token *token)
         if (is_decimal || !read_integer(text, token->length, 10, &token->integer)) {
             token->kind = TAKT_T_DECIMAL;
             if (!takt_number_read(text, token->length, &token->number))
-                bad(lexer, token, "this is no number", "");
+                bad(lexer, token, "this is not a number", "");
         }
     }
     if (token->kind != TAKT_T_BAD && token->length < left && is_word(text[token->length])) {

@@ -67,7 +67,7 @@ takt_id takt_elab_scalar(takt_frame *f, const takt_ast *at, const takt_value *v,
     memset(takt_tensor_data(&tensor), 0, takt_tensor_bytes(&tensor));
     if (!takt_put_element(v, dtype, takt_tensor_data(&tensor), 0))
         takt_complain(f, at, TAKT_E_DTYPE, "cast the tensor first: cast(x, dtype=...)",
-                      "%s is no value of %s", takt_value_text(f->graph, v, text),
+                      "%s is not a value of %s", takt_value_text(f->graph, v, text),
                       takt_dtype_name(dtype));
     else if ((id = takt_graph_constant(f->graph, &tensor)) == TAKT_NONE)
         takt_complain_last(f, at);

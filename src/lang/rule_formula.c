@@ -292,7 +292,7 @@ static takt_formula *by_kind(takt_convert_rule *c, const takt_ast *a)
         if (node != NULL)
             node->a = takt_rule_formula(c, a->a);
         return node != NULL && node->a != NULL ? node : NULL;
-    default: return wrong(c, a, NULL, "this is no formula");
+    default: return wrong(c, a, NULL, "this is not a formula");
     }
 }
 

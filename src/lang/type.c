@@ -19,7 +19,7 @@ static bool sizes(takt_frame *f, const takt_ast *at, const takt_value *items, si
             takt_complain(f, at, TAKT_E_DIM,
                           "sizes are numbers, names such as batch, and sums and "
                           "products of them",
-                          "%s is no size", takt_value_text(f->graph, v, text));
+                          "%s is not a size", takt_value_text(f->graph, v, text));
             return false;
         }
         type->dim[i] = v->dim;
@@ -60,6 +60,6 @@ bool takt_eval_type(takt_frame *f, const takt_ast *a, takt_type *type)
     else if (v.kind != TAKT_V_POISON)
         takt_complain(f, a, TAKT_E_CALL,
                       "a type is an element type and sizes, such as f32[batch, 10]",
-                      "%s is no type", takt_value_text(f->graph, &v, text));
+                      "%s is not a type", takt_value_text(f->graph, &v, text));
     return v.kind == TAKT_V_TYPE || v.kind == TAKT_V_DTYPE;
 }

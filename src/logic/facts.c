@@ -94,9 +94,9 @@ static takt_status no_index(const reader *r, takt_span field, int column)
         return wrong(r, "column %d is not UTF-8", column + 1);
     const int shown = field.length < 64 ? (int)field.length : 64;
     if (d->entries == NULL)
-        return wrong(r, "'%.*s' is no number of domain %s, which has %lld", shown, field.at,
+        return wrong(r, "'%.*s' is not a number of domain %s, which has %lld", shown, field.at,
                      d->name, (long long)d->size);
-    wrong(r, "'%.*s' is no name of domain %s", shown, field.at, d->name);
+    wrong(r, "'%.*s' is not a name of domain %s", shown, field.at, d->name);
     const char *near = takt_domain_nearest(d, field, hint);
     return near != NULL ? takt_fail_hint(r->facts->ctx, "%s", near) : TAKT_ERR_FORMAT;
 }
@@ -114,7 +114,7 @@ static takt_status put_weight(const reader *r, takt_span field)
     const int shown = field.length < 64 ? (int)field.length : 64;
     const bool is_number = takt_number_read(field.at, field.length, &value) && value >= 0;
     if (r->of->is_length ? !is_number || !isfinite(value) : !is_number || value > 1)
-        return wrong(r, "the weight '%.*s' is no number from 0 %s", shown, field.at,
+        return wrong(r, "the weight '%.*s' is not a number from 0 %s", shown, field.at,
                      r->of->is_length ? "on" : "to 1");
     r->facts->weights[r->facts->count] = value;
     return TAKT_OK;

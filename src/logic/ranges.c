@@ -92,11 +92,11 @@ static takt_status resolve(search *s, takt_formula *term, const takt_var_range *
     }
     s->program->place = term->place;
     if (r->domain == NULL)
-        takt_fail(s->program->ctx, TAKT_E_UNBOUND, "%.*s is no variable here", shown,
+        takt_fail(s->program->ctx, TAKT_E_UNBOUND, "%.*s is not a variable here", shown,
                   term->text.at);
     else
         takt_fail(s->program->ctx, TAKT_E_DOMAIN,
-                  "%.*s is no variable here and no name of domain %s", shown, term->text.at,
+                  "%.*s is not a variable here, nor a name of domain %s", shown, term->text.at,
                   r->domain->name);
     const char *near = r->domain != NULL ? takt_domain_nearest(r->domain, term->text, hint) : NULL;
     if (near != NULL)
@@ -154,7 +154,7 @@ static takt_status check_named(takt_program *program, const takt_formula *f)
 {
     if (f->kind == TAKT_LOGIC_NAMED) {
         program->place = f->place;
-        return takt_fail(program->ctx, TAKT_E_UNBOUND, "%.*s is no variable here",
+        return takt_fail(program->ctx, TAKT_E_UNBOUND, "%.*s is not a variable here",
                          f->text.length < 64 ? (int)f->text.length : 64, f->text.at);
     }
     for (size_t i = 0; i < takt_formula_children(f); i++)

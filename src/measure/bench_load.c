@@ -29,7 +29,7 @@ static const char *string(takt_bench *b, const takt_json *object, const char *ke
 static takt_status refuse(takt_ctx *ctx, const char *path, const char *why)
 {
     takt_fail(ctx, TAKT_E_RESULT_FILE, "%s is no benchmark result: %s", path,
-              why != NULL ? why : "it is no JSON");
+              why != NULL ? why : "it is not JSON");
     return takt_fail_hint(ctx, "write one with `takt benchmark run MODEL -o result.json`");
 }
 
@@ -62,7 +62,8 @@ static takt_status read_samples(takt_bench *b, const takt_json *list, takt_timin
     t->capacity = list->count;
     for (const takt_json *v = takt_json_first(list); v != NULL; v = takt_json_next(v)) {
         if (v->kind == TAKT_JSON_NUMBER && v->number > 1e18) /* 30 years */
-            return takt_fail(b->ctx, TAKT_E_RESULT_FILE, "a sample of %g ns is no time", v->number);
+            return takt_fail(b->ctx, TAKT_E_RESULT_FILE, "a sample of %g ns is not a time",
+                             v->number);
         if (v->kind == TAKT_JSON_NUMBER && v->number > 0)
             t->samples[t->count++] = v->number;
     }

@@ -26,7 +26,7 @@ static takt_status infer(takt_infer *in)
         if (!fits)
             return takt_infer_fail(in, TAKT_E_SHAPE,
                                    "%s must have the shape of the logits without the last axis",
-                                   k == 1 ? "labels" : "dy that is no scalar");
+                                   k == 1 ? "labels" : "dy that is not a scalar");
     }
     in->out[0] = *x;
     return TAKT_OK;

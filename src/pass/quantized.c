@@ -98,7 +98,7 @@ static takt_id matmul(takt_rewrite *r, const takt_node *n)
     if (x == NULL || w == NULL || x->type->rank < 2)
         return TAKT_NONE;
     if (w->type->rank != 2 || takt_node_attr(n, "transpose_a")->boolean)
-        return takt_refuse(r, n, "its first factor is transposed, or the second is no matrix");
+        return takt_refuse(r, n, "its first factor is transposed, or the second is not a matrix");
     if (!fits(w->type, flips ? 0 : 1))
         return takt_refuse(r, n, "its sums may not fit into 32 bits");
     const takt_node a = *x, b = *w;

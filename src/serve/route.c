@@ -86,7 +86,7 @@ static const takt_json *read_body(takt_server *s, takt_conn *c, takt_arena *aren
         return root;
     takt_serve_error(&c->out, status == TAKT_OK ? 400 : takt_serve_status(status),
                      c->request.keeps_alive, TAKT_E_SERVE_REQUEST,
-                     status == TAKT_OK ? "the body is no JSON object" : s->shadow.error.message);
+                     status == TAKT_OK ? "the body is not a JSON object" : s->shadow.error.message);
     return NULL;
 }
 

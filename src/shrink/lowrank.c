@@ -129,7 +129,7 @@ static takt_status judge(work *w, const takt_shrink_timer *timer, size_t index)
         return TAKT_OK;
     }
     if (l->groups > 1 || l->rows < 2 || l->inner < 2) {
-        f->why = "left: it has groups, or is no matrix";
+        f->why = "left: it has groups, or is not a matrix";
         return TAKT_OK;
     }
     TAKT_TRY(factor(w, index));

@@ -31,7 +31,7 @@ static takt_status score_run(takt_feed *f, takt_shrink_run *r, uint64_t run, int
     const int64_t classes = all / (int64_t)count;
     if (y->dtype != TAKT_F32 || classes < 2 || classes * (int64_t)count != all)
         return takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
-                         "the model's first output is no row of scores for each sample");
+                         "the model's first output is not a row of scores for each sample");
     for (uint64_t i = 0; i < count; i++) {
         const bool right =
             is_among((const float *)y->data + (int64_t)i * classes, classes, labels[i], top);

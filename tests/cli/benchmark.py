@@ -269,7 +269,7 @@ def history(base):
     worse = " ".join(names[5:])
     takt(f"benchmark trends {worse} --fail-on slower:2%", 3, "a step of +8")
     takt(f"benchmark trends {worse} --fail-on slower:20%", 0)
-    takt(f"benchmark trends {worse} --fail-on step:2", 2, "is no condition")
+    takt(f"benchmark trends {worse} --fail-on step:2", 2, "is not a condition")
     (TMP / "kept.png").write_text("old")
     takt(f"benchmark trends {names[0]} missing.json -o kept.png", 1)
     expect((TMP / "kept.png").read_text() == "old", "a failure leaves the old picture")

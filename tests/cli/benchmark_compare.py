@@ -109,7 +109,7 @@ def mistakes():
     long = json.loads((TMP / "q1.json").read_text())
     long["results"]["latency"]["samples_ns"][5] = 1e308
     (TMP / "long.json").write_text(json.dumps(long))
-    compare("q1.json long.json", 1, "1e+308 ns is no time")
+    compare("q1.json long.json", 1, "1e+308 ns is not a time")
     compare("a.takt b.takt c.takt -o x.png", 2, "no such format")
     compare("a.takt b.takt -o x.csv", 2, "no such format")
     compare("a.takt b.takt --inject much", 2, "no part")

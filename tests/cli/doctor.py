@@ -75,7 +75,7 @@ for box in ("Set resource limits", "Enable SIMD operations", "Implement operatio
 text = succeeds("checklist", MLP, "--duration", "30ms")
 expect("[x] Buffers pre-allocated" in text and "[ ] Set resource limits" in text, text)
 expect("--memory-limit 80%" in text and "by a person" in text, "what would tick it, and who")
-expect("is no promise" in fails(2, "checklist", MLP, "--slo", "soon"), "a promise has a form")
+expect("is not an SLO" in fails(2, "checklist", MLP, "--slo", "soon"), "a promise has a form")
 fails(2, "doctor", says=["MODEL"])
 fails(2, "doctor", MLP, "--duration", "soon")
 expect("nothing.takt" in fails(1, "checklist", "nothing.takt"), "no such model")

@@ -31,7 +31,7 @@ for call, hint in (("x.relu()", "write relu(x)"), ("x.reshape([3])", "write resh
 # Bytes that are no text are not read as text because no control character is among them.
 for name in ("garbage.onnx", "garbage.taktp"):
     garbage = write(name, bytes(range(128, 256)) * 3)
-    answer = fails(1, "inspect", garbage, says=["is no model that Takt can read"])
+    answer = fails(1, "inspect", garbage, says=["is not a model that Takt can read"])
     expect("UTF-8" not in answer, name)
 fails(1, "inspect", write("latin.takt", "model gr\xfc\xdfe(x: f32[3])\n".encode("latin-1")),
       says=["UTF-8"])

@@ -87,7 +87,7 @@ fails(1, "run", "examples", says=["hint: name a file in it, such as examples/"])
 fails(1, "run", MLP, "-o", path("nowhere/y.npy"), "--repeat", "1000000000", "--threads", "1",
       says=["y.npy: there is no folder", "nowhere/"])
 
-# A text that is no model is one mistake, and names never command the terminal.
+# A text that is not a model is one mistake, and names never command the terminal.
 prose = write("prose.md", "# Prose\n\nTakt is the beat of a conductor.\nThe time is known.\n")
 told = fails(1, "run", prose, says=["prose.md:3:1", "expected 'model', 'layer' or 'import'"])
 expect(told.count("error 2201") == 1, told)
@@ -204,11 +204,11 @@ for words in (("run", path("constant.onnx"), "--weights", path("alone.safetensor
     fails(1, *words, says=["error[TAKT3402]", "has no parameters, its weights are constants",
                            "constants are saved with the model, as .onnx", "only parameters that"])
 fails(1, "run", MLP, "--weights", MLP, says=["error[TAKT3401]", "takt convert MODEL -o w.npz"])
-fails(2, "help", "run", "plan", says=["plan is no part of takt run", "one at a time"])
+fails(2, "help", "run", "plan", says=["plan is not part of takt run", "one at a time"])
 
 # Flags in the wrong place, for nothing, or in words that were not expected.
 fails(2, "--threads", "2", "run", MLP,
-      says=["--threads is no verb: flags come after one", "write takt run --threads 2 ..."])
+      says=["--threads is not a verb: flags come after one", "write takt run --threads 2 ..."])
 fails(2, "--json", "benchmark", "run", MLP, says=["write takt benchmark run --json ..."])
 fails(2, "--threads", "2", says=["flags come after one", "takt help"])
 expect(succeeds("-V") == succeeds("--version"), "-V")
@@ -218,9 +218,9 @@ fails(2, "plan", MLP, "--svg", "--json", says=["--svg is not JSON"])
 fails(2, "profile", MLP, "--flame", "f.png", says=["a picture in SVG", "flame.svg"])
 fails(1, "profile", MLP, "--trace", "/nowhere/t.json", says=["/nowhere/t.json"])
 fails(2, "profile", MLP, "--impact", "--trace", "t.json", says=["which --trace asks for"])
-fails(2, "batch", STREAM, "8", says=["8 is no name of a dimension", "-D NAME=8"])
+fails(2, "batch", STREAM, "8", says=["8 is not a name of a dimension", "-D NAME=8"])
 fails(1, "batch", MLP, says=["a dimension called batch already", "another name"])
-fails(2, "benchmark", "run", MLP, "--ci-width", "5", says=["--ci-width 5 is no part", "1%"])
+fails(2, "benchmark", "run", MLP, "--ci-width", "5", says=["--ci-width 5 is not a part", "1%"])
 fails(2, "benchmark", "trends", says=["there are no results", "results_*.json"])
 fails(2, "benchmark", "compare", MLP, "--bin-a", "/nowhere/takt", "--bin-b", "/nowhere/takt",
       says=["/nowhere/takt cannot be run: No such file"])
@@ -259,7 +259,7 @@ for flag, value, wants in (("--threads", "0", "a number from 1"),
 fails(2, "run", MLP, "--threads", says=["--threads wants a value: --threads N"])
 fails(2, "run", MLP, "-D", "batch", says=["-D batch is not of the form NAME=SIZE"])
 fails(2, "run", MLP, "-D", "batch=-1", says=["is not of the form NAME=SIZE"])
-fails(2, "run", MLP, "--shape", "x:2xx784", says=["is no shape"])
+fails(2, "run", MLP, "--shape", "x:2xx784", says=["is not a shape"])
 fails(2, "run", MLP, "--shape", "x", says=["names no input", "--shape x:32x784"])
 fails(2, "run", MLP, "--shape", "x:2x783", says=["dimension 1 of input x is 784", "it is 783"])
 fails(2, "run", MLP, "--shape", "x:2", says=["input x has 2 dimensions", "has 1"])

@@ -94,5 +94,5 @@ fails(2, "run", STREAM, "-o", "y=" + path("twice.npy"), "-o", "level=" + path("t
 fails(2, "profile", MLP, "--trace", path("p.svg"), "--flame", path("p.svg"), says=["are one file"])
 succeeds("compile", MLP, "-o", path("two.taktp"), "--emit", path("two.onnx"))
 expect(takt("run", os.path.join(ROOT, MLP), "-o", "-", "-i", x, text=False).stdout[1:6] == b"NUMPY",
-       "standard output is no file")
+       "standard output is not a file")
 finish()

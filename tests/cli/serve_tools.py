@@ -83,7 +83,7 @@ def answer(server, text, content, calls):
 
 
 def control(server):
-    """The mark of a call may be a control token, whose name is no part of other texts."""
+    """The mark of a call may be a control token, whose name is not part of other texts."""
     body = {**CHAT, "max_tokens": 2, "ignore_eos": True,
             "logit_bias": {str(_words.WORDS.index("[TOOL_CALLS]")): 1000}}
     expect(ask(server, body)["message"]["content"] == "[TOOL_CALLS]" * 2, "a mark is lost")

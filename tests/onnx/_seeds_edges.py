@@ -70,7 +70,7 @@ def gradients(onnx):
 
 
 def names(refused, legal):
-    """A size that has a name is no number to divide by."""
+    """A size that has a name is not a number to divide by."""
     legal("group_norm_named", "GroupNormalization", given(1, 6, 4), given("g"), given("g"),
           opset=18, num_groups=2)
     for heads, say in ((1, legal), (2, refused)):

@@ -108,7 +108,7 @@ def symbols(onnx):
         graph = Graph([node("Shape", ["x"], ["s"]), *nodes, fill], [value("x", ["n", 4, "m"])],
                       [value("y", [1])], weights)
         error, at = (STATIC, fill) if name in unknown else (0, None)
-        if name == "where_size":  # a size is no condition
+        if name == "where_size":  # a size is not a condition
             error, at = DTYPE, nodes[0]
         onnx(f"31_shape_{name}", graph, error, at)
 

@@ -169,7 +169,7 @@ def shards():
     case("a shard that is a pipe", both, [], lambda folder: (
         os.remove(os.path.join(folder, "two.safetensors")),
         os.mkfifo(os.path.join(folder, "two.safetensors"))), error=OPEN)
-    case("a shard that is no text", {**both, "b": 7}, [], error=SHARD)
+    case("a shard that is not text", {**both, "b": 7}, [], error=SHARD)
     case("a shard of no name", {**both, "b": ""}, [], error=SHARD)
 
 

@@ -117,7 +117,7 @@ def main():
                tensor("roi", [8], 1, floats(0, 0, 0, 0, 1, 1, 1, 1))], "without a number")
     check("a scale of nothing", [node("Resize", ["x", "", "k"], ["y"])],
           [tensor("k", [4], 1, floats(1, 1, 0, 2))], "a scale of 0")
-    check("a scale that is no fraction", [node("Resize", ["x", "", "k"], ["y"])],
+    check("a scale that is not a fraction", [node("Resize", ["x", "", "k"], ["y"])],
           [tensor("k", [4], 1, floats(1, 1, 2, 1.2345678))], "a scale of 1.23457 along a dimension")
     check("proportions", sizes + [node("Resize", ["x", "", "", "z"], ["y"],
                                        keep_aspect_ratio_policy="not_larger")], lists,

@@ -1,4 +1,4 @@
-"""sequences.py - test data that is no tensor: sequences and optionals of ONNX's suite."""
+"""sequences.py - test data that is not a tensor: sequences and optionals of ONNX's suite."""
 import os
 import sys
 

@@ -184,7 +184,7 @@ static void read_one(bool is_compiled)
         is_in_place |=
             (const uint8_t *)largest_to >= data && (const uint8_t *)largest_to < data + WEIGHT;
     }
-    EXPECT(is_in_place, "the largest read went to a place that is no weight's");
+    EXPECT(is_in_place, "the largest read went to a place that is not a weight's");
     takt_model_destroy(from_file);
     takt_model_destroy(from_memory);
     takt_ctx_destroy(ctx);

@@ -125,7 +125,7 @@ static void bad_evaluations(void)
     takt_evaluation_destroy(NULL);
 }
 
-/* A batch with a label that is no class changes nothing, however far into it that is. */
+/* A batch with a label that is not a class changes nothing, however far into it that is. */
 static void bad_labels(void)
 {
     static const double wrong[] = {CLASSES, 1e300, NAN};

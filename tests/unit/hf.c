@@ -135,7 +135,7 @@ static void configs(void)
         {"\"silu\"", "\"silu\", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 0.5}",
          "impossible"},
         {"\"silu\"", "\"silu\", \"rope_scaling\": {\"type\": \"longrope\", \"long_factor\": [1]}",
-         "long_factor is no list of 2 numbers"},
+         "long_factor is not a list of 2 numbers"},
         {"\"silu\"", "\"silu\", \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}", NULL},
         {"{\"hidden", "{\"hidden", NULL},
         {"}", "", "config.json"},
@@ -158,7 +158,7 @@ static void configs(void)
 static void weights(void)
 {
     static const change changes[] = {
-        {"model.norm.weight", "model.form.weight", "model.form.weight is no part of llama"},
+        {"model.norm.weight", "model.form.weight", "model.form.weight is not part of llama"},
         {"model.norm.weight", "lm_head.weigh\", \"", "JSON"},
         {"layers.0.self_attn.q", "layers.1.self_attn.q", "attn_q.weight is missing"},
         {"\"F32\"", "\"U32\"", "of type U32"},

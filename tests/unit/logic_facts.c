@@ -65,15 +65,15 @@ static void reader(void)
     good("\xef\xbb\xbf"
          "ann\t3\t0.25\nc\"y\t4\t1\n",
          2, (const uint32_t[]){0, 3, 2, 4}, (const float[]){0.25F, 1});
-    bad("ann\t3\nan\t4\n", "age.tsv:2: 'an' is no name of domain person");
-    bad("ann\t100\n", "age.tsv:1: '100' is no number of domain number, which has 100");
-    bad("ann\t-1\n", "'-1' is no number");
-    bad("ann\tx\n", "'x' is no number");
-    bad("ann\t4294967296\n", "is no number");
+    bad("ann\t3\nan\t4\n", "age.tsv:2: 'an' is not a name of domain person");
+    bad("ann\t100\n", "age.tsv:1: '100' is not a number of domain number, which has 100");
+    bad("ann\t-1\n", "'-1' is not a number");
+    bad("ann\tx\n", "'x' is not a number");
+    bad("ann\t4294967296\n", "is not a number");
     bad("ann\t3\nann\n", "age.tsv:2: age has 2 columns, this line has 1");
     bad("ann\t3\n# all\nann\t3\t4\n", "age.tsv:3: age has 2 columns, this line has 3");
-    bad("ann\t3\t1.5\n", "the weight '1.5' is no number from 0 to 1");
-    bad("ann\t3\tnan\n", "the weight 'nan' is no number");
+    bad("ann\t3\t1.5\n", "the weight '1.5' is not a number from 0 to 1");
+    bad("ann\t3\tnan\n", "the weight 'nan' is not a number");
     bad("\"ann,3\n", "a quoted field does not end");
     bad("\"ann\"x,3\n", "a quoted field does not end");
     bad("a\xff\t3\n", "column 1 is not UTF-8");

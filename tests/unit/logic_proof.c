@@ -234,7 +234,7 @@ static const struct {
      "last(ann) does not hold\n  line 5, not (exists y: parent(x, y))\n"
      "    not (exists y: parent(ann, y)) fails\n",
      true},
-    {"parent(bo, ann)", "parent(bo, ann) does not hold: it is no fact\n", true},
+    {"parent(bo, ann)", "parent(bo, ann) does not hold: it is not a fact\n", true},
     {"heirs(ann, 3)", "heirs(ann, 3) does not hold: the number is 4\n", true},
     {"old(ann, bo)", "old(ann, bo) holds\n", true},
 };

@@ -42,7 +42,7 @@ static takt_status evaluate(takt_ctx *ctx, const takt_graph *g)
         takt_array_release(ctx, &out[i]);
     for (size_t i = 0; i < g->input_count; i++)
         takt_array_release(ctx, &in[i]);
-    return status == TAKT_ERR_RANGE ? TAKT_OK : status; /* zero is no divisor and no scale */
+    return status == TAKT_ERR_RANGE ? TAKT_OK : status; /* zero is neither a divisor nor a scale */
 }
 
 static takt_status scenario(takt_inject *inject, void *user)

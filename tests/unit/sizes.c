@@ -78,7 +78,7 @@ static void random_expressions(void)
     }
 }
 
-/* What is no size is refused as it is when numbers are put in. */
+/* What is not a size is refused as it is when numbers are put in. */
 static void refusals(void)
 {
     takt_sizes s;
@@ -94,7 +94,7 @@ static void refusals(void)
     cells[1] = 5;
     EXPECT(takt_sizes_run(&s, cells) == TAKT_OK && cells[cell] == 0);
     cells[1] = 6;
-    EXPECT(takt_sizes_run(&s, cells) == TAKT_ERR_SHAPE, "5 - 6 is no size");
+    EXPECT(takt_sizes_run(&s, cells) == TAKT_ERR_SHAPE, "5 - 6 is not a size");
     EXPECT_OK(ctx, takt_dim_make(dims, TAKT_DIM_FLOORDIV, a, b, &d));
     EXPECT_OK(ctx, takt_sizes_cell(&s, d, &cell));
     cells[1] = 0;
@@ -105,7 +105,7 @@ static void refusals(void)
     EXPECT_OK(ctx, takt_sizes_cell(&s, d, &cell));
     cells[0] = INT64_C(1) << 40;
     cells[1] = 1;
-    EXPECT(takt_sizes_run(&s, cells) == TAKT_ERR_SHAPE, "2^80 is no size");
+    EXPECT(takt_sizes_run(&s, cells) == TAKT_ERR_SHAPE, "2^80 is not a size");
     takt_sizes_deinit(&s);
     takt_dims_release(dims);
 }

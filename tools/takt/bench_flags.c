@@ -60,7 +60,7 @@ static bool take_count(takt_tool *t, tool_flag_id id, uint64_t *to)
     const char *text = tool_text_of(t, id);
     if (text == NULL || strcmp(text, "auto") == 0 || tool_read_number(TAKT_FLAG_NUMBER, text, to))
         return true;
-    tool_usage_error(t, 1003, "write a number, or auto", "--%s %s is no number",
+    tool_usage_error(t, 1003, "write a number, or auto", "--%s %s is not a number",
                      tool_flags[id].name, text);
     return false;
 }
@@ -80,7 +80,7 @@ bool bench_take_slo(takt_tool *t, takt_slo *slo)
             return true;
         }
     }
-    tool_usage_error(t, 1003, "write --slo p99=5ms", "--slo %s is no promise", text);
+    tool_usage_error(t, 1003, "write --slo p99=5ms", "--slo %s is not an SLO", text);
     return false;
 }
 
@@ -104,7 +104,7 @@ static bool take_scenario(bench_job *j)
         tool_usage_error(t, 1003, "there are single-stream, multi-stream, server and offline",
                          "there is no scenario %s", name);
     else if (qps != NULL && (*end != '\0' || !(c->qps > 0 && c->qps <= 1e9)))
-        tool_usage_error(t, 1003, "write a rate such as 200", "--qps %s is no rate", qps);
+        tool_usage_error(t, 1003, "write a rate such as 200", "--qps %s is not a rate", qps);
     else if ((qps != NULL || c->find_peak) && scenario != TAKT_SERVER)
         tool_usage_error(t, 1003, "use --scenario server", "--%s has no meaning %s",
                          qps != NULL ? "qps" : "find-peak",
@@ -174,7 +174,7 @@ static bool take_precisions(bench_job *j)
             return true;
     }
     tool_usage_error(j->t, 1003, "write --precision f32,bf16",
-                     "--precision %s is no list of precisions", list);
+                     "--precision %s is not a list of precisions", list);
     return false;
 }
 

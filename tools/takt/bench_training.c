@@ -91,7 +91,7 @@ static int measure(bench *b)
     if (text != NULL && strcmp(text, "auto") != 0 &&
         !tool_read_number(TAKT_FLAG_COUNT, text, &exactly))
         return tool_usage_error(b->t, 1003, "write a number, or auto",
-                                "--iterations %s is no number", text);
+                                "--iterations %s is not a number", text);
     const size_t most = exactly > 0 && exactly < MOST ? (size_t)exactly : MOST;
     for (int i = 0; i < PARTS; i++)
         if ((b->ns[i] = calloc(most, sizeof(double))) == NULL)

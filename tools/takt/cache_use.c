@@ -29,7 +29,7 @@ bool tool_cache_flag(const takt_tool *t)
         if (strcmp(word, words[i]) == 0)
             return true;
     tool_usage_error(t, 1003, "there are auto, perf, cachegrind and model",
-                     "--counters %s is no source of cache figures", word);
+                     "--counters %s is not a source of cache figures", word);
     return false;
 }
 

@@ -69,7 +69,7 @@ int tool_base_open(const takt_tool *t, const char *path, tool_base *b)
         return tool_usage_error(t, 3001, NULL, "cannot open %s: %s", path, strerror(errno));
     if (!read_head(b))
         return tool_usage_error(t, 3002, "it is as long as its header says, or it is damaged",
-                                "%s is no complete file of --kl-divergence-base", path);
+                                "%s is not a complete file of --kl-divergence-base", path);
     if (!make_room(b))
         return tool_usage_error(t, 9003, NULL, "out of memory for %s", path);
     const size_t count = (size_t)b->pieces * (size_t)b->context;

@@ -84,7 +84,7 @@ int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
     }
     if (word[0] == '-')
         return tool_usage_error(t, 1003, "write takt VERB [flags]; `takt help` lists the verbs",
-                                "%s is no verb: flags come after one", word);
+                                "%s is not a verb: flags come after one", word);
     hint_of_verb(in_group ? second : word, in_group ? word : NULL, hint, sizeof hint);
     return tool_usage_error(t, 1002, hint, "there is no verb %s%s%s", word, in_group ? " " : "",
                             in_group ? second : "");
@@ -179,7 +179,7 @@ static int misplaced(const takt_tool *t, int argc, char **argv)
     for (int i = 1; i < verb; i++)
         snprintf(hint + strlen(hint), sizeof hint - strlen(hint), "%.60s ", argv[i]);
     snprintf(hint + strlen(hint), sizeof hint - strlen(hint), "...");
-    return tool_usage_error(t, 1003, hint, "%s is no verb: flags come after one", argv[1]);
+    return tool_usage_error(t, 1003, hint, "%s is not a verb: flags come after one", argv[1]);
 }
 
 static bool is_help(const char *word)

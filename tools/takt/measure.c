@@ -215,7 +215,7 @@ bool tool_duration(const takt_tool *t, tool_flag_id id, uint64_t fallback, uint6
     char *end;
     const double seconds = strtod(text, &end);
     if (end == text || *end != '\0' || !(seconds > 0) || seconds > 1e6) {
-        tool_usage_error(t, 1003, "write 2, 0.5 or 500ms", "--%s %s is no duration",
+        tool_usage_error(t, 1003, "write 2, 0.5 or 500ms", "--%s %s is not a duration",
                          tool_flags[id].name, text);
         return false;
     }

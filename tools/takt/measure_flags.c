@@ -15,7 +15,7 @@ bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *
     const double value = strtod(text, &end);
     if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(value > 0) ||
         value > (*end == '%' ? 1e4 : 1)) {
-        tool_usage_error(t, 1003, "write 1% or 0.01", "--%s %s is no part", tool_flags[id].name,
+        tool_usage_error(t, 1003, "write 1% or 0.01", "--%s %s is not a part", tool_flags[id].name,
                          text);
         return false;
     }
@@ -67,7 +67,7 @@ bool tool_numbers(const takt_tool *t, tool_flag_id id, uint64_t *to, size_t *cou
         if (length < sizeof item)
             snprintf(item, sizeof item, "%.*s", (int)length, at);
         if (length >= sizeof item || !read_item(item, to, count)) {
-            tool_usage_error(t, 1003, "write 8, 1,4,8 or 1-64*2", "--%s %s is no list of sizes",
+            tool_usage_error(t, 1003, "write 8, 1,4,8 or 1-64*2", "--%s %s is not a list of sizes",
                              tool_flags[id].name, text);
             return false;
         }
@@ -96,7 +96,7 @@ bool tool_bench_format_of(const takt_tool *t, takt_bench_format *format, const c
     if (word == NULL || strcmp(word, "-") == 0 || (name == NULL && strcmp(word, "txt") == 0))
         return true;
     tool_usage_error(t, 1003, "there are text, json, jsonl, csv, md, html, png and gbench",
-                     "%s is no format of results", word);
+                     "%s is not a format of results", word);
     return false;
 }
 

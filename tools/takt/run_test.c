@@ -182,7 +182,7 @@ static bool tolerance(const takt_tool *t, tool_flag_id id, double fallback, doub
     *value = text != NULL ? strtod(text, &end) : fallback;
     if (text == NULL || (*end == '\0' && *value >= 0))
         return true;
-    tool_usage_error(t, 1003, "write for example 1e-3", "%s is no tolerance", text);
+    tool_usage_error(t, 1003, "write for example 1e-3", "%s is not a tolerance", text);
     return false;
 }
 

@@ -161,7 +161,7 @@ static takt_status take(void *user, const char *key, const char *value)
     tool_usage_error(w->j->t, 1003,
                      "model, batch-size, latency \"2ms\", p90, p99, startup, memory \"100K\", "
                      "throughput 500",
-                     "\"%s\": %s is no target", key, value);
+                     "\"%s\": %s is not a target", key, value);
     return TAKT_ERR_CANCELLED;
 }
 

@@ -283,7 +283,8 @@ static bool add_shape(const takt_tool *t, const takt_model *m, const char *text,
         return tool_usage_error(t, 1003, "write --shape x:32x784", "%s names no input", where),
                false;
     if (!tool_read_shape(shape, dims, &rank))
-        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is no shape", where), false;
+        return tool_usage_error(t, 1003, "write --shape x:32x784", "%s is not a shape", where),
+               false;
     const takt_desc *d = find_input(t, m, name);
     if (d == NULL || !tool_sizes_from(t, s, d, rank, dims, where))
         return false;

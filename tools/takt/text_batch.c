@@ -189,7 +189,7 @@ int tool_write_batch(takt_tool *t, takt_generator *g, const takt_generate_option
     batch b = {.t = t, .g = g, .options = options};
     if (tool_on(t, TAKT_F_INTERACTIVE) || tool_text_of(t, TAKT_F_PROMPT_CACHE) != NULL)
         return tool_usage_error(t, 1003, "leave one of them out",
-                                "a file of prompts (--parallel) is no conversation and has no "
+                                "a file of prompts (--parallel) is not a conversation and has no "
                                 "prompt cache");
     int code = take_lines(&b, lines, is_chat);
     if (code == TAKT_EXIT_OK)

@@ -25,7 +25,7 @@ static bool read_bias(const takt_tool *t, const char *text, takt_token_bias *to,
     const double bias = end != text && (*end == '+' || *end == '-') ? strtod(end, &end) : NAN;
     if (isnan(bias) || *end != '\0' || id < 0 || id > INT32_MAX || *count == TOOL_BIASES) {
         (void)tool_usage_error(t, 1003, "--logit-bias 15+1, or 15-inf for never",
-                               "%s is no bias of a token, or there are too many", text);
+                               "%s is not a bias of a token, or there are too many", text);
         return false;
     }
     to[(*count)++] = (takt_token_bias){(int32_t)id, (float)bias};

@@ -28,7 +28,7 @@ static bool read_pins(const takt_tool *t, int cores[TAKT_TOOL_CORES], size_t *co
             long worker, core;
             if (!read_pair(at, &worker, &core, &at) || worker >= TAKT_TOOL_CORES || core > 65535) {
                 tool_usage_error(t, 1003, "write --pin 0:1,1:2: worker 0 to core 1, 1 to core 2",
-                                 "--pin %s is no list of WORKER:CORE", item);
+                                 "--pin %s is not a list of WORKER:CORE", item);
                 return false;
             }
             if (cores[worker] >= 0) {

@@ -43,7 +43,7 @@ static bool read_numbers_of(const takt_tool *t, const char *text, tool_group *gr
         if (strncmp(at, "lr=", 3) == 0) {
             part->rate = strtod(at + 3, &end);
             if (end != at + length || !(part->rate > 0)) {
-                tool_usage_error(t, 1003, NULL, "--group: %.*s is no learning rate", (int)length,
+                tool_usage_error(t, 1003, NULL, "--group: %.*s is not a learning rate", (int)length,
                                  at);
                 return false;
             }

@@ -280,7 +280,7 @@ static bool refuse_kind(PyObject *object, const char *what)
         TAKT_ERR_ARGUMENT,
         "arrays of NumPy, PyTorch, JAX and takt.array(...) are taken; so is anything with a "
         "buffer or __dlpack__",
-        "%s is no array but %.80s", what, text != NULL ? text : "something else");
+        "%s is not an array but %.80s", what, text != NULL ? text : "something else");
     Py_XDECREF(name);
     return false;
 }

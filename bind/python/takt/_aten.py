@@ -326,7 +326,8 @@ def _arg(c: Lowering, x: Any, dim: Any = None, keep: bool = False) -> Any:
 
 def variance(x: Any, axes: "list[int]", correction: Any, keep: bool) -> Any:
     """With a correction of 1 where none is given."""
-    refuse(correction is None or int(correction) == correction, "a correction that is no integer")
+    refuse(correction is None or int(correction) == correction,
+           "a correction that is not an integer")
     return op("reduce_var", x, axes=axes, keep=bool(keep),
               correction=1 if correction is None else int(correction))
 

@@ -86,5 +86,5 @@ def settings(backend: Any) -> tuple[dict[str, Any], Any]:
         return ({"backend": backend} if backend else {}), None
     if isinstance(backend, Backend):
         return dict(backend.options), backend.prepare
-    raise UnsupportedError(f"{type(backend).__name__} is no backend of Takt: give a name, or "
+    raise UnsupportedError(f"{type(backend).__name__} is not a backend of Takt: give a name, or "
                            "takt.CpuBackend, CudaBackend, GGMLBackend, RefBackend")

@@ -143,7 +143,7 @@ class Lowering:
         if node.op == "get_attr":
             value = getattr(self._module, node.target)
             if not isinstance(value, torch.Tensor):
-                raise UnsupportedError(f"{node.target}, which is no tensor")
+                raise UnsupportedError(f"{node.target}, which is not a tensor")
             return self.freeze(f"constant.{node.target}", value)
         if node.target is operator.getitem:
             return args[0][args[1]]

@@ -289,7 +289,7 @@ static takt_status refute(asked *a, takt_report *r)
     } else {
         takt_text_add(&r->text, "%s %s", takt_text_get(&text), is_true ? "holds" : "does not hold");
         if (!is_true && a->predicate->rules == NULL)
-            takt_text_add(&r->text, ": it is no fact");
+            takt_text_add(&r->text, ": it is not a fact");
         else if (!is_true && is_number(a))
             takt_text_add(&r->text, ": the number is %.17g", number_of(a));
         takt_text_put(&r->text, "\n", 1);

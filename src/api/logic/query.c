@@ -119,7 +119,7 @@ static takt_status read_argument(question *q)
         if (is_value && is_digits(name)) {
             a->kind = NUMBER;
             if (!takt_number_read(name.at, name.length, &a->number))
-                return wrong(q, "this is no number");
+                return wrong(q, "this is not a number");
         } else {
             TAKT_TRY(plain(q, a, name, d));
         }

@@ -126,7 +126,7 @@ takt_status takt_relation_read(const takt_model *model, const char *relation, co
     if (r == NULL)
         return TAKT_ERR_NOT_FOUND;
     if (r->kind != TAKT_KIND_INPUT)
-        return takt_fail(model->ctx, TAKT_E_NAME, "%s is no input: it has its facts already",
+        return takt_fail(model->ctx, TAKT_E_NAME, "%s is not an input: it has its facts already",
                          relation);
     for (int i = 0; i < r->arity; i++) {
         domains[i] = r->arg[i].domain;

@@ -62,7 +62,7 @@ static takt_status check_bools(takt_session *s)
         if (bad < 0)
             continue;
         takt_error_set(&s->error, TAKT_E_BINDING,
-                       "input %s: element %lld is neither 0 nor 1, so it is no bool",
+                       "input %s: element %lld is neither 0 nor 1, so it is not a bool",
                        s->input_descs[i].name, (long long)bad);
         takt_error_node(&s->error, s->input_descs[i].name);
         return takt_error_hint(&s->error, "write x != 0 for every element");

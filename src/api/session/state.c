@@ -199,7 +199,7 @@ static takt_status take(void *user, const char *file, const char *name, const ta
     const size_t i = index_of(s, name);
     char got[TAKT_TYPE_TEXT], want[TAKT_TYPE_TEXT];
     if (i == count_of(s)) {
-        takt_log(s->ctx, TAKT_LOG_INFO, "%s: %s is no state of the session", file, name);
+        takt_log(s->ctx, TAKT_LOG_INFO, "%s: %s is not a state of the session", file, name);
         return TAKT_OK;
     }
     takt_dims *dims = s->plan->graph->dims;

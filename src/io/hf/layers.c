@@ -52,7 +52,7 @@ takt_status takt_hf_layers(const takt_hf *h)
     if (list == NULL)
         return TAKT_OK;
     if (list->kind != TAKT_JSON_ARRAY || list->count < (uint64_t)(blocks > 0 ? blocks : 0))
-        return takt_hf_fail(h, TAKT_E_GGUF_MODEL, list, "layer_types is no list of %lld layers",
+        return takt_hf_fail(h, TAKT_E_GGUF_MODEL, list, "layer_types is not a list of %lld layers",
                             (long long)blocks);
     for (const takt_json *v = takt_json_first(list); v != NULL && i < blocks;
          v = takt_json_next(v)) {

@@ -49,7 +49,7 @@ static takt_status put_list(takt_hf *h, const takt_json *scaling, const char *ke
     const int64_t pairs = turned_of(h) / 2;
     size_t i = 0;
     if (list == NULL || list->kind != TAKT_JSON_ARRAY || list->count != (uint64_t)pairs)
-        return takt_hf_fail(h, TAKT_E_GGUF_MODEL, scaling, "%s is no list of %lld numbers", key,
+        return takt_hf_fail(h, TAKT_E_GGUF_MODEL, scaling, "%s is not a list of %lld numbers", key,
                             (long long)pairs);
     float *values = takt_arena_array(h->arena, list->count, sizeof *values);
     if (values == NULL)

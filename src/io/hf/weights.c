@@ -180,7 +180,7 @@ static takt_status add_weight(takt_hf *h, const takt_weight *w, uint32_t file)
     }
     return is_known ? TAKT_OK
                     : takt_hf_fail(h, TAKT_E_GGUF_UNSUPPORTED, NULL,
-                                   "the tensor %.120s is no part of %s as Takt knows it", w->name,
+                                   "the tensor %.120s is not part of %s as Takt knows it", w->name,
                                    h->architecture);
 }
 

@@ -56,7 +56,7 @@ takt_status takt_import_check(takt_import *im, takt_graph *g, takt_span output, 
     if (text == NULL || say == NULL)
         return TAKT_ERR_MEMORY;
     if (takt_type_of(g, id)->dtype != TAKT_BOOL)
-        return takt_wire_fail(im->ctx, e->at, "clause %.*s is no bool", (int)output.length,
+        return takt_wire_fail(im->ctx, e->at, "clause %.*s is not a bool", (int)output.length,
                               output.at);
     takt_graph_check(g, (takt_check){.text = text,
                                      .message = say[0] != '\0' ? say : NULL,

@@ -154,7 +154,7 @@ static takt_status fill(takt_call *c, takt_room *room, const takt_pb_graph *grap
         if (outputs[i].kind == TAKT_ONNX_POISON)
             return takt_onnx_refuse(c, "a node of its subgraph is refused");
         if (outputs[i].kind != TAKT_ONNX_TENSOR)
-            return takt_onnx_refuse(c, "a result of the subgraph is no tensor");
+            return takt_onnx_refuse(c, "a result of the subgraph is not a tensor");
         const char *name = takt_arena_format(&c->im->arena, "out_%zu", i);
         if (name == NULL)
             return TAKT_ERR_MEMORY;

@@ -76,9 +76,9 @@ takt_status takt_onnx_external(const takt_source *source, const takt_pb_tensor *
         memchr(p.location.at, 0, p.location.length) != NULL)
         return refuse(ctx, t, "the location is missing, too long, or holds a zero byte");
     if (p.offset.at != NULL && !number(p.offset, &offset))
-        return refuse(ctx, t, "the offset is no number");
+        return refuse(ctx, t, "the offset is not a number");
     if (p.length.at != NULL && !number(p.length, &length))
-        return refuse(ctx, t, "the length is no number");
+        return refuse(ctx, t, "the length is not a number");
     if (length != bytes)
         return refuse(ctx, t, "the length is not that of the type and shape");
     if (source->folder == NULL)

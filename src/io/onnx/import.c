@@ -191,7 +191,7 @@ static takt_status add_output(takt_scope *s, const takt_pb_value *out, size_t in
         return TAKT_ERR_MEMORY;
     const char *slot = takt_import_state_of(im, out->name);
     if (slot != NULL && v->kind != TAKT_ONNX_TENSOR)
-        return takt_wire_fail(im->ctx, out->at, "%s, the next value of state %s, is no tensor",
+        return takt_wire_fail(im->ctx, out->at, "%s, the next value of state %s, is not a tensor",
                               name, slot);
     bool is_check = false;
     if (slot == NULL && v->kind == TAKT_ONNX_TENSOR)

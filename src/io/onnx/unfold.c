@@ -84,7 +84,7 @@ static takt_status check(takt_call *c, const takt_onnx_value *a, const takt_onnx
     if (a->kind == TAKT_ONNX_POISON || b->kind == TAKT_ONNX_POISON)
         return takt_onnx_refuse(c, "a node of a branch is refused");
     if (a->kind != TAKT_ONNX_TENSOR || b->kind != TAKT_ONNX_TENSOR)
-        return takt_onnx_refuse(c, "a result of a branch is no tensor");
+        return takt_onnx_refuse(c, "a result of a branch is not a tensor");
     return takt_branches_alike(c, takt_type_of(c->g, a->id), takt_type_of(c->g, b->id));
 }
 

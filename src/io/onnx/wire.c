@@ -101,8 +101,8 @@ takt_status takt_wire_count(takt_ctx *ctx, const takt_field *f, takt_wire wire, 
     if (wire != TAKT_WIRE_VARINT) {
         *count = bytes / width(wire);
         if (bytes % width(wire) != 0)
-            return takt_wire_fail(ctx, f->at, "%s has %zu bytes, which is no multiple of %zu", what,
-                                  bytes, width(wire));
+            return takt_wire_fail(ctx, f->at, "%s has %zu bytes, which is not a multiple of %zu",
+                                  what, bytes, width(wire));
         return TAKT_OK;
     }
     *count = 0;

@@ -95,7 +95,7 @@ static takt_status read_shape(const reader *r, const takt_json *entry, takt_weig
         return refuse(r, v->offset, w->name, "the shape has too many dimensions");
     for (const takt_json *d = takt_json_first(v); d != NULL; d = takt_json_next(d)) {
         if (d->kind != TAKT_JSON_NUMBER || !d->is_integer || d->integer < 0)
-            return refuse(r, d->offset, w->name, "a dimension is no whole number");
+            return refuse(r, d->offset, w->name, "a dimension is not a whole number");
         /* Skips zeros, so that an overflowing product is still detected. */
         if (d->integer > 0 && !takt_size_mul(product, (size_t)d->integer, &product))
             return refuse(r, d->offset, w->name, "the shape is too large");
@@ -118,7 +118,7 @@ static takt_status read_offsets(const reader *r, const takt_json *entry, takt_we
         return refuse(r, entry->offset, w->name, "data_offsets is missing or no pair");
     for (const takt_json *d = takt_json_first(v); d != NULL; d = takt_json_next(d)) {
         if (d->kind != TAKT_JSON_NUMBER || !d->is_integer || d->integer < 0)
-            return refuse(r, d->offset, w->name, "an offset is no whole number");
+            return refuse(r, d->offset, w->name, "an offset is not a whole number");
         at[count++] = d->integer;
     }
     if (at[0] > at[1])
@@ -137,7 +137,7 @@ static takt_status read_entry(const reader *r, const takt_json *entry, takt_weig
     if (strlen(w->name) > r->ctx->limits.name_bytes)
         return refuse(r, entry->offset, "", "a name is longer than limits.name_bytes");
     if (entry->kind != TAKT_JSON_OBJECT)
-        return refuse(r, entry->offset, w->name, "is no object");
+        return refuse(r, entry->offset, w->name, "is not an object");
     if (entry->count != 3)
         return refuse(r, entry->offset, w->name, "has other keys than dtype, shape, data_offsets");
     TAKT_TRY(read_dtype(r, entry, w));
@@ -148,10 +148,10 @@ static takt_status read_entry(const reader *r, const takt_json *entry, takt_weig
 static takt_status check_metadata(const reader *r, const takt_json *entry)
 {
     if (entry->kind != TAKT_JSON_OBJECT)
-        return refuse(r, entry->offset, "__metadata__", "is no object");
+        return refuse(r, entry->offset, "__metadata__", "is not an object");
     for (const takt_json *v = takt_json_first(entry); v != NULL; v = takt_json_next(v))
         if (v->kind != TAKT_JSON_STRING)
-            return refuse(r, v->offset, "__metadata__", "a value is no text");
+            return refuse(r, v->offset, "__metadata__", "a value is not text");
     return TAKT_OK;
 }
 
@@ -249,7 +249,7 @@ takt_status takt_safetensors_header(takt_arena *arena, const char *file, const u
         return takt_fail_offset(r.ctx, PREFIX + (uint64_t)r.ctx->error.offset);
     TAKT_TRY(status);
     if (root->kind != TAKT_JSON_OBJECT)
-        return refuse(&r, 0, "", "the header is no object");
+        return refuse(&r, 0, "", "the header is not an object");
     weights->at = takt_arena_array(arena, root->count, sizeof *weights->at);
     if (weights->at == NULL)
         return TAKT_ERR_MEMORY;

@@ -247,5 +247,5 @@ void takt_tfl_next(takt_tfl_call *c, size_t i, takt_id id)
             takt_graph_set_next(c->g, c->g->slots[k].name, id);
             return;
         }
-    (void)takt_tfl_refuse(c, "input %zu is no variable of its own", i);
+    (void)takt_tfl_refuse(c, "input %zu is not a variable of its own", i);
 }

@@ -243,7 +243,7 @@ static takt_status read_list(takt_data_set *set, const takt_data_file *f)
         if (line.length == 0)
             continue;
         if (tab == NULL || memchr(line.at, '\0', line.length) != NULL)
-            return takt_data_fail(set, f, "line %zu is no file, tab and label", row);
+            return takt_data_fail(set, f, "line %zu is not a file, tab and label", row);
         const size_t length = (size_t)(tab - line.at);
         const char *name = takt_arena_text(&set->arena, line.at, length);
         if (name == NULL)

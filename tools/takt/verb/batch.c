@@ -8,10 +8,10 @@ static int run(takt_tool *t)
     const char *given = t->arg_count > first ? t->args[first] : "batch";
     char dim[TOOL_NAME];
     if (takt_name_read(given, "", dim, sizeof dim) == 0)
-        return tool_usage_error(t, 1003, NULL, "%s is no name of a dimension", given);
+        return tool_usage_error(t, 1003, NULL, "%s is not a name of a dimension", given);
     if (dim[0] >= '0' && dim[0] <= '9') /* a valid name if quoted, but never intended */
         return tool_usage_error(t, 1003, "give it a name; `takt run -D NAME=8` then gives the size",
-                                "%s is no name of a dimension", dim);
+                                "%s is not a name of a dimension", dim);
     takt_model *model = tool_open_sized(t, &code), *batched = NULL;
     if (model == NULL)
         return code;

@@ -100,7 +100,8 @@ static bool take_limit(compare_job *j)
             return true;
         }
     }
-    tool_usage_error(j->t, 1003, "write --fail-on slower:2%", "--fail-on %s is no condition", text);
+    tool_usage_error(j->t, 1003, "write --fail-on slower:2%", "--fail-on %s is not a condition",
+                     text);
     return false;
 }
 

@@ -38,7 +38,7 @@ static int show(takt_tool *t, takt_bench *const *benches, size_t count)
     double limit;
     if (!read_condition(fail_on, &limit))
         return tool_usage_error(t, 1003, "write --fail-on step or --fail-on slower:2%",
-                                "--fail-on %s is no condition", fail_on);
+                                "--fail-on %s is not a condition", fail_on);
     if (!tool_bench_format_of(t, &trend.format, &path))
         return TAKT_EXIT_USAGE;
     if (trend.format != TAKT_BENCH_TEXT && trend.format != TAKT_BENCH_JSON &&

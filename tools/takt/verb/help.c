@@ -20,7 +20,7 @@ static int run(takt_tool *t)
         snprintf(pair, sizeof pair, "%.30s-%.30s", t->args[0], t->args[1]);
     const takt_verb *verb = tool_verb_find(t->arg_count > 1 ? pair : t->args[0]);
     if (verb == NULL && t->arg_count > 1 && tool_verb_find(t->args[0]) != NULL)
-        return tool_usage_error(t, 1003, "ask for one at a time", "%s is no part of takt %s",
+        return tool_usage_error(t, 1003, "ask for one at a time", "%s is not part of takt %s",
                                 t->args[1], t->args[0]);
     if (verb == NULL && t->arg_count == 1 && tool_help_group(t->args[0]))
         return TAKT_EXIT_OK;

@@ -153,7 +153,7 @@ static takt_status map(takt_call *c)
         TAKT_TRY(takt_subgraph_inline(c, body, in, c->in_count, out));
         for (size_t k = 0; k < c->out_count; k++) {
             if (out[k].kind != TAKT_ONNX_TENSOR)
-                return takt_onnx_refuse(c, "a result of the body is no tensor");
+                return takt_onnx_refuse(c, "a result of the body is not a tensor");
             items[k][i] = out[k].id;
         }
     }

@@ -106,7 +106,7 @@ static takt_status begin(work *w)
     if (!w->pool.is_set)
         return takt_onnx_refuse(c, "strings, which Takt does not have");
     if (t.rank < 1 || t.rank > 2 || !takt_dim_is_number(t.dim[t.rank - 1]))
-        return takt_onnx_refuse(c, "rank %d, or a length that is no number", t.rank);
+        return takt_onnx_refuse(c, "rank %d, or a length that is not a number", t.rank);
     w->rows = t.rank == 2 ? t.dim[0] : 1;
     w->columns = t.dim[t.rank - 1];
     w->x = takt_reshape(w->g, takt_onnx_cast(c, takt_onnx_in(c, 0), TAKT_I64),

@@ -58,7 +58,7 @@ static takt_id transform(takt_tfl_call *c)
     const takt_type t = *takt_type_of(g, x);
     if (!takt_tfl_good(c) || t.rank < 2 || t.rank >= TAKT_MAX_RANK || length.count != 2 ||
         length.at[0] < 1 || length.at[1] < 1 || length.at[0] > MOST || length.at[1] > MOST) {
-        (void)takt_tfl_refuse(c, "an input that is no image, or a length that is too large");
+        (void)takt_tfl_refuse(c, "an input that is not an image, or a length that is too large");
         return TAKT_NONE;
     }
     const int64_t half = length.at[1] / 2 + 1;

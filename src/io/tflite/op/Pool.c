@@ -80,7 +80,7 @@ static takt_status adapt(takt_tfl_call *c)
     if (!takt_tfl_good(c))
         return c->status;
     if (t.rank != 4)
-        return takt_tfl_refuse(c, "an input that is no image");
+        return takt_tfl_refuse(c, "an input that is not an image");
     takt_tfl_window w = {.axes = 2,
                          .in = {t.dim[1], t.dim[2]},
                          .kernel = {takt_tfl_i32(c, HEIGHT, 0), takt_tfl_i32(c, WIDTH, 0)},

@@ -124,7 +124,7 @@ static takt_status adapt(takt_tfl_call *c)
     if (!takt_tfl_good(c))
         return c->status;
     if (t.rank != 4 || size.count != 2 || t.dtype == TAKT_I16)
-        return takt_tfl_refuse(c, "an input that is no image");
+        return takt_tfl_refuse(c, "an input that is not an image");
     for (int k = 0; k < 2; k++) {
         l[k] = (line){.size = t.dim[k + 1], .out = size.at[k]};
         if (l[k].size < 1 || l[k].out < 1 || l[k].out > 1 << 15 || l[k].size > 1 << 15)

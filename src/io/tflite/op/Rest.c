@@ -57,7 +57,7 @@ static takt_id set(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     const takt_id values = takt_tfl_need(c, 1);
     if (t->rank < 2 || values == TAKT_NONE) {
-        (void)takt_tfl_refuse(c, "an input that is no matrix");
+        (void)takt_tfl_refuse(c, "an input that is not a matrix");
         return TAKT_NONE;
     }
     const int64_t rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];

@@ -106,7 +106,7 @@ static takt_status take_entries(shards *s, const takt_json *map)
 {
     for (const takt_json *v = takt_json_first(map); v != NULL; v = takt_json_next(v)) {
         if (v->kind != TAKT_JSON_STRING || strlen(v->text) != v->text_length || v->text_length == 0)
-            return misled(s, v, v->key, "its file", "is no name");
+            return misled(s, v, v->key, "its file", "is not a name");
         s->entries[s->count++] = v;
     }
     takt_sort_pointers(s->entries, s->count, by_key);
