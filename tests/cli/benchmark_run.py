@@ -121,7 +121,7 @@ def aliases():
     for word in ("auto", "physical"):
         expect(result(f"--iterations 5 -t {word}")["benchmark_info"]["config"]["threads"] == usual,
                word)
-    takt("run model.takt --threads many", 2, "no list")
+    takt("run model.takt --threads many", 2, "not a list")
     takt("run model.takt --repetitions 2 --iterations 10", 0, "2 processes")
 
 
@@ -203,16 +203,16 @@ def seeds():
     (TMP / "targets.json").write_text('{"model": "model.takt", "latency": "10s"}')
     takt("seeds --targets targets.json --duration 20ms", 0, "met")
     (TMP / "targets.json").write_text('{"model": "model.takt", "beauty": 3}')
-    takt("seeds --targets targets.json", 2, "no target")
+    takt("seeds --targets targets.json", 2, "not a target")
 
 
 def mistakes():
     takt("run model.takt --scenario both", 2, "no scenario")
     takt("run model.takt --scenario server", 2, "how many queries")
     takt("run model.takt --scenario offline --qps 5", 2, "no meaning")
-    takt("run model.takt --qps many", 2, "no rate")
-    takt("run model.takt --slo fast", 2, "no promise")
-    takt("run model.takt --slo p0=5ms", 2, "no promise")
+    takt("run model.takt --qps many", 2, "not a rate")
+    takt("run model.takt --slo fast", 2, "not an SLO")
+    takt("run model.takt --slo p0=5ms", 2, "not an SLO")
     takt("run model.takt --find-peak", 2, "needs a promise")
     takt("run model.takt --counter smiles", 2, "nothing to count")
 

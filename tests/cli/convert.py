@@ -185,7 +185,7 @@ succeeds("run", model, "--test", path("data"), "--atol", "1")
 told = parsed("run", model, "--test", path("data/test_data_set_1"), "--json", "--rtol", "0.5")
 expect(told["outside"] == 0 and told["largest_difference"] == 0.5, str(told))
 fails(2, "run", model, "--test", path(""), says=["holds no test data"])
-fails(2, "run", model, "--test", path("data"), "--rtol", "much", says=["no tolerance"])
+fails(2, "run", model, "--test", path("data"), "--rtol", "much", says=["not a tolerance"])
 expect("x: f32[2]" in succeeds("run", model, "-i", path("data/test_data_set_0/input_0.pb"), "-o",
                                path("y.npy")) or os.path.exists(path("y.npy")), "a .pb as input")
 # Viewers and other readers find the types of all values in the file.

@@ -95,7 +95,7 @@ pairs = json.loads(said.stdout)["comparisons"]
 expect(len(pairs) == 4 and all(pair["ratio"] == 1 for pair in pairs), said.stdout)
 expect("weights in bf16" in pairs[2]["a"] and "not computed alike" not in said.stdout, pairs[2])
 for words in ("f32,", ",f32", "f32,,bf16", "f32,a-word-that-is-no-precision"):
-    fails(2, "benchmark", "run", MLP, "--precision", words, says=("no list of precisions",))
+    fails(2, "benchmark", "run", MLP, "--precision", words, says=("not a list of precisions",))
 said = takt("benchmark", "run", MLP, "--precision", "f32,f17", "--iterations", "5")
 expect(said.returncode == 2 and "no precision f17" in said.stderr and said.stdout == "", said)
 table = succeeds("benchmark", "run", MLP, "--precision", "f32,f16", "--iterations", "5", "--format",

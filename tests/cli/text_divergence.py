@@ -92,13 +92,13 @@ def refusals():
     with open(BASE, "rb") as file:
         good = file.read()
     for name, data, words in (
-            ("cut", good[:-2], "no complete file"), ("long", good + b"\0", "no complete file"),
-            ("pieces", good[:16] + struct.pack("<i", 2**24) + good[20:], "no complete file"),
-            ("context", good[:8] + struct.pack("<i", -5) + good[12:], "no complete file"),
+            ("cut", good[:-2], "not a complete file"), ("long", good + b"\0", "not a complete file"),
+            ("pieces", good[:16] + struct.pack("<i", 2**24) + good[20:], "not a complete file"),
+            ("context", good[:8] + struct.pack("<i", -5) + good[12:], "not a complete file"),
             ("context_2", good[:8] + struct.pack("<3i", 2, VOCABULARY, 1) + bytes(8),
-             "no complete file"),
+             "not a complete file"),
             ("token", good[:24] + struct.pack("<i", 99) + good[28:], "is 99"),
-            ("head", good[:12], "no complete file"),
+            ("head", good[:12], "not a complete file"),
             ("scale", good[:20 + 4 * CONTEXT * ((len(good) - 20) // (4 * CONTEXT + 7 * 32))] +
              struct.pack("<f", math.nan) + good[24 + 4 * CONTEXT *
                                                 ((len(good) - 20) // (4 * CONTEXT + 7 * 32)):],

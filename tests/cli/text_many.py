@@ -74,7 +74,7 @@ def mistakes():
     with open(FILE, "w", encoding="utf-8") as file:
         file.write("a\n" + "a b " * 100)
     fails(2, "generate", TINY, "-f", FILE, "-np", "2", "-c", "16", says=["prompt 2", "context"])
-    fails(2, "generate", TINY, "-f", FILE, "-np", "2", "--interactive", says=["no conversation"])
+    fails(2, "generate", TINY, "-f", FILE, "-np", "2", "--interactive", says=["not a conversation"])
     fails(2, "generate", TINY, "-f", FILE, "-np", "999", says=["256"])
     with open(FILE, "w", encoding="utf-8") as file:
         file.write("\n\n")

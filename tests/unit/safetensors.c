@@ -48,7 +48,7 @@ static void headers(void)
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SAFETENSORS);
     expect(" {}", 0, "begin with {");
     expect("[]", 0, "begin with {");
-    expect("{\"a\":1}", 0, "no object");
+    expect("{\"a\":1}", 0, "not an object");
     expect(ONE("\"F32\"", "[2]", "[0,8]"), 8, NULL);
     expect(ONE("\"F32\"", "[]", "[0,4]"), 4, NULL);
     expect(ONE("\"F32\"", "[0,7]", "[0,0]"), 0, NULL);
@@ -67,7 +67,7 @@ static void headers(void)
     expect(ONE("\"F32\"", "[2]", "[4,12]"), 12, "hole");
     expect(ONE("\"F4\"", "[3]", "[0,2]"), 2, "whole bytes");
     expect("{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "other keys");
-    expect("{\"__metadata__\":{\"a\":1}}", 0, "no text");
+    expect("{\"__metadata__\":{\"a\":1}}", 0, "not text");
     expect("{\"__metadata__\":{\"a\":\"b\"}}", 0, NULL);
     expect("{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
            "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
