@@ -92,7 +92,8 @@ def refusals():
     with open(BASE, "rb") as file:
         good = file.read()
     for name, data, words in (
-            ("cut", good[:-2], "not a complete file"), ("long", good + b"\0", "not a complete file"),
+            ("cut", good[:-2], "not a complete file"),
+            ("long", good + b"\0", "not a complete file"),
             ("pieces", good[:16] + struct.pack("<i", 2**24) + good[20:], "not a complete file"),
             ("context", good[:8] + struct.pack("<i", -5) + good[12:], "not a complete file"),
             ("context_2", good[:8] + struct.pack("<3i", 2, VOCABULARY, 1) + bytes(8),
