@@ -44,7 +44,7 @@ class Taken:
             block.turns.pop(name, None)
 
     def certainty(self):
-        """How far the ratio is from 1, in widths of its interval, whoever is ahead; None where more
+        """How far the ratio is from 1, in widths of its interval, either way; None where more
         rounds would tell nothing new."""
         low, high = self.out.get("ratio_interval") or (1, 1)
         width = math.log(high / low)

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def feed(ports):
-    """As run_session.py: the same values whoever asks."""
+    """As run_session.py: the same values for every engine."""
     random, found = np.random.default_rng(1), {}
     for port in ports:
         name, shape = port.any_name, list(port.shape)

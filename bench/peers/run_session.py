@@ -40,7 +40,7 @@ def guess(name, axis, rank):
 
 
 def feed(session):
-    """The same values whoever asks: tokens are small numbers, masks are ones."""
+    """The same values for every engine: tokens are small numbers, masks are ones."""
     import numpy as np  # the driver may have no numpy
     random, found = np.random.default_rng(1), {}
     for port in session.get_inputs():

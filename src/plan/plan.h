@@ -205,7 +205,7 @@ typedef enum takt_hint { TAKT_HINT_LATENCY, TAKT_HINT_THROUGHPUT, TAKT_HINT_MEMO
 
 typedef enum takt_order {
     TAKT_ORDER_GIVEN, /* the graph's */
-    TAKT_ORDER_LEAST, /* what frees most and takes least first */
+    TAKT_ORDER_LEAST, /* first the step that frees most memory */
     TAKT_ORDER_DEEP,  /* a branch to its end before the next */
     TAKT_ORDERS
 } takt_order;

@@ -4,7 +4,7 @@
  * needs no model, and refuses at once what cannot wait. The engine's thread has the models: it
  * takes jobs from a bounded queue and goes round the texts that are being written: a part of a
  * prompt each, then one run that reads the last token of all others.
- * They meet in a job's `out`, under one lock that is held for short. Whoever comes second frees a
+ * They meet in a job's `out`, under one lock that is held briefly. The second to finish frees a
  * job: the engine when it is done, or the connection when it has gone.
  */
 #ifndef TAKT_SERVE_SERVE_H

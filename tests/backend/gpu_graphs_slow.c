@@ -158,7 +158,7 @@ int main(int argc, char **argv)
         printf("skipped: %s\n", backend.available());
         return 77;
     }
-    takt_ctx *holder = NULL; /* of the device, so that no graph starts it anew */
+    takt_ctx *holder = NULL; /* of the device, so that no graph starts it again */
     void *held = NULL;
     if (is_real) {
         EXPECT_OK(NULL, takt_ctx_create(NULL, &holder));

@@ -132,7 +132,7 @@ assert found.counting(late)[1] and lengths(found.counting(late)[0]) == {"takt": 
 block = gate.Block(["takt"])
 block.add("takt", [1.0], None)
 assert found.counting([block]) == ({"takt": [[1.0]]}, True)
-# more rounds go to rows whose winner is least certain, whoever that is
+# more rounds go to rows whose winner is least certain
 def certainty(ratio, low, high, unsteady=False):
     doubtful = bench.Taken(None, 1)
     doubtful.out = {"ratio": ratio, "ratio_interval": [low, high], "unsteady": unsteady}

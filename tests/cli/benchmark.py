@@ -265,7 +265,7 @@ def history(base):
     expect([step["commit"] for step in trend["steps"]] == ["c8", "c15"], trend["steps"])
     expect(abs(trend["steps"][0]["change_pct"] - 8) < 0.5, trend["steps"])
     takt(line + " --fail-on step", 3, "(better) before result 16")
-    takt(line + " --fail-on slower:2%", 0) # what was slower is mended
+    takt(line + " --fail-on slower:2%", 0) # what was slower is fixed
     worse = " ".join(names[5:])
     takt(f"benchmark trends {worse} --fail-on slower:2%", 3, "a step of +8")
     takt(f"benchmark trends {worse} --fail-on slower:20%", 0)
@@ -332,7 +332,7 @@ def prepared():
 
 
 def inputs():
-    """The batch is what the sizes say, whoever gives them, and files are what is measured."""
+    """The batch is what the sizes say, from wherever they come, and files are what is measured."""
     (TMP / "eight.npy").write_bytes(npy((8, 784), [0.5] * 8 * 784))
     (TMP / "turns.npy").write_bytes(npy((), [20000], "<i8", "q"))
     (TMP / "turns.takt").write_text("model m(n: i64[], x: f32[4]) {\n  y = x\n  for i in n {\n"

@@ -95,7 +95,7 @@ def told_to_end():
 
 
 def noted():
-    """Whoever puts an incomplete result beside others is told so, once for each such file."""
+    """An incomplete result among others is reported, once for each such file."""
     note = "note: kept.json is incomplete: its measurement was broken off\n"
     for line in ("compare whole.json kept.json", "compare kept.json whole.json whole.json",
                  "trends whole.json kept.json", "trends kept.json whole.json --json"):

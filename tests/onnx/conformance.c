@@ -2,7 +2,7 @@
  *
  *     onnx_conformance            all cases; the score is the last lines
  *     onnx_conformance NAME...    cases whose names contain one of the words, each with its result
- *     onnx_conformance --write    all cases, and docs/onnx.md and tests/onnx/score.txt anew
+ *     onnx_conformance --write    all cases, and docs/onnx.md and tests/onnx/score.txt again
  *
  * Debian's libonnx-testdata has the cases stored from PyTorch, and older ones of the rest: they
  * stand in where the newest are missing (util/onnx_case.h).

@@ -30,7 +30,7 @@ def write(path, body):
 
 
 def run(*args):
-    """Whoever opens a pipe waits for ever; two minutes are more than a busy machine needs."""
+    """Opening a pipe would wait for ever; two minutes are more than a busy machine needs."""
     done = subprocess.run([TOOL, *args], text=True, capture_output=True, check=False, timeout=120)
     return done.returncode, done.stdout + done.stderr
 

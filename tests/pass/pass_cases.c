@@ -1,6 +1,6 @@
 /* pass_cases.c - tests/pass/<pass>/<case>.takt before a pass, <case>.want.takt after it.
  *
- *     pass_pass_cases --bless     writes the .want files anew, to be looked at before they stay
+ *     pass_pass_cases --bless     rewrites the .want files, to be reviewed before they are kept
  *
  * Every case is compared as text, with the rules that fired and refused as comments, and evaluated:
  * the interpreter gives the same results before and after. Together the cases must make every rule

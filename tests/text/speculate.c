@@ -166,7 +166,7 @@ static void lookups(void)
 }
 
 /* More guesses at once than before: the scores that a text goes on from are those of the guesses
- * that were read last, in memory that is made anew. */
+ * that were read last, in memory that is newly allocated. */
 static void enlarged(void)
 {
     static const char twice[] = "Once upon a time, there was a little girl named Lily. Once upon a "

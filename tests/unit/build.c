@@ -138,7 +138,7 @@ static takt_model *stateful(maker *m, uint64_t seed)
     return model;
 }
 
-/* A text keeps weights that were drawn with a seed: whoever reads it knows nothing of that. */
+/* A text keeps weights that were drawn with a seed: a reader knows nothing of that. */
 static void saved(takt_ctx *ctx, const takt_model *model)
 {
     const char *folder = getenv("TAKT_TEST_TMP");

@@ -90,7 +90,7 @@ static void foreign_files(void)
 }
 
 /* Every instruction set that runs here, of every type; kept and read again; and what a file of
- * another build lacks is measured anew. */
+ * another build lacks is measured again. */
 static void peaks(void)
 {
     static takt_system_rates first, second;

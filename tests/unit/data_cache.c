@@ -125,7 +125,7 @@ static void damaged(void)
             compare(plain, other);
         takt_data_destroy(other);
     }
-    for (size_t at = 0; at < length; at++) { /* one bit: the file is written anew */
+    for (size_t at = 0; at < length; at++) { /* one bit: the file is rewritten */
         bytes[at] = (char)(bytes[at] ^ (1 << at % 8));
         file = fopen(cache, "wb");
         if (EXPECT(file != NULL)) {

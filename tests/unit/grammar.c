@@ -205,7 +205,7 @@ static void deep(void)
     for (int i = 0; i < 2000; i++)
         strcat(text, "{\"items\": ");
     EXPECT_STATUS(ctx, takt_grammar_of_schema(ctx, text, 0, &g), TAKT_ERR_LIMIT);
-    /* Returns that are open take memory, which is limited: an error, and the text can begin anew.
+    /* Returns that are open take memory, which is limited: an error, and the text can start again.
      */
     takt_matcher *m;
     takt_status status = TAKT_OK;

@@ -1,7 +1,7 @@
 /* lang.c - the language, piece by piece: texts and the graphs they stand for.
  *
  * tests/unit/lang.txt has the cases: a line "=== title", a text, a line "---", and the graph as it
- * is printed, which must read back as the same graph. With --bless the graphs are written anew.
+ * is printed, which must read back as the same graph. With --bless the graphs are rewritten.
  */
 #include "lang/parse.h"
 

@@ -1,7 +1,7 @@
 /* lang_errors.c - typical mistakes and exactly what is said about them.
  *
  * tests/unit/lang_errors.txt has the cases: a line "=== title", a text, a line "---", and the
- * complaints as they are printed. With --bless the complaints are written anew.
+ * complaints as they are printed. With --bless the complaints are rewritten.
  */
 #include "lang/parse.h"
 

@@ -1,4 +1,4 @@
-/* onnx_random.c - ONNX's random operators draw anew in each run, and the same in each session. */
+/* onnx_random.c - ONNX's random operators draw again in each run, and the same in each session. */
 #include <string.h>
 
 #include <takt/takt.h>

@@ -106,7 +106,7 @@ static void expect_to_meet(takt_pool *pool, int wanted)
     EXPECT(!m.missed && m.present == wanted, "%d tasks", wanted);
 }
 
-/* Fewer tasks than threads, all of whom sleep: whoever is woken does them, their owners or not. */
+/* Fewer tasks than threads, all of which sleep: the thread that wakes runs them, its own or not. */
 static void few_tasks_for_sleepers(void)
 {
     enum { THREADS = 8 };

@@ -293,7 +293,7 @@ static void budget(void)
                                .compare = shrink_tell,
                                .compare_user = &t,
                                .summary = &sum};
-    /* The last layer cannot be rounded: it is left, the first is taken if it loses nothing. */
+    /* The last layer cannot be rounded and stays in f32; the first is taken if accuracy holds. */
     const takt_status status =
         takt_model_quantize(m, &o, TAKT_FORMAT_TEXT, shrink_keep_text, report, &small);
     if (status == TAKT_OK)

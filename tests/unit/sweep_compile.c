@@ -218,7 +218,7 @@ static void plan_bind_run(void)
     }
 }
 
-/* With loading, which takes longer: some of their operations. */
+/* Larger models, loading included: it takes longer, so only some operations fail. */
 static void larger_examples(void)
 {
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {

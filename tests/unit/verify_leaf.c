@@ -134,7 +134,7 @@ static bool is_late(const void *user)
     return true;
 }
 
-/* A deadline ends the steps; what there is by then are multipliers as well. */
+/* A deadline ends the iterations; the multipliers reached by then are valid as well. */
 static void deadline(void)
 {
     enum { WIDE = 400, HIGH = 199 };

@@ -145,7 +145,7 @@ int tool_list_outputs(const tool_run *r, tool_paths *to);
 int tool_survey_sets(tool_run *r, tool_sizes *range);
 /* The result of one of them for people or programs. */
 int tool_print_set(tool_run *r, const tool_results *o, uint64_t time_ns);
-/* What all have in common, after the last; `sizes`: of all. */
+/* After the last set: what all of them share. `sizes` are those of all sets. */
 int tool_print_sets_end(tool_run *r, const takt_plan *plan, const char *sizes, int code);
 
 #endif

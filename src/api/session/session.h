@@ -61,7 +61,7 @@ typedef struct takt_kept_form {
 typedef struct takt_state_slot {
     takt_tensor value, spare; /* spare: storage NULL where no plan exchanges the two */
     takt_plan_space place;    /* whose memory the value lies in; backend NULL: the host's */
-    uint64_t version;         /* from 1; raised by whoever changes the value */
+    uint64_t version;         /* from 1; raised by every change of the value */
     takt_kept_form *forms;
     bool is_part; /* the memory is part of another state's, where others write without telling */
 } takt_state_slot;

@@ -318,7 +318,7 @@ static takt_status publish(takt_call *c, bool is_poisoned)
     return TAKT_OK;
 }
 
-/* One node; `*sinks`: it is an If of other ranks, and nothing was read. NULL: it must be read. */
+/* One node. An If whose branches differ in rank is not read if `sinks` is given: it is set. */
 static takt_status import_node(takt_scope *scope, const takt_pb_node *n, bool *sinks)
 {
     takt_import *im = scope->im;

@@ -2,7 +2,7 @@
  *
  * Nothing is trusted: every access is checked against the file, and what is visited is counted, so
  * that parts which are shared a thousand times cannot make a small file a large one. Failures are
- * sticky: after the first, everything reads as absent, and whoever is done looks once.
+ * sticky: after the first, everything reads as absent, so that one check at the end is enough.
  */
 #ifndef TAKT_IO_TFLITE_FLAT_H
 #define TAKT_IO_TFLITE_FLAT_H

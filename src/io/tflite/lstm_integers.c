@@ -4,7 +4,7 @@
 #include "io/tflite/lstm.h"
 #include "op/util/integer.h"
 
-/* Multipliers of all columns: weights' and input's scale as 3 integer bits' of 16. */
+/* Multipliers of all columns: weight scale times input scale, to 16 bits of which 3 are whole. */
 static bool factors(takt_tfl_call *c, const takt_tfl_lstm *l, size_t first, float scale,
                     takt_id out[2])
 {

@@ -188,7 +188,7 @@ void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds);
 /* Number of seeds to begin with next, after `taken` of them have led to `made` rows: as many as
  * give a table that fits the first-level cache. */
 size_t takt_dl_width(size_t taken, size_t made);
-/* The end of `width` seeds from `first` on and of those with the last one's value. */
+/* Where a group of `width` seeds from `first` on ends: equal values stay in one group. */
 size_t takt_dl_seeds_end(const takt_dl_machine *m, const takt_dl_seeds *seeds, size_t first,
                          size_t width);
 

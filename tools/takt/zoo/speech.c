@@ -118,7 +118,7 @@ static bool add_voice(tool_zoo_part *p, const float *sound, uint64_t *seed)
 
 /* ---- denoise ---- */
 
-/* Three pieces of the sound, as loud as each other; doing nothing is the baseline. */
+/* Three pieces of the sound at equal loudness; the baseline returns its input. */
 static bool add_pieces(tool_zoo_part *p, const float *sound, uint64_t *seed)
 {
     for (int k = 0; k < 3; k++) {
