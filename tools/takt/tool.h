@@ -305,8 +305,8 @@ tool_solution tool_solve(const char *text, const tool_sizes *sizes, int64_t valu
                          char unknown[TOOL_NAME], int64_t *size);
 /* From -D and --shape. */
 bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *sizes);
-/* From the shape of a tensor for input `d`. Expressions that it does not decide are left to those
- * that binds the tensor. */
+/* From the shape of a tensor for input `d`. Expressions that it does not decide are left to
+ * the code that binds the tensor. */
 bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, int rank,
                      const int64_t *dims, const char *where);
 
