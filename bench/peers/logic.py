@@ -7,9 +7,11 @@ Peers come from PyPI, in build/venv or here: duckdb, python-graphblas, clingo, t
 is skipped and counted. Every row is the CPU time of what is asked for alone: Takt's is that of its
 command less the same command with the facts only, a peer's is measured inside its process, after
 its data is there. Programs take turns, and the smallest of all rounds counts: other load on the
-machine only adds. Every result is compared with Takt's.
+machine only adds. Every result is compared with Takt's. Lines below a row say which bars it reaches:
+time, ratios to peers, two threads (elapsed time), and the memory of whole processes.
 """
 import argparse
+import collections
 import importlib.util
 import os
 import random
@@ -18,11 +20,10 @@ import subprocess
 import sys
 import time
 
+import logic_bars
 import logic_steps
+from logic_peers import OUT, ROOT, blas_closure, clingo_rules, clocked, duck
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-OUT = os.path.join(ROOT, "build", "peers", "logic")
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
 DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))
 PACKAGES = {"duckdb": "duckdb", "graphblas": "graphblas", "clingo": "clingo", "torch": "torch"}
@@ -47,8 +48,22 @@ def write(name, text):
     return path
 
 
+def apart(work):
+    """In a process of its own: what data takes to make is no memory of a peer's."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(pid, 0)[1] != 0:
+        sys.exit("the data of a row could not be made")
+
+
 def pairs_file(name, rows):
-    write(name, "".join(f"{a},{b}\n" for a, b in rows))
+    """`rows` makes the pairs."""
+    apart(lambda: write(name, "".join(f"{a},{b}\n" for a, b in rows())))
 
 
 def graph(name):
@@ -69,84 +84,35 @@ def model(size, facts, rules, counted):
             f"  rule pairs(n: i64) = n == count x, y: {counted}(x, y)\n  return pairs\n}}\n")
 
 
+Spent = collections.namedtuple("Spent", "cpu out elapsed memory")
+
+
 def spent(command):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    out = subprocess.run(command, check=True, text=True, capture_output=True, cwd=OUT).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, out
+    start = time.perf_counter()
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, cwd=OUT) as process:
+        out = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if status != 0:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Spent(usage.ru_utime + usage.ru_stime, out, time.perf_counter() - start,
+                 1024 * usage.ru_maxrss)
 
 
 def takt(text, base, threads=1):
-    """CPU seconds of a program beyond those of `base`, and the number that it counts."""
+    """What a program takes beyond `base`, the number that it counts, and its memory."""
     full, empty = write("full.takt", text), write("base.takt", base)
     flags = ["-t", str(threads)]
-    lower, _ = spent([TAKT, "query", *flags, empty, "pairs(n)"])
-    upper, out = spent([TAKT, "query", *flags, full, "pairs(n)"])
-    return max(upper - lower, 0.0), int(out.split()[0])
-
-
-def clocked(work):
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, int(result)
-
-
-def duck(tables, query):
-    def run():
-        import duckdb
-        base = duckdb.connect()
-        base.execute("SET threads = 1")
-        for name, file in tables:
-            base.execute(f"CREATE TABLE {name} AS SELECT column0 AS a, column1 AS b FROM "
-                         f"read_csv('{os.path.join(OUT, file)}', header = false)")
-        return clocked(lambda: base.execute(query).fetchone()[0])
-    return run
-
-
-def clingo_rules(tables, rules, counted):
-    def run():
-        import clingo
-        control = clingo.Control(["--warn=none"])
-        facts = []
-        for name, file in tables:
-            with open(os.path.join(OUT, file), encoding="utf-8") as lines:
-                facts += [f"{name}({line.strip()})." for line in lines]
-        control.add("base", [], "\n".join(facts) + rules)
-
-        def ground():
-            control.ground([("base", [])])
-            return sum(1 for _ in control.symbolic_atoms.by_signature(counted, 2))
-        return clocked(ground)
-    return run
-
-
-def blas_closure(file, size):
-    def run():
-        import graphblas as gb
-        with open(os.path.join(OUT, file), encoding="utf-8") as lines:
-            rows = [tuple(map(int, line.split(","))) for line in lines]
-        edge = gb.Matrix.from_coo([r[0] for r in rows], [r[1] for r in rows], True,
-                                  nrows=size, ncols=size, dtype=bool)
-        gb.ss.config["nthreads"] = 1
-
-        def close():
-            path = edge.dup()
-            new = edge.dup()
-            while new.nvals > 0:
-                found = gb.Matrix(bool, size, size)
-                found(~path.S, replace=True) << edge.mxm(new, gb.semiring.any_pair)
-                path(gb.binary.any) << found
-                new = found
-            return path.nvals
-        return clocked(close)
-    return run
+    lower = spent([TAKT, "query", *flags, empty, "pairs(n)"])
+    upper = spent([TAKT, "query", *flags, full, "pairs(n)"])
+    taken = [max(upper.cpu - lower.cpu, 0.0), max(upper.elapsed - lower.elapsed, 1e-6)]
+    return taken[0], int(upper.out.split()[0]), upper.memory, taken[1]
 
 
 # ---- rows ----
 
 def closure(file, size, capacity=""):
-    edges = graph(file)
-    pairs_file(file, edges)
+    pairs_file(file, lambda: graph(file))
     rule = (f"  rule path(x, z){capacity} = edge(x, z) or exists y: edge(x, y) and path(y, z)\n")
     text = model(size, [("edge", file)], rule, "path")
     base = model(size, [("edge", file)], f"  rule path(x, z){capacity} = edge(x, z)\n", "path")
@@ -160,17 +126,18 @@ def closure(file, size, capacity=""):
 
 
 def random_pairs(name, count, sizes, seed):
-    rng = random.Random(seed)
-    rows = set()
-    while len(rows) < count:
-        rows.add((rng.randrange(sizes[0]), rng.randrange(sizes[1])))
-    pairs_file(name, sorted(rows))
+    def rows():
+        rng, found = random.Random(seed), set()
+        while len(found) < count:
+            found.add((rng.randrange(sizes[0]), rng.randrange(sizes[1])))
+        return sorted(found)
+    pairs_file(name, rows)
 
 
 def generation():
     """People of the same generation: a forest of 3 children each."""
     count = 1100
-    pairs_file("up.csv", [(i, (i - 1) // 3) for i in range(1, count)])
+    pairs_file("up.csv", lambda: [(i, (i - 1) // 3) for i in range(1, count)])
     rule = ("  rule same(x, z) capacity=1000000 = (exists u: up(x, u) and up(z, u)) or "
             "exists u, v: up(x, u) and up(z, v) and same(u, v)\n")
     base = "  rule same(x, z) capacity=1000000 = up(x, z)\n"
@@ -222,11 +189,13 @@ ROWS = {"closure": lambda: closure("random2000.csv", 2000),
 
 def facts_row(rounds):
     """10^6 facts with names: read, and the number of different ones."""
-    rng = random.Random(7)
-    names = [f"name{i:06d}" for i in range(100000)]
-    write("names.txt", "\n".join(names) + "\n")
-    write("named.tsv", "".join(f"{rng.choice(names)}\t{rng.choice(names)}\n"
-                               for _ in range(1000000)))
+    def make():
+        rng = random.Random(7)
+        names = [f"name{i:06d}" for i in range(100000)]
+        write("names.txt", "\n".join(names) + "\n")
+        write("named.tsv", "".join(f"{rng.choice(names)}\t{rng.choice(names)}\n"
+                                   for _ in range(1000000)))
+    apart(make)
     text = ('domain node = "names.txt"\nmodel m() {\n  relation fact(node, node) = "named.tsv"\n'
             "  rule pairs(n: i64) = n == count x, y: fact(x, y)\n  return pairs\n}\n")
     base = text.replace('= "named.tsv"', '= [["name000000", "name000001"]]')
@@ -240,6 +209,12 @@ def facts_row(rounds):
             f"SELECT count(*) FROM (SELECT DISTINCT column0, column1 FROM read_csv('{name}', "
             "delim = '\t', header = false))").fetchone()[0])
     return table_row("facts", text, base, {"duckdb": load}, rounds)
+
+
+def times_row(name, mine, other):
+    print(f"{name:10} {'':9}  takt {1e3 * mine:.2f} ms, torch {1e3 * other:.2f} ms, "
+          f"torch x{other / max(mine, 1e-6):.1f}", flush=True)
+    return 0, 0, logic_bars.show(logic_bars.judged(name, mine, {"torch": other}))
 
 
 def product_row(name, rounds):
@@ -264,12 +239,10 @@ def product_row(name, rounds):
         return clocked(lambda: [run() for _ in range(5)][0])
     if importlib.util.find_spec("torch") is None:
         print(f"{name:10} torch skipped: not installed")
-        return 1, 0
+        return 1, 0, 0
     pairs = [(ours(), child(theirs)[0] / 5) for _ in range(rounds)]
     mine, other = min(p[0] for p in pairs), min(p[1] for p in pairs)
-    print(f"{name:10} {'':9}  takt {1e3 * mine:.2f} ms, torch {1e3 * other:.2f} ms, "
-          f"torch x{other / max(mine, 1e-6):.1f}", flush=True)
-    return 0, 0
+    return times_row(name, mine, other)
 
 
 # ---- training steps ----
@@ -278,7 +251,7 @@ def step_row(name, rounds):
     """A training step by SGD: CPU seconds of one, of 40, one thread."""
     if any(importlib.util.find_spec(package) is None for package in ("torch", "numpy")):
         print(f"{name:10} torch skipped: not installed")
-        return 1, 0
+        return 1, 0, 0
     file, data, make = logic_steps.STEPS[name](ROOT, OUT)
 
     def ours():
@@ -294,9 +267,7 @@ def step_row(name, rounds):
         return clocked(lambda: len([step() for _ in range(10)]))
     pairs = [(ours(), child(theirs)[0] / 10) for _ in range(rounds)]
     mine, other = min(p[0] for p in pairs), min(p[1] for p in pairs)
-    print(f"{name:10} {'':9}  takt {1e3 * mine:.2f} ms, torch {1e3 * other:.2f} ms, "
-          f"torch x{other / max(mine, 1e-6):.1f}", flush=True)
-    return 0, 0
+    return times_row(name, mine, other)
 
 
 # ---- the table ----
@@ -308,7 +279,8 @@ def child(work):
     if pid == 0:
         try:
             seconds, count = work()
-            os.write(to, f"{seconds} {count}".encode())
+            memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            os.write(to, f"{seconds} {count} {memory}".encode())
             os._exit(0)
         except BaseException as error:  # noqa: BLE001 - told to the parent
             os.write(to, f"error {type(error).__name__}: {error}".encode()[:200])
@@ -318,25 +290,27 @@ def child(work):
         text = pipe.read().decode()
     os.waitpid(pid, 0)
     if text.startswith("error") or not text:
-        return None, text
-    seconds, count = text.split()
-    return float(seconds), int(count)
+        return None, text, 0
+    seconds, count, memory = text.split()
+    return float(seconds), int(count), int(memory)
 
 
 def table_row(name, text, base, peers, rounds):
-    best, counts, why = {}, {}, {}
+    best, counts, why, memory = {}, {}, {}, {}
     for turn in range(rounds):
         order = ["takt", *peers] if turn % 2 == 0 else [*reversed(list(peers)), "takt"]
         for engine in order:
             if engine != "takt" and importlib.util.find_spec(PACKAGES[engine]) is None:
                 why[engine] = "not installed"
                 continue
-            seconds, count = takt(text, base) if engine == "takt" else child(peers[engine])
+            run = takt(text, base) if engine == "takt" else child(peers[engine])
+            seconds, count = run[:2]
             if seconds is None:
                 why[engine] = count
                 continue
             best[engine] = min(best.get(engine, seconds), seconds)
             counts[engine] = count
+            memory[engine] = min(memory.get(engine, run[2]), run[2])
     cells = [f"{engine} {best[engine]:.3f} s" for engine in ("takt", *peers) if engine in best]
     cells += [f"{engine} x{best[engine] / max(best['takt'], 1e-3):.1f}" for engine in peers
               if engine in best]
@@ -346,7 +320,13 @@ def table_row(name, text, base, peers, rounds):
     wrong = [engine for engine, count in counts.items() if count != counts["takt"]]
     for engine in wrong:
         print(f"{'':10} {engine} has {counts[engine]} tuples instead", flush=True)
-    return len(why), len(wrong)
+    others = {engine: best[engine] for engine in peers if engine in best}
+    gain = None
+    if os.cpu_count() > 1 and name != "facts":
+        one, two = (min(takt(text, base, n)[3] for _ in range(rounds)) for n in (1, 2))
+        gain = one / two
+    missed = logic_bars.show(logic_bars.judged(name, best["takt"], others, gain, memory))
+    return len(why), len(wrong), missed
 
 
 def main():
@@ -358,7 +338,7 @@ def main():
     given = parser.parse_args()
     in_venv()
     os.makedirs(OUT, exist_ok=True)
-    skipped = wrong = 0
+    skipped = wrong = missed = 0
     rounds = 1 if given.quick else given.rounds
     for name in given.rows.split(","):
         if name not in names:
@@ -369,8 +349,8 @@ def main():
             more = step_row(name, rounds)
         else:
             more = facts_row(rounds) if name == "facts" else product_row(name, rounds)
-        skipped, wrong = skipped + more[0], wrong + more[1]
-    print(f"{skipped} skipped, {wrong} with other results")
+        skipped, wrong, missed = skipped + more[0], wrong + more[1], missed + more[2]
+    print(f"{skipped} skipped, {wrong} with other results, {missed} bars not reached")
     return 1 if wrong else 0
 
 
