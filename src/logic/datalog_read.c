@@ -252,8 +252,7 @@ static void skip_decl(takt_dlog_reader *r)
 {
     (void)takt_dlog_word(r);
     skip_brackets(r);
-    while (takt_dlog_at(r, "brie") || takt_dlog_at(r, "btree"))
-        takt_dlog_advance(r);
+    takt_dlog_skip_hints(r);
 }
 
 static void declare(takt_dlog_reader *r)
@@ -280,8 +279,7 @@ static void declare(takt_dlog_reader *r)
             takt_dlog_need(r, ",");
     }
     takt_dlog_advance(r);
-    while (takt_dlog_at(r, "brie") || takt_dlog_at(r, "btree"))
-        takt_dlog_advance(r);
+    takt_dlog_skip_hints(r);
     if (r->status == TAKT_OK)
         r->status = takt_dlog_name(r->p, &r->p->names, of->name, of);
     *r->p->last_relation = of;
@@ -352,6 +350,8 @@ static void directive(takt_dlog_reader *r)
                 skip_brackets(r);
             }
         } while (r->status == TAKT_OK && takt_dlog_take(r, ","));
+    else if (takt_span_is(word, "pragma"))
+        takt_dlog_skip_pragma(r);
     else if (r->status == TAKT_OK)
         r->status = takt_dlog_refuse(r->p, r->line,
                                      "directives are .decl, .type, .input, .output and "

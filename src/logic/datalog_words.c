@@ -185,3 +185,25 @@ takt_span takt_dlog_word(takt_dlog_reader *r)
     takt_dlog_advance(r);
     return word;
 }
+
+void takt_dlog_skip_hints(takt_dlog_reader *r)
+{
+    static const char *const hints[] = {"brie",      "btree", "inline",
+                                        "no_inline", "magic", "no_magic"};
+    for (size_t i = 0; i < sizeof hints / sizeof *hints;)
+        i = takt_dlog_take(r, hints[i]) ? 0 : i + 1;
+}
+
+void takt_dlog_skip_pragma(takt_dlog_reader *r)
+{
+    static const char *const kinds[] = {"magic-transform", "magic-transform-exclude",
+                                        "inline-exclude"};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && r->kind == TAKT_DLOG_QUOTED; i++)
+        is_known = is_known || takt_span_is(r->word, kinds[i]);
+    if (r->status == TAKT_OK && !is_known)
+        r->status = takt_dlog_refuse(r->p, r->line, "this .pragma is not read", r->word);
+    takt_dlog_advance(r);
+    if (r->kind == TAKT_DLOG_QUOTED)
+        takt_dlog_advance(r);
+}

@@ -30,6 +30,10 @@ bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
 /* Consumes a name. */
 takt_span takt_dlog_word(takt_dlog_reader *r);
+/* Skips words after a .decl, and a .pragma, that say how to evaluate, not what: results are the
+ * same without. Other pragmas are refused. */
+void takt_dlog_skip_hints(takt_dlog_reader *r);
+void takt_dlog_skip_pragma(takt_dlog_reader *r);
 /* Parses what follows `.type`; says whether a type is of symbols, not numbers (datalog_types.c). */
 void takt_dlog_declare_type(takt_dlog_reader *r);
 bool takt_dlog_is_symbol(takt_dlog_reader *r, takt_span word);

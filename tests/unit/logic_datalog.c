@@ -135,6 +135,8 @@ static const struct {
              {S "\ns(\"#a\").", "m.dl:2: a line of facts that begins"},
              {S "\ns(\"\").", "m.dl:2: an empty symbol"},
              {".decl t(x: symbol, y: number) .input t(filename=\"t\")", "t:1: fewer columns"},
+             {S "\n.pragma \"legacy\"", "m.dl:2: this .pragma is not read: legacy"},
+             {S "\n.pragma 3", "m.dl:2: this .pragma is not read"},
              {"", "m.dl:1: the text declares"}};
 
 static void refuses(void)
@@ -233,7 +235,9 @@ static void accepts(void)
         {Q P "/**/ q(1). /***/", "= [[1]]\n"},
         {".decl t(x: symbol, y: symbol) t(\"a,b\", \"#\").", "[[\"a,b\", \"#\"]]"},
         {".decl t(x: symbol) .input t(filename=\"t\") .output t(IO=stdout, filename=\"u\")",
-         "relation t(symbol) = \"t\""}};
+         "relation t(symbol) = \"t\""},
+        {".pragma \"magic-transform\" \"*\" .decl t(x: symbol) inline no_magic btree t(\"a\").",
+         "relation t(symbol) = [[\"a\"]]"}};
     takt_ctx *ctx;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
