@@ -7,8 +7,8 @@ Peers come from PyPI, in build/venv or here: duckdb, python-graphblas, clingo, t
 is skipped and counted. Every row is the CPU time of what is asked for alone: Takt's is that of its
 command less the same command with the facts only, a peer's is measured inside its process, after
 its data is there. Programs take turns, and the smallest of all rounds counts: other load on the
-machine only adds. Every result is compared with Takt's. Lines below a row say which bars it reaches:
-time, ratios to peers, two threads (elapsed time), and the memory of whole processes.
+machine only adds. Every result is compared with Takt's. Lines below a row say which bars it
+reaches: time, ratios to peers, two threads (elapsed time), and the memory of whole processes.
 """
 import argparse
 import collections
