@@ -1,6 +1,7 @@
 """_runner.py - runs tests/python/cases with one interpreter and counts them."""
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -58,6 +59,9 @@ def environment(path=None):
 
 def run_cases(python, label, path=None, files="test*.py"):
     """True if all passed; skipped ones are told with their reasons."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A shell's background job ignores Ctrl-C, and so would the processes that cases interrupt.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     run = subprocess.run([python, "-X", "dev", "-W", "ignore", "-m", "unittest", "discover", "-v",
                           "-s", CASES, "-t", CASES, "-p", files], cwd=TMP,
                          env=environment(path), text=True, capture_output=True, check=False)
