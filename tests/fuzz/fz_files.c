@@ -8,6 +8,7 @@
 #include <takt/array.h>
 #include <takt/measure.h>
 #include <takt/model.h>
+#include <takt/report.h>
 #include <takt/weights.h>
 
 #include "fuzz/target.h"

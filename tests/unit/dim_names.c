@@ -24,7 +24,7 @@ static const char *const names[] = {
     "x",         "y",
     "f32",       "min",
     "graph",     "none",
-    "_",         "?",
+    "_",         "??",
     "-1",        ".",
     "a..b",      "a.",
     "`",         "`q`",
