@@ -30,7 +30,7 @@ takt_status takt_serve_read_kept(takt_server *s)
     char path[PATH];
     if (s->options.prompt_cache == NULL)
         return TAKT_OK;
-    if (s->slot_count == 0)
+    if (s->slot_count == 0 || s->slots[0].g->engine.has_encoder)
         return takt_fail(s->ctx, TAKT_E_OPTION, "there is no model whose prompts could be kept");
     for (size_t i = most; i-- > 0;) { /* the last used is read last */
         TAKT_TRY(path_of(s, i, path));

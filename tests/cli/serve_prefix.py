@@ -90,8 +90,9 @@ def on_disk():
         succeeds("convert", TINY, "-o", kept + ".gguf", "--outtype", "f32")
         os.replace(kept + ".1", kept + ".0")
         fails(1, "serve", kept + ".gguf", *flags[1:], "--port", "0", says=["another model"])
-    fails(2, "serve", "examples/mlp.takt", "--prompt-cache", kept, "--port", "0",
-          says=["no model whose prompts"])
+    for other in ("examples/mlp.takt", "tests/corpus/gguf/tiny_t5.gguf"):
+        fails(2, "serve", other, "--prompt-cache", kept, "--port", "0",
+              says=["no model whose prompts"])
 
 
 prefixes()
