@@ -162,6 +162,18 @@ def left(page, tokens):
         expect(pages(server)["used"] == 0, "all pages were given back")
 
 
+def restarted(page):
+    """Texts that shared pages when the server ended share them after a start."""
+    flags = (TINY, *CONTEXT, "--kv-pool", str(page * 41), "--prompt-cache",
+             os.path.join(TMP, "restarted"))
+    with Server(*flags) as server:
+        for tail in ("a a a", "b b b", "c c c"):
+            server.post("/v1/completions", {"prompt": HEAD + tail, "max_tokens": 6, "seed": 1})
+        want = pages(server)
+    with Server(*flags) as server:
+        expect(pages(server) == want and want["shared"] > 0, f"{pages(server)}, before {want}")
+
+
 def spared():
     """TAKT_PARALLEL is there for the server: a plan of another model is what it was."""
     for name in ("TAKT_PARALLEL", "TAKT_KV_POOL"):
@@ -198,6 +210,7 @@ def threads():
 
 size, each = page_bytes()
 shared(size, each)
+restarted(size)
 waits(size, each)
 refused(size, each)
 guessed(size, each)

@@ -151,8 +151,9 @@ TAKT_MUST_USE takt_status takt_generator_place(takt_generator *g, const int32_t 
 TAKT_INNER size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tokens);
 TAKT_MUST_USE takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to,
                                                     size_t bytes);
-TAKT_MUST_USE takt_status takt_generator_state_write(takt_generator *g, size_t i, const void *from,
-                                                     size_t bytes);
+/* From the bytes of state_read; what a cache has before token `first` stays. */
+TAKT_MUST_USE takt_status takt_generator_state_write(takt_generator *g, size_t i, int64_t first,
+                                                     const uint8_t *from, size_t bytes);
 /* Whether the state can have this value after this many tokens. */
 bool takt_generator_state_fits(const takt_generator *g, size_t i, const void *value,
                                int64_t tokens);

@@ -219,17 +219,18 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
     takt_cursor ids = c;
     TAKT_TRY(check_tokens(g, path, &c, tokens));
     takt_generator_reset(g);
-    if (g->engine.kv != NULL) {
-        if (!takt_kv_fits(g->engine.kv, NULL, 0, tokens + 1))
-            return TAKT_OK;
-        TAKT_TRY(takt_kv_admit(g, NULL, 0, tokens + 1));
-    }
-    for (size_t i = 0; i < slot_count(g); i++) {
-        const size_t part = takt_generator_state_bytes(g, i, (int64_t)tokens);
-        TAKT_TRY(takt_generator_state_write(g, i, takt_cursor_take(&c, part), part));
-    }
     for (uint64_t i = 0; i < tokens; i++)
         g->history[i] = (int32_t)takt_cursor_u32le(&ids);
+    if (g->engine.kv != NULL) {
+        if (!takt_kv_fits(g->engine.kv, g->history, tokens, tokens + 1))
+            return TAKT_OK;
+        TAKT_TRY(takt_kv_admit(g, g->history, tokens, tokens + 1));
+    }
+    const int64_t has = g->position; /* of a text of the pool that begins alike */
+    for (size_t i = 0; i < slot_count(g); i++) {
+        const size_t part = takt_generator_state_bytes(g, i, (int64_t)tokens);
+        TAKT_TRY(takt_generator_state_write(g, i, has, takt_cursor_take(&c, part), part));
+    }
     g->position = (int64_t)tokens;
     g->has_unread = takt_cursor_left(&c) > 0;
     g->unread = g->has_unread ? (int32_t)takt_cursor_u32le(&c) : 0;

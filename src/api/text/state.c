@@ -70,6 +70,14 @@ static takt_status clear_rows(const takt_generator *g, takt_state_slot *slot, in
     return TAKT_OK;
 }
 
+/* The end of what was written: a text that rested while others were read has one token more in its
+ * caches. */
+static int64_t written_end(const takt_generator *g)
+{
+    const int64_t end = g->position + (int64_t)g->ahead;
+    return end < g->context ? end + 1 : end;
+}
+
 takt_status takt_generator_rewind(takt_generator *g, int64_t position)
 {
     TAKT_NEED(NULL, g);
@@ -78,8 +86,6 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
                          "takt_generator_rewind: %lld of %lld tokens", (long long)position,
                          (long long)g->position);
     const int64_t end = g->position + (int64_t)g->ahead;
-    /* A text that rested while others were read has one token more in its caches. */
-    const int64_t written = end < g->context ? end + 1 : end;
     if (position == end)
         return TAKT_OK;
     if (!takt_generator_rewinds(g))
@@ -90,7 +96,7 @@ takt_status takt_generator_rewind(takt_generator *g, int64_t position)
     for (size_t i = 0; i < slot_count(g); i++) {
         takt_state_slot *slot = slot_at(g, i);
         TAKT_TRY(is_count(&slot->value.type) ? takt_slot_write(slot, &position)
-                                             : clear_rows(g, slot, position, written));
+                                             : clear_rows(g, slot, position, written_end(g)));
     }
     if (g->position != position)
         g->scores = NULL;
@@ -106,7 +112,7 @@ takt_status takt_generator_place(takt_generator *g, const int32_t *ids, size_t c
     for (size_t i = 0; i < slot_count(g); i++)
         if (is_count(&slot_at(g, i)->value.type))
             TAKT_TRY(takt_slot_write(slot_at(g, i), &position));
-    if (count > 0)
+    if (count > 0 && ids != g->history)
         memcpy(g->history, ids, count * sizeof *ids);
     g->position = position;
     g->has_unread = false;
@@ -141,7 +147,7 @@ takt_status takt_generator_reuse(takt_generator *g, const int32_t *ids, size_t c
 
 bool takt_generator_adopt(takt_generator *to, const takt_generator *from, size_t count)
 {
-    const int64_t end = to->position + (int64_t)to->ahead;
+    const int64_t end = written_end(to);
     if (!takt_generator_rewinds(to))
         return false;
     for (size_t i = 0; i < slot_count(to); i++)
@@ -190,11 +196,15 @@ takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *t
     return TAKT_OK;
 }
 
-takt_status takt_generator_state_write(takt_generator *g, size_t i, const void *from, size_t bytes)
+takt_status takt_generator_state_write(takt_generator *g, size_t i, int64_t first,
+                                       const uint8_t *from, size_t bytes)
 {
     takt_state_slot *slot = slot_at(g, i);
     const takt_plan_space *p = &slot->place;
-    void *to = takt_tensor_data(&slot->value);
+    const size_t at = is_cache(g, &slot->value.type) ? takt_generator_state_bytes(g, i, first) : 0;
+    unsigned char *to = (unsigned char *)takt_tensor_data(&slot->value) + at;
+    from += at;
+    bytes -= at;
     slot->version++;
     if (bytes > 0 && p->backend != NULL)
         return p->backend->device->copy(p->device, TAKT_COPY_UP, to, from, bytes);
