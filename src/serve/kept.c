@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/ctx.h"
+#include "io/file.h"
 #include "serve/serve.h"
 
 enum { MOST = 4096, PATH = 4096 }; /* texts; bytes of a path */
@@ -24,6 +25,16 @@ static bool is_there(const takt_server *s, const char *path)
     return error != ENOENT;
 }
 
+/* Known at the start: at the end it would be too late. */
+static takt_status check_place(const takt_server *s, const char *path)
+{
+    const takt_files *files = &s->ctx->files;
+    takt_file *file = NULL;
+    const int error = files->create(files->user, path, &file);
+    files->close(files->user, file); /* not committed: it disappears */
+    return error == 0 ? TAKT_OK : takt_fail_file(s->ctx, TAKT_E_FILE_WRITE, path, "write", error);
+}
+
 takt_status takt_serve_read_kept(takt_server *s)
 {
     const size_t most = s->kv != NULL ? MOST : s->slot_count;
@@ -43,7 +54,7 @@ takt_status takt_serve_read_kept(takt_server *s)
             TAKT_TRY(takt_kv_release(slot->g));
     }
     takt_serve_count_blocks(s);
-    return TAKT_OK;
+    return check_place(s, path);
 }
 
 /* The slot that was used last before `than`; NULL: there is none with a text. */

@@ -93,6 +93,8 @@ def on_disk():
     for other in ("examples/mlp.takt", "tests/corpus/gguf/tiny_t5.gguf"):
         fails(2, "serve", other, "--prompt-cache", kept, "--port", "0",
               says=["no model whose prompts"])
+    fails(1, "serve", TINY, "--prompt-cache", os.path.join(TMP, "missing", "kept"), "--port", "0",
+          says=["cannot write", "kept.0"])
 
 
 prefixes()
