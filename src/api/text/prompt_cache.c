@@ -210,7 +210,7 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
 {
     uint64_t tokens = 0;
     if (length < HEAD + TAIL || memcmp(bytes, magic, sizeof magic) != 0)
-        return damaged(g, path, "it is no prompt cache");
+        return damaged(g, path, "it is not a prompt cache");
     takt_cursor sum = takt_cursor_of(bytes + length - TAIL, TAIL, length - TAIL);
     if (takt_cursor_u32le(&sum) != takt_crc32c(0, bytes, length - TAIL))
         return damaged(g, path, "its checksum is wrong");
