@@ -50,7 +50,7 @@ takt_status takt_serve_read_kept(takt_server *s)
         takt_slot *slot = &s->slots[s->kv != NULL ? 0 : i];
         TAKT_TRY(takt_generator_load(slot->g, path));
         slot->used = ++s->slot_uses;
-        if (s->kv != NULL && slot->g->position > 0)
+        if (s->kv != NULL) /* also a text without tokens has a page */
             TAKT_TRY(takt_kv_release(slot->g));
     }
     takt_serve_count_blocks(s);

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import struct
 import sys
 
 from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds
@@ -11,6 +12,9 @@ from _serve import Server
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "text"))
 import _tiny  # noqa: E402
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "onnx"))
+from _seeds_taktp import crc32c  # noqa: E402
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 CONTEXT = ("-c", "1024", "-b", "16")
@@ -162,14 +166,33 @@ def left(page, tokens):
         expect(pages(server)["used"] == 0, "all pages were given back")
 
 
+def without_tokens(data):
+    """The prompt cache of a text of the same model that has no token."""
+    states, at = struct.unpack_from("<Q", data, 24)[0], 32
+    head, values = data[:16] + struct.pack("<QQ", 0, states), b""
+    for _ in range(states):
+        length, size = struct.unpack_from("<IQ", data, at)
+        size = 8 if size == 8 else 0  # the count of tokens, or a cache
+        head += struct.pack("<IQ", length, size) + data[at + 12:at + 12 + length]
+        values += bytes(size)
+        at += 12 + length
+    return head + values + struct.pack("<I", crc32c(head + values))
+
+
 def restarted(page):
-    """Texts that shared pages when the server ended share them after a start."""
-    flags = (TINY, *CONTEXT, "--kv-pool", str(page * 41), "--prompt-cache",
-             os.path.join(TMP, "restarted"))
+    """Texts that shared pages when the server ended share them after a start; a text without tokens
+    has no pages."""
+    path = os.path.join(TMP, "restarted")
+    flags = (TINY, *CONTEXT, "--kv-pool", str(page * 41), "--prompt-cache", path)
     with Server(*flags) as server:
         for tail in ("a a a", "b b b", "c c c"):
             server.post("/v1/completions", {"prompt": HEAD + tail, "max_tokens": 6, "seed": 1})
         want = pages(server)
+    with open(path + ".0", "rb") as file:
+        empty = without_tokens(file.read())
+    os.replace(path + ".0", path + ".3")
+    with open(path + ".0", "wb") as file:  # read last: no text after it takes its page
+        file.write(empty)
     with Server(*flags) as server:
         expect(pages(server) == want and want["shared"] > 0, f"{pages(server)}, before {want}")
 
