@@ -126,8 +126,8 @@ expect(smaller["memory"]["peak"] == int(batch.group(2)), f"{batch.group(0)} is n
 fails(4, "run", MODEL, *SIZE, "--memory-limit", "64", says=["nothing was found that fits"])
 
 # --hint memory gives up Winograd's weights, says so, and changes bits only there
-WINOGRAD = write("winograd.takt", """model m(x: f32[1, 32, 20, 20]) seed=1 {
-  return conv2d(conv2d(x, 32, 3, pad=1, act=relu), 32, 3, pad=1)
+WINOGRAD = write("winograd.takt", """model m(x: f32[1, 64, 12, 12]) seed=1 {
+  return conv2d(conv2d(x, 64, 3, pad=1, act=relu), 64, 3, pad=1)
 }
 """)
 plans = {hint: parsed("plan", "--json", WINOGRAD, "-t", "1", "--hint", hint)
