@@ -84,18 +84,33 @@ bool takt_planner_escapes(const takt_planner *p, takt_id id)
     return p->uses[id] > inside;
 }
 
-/* Of the step that comes next, where the plan for the largest sizes has the same one there. */
+static bool has_node(const takt_step *s, takt_id node)
+{
+    for (size_t i = 0; s->nodes != NULL && i < s->node_count; i++)
+        if (s->nodes[i] == node)
+            return true;
+    return false;
+}
+
+/* Scratch of the step that computes the same in the plan for the largest sizes, mostly at the same
+ * place. Where no step does, since other sizes are grouped differently, the most that any step
+ * there has: the arena has that much. */
 size_t takt_builder_scratch_room(const takt_builder *b, const takt_group *group)
 {
     const takt_plan *rooms = b->p.settings->rooms;
     const size_t index = b->p.plan->step_count;
-    if (rooms == NULL || b->in_prologue || index >= rooms->step_count ||
-        rooms->threads != b->p.plan->threads)
+    size_t most = 0;
+    if (rooms == NULL || b->in_prologue || rooms->threads != b->p.plan->threads)
         return SIZE_MAX;
-    const takt_step *s = &rooms->steps[index];
-    const bool is_same =
-        s->nodes != NULL && s->node_count == group->count && s->nodes[0] == group->nodes[0];
-    return is_same ? takt_step_scratch(s, rooms->threads) : SIZE_MAX;
+    if (index < rooms->step_count && has_node(&rooms->steps[index], group->nodes[0]))
+        return takt_step_scratch(&rooms->steps[index], rooms->threads);
+    for (size_t i = 0; i < rooms->step_count; i++) {
+        const size_t scratch = takt_step_scratch(&rooms->steps[i], rooms->threads);
+        if (has_node(&rooms->steps[i], group->nodes[0]))
+            return scratch;
+        most = scratch > most ? scratch : most;
+    }
+    return most;
 }
 
 bool takt_planner_has_room(const takt_planner *p)
