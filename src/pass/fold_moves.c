@@ -358,8 +358,8 @@ static takt_id padded_floats(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *w = takt_match_op(r->out, n->in[1], &takt_op_constant);
     size_t count;
-    if (w == NULL || w->type->dtype != TAKT_F32 || !takt_type_count(w->type, &count) ||
-        takt_match_op(r->out, n->in[0], &takt_op_pad) == NULL)
+    if (w == NULL || w->type->dtype != TAKT_F32 || w->attr[0].tensor->storage == NULL ||
+        !takt_type_count(w->type, &count) || takt_match_op(r->out, n->in[0], &takt_op_pad) == NULL)
         return TAKT_NONE;
     const float *v = takt_tensor_data(w->attr[0].tensor);
     for (size_t i = 0; i < count; i++)

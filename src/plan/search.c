@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "op/ops.h"
+#include "op/util/integer.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
 #include "plan/rematerialise.h"
@@ -207,11 +208,21 @@ takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph, const takt_plan_s
     return status;
 }
 
+/* Zero points of a factor, whose data is gone: they take scratch unless all of them are zero. */
+static bool has_lost_zeros(const takt_graph *g, const takt_node *n)
+{
+    if ((n->op != &takt_op_integer_matmul && n->op != &takt_op_integer_conv) ||
+        n->in_count <= TAKT_INTEGER_B_ZERO || n->in[TAKT_INTEGER_B_ZERO] == TAKT_NONE)
+        return false;
+    const takt_node *zero = &g->nodes[n->in[TAKT_INTEGER_B_ZERO]];
+    return zero->op == &takt_op_constant && zero->attr[0].tensor->storage == NULL;
+}
+
 bool takt_plan_reads_constants(const takt_graph *g)
 {
     for (size_t i = 0; i < g->count; i++) {
         const takt_node *n = &g->nodes[i];
-        if (n->op == &takt_op_tree_ensemble)
+        if (n->op == &takt_op_tree_ensemble || has_lost_zeros(g, n))
             return true;
         for (size_t k = 0; k < takt_op_attr_count(n->op); k++)
             if (n->op->attrs[k].type == TAKT_ATTR_GRAPH && n->attr[k].is_set)

@@ -74,6 +74,21 @@ expect(arenas[1] < arenas[0], f"--tile has no effect on scratch: {arenas}")
 fails(2, "run", MLP, "--tile", "16", says=["is not a tile", "hint", "96,1024,0"])
 fails(2, "plan", MLP, "--prefetch", "70000", says=["70000 lines", "at most 65536"])
 
+# multipliers and zero points of so many columns leave with the model, before the report is written
+COLUMNS = 5000
+WIDE_BYTES = write("wide_bytes.takt", f"""model m(x: i8[3, 2]) -> (y: i8[3, {COLUMNS}]) {{
+  w = constant(i8[2, {COLUMNS}], [{", ".join(["3"] * 2 * COLUMNS)}])
+  zero = constant(i8[{COLUMNS}], [{", ".join(["0"] * COLUMNS)}])
+  by = constant(i32[{COLUMNS}], [{", ".join([str(1 << 30)] * COLUMNS)}])
+  shift = constant(i32[{COLUMNS}], [{", ".join(["-5"] * COLUMNS)}])
+  to = constant(i8[], [0])
+  y = op.integer_matmul(x, w, none, zero, none, by, to, shift)
+  return y
+}}
+""")
+memory = parsed("plan", "--json", WIDE_BYTES)["memory"]
+expect(memory["arena"] > 0 and memory.get("minimum", 0) <= memory["planned"], memory)
+
 # -O0 .. -O3
 steps = [len(parsed("plan", "--json", CNN, f"-O{level}")["steps"]) for level in range(4)]
 expect(steps[0] > steps[1] > steps[2] == steps[3], f"levels make {steps} steps")

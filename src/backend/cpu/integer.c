@@ -124,12 +124,13 @@ static int32_t byte_at(const void *p, size_t i, bool is_unsigned)
     return is_unsigned ? ((const uint8_t *)p)[i] : ((const int8_t *)p)[i];
 }
 
+/* NULL also for a constant whose data is gone: plans that only tell sizes may lack the model. */
 static const takt_node *constant_of(const takt_graph *g, const takt_node *n, size_t which)
 {
     if (which >= n->in_count || n->in[which] == TAKT_NONE)
         return NULL;
     const takt_node *c = &g->nodes[n->in[which]];
-    return c->op == &takt_op_constant ? c : NULL;
+    return c->op == &takt_op_constant && c->attr[0].tensor->storage != NULL ? c : NULL;
 }
 
 /* Whether multipliers and shifts are constants that need none of the rarer cases. */
