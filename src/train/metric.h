@@ -1,6 +1,6 @@
 /* metric.h - how good a model's outputs are, and how certain that figure is.
  *
- * A metric is a record in its own file, measure/metric/<name>.c. It reduces every row of the output
+ * A metric is a record in its own file, train/metric/<name>.c. It reduces every row of the output
  * to a few numbers, its unit, and at the end makes one figure with a 95 % confidence interval from
  * all units. Rows are the output's last axis; a sample may have several (tokens). */
 #ifndef TAKT_TRAIN_METRIC_H

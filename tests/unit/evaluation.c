@@ -150,6 +150,22 @@ static void bad_labels(void)
     takt_evaluation_destroy(e);
 }
 
+/* Scores without an order end, too: NaN is below all numbers. */
+static void nan_scores(void)
+{
+    float scores[4] = {0.1F, NAN, 0.7F, 0.3F};
+    int64_t classes[4] = {0, 1, 1, 0};
+    takt_evaluation *e = NULL;
+    takt_metric_result r = {.value = -1};
+    const takt_tensor_view out = {.dtype = TAKT_F32, .rank = 2, .dims = {4, 1}, .data = scores};
+    const takt_tensor_view of = {.dtype = TAKT_I64, .rank = 1, .dims = {4}, .data = classes};
+    EXPECT_OK(ctx, takt_evaluation_create(ctx, "auc", &e));
+    EXPECT_OK(ctx, takt_evaluation_add(e, &out, &of));
+    EXPECT_OK(ctx, takt_evaluation_result(e, 0, &r));
+    EXPECT(r.value == 0.5, "%g", r.value);
+    takt_evaluation_destroy(e);
+}
+
 static void fill_picture(float *to, size_t samples)
 {
     for (size_t i = 0; i < samples * 24; i++)
@@ -338,6 +354,7 @@ int main(void)
         return test_done();
     bad_evaluations();
     bad_labels();
+    nan_scores();
     augments();
     masks("time_mask=3", true, 3);
     masks("freq_mask=2", false, 2);

@@ -4,7 +4,8 @@
 #include "base/arena.h"
 #include "train/metric.h"
 
-/* The label, then all scores. */
+/* The label, then all scores. A score that is NaN is below all others, so that scores have an
+ * order. */
 static size_t width(size_t classes)
 {
     return classes + 1;
@@ -14,7 +15,7 @@ static void keep(const takt_metric_row *row, double *unit)
 {
     unit[0] = (double)row->label;
     for (size_t i = 0; i < row->count; i++)
-        unit[1 + i] = row->x[i];
+        unit[1 + i] = isnan(row->x[i]) ? -INFINITY : row->x[i];
 }
 
 /* Units by ascending score of one class. */
