@@ -7,7 +7,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, Optional
 
 _CELLS = 20
 _BETWEEN = 0.1  # seconds between two pictures
@@ -21,13 +21,29 @@ def _patience() -> float:
         return 1.0
 
 
+def _is_terminal(stream: Any) -> bool:
+    """Programs without a console have no standard error, and some put an object of theirs there."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def length(data: Any) -> int:
+    """How many items there are; 0: unknown. Loaders of streams in PyTorch have a failing len()."""
+    try:
+        return len(data)
+    except (TypeError, NotImplementedError):
+        return 0
+
+
 class Bar:
     """One line on standard error; by default only where that is a terminal."""
 
     def __init__(self, what: str, total: int, wanted: Optional[bool] = None):
         """`total` 0: unknown, so there is a count instead of a bar."""
         self.what, self.total = what, total
-        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.wanted = _is_terminal(sys.stderr) if wanted is None else wanted
         self.begun = time.monotonic()
         self.due = self.begun + _patience()
         self.is_drawn = False

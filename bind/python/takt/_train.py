@@ -9,7 +9,7 @@ from . import _arrays, _takt
 from ._compile import CompiledModel
 from ._model import Model, load
 from ._optimizers import Optimizer
-from ._progress import Bar
+from ._progress import Bar, length
 from ._shrink import aware, integers
 from .errors import ArgumentError, RangeError, StateError
 
@@ -215,7 +215,7 @@ class Trainer:
     def _epoch(self, epoch: int, data: Iterable[Any], validation: Any,
                progress: Optional[bool]) -> EpochResult:
         start, sums = time.perf_counter(), _Sums()
-        bar = Bar(f"epoch {epoch}", len(data) if hasattr(data, "__len__") else 0, progress)
+        bar = Bar(f"epoch {epoch}", length(data), progress)
         try:
             waited = self._steps(data, sums, bar)
         finally:

@@ -3,6 +3,7 @@ import array
 import contextlib
 import io
 import os
+import sys
 import tempfile
 import threading
 import unittest
@@ -67,6 +68,16 @@ class Training(unittest.TestCase):
                 self.assertIn("loss ", told.getvalue())
                 self.assertEqual("s left" in told.getvalue(), data is loader)
                 self.assertTrue(told.getvalue().endswith("\r\x1b[K"))
+
+    def test_progress_of_what_has_no_length(self):
+        class Stream(list):
+            def __len__(self):
+                raise TypeError("a stream")
+        x, labels = points()
+        loader = takt.DataLoader((x, labels), batch_size=16)
+        with mock.patch.object(sys, "stderr", None):
+            history = takt.Trainer(Net(), loss="cross_entropy").fit(Stream(loader))
+        self.assertEqual(len(history), 1)
 
     def test_sgd_is_what_it_says(self):
         text = ("model m(x: f32[batch, 1], t: f32[batch, 1]) {\n  param w: f32[1, 1] = 2\n"
