@@ -352,20 +352,20 @@ static takt_id padded_conv(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(r->out, n->op, n->in_count, in, attr);
 }
 
-/* Zeros that were multiplied are then left out, which is the same unless a weight is infinite or
- * NaN: so the weights must be constants. */
+/* Zeros that were multiplied are left out, which is the same unless a weight is infinite or NaN: so
+ * they must be constants. A kernel of one position reads no patches, whose zeros end sums of -0. */
 static takt_id padded_floats(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *w = takt_match_op(r->out, n->in[1], &takt_op_constant);
-    size_t count;
+    const int last = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? n->type->rank - 1 : 1;
+    size_t count, i = 0;
     if (w == NULL || w->type->dtype != TAKT_F32 || w->attr[0].tensor->storage == NULL ||
         !takt_type_count(w->type, &count) || takt_match_op(r->out, n->in[0], &takt_op_pad) == NULL)
         return TAKT_NONE;
-    const float *v = takt_tensor_data(w->attr[0].tensor);
-    for (size_t i = 0; i < count; i++)
-        if (v[i] - v[i] != 0)
-            return TAKT_NONE;
-    return padded_conv(r, n);
+    const bool is_one = count == (size_t)(w->type->dim[0] * w->type->dim[last]);
+    for (const float *v = takt_tensor_data(w->attr[0].tensor); i < count && v[i] - v[i] == 0;)
+        i++;
+    return is_one || i < count ? TAKT_NONE : padded_conv(r, n);
 }
 
 static const takt_rule rules[] = {
