@@ -166,7 +166,12 @@ static takt_dim sum(parser *p)
     return out;
 }
 
-/* "batch-size" and "?" are names; only text with an operator is parsed. */
+bool takt_onnx_is_named(takt_span text)
+{
+    return text.length > 0 && !takt_span_is(text, "?");
+}
+
+/* "batch-size" is a name; only text with an operator is parsed. */
 bool takt_onnx_dim_is_expression(takt_span text)
 {
     for (size_t i = 0; i < text.length; i++) {

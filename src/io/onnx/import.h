@@ -209,6 +209,8 @@ TAKT_MUST_USE takt_status takt_import_needs(takt_import *im, takt_dim size, takt
 /* dim_text.c: a dim_param: an expression of names, or a name. */
 TAKT_MUST_USE takt_status takt_onnx_dim(takt_ctx *ctx, takt_dims *dims, takt_span text,
                                         takt_dim *out);
+/* Paddle writes ? for every size that it does not know: that is not a name. */
+bool takt_onnx_is_named(takt_span text);
 /* Whether a dim_param has an operator, so that it is read as an expression if it is one. */
 bool takt_onnx_dim_is_expression(takt_span text);
 /* lineage.c: opsets, producer and metadata as a JSON object. */

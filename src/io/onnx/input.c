@@ -132,7 +132,7 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
         return TAKT_OK;
     }
     takt_span name = d->param;
-    if (name.length == 0 || takt_span_is(name, "?")) { /* Paddle writes that for any size */
+    if (!takt_onnx_is_named(name)) {
         const char *text =
             takt_arena_format(&im->arena, "%.*s_%zu", (int)v->name.length, v->name.at, index);
         if (text == NULL)

@@ -153,7 +153,7 @@ static takt_status look_at(const takt_import *im, const takt_pb_value *in, takt_
     for (size_t d = 1; t != NULL && t->shape != NULL && d < t->shape->dim_count; d++) {
         const takt_span label = t->shape->dims[d].param;
         const users u = users_of(im, label);
-        bool is_known = label.length == 0 || u.is_outside || u.has_several;
+        bool is_known = !takt_onnx_is_named(label) || u.is_outside || u.has_several;
         for (size_t i = 0; i < found->count; i++)
             is_known = is_known || takt_onnx_same(found->at[i].label, label);
         takt_span said = {0};
@@ -192,7 +192,7 @@ takt_status takt_split_input(takt_import *im, const takt_pb_value *in, takt_type
     const takt_pb_graph *branch = known_branch(im, in->name);
     for (int d = 1; branch != NULL && d < type->rank; d++) {
         const takt_span label = t->shape->dims[d].param;
-        if (label.length == 0 || takt_dim_is_number(type->dim[d]) ||
+        if (!takt_onnx_is_named(label) || takt_dim_is_number(type->dim[d]) ||
             !takt_dim_is_name(im->main->g->dims, type->dim[d], &name))
             continue;
         const users u = users_of(im, label);

@@ -44,6 +44,12 @@ static int64_t pairs_of(int64_t n)
     return (n - 1) / 2;
 }
 
+/* Pairs that are added before the product: none in 16 bits, which would round their sums. */
+static int64_t folded_of(takt_dtype dtype, int64_t n)
+{
+    return dtype == TAKT_F32 || dtype == TAKT_F64 ? pairs_of(n) : 0;
+}
+
 /* ---- elements to frequencies ---- */
 
 /* Columns and direction of a transform of n elements. */
@@ -52,13 +58,15 @@ typedef struct turn {
     double sign;
 } turn;
 
-/* [..., n] to the sums [..., n / 2 + 1] and the differences [..., (n - 1) / 2] of pairs. With less
- * than three elements there are no pairs, and the differences are the row itself. */
+/* [..., n] to the sums [..., n / 2 + 1] and the differences [..., pairs] of pairs. Without pairs
+ * both are the row itself. */
 static void fold(takt_graph *g, takt_id x, int64_t n, takt_id out[2])
 {
-    const int64_t pairs = pairs_of(n);
     out[0] = out[1] = x;
-    if (pairs == 0 || x == TAKT_NONE)
+    if (x == TAKT_NONE)
+        return;
+    const int64_t pairs = folded_of(takt_type_of(g, x)->dtype, n);
+    if (pairs == 0)
         return;
     const takt_id near = takt_slice(g, x, -1, 1, pairs + 1, 1);
     const takt_id far = takt_slice(g, x, -1, n - 1, n - 1 - pairs, -1);
@@ -72,8 +80,9 @@ static void fold(takt_graph *g, takt_id x, int64_t n, takt_id out[2])
 static takt_id transform(takt_call *c, const takt_id x[2], takt_dtype dtype, const turn *t)
 {
     takt_graph *g = c->g;
-    const int64_t n = t->n, pairs = pairs_of(n);
-    const takt_id even = waves(c, dtype, &(part){0, n / 2 + 1, 0, t->columns, n}, 0);
+    const int64_t n = t->n, pairs = folded_of(dtype, n);
+    const takt_id even =
+        waves(c, dtype, &(part){0, pairs > 0 ? n / 2 + 1 : n, 0, t->columns, n}, 0);
     const takt_id odd =
         waves(c, dtype, &(part){pairs > 0, pairs > 0 ? pairs : n, 0, t->columns, n}, t->sign);
     takt_id real[2], imaginary[2];
