@@ -140,6 +140,8 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
             rows += p->cases[open.at[last++]].row_count;
         if (last == i) { /* more half-spaces than rows: nothing is known */
             goals[i++] = (takt_goal){.bound = -INFINITY};
+            if (r->joint != NULL) /* nor where its points are */
+                r->joint->is_whole = true;
             continue;
         }
         takt_region_clear(r, r->net->output, rows);
@@ -160,7 +162,6 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
 uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count,
                          const takt_case *box, double missing)
 {
-
     enum { SHARE = 8 };
     uint32_t best = 0;
     double most = -1;

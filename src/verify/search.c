@@ -13,7 +13,6 @@
 #include "base/mem.h"
 
 enum { INPUTS = TAKT_JOINT_INPUTS, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
-enum { INHERITED = 4096 };  /* elements whose bounds a part keeps for its halves */
 enum { WIDE = 4096 };       /* parts on the stack; below that the oldest take turns */
 enum { UNDECIDED = 10000 }; /* parts too narrow to split; a break may be found elsewhere */
 

@@ -17,8 +17,8 @@ typedef struct takt_job {
     bool is_done, is_broken; /* it was bounded; x violates case `broken` in the net */
     uint32_t broken;
     double *lo, *hi, *x;
-    double *nodes;         /* bounds of nodes over the part that it is a half of; infinite: none */
-    double *slopes, *beta; /* of relus, if these are split: the initial values of its halves */
+    double *nodes;           /* bounds of nodes over the part that it is a half of */
+    double *slopes, *beta;   /* of relus, if these are split: the initial values of its halves */
     uint32_t *open, *proved; /* cases */
 } takt_job;
 

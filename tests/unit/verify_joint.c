@@ -6,6 +6,7 @@
 
 #include "test.h"
 #include "util/random_array.h"
+#include "verify/goal.h"
 
 enum { INPUTS = 5, ROWS = 6, TRIES = 4000, POINTS = 200 };
 
@@ -137,9 +138,27 @@ static void two_sides(void)
            j.hi[0]);
 }
 
+/* A case with more half-spaces than a region has rows may have points everywhere. */
+static void too_many(void)
+{
+    setting s;
+    takt_joint j;
+    takt_goal goal;
+    const uint32_t first = 0;
+    make(&s, 1);
+    s.one.row_count = TAKT_REGION_ROWS + 1;
+    s.region.capacity = TAKT_REGION_ROWS;
+    s.region.joint = &j;
+    takt_joint_clear(&j);
+    const takt_property p = {.cases = &s.one, .case_count = 1};
+    takt_goal_bound(&s.region, &p, (takt_case_list){&first, 1}, &goal, NULL, NULL);
+    EXPECT(!goal.is_proved && j.is_whole, "the box would be cut");
+}
+
 int main(void)
 {
     random_cases();
     two_sides();
+    too_many();
     return test_done();
 }
