@@ -105,7 +105,7 @@ typedef struct events {
 static const takt_watch *step_reader(takt_session *s, events *e)
 {
     const takt_watch *all = s->ctx->watch;
-    if (s->watch != NULL || all == NULL)
+    if (s->watch != NULL || all == NULL || all->before == NULL)
         return s->watch;
     e->watched = (takt_watched){.user = all->user, .session = s};
     e->steps = *all;
@@ -162,7 +162,8 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     TAKT_TRY(ready(s));
     TAKT_TRY(takt_session_sample(s));
     takt_cpu_wait(s->ctx);
-    const uint64_t start = s->reader.end != NULL ? s->ctx->now_ns(s->ctx->clock_user) : 0;
+    const bool is_read = s->ctx->watch != NULL || s->reader.end != NULL;
+    const uint64_t start = is_read ? s->ctx->now_ns(s->ctx->clock_user) : 0;
     begins = begins && s->watch == NULL && s->ctx->watch == NULL;
     takt_status status = execute(s, number, deadline_ns, begins);
     while (status != TAKT_OK && s->range != NULL && s->range->is_again) {
@@ -175,7 +176,7 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
         status = takt_session_copy_out(s);
     if (status == TAKT_OK && !begins)
         status = takt_session_check_clauses(s);
-    if (s->ctx->watch != NULL || s->reader.end != NULL)
+    if (is_read)
         pass_end(s, start, status);
     return status;
 }
