@@ -35,7 +35,7 @@ if(takt_sources)
   takt_library(takt_measure takt-measure ${measure_sources})
   target_link_libraries(takt_measure PUBLIC takt)
   target_link_libraries(takt_measure_static PUBLIC takt_static)
-  # One finds the other beside itself, in a build, an installation and a wheel.
+  # One finds the other in its own folder: in a build, an installation and a wheel.
   set_target_properties(takt_measure PROPERTIES BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN")
 endif()

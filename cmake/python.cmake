@@ -1,7 +1,7 @@
 # python.cmake - the Python package: bind/python/src is one extension for the limited API of 3.11.
 #
 # Beside the library, in <build>/python, for tests; a wheel by scikit-build-core (pyproject.toml).
-# Extension and command share the libraries, which lie beside them in the package.
+# Extension and command share the libraries, which are next to them in the package.
 # TAKT_PREBUILT is a build folder whose library and command a wheel takes as they are.
 set(TAKT_PREBUILT "" CACHE PATH "a build of Takt whose library and command go into the wheel")
 set(package ${PROJECT_BINARY_DIR}/python/takt)

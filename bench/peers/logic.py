@@ -49,7 +49,7 @@ def write(name, text):
 
 
 def apart(work):
-    """In a process of its own: what data takes to make is no memory of a peer's."""
+    """In a process of its own: the memory that making data takes is not the peer's."""
     pid = os.fork()
     if pid == 0:
         try:

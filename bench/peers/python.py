@@ -1,7 +1,7 @@
-"""python.py - `make peers ROWS=python`: what Python adds to the engine, beside onnxruntime and C.
+"""python.py - `make peers ROWS=python`: what Python adds to the engine, against onnxruntime and C.
 
-Calls of a model of four elements, so that the call is all there is; four networks beside the same
-runs timed in C; a Trainer beside `takt train`; two threads beside one; what 10^6 calls leave
+Calls of a model of four elements, so that the call is all there is; four networks against the same
+runs timed in C; a Trainer against `takt train`; two threads against one; what 10^6 calls leave
 behind; the size of the wheel. Whatever is compared is timed in turns, there and back; figures are
 medians of the rounds. What is not installed is left out. Exit status 1: a bar was missed.
 """

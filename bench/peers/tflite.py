@@ -159,7 +159,7 @@ class Table:
             mean = math.exp(sum(math.log(ratio) for ratio, _ in of) / len(of))
             told = ", ".join(f"{words.count(w)} {w}" for w in
                              ("faster", "same", "inconclusive", "slower") if w in words)
-            yield (f"{threads}T beside {what}: {len(of)} rows, {told}; geometric mean {mean:.2f}, "
+            yield (f"{threads}T against {what}: {len(of)} rows, {told}; geometric mean {mean:.2f}, "
                    f"least {min(r for r, _ in of):.2f}")
 
 

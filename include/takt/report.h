@@ -75,7 +75,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_op_list_without(takt_ctx *ctx, const cha
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_lineage_options {
     size_t size;     /**< sizeof(takt_lineage_options), or 0 */
-    bool verify;     /**< look for the files beside this one and compare their SHA-256 */
+    bool verify;     /**< look for the files next to this one and compare their SHA-256 */
     size_t *changed; /**< receives how many differ; may be NULL */
 } takt_lineage_options;
 

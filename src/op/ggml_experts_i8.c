@@ -97,7 +97,7 @@ const takt_op takt_op_ggml_experts_i8 = {
     .eval = eval,
     .no_gradient = "activations are rounded",
     .cost = cost,
-    .no_bound = "bytes of blocks are no numbers",
+    .no_bound = "bytes of blocks are not numbers",
     .samples = {"ggml_experts_i8(f32[3, 1, 64], u8[4, 17, 40] in (0, 60), i64[3, 2] in (-4, 3), "
                 "format=q4_1)",
                 "ggml_experts_i8(f32[9, 2, 256], u8[3, 5, 144] in (0, 60), i32[9, 2] in (0, 2), "

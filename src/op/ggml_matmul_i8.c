@@ -49,7 +49,7 @@ const takt_op takt_op_ggml_matmul_i8 = {
     .eval = eval,
     .no_gradient = "activations are rounded",
     .cost = cost,
-    .no_bound = "bytes of blocks are no numbers",
+    .no_bound = "bytes of blocks are not numbers",
     .samples = {"ggml_matmul_i8(f32[3, 64], u8[5, 40] in (0, 60), format=q4_1)",
                 "ggml_matmul_i8(f32[20, 32], u8[33, 34] in (0, 60), format=q8_0)",
                 "ggml_matmul_i8(f32[2, 3, 512], u8[17, 352] in (0, 60), format=q5_k)",

@@ -64,9 +64,9 @@ const takt_op takt_op_ggml_quantize = {
     .dtypes = TAKT_IN(TAKT_F32),
     .infer = infer,
     .eval = eval,
-    .no_gradient = "bytes of blocks are no numbers",
+    .no_gradient = "bytes of blocks are not numbers",
     .cost = cost,
-    .no_bound = "bytes of blocks are no numbers",
+    .no_bound = "bytes of blocks are not numbers",
     .samples = {"ggml_quantize(f32[2, 3, 64], format=q8_0)", "ggml_quantize(f32[32], format=q8_0)",
                 "ggml_quantize(f32[5, 96] in (-1000, 1000), format=q8_0)"},
 };

@@ -22,7 +22,7 @@ void takt_joint_clear(takt_joint *j)
     }
 }
 
-/* False: they do not fit, or are no numbers. Rounding of all that follows is taken off here: no sum
+/* False: they do not fit, or are not finite. Rounding of all that follows is taken off here: no sum
  * below has more than a thousand terms of these magnitudes. */
 static bool gather(lines *l, const takt_region *r, const takt_case *c, size_t at)
 {
