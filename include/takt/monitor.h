@@ -114,7 +114,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_monitor_create(takt_ctx *ctx,
 /** Accepts NULL. Its sessions must be destroyed or detached, and no run may be in progress. */
 TAKT_API void takt_monitor_destroy(takt_monitor *monitor);
 /** The session's runs count from now on; several sessions may have one monitor. A NULL monitor
- *  detaches. */
+ *  detaches. No run of the session may be in progress. */
 TAKT_API void takt_monitor_attach(takt_monitor *monitor, takt_session *session);
 /** Ends the interval and adds it to the report and to `*sample`, unless NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_sample(takt_monitor *monitor, takt_metrics *sample);
