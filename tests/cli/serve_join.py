@@ -43,10 +43,13 @@ with Server(MLP, "--max-wait", "500ms") as running:
     mixed = bodies[:3] + [{"inputs": [{"name": "z", "shape": [1], "data": [1]}]},
                           {"inputs": [{"name": "x", "shape": [1, 783], "data": [0] * 783}]}, {},
                           {"inputs": [{"name": "x", "shape": [0, 784], "data": []}]}] + bodies[3:6]
-    answers = all_at_once(running, "/v1/infer/mlp", mixed)
+    for _ in range(5):  # a busy machine may keep requests further apart than they wait
+        answers = all_at_once(running, "/v1/infer/mlp", mixed)
+        if joined(running) > before:
+            break
     expect(answers[:3] + answers[7:] == want[:6], "a bad request changes others")
     expect([status for status, _ in answers[3:6]] == [400] * 3, f"{answers[3:7]}")
-    expect(joined(running) > before, "nothing was joined beside bad requests")
+    expect(joined(running) > before, "nothing was joined next to bad requests")
     large = [ask(100, seed) for seed in range(4)]
     sizes = [reply["outputs"][0]["shape"][0] for status, reply in
              all_at_once(running, "/v1/infer/mlp", large) if status == 200]
