@@ -3,12 +3,13 @@
 
 #include <immintrin.h>
 
+#include "kernel/gemm_i8/finish_x86.h"
+
 #define BLOCK 16
 static void column(const takt_depthwise_i8 *d, size_t c);
 
 #include "kernel/depthwise_i8/depthwise_i8_body.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "kernel/depthwise_i8/walk.h"
 
 /* Values below 2^15 in 32 bits each: a tap and its neighbour share them, so vpmaddwd adds both. */
 INLINE __m512i widened(const uint8_t *x, const bool x_unsigned)
@@ -28,11 +29,11 @@ INLINE __m512i paired(__m512i a, __m512i b)
     return _mm512_mask_blend_epi16(0xaaaaaaaa, a, _mm512_slli_epi32(b, 16));
 }
 
-INLINE __m512i sums_of(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c,
-                       const bool x_unsigned)
+INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c, sums_16 s,
+                        const bool x_unsigned)
 {
     const int16_t *w = d->w + c;
-    __m512i sums = _mm512_setzero_si512();
+    __m512i sums = s.at[0];
     size_t k = 0;
     for (; k + 2 <= d->taps; k += 2, w += 2 * d->channels) {
         const __m512i values =
@@ -43,23 +44,9 @@ INLINE __m512i sums_of(const takt_depthwise_i8 *d, const uint8_t *const *x, size
     if (k < d->taps)
         sums =
             _mm512_add_epi32(sums, _mm512_mullo_epi32(widened(x[k] + c, x_unsigned), weights(w)));
-    return sums;
+    return (sums_16){{sums}};
 }
 
-static void block(const takt_depthwise_i8 *d, size_t p, size_t c)
-{
-    const takt_gemm_i8 end = ending(d);
-    const uint8_t *const *x = d->x + p * d->taps;
-    uint32_t sums[16];
-    _mm512_storeu_si512(sums, d->x_unsigned ? sums_of(d, x, c, true) : sums_of(d, x, c, false));
-    correct(&end, sums, c, 16, 0, 0);
-    requant_row(&end, sums, p, c, 16);
-}
-
-static void column(const takt_depthwise_i8 *d, size_t c)
-{
-    for (size_t p = 0; p < d->positions; p++)
-        block(d, p, c);
-}
+#include "kernel/depthwise_i8/x86_column.h"
 
 TAKT_KERNELS(depthwise_i8, TAKT_KERNEL(depthwise_i8, "avx512", 20, run, NULL));

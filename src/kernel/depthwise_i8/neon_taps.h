@@ -1,6 +1,5 @@
-/* neon_taps.h - sixteen channels at a time: bytes widened to 16 bits and multiplied; and the end.
- */
-#define INLINE static inline __attribute__((always_inline))
+/* neon_taps.h - sixteen channels at a time: bytes widened to 16 bits and multiplied. */
+#include "kernel/depthwise_i8/walk.h"
 
 INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c, sums_16 s,
                         const bool is_unsigned)
@@ -20,57 +19,6 @@ INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *x, siz
         s.d = vmlal_high_s16(s.d, high, second);
     }
     return s;
-}
-
-INLINE sums_16 begin_sums(const takt_depthwise_i8 *d, size_t c)
-{
-    const int32x4_t none = vdupq_n_s32(0);
-    const int32_t *bias = d->requant->bias;
-    return bias ? load_sums(bias + c) : (sums_16){none, none, none, none};
-}
-
-/* Sums to y[p][c...] where they do not become bytes. */
-static void put_wide(const takt_depthwise_i8 *d, size_t p, size_t c, sums_16 s)
-{
-    const takt_gemm_i8 end = ending(d);
-    int32_t sums[16];
-    vst1q_s32(sums, s.a);
-    vst1q_s32(sums + 4, s.b);
-    vst1q_s32(sums + 8, s.c);
-    vst1q_s32(sums + 12, s.d);
-    requant_row(&end, (uint32_t *)sums, p, c, 16);
-}
-
-/* How the sums of one position are made. */
-typedef sums_16 sum_fn(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c, sums_16 s);
-
-/* Works on a copy of `d`: no byte that is stored could be part of that. */
-INLINE void walk_bytes(const takt_depthwise_i8 *given, size_t c, sums_16 begin, sum_fn *sum,
-                       const finish_way way)
-{
-    const takt_depthwise_i8 d = *given;
-    const finish_16 f = finish_begin(d.requant, c, 16, way);
-    const uint8_t *const *x = d.x;
-    uint8_t *y = (uint8_t *)d.y + c;
-    for (size_t p = 0; p < d.positions; p++, x += d.taps, y += d.channels)
-        vst1q_u8(y, finish_bytes(&f, sum(&d, x, c, begin), way));
-}
-
-/* All positions of sixteen channels; `begin`: what each sum starts from. */
-INLINE void walk(const takt_depthwise_i8 *d, size_t c, sums_16 begin, sum_fn *sum)
-{
-    const uint8_t *const *x = d->x;
-    if (!finish_is_bytes(d->requant)) {
-        for (size_t p = 0; p < d->positions; p++, x += d->taps)
-            put_wide(d, p, c, sum(d, x, c, begin));
-        return;
-    }
-    switch (finish_way_of(d->requant, c, 16)) {
-    case FINISH_SCALE: walk_bytes(d, c, begin, sum, FINISH_SCALE); break;
-    case FINISH_RIGHT: walk_bytes(d, c, begin, sum, FINISH_RIGHT); break;
-    case FINISH_FIXED: walk_bytes(d, c, begin, sum, FINISH_FIXED); break;
-    case FINISH_WIDE: walk_bytes(d, c, begin, sum, FINISH_WIDE); break;
-    }
 }
 
 INLINE sums_16 wide_unsigned(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c,

@@ -4,11 +4,12 @@
  * multiplied, and some rows of them are finished after every step of that.
  */
 
-/* What is added to all sums of a column, and what they are multiplied by. */
+/* What is added to all sums of a column, and how they become bytes or floats. */
 typedef struct constants {
-    uint32_t base[NR];
-    float scale[NR];
-    __mmask16 there[2]; /* columns that exist */
+    sums_16 base[2], scale[2]; /* scale: for floats */
+    finish_16 f[2];
+    size_t cols[2]; /* columns that exist */
+    finish_way way;
 } constants;
 
 /* Sums of a tile; those at from[i] belong to row to[i] of the block. */
@@ -19,47 +20,63 @@ typedef struct tile_sums {
     size_t to[MR];
 } tile_sums;
 
-static __mmask16 mask_of(size_t columns)
+INLINE finish_16 finish_begin_any(const takt_requant *q, size_t col, size_t n, finish_way way)
 {
-    return columns >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << columns) - 1);
+    switch (way) {
+    case FINISH_SCALE: return finish_begin(q, col, n, FINISH_SCALE);
+    case FINISH_WIDE: return finish_begin(q, col, n, FINISH_WIDE);
+    default: return finish_begin(q, col, n, FINISH_FIXED);
+    }
 }
 
-static constants constants_of(const block *o)
+/* Panel j of a block, which exists. */
+INLINE void set_constants(const block *o, constants *c, size_t j)
 {
     const takt_gemm_i8 *g = o->g;
     const takt_requant *q = g->requant;
-    constants f = {.there = {mask_of(o->cols), mask_of(o->cols > 16 ? o->cols - 16 : 0)}};
-    for (size_t j = 0; j < o->cols; j++) {
-        const uint32_t bias = q->bias ? (uint32_t)q->bias[o->col + j] : 0;
-        f.base[j] = bias - (o->shift ? o->shift * (uint32_t)g->b_sum[o->col + j] : 0);
-        if (q->to != TAKT_REQUANT_I32 && q->multiplier == NULL && q->wide == NULL)
-            f.scale[j] = q->scale[q->scale_per_column ? o->col + j : 0];
-    }
-    return f;
+    const size_t col = o->col + 16 * j, n = least(o->cols - 16 * j, 16);
+    c->cols[j] = n;
+    c->base[j] = q->bias ? load_first(q->bias + col, n) : no_sums();
+    if (o->shift)
+        c->base[j] = less_sums(c->base[j], load_first(g->b_sum + col, n), (int32_t)o->shift);
+    if (finish_is_bytes(q))
+        c->f[j] = finish_begin_any(q, col, n, c->way);
+    else if (q->to == TAKT_REQUANT_F32)
+        c->scale[j] =
+            finish_load((const int32_t *)(const void *)q->scale, q->scale_per_column, col, n);
 }
 
-/* Exact sums of sixteen columns of a row, to C. */
-INLINE void put(const block *o, const constants *f, __m512i x, size_t row, size_t j)
+static void constants_of(const block *o, constants *c)
+{
+    c->way = finish_way_of(o->g->requant, o->col, o->cols);
+    c->cols[1] = 0;
+    set_constants(o, c, 0);
+    if (o->cols > 16)
+        set_constants(o, c, 1);
+}
+
+INLINE bytes_16 finish_bytes_any(const finish_16 *f, sums_16 x, finish_way way)
+{
+    switch (way) {
+    case FINISH_SCALE: return finish_bytes(f, x, FINISH_SCALE);
+    case FINISH_RIGHT: return finish_bytes(f, x, FINISH_RIGHT);
+    case FINISH_WIDE: return finish_bytes(f, x, FINISH_WIDE);
+    default: return finish_bytes(f, x, FINISH_FIXED);
+    }
+}
+
+/* Exact sums of panel j of a row, to C. */
+INLINE void put(const block *o, const constants *c, sums_16 x, size_t row, size_t j)
 {
     const takt_requant *q = o->g->requant;
-    const __mmask16 there = f->there[j / 16];
-    const size_t at = row * o->g->ldc + o->col + j;
-    if (q->to == TAKT_REQUANT_I32) {
-        _mm512_mask_storeu_epi32((int32_t *)o->g->c + at, there, x);
+    const size_t at = row * o->g->ldc + o->col + 16 * j, n = c->cols[j];
+    if (finish_is_bytes(q)) {
+        finish_put((uint8_t *)o->g->c + at, finish_bytes_any(&c->f[j], x, c->way), n);
         return;
     }
-    if ((q->multiplier != NULL || q->wide != NULL) && q->to != TAKT_REQUANT_F32) {
-        uint32_t sums[16];
-        _mm512_storeu_si512(sums, x);
-        (void)narrow_otherwise(q, sums, o->col + j, least(o->cols - j, 16),
-                               (uint8_t *)o->g->c + at);
-        return;
-    }
-    const __m512 y = _mm512_mul_ps(_mm512_cvtepi32_ps(x), _mm512_loadu_ps(f->scale + j));
     if (q->to == TAKT_REQUANT_F32)
-        _mm512_mask_storeu_ps((float *)o->g->c + at, there, y);
-    else
-        narrow_sixteen(q, y, (uint8_t *)o->g->c + at, there);
+        x = finish_floats(x, c->scale[j]);
+    vi_store_n((int32_t *)o->g->c + at, x.at[0], n);
 }
 
 INLINE void finish_sums(const block *o, const constants *f, const uint32_t *x, size_t at)
@@ -67,14 +84,11 @@ INLINE void finish_sums(const block *o, const constants *f, const uint32_t *x, s
     const takt_gemm_i8 *g = o->g;
     const takt_epilogue_f32 *e = g->requant->to == TAKT_REQUANT_F32 ? g->requant->epilogue : NULL;
     const size_t row = o->row + at;
-    for (size_t j = 0; j < NR && f->there[j / 16]; j += 16) {
-        __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(x + j), _mm512_loadu_si512(f->base + j));
-        if (g->b_zero) {
-            const __m512i zero = _mm512_maskz_loadu_epi32(f->there[j / 16], g->b_zero + o->col + j);
-            const __m512i less =
-                _mm512_mullo_epi32(_mm512_set1_epi32((int32_t)o->row_sums[at]), zero);
-            sum = _mm512_sub_epi32(sum, less);
-        }
+    for (size_t j = 0; j < 2 && f->cols[j] > 0; j++) {
+        sums_16 sum = add_sums(load_sums((const int32_t *)x + 16 * j), f->base[j]);
+        if (g->b_zero)
+            sum = less_sums(sum, load_first(g->b_zero + o->col + 16 * j, f->cols[j]),
+                            (int32_t)o->row_sums[at]);
         put(o, f, sum, row, j);
     }
     if (e)
@@ -82,7 +96,7 @@ INLINE void finish_sums(const block *o, const constants *f, const uint32_t *x, s
 }
 
 /* The next `rows` rows of sums that wait. */
-INLINE void finish_some(const block *o, const constants *f, tile_sums *s, size_t rows)
+INLINE void finish_waiting(const block *o, const constants *f, tile_sums *s, size_t rows)
 {
     const size_t end = least(s->done + rows, s->count);
     for (; s->done < end; s->done++)

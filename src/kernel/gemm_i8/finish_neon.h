@@ -10,6 +10,8 @@ typedef struct sums_16 {
     int32x4_t a, b, c, d;
 } sums_16;
 
+typedef uint8x16_t bytes_16;
+
 typedef struct doubles_16 {
     float64x2_t a, b, c, d, e, f, g, h;
 } doubles_16;
@@ -42,6 +44,33 @@ FINISH_INLINE bool finish_is_words(const takt_requant *q)
 FINISH_INLINE sums_16 load_sums(const int32_t *p)
 {
     return (sums_16){vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)};
+}
+
+FINISH_INLINE void store_sums(int32_t *p, sums_16 s)
+{
+    vst1q_s32(p, s.a);
+    vst1q_s32(p + 4, s.b);
+    vst1q_s32(p + 8, s.c);
+    vst1q_s32(p + 12, s.d);
+}
+
+FINISH_INLINE sums_16 no_sums(void)
+{
+    const int32x4_t none = vdupq_n_s32(0);
+    return (sums_16){none, none, none, none};
+}
+
+FINISH_INLINE sums_16 add_sums(sums_16 x, sums_16 y)
+{
+    return (sums_16){vaddq_s32(x.a, y.a), vaddq_s32(x.b, y.b), vaddq_s32(x.c, y.c),
+                     vaddq_s32(x.d, y.d)};
+}
+
+/* x - y * times */
+FINISH_INLINE sums_16 less_sums(sums_16 x, sums_16 y, int32_t times)
+{
+    return (sums_16){vmlsq_n_s32(x.a, y.a, times), vmlsq_n_s32(x.b, y.b, times),
+                     vmlsq_n_s32(x.c, y.c, times), vmlsq_n_s32(x.d, y.d, times)};
 }
 
 /* The first `n` of sixteen, zeros behind them. */
@@ -221,4 +250,24 @@ FINISH_INLINE void finish_some(uint8_t *to, uint8x16_t y, size_t n)
     }
     if (n & 1)
         *to = (uint8_t)left;
+}
+
+FINISH_INLINE void finish_put(uint8_t *to, uint8x16_t y, size_t n)
+{
+    if (n == 16)
+        vst1q_u8(to, y);
+    else
+        finish_some(to, y, n);
+}
+
+FINISH_INLINE int32x4_t finish_word(int32x4_t x, int32x4_t scale)
+{
+    return vreinterpretq_s32_f32(vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(scale)));
+}
+
+/* Bits of the sums as floats, times a scale. */
+FINISH_INLINE sums_16 finish_floats(sums_16 s, sums_16 scale)
+{
+    return (sums_16){finish_word(s.a, scale.a), finish_word(s.b, scale.b),
+                     finish_word(s.c, scale.c), finish_word(s.d, scale.d)};
 }

@@ -6,10 +6,9 @@
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
+#include "kernel/gemm_i8/finish_x86.h"
 #include "kernel/gemm_i8/requant.h"
 #include "kernel/simd/amx.h"
-
-#include "kernel/gemm_i8/narrow_avx512.h"
 
 enum { ROWS = 16, STEP = 64, TILE = ROWS * STEP, MR = 2 * ROWS, NR = 32, A_BYTES = 768 << 10 };
 
@@ -147,7 +146,7 @@ INLINE void product(const tiles_of *w, const part *p, tile_sums *late, const boo
     for (size_t i = 1; i <= p->steps; i++) {
         o = (tile_step){o.a + TILE, o.a_next + TILE, o.b + TILE, o.b_next + TILE, STEP, STEP};
         step(i < p->steps, o, w->o->g->a_unsigned, two_rows, two_panels);
-        finish_some(w->o, &w->f, late, rows);
+        finish_waiting(w->o, &w->f, late, rows);
     }
 }
 
@@ -166,7 +165,7 @@ INLINE void tile_fixed(const tiles_of *w, size_t first, tile_sums *late, const b
         p = (part){a + at, p.a_next + at, o->last, o->last + TILE, 1};
         product(w, &p, late, two_rows, two_panels);
     }
-    finish_some(o, &w->f, late, MR);
+    finish_waiting(o, &w->f, late, MR);
 }
 
 /* ---- blocks ---- */
@@ -185,7 +184,8 @@ static void set_rows(tile_sums *s, size_t first, size_t rows)
 static void columns_of_block(const block *o)
 {
     const takt_gemm_i8 *g = o->g;
-    const tiles_of w = {o, constants_of(o)};
+    tiles_of w = {.o = o};
+    constants_of(o, &w.f);
     const bool two_panels = o->cols > 16;
     size_t turn = 0;
     complete_b(o);
@@ -204,7 +204,7 @@ static void columns_of_block(const block *o)
         set_rows(now, i, rows);
         turn ^= 1;
     }
-    finish_some(o, &w.f, &o->sums[!turn], MR);
+    finish_waiting(o, &w.f, &o->sums[!turn], MR);
     requant_tail(g, o->row, o->col, o->rows, o->cols);
 }
 
@@ -253,9 +253,11 @@ static void one_row(block *o)
 {
     const takt_gemm_i8 *g = o->g;
     const size_t panels = (g->n + 15) / 16, quarter = panels / 4, steps = (g->k + 3) / 4;
-    const uint32_t row_sum = g->b_zero ? sum_of_row(g, 0) : 0;
     int32_t sums[4 * 16];
+    constants f;
     o->shift += g->a_unsigned ? 0 : 128;
+    if (g->b_zero)
+        o->row_sums[0] = sum_of_row(g, 0);
     pack_row(g, g->scratch);
     for (size_t j = 0; j < quarter + panels % 4; j++) {
         const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
@@ -265,10 +267,10 @@ static void one_row(block *o)
         else
             row_fixed(g->scratch, b, 0, steps, sums, 1);
         for (size_t i = 0; i < count; i++) {
-            uint32_t *x = (uint32_t *)sums + 16 * i;
-            const size_t col = 16 * (first + i * quarter), cols = least(g->n - col, 16);
-            correct(g, x, col, cols, o->shift, row_sum);
-            requant_row(g, x, 0, col, cols);
+            o->col = 16 * (first + i * quarter);
+            o->cols = least(g->n - o->col, 16);
+            constants_of(o, &f);
+            finish_sums(o, &f, (const uint32_t *)sums + 16 * i, 0);
         }
     }
     requant_tail(g, 0, 0, 1, g->n);

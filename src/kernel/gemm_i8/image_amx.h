@@ -25,7 +25,7 @@ INLINE void image_product(const tiles_of *w, size_t position, tile_sums *late,
         now = (tile_step){a,   a + ROWS * m->channels, b + i * TILE, b_next + i * TILE, m->channels,
                           STEP};
         step(i < steps, now, a_unsigned, two_rows, two_panels);
-        finish_some(o, &w->f, late, rows);
+        finish_waiting(o, &w->f, late, rows);
     }
 }
 
@@ -49,7 +49,8 @@ static void set_positions(const takt_i8_image *m, tile_sums *s, size_t position,
 /* All positions by up to two panels. */
 static void columns_of_image(const block *o, size_t positions)
 {
-    const tiles_of w = {o, constants_of(o)};
+    tiles_of w = {.o = o};
+    constants_of(o, &w.f);
     size_t turn = 0;
     o->sums[0].count = o->sums[1].count = 0;
     for (size_t q = 0; q < positions; q += MR, turn ^= 1) {
@@ -61,11 +62,11 @@ static void columns_of_image(const block *o, size_t positions)
             TILES_CALL(image_product, two_rows, two_panels, &w, q, late, true);
         else
             TILES_CALL(image_product, two_rows, two_panels, &w, q, late, false);
-        finish_some(o, &w.f, late, MR);
+        finish_waiting(o, &w.f, late, MR);
         tiles_store(now->at, sizeof now->at[0], two_rows, two_panels);
         set_positions(o->g->image, now, q, count);
     }
-    finish_some(o, &w.f, &o->sums[!turn], MR);
+    finish_waiting(o, &w.f, &o->sums[!turn], MR);
     requant_tail(o->g, 0, o->col, o->g->m, o->cols);
 }
 

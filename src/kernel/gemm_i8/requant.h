@@ -125,7 +125,7 @@ REQUANT_INLINE void requant_cols(const takt_gemm_i8 *g, uint32_t *x, size_t row,
 }
 
 /* n <= REQUANT_COLS sums of one row, to C. A width known to the compiler is twice as fast. */
-static void requant_row(const takt_gemm_i8 *g, uint32_t *x, size_t row, size_t col, size_t n)
+static inline void requant_row(const takt_gemm_i8 *g, uint32_t *x, size_t row, size_t col, size_t n)
 {
     if (n == 32)
         requant_cols(g, x, row, col, 32);
