@@ -6,33 +6,33 @@
 #include "kernel/gemm_i8/finish_x86.h"
 
 #define BLOCK 16
+#define HALF 8
 static void column(const takt_depthwise_i8 *d, size_t c);
+static bool takes_halves(const takt_depthwise_i8 *d);
+static void half(const takt_depthwise_i8 *d, size_t c);
 
 #include "kernel/depthwise_i8/depthwise_i8_body.h"
 #include "kernel/depthwise_i8/walk.h"
+#include "kernel/depthwise_i8/x86_taps.h"
 
-INLINE __m256i widened(const uint8_t *x, const bool x_unsigned)
+INLINE __m256i widened(const uint8_t *const *const x[2], size_t k, size_t c, const bool x_unsigned,
+                       const bool is_half)
 {
-    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)x);
+    const __m128i bytes = tap(x, k, c, is_half);
     return x_unsigned ? _mm256_cvtepu8_epi16(bytes) : _mm256_cvtepi8_epi16(bytes);
 }
 
-INLINE __m256i weights(const int16_t *w)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)w);
-}
-
 /* Channels [c, c + 16) of what x[taps] points to; lanes of 128 bits are put in order at the end. */
-INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *x, size_t c, sums_16 s,
-                        const bool x_unsigned)
+INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *const x[2], size_t c,
+                        sums_16 s, const bool x_unsigned, const bool is_half)
 {
     __m256i low = _mm256_setzero_si256(), high = low;
     const int16_t *w = d->w + c;
     for (size_t k = 0; k < d->taps; k += 2, w += 2 * d->channels) {
         const bool two = k + 1 < d->taps;
-        const __m256i x0 = widened(x[k] + c, x_unsigned), w0 = weights(w);
-        const __m256i x1 = two ? widened(x[k + 1] + c, x_unsigned) : _mm256_setzero_si256();
-        const __m256i w1 = two ? weights(w + d->channels) : _mm256_setzero_si256();
+        const __m256i x0 = widened(x, k, c, x_unsigned, is_half), w0 = weights(w, is_half);
+        const __m256i x1 = two ? widened(x, k + 1, c, x_unsigned, is_half) : _mm256_setzero_si256();
+        const __m256i w1 = two ? weights(w + d->channels, is_half) : _mm256_setzero_si256();
         low = _mm256_add_epi32(
             low, _mm256_madd_epi16(_mm256_unpacklo_epi16(x0, x1), _mm256_unpacklo_epi16(w0, w1)));
         high = _mm256_add_epi32(

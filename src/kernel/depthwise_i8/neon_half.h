@@ -2,6 +2,8 @@
  *
  * Behind neon_dot.h: vectors have the first position in their low half.
  */
+#include "kernel/depthwise_i8/twice.h"
+
 /* A compile-time constant wherever it is used. */
 typedef struct half_kind {
     bool is_unsigned;
@@ -72,32 +74,6 @@ INLINE void walk_way(const takt_depthwise_i8 *d, size_t c, sums_16 begin, const 
     case FINISH_FIXED: walk_two(d, c, begin, q, FINISH_FIXED, kind); break;
     case FINISH_WIDE: walk_two(d, c, begin, q, FINISH_WIDE, kind); break;
     }
-}
-
-/* What belongs to eight columns, twice. */
-typedef struct twice {
-    float scale[16];
-    double wide[16];
-    int32_t multiplier[16], shift[16];
-} twice;
-
-static takt_requant take_twice(const takt_requant *q, size_t c, twice *t)
-{
-    takt_requant two = *q;
-    if (!q->scale_per_column)
-        return two;
-    for (size_t i = 0; i < 16; i++) {
-        const size_t j = c + i % 8;
-        t->scale[i] = q->scale != NULL ? q->scale[j] : 0;
-        t->wide[i] = q->wide != NULL ? q->wide[j] : 0;
-        t->multiplier[i] = q->multiplier != NULL ? q->multiplier[j] : 0;
-        t->shift[i] = q->multiplier != NULL ? q->shift[j] : 0;
-    }
-    two.scale = t->scale;
-    two.wide = q->wide != NULL ? t->wide : NULL;
-    two.multiplier = q->multiplier != NULL ? t->multiplier : NULL;
-    two.shift = t->shift;
-    return two;
 }
 
 static void half(const takt_depthwise_i8 *d, size_t c)
