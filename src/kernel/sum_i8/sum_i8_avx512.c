@@ -1,12 +1,4 @@
-/* sum_i8_avx512.c - the scalar code, whose loop the compiler turns into vectors. */
-#include "kernel/sum_i8/sum_i8.h"
-
-#include "kernel/sum_i8/plain.h"
-
-static void run(const takt_sum_i8 *s)
-{
-    const takt_sum_i8 here = *s;
-    plain(&here, 0);
-}
+/* sum_i8_avx512.c - x86_sums.h for AVX-512. */
+#include "kernel/sum_i8/x86_sums.h"
 
 TAKT_KERNELS(sum_i8, TAKT_KERNEL(sum_i8, "avx512", 20, run, NULL));
