@@ -294,6 +294,14 @@ static void choose_lines(facts *f)
         f->lines++;
 }
 
+static void set_scratch(takt_planner *p, facts *f)
+{
+    const size_t copied =
+        f->is_copied ? extent(&f->shape, 1, f->lines) * f->pitch * sizeof(float) : 0;
+    f->registers = takt_cpu_aligned(copied);
+    p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
+}
+
 takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
 {
     facts *f = takt_planner_get(p, sizeof *f);
@@ -309,11 +317,13 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
     const takt_id x = p->graph->nodes[p->group->nodes[0]].in[0];
     TAKT_TRY(add_operands(p, f, f->is_planar ? planes : x));
     TAKT_TRY(takt_conv_end_compile(p, s->cout, &f->end));
-    const size_t copied = f->is_copied ? extent(s, 1, f->lines) * f->pitch * sizeof(float) : 0;
-    f->registers = takt_cpu_aligned(copied);
-    p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     p->step->data = f;
     p->step->run = run;
     p->step->task_count = takt_cpu_tasks(p, flops(s), 0, s->batch * s->out[1]);
+    set_scratch(p, f);
+    while (f->is_copied && f->lines > 1 && !takt_planner_has_room(p)) {
+        f->lines--;
+        set_scratch(p, f);
+    }
     return TAKT_OK;
 }
