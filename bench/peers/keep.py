@@ -49,7 +49,7 @@ def page(title, command, lines, status):
     machine = f"{cpu()}, {len(os.sched_getaffinity(0))} cores, {platform.machine()}"
     when = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     head = [f"# {title}", "", f"{machine}; commit {commit()}; {when}.",
-            f"`{' '.join(command)}`", "", "```"]
+            f"`{' '.join([os.path.basename(command[0]), *command[1:]])}`", "", "```"]
     tail = ["```", ""] + (["Exit status 1: a row missed its bar or failed.", ""] if status else [])
     return "\n".join(head + lines + tail)
 
