@@ -52,7 +52,7 @@ typedef struct takt_integer_block {
     int32_t *zeros; /* room for `columns` zero points */
 } takt_integer_block;
 
-/* Room for the zero points of so many columns. */
+/* Bytes for the zero points of that many columns. */
 static inline size_t takt_integer_zeros_bytes(const takt_integer *f, size_t columns)
 {
     return f->has_no_zeros ? 0 : takt_cpu_aligned(columns * sizeof(int32_t));

@@ -1,7 +1,8 @@
 /* finish_neon.h - exact sums to bytes, sixteen columns at a time: what requant.h says, in
  * registers: by a scale, in fixed point, or by a wide scale. */
 #include <arm_neon.h>
-#include <string.h>
+
+#include "kernel/gemm_i8/finish_tail.h"
 
 #define FINISH_INLINE static inline __attribute__((always_inline))
 
@@ -237,19 +238,7 @@ FINISH_INLINE void finish_some(uint8_t *to, uint8x16_t y, size_t n)
         part = vget_high_u8(y);
         to += 8;
     }
-    uint64_t left = vget_lane_u64(vreinterpret_u64_u8(part), 0);
-    if (n & 4) {
-        memcpy(to, &left, 4);
-        left >>= 32;
-        to += 4;
-    }
-    if (n & 2) {
-        memcpy(to, &left, 2);
-        left >>= 16;
-        to += 2;
-    }
-    if (n & 1)
-        *to = (uint8_t)left;
+    finish_tail(to, vget_lane_u64(vreinterpret_u64_u8(part), 0), n);
 }
 
 FINISH_INLINE void finish_put(uint8_t *to, uint8x16_t y, size_t n)

@@ -3,8 +3,7 @@
  *
  * Everything but the few functions that the vocabulary of simd.h lacks is written once for both.
  */
-#include <string.h>
-
+#include "kernel/gemm_i8/finish_tail.h"
 #include "kernel/simd/simd.h"
 
 #define FINISH_INLINE static inline __attribute__((always_inline))
@@ -151,19 +150,7 @@ FINISH_INLINE void finish_some(uint8_t *to, bytes_16 y, size_t n)
         y = _mm_unpackhi_epi64(y, y);
         to += 8;
     }
-    uint64_t left = (uint64_t)_mm_cvtsi128_si64(y);
-    if (n & 4) {
-        memcpy(to, &left, 4);
-        left >>= 32;
-        to += 4;
-    }
-    if (n & 2) {
-        memcpy(to, &left, 2);
-        left >>= 16;
-        to += 2;
-    }
-    if (n & 1)
-        *to = (uint8_t)left;
+    finish_tail(to, (uint64_t)_mm_cvtsi128_si64(y), n);
 }
 #endif
 
