@@ -88,7 +88,7 @@ gpu-peers: build ## Takt beside torch on a GPU, times as a caller sees them; ski
 	@python3 bench/peers/keep.py --gpu gpu-peers scripts/gpu --build $(BUILD) kernels models peers || [ $$? -eq 77 ]
 
 format: ## let clang-format rewrite all C files
-	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+	@git ls-files -co --exclude-standard '*.c' '*.h' 'src/kernel/*.inc' | xargs clang-format -i
 
 install: ## build what is installed and put it into PREFIX (/usr/local); DESTDIR is honoured
 	@TARGET="takt_tool takt_measure_static libtakt-measure.so" scripts/build $(PRESET)

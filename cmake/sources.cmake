@@ -1,7 +1,7 @@
 # sources.cmake - finds the library's files and writes the lists that code includes.
 #
 #   src/kernel/<family>/<family>_<isa>[_<note>].c  a kernel variant   -> kernel_list.inc
-#   src/kernel/variants.txt                        variants from <family>_body.h alone
+#   src/kernel/variants.txt                        variants from <family>_body.inc alone
 #   src/op/<name>.c, src/ir/leaf/<name>.c          an operation       -> op_list.inc
 #   src/backend/cpu/step/<kind>.c                  a kind of step     -> cpu_list.inc
 #   src/train/optimizer, loss, metric              one each           -> optimizer_list.inc, …

@@ -6,7 +6,7 @@ from _lint import ROOT, complain, finish, skip
 
 if shutil.which("clang-format") is None:
     skip("clang-format is not installed")
-listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, text=True,
+listed = subprocess.run(["git", "ls-files", "*.c", "*.h", "src/kernel/*.inc"], cwd=ROOT, text=True,
                         capture_output=True, check=False)
 if listed.returncode != 0 or not listed.stdout:
     skip("no files under git")

@@ -1,7 +1,7 @@
 """headers.py - each public header compiles alone, as C17 and as C++17, and so do the examples in
-their comments; takt.h includes them all. Headers of src, tests and tools compile alone, too: parts
-of one file, and files that are included several times, end in .inc instead. Templates of kernels
-are still to be renamed."""
+their comments; takt.h includes them all. Headers of src, tests and tools compile alone, too, without
+flags for a processor: parts of one file, templates of kernels and what needs an instruction set end
+in .inc instead. Each folder of them says in which order they are read."""
 import concurrent.futures
 import os
 import re
@@ -76,7 +76,7 @@ def alone(header):
 
 
 private = [header for folder in ("src", "tests", "tools") for header in files(".h", under=folder)
-           if not header.startswith("src/kernel/") and not is_first(header)]
+           if not is_first(header)]
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     for header, status, text in pool.map(alone, private):
         if status != 0:

@@ -1,5 +1,5 @@
 /* step_rnn.c - recurrent layers: a scan whose body is a plain, LSTM or GRU cell, as one kernel
- * (kernel/rnn/cuda_body.h). The body is recognised as on the cpu. */
+ * (kernel/rnn/cuda_body.inc). The body is recognised as on the cpu. */
 #include <stdio.h>
 #include <string.h>
 

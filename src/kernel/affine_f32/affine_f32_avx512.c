@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "kernel/affine_f32/plain.h"
+#include "kernel/affine_f32/plain.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -3,7 +3,7 @@
 
 #include <arm_neon.h>
 
-#include "kernel/affine_f32/plain.h"
+#include "kernel/affine_f32/plain.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 

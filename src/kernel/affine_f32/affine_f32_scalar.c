@@ -1,7 +1,7 @@
 /* affine_f32_scalar.c - the contract, word for word. */
 #include "kernel/affine_f32/affine_f32.h"
 
-#include "kernel/affine_f32/plain.h"
+#include "kernel/affine_f32/plain.inc"
 
 static void run(const takt_affine_f32 *a)
 {

@@ -2,4 +2,4 @@
 #define TAKT_UNIT_NAME "avx512"
 #define TAKT_UNIT_RANK 40
 #define TAKT_UNIT_WORDS 8
-#include "kernel/bits_u64/bits_u64_body.h"
+#include "kernel/bits_u64/bits_u64_body.inc"

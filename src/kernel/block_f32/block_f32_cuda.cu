@@ -6,10 +6,10 @@
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
 #include "kernel/cuda/args_block.h"
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 enum { COLS = TAKT_CUDA_BLOCK_COLS, ROWS = TAKT_CUDA_BLOCK_ROWS, GRAIN = TAKT_CUDA_BLOCK_GRAIN };
 enum { CHUNK = TAKT_CUDA_GEMM_CHUNK, SLOTS = TAKT_CUDA_BLOCK_THREADS / COLS };

@@ -3,12 +3,12 @@
  * and blocks longer than a piece, use vpdpbusd. */
 #include "kernel/block_i8/block_i8.h"
 
-#include "kernel/block_i8/vnni.h"
-#include "kernel/simd/amx.h"
+#include "kernel/block_i8/vnni.inc"
+#include "kernel/simd/amx.inc"
 
-#include "kernel/block_i8/body.h"
+#include "kernel/block_i8/body.inc"
 
-#include "kernel/block_i8/amx_spread.h"
+#include "kernel/block_i8/amx_spread.inc"
 
 enum { BATCH = 2, SUMS = HEIGHT * TAKT_BLOCKS_PANEL, SUM_BYTES = BATCH * SUMS * 4, ROWS_FEW = 8 };
 

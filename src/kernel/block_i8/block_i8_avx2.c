@@ -3,9 +3,9 @@
 
 enum { DISTANT = 2, MR = 2 };
 
-#include "kernel/block_i8/avx2.h"
+#include "kernel/block_i8/avx2.inc"
 
-#include "kernel/block_i8/body.h"
+#include "kernel/block_i8/body.inc"
 
 static void run(const takt_block_i8 *g)
 {

@@ -1,9 +1,9 @@
 /* block_i8_avx512vnni.c - levels by vpdpbusd: one row by four distant panels, four rows by one. */
 #include "kernel/block_i8/block_i8.h"
 
-#include "kernel/block_i8/vnni.h"
+#include "kernel/block_i8/vnni.inc"
 
-#include "kernel/block_i8/body.h"
+#include "kernel/block_i8/body.inc"
 
 static void run(const takt_block_i8 *g)
 {

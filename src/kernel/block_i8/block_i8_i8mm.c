@@ -10,15 +10,15 @@
 
 enum { DISTANT = 2, MR = 4 };
 
-#include "kernel/block_i8/arm.h"
+#include "kernel/block_i8/arm.inc"
 
-#include "kernel/block_i8/body.h"
+#include "kernel/block_i8/body.inc"
 
-#include "kernel/block_i8/spread.h"
+#include "kernel/block_i8/spread.inc"
 
-#include "kernel/block_i8/mm_tile.h"
+#include "kernel/block_i8/mm_tile.inc"
 
-#include "kernel/block_i8/mm_pair.h"
+#include "kernel/block_i8/mm_pair.inc"
 
 typedef struct mm_job {
     strip a;

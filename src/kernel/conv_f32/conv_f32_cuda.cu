@@ -16,7 +16,7 @@
 #define GATHERS 1
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_conv_f32_128w, takt_cuda_gemm, 128, 2)
-#include "kernel/gemm_f32/cuda_wide.h"
+#include "kernel/gemm_f32/cuda_wide.inc"
 
 /* Small tiles. */
 #define BM 64
@@ -28,7 +28,7 @@
 #define GATHERS 1
 #define TILE(name) name##_64
 #define TILED KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 3)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Smaller ones. */
 #define BM 64
@@ -40,7 +40,7 @@
 #define GATHERS 1
 #define TILE(name) name##_64x32
 #define TILED KERNEL(takt_cuda_conv_f32_64x32, takt_cuda_gemm, 128, 4)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Few positions, deep. */
 #define BM 32
@@ -52,4 +52,4 @@
 #define GATHERS 1
 #define TILE(name) name##_32
 #define TILED KERNEL(takt_cuda_conv_f32_32, takt_cuda_gemm, 128)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_tile.inc"

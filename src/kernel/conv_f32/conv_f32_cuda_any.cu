@@ -7,9 +7,9 @@
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 enum { CHUNK = TAKT_CUDA_GEMM_CHUNK };
 

@@ -2,4 +2,4 @@
 #define CONVERT_NAME "bf16"
 #define CONVERT_RANK 25
 
-#include "kernel/convert/convert_body.h"
+#include "kernel/convert/convert_body.inc"

@@ -42,7 +42,7 @@ typedef struct takt_cuda_instruction {
     uint8_t is_byte;   /* the result is 0 or 1 */
     /* In programs of mixed types: */
     uint8_t dtype; /* of the result */
-    uint8_t as;    /* the compute type of what is read: kernel/cuda/element.h */
+    uint8_t as;    /* the compute type of what is read: kernel/cuda/element.inc */
     uint8_t cast;  /* takt_cuda_cast */
 } takt_cuda_instruction;
 

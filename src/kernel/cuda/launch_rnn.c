@@ -35,7 +35,7 @@ static uint64_t bytes_of(const takt_cuda_rnn *r)
     return r->dtype == TAKT_F64 ? sizeof(double) : sizeof(float);
 }
 
-/* Shared memory of a block without its part of r, and that part: `memory` of cuda_body.h. */
+/* Shared memory of a block without its part of r, and that part: `memory` of cuda_body.inc. */
 static uint64_t shared_of(const takt_cuda_rnn *r)
 {
     const uint64_t units = (r->units + 3) / 4 * 4;

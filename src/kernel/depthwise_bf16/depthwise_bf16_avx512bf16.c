@@ -13,7 +13,7 @@ enum { VECTOR = 16 };
 typedef __m512 factor;
 typedef __m512 sums;
 
-#include "kernel/depthwise_bf16/body.h"
+#include "kernel/depthwise_bf16/body.inc"
 
 INLINE __mmask16 of(size_t n)
 {

@@ -12,7 +12,7 @@ enum { VECTOR = 8 };
 typedef bfloat16x8_t factor;
 typedef float32x4x2_t sums; /* of even and of odd channels */
 
-#include "kernel/depthwise_bf16/body.h"
+#include "kernel/depthwise_bf16/body.inc"
 
 INLINE factor load(const uint16_t *p, size_t n)
 {

@@ -1,9 +1,9 @@
 /* depthwise_f32_neon.c - depthwise convolution, four channels at a time. */
 #define DEPTHWISE_RUN blocks_or_all
 #define DEPTHWISE_LINES 2
-#include "kernel/depthwise_f32/depthwise_f32_body.h"
+#include "kernel/depthwise_f32/depthwise_f32_body.inc"
 
-#include "kernel/depthwise_f32/neon_block.h"
+#include "kernel/depthwise_f32/neon_block.inc"
 #include "kernel/simd/zeros.h"
 
 /* Cases that the blocks cover: two lines that share rows, and at most one padded column on either

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "kernel/gemm_i8/finish_x86.h"
+#include "kernel/gemm_i8/finish_x86.inc"
 
 #define BLOCK 16
 #define HALF 8
@@ -11,9 +11,9 @@ static void column(const takt_depthwise_i8 *d, size_t c);
 static bool takes_halves(const takt_depthwise_i8 *d);
 static void half(const takt_depthwise_i8 *d, size_t c);
 
-#include "kernel/depthwise_i8/depthwise_i8_body.h"
-#include "kernel/depthwise_i8/walk.h"
-#include "kernel/depthwise_i8/x86_taps.h"
+#include "kernel/depthwise_i8/depthwise_i8_body.inc"
+#include "kernel/depthwise_i8/walk.inc"
+#include "kernel/depthwise_i8/x86_taps.inc"
 
 /* Values below 2^15 in 32 bits each: a tap and its neighbour share them, so vpmaddwd adds both. */
 INLINE __m512i widened(const uint8_t *const *const x[2], size_t k, size_t c, const bool x_unsigned,
@@ -53,6 +53,6 @@ INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *const 
     return (sums_16){{sums}};
 }
 
-#include "kernel/depthwise_i8/x86_column.h"
+#include "kernel/depthwise_i8/x86_column.inc"
 
 TAKT_KERNELS(depthwise_i8, TAKT_KERNEL(depthwise_i8, "avx512", 20, run, NULL));

@@ -4,13 +4,13 @@
 #include <arm_neon.h>
 #include <string.h>
 
-#include "kernel/gemm_i8/finish_neon.h"
+#include "kernel/gemm_i8/finish_neon.inc"
 
 #define BLOCK 16
 static void column(const takt_depthwise_i8 *d, size_t c);
 
-#include "kernel/depthwise_i8/depthwise_i8_body.h"
-#include "kernel/depthwise_i8/neon_taps.h"
+#include "kernel/depthwise_i8/depthwise_i8_body.inc"
+#include "kernel/depthwise_i8/neon_taps.inc"
 
 static void column(const takt_depthwise_i8 *d, size_t c)
 {

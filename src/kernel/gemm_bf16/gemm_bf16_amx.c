@@ -16,13 +16,13 @@ enum { B_BYTES = 1024 << 10, DEEP = 4096 };
 
 #define IMAGE_IN_PLACE
 #define WALKS_ITSELF
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_bf16/blocked.h"
+#include "kernel/gemm_bf16/blocked.inc"
 
-#include "kernel/gemm_bf16/round512.h"
+#include "kernel/gemm_bf16/round512.inc"
 
-#include "kernel/simd/amx.h"
+#include "kernel/simd/amx.inc"
 
 static size_t strip_elems(size_t rows, size_t k)
 {
@@ -50,11 +50,11 @@ static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size
                                          : _mm512_setzero_si512());
 }
 
-#include "kernel/gemm_bf16/walk_amx.h"
+#include "kernel/gemm_bf16/walk_amx.inc"
 
-#include "kernel/gemm_bf16/image_amx.h"
+#include "kernel/gemm_bf16/image_amx.inc"
 
-#include "kernel/gemm_bf16/row512.h"
+#include "kernel/gemm_bf16/row512.inc"
 
 static void run_any(const takt_gemm_f32 *g)
 {

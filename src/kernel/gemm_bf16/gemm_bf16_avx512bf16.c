@@ -12,11 +12,11 @@ typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 32, NARROW = 16, MR = 14, GROUP = 2, PIECE = 16, CHUNK = 1024, A_BYTES = 768 << 10 };
 enum { B_BYTES = 0, BY_PANELS = 0 };
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_bf16/blocked.h"
+#include "kernel/gemm_bf16/blocked.inc"
 
-#include "kernel/gemm_bf16/round512.h"
+#include "kernel/gemm_bf16/round512.inc"
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -103,7 +103,7 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_rows[cols == WIDE][rows - 1](t);
 }
 
-#include "kernel/gemm_bf16/row512.h"
+#include "kernel/gemm_bf16/row512.inc"
 
 static void run_any(const takt_gemm_f32 *g)
 {

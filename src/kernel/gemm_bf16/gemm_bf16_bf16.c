@@ -16,9 +16,9 @@ typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 12, NARROW = 8, MR = 8, GROUP = 4, PIECE = 4, CHUNK = 1024, A_BYTES = 320 << 10 };
 enum { B_BYTES = 0, BY_PANELS = 0 };
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_bf16/blocked.h"
+#include "kernel/gemm_bf16/blocked.inc"
 
 static void begin(void) {}
 
@@ -152,7 +152,7 @@ static void tile(size_t rows, size_t cols, const tile_job *t)
     by_pairs[cols == WIDE][(rows + 1) / 2 - 1](t, rows);
 }
 
-#include "kernel/gemm_bf16/neon_row.h"
+#include "kernel/gemm_bf16/neon_row.inc"
 
 static const takt_gemm_bf16_info info = {
     {MR, {WIDE, NARROW}, scratch_bytes, 0, 0}, GROUP, CHUNK, 8, 0, 0};

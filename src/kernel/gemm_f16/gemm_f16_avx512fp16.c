@@ -10,9 +10,9 @@ typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 enum { WIDE = 64, NARROW = 32, MR = 12, COPIES = 2, A_BYTES = 768 << 10 };
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f16/blocked.h"
+#include "kernel/gemm_f16/blocked.inc"
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")

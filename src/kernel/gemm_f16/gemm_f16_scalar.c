@@ -10,7 +10,7 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
 enum { P = 16, CHUNK = TAKT_F16_CHUNK };
 

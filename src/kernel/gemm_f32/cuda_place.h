@@ -1,12 +1,12 @@
-/* cuda_place.h - where tiles of products and convolutions lie, for cuda_tile.h. */
+/* cuda_place.h - where tiles of products and convolutions lie, for cuda_tile.inc. */
 #ifndef TAKT_KERNEL_GEMM_F32_CUDA_PLACE_H
 #define TAKT_KERNEL_GEMM_F32_CUDA_PLACE_H
 
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/epilogue.h"
+#include "kernel/cuda/epilogue.inc"
 
 enum { CHUNK = TAKT_CUDA_GEMM_CHUNK };
 

@@ -10,9 +10,9 @@ typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 typedef takt_gemm_f32 gemm;
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f32/sum_body.h"
+#include "kernel/gemm_f32/sum_body.inc"
 
 void takt_gemm_widen_half(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to)
 {

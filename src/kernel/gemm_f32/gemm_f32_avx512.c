@@ -43,23 +43,23 @@ enum { STREAMS = 8, FAR_STREAMS = 2, ASKS_FAR = 16 << 20, ASKS_NEAR = 0 };
 #define v_load_some(m, p) _mm512_maskz_loadu_ps(m, p)
 #define v_store_some(m, p, x) _mm512_mask_storeu_ps(p, m, x)
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f32/blocked.h"
+#include "kernel/gemm_f32/blocked.inc"
 
-#include "kernel/gemm_f32/stored.h"
+#include "kernel/gemm_f32/stored.inc"
 
-#include "kernel/gemm_f32/pack_rows.h"
+#include "kernel/gemm_f32/pack_rows.inc"
 
-#include "kernel/gemm_f32/vector_tile.h"
+#include "kernel/gemm_f32/vector_tile.inc"
 
-#include "kernel/gemm_f32/vector_half.h"
+#include "kernel/gemm_f32/vector_half.inc"
 
 HEIGHTS_2_TO_14(TILE)
 HEIGHTS_2_TO_14(THIN)
 HEIGHTS_2_TO_9(BROAD_TILE)
 
-#include "kernel/gemm_f32/far_tile.h"
+#include "kernel/gemm_f32/far_tile.inc"
 
 HEIGHTS_2_TO_14(FAR_TILE)
 HEIGHTS_2_TO_9(FAR_BROAD)

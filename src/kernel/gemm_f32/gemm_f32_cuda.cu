@@ -21,7 +21,7 @@
 #define GATHERS 0
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_gemm_f32_128w, takt_cuda_gemm, 128, 2)
-#include "kernel/gemm_f32/cuda_wide.h"
+#include "kernel/gemm_f32/cuda_wide.inc"
 
 /* Twice the threads, for fewer tiles. */
 #define BM 128
@@ -35,7 +35,7 @@
 #define GATHERS 0
 #define TILE(name) name##_128
 #define TILED KERNEL(takt_cuda_gemm_f32_128, takt_cuda_gemm, 256, 2)
-#include "kernel/gemm_f32/cuda_wide.h"
+#include "kernel/gemm_f32/cuda_wide.inc"
 
 /* Smaller products. */
 #define BM 64
@@ -49,7 +49,7 @@
 #define GATHERS 0
 #define TILE(name) name##_64w
 #define TILED KERNEL(takt_cuda_gemm_f32_64w, takt_cuda_gemm, 64, 5)
-#include "kernel/gemm_f32/cuda_wide.h"
+#include "kernel/gemm_f32/cuda_wide.inc"
 
 /* Twice the threads. */
 #define BM 64
@@ -61,7 +61,7 @@
 #define GATHERS 0
 #define TILE(name) name##_64
 #define TILED KERNEL(takt_cuda_gemm_f32_64, takt_cuda_gemm, 128, 4)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Smaller ones. */
 #define BM 64
@@ -73,7 +73,7 @@
 #define GATHERS 0
 #define TILE(name) name##_64x32
 #define TILED KERNEL(takt_cuda_gemm_f32_64x32, takt_cuda_gemm, 128, 4)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Few rows or columns, deep: all of a chunk is on its way at once. */
 #define BM 32
@@ -85,4 +85,4 @@
 #define GATHERS 0
 #define TILE(name) name##_32
 #define TILED KERNEL(takt_cuda_gemm_f32_32, takt_cuda_gemm, 128)
-#include "kernel/gemm_f32/cuda_tile.h"
+#include "kernel/gemm_f32/cuda_tile.inc"

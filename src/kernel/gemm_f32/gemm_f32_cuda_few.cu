@@ -16,7 +16,7 @@ typedef struct column {
 #define ROWS 1
 #define AT_ONCE 32
 #define NAMED(name) name##_row
-#include "kernel/gemm_f32/cuda_few.h"
+#include "kernel/gemm_f32/cuda_few.inc"
 
 KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 {
@@ -27,7 +27,7 @@ KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 #define ROWS 4
 #define AT_ONCE 16
 #define NAMED(name) name##_four
-#include "kernel/gemm_f32/cuda_few.h"
+#include "kernel/gemm_f32/cuda_few.inc"
 
 KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
 {
@@ -38,7 +38,7 @@ KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
 #define ROWS TAKT_CUDA_GEMM_FEW
 #define AT_ONCE 16
 #define NAMED(name) name##_few
-#include "kernel/gemm_f32/cuda_few.h"
+#include "kernel/gemm_f32/cuda_few.inc"
 
 KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512, 1)
 {

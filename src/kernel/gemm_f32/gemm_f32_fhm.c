@@ -4,7 +4,7 @@
  */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #define RUN one_row
-#include "kernel/gemm_f32/neon.h"
+#include "kernel/gemm_f32/neon.inc"
 
 extern const takt_kernel_unit takt_unit_gemm_f32_neon;
 

@@ -10,7 +10,7 @@ typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 typedef takt_gemm_f32 gemm;
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
 enum { P = 16, CHUNK = TAKT_GEMM_CHUNK };
 
@@ -25,7 +25,7 @@ static const float *panel_of(const gemm *g, size_t first, size_t k, size_t col)
 }
 
 #define FMA fmaf
-#include "kernel/gemm_f32/scalar_body.h"
+#include "kernel/gemm_f32/scalar_body.inc"
 
 static size_t scratch_bytes(const takt_gemm_f32 *g)
 {

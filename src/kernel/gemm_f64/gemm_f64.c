@@ -10,9 +10,9 @@ typedef uint64_t word;
 typedef takt_epilogue_f64 epilogue;
 typedef takt_gemm_f64 gemm;
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f32/sum_body.h"
+#include "kernel/gemm_f32/sum_body.inc"
 
 void takt_gemm_f64_chunks(const takt_kernel *kernel, const takt_gemm_f64 *g, size_t first,
                           size_t last, double *partial)

@@ -38,15 +38,15 @@ enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 0, ASKS_NEAR = 0 };
 #define v_load_some(m, p) ((void)(m), v_load(p))
 #define v_store_some(m, p, x) ((void)(m), v_store(p, x))
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f32/blocked.h"
+#include "kernel/gemm_f32/blocked.inc"
 
-#include "kernel/gemm_f64/stored.h"
+#include "kernel/gemm_f64/stored.inc"
 
-#include "kernel/gemm_f32/pack_rows.h"
+#include "kernel/gemm_f32/pack_rows.inc"
 
-#include "kernel/gemm_f32/vector_tile.h"
+#include "kernel/gemm_f32/vector_tile.inc"
 
 HEIGHTS_2_TO_6(TILE)
 

@@ -40,15 +40,15 @@ enum { STREAMS = 8, FAR_STREAMS = 2, ASKS_FAR = 0, ASKS_NEAR = 0 };
 #define v_load_some(m, p) _mm512_maskz_loadu_pd(m, p)
 #define v_store_some(m, p, x) _mm512_mask_storeu_pd(p, m, x)
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f32/blocked.h"
+#include "kernel/gemm_f32/blocked.inc"
 
-#include "kernel/gemm_f64/stored.h"
+#include "kernel/gemm_f64/stored.inc"
 
-#include "kernel/gemm_f32/pack_rows.h"
+#include "kernel/gemm_f32/pack_rows.inc"
 
-#include "kernel/gemm_f32/vector_tile.h"
+#include "kernel/gemm_f32/vector_tile.inc"
 
 HEIGHTS_2_TO_14(TILE)
 HEIGHTS_2_TO_14(THIN)

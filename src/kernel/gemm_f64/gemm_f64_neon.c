@@ -14,13 +14,13 @@ enum { WIDE = 6, NARROW = 4, PANELS = 1, MR = 8, QUAD = 2 };
 enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, MASKED = 0 };
 enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 0, ASKS_NEAR = 0 };
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
-#include "kernel/gemm_f32/blocked.h"
+#include "kernel/gemm_f32/blocked.inc"
 
-#include "kernel/gemm_f64/stored.h"
+#include "kernel/gemm_f64/stored.inc"
 
-#include "kernel/gemm_f64/neon_panel.h"
+#include "kernel/gemm_f64/neon_panel.inc"
 
 /* [k][rows, an even number]. */
 static size_t strip_elems(size_t rows, size_t k)

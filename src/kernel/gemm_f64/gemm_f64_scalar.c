@@ -10,7 +10,7 @@ typedef uint64_t word;
 typedef takt_epilogue_f64 epilogue;
 typedef takt_gemm_f64 gemm;
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
 enum { P = 8, CHUNK = TAKT_GEMM_CHUNK };
 
@@ -22,7 +22,7 @@ static const double *panel_of(const gemm *g, size_t first, size_t k, size_t col)
 }
 
 #define FMA fma
-#include "kernel/gemm_f32/scalar_body.h"
+#include "kernel/gemm_f32/scalar_body.inc"
 
 static size_t scratch_bytes(const takt_gemm_f64 *g)
 {

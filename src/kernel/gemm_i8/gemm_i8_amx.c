@@ -6,9 +6,9 @@
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
-#include "kernel/gemm_i8/finish_x86.h"
-#include "kernel/gemm_i8/requant.h"
-#include "kernel/simd/amx.h"
+#include "kernel/gemm_i8/finish_x86.inc"
+#include "kernel/gemm_i8/requant.inc"
+#include "kernel/simd/amx.inc"
 
 enum { ROWS = 16, STEP = 64, TILE = ROWS * STEP, MR = 2 * ROWS, NR = 32, A_BYTES = 768 << 10 };
 
@@ -24,7 +24,7 @@ static size_t round_up(size_t n, size_t to)
 
 /* ---- scratch: packed A, B's last step, sums of two tiles, sums of A's rows ---- */
 
-/* Two of finish_amx.h's. */
+/* Two of finish_amx.inc's. */
 enum { SUMS_BYTES = 2 * (MR * NR * 4 + 512) };
 
 static size_t block_rows(const takt_gemm_i8 *g)
@@ -104,7 +104,7 @@ static void complete_b(const block *o)
 
 #define INLINE static inline __attribute__((always_inline))
 
-#include "kernel/gemm_i8/finish_amx.h"
+#include "kernel/gemm_i8/finish_amx.inc"
 
 _Static_assert(2 * sizeof(tile_sums) <= SUMS_BYTES, "there is room for the sums of two tiles");
 
@@ -276,7 +276,7 @@ static void one_row(block *o)
     requant_tail(g, 0, 0, 1, g->n);
 }
 
-#include "kernel/gemm_i8/image_amx.h"
+#include "kernel/gemm_i8/image_amx.inc"
 
 static void run(const takt_gemm_i8 *g)
 {

@@ -7,15 +7,15 @@
 
 #include <immintrin.h>
 
-#include "kernel/gemm_i8/finish_x86.h"
-#include "kernel/gemm_i8/requant.h"
+#include "kernel/gemm_i8/finish_x86.inc"
+#include "kernel/gemm_i8/requant.inc"
 
 enum { GROUP = 4, PANELS = 1, MR = 3, A_BYTES = 128 << 10, A_SIZE = 2 };
 enum { PIECE = 16, ROW_PAD = 1 };
 
 #define FINISHES_BYTES
-#include "kernel/gemm_i8/blocked.h"
-#include "kernel/gemm_i8/finish_block.h"
+#include "kernel/gemm_i8/blocked.inc"
+#include "kernel/gemm_i8/finish_block.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -7,15 +7,15 @@
 
 #include <immintrin.h>
 
-#include "kernel/gemm_i8/finish_x86.h"
-#include "kernel/gemm_i8/requant.h"
+#include "kernel/gemm_i8/finish_x86.inc"
+#include "kernel/gemm_i8/requant.inc"
 
 enum { GROUP = 4, PANELS = 2, MR = 14, A_BYTES = 512 << 10, A_SIZE = 1 };
 enum { PIECE = 16, ROW_PAD = 1 };
 
 #define FINISHES_BYTES
-#include "kernel/gemm_i8/blocked.h"
-#include "kernel/gemm_i8/finish_block.h"
+#include "kernel/gemm_i8/blocked.inc"
+#include "kernel/gemm_i8/finish_block.inc"
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")

@@ -7,16 +7,16 @@
 
 #include <arm_neon.h>
 
-#include "kernel/gemm_i8/finish_neon.h"
-#include "kernel/gemm_i8/requant.h"
+#include "kernel/gemm_i8/finish_neon.inc"
+#include "kernel/gemm_i8/requant.inc"
 
 enum { GROUP = 4, PANELS = 1, MR = 6, A_BYTES = 384 << 10, A_SIZE = 1 };
 enum { PIECE = 16, ROW_PAD = 1, QUAD = 4 };
 
 #define FINISHES_BYTES
-#include "kernel/gemm_i8/blocked.h"
-#include "kernel/gemm_i8/finish_block.h"
-#include "kernel/gemm_i8/load_part.h"
+#include "kernel/gemm_i8/blocked.inc"
+#include "kernel/gemm_i8/finish_block.inc"
+#include "kernel/gemm_i8/load_part.inc"
 
 static int32_t flip(const takt_gemm_i8 *g)
 {
@@ -44,7 +44,7 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
 #define FINISH(R)
 #define FINISH_IN
 
-#include "kernel/gemm_i8/neon_tile.h"
+#include "kernel/gemm_i8/neon_tile.inc"
 
 #undef elem
 

@@ -2,25 +2,25 @@
  *
  * B is p16x8: a vector holds two columns. Packed A holds two rows in a vector. usmmla takes
  * unsigned A as it is. v0-v2 are A, v4-v7 pass B through, v8-v31 sum. Products of few columns are
- * made in direct_i8mm.h, one row in row_i8mm.h.
+ * made in direct_i8mm.inc, one row in row_i8mm.inc.
  */
 #include "kernel/gemm_i8/gemm_i8.h"
 
 #include <arm_neon.h>
 
-#include "kernel/gemm_i8/finish_neon.h"
-#include "kernel/gemm_i8/requant.h"
+#include "kernel/gemm_i8/finish_neon.inc"
+#include "kernel/gemm_i8/requant.inc"
 
 enum { GROUP = 8, PANELS = 1, MR = 6, A_BYTES = 384 << 10, A_SIZE = 1 };
 enum { PIECE = 16, ROW_PAD = 2, ROW_AHEAD = 1024 };
 
 #define FINISHES_BYTES
-#include "kernel/gemm_i8/blocked.h"
-#include "kernel/gemm_i8/finish_block.h"
-#include "kernel/gemm_i8/load_part.h"
+#include "kernel/gemm_i8/blocked.inc"
+#include "kernel/gemm_i8/finish_block.inc"
+#include "kernel/gemm_i8/load_part.inc"
 
-#include "kernel/gemm_i8/direct_i8mm.h"
-#include "kernel/gemm_i8/row_i8mm.h"
+#include "kernel/gemm_i8/direct_i8mm.inc"
+#include "kernel/gemm_i8/row_i8mm.inc"
 
 static int32_t flip(const takt_gemm_i8 *g)
 {

@@ -1,7 +1,7 @@
 /* gemm_i8_scalar.c - the contract, word for word, on p16x4. */
 #include "kernel/gemm_i8/gemm_i8.h"
 
-#include "kernel/gemm_i8/requant.h"
+#include "kernel/gemm_i8/requant.inc"
 
 static uint32_t dot(const takt_gemm_i8 *g, size_t row, size_t col)
 {

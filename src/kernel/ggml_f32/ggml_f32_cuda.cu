@@ -5,10 +5,10 @@
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/epilogue.h"
-#include "kernel/ggml_f32/cuda_weight.h"
+#include "kernel/cuda/epilogue.inc"
+#include "kernel/ggml_f32/cuda_weight.inc"
 #include "kernel/ggml_f32/ggml_f32.h"
 
 enum { COLS = TAKT_CUDA_GGML_COLS, ROWS = TAKT_CUDA_GGML_ROWS };

@@ -1,9 +1,9 @@
 /* ggml_i8_avx512vnni.c - levels by vpdpbusd: one row by a panel, four rows by a panel. */
-#include "kernel/block_i8/vnni.h"
+#include "kernel/block_i8/vnni.inc"
 
 #define TAKES_SIGNED 0
 
-#include "kernel/ggml_i8/ggml_i8_body.h"
+#include "kernel/ggml_i8/ggml_i8_body.inc"
 
 static const takt_ggml_i8_info info = {MR, rounded_bytes, round_rows};
 

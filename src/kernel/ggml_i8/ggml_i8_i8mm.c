@@ -7,17 +7,17 @@
  */
 enum { MR = 4, FEWEST = 3 }; /* rows for which it is worth it to spread */
 
-#include "kernel/block_i8/arm.h"
+#include "kernel/block_i8/arm.inc"
 
 #define TAKES_SIGNED 1
 
-#include "kernel/ggml_i8/ggml_i8_body.h"
+#include "kernel/ggml_i8/ggml_i8_body.inc"
 
-#include "kernel/ggml_i8/mm_rows.h"
+#include "kernel/ggml_i8/mm_rows.inc"
 
-#include "kernel/ggml_i8/mm_spread.h"
+#include "kernel/ggml_i8/mm_spread.inc"
 
-#include "kernel/ggml_i8/mm_tile.h"
+#include "kernel/ggml_i8/mm_tile.inc"
 
 #define SPREAD(name)                                                                               \
     static void spread_##name(const uint8_t *p, mm_block *to)                                      \

@@ -169,7 +169,7 @@ static void q6_k(takt_ggml_format format, const uint8_t *b, numbers *o)
     }
 }
 
-#include "kernel/ggml_i8/scalar_open.h"
+#include "kernel/ggml_i8/scalar_open.inc"
 
 typedef void read_fn(takt_ggml_format format, const uint8_t *b, numbers *o);
 

@@ -5,9 +5,9 @@
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 #include "kernel/map/map.h"
 
 /* Cases of a switch over operations; the last is TAKT_MAP_GE. */
@@ -25,7 +25,7 @@
 #define VEC(name) vf_##name
 #define MATH(name) name##_f32
 #define OF(name) name##_of_f32
-#include "kernel/map/cuda_float.h"
+#include "kernel/map/cuda_float.inc"
 
 #define T double
 #define BITS uint64_t
@@ -33,35 +33,35 @@
 #define VEC(name) vd_##name
 #define MATH(name) name##_f64
 #define OF(name) name##_of_f64
-#include "kernel/map/cuda_float.h"
+#include "kernel/map/cuda_float.inc"
 
 #define T int32_t
 #define U uint32_t
 #define WIDTH 32
 #define IS_SIGNED 1
 #define OF(name) name##_of_i32
-#include "kernel/map/cuda_int.h"
+#include "kernel/map/cuda_int.inc"
 
 #define T uint32_t
 #define U uint32_t
 #define WIDTH 32
 #define IS_SIGNED 0
 #define OF(name) name##_of_u32
-#include "kernel/map/cuda_int.h"
+#include "kernel/map/cuda_int.inc"
 
 #define T int64_t
 #define U uint64_t
 #define WIDTH 64
 #define IS_SIGNED 1
 #define OF(name) name##_of_i64
-#include "kernel/map/cuda_int.h"
+#include "kernel/map/cuda_int.inc"
 
 #define T uint64_t
 #define U uint64_t
 #define WIDTH 64
 #define IS_SIGNED 0
 #define OF(name) name##_of_u64
-#include "kernel/map/cuda_int.h"
+#include "kernel/map/cuda_int.inc"
 
 DEVICE bool is_predicate(uint8_t op)
 {

@@ -7,7 +7,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 DEVICE double f64_at(uint32_t dtype, const void *data, uint64_t at)
 {

@@ -4,7 +4,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 enum { UNIFORM, NORMAL };
 

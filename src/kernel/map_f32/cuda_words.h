@@ -4,7 +4,7 @@
 
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 #include "kernel/map/map.h"
 #include "kernel/map_f32/cuda_kind.h"
 

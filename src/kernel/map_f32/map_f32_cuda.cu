@@ -13,7 +13,7 @@
 /* The values of four elements; 0 and 1 of predicates are floats as well. */
 #define EACH TAKT_CUDA_MAP_EACH
 #define NAMED(name) name##_four
-#include "kernel/map_f32/cuda_ops.h"
+#include "kernel/map_f32/cuda_ops.inc"
 
 typedef values_four four;
 

@@ -8,9 +8,9 @@
 
 #define EACH TAKT_CUDA_MAP_EACH
 #define NAMED(name) name##_4
-#include "kernel/map_f32/cuda_ops.h"
+#include "kernel/map_f32/cuda_ops.inc"
 
-#include "kernel/map_f32/cuda_one.h"
+#include "kernel/map_f32/cuda_one.inc"
 
 KERNEL(takt_cuda_map_one_f32_light, takt_cuda_map_one, TAKT_CUDA_MAP_THREADS, 12)
 {
@@ -24,9 +24,9 @@ KERNEL(takt_cuda_map_one_f32, takt_cuda_map_one, TAKT_CUDA_MAP_THREADS, 10)
 
 #define EACH TAKT_CUDA_MAP_MANY
 #define NAMED(name) name##_many
-#include "kernel/map_f32/cuda_ops.h"
+#include "kernel/map_f32/cuda_ops.inc"
 
-#include "kernel/map_f32/cuda_one.h"
+#include "kernel/map_f32/cuda_one.inc"
 
 KERNEL(takt_cuda_map_one_f32_many, takt_cuda_map_one, TAKT_CUDA_MAP_THREADS, 10)
 {

@@ -2,7 +2,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 DEVICE word added(uint8_t as, word a, word b)
 {

@@ -2,7 +2,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 DEVICE uint64_t bits_at(const void *src, int64_t at, uint32_t bytes)
 {

@@ -8,7 +8,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 /* Of n elements, from one type to another. */
 KERNEL(takt_cuda_scatter_convert, takt_cuda_scatter_args, TAKT_CUDA_MOVE_THREADS)

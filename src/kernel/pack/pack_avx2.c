@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernel/pack/walk.h"
+#include "kernel/pack/walk.inc"
 
 static __m256 load(const char *from)
 {

@@ -4,7 +4,7 @@
 #include <arm_neon.h>
 #include <string.h>
 
-#include "kernel/pack/walk.h"
+#include "kernel/pack/walk.inc"
 
 static uint32x4_t load(const char *from)
 {

@@ -5,6 +5,6 @@
 #include "kernel/simd/half.h"
 
 #define WIDEN half_from_bf16
-#include "kernel/peak/peak_half.h"
+#include "kernel/peak/peak_half.inc"
 
 TAKT_KERNELS(peak_bf16, TAKT_KERNEL(peak_bf16, "scalar", 0, run, NULL));

@@ -2,7 +2,7 @@
  * reads of memory. */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
 enum { CHAINS = 16 };
 

@@ -4,6 +4,6 @@
 #define FACTOR int8_t
 #define SUM int32_t
 #define PRODUCT _tile_dpbssd
-#include "kernel/peak/peak_amx.h"
+#include "kernel/peak/peak_amx.inc"
 
 TAKT_KERNELS(peak_i8, TAKT_KERNEL(peak_i8, "amx", 40, run, NULL));

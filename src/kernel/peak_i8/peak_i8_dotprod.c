@@ -3,4 +3,4 @@
 #define OPS 32
 #define NAME "dotprod"
 #define RANK 20
-#include "kernel/peak_i8/arm_body.h"
+#include "kernel/peak_i8/arm_body.inc"

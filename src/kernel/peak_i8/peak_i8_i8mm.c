@@ -3,4 +3,4 @@
 #define OPS 64
 #define NAME "i8mm"
 #define RANK 30
-#include "kernel/peak_i8/arm_body.h"
+#include "kernel/peak_i8/arm_body.inc"

@@ -5,9 +5,9 @@
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/epilogue.h"
+#include "kernel/cuda/epilogue.inc"
 
 enum { CHUNK = 256 };
 

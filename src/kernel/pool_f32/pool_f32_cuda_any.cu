@@ -5,10 +5,10 @@
  * for f64, and rounded once to narrower types.
  */
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
 #include "kernel/cuda/args_pool.h"
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 /* Of one sample and channel: where x and y begin. */
 typedef struct plane {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernel/simd/amx.h"
+#include "kernel/simd/amx.inc"
 
 enum { WIDE = 32, NARROW = 16, TILE = 16, MR = 32, GROUP = 2, PIECE = 32, CHUNK = 1024 };
 enum { B_BYTES = 768 << 10 }; /* of weights that stay in L2 while all rows pass them */
@@ -157,7 +157,7 @@ INLINE void sums_of(work *w, const strip *s, const panel *o, const bool two_rows
     }
 }
 
-#include "kernel/product_bf16/image_amx.h"
+#include "kernel/product_bf16/image_amx.inc"
 
 /* All of k, and the results that waited; then these sums wait. */
 static void multiply(work *w, const strip *s, const panel *o)

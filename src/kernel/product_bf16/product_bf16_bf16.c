@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernel/product_bf16/tile.h"
+#include "kernel/product_bf16/tile.inc"
 
 enum { CHUNK = 1024, A_FAR = 192 << 10 };
 enum { ROWS_MAX = 30 * MR };

@@ -5,9 +5,9 @@
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 #include "kernel/reduce/reduce.h"
 
 enum { WIDE = TAKT_REDUCE_LANES, CHUNK = TAKT_REDUCE_CHUNK };

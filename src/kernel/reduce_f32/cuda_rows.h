@@ -4,7 +4,7 @@
 
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 #include "kernel/reduce/reduce.h"
 
 enum {

@@ -1,9 +1,9 @@
 /* rnn_f32_cuda.cu - recurrent layers of f32, f16 and bf16 on a device. */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
-#include "kernel/cuda/element.h"
+#include "kernel/cuda/element.inc"
 
 #define T float
 #define VEC(name) vf_##name
@@ -40,7 +40,7 @@ DEVICE void load4(float *to, const float *from)
     spread(to, *(const quad *)from);
 }
 
-#include "kernel/rnn/cuda_body.h"
+#include "kernel/rnn/cuda_body.inc"
 
 KERNEL(takt_cuda_rnn_f32, takt_cuda_rnn, TAKT_CUDA_RNN_THREADS)
 {

@@ -1,7 +1,7 @@
 /* rnn_f64_cuda.cu - recurrent layers of f64 on a device. */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
 #define T double
 #define VEC(name) vd_##name
@@ -37,7 +37,7 @@ DEVICE void load4(double *to, const double *from)
         to[i] = from[i];
 }
 
-#include "kernel/rnn/cuda_body.h"
+#include "kernel/rnn/cuda_body.inc"
 
 KERNEL(takt_cuda_rnn_f64, takt_cuda_rnn, TAKT_CUDA_RNN_THREADS)
 {

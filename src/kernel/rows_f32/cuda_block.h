@@ -4,7 +4,7 @@
 
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
 enum { THREADS = TAKT_CUDA_ROWS_THREADS, WIDE = 16, CHUNK = 4096, AT_ONCE = 16 };
 

@@ -163,7 +163,7 @@ KERNEL(takt_cuda_rows_f32, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
 
 #define EACH 16
 #define NAMED(name) name##_16
-#include "kernel/rows_f32/cuda_short.h"
+#include "kernel/rows_f32/cuda_short.inc"
 
 KERNEL(takt_cuda_rows_f32_256, takt_cuda_rows, TAKT_CUDA_ROWS_THREADS)
 {

@@ -2,7 +2,7 @@
  * thread, in the order of semiring_f32.h.
  */
 #include "kernel/cuda/lang.h"
-#include "kernel/cuda/math.h"
+#include "kernel/cuda/math.inc"
 
 #include <takt/tensor.h>
 

@@ -74,26 +74,26 @@
 #endif
 
 #if TAKT_SIMD_SET == 5 && __ARM_FEATURE_SVE_BITS == 512
-#include "kernel/simd/simd_sve_f64.h"
+#include "kernel/simd/simd_sve_f64.inc"
 #define SIMD_NAME "sve512"
 #define SIMD_RANK 40
 #elif TAKT_SIMD_SET == 5
-#include "kernel/simd/simd_sve_f64.h"
+#include "kernel/simd/simd_sve_f64.inc"
 #define SIMD_NAME "sve256"
 #define SIMD_RANK 30
 #elif TAKT_SIMD_SET == 4
-#include "kernel/simd/simd_avx512.h"
-#include "kernel/simd/simd_avx512_f64.h"
+#include "kernel/simd/simd_avx512.inc"
+#include "kernel/simd/simd_avx512_f64.inc"
 #define SIMD_NAME "avx512"
 #define SIMD_RANK 40
 #elif TAKT_SIMD_SET == 3
-#include "kernel/simd/simd_avx2.h"
-#include "kernel/simd/simd_avx2_f64.h"
+#include "kernel/simd/simd_avx2.inc"
+#include "kernel/simd/simd_avx2_f64.inc"
 #define SIMD_NAME "avx2"
 #define SIMD_RANK 20
 #elif TAKT_SIMD_SET == 2
-#include "kernel/simd/simd_neon.h"
-#include "kernel/simd/simd_neon_f64.h"
+#include "kernel/simd/simd_neon.inc"
+#include "kernel/simd/simd_neon_f64.inc"
 #define SIMD_NAME "neon"
 #define SIMD_RANK 20
 #elif TAKT_SIMD_SET == 1
@@ -105,6 +105,6 @@
 #error "TAKT_UNIT_ISA names an ISA that simd.h does not know"
 #endif
 
-#include "kernel/simd/simd_common.h"
+#include "kernel/simd/simd_common.inc"
 
 #endif

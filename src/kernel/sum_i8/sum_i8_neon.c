@@ -2,14 +2,14 @@
  *
  * Vectors are for what LiteRT's ADD and SUB ask for: 20 bits, and one operand, that with the larger
  * scale, times exactly a half. That one is (v - zero) * 2^19 and is added by a multiplication. The
- * rest is left to plain.h, as are shifts to the left and the least number as a multiplier, which
+ * rest is left to plain.inc, as are shifts to the left and the least number as a multiplier, which
  * wraps.
  */
 #include "kernel/sum_i8/sum_i8.h"
 
 #include <arm_neon.h>
 
-#include "kernel/sum_i8/plain.h"
+#include "kernel/sum_i8/plain.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -1,7 +1,7 @@
 /* sum_i8_scalar.c - the contract, word for word. */
 #include "kernel/sum_i8/sum_i8.h"
 
-#include "kernel/sum_i8/plain.h"
+#include "kernel/sum_i8/plain.inc"
 
 static void run(const takt_sum_i8 *s)
 {

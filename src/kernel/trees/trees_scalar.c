@@ -1,5 +1,5 @@
 /* trees_scalar.c - descents through trees, the definition: one at a time. */
-#include "kernel/trees/trees_step.h"
+#include "kernel/trees/trees_step.inc"
 
 static void run(const takt_trees_job *j)
 {

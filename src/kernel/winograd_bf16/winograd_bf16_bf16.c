@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernel/product_bf16/tile.h"
+#include "kernel/product_bf16/tile.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 

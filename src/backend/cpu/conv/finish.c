@@ -9,7 +9,7 @@ typedef float elem;
 typedef uint32_t word;
 typedef takt_epilogue_f32 epilogue;
 
-#include "kernel/gemm_f32/epilogue.h"
+#include "kernel/gemm_f32/epilogue.inc"
 
 void takt_conv_finish(const takt_epilogue_f32 *e, const takt_conv_block *b)
 {
