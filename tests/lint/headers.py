@@ -1,7 +1,7 @@
 """headers.py - each public header compiles alone, as C17 and as C++17, and so do the examples in
-their comments; takt.h includes them all. Headers of src, tests and tools compile alone, too, without
-flags for a processor: parts of one file, templates of kernels and what needs an instruction set end
-in .inc instead. Each folder of them says in which order they are read."""
+their comments; takt.h includes them all. Headers of src, tests and tools compile alone, too,
+without flags for a processor: parts of one file, templates of kernels and what needs an instruction
+set end in .inc instead, and src/kernel/README.md says in which order they are read."""
 import concurrent.futures
 import os
 import re
@@ -82,4 +82,14 @@ with concurrent.futures.ThreadPoolExecutor(2) as pool:
         if status != 0:
             complain(f"{header} does not compile alone; if it is a part of files, call it .inc:\n"
                      f"{text}")
+
+order = dict(re.findall(r"^\| (\w+) \| (.*) \|$", read("src/kernel/README.md"), re.MULTILINE))
+for path in files(".inc", under="src/kernel"):
+    family, part = path.split("/")[2:]
+    if part != family + "_body.inc" and f"`{part}`" not in order.get(family, ""):
+        complain(f"{path}: not in the reading order of src/kernel/README.md")
+for family, parts in order.items():
+    for part in re.findall(r"`([^`]+)`", parts):
+        if not os.path.exists(os.path.join(ROOT, "src/kernel", family, part)):
+            complain(f"src/kernel/README.md: {family} has no file {part}")
 finish()
