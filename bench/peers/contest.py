@@ -7,7 +7,7 @@ The instances are those of ../shared/data/vnn. The verdicts of nnenum and alpha-
 contest's own (contest.tsv): neither can be installed by name, and the second had a GPU there. So
 their counts say what can be decided; only a verdict against theirs is an error, and the exit code
 is 1 then. `--log` appends one line for each instance, and those that it already has are not run
-again. `--known` runs only instances that one of the two decided in that time."""
+again. `--known` runs only instances that one of the two decided."""
 import argparse
 import csv
 import json
@@ -88,8 +88,8 @@ def run_all(given, known):
     for name in given.sets.split(","):
         for at, instance in enumerate(instances(name)):
             key = key_of(*instance)
-            decided = [s for _, s in known.get(key, {}).values() if s <= given.seconds]
-            if at % parts == part and key not in found and (decided or not given.known):
+            is_known = key in known and len(known[key]) > 0
+            if at % parts == part and key not in found and (is_known or not given.known):
                 todo.append(instance)
 
     def one(instance):
