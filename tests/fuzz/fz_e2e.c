@@ -11,8 +11,8 @@
 enum {
     TENSOR_BYTES = 1 << 16,
     MEMORY = 1 << 21,
-    FLOPS = 1 << 25,
-    FLOPS_REF = 1 << 22, /* of the interpreter */
+    FLOPS = 1 << 21,
+    FLOPS_REF = 1 << 17, /* of the interpreter */
     DEADLINE_NS = 200000000,
 };
 
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const takt_allocator allocator = METER_ALLOCATOR(&memory);
     const takt_config config = {
         .allocator = &allocator,
-        .limits = {.bytes = 1 << 27, .tensor_bytes = TENSOR_BYTES, .nodes = 500, .trip_count = 50}};
+        .limits = {.bytes = 1 << 27, .tensor_bytes = TENSOR_BYTES, .nodes = 100, .trip_count = 16}};
     takt_ctx *ctx;
     takt_model *m;
     if (size > 1 << 16 || takt_ctx_create(&config, &ctx) != TAKT_OK)

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const takt_config config = {
         .allocator = &allocator,
         .files = &files,
-        .limits = {.bytes = 1 << 28, .tensor_bytes = 1 << 18, .nodes = 2000, .trip_count = 256}};
+        .limits = {.bytes = 1 << 28, .tensor_bytes = 1 << 18, .nodes = 200, .trip_count = 32}};
     takt_ctx *ctx;
     uint64_t first, second;
     (void)takt_reader_onnx.recognises(data, size);

@@ -94,7 +94,7 @@ static void again(takt_ctx *ctx, const takt_model *m)
 static void load(const uint8_t *data, size_t size)
 {
     const takt_config config = {
-        .limits = {.bytes = 64 << 20, .tensor_bytes = 1 << 11, .nodes = 2000, .trip_count = 1000}};
+        .limits = {.bytes = 64 << 20, .tensor_bytes = 1 << 11, .nodes = 200, .trip_count = 100}};
     takt_ctx *ctx;
     takt_model *m;
     if (takt_ctx_create(&config, &ctx) != TAKT_OK)

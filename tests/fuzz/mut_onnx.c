@@ -44,6 +44,10 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 static bool varint(const uint8_t *d, size_t end, size_t *at, uint64_t *value)
 {
     *value = 0;
+    if (*at < end && d[*at] < 128) { /* nearly all are one byte */
+        *value = d[(*at)++];
+        return true;
+    }
     for (int shift = 0; shift < 64 && *at < end; shift += 7) {
         const uint8_t byte = d[(*at)++];
         *value |= (uint64_t)(byte & 127) << shift;
@@ -123,39 +127,52 @@ static bool lies_on(const choice *c, const path *p)
     return is_same;
 }
 
-/* Field number `stop` in the order of the bytes; the number of fields if there are fewer. With
- * `like`, only fields with its key at its depth are counted, with `on` those of that path. */
-static size_t walk(const work *w, size_t stop, const choice *like, const path *on, choice *found)
+/* Which fields count: those that fit all that is given. */
+typedef struct {
+    const choice *like;     /* those with its key at its depth */
+    const path *on;         /* those of that path */
+    const uint8_t *payload; /* those whose payload is these `length` bytes */
+    size_t length;
+    bool is_first; /* the first of them, not any */
+} wish;
+
+static bool fits(const work *w, const wish *only, const choice *c)
 {
-    size_t count = 0, at = 0;
-    int depth = 0;
-    while (at < w->size) {
-        while (depth > 0 && at >= found->around[depth - 1].end)
-            depth--;
-        const size_t end = depth > 0 ? found->around[depth - 1].end : w->size;
-        if (!next(w->bytes, end, &at, &found->at))
-            break;
-        found->depth = depth;
-        if ((like == NULL || (like->depth == depth && like->at.key == found->at.key)) &&
-            (on == NULL || lies_on(found, on))) {
-            if (count++ == stop)
-                return count;
-        }
-        if (depth < DEPTH && is_message(w->bytes, &found->at)) {
-            found->around[depth++] = found->at;
-            at = found->at.body;
-        }
-    }
-    return count;
+    const size_t length = c->at.end - c->at.body;
+    return (only->like == NULL ||
+            (only->like->depth == c->depth && only->like->at.key == c->at.key)) &&
+           (only->on == NULL || lies_on(c, only->on)) &&
+           (only->payload == NULL ||
+            ((c->at.key & 7) == 2 && length == only->length && c->depth < DEPTH &&
+             memcmp(w->bytes + c->at.body, only->payload, length) == 0));
 }
 
-static bool choose(work *w, const choice *like, choice *found)
+/* Any field that fits, each as likely as the others, found in one walk over the bytes. */
+static bool choose(work *w, const wish *only, choice *found)
 {
-    const size_t count = walk(w, SIZE_MAX, like, NULL, found);
-    if (count == 0)
-        return false;
-    walk(w, (size_t)draw(&w->state, count), like, NULL, found);
-    return true;
+    choice c;
+    size_t count = 0, at = 0;
+    c.depth = 0;
+    for (int depth = 0; at < w->size;) {
+        while (depth > 0 && at >= c.around[depth - 1].end)
+            depth--;
+        const size_t end = depth > 0 ? c.around[depth - 1].end : w->size;
+        if (!next(w->bytes, end, &at, &c.at))
+            break;
+        c.depth = depth;
+        if (fits(w, only, &c) && draw(&w->state, ++count) == 0) {
+            memcpy(found->around, c.around, (size_t)depth * sizeof *c.around);
+            found->at = c.at;
+            found->depth = depth;
+            if (only->is_first)
+                return true;
+        }
+        if (depth < DEPTH && is_message(w->bytes, &c.at)) {
+            c.around[depth++] = c.at;
+            at = c.at.body;
+        }
+    }
+    return count > 0;
 }
 
 static bool splice(work *w, size_t from, size_t to, const uint8_t *with, size_t n)
@@ -267,7 +284,7 @@ static bool borrow(work *w, choice *c, work *from)
     static uint8_t spare[SPARE];
     choice other;
     const bool alike = draw(&w->state, 4) != 0;
-    if (!choose(from, alike ? c : NULL, &other))
+    if (!choose(from, &(wish){.like = alike ? c : NULL}, &other))
         return false;
     const bool whole = !alike || (other.at.key & 7) != 2 || draw(&w->state, 2) == 0;
     const size_t begin = whole ? other.at.tag : other.at.body, n = other.at.end - begin;
@@ -309,7 +326,7 @@ static bool change(work *w)
     choice c;
     if (draw(&w->state, 5) == 0)
         return change_knowingly(w);
-    if (!choose(w, NULL, &c))
+    if (!choose(w, &(wish){0}, &c))
         return false;
     switch (draw(&w->state, 9)) {
     case 0: return replace_field(w, &c, w->bytes, 0);
