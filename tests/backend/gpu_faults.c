@@ -238,6 +238,52 @@ static void lost_in_graph(void)
     EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
 }
 
+/* A clock that goes on by a second whenever it is looked at. */
+static uint64_t tick(void *user)
+{
+    return *(uint64_t *)user += UINT64_C(1000000000);
+}
+
+/* A kernel that does not end: the run gives up after a minute, all sessions of the device refuse
+ * from then on, and to destroy them asks nothing of the driver that would wait. */
+static void stuck(void)
+{
+    takt_ctx *ctx;
+    takt_model *m;
+    size_t away;
+    uint64_t now = 0;
+    const takt_config config = {.now_ns = tick, .clock_user = &now};
+    gpu_driver(&(gpu_settings){0});
+    EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load(ctx, "examples/mlp.takt", NULL, &m));
+    const model row = {.path = "mlp", .sizes = "batch=2"};
+    takt_session *a = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *b = open_session(ctx, m, &row, "gpu", &away);
+    takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
+    EXPECT(takt_session_run(a) == TAKT_OK);
+    gpu_get_stuck();
+    const uint64_t begin = now;
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT(now - begin >= UINT64_C(60000000000) && now - begin < UINT64_C(80000000000));
+    EXPECT(takt_session_error(a)->id == TAKT_E_DEVICE_FAILED);
+    EXPECT(strstr(takt_session_error(a)->message, "no end within 60 s") != NULL, "%s",
+           takt_session_error(a)->message);
+    EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL, "%s",
+           takt_session_error(a)->hint);
+    EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
+    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    const gpu_counts before = gpu_count();
+    takt_session_destroy(a);
+    takt_session_destroy(b);
+    takt_session_destroy(cpu);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    EXPECT(gpu_count().calls == before.calls, "nothing is asked that would wait");
+    EXPECT(gpu_count().live_objects == before.live_objects);
+}
+
 /* What another library made current on this thread is current after every call. */
 static void other_context(void)
 {
@@ -353,4 +399,4 @@ static void chooses(void)
 }
 
 TEST_MAIN(reasons, chooses, shared_memory, index_faults, divide_faults, lost_device, forked,
-          lost_in_graph, other_context, refused_code, failing_calls)
+          lost_in_graph, stuck, other_context, refused_code, failing_calls)

@@ -146,6 +146,11 @@ void gpu_lose_in_graph(void)
     gpu.is_lost_in_graph = true;
 }
 
+void gpu_get_stuck(void)
+{
+    gpu.is_stuck = true;
+}
+
 void gpu_enter_other(void *context)
 {
     gpu.current = context;

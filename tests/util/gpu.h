@@ -42,6 +42,8 @@ void gpu_fail(uint64_t in_calls, int result, bool is_for_ever);
 
 /* The next graph begins, and never ends: its wait fails, and so does every call after it. */
 void gpu_lose_in_graph(void);
+/* Graphs begin from now on and never end, and the driver reports no error. */
+void gpu_get_stuck(void);
 /* Memory of a device that another library has; its contents can be read and written directly. */
 void *gpu_foreign(size_t bytes, int ordinal);
 void gpu_foreign_put(void *data);

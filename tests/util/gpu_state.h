@@ -17,7 +17,7 @@ typedef struct gpu_state {
     gpu_counts count;
     gpu_block blocks[GPU_BLOCKS];
     takt_cu_ctx current, under; /* the stack of contexts: what was current before */
-    bool is_lost_in_graph;
+    bool is_lost_in_graph, is_stuck;
     const void *late[GPU_LATE]; /* graphs that wait for somebody to wait */
     size_t late_count;
     struct {

@@ -32,11 +32,6 @@ int gpu_stream_destroy(takt_cu_stream stream)
 {
     return end(stream);
 }
-int gpu_stream_query(takt_cu_stream stream)
-{
-    (void)stream;
-    return gpu_call();
-}
 int gpu_event_create(takt_cu_event *event, unsigned flags)
 {
     (void)flags;
@@ -316,6 +311,8 @@ int gpu_graph_launch(takt_cu_exec exec, takt_cu_stream stream)
         gpu_fail(1, GPU_LOST, true);
         return TAKT_CU_OK;
     }
+    if (gpu.is_stuck)
+        return TAKT_CU_OK;
     if (!gpu.set.is_late)
         return run_graph(l);
     if (gpu.late_count == GPU_LATE)
@@ -337,6 +334,12 @@ int gpu_stream_wait(takt_cu_stream stream)
     (void)stream;
     GPU_CALL();
     return run_late();
+}
+int gpu_stream_query(takt_cu_stream stream)
+{
+    (void)stream;
+    GPU_CALL();
+    return gpu.is_stuck ? TAKT_CU_NOT_READY : run_late();
 }
 int gpu_event_wait(takt_cu_event event)
 {

@@ -162,6 +162,11 @@ void takt_cuda_body_close(takt_cuda_part *p, size_t index)
 
 /* ---- one run of a body ---- */
 
+static int settle(takt_cuda_part *p)
+{
+    return takt_cuda_settle(p, p->ctx->now_ns(p->ctx->clock_user));
+}
+
 takt_status takt_cuda_child_copy(const takt_cuda_run *r, takt_copy way, void *to, const void *from,
                                  size_t bytes)
 {
@@ -176,17 +181,17 @@ takt_status takt_cuda_child_copy(const takt_cuda_run *r, takt_copy way, void *to
     else
         result = d->copy_down(to, there, bytes, r->p->stream);
     if (result == TAKT_CU_OK && way != TAKT_COPY_WITHIN)
-        result = d->stream_wait(r->p->stream);
+        result = settle(r->p);
     takt_cuda_leave(r->p->cuda);
-    return takt_cuda_check(r->p->cuda, r->x->error, result, "a value of a subgraph");
+    return takt_cuda_waited(r->p->cuda, r->x->error, result, "a value of a subgraph");
 }
 
 takt_status takt_cuda_child_settle(const takt_cuda_run *r)
 {
     takt_cuda_enter(r->p->cuda);
-    const int result = r->p->cuda->driver.stream_wait(r->p->stream);
+    const int result = settle(r->p);
     takt_cuda_leave(r->p->cuda);
-    return takt_cuda_check(r->p->cuda, r->x->error, result, "a value of a subgraph");
+    return takt_cuda_waited(r->p->cuda, r->x->error, result, "a value of a subgraph");
 }
 
 takt_status takt_cuda_child_set(takt_cuda_child *c, size_t i, char *away)

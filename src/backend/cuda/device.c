@@ -1,6 +1,7 @@
 /* device.c - opens a device, loads code, copies. */
 #include "backend/cuda/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -40,6 +41,15 @@ takt_status takt_cuda_check(takt_cuda *c, takt_error *error, int result, const c
         takt_error_hint(error, "the driver refuses the device to this process from now on: "
                                "restart it; sessions on the cpu go on");
     return error->status;
+}
+
+takt_status takt_cuda_waited(takt_cuda *c, takt_error *error, int result, const char *what)
+{
+    char text[64];
+    if (result != TAKT_CU_TIMEOUT || !atomic_load(&c->is_stuck))
+        return takt_cuda_check(c, error, result, what);
+    (void)snprintf(text, sizeof text, "%s: no end within %d s", what, TAKT_CUDA_LIMIT_S);
+    return takt_cuda_check(c, error, result, text);
 }
 
 takt_status takt_cuda_usable(takt_cuda *c, takt_error *error)
@@ -183,7 +193,7 @@ takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const 
 void takt_cuda_close(takt_cuda *c)
 {
     takt_ctx *ctx = c->ctx;
-    if (c->context != NULL) {
+    if (c->context != NULL && !atomic_load(&c->is_stuck)) {
         takt_cuda_enter(c);
         for (size_t i = 0; i < TAKT_CUDA_IMAGES; i++)
             if (c->modules[i] != NULL)
@@ -228,6 +238,8 @@ static void put(void *dev, void *data, size_t bytes)
 {
     takt_cuda *c = dev;
     (void)bytes;
+    if (atomic_load(&c->is_stuck))
+        return;
     takt_cuda_enter(c);
     (void)c->driver.mem_put((takt_cu_ptr)(uintptr_t)data);
     takt_cuda_leave(c);

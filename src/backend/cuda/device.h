@@ -9,7 +9,7 @@
 #include "kernel/cuda/launch.h"
 #include "plan/backend.h"
 
-enum { TAKT_CUDA_IMAGES = 32, TAKT_CUDA_KERNELS = 96 };
+enum { TAKT_CUDA_IMAGES = 32, TAKT_CUDA_KERNELS = 96, TAKT_CUDA_LIMIT_S = 60 /* of a wait */ };
 
 /* What open() of the backend makes. */
 typedef struct takt_cuda {
@@ -29,6 +29,9 @@ typedef struct takt_cuda {
     size_t kernel_count;
     bool is_early; /* kernels may begin while the one before them ends: see takt_begin of lang.h */
     _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
+    /* A kernel did not end. To give something back would wait for it, so what is on the device
+     * stays there until the process ends. */
+    _Atomic bool is_stuck;
     uint64_t process; /* that opened it: a child of a fork cannot use it */
 } takt_cuda;
 
@@ -44,6 +47,10 @@ void takt_cuda_leave(takt_cuda *cuda);
 /* Records what the driver answered, in `error`; `what` was tried. TAKT_OK if it was no error. */
 TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
                                           const char *what);
+
+/* The same of a wait; one that reached its limit says so. */
+TAKT_MUST_USE takt_status takt_cuda_waited(takt_cuda *cuda, takt_error *error, int result,
+                                           const char *what);
 
 /* TAKT_OK if the device has not failed, and this process is the one that opened it. */
 TAKT_MUST_USE takt_status takt_cuda_usable(takt_cuda *cuda, takt_error *error);

@@ -41,8 +41,7 @@ typedef struct takt_cuda_part {
     void *const *base; /* of the session */
     unsigned char *arena;
     takt_cu_stream stream, own_stream; /* `stream` may be the caller's */
-    takt_cu_event event;
-    takt_cuda_part_step *steps; /* of the whole plan; those elsewhere have no calls */
+    takt_cuda_part_step *steps;        /* of the whole plan; those elsewhere have no calls */
     takt_cuda_call *calls;
     size_t call_count;
     takt_cuda_graph *graphs;
@@ -74,6 +73,12 @@ bool takt_cuda_is_copied(const takt_cuda_part *p, size_t index);
 /* Makes the graph of a segment; what the driver answered. */
 int takt_cuda_build_graph(takt_cuda_part *p, takt_cuda_graph *g);
 void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g);
+
+/* ---- run.c ---- */
+
+/* Waits until the stream of a session has nothing left to do, or for TAKT_CUDA_LIMIT_S from `begin`
+ * on; what the driver answered. The device's context is current. */
+int takt_cuda_settle(takt_cuda_part *p, uint64_t begin);
 
 /* ---- child.c and body.c: steps that run subgraphs ---- */
 

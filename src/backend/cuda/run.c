@@ -5,9 +5,18 @@
 #include "backend/cuda/part.h"
 #include "backend/cuda/session.h"
 #include "backend/cuda/step.h"
+#include "os/os.h"
 #include "plan/execute.h"
 
-enum { SPIN_NS = 50 * 1000, LOOKS = 64 /* between two checks of the clock */ };
+enum {
+    SPIN_NS = 50 * 1000,
+    LOOKS = 64, /* between two checks of the clock */
+    /* A driver's own wait has no limit, so the caller sleeps for a share of the time that has gone
+     * by, and looks again. */
+    NAPS = 128,
+    NAP_NS = 20 * 1000,
+    LONG_NAP_NS = 1000 * 1000
+};
 
 static int launch_copy(const takt_cuda_part *p, size_t index)
 {
@@ -85,20 +94,37 @@ static bool is_done(const takt_cuda_part *p)
     return atomic_load_explicit(seen, memory_order_acquire) == p->run;
 }
 
+int takt_cuda_settle(takt_cuda_part *p, uint64_t begin)
+{
+    const takt_ctx *ctx = p->ctx;
+    int result;
+    while ((result = p->cuda->driver.stream_query(p->stream)) == TAKT_CU_NOT_READY) {
+        const uint64_t elapsed = ctx->now_ns(ctx->clock_user) - begin;
+        if (elapsed >= TAKT_CUDA_LIMIT_S * UINT64_C(1000000000)) {
+            atomic_store(&p->cuda->is_stuck, true);
+            return TAKT_CU_TIMEOUT;
+        }
+        if (elapsed < SPIN_NS)
+            continue;
+        uint64_t nap = elapsed / NAPS;
+        nap = nap < NAP_NS ? NAP_NS : nap > LONG_NAP_NS ? LONG_NAP_NS : nap;
+        takt_os_sleep_until(takt_os_now_ns(NULL) + nap);
+    }
+    return result;
+}
+
 /* Polls for a while, then sleeps. */
 static int await(takt_cuda_part *p)
 {
     const takt_ctx *ctx = p->ctx;
-    const uint64_t end = ctx->now_ns(ctx->clock_user) + SPIN_NS;
+    const uint64_t begin = ctx->now_ns(ctx->clock_user);
     do
         for (int i = 0; i < LOOKS; i++)
             if (is_done(p))
                 return TAKT_CU_OK;
-    while (ctx->now_ns(ctx->clock_user) < end);
+    while (ctx->now_ns(ctx->clock_user) - begin < SPIN_NS);
     takt_cuda_enter(p->cuda);
-    int result = p->cuda->driver.event_record(p->event, p->stream);
-    if (result == TAKT_CU_OK)
-        result = p->cuda->driver.event_wait(p->event);
+    const int result = takt_cuda_settle(p, begin);
     takt_cuda_leave(p->cuda);
     return result;
 }
@@ -144,7 +170,7 @@ takt_status takt_cuda_wait(void *opened, const takt_execution *x, const takt_seg
                            size_t *found)
 {
     takt_cuda_part *p = opened;
-    TAKT_TRY(takt_cuda_check(p->cuda, x->error, await(p), "a segment failed"));
+    TAKT_TRY(takt_cuda_waited(p->cuda, x->error, await(p), "a segment failed"));
     for (size_t i = g->first; i < g->end; i++) {
         const takt_step *s = &p->plan->steps[i];
         if (s->transfer.way == TAKT_COPY_DOWN && p->steps[i].side == TAKT_CUDA_HOST)

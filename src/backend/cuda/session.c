@@ -275,9 +275,6 @@ static takt_status open_entered(takt_cuda_part *p)
     TAKT_TRY(takt_cuda_check(
         p->cuda, error, d->stream_create(&p->own_stream, TAKT_CU_STREAM_NON_BLOCKING), "stream"));
     p->stream = p->own_stream;
-    TAKT_TRY(takt_cuda_check(
-        p->cuda, error,
-        d->event_create(&p->event, TAKT_CU_EVENT_BLOCKING | TAKT_CU_EVENT_NO_TIMING), "event"));
     TAKT_TRY(get_memory(p));
     TAKT_TRY(set_calls(p));
     return set_graphs(p);
@@ -322,16 +319,16 @@ void takt_cuda_session_close(void *opened)
     for (size_t i = 0; p->steps != NULL && i < p->plan->step_count; i++)
         takt_cuda_body_close(p, i);
     takt_cuda_enter(p->cuda);
-    for (size_t i = 0; p->graphs != NULL && i < p->graph_count; i++)
-        takt_cuda_drop_graph(p, &p->graphs[i]);
-    if (p->event != NULL)
-        (void)d->event_destroy(p->event);
-    if (p->own_stream != NULL)
-        (void)d->stream_destroy(p->own_stream);
-    if (p->words != 0)
-        (void)d->mem_put(p->words);
-    if (p->pinned != NULL)
-        (void)d->host_put(p->pinned);
+    if (!atomic_load(&p->cuda->is_stuck)) {
+        for (size_t i = 0; p->graphs != NULL && i < p->graph_count; i++)
+            takt_cuda_drop_graph(p, &p->graphs[i]);
+        if (p->own_stream != NULL)
+            (void)d->stream_destroy(p->own_stream);
+        if (p->words != 0)
+            (void)d->mem_put(p->words);
+        if (p->pinned != NULL)
+            (void)d->host_put(p->pinned);
+    }
     takt_cuda_leave(p->cuda);
     takt_mem_put(p->ctx, p->graphs, (p->graph_count + 1) * sizeof *p->graphs);
     takt_mem_put(p->ctx, p->calls, (p->call_count + 1) * sizeof *p->calls);
