@@ -99,17 +99,36 @@ takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns, takt_cuda_epi
 
 /* ---- packed matrices ---- */
 
-static takt_status pack(void *user, const void *from, void *to)
+enum { SIDE = 16 };
+
+/* Sixteen lines of the packed matrices. Lines of y are columns of x, which lie far apart: square by
+ * square, both stay in the cache. */
+static void pack_lines(const takt_cuda_matrices *m, const float *from, float *to, size_t index)
+{
+    const size_t columns = takt_cuda_columns(m->n), each = (m->k + SIDE - 1) / SIDE;
+    const size_t matrix = index / each, first = index % each * SIDE;
+    const size_t end = first + SIDE < m->k ? first + SIDE : m->k;
+    const float *x = from + matrix * m->each;
+    float *y = to + matrix * m->k * columns;
+    if (columns != m->n)
+        memset(y + first * columns, 0, (end - first) * columns * sizeof *y);
+    for (size_t at = 0; at < m->n; at += SIDE)
+        for (size_t k = first; k < end; k++)
+            for (size_t j = at; j < m->n && j < at + SIDE; j++)
+                y[k * columns + j] = x[k * m->row + j * m->col];
+}
+
+static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
 {
     const takt_cuda_matrices *m = user;
-    const size_t columns = takt_cuda_columns(m->n);
-    const float *x = from;
-    float *y = to;
-    memset(y, 0, m->count * m->k * columns * sizeof *y);
-    for (size_t i = 0; i < m->count; i++)
-        for (size_t k = 0; k < m->k; k++)
-            for (size_t j = 0; j < m->n; j++)
-                y[(i * m->k + k) * columns + j] = x[i * m->each + k * m->row + j * m->col];
+    const size_t all = m->count * ((m->k + SIDE - 1) / SIDE);
+    for (size_t i = all * index / count; i < all * (index + 1) / count; i++)
+        pack_lines(m, from, to, i);
+}
+
+static takt_status pack(void *user, const void *from, void *to)
+{
+    pack_part(user, from, to, 0, 1);
     return TAKT_OK;
 }
 
@@ -123,5 +142,6 @@ takt_status takt_cuda_packed(takt_planner *p, takt_id from, const takt_cuda_matr
         return TAKT_ERR_MEMORY;
     *kept = *m;
     const size_t bytes = m->count * m->k * takt_cuda_columns(m->n) * sizeof(float);
-    return takt_planner_packed(p, from, format, bytes, pack, kept, index);
+    const takt_filler filler = {format, bytes, pack, pack_part};
+    return takt_planner_packed_by(p, from, &filler, kept, index);
 }
