@@ -36,6 +36,7 @@ BARS = [
     ("layer_norm 262144x1024", "layer_norm 2^18 x 1024", 8 * 262144 * 1024 / COPY / 0.9),
     ("gelu 268435456", "gelu 2^28", 8 * 268435456 / COPY / 0.9),
     ("sum 268435456", "sum 2^28", 4 * 268435456 / READ / 0.9),
+    ("attention 4x16x4096x128", "attention 4 x 16 x 4096 x 128", 10500),
     ("lstm_b1", "LSTM, 256 units, 100 turns, batch 1", None),
     ("lstm_b32", "LSTM, 256 units, 100 turns, batch 32", None),
     ("gru_b1", "GRU, 256 units, 100 turns, batch 1", None),
@@ -62,7 +63,7 @@ def ours(folder):
         elif row:
             found[row[1]] = (float(row[2]), float(row[3]))
     for line in lines(folder, "models.txt"):
-        row = re.match(r"(\S+) +device +([\d.]+) us ", line)
+        row = re.match(r"(.+?) +device +([\d.]+) us ", line)
         if row:
             found[row[1]] = (None, float(row[2]))
     if graphs:
