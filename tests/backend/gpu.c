@@ -54,6 +54,12 @@ static const model models[] = {
      "  h = x |> conv(12, 1) |> relu6() |> depthwise(3) |> relu6()\n"
      "  h = h |> conv(8, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
      "conv", 5},
+    {"image", NULL, false,
+     "model image(x: f32[2, 3, 37, 41]) -> (y: f32[2, 6]) seed=1 {\n"
+     "  h = x |> conv(20, 7, stride=2) |> relu() |> depthwise(3, stride=2) |> relu6()\n"
+     "  h = h + (h |> depthwise(3))\n"
+     "  return y = h |> global_avg_pool() |> flatten() |> dense(300) |> relu() |> dense(6)\n}\n",
+     "conv", 8},
     {"sum", NULL, false,
      "model sum(x: f32[5000003]) -> (y: f32[]) {\n  return y = op.reduce_sum(x)\n}\n", "reduce", 1},
     {"large", NULL, false,

@@ -54,7 +54,8 @@ static takt_cuda_gemm gemm_of(const row *r, size_t *a_count)
                         .inner = r->batches,
                         .a_inner = (int64_t)r->m * r->k,
                         .b_inner = (int64_t)r->k * r->n,
-                        .c_inner = (int64_t)r->m * r->n};
+                        .c_inner = (int64_t)r->m * r->n,
+                        .keeps_b = 1};
     *a_count = (size_t)r->m * r->k * r->batches;
     if (r->side > 0) {
         const uint32_t s = r->side, c = r->channels;

@@ -272,7 +272,8 @@ static void gemm(const takt_gemm_f32 *g)
                         .b_row = by_columns ? 1 : (int64_t)g->n,
                         .b_col = by_columns ? (int64_t)g->k : 1,
                         .c_row = (int64_t)g->ldc,
-                        .inner = 1};
+                        .inner = 1,
+                        .keeps_b = device_calls % 2};
     d.a = device_in(g->a, a_last * sizeof(float));
     d.b = device_in(b, g->k * g->n * sizeof(float));
     d.c = device_out(g->c, extent(g->m, g->n, g->ldc));
@@ -284,6 +285,7 @@ static void gemm(const takt_gemm_f32 *g)
         device_calls % (ways + 2) < ways ? device_calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
         plan = takt_cuda_gemm_plan_of(&d, 1, processors(), TAKT_CUDA_GEMM_ANY);
+    plan.is_near &= device_calls % 3 != 0;
     takt_cuda_launch l;
     float *scratch = device_scratch(plan.scratch_bytes);
     takt_cuda_launch_gemm(&d, 1, &plan, scratch, device_tickets(plan.tickets), &l);

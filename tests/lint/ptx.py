@@ -76,8 +76,9 @@ if "--update" in sys.argv:
 lines = read(TABLE).splitlines()
 table = {row.split("\t")[0]: tuple(map(int, row.split("\t")[1:])) for row in lines[1:]}
 same = lines[0].endswith(version)
+HEAD = re.compile(r"^(?:#define TILED )?(?:LATE_)?KERNEL\(([a-z0-9_]+)", re.M)
 written = {name for path in glob.glob(os.path.join(ROOT, "src/kernel/*/*_cuda*.cu"))
-           for name in re.findall(r"^(?:#define TILED )?KERNEL\(([a-z0-9_]+)", read(path), re.M)}
+           for name in HEAD.findall(read(path))}
 for name in sorted(set(found) | set(table)):
     if name not in table:
         complain(f"{name} is not in ptxas.tsv: run tests/lint/ptx.py --update")

@@ -106,7 +106,8 @@ static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape
 {
     size_t index;
     const size_t columns = takt_cuda_columns(s->cout);
-    if (!takt_planner_is_constant(p, w) || takt_planner_in_prologue(p)) {
+    g->keeps_b = takt_planner_is_constant(p, w) && !takt_planner_in_prologue(p);
+    if (!g->keeps_b) {
         TAKT_TRY(takt_planner_input(p, w, &index));
         g->b = takt_cuda_in(index);
         return TAKT_OK;

@@ -84,7 +84,8 @@ static takt_status add_b(takt_planner *p, takt_id b, const takt_product *mm, tak
     size_t index;
     const size_t columns = takt_cuda_columns(mm->n);
     const bool is_slow = mm->b_col != 1 || columns != mm->n;
-    if (!is_slow || !takt_planner_is_constant(p, b) || takt_planner_in_prologue(p)) {
+    g->keeps_b = takt_planner_is_constant(p, b) && !takt_planner_in_prologue(p);
+    if (!is_slow || !g->keeps_b) {
         TAKT_TRY(takt_planner_input(p, b, &index));
         g->b = takt_cuda_in(index);
         return TAKT_OK;

@@ -50,6 +50,14 @@ static takt_status pack(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
+static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+{
+    const takt_conv_shape *s = user;
+    const size_t columns = takt_cuda_columns(s->cout);
+    takt_winograd_pack_part(s, (takt_panels){columns, columns}, from, to,
+                            (const size_t[2]){index, count});
+}
+
 static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape *s, size_t *index)
 {
     takt_conv_shape *kept = takt_planner_get(p, sizeof *kept);
@@ -57,7 +65,8 @@ static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape
         return TAKT_ERR_MEMORY;
     *kept = *s;
     const size_t bytes = POINTS * s->cin * takt_cuda_columns(s->cout) * sizeof(float);
-    return takt_planner_packed(p, w, "cuda winograd nhwc", bytes, pack, kept, index);
+    const takt_filler filler = {"cuda winograd nhwc", bytes, pack, pack_part};
+    return takt_planner_packed_by(p, w, &filler, kept, index);
 }
 
 /* The products of all points; `points` and `products` are offsets in scratch. */
@@ -122,6 +131,7 @@ static takt_status compile(takt_planner *p)
     t.points = takt_cuda_named(TAKT_CUDA_SCRATCH, 0);
     takt_cuda_launch_winograd(&t, false, &step->launches[0]);
     takt_cuda_gemm g = product_of(&s, w, 0, products);
+    g.keeps_b = !takt_planner_in_prologue(p);
     const takt_cuda_gemm_plan plan =
         takt_cuda_gemm_plan_of(&g, POINTS, processors, TAKT_CUDA_GEMM_ANY);
     takt_cuda_launch_gemm(&g, POINTS, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, partial),

@@ -27,7 +27,7 @@
 #define STAGES 3
 #define GATHERS 1
 #define TILE(name) name##_64
-#define TILED KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 3)
+#define TILED LATE_KERNEL(takt_cuda_conv_f32_64, takt_cuda_gemm, 128, 3)
 #include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Smaller ones. */
@@ -39,7 +39,7 @@
 #define STAGES 3
 #define GATHERS 1
 #define TILE(name) name##_64x32
-#define TILED KERNEL(takt_cuda_conv_f32_64x32, takt_cuda_gemm, 128, 4)
+#define TILED LATE_KERNEL(takt_cuda_conv_f32_64x32, takt_cuda_gemm, 128, 4)
 #include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Few positions, deep. */
@@ -51,5 +51,5 @@
 #define STAGES 4
 #define GATHERS 1
 #define TILE(name) name##_32
-#define TILED KERNEL(takt_cuda_conv_f32_32, takt_cuda_gemm, 128)
+#define TILED LATE_KERNEL(takt_cuda_conv_f32_32, takt_cuda_gemm, 128)
 #include "kernel/gemm_f32/cuda_tile.inc"

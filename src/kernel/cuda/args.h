@@ -162,6 +162,7 @@ typedef struct takt_cuda_gemm {
     int32_t pad_h, pad_w;
     uint32_t adds_zero; /* to the last chunk: the bits of k that zeros follow */
     uint32_t image;     /* floats of one image */
+    uint32_t keeps_b;   /* no kernel writes B: it is read before earlier kernels have ended */
 } takt_cuda_gemm;
 
 /* ---- attention: rows_f32_cuda_weigh.cu ---- */
@@ -319,7 +320,11 @@ typedef struct takt_cuda_lines_args {
 
 /* ---- windows: pool_f32_cuda.cu ---- */
 
-enum { TAKT_CUDA_WINDOW_THREADS = 256 };
+enum {
+    TAKT_CUDA_WINDOW_THREADS = 256,
+    TAKT_CUDA_DEPTHWISE_THREADS = 64, /* small blocks: those of a small image fill a device, too */
+    TAKT_CUDA_WINOGRAD_THREADS = 64
+};
 
 /* A window of x[batch, height, width, channels] for every element of y, channels last. */
 typedef struct takt_cuda_window {

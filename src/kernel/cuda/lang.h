@@ -13,9 +13,10 @@
  *
  *   KERNEL(name, type, threads)  a kernel whose only parameter is a struct; at most `threads`
  *                                threads; a fourth word says how many blocks fit a multiprocessor
- *   ARG                          that struct, read only
- *   DEVICE                       before a function that kernels call
- *   SHARED(type, name, count)    an array of the block; not initialised
+ *   LATE_KERNEL(...)             the same, for a kernel that says BEGIN() itself; what it reads
+ * before that must be constant BEGIN()                      from here on, what kernels before this
+ * one wrote is there ARG                          that struct, read only DEVICE before a function
+ * that kernels call SHARED(type, name, count)    an array of the block; not initialised
  *   DYNAMIC(type, name)          the bytes that the launch requests, as an array
  *   SYNC()                       every thread of the block comes here, or none
  *   LANE, LANES                  number of the thread in its block, and how many there are
@@ -54,12 +55,21 @@ static __device__ __forceinline__ void takt_begin(void)
                  : "memory");
 #endif
 }
+#define BEGIN() takt_begin()
 #define KERNEL(name, type, ...)                                                                    \
     static __device__ __forceinline__ void name##_body(const type &ARG);                           \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
         name(const __grid_constant__ type arguments)                                               \
     {                                                                                              \
         takt_begin();                                                                              \
+        name##_body(arguments);                                                                    \
+    }                                                                                              \
+    static __device__ __forceinline__ void name##_body(const type &ARG)
+#define LATE_KERNEL(name, type, ...)                                                               \
+    static __device__ __forceinline__ void name##_body(const type &ARG);                           \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
+        name(const __grid_constant__ type arguments)                                               \
+    {                                                                                              \
         name##_body(arguments);                                                                    \
     }                                                                                              \
     static __device__ __forceinline__ void name##_body(const type &ARG)
@@ -235,6 +245,8 @@ typedef void takt_lane_fn(const void *args, takt_lane *self);
         name##_body((const type *)args, self);                                                     \
     }                                                                                              \
     static void name##_body(const type *arguments, takt_lane *self)
+#define LATE_KERNEL KERNEL
+#define BEGIN() ((void)0)
 #define ARG (*arguments)
 #define DEVICE static inline
 #define SHARED(type, name, count)                                                                  \

@@ -133,9 +133,12 @@ void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l
 
 void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
 {
-    *l = launch(w->is_packed ? "takt_cuda_depthwise_f32" : "takt_cuda_window_f32",
-                blocks_of(w->is_packed ? w->count / 4 : w->count, TAKT_CUDA_WINDOW_THREADS),
-                TAKT_CUDA_WINDOW_THREADS);
+    *l = w->is_packed
+             ? launch("takt_cuda_depthwise_f32",
+                      blocks_of(w->count / 4, TAKT_CUDA_DEPTHWISE_THREADS),
+                      TAKT_CUDA_DEPTHWISE_THREADS)
+             : launch("takt_cuda_window_f32", blocks_of(w->count, TAKT_CUDA_WINDOW_THREADS),
+                      TAKT_CUDA_WINDOW_THREADS);
     l->args.window = *w;
     l->arg_bytes = sizeof *w;
 }
@@ -144,8 +147,8 @@ void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt
 {
     *l = launch(is_output ? "takt_cuda_winograd_out_f32" : "takt_cuda_winograd_in_f32",
                 blocks_of((uint64_t)w->tiles * (is_output ? w->outputs : w->channels),
-                          TAKT_CUDA_WINDOW_THREADS),
-                TAKT_CUDA_WINDOW_THREADS);
+                          TAKT_CUDA_WINOGRAD_THREADS),
+                TAKT_CUDA_WINOGRAD_THREADS);
     l->args.winograd = *w;
     l->arg_bytes = sizeof *w;
 }

@@ -119,6 +119,7 @@ typedef struct takt_cuda_gemm_plan {
     size_t way;             /* TAKT_CUDA_GEMM_ANY: by columns, for few rows; SIZE_MAX: not at all */
     uint64_t scratch_bytes; /* that takt_cuda_launch_gemm needs */
     uint32_t tickets;
+    bool is_near; /* by columns, with all of B in shared memory at once */
 } takt_cuda_gemm_plan;
 
 #define TAKT_CUDA_GEMM_ANY (SIZE_MAX - 1)

@@ -68,15 +68,33 @@ static bool is_few(const takt_cuda_gemm *g, uint32_t batches)
            few_bytes(g) <= FEW_BYTES;
 }
 
-static void launch_few(const takt_cuda_gemm *g, uint32_t batches, takt_cuda_launch *l)
+/* The same with a warp for every chunk, whose part of B lies there, too. */
+static uint64_t near_bytes(const takt_cuda_gemm *g)
 {
+    const uint64_t rows = few_rows(g), each = (rows + COLS) * CHUNK + rows * COLS;
+    return each * chunks_of(g) * sizeof(float);
+}
+
+/* Whether the device has all of B on its way at once: larger products load B while they compute. */
+static bool is_near(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors)
+{
+    const uint64_t blocks = (uint64_t)blocks_of(g->n, COLS) * batches, bytes = near_bytes(g);
+    return g->k > 0 && bytes <= FEW_BYTES && blocks <= FEW_BYTES / bytes * processors;
+}
+
+static void launch_few(const takt_cuda_gemm *g, uint32_t batches, bool near, takt_cuda_launch *l)
+{
+    static const char *const names[2][3] = {
+        {"takt_cuda_gemm_f32_row", "takt_cuda_gemm_f32_four", "takt_cuda_gemm_f32_few"},
+        {"takt_cuda_gemm_f32_near_row", "takt_cuda_gemm_f32_near_four",
+         "takt_cuda_gemm_f32_near_few"}};
     const uint32_t rows = few_rows(g);
-    *l = (takt_cuda_launch){.kernel = rows == 1   ? "takt_cuda_gemm_f32_row"
-                                      : rows == 4 ? "takt_cuda_gemm_f32_four"
-                                                  : "takt_cuda_gemm_f32_few",
+    *l = (takt_cuda_launch){.kernel = names[near][rows == 1   ? 0
+                                                  : rows == 4 ? 1
+                                                              : 2],
                             .grid = {blocks_of(g->n, COLS), 1, batches},
-                            .threads = few_warps(g) * COLS,
-                            .shared_bytes = (uint32_t)few_bytes(g),
+                            .threads = (near ? chunks_of(g) : few_warps(g)) * COLS,
+                            .shared_bytes = (uint32_t)(near ? near_bytes(g) : few_bytes(g)),
                             .arg_bytes = sizeof *g};
     l->args.gemm = *g;
 }
@@ -144,8 +162,10 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
                                            uint32_t processors, size_t way)
 {
     takt_cuda_gemm_plan p = {.way = way};
-    if (way == TAKT_CUDA_GEMM_ANY && is_few(g, batches))
+    if (way == TAKT_CUDA_GEMM_ANY && is_few(g, batches)) {
+        p.is_near = is_near(g, batches, processors);
         return p;
+    }
     if (way == TAKT_CUDA_GEMM_ANY)
         p.way = best_way(g, batches, processors);
     else if (way >= 2 * TILES || !fits(g, batches, way))
@@ -162,7 +182,7 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l)
 {
     if (p->way == TAKT_CUDA_GEMM_ANY) {
-        launch_few(g, batches, l);
+        launch_few(g, batches, p->is_near, l);
         return;
     }
     const tile *t = &tiles[p->way / 2];

@@ -60,7 +60,7 @@
 #define STAGES 3
 #define GATHERS 0
 #define TILE(name) name##_64
-#define TILED KERNEL(takt_cuda_gemm_f32_64, takt_cuda_gemm, 128, 4)
+#define TILED LATE_KERNEL(takt_cuda_gemm_f32_64, takt_cuda_gemm, 128, 4)
 #include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Smaller ones. */
@@ -72,7 +72,7 @@
 #define STAGES 3
 #define GATHERS 0
 #define TILE(name) name##_64x32
-#define TILED KERNEL(takt_cuda_gemm_f32_64x32, takt_cuda_gemm, 128, 4)
+#define TILED LATE_KERNEL(takt_cuda_gemm_f32_64x32, takt_cuda_gemm, 128, 4)
 #include "kernel/gemm_f32/cuda_tile.inc"
 
 /* Few rows or columns, deep: all of a chunk is on its way at once. */
@@ -84,5 +84,5 @@
 #define STAGES 4
 #define GATHERS 0
 #define TILE(name) name##_32
-#define TILED KERNEL(takt_cuda_gemm_f32_32, takt_cuda_gemm, 128)
+#define TILED LATE_KERNEL(takt_cuda_gemm_f32_32, takt_cuda_gemm, 128)
 #include "kernel/gemm_f32/cuda_tile.inc"

@@ -94,33 +94,82 @@ DEVICE void load_four(const float *p, float *to)
             to[j] = p[j];
 }
 
-KERNEL(takt_cuda_depthwise_f32, takt_cuda_window, TAKT_CUDA_WINDOW_THREADS)
+/* A thread's first tap of x: four channels, at (h, w) before padding is taken away. */
+typedef struct corner {
+    const float *image;
+    uint32_t h, w;
+} corner;
+
+/* Windows of 3 x 3: everything is loaded before it is used. w lies in registers already. */
+DEVICE void nine(const takt_cuda_window *a, const corner *at, const quad *w, float *acc)
 {
-    const uint32_t i = (uint32_t)INDEX, quads = ARG.channels / 4;
-    if (i >= (uint32_t)(ARG.count / 4))
-        return;
-    const uint32_t channel = i % quads * 4, position = i / quads, line = position / ARG.out_width;
-    const uint32_t w0 = position % ARG.out_width * ARG.stride_w - ARG.before_w;
-    const uint32_t h0 = line % ARG.out_height * ARG.stride_h - ARG.before_h;
-    const float *image = ARG.x + (uint64_t)(line / ARG.out_height) * ARG.height * ARG.width *
-                                     ARG.channels + channel;
-    const float *w = ARG.w + channel;
-    float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (uint32_t r = 0; r < ARG.kernel_h; r++)
-        for (uint32_t c = 0; c < ARG.kernel_w; c++, w += ARG.channels) {
-            const uint32_t h = h0 + r * ARG.dilation_h, col = w0 + c * ARG.dilation_w;
+    quad x[9];
+    UNROLL
+    for (uint32_t t = 0; t < 9; t++) {
+        const quad zero = {0.0f, 0.0f, 0.0f, 0.0f};
+        const uint32_t h = at->h + t / 3 * a->dilation_h, c = at->w + t % 3 * a->dilation_w;
+        const float *from = at->image + (uint64_t)(h * a->width + c) * a->channels;
+        x[t] = h < a->height && c < a->width ? *(const quad *)from : zero;
+    }
+    UNROLL
+    for (uint32_t t = 0; t < 9; t++) {
+        acc[0] = fmaf(x[t].x, w[t].x, acc[0]);
+        acc[1] = fmaf(x[t].y, w[t].y, acc[1]);
+        acc[2] = fmaf(x[t].z, w[t].z, acc[2]);
+        acc[3] = fmaf(x[t].w, w[t].w, acc[3]);
+    }
+}
+
+DEVICE void any_taps(const takt_cuda_window *a, const corner *at, const float *w, float *acc)
+{
+    for (uint32_t r = 0; r < a->kernel_h; r++)
+        for (uint32_t c = 0; c < a->kernel_w; c++, w += a->channels) {
+            const uint32_t h = at->h + r * a->dilation_h, col = at->w + c * a->dilation_w;
             float x[4] = {0.0f, 0.0f, 0.0f, 0.0f}, y[4];
-            if (h < ARG.height && col < ARG.width)
-                load_four(image + (uint64_t)(h * ARG.width + col) * ARG.channels, x);
+            if (h < a->height && col < a->width)
+                load_four(at->image + (uint64_t)(h * a->width + col) * a->channels, x);
             load_four(w, y);
             UNROLL
             for (uint32_t j = 0; j < 4; j++)
                 acc[j] = fmaf(x[j], y[j], acc[j]);
         }
+}
+
+LATE_KERNEL(takt_cuda_depthwise_f32, takt_cuda_window, TAKT_CUDA_DEPTHWISE_THREADS)
+{
+    const uint32_t i = (uint32_t)INDEX, quads = ARG.channels / 4;
+    const uint32_t channel = i % quads * 4, position = i / quads, line = position / ARG.out_width;
+    const bool is_nine = ARG.kernel_h == 3 && ARG.kernel_w == 3 &&
+                         (((uintptr_t)ARG.x | (uintptr_t)ARG.w) & 15) == 0;
+    corner at;
+    at.w = position % ARG.out_width * ARG.stride_w - ARG.before_w;
+    at.h = line % ARG.out_height * ARG.stride_h - ARG.before_h;
+    at.image = ARG.x +
+               (uint64_t)(line / ARG.out_height) * ARG.height * ARG.width * ARG.channels + channel;
+    quad w[9];
+    if (is_nine) { /* weights are constant */
+        UNROLL
+        for (uint32_t t = 0; t < 9; t++)
+            w[t] = *(const quad *)(ARG.w + t * ARG.channels + channel);
+    }
+    BEGIN();
+    if (i >= (uint32_t)(ARG.count / 4))
+        return;
+    channel_end end[4];
+    float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f}, added[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    UNROLL
+    for (uint32_t j = 0; j < 4; j++)
+        end[j] = channel_end_of(&ARG.end, channel + j);
+    if (ARG.end.residual != NULL)
+        load_four(ARG.end.residual + (int64_t)position * ARG.end.residual_row + channel, added);
+    if (is_nine)
+        nine(&ARG, &at, w, acc);
+    else
+        any_taps(&ARG, &at, ARG.w + channel, acc);
     float *to = ARG.y + (uint64_t)position * ARG.channels + channel;
     UNROLL
     for (uint32_t j = 0; j < 4; j++)
-        acc[j] = finished(&ARG.end, acc[j], 0, position, channel + j);
+        acc[j] = finished_with(&ARG.end, &end[j], acc[j], added[j]);
     if (((uintptr_t)to & 15) == 0)
         *(quad *)to = quad_of(acc);
     else

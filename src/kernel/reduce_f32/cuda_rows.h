@@ -44,11 +44,19 @@ DEVICE const float *begin_of(const takt_cuda_reduce *r, uint64_t result)
     return r->src + result / r->inner * r->outer_stride + result % r->inner * r->across;
 }
 
-DEVICE float fold(uint32_t op, float *v)
+/* Sixteen lanes in shared memory: they are loaded together, since a chain of loads and stores takes
+ * longer than the additions. */
+DEVICE float fold(uint32_t op, const float *lane)
 {
+    float v[WIDE];
+    UNROLL
+    for (int k = 0; k < WIDE; k++)
+        v[k] = lane[k];
+    UNROLL
     for (int half = WIDE / 2; half > 0; half /= 2)
-        for (int k = 0; k < half; k++)
-            v[k] = merge(op, v[k], v[k + half]);
+        UNROLL
+    for (int k = 0; k < half; k++)
+        v[k] = merge(op, v[k], v[k + half]);
     return v[0];
 }
 
@@ -122,7 +130,7 @@ DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
     if (LANE < WIDE)
         x[LANE] = sum;
     SYNC();
-    return LANE == 0 ? fold(r->op, x) : 0.0f;
+    return LANE == 0 ? BY_OP(fold, r->op, x) : 0.0f;
 }
 
 /* Words of a result: a lock, how many groups of chunks are added, and the chunks of each group that

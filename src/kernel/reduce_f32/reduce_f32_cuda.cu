@@ -53,7 +53,7 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
         part[mine * WIDE + lane] = BY_OP(lane_of, ARG.op, &ARG, result, lane, begin);
         SYNC();
         if (lane == 0) {
-            const float sum = fold(ARG.op, part + mine * WIDE);
+            const float sum = BY_OP(fold, ARG.op, part + mine * WIDE);
             total = begin == first ? sum : merge(ARG.op, total, sum);
         }
         SYNC();
@@ -109,7 +109,7 @@ KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 6)
     x[LANE] = sum;
     SYNC();
     if (lane == 0 && chunk < chunks) {
-        ARG.partial[chunk * ARG.count + result] = fold(ARG.op, x + LANE);
+        ARG.partial[chunk * ARG.count + result] = BY_OP(fold, ARG.op, x + LANE);
         publish_near();
     }
     tally t;

@@ -54,7 +54,7 @@ DEVICE spot spot_of(const takt_cuda_winograd *w, uint32_t i, uint32_t channels)
     return s;
 }
 
-KERNEL(takt_cuda_winograd_in_f32, takt_cuda_winograd, TAKT_CUDA_WINDOW_THREADS)
+KERNEL(takt_cuda_winograd_in_f32, takt_cuda_winograd, TAKT_CUDA_WINOGRAD_THREADS)
 {
     const uint32_t i = (uint32_t)INDEX, count = ARG.tiles * ARG.channels;
     if (i >= count)
@@ -82,12 +82,13 @@ KERNEL(takt_cuda_winograd_in_f32, takt_cuda_winograd, TAKT_CUDA_WINDOW_THREADS)
         ARG.points[(uint64_t)p * count + i] = t[p];
 }
 
-KERNEL(takt_cuda_winograd_out_f32, takt_cuda_winograd, TAKT_CUDA_WINDOW_THREADS)
+KERNEL(takt_cuda_winograd_out_f32, takt_cuda_winograd, TAKT_CUDA_WINOGRAD_THREADS)
 {
     const uint32_t i = (uint32_t)INDEX, count = ARG.tiles * ARG.outputs;
     if (i >= count)
         return;
     const spot s = spot_of(&ARG, i, ARG.outputs);
+    const channel_end end = channel_end_of(&ARG.end, s.channel);
     float m[IN * IN];
     UNROLL
     for (uint32_t p = 0; p < IN * IN; p++)
@@ -98,14 +99,22 @@ KERNEL(takt_cuda_winograd_out_f32, takt_cuda_winograd, TAKT_CUDA_WINDOW_THREADS)
     UNROLL
     for (int r = 0; r < OUT; r++)
         back(m + IN * r, 1);
+    const uint64_t first =
+        ((uint64_t)s.image * ARG.out_height + s.row) * ARG.out_width + s.col;
+    float added[OUT * OUT]; /* the residual */
     UNROLL
-    for (uint32_t r = 0; r < OUT; r++)
-        UNROLL
-    for (uint32_t c = 0; c < OUT; c++) {
-        const uint64_t row =
-            ((uint64_t)s.image * ARG.out_height + s.row + r) * ARG.out_width + s.col + c;
-        if (s.row + r < ARG.out_height && s.col + c < ARG.out_width)
+    for (uint32_t p = 0; p < OUT * OUT; p++) {
+        const uint64_t row = first + p / OUT * ARG.out_width + p % OUT;
+        const bool is_there = s.row + p / OUT < ARG.out_height && s.col + p % OUT < ARG.out_width;
+        added[p] = is_there && ARG.end.residual != NULL
+                        ? ARG.end.residual[(int64_t)row * ARG.end.residual_row + s.channel]
+                        : 0.0f;
+    }
+    UNROLL
+    for (uint32_t p = 0; p < OUT * OUT; p++) {
+        const uint64_t row = first + p / OUT * ARG.out_width + p % OUT;
+        if (s.row + p / OUT < ARG.out_height && s.col + p % OUT < ARG.out_width)
             ARG.y[row * ARG.outputs + s.channel] =
-                finished(&ARG.end, m[IN * r + c], 0, row, s.channel);
+                finished_with(&ARG.end, &end, m[IN * (p / OUT) + p % OUT], added[p]);
     }
 }
