@@ -266,13 +266,10 @@ static void stuck(void)
     const uint64_t begin = now;
     EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
     EXPECT(now - begin >= UINT64_C(60000000000) && now - begin < UINT64_C(80000000000));
-    EXPECT(takt_session_error(a)->id == TAKT_E_DEVICE_FAILED);
     EXPECT(strstr(takt_session_error(a)->message, "no end within 60 s") != NULL, "%s",
            takt_session_error(a)->message);
-    EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL, "%s",
-           takt_session_error(a)->hint);
+    EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL);
     EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
-    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
     EXPECT(takt_session_run(cpu) == TAKT_OK);
     const gpu_counts before = gpu_count();
     takt_session_destroy(a);
