@@ -121,19 +121,50 @@ class DataLoader:
         return self._ahead(epoch)
 
     def _ahead(self, epoch: int) -> Iterator[Any]:
-        from concurrent.futures import ThreadPoolExecutor
-        with ThreadPoolExecutor(self.num_workers, "takt-loader") as pool:
-            waiting: deque[Any] = deque()
+        """Batches in their order; each has a queue of one place, which costs less than a Future."""
+        from queue import Empty, SimpleQueue
+        from threading import Thread
+        jobs: Any = SimpleQueue()
+        waiting: deque[Any] = deque()
+        # A program may end in the middle of an epoch: it does not wait for them.
+        threads = [Thread(target=self._work, args=(epoch, jobs), name=f"takt-loader-{i}",
+                          daemon=True) for i in range(self.num_workers)]
+        for thread in threads:
+            thread.start()
+        try:
+            for i in range(len(self)):
+                place: Any = SimpleQueue()
+                waiting.append(place)
+                jobs.put((i, place))
+                if len(waiting) >= self.num_workers * self.prefetch_factor:
+                    yield _got(waiting.popleft())
+            while waiting:
+                yield _got(waiting.popleft())
+        finally:
             try:
-                for i in range(len(self)):
-                    waiting.append(pool.submit(self._batch, epoch, i))
-                    if len(waiting) >= self.num_workers * self.prefetch_factor:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for job in waiting:
-                    job.cancel()
+                while True:  # what nobody will ask for is not begun
+                    jobs.get_nowait()
+            except Empty:
+                pass
+            for _ in threads:
+                jobs.put(None)
+            for thread in threads:
+                thread.join()
+
+    def _work(self, epoch: int, jobs: Any) -> None:
+        while (job := jobs.get()) is not None:
+            i, place = job
+            try:
+                place.put((self._batch(epoch, i), None))
+            except BaseException as e:
+                place.put((None, e))
+
+
+def _got(place: Any) -> Any:
+    batch, error = place.get()
+    if error is not None:
+        raise error
+    return batch
 
 
 def _has_cuda() -> bool:

@@ -330,6 +330,14 @@ static void convert_bytes(const takt_data_place *p, size_t row, const float tabl
         to[i] = table[from[i]];
 }
 
+/* Whether `convert` would give every element back as it is. */
+static bool is_kept(const takt_data_options *o, takt_dtype from, takt_dtype to)
+{
+    return from == to && takt_dtype_bits(to) % 8 == 0 &&
+           (!takt_dtype_is_float(to) || ((o->scale == 0 || o->scale == 1) && o->mean == 0 &&
+                                         (o->deviation == 0 || o->deviation == 1)));
+}
+
 static void convert(const takt_data *d, const takt_data_place *p, size_t row,
                     const takt_tensor_view *to, size_t at)
 {
@@ -368,6 +376,10 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
         return takt_fail(ctx, TAKT_E_TRAIN_DATA,
                          "%s: a sample has %zu elements, the model takes %zu", field, p.size, size);
     const bool is_bytes = p.tensor->type.dtype == TAKT_U8 && to->dtype == TAKT_F32;
+    const size_t copied = is_kept(&d->options, p.tensor->type.dtype, to->dtype)
+                              ? (size_t)takt_dtype_bits(to->dtype) / 8
+                              : 0;
+    const char *data = takt_tensor_data(p.tensor);
     float table[256];
     for (int i = 0; i < 256; i++)
         table[i] = (float)scaled(&d->options, TAKT_U8, i);
@@ -375,7 +387,10 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
         if (rows[i] >= d->set.samples)
             return takt_fail(ctx, TAKT_E_ARGUMENT, "there is no sample %llu: there are %llu",
                              (unsigned long long)rows[i], (unsigned long long)d->set.samples);
-        if (is_bytes)
+        if (copied > 0)
+            memcpy((char *)to->data + i * p.size * copied,
+                   data + (p.first + (size_t)rows[i] * p.stride) * copied, p.size * copied);
+        else if (is_bytes)
             convert_bytes(&p, (size_t)rows[i], table, (float *)to->data + i * p.size);
         else
             convert(d, &p, (size_t)rows[i], to, i * p.size);

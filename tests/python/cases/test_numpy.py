@@ -1,5 +1,7 @@
 """test_numpy.py - NumPy's arrays: no copies in either direction, and what cannot be used."""
 import gc
+import os
+import tempfile
 import unittest
 
 try:
@@ -132,6 +134,24 @@ class NumPy(unittest.TestCase):
             self.assertEqual((mine.nbytes, mine.tolist()), (1 if "2" in name[-2:] else 2, values))
             self.assertEqual((takt.numpy(mine).dtype, takt.numpy(mine).tolist()),
                              (x.dtype, x.tolist()))
+
+    def test_samples_as_they_are(self):
+        rng = np.random.default_rng(1)
+        rows = takt.array([6, 0, 6, 3], "u64")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "data.npz")
+            for dtype in (np.float32, np.float64, np.float16, np.int32, np.uint8):
+                x = (200 * rng.random((7, 5))).astype(dtype)
+                np.savez(path, x=x, labels=np.arange(7))
+                got = takt.Dataset(path, scale=1.0).take(rows)
+                is_float = np.issubdtype(dtype, np.floating)
+                self.assertEqual(takt.numpy(got["x"]).astype(dtype).tobytes() if is_float
+                                 else takt.numpy(got["x"]).tolist(),
+                                 x[[6, 0, 6, 3]].tobytes() if is_float else x[[6, 0, 6, 3]].tolist())
+                self.assertEqual(got["labels"].tolist(), [6, 0, 6, 3])
+                moved = takt.Dataset(path, scale=1.0, mean=2, deviation=4).take(rows)["x"]
+                want = ((x[[6, 0, 6, 3]].astype(np.float64) - 2) / 4).astype(np.float32)
+                self.assertTrue(np.allclose(takt.numpy(moved), want, 1e-3), dtype)
 
 
 class Torch(unittest.TestCase):

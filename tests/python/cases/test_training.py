@@ -263,6 +263,28 @@ class NotFinite(unittest.TestCase):
 
 
 class Loading(unittest.TestCase):
+    def test_threads_end(self):
+        class Broken:
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, i):
+                if i == 30:
+                    raise LookupError("sample 30")
+                return {"x": takt.array([float(i)])}
+        before = threading.active_count()
+        loader = takt.DataLoader(Broken(), batch_size=4, num_workers=3)
+        seen = []
+        with self.assertRaisesRegex(LookupError, "sample 30"):
+            for batch in loader:
+                seen += batch["x"].tolist()
+        self.assertEqual(seen, [[float(i)] for i in range(28)])
+        batches = iter(loader)
+        next(batches)
+        self.assertEqual(threading.active_count(), before + 3)
+        batches.close()  # in the middle of an epoch
+        self.assertEqual(threading.active_count(), before)
+
     def test_datasets(self):
         data = takt.Dataset(SPIRALS)
         self.assertEqual((len(data), data.classes), (360, 3))
