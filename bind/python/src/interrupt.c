@@ -21,31 +21,50 @@ static void interrupt(int number, siginfo_t *info, void *place)
         before.sa_handler(number); /* Python's: it remembers the signal for later */
 }
 
+/* Asked of the kernel once per thread and process: after a large model the caches hold nothing of
+ * a system call, and each takes microseconds. */
 static bool is_main_thread(void)
 {
-    return syscall(SYS_gettid) == getpid();
+    static _Thread_local struct {
+        unsigned asked; /* the generation of forks, and 1 more */
+        bool is_main;
+    } known;
+    if (known.asked != fork_generation() + 1) {
+        known.is_main = syscall(SYS_gettid) == getpid();
+        known.asked = fork_generation() + 1;
+    }
+    return known.is_main;
 }
 
+static bool raises(const struct sigaction *act)
+{
+    return (act->sa_flags & SA_SIGINFO) != 0 ||
+           (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
+}
+
+/* The handler stays: setting and restoring it would be two more system calls in every run, and
+ * outside of runs it does what the one before it did. signal.signal() takes it away. */
 bool interrupts_begin(interruptible *i)
 {
-    const struct sigaction act = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
+    const struct sigaction ours = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
+    struct sigaction now;
     i->listens = false;
-    if (!is_main_thread() || sigaction(SIGINT, NULL, &before) != 0)
-        return false;
-    if ((before.sa_flags & SA_SIGINFO) == 0 &&
-        (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN))
+    if (!is_main_thread() || sigaction(SIGINT, NULL, &now) != 0 || !raises(&now))
         return false; /* nobody would raise KeyboardInterrupt */
+    const bool is_ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == interrupt;
+    if (!is_ours)
+        before = now;
     current = i;
-    i->listens = sigaction(SIGINT, &act, NULL) == 0;
+    i->listens = is_ours || sigaction(SIGINT, &ours, NULL) == 0;
+    if (!i->listens)
+        current = NULL;
     return i->listens;
 }
 
 void interrupts_end(interruptible *i)
 {
-    if (!i->listens)
-        return;
-    sigaction(SIGINT, &before, NULL);
-    current = NULL;
+    if (i->listens)
+        current = NULL;
 }
 
 bool interrupts_raise(const interruptible *i)
