@@ -37,9 +37,9 @@ asan: setup ## the test programs once more, with what ASan and UBSan see; preset
 python-versions: build ## the wheel under Python 3.13 to 3.15 of newer Debians, recorded in trust/ledger.tsv
 	@TAKT_BUILD_DIR=$(abspath $(BUILD)) TAKT_TOOL=$(abspath build/takt) scripts/python-versions || [ $$? -eq 77 ]
 
-python-fuzz: ## 100,000 random argument lists per callable of the Python package under ASan, recorded in trust/ledger.tsv
+python-fuzz: ## 100,000 random argument lists per callable of the Python package under ASan; SECONDS=600 JOBS=8 for a part of it
 	@TARGET="takt_package takt_dynamic" scripts/build asan
-	@scripts/python-fuzz || [ $$? -eq 77 ]
+	@scripts/python-fuzz $(if $(JOBS),--jobs $(JOBS)) $(if $(SECONDS),--seconds $(SECONDS)) || [ $$? -eq 77 ]
 
 fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded in trust/ledger.tsv
 	@scripts/build fuzz

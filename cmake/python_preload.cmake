@@ -5,9 +5,10 @@
 # does not start in a program without it; gcc's has the same interface and does.
 set(preload "")      # the path, or empty
 set(preload_link "") # for the command, which then uses the preloaded library too
-if(CMAKE_C_COMPILER_ID MATCHES Clang AND TAKT_SANITIZE MATCHES "^(address|thread)"
-   AND NOT TAKT_FUZZ)
-  if(TAKT_SANITIZE MATCHES "^address")
+if(TAKT_SANITIZE MATCHES "^(address|thread)" AND NOT TAKT_FUZZ)
+  if(TAKT_SANITIZE MATCHES "^address" AND CMAKE_C_COMPILER_ID STREQUAL GNU)
+    set(runtime ${CMAKE_C_COMPILER} -print-file-name=libasan.so)
+  elseif(TAKT_SANITIZE MATCHES "^address")
     set(preload_link -shared-libsan)
     set(runtime ${CMAKE_C_COMPILER}
         -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)

@@ -12,8 +12,7 @@ CASES = os.path.join(ROOT, "tests", "python", "cases")
 EXTENSION = os.path.join(BUILD, "python", "takt", "_takt.abi3.so")
 # The run-time library of a build with sanitizers, which the interpreter does not have.
 PRELOAD = os.path.join(BUILD, "python", "preload")
-TESTED = ("TAKT_TOOL", "TAKT_SAMPLES", "TAKT_FUZZ_ARGS", "TAKT_FUZZ_SEED", "TAKT_FUZZ_LIMIT",
-          "TAKT_ONNX_DATA")
+TESTED = ("TAKT_TOOL", "TAKT_SAMPLES", "TAKT_ONNX_DATA")
 
 
 def skip(why):
