@@ -1,4 +1,4 @@
-"""_fuzz.py - gives public callables random arguments, as scripts/python-fuzz asks on standard input.
+"""_fuzz.py - gives callables random arguments, as scripts/python-fuzz asks on standard input.
 
 A line is `NAME FIRST COUNT SECONDS`: COUNT lists of arguments, or as many as fit into the seconds,
 drawn as those after the first FIRST. The answer is `NAME LISTS FINDINGS` and a line per finding. A
@@ -21,10 +21,10 @@ RENEWED = 1024  # lists of arguments for one object: some of its methods end it
 
 def get(name):
     """The callable of that name, of a new object if it is a method."""
-    label, _, method = name.partition(".")
-    if label in cases.OBJECTS:
-        return dict(cases.methods(label, cases.OBJECTS[label]()))[f"{label}.{method}"]
-    return FUNCTIONS[name]
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    label = name.partition(".")[0]
+    return dict(cases.methods(label, cases.OBJECTS[label]()))[name]
 
 
 def answer(name, first, count, seconds):

@@ -1,6 +1,6 @@
 """test_fuzz.py - nonsense in every argument of every public callable: an exception, never a crash.
 
-A few lists of arguments each; scripts/python-fuzz gives each 100,000 of them, by tests/python/_fuzz.py.
+A few lists of arguments each; scripts/python-fuzz gives each 100,000 of them.
 """
 import contextlib
 import io
