@@ -233,6 +233,37 @@ int takt_cpu_confine(const takt_cpu_set *to)
     return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
 }
 
+int takt_cpu_here(void)
+{
+    return sched_getcpu();
+}
+
+/* Without `taken`; false: that leaves none. */
+static bool subtract(cpu_set_t *from, const takt_cpu_set *taken)
+{
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < TAKT_CPU_MAX; cpu++)
+        if (takt_cpu_set_has(taken, cpu))
+            CPU_CLR((size_t)cpu, from);
+    return CPU_COUNT(from) > 0;
+}
+
+bool takt_cpu_leave(int cpu, const takt_cpu_set *taken)
+{
+    cpu_set_t all, others;
+    takt_cpu_set only = {{0}};
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return false;
+    takt_cpu_set_add(&only, cpu);
+    others = all;
+    if (!subtract(&others, taken)) {
+        others = all;
+        if (!subtract(&others, &only))
+            return false;
+    }
+    const bool is_gone = sched_setaffinity(0, sizeof others, &others) == 0;
+    return sched_setaffinity(0, sizeof all, &all) == 0 && is_gone;
+}
+
 int takt_cpu_thread_id(void)
 {
     return (int)syscall(SYS_gettid);
@@ -259,6 +290,18 @@ int takt_cpu_confine(const takt_cpu_set *to)
 {
     (void)to;
     return ENOSYS;
+}
+
+int takt_cpu_here(void)
+{
+    return -1;
+}
+
+bool takt_cpu_leave(int cpu, const takt_cpu_set *taken)
+{
+    (void)cpu;
+    (void)taken;
+    return false;
 }
 
 int takt_cpu_thread_id(void)

@@ -21,48 +21,15 @@
  * `rest_from` announces them as `sleepers` does others. */
 #include "os/pool.h"
 
-#include <errno.h>
-#include <stdatomic.h>
-
-#include "base/mem.h"
 #include "os/cpu.h"
-#include "os/doze.h"
 #include "os/fp.h"
 #include "os/os.h"
+#include "os/pool_parts.h"
 
-enum { DEFAULT_SPIN_NS = 50000, PAUSES = 32 };
+enum { PAUSES = 32 };
 enum { REST_AFTER = 1000 }; /* runs: coming back costs some hundred times what one run saves */
 /* Words hold run << LOW_BITS | number of tasks. */
 enum { LOW_BITS = 16, LOW = (1 << LOW_BITS) - 1 };
-
-typedef struct worker {
-    _Alignas(TAKT_ALIGN) _Atomic uint64_t left;     /* tasks of its share that are not yet taken */
-    _Alignas(TAKT_ALIGN) _Atomic uint64_t finished; /* tasks, of any share, that it has finished */
-    takt_pool *pool;
-    void *handle;
-    int index;
-    _Atomic uint32_t id; /* the system's thread id, 0 until it runs */
-} worker;
-
-struct takt_pool {
-    _Alignas(TAKT_ALIGN) _Atomic uint32_t epoch;
-    _Atomic uint64_t call; /* run << LOW_BITS | count */
-    _Atomic(takt_task_fn *) task;
-    _Atomic(void *) user;
-
-    _Alignas(TAKT_ALIGN) _Atomic uint32_t sleepers;
-    _Atomic uint32_t is_leased, is_stopping;
-    _Atomic uint32_t waiting;            /* the caller sleeps until every task is done */
-    _Atomic uint32_t rest_from, recalls; /* the first resting worker; TAKT_POOL_MAX: none */
-    _Atomic uint32_t rests;              /* how often a worker went to rest */
-
-    takt_ctx *ctx;
-    takt_doze doze;
-    uint64_t spin_ns;
-    int workers, room;
-    size_t bytes;
-    worker worker[]; /* by thread; the first is the caller's */
-};
 
 typedef struct job {
     takt_task_fn *task;
@@ -107,7 +74,7 @@ static job read_job(takt_pool *pool)
 }
 
 /* One task of the owner's share; false if none is left. */
-static bool take(worker *owner, const job *j, size_t threads, size_t *task)
+static bool take(takt_worker *owner, const job *j, size_t threads, size_t *task)
 {
     const size_t index = (size_t)owner->index, more = j->count % threads;
     const size_t share = j->count / threads + (index < more ? 1 : 0);
@@ -134,7 +101,7 @@ static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
     const size_t reach = helps || j->count > threads ? threads : 1;
     size_t done = 0, task;
     for (size_t k = 0; k < reach; k++) {
-        worker *owner = &pool->worker[(self + k) % threads];
+        takt_worker *owner = &pool->worker[(self + k) % threads];
         while (take(owner, j, threads, &task)) {
             j->task(j->user, task, (int)self);
             done++;
@@ -158,12 +125,35 @@ static bool join_run(takt_pool *pool, int thread, bool was_woken)
     return (size_t)thread < j.count;
 }
 
-static void sleep_until(takt_pool *pool, uint32_t seen)
+/* The system may wake a worker on the processor of the caller, though another is free. There both
+ * wait for each other, in turns, for as long as the system leaves them there: it goes elsewhere. */
+static void keep_apart(takt_pool *pool, takt_worker *self)
+{
+    const int home = atomic_load_explicit(&pool->home, memory_order_relaxed);
+    int here = takt_cpu_here();
+    if (here >= 0 && here == home && atomic_load(&self->bound) < 0) {
+        takt_cpu_set taken = {{0}};
+        takt_cpu_set_add(&taken, here);
+        for (int i = 1; i <= pool->workers; i++)
+            takt_cpu_set_add(&taken,
+                             atomic_load_explicit(&pool->worker[i].cpu, memory_order_relaxed));
+        if (takt_cpu_leave(here, &taken))
+            atomic_fetch_add_explicit(&pool->moves, 1, memory_order_relaxed);
+        const int bound = atomic_load(&self->bound);
+        if (bound >= 0) /* meanwhile: that counts */
+            (void)takt_cpu_bind(0, bound);
+        here = takt_cpu_here();
+    }
+    atomic_store_explicit(&self->cpu, here, memory_order_relaxed);
+}
+
+static void sleep_until(takt_pool *pool, takt_worker *self, uint32_t seen)
 {
     atomic_fetch_add(&pool->sleepers, 1);
     while (atomic_load(&pool->epoch) == seen)
         takt_doze_wait(&pool->doze, &pool->epoch, seen);
     atomic_fetch_sub(&pool->sleepers, 1);
+    keep_apart(pool, self);
 }
 
 /* Sleeps until a run has a task for the first resting worker. */
@@ -180,16 +170,16 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
         takt_doze_wait(&pool->doze, &pool->recalls, recalls);
 }
 
-static void recall(takt_pool *pool)
+void takt_pool_recall(takt_pool *pool)
 {
     atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first: so that later ones register again */
     atomic_fetch_add(&pool->recalls, 1);
     takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
 }
 
-static void work(void *arg)
+void takt_pool_work(void *arg)
 {
-    worker *self = arg;
+    takt_worker *self = arg;
     takt_pool *pool = self->pool;
     takt_fp_enter();
     atomic_store(&self->id, (uint32_t)takt_cpu_thread_id());
@@ -199,7 +189,7 @@ static void work(void *arg)
     while (atomic_load(&pool->is_stopping) == 0) {
         const bool sleeps = !spin(pool, is_called, NULL, seen);
         if (sleeps)
-            sleep_until(pool, seen);
+            sleep_until(pool, self, seen);
         seen = atomic_load(&pool->epoch);
         idle = join_run(pool, self->index, sleeps) ? 0 : idle + 1;
         if (idle == REST_AFTER) {
@@ -248,9 +238,11 @@ static void run_together(takt_pool *pool, takt_task_fn *task, void *user, size_t
     atomic_store_explicit(&pool->call, j.run << LOW_BITS | count, memory_order_release);
     atomic_fetch_add(&pool->epoch, 1);
     if (count > atomic_load(&pool->rest_from))
-        recall(pool);
-    if (atomic_load(&pool->sleepers) > 0)
+        takt_pool_recall(pool);
+    if (atomic_load(&pool->sleepers) > 0) {
+        atomic_store_explicit(&pool->home, takt_cpu_here(), memory_order_relaxed);
         takt_doze_wake(&pool->doze, &pool->epoch, (int)count - 1);
+    }
     finish_run(pool, &j, do_tasks(pool, &j, 0, true));
 }
 
@@ -291,108 +283,7 @@ uint32_t takt_pool_rests(takt_pool *pool)
     return atomic_load(&pool->rests);
 }
 
-int takt_pool_default_threads(void)
+uint32_t takt_pool_moves(takt_pool *pool)
 {
-    takt_cpu_facts f;
-    takt_cpu_read(&f);
-    return takt_cpu_threads(&f) < TAKT_POOL_MAX ? takt_cpu_threads(&f) : TAKT_POOL_MAX;
-}
-
-static void start_workers(takt_pool *pool)
-{
-    takt_ctx *ctx = pool->ctx;
-    for (int i = 0; i < pool->room; i++) {
-        worker *w = &pool->worker[i + 1];
-        w->pool = pool, w->index = i + 1;
-        const int error = ctx->threads.start(ctx->threads.user, work, w, &w->handle);
-        char reason[64];
-        if (error != 0)
-            takt_log(ctx, TAKT_LOG_WARNING, "only %d of %d threads could be started: %s", i + 1,
-                     pool->room + 1, takt_os_reason(error, reason, sizeof reason));
-        if (error != 0)
-            return;
-        pool->workers = i + 1;
-    }
-}
-
-static void bind_workers(takt_pool *pool, const takt_pool_options *options)
-{
-    for (int i = 1; i <= pool->workers && i < options->cpu_count; i++) {
-        const int error = options->cpus[i] >= 0 ? takt_pool_bind(pool, i, options->cpus[i]) : 0;
-        char reason[64];
-        if (error != 0)
-            takt_log(pool->ctx, TAKT_LOG_WARNING, "thread %d cannot be bound to processor %d: %s",
-                     i, options->cpus[i], takt_os_reason(error, reason, sizeof reason));
-    }
-}
-
-static uint64_t choose_spin(const takt_pool_options *options, int threads)
-{
-    if (options->spin_ns != 0)
-        return options->spin_ns > 0 ? (uint64_t)options->spin_ns : 0;
-    takt_cpu_set usable; /* with more threads than processors, spinning blocks others */
-    takt_cpu_usable(&usable);
-    return threads <= takt_cpu_set_count(&usable) ? DEFAULT_SPIN_NS : 0;
-}
-
-size_t takt_pool_bytes(const takt_ctx *ctx, int threads)
-{
-    return sizeof(takt_pool) + (size_t)threads * sizeof(worker) +
-           (size_t)(threads - 1) * takt_os_thread_bytes(&ctx->threads);
-}
-
-takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options *options,
-                             takt_pool **result)
-{
-    static const takt_pool_options defaults = {0};
-    *result = NULL;
-    if (options == NULL)
-        options = &defaults;
-    if (threads < 0 || threads > TAKT_POOL_MAX)
-        return takt_fail(ctx, TAKT_E_ARGUMENT,
-                         "a pool of %d threads; between 1 and %d are possible", threads,
-                         TAKT_POOL_MAX);
-    if (threads == 0)
-        threads = takt_pool_default_threads();
-    const size_t bytes = sizeof(takt_pool) + (size_t)threads * sizeof(worker);
-    void *block;
-    TAKT_TRY(takt_mem_zero(ctx, 1, bytes, "a pool of threads", &block));
-    takt_pool *pool = block;
-    pool->ctx = ctx;
-    pool->bytes = bytes;
-    pool->room = threads - 1, pool->rest_from = TAKT_POOL_MAX;
-    pool->spin_ns = choose_spin(options, threads);
-    if (takt_doze_init(&pool->doze) != 0) {
-        takt_mem_put(ctx, pool, bytes);
-        return takt_fail_memory(ctx, "a pool's lock", sizeof pool->doze);
-    }
-    start_workers(pool);
-    bind_workers(pool, options);
-    *result = pool;
-    return TAKT_OK;
-}
-
-void takt_pool_destroy(takt_pool *pool)
-{
-    if (pool == NULL)
-        return;
-    takt_ctx *ctx = pool->ctx;
-    atomic_store(&pool->is_stopping, 1);
-    atomic_fetch_add(&pool->epoch, 1);
-    takt_doze_wake(&pool->doze, &pool->epoch, TAKT_POOL_MAX);
-    recall(pool);
-    for (int i = 0; i < pool->workers; i++)
-        ctx->threads.join(ctx->threads.user, pool->worker[i + 1].handle);
-    takt_doze_deinit(&pool->doze);
-    takt_mem_put(ctx, pool, pool->bytes);
-}
-
-int takt_pool_bind(takt_pool *pool, int thread, int cpu)
-{
-    if (pool == NULL || thread < 1 || thread > pool->workers)
-        return EINVAL;
-    worker *w = &pool->worker[thread];
-    while (atomic_load(&w->id) == 0)
-        takt_doze_wait(&pool->doze, &w->id, 0);
-    return takt_cpu_bind((int)atomic_load(&w->id), cpu);
+    return atomic_load(&pool->moves);
 }

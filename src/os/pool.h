@@ -45,6 +45,8 @@ int takt_pool_threads(const takt_pool *pool);
 size_t takt_pool_bytes(const takt_ctx *ctx, int threads);
 /* How often a worker went to rest after many runs without a task for it. */
 uint32_t takt_pool_rests(takt_pool *pool);
+/* How often a worker woke up on the caller's processor and went to another. */
+uint32_t takt_pool_moves(takt_pool *pool);
 
 bool takt_pool_try_lease(takt_pool *pool); /* false for NULL */
 void takt_pool_release(takt_pool *pool);
