@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { FEWEST = 4, MOST = 16, MEMORY = 4 << 20 };
@@ -16,6 +17,8 @@ struct takt_kept {
     takt_ctx *ctx;
     size_t count, bytes, whole; /* slots, bytes of one, and of all with this record */
     uint64_t clock;
+    uint64_t seen[MOST]; /* hashes of the sizes asked for last, in a ring: 0 is none */
+    size_t next;         /* where the next one goes */
     slot slots[MOST];
     unsigned char data[];
 };
@@ -117,6 +120,18 @@ static slot *find(takt_kept *k, const int64_t *sizes, size_t bytes, bool any)
     return any ? oldest : NULL;
 }
 
+/* Whether these sizes were compiled a short time ago; now they were. */
+static bool is_back(takt_kept *k, const int64_t *sizes, size_t bytes)
+{
+    const uint64_t hash = takt_hash_bytes(1, sizes, bytes) | 1;
+    for (size_t i = 0; i < k->count; i++)
+        if (k->seen[i] == hash)
+            return true;
+    k->seen[k->next] = hash;
+    k->next = (k->next + 1) % k->count;
+    return false;
+}
+
 void takt_kept_put(takt_kept *k, const takt_kept_source *from, const int64_t *sizes)
 {
     const size_t bytes = sizes_bytes(from->plan);
@@ -125,6 +140,12 @@ void takt_kept_put(takt_kept *k, const takt_kept_source *from, const int64_t *si
     memcpy(w.at, sizes, bytes);
     walk(&w, from);
     *s = (slot){.used = ++k->clock, .is_parallel = from->plan->is_parallel};
+}
+
+void takt_kept_offer(takt_kept *k, const takt_kept_source *from, const int64_t *sizes)
+{
+    if (is_back(k, sizes, sizes_bytes(from->plan)))
+        takt_kept_put(k, from, sizes);
 }
 
 bool takt_kept_has(const takt_kept *k, const takt_kept_source *of, const int64_t *sizes)

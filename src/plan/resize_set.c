@@ -279,7 +279,7 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
     if (*done) {
         const takt_kept_source source = takt_resizer_source(r);
         memmove(r->sizes, sizes, bytes);
-        takt_kept_put(r->kept, &source, sizes);
+        takt_kept_offer(r->kept, &source, sizes);
     } else {
         takt_error_put_back(r->ctx, &before); /* a separate plan will do */
     }
