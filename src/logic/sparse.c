@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "logic/lower.h"
+#include "op/record/fixpoint.h"
 #include "op/util/datalog.h"
 
 enum { MOST_PARTS = 256, DEFAULT_CAPACITY = 1 << 16, MOST_CAPACITY = 1 << 27 };

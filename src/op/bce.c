@@ -1,6 +1,7 @@
 /* bce.c - binary cross entropy, from a probability. */
 #include <math.h>
 
+#include "op/record/log1p.h"
 #include "op/util/amp.h"
 #include "op/util/formula.h"
 #include "op/util/loss.h"

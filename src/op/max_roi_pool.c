@@ -3,6 +3,7 @@
  * `rois` has the image number, left, top, right and bottom of each region, rounded to whole
  * elements; bins may overlap by one, an empty one gives 0. As ONNX MaxRoiPool.
  */
+#include "op/record/max_roi_pool_dx.h"
 #include "op/util/bound.h"
 #include "op/util/roi.h"
 

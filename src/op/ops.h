@@ -1,4 +1,4 @@
-/* ops.h - every op record by name, and shortcuts that append the common ones.
+/* ops.h - the op records that many files name, and shortcuts that append the common ones.
  *
  * grad, lower, passes and layers use the builders below. Failures are sticky: an input of TAKT_NONE
  * gives TAKT_NONE.
@@ -9,9 +9,9 @@
 #include "ir/attr.h"
 #include "ir/graph.h"
 
-#define TAKT_OP(stem) extern const takt_op takt_op_##stem;
-#include "op_list.inc"
-#undef TAKT_OP
+#define TAKT_NAMED(stem) extern const takt_op takt_op_##stem;
+#include "op/named.def"
+#undef TAKT_NAMED
 
 takt_id takt_unary(takt_graph *g, const takt_op *op, takt_id x);
 takt_id takt_binary(takt_graph *g, const takt_op *op, takt_id a, takt_id b);

@@ -3,6 +3,7 @@
  * `rois` has left, top, right and bottom of each region, `batch` the number of its image. As ONNX
  * RoiAlign; the largest is that of the weighted corners, as there.
  */
+#include "op/record/roi_align_dx.h"
 #include "op/util/roi.h"
 
 static takt_status infer(takt_infer *in)

@@ -4,6 +4,7 @@
  * nothing of size x * y * z is ever built. Every rounding is part of the definition, as in the
  * contract of kernel/semiring_f32, so all backends give the same bits.
  */
+#include "op/record/semiring_matmul_grad.h"
 #include "op/util/make.h"
 #include "op/util/semiring.h"
 #include "op/util/stops.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "op/ops.h"
+#include "op/record/ggml_quantize.h"
 #include "pass/batch.h"
 
 typedef takt_id rule_fn(const takt_batch_node *x);

@@ -4,6 +4,7 @@
  * is widened again. Subsequent ops (bias, residual, relu, bounds) move before the widening, into
  * the op; a convolution that reads a widened value reads its narrow source. Activations between
  * convolutions are then bf16, which the products would round them to in any case. */
+#include "op/record/narrow_conv.h"
 #include "op/util/narrow.h"
 #include "pass/match.h"
 #include "pass/passes.h"

@@ -1,4 +1,5 @@
 /* recognise_gate.c - GELU and hard-swish in the forms that exporters write. */
+#include "op/record/hard_sigmoid.h"
 #include "pass/recognise.h"
 
 enum { DEGREE = 3, FACTORS = 3, DEPTH = 8 };

@@ -1,5 +1,6 @@
 /* region.c - intervals of a net, node by node, and the lines of its functions. */
 #include "verify/region.h"
+#include "op/record/softplus.h"
 
 #include <float.h>
 #include <math.h>

@@ -45,6 +45,8 @@ def check_public(path):
 
 for source in files(".c", ".h", ".inc", ".S", ".def", under="src"):
     check_source(source)
+    if source != "src/op/util/registry.c" and '"op_list.inc"' in read(source):
+        complain(f"{source}: includes op_list.inc, so that every new op would compile it again")
 for folder in ("tools", "bind"):
     for source in files(".c", ".h", under=folder):
         check_outside(source)

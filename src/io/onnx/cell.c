@@ -1,5 +1,9 @@
 /* cell.c - one step of RNN, LSTM and GRU in our ops. */
 #include "io/onnx/cell.h"
+#include "op/record/hard_sigmoid.h"
+#include "op/record/softplus.h"
+#include "op/record/softsign.h"
+#include "op/record/thresholded_relu.h"
 
 #include <strings.h>
 

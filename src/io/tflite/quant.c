@@ -1,5 +1,6 @@
 /* quant.c - scales, zero points, and arithmetic on quantised tensors. */
 #include "io/tflite/quant.h"
+#include "op/record/quantize_away.h"
 
 #include <math.h>
 

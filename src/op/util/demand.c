@@ -1,5 +1,6 @@
 /* demand.c - the message of a failed `check`. */
 #include "op/util/demand.h"
+#include "op/record/check.h"
 
 #include <stdio.h>
 

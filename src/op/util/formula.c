@@ -1,5 +1,6 @@
 /* formula.c - pieces of formulas that several ops lower to. */
 #include "op/util/formula.h"
+#include "op/record/log1p.h"
 
 takt_id takt_reciprocal(takt_graph *g, takt_id x)
 {

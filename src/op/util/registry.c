@@ -3,6 +3,10 @@
 
 #include "op/ops.h"
 
+#define TAKT_OP(stem) extern const takt_op takt_op_##stem;
+#include "op_list.inc"
+#undef TAKT_OP
+
 /* File names are sorted, and '.' sorts before every character of a name, so the table is too. */
 const takt_op *const takt_ops[] = {
 #define TAKT_OP(stem) &takt_op_##stem,

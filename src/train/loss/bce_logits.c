@@ -1,4 +1,5 @@
 /* bce_logits.c - logits: binary cross-entropy with a target from 0 to 1. */
+#include "op/record/bce_logits.h"
 #include "train/loss.h"
 
 static void build(takt_loss_site *site)

@@ -1,4 +1,5 @@
 /* hinge.c - classes by margin: every wrong class must stay `margin` below the right one. */
+#include "op/record/one_hot.h"
 #include "op/util/formula.h"
 #include "train/loss.h"
 

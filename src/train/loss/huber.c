@@ -1,4 +1,5 @@
 /* huber.c - squared near the target, absolute far from it. */
+#include "op/record/huber.h"
 #include "train/loss.h"
 
 enum { DELTA };

@@ -1,4 +1,5 @@
 /* kl_div.c - log-probabilities: divergence from a target distribution. */
+#include "op/record/kl_div.h"
 #include "train/loss.h"
 
 static void build(takt_loss_site *site)

@@ -1,4 +1,5 @@
 /* mae.c - the absolute difference from a target of the output's shape. */
+#include "op/record/mae.h"
 #include "train/loss.h"
 
 static void build(takt_loss_site *site)

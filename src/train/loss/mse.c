@@ -1,4 +1,5 @@
 /* mse.c - the squared difference from a target of the output's shape. */
+#include "op/record/mse.h"
 #include "train/loss.h"
 
 static void build(takt_loss_site *site)

@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 #include "base/ctx.h"
+#include "op/record/check.h"
 #include "op/util/demand.h"
 #include "plan/execute.h"
 

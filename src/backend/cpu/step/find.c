@@ -3,6 +3,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
+#include "op/record/find_true.h"
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {

@@ -1,4 +1,5 @@
 /* fixpoint.c - rules over sets of tuples; hash tables and indexes lie in planned scratch. */
+#include "op/record/fixpoint.h"
 #include "backend/cpu/cpu.h"
 #include "base/ctx.h"
 #include "op/util/datalog.h"

@@ -1,4 +1,5 @@
 /* ggml_quantize.c - rows rounded to blocks of 8 bits, as a cache keeps them. */
+#include "op/record/ggml_quantize.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 #include "kernel/ggml_f32/ggml_f32.h"

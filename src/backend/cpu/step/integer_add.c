@@ -1,4 +1,5 @@
 /* integer_add.c - sums of bytes on grids of their own; operands of one shape. */
+#include "op/record/integer_add.h"
 #include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/sum_i8/sum_i8.h"

@@ -1,5 +1,6 @@
 /* integer_softmax.c - softmax of bytes in fixed point: rows of the last axis, one after the other.
  */
+#include "op/record/integer_softmax.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 #include "kernel/gemm_i8/fixed.h"

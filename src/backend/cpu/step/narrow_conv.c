@@ -1,5 +1,6 @@
 /* narrow_conv.c - convolutions on bf16 activations: how they are computed, and their weights. */
 #include "backend/cpu/conv/narrow_conv.h"
+#include "op/record/narrow_conv.h"
 
 #include <math.h>
 #include <string.h>

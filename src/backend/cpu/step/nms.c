@@ -1,5 +1,6 @@
 /* nms.c - nms: one class after another, numbers widened to f64 in scratch. */
 #include "op/util/nms.h"
+#include "op/record/nms.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* quantize_away.c - floats to bytes, halves away from zero, by one scale. */
+#include "op/record/quantize_away.h"
 #include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"

@@ -6,6 +6,8 @@
 #include "op/util/roi.h"
 #include "backend/cpu/cpu.h"
 #include "base/size.h"
+#include "op/record/max_roi_pool_dx.h"
+#include "op/record/roi_align_dx.h"
 
 typedef struct facts {
     takt_roi roi;

@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 #include "kernel/bits_u64/bits_u64.h"
+#include "op/record/semiring_matmul_grad.h"
 #include "op/util/semiring.h"
 
 typedef struct facts {

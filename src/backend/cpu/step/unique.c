@@ -1,5 +1,6 @@
 /* unique.c - unique: numbers widened to 64 bits, and rows in order, in scratch. */
 #include "op/util/unique.h"
+#include "op/record/unique.h"
 
 #include <string.h>
 

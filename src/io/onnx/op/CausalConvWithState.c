@@ -1,5 +1,6 @@
 /* CausalConvWithState.c - a depthwise causal convolution that keeps its last inputs. */
 #include "io/onnx/adapt.h"
+#include "op/record/silu.h"
 
 static takt_id activated(takt_call *c, takt_id y)
 {

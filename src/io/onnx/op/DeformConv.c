@@ -1,5 +1,6 @@
 /* DeformConv.c - DeformConv on images: our deform_conv plus a bias. */
 #include "io/onnx/spatial.h"
+#include "op/record/deform_conv.h"
 
 static takt_status adapt(takt_call *c)
 {

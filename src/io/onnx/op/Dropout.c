@@ -1,4 +1,5 @@
 /* Dropout.c - Dropout: the identity in inference; random in training mode. */
+#include "op/record/dropout.h"
 #include "io/onnx/random.h"
 #include "ir/edge_index.h"
 

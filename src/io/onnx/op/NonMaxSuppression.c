@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "io/onnx/lengths.h"
+#include "op/record/nms.h"
 
 /* Input `i` as a vector of one element, or a given number as one. */
 static takt_id one_of(takt_call *c, size_t i, takt_dtype dtype, double fallback)

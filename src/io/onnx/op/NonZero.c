@@ -1,5 +1,6 @@
 /* NonZero.c - NonZero and Compress: the count is found at run time. */
 #include "io/onnx/lengths.h"
+#include "op/record/find_true.h"
 
 static bool is_set(const takt_array *a, size_t i)
 {

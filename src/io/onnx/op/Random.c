@@ -8,6 +8,10 @@
 
 #include "io/onnx/adapt.h"
 #include "io/onnx/random.h"
+#include "op/record/bernoulli.h"
+#include "op/record/multinomial.h"
+#include "op/record/random_normal.h"
+#include "op/record/random_uniform.h"
 
 static takt_id u64(takt_call *c, uint64_t value)
 {

@@ -1,5 +1,7 @@
 /* Reduce.c - the Reduce… family: axes are an attribute or, in newer opsets, an input. */
 #include "io/onnx/lengths.h"
+#include "op/record/reduce_log_sum.h"
+#include "op/record/reduce_log_sum_exp.h"
 
 static const struct {
     const char *name;

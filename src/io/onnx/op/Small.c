@@ -1,5 +1,7 @@
 /* Small.c - one-line operators: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter. */
 #include "io/onnx/adapt.h"
+#include "op/record/depth_to_space.h"
+#include "op/record/silu.h"
 
 static takt_id swish(takt_call *c, takt_id x)
 {

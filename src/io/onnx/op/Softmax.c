@@ -1,5 +1,6 @@
 /* Softmax.c - Softmax, LogSoftmax and Hardmax: before opset 13 over all axes from `axis` on. */
 #include "io/onnx/adapt.h"
+#include "op/record/hardmax.h"
 
 static takt_status adapt(takt_call *c)
 {

@@ -1,4 +1,5 @@
 /* Trilu.c - Trilu: the diagonal's number is an input. */
+#include "op/record/trilu.h"
 #include "io/onnx/lengths.h"
 
 /* The diagonal is found at run time. */

@@ -1,4 +1,5 @@
 /* Unique.c - Unique: the number of distinct rows is found at run time. */
+#include "op/record/unique.h"
 #include "io/onnx/lengths.h"
 
 static takt_status adapt(takt_call *c)

@@ -1,5 +1,6 @@
 /* record.c - nodes that map to the ONNX operator named in the op's record. */
 #include "io/onnx/write/emit.h"
+#include "op/record/celu.h"
 
 /* Ops for which ONNX supports fewer element types than we do, at the opsets written. */
 static const struct {

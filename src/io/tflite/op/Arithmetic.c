@@ -1,5 +1,6 @@
 /* Arithmetic.c - ADD, SUB, MUL and DIV with their activations; quantised ones in fixed point. */
 #include "io/tflite/quant.h"
+#include "op/record/integer_add.h"
 
 static const takt_op *op_of(const takt_tfl_call *c)
 {

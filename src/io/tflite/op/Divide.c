@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "io/tflite/quant.h"
+#include "op/record/atan.h"
 
 /* The quotient rounded down: one less for integers if the signs of remainder and divisor differ. */
 static takt_id floor_div(takt_tfl_call *c, takt_id a, takt_id b)

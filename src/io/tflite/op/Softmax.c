@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "io/tflite/quant.h"
+#include "op/record/integer_softmax.h"
 
 /* e^(-d * scale * beta) without integer bits for d from 0 to 255. */
 static bool exponentials(takt_tfl_call *c, double real, int64_t *table)

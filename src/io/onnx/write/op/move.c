@@ -1,5 +1,7 @@
 /* move.c - ops that move elements: their settings are inputs in ONNX. */
 #include "io/onnx/write/emit.h"
+#include "op/record/depth_to_space.h"
+#include "op/record/trilu.h"
 
 static bool reshape(takt_emit *e, const takt_node *n)
 {

@@ -1,6 +1,8 @@
 /* reduce.c - reductions, running sums, argmax and argmin. */
 #include "op/util/reduce.h"
 #include "io/onnx/write/emit.h"
+#include "op/record/reduce_log_sum.h"
+#include "op/record/reduce_log_sum_exp.h"
 #include "op/util/arg.h"
 
 static const struct {
