@@ -78,13 +78,13 @@ peers_wide = python3 bench/peers/wide.py $(if $(QUICK),--quick) $(if $(LIMIT),--
 peers_sizes = $(keep) python3 bench/peers/sizes.py $(if $(QUICK),--quick)
 peers_rows = bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) $(if $(QUICK),--quick)
 
-peers: setup build ## Takt beside its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify|python|torch-compile|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
+peers: setup build ## Takt against its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify|python|torch-compile|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
 	@BUILD=$(BUILD) $(or $(peers_$(ROWS)),$(peers_rows))
 
 gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skipped where there is none
 	@scripts/gpu --build $(BUILD) kernels check digests models sanitizer || [ $$? -eq 77 ]
 
-gpu-peers: build ## Takt beside torch on a GPU, times as a caller sees them; skipped where there is none
+gpu-peers: build ## Takt against torch on a GPU, times as a caller sees them; skipped where there is none
 	@python3 bench/peers/keep.py --gpu gpu-peers scripts/gpu --build $(BUILD) kernels models peers || [ $$? -eq 77 ]
 
 format: ## let clang-format rewrite all C files

@@ -1,6 +1,6 @@
 # python.cmake - the Python package: bind/python/src is one extension for the limited API of 3.11.
 #
-# Beside the library, in <build>/python, for tests; a wheel by scikit-build-core (pyproject.toml).
+# Next to the library, in <build>/python, for tests; a wheel by scikit-build-core (pyproject.toml).
 # Extension and command share the libraries, which are next to them in the package.
 # TAKT_PREBUILT is a build folder whose library and command a wheel takes as they are.
 set(TAKT_PREBUILT "" CACHE PATH "a build of Takt whose library and command go into the wheel")
@@ -15,7 +15,7 @@ if(NOT Python3_Development.Module_FOUND OR CMAKE_CROSSCOMPILING OR NOT TARGET ta
   return()
 endif()
 
-# A second link of the command, which finds the library beside it or one folder up.
+# A second link of the command, which finds the library next to it or one folder up.
 add_executable(takt_dynamic $<TARGET_OBJECTS:takt_tool>)
 takt_flags(takt_dynamic)
 target_link_libraries(takt_dynamic PRIVATE takt_measure)

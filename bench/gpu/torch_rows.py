@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch_rows.py - what PyTorch and JAX reach on this GPU for rows of gpu_kernels and gpu_models.
 
-    torch_rows.py [SECONDS]     begins nothing new after so many (120)
+    torch_rows.py [SECONDS]     begins nothing new after that many (120)
 
 As a caller sees it: eager, and as a CUDA graph that is replayed and waited for, TF32 off and on;
 `device` is the graph by events, without launch and wait. Convolutions in both layouts, the better

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch_views.py - tensors of PyTorch on this GPU, bound where they lie, beside copies.
+"""torch_views.py - tensors of PyTorch on this GPU, bound where they lie, against copies.
 
 Every row: bits of the session on the cpu, and medians of a run as a caller sees it. Skipped (exit
 77) where there is no torch or no device. PYTHONPATH=build/release/python names the package.

@@ -1,4 +1,4 @@
-/* overhead.c - what a step costs beside its kernel, and how soon a worker begins.
+/* overhead.c - what a step costs in addition to its kernel, and how soon a worker begins.
  *
  *     bench/overhead/run [--strict]
  *
@@ -124,7 +124,7 @@ static int steps(takt_ctx *ctx)
         c = least(c, time_kernel(kernel));
     }
     const double cost = (a - b) / (STEPS - 1) - c;
-    printf("a step beside its kernel:  %6.1f ns, kernel %.1f ns; limit %.0f ns: %s\n", cost, c,
+    printf("a step without its kernel:  %6.1f ns, kernel %.1f ns; limit %.0f ns: %s\n", cost, c,
            STEP_LIMIT, cost <= STEP_LIMIT ? "held" : "MISSED");
     takt_session_destroy(many);
     takt_session_destroy(one);

@@ -13,7 +13,7 @@ from scaling import Scaling
 
 NARROW = ("fast", "f16", "f16-exact")  # rows that are held against f32, Takt's own answer too
 WIDE, SURE = math.log(1.05), 1.5  # intervals that are worth more rounds: see Taken.certainty
-SLOW = 3  # a peer that takes so many times as long as the best one leaves after the trial
+SLOW = 3  # a peer that takes this many times as long as the best one leaves after the trial
 
 
 class Mode:
@@ -28,7 +28,7 @@ class Mode:
 
 
 class Taken:
-    """What was measured of a row with so many threads, and what it was found to mean."""
+    """What was measured of a row with a number of threads, and what it was found to mean."""
 
     def __init__(self, row, threads):
         self.row, self.threads, self.passes = row, threads, 0
@@ -137,7 +137,7 @@ class Bench:
                 continue
             try:
                 block.add(name, *self.turn(name, left[name]))
-            except Failed as problem:  # a peer alone is no reason to have no row
+            except Failed as problem:  # a peer alone is not a reason to have no row
                 if name == "takt":
                     raise
                 taken.reasons[name] = str(problem)
@@ -227,7 +227,7 @@ class Bench:
         return tails.interval(counted["takt"], counted[best])
 
     def held(self, taken):
-        """Beside it what the machine allows, by what is known of it now."""
+        """With it, what the machine allows, by what is known of it now."""
         out = taken.out
         row = taken.row
         out.update(self.machine.floor(row.graph, row.kind, taken.threads, out["takt"]))
@@ -235,7 +235,7 @@ class Bench:
         return out
 
     def scale(self, row, counts):
-        """Takt with so many threads beside itself with one."""
+        """Takt with that many threads against itself with one."""
         def load(is_anew):
             there = {}
             for count in [1, *counts]:

@@ -4,7 +4,7 @@ On a shared host a stranger on the other thread of a core takes a part of what i
 for tenths of seconds to minutes. So the processor is probed right before and after every turn of
 every engine. Where it was below a part (FULL) of the best seen in this sitting the turn is
 repeated, on a processor that is at its full rate if there is one. Every turn of a block has the
-same right to that, whoever comes first; a row has it for as long as its patience lasts.
+same right to that, whichever comes first; a row has it for as long as its patience lasts.
 """
 import time
 

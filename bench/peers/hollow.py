@@ -1,4 +1,4 @@
-"""hollow.py - models whose large weights are left out and drawn anew: megabytes become kilobytes.
+"""hollow.py - models whose large weights are left out and drawn again: megabytes become kilobytes.
 
 Times do not depend on what the weights are, so a file that is carried to another machine has in
 their place how many there are, and their mean and deviation. NAME.hollow is a line of JSON, then

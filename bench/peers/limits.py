@@ -12,7 +12,7 @@ MAPS = ("add_1m", "relu_1m", "sum_1m", "add_f64_1m", "relu_f64_1m", "sum_f64_1m"
 
 
 def overhead():
-    """What bench/overhead/run says: ns of a step beside its kernel, of waking a worker."""
+    """What bench/overhead/run says: ns of a step without its kernel, of waking a worker."""
     script = os.path.join(engines.ROOT, "bench", "overhead", "run")
     try:
         done = subprocess.run([script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -24,7 +24,7 @@ def overhead():
 
 def parsed(text):
     out = {}
-    for key, words in (("step_ns", "a step beside its kernel:"),
+    for key, words in (("step_ns", "a step without its kernel:"),
                        ("wake_ns", "a worker that looks out:")):
         found = re.search(re.escape(words) + r"\s+(-?[\d.]+) ns", text)
         if found:
@@ -83,14 +83,14 @@ def limits(result):
     out += _entry("bytes over f32, 1 thread, as fast", 3, "x",
                   _named(pairs, lambda r: own["gemm_1024x1024x1024"] / r["takt"]), True)
     cost = result.get("overhead", {})
-    for key, what, most in (("step_ns", "a step beside its kernel", 60),
+    for key, what, most in (("step_ns", "a step without its kernel", 60),
                             ("wake_ns", "waking a worker that looks out", 1000)):
         out += _entry(what, most, "ns", {key: cost[key]} if key in cost else {}, False)
     return out + _threads(result["rows"]) + _tail(exact)
 
 
 def _threads(rows):
-    """More threads beside one: two, and as many as the rows have."""
+    """More threads against one: two, and as many as the rows have."""
     out = []
     for count in sorted({c for r in rows for c in r.get("beside_one", {})}, key=int):
         values = {_of(r): r["beside_one"][count]["interval"][1] for r in rows

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""logic.py - rules beside databases and solvers: CPU seconds of one thread, one table.
+"""logic.py - rules against databases and solvers: CPU seconds of one thread, one table.
 
     bench/peers/logic.py [--rounds 3] [--rows closure,dag] [--quick]
 

@@ -116,7 +116,7 @@ class Machine(Statistics):
                 graph.bytes / bandwidth / 1e3 if bandwidth else 0, level)
 
     def floor(self, graph, kind, threads, took):
-        """The least time for the products, or for moving every byte once, in microseconds; beside
+        """The least time for the products, or for moving every byte once, in microseconds; next to
         it `moving` alone, by a loop that reads and writes in the row's mix, and `call`: what it
         takes any engine at least to call all threads and to hear from them, 0 with one."""
         arithmetic, moving, level = self._floors(graph, kind, threads)

@@ -177,7 +177,7 @@ def _limits(result, words):
 def page(result, words):
     """`words` is the module that says things of rows: report."""
     machine, rows, behind = result["machine"], result["rows"], words.behind(result)
-    title = f"Takt beside its peers on {html.escape(machine['cpu'])}"
+    title = f"Takt against its peers on {html.escape(machine['cpu'])}"
     slower = f"<p>Behind: {html.escape(', '.join(behind))}.</p>" if behind else ""
     again = "".join(f"<p>{html.escape(text)}</p>" for text in words.repeats(result))
     missing = "".join(f"<li>Without {n}: {html.escape(why)}.</li>"

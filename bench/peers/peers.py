@@ -1,4 +1,4 @@
-"""peers.py - Takt beside its peers: the same work, data and threads, in turns; `make peers`."""
+"""peers.py - Takt against its peers: the same work, data and threads, in turns; `make peers`."""
 import argparse
 import datetime
 import difflib
@@ -123,7 +123,7 @@ def beside_one(bench, row, of_row):
     try:
         found = bench.scale(row, counts)
     except Failed as problem:
-        print(f"{row.name}: not beside one thread: {problem}", flush=True)
+        print(f"{row.name}: not against one thread: {problem}", flush=True)
         return
     for taken in of_row:
         taken.beside_one = scaling.of_row(found, taken.threads, threads)

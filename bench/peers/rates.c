@@ -44,7 +44,7 @@ PEERS_API void peers_ceiling(int all_threads, double out[5 + 2 * TAKT_LEVELS])
     memcpy(out + 5 + TAKT_LEVELS, c->copy_gbs, sizeof c->copy_gbs);
 }
 
-/* The level that so many bytes, shared out among the threads, stay in. */
+/* The level that a number of bytes, shared out among the threads, stay in. */
 PEERS_API int peers_level(double bytes_per_thread)
 {
     return takt_ceilings_level(&ceilings, bytes_per_thread);
@@ -96,7 +96,7 @@ PEERS_API void peers_raise(int all_threads)
     }
 }
 
-/* 10^9 bytes a second where every thread has so many, of a kind: 0 read, 1 read and written, 2 two
+/* 10^9 bytes a second where every thread has `bytes`, of a kind: 0 read, 1 read and written, 2 two
  * read and one written; 0 if there is no memory for that. */
 PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
 {
@@ -108,7 +108,7 @@ PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
                        : takt_probe_add(p, (size_t)bytes);
 }
 
-/* ---- what it takes to call all threads, whoever does it ---- */
+/* ---- what it takes to call all threads, in any engine ---- */
 
 enum { CALLS = 100, CALL_BLOCKS = 50, LAST_CALL = -1 };
 static const double call_seconds = 0.05; /* where threads wait for one processor calls are long */
@@ -171,7 +171,7 @@ PEERS_API double peers_call_us(void)
 /* ---- how fast the calling thread is where it is now ---- */
 
 /* 10^9 f32 operations a second, the best of some slices of about 20 us: the first of them finds
- * wide units asleep, and one interrupt is no stranger. */
+ * wide units asleep, and one interrupt is not a stranger. */
 static double pace(takt_ctx *ctx)
 {
     enum { ROUNDS = 5461, SLICES = 5 };

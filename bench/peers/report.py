@@ -101,12 +101,12 @@ def slower(result):
 
 def markdown(result):
     names = [n for n in result["engines"] if n != "takt"]
-    out = [f"# Takt beside its peers on {result['machine']['cpu']}", "",
+    out = [f"# Takt against its peers on {result['machine']['cpu']}", "",
            f"{result['machine']['cores']} cores, {result['machine']['system']}; "
            f"made {result['made']} by `make peers` at {result['commit']}. Medians; ratio: the best "
            "peer's median over Takt's, so above 1 Takt is ahead; share: the time that this "
            "machine's measured ceiling allows, over Takt's. *: its answer differs by more than the "
-           "row allows, so it is no rival; over 1T: Takt's time with these threads over that with "
+           "row allows, so it is not a rival; over 1T: Takt's time with these threads over that of "
            "one, both in turns from the same processor, with its 95 % interval.", "",
            "| workload | T | numerics | takt | " + " | ".join(names) +
            " | best | ratio | interval | share | over 1T | verdict |",

@@ -51,7 +51,7 @@ Tensor *value(const char *name)
     return v == nullptr ? tensors.at(name).get() : make(name, v->rank, v->dims);
 }
 
-// Every element of a tensor beside its place in flat order.
+// Every element of a tensor with its place in flat order.
 template <typename F> void each(const Tensor &t, int rank, const long *dims, F &&use)
 {
     long d[4] = {1, 1, 1, 1};

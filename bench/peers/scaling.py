@@ -1,4 +1,4 @@
-"""scaling.py - Takt with more threads beside itself with one, in turns under the same conditions.
+"""scaling.py - Takt with more threads against itself with one, in turns under the same conditions.
 
 In the rows a turn of one thread counts only at the processor's full rate, on the fastest one there
 is (gate.py); one of more threads always counts, since no probe sees all their processors. So those
@@ -17,7 +17,7 @@ STRIDE = 37  # from processor to processor, past the neighbours, which may share
 
 
 def counts(threads, processors):
-    """How many threads are held beside one: as many as the rows have, and two."""
+    """How many threads are held against one: as many as the rows have, and two."""
     more = {count for count in threads if count > 1}
     return sorted(more | {2}) if more and processors > 1 else sorted(more)
 

@@ -1,7 +1,7 @@
-"""sizes.py - `make peers ROWS=sizes`: requests of different sizes, beside onnxruntime.
+"""sizes.py - `make peers ROWS=sizes`: requests of different sizes, against onnxruntime.
 
 Every request is timed with what its size costs: sentences of random lengths, a decoder whose cache
-or text grows by one row. bench/sizes/beside.py measures, on one thread and on all, both engines in
+or text grows by one row. bench/sizes/against.py measures, on one thread and on all, both engines in
 turns. Takt's time is that of the new size and the run. Before that the answers of both are compared
 at one size. A request of a row should take onnxruntime at least 1.2 times as long; `left` is how
 many bytes the requests after the second left allocated. The last rows are what it costs to begin
@@ -39,7 +39,7 @@ except ImportError:
     sys.exit(0)
 os.environ["BUILD"] = BUILD
 sys.path.insert(0, os.path.join(ROOT, "bench", "sizes"))
-import beside  # noqa: E402
+import against  # noqa: E402
 import sizes_rows  # noqa: E402
 
 
@@ -53,7 +53,7 @@ def takt(*words):
 def differ(folder, path, sizes):
     """How far the answers of both engines are apart at one size, relative to the largest."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    feed = {port.name: beside.value(port, sizes) for port in session.get_inputs()}
+    feed = {port.name: against.value(port, sizes) for port in session.get_inputs()}
     words = []
     for name, array in feed.items():
         numpy.save(os.path.join(folder, name + ".npy"), array)
@@ -85,15 +85,15 @@ def show(row, threads, m, note):
 
 def measure(row, folder, path, args):
     """Rows of a model for each number of threads; whether all are good."""
-    sizes = beside.wanted(row.ranges, row.by, 37, True)[-1]
+    sizes = against.wanted(row.ranges, row.by, 37, True)[-1]
     distance = differ(folder, path, sizes)
     note = "" if distance <= row.close else f"   answers differ by {distance:.2g}"
     low, high = next(part.split("=")[1].split("..") for part in row.ranges.split(",")
                      if ".." in part)
-    count = min(args.count, int(high) - int(low) + 1 + beside.WARM) if row.grows else args.count
+    count = min(args.count, int(high) - int(low) + 1 + against.WARM) if row.grows else args.count
     good = True
     for threads in args.threads:
-        m = beside.measure(path, row.ranges, row.by, count, row.grows, threads, args.seconds)
+        m = against.measure(path, row.ranges, row.by, count, row.grows, threads, args.seconds)
         good = show(row, threads, m, note) and good
     return good
 

@@ -1,6 +1,6 @@
 """stored.py - trained models that lie in files: rows of the table where their folder is there.
 
-The folder is `../shared/data/onnx` beside the project, or what TAKT_DATA says; each model has its
+The folder is `../shared/data/onnx` next to the project, or what TAKT_DATA says; each model has its
 `model.onnx` and inputs in `test_data_set_0`. Nothing of it is copied.
 """
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""text.py - Takt beside llama.cpp: tokens a second of prompts and texts, one table.
+"""text.py - Takt against llama.cpp: tokens a second of prompts and texts, one table.
 
     bench/peers/text.py [--quick] [--threads 1,8] [--models q4_0,smollm2] [--out bench/results]
                         [--sizes 512,128] [--depths 0,4096] [--turns 6] [--cache f16,q8_0]
@@ -264,7 +264,7 @@ def main():
     parser.add_argument("--depths", default="", help="tokens that came before: 0,4096")
     parser.add_argument("--turns", type=int, default=0, help="of each program")
     parser.add_argument("--cache", default="", help="types of keys and values, such as f16,q8_0")
-    parser.add_argument("--kernels", action="store_true", help="products alone, beside ggml's")
+    parser.add_argument("--kernels", action="store_true", help="products alone, against ggml's")
     args = parser.parse_args()
     try:
         if args.kernels:
@@ -290,7 +290,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     table = os.path.join(args.out, f"text-{platform.machine()}.md")
     with open(table, "w", encoding="utf-8") as file:
-        file.write("# Tokens a second beside llama.cpp\n\n" + "\n".join(lines) + "\n")
+        file.write("# Tokens a second against llama.cpp\n\n" + "\n".join(lines) + "\n")
     return 0
 
 

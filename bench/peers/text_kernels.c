@@ -1,4 +1,4 @@
-/* text_kernels.c - products with weights in ggml's block formats: Takt's kernel beside ggml's own.
+/* text_kernels.c - products with weights in ggml's block formats: Takt's kernel against ggml's own.
  *
  * One matrix of 2048 x 512, one thread. ggml has its weights where llama.cpp puts them, repacked if
  * it knows how; Takt has them in panels, or as in a file. Weights are random numbers, or any bytes

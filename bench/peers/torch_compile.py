@@ -1,4 +1,4 @@
-"""torch_compile.py - `make peers ROWS=torch-compile`: backend="takt" beside backend="inductor".
+"""torch_compile.py - `make peers ROWS=torch-compile`: backend="takt" against backend="inductor".
 
 Ten networks of torchvision with random weights, one image of 224 x 224 each, one thread. A round
 calls the backends there and back (A B B A); a figure is the median of all calls of a backend, the

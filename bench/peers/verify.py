@@ -1,4 +1,4 @@
-"""verify.py - `make peers ROWS=verify`: linear bounds of Takt beside those of auto_LiRPA.
+"""verify.py - `make peers ROWS=verify`: linear bounds of Takt against those of auto_LiRPA.
 
 Widths are compared with the bounds that are stored in ../shared/data/vnn; where auto_LiRPA itself
 is installed it is timed in the same run, otherwise its rows are skipped and counted. `reached` says

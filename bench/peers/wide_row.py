@@ -16,7 +16,7 @@ from wide_table import kind_of
 RUNNER = os.path.join(engines.HERE, "run_session.py")
 FOLDER = os.path.join(engines.OUT, "wide")
 OPENVINO = os.path.join(engines.HERE, "run_openvino_session.py")
-NEAR = 1.3  # rows beyond are not measured beside OpenVINO
+NEAR = 1.3  # rows beyond are not measured against OpenVINO
 TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
 LEVELS = 2e-2  # where levels of 8 bits are found in every run: the last bit of a float moves some
 
@@ -178,7 +178,7 @@ class Wide:
 
 
 def loser(steps, other):
-    """Steps of `takt profile` beside microseconds of kinds of operators."""
+    """Steps of `takt profile` with microseconds of kinds of operators."""
     here, there = {}, {}
     for step in steps:
         kind = kind_of(step["type"])

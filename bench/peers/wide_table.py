@@ -44,11 +44,11 @@ def summary(result):
                      f"{mean([r['ratio'] for r in rows]):.2f}, least "
                      f"{min(r['ratio'] for r in rows):.2f}; made ready sooner {plan}, less memory "
                      f"{memory}")
-        beside = [r["openvino"] for r in rows if "ratio" in r.get("openvino", {})]
-        if beside:
-            behind = sum(b["verdict"] == "slower" for b in beside)
-            lines.append(f"{count}T beside OpenVINO: {len(beside)} rows, {behind} slower; "
-                         f"geometric mean {mean([b['ratio'] for b in beside]):.2f}")
+        others = [r["openvino"] for r in rows if "ratio" in r.get("openvino", {})]
+        if others:
+            behind = sum(b["verdict"] == "slower" for b in others)
+            lines.append(f"{count}T against OpenVINO: {len(others)} rows, {behind} slower; "
+                         f"geometric mean {mean([b['ratio'] for b in others]):.2f}")
     for key, text in (("left_out", "left out, the time was over"), ("failed", "failed"),
                       ("absent", "packages with models are not installed")):
         if result.get(key):
@@ -68,13 +68,13 @@ def _lost(row):
 
 
 def _openvino(row):
-    beside = row.get("openvino", {})
-    return f"{beside['ratio']:.2f} {beside['verdict']}" if "ratio" in beside else ""
+    others = row.get("openvino", {})
+    return f"{others['ratio']:.2f} {others['verdict']}" if "ratio" in others else ""
 
 
 def markdown(result):
     versions = ", ".join(f"{name} {v}" for name, v in result.get("versions", {}).items())
-    lines = [f"# Many architectures beside ONNX Runtime: {result['cpu']}", "", summary(result), "",
+    lines = [f"# Many architectures against ONNX Runtime: {result['cpu']}", "", summary(result), "",
              f"Made {result['made']} at {result.get('commit') or 'an unknown commit'}"
              f"{', quick' if result['quick'] else ''}; {versions}. Times in "
              "microseconds, ratio = onnxruntime / Takt; made = milliseconds to read and plan; MB = "

@@ -14,7 +14,7 @@ MEGA = 1 << 20
 class Workload:
     """`group` is what ROWS selects; `kind` the peak that its products are held against. `numerics`:
     exact; fast, each engine's quickest way to multiply with 16-bit factors; f16, weights in f16 and
-    arithmetic in f16; f16-exact, Takt's weights in f16 and its arithmetic in f32, beside theirs."""
+    arithmetic in f16; f16-exact, weights of Takt in f16, arithmetic in f32, against theirs."""
 
     def __init__(self, name, group, build, numerics="exact", kind="f32"):
         self.name, self.group, self.build = name, group, build

@@ -74,8 +74,8 @@ typedef struct takt_train_options {
     const char *amp;
     bool async_save; /**< takt_trainer_plan counts the second copy of the state that
                           takt_trainer_save_begin makes */
-    /** A step whose loss or gradient is not finite changes no weight and is no error: its result
-     * has `skipped`. Gradients then stay until all of them are known. */
+    /** A step whose loss or gradient is not finite changes no weight and is not an error: its
+     * result has `skipped`. Gradients then stay until all of them are known. */
     bool skip_not_finite;
     /** The first step takes the weights out of the model, whose only copy is then the trainer's:
      *  the model cannot be used until takt_trainer_export gives it the trained ones. */

@@ -103,7 +103,7 @@ static takt_status copy_view(takt_ctx *ctx, const takt_tensor_view *v, takt_tens
         type.dim[d] = v->dims[d];
     if (v->rank < 0 || v->rank > TAKT_MAX_RANK || (unsigned)v->dtype >= TAKT_DTYPE_COUNT ||
         !takt_type_bytes(&type, &bytes) || !takt_view_is_dense(v) || (v->data == NULL && bytes > 0))
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "a value is no valid, dense view");
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "a value is not a valid, dense view");
     if (bytes > ctx->limits.tensor_bytes)
         return takt_fail(ctx, TAKT_E_OVERFLOW, "a value has %zu bytes, the limit is %llu", bytes,
                          (unsigned long long)ctx->limits.tensor_bytes);

@@ -188,7 +188,7 @@ takt_status takt_build_attrs(takt_graph *g, const takt_op *op, const char *json,
     if (json != NULL) {
         TAKT_TRY(takt_json_parse(g->ctx, arena, json, strlen(json), &root));
         if (root->kind != TAKT_JSON_OBJECT)
-            return takt_fail(g->ctx, TAKT_E_ATTR, "%s: the attributes are no JSON object",
+            return takt_fail(g->ctx, TAKT_E_ATTR, "%s: the attributes are not a JSON object",
                              op->name);
         for (const takt_json *v = takt_json_first(root); v != NULL; v = takt_json_next(v)) {
             const int index = takt_op_attr_index(op, v->key);

@@ -187,7 +187,7 @@ static takt_status check_view(takt_ctx *ctx, const takt_tensor_view *v)
         is_empty = is_empty || v->dims[d] == 0;
     }
     if (!good || !takt_dtype_bytes(v->dtype, count, &bytes) || (v->data == NULL && !is_empty))
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_view_to_dlpack: the view is no valid one");
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_view_to_dlpack: the view is not valid");
     if (v->device < 0)
         return takt_fail(ctx, TAKT_E_DEVICE, "the view lies in the memory of device %d", v->device);
     return TAKT_OK;

@@ -288,7 +288,7 @@ static takt_status check(takt_ctx *ctx, const takt_op_call *c)
         for (int d = 0; good && d < v->rank; d++)
             good = v->dims[d] >= 0;
         if (!good)
-            return takt_fail(ctx, TAKT_E_ARGUMENT, "%s: %s %zu is no valid view", c->name,
+            return takt_fail(ctx, TAKT_E_ARGUMENT, "%s: %s %zu is not a valid view", c->name,
                              i < c->in_count ? "input" : "output",
                              i < c->in_count ? i : i - c->in_count);
         if (v->device != 0)
@@ -333,6 +333,6 @@ takt_status takt_einsum(takt_ctx *ctx, const char *equation, const takt_tensor_v
             ? -1
             : snprintf(attributes, sizeof attributes, "{\"equation\":\"%s\"}", equation);
     if (length < 0 || length >= EQUATION)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_einsum: the equation is no equation");
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_einsum: the equation cannot be read");
     return takt_op_run(ctx, &(takt_op_call){"einsum", attributes, in, in_count, out, 1});
 }

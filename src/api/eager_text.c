@@ -83,7 +83,7 @@ static takt_status add_attributes(takt_ctx *ctx, const takt_op_call *c, const ta
                                   const takt_json *root, takt_text *text)
 {
     if (root->kind != TAKT_JSON_OBJECT)
-        return takt_fail(ctx, TAKT_E_ATTR, "%s: the attributes are no JSON object", c->name);
+        return takt_fail(ctx, TAKT_E_ATTR, "%s: the attributes are not a JSON object", c->name);
     bool first = c->in_count == 0;
     for (const takt_json *v = takt_json_first(root); v != NULL; v = takt_json_next(v)) {
         const takt_attr_def *def = find(op, v->key);

@@ -56,7 +56,7 @@ static const char *idle_numerics(const takt_plan *plan, const tally *t)
         return "numerics fast changes nothing: only backend cpu has products of 16 bits";
     return t->told > 0
                ? "numerics fast changes nothing: no step is a product of 16 bits (takt "
-                 "kernels says why beside each)"
+                 "kernels says why for each)"
                : "numerics fast changes nothing: no step is a product that 16 bits could do";
 }
 

@@ -45,7 +45,7 @@ static takt_status give(const reading *r, const char *key, const takt_json *v)
 static takt_status give_all(const reading *r, const takt_json *root)
 {
     if (root->kind != TAKT_JSON_OBJECT)
-        return takt_fail(r->ctx, TAKT_E_OPTION, "%s: the settings are no JSON object", r->path);
+        return takt_fail(r->ctx, TAKT_E_OPTION, "%s: the settings are not a JSON object", r->path);
     for (const takt_json *v = takt_json_first(root); v != NULL; v = takt_json_next(v)) {
         if (v->kind != TAKT_JSON_ARRAY) {
             TAKT_TRY(give(r, v->key, v));

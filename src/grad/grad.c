@@ -12,7 +12,7 @@ static takt_status check(const takt_graph *g, const char *what, size_t count, co
     char text[TAKT_TYPE_TEXT];
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= g->count || g->nodes[ids[i]].out_count != 1)
-            return takt_fail(g->ctx, TAKT_E_ARGUMENT, "%s %zu of a gradient is no single value",
+            return takt_fail(g->ctx, TAKT_E_ARGUMENT, "%s %zu of a gradient is not a single value",
                              what, i);
         if (!takt_dtype_is_float(takt_type_of(g, ids[i])->dtype))
             return takt_fail(g->ctx, TAKT_E_DTYPE, "%s %zu of a gradient is %s, not a float", what,

@@ -29,7 +29,7 @@ static const struct stranger {
 } strangers[] = {
     {0, 6, "\x93NUMPY",
      "it holds an array: that is an input, -i NAME=FILE, or a weight, --weights"},
-    {8, 2, "{\"", "it holds weights alone: give it with --weights beside the model"},
+    {8, 2, "{\"", "it holds weights alone: give it with --weights next to the model"},
     {0, 4, "PK\3\4",
      "it is an archive: NumPy's .npz holds weights, --weights, or inputs, -i; models of PyTorch "
      "come as ONNX, by torch.onnx.export"},

@@ -137,7 +137,7 @@ void takt_graph_output(takt_graph *g, const char *name, takt_id id)
     if (g->status != TAKT_OK)
         return;
     if (id >= g->count)
-        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARGUMENT, "output %s is no node", name));
+        takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARGUMENT, "output %s is not a node", name));
     else if (g->nodes[id].out_count != 1)
         takt_graph_fail(g, takt_fail(g->ctx, TAKT_E_ARITY, "output %s is a node with %u results",
                                      name, g->nodes[id].out_count));

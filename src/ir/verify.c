@@ -68,13 +68,13 @@ static takt_status check_edges(const takt_graph *g)
                              g->inputs[i].name);
     for (size_t i = 0; i < g->output_count; i++)
         if (g->outputs[i].id >= g->count)
-            return takt_fail(g->ctx, TAKT_E_VERIFY, "output %s is no node", g->outputs[i].name);
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "output %s is not a node", g->outputs[i].name);
     for (size_t i = 0; i < g->slot_count; i++) {
         const takt_slot *s = &g->slots[i];
         if (s->value >= g->count || g->nodes[s->value].op != &takt_op_state)
             return takt_fail(g->ctx, TAKT_E_VERIFY, "slot %s is not a state node", s->name);
         if (s->next != TAKT_NONE && s->next >= g->count)
-            return takt_fail(g->ctx, TAKT_E_VERIFY, "slot %s: next value is no node", s->name);
+            return takt_fail(g->ctx, TAKT_E_VERIFY, "slot %s: next value is not a node", s->name);
     }
     for (size_t i = 0; i < g->check_count; i++)
         if (g->checks[i].id >= g->count || takt_type_of(g, g->checks[i].id)->dtype != TAKT_BOOL)

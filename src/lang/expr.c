@@ -221,7 +221,7 @@ static takt_value leaf(takt_frame *f, const takt_ast *a)
     case TAKT_A_EITHER: return either(f, a);
     case TAKT_A_CALL: return takt_eval_call(f, a, NULL);
     case TAKT_A_GRAPH: return takt_eval_graph(f, a);
-    default: return takt_complain(f, a, TAKT_E_SYNTAX, NULL, "this is no expression");
+    default: return takt_complain(f, a, TAKT_E_SYNTAX, NULL, "this is not an expression");
     }
 }
 

@@ -336,7 +336,7 @@ static takt_formula *arithmetic(takt_convert_rule *c, const takt_ast *a)
         return node;
     }
     return wrong(c, a, "terms have + - * // and %",
-                 length < LONGEST ? "this is no arithmetic of terms"
+                 length < LONGEST ? "this is not arithmetic of terms"
                                   : "a term has more than 64 parts");
 }
 

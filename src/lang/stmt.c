@@ -291,7 +291,7 @@ static void statement(takt_frame *f, const takt_ast *a)
         takt_complain(f, a, TAKT_E_SYNTAX, "elsewhere a remark is a comment: # ...",
                       "a string as a statement stands first in a model or a layer");
         break;
-    default: takt_complain(f, a, TAKT_E_SYNTAX, NULL, "this is no statement"); break;
+    default: takt_complain(f, a, TAKT_E_SYNTAX, NULL, "this is not a statement"); break;
     }
 }
 

@@ -67,8 +67,9 @@ static takt_labelled misfit(takt_lower *l, const takt_predicate *p, takt_dtype d
                        p->name);
         return takt_labelled_none();
     }
-    return takt_lower_fail(l, TAKT_E_SEMANTICS, "%s is %s, which is no truth value of %s semantics",
-                           p->name, own, l->semantics->name);
+    return takt_lower_fail(l, TAKT_E_SEMANTICS,
+                           "%s is %s, which is not a truth value of %s semantics", p->name, own,
+                           l->semantics->name);
 }
 
 static bool fits(const takt_lower *l, const takt_predicate *p, takt_dtype dtype)

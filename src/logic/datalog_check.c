@@ -8,10 +8,10 @@
 #include "logic/datalog.h"
 
 /* The other literals of the current conjunction. */
-typedef struct beside {
+typedef struct conjunct {
     const takt_dlog_node *n;
-    const struct beside *up;
-} beside;
+    const struct conjunct *up;
+} conjunct;
 
 static bool same(takt_span a, takt_span b)
 {
@@ -38,11 +38,11 @@ static const takt_dlog_node *equal_to(const takt_dlog_node *n, takt_span name)
     return is_variable(n->a, name) ? n->b : is_variable(n->b, name) ? n->a : NULL;
 }
 
-static bool is_bound(const beside *all, takt_span name, int depth);
+static bool is_bound(const conjunct *all, takt_span name, int depth);
 
 /* Whether a literal binds a variable; `all` are the literals of the rule, and `depth` limits
  * equations between variables. */
-static bool binds(const takt_dlog_node *n, takt_span name, const beside *all, int depth)
+static bool binds(const takt_dlog_node *n, takt_span name, const conjunct *all, int depth)
 {
     if (n->kind == TAKT_DLOG_BOTH)
         return binds(n->a, name, all, depth) || binds(n->b, name, all, depth);
@@ -58,9 +58,9 @@ static bool binds(const takt_dlog_node *n, takt_span name, const beside *all, in
     return false;
 }
 
-static bool is_bound(const beside *all, takt_span name, int depth)
+static bool is_bound(const conjunct *all, takt_span name, int depth)
 {
-    for (const beside *b = all; b != NULL; b = b->up)
+    for (const conjunct *b = all; b != NULL; b = b->up)
         if (binds(b->n, name, all, depth))
             return true;
     return false;
@@ -68,8 +68,8 @@ static bool is_bound(const beside *all, takt_span name, int depth)
 
 enum { EQUATIONS = 4 }; /* in a row */
 
-static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *t, const beside *b,
-                              bool is_sum)
+static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *t,
+                              const conjunct *b, bool is_sum)
 {
     if (t->kind == TAKT_DLOG_SUM) {
         TAKT_TRY(check_term(p, t->a, b, true));
@@ -86,8 +86,8 @@ static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *
 }
 
 /* Sums, and of a negated atom variables, too. */
-static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b,
-                              bool is_negated)
+static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *n,
+                              const conjunct *b, bool is_negated)
 {
     for (int i = 0; i < n->term_count; i++)
         if (n->terms[i]->kind == TAKT_DLOG_SUM ||
@@ -96,9 +96,9 @@ static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *
     return TAKT_OK;
 }
 
-static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, const beside *b)
+static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, const conjunct *b)
 {
-    beside next = {n, b};
+    conjunct next = {n, b};
     bool is_sum;
     switch (n->kind) {
     case TAKT_DLOG_BOTH:
@@ -122,7 +122,7 @@ static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, co
 
 takt_status takt_dlog_check_clause(const takt_dlog_program *p, const takt_dlog_clause *c)
 {
-    const beside body = {c->body, NULL};
+    const conjunct body = {c->body, NULL};
     TAKT_TRY(check(p, c->body, NULL));
     for (int i = 0; i < c->head->term_count; i++)
         TAKT_TRY(check_term(p, c->head->terms[i], &body, false));

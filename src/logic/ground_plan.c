@@ -125,7 +125,7 @@ static takt_ground_plan *compile_atom(takt_grounding *g, takt_ground_plan *p)
                           (takt_dtype_is_float(takt_type_of(g->l->g, q->value)->dtype) &&
                            (q->semantics == NULL || q->semantics->is_truth));
     if (!is_truth) {
-        takt_lower_fail(g->l, TAKT_E_SEMANTICS, "%s is no truth value of probability semantics",
+        takt_lower_fail(g->l, TAKT_E_SEMANTICS, "%s is not a truth value of probability semantics",
                         q->name);
         return NULL;
     }

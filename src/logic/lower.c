@@ -71,7 +71,7 @@ static takt_labelled by_kind(takt_lower *l, const takt_formula *f)
                                          : takt_labelled_either(l, &a, &b);
     case TAKT_LOGIC_TRUTH:
         if (l->semantics->dtype != TAKT_F32 && f->number != 0 && f->number != 1)
-            return takt_lower_fail(l, TAKT_E_SEMANTICS, "%g is no truth value of %s semantics",
+            return takt_lower_fail(l, TAKT_E_SEMANTICS, "%g is not a truth value of %s semantics",
                                    f->number, l->semantics->name);
         return takt_labelled_scalar(takt_lower_constant(l, f->number == 0   ? l->semantics->none
                                                            : f->number == 1 ? l->semantics->all

@@ -28,7 +28,7 @@ static const char *string(takt_bench *b, const takt_json *object, const char *ke
 
 static takt_status refuse(takt_ctx *ctx, const char *path, const char *why)
 {
-    takt_fail(ctx, TAKT_E_RESULT_FILE, "%s is no benchmark result: %s", path,
+    takt_fail(ctx, TAKT_E_RESULT_FILE, "%s is not a benchmark result: %s", path,
               why != NULL ? why : "it is not JSON");
     return takt_fail_hint(ctx, "write one with `takt benchmark run MODEL -o result.json`");
 }

@@ -12,7 +12,7 @@ typedef struct takt_compare_report {
     takt_text *text; /* receives the output */
 } takt_compare_report;
 
-/* Describes B relative to A in words; `name` writes their names. */
+/* Describes B relative to A as text; `name` writes their names. */
 void takt_compare_sentence(const takt_compare_report *r,
                            void (*name)(takt_text *text, const char *value));
 /* A page on one comparison, or on several. */

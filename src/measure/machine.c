@@ -1,4 +1,4 @@
-/* machine.c - the machine in words and JSON: what it has, how much of it we may use, and what it
+/* machine.c - the machine as text and JSON: what it has, how much of it we may use, and what it
  * reaches. */
 #include <math.h>
 #include <stdio.h>

@@ -97,8 +97,8 @@ static void axes(picture *f, const takt_plot *p)
     takt_canvas_line(&f->c, (takt_point){LEFT, bottom}, (takt_point){WIDTH - RIGHT, bottom}, 1.2,
                      faint);
     takt_canvas_text(&f->c, p->title, (takt_point){LEFT, 27}, LARGE, ink);
-    const double beside = LEFT + takt_canvas_text_width(p->title, LARGE) + 14;
-    takt_canvas_text(&f->c, p->y_label, (takt_point){beside, 27}, SMALL, faint);
+    const double right_of = LEFT + takt_canvas_text_width(p->title, LARGE) + 14;
+    takt_canvas_text(&f->c, p->y_label, (takt_point){right_of, 27}, SMALL, faint);
     write_left_of(f, p->x_label, WIDTH - RIGHT, HEIGHT - 14);
 }
 

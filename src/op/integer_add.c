@@ -34,7 +34,7 @@ static takt_status infer(takt_infer *in)
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const int64_t value = in->attr[levels[i]].i64;
         if (value < least || value > least + 255)
-            return takt_infer_fail(in, TAKT_E_ATTR, "%s is %lld, which is no %s",
+            return takt_infer_fail(in, TAKT_E_ATTR, "%s is %lld, which is not a valid %s",
                                    in->op->attrs[levels[i]].name, (long long)value,
                                    takt_dtype_name(dtype));
     }

@@ -164,8 +164,9 @@ static int get_explicit(size_t size, void **at, char reason[TAKT_HUGE_REASON])
         return ENOSYS;
     }
     if (size % ((size_t)kib * 1024) != 0) {
-        snprintf(reason, TAKT_HUGE_REASON, "%zu bytes are no multiple of a huge page of %llu KiB",
-                 size, (unsigned long long)kib);
+        snprintf(reason, TAKT_HUGE_REASON,
+                 "%zu bytes are not a multiple of a huge page of %llu KiB", size,
+                 (unsigned long long)kib);
         return EINVAL;
     }
     const int error = map(size, PROT_READ | PROT_WRITE, MAP_HUGETLB, at);

@@ -26,7 +26,7 @@ static const stage stages[] = {
     {&takt_pass_layout, "sinks transposes, so after those that cancel by themselves are gone"},
     {&takt_pass_fold_weights, "wants convolutions next to their scales, which the moves uncovered"},
     {&takt_pass_fold_branches, "after scales are in the weights that it adds"},
-    {&takt_pass_siblings, "after scales are in the weights, which it puts beside each other"},
+    {&takt_pass_siblings, "after scales are in the weights, which it puts side by side"},
     {&takt_pass_padded_taps, "wants channels last; before winograd, which hides dilation"},
     {&takt_pass_winograd, "hides convolutions from rules, so after the last that looks for them"},
     {&takt_pass_reduce_strength, "cheaper arithmetic last, once nothing else will match its form"},

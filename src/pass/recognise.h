@@ -63,7 +63,7 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *found
 /* What the attention becomes: a node of r->out with the root's type, or TAKT_NONE with `*why`. */
 takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char **why);
 
-/* A picture cut into blocks of two by two, which lie beside each other as channels. */
+/* A picture cut into blocks of two by two, which lie side by side as channels. */
 typedef struct takt_blocks {
     takt_id x;
     bool is_last;         /* channels are the last axis */

@@ -55,7 +55,7 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
     if (product == NULL)
         return takt_known_op(u.g, scores, &takt_op_select) != NULL
                    ? "its mask is a selection, which gives a row of absent keys another value"
-                   : "what softmax reads is no product";
+                   : "what softmax reads is not a product";
     if (axis != -1 && axis != rank - 1)
         return "softmax is not over the last axis";
     if (u.of[n->in[0]] != 1 || (sum != NULL && u.of[scores] != 1) ||

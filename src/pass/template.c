@@ -153,7 +153,7 @@ static takt_status copy_array(takt_ctx *ctx, const void *from, size_t count, siz
     return TAKT_OK;
 }
 
-/* Keeps `from` alive with `g`; it is no subgraph, so it does not count as nesting. */
+/* Keeps `from` alive with `g`; it is not a subgraph, so it does not count as nesting. */
 static takt_status hold(takt_graph *g, const takt_graph *from)
 {
     void *array = g->children;

@@ -1,7 +1,7 @@
 /* plan.h - a plan says how: steps in order, each with a chosen kernel and fixed places in memory.
  *
  * A plan is made for concrete sizes. It is immutable and holds no run memory: sessions bring the
- * arena, so many sessions share one plan and its weights. Running it allocates nothing, decides
+ * arena, and many sessions share one plan and its weights. Running it allocates nothing, decides
  * nothing and cannot fail except by what kernels report (an index out of range, a zero divisor).
  */
 #ifndef TAKT_PLAN_PLAN_H
@@ -147,7 +147,7 @@ struct takt_step {
     bool can_fault;
     bool shares_pool;       /* its one task runs tasks of its own on the threads of the run */
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
-    bool packs_state;       /* makes a form of a state anew (takt_state_form) */
+    bool packs_state;       /* makes a form of a state again (takt_state_form) */
     bool is_point;          /* a size point: its result says how large what follows is */
     bool is_driven;         /* of a device: the host decides while it runs, so it is a segment */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
@@ -216,7 +216,7 @@ typedef struct takt_again {
 } takt_again;
 
 typedef struct takt_plan_settings {
-    int threads;       /* tasks are cut for so many */
+    int threads;       /* tasks are cut for this many */
     takt_isa_set isas; /* of steps that belong to no family */
     takt_isa_set family_isas[TAKT_FAMILIES];
     const takt_backend *backend;  /* preferred */

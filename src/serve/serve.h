@@ -256,7 +256,8 @@ const takt_json *takt_serve_tool(const takt_job *job, takt_span name);
 /* Calls of tools in a text that is complete (calls.c). */
 TAKT_MUST_USE takt_status takt_serve_find_calls(takt_job *job, int index);
 void takt_serve_put_calls(takt_json_writer *w, const takt_job *job, int index);
-/* Sends what of a stream with tools is no call, as far as that is known; `is_all`: it is complete.
+/* Sends what of a stream with tools is not a call, as far as that is known; `is_all`: it is
+ * complete.
  */
 void takt_serve_show(takt_job *job, int index, bool is_all);
 /* The context's last error, once a job. */

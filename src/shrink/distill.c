@@ -135,7 +135,7 @@ static takt_status add_loss(work *w, takt_id student, takt_id teacher)
     const int64_t last = -1;
     if (labels.rank < 2 || labels.rank != other->rank || labels.dtype != TAKT_F32 ||
         other->dtype != TAKT_F32 || labels.dim[labels.rank - 1] != other->dim[other->rank - 1])
-        return differ(w, "their first outputs have other classes, or are no rows of scores");
+        return differ(w, "their first outputs have other classes, or are not rows of scores");
     labels.rank--;
     labels.dtype = TAKT_I64;
     const takt_id given = takt_graph_input(g, "labels", &labels);

@@ -134,7 +134,7 @@ static takt_status add_charsmap(takt_tokenizer *t, const takt_json *stage)
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         const char *digit = text.at[i] != '\0' ? strchr(digits, text.at[i]) : NULL;
         if (digit == NULL)
-            return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "precompiled_charsmap is no base64");
+            return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "precompiled_charsmap is not base64");
         bits = bits << 6 | (uint32_t)(digit - digits);
         have += 6;
         if (have >= 8)

@@ -92,7 +92,7 @@ static takt_status read_json(takt_tokenizer *t, const char *bytes, size_t length
     takt_arena_init(&arena, t->ctx);
     takt_status status = takt_json_parse(t->ctx, &arena, bytes, length, &root);
     if (status == TAKT_OK && root->kind != TAKT_JSON_OBJECT)
-        status = takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "tokenizer_config.json is no object");
+        status = takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "tokenizer_config.json is not an object");
     if (status == TAKT_OK) {
         const takt_json *chat = template_of(root);
         read_roles(t, root);

@@ -59,7 +59,7 @@ static takt_status read_tokens(const reader *r)
     takt_tokenizer *t = r->t;
     const takt_gguf_value *v = r->tokens;
     if (!v->is_array || v->kind != TAKT_GGUF_STRING)
-        return refuse(r, v, "is no list of texts");
+        return refuse(r, v, "is not a list of texts");
     TAKT_TRY(takt_tokenizer_reserve(t, v->count));
     for (size_t i = 0; i < v->count; i++) {
         const takt_span text = v->texts[i];
@@ -80,7 +80,7 @@ static takt_status read_scores(const reader *r)
     const takt_gguf_value *v = takt_gguf_find(r->g, "tokenizer.ggml.scores");
     if (v == NULL)
         return r->t->model != TAKT_TOKENIZER_BYTES
-                   ? refuse(r, r->tokens, "has no tokenizer.ggml.scores beside it")
+                   ? refuse(r, r->tokens, "comes without tokenizer.ggml.scores")
                    : TAKT_OK;
     if (!v->is_array || v->kind != TAKT_GGUF_F32 || v->count != r->t->count)
         return refuse(r, v, "is not one number for each token");
@@ -114,16 +114,16 @@ static takt_status read_merges(const reader *r)
     takt_tokenizer *t = r->t;
     const takt_gguf_value *v = takt_gguf_find(r->g, "tokenizer.ggml.merges");
     if (v == NULL)
-        return refuse(r, r->tokens, "has no tokenizer.ggml.merges beside it");
+        return refuse(r, r->tokens, "comes without tokenizer.ggml.merges");
     if (!v->is_array || v->kind != TAKT_GGUF_STRING)
-        return refuse(r, v, "is no list of texts");
+        return refuse(r, v, "is not a list of texts");
     TAKT_TRY(takt_merges_init(&t->merges, &t->arena, v->count));
     for (size_t i = 0; i < v->count; i++) {
         const takt_span text = v->texts[i];
         const char *space = text.length > 2 ? memchr(text.at + 1, ' ', text.length - 1) : NULL;
         takt_span left, right;
         if (space == NULL)
-            return refuse(r, v, "holds a merge that is no pair");
+            return refuse(r, v, "holds a merge that is not a pair");
         const size_t first = (size_t)(space - text.at);
         left = (takt_span){text.at, first};
         right = (takt_span){space + 1, text.length - first - 1};
@@ -293,7 +293,7 @@ static takt_status read_t5(const reader *r)
     TAKT_TRY(takt_gguf_get_bool(r->g, "tokenizer.ggml.remove_extra_whitespaces", &strips));
     if (map != NULL) {
         if (!map->is_array || (map->kind != TAKT_GGUF_U8 && map->kind != TAKT_GGUF_I8))
-            return refuse(r, map, "is no list of bytes");
+            return refuse(r, map, "is not a list of bytes");
         TAKT_TRY(takt_charsmap_read(t, map->bytes, map->count));
         t->normals[t->normal_count++] = normal(TAKT_NORMAL_CHARSMAP, "", "");
     }

@@ -21,7 +21,7 @@ static bool is_on(const takt_json *object, const char *key)
 
 /* ---- tokens ---- */
 
-/* Number of ids; gaps are allowed, but not so many that a small file takes much memory. */
+/* Number of ids; gaps are allowed, but not enough of them that a small file takes much memory. */
 static takt_status count_ids(takt_tokenizer *t, const takt_json *vocab, const takt_json *added,
                              size_t *count)
 {
@@ -33,7 +33,7 @@ static takt_status count_ids(takt_tokenizer *t, const takt_json *vocab, const ta
          v = takt_json_next(v)) {
         if (v->kind != TAKT_JSON_NUMBER || !v->is_integer || v->integer < 0 ||
             (uint64_t)v->integer >= most)
-            return REFUSE(t, "the id of a token is no number, or far beyond the others");
+            return REFUSE(t, "the id of a token is not a number, or far beyond the others");
         if ((size_t)v->integer >= *count)
             *count = (size_t)v->integer + 1;
     }
@@ -149,7 +149,7 @@ static takt_status read_merges(takt_tokenizer *t, const takt_json *merges)
     for (const takt_json *v = takt_json_first(merges); v != NULL; v = takt_json_next(v), rank++) {
         takt_span pair[2];
         if (!pair_of(v, pair))
-            return REFUSE(t, "merge %u is no pair", rank);
+            return REFUSE(t, "merge %u is not a pair", rank);
         TAKT_TRY(keep(t, pair[0], false, &pair[0]));
         TAKT_TRY(keep(t, pair[1], false, &pair[1]));
         TAKT_TRY(takt_tokenizer_merge(t, pair[0], pair[1], rank));

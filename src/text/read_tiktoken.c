@@ -144,7 +144,7 @@ static takt_status count(takt_tokenizer *t, const uint8_t *bytes, size_t length,
     *lines = *ids = 0;
     for (size_t at = 0; at < length; ++*lines) {
         if (!take_line(bytes, length, &at, &l))
-            return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "line %zu is no token and its rank",
+            return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "line %zu is not a token and its rank",
                                        *lines + 1);
         *ids = l.rank >= *ids ? (size_t)l.rank + 1 : *ids;
     }

@@ -7,7 +7,7 @@
 
 static takt_status refuse(const takt_tokenizer *t, size_t id)
 {
-    return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "piece %zu is no pair of a text and a score",
+    return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "piece %zu is not a pair of a text and a score",
                                id);
 }
 

@@ -21,7 +21,7 @@ static uint32_t hexadecimal(takt_regex_parser *p, size_t least, size_t most)
             break;
     }
     if (count < least || value > 0x10FFFF)
-        takt_regex_refuse(p, "a number is no character");
+        takt_regex_refuse(p, "a number is not a character");
     return value;
 }
 

@@ -60,7 +60,7 @@ static double plateau(const takt_schedule *s, uint64_t step, uint64_t steps)
 const takt_schedule_kind takt_schedules[] = {
     {.name = "constant", .summary = "the same rate at every step", .factor = constant},
     {.name = "step",
-     .summary = "the rate times a factor every so many steps",
+     .summary = "the rate times a factor every N steps",
      .hyper = {[EVERY] = {"every", 1000, 1, 1e15, "steps between two drops"},
                [FACTOR] = {"factor", 0.1, 0, 1, "what remains of the rate"}},
      .factor = stairs},

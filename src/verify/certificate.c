@@ -169,7 +169,7 @@ static takt_status proved(reader *r)
         TAKT_TRY(takt_mem_grow(r->ctx, (void **)&r->proved, &r->proved_room, r->proved_count + 1,
                                sizeof *r->proved));
         if (!whole(word(r), &r->proved[r->proved_count++]))
-            return bad(r, "a case is no number");
+            return bad(r, "a case is not a number");
     }
     return r->proved_count > 0 ? TAKT_OK : bad(r, "an empty list of cases");
 }
@@ -184,7 +184,7 @@ static takt_status beta(reader *r)
         const takt_span w = word(r);
         double *value = &r->beta[r->beta_count++];
         if (!takt_number_read(w.at, w.length, value) || !(*value >= 0) || !isfinite(*value))
-            return bad(r, "a multiplier is no number from 0 on");
+            return bad(r, "a multiplier is not a number from 0 on");
     }
     return r->beta_count > 0 ? TAKT_OK : bad(r, "an empty list of multipliers");
 }
@@ -199,7 +199,7 @@ static takt_status slopes(reader *r)
 {
     takt_cut_slopes s;
     if (!whole(word(r), &s.node))
-        return bad(r, "a node is no number");
+        return bad(r, "a node is not a number");
     const takt_span text = word(r);
     if (text.length == 0 || text.length % 2 != 0 || text.length / 2 > UINT32_MAX ||
         r->line.length > 0)
@@ -246,13 +246,13 @@ static takt_status box(reader *r, bool is_split, bool is_relu)
     takt_certificate *c = r->c;
     takt_cut cut = {.input = UINT32_MAX, .proved_count = r->proved_count, .is_relu = is_relu};
     if (is_relu && (!whole(word(r), &cut.input) || !whole(word(r), &cut.element)))
-        return bad(r, "a relu is no number");
+        return bad(r, "a relu is not a number");
     if (is_split) {
         if (!whole(word(r), &cut.input))
-            return bad(r, "an input is no number");
+            return bad(r, "an input is not a number");
         const takt_span at = word(r);
         if (!takt_number_read(at.at, at.length, &cut.at) || !isfinite(cut.at))
-            return bad(r, "a split is no number");
+            return bad(r, "a split is not a number");
     }
     if (r->line.length > 0)
         return bad(r, "a line is too long");

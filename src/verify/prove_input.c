@@ -52,7 +52,7 @@ static takt_status make(takt_prover *v, double *x, double *lo, double *hi, doubl
                          "the values are not those of the model's only input, f32 or f64");
     for (size_t i = 0; i < p->input_count; i++) {
         if (!isfinite(x[i]))
-            return takt_fail(v->ctx, TAKT_E_OPTION, "an input value is no number");
+            return takt_fail(v->ctx, TAKT_E_OPTION, "an input value is not a number");
         lo[i] = x[i] - v->o.eps;
         hi[i] = x[i] + v->o.eps;
     }

@@ -39,7 +39,7 @@ takt_status takt_vnnlib_declare(takt_vnnlib_names *n, takt_vnnlib_scan *s)
                                 "%s cannot be declared: variables are X_0, X_1, ... and Y_0, ...",
                                 takt_vnnlib_word(s, text));
     if (n->has_network)
-        return takt_vnnlib_fail(s, TAKT_E_VNNLIB, "declare-const beside declare-network");
+        return takt_vnnlib_fail(s, TAKT_E_VNNLIB, "declare-const together with declare-network");
     if (index < n->counts[is_input])
         return takt_vnnlib_fail(s, TAKT_E_VNNLIB_NAME, "%s is declared twice",
                                 takt_vnnlib_word(s, text));

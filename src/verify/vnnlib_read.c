@@ -328,7 +328,7 @@ static takt_status command(reader *r, uint32_t *last)
                                     takt_vnnlib_word(&r->scan, text));
         TAKT_TRY(takt_vnnlib_next(&r->scan));
     } else
-        return takt_vnnlib_fail(&r->scan, TAKT_E_VNNLIB, "%s is no command of VNN-LIB",
+        return takt_vnnlib_fail(&r->scan, TAKT_E_VNNLIB, "%s is not a command of VNN-LIB",
                                 takt_vnnlib_word(&r->scan, text));
     return expect(r, TAKT_VNNLIB_CLOSE, "')'");
 }

@@ -31,7 +31,7 @@ typedef struct agree_subject {
     takt_model model;
     const takt_array *in; /* values of the inputs */
     const char *backend;
-    bool may_fall_back; /* steps of the interpreter are no failure */
+    bool may_fall_back; /* steps of the interpreter are not failures */
     bool spreads;       /* inputs are bound as slices and in Fortran order */
 } agree_subject;
 

@@ -63,7 +63,7 @@ static double agree_largest(const takt_array *a, double most)
 }
 
 /* Some product is taken inside: what comes out of a body may be small by cancellation, or by an
- * activation, and is no measure of what went in. The largest value that is there is. */
+ * activation, and is not a measure of what went in. The largest value that is there is. */
 static bool agree_is_recurrent(const takt_node *n)
 {
     const int body = n->op == &takt_op_scan ? takt_op_attr_index(n->op, "body") : -1;

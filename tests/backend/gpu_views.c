@@ -205,7 +205,7 @@ static void mistakes(void)
         v = good, v.data = other;
         refused(b.gpu, &v, "lies on device 2");
         v.data = host;
-        refused(b.gpu, &v, "is no memory of a device");
+        refused(b.gpu, &v, "is not memory of a device");
         v.data = small;
         refused(b.gpu, &v, "takes 768 bytes, the buffer on device 1 has 764");
         v.data = (char *)block + 2;

@@ -1,4 +1,4 @@
-/* late.c - plans in two memories: a backend with a space and a thread of its own beside cpu gives
+/* late.c - plans in two memories: a backend with a space and a thread of its own next to cpu gives
  * cpu's bits, whatever it refuses, and whichever of its calls fails. */
 #include "util/late.h"
 
@@ -199,7 +199,7 @@ static void go_on(const fixture *f, uint64_t call, int done)
     EXPECT(memcmp(results, wanted[done], sizeof results) == 0, "call %d: other bits", (int)call);
 }
 
-/* Call number `call` fails; false: there were not so many. */
+/* Call number `call` fails; false: there were fewer. */
 static bool fail(uint64_t call, bool is_for_ever, unsigned refuses)
 {
     fixture f = {0};

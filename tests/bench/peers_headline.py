@@ -1,5 +1,5 @@
 """peers_headline.py - the headline of the comparison with other engines counts the verdicts of its
-rows: a ratio above 1 that the verdict calls the same or inconclusive is no lead."""
+rows: a ratio above 1 that the verdict calls the same or inconclusive is not a lead."""
 import os
 import sys
 

@@ -45,8 +45,8 @@ assert [e["what"].endswith("calling the threads") for e in narrow] == [False, Tr
 assert limits.cells(all_of["resnet50"])[3] == "missed"
 assert abs(all_of["bytes over f32"]["worst"] - 4) < 1e-9, all_of["bytes over f32"]
 
-# time over reading once; p99 over median beside the 1.2 of the best peer, who is the fastest, and
-# beside the 1.05 of the steadiest, of which nothing is wanted
+# time over reading once; p99 over median against the 1.2 of the best peer, who is the fastest, and
+# against the 1.05 of the steadiest, of which nothing is wanted
 mlp = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("mlp_b1")]
 assert [round(e["worst"], 3) for e in mlp] == [1.25, 0.917, 1.048], mlp
 assert [limits.cells(e)[3] for e in mlp] == ["held", "held", ""], mlp
@@ -64,13 +64,13 @@ if importlib.util.find_spec("numpy") is not None:
     assert 1.09 < low < high < 1.4, (low, high)
 
 # threads: the end of the interval that is worst for them, of every number and of all numerics
-def beside(low, high):
+def ratio(low, high):
     return {"ratio": (low + high) / 2, "interval": [low, high], "blocks": 5}
 
 
 assert not [w for w in all_of if "threads over one" in w], "rows that were not taken in turns"
-rows[1]["beside_one"] = {"2": beside(0.5, 0.53), "8": beside(0.19, 0.21)}
-rows.append(row("relu_1m", 8, 9.0, numerics="fast", beside_one={"8": beside(0.99, 1.03)}))
+rows[1]["beside_one"] = {"2": ratio(0.5, 0.53), "8": ratio(0.19, 0.21)}
+rows.append(row("relu_1m", 8, 9.0, numerics="fast", beside_one={"8": ratio(0.99, 1.03)}))
 all_of = found(rows, overhead=cost)
 assert limits.cells(all_of["2 threads over one"])[1:] == ["at most 1.02", "0.53", "held"]
 assert limits.cells(all_of["8 threads over one"])[3] == "1 of 2, worst relu_1m fast", all_of
@@ -78,10 +78,10 @@ assert limits.cells(all_of["8 threads over one"])[3] == "1 of 2, worst relu_1m f
 # overhead comes from its own program, whose words are these
 with open(os.path.join("bench", "overhead", "overhead.c"), encoding="utf-8") as file:
     source = file.read()
-assert "a step beside its kernel:" in source and "a worker that looks out:" in source
-SAID = "a step beside its kernel:    31.0 ns, kernel 9 ns\na worker that looks out:     1200 ns (1"
+assert "a step without its kernel:" in source and "a worker that looks out:" in source
+SAID = "a step without its kernel:    31.0 ns, kernel 9 ns\na worker that looks out:     1200 ns (1"
 assert limits.parsed(SAID) == cost, limits.parsed(SAID)
-assert limits.cells(all_of["a step beside its kernel"])[2:] == ["31 ns", "held"]
+assert limits.cells(all_of["a step without its kernel"])[2:] == ["31 ns", "held"]
 assert limits.cells(all_of["waking a worker that looks out"])[3] == "missed"
 
 # rows of an older table say nothing of what they do not have

@@ -57,7 +57,7 @@ took = [machine.floor(g, "f32", 1, 9)["moving"] for g in (SUM, RELU, ADD)]
 assert [round(t, 2) for t in took] == [2.4, round(120 / 70, 2), 2.0], took
 assert machine.floor(ADD, "f32", 1, 9)["call"] == 0
 
-# several threads: a share of the bytes each, and the least call of the sitting beside the floor
+# several threads: a share of the bytes each, and the least call of the sitting next to the floor
 machine = made()
 machine.look(ADD, "f32", 2)
 assert machine.lib.asked == [(60000.0, 2, 1)], machine.lib.asked

@@ -91,7 +91,7 @@ Machine.compare = lambda self, mine, other: {"interval": None}
 found, _ = measured({1: lambda run: 10.0, 4: lambda run: 5.0 + (run // 2 % 2)})
 assert found[4]["interval"] == [0.5, 0.6], found
 
-# two are held beside one as well, and shown by the row of the most threads
+# two are held against one as well, and shown by the row of the most threads
 assert scaling.counts([1, 16], 16) == [2, 16] and scaling.counts([1, 2], 2) == [2]
 assert scaling.counts([1], 16) == [] and scaling.counts([2], 1) == [2]
 of = {2: "two", 4: "four", 16: "sixteen"}
@@ -120,5 +120,5 @@ with subprocess.Popen([sys.executable, "-c", CODE], stdout=subprocess.PIPE) as c
     assert all(os.sched_getaffinity(thread) == held.cpus for thread in threads)
     child.kill()
     child.wait()
-    held.free()  # one that died is no reason to fail here: who asks it is told
+    held.free()  # one that died is not a reason to fail here: who asks it is told
 print("one thread and more are compared on the same processors")

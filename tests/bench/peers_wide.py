@@ -53,10 +53,10 @@ assert "1T: 2 rows, 1 faster, 1 slower; geometric mean 1.00, least 0.50; made re
 assert "2 packages with models are not installed" in text, text
 assert "1 left out" in text and "1 failed" in text and "| f |" in text and "2T" not in text, text
 assert "convolution 9 against 4 us (`Conv_7: conv`)" in text, text
-assert "beside OpenVINO" not in text, text
+assert "against OpenVINO" not in text, text
 result["rows"][1]["openvino"] = {"us": 12.5, "ratio": 1.25, "error": 0, "verdict": "faster"}
 text = wide_table.markdown(result)
-assert "1T beside OpenVINO: 1 rows, 0 slower; geometric mean 1.25" in text, text
+assert "1T against OpenVINO: 1 rows, 0 slower; geometric mean 1.25" in text, text
 assert "| 1.25 faster | convolution" in text, text
 
 

@@ -144,7 +144,7 @@ def traced():
 
 
 def scheduled():
-    """So many runs are looked at; and what is no schedule."""
+    """Only that many runs are looked at; and what is not a schedule."""
     line = "profile model.takt --duration 0.02 --json --schedule "
     for words, runs in (("wait=1,warmup=1,active=3", 3), ("active=5", 5)):
         expect(json.loads(takt(line + words))["profiled_runs"] == runs, words)
@@ -318,7 +318,7 @@ def several():
 
 
 def prepared():
-    """The compiled model, its inputs and every setting beside it; a run with them."""
+    """The compiled model, its inputs and every setting next to it; a run with them."""
     takt("benchmark prepare model.takt -D batch=4 --threads 1 --isa scalar --seed 5 --pass=-layout",
          text="compiled  model.taktp")
     config = json.loads((TMP / "model.takt.bench.json").read_text())

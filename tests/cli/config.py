@@ -35,7 +35,7 @@ expect(seed(env={"TAKT_SEED": ""}) == 0, "an empty variable is none")
 expect(succeeds("version", env={"TAKT_JSON": "1"}).startswith("{"), "TAKT_JSON=1")
 expect(succeeds("version", env={"TAKT_JSON": "off"}).startswith("takt"), "TAKT_JSON=off")
 expect(succeeds("version", "--config", config(json=True, threads=2)).startswith("{"),
-       "a flag of another verb in the configuration is no mistake")
+       "a flag of another verb in the configuration is not a mistake")
 expect("TAKT_ISA" and "gemm_f32/scalar" in succeeds("kernels", MLP, env={"TAKT_ISA": "scalar"}),
        "TAKT_ISA caps the kernels")
 
@@ -87,13 +87,13 @@ expect(not os.path.exists(MARK), "a library that a settings file named was loade
 for key in ("bin-a", "bin-b", "bin_a"):
     file = write("c.json", json.dumps({key: "/bin/true"}))
     fails(2, "benchmark", "compare", MLP, "--config", file, says=["names code"])
-for words in (["--blas", EVIL], []):  # it is no CBLAS, but it was asked for
+for words in (["--blas", EVIL], []):  # it is not CBLAS, but it was asked for
     if os.path.exists(MARK):
         os.remove(MARK)
     takt(*blas, *words, env={} if words else {"TAKT_BLAS": EVIL})
     expect(not is_built or os.path.exists(MARK), f"{words or 'the environment'} may name a library")
 run = takt(*blas, "--config", config(blas="openblas"))
-expect("names code" not in run.stderr, "a word for a library is no path")
+expect("names code" not in run.stderr, "a word for a library is not a path")
 
 # Aliases and forms.
 expect(succeeds("summary", "-m", CNN) == succeeds("summary", CNN), "-m")

@@ -49,7 +49,7 @@ fails(1, "run", model, "--checks", "sample=5", says=("TAKT5010",))
 fails(2, "run", model, "--checks", "sample=0", says=("sample=100",))
 fails(2, "run", model, "--checks", "perhaps", says=("on or off",))
 outputs = parsed("run", model, "--checks", "off", "--json")["outputs"]
-expect(list(outputs) == ["out"], f"clauses are no outputs: {list(outputs)}")
+expect(list(outputs) == ["out"], f"clauses are not outputs: {list(outputs)}")
 steps = [len(parsed("plan", model, "--json", "--checks", word)["steps"]) for word in ("on", "off")]
 expect(steps[0] > steps[1], f"steps with and without clauses: {steps}")
 

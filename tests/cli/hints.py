@@ -28,7 +28,7 @@ for call, hint in (("x.relu()", "write relu(x)"), ("x.reshape([3])", "write resh
     text = write("method.takt", f"model m(x: f32[3]) -> f32[3] {{ return {call} }}\n")
     expect("prelu" not in fails(1, "inspect", text, says=[hint]), call)
 
-# Bytes that are no text are not read as text because no control character is among them.
+# Bytes that are not text are not read as text because no control character is among them.
 for name in ("garbage.onnx", "garbage.taktp"):
     garbage = write(name, bytes(range(128, 256)) * 3)
     answer = fails(1, "inspect", garbage, says=["is not a model that Takt can read"])

@@ -169,7 +169,7 @@ expect(result.returncode == 0 or "libpng16 is not installed" in result.stderr, r
 if result.returncode == 0:
     expect(values("1, 1, 2, 4", shot) == values("1, 1, 2, 4", GREY), "PNG and PGM")
 
-# A batch of several is no single image; what is open, or 1, is.
+# A batch of several is not a single image; what is open, or 1, is.
 for shape in ("2, 1, 2, 4", "2, 2, 4, 1", "5, 2, 4"):
     fails(2, "run", model(shape), "-i", GREY, says=["a batch of several"])
 
@@ -184,7 +184,7 @@ expect(values("1, 4", pnm("t.pgm", [[10], [20], [30], [40]]), kind="u8")[1] == [
 fails(1, "run", model("1, 1, h, w"), "-i", GREY, "--image", "size=65536", "--max-ram", "100M",
       says=["out of memory", "--max-ram"])
 
-# Scores that are no numbers come last, and are null in JSON.
+# Scores that are not numbers come last, and are null in JSON.
 npy = write("nan.npy", b"\x93NUMPY\x01\x00\x76\x00" + head +
             struct.pack("<6f", float("nan"), 3, float("inf"), 1, float("nan"), 2))
 text = succeeds("run", three, "-i", npy, "--labels", names)

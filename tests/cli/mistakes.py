@@ -95,7 +95,7 @@ write("red\x1b[31m.takt", "model m(x: f32[2]) { return x }")
 told = fails(1, "run", path("red[31m.takt"), says=["did you mean", "red?[31m.takt?"])
 expect("\x1b" not in told, repr(told))
 
-# A file that cannot be written stays as it was, and nothing lies beside it: files of 4096 bytes.
+# A file that cannot be written stays as it was, and nothing lies next to it: files of 4096 bytes.
 small = path("small")
 os.makedirs(small, exist_ok=True)
 page = os.path.join(small, "page.html")
@@ -157,7 +157,7 @@ fails(2, "run", MLP, "-D", "batch=99999999999999999999", says=["the size is too 
 fails(4, "run", MLP, "--deadline", "1ns", says=["step 1 of", "takt profile", "node: "])
 fails(2, "compile", MLP, "-o", "-", says=["goes to a file", "-o m.taktp"])
 
-# Files that are not there, and files that are no models.
+# Files that are not there, and files that are not models.
 fails(1, "run", "examples/mlp", says=["did you mean examples/mlp.takt?"])
 fails(1, "run", "examples/mpl.takt", says=["did you mean examples/mlp.takt?"])
 write("near.npy", npy((1, 784), [0.5] * 784))
@@ -233,7 +233,7 @@ with open(path("live.json"), encoding="utf-8") as live:
 # Variables of the environment: a misspelt one is noted, one of somebody else's is not.
 run = takt("version", env={"TAKT_THREAD": "2"})
 expect("TAKT_THREAD mirrors no flag; did you mean TAKT_THREADS?" in run.stderr, run.stderr)
-expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is no failure")
+expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is not a failure")
 run = takt("version", env={"TAKT_DATA": "x", "TAKT_VENV": "x", "TAKT_THREADS": "2"})
 expect(run.stderr == "", f"variables that are nobody's business: {run.stderr}")
 
@@ -325,7 +325,7 @@ fails(1, "run", write("words.onnx", _pb.model(words)),
 
 # The same for programs, whatever bytes a name has.
 run = takt("run", "--json", MLP, b"--outputs=a\xfc\xe2\x82\xac\xed\xa0\x80", text=False)
-answer = json.loads(run.stderr)  # fails if it is no UTF-8
+answer = json.loads(run.stderr)  # fails if it is not UTF-8
 expect(answer["error"]["message"].endswith(" a\ufffd\u20ac\ufffd\ufffd\ufffd"), answer)
 answer = json.loads(fails(1, "run", "--json", write("bad.takt", "model m(x: f32[2]) -> f32[2] "
                                                                 "{ return y }\n")))

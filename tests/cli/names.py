@@ -1,4 +1,4 @@
-"""names.py - dimensions and values whose names are no plain words, through every flag.
+"""names.py - dimensions and values whose names are not plain words, through every flag.
 
 A flag that names a dimension or a value takes any UTF-8 text, in backquotes where the flag itself
 gives a character a meaning; it never does nothing."""
@@ -39,7 +39,7 @@ def tensor(dims, values):
 
 
 def quoted(name):
-    """As takt_name_write has it for names that are no plain words."""
+    """As takt_name_write has it for names that are not plain words."""
     text = name.replace("\\", "\\\\").replace("`", "\\`")
     return "`" + "".join(c if ord(c) >= 32 else "\\u{%x}" % ord(c) for c in text) + "`"
 

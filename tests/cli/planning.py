@@ -74,7 +74,7 @@ expect(arenas[1] < arenas[0], f"--tile has no effect on scratch: {arenas}")
 fails(2, "run", MLP, "--tile", "16", says=["is not a tile", "hint", "96,1024,0"])
 fails(2, "plan", MLP, "--prefetch", "70000", says=["70000 lines", "at most 65536"])
 
-# multipliers and zero points of so many columns leave with the model, before the report is written
+# multipliers and zero points of that many columns leave with the model, before the report
 COLUMNS = 5000
 WIDE_BYTES = write("wide_bytes.takt", f"""model m(x: i8[3, 2]) -> (y: i8[3, {COLUMNS}]) {{
   w = constant(i8[2, {COLUMNS}], [{", ".join(["3"] * 2 * COLUMNS)}])
@@ -280,7 +280,7 @@ else:
     fails(4, "run", MLP, "--require", "blas", says=["blas is required"])
 fails(1, "run", MLP, "--backend", "blas", "--blas", "/no/such.so", says=["no CBLAS library"])
 
-# memory: what planning takes at most, and what the whole process took beside it
+# memory: what planning takes at most, and what the whole process took in addition
 BIG = write("big.takt", "model m(x: f32[batch, 1024]) seed=1 {\n  y = x\n"
             "  repeat 12 { y = dense(y, 1024) }\n  return y\n}\n")
 for model in (BIG, MLP, CNN, ENCODER, "examples/gpt.takt", "examples/stream.takt"):

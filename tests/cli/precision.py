@@ -32,7 +32,7 @@ ATTENTION = write("attention.takt", "model a(q: f32[1, 32, 64]) {\n"
                   "  return op.attention(q, q, q, heads=4)\n}\n")
 nothing = "note: numerics fast changes nothing: "
 said = succeeds("kernels", ATTENTION, "--numerics", "fast")
-expect(nothing + "no step is a product of 16 bits (takt kernels says why beside each)" in said and
+expect(nothing + "no step is a product of 16 bits (takt kernels says why for each)" in said and
        "numerics fast: attention as one step is computed in f32" in said, said)
 expect("numerics" not in succeeds("kernels", ATTENTION), "not asked for")
 said = succeeds("kernels", ONE, "--numerics", "fast")
@@ -114,7 +114,7 @@ expect(cut["deviation"]["count"] == 20, cut["deviation"])
 expect(words in succeeds(*half, "--random", "-D", "batch=3", "--batch-size", "2"), "random rows")
 expect(words in succeeds(*half, "-i", f"x={rows}", "--donate", "x"), "a donated input")
 piped = takt(*half, "-i", f"x={rows}", "-o", "-", text=False)
-expect(words.encode() in piped.stderr and piped.stdout[:6] == b"\x93NUMPY", "beside a stream")
+expect(words.encode() in piped.stderr and piped.stdout[:6] == b"\x93NUMPY", "next to a stream")
 
 # Models go to files of known endings only.
 for verb in (("compile", MLP), ("batch", ONE), ("extract", MLP, "--to", "dense_0")):

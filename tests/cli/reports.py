@@ -85,7 +85,7 @@ def look(pages):
 
 
 def hang(pages):
-    """All pages beside each other."""
+    """All pages side by side."""
     frames = "".join(f'<iframe src="{page}"></iframe>' for page in pages)
     (TMP / "wall.html").write_text(
         "<style>:root{color-scheme:light dark}body{margin:0;display:flex}"

@@ -24,7 +24,7 @@ END = b"\x1eend of what the command wrote\x1e"
 
 
 def on_terminal(columns, *words, env=None, errors=False):
-    """What a terminal of so many columns shows, line by line; with `errors` of both outputs."""
+    """What a terminal of `columns` shows, line by line; with `errors` of both outputs."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     shown = bytearray()

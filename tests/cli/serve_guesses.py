@@ -1,4 +1,4 @@
-"""serve_guesses.py - a server that guesses: the same texts, alone and beside others."""
+"""serve_guesses.py - a server that guesses: the same texts, alone and among others."""
 import concurrent.futures
 import re
 
@@ -36,8 +36,8 @@ def main():
                 right = metric(server, "draft_tokens_accepted_total")
                 expect(0 < right <= metric(server, "draft_tokens_total"), f"{flags}: {right}")
                 for _ in range(2):
-                    beside = written(server, ASKS)
-                    expect(beside == want, f"{flags}, {parallel}: {beside}, not {want}")
+                    among = written(server, ASKS)
+                    expect(among == want, f"{flags}, {parallel}: {among}, not {want}")
                 many = server.post("/v1/completions", {**ASKS[0], "n": 3})[1]["choices"]
                 expect([c["text"] for c in many] == [want[0]] * 3, f"{flags}: {many}")
     fails(1, "serve", T5, "--lookup", "--port", "0", says=["3765", "forget"])

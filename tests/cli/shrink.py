@@ -86,7 +86,7 @@ expect(report == {"file": path('a"b.gguf'), "type": "Q4_0"}, f"quantize: {report
 for verb in (("quantize", TINY, "--type"), ("convert", TINY, "--outtype")):
     run = takt(*verb, "q2_k", "-o", path("k2.gguf"))
     told = re.search(r"\d+ matri\w+ as IQ4_NL, not Q2_K: .* 256", run.stderr)
-    expect(run.returncode == 0 and told, f"rows that are no multiple of 256: {run.stderr}")
+    expect(run.returncode == 0 and told, f"rows that are not a multiple of 256: {run.stderr}")
 succeeds("quantize", TINY, "--type", "Q4_0", "--tensor-type", "attn=f16", "-o", path("x.gguf"))
 for flags in (("--calib", "x.csv"), ("--method", "minmax"), ("--rounding", "up"), ("--keep", "a"),
               ("--accuracy-drop", "1%"), ("--size-first",), ("-D", "batch=1")):

@@ -84,7 +84,7 @@ for to, files in ((path("y{#}.npz"), [path(f"y{i}.npz") for i in (1, 2, 3)]),
     succeeds("run", ENCODER, *FILES, "-o", to)
     expect(all(os.path.exists(file) for file in files), f"{to}: {os.listdir(TMP)}")
 
-# ... of several inputs in their order, one file for all runs, random ones beside them
+# ... of several inputs in their order, one file for all runs, random ones with them
 PAIR = write("pair.takt", b"""model m(a: f32[n], b: f32[n], c: f32[2, n], k: f32[1]) {
   return y = (a - b) * k, z = c
 }

@@ -15,7 +15,7 @@ def shards():
     whole, back = os.path.join(TMP, "parts.gguf"), os.path.join(TMP, "back.gguf")
     told = succeeds("convert", TINY, "-o", whole, "--shard-size", "6K")
     first = told.split(":")[0]
-    expect(re.search(r"parts-00001-of-0000[2-9]\.gguf$", first), f"{told} is no first part")
+    expect(re.search(r"parts-00001-of-0000[2-9]\.gguf$", first), f"{told} is not a first part")
     texts = [succeeds("generate", m, "a b", "-n", "8", "--temp", "0", "-q") for m in (TINY, first)]
     expect(texts[0] == texts[1], f"{texts}")
     succeeds("convert", first, "-o", back)

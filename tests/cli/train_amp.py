@@ -101,7 +101,7 @@ def by_torch(torch, dtype):
 
 
 def find_torch():
-    """It imports a module called cuda, which must not be the test of that name beside this one."""
+    """It imports a module called cuda, which must not be the test of that name next to this one."""
     before = sys.path
     sys.path = [folder for folder in before if folder != os.path.dirname(os.path.abspath(__file__))]
     try:

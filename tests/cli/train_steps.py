@@ -40,7 +40,7 @@ model images(tokens: i64[batch, 32]) -> (logits: f32[batch, 32, 256]) seed=13 {
 
 def plan(model, *flags):
     facts = parsed("plan", model, "--train", "-D", "batch=8", "--json", *flags)
-    # Packing weights for the next run is no step of the graph.
+    # Packing weights for the next run is not a step of the graph.
     return facts, [f"{s['kind']} {s['name']}" for s in facts["steps"] if s["kind"] != "pack"]
 
 

@@ -119,7 +119,7 @@ def sealed(changed):
 
 expect("confirmed" in succeeds(*AROUND, "--check", sealed(lines)), "the same seal")
 for number, line in enumerate(lines):
-    if line.startswith(("relu ", "leaf", "beta ")):  # without this one it is no proof, or not read
+    if line.startswith(("relu ", "leaf", "beta ")):  # else it is not a proof, or not read
         said = takt(*AROUND, "--check", sealed(lines[:number] + lines[number + 1:]))
         lost = line.startswith("beta ")  # the slopes alone may do
         expect(said.returncode != 0 or lost, f"without {line}: {said}")

@@ -1,5 +1,5 @@
 /* fz_files.c - any bytes as a file of tensors or of results: .npz, a tensor of ONNX's test data, an
- * .index.json with a part beside it, the JSON of a benchmark, and rules for names of weights. Two
+ * .index.json with a part next to it, the JSON of a benchmark, and rules for names of weights. Two
  * readings agree, nothing stays.
  *
  * The first byte says which; bit 7 of it makes an allocation fail, the one that the second byte

@@ -4,7 +4,7 @@ Callgrind counts what a run executes, without time and its noise: a pass that st
 kernel that is no longer chosen shows at once. A build for another machine is counted by QEMU and a
 plugin (plugin/count.c); on one machine both agree to 0.1 %. Counts are of a warm run (the first
 one also binds symbols) and belong to an instruction set and a compiler; those without a record are
-skipped. `instructions.py --record` records them anew, which is right if a slower-looking count was
+skipped. `instructions.py --record` records them again, which is right if a slower-looking count was
 shown to be faster, or after a gain, to keep it. `--qemu` counts a native build by QEMU as well and
 compares.
 """
@@ -49,7 +49,7 @@ def key():
 
 
 def line(name, repeat):
-    """The command: so many runs of a workload."""
+    """The command: a number of runs of a workload."""
     return [TOOL, "run", *WORKLOADS[name], "--random", "--quiet", "--threads", "1", "--isa",
             ISA[machine()], "--repeat", str(repeat)]
 

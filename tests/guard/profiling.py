@@ -1,6 +1,6 @@
 """profiling.py - profiling that is off costs nothing: by instructions and branches, not by time.
 
-Runs of a session that was never watched are counted beside runs of one that was watched before, in
+Runs of a session that was never watched are counted next to runs of one that was watched before, in
 every way that there is. Both must execute the same, to a thousandth.
 """
 import os

@@ -1,6 +1,6 @@
 """_count.py - lists the code blocks of the guides, and the command lines of those in sh.
 
-    python3 tests/guides/_count.py FOLDER    prints tests/guides/blocks.txt anew
+    python3 tests/guides/_count.py FOLDER    prints tests/guides/blocks.txt again
 
 A block is what stands between two fences, at any indentation. In a block of shell every command is
 a line of its own in the list: comments are left out, lines that end in a backslash go together.

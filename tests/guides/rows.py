@@ -1,6 +1,6 @@
 """rows.py - executes every row of docs/from-the-guides.md; every block of the guides is there.
 
-Set TAKT_GUIDES to the folder of the guides to count their blocks anew as well.
+Set TAKT_GUIDES to the folder of the guides to count their blocks again as well.
 """
 import collections
 import os
@@ -95,7 +95,7 @@ def check_blocks(seen):
     wrong = 0
     known = [line.split("\t")[0] for line in (HERE / "blocks.txt").read_text().splitlines()]
     for block in sorted(set(known) ^ {name for name in seen if not name.endswith(".words")}):
-        print(f"FAIL {block}: " + ("has no row" if block in known else "is no block"))
+        print(f"FAIL {block}: " + ("has no row" if block in known else "is not a block"))
         wrong += 1
     folder = os.environ.get("TAKT_GUIDES")
     if folder and list(listing(folder)) != (HERE / "blocks.txt").read_text().splitlines():
@@ -112,7 +112,7 @@ def main():
         kind, _, what = command.partition(": ")
         if kind in ("later", "hardware"):
             if what not in (LATER if kind == "later" else HARDWARE):
-                print(f"FAIL {block}: {command} is no known reason")
+                print(f"FAIL {block}: {command} is not a known reason")
                 failures += 1
             skipped[command] += 1
             continue

@@ -17,7 +17,7 @@ static float scale_of(takt_check *c)
     return which < sizeof odd / sizeof *odd ? odd[which] : (float)(1 + check_below(c, 1000)) / 3e4F;
 }
 
-/* Quotients at, and one unit beside, where rounding turns. */
+/* Quotients at, and one unit off, where rounding turns. */
 static void fill_ties(takt_check *c, float *x, size_t n, float scale)
 {
     for (size_t i = 0; i < n; i++) {

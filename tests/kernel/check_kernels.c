@@ -7,7 +7,7 @@
  *
  * Variants are found in the registry, checks by the name of the family. A crash is caught, the
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
- * machines mean equal bits. --bench shows every variant beside its ceiling, and it is a failure if
+ * machines mean equal bits. --bench shows every variant next to its ceiling, and it is a failure if
  * one shows none; --once looks for that alone, without the time. --cuda checks the device kernels
  * instead, which run on fibers (tests/util/grid.h); with --device, on the first device.
  */
@@ -198,7 +198,7 @@ static int check_unit(takt_check *c, const takt_kernel_unit *unit, const options
         check_case(c, "all cases");
         if (c->failures == 0) {
             if (c->bench && c->timed == 0)
-                check_fail(c, "no time beside its ceiling");
+                check_fail(c, "no time next to its ceiling");
             if (o->seed == 1)
                 compare_with_recorded(c);
             failed += c->failures > 0;

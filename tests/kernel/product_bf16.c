@@ -82,12 +82,12 @@ static void one(takt_check *c, shape s, unsigned i)
     uint16_t *a = check_place(c, A, rows * sizeof *a, CHECK_AT_END);
     float *plain = check_place(c, PLAIN, s.k * s.n * sizeof *plain, CHECK_AT_END);
     float *bias = check_place(c, BIAS, s.n * sizeof *bias, CHECK_AT_END);
-    const size_t beside = (s.m - 1) * g.ldr + s.n;
-    uint16_t *residual = check_place(c, RESIDUAL, beside * sizeof *residual, CHECK_AT_END);
+    const size_t extent = (s.m - 1) * g.ldr + s.n;
+    uint16_t *residual = check_place(c, RESIDUAL, extent * sizeof *residual, CHECK_AT_END);
     fill(c, a, rows);
     for (size_t q = 0; g.a_padded && q < rows; q++)
         a[q] = q % g.a_row < s.k ? a[q] : 0;
-    fill(c, residual, beside);
+    fill(c, residual, extent);
     check_fill_f32(c, plain, s.k * s.n, CHECK_PLAIN);
     check_fill_f32(c, bias, s.n, CHECK_PLAIN);
     g.a = a;

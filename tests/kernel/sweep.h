@@ -12,7 +12,7 @@ int check_sweep(const char *what, const char *family);
  * how many there were to `swept`. */
 int check_sweep_steps(const char *what, const char *family, size_t *swept);
 
-/* Operations of map_f32 and reduce_f32 on 2^10 to 2^24 floats, each beside the bandwidth of the
+/* Operations of map_f32 and reduce_f32 on 2^10 to 2^24 floats, each against the bandwidth of the
  * level that holds them; how many were wrong. `once`: only the shortest. */
 int check_sweep_levels(const char *family, bool once);
 

@@ -1,4 +1,4 @@
-/* sweep_levels.c - element-wise operations and reductions beside the bandwidth of the level of
+/* sweep_levels.c - element-wise operations and reductions against the bandwidth of the level of
  * memory that their data lives in, from L1 to DRAM. */
 #define _GNU_SOURCE
 #include "sweep.h"

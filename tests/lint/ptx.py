@@ -2,7 +2,7 @@
 
 Of the PTX that nvcc made: nothing approximate, no flush to zero, no float mad, red or atom; only
 div.rn and sqrt.rn. Of ptxas' report: registers, spills and static shared memory of every kernel
-against ptxas.tsv, if nvcc is of the release that is named there. `--update` writes it anew. Skipped
+against ptxas.tsv, if nvcc is of the release that is named there. `--update` rewrites it. Skipped
 where nothing was compiled for a device.
 """
 import glob

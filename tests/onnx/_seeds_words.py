@@ -65,7 +65,7 @@ def check_words(writes=False):
 
 
 def check_classes(seeds):
-    """Every class has a seed; those whose defect is a large file or what lies beside one are made
+    """Every class has a seed; those whose defect is a large file or what lies next to one are made
     by hostile_large.c and hostile_files.py as well."""
     numbers = {target: set() for target in CLASSES}
     for name in seeds:

@@ -28,7 +28,7 @@ def branches(tag="", source="x"):
 
 
 def behind():
-    """Element-wise, its rank, and a shape that both have in the end; another result beside it."""
+    """Element-wise, its rank, and a shape that both have in the end; another result next to it."""
     nodes = [node("If", ["c"], ["r"], "choice", **branches()), node("Relu", ["x"], ["other"]),
              node("Mul", ["r", "two"], ["m"]), node("Add", ["m", "other"], ["s"]),
              node("Shape", ["s"], ["shape"]), node("Size", ["shape"], ["rank"]),

@@ -168,7 +168,7 @@ static void write_docs(void)
     list_domain(f, "ai.onnx.ml");
     fputs(
         "\n"
-        "Resize by scales whose products with the sizes are no whole numbers follows ONNX's\n"
+        "Resize by scales whose products with the sizes are not whole numbers follows ONNX's\n"
         "reference evaluator for align_corners and tf_crop_and_resize: it takes the fractional\n"
         "length, where onnxruntime takes the whole one.\n\n"
         "`clip` of LSTM is for the inputs of all activations, as ONNX says; onnxruntime leaves\n"

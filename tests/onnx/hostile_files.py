@@ -1,4 +1,4 @@
-"""hostile_files.py - what lies beside a model: links, pipes and devices in the place of its data
+"""hostile_files.py - what lies next to a model: links, pipes and devices in the place of its data
 (ONNX, class 8), and shards that are not what their index says (safetensors, class 22)."""
 import json
 import os
@@ -68,7 +68,7 @@ def external_data():
 
     case("a file", lambda to, _: write(to, good), error=None)
     case("a link to a file outside", lambda to, _: os.symlink(outside, to), words=["--allow-links"])
-    case("a link to a file beside it", lambda to, folder: (
+    case("a link to a file next to it", lambda to, folder: (
         write(os.path.join(folder, "other"), good), os.symlink("other", to)))
     case("a link that is allowed", lambda to, folder: (
         write(os.path.join(folder, "other"), good), os.symlink("other", to)), error=None,

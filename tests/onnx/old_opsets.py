@@ -181,7 +181,7 @@ def positions_by_name():
             ("to a name", "i0", "k", 0, 4, ["n", "k"]),
             ("between names", "n", "nk", 2, 4, ["n", "k"]),
             ("from a number to a name", "i1", "nk", 1, 5, ["n", "k"]),
-            ("to a number beside a name", "i0", "k1", 0, 3, ["n", 4])):
+            ("to a number next to a name", "i0", "k1", 0, 3, ["n", 4])):
         check(f"Slice {name}", 13, shape + [node("Slice", ["table", start, stop], ["y0"])],
               zeros, [([count], [10.0 + first + v for v in range(count)], 1)], [table, *numbers],
               names)

@@ -22,7 +22,7 @@ static size_t exact, near;
 /* ---- samples ---- */
 
 /* How far results may be apart: not at all, unless a node was written as what it is made of or an
- * attribute is no float. */
+ * attribute is not a float. */
 static double slack(const takt_graph *g, size_t lowered)
 {
     bool is_exact = lowered == 0;

@@ -3,7 +3,7 @@
     seeds.py            checks that tests/corpus and the dictionaries hold what this writes
     seeds.py --write    writes it, and what each is refused with into tests/corpus/expected.tsv
 
-What a seed is refused with stands beside its defect: an error id, and the bytes that are wrong,
+What a seed is refused with stands next to its defect: an error id, and the bytes that are wrong,
 whose place is the offset: of a message its first byte, of a field its tag, of what a node does the
 node. The first two digits of a name are its class; `legal` ones load; hostile.c makes large ones.
 """
@@ -78,7 +78,7 @@ def tensors():
                           ("length_other", (*whole, ("length", "11"))),
                           ("unknown_key", (*whole, ("size", "12"))),
                           ("key_twice", (*whole, *whole))):
-        # Keys are the message's business, what they say that of the file beside it.
+        # Keys are the message's business, what they say that of the file next to it.
         last = field(13, field(1, entries[-1][0]) + field(2, entries[-1][1]))
         if "key" in name:
             weight = external(*entries)

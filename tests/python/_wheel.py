@@ -27,7 +27,7 @@ def install(python, *names):
 
 
 def build(builder):
-    """The path of a new wheel beside the built library; None, and why on stdout."""
+    """The path of a new wheel next to the built library; None, and why on stdout."""
     shutil.rmtree(os.path.join(TMP, "wheel-build"), ignore_errors=True)
     for old in glob.glob(os.path.join(TMP, "takt_engine-*.whl")):
         os.remove(old)

@@ -12,7 +12,7 @@ from _runner import BUILD, EXTENSION, run_cases, sanitizer, skip
 if not os.path.exists(EXTENSION):
     skip("the extension was not built: Python's headers are missing (python3-dev)")
 PACKAGE = os.path.join(BUILD, "python")
-# -S and an empty environment would still find what lies beside the interpreter: block it by name.
+# -S and an empty environment would still find what lies next to the interpreter: block it by name.
 BLOCKED = os.path.join(os.environ.get("TAKT_TEST_TMP", "/tmp"), "blocked")
 for name in ("numpy", "onnx", "onnxruntime", "torch", "jax", "ml_dtypes"):
     os.makedirs(os.path.join(BLOCKED, name), exist_ok=True)

@@ -48,7 +48,7 @@ if __name__ == "__main__":
 
 
 def compile_extension(root, package):
-    """Beside a copy of the package, against the headers of the debug build."""
+    """Next to a copy of the package, against the headers of the debug build."""
     shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(os.path.join(BUILD, "python", "takt"), os.path.join(package, "takt"),
                     ignore=shutil.ignore_patterns("*.so"))

@@ -61,7 +61,7 @@ start = time.monotonic()
 wheel_path = build(builder)
 if wheel_path is None:
     sys.exit(1)
-print(f"wheel: built in {time.monotonic() - start:.1f} s beside a built library")
+print(f"wheel: built in {time.monotonic() - start:.1f} s next to a built library")
 check_contents(wheel_path)
 user = make_environment("user")
 expect(install(user, "--no-index", "--no-deps", wheel_path), "the wheel cannot be installed")

@@ -1,5 +1,5 @@
-/* blocks.c - a model in ggml's block formats beside the same model in floats: the same bits, and no
- * more memory than the file has bytes. */
+/* blocks.c - a model in ggml's block formats against the same model in floats: the same bits, and
+ * no more memory than the file has bytes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -71,7 +71,7 @@ static void parts(void)
         EXPECT(takt_generator_position(g) == 8);
         memcpy(want, takt_generator_scores(g, NULL), sizeof want);
         takt_generator_reset(g);
-        EXPECT_OK(ctx, takt_generator_read(g, prompt, 0)); /* nothing is no prompt */
+        EXPECT_OK(ctx, takt_generator_read(g, prompt, 0)); /* nothing is not a prompt */
         EXPECT(takt_generator_position(g) == 0 && takt_generator_scores(g, NULL) == NULL);
         EXPECT_OK(ctx, takt_generator_read(g, prompt, 5));
         for (size_t i = 0; i < 7; i++)

@@ -12,7 +12,7 @@
 
 enum { WIDTH = 256, HEADS = 4, KV_HEADS = 2, SIZE = 8, HIDDEN = 32, WORDS = 11 };
 
-/* ggml's numbers of types that are no blocks. */
+/* ggml's numbers of types that are not blocks. */
 enum { F32 = 0, F16 = 1 };
 
 typedef struct kind {

@@ -1,5 +1,5 @@
-/* together.c - texts that go on in one run: the scores of each are those it has alone, whoever is
- * beside it, joins, leaves or rests; a token allocates nothing. */
+/* together.c - texts that go on in one run: the scores of each are those it has alone, whatever is
+ * next to it, joins, leaves or rests; a token allocates nothing. */
 #include "api/text/together.h"
 
 #include <stdlib.h>

@@ -41,7 +41,7 @@ def ints(*values):
 
 
 def kind_of(given):
-    """The type of the first input that is no setting; weights of bytes make floats hybrid."""
+    """The type of the first input that is not a setting; weights of bytes make floats hybrid."""
     kinds = [t.dtype for t in given if t is not None]
     main = next((k for k in kinds if k != I32), kinds[0])
     return "hybrid" if main == F and I8 in kinds else main

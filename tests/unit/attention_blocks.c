@@ -136,7 +136,7 @@ static uint16_t scale_of(const uint8_t *block)
     return (uint16_t)(block[0] | block[1] << 8);
 }
 
-/* Halves go away from zero; zeros, numbers whose scale is no f16, infinities and NaN. */
+/* Halves go away from zero; zeros, numbers whose scale is not an f16, infinities and NaN. */
 static void blocks(void)
 {
     enum { HALVES, ZERO, TINY, HUGE, INF, NOT };

@@ -1,5 +1,5 @@
-/* bool_bindings.c - buffers whose bytes are no bools are refused wherever a caller can hand one in:
- * dense, strided, copied, the session's own memory, static inputs, batches, states. */
+/* bool_bindings.c - buffers whose bytes are not bools are refused wherever a caller can hand one
+ * in: dense, strided, copied, the session's own memory, static inputs, batches, states. */
 #include <string.h>
 
 #include <takt/takt.h>

@@ -112,7 +112,7 @@ static void like_text(void)
 
 /* ---- parameters, state, random numbers ---- */
 
-/* y = past + w, and past becomes y; beside it numbers drawn at random, of a stream of their own. */
+/* y = past + w, and past becomes y; with it numbers drawn at random, of a stream of their own. */
 static takt_model *stateful(maker *m, uint64_t seed)
 {
     static const uint64_t zero = 0;

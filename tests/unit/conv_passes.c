@@ -34,7 +34,7 @@ static void winograd(void)
 
 /* With the pass off, a 3x3 convolution is the direct sum. */
 /* Their gradients: borders of tiles, padding of every kind, more tiles than a chunk, blocks of
- * channels that are no whole panels, and an empty batch. */
+ * channels that are not whole panels, and an empty batch. */
 static void winograd_gradients(void)
 {
 #define DX(d, w, attrs, k)                                                                         \

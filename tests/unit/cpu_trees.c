@@ -12,7 +12,7 @@ typedef struct forest {
     const char *what;
     takt_dtype dtype;
     size_t rows, features, targets, trees, levels;
-    int modes;      /* of the first so many */
+    int modes;      /* of the first ones, this many */
     bool is_dense;  /* every leaf has all targets */
     bool is_shared; /* branches are led to from several places */
     bool has_holes; /* NaN and infinities everywhere */

@@ -51,7 +51,7 @@ int main(void)
 {
     finer();
     products();
-    /* 32 rows by 11 panels for two threads: 6 and 5 panels are no even shares, but each reads half
+    /* 32 rows by 11 panels for two threads: 6 and 5 panels are not even shares, but each reads half
      * of the weights. That counts where they come from far away. */
     const takt_cut_work work = {32, 11, 8, 2};
     const takt_cut far = takt_cpu_cut(&work, 2), near = takt_cpu_cut_of(&work, 2, 400e3),

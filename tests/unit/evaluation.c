@@ -326,7 +326,7 @@ static void shifts_time(void)
             }
             moved += is_found && by != 0;
         }
-        EXPECT(is_found, "sample %zu is no shift of what it was", i);
+        EXPECT(is_found, "sample %zu is not a shift of what it was", i);
     }
     EXPECT(moved > COUNT / 2, "%zu of %d moved", moved, COUNT);
 }

@@ -209,7 +209,7 @@ static void loading(void)
     EXPECT_OK(ctx, takt_session_bind(session, "x", &x));
     result r = profile(session);
     const takt_json *found = about(&r, "findings", "data loading");
-    if (found == NULL) /* beside runs that others disturb, or sanitizers, a move is little */
+    if (found == NULL) /* among runs that others disturb, or sanitizers, a move is little */
         found = about(&r, "ruled_out", "data loading");
     const char *figure = found != NULL ? takt_json_get(found, "figure")->text : "none";
     EXPECT(strncmp(figure, "every run copies x: ", 20) == 0, "%s", figure);

@@ -121,7 +121,7 @@ static void bad_edges(void)
     } cases[] = {{"a second input x", TAKT_ERR_ARGUMENT},
                  {"a second output", TAKT_ERR_ARGUMENT},
                  {"a second slot", TAKT_ERR_ARGUMENT},
-                 {"an output that is no node", TAKT_ERR_ARGUMENT},
+                 {"an output that is not a node", TAKT_ERR_ARGUMENT},
                  {"next of nothing", TAKT_ERR_NOT_FOUND},
                  {"next of another type", TAKT_ERR_SHAPE},
                  {"a missing attribute", TAKT_ERR_ARGUMENT},
@@ -232,7 +232,7 @@ static void several_results(void)
     g = new_graph();
     const takt_id y = takt_graph_input(g, "x", &vector);
     takt_unary(g, &takt_op_exp, takt_graph_call(g, &takt_op_top_k, 1, &y, 1, &k));
-    EXPECT(g->status == TAKT_ERR_ARGUMENT, "two results are no input");
+    EXPECT(g->status == TAKT_ERR_ARGUMENT, "two results are not an input");
     takt_graph_destroy(g);
 }
 

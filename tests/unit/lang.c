@@ -55,7 +55,7 @@ static void layers(void)
     EXPECT(takt_layer_text("no such layer") == NULL);
 }
 
-/* A text may refer to tensors that come beside it. */
+/* A text may refer to tensors that come with it. */
 static void weights(void)
 {
     static const char text[] = "model m(x: f32[2]) { return x + constant(f32[2], ref=0) }\n";

@@ -150,7 +150,7 @@ static void sizes(void)
     expect("model ", "m", 4096, "(x: f32[2]) { return x }\n", 0);
 }
 
-/* Only so many complaints about one text. */
+/* Only a limited number of complaints about one text. */
 static void many_errors(void)
 {
     char *text = build("model m(x: f32[2]) {\n", "  y = x + nothing\n", 100, "  return x\n}\n");

@@ -1,5 +1,5 @@
 /* lengths_loop.c - sizes that values decide inside the body of a loop: sessions that wait for each
- * other there, memory that stays what the plan says, and failures beside runs. */
+ * other there, memory that stays what the plan says, and failures next to runs. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static void keeps_memory(void)
     EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
     EXPECT(is_right(s));
     const uint64_t more = ctx->live_bytes - before;
-    EXPECT(more < s->plan->arena_bytes, "%llu bytes more beside an arena of %zu",
+    EXPECT(more < s->plan->arena_bytes, "%llu bytes more than an arena of %zu",
            (unsigned long long)more, s->plan->arena_bytes);
     takt_session_destroy(s);
 }

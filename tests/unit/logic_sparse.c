@@ -255,8 +255,8 @@ typedef struct graph {
     size_t paths, triangles;
 } graph;
 
-/* Nodes are multiples of `factor`: with a large one they are no places of a table. `hub`: edges all
- * lead to few nodes. */
+/* Nodes are multiples of `factor`: with a large one they are not places of a table. `hub`: edges
+ * all lead to few nodes. */
 static void make_graph(graph *g, uint64_t seed, uint32_t factor, bool is_hub)
 {
     takt_random random = {.state = seed * 77 + 5};

@@ -192,7 +192,7 @@ static void comparisons(void)
     takt_session_destroy(other);
 }
 
-/* Memory that the process had before and gave back is no benchmark's. */
+/* Memory that the process had before and gave back is not a benchmark's. */
 static void resident(void)
 {
     enum { BYTES = 96 << 20 };

@@ -56,8 +56,8 @@ static size_t count_steps(const takt_plan *plan)
     return count;
 }
 
-/* Whether the originals of weights are gone: what is no weight and no state is tables, and they do
- * not grow with the weights. */
+/* Whether the originals of weights are gone: what is not a weight and no state is tables, and they
+ * do not grow with the weights. */
 static void check_tables(const char *name, const takt_plan *plan, const takt_plan_info *info)
 {
     const uint64_t weights = info->weights + info->packed + info->state;
@@ -310,7 +310,7 @@ int main(void)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const size_t before = tried;
         try_all(&(source){.name = texts[i], .bytes = texts[i], .length = strlen(texts[i])}, 0, 1);
-        EXPECT(tried > before, "%.20s is no model", texts[i]);
+        EXPECT(tried > before, "%.20s is not a model", texts[i]);
     }
     walk("examples", ".takt", 1);
     walk_sized();

@@ -56,7 +56,7 @@ static void energy(void)
     EXPECT(takt_energy_read(root, &a) && strcmp(a.source, "rapl") == 0 && a.joules == 9);
     write_file("rapl/sys/class/powercap/intel-rapl:0/energy_uj", "2000000\n");
     EXPECT(takt_energy_read(root, &b));
-    EXPECT(fabs(takt_energy_between(&a, &b) - 3) < 1e-9, "the counter began anew");
+    EXPECT(fabs(takt_energy_between(&a, &b) - 3) < 1e-9, "the counter began again");
     EXPECT(fabs(takt_energy_between(&b, &a) - 7) < 1e-9);
 }
 

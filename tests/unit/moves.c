@@ -27,8 +27,8 @@ static void check(takt_ctx *ctx, const char *text)
     takt_model_destroy(model);
 }
 
-/* Few rows and many, columns that are no multiple of a block, several matrices, other sizes of
- * elements, and patterns that are no transposition. */
+/* Few rows and many, columns that are not a multiple of a block, several matrices, other sizes of
+ * elements, and patterns that are not a transposition. */
 static void turned(void)
 {
     static const char *const texts[] = {

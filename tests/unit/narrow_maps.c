@@ -15,7 +15,8 @@
 
 static takt_ctx *ctx;
 
-/* One convolution: sizes, then what the convolution says beside layout=nhwc, then which family. */
+/* One convolution: sizes, then what the convolution says in addition to layout=nhwc, then which
+ * family. */
 typedef struct sample {
     int height, width, cin, cout, rows, columns, groups;
     const char *more, *family;

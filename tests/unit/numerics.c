@@ -145,7 +145,7 @@ static void kernels_are_shown_and_kept_apart(void)
     o.level = 1;
     EXPECT(!kernels_have(&o, "product_bf16"), "maps are narrow without licensed passes");
     o.precision = "f16";
-    const bool in_f16 = prefers_f16(MANY); /* the model's products have so many rows */
+    const bool in_f16 = prefers_f16(MANY); /* the model's products have this many rows */
     EXPECT(kernels_have(&o, "gemm_f16/") == in_f16, "f16 weights by another arithmetic");
     EXPECT(!in_f16 || !kernels_have(&o, "gemm_bf16"), "f16 weights by bf16");
     EXPECT(kernels_have(&o, "f16 weights are faster as bf16") == (has("gemm_f16") && !in_f16));

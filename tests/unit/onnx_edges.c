@@ -12,7 +12,7 @@
 #include "util/pb.h"
 
 enum { NAMES = 400, NAME = 48 };
-enum { PLANNED = 7 }; /* one of so many: most attributes say nothing to an operator */
+enum { PLANNED = 7 }; /* one of this many: most attributes say nothing to an operator */
 
 static const int64_t edges[] = {INT64_MIN, INT64_MIN + 1, -1, INT64_MAX - 1, INT64_MAX};
 enum { EDGES = sizeof edges / sizeof *edges };

@@ -1,4 +1,4 @@
-/* onnx_write.c - writing ONNX: state, named dimensions, weights beside the model, what is refused,
+/* onnx_write.c - writing ONNX: state, named dimensions, weights next to the model, what is refused,
  * and every allocation and file operation failing in turn. */
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static bool file_has(const char *word)
     return false;
 }
 
-/* Beside a transposed matrix a vector is written as a matrix: onnxruntime drops the Transpose of a
+/* Next to a transposed matrix a vector is written as a matrix: onnxruntime drops the Transpose of a
  * product with a vector. */
 static void vectors(void)
 {
@@ -113,7 +113,7 @@ static void vectors(void)
     }
 }
 
-/* Large weights beside the model; small ones stay in it. */
+/* Large weights next to the model; small ones stay in it. */
 static void outside(void)
 {
     takt_model *m = from_text(ctx, "model m(x: f32[2, 64]) {\n"

@@ -69,7 +69,7 @@ static void replay(void)
     takt_ctx_destroy(ctx);
 }
 
-/* A difference that A shows against itself is no verdict on B, however sure it seems. */
+/* A difference that A shows against itself is not a verdict on B, however sure it seems. */
 static void disturbed(void)
 {
     double a[BLOCKS], b[BLOCKS];

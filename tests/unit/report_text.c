@@ -18,7 +18,7 @@ static void is_svg(const char *from, const char *want)
     takt_text_deinit(&text);
 }
 
-/* XML has neither bytes that are no character, nor control characters, nor U+FFFE and U+FFFF. */
+/* XML has neither bytes that are not characters, nor control characters, nor U+FFFE and U+FFFF. */
 static void svg(void)
 {
     is_svg("a<b>&\"c", "a&lt;b&gt;&amp;&quot;c");

@@ -166,7 +166,7 @@ static void packed_once_for_every_value(void)
     takt_session_destroy(train);
 }
 
-/* Who reads a form that was spoilt reads it as it is, until the value is put anew. */
+/* Who reads a form that was spoilt reads it as it is, until the value is put again. */
 static void read_as_it_is(void)
 {
     static float w[1024 * 1024];
@@ -246,7 +246,7 @@ static const char sized_text[] =
     "  y = op.conv(op.conv(x, w), op.cast(d, dtype=f32), groups=7)\n"
     "  next w = w * 0.5\n  next d = d + 0.25\n  return y = y\n}\n";
 
-/* Sizes of a range in turn, beside plans of each size that share one state. */
+/* Sizes of a range in turn, next to plans of each size that share one state. */
 static void every_size_reads_the_same_forms(void)
 {
     static float x[8 * 6 * 9 * 9];

@@ -146,7 +146,7 @@ static void settling(void)
     values[0] = 1000; /* a first run alone */
     EXPECT(takt_settle_index(values, 200, scratch) == 1);
     for (size_t i = 150; i < 200; i++)
-        values[i] += 30; /* slower at the end is no warm-up */
+        values[i] += 30; /* slower at the end is not a warm-up */
     EXPECT(takt_settle_index(values, 200, scratch) == 1);
     EXPECT(takt_settle_index(values, 1, scratch) == 0);
     EXPECT(takt_settle_index(values, 0, scratch) == 0);

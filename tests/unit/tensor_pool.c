@@ -1,4 +1,4 @@
-/* tensor_pool.c - tensors come back, within bounds, to whoever asks for the same. */
+/* tensor_pool.c - tensors come back, within bounds, to callers that ask for the same. */
 #include "test.h"
 
 #include <pthread.h>

@@ -118,7 +118,7 @@ static void reads_like_libc(void)
     }
 }
 
-/* Exact halves between neighbours, and a hair beside them. */
+/* Exact halves between neighbours, and a hair off them. */
 static void decides_ties(void)
 {
     for (int i = 0; i < 400; i++) {

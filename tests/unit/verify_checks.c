@@ -60,7 +60,7 @@ static void clauses(void)
     takt_model *m = load(stated);
     takt_plan *plan;
     takt_session *s = open_session(m, NULL, &plan);
-    EXPECT(takt_session_output_count(s) == 1, "clauses are no outputs");
+    EXPECT(takt_session_output_count(s) == 1, "clauses are not outputs");
     EXPECT(run(s, 0.25F) == 0, "%s", takt_session_error(s)->message);
     EXPECT(run(s, 2) == TAKT_E_REQUIRE_INPUT, "%s", takt_session_error(s)->message);
     says(s, "require abs(x) <= 1 (line 2) does not hold for 12 elements, the first is [0, 0]: "
@@ -232,7 +232,7 @@ static void texts(void)
     takt_graph *g = NULL;
     static const char known[] = "model m(x: f32[2, 3]) {\n  ensure rank(x) == 2\n  return x\n}\n";
     EXPECT_OK(ctx, takt_parse(ctx, "m", known, strlen(known), NULL, &g));
-    EXPECT(g != NULL && g->check_count == 0, "what is known while reading is no clause");
+    EXPECT(g != NULL && g->check_count == 0, "what is known while reading is not a clause");
     takt_graph_destroy(g);
     refused("ensure rank(x) == 3, \"x has three axes\"\nreturn x", "x has three axes");
     refused("ensure x\nreturn x", "ensure takes a truth value");

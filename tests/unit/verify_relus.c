@@ -109,7 +109,7 @@ static void multipliers(void)
     EXPECT(!TREE(relu(&s, 2), good, good), "an element that is not there");
     takt_cut other = split;
     other.input = s.graph->outputs[0].id;
-    EXPECT(!TREE(other, good, good), "a node that is no relu");
+    EXPECT(!TREE(other, good, good), "a node that is not a relu");
     other.input = UINT32_MAX - 1;
     EXPECT(!TREE(other, good, good), "a node that is not there");
     const takt_cut inner = relu(&s, 1), outer = leaf(0, first, 2), late = leaf(0, second, 2);

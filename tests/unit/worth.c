@@ -69,7 +69,7 @@ static void by_the_slower(void)
            takt_worth_of(1u << TAKT_ISA_avx2)->flops_per_us);
 }
 
-/* Tasks of each step of a model for so many threads; scalar code, so that it is the same
+/* Tasks of each step of a model for a number of threads; scalar code, so that it is the same
  * everywhere. */
 static void count_tasks(takt_ctx *ctx, const char *text, int threads, size_t *tasks, size_t count)
 {

@@ -9,7 +9,7 @@
 extern int (*takt_test_synced)(int fd);
 int (*takt_test_synced)(int fd);
 
-/* As the system does, it refuses what is no open file. */
+/* As the system does, it refuses what is not an open file. */
 int fsync(int fd)
 {
     if (takt_test_synced != NULL && takt_test_synced(fd) != 0)

@@ -34,7 +34,7 @@ typedef struct gpu_counts {
     const char *wrong; /* what a kernel or a caller did wrong; NULL: nothing */
 } gpu_counts;
 
-/* Starts anew; the table is valid until the next call. */
+/* Starts again; the table is valid until the next call. */
 const takt_cuda_driver *gpu_driver(const gpu_settings *settings);
 gpu_counts gpu_count(void);
 /* To change what fails while things exist. */

@@ -113,7 +113,7 @@ static takt_id argument(maker *m, const takt_type *type, const takt_sample_range
 
 /* Input `i` of an element-wise call on the shape of `base`: base, a view of it, or another value.
  */
-static takt_id beside(maker *m, const takt_gen_call *c, uint32_t i, takt_id base)
+static takt_id operand(maker *m, const takt_gen_call *c, uint32_t i, takt_id base)
 {
     takt_type type = *takt_type_of(m->g, base);
     takt_id id = base;
@@ -164,7 +164,7 @@ static takt_status append_call(maker *m, takt_gen_call *c)
     for (uint32_t i = 0; i < c->node->in_count; i++) {
         in[i] = TAKT_NONE;
         if (c->type[i].rank >= 0)
-            in[i] = together ? beside(m, c, i, base) : argument(m, &c->type[i], &c->range[i]);
+            in[i] = together ? operand(m, c, i, base) : argument(m, &c->type[i], &c->range[i]);
     }
     TAKT_TRY(m->g->status);
     const takt_id id = takt_transplant(m->g, c->node, in);

@@ -177,8 +177,8 @@ static void put(void *user, void *block, size_t size)
     takt_inject_block *b = (takt_inject_block *)(void *)((unsigned char *)block - RED) - 1;
     pthread_mutex_lock(&inject->lock);
     if (b->magic != alive) {
-        blame(inject, b->magic == dead ? "a block was freed twice" : "what was freed is no block",
-              b);
+        blame(inject,
+              b->magic == dead ? "a block was freed twice" : "what was freed is not a block", b);
         pthread_mutex_unlock(&inject->lock);
         return;
     }

@@ -32,8 +32,8 @@ enum {
     TAKT_INJECT_FILES = 2,
     TAKT_INJECT_THREADS = 4,
     TAKT_INJECT_ALL = 7,
-    /* Nothing more fails, but whoever reads what was freed is stopped by the processor: every block
-     * has pages of its own. Slow. */
+    /* Nothing more fails, but code that reads what was freed is stopped by the processor: every
+     * block has pages of its own. Slow. */
     TAKT_INJECT_GUARDED = 8,
 };
 
@@ -72,7 +72,7 @@ void takt_inject_init(takt_inject *inject);
 uint64_t takt_inject_deinit(takt_inject *inject);
 /* Sets allocator, files and threads of a configuration. */
 void takt_inject_config(takt_inject *inject, takt_config *config);
-/* Begins to count anew under another plan. */
+/* Begins to count again under another plan. */
 void takt_inject_plan(takt_inject *inject, takt_inject_mode mode, unsigned kinds, uint64_t fail_at);
 /* Looks at the red zones of all live blocks; returns `faults`. */
 int takt_inject_check(takt_inject *inject);

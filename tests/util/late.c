@@ -1,4 +1,4 @@
-/* late.c - a device that is a thread, beside memory of its own (late_memory.c). */
+/* late.c - a device that is a thread, with memory of its own (late_memory.c). */
 #define _POSIX_C_SOURCE 200809L
 #include "util/late_memory.h"
 

@@ -93,7 +93,7 @@ static void put(void *dev, void *data, size_t bytes)
     }
     const size_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (!is_red(b->data - ZONE, ZONE) || !is_red(b->data + bytes, room - bytes + ZONE))
-        takt_late_note("something was written beside a block");
+        takt_late_note("something was written outside a block");
     memset(b->data - ZONE, JUNK, room + 2 * ZONE);
     free(b->data - ZONE);
     free(b);

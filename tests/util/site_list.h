@@ -8,17 +8,18 @@
 
 typedef struct takt_site takt_site;
 
-/* Begins to count calls anew. Call `fail_at`, from 1, fails; with `ever` all after it too; 0: none.
+/* Begins to count calls again. Call `fail_at`, from 1, fails; with `ever` all after it too; 0:
+ * none.
  */
 void takt_sites_plan(uint64_t fail_at, bool ever);
 uint64_t takt_sites_calls(void);
 /* The site of the call just entered is to fail: what an allocator asks (takt_inject.fails). */
 bool takt_sites_strike(void *user);
-/* The site of call `k` of the run before, or NULL; the first so many are remembered. */
+/* The site of call `k` of the run before, or NULL; only the first ones are remembered. */
 const takt_site *takt_sites_at(uint64_t k);
 /* How often it has failed. */
 unsigned takt_site_failures(const takt_site *site);
-/* Sites that cannot be reached: so many of a file, and why. */
+/* Sites that cannot be reached: how many of a file, and why. */
 typedef struct takt_site_excuse {
     const char *file;
     size_t count;

@@ -3,7 +3,7 @@
 
 #include "lang/parse.h"
 
-/* Subgraphs are made anew, because they share the table of dimensions with the graph around them.
+/* Subgraphs are made again, because they share the table of dimensions with the graph around them.
  * Nesting is as deep as somebody wrote a sample. */
 static takt_graph *clone(takt_graph *like, const takt_graph *from)
 {

@@ -175,7 +175,7 @@ void check_report(check_sheet *s, check_result *r)
     const char *dot = strrchr(s->p->path, '.');
     const int length = (int)(dot != NULL ? (size_t)(dot - s->p->path) : strlen(s->p->path));
     r->ticked = false;
-    SAY(r->evidence, "no report lies beside the model");
+    SAY(r->evidence, "no report lies next to the model");
     SAY(r->fix, "takt benchmark run %.60s -o %.*s.html", s->p->path, length > 60 ? 60 : length,
         s->p->path);
     for (size_t i = 0; i < 2; i++) {

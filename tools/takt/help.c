@@ -15,7 +15,7 @@ static void prose(span text, size_t indent)
     printf("\n");
 }
 
-static void beside(const char *text, size_t indent)
+static void summary(const char *text, size_t indent)
 {
     prose((span){text, strlen(text)}, indent);
 }
@@ -39,7 +39,7 @@ static void print_flag(tool_flag_id id)
     snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->argument[0] != '\0' ? " " : "",
              f->argument);
     printf("  %-26s ", left);
-    beside(f->summary, 29);
+    summary(f->summary, 29);
 }
 
 const char *tool_typed(const takt_verb *v, char *to, size_t size)
@@ -134,7 +134,7 @@ void tool_help_all(void)
             if (tool_verbs[i]->task != (takt_task)task)
                 continue;
             printf("  %-18s ", tool_typed(tool_verbs[i], name, sizeof name));
-            beside(tool_verbs[i]->summary, 21);
+            summary(tool_verbs[i]->summary, 21);
         }
         printf("\n");
     }
@@ -213,7 +213,7 @@ bool tool_help_group(const char *group)
             printf("usage: takt %s WORD [flags] [arguments]\n\n", group);
         found = true;
         printf("  %s %-11s ", group, v->name + length + 1);
-        beside(v->summary, length + 15);
+        summary(v->summary, length + 15);
     }
     if (found) {
         printf("\n`takt %s WORD --help` shows the flags of one.\n", group);

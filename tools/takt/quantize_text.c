@@ -63,7 +63,7 @@ static bool add_rule(const takt_tool *t, const char *item, rules *r)
     if (equals == NULL || length == 0 || length >= sizeof names || r->count == RULES ||
         (!tool_is_block_type(equals + 1) && !is_float_type(equals + 1))) {
         tool_usage_error(t, 1003, "write --tensor-type 'output=Q6_K'",
-                         "--tensor-type %s is no REGEX=TYPE, or there are more than %d", item,
+                         "--tensor-type %s is not a REGEX=TYPE, or there are more than %d", item,
                          RULES);
         return false;
     }

@@ -127,10 +127,10 @@ static void print_files(const tool_run *r, const tool_results *o)
 {
     const char *item;
     char path[1024];
-    bool beside = false;
+    bool in_names = false;
     for (size_t i = 0; i < o->count; i++)
-        beside |= o->paths[i][0] != '\0';
-    for (size_t i = 0; !beside && (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++)
+        in_names |= o->paths[i][0] != '\0';
+    for (size_t i = 0; !in_names && (item = tool_item_of(r->t, TAKT_F_OUTPUT, i)) != NULL; i++)
         if (tool_set_name(r, tool_file_in(TAKT_F_OUTPUT, item), path))
             printf("written to %s\n", path);
 }

@@ -103,7 +103,7 @@ int seed_metrics(seed_job *j)
     const double start = (r.load_ns + r.plan_ns + r.first_ns) * 1e-6;
     const metric all[] = {
         {"inference", 2, median * 1e-6, false, "ms", 0},
-        {"memory beside the weights", 100, (double)(r.info.arena + r.info.io) * 1e-3, false, "kB",
+        {"memory without the weights", 100, (double)(r.info.arena + r.info.io) * 1e-3, false, "kB",
          0},
         {"throughput", 500, 1e9 / median, true, "samples/s", 0},
         {"startup: load, plan, first run", 100, start, false, "ms", 0},

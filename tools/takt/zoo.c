@@ -142,7 +142,7 @@ static bool complain(const takt_tool *t, const char *name, char names[][64], int
     char hint[160];
     suggest(name, names, count, hint, sizeof hint);
     if (count < 0)
-        (void)tool_usage_error(t, 1003, hint, "the zoo was not found beside this program");
+        (void)tool_usage_error(t, 1003, hint, "the zoo was not found next to this program");
     else
         (void)tool_usage_error(t, 1003, hint, "there is no model %s in the zoo", name);
     return false;

@@ -1,7 +1,7 @@
 """peer_torch.py fsdd|hmp FOLDER EPOCHS SEED - the same training by PyTorch: accuracy of test.npz.
 
 Batches of 32, Adam, a rate of 1e-3 that falls as a cosine, as scripts/accuracy trains the models
-beside this file."""
+next to this file."""
 import math
 import os
 import sys

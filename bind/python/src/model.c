@@ -149,7 +149,7 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
     options.training = training != 0;
     options.keep_scales = scales != 0;
     if (inputs != Py_None && !PyDict_Check(inputs))
-        raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is no dictionary");
+        raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is not a dictionary");
     else if (bytes == Py_None)
         from.path = PyBytes_AsString(path);
     else if (PyObject_GetBuffer(bytes, &from.bytes, PyBUF_SIMPLE) < 0)

@@ -305,7 +305,7 @@ static bool take_feed(call *c, PyObject *feed)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     if (!PyDict_Check(feed)) {
-        raise_status(TAKT_ERR_ARGUMENT, "run(None, {'x': array})", "the inputs are no dictionary");
+        raise_status(TAKT_ERR_ARGUMENT, "run(None, {'x': array})", "inputs are not a dictionary");
         return false;
     }
     while (PyDict_Next(feed, &at, &key, &value))

@@ -62,7 +62,7 @@ static PyObject *reshape(PyObject *self, PyObject *dict)
     session_object *o = (session_object *)self;
     if (!PyDict_Check(dict))
         return raise_status(TAKT_ERR_ARGUMENT, "reshape({'batch': 8})",
-                            "the sizes are no dictionary");
+                            "the sizes are not a dictionary");
     if (!session_enter(o))
         return NULL;
     PyObject *all = PyDict_Copy(o->sizes);
@@ -216,7 +216,7 @@ static PyObject *clone_into(PyObject *self, PyObject *other)
     session_object *o = (session_object *)self, *to = (session_object *)other;
     takt_error error;
     if (!PyObject_TypeCheck(other, takt_types.session) || to->s != NULL || to->owner != NULL)
-        return raise_status(TAKT_ERR_ARGUMENT, NULL, "clone: this is no new session");
+        return raise_status(TAKT_ERR_ARGUMENT, NULL, "clone: this is not a new session");
     if (!session_enter(o))
         return NULL;
     PyThreadState *state = owner_enter(o->owner);

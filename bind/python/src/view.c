@@ -93,7 +93,7 @@ bool view_overlap(const takt_tensor_view *a, const takt_tensor_view *b)
 static bool refuse_layout(const char *what)
 {
     raise_status(TAKT_ERR_ARGUMENT, "make a copy that is dense: numpy.ascontiguousarray",
-                 "%s: its strides are no multiples of its elements", what);
+                 "%s: its strides are not multiples of its elements", what);
     return false;
 }
 

@@ -59,7 +59,7 @@ def as_tensor(x: Any, like: Optional[Tensor] = None) -> Tensor:
         return made
     if isinstance(x, (bool, int, float)) and like is not None:
         if isinstance(x, float) and like.dtype[0] in "iub":
-            raise ArgumentError(f"{x} is no {like.dtype}: cast() the tensor first")
+            raise ArgumentError(f"{x} is not a valid {like.dtype}: cast() the tensor first")
         return Tensor(Node("number", "", (), {"value": x}, [(like.dtype, ())]), 0)
     array = _arrays.asarray(x)
     return Tensor(Node("array", "", (), {}, [(array.dtype, array.shape)], array), 0)

@@ -97,7 +97,7 @@ class Comparison(namedtuple("Comparison", "verdict ratio ci margin blocks a b"))
         rows = [("verdict", self.verdict), ("ratio of times", f"{self.ratio:.3f}"),
                 ("95 % interval", f"{self.ci[0]:.3f} to {self.ci[1]:.3f}"),
                 ("blocks", self.blocks)]
-        return _html.table("second beside first", (), rows)
+        return _html.table("second against first", (), rows)
 
 
 def _time(seconds: float) -> str:

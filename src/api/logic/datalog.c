@@ -7,21 +7,21 @@
 #include "io/file.h"
 #include "logic/datalog.h"
 
-typedef struct beside {
+typedef struct program_file {
     takt_ctx *ctx;
     const char *path; /* of the program */
-} beside;
+} program_file;
 
 /* A file of facts in the program's folder, or below it. */
 static takt_status read_facts(void *user, const char *name, void **bytes, size_t *length)
 {
-    const beside *b = user;
+    const program_file *b = user;
     const char *slash = strrchr(b->path, '/');
     const int folder = slash != NULL ? (int)(slash - b->path) + 1 : 0;
     takt_text path;
     if (name[0] == '/' || strstr(name, "..") != NULL)
         return takt_fail(b->ctx, TAKT_E_DATALOG,
-                         "%.64s lies outside of the program's folder: facts lie beside it", name);
+                         "%.64s lies outside of the program's folder: facts lie next to it", name);
     takt_text_init(&path, b->ctx);
     takt_text_add(&path, "%.*s%s", folder, b->path, name);
     const takt_status status = path.status != TAKT_OK
@@ -36,7 +36,7 @@ takt_status takt_datalog_convert(takt_ctx *ctx, const char *path, const char *to
     TAKT_NEED(NULL, ctx);
     TAKT_NEED(ctx, path);
     TAKT_NEED(ctx, to);
-    beside b = {ctx, path};
+    program_file b = {ctx, path};
     takt_text text;
     void *bytes;
     size_t length;

@@ -59,7 +59,7 @@ takt_status takt_session_check_device(takt_session *s, const takt_desc *d,
         return takt_error_set(
             &s->error, TAKT_E_BINDING, "%s: the buffer is said to lie on device %d, and %s %d",
             d->name, (int)v->device,
-            is == 0 ? "is no memory of a device: it has number" : "lies on device", (int)is);
+            is == 0 ? "is not memory of a device: it has number" : "lies on device", (int)is);
     if (there < bytes)
         return takt_error_set(&s->error, TAKT_E_BINDING,
                               "%s takes %zu bytes, the buffer on device %d has %zu", d->name, bytes,

@@ -60,7 +60,7 @@ takt_status takt_cpu_mask(takt_ctx *ctx, const char *mask)
     takt_cpu_set set = {{0}};
     char reason[64];
     if (mask == NULL || !read_mask(mask, &set)) {
-        takt_fail(ctx, TAKT_E_OPTION, "%s is no mask of processors",
+        takt_fail(ctx, TAKT_E_OPTION, "%s is not a mask of processors",
                   mask != NULL ? mask : "(null)");
         return takt_fail_hint(ctx, "write it in hexadecimal, bit 0 for processor 0: 0x5 is 0 and "
                                    "2");

@@ -223,7 +223,7 @@ static void tell_replaced(const job *j, size_t counts[BLOCK_TYPES][2])
         const takt_gguf_type *asked = count > 0 ? takt_gguf_type_of(i / 2) : NULL;
         if (asked != NULL)
             takt_log(j->ctx, TAKT_LOG_WARNING,
-                     "%zu %s as %s, not %s: their rows are no multiple of %u", count,
+                     "%zu %s as %s, not %s: their rows are not a multiple of %u", count,
                      count == 1 ? "matrix" : "matrices", fitting(asked, i % 2 == 0 ? 32 : 1)->name,
                      asked->name, i % 2 == 0 ? asked->elements : 32);
     }

@@ -75,7 +75,7 @@ static takt_kv_kept *oldest(const takt_kv *kv, const takt_kv_kept *but)
     return found;
 }
 
-/* Drops texts until so many blocks are free, `last` after all others; false if it went, too. */
+/* Drops texts until `count` blocks are free, `last` after all others; false if it went, too. */
 static bool make_room(takt_kv *kv, size_t blocks, takt_kv_kept *last)
 {
     takt_kv_kept *k;
@@ -89,7 +89,7 @@ static bool make_room(takt_kv *kv, size_t blocks, takt_kv_kept *last)
 
 /* ---- admission ---- */
 
-/* Blocks of texts that are being written, which this one need not have again: at most so many. */
+/* Blocks of texts that are being written, which this one need not have again: at most `count`. */
 static size_t most_shared(const takt_kv *kv, size_t count)
 {
     const size_t full = count > 0 ? (count - 1) / kv->layout.tokens : 0;

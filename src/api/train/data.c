@@ -17,7 +17,7 @@ static takt_status read_with(takt_data_set *set, const takt_data_file *file)
             set->format = takt_data_readers[i]->name;
             return takt_data_readers[i]->read(set, file);
         }
-    takt_data_fail(set, file, "this is no data set that Takt knows");
+    takt_data_fail(set, file, "this is not a data set that Takt knows");
     return takt_fail_hint(set->ctx,
                           "it reads IDX, CIFAR, npy, npz, csv, text, pictures and WAV files");
 }

@@ -32,7 +32,7 @@ static takt_status read_joined(takt_data_set *set, const char *path, const piece
         set->format = takt_data_cifar.name;
         status = takt_data_cifar.read(set, &file);
     } else {
-        status = takt_data_fail(set, &file, "the five files are no pictures of CIFAR-10");
+        status = takt_data_fail(set, &file, "the five files are not pictures of CIFAR-10");
     }
     takt_mem_put(set->ctx, all, length > 0 ? length : 1);
     return status;

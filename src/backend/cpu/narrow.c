@@ -73,7 +73,7 @@ const takt_kernel *takt_narrow_fast(takt_planner *p, takt_id weights, size_t row
     }
     if (n->dtype == TAKT_F16 && !is_f16 && is_here(f16))
         takt_planner_lacks_fast(
-            p, "numerics fast: with so many rows f16 weights are faster as bf16 here");
+            p, "numerics fast: with this many rows f16 weights are faster as bf16 here");
     const takt_kernel *kernel = takt_planner_kernel(p, is_f16 ? "gemm_f16" : "gemm_bf16");
     n->fast = kernel->info; /* gemm_bf16's begins with the same fields */
     n->is_fast_f16 = is_f16;

@@ -44,7 +44,8 @@ void takt_cuda_close(takt_cuda *cuda);
 void takt_cuda_enter(takt_cuda *cuda);
 void takt_cuda_leave(takt_cuda *cuda);
 
-/* Records what the driver answered, in `error`; `what` was tried. TAKT_OK if it was no error. */
+/* Records what the driver answered, in `error`; `what` was tried. TAKT_OK if it was not an error.
+ */
 TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
                                           const char *what);
 

@@ -100,7 +100,7 @@ static takt_status compile(takt_planner *p)
 static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
 {
     return g->nodes[anchor].op == &takt_op_ggml_matmul ? takt_cuda_absorbs(g, anchor, node)
-                                                       : "it is no product";
+                                                       : "it is not a product";
 }
 
 const takt_cuda_kind takt_cuda_ggml_kind = {

@@ -321,7 +321,7 @@ static takt_status read_version(reader *r)
                               "the file is big-endian, or its version is impossible");
     (void)takt_gguf_fail(r->g, TAKT_E_GGUF_UNSUPPORTED, 4, "GGUF version %u is not read",
                          r->g->version);
-    return takt_fail_hint(r->g->ctx, "versions 2 and 3 are; write the file anew with llama.cpp");
+    return takt_fail_hint(r->g->ctx, "versions 2 and 3 are; write the file again with llama.cpp");
 }
 
 static takt_status read_header(reader *r)

@@ -8,10 +8,10 @@
 
 static takt_status read_header(takt_importance *im, const char *path)
 {
-    takt_status status =
-        takt_gguf_recognises(im->skim.bytes, im->skim.have)
-            ? takt_gguf_skim(&im->skim)
-            : takt_fail(im->ctx, TAKT_E_SHRINK_DATA, "%s is no importance matrix in GGUF", path);
+    takt_status status = takt_gguf_recognises(im->skim.bytes, im->skim.have)
+                             ? takt_gguf_skim(&im->skim)
+                             : takt_fail(im->ctx, TAKT_E_SHRINK_DATA,
+                                         "%s is not an importance matrix in GGUF", path);
     if (status == TAKT_OK)
         status = takt_gguf_parse(&im->arena, path, im->skim.bytes, im->skim.length, im->skim.length,
                                  &im->g);

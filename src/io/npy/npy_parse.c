@@ -137,7 +137,7 @@ static takt_status read_size(scanner *s, int64_t *size)
         value = 10 * value + digit;
     }
     if (s->pos == start)
-        return fail(s, "a size in the shape is no non-negative number");
+        return fail(s, "a size in the shape is not a non-negative number");
     *size = value;
     return TAKT_OK;
 }

@@ -129,7 +129,7 @@ takt_status takt_npy_read_header(takt_ctx *ctx, const char *name, takt_cursor *c
     const size_t length = takt_cursor_left(c);
     const uint8_t *magic = takt_cursor_take(c, 6);
     if (magic == NULL || memcmp(magic, "\x93NUMPY", 6) != 0) {
-        fail_at(ctx, name, 0, "this is no .npy file: its first bytes are not \\x93NUMPY");
+        fail_at(ctx, name, 0, "this is not a .npy file: its first bytes are not \\x93NUMPY");
         return takt_fail_hint(ctx, "numpy.save(file, x) writes one");
     }
     const uint8_t major = takt_cursor_u8(c), minor = takt_cursor_u8(c);

@@ -78,7 +78,7 @@ static takt_status find_directory(const archive *a, takt_cursor *directory, size
         *directory = takt_cursor_of(a->bytes + from, size, from);
         return TAKT_OK;
     }
-    return fail(a, 0, "this is no .npz archive: a ZIP file's end record is missing");
+    return fail(a, 0, "this is not a .npz archive: a ZIP file's end record is missing");
 }
 
 static takt_status next_entry(const archive *a, takt_cursor *c, entry *e)
@@ -255,7 +255,7 @@ takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes, takt
         takt_tensor_view view;
         TAKT_TRY(next_entry(&a, &directory, &e));
         if (e.name.length < 5 || memcmp(e.name.at + e.name.length - 4, ".npy", 4) != 0)
-            return fail(&a, e.local, "a member is no .npy file");
+            return fail(&a, e.local, "a member is not a .npy file");
         takt_span member;
         TAKT_TRY(read_member(&a, &e, &member, &view));
         const takt_span own = {e.name.at, e.name.length - 4};

@@ -38,7 +38,7 @@ static takt_status too_new(const reader *r, const char *what, uint32_t value)
 {
     takt_fail(r->source->ctx, TAKT_E_TAKTP_VERSION, "%s: %s %u is not known to this Takt",
               r->source->name, what, value);
-    return takt_fail_hint(r->source->ctx, "compile the model anew, or use a newer Takt");
+    return takt_fail_hint(r->source->ctx, "compile the model again, or use a newer Takt");
 }
 
 static bool is_zero(const uint8_t *at, size_t length)

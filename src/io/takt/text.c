@@ -1,6 +1,6 @@
 /* text.c - reads models written in Takt's own language. */
 #include "io/read.h"
-#include "io/takt/beside.h"
+#include "io/takt/sidecar.h"
 
 static bool recognises(const uint8_t *bytes, size_t length)
 {
@@ -24,7 +24,7 @@ static takt_status read(const takt_source *source, takt_graph **graph)
 {
     takt_diagnostics diagnostics;
     takt_diagnostics_init(&diagnostics, source->ctx);
-    const takt_parse_files files = takt_files_beside(source);
+    const takt_parse_files files = takt_sidecar_files(source);
     const takt_parse_options options = {.model = source->model,
                                         .training = source->training,
                                         .files = source->folder != NULL ? &files : NULL,

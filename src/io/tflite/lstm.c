@@ -32,7 +32,7 @@ takt_id takt_lstm_weights(takt_tfl_call *c, const takt_tfl_lstm *l, size_t first
     for (int k = takt_lstm_first(l); k < TAKT_LSTM_GATES; k++) {
         const takt_id w = takt_tfl_need(c, takt_lstm_input(first, k));
         if (w != TAKT_NONE && takt_type_of(c->g, w)->rank != 2)
-            (void)takt_tfl_refuse(c, "weights that are no matrix");
+            (void)takt_tfl_refuse(c, "weights that are not a matrix");
         parts[n++] = takt_tfl_as_bytes(c, w);
     }
     if (!takt_tfl_good(c))

@@ -48,9 +48,9 @@ takt_tfl_quant takt_tfl_quant_of(takt_tfl_call *c, const takt_tfl_tensor *t)
                               t->name.at);
     if (zero < range.low || zero > range.high) {
         if (takt_tfl_good(c))
-            c->status = takt_flat_fail(c->flat, t->at, "zero point %lld of tensor %.*s is no %s",
-                                       (long long)zero, (int)t->name.length, t->name.at,
-                                       takt_tfl_dtype_name(t->type));
+            c->status = takt_flat_fail(
+                c->flat, t->at, "zero point %lld of tensor %.*s is not a valid %s", (long long)zero,
+                (int)t->name.length, t->name.at, takt_tfl_dtype_name(t->type));
         return (takt_tfl_quant){scale, 0};
     }
     return (takt_tfl_quant){scale, (int32_t)zero};

@@ -50,7 +50,7 @@ static uint32_t few_warps(const takt_cuda_gemm *g)
     return chunks < 1 ? 1 : chunks < FEW_WARPS ? chunks : FEW_WARPS;
 }
 
-/* Rows that the kernel of a product of so many has room for. */
+/* Rows that the kernel of a product of that many has room for. */
 static uint32_t few_rows(const takt_cuda_gemm *g)
 {
     return g->m <= 1 ? 1 : g->m <= 4 ? 4 : TAKT_CUDA_GEMM_FEW;

@@ -135,7 +135,8 @@ static takt_status write_name(survey *s)
                       takt_dims_name(s->top->graph->dims, s->name), (long long)s->cells[s->name],
                       takt_last_error_info(s->r->ctx)->message);
     takt_mem_put(s->r->ctx, values, room);
-    return status == TAKT_ERR_MEMORY ? status : TAKT_OK; /* a size without a plan is no failure */
+    return status == TAKT_ERR_MEMORY ? status
+                                     : TAKT_OK; /* a size without a plan is not a failure */
 }
 
 takt_status takt_report_touched(takt_report *r, takt_plan *top, int64_t *cells)

@@ -278,7 +278,7 @@ void takt_schema_put(takt_schema *s, takt_text *to, const takt_json *v)
     else if ((found = takt_json_get(v, "anyOf")) != NULL ||
              (found = takt_json_get(v, "oneOf")) != NULL) {
         if (takt_json_get(v, "properties") != NULL || takt_json_get(v, "allOf") != NULL)
-            takt_schema_refuse(s, found, "properties beside anyOf or oneOf");
+            takt_schema_refuse(s, found, "properties together with anyOf or oneOf");
         put_list(s, to, found, false);
     } else
         put_any_type(s, to, v);

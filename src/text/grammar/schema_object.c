@@ -30,7 +30,7 @@ static property *find_or_add(takt_schema *s, properties *p, const takt_json *whe
     if (found != NULL)
         return found;
     if (p->count == SCHEMA_PROPERTIES) {
-        takt_schema_refuse(s, where, "an object with so many properties");
+        takt_schema_refuse(s, where, "an object with that many properties");
         return NULL;
     }
     p->at[p->count] = (property){.name = name};

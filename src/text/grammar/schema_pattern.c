@@ -102,7 +102,7 @@ static void put_braces(pattern *p)
 {
     const size_t length = strspn(p->at, "0123456789,");
     if (length == 0 || p->at[length] != '}')
-        refuse(p, "a pattern whose { is no repeat");
+        refuse(p, "a pattern whose { is not a repeat");
     close_up(p);
     takt_text_add(p->to, "{%.*s} ", (int)length, p->at);
     p->at += length + (p->at[length] == '}');

@@ -10,7 +10,7 @@ static int64_t size_of(takt_schema *s, const takt_json *v, const char *key, int6
     if (n == NULL)
         return fallback;
     if (n->kind != TAKT_JSON_NUMBER || !n->is_integer || n->integer < 0)
-        takt_schema_wrong(s, n, "a size is no whole number");
+        takt_schema_wrong(s, n, "a size is not a whole number");
     else if (n->integer > TAKT_GRAMMAR_SIZE && s->status == TAKT_OK)
         s->status = takt_fail(s->ctx, TAKT_E_GRAMMAR_LIMIT, "schema: %s is %lld, which is too many",
                               key, (long long)n->integer);
@@ -26,7 +26,7 @@ void takt_schema_string(takt_schema *s, takt_text *to, const takt_json *v)
         if (pattern->kind != TAKT_JSON_STRING)
             takt_schema_wrong(s, pattern, "a pattern is a string");
         if (takt_json_get(v, "minLength") != NULL || takt_json_get(v, "maxLength") != NULL)
-            takt_schema_refuse(s, v, "a length beside a pattern");
+            takt_schema_refuse(s, v, "a length together with a pattern");
         takt_text_add(to, "\"\\\"\" (");
         if (s->status == TAKT_OK)
             takt_schema_pattern(s, pattern, to);
@@ -108,7 +108,7 @@ void takt_schema_array(takt_schema *s, takt_text *to, const takt_json *v)
             takt_schema_put(s, &body, i);
         }
         if (least > prefix->count || (most >= 0 && most < prefix->count))
-            takt_schema_refuse(s, v, "minItems or maxItems beside prefixItems");
+            takt_schema_refuse(s, v, "minItems or maxItems together with prefixItems");
         takt_text_add(&body, " ");
     } else {
         if (items != NULL)

@@ -210,7 +210,7 @@ int64_t takt_jv_integer(takt_jrun *r, takt_jv v)
         return v.integer;
     if (v.kind == TAKT_JV_BOOL)
         return v.boolean;
-    takt_jinja_stop(r, TAKT_E_TEMPLATE_FAILED, "%s is no integer", takt_jv_kind_name(v));
+    takt_jinja_stop(r, TAKT_E_TEMPLATE_FAILED, "%s is not an integer", takt_jv_kind_name(v));
     return 0;
 }
 

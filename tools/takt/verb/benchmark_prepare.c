@@ -108,7 +108,7 @@ static int run(takt_tool *t)
     model = model != NULL ? model : t->args[0];
     if (strcmp(model, TOOL_STDIN) == 0)
         return tool_usage_error(t, 1003, "keep it in a file first",
-                                "what is prepared lies beside the model, standard input has no "
+                                "what is prepared lies next to the model, standard input has no "
                                 "place");
     int code = tool_bench_open(t, &b);
     if (code != TAKT_EXIT_OK)
@@ -139,11 +139,11 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_prepare = {
     .name = "benchmark-prepare",
     .task = TAKT_TASK_MEASURE,
-    .summary = "load, plan and run a model; keep it compiled, its inputs and settings beside it",
+    .summary = "load, plan and run a model; keep it compiled, its inputs and settings next to it",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Beside model.onnx it writes model.taktp, model.onnx.INPUT.npy for every input, and\n"
+    .about = "Next to model.onnx it writes model.taktp, model.onnx.INPUT.npy for every input, and\n"
              "model.onnx.bench.json: every setting in force, which --config reads.",
     .example = "takt benchmark prepare --model mlp.takt --config settings.json",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,

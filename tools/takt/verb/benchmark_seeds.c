@@ -66,7 +66,7 @@ const takt_verb takt_verb_benchmark_seeds = {
     .arg_min = 0,
     .arg_max = 0,
     .about =
-        "Beside each claim stands the least time that this machine's measured ceilings allow:\n"
+        "Next to each claim stands the least time that this machine's measured ceilings allow:\n"
         "a claim below it is impossible here, whatever the software. With --targets your own\n"
         "figures instead; exit status 4: one of them is not met.",
     .example = "takt benchmark seeds",

@@ -8,7 +8,7 @@ const takt_verb takt_verb_benchmark_zoo = {
     .arguments = "[--category C]",
     .about =
         "One sample, one thread, integers of 8 bits; whether the seed's bounds of 2 ms, 500 a\n"
-        "second and 100 KB are met, each by itself, and its claims beside the means. Chance is\n"
+        "second and 100 KB are met, each by itself, and its claims next to the means. Chance is\n"
         "what an answer without a model scores.",
     .example = "takt benchmark zoo --category audio",
     .flags = {TAKT_F_CATEGORY, TAKT_FLAG_IDS},

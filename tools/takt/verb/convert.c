@@ -67,7 +67,7 @@ static int convert_weights(takt_tool *t, const char *from, const char *to, bool 
     const takt_convert_options options = parts(t);
     if (!makes_weights)
         return tool_usage_error(t, 1003, "write takt convert MODEL --weights WEIGHTS -o OUT",
-                                "%s holds weights: they alone are no model", from);
+                                "%s holds weights: they alone are not a model", from);
     if (tool_item_of(t, TAKT_F_DIM, 0) != NULL || tool_item_of(t, TAKT_F_SHAPE, 0) != NULL)
         return tool_usage_error(t, 1003, NULL, "-D and --shape are for models, %s holds weights",
                                 from);

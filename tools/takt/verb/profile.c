@@ -271,7 +271,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_profile = {
     .name = "profile",
     .task = TAKT_TASK_MEASURE,
-    .summary = "the time of every step, beside what this machine could do",
+    .summary = "the time of every step, next to what this machine could do",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

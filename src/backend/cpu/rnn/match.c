@@ -292,7 +292,7 @@ const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match)
     if (dtype != TAKT_F32 && dtype != TAKT_F64 && dtype != TAKT_F16 && dtype != TAKT_BF16)
         return "no recurrent cell has this element type";
     if (carried > 2 || sequences > 2 || g->output_count > (size_t)carried + TAKT_RNN_RESULTS)
-        return "no recurrent cell carries, reads or gives so many values";
+        return "no recurrent cell carries, reads or gives that many values";
     for (int h = 0; h < carried; h++)
         for (int seq = 0; seq < sequences; seq++)
             if (try_as(&x, scan, h, seq)) {

@@ -211,7 +211,7 @@ static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
  * the units read only their own. That costs a meeting after every turn. */
 static void set_tasks(takt_planner *p, takt_rnn_facts *f)
 {
-    enum { ROWS_ENOUGH = 16, GATE = 200 }; /* a gate takes as long as so many operations */
+    enum { ROWS_ENOUGH = 16, GATE = 200 }; /* a gate takes as long as this many operations */
     const double turns = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
     const double product = 2 * rows * units * units * gates, cell = rows * units * gates;
@@ -247,7 +247,7 @@ static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
         f->gemm_f32 = takt_kernel_as_gemm_f32(gemm);
     set_tasks(p, f);
     TAKT_TRY(set_blocks(p, f));
-    /* The most that a product of so many rows, or of those that are left, needs. */
+    /* The most that a product of that many rows, or of those that are left, needs. */
     size_t most = 0;
     for (size_t rows = 1; rows <= takt_rnn_rows(f); rows++)
         for (size_t h = 0; h < f->halves; h++)

@@ -19,7 +19,7 @@ static const takt_op *op_of(takt_span name)
 }
 
 /* b with ones appended to its shape, so that its first axis is aligned with `axis` of a. */
-static takt_id beside(takt_call *c, takt_id b, int rank, int64_t axis)
+static takt_id aligned(takt_call *c, takt_id b, int rank, int64_t axis)
 {
     const int own = takt_type_of(c->g, b)->rank;
     axis = axis < 0 ? axis + rank : axis;
@@ -46,9 +46,9 @@ static takt_status adapt(takt_call *c)
     const bool by_axis = takt_onnx_i(c, "broadcast", 0) != 0 && takt_onnx_attr(c, "axis") != NULL;
     const bool is_one = y.rank == 0 || (y.rank == 1 && y.dim[0] == 1);
     if (op == &takt_op_prelu && !is_one)
-        b = x.rank > 1 ? beside(c, b, x.rank, 1) : b;
+        b = x.rank > 1 ? aligned(c, b, x.rank, 1) : b;
     else if (by_axis && !is_one)
-        b = beside(c, b, x.rank, takt_onnx_i(c, "axis", 0));
+        b = aligned(c, b, x.rank, takt_onnx_i(c, "axis", 0));
     return takt_onnx_done(c, b == TAKT_NONE ? b : takt_binary(c->g, op, a, b));
 }
 

@@ -49,7 +49,7 @@ static takt_status encoder(takt_call *c, takt_id x)
     if (c->status != TAKT_OK)
         return c->status;
     if (keys == TAKT_NONE || values == TAKT_NONE)
-        return takt_onnx_refuse(c, "keys or values that are no lists of numbers");
+        return takt_onnx_refuse(c, "keys or values that are not lists of numbers");
     const takt_type k = *takt_type_of(c->g, keys), v = *takt_type_of(c->g, values);
     if (k.dim[0] != v.dim[0] || k.dtype != t.dtype)
         return takt_onnx_refuse(c, "%lld keys of %s with %lld values, for an input of %s",

@@ -22,7 +22,7 @@ static takt_status fill(takt_call *c, const takt_type *x, takt_dim *dims, size_t
         if (i != hole)
             TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, rest, dims[i], &rest));
     if (rest == 0)
-        return takt_onnx_refuse(c, "a dimension of -1 beside one of 0");
+        return takt_onnx_refuse(c, "a dimension of -1 together with one of 0");
     return takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, all, rest, &dims[hole]);
 }
 

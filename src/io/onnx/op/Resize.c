@@ -262,7 +262,7 @@ static takt_status find_given(takt_call *c, given *g)
         g->count = g->scales != NULL ? g->scales->count : 0;
     } else {
         if (takt_onnx_has(c, 3) && takt_dtype_is_float(takt_onnx_type(c, 3)->dtype))
-            return takt_onnx_refuse(c, "sizes that are no integers");
+            return takt_onnx_refuse(c, "sizes that are not integers");
         g->sizes = takt_onnx_dims(c, 3, &g->count);
     }
     return c->status;

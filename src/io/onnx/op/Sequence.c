@@ -22,7 +22,7 @@ static const takt_onnx_value *list(takt_call *c, size_t i)
     static const takt_onnx_value none = {.kind = TAKT_ONNX_SEQUENCE};
     if (takt_onnx_has(c, i) && c->in[i]->kind == TAKT_ONNX_SEQUENCE)
         return c->in[i];
-    (void)takt_onnx_refuse(c, "input %zu is no sequence", i);
+    (void)takt_onnx_refuse(c, "input %zu is not a sequence", i);
     return &none;
 }
 

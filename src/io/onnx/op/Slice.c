@@ -285,7 +285,7 @@ static takt_status by_values(takt_call *c)
     size_t count = 0;
     start = takt_onnx_vector(c, 1, &count);
     if (c->status != TAKT_OK || start == TAKT_NONE || t.rank == 0)
-        return takt_onnx_refuse(c, "starts are no list");
+        return takt_onnx_refuse(c, "starts are not a list");
     takt_onnx_sizes(c, x, own);
     const takt_id sizes = takt_onnx_pack(c, own, (size_t)t.rank);
     const takt_dim many = (takt_dim)count, all = t.rank;

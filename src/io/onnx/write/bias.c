@@ -29,7 +29,7 @@ static bool is_same(const takt_type *a, const takt_type *b)
     return same;
 }
 
-/* [C, 1, 1] or [1, C, 1, 1] beside a value of rank 4 whose dimension 1 is C. */
+/* [C, 1, 1] or [1, C, 1, 1] next to a value of rank 4 whose dimension 1 is C. */
 static bool is_per_channel(const takt_type *t, const takt_type *y)
 {
     const int at = 1 - (y->rank - t->rank);

@@ -38,7 +38,7 @@ static takt_status adapt(takt_tfl_call *c)
         return c->status;
     const takt_type ta = *takt_type_of(c->g, a), tb = *takt_type_of(c->g, b);
     if (ta.rank < 2 || tb.rank < 2)
-        return takt_tfl_refuse(c, "inputs that are no matrices");
+        return takt_tfl_refuse(c, "inputs that are not matrices");
     const takt_id x = turned(c, a, takt_tfl_u8(c, 0, 0) != 0),
                   y = turned(c, b, takt_tfl_u8(c, 1, 0) != 0);
     if (takt_dtype_is_float(ta.dtype) != takt_dtype_is_float(tb.dtype))

@@ -9,7 +9,7 @@ static takt_status adapt(takt_tfl_call *c)
     if (!takt_tfl_good(c))
         return c->status;
     if (tx.rank != 4 || tk.rank != 4 || tk.dim[3] < 1 || tx.dim[3] % tk.dim[3] != 0)
-        return takt_tfl_refuse(c, "shapes that are no images and filters");
+        return takt_tfl_refuse(c, "shapes that are not images and filters");
     takt_tfl_window w = {
         .axes = 2,
         .in = {tx.dim[1], tx.dim[2]},

@@ -24,7 +24,7 @@ static takt_status adapt_plain(takt_tfl_call *c)
     if (!takt_tfl_good(c))
         return c->status;
     if (tx.rank != 5 || tk.rank != 5 || tk.dim[3] != tx.dim[4] || !takt_dtype_is_float(tx.dtype))
-        return takt_tfl_refuse(c, "shapes that are no volumes and filters of floats");
+        return takt_tfl_refuse(c, "shapes that are not volumes and filters of floats");
     takt_tfl_window w = window_of(c, tx.dim, &tk);
     if (!takt_tfl_window_set(c, &w, takt_tfl_u8(c, PADDING, 0)))
         return c->status;
@@ -50,7 +50,7 @@ static takt_status adapt_transposed(takt_tfl_call *c)
     if (shape.count != 5 || tk.rank != 5 || tx.rank != 5 || tk.dim[4] != tx.dim[4] ||
         tk.dim[3] != shape.at[4] || !takt_dtype_is_float(tx.dtype) ||
         !takt_dtype_is_float(tk.dtype))
-        return takt_tfl_refuse(c, "shapes that are no volumes and filters of floats");
+        return takt_tfl_refuse(c, "shapes that are not volumes and filters of floats");
     takt_tfl_window w = window_of(c, shape.at, &tk);
     if (!takt_tfl_window_set(c, &w, takt_tfl_u8(c, PADDING, 0)))
         return c->status;

@@ -102,7 +102,7 @@ static takt_id segments(takt_tfl_call *c)
         count = takt_tfl_known_one(c, 2);
     }
     if (!takt_tfl_good(c) || ti.rank != 1 || t.rank < 1) {
-        (void)takt_tfl_refuse(c, "numbers of segments that are no vector");
+        (void)takt_tfl_refuse(c, "numbers of segments that are not a vector");
         return TAKT_NONE;
     }
     for (int d = 0; d < t.rank; d++)

@@ -67,7 +67,7 @@ static takt_status adapt(takt_tfl_call *c)
         return c->status;
     if (shape.count != 4 || tk.rank != 4 || tx.rank != 4 || tk.dim[3] != tx.dim[3] ||
         tk.dim[0] != shape.at[3])
-        return takt_tfl_refuse(c, "shapes that are no images and filters");
+        return takt_tfl_refuse(c, "shapes that are not images and filters");
     takt_tfl_window w = {.axes = 2,
                          .in = {shape.at[1], shape.at[2]},
                          .kernel = {tk.dim[1], tk.dim[2]},

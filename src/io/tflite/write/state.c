@@ -133,7 +133,7 @@ void takt_tflw_state_read(takt_tflw *w, const takt_node *n)
                          0);
         return;
     }
-    takt_tflw_fail(w, "%s is no slot of the model", n->attr[0].string);
+    takt_tflw_fail(w, "%s is not a slot of the model", n->attr[0].string);
 }
 
 void takt_tflw_state_end(takt_tflw *w)

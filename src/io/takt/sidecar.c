@@ -1,5 +1,5 @@
-/* beside.c - imported texts and tables of numbers, inside a model's folder. */
-#include "io/takt/beside.h"
+/* sidecar.c - imported texts and tables of numbers, inside a model's folder. */
+#include "io/takt/sidecar.h"
 
 #include <string.h>
 
@@ -88,7 +88,7 @@ static takt_status tensor(void *user, const char *path, const char *name, takt_t
     return status;
 }
 
-takt_parse_files takt_files_beside(const takt_source *source)
+takt_parse_files takt_sidecar_files(const takt_source *source)
 {
     /* The callbacks never write through it. */
     return (takt_parse_files){.user = (void *)(uintptr_t)source, .text = text, .tensor = tensor};

@@ -1,6 +1,6 @@
-"""beside.py - requests of different sizes to Takt and to onnxruntime, the same ones, in turns.
+"""against.py - requests of different sizes to Takt and to onnxruntime, the same ones, in turns.
 
-    bench/sizes/beside.py MODEL.onnx RANGES NAME [COUNT] [--grow] [--threads N]
+    bench/sizes/against.py MODEL.onnx RANGES NAME [COUNT] [--grow] [--threads N]
 
 RANGES are the sizes of the plan, with one range ("batch=1,seq=1..256"), NAME the dimension that it
 is of. COUNT sizes are drawn from it; with --grow it goes up by one each time, over and over. Each
@@ -133,7 +133,7 @@ def build(folder):
 
 def measure(model, ranges, name, count, grow, threads=1, seconds=1e9):
     """Steps, milliseconds of planning, and microseconds: a new size (median), a run, both, and
-    onnxruntime (means). Stops after so many seconds."""
+    onnxruntime (means). Stops after `seconds`."""
     requests = wanted(ranges, name, count, grow)
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = Takt(build(folder), model, ranges, threads), Runtime(model, threads)
