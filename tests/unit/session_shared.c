@@ -159,6 +159,33 @@ static void other_states_are_refused(void)
     takt_session_destroy(s);
 }
 
+/* A session without states has none to share, with a plan or with another model's sizes. */
+static void states_of_none_are_refused(void)
+{
+    static const char *const texts[] = {
+        "model o(x: f32[n, 2]) {\n  return relu(x)\n}\n",
+        "model o(x: f32[n, 2]) {\n  state c: f32[2] = 0\n  next c = c + x[0]\n  return x\n}\n"};
+    takt_model *models[2] = {NULL, NULL};
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    for (int i = 0; i < 2; i++)
+        EXPECT_OK(ctx,
+                  takt_model_load_memory(ctx, "o", texts[i], strlen(texts[i]), NULL, &models[i]));
+    EXPECT_OK(ctx, takt_plan_create(models[0], &(takt_plan_options){.sizes = "n=2"}, &plan));
+    EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    EXPECT(share(texts[1], s) == TAKT_ERR_ARGUMENT);
+    EXPECT(strstr(takt_last_error(ctx), "no state called c") != NULL, "%s", takt_last_error(ctx));
+    EXPECT(takt_session_reshape(s, models[1], "n=3") == TAKT_ERR_SHAPE);
+    EXPECT(strstr(takt_last_error(ctx), "the model is another one") != NULL, "%s",
+           takt_last_error(ctx));
+    EXPECT(takt_session_input(s, 0) != NULL && takt_session_run(s) == TAKT_OK, "it is as it was");
+    EXPECT_OK(ctx, takt_session_reshape(s, models[0], "n=3"));
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(models[0]);
+    takt_model_destroy(models[1]);
+}
+
 /* ---- stops ---- */
 
 typedef struct stop {
@@ -271,5 +298,5 @@ static void some_of_the_states(void)
 }
 
 TEST_MAIN(begin, two_plans_on_one_cache, a_second_run_at_once_is_refused, other_states_are_refused,
-          a_stopped_run_leaves_the_cache_as_it_was, a_full_cache_is_an_error,
-          reshaping_copies_no_state, some_of_the_states, end)
+          states_of_none_are_refused, a_stopped_run_leaves_the_cache_as_it_was,
+          a_full_cache_is_an_error, reshaping_copies_no_state, some_of_the_states, end)

@@ -77,6 +77,11 @@ static takt_status check_state(const takt_session *s, const takt_plan *plan)
 {
     for (size_t i = 0; i < s->plan->graph->slot_count; i++)
         TAKT_TRY(match(s, plan, i));
+    for (size_t i = 0; i < plan->graph->slot_count; i++)
+        if (takt_graph_find_slot(s->plan->graph, plan->graph->slots[i].name) == NULL)
+            return takt_fail(s->ctx, TAKT_E_RESHAPE,
+                             "the session has no state called %s: the model is another one",
+                             plan->graph->slots[i].name);
     return TAKT_OK;
 }
 

@@ -241,6 +241,8 @@ takt_status takt_session_get_state(takt_session *s, const takt_session *of)
         return takt_session_get_given(s, (takt_given_state){NULL});
     if (of->ctx != s->ctx)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "state_of: a session of another context");
+    if (of->shared == NULL) /* its plan has no states */
+        return share_slot(s, of, 0);
     takt_status status = TAKT_OK;
     takt_shared_lock(of->shared); /* a run of `of` may end meanwhile, and exchange values */
     for (size_t i = 0; i < s->plan->graph->slot_count && status == TAKT_OK; i++)
