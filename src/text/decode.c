@@ -12,21 +12,26 @@ static void put(takt_token_text *w, const char *bytes, size_t count)
     w->length += count;
 }
 
-/* Marks become spaces, except at the very beginning. */
-static void put_marked(takt_token_text *w, takt_span text, bool keeps_first)
+static void put_marked(takt_token_text *w, takt_span text, takt_first_marks first)
 {
-    size_t i = 0;
-    while (i < text.length) {
+    for (size_t i = 0; i < text.length;) {
         const bool is_mark = text.length - i >= TAKT_TOKEN_MARK_BYTES &&
                              memcmp(text.at + i, TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES) == 0;
-        if (is_mark && (w->length > 0 || keeps_first))
-            put(w, " ", 1);
-        else if (is_mark)
-            keeps_first = true; /* only one */
-        else
+        const bool drops = first == TAKT_MARKS_DROPPED || (first == TAKT_MARK_DROPPED && i == 0);
+        if (!is_mark)
             put(w, text.at + i, 1);
+        else if (!drops)
+            put(w, " ", 1);
         i += is_mark ? TAKT_TOKEN_MARK_BYTES : 1;
     }
+}
+
+static takt_first_marks first_marks(const takt_tokenizer *t)
+{
+    if (t->first_marks != TAKT_MARKS_BY_MODEL)
+        return t->first_marks;
+    return t->model == TAKT_TOKENIZER_WORDS || t->begins_spaced ? TAKT_MARK_DROPPED
+                                                                : TAKT_MARKS_KEPT;
 }
 
 static int32_t byte_of(const takt_tokenizer *t, int32_t id)
@@ -37,22 +42,25 @@ static int32_t byte_of(const takt_tokenizer *t, int32_t id)
     return -1;
 }
 
-static void put_token(const takt_tokenizer *t, int32_t id, unsigned flags, takt_token_text *w)
+static bool is_command(const takt_tokenizer *t, int32_t id)
+{
+    return t->kinds[id] == TAKT_TOKEN_CONTROL || t->kinds[id] == TAKT_TOKEN_UNKNOWN;
+}
+
+/* `first`: what becomes of the token's marks. */
+static void put_token(const takt_tokenizer *t, int32_t id, takt_first_marks first,
+                      takt_token_text *w)
 {
     const takt_span text = t->texts[id];
-    const takt_token_kind kind = (takt_token_kind)t->kinds[id];
-    const bool is_command = kind == TAKT_TOKEN_CONTROL || kind == TAKT_TOKEN_UNKNOWN;
-    if (is_command && (flags & TAKT_DETOKENIZE_CONTROL) == 0)
-        return;
-    const int32_t byte = kind == TAKT_TOKEN_BYTE ? byte_of(t, id) : -1;
+    const int32_t byte = t->kinds[id] == TAKT_TOKEN_BYTE ? byte_of(t, id) : -1;
     if (byte >= 0) {
         const char c = (char)byte;
         put(w, &c, 1);
-    } else if (t->model == TAKT_TOKENIZER_BYTES || is_command || kind == TAKT_TOKEN_USER) {
+    } else if (t->model == TAKT_TOKENIZER_BYTES || is_command(t, id) ||
+               t->kinds[id] == TAKT_TOKEN_USER) {
         put(w, text.at, text.length);
     } else {
-        const bool strips = t->model == TAKT_TOKENIZER_WORDS || t->begins_spaced;
-        put_marked(w, text, !strips || (flags & TAKT_DETOKENIZE_CONTINUE) != 0);
+        put_marked(w, text, first);
     }
 }
 
@@ -69,7 +77,15 @@ takt_status takt_detokenize(const takt_tokenizer *t, const int32_t *ids, size_t 
             return takt_fail(t->ctx, TAKT_E_TOKEN_ID,
                              "token %zu is %d; the vocabulary has ids from 0 to %zu", i, ids[i],
                              t->count - 1);
-    for (size_t i = 0; i < count; i++)
-        put_token(t, ids[i], flags, text);
+    if (t->decoder_count > 0)
+        return takt_decoders_run(t, ids, count, flags, text);
+    takt_first_marks first =
+        (flags & TAKT_DETOKENIZE_CONTINUE) != 0 ? TAKT_MARKS_KEPT : first_marks(t);
+    for (size_t i = 0; i < count; i++) {
+        if (is_command(t, ids[i]) && (flags & TAKT_DETOKENIZE_CONTROL) == 0)
+            continue;
+        put_token(t, ids[i], first, text);
+        first = TAKT_MARKS_KEPT;
+    }
     return TAKT_OK;
 }

@@ -237,9 +237,8 @@ static takt_status read_post(takt_tokenizer *t, const takt_json *stage)
 
 /* ---- all of them ---- */
 
-typedef takt_status stage_fn(takt_tokenizer *t, const takt_json *stage);
-
-static takt_status each(takt_tokenizer *t, const takt_json *stage, const char *key, stage_fn *read)
+takt_status takt_stage_each(takt_tokenizer *t, const takt_json *stage, const char *key,
+                            takt_stage_fn *read)
 {
     if (stage == NULL || stage->kind == TAKT_JSON_NULL)
         return TAKT_OK;
@@ -253,9 +252,10 @@ static takt_status each(takt_tokenizer *t, const takt_json *stage, const char *k
 
 takt_status takt_tokenizer_read_stages(takt_tokenizer *t, const takt_json *root)
 {
-    TAKT_TRY(each(t, takt_json_get(root, "normalizer"), "normalizers", read_normal));
-    TAKT_TRY(
-        each(t, takt_json_get(root, "pre_tokenizer"), "pretokenizers", takt_tokenizer_read_pre));
+    TAKT_TRY(takt_stage_each(t, takt_json_get(root, "normalizer"), "normalizers", read_normal));
+    TAKT_TRY(takt_stage_each(t, takt_json_get(root, "pre_tokenizer"), "pretokenizers",
+                             takt_tokenizer_read_pre));
     TAKT_TRY(takt_cuts_settle(t, 0));
-    return each(t, takt_json_get(root, "post_processor"), "processors", read_post);
+    TAKT_TRY(takt_stage_each(t, takt_json_get(root, "post_processor"), "processors", read_post));
+    return takt_decoders_read(t, takt_json_get(root, "decoder"));
 }

@@ -4,14 +4,20 @@
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
-static void replace(takt_span text, const takt_normal *n, takt_text *to)
+bool takt_span_begins(takt_span span, takt_span start)
+{
+    return start.length <= span.length &&
+           (start.length == 0 || memcmp(span.at, start.at, start.length) == 0);
+}
+
+void takt_span_replace(takt_span text, takt_span a, takt_span b, takt_text *to)
 {
     size_t i = 0;
     while (i < text.length) {
-        if (n->a.length > 0 && text.length - i >= n->a.length &&
-            memcmp(text.at + i, n->a.at, n->a.length) == 0) {
-            takt_text_put(to, n->b.at, n->b.length);
-            i += n->a.length;
+        if (a.length > 0 && text.length - i >= a.length &&
+            memcmp(text.at + i, a.at, a.length) == 0) {
+            takt_text_put(to, b.at, b.length);
+            i += a.length;
         } else {
             takt_text_put(to, text.at + i++, 1);
         }
@@ -124,7 +130,7 @@ static void apply(const takt_tokenizer *t, const takt_normal *n, takt_span text,
     case TAKT_NORMAL_STRIP_MARKS: takt_unicode_strip_marks(text, to); break;
     case TAKT_NORMAL_STRIP: strip(text, n, to); break;
     case TAKT_NORMAL_CLEAN: clean(text, to); break;
-    case TAKT_NORMAL_REPLACE: replace(text, n, to); break;
+    case TAKT_NORMAL_REPLACE: takt_span_replace(text, n->a, n->b, to); break;
     case TAKT_NORMAL_PREPEND: prepend(text, n, begins, to); break;
     case TAKT_NORMAL_CHARSMAP: takt_charsmap_apply(&t->charsmap, text, to); break;
     case TAKT_NORMAL_SPACES: collapse(text, n, false, to); break;

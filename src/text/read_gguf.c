@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "io/gguf/gguf.h"
 #include "text/tokenizer.h"
 
@@ -15,41 +14,6 @@ typedef struct reader {
 static takt_status refuse(const reader *r, const takt_gguf_value *v, const char *why)
 {
     return takt_gguf_fail(r->g, TAKT_E_TOKENIZER, v->offset, "%s %s", v->key, why);
-}
-
-/* ---- byte-level texts ---- */
-
-/* GPT-2 writes bytes that are not printable characters as U+0100 and up, in order. */
-static int byte_of(uint32_t c)
-{
-    if ((c >= 0x21 && c <= 0x7E) || (c >= 0xA1 && c <= 0xAC) || (c >= 0xAE && c <= 0xFF))
-        return (int)c;
-    if (c < 0x100 || c >= 0x144)
-        return -1;
-    const int n = (int)c - 0x100;
-    return n < 0x21 ? n : n < 0x43 ? n - 0x21 + 0x7F : 0xAD;
-}
-
-takt_status takt_tokenizer_unmap(takt_tokenizer *t, takt_span text, takt_span *out)
-{
-    char *to = takt_arena_get(&t->arena, text.length + 1);
-    size_t length = 0, bytes;
-    if (to == NULL)
-        return TAKT_ERR_MEMORY;
-    *out = (takt_span){to, text.length};
-    for (size_t i = 0; i < text.length; i += bytes) {
-        bytes = takt_utf8_length(text.at + i, text.length - i);
-        const unsigned char *p = (const unsigned char *)text.at + i;
-        const uint32_t c = bytes == 1 ? p[0] : bytes == 2 ? (p[0] & 31u) << 6 | (p[1] & 63u) : 0;
-        const int byte = bytes == 0 || bytes > 2 ? -1 : byte_of(c);
-        if (byte < 0) { /* of another alphabet: an added token */
-            memcpy(to, text.at, text.length);
-            return TAKT_OK;
-        }
-        to[length++] = (char)byte;
-    }
-    out->length = length;
-    return TAKT_OK;
 }
 
 /* ---- tables ---- */

@@ -52,13 +52,14 @@ static takt_status count_ids(takt_tokenizer *t, const takt_json *vocab, const ta
 /* The text of a word-piece: "##x" continues a word, "x" begins one. */
 static takt_status keep_piece(takt_tokenizer *t, takt_span text, takt_span *out)
 {
-    const bool goes_on = text.length > 2 && memcmp(text.at, "##", 2) == 0;
+    const size_t prefix = t->piece_prefix.length;
+    const bool goes_on = text.length > prefix && takt_span_begins(text, t->piece_prefix);
     char *copy =
-        goes_on ? takt_arena_text(&t->arena, text.at + 2, text.length - 2)
+        goes_on ? takt_arena_text(&t->arena, text.at + prefix, text.length - prefix)
                 : takt_arena_format(&t->arena, TAKT_TOKEN_MARK "%.*s", (int)text.length, text.at);
     if (copy == NULL)
         return TAKT_ERR_MEMORY;
-    *out = (takt_span){copy, goes_on ? text.length - 2 : text.length + TAKT_TOKEN_MARK_BYTES};
+    *out = (takt_span){copy, goes_on ? text.length - prefix : text.length + TAKT_TOKEN_MARK_BYTES};
     return TAKT_OK;
 }
 
@@ -176,10 +177,14 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
         const takt_json *prefix = member(model, "continuing_subword_prefix", TAKT_JSON_STRING);
         t->model = TAKT_TOKENIZER_WORDS;
         t->word_limit = limit != NULL && limit->integer > 0 ? (size_t)limit->integer : 100;
-        if (prefix != NULL && strcmp(prefix->text, "##") != 0)
+        if (prefix != NULL && prefix->text_length == 0)
             return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                       "pieces that go on begin with %.20s, not ##", prefix->text);
-        return TAKT_OK;
+                                       "WordPiece without a prefix for pieces that go on");
+        const takt_span text =
+            prefix != NULL ? (takt_span){prefix->text, prefix->text_length} : takt_span_of("##");
+        t->piece_prefix =
+            (takt_span){takt_arena_text(&t->arena, text.at, text.length), text.length};
+        return t->piece_prefix.at != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
     }
     if (strcmp(name, "Unigram") == 0) {
         t->model = TAKT_TOKENIZER_UNIGRAM;

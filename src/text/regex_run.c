@@ -296,3 +296,22 @@ bool takt_regex_next(takt_regex_run *run, size_t from, size_t *begin, size_t *en
     }
     return false;
 }
+
+void takt_regex_replace(const takt_regex *regex, takt_span text, takt_span by, takt_text *to)
+{
+    takt_regex_run run = {0};
+    size_t at = 0, from = 0, begin, end;
+    takt_regex_begin(&run, to->ctx, regex, text);
+    while (from <= text.length && takt_regex_next(&run, from, &begin, &end)) {
+        takt_text_put(to, text.at + at, begin - at);
+        takt_text_put(to, by.at, by.length);
+        at = end;
+        from = begin == end ? end + 1 : end;
+        while (from < text.length && ((unsigned char)text.at[from] & 0xC0) == 0x80)
+            from++;
+    }
+    takt_text_put(to, text.at + at, text.length - at);
+    if (run.status != TAKT_OK)
+        to->status = run.status;
+    takt_regex_deinit(&run);
+}

@@ -63,8 +63,7 @@ takt_status takt_tokenizer_reserve(takt_tokenizer *t, size_t count)
     return TAKT_OK;
 }
 
-/* "<0x1F>" */
-static int byte_named(takt_span text)
+int takt_token_byte_named(takt_span text)
 {
     unsigned value = 0;
     if (text.length != 6 || memcmp(text.at, "<0x", 3) != 0 || text.at[5] != '>')
@@ -82,7 +81,7 @@ static int byte_named(takt_span text)
 static void find_bytes(takt_tokenizer *t)
 {
     for (size_t i = 0; t->model != TAKT_TOKENIZER_BYTES && i < t->count; i++) {
-        const int byte = byte_named(t->texts[i]);
+        const int byte = takt_token_byte_named(t->texts[i]);
         if (byte < 0 || t->model == TAKT_TOKENIZER_WORDS)
             continue;
         t->bytes[byte] = (int32_t)i;

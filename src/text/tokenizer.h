@@ -132,6 +132,9 @@ void takt_charsmap_apply(const takt_charsmap *m, takt_span text, takt_text *to);
 /* Appends a stage, with copies of the texts. */
 TAKT_MUST_USE takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span a,
                                            takt_span b);
+bool takt_span_begins(takt_span span, takt_span start);
+/* Appends the text with every `a`, which may be empty, replaced by `b`. */
+void takt_span_replace(takt_span text, takt_span a, takt_span b, takt_text *to);
 /* Appends the normalised text to `to`. `begins`: PREPEND applies. */
 void takt_normalize(const takt_tokenizer *t, takt_span text, bool begins, takt_text *to);
 
@@ -185,6 +188,33 @@ typedef struct takt_cutting {
 void takt_cuts_run(takt_cutting *c, size_t first, takt_span text);
 void takt_cutting_deinit(takt_cutting *c);
 
+/* ---- from tokens to a text ---- */
+
+/* What becomes of marks at the beginning of a text; elsewhere they are spaces. */
+typedef enum takt_first_marks {
+    TAKT_MARKS_BY_MODEL, /* one is dropped if the text was given one */
+    TAKT_MARKS_KEPT,     /* they are spaces, too */
+    TAKT_MARK_DROPPED,   /* the first character is dropped if it is a mark */
+    TAKT_MARKS_DROPPED,  /* all marks of the first token are */
+} takt_first_marks;
+
+/* A stage of tokenizer.json's decoder (decoder.c). */
+typedef struct takt_decoder_kind takt_decoder_kind;
+typedef struct takt_decoder {
+    const takt_decoder_kind *kind;
+    takt_span a, b;
+    size_t begin, end;
+    bool flag;
+    takt_regex *regex;
+} takt_decoder;
+
+enum { TAKT_DECODERS = 8 };
+
+TAKT_MUST_USE takt_status takt_decoders_read(takt_tokenizer *t, const struct takt_json *stage);
+/* takt_detokenize through the stages; the ids exist. */
+TAKT_MUST_USE takt_status takt_decoders_run(const takt_tokenizer *t, const int32_t *ids,
+                                            size_t count, unsigned flags, takt_token_text *text);
+
 /* ---- the tokenizer ---- */
 
 struct takt_tokenizer {
@@ -217,11 +247,16 @@ struct takt_tokenizer {
     bool begins_spaced; /* SentencePiece's space before the text */
     bool spaces_once;   /* that space only at the beginning of the text */
     bool joins_unknown; /* several unknown characters are one token */
-    size_t word_limit;  /* WORDS: maximum characters of a word; 0: any */
+    takt_span
+        piece_prefix;  /* WORDS from tokenizer.json: what tokens that continue a word begin with */
+    size_t word_limit; /* WORDS: maximum characters of a word; 0: any */
     int32_t roles[TAKT_TOKEN_ROLES];
     const char *chat; /* the chat template, or NULL */
     int32_t prefix[TAKT_AFFIXES], suffix[TAKT_AFFIXES];
     size_t prefix_count, suffix_count;
+    takt_first_marks first_marks;
+    takt_decoder decoders[TAKT_DECODERS]; /* none: decode.c writes token by token */
+    size_t decoder_count;
 };
 
 /* Ids in output order. Failures are sticky. */
@@ -266,8 +301,12 @@ TAKT_MUST_USE takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, siz
 /* tokenizer.json and tokenizer_config.json of a tokenizer from a GGUF file. */
 TAKT_MUST_USE takt_status takt_tokenizer_write_json(const takt_tokenizer *t, takt_text *text);
 TAKT_MUST_USE takt_status takt_tokenizer_write_config(const takt_tokenizer *t, takt_text *text);
-/* Adds the characters that stand for bytes in byte-level vocabularies. */
+/* Adds the characters that stand for bytes in byte-level vocabularies; and the reverse, which
+ * leaves a text with other characters as it is. */
 void takt_token_spell(takt_span bytes, takt_text *to);
+void takt_token_unspell(takt_span text, takt_text *to);
+/* The byte that "<0x1F>" stands for, -1 for other texts. */
+int takt_token_byte_named(takt_span text);
 /* The stages around the model: normalizer, pre_tokenizer, post_processor (json_stages.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,
                                                      const struct takt_json *root);
@@ -276,6 +315,10 @@ bool takt_tokenizer_has_stage(const struct takt_json *stage, const char *type);
 /* "type" of a stage; a flag of it; the text under `key`, "" if there is none (json_stages.c). */
 const char *takt_stage_type(const struct takt_json *stage);
 bool takt_stage_flag(const struct takt_json *stage, const char *key, bool fallback);
+/* Reads a stage, or every part under `key` if it is a sequence; none if it is NULL or null. */
+typedef takt_status takt_stage_fn(takt_tokenizer *t, const struct takt_json *stage);
+TAKT_MUST_USE takt_status takt_stage_each(takt_tokenizer *t, const struct takt_json *stage,
+                                          const char *key, takt_stage_fn *read);
 takt_span takt_stage_text(const struct takt_json *stage, const char *key);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);

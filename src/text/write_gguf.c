@@ -9,33 +9,6 @@
 
 /* ---- texts of tokens ---- */
 
-/* The character that stands for a byte in byte-level vocabularies, as UTF-8. */
-static size_t put_byte(uint8_t b, char *to)
-{
-    uint32_t c = b;
-    if (b < 0x21)
-        c = 0x100u + b;
-    else if (b >= 0x7F && b <= 0xA0)
-        c = 0x121u + b - 0x7Fu;
-    else if (b == 0xAD)
-        c = 0x143;
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    to[0] = (char)(0xC0 | c >> 6);
-    to[1] = (char)(0x80 | (c & 63));
-    return 2;
-}
-
-void takt_token_spell(takt_span bytes, takt_text *to)
-{
-    for (size_t i = 0; i < bytes.length; i++) {
-        char c[2];
-        takt_text_put(to, c, put_byte((uint8_t)bytes.at[i], c));
-    }
-}
-
 static bool is_added(const takt_tokenizer *t, size_t id)
 {
     return t->kinds[id] != TAKT_TOKEN_NORMAL && t->kinds[id] != TAKT_TOKEN_BYTE;
