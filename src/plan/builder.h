@@ -48,6 +48,9 @@ typedef struct takt_found_kernel {
     const char *family; /* by its address: callers pass a literal */
     takt_isa_set isas;
     const takt_kernel *kernel;
+    size_t family_length, name_length; /* of the texts of their names */
+    takt_dtype arithmetic;             /* what it computes in, if that differs from its operands' */
+    bool is_fast;
 } takt_found_kernel;
 
 enum { TAKT_FOUND_KERNELS = 32 };

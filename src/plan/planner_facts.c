@@ -4,19 +4,6 @@
 #include "base/mem.h"
 #include "plan/builder.h"
 
-const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
-{
-    takt_builder *b = takt_builder_of(p);
-    const takt_isa_set isas = p->step->isas;
-    for (size_t i = 0; i < b->found_count; i++)
-        if (b->found[i].family == family && b->found[i].isas == isas)
-            return b->found[i].kernel;
-    const takt_kernel *k = takt_kernel_find(family, isas, NULL, 0, NULL);
-    if (b->found_count < TAKT_FOUND_KERNELS)
-        b->found[b->found_count++] = (takt_found_kernel){family, isas, k};
-    return k;
-}
-
 /* The type that families compute in, if it differs from their operands'. */
 static const struct {
     const char *family;
@@ -28,33 +15,64 @@ static const struct {
     {"depthwise_bf16", TAKT_BF16, true}, {"winograd_bf16", TAKT_BF16, true},
 };
 
-static void note_kernel(takt_planner *p, const char *family, const takt_kernel *k)
+static takt_found_kernel look_up(const char *family, takt_isa_set isas)
+{
+    takt_found_kernel f = {.family = family, .isas = isas};
+    f.kernel = takt_kernel_find(family, isas, NULL, 0, NULL);
+    f.family_length = strlen(family);
+    f.name_length = f.kernel != NULL ? strlen(f.kernel->name) : 0;
+    for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++)
+        if (strcmp(arithmetics[i].family, family) == 0) {
+            f.arithmetic = arithmetics[i].arithmetic;
+            f.is_fast = arithmetics[i].is_fast;
+        }
+    return f;
+}
+
+/* The plan's record of it; `*other` where there are too many. */
+static const takt_found_kernel *find(takt_planner *p, const char *family, takt_found_kernel *other)
+{
+    takt_builder *b = takt_builder_of(p);
+    const takt_isa_set isas = p->step->isas;
+    for (size_t i = 0; i < b->found_count; i++)
+        if (b->found[i].family == family && b->found[i].isas == isas)
+            return &b->found[i];
+    *other = look_up(family, isas);
+    if (b->found_count == TAKT_FOUND_KERNELS)
+        return other;
+    b->found[b->found_count] = *other;
+    return &b->found[b->found_count++];
+}
+
+const takt_kernel *takt_planner_find(takt_planner *p, const char *family)
+{
+    takt_found_kernel other;
+    return find(p, family, &other)->kernel;
+}
+
+static void note_kernel(takt_planner *p, const takt_found_kernel *f)
 {
     takt_step *step = p->step;
-    const size_t first = strlen(family), second = strlen(k->name);
+    const size_t first = f->family_length, second = f->name_length;
     char *name = takt_planner_get(p, first + second + 2);
     if (name == NULL)
         return;
-    memcpy(name, family, first);
+    memcpy(name, f->family, first);
     name[first] = '/';
-    memcpy(name + first + 1, k->name, second);
+    memcpy(name + first + 1, f->kernel->name, second);
     step->kernel = name;
-    step->family = family;
-    step->facts.arithmetic = (takt_dtype)0;
-    step->facts.is_fast = false;
-    for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++)
-        if (strcmp(arithmetics[i].family, family) == 0) {
-            step->facts.arithmetic = arithmetics[i].arithmetic;
-            step->facts.is_fast = arithmetics[i].is_fast;
-        }
+    step->family = f->family;
+    step->facts.arithmetic = f->arithmetic;
+    step->facts.is_fast = f->is_fast;
 }
 
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family)
 {
-    const takt_kernel *k = takt_planner_find(p, family);
-    if (k != NULL && p->step->kernel == NULL)
-        note_kernel(p, family, k);
-    return k;
+    takt_found_kernel other;
+    const takt_found_kernel *f = find(p, family, &other);
+    if (f->kernel != NULL && p->step->kernel == NULL)
+        note_kernel(p, f);
+    return f->kernel;
 }
 
 void takt_planner_lacks_fast(takt_planner *p, const char *why)
