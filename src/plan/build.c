@@ -217,18 +217,24 @@ static takt_status constant_bases(takt_builder *b)
     return TAKT_OK;
 }
 
-/* By several threads, if the step can use them. */
+/* Whether all threads of the plan compute a constant: its results are worth waking them for. */
+static bool is_shared(const takt_builder *b, const takt_step *step)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < step->out_count && step->task_count > 1; i++)
+        bytes += b->p.plan->buffers[step->out[i].buffer].bytes;
+    return b->p.plan->threads > 1 && (step->shares_pool || bytes >= 1 << 18);
+}
+
 static takt_status run_alone(takt_builder *b, const takt_step *step, void *scratch,
                              takt_fault_slot *fault)
 {
-    takt_pool *pool = NULL;
-    if (step->shares_pool && b->p.plan->threads > 1)
-        TAKT_TRY(takt_pool_create(b->p.ctx, b->p.plan->threads, NULL, &pool));
-    const bool is_leased = takt_pool_try_lease(pool);
-    takt_execute_alone(step, b->bases, scratch, fault, pool);
+    if (is_shared(b, step) && b->pool == NULL)
+        TAKT_TRY(takt_pool_create(b->p.ctx, b->p.plan->threads, NULL, &b->pool));
+    const bool is_leased = is_shared(b, step) && takt_pool_try_lease(b->pool);
+    takt_execute_alone(step, b->bases, scratch, fault, is_leased ? b->pool : NULL);
     if (is_leased)
-        takt_pool_release(pool);
-    takt_pool_destroy(pool);
+        takt_pool_release(b->pool);
     return TAKT_OK;
 }
 
@@ -238,7 +244,8 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
         return TAKT_OK;
     TAKT_TRY(constant_bases(b));
     step->scratch_bytes = (step->scratch_bytes + 63) & ~(size_t)63;
-    const size_t bytes = step->scratch_bytes + step->scratch_each;
+    const size_t workers = is_shared(b, step) ? (size_t)b->p.plan->threads : 1;
+    const size_t bytes = step->scratch_bytes + workers * step->scratch_each;
     void *scratch;
     TAKT_TRY(takt_mem_get(b->p.ctx, bytes, "constant step", &scratch));
     takt_fault_slot fault = {.element = TAKT_FAULT_NONE};

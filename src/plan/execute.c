@@ -166,7 +166,7 @@ void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
                         takt_fault_slot *fault, takt_pool *pool)
 {
     call c = {.step = step, .base = base, .scratch = scratch, .fault = fault};
-    run_step(&c, step->shares_pool ? pool : NULL);
+    run_step(&c, pool);
 }
 
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch)

@@ -107,8 +107,8 @@ void takt_execute_first(const takt_execution *x, const takt_step *step);
 takt_status takt_report_fault(const takt_execution *x, const takt_step *s);
 /* One step of the run, all its tasks, on the calling thread: for backends that are threads. */
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch);
-/* Outside of a run: for constant steps, which run at plan time. `pool`: leased, for a step that
- * shares_pool; or NULL. */
+/* Outside of a run: for constant steps, which run at plan time. `pool`: leased, and the scratch is
+ * for all its threads; or NULL. */
 void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
                         takt_fault_slot *fault, takt_pool *pool);
 
