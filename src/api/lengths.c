@@ -104,7 +104,7 @@ static takt_status worth(const takt_graph *g, const takt_node *n, uint32_t k, co
         return TAKT_OK;
     for (size_t i = 0; i < TAKT_MAX_RANK; i++)
         found[i] = *out;
-    TAKT_TRY(takt_length_worth(g, n->in[0], so_far->spans, so_far->count, found));
+    TAKT_TRY(takt_length_bound(g, n->in[0], so_far->spans, so_far->count, found));
     if (found[k].high >= 0)
         *out = (takt_length_span){found[k].low > 0 ? found[k].low : 0, found[k].high};
     if (out->high != TAKT_LENGTH_OPEN)

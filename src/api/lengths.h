@@ -12,7 +12,7 @@ typedef struct takt_length_span {
 
 /* The elements of node `n`, integers, if they follow from sizes only, with `spans` by index of
  * names; otherwise `out` is unchanged. */
-TAKT_MUST_USE takt_status takt_length_worth(const takt_graph *g, takt_id n,
+TAKT_MUST_USE takt_status takt_length_bound(const takt_graph *g, takt_id n,
                                             const takt_length_span *spans, size_t count,
                                             takt_length_span *out);
 

@@ -232,7 +232,7 @@ static takt_status captured(const search *s, takt_id id, hull *out)
 static takt_status picked(const search *s, takt_id id, hull *out)
 {
     takt_length_span span = {-1, -1};
-    TAKT_TRY(takt_length_worth(s->frame->g, id, s->spans, s->count, &span));
+    TAKT_TRY(takt_length_bound(s->frame->g, id, s->spans, s->count, &span));
     if (span.high >= 0)
         *out = (hull){(double)span.low, (double)span.high};
     return TAKT_OK;

@@ -268,7 +268,7 @@ bool takt_bench_config(const takt_bench *b, size_t index, takt_run_config *confi
     return config->backend != NULL && config->precision != NULL && config->numerics != NULL;
 }
 
-char takt_noise_grade(double noise_pct, const takt_others *o)
+char takt_noise_grade(double noise_pct, const takt_other_load *o)
 {
     const double noise = noise_pct + o->steal_pct;
     const char by_noise = noise <= 0.5 ? 'A' : noise <= 1.5 ? 'B' : noise <= 5 ? 'C' : 'D';

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "measure/ceilings.h"
-#include "os/others.h"
+#include "os/other_load.h"
 
 typedef struct takt_bench_op {
     const char *name, *type, *bound;
@@ -71,7 +71,7 @@ struct takt_bench {
     size_t count, capacity;
     size_t expected;                  /* requested cases; 0: unknown */
     takt_ticks ticks;                 /* when it was begun */
-    takt_others others;               /* since then */
+    takt_other_load others;           /* since then */
     uint64_t rss_before, peak_before; /* resident bytes then, and at most until then */
 };
 
@@ -104,7 +104,7 @@ void takt_bench_html(takt_text *text, const takt_bench *b);
 
 /* 'A' to 'D': from the A/A difference, stolen time and the load of other processes. Times of a busy
  * machine may agree with each other and still be wrong. */
-char takt_noise_grade(double noise_pct, const takt_others *others);
+char takt_noise_grade(double noise_pct, const takt_other_load *others);
 
 /* The steps that make 80 % of the time, a line or two each. */
 void takt_bottlenecks_text(const takt_bench *b, const takt_bench_row *r, bool with_remedies,

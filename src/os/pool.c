@@ -23,6 +23,7 @@
 
 #include "os/cpu.h"
 #include "os/fp.h"
+#include "os/futex.h"
 #include "os/os.h"
 #include "os/pool_parts.h"
 
@@ -50,7 +51,7 @@ static bool spin(takt_pool *pool, happened_fn *happened, const job *j, size_t nu
     const uint64_t start = takt_os_now_ns(NULL);
     do {
         for (int i = 0; i < PAUSES; i++) {
-            takt_doze_pause();
+            takt_spin_pause();
             if (happened(pool, j, number))
                 return true;
         }
@@ -120,7 +121,7 @@ static bool join_run(takt_pool *pool, int thread, bool was_woken)
     if (do_tasks(pool, &j, (size_t)thread, was_woken) > 0) {
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load(&pool->waiting) != 0 && atomic_exchange(&pool->waiting, 0) != 0)
-            takt_doze_wake(&pool->doze, &pool->waiting, 1);
+            takt_futex_wake(&pool->futex, &pool->waiting, 1);
     }
     return (size_t)thread < j.count;
 }
@@ -151,7 +152,7 @@ static void sleep_until(takt_pool *pool, takt_worker *self, uint32_t seen)
 {
     atomic_fetch_add(&pool->sleepers, 1);
     while (atomic_load(&pool->epoch) == seen)
-        takt_doze_wait(&pool->doze, &pool->epoch, seen);
+        takt_futex_wait(&pool->futex, &pool->epoch, seen);
     atomic_fetch_sub(&pool->sleepers, 1);
     keep_apart(pool, self);
 }
@@ -167,14 +168,14 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
         return;
     atomic_fetch_add(&pool->rests, 1);
     while (atomic_load(&pool->is_stopping) == 0 && atomic_load(&pool->recalls) == recalls)
-        takt_doze_wait(&pool->doze, &pool->recalls, recalls);
+        takt_futex_wait(&pool->futex, &pool->recalls, recalls);
 }
 
 void takt_pool_recall(takt_pool *pool)
 {
     atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first: so that later ones register again */
     atomic_fetch_add(&pool->recalls, 1);
-    takt_doze_wake(&pool->doze, &pool->recalls, TAKT_POOL_MAX);
+    takt_futex_wake(&pool->futex, &pool->recalls, TAKT_POOL_MAX);
 }
 
 void takt_pool_work(void *arg)
@@ -183,7 +184,7 @@ void takt_pool_work(void *arg)
     takt_pool *pool = self->pool;
     takt_fp_enter();
     atomic_store(&self->id, (uint32_t)takt_cpu_thread_id());
-    takt_doze_wake(&pool->doze, &self->id, 1);
+    takt_futex_wake(&pool->futex, &self->id, 1);
     uint32_t seen = 0; /* before any run: one started meanwhile counts as new */
     int idle = 0;      /* consecutive runs without a task for this thread */
     while (atomic_load(&pool->is_stopping) == 0) {
@@ -219,7 +220,7 @@ static void finish_run(takt_pool *pool, const job *j, size_t own)
         atomic_thread_fence(memory_order_seq_cst);
         if (is_done(pool, j, own))
             break;
-        takt_doze_wait(&pool->doze, &pool->waiting, 1);
+        takt_futex_wait(&pool->futex, &pool->waiting, 1);
     }
     atomic_store(&pool->waiting, 0);
 }
@@ -241,7 +242,7 @@ static void run_together(takt_pool *pool, takt_task_fn *task, void *user, size_t
         takt_pool_recall(pool);
     if (atomic_load(&pool->sleepers) > 0) {
         atomic_store_explicit(&pool->home, takt_cpu_here(), memory_order_relaxed);
-        takt_doze_wake(&pool->doze, &pool->epoch, (int)count - 1);
+        takt_futex_wake(&pool->futex, &pool->epoch, (int)count - 1);
     }
     finish_run(pool, &j, do_tasks(pool, &j, 0, true));
 }

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
-#include "os/doze.h"
+#include "os/futex.h"
 #include "os/pool.h"
 
 typedef struct takt_worker {
@@ -35,7 +35,7 @@ struct takt_pool {
     _Atomic uint32_t moves;              /* how often a worker left it */
 
     takt_ctx *ctx;
-    takt_doze doze;
+    takt_futex futex;
     uint64_t spin_ns;
     int workers, room;
     size_t bytes;

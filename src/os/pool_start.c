@@ -79,9 +79,9 @@ takt_status takt_pool_create(takt_ctx *ctx, int threads, const takt_pool_options
     pool->room = threads - 1, pool->rest_from = TAKT_POOL_MAX;
     pool->home = -1;
     pool->spin_ns = choose_spin(options, threads);
-    if (takt_doze_init(&pool->doze) != 0) {
+    if (takt_futex_init(&pool->futex) != 0) {
         takt_mem_put(ctx, pool, bytes);
-        return takt_fail_memory(ctx, "a pool's lock", sizeof pool->doze);
+        return takt_fail_memory(ctx, "a pool's lock", sizeof pool->futex);
     }
     start_workers(pool);
     bind_workers(pool, options);
@@ -96,11 +96,11 @@ void takt_pool_destroy(takt_pool *pool)
     takt_ctx *ctx = pool->ctx;
     atomic_store(&pool->is_stopping, 1);
     atomic_fetch_add(&pool->epoch, 1);
-    takt_doze_wake(&pool->doze, &pool->epoch, TAKT_POOL_MAX);
+    takt_futex_wake(&pool->futex, &pool->epoch, TAKT_POOL_MAX);
     takt_pool_recall(pool);
     for (int i = 0; i < pool->workers; i++)
         ctx->threads.join(ctx->threads.user, pool->worker[i + 1].handle);
-    takt_doze_deinit(&pool->doze);
+    takt_futex_deinit(&pool->futex);
     takt_mem_put(ctx, pool, pool->bytes);
 }
 
@@ -110,7 +110,7 @@ int takt_pool_bind(takt_pool *pool, int thread, int cpu)
         return EINVAL;
     takt_worker *w = &pool->worker[thread];
     while (atomic_load(&w->id) == 0)
-        takt_doze_wait(&pool->doze, &w->id, 0);
+        takt_futex_wait(&pool->futex, &w->id, 0);
     const int before = atomic_exchange(&w->bound, cpu);
     const int error = takt_cpu_bind((int)atomic_load(&w->id), cpu);
     if (error != 0)

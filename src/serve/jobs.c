@@ -17,7 +17,7 @@ void takt_serve_job_free(takt_job *job)
 static void call_engine(takt_server *s)
 {
     atomic_fetch_add(&s->calls, 1);
-    takt_doze_wake(&s->doze, &s->calls, 1);
+    takt_futex_wake(&s->futex, &s->calls, 1);
 }
 
 bool takt_serve_enqueue(takt_server *s, takt_conn *c, takt_job *job)
@@ -124,6 +124,6 @@ void takt_serve_engine(void *server)
             continue;
         if (atomic_load(&s->is_over))
             return;
-        takt_doze_wait(&s->doze, &s->calls, seen);
+        takt_futex_wait(&s->futex, &s->calls, seen);
     }
 }

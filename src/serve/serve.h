@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/lock.h"
-#include "os/doze.h"
+#include "os/futex.h"
 #include "os/net.h"
 #include "serve/http.h"
 #include "text/calls.h"
@@ -172,7 +172,7 @@ struct takt_server {
     takt_serve_metrics metrics;
     /* the engine's thread */
     void *thread;
-    takt_doze doze;
+    takt_futex futex;
     _Atomic uint32_t calls; /* changes when there is work */
     _Atomic bool is_over;
 };

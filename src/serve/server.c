@@ -207,7 +207,7 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
 {
     TAKT_TRY(settle(s, options));
     takt_ctx_shadow(s->ctx, &s->shadow);
-    if (takt_doze_init(&s->doze) != 0)
+    if (takt_futex_init(&s->futex) != 0)
         return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(open_model(s, models[i]));
@@ -286,7 +286,7 @@ takt_status takt_server_run(takt_server *s)
     const takt_status status = takt_serve_loop(s);
     atomic_store(&s->is_over, true);
     atomic_fetch_add(&s->calls, 1);
-    takt_doze_wake(&s->doze, &s->calls, 1);
+    takt_futex_wake(&s->futex, &s->calls, 1);
     threads->join(threads->user, s->thread);
     s->thread = NULL;
     return status == TAKT_OK ? takt_serve_write_kept(s) : status;
@@ -315,6 +315,6 @@ void takt_server_destroy(takt_server *s)
     takt_net_close(s->wake_to);
     takt_mem_put(ctx, s->conns, s->conn_count * sizeof *s->conns);
     takt_mem_put(ctx, s->watch, (s->conn_count + 2) * sizeof *s->watch);
-    takt_doze_deinit(&s->doze);
+    takt_futex_deinit(&s->futex);
     takt_mem_put(ctx, s, sizeof *s);
 }

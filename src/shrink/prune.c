@@ -62,9 +62,9 @@ static takt_status find_groups(takt_pruning *p)
             .name = label_of(&g->nodes[i]), .axis = before, .axes = p->sets.axis_count - before};
     }
     TAKT_TRY(takt_groups_settle(&p->sets));
-    p->worth = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->worth);
+    p->importance = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->importance);
     p->is_gone = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->is_gone);
-    return p->worth != NULL && p->is_gone != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    return p->importance != NULL && p->is_gone != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
 /* ---- choosing ---- */
@@ -85,7 +85,7 @@ static uint32_t least(takt_pruning *p, uint32_t first, uint32_t end)
     uint32_t best = UINT32_MAX;
     for (uint32_t e = first; e < end; e++)
         if (p->sets.parent[e] == e && !p->sets.blocked[e] && !p->is_gone[e] &&
-            (best == UINT32_MAX || p->worth[e] < p->worth[best]))
+            (best == UINT32_MAX || p->importance[e] < p->importance[best]))
             best = e;
     return best;
 }

@@ -22,8 +22,8 @@ typedef struct takt_pruning {
     takt_groups sets;
     takt_prune_group *groups;
     size_t group_count;
-    double *worth; /* per element that stands for its set */
-    bool *is_gone; /* likewise */
+    double *importance; /* per element that stands for its set */
+    bool *is_gone;      /* likewise */
     takt_graph *pruned;
     takt_prune_summary summary;
 } takt_pruning;

@@ -76,7 +76,7 @@ static takt_status gather(takt_pruning *p, takt_feed *f, takt_shrink_run *r, boo
             *any = *any || gradient != NULL;
         }
         for (size_t e = 0; e < p->sets.element_count; e++)
-            p->worth[e] += sum[e] * sum[e];
+            p->importance[e] += sum[e] * sum[e];
     }
     return TAKT_OK;
 }

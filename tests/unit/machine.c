@@ -308,20 +308,20 @@ static void others(void)
     after.when_ns = before.when_ns + (uint64_t)(100 * 1000000000ll / hertz);
     after.own_ns = before.own_ns + (uint64_t)(30 * 1000000000ll / hertz);
     second.when_ns = first.when_ns + 1000000000;
-    const takt_others o = takt_ticks_between(&before, &after);
+    const takt_other_load o = takt_ticks_between(&before, &after);
     EXPECT(o.usable == 2 && fabs(o.steal_pct - 5) < 1e-9, "%g", o.steal_pct);
     EXPECT(fabs(o.processors - 1.2) < 1e-6, "%g", o.processors);
-    EXPECT(takt_others_disturb(&o, 1) && takt_noise_grade(0.1, &o) == 'D');
+    EXPECT(takt_other_load_disturbs(&o, 1) && takt_noise_grade(0.1, &o) == 'D');
     put("/proc/loadavg", "0.20 0.18 0.12 3/80 11206\n");
     takt_ticks_read_at(root, &two, &before);
     put("/proc/loadavg", "0.20 0.18 0.12 2/80 11207\n");
     takt_ticks_read_at(root, &two, &after);
     after.when_ns = before.when_ns + 1000000; /* too short for ticks: one other was there twice */
     EXPECT(takt_ticks_between(&before, &after).processors == 1);
-    const takt_others quiet = {.usable = 2, .processors = 0.02},
-                      some = {.usable = 4, .processors = 0.2};
-    EXPECT(!takt_others_disturb(&quiet, 2) && takt_noise_grade(0.1, &quiet) == 'A');
-    EXPECT(!takt_others_disturb(&some, 2) && takt_others_disturb(&some, 4));
+    const takt_other_load quiet = {.usable = 2, .processors = 0.02},
+                          some = {.usable = 4, .processors = 0.2};
+    EXPECT(!takt_other_load_disturbs(&quiet, 2) && takt_noise_grade(0.1, &quiet) == 'A');
+    EXPECT(!takt_other_load_disturbs(&some, 2) && takt_other_load_disturbs(&some, 4));
     EXPECT(takt_noise_grade(0.1, &some) == 'B' && takt_noise_grade(3, &some) == 'C');
     EXPECT(takt_processes_busiest(&first, &second, busiest) == 2);
     EXPECT(busiest[0].id == 7 && busiest[0].is_kernel &&
@@ -336,7 +336,7 @@ static void others(void)
 /* Without /proc neither the load nor the ticks of others can be read. */
 static void unknown_is_not_quiet(void)
 {
-    const takt_others idle = {.usable = 4}, unknown = {0};
+    const takt_other_load idle = {.usable = 4}, unknown = {0};
     const takt_environment calm = {.load = 0}, blind = {.load = -1};
     EXPECT(takt_environment_grade(&calm, &idle) == 'A');
     EXPECT(takt_environment_grade(&blind, &idle) == '?');

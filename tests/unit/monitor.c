@@ -49,7 +49,7 @@ static int to_text(void *user, const char *bytes, size_t length)
 
 /* ---- recording ---- */
 
-static takt_status doze(void *arg)
+static takt_status futex(void *arg)
 {
     takt_os_sleep_until(takt_os_now_ns(NULL) + *(const uint64_t *)arg);
     return TAKT_OK;
@@ -87,8 +87,8 @@ static void records(void)
     EXPECT_STATUS(ctx, takt_profile_start(ctx), TAKT_ERR_STATE);
     for (int i = 0; i < 5; i++)
         EXPECT_OK(ctx, takt_session_run(session));
-    EXPECT_OK(ctx, takt_timed(ctx, "a nap", doze, &nap));
-    EXPECT_OK(ctx, takt_timed(ctx, "a nap", doze, &nap));
+    EXPECT_OK(ctx, takt_timed(ctx, "a nap", futex, &nap));
+    EXPECT_OK(ctx, takt_timed(ctx, "a nap", futex, &nap));
     EXPECT_STATUS(ctx, takt_timed(ctx, "no", refuse, &calls), TAKT_ERR_CANCELLED);
     EXPECT_STATUS(ctx, takt_timed(ctx, NULL, refuse, &calls), TAKT_ERR_ARGUMENT);
     EXPECT_OK(ctx, takt_profile_stop(ctx, &r));
@@ -138,7 +138,7 @@ static void prints(void)
     takt_text text;
     uint64_t nap = 1000;
     EXPECT_OK(ctx, takt_profile_start(ctx));
-    EXPECT_OK(ctx, takt_timed(ctx, "semi;colon", doze, &nap));
+    EXPECT_OK(ctx, takt_timed(ctx, "semi;colon", futex, &nap));
     EXPECT_OK(ctx, takt_session_run(session));
     EXPECT_OK(ctx, takt_profile_stop(ctx, &r));
     static const struct {

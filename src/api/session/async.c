@@ -17,7 +17,7 @@ static void body(void *arg)
         if (phase == TAKT_RUNNER_STOP)
             return;
         if (phase == TAKT_RUNNER_IDLE) {
-            takt_doze_wait(&r->doze, &r->phase, phase);
+            takt_futex_wait(&r->futex, &r->phase, phase);
             continue;
         }
         takt_done_fn *done = r->done;
@@ -25,7 +25,7 @@ static void body(void *arg)
         const takt_status status = takt_session_run(s);
         atomic_store(&r->status, status);
         atomic_store(&r->phase, TAKT_RUNNER_IDLE); /* `done` may start the next run */
-        takt_doze_wake(&r->doze, &r->phase, 2);
+        takt_futex_wake(&r->futex, &r->phase, 2);
         if (done != NULL)
             done(done_arg, s, status);
     }
@@ -55,13 +55,13 @@ static takt_status start(takt_session *s)
     if (r->thread != NULL)
         return TAKT_OK;
     r->process = takt_os_process();
-    int error = takt_doze_init(&r->doze);
+    int error = takt_futex_init(&r->futex);
     if (error == 0)
         error = s->ctx->threads.start(s->ctx->threads.user, body, s, &r->thread);
     if (error == 0)
         return TAKT_OK;
     r->thread = NULL;
-    takt_doze_deinit(&r->doze);
+    takt_futex_deinit(&r->futex);
     takt_fail(s->ctx, TAKT_E_MEMORY, "no thread can be started for a run: %s",
               takt_os_reason(error, reason, sizeof reason));
     return takt_fail_hint(s->ctx, "takt_session_run needs none");
@@ -96,14 +96,14 @@ takt_status takt_run_async(takt_session *s, takt_done_fn *done, void *arg)
     r->done = done;
     r->arg = arg;
     atomic_store(&r->phase, TAKT_RUNNER_BUSY);
-    takt_doze_wake(&r->doze, &r->phase, 2);
+    takt_futex_wake(&r->futex, &r->phase, 2);
     return TAKT_OK;
 }
 
 static void wait_idle(takt_runner *r)
 {
     while (atomic_load(&r->phase) == TAKT_RUNNER_BUSY)
-        takt_doze_wait(&r->doze, &r->phase, TAKT_RUNNER_BUSY);
+        takt_futex_wait(&r->futex, &r->phase, TAKT_RUNNER_BUSY);
 }
 
 takt_status takt_session_wait(takt_session *s)
@@ -132,7 +132,7 @@ void takt_runner_end(takt_session *s)
          !atomic_compare_exchange_strong(&r->phase, &idle, TAKT_RUNNER_STOP);
          idle = TAKT_RUNNER_IDLE)
         wait_idle(r);
-    takt_doze_wake(&r->doze, &r->phase, 2);
+    takt_futex_wake(&r->futex, &r->phase, 2);
     s->ctx->threads.join(s->ctx->threads.user, r->thread);
-    takt_doze_deinit(&r->doze);
+    takt_futex_deinit(&r->futex);
 }

@@ -26,7 +26,7 @@ typedef struct slot {
 
 typedef struct queue {
     takt_many *w;
-    takt_doze doze;
+    takt_futex futex;
     _Atomic uint32_t lock;
     _Atomic uint32_t changes; /* counts what happened; idle threads sleep on it */
     slot *slots;
@@ -50,13 +50,13 @@ typedef struct job {
 static void acquire(queue *q)
 {
     while (atomic_exchange(&q->lock, 1) != 0)
-        takt_doze_wait(&q->doze, &q->lock, 1);
+        takt_futex_wait(&q->futex, &q->lock, 1);
 }
 
 static void release(queue *q)
 {
     atomic_store(&q->lock, 0);
-    takt_doze_wake(&q->doze, &q->lock, 1);
+    takt_futex_wake(&q->futex, &q->lock, 1);
 }
 
 /* ---- what a batch is ---- */
@@ -246,7 +246,7 @@ static void work(void *user)
         if (now == END)
             return;
         if (now == NOTHING) {
-            takt_doze_wait(&q->doze, &q->changes, seen);
+            takt_futex_wait(&q->futex, &q->changes, seen);
             continue;
         }
         const takt_status status = now == LOAD    ? load_batch(&j, &error)
@@ -261,7 +261,7 @@ static void work(void *user)
         }
         atomic_fetch_add(&q->changes, 1);
         release(q);
-        takt_doze_wake(&q->doze, &q->changes, TAKT_POOL_MAX);
+        takt_futex_wake(&q->futex, &q->changes, TAKT_POOL_MAX);
     }
 }
 
@@ -327,12 +327,12 @@ takt_status takt_many_run(takt_many *w)
     TAKT_TRY(takt_mem_zero(w->ctx, 1, bytes, "queue", &block));
     q.slots = block;
     q.is_busy = (bool *)(q.slots + q.slot_count);
-    if (takt_doze_init(&q.doze) != 0) {
+    if (takt_futex_init(&q.futex) != 0) {
         takt_mem_put(w->ctx, block, bytes);
-        return takt_fail_memory(w->ctx, "a queue's lock", sizeof q.doze);
+        return takt_fail_memory(w->ctx, "a queue's lock", sizeof q.futex);
     }
     const takt_status status = run_slots(&q);
-    takt_doze_deinit(&q.doze);
+    takt_futex_deinit(&q.futex);
     takt_mem_put(w->ctx, block, bytes);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/inner.h"
 #include "base/lock.h"
-#include "os/doze.h"
+#include "os/futex.h"
 #include "os/memory.h"
 #include "plan/execute.h"
 
@@ -22,7 +22,7 @@ typedef struct takt_session_port {
 /* A thread of the session's own for takt_run_async. */
 typedef struct takt_runner {
     void *thread; /* NULL: none so far */
-    takt_doze doze;
+    takt_futex futex;
     _Atomic uint32_t phase; /* TAKT_RUNNER_... */
     takt_done_fn *done;
     void *arg;

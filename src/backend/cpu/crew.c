@@ -11,15 +11,15 @@ void takt_crew_open(takt_crew *crew, size_t parts, size_t turns)
     atomic_init(&crew->stopped, 0);
     crew->parts = (uint32_t)parts;
     crew->turns = (uint32_t)turns;
-    crew->can_doze = takt_doze_init(&crew->doze) == 0;
+    crew->can_sleep = takt_futex_init(&crew->futex) == 0;
     for (size_t i = 0; i < parts; i++)
         atomic_init(&crew->taken[i].turns, 0);
 }
 
 void takt_crew_close(takt_crew *crew)
 {
-    if (crew->can_doze)
-        takt_doze_deinit(&crew->doze);
+    if (crew->can_sleep)
+        takt_futex_deinit(&crew->futex);
 }
 
 static bool is_reached(takt_crew *crew, uint32_t count)
@@ -30,21 +30,21 @@ static bool is_reached(takt_crew *crew, uint32_t count)
 /* Waits until `count` parts are done. */
 static void await(takt_crew *crew, uint32_t count)
 {
-    for (int i = 0; i < PAUSES || !crew->can_doze; i++) {
+    for (int i = 0; i < PAUSES || !crew->can_sleep; i++) {
         if (is_reached(crew, count))
             return;
-        takt_doze_pause();
+        takt_spin_pause();
     }
     atomic_fetch_add(&crew->sleepers, 1);
     for (uint32_t seen; (seen = atomic_load(&crew->done)) < count;)
-        takt_doze_wait(&crew->doze, &crew->done, seen);
+        takt_futex_wait(&crew->futex, &crew->done, seen);
     atomic_fetch_sub(&crew->sleepers, 1);
 }
 
 static void wake(takt_crew *crew)
 {
     if (atomic_load(&crew->sleepers) > 0)
-        takt_doze_wake(&crew->doze, &crew->done, TAKT_CREW_MOST);
+        takt_futex_wake(&crew->futex, &crew->done, TAKT_CREW_MOST);
 }
 
 bool takt_crew_stop(takt_crew *crew)

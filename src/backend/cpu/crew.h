@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "os/doze.h"
+#include "os/futex.h"
 
 enum { TAKT_CREW_MOST = 64 };
 
@@ -21,8 +21,8 @@ typedef struct takt_crew {
     _Alignas(64) _Atomic uint32_t done; /* parts of all rounds */
     _Atomic uint32_t sleepers, stopped;
     uint32_t parts, turns;
-    takt_doze doze;
-    bool can_doze;
+    takt_futex futex;
+    bool can_sleep;
     struct {
         _Alignas(64) _Atomic uint32_t turns; /* rounds in which this part was taken */
     } taken[TAKT_CREW_MOST];

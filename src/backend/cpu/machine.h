@@ -4,7 +4,7 @@
 #ifndef TAKT_BACKEND_CPU_MACHINE_H
 #define TAKT_BACKEND_CPU_MACHINE_H
 
-#include "backend/cpu/worth.h"
+#include "backend/cpu/cost_model.h"
 #include "plan/device.h"
 
 /* How products are cut for threads: cut.h. */
@@ -19,7 +19,7 @@ typedef struct takt_cut_figures {
 
 typedef struct takt_cpu_machine {
     takt_machine shared; /* for the planner */
-    takt_worth worth;
+    takt_cost_model cost_model;
 } takt_cpu_machine;
 
 /* The kind of machine that has these instructions. */

@@ -1,12 +1,12 @@
 /* stops.c - where a run can be stopped by a deadline or a cancel, and where it cannot. */
-#include "backend/cpu/worth.h"
+#include "backend/cpu/cost_model.h"
 #include "measure/report/report.h"
 #include "train/phase.h"
 
 /* By the cost model that splits tasks. */
 static double step_us(const takt_step *s)
 {
-    return takt_worth_us(takt_worth_of(s->isas), s->cost.flops, s->cost.bytes);
+    return takt_cost_model_us(takt_cost_model_of(s->isas), s->cost.flops, s->cost.bytes);
 }
 
 void takt_report_stops(takt_report *r, const takt_plan *plan)

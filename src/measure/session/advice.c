@@ -104,7 +104,7 @@ static void explain_waiting(const takt_profile *p, const takt_profile_row *row, 
              " of the time; the busiest works %.0f %% longer than the average",
              100 * row->imbalance);
     snprintf(f->remedy, sizeof f->remedy, "%s",
-             takt_others_disturb(&p->rest.others, p->plan->threads)
+             takt_other_load_disturbs(&p->rest.others, p->plan->threads)
                  ? "measure again on a quiet machine: others took processors meanwhile"
              : idle > 0.95 ? "a thread hardly took part: others use its processor (`takt benchmark "
                              "verify --env`), or it slept (--spin)"
@@ -176,7 +176,7 @@ static void explain(const takt_profile *p, const takt_profile_row *row, takt_fin
         explain_memory(p, row, f);
     }
     if (row->percent <= 75 && !f->is_waiting &&
-        takt_others_disturb(&p->rest.others, p->plan->threads)) {
+        takt_other_load_disturbs(&p->rest.others, p->plan->threads)) {
         char remedy[sizeof f->remedy];
         memcpy(remedy, f->remedy, sizeof remedy);
         snprintf(f->remedy, sizeof f->remedy, "if a quiet machine shows the same: %.200s", remedy);

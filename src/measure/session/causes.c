@@ -73,7 +73,7 @@ static void sync(const takt_profile *p, takt_finding *f)
     snprintf(f->figure + length, sizeof f->figure - (size_t)length, "; largest imbalance %.0f %%",
              100 * imbalance);
     snprintf(f->remedy, sizeof f->remedy, "%s",
-             takt_others_disturb(&p->rest.others, p->plan->threads)
+             takt_other_load_disturbs(&p->rest.others, p->plan->threads)
                  ? "measure again on a quiet machine: others took processors meanwhile"
                  : "a larger batch gives each thread more; --threads 1, or --hint throughput with "
                    "several sessions, has nobody wait");
@@ -144,14 +144,14 @@ static void branches(const takt_profile *p, takt_finding *f)
 
 static void machine(const takt_profile *p, takt_finding *f)
 {
-    const takt_others *o = &p->rest.others;
+    const takt_other_load *o = &p->rest.others;
     *f = (takt_finding){.cause = "machine"};
     if (o->usable == 0) {
         f->is_unknown = true;
         snprintf(f->figure, sizeof f->figure, "unavailable: the system does not tell its load");
         return;
     }
-    f->gain = takt_others_share(o, p->plan->threads);
+    f->gain = takt_other_load_share(o, p->plan->threads);
     snprintf(f->figure, sizeof f->figure,
              "others used %.1f of %d processors meanwhile, and %.1f %% of the time were stolen",
              o->processors, o->usable, o->steal_pct);

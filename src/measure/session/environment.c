@@ -10,7 +10,7 @@
 #include "measure/bench.h"
 #include "measure/session/measure.h"
 #include "os/facts.h"
-#include "os/others.h"
+#include "os/other_load.h"
 #include "os/processes.h"
 #include "stats/compare.h"
 
@@ -154,7 +154,7 @@ static void check_processes(check_list *c, const takt_busy *busiest, size_t coun
 enum { AA_RUNS = 1200, AA_FLOATS = 1 << 20 };
 
 /* Multiply-adds for about a fifth of a millisecond, then a pass over memory; repeated. */
-static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_others *others)
+static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_other_load *others)
 {
     const takt_kernel *k = takt_kernel_find("peak_f32", takt_isa_detect(), NULL, 0, NULL);
     _Alignas(64) float ones[TAKT_PEAK_BYTES / sizeof(float)];
@@ -195,7 +195,7 @@ static takt_status run_same(takt_ctx *ctx, takt_environment *found, takt_others 
 }
 
 /* And which other processes are busy meanwhile. */
-static takt_status run_watched(takt_ctx *ctx, takt_environment *found, takt_others *others,
+static takt_status run_watched(takt_ctx *ctx, takt_environment *found, takt_other_load *others,
                                takt_busy busiest[TAKT_BUSIEST], size_t *count)
 {
     takt_process_list before, after;
@@ -224,7 +224,7 @@ static void check_noise(check_list *c)
 }
 
 /* Load of the last minute may return during a measurement. Unreadable values count as not quiet. */
-char takt_environment_grade(const takt_environment *e, const takt_others *o)
+char takt_environment_grade(const takt_environment *e, const takt_other_load *o)
 {
     if (e->load < 0 || o->usable <= 0)
         return '?';
@@ -266,7 +266,7 @@ takt_status takt_environment_check(takt_ctx *ctx, takt_environment *found, takt_
     takt_report r;
     takt_table t;
     takt_busy busiest[TAKT_BUSIEST];
-    takt_others others;
+    takt_other_load others;
     size_t busy = 0;
     *found = (takt_environment){.grade = 'D', .load = read_load()};
     TAKT_TRY(run_watched(ctx, found, &others, busiest, &busy));

@@ -8,7 +8,7 @@
 #include "api/session/session.h"
 #include "measure/report/report.h"
 #include "measure/roofline.h"
-#include "os/others.h"
+#include "os/other_load.h"
 #include "os/topology.h"
 
 enum { TAKT_TRACE_RUNS = 8 };
@@ -33,7 +33,7 @@ typedef struct takt_profile_rest {
     double messages, log_ns;      /* logged in a run */
     double branch_misses, cycles; /* a run; 0: not counted */
     char counters[96];            /* why not */
-    takt_others others;           /* meanwhile */
+    takt_other_load others;       /* meanwhile */
 } takt_profile_rest;
 
 struct takt_profile {
@@ -114,6 +114,6 @@ void takt_topology_json(takt_json_writer *w, const takt_topology *o);
 void takt_gpu_json(takt_json_writer *w);
 
 /* 'A' to 'D'; '?' where the load of other processes is unknown. */
-char takt_environment_grade(const takt_environment *e, const takt_others *others);
+char takt_environment_grade(const takt_environment *e, const takt_other_load *others);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/size.h"
 #include "op/util/datalog_machine.h"
-#include "os/doze.h"
+#include "os/futex.h"
 
 /* Minimum rows per thread, and parts of the work for each. */
 enum { WORTH = 512, PARTS = 8, LEAST = 64 };
@@ -170,7 +170,7 @@ static void lock(_Atomic uint32_t *locked)
     uint32_t no = 0;
     while (!atomic_compare_exchange_weak_explicit(locked, &no, 1, memory_order_acquire,
                                                   memory_order_relaxed)) {
-        takt_doze_pause();
+        takt_spin_pause();
         no = 0;
     }
 }

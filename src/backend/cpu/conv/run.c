@@ -3,9 +3,9 @@
 
 #include <stdint.h>
 
+#include "backend/cpu/cost_model.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/pace.h"
-#include "backend/cpu/worth.h"
 
 static size_t count_of(const takt_view *v)
 {

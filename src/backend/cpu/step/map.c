@@ -1,8 +1,8 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
 #include "backend/cpu/adam.h"
+#include "backend/cpu/cost_model.h"
 #include "backend/cpu/map_program.h"
 #include "backend/cpu/pace.h"
-#include "backend/cpu/worth.h"
 #include "kernel/convert/convert.h"
 #include "plan/execute.h"
 #include "plan/finish.h"
@@ -147,9 +147,9 @@ static double written(const takt_step *s)
 static size_t longer_tasks(const takt_planner *p, size_t tasks, double flops, double bytes)
 {
     enum { MANY_THREADS = 8, LEAST_BYTES = 4 << 20 };
-    const takt_worth *w = takt_worth_of(p->step->isas);
+    const takt_cost_model *w = takt_cost_model_of(p->step->isas);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const bool moves = takt_worth_us(w, flops, 0) < takt_worth_us(w, 0, bytes);
+    const bool moves = takt_cost_model_us(w, flops, 0) < takt_cost_model_us(w, 0, bytes);
     if (!moves || threads >= MANY_THREADS || tasks <= threads)
         return tasks;
     const size_t each = (size_t)(bytes / LEAST_BYTES) / threads, now = tasks / threads;

@@ -1,4 +1,4 @@
-/* prune_worth.c - the value of channels, and of single weights. */
+/* prune_importance.c - the value of channels, and of single weights. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void add_leaf(takt_pruning *p, takt_axis_ref at, const takt_tensor *t)
     for (size_t i = 0; i < takt_tensor_count(t); i++) {
         const double v = takt_dtype_get_f(type->dtype, takt_tensor_data(t), i);
         const uint32_t index = (uint32_t)(i / inner % (size_t)type->dim[at.axis]);
-        p->worth[takt_groups_unit(&p->sets, at, index)] += v * v;
+        p->importance[takt_groups_unit(&p->sets, at, index)] += v * v;
     }
 }
 

@@ -1,5 +1,5 @@
-/* worth.c - weighs a share of the work against the cost of waking a thread. */
-#include "backend/cpu/worth.h"
+/* cost_model.c - weighs a share of the work against the cost of waking a thread. */
+#include "backend/cpu/cost_model.h"
 
 #include <stdbool.h>
 
@@ -11,12 +11,12 @@ enum { MOST = 4 };                  /* tasks for each thread */
 static const double FOREVER = 1e12;
 static const double NEAR_BYTES = 1 << 20; /* bytes that stay in a thread's own caches */
 
-const takt_worth *takt_worth_of(takt_isa_set isas)
+const takt_cost_model *takt_cost_model_of(takt_isa_set isas)
 {
-    return &takt_cpu_machine_of(isas)->worth;
+    return &takt_cpu_machine_of(isas)->cost_model;
 }
 
-double takt_worth_us(const takt_worth *w, double flops, double bytes)
+double takt_cost_model_us(const takt_cost_model *w, double flops, double bytes)
 {
     const double near = bytes < NEAR_BYTES ? bytes : NEAR_BYTES, far = bytes - near;
     const double by_flops = flops / w->flops_per_us;
@@ -25,7 +25,7 @@ double takt_worth_us(const takt_worth *w, double flops, double bytes)
 }
 
 /* How many of up to `most` threads finish work of `us` soonest. */
-static size_t soonest(const takt_worth *w, double us, size_t most)
+static size_t soonest(const takt_cost_model *w, double us, size_t most)
 {
     size_t best = 1;
     double least = w->gain * us;
@@ -41,7 +41,7 @@ static size_t soonest(const takt_worth *w, double us, size_t most)
     return best;
 }
 
-size_t takt_worth_tasks(const takt_worth *w, double us, size_t threads)
+size_t takt_cost_model_tasks(const takt_cost_model *w, double us, size_t threads)
 {
     us = us < FOREVER ? us : FOREVER; /* avoids a share of infinity */
     const bool are_many = threads >= MANY_THREADS;

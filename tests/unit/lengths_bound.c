@@ -1,4 +1,4 @@
-/* lengths_worth.c - how large a size can be that follows from other sizes: never too small. */
+/* lengths_bound.c - how large a size can be that follows from other sizes: never too small. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* lengths_worth.c - sizes computed only from other sizes, as when detectors compute the scaled size
+/* lengths_bound.c - sizes computed only from other sizes, as when detectors compute the scaled size
  * of an image: once those are numbers, these are too, and need no bound.
  *
  * Where the sizes have ranges, every value is computed twice, at its minimum and at its maximum.
@@ -309,7 +309,7 @@ static void release(worth *w, takt_id last)
                 takt_array_release(w->g->ctx, &w->values[end][i][k]);
 }
 
-takt_status takt_length_worth(const takt_graph *g, takt_id n, const takt_length_span *spans,
+takt_status takt_length_bound(const takt_graph *g, takt_id n, const takt_length_span *spans,
                               size_t count, takt_length_span *out)
 {
     takt_arena arena;

@@ -1,6 +1,6 @@
-/* others.c - reads the processors' ticks, and subtracts this process's own use. */
+/* other_load.c - reads the processors' ticks, and subtracts this process's own use. */
 #define _POSIX_C_SOURCE 200809L
-#include "os/others.h"
+#include "os/other_load.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,16 +67,16 @@ void takt_ticks_read(takt_ticks *t)
     takt_ticks_read_at("", &usable, t);
 }
 
-takt_others takt_ticks_between(const takt_ticks *a, const takt_ticks *b)
+takt_other_load takt_ticks_between(const takt_ticks *a, const takt_ticks *b)
 {
-    takt_others o = {.usable = b->processors};
+    takt_other_load o = {.usable = b->processors};
     const double busy = (double)(b->busy - a->busy), steal = (double)(b->steal - a->steal);
     const double all = busy + steal + (double)(b->idle - a->idle);
     const double seconds = (double)(b->when_ns - a->when_ns) * 1e-9;
     const double own = (double)(b->own_ns - a->own_ns) * 1e-9;
     const long hertz = sysconf(_SC_CLK_TCK);
     if (a->processors != b->processors || b->processors == 0 || hertz <= 0)
-        return (takt_others){0};
+        return (takt_other_load){0};
     o.steal_pct = all > 0 ? 100 * steal / all : 0;
     if (seconds >= least_seconds)
         o.processors = (busy / (double)hertz - own) / seconds;
@@ -90,15 +90,15 @@ takt_others takt_ticks_between(const takt_ticks *a, const takt_ticks *b)
 }
 
 /* Counting in ticks may be off by a tenth of a processor. */
-bool takt_others_disturb(const takt_others *o, int threads)
+bool takt_other_load_disturbs(const takt_other_load *o, int threads)
 {
     return o->steal_pct > 1 || (o->processors > 0.1 && o->processors + threads > o->usable + 0.1);
 }
 
-double takt_others_share(const takt_others *o, int threads)
+double takt_other_load_share(const takt_other_load *o, int threads)
 {
     const double taken =
-        takt_others_disturb(o, threads) && o->usable > 0 ? o->processors / o->usable : 0;
+        takt_other_load_disturbs(o, threads) && o->usable > 0 ? o->processors / o->usable : 0;
     const double share = taken + o->steal_pct / 100;
     return share < 1 ? share : 1;
 }

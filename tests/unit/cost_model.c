@@ -1,15 +1,15 @@
-/* worth.c - which steps are cut for threads, and into how many tasks: made-up machines. */
+/* cost_model.c - which steps are cut for threads, and into how many tasks: made-up machines. */
 #include "test.h"
 
 #include <math.h>
 #include <string.h>
 #include <takt/takt.h>
 
-#include "backend/cpu/worth.h"
+#include "backend/cpu/cost_model.h"
 #include "plan/plan.h"
 
 /* A microsecond to call others, a quarter more for each. */
-static const takt_worth slow_call = {1e4, 2e4, 1e4, 1e4, 1, 0.25, 0.9, 4, 1};
+static const takt_cost_model slow_call = {1e4, 2e4, 1e4, 1e4, 1, 0.25, 0.9, 4, 1};
 
 /* Tasks for 2, 8 and 16 threads: none, some, half of many, or several for each. */
 static void tasks_of(void)
@@ -23,12 +23,12 @@ static void tasks_of(void)
                  {64, 8, 32, 32}, {96, 8, 32, 48}, {1e4, 8, 32, 64}, {INFINITY, 8, 32, 64}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double us = cases[i].us;
-        const size_t two = takt_worth_tasks(&slow_call, us, 2),
-                     eight = takt_worth_tasks(&slow_call, us, 8),
-                     sixteen = takt_worth_tasks(&slow_call, us, 16);
+        const size_t two = takt_cost_model_tasks(&slow_call, us, 2),
+                     eight = takt_cost_model_tasks(&slow_call, us, 8),
+                     sixteen = takt_cost_model_tasks(&slow_call, us, 16);
         EXPECT(two == cases[i].of_2 && eight == cases[i].of_8 && sixteen == cases[i].of_16,
                "%g us: %zu tasks for 2 threads, %zu for 8, %zu for 16", us, two, eight, sixteen);
-        EXPECT(takt_worth_tasks(&slow_call, us, 1) == 1);
+        EXPECT(takt_cost_model_tasks(&slow_call, us, 1) == 1);
     }
 }
 
@@ -44,10 +44,10 @@ static void never_longer(void)
     static const size_t threads[] = {2, 3, 7, 8, 16, 192};
     for (size_t s = 0; s < SETS; s++)
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
-            const takt_worth *w = takt_worth_of(sets[s]);
+            const takt_cost_model *w = takt_cost_model_of(sets[s]);
             size_t before = 1;
             for (double us = 0.1; us < 1e6; us *= 1.3) {
-                const size_t tasks = takt_worth_tasks(w, us, threads[t]);
+                const size_t tasks = takt_cost_model_tasks(w, us, threads[t]);
                 const double n = (double)(tasks < threads[t] ? tasks : threads[t]);
                 const double all = us / n + w->call_us + n * w->each_us;
                 EXPECT(tasks >= before && (tasks == 1 || all <= w->gain * us),
@@ -55,18 +55,19 @@ static void never_longer(void)
                        before, all);
                 before = tasks;
             }
-            EXPECT(before == 4 * threads[t] && takt_worth_tasks(w, 0.5, threads[t]) == 1);
+            EXPECT(before == 4 * threads[t] && takt_cost_model_tasks(w, 0.5, threads[t]) == 1);
         }
 }
 
 static void by_the_slower(void)
 {
-    EXPECT(takt_worth_us(&slow_call, 1e6, 1e6) == 100 && takt_worth_us(&slow_call, 1e5, 1e6) == 50);
+    EXPECT(takt_cost_model_us(&slow_call, 1e6, 1e6) == 100 &&
+           takt_cost_model_us(&slow_call, 1e5, 1e6) == 50);
     /* A megabyte from near by, two from far away. */
-    EXPECT(takt_worth_us(&slow_call, 0, 3 << 20) == (1 << 20) / 2e4 + (2 << 20) / 1e4);
-    EXPECT(takt_worth_of(1) != takt_worth_of(1u << TAKT_ISA_avx512 | 1));
-    EXPECT(takt_worth_of(1u << TAKT_ISA_avx512 | 1u << TAKT_ISA_avx2)->flops_per_us >
-           takt_worth_of(1u << TAKT_ISA_avx2)->flops_per_us);
+    EXPECT(takt_cost_model_us(&slow_call, 0, 3 << 20) == (1 << 20) / 2e4 + (2 << 20) / 1e4);
+    EXPECT(takt_cost_model_of(1) != takt_cost_model_of(1u << TAKT_ISA_avx512 | 1));
+    EXPECT(takt_cost_model_of(1u << TAKT_ISA_avx512 | 1u << TAKT_ISA_avx2)->flops_per_us >
+           takt_cost_model_of(1u << TAKT_ISA_avx2)->flops_per_us);
 }
 
 /* Tasks of each step of a model for a number of threads; scalar code, so that it is the same
