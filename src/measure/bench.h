@@ -94,7 +94,7 @@ void takt_bench_json(takt_json_writer *w, const takt_bench *b);
 /* Keys of the result that come from `more`. */
 void takt_bench_usage_json(takt_json_writer *w, const takt_bench *b, const takt_bench_row *r);
 void takt_bench_usage_read(takt_bench *b, const takt_json *results, takt_bench_row *r);
-/* Lines for people: load, promise, utilisation, energy, events, processes. */
+/* Lines for people: load, SLO, utilisation, energy, events, processes. */
 void takt_bench_usage_text(takt_text *text, const takt_bench *b, const takt_bench_row *r);
 void takt_bench_jsonl(takt_text *text, const takt_bench *b);
 void takt_bench_csv(takt_text *text, const takt_bench *b);

@@ -186,7 +186,7 @@ static void suggestion(takt_text *text, const takt_bench *b)
         takt_text_add(text, "<p>Best: batch %lld on %d thread%s. ", (long long)s.best, s.threads,
                       s.threads == 1 ? "" : "s");
     else
-        takt_text_add(text, "<p>No batch size keeps the promise. ");
+        takt_text_add(text, "<p>No batch size meets the SLO. ");
     takt_text_add(text,
                   "The knee is at batch %lld: the smallest with 90&nbsp;%% of the most samples a "
                   "second. A rule of thumb says %lld.</p>\n",

@@ -1,4 +1,4 @@
-/* bench_usage.c - load, promise, utilisation, energy, events and processes of a result, as JSON. */
+/* bench_usage.c - load, SLO, utilisation, energy, events and processes of a result, as JSON. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* bench_usage_text.c - load, promise, utilisation, energy, events and processes for people. */
+/* bench_usage_text.c - load, SLO, utilisation, energy, events and processes for people. */
 #include <math.h>
 #include <string.h>
 
@@ -61,9 +61,9 @@ static void say_peak(takt_text *text, const takt_bench_usage *m)
     takt_text_add(text, "%s\n", m->peak.qps > 0 ? "" : " was kept at no rate tried");
 }
 
-static void say_promise(takt_text *text, const takt_bench_usage *m)
+static void say_slo(takt_text *text, const takt_bench_usage *m)
 {
-    takt_text_add(text, "  promise: p%g is %s", 100 * m->slo.part, m->slo_sure ? "" : "at least ");
+    takt_text_add(text, "  SLO: p%g is %s", 100 * m->slo.part, m->slo_sure ? "" : "at least ");
     put_time(text, m->slo_ns);
     takt_text_add(text, ", %s ", m->slo_met ? "within" : "NOT within");
     put_time(text, m->slo.limit_ns);
@@ -105,7 +105,7 @@ void takt_bench_usage_text(takt_text *text, const takt_bench *b, const takt_benc
     if (m->peak.try_count > 0)
         say_peak(text, m);
     else if (m->slo.limit_ns > 0)
-        say_promise(text, m);
+        say_slo(text, m);
     if (m->processes > 1)
         say_processes(text, m);
     if (m->event != NULL)

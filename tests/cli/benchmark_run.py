@@ -1,4 +1,4 @@
-"""benchmark_run.py - scenarios, promises, processes, counters, energy, interruption."""
+"""benchmark_run.py - scenarios, SLOs, processes, counters, energy, interruption."""
 import glob
 import json
 import os
@@ -53,13 +53,13 @@ def scenarios():
     few = takt("run model.takt --iterations 40 --slo p99=10s", 0, "p99 is at least")
     expect("too few runs to be sure" in few, few)
     many = result("--slo p99=10s -t 1")["results"]
-    expect(many["slo"]["resolved"] and many["latency"]["n"] >= 368, "runs enough for a promise")
+    expect(many["slo"]["resolved"] and many["latency"]["n"] >= 368, "runs enough for an SLO")
     takt("run model.takt --qps 50 --duration 0.1", 0, "server, ")
 
 
 def batches():
     text = takt("run model.takt --batch-size 1-16*2 --iterations 30 --slo p50=1s -t 1")
-    for word in ("best within the promise", "knee: batch", "rule of thumb: batch 2 ="):
+    for word in ("best within the SLO", "knee: batch", "rule of thumb: batch 2 ="):
         expect(word in text, f"{word} in {text}")
     suggestion = result("--batch-size 1,8 --iterations 30 -t 1")["suggestion"]
     expect({"batch_size", "knee", "formula", "bytes_per_sample"} <= set(suggestion), suggestion)
@@ -213,7 +213,7 @@ def mistakes():
     takt("run model.takt --qps many", 2, "not a rate")
     takt("run model.takt --slo fast", 2, "not an SLO")
     takt("run model.takt --slo p0=5ms", 2, "not an SLO")
-    takt("run model.takt --find-peak", 2, "needs a promise")
+    takt("run model.takt --find-peak", 2, "needs an SLO")
     takt("run model.takt --counter smiles", 2, "nothing to count")
 
 

@@ -1,4 +1,4 @@
-/* load.c - sessions under load: every scenario, promises and peaks, overload, cancellation. */
+/* load.c - sessions under load: every scenario, SLOs and peaks, overload, cancellation. */
 #include <takt/takt.h>
 
 #include <math.h>

@@ -103,7 +103,7 @@ static void traffic(void)
 
 /* ---- results ---- */
 
-/* One case: batch, milliseconds, peak bytes, and whether its promise of 2 ms is kept. */
+/* One case: batch, milliseconds, peak bytes, and whether its SLO of 2 ms is met. */
 static void add_case(takt_text *t, int batch, double ms, int peak, bool met)
 {
     takt_text_add(t,
@@ -145,7 +145,7 @@ static void batches(void)
         return;
     EXPECT(takt_bench_count(b) == 4 && takt_bench_batch(b, 3) == 16 && takt_bench_batch(b, 4) == 0);
     EXPECT_OK(ctx, takt_suggest_batch(b, NULL, &s));
-    /* 1000, 2500, 2857 and 2909 samples a second: 8 is past 90 %, and only 4 keeps the promise. */
+    /* 1000, 2500, 2857 and 2909 samples a second: 8 is past 90 %, and only 4 meets the SLO. */
     EXPECT(s.best == 4 && s.knee == 8 && s.threads == 2, "%lld %lld", (long long)s.best,
            (long long)s.knee);
     EXPECT(s.sample_bytes == 100 && s.formula == 4, "%g %lld", s.sample_bytes,

@@ -113,7 +113,7 @@ static bool take_scenario(bench_job *j)
         tool_usage_error(t, 1003, "--qps 200, or --find-peak --slo p99=5ms",
                          "a server needs to know how many queries come");
     else if (c->find_peak && !(c->slo.limit_ns > 0))
-        tool_usage_error(t, 1003, "add --slo p99=5ms", "--find-peak needs a promise to keep");
+        tool_usage_error(t, 1003, "add --slo p99=5ms", "--find-peak needs an SLO to meet");
     else
         return true;
     return false;

@@ -109,14 +109,14 @@ void check_latency(check_sheet *s, check_result *r)
     takt_slo slo = {0};
     takt_timing timing = {0};
     SAY(r->fix, "add --slo p99=5ms, your own");
-    SAY(r->evidence, "no promise is given");
+    SAY(r->evidence, "no SLO is given");
     r->ticked = false;
     if (!bench_take_slo(s->p->t, &slo) || slo.limit_ns <= 0 || !time_base(s, &timing))
         return;
     const double value = takt_timing_quantile(s->p->t->ctx, &timing, slo.part);
     r->ticked = value <= slo.limit_ns;
     char a[TAKT_TIME_TEXT], b[TAKT_TIME_TEXT];
-    SAY(r->evidence, "p%.4g is %s, the promise %s", 100 * slo.part, tool_figure_time(value, a),
+    SAY(r->evidence, "p%.4g is %s, the SLO %s", 100 * slo.part, tool_figure_time(value, a),
         tool_figure_time(slo.limit_ns, b));
     SAY(r->fix, "takt doctor %s --slow", s->p->path);
     takt_timing_free(s->p->t->ctx, &timing);

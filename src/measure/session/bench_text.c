@@ -114,20 +114,20 @@ static void print_suggestion(const takt_bench *b, takt_text *text)
     takt_batch_suggestion s;
     char a[TAKT_FIGURE_TEXT];
     const takt_bench_row *best = &b->rows[takt_bench_best(b)];
-    const bool promised = best->usage.slo.limit_ns > 0;
-    if (!promised)
+    const bool has_slo = best->usage.slo.limit_ns > 0;
+    if (!has_slo)
         takt_text_add(text, "most samples a second: batch %lld on %d thread%s%s%s\n",
                       (long long)best->batch, best->threads, best->threads == 1 ? "" : "s",
                       has_precisions(b) ? ", weights in " : "",
                       has_precisions(b) ? precision_of(best) : "");
     if (!has_several_batches(b) || takt_suggest_batch(b, NULL, &s) != TAKT_OK)
         return;
-    if (promised && s.best > 0)
-        takt_text_add(text, "best within the promise: batch %lld on %d thread%s, %s\n",
+    if (has_slo && s.best > 0)
+        takt_text_add(text, "best within the SLO: batch %lld on %d thread%s, %s\n",
                       (long long)s.best, s.threads, s.threads == 1 ? "" : "s",
                       takt_figure_scaled(s.best_rate, "samples/s", a));
-    else if (promised)
-        takt_text_add(text, "no batch size keeps the promise\n");
+    else if (has_slo)
+        takt_text_add(text, "no batch size meets the SLO\n");
     takt_text_add(text,
                   "knee: batch %lld is the smallest with 90 %% of the most samples a second\n",
                   (long long)s.knee);

@@ -80,7 +80,7 @@ takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
     *load = (takt_load){.streams = count};
     takt_ctx *ctx = count > 0 ? sessions[0]->ctx : NULL;
     if (!(slo.limit_ns > 0) || !(slo.part > 0) || slo.part > 1)
-        return takt_fail(ctx, TAKT_E_ARGUMENT, "a peak is the peak of some promise: p99=5ms");
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "a peak is the peak under an SLO: p99=5ms");
     TAKT_TRY(takt_options_read(ctx, "takt_scenario_options", options, &s.o, sizeof s.o));
     s.o.max_ns = (s.o.max_ns > 0 ? s.o.max_ns : 1000000000) / (TRIES + 1);
     s.o.scenario = TAKT_OFFLINE;

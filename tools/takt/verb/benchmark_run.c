@@ -35,7 +35,7 @@ static size_t read_command(char *text, size_t size, const char **words)
 }
 
 /* One of several cases is enough: the others show why it was chosen. */
-static bool keeps_promise(const bench_job *j)
+static bool meets_slo(const bench_job *j)
 {
     for (size_t i = 0; i < takt_bench_count(j->bench); i++)
         if (takt_bench_keeps_slo(j->bench, i))
@@ -79,7 +79,7 @@ static int work(bench_job *j)
     if (j->model != NULL && takt_bench_count(j->bench) > 0) {
         const int written = write_result(j);
         code = code != TAKT_EXIT_OK ? code : written;
-        code = code != TAKT_EXIT_OK || keeps_promise(j) ? code : TAKT_EXIT_BUDGET;
+        code = code != TAKT_EXIT_OK || meets_slo(j) ? code : TAKT_EXIT_BUDGET;
     }
     takt_model_destroy(j->model);
     takt_bench_destroy(j->bench);
