@@ -35,7 +35,7 @@ static const point tiles[] = {
 };
 static const point distances[] = {
     {"default", {0}},
-    {"none", {.asks_nothing = true}},
+    {"none", {.no_prefetch = true}},
     {"distance 1", {.skip = 1}},
     {"distance 16", {.skip = 16}},
     {"distance 64", {.skip = 64}},

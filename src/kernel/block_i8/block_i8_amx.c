@@ -84,7 +84,7 @@ FIXED void piece_fixed(const work *t, bool begins, const size_t rows, const bool
             products(t, i + BATCH);
         for (size_t n = 0; n < least(BATCH, t->blocks - i); n++) {
             if (t->next)
-                ask_for(t->next);
+                prefetch_follower(t->next);
             join(t, i + n, t->sums[n], acc, rows, has_zero);
         }
         if (more)

@@ -273,7 +273,7 @@ static void one_piece(const mm_walk *o, mm_job *t)
     const size_t strips = (o->rows + STRIP_ROWS - 1) / STRIP_ROWS;
     const follower next = follower_of(&g->b, o->panel * count + end, t->blocks);
     for (size_t s = 0; s < strips; s++) {
-        ask_for(&next, s, strips);
+        prefetch_follower(&next, s, strips);
         t->a = strip_of(g, &o->at, o->rounded, o->first / STRIP_ROWS + s, o->count);
         t->acc = (float *)g->scratch + s * 8 * PAIRS * 4;
         mm_strip(t);

@@ -59,7 +59,7 @@ typedef struct takt_gemm_walk {
     size_t rows, k, cols; /* of a block; rounded up to whole tiles, chunks and panels */
     size_t line;          /* bytes from one prefetch of B to the next */
     size_t skip;          /* this many lines of the next panel are not prefetched */
-    bool asks_nothing;    /* B is not prefetched */
+    bool no_prefetch;     /* B is not prefetched */
     bool is_far;          /* as if B were too large for any cache */
 } takt_gemm_walk;
 

@@ -15,7 +15,7 @@ typedef int v_mask;             /* unused: tiles are whole */
 typedef __m256_u vec_in_memory; /* anywhere */
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 1, MR = 6, QUAD = 4, W = 8 };
 enum { A_BYTES = 128 << 10, B_BYTES = 96 << 10, MASKED = 0, HALF_ROWS = 1 };
-enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 0, ASKS_NEAR = 0 };
+enum { STREAMS = 4, FAR_STREAMS = STREAMS, PREFETCH_FAR = 0, PREFETCH_NEAR = 0 };
 #define BELOW 1
 
 #define V_BROADCAST "vbroadcastss"

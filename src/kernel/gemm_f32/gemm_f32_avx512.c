@@ -16,7 +16,7 @@ typedef __mmask16 v_mask;
 typedef __m512_u vec_in_memory; /* anywhere */
 enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 3, MR = 14, QUAD = 4, W = 16 };
 enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
-enum { STREAMS = 8, FAR_STREAMS = 2, ASKS_FAR = 16 << 20, ASKS_NEAR = 0 };
+enum { STREAMS = 8, FAR_STREAMS = 2, PREFETCH_FAR = 16 << 20, PREFETCH_NEAR = 0 };
 #define BELOW 1
 
 #define V_BROADCAST "vbroadcastss"

@@ -16,7 +16,7 @@ typedef __mmask8 v_mask;
 typedef __m512d_u vec_in_memory; /* anywhere */
 enum { WIDE = 8, NARROW = 8, PANEL = 8, PANELS = 3, MR = 14, QUAD = 2, W = 8 };
 enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1 };
-enum { STREAMS = 8, FAR_STREAMS = 2, ASKS_FAR = 0, ASKS_NEAR = 0 };
+enum { STREAMS = 8, FAR_STREAMS = 2, PREFETCH_FAR = 0, PREFETCH_NEAR = 0 };
 #define BELOW 1
 
 #define V_BROADCAST "vbroadcastsd"

@@ -12,7 +12,7 @@ typedef takt_gemm_f64 gemm;
 typedef takt_epilogue_f64 epilogue;
 enum { WIDE = 6, NARROW = 4, PANELS = 1, MR = 8, QUAD = 2 };
 enum { A_BYTES = 512 << 10, B_BYTES = 320 << 10, MASKED = 0 };
-enum { STREAMS = 4, FAR_STREAMS = STREAMS, ASKS_FAR = 0, ASKS_NEAR = 0 };
+enum { STREAMS = 4, FAR_STREAMS = STREAMS, PREFETCH_FAR = 0, PREFETCH_NEAR = 0 };
 
 #include "kernel/gemm_f32/epilogue.inc"
 

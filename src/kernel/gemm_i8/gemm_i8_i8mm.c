@@ -63,14 +63,14 @@ static void pack_tile(const takt_gemm_i8 *g, const strip *s, size_t k, char *to)
     PAIR_##R(op, 4, 8, 16, 24) LOAD_B(4, 64) PAIR_##R(op, 5, 9, 17, 25) LOAD_B(5, 80)              \
         PAIR_##R(op, 6, 10, 18, 26) LOAD_B(6, 96) PAIR_##R(op, 7, 11, 19, 27) LOAD_B(7, 112)
 /* Both lines of a step that comes later. */
-#define ASK_2 "prfm pldl1keep, [%[b], %[near]]\n\tprfm pldl2keep, [%[b], %[far]]\n\t"
-#define ASK_1 "prfm pldl1keep, [%[b], %[near]]\n\tprfm pldl1keep, [%[b], %[far]]\n\t"
-#define ASK_3 ASK_2
+#define PREFETCH_2 "prfm pldl1keep, [%[b], %[near]]\n\tprfm pldl2keep, [%[b], %[far]]\n\t"
+#define PREFETCH_1 "prfm pldl1keep, [%[b], %[near]]\n\tprfm pldl1keep, [%[b], %[far]]\n\t"
+#define PREFETCH_3 PREFETCH_2
 #define STEP(R, op)                                                                                \
     HALF_1(R, op)                                                                                  \
     PAIR_##R(op, 4, 12, 20, 28) LOAD_B(4, 128) PAIR_##R(op, 5, 13, 21, 29) LOAD_B(5, 144)          \
         PAIR_##R(op, 6, 14, 22, 30) LOAD_B(6, 160) PAIR_##R(op, 7, 15, 23, 31) LOAD_B(7, 176)      \
-            ASK_##R "add %[b], %[b], #128\n\t"
+            PREFETCH_##R "add %[b], %[b], #128\n\t"
 #define LAST(R, op)                                                                                \
     HALF_1(R, op)                                                                                  \
     PAIR_##R(op, 4, 12, 20, 28) PAIR_##R(op, 5, 13, 21, 29) PAIR_##R(op, 6, 14, 22, 30)            \
