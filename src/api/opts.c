@@ -341,7 +341,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     s->threads = o->threads > 0 ? o->threads : takt_pool_default_threads();
     TAKT_TRY(settle_hint(ctx, o, level, s));
     TAKT_TRY(settle_donated(m, o, s));
-    TAKT_TRY(takt_settle_walk(ctx, &o->cache, s));
+    TAKT_TRY(takt_settle_blocking(ctx, &o->cache, s));
     TAKT_TRY(takt_precision_of(ctx, o->precision, &s->precision));
     TAKT_TRY(settle_numerics(ctx, o->numerics, s));
     TAKT_TRY(settle_isas(ctx, o, level, s));

@@ -40,8 +40,8 @@ TAKT_MUST_USE takt_status takt_settle_tradeoff(takt_ctx *ctx, const char *word,
 /* "cuda=2G". */
 TAKT_MUST_USE takt_status takt_settle_limits(takt_ctx *ctx, const char *words,
                                              takt_plan_settings *s);
-TAKT_MUST_USE takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_config *c,
-                                           takt_plan_settings *settings);
+TAKT_MUST_USE takt_status takt_settle_blocking(takt_ctx *ctx, const takt_cache_config *c,
+                                               takt_plan_settings *settings);
 /* "f32" (also NULL), "f16" or "bf16". */
 TAKT_MUST_USE takt_status takt_precision_of(takt_ctx *ctx, const char *word, takt_dtype *precision);
 

@@ -237,16 +237,16 @@ typedef struct takt_plan_settings {
     bool recomputes;   /* and cheap values may be computed twice */
     bool has_tradeoff; /* of a training step: `tradeoff` is from 0, least memory, to 1, fastest */
     double tradeoff;
-    size_t activation_limit; /* of a training step: most bytes of the arena; 0: none */
-    bool no_winograd;        /* the hint `memory` gave up Winograd, whose weights are larger */
-    takt_hint hint;          /* what the caller said */
-    const char *donated;     /* names of inputs that steps may write over: "x,y"; or NULL */
-    bool is_dry;             /* no constant is packed or computed: sizes only */
-    bool consumes;           /* constants are given back as soon as no step will read them */
-    uint64_t passes_off;     /* for subgraphs: what takt_pass_choose said of the whole */
-    bool lower_all;          /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
-    takt_gemm_walk walk;     /* of matrix products, if is_walked */
-    bool is_walked;
+    size_t activation_limit;     /* of a training step: most bytes of the arena; 0: none */
+    bool no_winograd;            /* the hint `memory` gave up Winograd, whose weights are larger */
+    takt_hint hint;              /* what the caller said */
+    const char *donated;         /* names of inputs that steps may write over: "x,y"; or NULL */
+    bool is_dry;                 /* no constant is packed or computed: sizes only */
+    bool consumes;               /* constants are given back as soon as no step will read them */
+    uint64_t passes_off;         /* for subgraphs: what takt_pass_choose said of the whole */
+    bool lower_all;              /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
+    takt_gemm_blocking blocking; /* of matrix products, if is_blocked */
+    bool is_blocked;
     bool is_fast;           /* products by bf16 dot products where the machine has them */
     bool narrows_maps;      /* and what convolutions read and write in bf16 */
     takt_dtype precision;   /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */

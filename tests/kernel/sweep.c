@@ -14,7 +14,7 @@ enum { N = 1024, TRIES = 3 };
 
 typedef struct point {
     const char *name;
-    takt_gemm_walk walk;
+    takt_gemm_blocking blocking;
 } point;
 
 static const point tiles[] = {
@@ -73,7 +73,7 @@ static int curve(const takt_kernel *kernel, takt_gemm_f32 *g, const point *point
     int failed = 0;
     double usual = 0;
     for (size_t i = 0; i < count; i++) {
-        g->walk = &points[i].walk;
+        g->blocking = &points[i].blocking;
         const double found = speed(kernel, g);
         if (i == 0) {
             memcpy(first, g->c, sizeof first);

@@ -40,7 +40,7 @@ static void by_pieces(const takt_block_floats *f, const takt_block_part *o)
                                      .dtype = TAKT_F32,
                                      .columns = takt_panels_columns(f->info->panels, o->b.n)};
     const takt_epilogue_f32 epilogue = {.bias = o->bias};
-    const takt_gemm_walk walk = {.cols = PIECE};
+    const takt_gemm_blocking blocking = {.cols = PIECE};
     const takt_gemm_f32 g = {.m = o->m,
                              .n = o->b.n,
                              .k = o->b.k,
@@ -53,7 +53,7 @@ static void by_pieces(const takt_block_floats *f, const takt_block_part *o)
                              .ldc = o->ldc,
                              .epilogue = o->bias ? &epilogue : NULL,
                              .scratch = o->scratch,
-                             .walk = &walk,
+                             .blocking = &blocking,
                              .poll = o->poll};
     f->gemm(&g);
 }

@@ -128,20 +128,20 @@ const takt_backend takt_backend_cpu = {
     .machine = machine,
 };
 
-static const takt_gemm_walk *copy_walk(takt_planner *p)
+static const takt_gemm_blocking *copy_blocking(takt_planner *p)
 {
-    takt_gemm_walk *walk = takt_planner_get(p, sizeof *walk);
-    if (walk != NULL)
-        *walk = p->settings->walk;
-    return walk;
+    takt_gemm_blocking *blocking = takt_planner_get(p, sizeof *blocking);
+    if (blocking != NULL)
+        *blocking = p->settings->blocking;
+    return blocking;
 }
 
-takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk)
+takt_status takt_cpu_blocking(takt_planner *p, const takt_gemm_blocking **blocking)
 {
-    *walk = NULL;
-    if (p->settings->is_walked)
-        *walk = copy_walk(p);
-    return p->settings->is_walked && *walk == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+    *blocking = NULL;
+    if (p->settings->is_blocked)
+        *blocking = copy_blocking(p);
+    return p->settings->is_blocked && *blocking == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 
 static bool writes(const takt_step *s, uint32_t buffer)

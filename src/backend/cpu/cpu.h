@@ -30,7 +30,7 @@ typedef struct takt_cpu_kind {
 } takt_cpu_kind;
 
 /* The caller's blocking of products, a copy of the plan's; NULL: the kernels' default. */
-TAKT_MUST_USE takt_status takt_cpu_walk(takt_planner *p, const takt_gemm_walk **walk);
+TAKT_MUST_USE takt_status takt_cpu_blocking(takt_planner *p, const takt_gemm_blocking **blocking);
 /* How many tasks pay off for work that costs `flops` and moves `bytes`, at most `most`. */
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
 /* How many parts pay off, on a single thread, for work that reads and writes `bytes`, at most

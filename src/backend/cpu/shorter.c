@@ -21,7 +21,7 @@ void takt_cpu_shorter(const takt_shorter *s, const float *row, size_t limit, flo
                        .c = out,
                        .ldc = n,
                        .scratch = s->scratch,
-                       .walk = s->walk};
+                       .blocking = s->blocking};
     if (whole > 0)
         s->gemm(&g);
     if (rest == 0)

@@ -7,11 +7,11 @@
 typedef struct takt_shorter {
     takt_gemm_f32_fn *gemm;
     takt_panels panels;
-    size_t k, n;                /* of the packed matrix */
-    const float *b;             /* packed */
-    float *scratch;             /* for the kernel: of one row, and any k up to this */
-    float *part;                /* a panel of floats */
-    const takt_gemm_walk *walk; /* or NULL */
+    size_t k, n;                        /* of the packed matrix */
+    const float *b;                     /* packed */
+    float *scratch;                     /* for the kernel: of one row, and any k up to this */
+    float *part;                        /* a panel of floats */
+    const takt_gemm_blocking *blocking; /* or NULL */
 } takt_shorter;
 
 /* out[n] = row[limit] * the first `limit` rows of b; the others are not read. */

@@ -50,7 +50,7 @@ static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size
                                          : _mm512_setzero_si512());
 }
 
-#include "kernel/gemm_bf16/walk_amx.inc"
+#include "kernel/gemm_bf16/blocked_amx.inc"
 
 #include "kernel/gemm_bf16/image_amx.inc"
 

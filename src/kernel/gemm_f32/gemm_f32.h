@@ -54,14 +54,14 @@ typedef struct takt_epilogue_f32 {
 } takt_epilogue_f32;
 
 /* Blocking of a large product; it cannot change the bits. Zero: the kernel's default. */
-typedef struct takt_gemm_walk {
+typedef struct takt_gemm_blocking {
     size_t a_bytes;       /* of packed A at a time */
     size_t rows, k, cols; /* of a block; rounded up to whole tiles, chunks and panels */
     size_t line;          /* bytes from one prefetch of B to the next */
     size_t skip;          /* this many lines of the next panel are not prefetched */
     bool no_prefetch;     /* B is not prefetched */
     bool is_far;          /* as if B were too large for any cache */
-} takt_gemm_walk;
+} takt_gemm_blocking;
 
 /* Rows [p, p + k) of B, all in one chunk, by `cols` columns: whole panels from column `col` on. */
 typedef struct takt_gemm_piece {
@@ -96,7 +96,7 @@ typedef struct takt_gemm_f32 {
     size_t ldc;
     const takt_epilogue_f32 *epilogue;   /* or NULL */
     float *scratch;                      /* 64-byte aligned, of the size in the kernel's info */
-    const takt_gemm_walk *walk;          /* or NULL */
+    const takt_gemm_blocking *blocking;  /* or NULL */
     size_t ways;                         /* known associativity of L1; 0: low */
     const struct takt_bf16_image *image; /* only gemm_bf16: A lies there; or NULL */
     const takt_poll *poll;               /* polled once a block of rows and chunk of k; or NULL */
@@ -108,8 +108,8 @@ typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);
 typedef struct takt_gemm_f32_info {
     size_t rows;        /* of a full tile: cut m into multiples of this for speed */
     takt_panels panels; /* of packed B; a product may be cut wherever one begins */
-    /* For these m, n, k, a_row, a_col, walk, and whether B is stored in another form; bounded by
-     * about 1.7 MiB + 4 * k. */
+    /* For these m, n, k, a_row, a_col, blocking, and whether B is stored in another form; bounded
+     * by about 1.7 MiB + 4 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f32 *g);
     /* Rows of a tile of three panels, which products of more than four have, and bytes of rows that
      * weights pass by at a time; 0: there is no such tile. */

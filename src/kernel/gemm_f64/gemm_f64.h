@@ -52,11 +52,11 @@ typedef struct takt_gemm_f64 {
     size_t b_first; /* the one that is the first of C; a panel begins there */
     double *c;
     size_t ldc;
-    const takt_epilogue_f64 *epilogue; /* or NULL */
-    double *scratch;                   /* 64-byte aligned, of the size in the kernel's info */
-    const takt_gemm_walk *walk;        /* or NULL */
-    size_t ways;                       /* known associativity of L1; 0: low */
-    const takt_poll *poll;             /* polled once a block of rows and chunk of k; or NULL */
+    const takt_epilogue_f64 *epilogue;  /* or NULL */
+    double *scratch;                    /* 64-byte aligned, of the size in the kernel's info */
+    const takt_gemm_blocking *blocking; /* or NULL */
+    size_t ways;                        /* known associativity of L1; 0: low */
+    const takt_poll *poll;              /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f64;
 
 typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);

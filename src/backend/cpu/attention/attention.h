@@ -27,7 +27,7 @@ typedef struct takt_attention {
     size_t k_packed, v_packed, kernel_floats; /* floats */
     size_t block;                             /* queries at a time */
     size_t parts; /* of the queries that share a head of k and v; 1: each task packs its own */
-    const takt_gemm_walk *walk; /* set by the caller, or NULL */
+    const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_convert_fn *convert;
     takt_ggml_f32_fn *decode;
     takt_dtype k_type, v_type; /* f32, or 16 bits that are widened, or u8: blocks of q8_0 */

@@ -26,7 +26,7 @@ static void multiply(const job *j, takt_gemm_f32 g)
     if (g.b_n == 0)
         g.b_n = g.n;
     g.scratch = j->own + j->f->scratch;
-    g.walk = j->f->a.walk;
+    g.blocking = j->f->a.blocking;
     g.poll = j->poll;
     j->f->a.gemm(&g);
 }
@@ -246,7 +246,7 @@ static size_t with_queries(const facts *f, const takt_gemm_f32_info *info, size_
                            size_t most)
 {
     const takt_attention *a = &f->a;
-    takt_gemm_f32 g = {.m = rows, .n = seen, .a_col = 1, .walk = a->walk};
+    takt_gemm_f32 g = {.m = rows, .n = seen, .a_col = 1, .blocking = a->blocking};
     g.k = a->dim;
     g.a_row = a->heads * a->dim;
     most = most_of(info, g, most);
@@ -264,7 +264,7 @@ static size_t with_keys(const facts *f, const takt_gemm_f32_info *info, size_t k
                         size_t most)
 {
     const takt_attention *a = &f->a;
-    takt_gemm_f32 g = {.m = keys, .k = rows, .a_row = 1, .a_col = a->keys, .walk = a->walk};
+    takt_gemm_f32 g = {.m = keys, .k = rows, .a_row = 1, .a_col = a->keys, .blocking = a->blocking};
     g.n = a->dim;
     most = most_of(info, g, most);
     g.n = a->value_dim;

@@ -131,9 +131,13 @@ static size_t product_bytes(const takt_attention *f, const takt_gemm_f32_info *i
                                  .k = f->dim,
                                  .a_row = f->heads * f->dim,
                                  .a_col = 1,
-                                 .walk = f->walk};
-    const takt_gemm_f32 second = {
-        .m = f->block, .n = f->value_dim, .k = keys, .a_row = keys, .a_col = 1, .walk = f->walk};
+                                 .blocking = f->blocking};
+    const takt_gemm_f32 second = {.m = f->block,
+                                  .n = f->value_dim,
+                                  .k = keys,
+                                  .a_row = keys,
+                                  .a_col = 1,
+                                  .blocking = f->blocking};
     takt_gemm_f32 single = second; /* a row without absent keys, fewer than there are */
     single.m = 1;
     single.k = keys < TAKT_GEMM_CHUNK ? keys : TAKT_GEMM_CHUNK;
@@ -149,8 +153,9 @@ static size_t product_bytes(const takt_attention *f, const takt_gemm_f32_info *i
 size_t takt_attention_kernel_bytes(const takt_attention *f, const takt_gemm_f32_info *info)
 {
     enum { BLOCK_OF_K = 2048 };
-    const size_t block =
-        f->walk != NULL && f->walk->k > BLOCK_OF_K ? f->walk->k + TAKT_GEMM_CHUNK : BLOCK_OF_K;
+    const size_t block = f->blocking != NULL && f->blocking->k > BLOCK_OF_K
+                             ? f->blocking->k + TAKT_GEMM_CHUNK
+                             : BLOCK_OF_K;
     const bool may_be_fewer = f->length >= 0 || f->is_causal;
     size_t most = product_bytes(f, info, f->keys);
     for (size_t keys = 3; may_be_fewer && keys < f->keys && keys < block + 4; keys += 4) {

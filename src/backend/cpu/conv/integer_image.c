@@ -16,7 +16,7 @@ typedef struct facts {
 bool takt_integer_image_fits(const takt_planner *p, const takt_conv_shape *s,
                              const takt_gemm_i8_info *info)
 {
-    const bool has_blocks = p->settings->is_walked && p->settings->walk.rows > 0;
+    const bool has_blocks = p->settings->is_blocked && p->settings->blocking.rows > 0;
     return !has_blocks && takt_image_fits(s, info->image);
 }
 

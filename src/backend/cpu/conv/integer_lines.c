@@ -40,7 +40,7 @@ static size_t columns_of(const takt_conv_shape *s)
 
 bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s)
 {
-    const bool has_blocks = p->settings->is_walked && p->settings->walk.rows > 0;
+    const bool has_blocks = p->settings->is_blocked && p->settings->blocking.rows > 0;
     if (has_blocks || !s->is_nhwc || s->groups != 1 || s->in[0] != 1 || s->kernel[0] != 1 ||
         s->out[0] != 1 || s->before[0] != 0 || s->k == 0 || s->batch * s->positions == 0)
         return false;

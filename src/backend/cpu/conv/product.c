@@ -53,7 +53,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .ldc = c->is_nhwc && !rounds ? outputs : b->columns,
                        .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
-                       .walk = f->walk,
+                       .blocking = f->blocking,
                        .ways = f->ways,
                        .poll = t->poll};
     takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);

@@ -32,8 +32,8 @@ typedef struct takt_conv_product {
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t grain;              /* rows of a tile */
     takt_cut cut;
-    const takt_gemm_walk *walk;      /* set by the caller, or NULL */
-    size_t ways;                     /* of L1, for the kernel */
+    const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
+    size_t ways;                        /* of L1, for the kernel */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } takt_conv_product;
 

@@ -111,7 +111,7 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
             .c = at(t->scratch_own, f->products) + p * takt_winograd_stride(count, o->count),
             .ldc = o->count,
             .scratch = t->scratch_own,
-            .walk = f->walk,
+            .blocking = f->blocking,
             .poll = t->poll};
         f->multiply(&g);
     }

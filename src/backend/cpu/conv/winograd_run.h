@@ -18,7 +18,7 @@ typedef struct takt_winograd_conv {
     takt_conv_shape shape;
     takt_conv_end end;
     takt_gemm_f32_fn *multiply;
-    const takt_gemm_walk *walk; /* set by the caller, or NULL */
+    const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_winograd_f32_fn *transform;
     takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */

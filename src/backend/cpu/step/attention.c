@@ -48,7 +48,7 @@ static void exclude_absent(const head *h, size_t first, size_t count, size_t see
                             .b = h->v_packed,
                             .scratch = h->scratch,
                             .part = h->scratch + f->kernel_floats,
-                            .walk = f->walk};
+                            .blocking = f->blocking};
     for (size_t i = 0; i < count; i++) {
         float *out = h->out + (first + i) * f->heads * f->value_dim;
         const size_t limit = takt_attention_limit(f, h->keys, first + i);
@@ -86,7 +86,7 @@ static void attend(const head *h, size_t first, size_t count, size_t seen)
                                   .c = h->scores,
                                   .ldc = seen,
                                   .scratch = h->scratch,
-                                  .walk = f->walk,
+                                  .blocking = f->blocking,
                                   .poll = h->poll};
     f->gemm(&scores);
     takt_attention_weigh(h, first, count, seen, seen);
@@ -101,7 +101,7 @@ static void attend(const head *h, size_t first, size_t count, size_t seen)
                                   .c = h->out + first * f->heads * f->value_dim,
                                   .ldc = f->heads * f->value_dim,
                                   .scratch = h->scratch,
-                                  .walk = f->walk,
+                                  .blocking = f->blocking,
                                   .poll = h->poll};
     f->gemm(&values);
     if (f->is_causal)
@@ -346,15 +346,15 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_length_input(p, n, f));
     TAKT_TRY(takt_planner_output(p, id, &index));
     set_sizes(p, n, f);
-    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     if (p->settings->is_fast && !takt_planner_in_prologue(p))
         takt_planner_lacks_fast(p, "numerics fast: attention as one step is computed in f32");
     p->step->reads_view = takt_attention_reads_view;
     if (f->queries == 1 && f->keys > 0)
         return compile_one(p, f);
     f->block = BLOCK;
-    if (f->walk != NULL && f->walk->rows > 0)
-        f->block = f->walk->rows < BLOCK_MOST ? f->walk->rows : BLOCK_MOST;
+    if (f->blocking != NULL && f->blocking->rows > 0)
+        f->block = f->blocking->rows < BLOCK_MOST ? f->blocking->rows : BLOCK_MOST;
     const size_t tile = set_kernels(p, f);
     p->step->run = run;
     return cut_tasks(p, f, tile);

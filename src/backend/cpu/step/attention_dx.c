@@ -170,7 +170,7 @@ static takt_status compile(takt_planner *p)
     for (uint32_t k = 0; k < 3; k++)
         TAKT_TRY(takt_planner_result(p, id, k, &index));
     set_sizes(p, n, a);
-    TAKT_TRY(takt_cpu_walk(p, &a->walk));
+    TAKT_TRY(takt_cpu_blocking(p, &a->blocking));
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     const takt_kernel *map = takt_planner_find(p, "map_f32");
     const takt_gemm_f32_info *info = gemm->info;

@@ -185,10 +185,10 @@ static size_t with_rest(size_t m, size_t rows, size_t tile)
 static size_t block_rows(const takt_conv_product *f, size_t tile, bool merges)
 {
     const takt_conv_shape *c = &f->shape;
-    const bool is_asked = f->walk != NULL && f->walk->rows > 0;
+    const bool is_asked = f->blocking != NULL && f->blocking->rows > 0;
     const size_t bytes = is_asked ? ASKED_BYTES : PATCH_BYTES;
     const size_t fit = c->k > 0 ? bytes / sizeof(float) / c->k_row : ROWS_MAX;
-    const size_t least = is_asked ? tile : ROWS_MIN, most = is_asked ? f->walk->rows : ROWS_MAX;
+    const size_t least = is_asked ? tile : ROWS_MIN, most = is_asked ? f->blocking->rows : ROWS_MAX;
     const size_t rows = fit > most ? most : fit < least ? least : fit;
     const size_t whole = rows < tile ? tile : rows / tile * tile;
     return is_asked || !merges ? whole : with_rest(c->batch * c->positions, whole, tile);
@@ -204,7 +204,7 @@ static size_t kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_info 
                        .k = c->k_row,
                        .a_row = f->is_direct ? c->x_at[2] : c->k_row,
                        .a_col = 1,
-                       .walk = f->walk};
+                       .blocking = f->blocking};
     takt_narrow_use(&g, &f->narrow, NULL, 0, &stored);
     return info->scratch_bytes(&g);
 }
@@ -285,7 +285,7 @@ static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
 /* Patches are gathered, the weights are f32 constants, and no other blocks are requested. */
 static bool is_plain(takt_planner *p, const takt_conv_product *f)
 {
-    return !f->is_direct && f->walk == NULL && f->narrow.fast == NULL &&
+    return !f->is_direct && f->blocking == NULL && f->narrow.fast == NULL &&
            !takt_is_narrow(&f->narrow) && takt_planner_is_constant(p, f->narrow.from) &&
            !takt_planner_in_prologue(p);
 }
@@ -306,7 +306,7 @@ static takt_status compile(takt_planner *p)
     const takt_gemm_bf16_info *bf16 = takt_narrow_bf16(&f->narrow);
     if (bf16 != NULL && !f->is_direct && takt_conv_image_fits(&f->shape, bf16))
         return takt_conv_image_compile(p, gemm, &f->narrow);
-    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     f->ways = takt_cpu_ways(p);
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
         return takt_conv_near_compile(p, TAKT_NONE);

@@ -19,7 +19,7 @@ typedef struct facts {
     takt_conv_shape shape; /* of the 1x1 convolution */
     takt_conv_end end;     /* and what follows it */
     takt_gemm_f32_fn *run;
-    const takt_gemm_walk *walk; /* set by the caller, or NULL */
+    const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_panels panels;
     size_t w;               /* index into step->in */
     takt_cpu_lines lines;   /* the depthwise convolution, and what follows it */
@@ -113,7 +113,7 @@ static void make_lines(const takt_step *s, const takt_task *t, size_t first, siz
                                  .ldc = c->cout,
                                  .epilogue = ends ? &epilogue : NULL,
                                  .scratch = t->scratch_own,
-                                 .walk = f->walk};
+                                 .blocking = f->blocking};
         f->run(&g);
     }
 }
@@ -206,7 +206,7 @@ static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info)
                                  .k = c->k,
                                  .a_row = c->cin,
                                  .a_col = 1,
-                                 .walk = f->walk};
+                                 .blocking = f->blocking};
         const size_t bytes = info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
@@ -224,7 +224,7 @@ static takt_status compile_halves(takt_planner *p, facts *f, const takt_group *w
     p->group = &first;
     f->shape = takt_conv_shape_of(p->graph, whole->nodes[0]);
     f->shape.k_row = f->shape.k;
-    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->lines.shape = takt_conv_shape_of(p->graph, second.nodes[0]);

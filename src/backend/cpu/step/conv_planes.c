@@ -33,7 +33,7 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
         takt_conv_is_depthwise(g, node))
         return "";
     const takt_conv_shape s = takt_conv_shape_of(g, node);
-    if (takt_conv_is_pointwise(&s) || p->settings->is_walked || p->settings->is_fast ||
+    if (takt_conv_is_pointwise(&s) || p->settings->is_blocked || p->settings->is_fast ||
         !takt_conv_near_fits(p, &s))
         return "the convolution gathers patches of channels";
     if (!takt_conv_near_takes_planes(p, &s))

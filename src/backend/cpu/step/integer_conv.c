@@ -238,8 +238,8 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     const size_t fit = c->k > 0 ? PATCH_BYTES / c->k : ROWS_MAX;
     size_t patches = 0;
     f->rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
-    if (p->settings->is_walked && p->settings->walk.rows > 0)
-        f->rows = least(p->settings->walk.rows, c->batch * c->positions);
+    if (p->settings->is_blocked && p->settings->blocking.rows > 0)
+        f->rows = least(p->settings->blocking.rows, c->batch * c->positions);
     if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);

@@ -176,7 +176,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
 /* Positions whose patches are gathered at a time, if requested (--tile); else 0. */
 static size_t rows_asked(const takt_planner *p)
 {
-    return p->settings->is_walked ? p->settings->walk.rows : 0;
+    return p->settings->is_blocked ? p->settings->blocking.rows : 0;
 }
 
 static takt_status plan_product(takt_planner *p, facts *f)

@@ -130,7 +130,7 @@ static void set_scratch(takt_step *s, takt_winograd_conv *f, const takt_gemm_f32
                        .a_row = c->cin,
                        .a_col = 1,
                        .b_n = c->cout,
-                       .walk = f->walk};
+                       .blocking = f->blocking};
     f->inputs = takt_cpu_aligned(info->scratch_bytes(&g));
     f->products = f->inputs + aligned(POINTS * takt_winograd_stride(f->block, c->cin));
     f->zeros = f->products + aligned(POINTS * takt_winograd_stride(f->block, c->cout));
@@ -156,7 +156,7 @@ static takt_status compile(takt_planner *p)
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
-    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info, threads_of(p));

@@ -22,7 +22,7 @@ typedef struct facts {
     takt_winograd_f32_fn *to_v;
     takt_winograd_dy_f32_fn *to_d;
     takt_gemm_f32_fn *multiply;
-    const takt_gemm_walk *walk;
+    const takt_gemm_blocking *blocking;
     takt_panels panels;
     size_t across, tiles;                  /* tiles in a row of dy, and in the whole batch */
     size_t ins, outs, in_count, out_count; /* channels of a block, and how many blocks */
@@ -172,7 +172,7 @@ static void multiply(const job *j, int to)
                                  .ldc = j->outs,
                                  .epilogue = j->first > 0 ? &add : NULL,
                                  .scratch = j->t->scratch_own,
-                                 .walk = f->walk,
+                                 .blocking = f->blocking,
                                  .poll = j->t->poll};
         f->multiply(&g);
     }
@@ -315,7 +315,7 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
                                      .k = count,
                                      .a_row = 1,
                                      .a_col = rows,
-                                     .walk = f->walk};
+                                     .blocking = f->blocking};
             const size_t bytes = info->scratch_bytes(&g);
             kernel = bytes > kernel ? bytes : kernel;
         }
@@ -347,7 +347,7 @@ static takt_status compile(takt_planner *p)
     const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     f->panels = ((const takt_gemm_f32_info *)gemm->info)->panels;
-    TAKT_TRY(takt_cpu_walk(p, &f->walk));
+    TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));

@@ -1,4 +1,4 @@
-/* opts_walk.c - the caller's options for the blocking of matrix products. */
+/* opts_blocking.c - the caller's options for the blocking of matrix products. */
 #include "api/opts.h"
 
 enum { MOST = 65536, LINE_LEAST = 16, LINE_MOST = 4096 };
@@ -52,19 +52,19 @@ static takt_status check(takt_ctx *ctx, const takt_cache_config *c)
     return TAKT_OK;
 }
 
-takt_status takt_settle_walk(takt_ctx *ctx, const takt_cache_config *c, takt_plan_settings *s)
+takt_status takt_settle_blocking(takt_ctx *ctx, const takt_cache_config *c, takt_plan_settings *s)
 {
     TAKT_TRY(check(ctx, c));
-    s->walk = (takt_gemm_walk){.a_bytes = c->block_size,
-                               .rows = c->rows,
-                               .k = c->depth,
-                               .cols = c->columns,
-                               .line = c->cache_line_size,
-                               .skip = c->prefetch_distance,
-                               .asks_nothing = c->enable_prefetch < 0};
-    s->is_walked = c->block_size + c->rows + c->depth + c->columns + c->cache_line_size +
-                           c->prefetch_distance >
-                       0 ||
-                   c->enable_prefetch < 0;
+    s->blocking = (takt_gemm_blocking){.a_bytes = c->block_size,
+                                       .rows = c->rows,
+                                       .k = c->depth,
+                                       .cols = c->columns,
+                                       .line = c->cache_line_size,
+                                       .skip = c->prefetch_distance,
+                                       .no_prefetch = c->enable_prefetch < 0};
+    s->is_blocked = c->block_size + c->rows + c->depth + c->columns + c->cache_line_size +
+                            c->prefetch_distance >
+                        0 ||
+                    c->enable_prefetch < 0;
     return TAKT_OK;
 }
