@@ -9,6 +9,8 @@
  *
  * Views here are dense and row-major. A view that a function creates owns its memory, which comes
  * from the context: free it with takt_view_free.
+ *
+ * Threads: any; a digest and a source of test data are used by one at a time.
  */
 #ifndef TAKT_ARRAY_H
 #define TAKT_ARRAY_H

@@ -4,6 +4,8 @@
  *     takt_cache_use use;
  *     takt_profile_model_cache(profile, &use);   // or counted by takt_session_count
  *     takt_profile_set_cache(profile, &use);     // takt_profile_print shows it from now on
+ *
+ * Threads: one at a time for each profile (takt.h).
  */
 #ifndef TAKT_COUNTERS_H
 #define TAKT_COUNTERS_H

@@ -4,6 +4,8 @@
  *     takt_cpu cpu;
  *     takt_cpu_caps(&cpu);
  *     printf("%s: %s\n", cpu.model, cpu.isas);   // "Neoverse-V1: scalar neon dotprod ..."
+ *
+ * Threads: any, at any time.
  */
 #ifndef TAKT_CPU_H
 #define TAKT_CPU_H

@@ -7,7 +7,8 @@
  *     takt_ctx_destroy(ctx);
  *
  * A context carries allocator, files, clock, limits and log. Takt has no globals, starts no hidden
- * threads and prints nothing.
+ * threads and prints nothing. Any number of threads may use a context, and their failures follow
+ * each other in takt_last_error; one creates and destroys it.
  */
 #ifndef TAKT_CTX_H
 #define TAKT_CTX_H

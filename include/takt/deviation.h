@@ -4,6 +4,8 @@
  *     takt_plan_options options = {.precision = "bf16"};
  *     takt_deviation d;
  *     takt_measure_deviation(model, &options, NULL, &d);   // d.max_abs, d.rms_relative
+ *
+ * Threads: any; the model is only read.
  */
 #ifndef TAKT_DEVIATION_H
 #define TAKT_DEVIATION_H

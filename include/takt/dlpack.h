@@ -10,6 +10,8 @@
  *
  * The structures are those of DLPack 1.x, under Takt's names, so that this header and dlpack.h can
  * be included together; the layout is the same, and a pointer may be cast.
+ *
+ * Threads: any; one tensor is released once.
  */
 #ifndef TAKT_DLPACK_H
 #define TAKT_DLPACK_H

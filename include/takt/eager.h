@@ -8,6 +8,9 @@
  *
  * The first call of a kind (operation, attributes, types, shapes) makes a plan, which the context
  * keeps; later calls allocate nothing. The bits are those of a model with this operation.
+ *
+ * Threads: any, at any time: calls of one context wait for each other only while they look for a
+ * plan.
  */
 #ifndef TAKT_EAGER_H
 #define TAKT_EAGER_H

@@ -11,6 +11,9 @@
  * sample per stream, each started when the last is done; queries that arrive at random, whether or
  * not a session is free (an open loop, so that a slow server cannot slow its clients down); and all
  * samples available at the start.
+ *
+ * Threads: called by one, which starts those of the streams; the sessions belong to the call until
+ * then.
  */
 #ifndef TAKT_LOAD_H
 #define TAKT_LOAD_H

@@ -9,6 +9,8 @@
  * docs/logic.md describes rules. A relation is an ordinary tensor; these functions know which one,
  * in which form, and what its elements are called. A model that was compiled to a .taktp file, or
  * cut out of another, keeps the tensors but not the names: it has no relations here.
+ *
+ * Threads: any; the model is only read. A derivation or set of tuples is used by one at a time.
  */
 #ifndef TAKT_LOGIC_H
 #define TAKT_LOGIC_H
@@ -44,6 +46,7 @@ typedef struct takt_relation {
     double weight;     /**< of a constraint */
 } takt_relation;
 
+/** How many relations the model has; 0 for a model without rules. */
 TAKT_API size_t takt_model_relation_count(const takt_model *model);
 /** The relation's strings live as long as the model. TAKT_ERR_NOT_FOUND beyond the last. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_relation(const takt_model *model, size_t index,

@@ -7,6 +7,8 @@
  *     takt_profile_destroy(profile);
  *
  * Link with libtakt-measure. Times are in nanoseconds (timing.h).
+ *
+ * Threads: one at a time for each object, different objects at once (takt.h).
  */
 #ifndef TAKT_MEASURE_H
 #define TAKT_MEASURE_H
@@ -102,6 +104,8 @@ typedef struct takt_compared {
     const char *a_grade, *b_grade;      /**< of takt_bench_grade; NULL: unknown */
 } takt_compared;
 
+/** Writes a comparison as a text, object or page, as `of->format` says. TAKT_ERR_IO if `sink`
+ * refuses it. */
 TAKT_API TAKT_MUST_USE takt_status takt_comparison_write(takt_ctx *ctx,
                                                          const takt_comparison *comparison,
                                                          const takt_compared *of,
@@ -161,6 +165,7 @@ typedef struct takt_profile_summary {
     double flops, bytes;
 } takt_profile_summary;
 
+/** Fills `*summary` from the runs that the profile has; zeros without a profile. */
 TAKT_API void takt_profile_summarize(const takt_profile *profile, takt_profile_summary *summary);
 
 /** The effect of each optimisation: the model is planned and timed with `options`, then with each
@@ -267,6 +272,7 @@ typedef struct takt_batch_suggestion {
     const char *precision;       /**< that its weights are stored in; NULL: unknown */
 } takt_batch_suggestion;
 
+/** Fills `*suggestion`; TAKT_ERR_ARGUMENT if the benchmark has no cases. */
 TAKT_API TAKT_MUST_USE takt_status takt_suggest_batch(const takt_bench *bench,
                                                       const takt_batch_limits *limits,
                                                       takt_batch_suggestion *suggestion);

@@ -4,6 +4,8 @@
  *     takt_model *model;
  *     if (takt_model_load(ctx, "mlp.takt", NULL, &model) != TAKT_OK)
  *         fprintf(stderr, "%s\n", takt_last_error(ctx));
+ *
+ * Threads: any number may read a model; one at a time may change it (takt.h).
  */
 #ifndef TAKT_MODEL_H
 #define TAKT_MODEL_H
@@ -93,6 +95,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, co
 /** Accepts NULL. Plans and sessions made from the model live on. */
 TAKT_API void takt_model_destroy(takt_model *model);
 
+/** The name, valid as long as the model; NULL, and counts of 0, without a model. */
 TAKT_API const char *takt_model_name(const takt_model *model);
 TAKT_API size_t takt_model_input_count(const takt_model *model);
 TAKT_API size_t takt_model_output_count(const takt_model *model);

@@ -18,6 +18,8 @@
  *     takt_monitor_metrics(monitor, &metrics);             // p50, p95, p99, throughput, memory
  *     takt_monitor_report(monitor, "report.html");
  *     takt_monitor_destroy(monitor);
+ *
+ * Threads: attached sessions may run on any; the monitor itself is used by one at a time.
  */
 #ifndef TAKT_MONITOR_H
 #define TAKT_MONITOR_H
@@ -108,6 +110,8 @@ typedef struct takt_metrics {
     double cache_hit_pct;
 } takt_metrics;
 
+/** A monitor without sessions; `options` NULL: the defaults. Fails if memory is short or an option
+ *  is out of range. */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_create(takt_ctx *ctx,
                                                        const takt_monitor_options *options,
                                                        takt_monitor **monitor);

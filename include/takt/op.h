@@ -9,6 +9,8 @@
  * then used by the cpu backend instead of the body:
  *
  *     takt_register_op(ctx, &(takt_op_def){.name = "swish2", .run = swish2});
+ *
+ * Threads: register before other threads use the context.
  */
 #ifndef TAKT_OP_H
 #define TAKT_OP_H

@@ -6,6 +6,8 @@
  *     takt_plan_create(model, &options, &plan);
  *     takt_plan_info info;
  *     takt_plan_query(plan, &info);   // peak memory to the byte
+ *
+ * Threads: any number may read a plan and create sessions of it.
  */
 #ifndef TAKT_PLAN_H
 #define TAKT_PLAN_H

@@ -6,6 +6,8 @@
  *
  * Link with libtakt-measure. A report goes to `sink`; if that refuses it, the call fails with
  * TAKT_ERR_IO. What is described stays as it is.
+ *
+ * Threads: any; what is described is only read.
  */
 #ifndef TAKT_REPORT_H
 #define TAKT_REPORT_H
@@ -56,6 +58,7 @@ typedef struct takt_opt_options {
     const struct takt_plan_options *plan;
 } takt_opt_options;
 
+/** Runs the passes on a copy of the model and writes what each changed. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,
                                                        const takt_opt_options *options,
                                                        takt_format format, takt_sink_fn *sink,

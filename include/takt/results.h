@@ -5,6 +5,8 @@
  *     takt_trend trend = {.benches = results, .count = 2, .metric = "latency"};
  *     takt_trend_steps steps;
  *     takt_bench_trend(ctx, &trend, sink, user, &steps);   // steps.count changes for good
+ *
+ * Threads: any; results are only read.
  */
 #ifndef TAKT_RESULTS_H
 #define TAKT_RESULTS_H

@@ -11,6 +11,8 @@
  * The server listens on the loopback interface unless configured otherwise. All its limits are
  * finite: connections, header and body bytes, waiting requests, and memory, which is allocated when
  * it opens. A text depends only on its request, never on others generated at the same time.
+ *
+ * Threads: one opens, runs and destroys a server; takt_server_stop may be called by any.
  */
 #ifndef TAKT_SERVE_H
 #define TAKT_SERVE_H

@@ -69,6 +69,9 @@ typedef struct takt_session_options {
     void *stream;
 } takt_session_options;
 
+/** Allocates all that runs need and starts the threads; `options` NULL: the defaults. Fails if
+ * memory is short, an option contradicts the plan, or a device refuses; `*session` is then NULL.
+ * The plan may be destroyed before the session. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_create(takt_plan *plan,
                                                        const takt_session_options *options,
                                                        takt_session **session);
@@ -125,6 +128,11 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, si
                                                        const takt_tensor_view *view, uint64_t seed,
                                                        uint32_t stream);
 
+/** Computes the outputs from the inputs, and the next state, on this thread and those of the pool;
+ *  returns when they are there. Fails if an input breaks a `require` of the model, an index is out
+ *  of range, a registered function or a device fails, or takt_session_cancel was called:
+ *  takt_session_error says which. State is then as before the run, outputs are undefined, and the
+ *  session can run again. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Fails with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every step
  *  and every task of a step, inside tasks of every kind after every block of work, at most some 40

@@ -2,6 +2,8 @@
  * settings.h - settings from a JSON file, and suggestions for misspelt names.
  *
  *     {"threads": 2, "json": true, "input": ["x=x.npy", "y=y.npy"]}
+ *
+ * Threads: one at a time for each object (takt.h).
  */
 #ifndef TAKT_SETTINGS_H
 #define TAKT_SETTINGS_H

@@ -12,6 +12,8 @@
  * integers only if that is measured to be faster on this machine, unless `size_first` says
  * otherwise; the report tells what was measured and why each layer was taken or left.
  * docs/shrinking.md.
+ *
+ * Threads: any; the model that is given is only read.
  */
 #ifndef TAKT_SHRINK_H
 #define TAKT_SHRINK_H

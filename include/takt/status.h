@@ -1,4 +1,8 @@
-/** status.h - status codes of fallible calls, and their messages. */
+/**
+ * status.h - status codes of fallible calls, and their messages.
+ *
+ * Threads: any, at any time.
+ */
 #ifndef TAKT_STATUS_H
 #define TAKT_STATUS_H
 

@@ -4,6 +4,8 @@
  *     takt_system_rates rates;
  *     takt_system_rates_get(ctx, ".", NULL, true, &rates);
  *     printf("%.0f MB/s to disk\n", rates.disk_write_mbs);
+ *
+ * Threads: called by one, which starts those that are measured.
  */
 #ifndef TAKT_SYSTEM_H
 #define TAKT_SYSTEM_H

@@ -12,6 +12,16 @@
  *  Runs are timed by timing.h. Training is train.h, data.h and eval.h. Relations of models with
  *  rules are logic.h.
  *
+ *  Threads: different objects may be used by different threads at once, also objects of one context
+ *  and sessions of one plan. One object is used by one thread at a time, but functions that take a
+ *  const model or plan may be called by several. Calls that any thread may make while the object is
+ *  in use, such as cancels, say so. takt_last_error has the last failure of all threads of a
+ *  context; a session keeps its own.
+ *
+ *  Failures: what a failed call would have created is NULL, what it was given can still be used and
+ *  destroyed. A session's state is as before the run, unless a device lost it (TAKT_E_STATE_LOST);
+ *  its outputs are undefined.
+ *
  *  The functions of these headers are in a library of their own, libtakt-measure, which a program
  *  that only runs models does not need: report.h, measure.h, results.h, load.h, counters.h,
  *  deviation.h, system.h and monitor.h.

@@ -1,4 +1,8 @@
-/** tensor.h - element types and views of the caller's memory. */
+/**
+ * tensor.h - element types and views of the caller's memory.
+ *
+ * Threads: any, at any time.
+ */
 #ifndef TAKT_TENSOR_H
 #define TAKT_TENSOR_H
 

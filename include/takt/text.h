@@ -12,6 +12,8 @@
  * the session's state, whose size is known before the first weight is read. The text depends on the
  * model, the prompt, the settings and the seed; not on threads, instruction sets or how a prompt is
  * split. One caller at a time.
+ *
+ * Threads: one at a time for each generator or embedder, different ones at once (takt.h).
  */
 #ifndef TAKT_TEXT_H
 #define TAKT_TEXT_H
@@ -54,6 +56,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_generator_open(takt_ctx *ctx, const char
 /** Accepts NULL. */
 TAKT_API void takt_generator_destroy(takt_generator *generator);
 
+/** Its tokenizer and its plan, valid as long as the generator. */
 TAKT_API const takt_tokenizer *takt_generator_tokenizer(const takt_generator *generator);
 TAKT_API const takt_plan *takt_generator_plan(const takt_generator *generator);
 /** Whether activations are quantised: `activations` is "int8" and some weights are blocks. */

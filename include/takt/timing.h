@@ -8,6 +8,8 @@
  *     takt_timing_free(ctx, &timing);
  *
  * Times are in nanoseconds. An interval is a 95 % confidence interval unless said otherwise.
+ *
+ * Threads: one at a time for each session (takt.h).
  */
 #ifndef TAKT_TIMING_H
 #define TAKT_TIMING_H

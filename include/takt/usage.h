@@ -5,6 +5,8 @@
  *     takt_set_cpu_limit(ctx, 50);
  *     takt_resource_usage(ctx, &usage);
  *     printf("%.0f %% of the processors\n", usage.cpu_pct);
+ *
+ * Threads: any, at any time.
  */
 #ifndef TAKT_USAGE_H
 #define TAKT_USAGE_H

@@ -9,6 +9,8 @@
  * Bounds hold for the bits that Takt computes: the graph that runs, the order in which it adds, and
  * the rounding of every kernel are part of them. docs/guarantees.md says what is proved and what is
  * not.
+ *
+ * Threads: any; the model is only read.
  */
 #ifndef TAKT_VERIFY_H
 #define TAKT_VERIFY_H

@@ -1,4 +1,8 @@
-/** version.h - the version of Takt. */
+/**
+ * version.h - the version of Takt.
+ *
+ * Threads: any, at any time.
+ */
 #ifndef TAKT_VERSION_H
 #define TAKT_VERSION_H
 

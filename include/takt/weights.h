@@ -1,4 +1,8 @@
-/** weights.h - files of weights: tensors by name. */
+/**
+ * weights.h - files of weights: tensors by name.
+ *
+ * Threads: one at a time for each file or set (takt.h).
+ */
 #ifndef TAKT_WEIGHTS_H
 #define TAKT_WEIGHTS_H
 

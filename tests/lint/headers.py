@@ -30,6 +30,17 @@ else:
         if header != "takt/takt.h" and f"#include <{header}>" not in read("include/takt/takt.h"):
             complain(f"takt.h does not include {header}")
 
+# Thread rules stand in the opening comment; a group of functions begins with a comment.
+for header in headers:
+    text = read(os.path.join("include", header))
+    opening = re.match(r"/\*\*.*?\*/", text, re.DOTALL)
+    if opening is None or "hread" not in opening.group(0):
+        complain(f"{header}: the opening comment does not say which threads may call")
+    for group in re.split(r"\n\s*\n", text):
+        first = re.search(r"^TAKT_API[^;]*?\b(takt_\w+)\s*\(", group, re.MULTILINE)
+        if first and "*/" not in group[:first.start()]:
+            complain(f"{header}: {first.group(1)} has no comment")
+
 # What the examples take for granted; each may declare the first three itself.
 GIVEN = ("takt_ctx *ctx;", "takt_model *model;", "takt_plan *plan;", "takt_session *session;",
          "takt_session *sessions[2];", "takt_profile *profile;", "takt_tensor_pool *pool;",

@@ -28,7 +28,7 @@ FILES = {
     "src/kernel/README.md": "| x | `z.inc` |\n",
     "src/kernel/x/y.inc": "/* y.inc - has no place in the reading order. */\n",
     "src/base/name.c": "/* other.c - carries another name. */\n",
-    "include/takt/takt.h": "/** takt.h - does not compile. */\nTAKT_API size_t takt_h(void);\n",
+    "include/takt/takt.h": "/** takt.h - does not compile. */\n\nTAKT_API size_t takt_h(void);\n",
     "include/takt/lost.h": "/** lost.h - not included by takt.h. */\n",
     "README.md": "```\nmake nonsense\n```\nSee [this](nowhere.md) and `scripts/none`.\n",
     "ARCHITECTURE.md": "| `base/` | nearly all |\n| `ir/` | the rest |\n\n"
@@ -49,6 +49,7 @@ WANTED = {
     "style": ["name.c: does not begin"],
     "facts": ["words.c:4: reads words where", "words.c: names the backend ref"],
     "headers": ["takt/takt.h does not compile alone", "takt.h does not include takt/lost.h",
+                "takt/takt.h: takt_h has no comment", "lost.h: the opening comment does not say",
                 "x/y.inc: not in the reading order", "x has no file z.inc"],
     "references": ["loud.c: refers to malloc", "loud.c: refers to puts",
                    "base/loud.c: refers to takt_low of src/ir, which lies below it"],
