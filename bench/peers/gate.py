@@ -1,6 +1,6 @@
 """gate.py - with one thread, turns count only if the processor was at its full rate.
 
-On a shared host a stranger on the other thread of a core takes a part of what is measured there,
+On a shared host a program on the other thread of a core takes a part of what is measured there,
 for tenths of seconds to minutes. So the processor is probed right before and after every turn of
 every engine. Where it was below a part (FULL) of the best seen in this sitting the turn is
 repeated, on a processor that is at its full rate if there is one. Every turn of a block has the
@@ -9,7 +9,7 @@ same right to that, whichever comes first; a row has it for as long as its patie
 import time
 
 # Of the best probe: on a processor of one's own arithmetic is the same within 1 %, reading from L2
-# within 3 %; the clock of a busy host moves both by a tenth, a stranger reading by a fifth.
+# within 3 %; the clock of a busy host moves both by a tenth, a program that reads, by a fifth.
 # The last is the part of a turn in which the engine's process had the processor: other processes of
 # this system had the rest.
 FULL = (0.8, 0.85, 0.9)

@@ -38,7 +38,7 @@ def _is_gemm(row, least, most):
 
 
 def _entry(what, wanted, unit, values, is_least):
-    """`values`: {name: number}; the worst of them decides. Without a wanted one it is told only."""
+    """`values`: {name: number}; the worst of them decides. Without a wanted one: only shown."""
     if not values:
         return []
     worst = (min if is_least else max)(values, key=values.get)

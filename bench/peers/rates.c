@@ -171,7 +171,7 @@ PEERS_API double peers_call_us(void)
 /* ---- how fast the calling thread is where it is now ---- */
 
 /* 10^9 f32 operations a second, the best of some slices of about 20 us: the first of them finds
- * wide units asleep, and one interrupt is not a stranger. */
+ * wide units asleep, and an interrupt slows only one slice. */
 static double pace(takt_ctx *ctx)
 {
     enum { ROUNDS = 5461, SLICES = 5 };
@@ -215,7 +215,7 @@ static double reach(takt_ctx *ctx)
 }
 
 /* What the calling thread reaches where it is now, in f32 operations and in bytes read from L2,
- * 10^9 a second; takes about 0.2 ms. A stranger on the core's other thread lowers both. */
+ * 10^9 a second; takes about 0.2 ms. Another program on the core's other thread lowers both. */
 PEERS_API int peers_probe(double out[2])
 {
     takt_ctx *ctx = peers_context();

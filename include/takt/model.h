@@ -89,8 +89,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const c
                                                           takt_model **model);
 /** Parameters by name from a safetensors file, the parts that a `….index.json` lists, or .npz;
  * plans made afterwards use them. Every parameter must be there, with its element type and shape;
- * other names are left out. What does not fit is told all at once. On failure the model is as it
- * was. */
+ * other names are left out. Everything that does not fit is reported at once. On failure the model
+ * is as it was. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, const char *path);
 /** Accepts NULL. Plans and sessions made from the model live on. */
 TAKT_API void takt_model_destroy(takt_model *model);

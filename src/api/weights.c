@@ -137,7 +137,8 @@ static takt_status rules_text(takt_ctx *ctx, const char *path, const char **text
     return takt_fail_hint(ctx, "save it as UTF-8; rules are `their.*.name -> our.*.name`");
 }
 
-/* Rules out of a file; a rule without a name to match is told when the weights have been read. */
+/* Rules out of a file; a rule without a name to match is reported when the weights have been read.
+ */
 static takt_status read_rules(loader *l, const char *path, takt_weight_rules *rules)
 {
     takt_ctx *ctx = l->m->ctx;

@@ -82,7 +82,7 @@ typedef struct takt_lexer {
     uint32_t line;
     /* After BAD: what is wrong, and the hint; NULL if out of memory. */
     const char *problem, *hint;
-    bool is_literal; /* and whether there is something with a value */
+    bool is_literal; /* after BAD: it was a literal, if a bad one */
 } takt_lexer;
 
 void takt_lexer_init(takt_lexer *lexer, const takt_source *source, takt_arena *arena,

@@ -173,7 +173,7 @@ static takt_status build(takt_unit *u, const takt_function *model, takt_graph **
     return (*graph)->status != TAKT_OK ? (*graph)->status : TAKT_OK;
 }
 
-/* What rules declared goes by ids. */
+/* Settles the graph; relations then refer to nodes by their new ids. */
 static takt_status settle(takt_unit *u, takt_graph *graph)
 {
     const takt_relations *relations = graph->relations;

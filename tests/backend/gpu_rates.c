@@ -48,7 +48,7 @@ static void failures(void)
     takt_device_rate rates[TAKT_DEVICE_RATES];
     for (uint64_t k = 1; k < 100; k += 1 + k / 2)
         EXPECT(measure(&(gpu_settings){.memory = (size_t)2 << 30}, k, rates) == 0,
-               "call %llu failed, and rates were told", (unsigned long long)k);
+               "call %llu failed, and rates were reported", (unsigned long long)k);
     EXPECT(measure(&(gpu_settings){.memory = 1 << 20}, 0, rates) == 0, "of too little memory");
 }
 

@@ -244,7 +244,7 @@ static void faults(void)
     EXPECT(lost > 0, "no call of a commit phase failed");
 }
 
-/* What a step cannot compute is told as cpu tells it, and leaves the state as it was. */
+/* What a step cannot compute is reported as cpu tells it, and leaves the state as it was. */
 static void indices(void)
 {
     fixture f = {0};

@@ -275,7 +275,7 @@ static void limits(const takt_plan_options *plain, size_t need)
     takt_plan_destroy(plan);
 }
 
-/* A device that is too small is told before a session is made, to the byte. */
+/* A device that is too small is reported before a session is made, to the byte. */
 static void too_small(void)
 {
     takt_plan *plan = NULL;

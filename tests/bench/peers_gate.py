@@ -74,7 +74,7 @@ assert lengths(counted) == {"takt": 6, "peer": 6} and all(len(s) == 2 for s in c
 assert machine.time < 6 * 4 * 0.0075, machine.time
 assert found.summary()["slow"] == 0 and found.summary()["probes"] >= 24, found.summary()
 
-# a stranger for 30 ms in every 100, on the only processor: those turns are repeated, whose ever
+# another program for 30 ms in every 100, on the only processor: those turns are repeated
 machine, found = made(lambda time, cpu: SLOW if 0.03 < time % 0.1 < 0.06 else FAST, count=1)
 taken = row(machine, found)
 counted, is_steady = found.counting(taken)
@@ -82,7 +82,7 @@ assert is_steady and rates_of(counted) == {100.0}, rates_of(counted)
 assert sum(found.repeated.values()) > 0 and set(found.repeated) <= {"takt", "peer"}, found.repeated
 assert all(len(block.turns[name]) == 2 for block in taken for name in ("takt", "peer"))
 
-# a stranger in reading alone is one too
+# another program that only reads counts as well
 machine, found = made(lambda time, cpu: (100.0, 28.0 if 0.03 < time % 0.1 < 0.06 else 50.0), 1)
 row(machine, found)
 assert sum(found.repeated.values()) > 0

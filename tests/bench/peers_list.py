@@ -51,7 +51,7 @@ assert SAID in page.page(result, report)
 made[0]["ratio"] = 1.2
 assert "Behind" not in report.markdown(result), "nothing is behind"
 
-# turns that did not count are told, and rows whose processor never was at its full rate
+# turns that did not count are reported, and rows whose processor never was at its full rate
 assert not report.repeats(result), report.repeats(result)
 made[0].update(repeated={"takt": 3, "torch": 2}, unsteady=True, verdict="faster")
 made[1].update(repeated={"torch": 4})

@@ -87,7 +87,7 @@ def counted_files():
 
 
 def apart():
-    """Results of one process each: 2 % is not a verdict, 10 % is; a busy machine is told."""
+    """Results of one process each: 2 % is not a verdict, 10 % is; a busy machine is reported."""
     times = [1000 + at % 3 for at in range(60)]
     for name, factor, others in (("q1", 1, 0), ("q2", 1.02, 0), ("q3", 1.1, 0), ("d1", 1.02, 2)):
         result = {"benchmark_info": {"model": "a", "system_info": {"fingerprint": "f" * 16},

@@ -190,7 +190,7 @@ def cases():
 
 
 def memory():
-    """What --type memory is asked for is told, not only times."""
+    """What --type memory is asked for is reported, not only times."""
     text = takt("run model.takt --type memory --iterations 30").stdout
     for words in ("peak 8", "live on average", "0 allocations a run", "a run moves", "fits into"):
         expect(words in text, f"{words}: {text}")

@@ -25,7 +25,7 @@ again = parsed("compile", path("mlp.taktp"), "-o", path("again.taktp"), "--json"
 expect(again == {"model": "mlp", "file": path("again.taktp")}, str(again))
 expect(digest(path("again.taktp")) == digest(MLP), "compiled twice")
 
-# Weights in 16 bits: half the file, the error is told, and its bits are those of the flag.
+# Weights in 16 bits: half the file, the error is reported, and its bits are those of the flag.
 for precision in ("f16", "bf16"):
     half = path(precision + ".taktp")
     said = succeeds("compile", MLP, "--precision", precision, "-o", half)

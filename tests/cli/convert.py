@@ -66,7 +66,7 @@ with open(path("rules.txt"), "w", encoding="utf-8") as file:
 succeeds("convert", path("theirs.takt"), "-o", path("theirs.safetensors"))
 BY_RULES = [path("ours.takt"), "--weights", path("theirs.safetensors"), "--map", path("rules.txt")]
 expect(digest(*BY_RULES) == digest(path("theirs.takt")), "the same numbers, transposed twice")
-expect("no tensor of" in takt("plan", *BY_RULES).stderr, "a rule that matches nothing is told")
+expect("no tensor of" in takt("plan", *BY_RULES).stderr, "a rule that matches nothing is reported")
 with open(path("marked.txt"), "wb") as file:
     file.write(b"\xef\xbb\xbfnet.*.fc.weight -> fc transpose\nold.* -> -\n")
 expect(digest(*BY_RULES[:4], path("marked.txt")) == digest(*BY_RULES), "a mark of UTF-8")

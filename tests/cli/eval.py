@@ -88,7 +88,7 @@ def classes():
         expect(figures(SCORES, data, "top1,top5,f1,auc,ppl", *flags)[0] == out, flags)
     _, shares = figures(SHARES, data, "ppl,top1")
     close(shares["ppl"]["value"], math.exp(mean), "ppl of probabilities", 1e-5)
-    expect("95 %" in succeeds("eval", SCORES, "--data", data), "no interval is told")
+    expect("95 %" in succeeds("eval", SCORES, "--data", data), "no interval is reported")
 
 
 def interval_of_two():
@@ -205,7 +205,7 @@ def steps():
     expect(weights <= memory["weights"] <= weights + 4 * 64, memory)
     expect(memory["optimizer"] >= 2 * weights, memory)
     expect(memory["activations"] > 0 and memory["gradients"] > 0, memory)
-    expect("gradients" in succeeds("plan", net, "--train", "-D", "batch=8"), "no bytes are told")
+    expect("gradients" in succeeds("plan", net, "--train", "-D", "batch=8"), "no bytes")
     plain = parsed("plan", net, "--train", "--optimizer", "sgd", "-D", "batch=8", "--json")
     expect(plain["training"]["optimizer"] == 0, plain["training"])
     expect("training" not in parsed("plan", net, "-D", "batch=8", "--json"), "of inference")

@@ -64,7 +64,7 @@ for flag in ("--batch", "-b"):
 expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu").stderr,
        "--device is not taken for --backend")
 
-# A default that other frameworks have differently is told, once, for a model that is good.
+# A default that other frameworks have differently is reported, once, for a model that is good.
 POOL = write("pool.takt", "model m(x: f32[1, 1, 8]) { return max_pool(x, 2) }\n")
 told = takt("run", POOL).stderr
 expect(told.count("pool.takt:1:35: stride is 1 unless given") == 1, told)

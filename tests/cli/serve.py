@@ -190,7 +190,7 @@ def bad_clients(server):
         got = server.raw(data)
         expect(got.startswith(f"HTTP/1.1 {want}"), f"{data[:60]}: {got[:80]!r}")
         expect(want == "200" or "3781" in got, f"{data[:60]}: {got!r}")
-    # Half a request, and away: nobody else notices.
+    # A client that leaves in the middle of a request: others are served.
     for cut in range(0, len(good), 7):
         with socket.create_connection(("127.0.0.1", server.port)) as link:
             link.sendall(good[:cut])

@@ -55,7 +55,7 @@ def catches(process):
 
 
 def interrupted():
-    """No prompt begins after a signal, and what was written is told."""
+    """No prompt begins after a signal, and what was written is reported."""
     count = 40000
     with open(FILE, "w", encoding="utf-8") as file:
         file.write("a b c\n" * count)

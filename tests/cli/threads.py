@@ -57,7 +57,7 @@ for wrong in ("batch", "batch=", "batch=1,x"):
 fails(2, "run", MLP, "--prepare", "rows=1", says=["rows"])
 for flag in (("--pin", "0:0"), ("--prepare", "batch=1"), ("--static-shapes",)):
     fails(2, "run", MLP, "--batch-size", "2", *flag, says=["--batch-size has many"])
-expect(parsed("run", MLP, "--json")["plan_ns"] > 0, "the time of planning is told")
+expect(parsed("run", MLP, "--json")["plan_ns"] > 0, "the time of planning is reported")
 
 # --max-ram
 fails(1, "run", MLP, "--max-ram", "64k", says=["--max-ram"])

@@ -15,7 +15,7 @@ CALL = re.compile(r"\b(?:str(?:n?cmp|str|chr|rchr|casecmp)|takt_span_is)\s*\(")
 ENDS_IN_WORD = re.compile(rf"(?:->|\.)(?:{WORDS})\s*(?:[+].*)?$")
 BY_WORDS = {
     "src/pass/driver.c": "two events of a trace are the same if their words are",
-    "src/lang/diag.c": "an error that is told twice is shown once",
+    "src/lang/diag.c": "an error that is reported twice is shown once",
     "src/io/read.c": "a file's name is put before a sentence that does not have it",
     "src/io/gguf/gguf_read.c": "the place in a text that is not the user's is taken out",
     "src/kernel/cuda/launch_pointers.c": "kernels of an image are known by name",

@@ -280,7 +280,7 @@ def refused():
     run = takt("run", path)
     says("an operator nobody has", run, 1, "odd (Nothing, opset 13)")
     if (run.stdout + run.stderr).count("odd (Nothing") != 1:
-        fail("it is told once", run.stdout + run.stderr)
+        fail("it is reported once", run.stdout + run.stderr)
 
 
 def scaled():

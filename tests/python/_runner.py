@@ -57,7 +57,7 @@ def environment(path=None):
 
 
 def run_cases(python, label, path=None, files="test*.py"):
-    """True if all passed; skipped ones are told with their reasons."""
+    """True if all passed; skipped ones are reported with their reasons."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell's background job ignores Ctrl-C, and so would the processes that cases interrupt.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,5 +1,5 @@
-/* build.c - models that programs build: what they compute, how mistakes are told, and what happens
- * when memory runs out. */
+/* build.c - models that programs build: what they compute, how mistakes are reported, and what
+ * happens when memory runs out. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static void one_mistake(int id, const char *hint, void (*make)(takt_build *b))
     if (!begin(&m))
         return;
     make(m.b);
-    /* What comes after is not looked at, and the first failure is the one that is told. */
+    /* What comes after is not looked at, and the first failure is the one that is reported. */
     EXPECT(takt_build_input(m.b, "later", "f32[2]") == TAKT_NO_VALUE);
     EXPECT(takt_model_load(m.ctx, "nowhere.takt", NULL, &model) != TAKT_OK);
     takt_build_output(m.b, "later", 0);

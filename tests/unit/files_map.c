@@ -2,7 +2,7 @@
  *
  * A model from a mapped file computes the bits of one that was read. Its weights lie in the
  * mapping, which is there as long as one of them; files that are too short, and services that fail
- * at any call, are told as when files are read; services without maps read.
+ * at any call, are reported as when files are read; services without maps read.
  */
 #include "test.h"
 

@@ -1,5 +1,5 @@
-/* impact.c - what each optimisation is worth: every switch is tried, and memory is told before and
- * after. */
+/* impact.c - what each optimisation is worth: every switch is tried, and memory is reported before
+ * and after. */
 #include <math.h>
 #include <string.h>
 #include <takt/takt.h>

@@ -355,7 +355,8 @@ static void binds(void)
     warnings = 0;
     EXPECT_OK(NULL, takt_ctx_create(&config, &c));
     EXPECT_OK(c, takt_pool_create(c, 2, &wrong, &pool));
-    EXPECT(warnings == 1 && takt_pool_threads(pool) == 2, "a refused binding is told, and no more");
+    EXPECT(warnings == 1 && takt_pool_threads(pool) == 2,
+           "a refused binding is reported, and no more");
     takt_pool_destroy(pool);
     takt_ctx_destroy(c);
 }

@@ -268,7 +268,7 @@ static size_t read_all(const char *path, char **bytes)
     return size;
 }
 
-/* The same file as a save that waits; what goes wrong is told when it is asked for. */
+/* The same file as a save that waits; what goes wrong is reported when it is asked for. */
 static void in_background(void)
 {
     char now[1100], later[1100], nowhere[1200], *one, *two;

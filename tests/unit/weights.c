@@ -252,7 +252,7 @@ static void contents(void)
     EXPECT(none.length == 0, "%s", none.at);
 }
 
-/* Everything that does not fit is told at once, and the model stays as it was. */
+/* Everything that does not fit is reported at once, and the model stays as it was. */
 static void mismatches(void)
 {
     static const char text[] = "model m(x: f32[2, 3]) {\n"

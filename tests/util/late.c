@@ -161,7 +161,7 @@ static void session_close(void *user)
     atomic_fetch_sub(&takt_late.sessions, 1);
 }
 
-/* Failures of hooks without a word of their own get the executor's. */
+/* A hook that fails without a message gets the message of the executor. */
 static takt_status enqueue(void *user, const takt_execution *x, const takt_segment *g)
 {
     part *p = user;

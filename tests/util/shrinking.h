@@ -1,4 +1,5 @@
-/* shrinking.h - what tests of smaller models share: data, and a timer that says what it is told to.
+/* shrinking.h - what tests of smaller models share: data, and a timer that says what it is reported
+ * to.
  */
 #ifndef TAKT_TESTS_UTIL_SHRINKING_H
 #define TAKT_TESTS_UTIL_SHRINKING_H
@@ -12,7 +13,7 @@ int shrink_keep_text(void *user, const char *bytes, size_t length);
 
 /* SHRINK_SAMPLES rows of `width` numbers and a label, through a file called after `name`. `what` 0:
  * noise, 1: constant, 2: one is infinite in f32, 3: noise, of which eight rows are used. NULL: the
- * failure was told. */
+ * failure was reported. */
 takt_data *shrink_data(takt_ctx *ctx, const char *name, size_t width, int what);
 
 /* What comparisons answer, one after another. */

@@ -113,7 +113,7 @@ static const char *text_sizes(const takt_tool *t, char *to, size_t room)
     return to;
 }
 
-/* Warnings about a text are told even if it was read for no particular input. */
+/* Warnings about a text are reported even if it was read for no particular input. */
 static bool is_text(const char *path)
 {
     const size_t length = strlen(path);

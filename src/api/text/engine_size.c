@@ -67,7 +67,7 @@ static takt_status measure(takt_engine *e, const takt_server_options *o, takt_se
     e->is_dry = true;
     if (e->has_encoder)
         return takt_fail(e->ctx, TAKT_E_OPTION,
-                         "the model has an encoder: its memory is told when the server starts");
+                         "the model has an encoder: its memory is reported when the server starts");
     TAKT_TRY(add_all(e, (size_t)rows, o->pool_bytes, &s));
     *memory = (takt_server_memory){.weights = s.weights,
                                    .caches = o->pool_bytes > 0 ? s.layout.bytes

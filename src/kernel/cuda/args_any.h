@@ -9,7 +9,7 @@
 typedef enum takt_cuda_scatter_kind {
     TAKT_CUDA_SCATTER_ROWS,     /* rows along an axis, an index each */
     TAKT_CUDA_SCATTER_ELEMENTS, /* an index for every element */
-    TAKT_CUDA_SCATTER_BLOCKS    /* blocks at rows of coordinates */
+    TAKT_CUDA_SCATTER_BLOCKS    /* a block for each row of coordinates */
 } takt_cuda_scatter_kind;
 
 /* As takt_scatter of op/util/index.h. */

@@ -187,7 +187,7 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
     }
     const tile *t = &tiles[p->way / 2];
     const uint32_t pieces = p->way % 2 != 0 ? chunks_of(g) : 1;
-    /* Of large tiles, lines of rows; of others, of k. */
+    /* A in shared memory: large tiles have a line per k, others a line per row. */
     const uint32_t a = t->keeps ? t->depth * (t->rows + 4) : t->rows * (t->depth + 4);
     const uint32_t stage = a + t->depth * t->cols;
     *l = (takt_cuda_launch){.kernel = g->is_conv ? t->convolution : t->product,

@@ -103,7 +103,7 @@ def as_floats(x):
 
 
 @unittest.skipIf(np is None, "NumPy is not installed")
-@unittest.skipIf(not os.path.exists(TOOL), "the samples are told by the command: TAKT_TOOL")
+@unittest.skipIf(not os.path.exists(TOOL), "the samples are reported by the command: TAKT_TOOL")
 class Samples(unittest.TestCase):
     def check(self, space):
         from takt._foreign import Statement, value_of

@@ -131,7 +131,7 @@ static int read_pieces(job *j)
     return code;
 }
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
 static void tell_divergence(const job *j, bool is_json)
 {

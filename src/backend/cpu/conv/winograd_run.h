@@ -41,7 +41,7 @@ size_t takt_winograd_stride(size_t tiles, size_t channels);
 void takt_winograd_transpose(const takt_task *t, const float *from, float *to, size_t samples,
                              size_t rows, size_t cols);
 
-/* Of a step whose data is that: puts channels last and transforms weights where the plan did not,
+/* For a step with that data: puts channels last and transforms weights where the plan did not,
  * computes one task, and puts channels back first. */
 void takt_winograd_before(const takt_step *s, const takt_task *t);
 void takt_winograd_run(const takt_step *s, const takt_task *t);
