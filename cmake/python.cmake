@@ -1,4 +1,4 @@
-# python.cmake - the Python package: bind/python/src is one extension for the limited API of 3.11.
+# python.cmake - the Python package: bind/python/src is one extension, for python_abi.cmake's ABI.
 #
 # Next to the library, in <build>/python, for tests; a wheel by scikit-build-core (pyproject.toml).
 # Extension and command share the libraries, which are next to them in the package.
@@ -40,16 +40,17 @@ elseif(SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/build/release/build.ninja)
   set(fresh takt_fresh)
 endif()
 
+include(python_abi)
 file(GLOB python_c ${glob} bind/python/src/*.c)
 file(GLOB python_py ${glob} bind/python/takt/*.py bind/python/takt/*.pyi bind/python/takt/py.typed)
 add_library(takt_python MODULE ${python_c})
 takt_flags(takt_python)
-target_compile_definitions(takt_python PRIVATE Py_LIMITED_API=0x030B0000)
+target_compile_definitions(takt_python PRIVATE ${python_definitions})
 target_include_directories(takt_python PRIVATE bind/python/src include)
 target_include_directories(takt_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
 target_link_libraries(takt_python PRIVATE ${from}/libtakt-measure.so ${from}/libtakt.so
   Threads::Threads)
-set_target_properties(takt_python PROPERTIES PREFIX "" OUTPUT_NAME _takt SUFFIX .abi3.so
+set_target_properties(takt_python PROPERTIES PREFIX "" OUTPUT_NAME _takt SUFFIX ${python_suffix}
   LIBRARY_OUTPUT_DIRECTORY ${package}
   BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN;$ORIGIN/../..")
 if(fresh)

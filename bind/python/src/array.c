@@ -45,7 +45,8 @@ static bool finish(array_object *a)
 
 static array_object *allocate(void)
 {
-    return (array_object *)PyType_GenericAlloc(takt_types.array, 0);
+    PyObject *made = PyType_GenericAlloc(takt_types.array, 0);
+    return made != NULL ? object_data(made) : NULL;
 }
 
 PyObject *array_new(takt_dtype dtype, int rank, const int64_t *dims)
@@ -64,15 +65,15 @@ PyObject *array_new(takt_dtype dtype, int rank, const int64_t *dims)
     const size_t bytes = view_bytes(v);
     if (posix_memalign(&a->block, 64, bytes > 0 ? bytes : 1) != 0) {
         a->block = NULL;
-        Py_DECREF((PyObject *)a);
+        Py_DECREF(object_of(a));
         return PyErr_NoMemory();
     }
     v->data = a->block;
     if (!finish(a)) {
-        Py_DECREF((PyObject *)a);
+        Py_DECREF(object_of(a));
         return NULL;
     }
-    return (PyObject *)a;
+    return object_of(a);
 }
 
 PyObject *array_wrap(hold *h)
@@ -84,15 +85,15 @@ PyObject *array_wrap(hold *h)
     }
     a->memory = *h;
     if (!finish(a)) {
-        Py_DECREF((PyObject *)a);
+        Py_DECREF(object_of(a));
         return NULL;
     }
-    return (PyObject *)a;
+    return object_of(a);
 }
 
 static void dealloc(PyObject *self)
 {
-    array_object *a = (array_object *)self;
+    array_object *a = AS(array, self);
     PyTypeObject *type = Py_TYPE(self);
     if (a->weak != NULL)
         PyObject_ClearWeakRefs(self);
@@ -108,7 +109,7 @@ static void dealloc(PyObject *self)
 
 static int getbuffer(PyObject *self, Py_buffer *b, int flags)
 {
-    array_object *a = (array_object *)self;
+    array_object *a = AS(array, self);
     const takt_tensor_view *v = &a->memory.view;
     const char *format = dtype_format(v->dtype);
     b->obj = NULL;
@@ -144,13 +145,13 @@ static int getbuffer(PyObject *self, Py_buffer *b, int flags)
 
 static const takt_tensor_view *view_of(PyObject *self)
 {
-    return &((array_object *)self)->memory.view;
+    return &AS(array, self)->memory.view;
 }
 
 static PyObject *get_shape(PyObject *self, void *closure)
 {
     (void)closure;
-    PyObject *shape = ((array_object *)self)->shape;
+    PyObject *shape = AS(array, self)->shape;
     Py_INCREF(shape);
     return shape;
 }
@@ -182,7 +183,7 @@ static PyObject *get_nbytes(PyObject *self, void *closure)
 static PyObject *get_readonly(PyObject *self, void *closure)
 {
     (void)closure;
-    return PyBool_FromLong(((array_object *)self)->memory.read_only);
+    return PyBool_FromLong(AS(array, self)->memory.read_only);
 }
 
 static PyObject *get_pointer(PyObject *self, void *closure)
@@ -193,7 +194,7 @@ static PyObject *get_pointer(PyObject *self, void *closure)
 
 static PyObject *get_strides(PyObject *self, void *closure)
 {
-    const array_object *a = (array_object *)self;
+    const array_object *a = AS(array, self);
     int64_t strides[TAKT_MAX_RANK];
     (void)closure;
     for (int d = 0; d < a->memory.view.rank; d++)
@@ -233,7 +234,8 @@ static Py_ssize_t length(PyObject *self)
 }
 
 static PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(array_object, weak), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(array_object, weak), READONLY | OBJECT_OFFSET,
+     NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -255,7 +257,7 @@ PyObject *array_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt.Array",
-                               .basicsize = sizeof(array_object),
+                               .basicsize = OBJECT_SIZE(array_object),
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                .slots = slots};
     return PyType_FromModuleAndSpec(module, &spec, NULL);

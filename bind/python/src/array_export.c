@@ -79,7 +79,7 @@ PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_INCREF(self);
     if (from == NULL)
         return NULL;
-    const hold *h = &((array_object *)from)->memory;
+    const hold *h = &AS(array, from)->memory;
     const takt_dlpack_options o = {.unversioned = w.major < TAKT_DLPACK_MAJOR,
                                    .read_only = h->read_only,
                                    .copied = w.copy && w.major >= TAKT_DLPACK_MAJOR,
@@ -107,7 +107,7 @@ PyObject *array_dlpack_device(PyObject *self, PyObject *nothing)
 
 PyObject *array_interface(PyObject *self, void *closure)
 {
-    array_object *a = (array_object *)self;
+    array_object *a = AS(array, self);
     const takt_tensor_view *v = &a->memory.view;
     const char *typestr = dtype_typestr(v->dtype);
     (void)closure;

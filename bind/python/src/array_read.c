@@ -5,7 +5,7 @@
 
 static const takt_tensor_view *view_of(PyObject *self)
 {
-    return &((array_object *)self)->memory.view;
+    return &AS(array, self)->memory.view;
 }
 
 /* One element at `at`; packed types by their index. */
@@ -112,7 +112,7 @@ PyObject *array_repr(PyObject *self)
         takt_view_print(ctx, view_of(dense), TAKT_FORMAT_TEXT, text_put, &text);
     Py_DECREF(dense);
     PyObject *body = text_take(&text);
-    PyObject *shape = PyObject_Str(((array_object *)self)->shape);
+    PyObject *shape = PyObject_Str(AS(array, self)->shape);
     PyObject *made = NULL;
     if (status == TAKT_OK && body != NULL && shape != NULL)
         made = PyUnicode_FromFormat("takt.Array(%U, shape=%U, dtype='%s')", body, shape,
@@ -209,7 +209,7 @@ PyObject *array_subscript(PyObject *self, PyObject *key)
     c.to.data = (char *)c.from.data + c.at * (takt_dtype_bits(c.from.dtype) / 8);
     if (c.to.rank == 0)
         return element(c.to.dtype, c.to.data, 0);
-    hold h = {.view = c.to, .read_only = ((array_object *)self)->memory.read_only};
+    hold h = {.view = c.to, .read_only = AS(array, self)->memory.read_only};
     if (view_is_dense(&h.view))
         memset(h.view.strides, 0, sizeof h.view.strides);
     Py_INCREF(self);

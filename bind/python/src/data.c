@@ -4,18 +4,19 @@
 #include <string.h>
 
 typedef struct data_object {
-    PyObject_HEAD owner *owner;
+    OBJECT_HEAD owner *owner;
     takt_data *data;
+    atomic_flag is_begun; /* by __init__ */
 } data_object;
 
 const takt_data *data_of(PyObject *object)
 {
-    return ((data_object *)object)->data;
+    return AS(data, object)->data;
 }
 
 static void dealloc(PyObject *self)
 {
-    data_object *d = (data_object *)self;
+    data_object *d = AS(data, self);
     PyTypeObject *type = Py_TYPE(self);
     takt_data_destroy(d->data);
     owner_release(d->owner);
@@ -27,7 +28,7 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"path",      "split",  "limit", "scale", "mean",
                            "deviation", "window", "label", NULL};
-    data_object *d = (data_object *)self;
+    data_object *d = AS(data, self);
     takt_data_options o = {.size = sizeof o};
     PyObject *path;
     unsigned long long limit = 0;
@@ -39,7 +40,7 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     o.limit = limit;
     o.window = window;
-    if (d->owner != NULL) {
+    if (atomic_flag_test_and_set(&d->is_begun)) {
         raise_status(TAKT_ERR_STATE, "make another one", "the data set is open already");
         Py_DECREF(path);
         return -1;
@@ -56,6 +57,8 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
         }
     }
     Py_DECREF(path);
+    if (d->data == NULL)
+        atomic_flag_clear(&d->is_begun);
     return d->data != NULL ? 0 : -1;
 }
 
@@ -69,7 +72,7 @@ static bool is_open(const data_object *d)
 
 static PyObject *fields(PyObject *self, PyObject *nothing)
 {
-    const data_object *d = (data_object *)self;
+    const data_object *d = AS(data, self);
     (void)nothing;
     if (!is_open(d))
         return NULL;
@@ -85,7 +88,7 @@ static PyObject *fields(PyObject *self, PyObject *nothing)
 
 static PyObject *counts(PyObject *self, PyObject *nothing)
 {
-    const data_object *d = (data_object *)self;
+    const data_object *d = AS(data, self);
     (void)nothing;
     if (!is_open(d))
         return NULL;
@@ -95,7 +98,7 @@ static PyObject *counts(PyObject *self, PyObject *nothing)
 
 static PyObject *take(PyObject *self, PyObject *args)
 {
-    data_object *d = (data_object *)self;
+    data_object *d = AS(data, self);
     const char *field;
     PyObject *rows, *to;
     hold r, t;
@@ -125,7 +128,7 @@ static PyObject *take(PyObject *self, PyObject *args)
 
 static PyObject *report(PyObject *self, PyObject *args)
 {
-    data_object *d = (data_object *)self;
+    data_object *d = AS(data, self);
     int json = 0;
     text_sink text = {.at = NULL};
     takt_error error;
@@ -154,7 +157,7 @@ PyObject *module_shuffle(PyObject *module, PyObject *args)
     const int64_t dims[1] = {(int64_t)n};
     PyObject *made = array_new(TAKT_U64, 1, dims);
     if (made != NULL) {
-        uint64_t *rows = ((array_object *)made)->memory.view.data;
+        uint64_t *rows = AS(array, made)->memory.view.data;
         for (unsigned long long i = 0; i < n; i++)
             rows[i] = takt_shuffle(count, seed, epoch, first + i);
     }
@@ -180,7 +183,7 @@ PyObject *data_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt._takt.Data",
-                               .basicsize = sizeof(data_object),
+                               .basicsize = OBJECT_SIZE(data_object),
                                .flags = Py_TPFLAGS_DEFAULT,
                                .slots = slots};
     return PyType_FromModuleAndSpec(module, &spec, NULL);

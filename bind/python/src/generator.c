@@ -4,14 +4,15 @@
 #include <string.h>
 
 typedef struct generator_object {
-    PyObject_HEAD owner *owner;
+    OBJECT_HEAD owner *owner;
     takt_generator *generator;
+    atomic_flag is_begun; /* by __init__ */
     atomic_bool is_busy;
 } generator_object;
 
 static void dealloc(PyObject *self)
 {
-    generator_object *g = (generator_object *)self;
+    generator_object *g = AS(generator, self);
     PyTypeObject *type = Py_TYPE(self);
     takt_generator_destroy(g->generator);
     owner_release(g->owner);
@@ -23,7 +24,7 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"path",    "tokenizer", "context",     "batch",
                            "threads", "isa",       "activations", NULL};
-    generator_object *g = (generator_object *)self;
+    generator_object *g = AS(generator, self);
     takt_generator_options o = {.size = sizeof o};
     long long context = 0, batch = 0;
     PyObject *path;
@@ -34,7 +35,7 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     o.context = context;
     o.batch = batch;
-    if (g->owner != NULL) {
+    if (atomic_flag_test_and_set(&g->is_begun)) {
         raise_status(TAKT_ERR_STATE, "make another one", "the generator is open already");
         Py_DECREF(path);
         return -1;
@@ -51,6 +52,8 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
         }
     }
     Py_DECREF(path);
+    if (g->generator == NULL)
+        atomic_flag_clear(&g->is_begun);
     return g->generator != NULL ? 0 : -1;
 }
 
@@ -169,7 +172,7 @@ static bool take_options(PyObject *args, PyObject *kwargs, const char **prompt,
 static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static const char *const ends[] = {"length", "eos", "context", "stop"};
-    generator_object *g = (generator_object *)self;
+    generator_object *g = AS(generator, self);
     takt_generate_options o = {.size = sizeof o};
     takt_generated got = {.tokens = 0};
     listener l = {.failed = false};
@@ -199,7 +202,7 @@ static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyObject *reset(PyObject *self, PyObject *nothing)
 {
-    generator_object *g = (generator_object *)self;
+    generator_object *g = AS(generator, self);
     (void)nothing;
     if (!begin(g))
         return NULL;
@@ -210,7 +213,7 @@ static PyObject *reset(PyObject *self, PyObject *nothing)
 
 static PyObject *facts(PyObject *self, PyObject *nothing)
 {
-    generator_object *g = (generator_object *)self;
+    generator_object *g = AS(generator, self);
     takt_plan_info info;
     (void)nothing;
     if (!begin(g))
@@ -244,7 +247,7 @@ PyObject *generator_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt._takt.Generator",
-                               .basicsize = sizeof(generator_object),
+                               .basicsize = OBJECT_SIZE(generator_object),
                                .flags = Py_TPFLAGS_DEFAULT,
                                .slots = slots};
     return PyType_FromModuleAndSpec(module, &spec, NULL);

@@ -8,19 +8,19 @@ enum { MOST_KNOWN = 64 };
 
 PyObject *model_new(owner *o, takt_model *model)
 {
-    model_object *m = (model_object *)PyType_GenericAlloc(takt_types.model, 0);
-    if (m == NULL) {
+    PyObject *made = PyType_GenericAlloc(takt_types.model, 0);
+    if (made == NULL) {
         takt_model_destroy(model);
         return NULL;
     }
-    m->owner = owner_retain(o);
-    m->model = model;
-    return (PyObject *)m;
+    AS(model, made)->owner = owner_retain(o);
+    AS(model, made)->model = model;
+    return made;
 }
 
 static void dealloc(PyObject *self)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     PyTypeObject *type = Py_TYPE(self);
     takt_model_destroy(m->model);
     owner_release(m->owner);
@@ -88,12 +88,12 @@ static bool take_known(known_inputs *k, PyObject *dict)
             return false;
         PyObject *made = array_new(h.view.dtype, h.view.rank, h.view.dims);
         if (made != NULL && view_count(&h.view) > 0)
-            view_gather(&h.view, ((array_object *)made)->memory.view.data);
+            view_gather(&h.view, AS(array, made)->memory.view.data);
         hold_drop(&h);
         if (made == NULL)
             return false;
         k->dense[k->count] = made;
-        k->at[k->count++] = (takt_known_input){name, ((array_object *)made)->memory.view};
+        k->at[k->count++] = (takt_known_input){name, AS(array, made)->memory.view};
     }
     return true;
 }
@@ -171,14 +171,14 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
 static PyObject *get_name(PyObject *self, void *closure)
 {
     (void)closure;
-    const char *name = takt_model_name(((model_object *)self)->model);
+    const char *name = takt_model_name(AS(model, self)->model);
     return PyUnicode_FromString(name != NULL ? name : "");
 }
 
 static PyObject *get_lineage(PyObject *self, void *closure)
 {
     (void)closure;
-    const char *text = takt_model_lineage(((model_object *)self)->model);
+    const char *text = takt_model_lineage(AS(model, self)->model);
     return PyUnicode_FromString(text != NULL ? text : "");
 }
 
@@ -199,19 +199,19 @@ static PyObject *ports(const takt_model *m, bool is_input)
 static PyObject *get_inputs(PyObject *self, void *closure)
 {
     (void)closure;
-    return ports(((model_object *)self)->model, true);
+    return ports(AS(model, self)->model, true);
 }
 
 static PyObject *get_outputs(PyObject *self, void *closure)
 {
     (void)closure;
-    return ports(((model_object *)self)->model, false);
+    return ports(AS(model, self)->model, false);
 }
 
 /* One of the library's reports, by name. */
 static PyObject *report(PyObject *self, PyObject *args)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     const char *kind, *sizes = NULL;
     int json = 0;
     text_sink text = {.at = NULL};
@@ -247,7 +247,7 @@ static PyObject *done(takt_status status, const takt_error *error)
 static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"path", "optimize", "sizes", "precision", "source", "command", NULL};
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     PyObject *path;
     int optimize = 0;
     takt_save_options o = {.size = sizeof o};
@@ -265,7 +265,7 @@ static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyObject *weights(PyObject *self, PyObject *args)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     PyObject *path, *given = Py_None, *rules = NULL;
     int is_load;
     takt_error error;
@@ -290,7 +290,7 @@ static PyObject *weights(PyObject *self, PyObject *args)
 
 static PyObject *derive(PyObject *self, PyObject *args)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     const char *kind, *a = NULL, *b = NULL;
     takt_model *made = NULL;
     takt_error error;
@@ -313,21 +313,21 @@ static PyObject *derive(PyObject *self, PyObject *args)
 /* `model`: what it was made of, if that is still there; or NULL. */
 static PyObject *plan_new(owner *o, takt_plan *plan, PyObject *model)
 {
-    plan_object *p = (plan_object *)PyType_GenericAlloc(takt_types.plan, 0);
-    if (p == NULL) {
+    PyObject *made = PyType_GenericAlloc(takt_types.plan, 0);
+    if (made == NULL) {
         takt_plan_destroy(plan);
         return NULL;
     }
+    plan_object *p = AS(plan, made);
     p->owner = owner_retain(o);
     p->plan = plan;
-    Py_XINCREF(model);
-    p->model = model;
-    return (PyObject *)p;
+    p->model = Py_XNewRef(model);
+    return made;
 }
 
 static PyObject *make_plan(PyObject *self, PyObject *options)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     takt_plan_options o;
     takt_plan *plan = NULL;
     takt_error error;
@@ -343,7 +343,7 @@ static PyObject *make_plan(PyObject *self, PyObject *options)
 /* The weights are freed as they are packed; the library treats what is left as no model. */
 static PyObject *take_plan(PyObject *self, PyObject *options)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     takt_plan_options o;
     takt_plan *plan = NULL;
     takt_error error;
@@ -393,7 +393,7 @@ PyObject *model_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt._takt.Model",
-                               .basicsize = sizeof(model_object),
+                               .basicsize = OBJECT_SIZE(model_object),
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                .slots = slots};
     return PyType_FromModuleAndSpec(module, &spec, NULL);

@@ -38,7 +38,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
     }
     PyObject *made = array_new(dtype, (int)rank, dims);
     if (made != NULL) {
-        const takt_tensor_view *v = &((array_object *)made)->memory.view;
+        const takt_tensor_view *v = &AS(array, made)->memory.view;
         memset(v->data, 0, view_bytes(v));
     }
     return made;
@@ -160,12 +160,13 @@ static PyMethodDef functions[] = {
 
 /* ---- the module ---- */
 
-static bool add_type(PyObject *module, const char *name, PyObject *type, PyTypeObject **kept)
+/* A module that is made again, because sys.modules forgot it, has the types of the first. */
+static bool add_type(PyObject *module, const char *name, PyObject *(*make)(PyObject *),
+                     PyTypeObject **kept)
 {
-    if (type == NULL)
-        return false;
-    *kept = (PyTypeObject *)type; /* the module lives until the process ends */
-    return PyModule_AddObjectRef(module, name, type) == 0;
+    if (*kept == NULL)
+        *kept = (PyTypeObject *)make(module); /* until the process ends */
+    return *kept != NULL && PyModule_AddObjectRef(module, name, (PyObject *)*kept) == 0;
 }
 
 static PyObject *version_text(void)
@@ -177,33 +178,77 @@ static bool fill(PyObject *module)
 {
     PyObject *version = version_text();
     const bool good = version != NULL && PyModule_AddObjectRef(module, "version", version) == 0 &&
-                      add_type(module, "Array", array_type(module), &takt_types.array) &&
-                      add_type(module, "Model", model_type(module), &takt_types.model) &&
-                      add_type(module, "Plan", plan_type(module), &takt_types.plan) &&
-                      add_type(module, "Session", session_type(module), &takt_types.session) &&
-                      add_type(module, "Trainer", trainer_type(module), &takt_types.trainer) &&
-                      add_type(module, "Data", data_type(module), &takt_types.data) &&
-                      add_type(module, "Generator", generator_type(module), &takt_types.generator);
+                      add_type(module, "Array", array_type, &takt_types.array) &&
+                      add_type(module, "Model", model_type, &takt_types.model) &&
+                      add_type(module, "Plan", plan_type, &takt_types.plan) &&
+                      add_type(module, "Session", session_type, &takt_types.session) &&
+                      add_type(module, "Trainer", trainer_type, &takt_types.trainer) &&
+                      add_type(module, "Data", data_type, &takt_types.data) &&
+                      add_type(module, "Generator", generator_type, &takt_types.generator);
     Py_XDECREF(version);
     return good;
 }
 
+static int begin(PyObject *module)
+{
+    const int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+    if (home_id >= 0 && id != home_id) {
+        PyErr_SetString(PyExc_ImportError,
+                        "takt cannot be loaded twice into one process: sub-interpreters are not "
+                        "supported");
+        return -1;
+    }
+    home_id = id;
+    return fill(module) ? 0 : -1;
+}
+
+#ifdef Py_TARGET_ABI3T
+ptrdiff_t object_head;
+
+/* Where the data of objects begins; an Array is the first of them that can be made. */
+static bool measure_head(void)
+{
+    PyObject *made = PyType_GenericAlloc(takt_types.array, 0);
+    if (made == NULL)
+        return false;
+    object_head = (char *)PyObject_GetTypeData(made, takt_types.array) - (char *)made;
+    Py_DECREF(made);
+    return true;
+}
+
+static int begin_measured(PyObject *module)
+{
+    return begin(module) == 0 && measure_head() ? 0 : -1;
+}
+
+PyMODEXPORT_FUNC PyModExport__takt(void)
+{
+    PyABIInfo_VAR(abi);
+    static PySlot slots[] = {
+        PySlot_STATIC_DATA(Py_mod_abi, &abi),
+        PySlot_STATIC_DATA(Py_mod_name, "_takt"),
+        PySlot_STATIC_DATA(Py_mod_doc, "The library, as the package takt uses it."),
+        PySlot_STATIC_DATA(Py_mod_methods, functions),
+        PySlot_FUNC(Py_mod_exec, begin_measured),
+        PySlot_DATA(Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED),
+        PySlot_DATA(Py_mod_gil, Py_MOD_GIL_NOT_USED),
+        PySlot_END,
+    };
+    return slots;
+}
+#else
 PyMODINIT_FUNC PyInit__takt(void)
 {
     static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_takt",
                                             .m_doc = "The library, as the package takt uses it.",
                                             .m_size = -1, .m_methods = functions};
-    if (takt_types.array != NULL) {
-        PyErr_SetString(PyExc_ImportError,
-                        "takt cannot be loaded twice into one process: sub-interpreters are not "
-                        "supported");
-        return NULL;
-    }
-    home_id = PyInterpreterState_GetID(PyInterpreterState_Get());
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && !fill(module)) {
-        Py_DECREF(module);
-        return NULL;
-    }
+    if (module != NULL && begin(module) < 0)
+        Py_CLEAR(module);
+#ifdef Py_GIL_DISABLED
+    if (module != NULL && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) < 0)
+        Py_CLEAR(module);
+#endif
     return module;
 }
+#endif

@@ -1,20 +1,61 @@
 /* module.h - what the files of the extension share.
  *
  * One file per type. Everything that depends on how objects are laid out stands here, so that a
- * build for another ABI changes one header. The GIL is held unless a comment says otherwise.
+ * build for another ABI changes one header. The thread is attached to the interpreter, and holds
+ * the GIL where there is one, unless a comment says otherwise.
  */
 #ifndef TAKT_PYTHON_MODULE_H
 #define TAKT_PYTHON_MODULE_H
 
 #define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030B0000
-#endif
 #include <Python.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <takt/takt.h>
+
+/* ---- objects ----
+ *
+ * cmake/python_abi.cmake chooses one of three ABIs. The limited API of Python 3.11 serves every
+ * later interpreter with a GIL (abi3). Free-threaded ones have a limited API from 3.15 on, which
+ * hides how an object begins (abi3t); before that there is the API of one version.
+ */
+
+#ifdef Py_TARGET_ABI3T
+#define OBJECT_HEAD
+#define OBJECT_SIZE(type) (-(int)sizeof(type)) /* without the head */
+#define OBJECT_OFFSET Py_RELATIVE_OFFSET
+extern ptrdiff_t object_head; /* its size: the same in all types, which inherit from object */
+#else
+#define OBJECT_HEAD PyObject_HEAD
+#define OBJECT_SIZE(type) ((int)sizeof(type))
+#define OBJECT_OFFSET 0
+enum { object_head = 0 };
+#endif
+
+/* What is ours of an object, and back. */
+static inline void *object_data(PyObject *object)
+{
+    return (char *)object + object_head;
+}
+
+static inline PyObject *object_of(void *data)
+{
+    return (PyObject *)((char *)data - object_head);
+}
+
+#define AS(type, object) ((type##_object *)object_data(object))
+
+/* A dictionary of the caller's to walk through: without a GIL others may change it meanwhile. NULL:
+ * raised. */
+static inline PyObject *dict_own(PyObject *dict)
+{
+#if defined(Py_TARGET_ABI3T) || defined(Py_GIL_DISABLED)
+    return PyDict_Copy(dict);
+#else
+    return Py_NewRef(dict);
+#endif
+}
 
 /* ---- Ctrl-C ---- */
 
@@ -45,18 +86,20 @@ takt_dl_versioned *exchange_take(PyObject *object);
  * in the context, so that each finds its own. */
 typedef struct owner {
     takt_ctx *ctx;
-    long references; /* changed with the GIL held */
+    long references;
     PyThread_type_lock lock;
     atomic_ulong holder; /* the thread that has the lock, or 0 */
     unsigned depth; /* how often it entered: callbacks may use the models they are asked about */
-    unsigned generation; /* of forks: a lock of the parent's is not ours */
-    struct owner **kept; /* whose weights plans of this context hold */
+    atomic_uint generation; /* of forks: a lock of the parent's is not ours */
+    struct owner **kept;    /* whose weights plans of this context hold */
     size_t kept_count;
     struct owner *lead; /* of a ring of owners that keep one another, which count as one */
     struct owner *next; /* the ring, closed; itself if it is alone */
 } owner;
 
 owner *owner_create(void);
+/* The one of that place, made by whoever needs it first; NULL: raised. */
+owner *owner_shared(_Atomic(owner *) *place);
 owner *owner_retain(owner *o);
 void owner_release(owner *o);
 /* `other` lives as long as `o`: a model of `o` has weights of it. If `other` keeps `o` as well, by
@@ -127,7 +170,7 @@ PyObject *numpy_empty(takt_dtype dtype, PyObject *shape);
 /* ---- types ---- */
 
 typedef struct array_object {
-    PyObject_HEAD hold memory;
+    OBJECT_HEAD hold memory;
     void *block; /* of its own, or NULL */
     PyObject *shape;
     Py_ssize_t dims[TAKT_MAX_RANK], strides[TAKT_MAX_RANK]; /* strides in bytes */
@@ -135,12 +178,12 @@ typedef struct array_object {
 } array_object;
 
 typedef struct model_object {
-    PyObject_HEAD owner *owner;
+    OBJECT_HEAD owner *owner;
     takt_model *model;
 } model_object;
 
 typedef struct plan_object {
-    PyObject_HEAD owner *owner;
+    OBJECT_HEAD owner *owner;
     takt_plan *plan;
     PyObject *model; /* that it was made from */
 } plan_object;

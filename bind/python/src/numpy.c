@@ -2,7 +2,7 @@
  */
 #include "module.h"
 
-static PyObject *empty, *ndarray, *dtypes[TAKT_DTYPE_COUNT];
+static _Atomic(PyObject *) empty, ndarray, dtypes[TAKT_DTYPE_COUNT];
 
 /* Looks it up, and never imports it. */
 static bool find(void)
@@ -26,8 +26,8 @@ static bool find(void)
         Py_XDECREF(n);
         return false;
     }
-    empty = e;
     ndarray = n;
+    empty = e; /* the last: threads that find it use the rest */
     return true;
 }
 

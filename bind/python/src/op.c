@@ -59,7 +59,7 @@ static bool make_results(job *j)
         j->results[i] = array_new(v->dtype, v->rank, v->dims);
         if (j->results[i] == NULL)
             return false;
-        v->data = ((array_object *)j->results[i])->memory.view.data;
+        v->data = AS(array, j->results[i])->memory.view.data;
     }
     return true;
 }
@@ -173,7 +173,8 @@ static bool take_types(question *q, PyObject *given)
 
 PyObject *module_infer(PyObject *module, PyObject *args)
 {
-    static owner *o;
+    static _Atomic(owner *) shared;
+    owner *o = owner_shared(&shared);
     PyObject *given, *made = NULL;
     takt_error error;
     (void)module;
@@ -181,7 +182,7 @@ PyObject *module_infer(PyObject *module, PyObject *args)
     if (q == NULL)
         return PyErr_NoMemory();
     if (PyArg_ParseTuple(args, "szO!", &q->name, &q->attributes, &PyTuple_Type, &given) &&
-        (o != NULL || (o = owner_create()) != NULL) && take_types(q, given)) {
+        o != NULL && take_types(q, given)) {
         PyThreadState *state = owner_enter(o);
         const takt_status status = ask(o->ctx, q);
         owner_leave(o, state, status, &error);
@@ -194,14 +195,15 @@ PyObject *module_infer(PyObject *module, PyObject *args)
 
 PyObject *module_op(PyObject *module, PyObject *args)
 {
-    static owner *o; /* one-op plans are kept in it */
+    static _Atomic(owner *) shared; /* one-op plans are kept in it */
+    owner *o = owner_shared(&shared);
     PyObject *inputs, *made = NULL;
     (void)module;
     job *j = PyMem_Calloc(1, sizeof *j);
     if (j == NULL)
         return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "szO", &j->name, &j->attributes, &inputs) &&
-        (o != NULL || (o = owner_create()) != NULL) && take_inputs(j, inputs))
+    if (PyArg_ParseTuple(args, "szO", &j->name, &j->attributes, &inputs) && o != NULL &&
+        take_inputs(j, inputs))
         made = perform(o, j);
     for (size_t i = 0; i < j->in_count; i++)
         hold_drop(&j->in[i]);

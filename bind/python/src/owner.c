@@ -5,16 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static unsigned forks;
+static atomic_uint forks;
+/* Guards counts and rings. Nothing of Python's is called while it is held. */
+static pthread_mutex_t counts = PTHREAD_MUTEX_INITIALIZER;
 
 static void in_child(void)
 {
     forks++;
+    pthread_mutex_init(&counts, NULL); /* another thread of the parent's may have held it */
 }
 
 unsigned fork_generation(void)
 {
-    return forks;
+    return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
 static void watch_forks(void)
@@ -44,6 +47,18 @@ owner *owner_create(void)
     return o;
 }
 
+owner *owner_shared(_Atomic(owner *) *place)
+{
+    owner *has = atomic_load(place);
+    if (has != NULL)
+        return has;
+    owner *made = owner_create();
+    if (made == NULL || atomic_compare_exchange_strong(place, &has, made))
+        return made;
+    owner_release(made); /* another thread was faster */
+    return has;
+}
+
 /* ---- counts ---- */
 
 static owner *lead_of(owner *o)
@@ -55,7 +70,9 @@ static owner *lead_of(owner *o)
 
 owner *owner_retain(owner *o)
 {
+    pthread_mutex_lock(&counts);
     lead_of(o)->references++;
+    pthread_mutex_unlock(&counts);
     return o;
 }
 
@@ -65,8 +82,11 @@ void owner_release(owner *o)
 {
     if (o == NULL)
         return;
+    pthread_mutex_lock(&counts);
     owner *lead = lead_of(o), *one = lead, *next;
-    if (--lead->references > 0)
+    const bool is_used = --lead->references > 0;
+    pthread_mutex_unlock(&counts);
+    if (is_used)
         return;
     do {
         takt_ctx_destroy(one->ctx);
@@ -119,7 +139,7 @@ static void forget_own(owner *lead)
     } while (one != lead);
 }
 
-bool owner_keep(owner *o, owner *other)
+static bool keep(owner *o, owner *other)
 {
     owner *lead = lead_of(o);
     bool has = lead == lead_of(other);
@@ -132,27 +152,45 @@ bool owner_keep(owner *o, owner *other)
         return true;
     }
     void *room = realloc((void *)o->kept, (o->kept_count + 1) * sizeof *o->kept);
-    if (room == NULL) {
-        PyErr_NoMemory();
+    if (room == NULL)
         return false;
-    }
     o->kept = room;
-    o->kept[o->kept_count++] = owner_retain(other);
+    o->kept[o->kept_count++] = other;
+    lead_of(other)->references++;
     return true;
+}
+
+bool owner_keep(owner *o, owner *other)
+{
+    pthread_mutex_lock(&counts);
+    const bool good = keep(o, other);
+    pthread_mutex_unlock(&counts);
+    if (!good)
+        PyErr_NoMemory();
+    return good;
 }
 
 /* ---- the lock ---- */
 
-PyThreadState *owner_enter(owner *o)
+/* After a fork: the thread that held the lock is in the parent. */
+static void renew(owner *o)
 {
-    if (o->generation != forks) { /* the thread that held it is in the parent */
-        PyThread_type_lock fresh = PyThread_allocate_lock();
-        if (fresh != NULL)
-            o->lock = fresh;
-        o->generation = forks;
+    pthread_mutex_lock(&counts);
+    const bool is_old = atomic_load(&o->generation) != forks;
+    PyThread_type_lock fresh = is_old ? PyThread_allocate_lock() : NULL;
+    if (fresh != NULL) {
+        o->lock = fresh;
         o->depth = 0;
         atomic_store(&o->holder, 0);
+        atomic_store(&o->generation, forks);
     }
+    pthread_mutex_unlock(&counts);
+}
+
+PyThreadState *owner_enter(owner *o)
+{
+    if (atomic_load(&o->generation) != forks)
+        renew(o);
     const unsigned long own = PyThread_get_thread_ident();
     PyThreadState *state = PyEval_SaveThread();
     if (atomic_load(&o->holder) != own) {
@@ -182,8 +220,7 @@ void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error 
 
 takt_ctx *array_ctx(void)
 {
-    static takt_ctx *ctx;
-    if (ctx == NULL && takt_ctx_create(NULL, &ctx) != TAKT_OK)
-        PyErr_NoMemory();
-    return ctx;
+    static _Atomic(owner *) shared;
+    const owner *o = owner_shared(&shared);
+    return o != NULL ? o->ctx : NULL;
 }

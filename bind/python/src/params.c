@@ -25,7 +25,7 @@ static PyObject *rows_of(const takt_model *m)
 /* Another thread may replace values: they are copied under the lock. */
 PyObject *model_params(PyObject *self, PyObject *nothing)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     PyObject *list = rows_of(m->model);
     const Py_ssize_t count = list != NULL ? PyList_Size(list) : 0;
     array_object **arrays = PyMem_Calloc((size_t)count + 1, sizeof *arrays);
@@ -39,7 +39,7 @@ PyObject *model_params(PyObject *self, PyObject *nothing)
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *value = PyTuple_GetItem(PyList_GetItem(list, i), 1);
-        arrays[i] = value != Py_None ? (array_object *)value : NULL;
+        arrays[i] = value != Py_None ? AS(array, value) : NULL;
     }
     PyThreadState *state = owner_enter(m->owner);
     for (Py_ssize_t i = 0; i < count; i++)
@@ -53,7 +53,7 @@ PyObject *model_params(PyObject *self, PyObject *nothing)
 
 PyObject *model_param_put(PyObject *self, PyObject *args)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     const char *name;
     PyObject *array;
     takt_error error;
@@ -62,13 +62,12 @@ PyObject *model_param_put(PyObject *self, PyObject *args)
         return NULL;
     PyObject *dense = array_new(h.view.dtype, h.view.rank, h.view.dims);
     if (dense != NULL && view_count(&h.view) > 0)
-        view_gather(&h.view, ((array_object *)dense)->memory.view.data);
+        view_gather(&h.view, AS(array, dense)->memory.view.data);
     hold_drop(&h);
     if (dense == NULL)
         return NULL;
     PyThreadState *state = owner_enter(m->owner);
-    const takt_status status =
-        takt_model_param_put(m->model, name, &((array_object *)dense)->memory.view);
+    const takt_status status = takt_model_param_put(m->model, name, &AS(array, dense)->memory.view);
     owner_leave(m->owner, state, status, &error);
     Py_DECREF(dense);
     if (status != TAKT_OK)

@@ -5,7 +5,7 @@
 
 static void dealloc(PyObject *self)
 {
-    plan_object *p = (plan_object *)self;
+    plan_object *p = AS(plan, self);
     PyTypeObject *type = Py_TYPE(self);
     takt_plan_destroy(p->plan);
     Py_XDECREF(p->model);
@@ -19,7 +19,7 @@ static PyObject *info(PyObject *self, PyObject *nothing)
     takt_plan_info i;
     takt_run_config c;
     char backend[256];
-    const takt_plan *plan = ((plan_object *)self)->plan;
+    const takt_plan *plan = AS(plan, self)->plan;
     (void)nothing;
     takt_plan_query(plan, &i);
     takt_plan_config(plan, &c);
@@ -35,7 +35,7 @@ static PyObject *info(PyObject *self, PyObject *nothing)
 
 static PyObject *report(PyObject *self, PyObject *args)
 {
-    plan_object *p = (plan_object *)self;
+    plan_object *p = AS(plan, self);
     const char *kind, *node = NULL;
     int json = 0;
     text_sink text = {.at = NULL};
@@ -78,7 +78,7 @@ PyObject *plan_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt._takt.Plan",
-                               .basicsize = sizeof(plan_object),
+                               .basicsize = OBJECT_SIZE(plan_object),
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                .slots = slots};
     return PyType_FromModuleAndSpec(module, &spec, NULL);

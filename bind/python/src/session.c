@@ -12,11 +12,6 @@ static bool revive(session_object *o)
 {
     takt_session *twin = NULL;
     takt_error error;
-    if (atomic_load(&o->busy) != 0) {
-        raise_status(TAKT_ERR_STATE, "make a new session in this process",
-                     "the process forked while another thread ran this session");
-        return false;
-    }
     PyThreadState *state = owner_enter(o->owner);
     const takt_status status = takt_session_clone(o->s, &twin);
     owner_leave(o->owner, state, status, &error);
@@ -33,16 +28,20 @@ static bool revive(session_object *o)
 
 bool session_enter(session_object *o)
 {
-    if (o->s == NULL) {
-        raise_status(TAKT_ERR_STATE, NULL, "the session is closed");
+    if (atomic_exchange(&o->busy, 1) != 0) {
+        if (o->s != NULL && o->generation != fork_generation())
+            raise_status(TAKT_ERR_STATE, "make a new session in this process",
+                         "the process forked while another thread ran this session");
+        else
+            raise_status(TAKT_ERR_STATE, "give each thread a session of its own: clone() makes one",
+                         "another thread is using this session");
         return false;
     }
-    if (o->generation != fork_generation() && !revive(o))
-        return false;
-    if (atomic_exchange(&o->busy, 1) == 0)
+    if (o->s != NULL && (o->generation == fork_generation() || revive(o)))
         return true;
-    raise_status(TAKT_ERR_STATE, "give each thread a session of its own: clone() makes one",
-                 "another thread is using this session");
+    if (o->s == NULL)
+        raise_status(TAKT_ERR_STATE, NULL, "the session is closed");
+    session_leave(o);
     return false;
 }
 
@@ -187,7 +186,7 @@ static bool bind_one(session_object *o, PyObject *name, PyObject *array)
 
 static PyObject *bind(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyObject *name = NULL, *array = NULL, *key, *value;
     Py_ssize_t at = 0;
     if (!PyArg_ParseTuple(args, "|OO", &name, &array) || !session_enter(o))
@@ -208,7 +207,7 @@ static PyObject *bind(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyObject *run(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     (void)nothing;
     if (!session_enter(o))
         return NULL;
@@ -221,10 +220,13 @@ static PyObject *run(PyObject *self, PyObject *nothing)
 
 static PyObject *cancel(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     (void)nothing;
+    while (atomic_flag_test_and_set(&o->moving)) {
+    }
     if (o->s != NULL && o->generation == fork_generation())
         takt_session_cancel(o->s);
+    atomic_flag_clear(&o->moving);
     Py_RETURN_NONE;
 }
 
@@ -233,24 +235,20 @@ static PyObject *cancel(PyObject *self, PyObject *nothing)
 static void take_down(session_object *o)
 {
     drop_ports(o);
-    if (o->s != NULL && o->generation == fork_generation())
-        takt_session_destroy(o->s);
+    while (atomic_flag_test_and_set(&o->moving)) {
+    }
+    takt_session *s = o->generation == fork_generation() ? o->s : NULL;
     o->s = NULL;
+    atomic_flag_clear(&o->moving);
+    if (s != NULL)
+        takt_session_destroy(s);
 }
 
-static PyObject *open_plan(PyObject *self, PyObject *args)
+static PyObject *opened(session_object *o, const plan_object *p, PyObject *sizes)
 {
-    session_object *o = (session_object *)self;
-    PyObject *plan, *sizes;
     takt_error error;
     takt_plan_info info;
     takt_session_options options = {.size = sizeof options};
-    int is_static = 0;
-    if (!PyArg_ParseTuple(args, "O!O!|p", takt_types.plan, &plan, &PyDict_Type, &sizes, &is_static))
-        return NULL;
-    if (o->s != NULL)
-        return raise_status(TAKT_ERR_STATE, NULL, "the session is open already");
-    const plan_object *p = (plan_object *)plan;
     PyThreadState *state = owner_enter(p->owner);
     const takt_status status = takt_session_create(p->plan, &options, &o->s);
     owner_leave(p->owner, state, status, &error);
@@ -267,7 +265,6 @@ static PyObject *open_plan(PyObject *self, PyObject *args)
     Py_XINCREF(o->model);
     Py_INCREF(o->sizes);
     o->generation = fork_generation();
-    o->is_static = is_static != 0;
     o->is_long = info.flops > 1e6 || info.steps > 1000;
     o->is_dirty = true;
     o->in_count = takt_session_input_count(o->s);
@@ -280,9 +277,28 @@ static PyObject *open_plan(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *open_plan(PyObject *self, PyObject *args)
+{
+    session_object *o = AS(session, self);
+    PyObject *plan, *sizes, *made = NULL;
+    int is_static = 0;
+    if (!PyArg_ParseTuple(args, "O!O!|p", takt_types.plan, &plan, &PyDict_Type, &sizes, &is_static))
+        return NULL;
+    if (atomic_exchange(&o->busy, 1) != 0)
+        return raise_status(TAKT_ERR_STATE, NULL, "another thread is using this session");
+    if (o->s != NULL) {
+        raise_status(TAKT_ERR_STATE, NULL, "the session is open already");
+    } else {
+        o->is_static = is_static != 0;
+        made = opened(o, AS(plan, plan), sizes);
+    }
+    session_leave(o);
+    return made;
+}
+
 static PyObject *close_session(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     (void)nothing;
     if (o->s == NULL)
         Py_RETURN_NONE;
@@ -295,7 +311,7 @@ static PyObject *close_session(PyObject *self, PyObject *nothing)
 
 static void dealloc(PyObject *self)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyTypeObject *type = Py_TYPE(self);
     take_down(o);
     Py_XDECREF(o->model);
@@ -345,7 +361,7 @@ PyObject *session_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt._takt.Session",
-                               .basicsize = sizeof(session_object),
+                               .basicsize = OBJECT_SIZE(session_object),
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                                .slots = slots};
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);

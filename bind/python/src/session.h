@@ -14,16 +14,17 @@ typedef struct port {
 } port;
 
 typedef struct session_object {
-    PyObject_HEAD owner *owner;
+    OBJECT_HEAD owner *owner;
     takt_session *s; /* NULL: not opened yet, or closed */
     PyObject *model; /* a model_object: other sizes need it */
     PyObject *sizes; /* of named dimensions, a dictionary */
     port *ports;     /* inputs, then outputs */
     size_t in_count, out_count;
     atomic_int busy;
-    bool is_dirty;  /* the session's bindings differ from those of bind() */
-    bool is_long;   /* a run may take so long that the user presses Ctrl-C */
-    bool is_static; /* sizes stay as they are */
+    atomic_flag moving; /* `s` is taken down, or cancelled by a thread that does not own it */
+    bool is_dirty;      /* the session's bindings differ from those of bind() */
+    bool is_long;       /* a run may take so long that the user presses Ctrl-C */
+    bool is_static;     /* sizes stay as they are */
     unsigned generation;
 } session_object;
 

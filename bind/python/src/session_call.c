@@ -87,6 +87,17 @@ static bool take_named(call *c, PyObject *name, PyObject *array)
     return i >= 0 && take_input(c, (size_t)i, array);
 }
 
+static bool take_all(call *c, PyObject *dict, bool (*take)(call *, PyObject *, PyObject *))
+{
+    PyObject *key, *value, *own = dict_own(dict);
+    Py_ssize_t at = 0;
+    bool good = own != NULL;
+    while (good && PyDict_Next(own, &at, &key, &value))
+        good = take(c, key, value);
+    Py_XDECREF(own);
+    return good;
+}
+
 /* Arguments that the call omits are those of bind(). */
 static bool complete(call *c)
 {
@@ -149,26 +160,19 @@ static bool make_output(call *c, size_t i)
     return false;
 }
 
+static bool take_named_output(call *c, PyObject *name, PyObject *array)
+{
+    const Py_ssize_t i = session_find(c->o, name);
+    if (i >= 0 && (size_t)i < c->o->in_count)
+        raise_status(TAKT_ERR_ARGUMENT, NULL, "out: %s is an input", c->o->ports[i].desc->name);
+    return i >= (Py_ssize_t)c->o->in_count && take_output(c, (size_t)i - c->o->in_count, array);
+}
+
 /* out=array for one output, a sequence for several, a dictionary for some. */
 static bool take_outputs(call *c, PyObject *out)
 {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    if (PyDict_Check(out)) {
-        while (PyDict_Next(out, &at, &key, &value)) {
-            const Py_ssize_t i = session_find(c->o, key);
-            if (i < 0)
-                return false;
-            if ((size_t)i < c->o->in_count) {
-                raise_status(TAKT_ERR_ARGUMENT, NULL, "out: %s is an input",
-                             c->o->ports[i].desc->name);
-                return false;
-            }
-            if (!take_output(c, (size_t)i - c->o->in_count, value))
-                return false;
-        }
-        return true;
-    }
+    if (PyDict_Check(out))
+        return take_all(c, out, take_named_output);
     if (!PyTuple_Check(out) && !PyList_Check(out)) {
         if (c->o->out_count == 1)
             return take_output(c, 0, out);
@@ -282,7 +286,7 @@ static bool take_arguments(call *c, PyObject *args, PyObject *kwargs, PyObject *
 
 PyObject *session_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyObject *out = NULL, *result = NULL;
     call c;
     if (!session_enter(o))
@@ -302,17 +306,12 @@ PyObject *session_call(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static bool take_feed(call *c, PyObject *feed)
 {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
     if (!PyDict_Check(feed)) {
         raise_status(TAKT_ERR_ARGUMENT, "run(None, {'x': array})", "inputs are not a dictionary");
         return false;
     }
-    while (PyDict_Next(feed, &at, &key, &value))
-        if (!take_named(c, key, value))
-            return false;
     c->use_numpy = numpy_is_loaded();
-    return true;
+    return take_all(c, feed, take_named);
 }
 
 /* Requested outputs, in their order. */
@@ -362,7 +361,7 @@ static bool want(call *c, PyObject *names)
 
 PyObject *session_run_feed(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyObject *result = NULL;
     unsigned long long deadline = 0;
     call c;
@@ -385,7 +384,7 @@ PyObject *session_run_feed(PyObject *self, PyObject *const *args, Py_ssize_t cou
 
 PyObject *session_run_into(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyObject *result = NULL;
     call c;
     if (count != 2)

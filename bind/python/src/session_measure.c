@@ -48,7 +48,7 @@ static PyObject *timing(const takt_timing *t)
 static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"runs", "warmup", "seconds", "ci_width", "include_copy", NULL};
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     takt_timing_options t = {.size = sizeof t};
     takt_timing got = {.samples = NULL};
     unsigned long long runs = 0;
@@ -85,7 +85,7 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"other", "seconds", "blocks", "margin", NULL};
-    session_object *a = (session_object *)self, *b;
+    session_object *a = AS(session, self), *b;
     takt_compare_options c = {.size = sizeof c};
     takt_comparison got;
     takt_error error;
@@ -96,7 +96,7 @@ static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
                                      &seconds, &blocks, &c.margin) ||
         !session_enter(a))
         return NULL;
-    b = (session_object *)other;
+    b = AS(session, other);
     if (a == b || !session_enter(b)) {
         session_leave(a);
         return a == b ? raise_status(TAKT_ERR_ARGUMENT, "clone() makes another one",
@@ -142,7 +142,7 @@ static takt_profile_view view_of(const char *name)
 
 static PyObject *profile(PyObject *self, PyObject *args)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     takt_profile_options p = {.size = sizeof p};
     takt_profile *made = NULL;
     const char *view;

@@ -78,7 +78,7 @@ bool session_resize(session_object *o, PyObject *sizes)
     takt_status status = TAKT_ERR_MEMORY;
     takt_error error;
     if (words != NULL) {
-        const takt_model *model = ((model_object *)o->model)->model;
+        const takt_model *model = AS(model, o->model)->model;
         PyThreadState *state = owner_enter(o->owner);
         status = takt_session_reshape(o->s, model, words);
         owner_leave(o->owner, state, status, &error);
@@ -98,7 +98,7 @@ bool session_resize(session_object *o, PyObject *sizes)
 
 static const takt_desc *model_input(const session_object *o, const char *name)
 {
-    const takt_model *m = o->model != NULL ? ((model_object *)o->model)->model : NULL;
+    const takt_model *m = o->model != NULL ? AS(model, o->model)->model : NULL;
     for (size_t i = 0; i < takt_model_input_count(m); i++)
         if (strcmp(takt_model_input(m, i)->name, name) == 0)
             return takt_model_input(m, i);

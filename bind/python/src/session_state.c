@@ -14,7 +14,7 @@ static PyObject *none_or(bool good)
 
 static PyObject *ports(PyObject *self, PyObject *is_input)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     if (!session_enter(o))
         return NULL;
     const bool in = is_input == Py_True;
@@ -33,7 +33,7 @@ static PyObject *ports(PyObject *self, PyObject *is_input)
 
 static PyObject *output(PyObject *self, PyObject *name)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyObject *made = NULL;
     if (!session_enter(o))
         return NULL;
@@ -44,7 +44,7 @@ static PyObject *output(PyObject *self, PyObject *name)
                                         : takt_session_output(o->s, (size_t)i - o->in_count);
         made = v != NULL ? array_new(v->dtype, v->rank, v->dims) : PyErr_NoMemory();
         if (made != NULL && view_count(v) > 0)
-            view_gather(v, ((array_object *)made)->memory.view.data);
+            view_gather(v, AS(array, made)->memory.view.data);
     }
     session_leave(o);
     return made;
@@ -52,14 +52,14 @@ static PyObject *output(PyObject *self, PyObject *name)
 
 static PyObject *sizes(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     (void)nothing;
     return o->sizes != NULL ? PyDict_Copy(o->sizes) : PyDict_New();
 }
 
 static PyObject *reshape(PyObject *self, PyObject *dict)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     if (!PyDict_Check(dict))
         return raise_status(TAKT_ERR_ARGUMENT, "reshape({'batch': 8})",
                             "the sizes are not a dictionary");
@@ -75,14 +75,14 @@ static PyObject *reshape(PyObject *self, PyObject *dict)
 static PyObject *is_open(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(((session_object *)self)->s != NULL);
+    return PyBool_FromLong(AS(session, self)->s != NULL);
 }
 
 /* ---- state ---- */
 
 static PyObject *state_names(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     takt_desc d;
     (void)nothing;
     if (!session_enter(o))
@@ -103,7 +103,7 @@ static PyObject *state_names(PyObject *self, PyObject *nothing)
 
 static PyObject *state_get(PyObject *self, PyObject *name)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
     takt_tensor_view v = {.data = NULL};
     PyObject *made = NULL;
@@ -111,7 +111,7 @@ static PyObject *state_get(PyObject *self, PyObject *name)
         return NULL;
     bool good = takt_session_state_get(o->s, text, &v) == TAKT_OK;
     if (good && (made = array_new(v.dtype, v.rank, v.dims)) != NULL)
-        good = takt_session_state_get(o->s, text, &((array_object *)made)->memory.view) == TAKT_OK;
+        good = takt_session_state_get(o->s, text, &AS(array, made)->memory.view) == TAKT_OK;
     if (!good) {
         Py_XDECREF(made);
         made = NULL;
@@ -123,7 +123,7 @@ static PyObject *state_get(PyObject *self, PyObject *name)
 
 static PyObject *state_put(PyObject *self, PyObject *args)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     const char *name;
     PyObject *array;
     hold h;
@@ -140,7 +140,7 @@ static PyObject *state_put(PyObject *self, PyObject *args)
 
 static PyObject *state_file(PyObject *self, PyObject *args)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     PyObject *path;
     int is_load;
     if (!PyArg_ParseTuple(args, "O&p", PyUnicode_FSConverter, &path, &is_load))
@@ -162,7 +162,7 @@ static PyObject *state_file(PyObject *self, PyObject *args)
 
 static PyObject *reset(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     (void)nothing;
     if (!session_enter(o))
         return NULL;
@@ -175,7 +175,7 @@ static PyObject *reset(PyObject *self, PyObject *nothing)
 
 static PyObject *warmup(PyObject *self, PyObject *nothing)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     (void)nothing;
     if (!session_enter(o))
         return NULL;
@@ -193,7 +193,7 @@ static PyObject *warmup(PyObject *self, PyObject *nothing)
 
 static PyObject *session_report(PyObject *self, PyObject *json)
 {
-    session_object *o = (session_object *)self;
+    session_object *o = AS(session, self);
     text_sink text = {.at = NULL};
     takt_error error;
     if (!session_enter(o))
@@ -213,7 +213,7 @@ static PyObject *session_report(PyObject *self, PyObject *json)
 /* `other` is an object that is not open yet. */
 static PyObject *clone_into(PyObject *self, PyObject *other)
 {
-    session_object *o = (session_object *)self, *to = (session_object *)other;
+    session_object *o = AS(session, self), *to = AS(session, other);
     takt_error error;
     if (!PyObject_TypeCheck(other, takt_types.session) || to->s != NULL || to->owner != NULL)
         return raise_status(TAKT_ERR_ARGUMENT, NULL, "clone: this is not a new session");

@@ -179,7 +179,7 @@ static takt_status perform(const job *j, const takt_model *m, text_sink *report,
 
 PyObject *model_shrink(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    model_object *m = (model_object *)self;
+    model_object *m = AS(model, self);
     const char *kind;
     job j = {.keep = Py_None};
     text_sink report = {.at = NULL};
@@ -206,14 +206,14 @@ PyObject *model_shrink(PyObject *self, PyObject *args, PyObject *kwargs)
 
 PyObject *model_distill(PyObject *self, PyObject *args)
 {
-    model_object *student = (model_object *)self, *teacher;
+    model_object *student = AS(model, self), *teacher;
     PyObject *other;
     takt_distill_options o = {.size = sizeof o};
     takt_model *made = NULL;
     takt_error error;
     if (!PyArg_ParseTuple(args, "O!dd", takt_types.model, &other, &o.temperature, &o.alpha))
         return NULL;
-    teacher = (model_object *)other;
+    teacher = AS(model, other);
     if (!owner_keep(student->owner, teacher->owner))
         return NULL;
     o.labels_only = o.alpha <= 0;
@@ -245,8 +245,8 @@ PyObject *module_fake_quantize(PyObject *module, PyObject *args)
     PyObject *made = like(&h.view, -1, 0);
     takt_status status = TAKT_ERR_MEMORY;
     if (made != NULL)
-        status = takt_fake_quantize(ctx, &h.view, bits, symmetric != 0,
-                                    &((array_object *)made)->memory.view);
+        status =
+            takt_fake_quantize(ctx, &h.view, bits, symmetric != 0, &AS(array, made)->memory.view);
     hold_drop(&h);
     if (made != NULL && status != TAKT_OK) {
         const takt_error error = *takt_last_error_info(ctx);
@@ -275,8 +275,8 @@ PyObject *module_low_rank(PyObject *module, PyObject *args)
     PyObject *u = like(&h.view, h.view.dims[0], rank), *v = like(&h.view, rank, h.view.dims[1]);
     takt_status status = TAKT_ERR_MEMORY;
     if (u != NULL && v != NULL)
-        status = takt_low_rank(ctx, &h.view, &((array_object *)u)->memory.view,
-                               &((array_object *)v)->memory.view, &left);
+        status = takt_low_rank(ctx, &h.view, &AS(array, u)->memory.view, &AS(array, v)->memory.view,
+                               &left);
     hold_drop(&h);
     if (status == TAKT_OK)
         return Py_BuildValue("(NNd)", u, v, left);

@@ -6,15 +6,16 @@
 enum { MOST_VIEWS = 64, MOST_GROUPS = 16 };
 
 typedef struct trainer_object {
-    PyObject_HEAD owner *owner;
+    OBJECT_HEAD owner *owner;
     takt_trainer *trainer;
-    PyObject *model; /* borrowed by the trainer */
+    PyObject *model;      /* borrowed by the trainer */
+    atomic_flag is_begun; /* by __init__ */
     atomic_bool is_busy;
 } trainer_object;
 
 static void dealloc(PyObject *self)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     PyTypeObject *type = Py_TYPE(self);
     takt_trainer_destroy(t->trainer);
     Py_XDECREF(t->model);
@@ -114,27 +115,25 @@ static bool take_options(plan_of_options *p, PyObject *args, PyObject *kwargs)
 
 static int init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     plan_of_options p = {.o = {.size = sizeof(takt_train_options)}};
     PyObject *first = PyTuple_GetSlice(args, 0, 1), *rest = PyTuple_GetSlice(args, 1, 99);
     PyObject *model = NULL;
     takt_error error;
     int done = -1;
-    if (t->owner != NULL)
-        raise_status(TAKT_ERR_STATE, "make another one", "the trainer has a model already");
+    if (atomic_flag_test_and_set(&t->is_begun))
+        raise_status(TAKT_ERR_STATE, "make another one", "the trainer was made before");
     else if (first != NULL && rest != NULL &&
              PyArg_ParseTuple(first, "O!", takt_types.model, &model) &&
              take_options(&p, rest, kwargs)) {
-        model_object *m = (model_object *)model;
+        model_object *m = AS(model, model);
         t->owner = owner_retain(m->owner);
-        Py_INCREF(model);
-        t->model = model;
+        t->model = Py_NewRef(model);
         PyThreadState *state = owner_enter(t->owner);
         const takt_status status = takt_trainer_create(m->model, &p.o, &t->trainer);
         owner_leave(t->owner, state, status, &error);
-        if (status == TAKT_OK)
-            done = 0;
-        else
+        done = status == TAKT_OK ? 0 : -1;
+        if (done < 0)
             raise_error(&error);
     }
     if (p.has_weights)
@@ -178,7 +177,7 @@ static bool take_one(batch *b, const char *name, PyObject *array)
         if (copy == NULL)
             return false;
         b->dense[b->count - 1] = copy;
-        to->view = ((array_object *)copy)->memory.view;
+        to->view = AS(array, copy)->memory.view;
         if (view_count(&h->view) > 0)
             view_gather(&h->view, to->view.data);
     }
@@ -213,7 +212,7 @@ static bool begin(trainer_object *t)
 
 static PyObject *run(PyObject *self, PyObject *dict, bool is_step)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     takt_step_result r;
     takt_error error;
     if (!PyDict_Check(dict))
@@ -253,7 +252,7 @@ static PyObject *eval(PyObject *self, PyObject *dict)
 
 static PyObject *plan(PyObject *self, PyObject *dict)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     takt_plan_info i;
     takt_error error;
     if (!PyDict_Check(dict))
@@ -281,7 +280,7 @@ static PyObject *plan(PyObject *self, PyObject *dict)
 
 static PyObject *observe(PyObject *self, PyObject *number)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     const double loss = PyFloat_AsDouble(number);
     if (PyErr_Occurred() || !begin(t))
         return NULL;
@@ -306,7 +305,7 @@ static takt_status load_from(trainer_object *t, const char *path, const char **n
 
 static PyObject *file(PyObject *self, PyObject *args, transfer *how)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     PyObject *path;
     const char *note = NULL;
     takt_error error;
@@ -338,12 +337,12 @@ static PyObject *load(PyObject *self, PyObject *args)
 
 static PyObject *export(PyObject *self, PyObject *args)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     int averaged = 0;
     takt_error error;
     if (!PyArg_ParseTuple(args, "|p", &averaged) || !begin(t))
         return NULL;
-    takt_model *to = ((model_object *)t->model)->model;
+    takt_model *to = AS(model, t->model)->model;
     PyThreadState *state = owner_enter(t->owner);
     const takt_status status = takt_trainer_export(t->trainer, to, averaged != 0);
     owner_leave(t->owner, state, status, &error);
@@ -355,7 +354,7 @@ static PyObject *export(PyObject *self, PyObject *args)
 
 static PyObject *facts(PyObject *self, PyObject *nothing)
 {
-    trainer_object *t = (trainer_object *)self;
+    trainer_object *t = AS(trainer, self);
     uint64_t trained;
     size_t frozen;
     (void)nothing;
@@ -392,7 +391,7 @@ PyObject *trainer_type(PyObject *module)
         {0, NULL},
     };
     static PyType_Spec spec = {.name = "takt._takt.Trainer",
-                               .basicsize = sizeof(trainer_object),
+                               .basicsize = OBJECT_SIZE(trainer_object),
                                .flags = Py_TPFLAGS_DEFAULT,
                                .slots = slots};
     return PyType_FromModuleAndSpec(module, &spec, NULL);

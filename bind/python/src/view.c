@@ -339,7 +339,7 @@ bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
     *h = (hold){.buffer = {.obj = NULL}};
     bool good;
     if (is_array(object)) {
-        const hold *from = &((array_object *)object)->memory;
+        const hold *from = &AS(array, object)->memory;
         h->view = from->view;
         h->read_only = from->read_only;
         good = !writable || !from->read_only;
