@@ -55,16 +55,17 @@ def _guess(values: list[Any]) -> str:
 _SMALL = {"i2": ("int2", "i8"), "u2": ("uint2", "u8"), "i4": ("int4", "i8"), "u4": ("uint4", "u8"),
           "f4e2m1": ("float4_e2m1fn", "f32")}
 _HOLDS = {"i8": "int8", "u8": "uint8", "f32": "float32"}
+_THEIRS = {theirs: (dtype, _HOLDS[wide]) for dtype, (theirs, wide) in _SMALL.items()}
 
 
 def _packed(data: Any) -> Any:
     """What ml_dtypes has in a byte per element, as it is here; anything else as it is."""
     name = getattr(getattr(data, "dtype", None), "name", None)
-    for dtype, (theirs, wide) in _SMALL.items():
-        if name == theirs and type(data).__module__ == "numpy":
-            from . import ops
-            return asarray(ops.cast(data.astype(_HOLDS[wide]), dtype=dtype))
-    return data
+    if name not in _THEIRS or type(data).__module__ != "numpy":
+        return data
+    from . import ops
+    dtype, wide = _THEIRS[name]
+    return asarray(ops.cast(data.astype(wide), dtype=dtype))
 
 
 def array(data: Any, dtype: Any = None) -> _takt.Array:
@@ -91,12 +92,22 @@ def array(data: Any, dtype: Any = None) -> _takt.Array:
 
 
 def asarray(data: Any) -> _takt.Array:
-    """An Array of the same memory as `data`: nothing is copied. Lists are copied, as by array()."""
+    """An Array of the same memory as `data`: nothing is copied. Lists are copied, as by array().
+
+    So are NumPy's elements of less than a byte, which have a byte each there.
+    """
     if isinstance(data, _takt.Array):
         return data
     if isinstance(data, (list, tuple, int, float, bool)):
         return array(data)
-    return _takt.wrap(data)
+    try:
+        return _takt.wrap(data)
+    except ValueError:
+        packed = _packed(data)
+        if packed is data:
+            raise
+    made: _takt.Array = packed
+    return made
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> _takt.Array:

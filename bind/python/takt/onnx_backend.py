@@ -1,6 +1,7 @@
 """onnx_backend.py - ONNX's backend interface: prepare, run_model, run_node, supports_device."""
 from __future__ import annotations
 
+import itertools
 from typing import Any, Optional, Sequence
 
 import numpy as np
@@ -55,7 +56,7 @@ class _Ports:
         """The values by order, sequences as lists, None for an optional value that is missing."""
         values: "list[Any]" = []
         for name in self.names:
-            count = sum(key.startswith(f"{name}.") for key in made)
+            count = next(i for i in itertools.count() if f"{name}.{i}" not in made)
             is_list = name in self.lists and name not in made
             if is_list and count == 0 and name in self.optional:
                 values.append(None)

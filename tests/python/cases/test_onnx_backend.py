@@ -85,6 +85,13 @@ class Backend(unittest.TestCase):
         self.assertEqual([bool(onnx_backend.run_model(model, [o]).y) for o in (x, None)],
                          [True, False])
 
+    def test_names_that_look_like_items(self):
+        one = helper.make_tensor_type_proto(TensorProto.FLOAT, [2])
+        ports = takt.onnx_backend._Ports([
+            helper.make_value_info("s", helper.make_sequence_type_proto(one)),
+            helper.make_value_info("s.mean", one)], set())
+        self.assertEqual(ports.together({"s.0": 1, "s.1": 2, "s.mean": 3}), [[1, 2], 3])
+
     def test_values_that_a_node_needs(self):
         node = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear", antialias=1)
         x, scales = np.ones((1, 1, 4, 4), np.float32), np.array([1, 1, 0.5, 0.5], np.float32)
