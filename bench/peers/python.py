@@ -121,7 +121,7 @@ def by_python(session, x, y):
 def above_c(session, x, y):
     """Median and half of the 95 % interval of what a call takes more than a run in C.
 
-    Single calls in turns, there and back: the least of several would favour whoever has more, and
+    Single calls in turns, there and back: the least of several favours the side with more, and
     what a call finds in the caches depends on the one before it.
     """
     session.bind(**{session.inputs[0].name: x, session.outputs[0].name: y})

@@ -98,7 +98,7 @@ typedef struct owner {
 } owner;
 
 owner *owner_create(void);
-/* The one of that place, made by whoever needs it first; NULL: raised. */
+/* The one of that place, made when it is first needed; NULL: raised. */
 owner *owner_shared(_Atomic(owner *) *place);
 owner *owner_retain(owner *o);
 void owner_release(owner *o);

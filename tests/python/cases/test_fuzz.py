@@ -117,7 +117,7 @@ OBJECTS = {
 
 
 def functions():
-    """(name, callable) of everything public that is no method."""
+    """(name, callable) of everything public that is not a method."""
     for name in takt.__all__:
         if callable(getattr(takt, name)):
             yield name, getattr(takt, name)
