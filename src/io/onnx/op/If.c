@@ -199,6 +199,8 @@ static takt_status adapt(takt_call *c)
         return takt_subgraph_inline(c, *known != 0 ? yes : no, NULL, 0, c->out);
     if (takt_type_of(c->g, condition)->rank > 0)
         condition = takt_reshape(c->g, condition, NULL, 0);
+    if (condition == TAKT_NONE) /* it has not one element */
+        return takt_onnx_done(c, TAKT_NONE);
     const takt_onnx_attempt attempt = takt_onnx_try(c);
     takt_status status = both(c, condition, yes, no);
     if (takt_onnx_tried(c, &attempt, status))
