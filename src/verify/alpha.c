@@ -6,6 +6,7 @@
 
 #include "op/ops.h"
 #include "verify/products.h"
+#include "verify/tangents.h"
 
 bool takt_alpha_is_hinge(const takt_net_node *n)
 {
@@ -19,6 +20,31 @@ static double left_slope(const takt_net_node *n)
     return n->of->op == &takt_op_relu ? 0 : n->of->attr[0].f64;
 }
 
+/* Without relus half the steps do: tangents are near their best sooner (bench/notes/verify.md). */
+static int steps_for(const takt_net *net, int steps)
+{
+    for (size_t i = 0; i < net->count; i++)
+        if (takt_alpha_is_hinge(&net->nodes[i]))
+            return steps;
+    return steps / 2;
+}
+
+static takt_status init_tangents(takt_region *r, takt_alpha *x)
+{
+    x->tangents = takt_arena_array(&r->arena, r->net->count, sizeof *x->tangents);
+    if (x->tangents == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < r->net->count; i++) {
+        if (!takt_tangents_fit(&r->net->nodes[i]))
+            continue;
+        x->tangents[i] = takt_arena_array(&r->arena, 1, sizeof **x->tangents);
+        if (x->tangents[i] == NULL)
+            return TAKT_ERR_MEMORY;
+        TAKT_TRY(takt_tangents_init(r, i, x->tangents[i]));
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_alpha_init(takt_region *r, int steps)
 {
     const takt_net *net = r->net;
@@ -26,7 +52,7 @@ takt_status takt_alpha_init(takt_region *r, int steps)
     takt_alpha *x = takt_arena_array(a, 1, sizeof *x);
     if (x == NULL)
         return TAKT_ERR_MEMORY;
-    *x = (takt_alpha){.steps = steps, .rate = 0.1};
+    *x = (takt_alpha){.steps = steps_for(net, steps), .rate = 0.1};
     double ***each[] = {&x->slope, &x->first, &x->second, &x->value};
     for (size_t k = 0; k < 4; k++) {
         *each[k] = takt_arena_array(a, net->count, sizeof **each[k]);
@@ -53,6 +79,7 @@ takt_status takt_alpha_init(takt_region *r, int steps)
     x->seeds = takt_arena_array(a, r->capacity * net->input_count, sizeof *x->seeds);
     if (x->best == NULL || x->enough == NULL || x->seeds == NULL)
         return TAKT_ERR_MEMORY;
+    TAKT_TRY(init_tangents(r, x));
     r->alpha = x;
     return TAKT_OK;
 }
@@ -88,6 +115,8 @@ static void begin(takt_region *r, size_t id, size_t count)
     takt_alpha *x = r->alpha;
     for (size_t i = 0; i < id; i++) {
         const uint32_t width = r->net->nodes[i].count;
+        if (x->tangents[i] != NULL)
+            takt_tangents_begin(r, i, count);
         if (x->slope[i] == NULL)
             continue;
         for (size_t k = 0; k < count; k++)
@@ -176,6 +205,10 @@ static void line_values(const takt_region *r, size_t id, size_t row, double *v)
     const takt_net_node *n = &r->net->nodes[id];
     const takt_lines *l = &r->lines[id];
     const double *a = r->rows[id] + row * n->count;
+    if (r->alpha->tangents[id] != NULL) {
+        takt_tangents_values(r, id, row, v);
+        return;
+    }
     for (uint32_t j = 0; j < n->count; j++) {
         const bool is_below = a[j] > 0;
         v[j] = is_below ? l->below_at[j] : l->above_at[j];
@@ -258,9 +291,12 @@ static void step(takt_region *r, size_t id, size_t count, int at)
         for (size_t k = 0; k < count && n->kind != TAKT_NET_SUM; k++)
             line_values(r, i, k, r->alpha->value[i] + k * n->count);
     }
-    for (size_t i = 0; i < id; i++)
+    for (size_t i = 0; i < id; i++) {
         if (r->is_touched[i] && r->alpha->slope[i] != NULL)
             improve(r, i, count, at);
+        if (r->is_touched[i] && r->alpha->tangents[i] != NULL)
+            takt_tangents_improve(r, i, count, at);
+    }
     improve_sides(r, count, at);
 }
 

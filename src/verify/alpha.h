@@ -1,4 +1,5 @@
-/* alpha.h - slopes of lines that touch a hinge, chosen for each row by gradient steps.
+/* alpha.h - slopes of lines that touch a hinge, chosen for each row by gradient steps. Lines of
+ * smooth functions are in tangents.h.
  *
  * Below a relu that is neither on nor off, every line through 0 with a slope from 0 to 1 is a valid
  * bound. Which is best depends on the row. A row's bound is the value of a linear net, functions
@@ -8,6 +9,8 @@
 #define TAKT_VERIFY_ALPHA_H
 
 #include "verify/region.h"
+
+struct takt_tangents;
 
 /* A relu that is split: its input z is at most 0 (`sign` 1) or at least 0 (-1), so that adding
  * sign * beta * z, with beta >= 0, to a row never raises it (arXiv 2103.06624). */
@@ -26,9 +29,10 @@ typedef struct takt_alpha {
     double **slope; /* per node, [rows][count]; NULL: its usual lines */
     double **first; /* moments of the gradient */
     double **second;
-    double **value; /* per node, [rows][count]: of the linear net */
-    double *best;   /* per row */
-    double *seeds;  /* what rows of inputs begin with */
+    double **value;                  /* per node, [rows][count]: of the linear net */
+    struct takt_tangents **tangents; /* per node: of smooth functions (tangents.h); or NULL */
+    double *best;                    /* per row */
+    double *seeds;                   /* what rows of inputs begin with */
     /* With relus that are split: */
     double *const *warm;     /* per node: initial slopes; NULL: those of the lines */
     const double *warm_beta; /* one per side; NULL: 0 */

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "op/util/relax.h"
+#include "verify/alpha.h"
 #include "verify/products.h"
+#include "verify/tangents.h"
 
 static takt_status allocate(takt_region *r, size_t i)
 {
@@ -251,6 +253,8 @@ void takt_region_lines(takt_region *r, size_t id, const double *const choice[2])
         if (!is_good)
             takt_relax_constant(&x, i, -INFINITY, INFINITY);
     }
+    if (r->alpha != NULL && r->alpha->tangents[id] != NULL)
+        takt_tangents_fill(r, id);
 }
 
 /* ---- nodes ---- */

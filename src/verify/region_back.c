@@ -5,6 +5,7 @@
 #include "op/ops.h"
 #include "verify/alpha.h"
 #include "verify/products.h"
+#include "verify/tangents.h"
 #include "verify/terms.h"
 
 /* ---- through sums ---- */
@@ -110,6 +111,10 @@ static void through_lines(takt_region *r, size_t id, size_t rows)
     const takt_net_node *n = &r->net->nodes[id];
     const takt_lines *l = &r->lines[id];
     const int inputs = n->kind == TAKT_NET_PAIR ? 2 : 1;
+    if (r->alpha != NULL && r->alpha->tangents[id] != NULL) {
+        takt_tangents_back(r, id, rows, touch(r, n->sources[0], rows));
+        return;
+    }
     for (size_t i = 0; i < rows; i++)
         r->constants[i] += takt_terms_sides(r->rows[id] + i * n->count, l->below_at, l->above_at,
                                             r->error[id], n->count);

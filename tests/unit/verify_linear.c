@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "op/util/relax.h"
 #include "test.h"
+#include "verify/alpha.h"
 #include "verify/goal.h"
 #include "verify/products.h"
 #include "verify/program.h"
@@ -149,6 +150,8 @@ typedef struct bench {
     takt_session *session;
     takt_plan *plan;
     double *lo, *hi, *lower, *upper;
+    struct takt_alpha *alpha; /* lines that are chosen for each row */
+    double total[3];          /* widths of all boxes: by intervals, lines, chosen lines */
 } bench;
 
 static bool open_bench(bench *b, const char *text, bool is_real)
@@ -162,6 +165,7 @@ static bool open_bench(bench *b, const char *text, bool is_real)
                   takt_last_error(ctx), text) &&
            EXPECT_OK(ctx, takt_products_net(&b->net, false)) &&
            EXPECT_OK(ctx, takt_region_init(&b->net, &b->region)) &&
+           EXPECT_OK(ctx, takt_alpha_init(&b->region, 6)) && (b->alpha = b->region.alpha) != NULL &&
            EXPECT_OK(ctx, takt_plan_create(b->model, &options, &b->plan)) &&
            EXPECT_OK(ctx, takt_session_create(b->plan, NULL, &b->session)) &&
            (b->lo = calloc(4 * 256, sizeof *b->lo)) != NULL;
@@ -214,13 +218,15 @@ static bool boxes(bench *b, bool is_real)
             b->lo[k] = (double)(float)between(-1, 1);
             b->hi[k] = (double)(float)(b->lo[k] + width * uniform());
         }
-        double widths[2] = {0};
-        for (int refines = 0; refines < 2; refines++) {
+        double widths[3] = {0};
+        for (int refines = 0; refines < 3; refines++) {
+            b->region.alpha = refines == 2 ? b->alpha : NULL;
             takt_region_box(&b->region, b->lo, b->hi);
-            takt_region_bound(&b->region, refines == 1);
-            takt_goal_outputs(&b->region, refines == 1, b->lower, b->upper);
+            takt_region_bound(&b->region, refines > 0);
+            takt_goal_outputs(&b->region, refines > 0, b->lower, b->upper);
             for (size_t k = 0; k < b->net.output_count; k++)
                 widths[refines] += b->upper[k] - b->lower[k];
+            b->total[refines] += widths[refines];
             if (!inside(b, 40, is_real ? 1e-4 : 0))
                 return false;
         }
@@ -228,7 +234,8 @@ static bool boxes(bench *b, bool is_real)
                     widths[0]))
             return false;
     }
-    return true;
+    return EXPECT(!(b->total[2] > b->total[1] * (1 + 1e-3)), "chosen lines are wider: %g, %g",
+                  b->total[2], b->total[1]);
 }
 
 static void nets(void)
@@ -238,6 +245,9 @@ static void nets(void)
         const bool is_real = i % 2 == 1;
         if (open_bench(&b, models[i / 2], is_real) && !boxes(&b, is_real))
             EXPECT(false, "%s", models[i / 2]);
+        /* Sigmoids alone: tangents are chosen, not only slopes of relus. */
+        EXPECT(i / 2 != 1 || b.total[2] < 0.995 * b.total[1], "%g by chosen lines, %g by lines",
+               b.total[2], b.total[1]);
         close_bench(&b);
     }
 }
