@@ -281,6 +281,8 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
         const takt_kernel *k = takt_planner_kernel(c->p, family_of(in));
         const takt_map_op op = takt_map_node_op(c->p->graph, n);
         code->fn = k != NULL ? takt_map_find(k, op) : NULL;
+        code->op = op;
+        code->is_f32 = in == TAKT_F32 && (to == TAKT_F32 || to == TAKT_BOOL);
         code->can_fault =
             !takt_dtype_is_float(in) && in != TAKT_BOOL &&
             (op == TAKT_MAP_DIV || op == TAKT_MAP_MOD || op == TAKT_MAP_REM || op == TAKT_MAP_POW);
@@ -363,6 +365,7 @@ static takt_status compile(compiler *c)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < c->count; i++)
         TAKT_TRY(compile_node(c, i));
+    takt_map_link(m);
     set_tile(m);
     return TAKT_OK;
 }
@@ -380,6 +383,7 @@ takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count
                   .hot = hot,
                   .shape = p->graph->nodes[nodes[0]].type};
     m->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
+    m->chain = takt_kernel_as_chain_f32(takt_planner_find(p, "chain_f32"));
     if (!takt_type_count(c.shape, &m->count))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "an element-wise result is too large");
     m->shape = c.shape;

@@ -12,6 +12,7 @@
 #define TAKT_BACKEND_CPU_MAP_PROGRAM_H
 
 #include "backend/cpu/cpu.h"
+#include "kernel/chain_f32/chain_f32.h"
 #include "kernel/convert/convert.h"
 #include "kernel/map/map.h"
 
@@ -41,6 +42,11 @@ typedef struct takt_map_instr {
     bool is_final;   /* the value that goes back to the anchor's tile */
     bool keeps_copy; /* computed straight into the output, and read again by later instructions */
     uint32_t narrow_bytes; /* of an element of the node's own type */
+    takt_map_op op;        /* unless it is a cast */
+    bool is_f32;           /* computed in f32, and stored so or as a byte */
+    unsigned char links;   /* instructions from this one on that run in one pass; 0: just this */
+    unsigned char at;      /* in a pass: which operand is the result of the one before */
+    bool is_passed;        /* in a pass: only the next one reads it, from a vector register */
 } takt_map_instr;
 
 /* How the elements [first, first + n) of the result read an input. */
@@ -64,6 +70,7 @@ typedef struct takt_map_program {
     takt_map_operand *operands;
     size_t operand_count;
     takt_convert_fn *convert;
+    takt_chain_f32_fn *chain; /* NULL: every instruction is a pass of its own */
     uint32_t registers;
     size_t tile;            /* elements at a time */
     size_t count;           /* elements of the result */
@@ -83,6 +90,8 @@ static inline size_t takt_map_register(const takt_map_program *m)
 {
     return m->count < TAKT_MAP_TILE ? (m->count + 15) / 16 * 16 * 8 : TAKT_MAP_REGISTER;
 }
+/* Finds instructions that follow each other and can run in one pass. */
+void takt_map_link(takt_map_program *m);
 /* Bytes of scratch that one worker needs. */
 size_t takt_map_scratch(const takt_map_program *program);
 /* Elements [first, end). */

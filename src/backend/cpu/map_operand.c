@@ -1,0 +1,166 @@
+/* map_operand.c - where the operands and results of a tile program lie. */
+#include <string.h>
+
+#include "backend/cpu/map_machine.h"
+
+/* One element n times. */
+static void fill_run(char *to, const char *from, size_t n, size_t bytes)
+{
+    uint32_t word;
+    if (bytes != sizeof word) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + i * bytes, from, bytes);
+        return;
+    }
+    memcpy(&word, from, sizeof word);
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * sizeof word, &word, sizeof word);
+}
+
+static void copy_run(char *to, const char *from, size_t n, int64_t stride, size_t bytes)
+{
+    if (stride == 1) {
+        memcpy(to, from, n * bytes);
+        return;
+    }
+    if (stride == 0) {
+        fill_run(to, from, n, bytes);
+        return;
+    }
+    const int64_t step = stride * (int64_t)bytes;
+    switch (bytes) {
+    case 1:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + i, from + (int64_t)i * step, 1);
+        break;
+    case 2:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 2 * i, from + (int64_t)i * step, 2);
+        break;
+    case 4:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 4 * i, from + (int64_t)i * step, 4);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 8 * i, from + (int64_t)i * step, 8);
+        break;
+    }
+}
+
+/* Where element `first` of the result lies in the operand, and the indices that led there. */
+static int64_t locate(const takt_map_operand *o, size_t first, int64_t *index)
+{
+    int64_t at = 0;
+    for (int d = o->rank - 1; d >= 0; d--) {
+        index[d] = (int64_t)(first % (size_t)o->dim[d]);
+        first /= (size_t)o->dim[d];
+        at += index[d] * o->stride[d];
+    }
+    return at;
+}
+
+static int64_t advance(const takt_map_operand *o, int64_t *index, int64_t at)
+{
+    for (int d = o->rank - 2; d >= 0; d--) {
+        at += o->stride[d];
+        if (++index[d] < o->dim[d])
+            return at;
+        at -= o->stride[d] * o->dim[d];
+        index[d] = 0;
+    }
+    return at;
+}
+
+/* The tile of a broadcast operand: in place if it is one run, else expanded into a register. */
+static const char *gather(const takt_map_machine *x, const takt_map_operand *o, const char *data,
+                          char *to, unsigned char *is_scalar)
+{
+    int64_t index[TAKT_MAX_RANK];
+    int64_t at = locate(o, x->first, index);
+    const int inner = o->rank - 1;
+    size_t run = (size_t)(o->dim[inner] - index[inner]);
+    const int64_t stride = o->stride[inner];
+    if (run >= x->n && (stride == 0 || stride == 1)) {
+        *is_scalar = stride == 0;
+        return data + at * (int64_t)o->bytes;
+    }
+    for (size_t done = 0; done < x->n;) {
+        run = run < x->n - done ? run : x->n - done;
+        copy_run(to + done * o->bytes, data + at * (int64_t)o->bytes, run, stride, o->bytes);
+        done += run;
+        at -= index[inner] * stride;
+        index[inner] = 0;
+        at = advance(o, index, at);
+        run = (size_t)o->dim[inner];
+    }
+    return to;
+}
+
+/* The same, once for all tiles if they are alike. */
+static const char *gather_once(takt_map_machine *x, const takt_map_operand *o, const char *data,
+                               unsigned char *is_scalar)
+{
+    const size_t number = (size_t)(o - x->m->operands);
+    const uint64_t bit = o->repeats && x->room == NULL && number < 64 ? UINT64_C(1) << number : 0;
+    char *to = takt_map_reg(x, o->gathered);
+    if ((x->kept & bit) != 0)
+        return to;
+    data = gather(x, o, data, to, is_scalar);
+    if (data == to && x->n == x->m->tile)
+        x->kept |= bit;
+    return data;
+}
+
+/* The same with the strides of a bound view. */
+static const char *gather_view(const takt_map_machine *x, const takt_map_operand *o,
+                               const int64_t *stride, char *to, unsigned char *is_scalar)
+{
+    takt_view view = x->step->in[o->view];
+    takt_map_operand bound = *o;
+    memcpy(view.stride, stride, sizeof view.stride);
+    takt_map_collapse(x->m->shape, &view, &bound);
+    const char *data = takt_view_data(x->task, &view);
+    *is_scalar = bound.is_scalar;
+    return bound.is_scalar ? data : gather(x, &bound, data, to, is_scalar);
+}
+
+/* Operand number `k` of an instruction. */
+static const void *operand(takt_map_machine *x, const takt_map_operand *o, int k,
+                           unsigned char *is_scalar)
+{
+    const char *data = takt_view_data(x->task, &x->step->in[o->view]);
+    const int64_t *stride =
+        x->room != NULL ? takt_view_stride(x->task, &x->step->in[o->view]) : NULL;
+    *is_scalar = o->is_scalar;
+    if (stride != NULL)
+        data = gather_view(x, o, stride, x->room[k], is_scalar);
+    else if (o->is_full)
+        data += x->first * o->bytes;
+    else if (!o->is_scalar)
+        data = gather_once(x, o, data, is_scalar);
+    if (!o->widens)
+        return data;
+    void *to = takt_map_reg(x, o->widened);
+    x->m->convert(&o->widen, to, data, *is_scalar ? 1 : x->n);
+    return to;
+}
+
+const void *takt_map_read(takt_map_machine *x, const takt_map_ref *ref, int k,
+                          unsigned char *is_scalar)
+{
+    *is_scalar = 0;
+    if (ref->source == TAKT_MAP_REG)
+        return takt_map_reg(x, ref->index);
+    if (ref->source == TAKT_MAP_HOT)
+        return x->hot;
+    return operand(x, &x->m->operands[ref->index], k, is_scalar);
+}
+
+char *takt_map_output(const takt_map_machine *x, const takt_map_instr *code)
+{
+    if (code->out < 0)
+        return NULL;
+    const takt_view *v = &x->step->out[code->out];
+    return (char *)takt_view_data(x->task, v) + x->first * ((size_t)takt_dtype_bits(v->dtype) / 8);
+}
