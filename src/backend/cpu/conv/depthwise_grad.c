@@ -34,6 +34,12 @@ static float *own(const takt_task *t, size_t offset)
 
 /* ---- dx ---- */
 
+/* A division takes longer than a product of four channels, and most strides are 1. */
+static size_t quotient(size_t a, size_t stride)
+{
+    return stride == 1 ? a : a / stride;
+}
+
 /* Position `at` of axis `i`: the next tap from `*tap` on whose stride meets it; false after the
  * last. `*y` is the position in dy, or SIZE_MAX beyond its border. */
 static bool next_tap(const takt_conv_shape *c, int i, size_t at, size_t *tap, size_t *y)
@@ -41,10 +47,10 @@ static bool next_tap(const takt_conv_shape *c, int i, size_t at, size_t *tap, si
     for (; *tap < c->kernel[i]; ++*tap) {
         const size_t from = at + c->before[i], shift = *tap * c->dilation[i];
         const size_t stride = c->stride[i];
-        if ((from + stride * c->kernel[i] * c->dilation[i] - shift) % stride != 0)
+        if (stride > 1 && (from + stride * c->kernel[i] * c->dilation[i] - shift) % stride != 0)
             continue;
-        *y = from >= shift && (from - shift) / stride < c->out[i] ? (from - shift) / stride
-                                                                  : SIZE_MAX;
+        *y = quotient(from - shift, stride);
+        *y = from >= shift && *y < c->out[i] ? *y : SIZE_MAX;
         return true;
     }
     return false;
@@ -83,12 +89,12 @@ static void gather(const facts *f, block *b, const size_t tap[3], const size_t y
     const bool is_in = y[0] != SIZE_MAX && y[1] != SIZE_MAX;
     const float *line = b->dy + (is_in ? (y[0] * c->out[1] + y[1]) * c->out[2] * f->channels : 0);
     const size_t reach = b->at[2] + c->before[2], shift = tap[2] * c->dilation[2];
-    for (size_t q = 0; q < b->columns; q++) {
-        const size_t from = reach + q * c->stride[2];
-        const size_t column = from >= shift ? (from - shift) / c->stride[2] : SIZE_MAX;
+    /* Each column reads the position after the one before it; negatives wrap to large values. */
+    size_t column = reach >= shift ? quotient(reach - shift, c->stride[2])
+                                   : 0 - quotient(shift - reach, c->stride[2]);
+    for (size_t q = 0; q < b->columns; q++, column++)
         b->a[q * CHUNK + b->terms] =
             is_in && column < c->out[2] ? line + column * f->channels : b->zeros;
-    }
     const size_t flat = (tap[0] * c->kernel[1] + tap[1]) * c->kernel[2] + tap[2];
     b->b[b->terms++] = b->weights + flat * f->channels;
 }
