@@ -1,4 +1,4 @@
-"""peer_torch.py - a training step in PyTorch: ROW THREADS SECONDS [compile]; prints JSON."""
+"""peer_torch.py - a training step in PyTorch: ROW THREADS SECONDS [compile|autocast]; prints JSON."""
 import json
 import resource
 import sys
@@ -120,8 +120,10 @@ def main():
 
     def step():
         update.zero_grad(set_to_none=True)
-        out = run(x)
-        F.cross_entropy(out.reshape(-1, out.shape[-1]), labels.reshape(-1)).backward()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=sys.argv[4:] == ["autocast"]):
+            out = run(x)
+            loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), labels.reshape(-1))
+        loss.backward()
         update.step()
 
     for _ in range(3):
