@@ -107,28 +107,6 @@ typedef struct compiler {
     size_t register_capacity;
 } compiler;
 
-void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o)
-{
-    int64_t stride[TAKT_MAX_RANK] = {0};
-    for (int d = 0; d < v->rank; d++)
-        stride[shape->rank - v->rank + d] = v->dim[d] == 1 ? 0 : v->stride[d];
-    o->rank = 0;
-    for (int d = 0; d < shape->rank; d++) {
-        if (shape->dim[d] == 1)
-            continue;
-        const int last = o->rank - 1;
-        if (last >= 0 && o->stride[last] == stride[d] * shape->dim[d]) {
-            o->dim[last] *= shape->dim[d];
-            o->stride[last] = stride[d];
-        } else {
-            o->dim[o->rank] = shape->dim[d];
-            o->stride[o->rank++] = stride[d];
-        }
-    }
-    o->is_scalar = o->rank == 0 || (o->rank == 1 && o->stride[0] == 0);
-    o->is_full = !o->is_scalar && o->rank == 1 && o->stride[0] == 1;
-}
-
 /* A register that holds no other value before or after. */
 static takt_status take_new_register(compiler *c, takt_id holder, uint32_t *out)
 {
@@ -163,6 +141,12 @@ static size_t period_of(const takt_map_operand *o)
     return period <= TAKT_MAP_TILE ? period : 0;
 }
 
+static void widen_registers(takt_map_program *m, takt_dtype compute)
+{
+    const uint32_t bytes = (uint32_t)takt_dtype_bits(compute) / 8;
+    m->width = bytes > m->width ? bytes : m->width;
+}
+
 enum { RESERVED = INT32_MAX }; /* a holder that no node has: staging of operands, never freed */
 
 static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
@@ -182,6 +166,7 @@ static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
     const takt_dtype compute = takt_map_compute_type(v->dtype);
     o->widens = compute != v->dtype;
     o->widen = (takt_convert){.to = compute, .from = v->dtype};
+    widen_registers(c->program, compute);
     if (!o->is_full && !o->is_scalar)
         TAKT_TRY(period_of(o) > 0 ? take_new_register(c, RESERVED, &o->gathered)
                                   : take_register(c, RESERVED, &o->gathered));
@@ -270,6 +255,7 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
     code->narrows = compute != to;
     code->narrow = (takt_convert){.to = to, .from = compute};
     code->widen = (takt_convert){.to = compute, .from = to};
+    widen_registers(c->program, compute);
     if (is_cast(n)) {
         const takt_attr *saturate = takt_node_attr(n, "saturate");
         code->cast = (takt_convert){

@@ -3,6 +3,28 @@
 
 #include "backend/cpu/map_machine.h"
 
+void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o)
+{
+    int64_t stride[TAKT_MAX_RANK] = {0};
+    for (int d = 0; d < v->rank; d++)
+        stride[shape->rank - v->rank + d] = v->dim[d] == 1 ? 0 : v->stride[d];
+    o->rank = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        if (shape->dim[d] == 1)
+            continue;
+        const int last = o->rank - 1;
+        if (last >= 0 && o->stride[last] == stride[d] * shape->dim[d]) {
+            o->dim[last] *= shape->dim[d];
+            o->stride[last] = stride[d];
+        } else {
+            o->dim[o->rank] = shape->dim[d];
+            o->stride[o->rank++] = stride[d];
+        }
+    }
+    o->is_scalar = o->rank == 0 || (o->rank == 1 && o->stride[0] == 0);
+    o->is_full = !o->is_scalar && o->rank == 1 && o->stride[0] == 1;
+}
+
 /* One element n times. */
 static void fill_run(char *to, const char *from, size_t n, size_t bytes)
 {

@@ -16,7 +16,7 @@
 #include "kernel/convert/convert.h"
 #include "kernel/map/map.h"
 
-enum { TAKT_MAP_TILE = 1024, TAKT_MAP_REGISTER = TAKT_MAP_TILE * 8 };
+enum { TAKT_MAP_TILE = 1024 };
 
 typedef enum takt_map_source { TAKT_MAP_REG, TAKT_MAP_VIEW, TAKT_MAP_HOT } takt_map_source;
 
@@ -72,6 +72,7 @@ typedef struct takt_map_program {
     takt_convert_fn *convert;
     takt_chain_f32_fn *chain; /* NULL: every instruction is a pass of its own */
     uint32_t registers;
+    uint32_t width;         /* bytes of the widest element that a register holds */
     size_t tile;            /* elements at a time */
     size_t count;           /* elements of the result */
     const takt_type *shape; /* and its shape */
@@ -85,10 +86,12 @@ TAKT_MUST_USE takt_status takt_map_compile(takt_planner *p, const takt_id *nodes
 /* Loops over a result of `shape` with the strides of an operand, adjacent ones merged where that is
  * possible. */
 void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_operand *o);
-/* Bytes of one register: a tile of the widest type, or less for results that are smaller. */
+/* Bytes of one register: a tile of the program's widest type, or less for results that are smaller.
+ */
 static inline size_t takt_map_register(const takt_map_program *m)
 {
-    return m->count < TAKT_MAP_TILE ? (m->count + 15) / 16 * 16 * 8 : TAKT_MAP_REGISTER;
+    const size_t n = m->count < TAKT_MAP_TILE ? (m->count + 15) / 16 * 16 : TAKT_MAP_TILE;
+    return n * m->width;
 }
 /* Finds instructions that follow each other and can run in one pass. */
 void takt_map_link(takt_map_program *m);
