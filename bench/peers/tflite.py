@@ -5,7 +5,8 @@ the zoo in integers (`takt zoo get`) and in floats (its text with the weights of
 onnxruntime runs the .onnx that Takt writes of it. One and all threads. Takt is called in C, the
 others through Python, which costs LiteRT about 0.5 and onnxruntime about 2 us a run. Ratio = the
 peer's time / Takt's; the verdict is that of the interval. Memory: what Takt's plan needs next to
-the weights (arena, scratch, inputs and outputs), and LiteRT's arena with its own kernels.
+the weights (its arena, in which scratch lies too, inputs and outputs), and LiteRT's arena with its
+own kernels.
 
     python3 bench/peers/tflite.py [--quick] [--threads N,..] [--only NAME,..]
 """
@@ -77,9 +78,9 @@ def written(folder, name, kind):
 
 
 def planned(path, threads):
-    """Bytes that the plan needs next to the weights."""
+    """Bytes that the plan needs next to the weights. Scratch is a part of the arena."""
     memory = json.loads(command("plan", "--json", "--threads", str(threads), path))["memory"]
-    return memory["arena"] + memory["scratch"] + memory["io"]
+    return memory["arena"] + memory["io"]
 
 
 # ---- measuring ----
