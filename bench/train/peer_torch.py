@@ -1,4 +1,4 @@
-"""peer_torch.py - a training step in PyTorch: ROW THREADS SECONDS [compile|autocast]; prints JSON."""
+"""peer_torch.py - a step in PyTorch: ROW THREADS SECONDS [compile|autocast]; prints JSON."""
 import json
 import resource
 import sys
