@@ -1,7 +1,7 @@
 /* semiring_matmul_grad.c - gradient of a product over a semiring with respect to its left side.
  *
- * It is correct where a factor is 0 or 1: noisy_or never divides by a factor of 0, and terms that
- * equal the extreme share the gradient, as in reduce_max.
+ * It is correct where a factor is 0 or 1: noisy_or does not divide by factors, and terms that equal
+ * the extreme share the gradient, as in reduce_max.
  */
 #include "op/util/check.h"
 #include "op/util/make.h"
@@ -23,9 +23,12 @@ static takt_status eval(takt_eval *e)
 {
     const takt_semiring_sizes z = takt_semiring_sizes_in(e);
     const takt_semiring_math math = takt_semiring_math_of(e->node);
+    double *room = takt_arena_array(e->scratch, z.k + 1, sizeof *room);
+    if (room == NULL)
+        return TAKT_ERR_MEMORY;
     for (size_t r = 0; r < z.batch * z.m && !takt_eval_stops(e, 4 * z.k * z.n); r++) {
         const takt_semiring_grad row = {e->in[0].f + r * z.k, e->in[1].f + r / z.m * z.k * z.n,
-                                        e->in[2].f + r * z.n, e->out[0].f + r * z.k};
+                                        e->in[2].f + r * z.n, e->out[0].f + r * z.k, room};
         takt_semiring_grad_row(&math, &z, &row);
     }
     return TAKT_OK;

@@ -18,10 +18,11 @@
  *                    extreme c[i][j], else 0; share = 1 / (number of such k)
  *                    the term's slope: max_min 1 if a < b, 0.5 if a == b, else 0; max_mul b;
  *                    min_add 1
- *                noisy_or: with f = fma(-a, b, 1), p the product, k ascending, of those f that
- *                    are not 0, and z the number of zeros: b * (p / f) if z is 0, b * p if z is 1
- *                    and f is 0, else 0
  *                lukasiewicz: 1 if (a + b) - 1 > 0 and the sum is < 1, else 0
+ *              but of noisy_or it is the sum of
+ *                  fma(before, after * b[k][j], sum)
+ *              where before is 1 for the first k, after is dy[i][j] for the last, and the next one
+ *              of either, by k ascending and descending, is fma(-(x * b[k][j]), a[i][k], x) for x
  *   alignment  none beyond that of float
  *   reads      exactly the operands; writes exactly c, da and scratch
  *   aliasing   c, da and scratch overlap nothing
@@ -49,11 +50,21 @@ typedef struct takt_semiring_f32 {
     const float *b; /* [k][n] */
     float *c;       /* [m][n]; NULL: the gradient is wanted */
     /* of the gradient: */
-    const float *bt; /* [n][k]: b transposed */
+    /* [n][k]: b transposed; of noisy_or [n / 8, rounded up][k][8]: blocks of 8 columns of b, where
+     * those beyond n are not read */
+    const float *bt;
     const float *dy; /* [m][n] */
     float *da;       /* [m][k] */
-    float *scratch;  /* 2 * n floats */
+    float *scratch;  /* takt_semiring_f32_room(semiring, n, k) floats */
 } takt_semiring_f32;
+
+/* Of noisy_or: scratch for each k, and columns in a block. */
+enum { TAKT_SEMIRING_NOISY_FLOATS = 160, TAKT_SEMIRING_BLOCK = 8 };
+
+static inline size_t takt_semiring_f32_room(takt_semiring s, size_t n, size_t k)
+{
+    return s == TAKT_NOISY_OR ? k * TAKT_SEMIRING_NOISY_FLOATS : 2 * n;
+}
 
 typedef void takt_semiring_f32_fn(const takt_semiring_f32 *p);
 

@@ -140,24 +140,19 @@ void takt_semiring_row(const takt_semiring_math *m, const takt_semiring_sizes *z
 
 /* ---- the gradient ---- */
 
-/* Data for the slopes of one result: its sum (noisy_or: the product of the factors that are not 0),
- * and the share of a term that equals the extreme (noisy_or: the number of zeros). */
+/* Data for the slopes of one result: its sum, and the share of a term that equals the extreme. */
 typedef struct facts {
     double sum, count;
 } facts;
 
 static facts facts_of(const math *m, const takt_semiring_sizes *z, const double *a, const double *b)
 {
-    const bool is_or = m->semiring == TAKT_NOISY_OR;
     facts f = {start(m), 0};
-    for (size_t k = 0; k < z->k; k++) {
-        const double t = term(m, a[k], b[k * z->n]);
-        f.count += is_or && t == 0;
-        f.sum = is_or && t == 0 ? f.sum : gather(m, f.sum, t);
-    }
-    for (size_t k = 0; k < z->k && !is_or; k++)
+    for (size_t k = 0; k < z->k; k++)
+        f.sum = gather(m, f.sum, term(m, a[k], b[k * z->n]));
+    for (size_t k = 0; k < z->k; k++)
         f.count += term(m, a[k], b[k * z->n]) == f.sum;
-    f.count = is_or ? f.count : rounded(m, 1 / f.count);
+    f.count = rounded(m, 1 / f.count);
     return f;
 }
 
@@ -168,11 +163,31 @@ static double slope(const math *m, const facts *f, double a, double b)
     case TAKT_MAX_MIN: return t == f->sum ? f->count * (a < b ? 1 : a == b ? 0.5 : 0) : 0;
     case TAKT_MAX_MUL: return t == f->sum ? rounded(m, f->count * b) : 0;
     case TAKT_MIN_ADD: return t == f->sum ? f->count : 0;
-    case TAKT_NOISY_OR:
-        if (f->count == 0)
-            return rounded(m, b * rounded(m, f->sum / t));
-        return f->count == 1 && t == 0 ? rounded(m, b * f->sum) : 0;
     default: return f->sum < 1 && t > 0 ? 1 : 0;
+    }
+}
+
+/* x * (1 - a * b), where t is x * b. */
+static double less(const math *m, double x, double t, double a)
+{
+    return fused(m, -t, a, x);
+}
+
+/* Adds column j: the product of all factors but one is that of those before and those after it. */
+static void add_noisy(const math *m, const takt_semiring_sizes *z, const takt_semiring_grad *g,
+                      size_t j)
+{
+    const double *b = g->b + j;
+    double part = 1;
+    for (size_t k = 0; k < z->k; k++) {
+        g->room[k] = part;
+        part = less(m, part, rounded(m, part * b[k * z->n]), g->a[k]);
+    }
+    part = g->dy[j];
+    for (size_t k = z->k; k-- > 0;) {
+        const double t = rounded(m, part * b[k * z->n]);
+        g->da[k] = fused(m, g->room[k], t, g->da[k]);
+        part = less(m, part, t, g->a[k]);
     }
 }
 
@@ -182,6 +197,10 @@ void takt_semiring_grad_row(const takt_semiring_math *m, const takt_semiring_siz
     for (size_t k = 0; k < z->k; k++)
         g->da[k] = 0;
     for (size_t j = 0; j < z->n; j++) {
+        if (m->semiring == TAKT_NOISY_OR) {
+            add_noisy(m, z, g, j);
+            continue;
+        }
         const facts f = facts_of(m, z, g->a, g->b + j);
         for (size_t k = 0; k < z->k; k++)
             g->da[k] = fused(m, g->dy[j], slope(m, &f, g->a[k], g->b[k * z->n + j]), g->da[k]);

@@ -39,10 +39,10 @@ takt_semiring_math takt_semiring_math_of(const takt_node *n);
 /* One row of the product: a is [k], b [k][n], c [n]. */
 void takt_semiring_row(const takt_semiring_math *m, const takt_semiring_sizes *z, const double *a,
                        const double *b, double *c);
-/* One row of the gradient with respect to a: da is [k], dy [n]. */
+/* One row of the gradient with respect to a: da and room are [k], dy [n]. */
 typedef struct takt_semiring_grad {
     const double *a, *b, *dy;
-    double *da;
+    double *da, *room;
 } takt_semiring_grad;
 void takt_semiring_grad_row(const takt_semiring_math *m, const takt_semiring_sizes *z,
                             const takt_semiring_grad *g);

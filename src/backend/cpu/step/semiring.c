@@ -7,10 +7,15 @@
 #include "op/record/semiring_matmul_grad.h"
 #include "op/util/semiring.h"
 
+/* Rows that kernels take at a time; lanes of the widest vector, which the gradient of noisy_or
+ * fills with rows. */
+enum { GRAIN = 4, LANES = 16 };
+
 typedef struct facts {
     takt_semiring_math math;
     takt_semiring_sizes z;
     bool is_grad;
+    size_t grain; /* rows at a time */
     takt_semiring_f32_fn *kernel;
     takt_bits_u64_fn *bits;
 } facts;
@@ -29,8 +34,8 @@ typedef struct span {
 
 static bool next_span(const facts *f, const takt_task *t, size_t *at, size_t end, span *out)
 {
-    enum { GRAIN = 4, FAST = 8 }; /* rows at a time; products in the time of an element */
-    const size_t most = takt_pace_piece(f->z.n * f->z.k / FAST, GRAIN);
+    enum { FAST = 8 }; /* products in the time of an element */
+    const size_t most = takt_pace_piece(f->z.n * f->z.k / FAST, f->grain);
     if (*at >= end || takt_poll_stops(t->poll))
         return false;
     out->product = *at / f->z.m;
@@ -50,7 +55,7 @@ static void run_f32(const takt_step *s, const takt_task *t)
     const takt_semiring_sizes *z = &f->z;
     size_t at, end;
     span r;
-    takt_cpu_share(z->batch * z->m, 4, t->index, s->task_count, &at, &end);
+    takt_cpu_share(z->batch * z->m, f->grain, t->index, s->task_count, &at, &end);
     while (next_span(f, t, &at, end, &r)) {
         const takt_semiring_f32 job = {
             .semiring = f->math.semiring,
@@ -77,7 +82,8 @@ static void run_f64(const takt_step *s, const takt_task *t)
         const double *right = b + row / z->m * z->k * z->n;
         if (f->is_grad) {
             const double *dy = takt_view_data(t, &s->in[2]);
-            const takt_semiring_grad g = {a + row * z->k, right, dy + row * z->n, out + row * z->k};
+            const takt_semiring_grad g = {a + row * z->k, right, dy + row * z->n, out + row * z->k,
+                                          t->scratch_own};
             takt_semiring_grad_row(&f->math, z, &g);
         } else {
             takt_semiring_row(&f->math, z, a + row * z->k, right, out + row * z->n);
@@ -107,6 +113,29 @@ static void run_bits(const takt_step *s, const takt_task *t)
 
 /* ---- the gradient in f32 ---- */
 
+/* Floats of one right side as the kernel wants it. */
+static size_t right_floats(const facts *f)
+{
+    const size_t blocks = (f->z.n + TAKT_SEMIRING_BLOCK - 1) / TAKT_SEMIRING_BLOCK;
+    return f->z.k * (f->math.semiring == TAKT_NOISY_OR ? blocks * TAKT_SEMIRING_BLOCK : f->z.n);
+}
+
+/* All right sides in blocks of columns, for every task. */
+static void block(const takt_step *s, const takt_task *t)
+{
+    enum { BLOCK = TAKT_SEMIRING_BLOCK };
+    const facts *f = s->data;
+    const takt_semiring_sizes *z = &f->z;
+    const float *b = takt_view_data(t, &s->in[1]);
+    float *to = t->scratch;
+    takt_pace pace = takt_pace_of(t);
+    for (size_t p = 0; p < z->batch; p++, b += z->k * z->n, to += right_floats(f))
+        for (size_t k = 0; k < z->k && !takt_pace_stops(&pace, z->n); k++)
+            for (size_t j = 0; j < z->n; j += BLOCK)
+                memcpy(to + j * z->k + k * BLOCK, b + k * z->n + j,
+                       (z->n - j < BLOCK ? z->n - j : BLOCK) * sizeof *to);
+}
+
 /* All right sides transposed, for every task. */
 static void transpose(const takt_step *s, const takt_task *t)
 {
@@ -127,7 +156,7 @@ static void run_grad(const takt_step *s, const takt_task *t)
     const takt_semiring_sizes *z = &f->z;
     size_t at, end;
     span r;
-    takt_cpu_share(z->batch * z->m, 1, t->index, s->task_count, &at, &end);
+    takt_cpu_share(z->batch * z->m, f->grain, t->index, s->task_count, &at, &end);
     while (next_span(f, t, &at, end, &r)) {
         const takt_semiring_f32 job = {
             .semiring = f->math.semiring,
@@ -136,7 +165,7 @@ static void run_grad(const takt_step *s, const takt_task *t)
             .k = z->k,
             .a = (const float *)takt_view_data(t, &s->in[0]) + r.row * z->k,
             .b = (const float *)takt_view_data(t, &s->in[1]) + r.product * z->k * z->n,
-            .bt = (const float *)t->scratch + r.product * z->k * z->n,
+            .bt = (const float *)t->scratch + r.product * right_floats(f),
             .dy = (const float *)takt_view_data(t, &s->in[2]) + r.row * z->n,
             .da = (float *)takt_view_data(t, &s->out[0]) + r.row * z->k,
             .scratch = t->scratch_own};
@@ -157,15 +186,18 @@ static void choose(takt_planner *p, facts *f, takt_dtype dtype)
     }
     if (dtype == TAKT_F64) {
         s->run = run_f64;
+        s->scratch_each = f->is_grad ? takt_cpu_aligned(z->k * sizeof(double)) : 0;
         return;
     }
     f->kernel = takt_kernel_as_semiring_f32(takt_planner_kernel(p, "semiring_f32"));
     s->run = f->is_grad ? run_grad : run_f32;
     if (!f->is_grad)
         return;
-    s->before = transpose;
-    s->scratch_bytes = takt_cpu_aligned(z->batch * z->k * z->n * sizeof(float));
-    s->scratch_each = takt_cpu_aligned(2 * z->n * sizeof(float));
+    const takt_semiring semiring = f->math.semiring;
+    s->scratch_each =
+        takt_cpu_aligned(takt_semiring_f32_room(semiring, z->n, z->k) * sizeof(float));
+    s->before = semiring == TAKT_NOISY_OR ? block : transpose;
+    s->scratch_bytes = takt_cpu_aligned(z->batch * right_floats(f) * sizeof(float));
 }
 
 static takt_status compile(takt_planner *p)
@@ -182,6 +214,7 @@ static takt_status compile(takt_planner *p)
     f->z = takt_semiring_sizes_of(a, takt_type_of(p->graph, n->in[1]));
     f->math = takt_semiring_math_of(n);
     f->is_grad = n->op == &takt_op_semiring_matmul_grad;
+    f->grain = f->is_grad && f->math.semiring == TAKT_NOISY_OR ? LANES : GRAIN;
     p->step->data = f;
     choose(p, f, a->dtype);
     const double rows = (double)f->z.batch * (double)f->z.m;
