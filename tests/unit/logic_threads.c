@@ -171,6 +171,39 @@ static void large_groups(void)
     takt_ctx_destroy(ctx);
 }
 
+/* Pairs of small numbers are bits, pairs of large ones lie in a table: the same rows, also where a
+ * number of a head is the largest of all. */
+static void small_values(void)
+{
+    enum { FACTOR = 1000003 };
+    static const char *const texts[] = {
+        "2 : 2 ; 0(a, b) <- 1(c, a), 1(c, b) ; 0(a, b) <- 1(c, a), 0(c, d), 1(d, b)",
+        "2 : 2 ; 0(a, c) <- 1(a, c), a < c ; 0(a, c) <- 0(a, b), 0(b, c), a != c",
+        "2 2 : 2 ; 0(a, b) <- 2(a, b) ; 1(a, b) <- 0(b, a) ; 0(a, b) <- 1(a, c), 2(c, b)"};
+    static facts f;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && test_failures == 0; i++) {
+        takt_arena arena;
+        takt_dl program;
+        result small, large;
+        takt_arena_init(&arena, ctx);
+        EXPECT_OK(ctx, takt_dl_read(&arena, texts[i], &program));
+        make_random(&f, i + 5, 900, 1);
+        run(&arena, &program, &f, ROOM, 1, &small);
+        make_random(&f, i + 5, 900, FACTOR);
+        run(&arena, &program, &f, ROOM, 1, &large);
+        EXPECT(small.full.relation < 0 && rows_of(&program, &small, ROOM) > 0);
+        EXPECT(rows_of(&program, &small, ROOM) == rows_of(&program, &large, ROOM));
+        for (size_t k = 0; k < 2 * rows_of(&program, &small, ROOM) && test_failures == 0; k++)
+            EXPECT(large.rows[0][k] == FACTOR * small.rows[0][k], "%s: value %zu", texts[i], k);
+        takt_arena_deinit(&arena);
+    }
+    make_random(&f, 7, 900, 1);
+    const size_t count = check("2 : 2 ; 0(a, 5000) <- 1(a, b) ; 0(a, b) <- 0(b, a)", &f, 1 << 19);
+    EXPECT(count > 0 && count % 2 == 0, "%zu rows", count);
+    takt_ctx_destroy(ctx);
+}
+
 /* More rows are tried than the budget allows. */
 static void budget(void)
 {
@@ -183,4 +216,4 @@ static void budget(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(same_rows, large_groups, budget)
+TEST_MAIN(same_rows, large_groups, small_values, budget)

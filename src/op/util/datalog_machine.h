@@ -16,7 +16,9 @@ typedef struct takt_dl_set {
     size_t first;      /* first row of the table: it holds those of one value of the pivot */
     size_t from, to;   /* rows found in the last round */
     uint64_t linked;   /* indexes of it that grow: a set */
-    bool is_locked;    /* workers add rows one after another: too few slots, or keys are hashes */
+    uint64_t *bits;    /* of pairs of small values, instead of the table; NULL: none */
+    size_t bit_rows, bit_words; /* words for each value of the first column */
+    bool is_locked; /* workers add rows one after another: too few slots, or keys are hashes */
 } takt_dl_set;
 
 /* Rows that agree in some columns. Those of a derived relation form chains, which grow; those of an
@@ -129,6 +131,31 @@ static inline size_t takt_dl_place(const takt_dl_set *s, uint64_t key)
     key *= UINT64_C(0x9E3779B97F4A7C15);
     return (size_t)((key ^ key >> 29) >> 20) & s->table_mask;
 }
+
+/* Of a set with bits: the word and the bit of a pair. */
+static inline uint64_t *takt_dl_word(const takt_dl_set *s, const uint32_t *pair)
+{
+    return &s->bits[pair[0] * s->bit_words + pair[1] / 64];
+}
+static inline uint64_t takt_dl_bit(const uint32_t *pair)
+{
+    return UINT64_C(1) << pair[1] % 64;
+}
+
+/* Sets the bit of a pair while other workers set bits; true: it is new. */
+static inline bool takt_dl_claim_bit(const takt_dl_set *s, const uint32_t *pair)
+{
+    uint64_t *word = takt_dl_word(s, pair), bit = takt_dl_bit(pair);
+    return (__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0 &&
+           (__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit) == 0;
+}
+
+/* ---- datalog_bits.c ---- */
+
+/* Gives bits to the derived relations that they suit, before any row is added. */
+void takt_dl_bits_begin(takt_dl_machine *m);
+/* Writes the rows of a set with bits in ascending order; TAKT_DL_BUCKETS counts. */
+void takt_dl_bits_rows(takt_dl_machine *m, const takt_dl_set *s, uint32_t *counts);
 
 /* ---- datalog_store.c ---- */
 

@@ -139,7 +139,9 @@ static void finish(takt_dl_machine *m, int relation, const takt_dl_rows *room, b
     const takt_dl_set *s = &m->set[relation];
     const takt_dl_rows rows = {s->own, room->room, room->counts, s->count, s->arity, m->poll};
     const bool is_sorted = m->pivot == 0 && !is_away;
-    if (!is_sorted && !takt_dl_sort_shared(m, &rows, is_away ? rows.room : rows.rows))
+    if (s->bits != NULL)
+        takt_dl_bits_rows(m, s, room->counts);
+    else if (!is_sorted && !takt_dl_sort_shared(m, &rows, is_away ? rows.room : rows.rows))
         stop(m);
     takt_dl_clear(m, s->own + s->count * s->arity, 0xff,
                   (s->capacity - s->count) * s->arity * sizeof *s->own);

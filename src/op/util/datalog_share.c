@@ -218,7 +218,7 @@ void takt_dl_flush_shared(takt_dl_machine *m)
         return;
     }
     for (size_t i = 0; i < m->batch_count; i++)
-        if (claim(s, m->batch[i].key, m->batch[i].at))
+        if (s->bits != NULL || claim(s, m->batch[i].key, m->batch[i].at))
             kept[fresh++] = (uint32_t)i;
     m->batch_count = 0;
     const size_t first =

@@ -91,20 +91,37 @@ static void grow(takt_dl_set *s)
     }
 }
 
+/* A new row; false: there is no room. */
+static bool push(takt_dl_machine *m, int relation, const uint32_t *row)
+{
+    takt_dl_set *s = &m->set[relation];
+    if (s->count == s->capacity) {
+        m->full.relation = relation;
+        return false;
+    }
+    if (s->arity == 2)
+        memcpy(s->own + s->count * 2, row, 2 * sizeof *row);
+    else
+        memcpy(s->own + s->count * s->arity, row, s->arity * sizeof *row);
+    s->count++;
+    return true;
+}
+
 void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
 {
     takt_dl_set *s = &m->set[w->relation];
-    if (s->count == s->capacity) {
-        m->full.relation = w->relation;
+    if (!push(m, w->relation, w->row))
         return;
-    }
-    if (s->arity == 2)
-        memcpy(s->own + s->count * 2, w->row, 2 * sizeof *w->row);
-    else
-        memcpy(s->own + s->count * s->arity, w->row, s->arity * sizeof *w->row);
-    occupy(s, slot, w->key, s->count++);
+    occupy(s, slot, w->key, s->count - 1);
     if (2 * (s->count - s->first) > s->table_mask && s->table_mask < s->mask_limit)
         grow(s);
+}
+
+static void insert_bit(takt_dl_machine *m, int relation, const uint32_t *row)
+{
+    uint64_t *word = takt_dl_word(&m->set[relation], row), bit = takt_dl_bit(row);
+    if ((*word & bit) == 0 && push(m, relation, row))
+        *word |= bit;
 }
 
 static void insert(takt_dl_machine *m, const takt_dl_waiting *w)
@@ -132,6 +149,17 @@ void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row)
     takt_dl_waiting *w = &m->batch[m->batch_count];
     if (row[0] == TAKT_DL_ABSENT)
         return; /* no tuple begins like this: it marks empty rows */
+    if (s->bits != NULL) {
+        if (m->shared == NULL)
+            insert_bit(m, relation, row);
+        else if (takt_dl_claim_bit(s, row)) {
+            memcpy(w->row, row, 2 * sizeof *row);
+            w->relation = relation;
+            if (++m->batch_count == TAKT_DL_BATCH)
+                takt_dl_flush(m);
+        }
+        return;
+    }
     w->relation = relation;
     if (s->arity == 2)
         memcpy(w->row, row, 2 * sizeof *row);
@@ -215,7 +243,6 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     if (m->is_local && size > SLOTS)
         size = SLOTS;
     s->table_mask = size - 1;
-    takt_dl_clear(m, s->table, 0xff, size * sizeof *s->table);
 }
 
 /* True: its rows must still be gathered. */
@@ -263,5 +290,10 @@ void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *cons
     }
     m->marks = takt_dl_carve(scratch, TAKT_DL_MARKS / 2);
     m->batch = takt_dl_carve(scratch, TAKT_DL_BATCH * sizeof *m->batch / sizeof(uint32_t));
+    takt_dl_bits_begin(m);
+    for (int i = 0; i < program->derived; i++)
+        if (m->set[i].bits == NULL)
+            takt_dl_clear(m, m->set[i].table, 0xff,
+                          (m->set[i].table_mask + 1) * sizeof *m->set[i].table);
     takt_dl_clear(m, m->marks, 0, TAKT_DL_MARKS * sizeof *m->marks);
 }
