@@ -1,11 +1,6 @@
 /* datalog_read.c - the text of a Datalog program as clauses. */
 #include "logic/datalog_words.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* ---- terms ---- */
 
 static takt_dlog_node *node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms)
@@ -38,11 +33,11 @@ static takt_dlog_node *above(takt_dlog_reader *r, takt_dlog_kind kind)
 static takt_dlog_node *number(takt_dlog_reader *r)
 {
     takt_dlog_node *n = node(r, TAKT_DLOG_NUMBER);
-    for (size_t i = 0; n != NULL && i < r->word.length; i++) {
-        if (!is_digit(r->word.at[i]) || n->number > INT32_MAX / 10 - 1)
-            return takt_dlog_wrong(r, "only numbers from 0 to 2147483600 are read");
-        n->number = 10 * n->number + (r->word.at[i] - '0');
-    }
+    const int64_t value = takt_dlog_digits(r->word);
+    if (value < 0)
+        return takt_dlog_wrong(r, "only numbers from 0 to 2147483600 are read");
+    if (n != NULL)
+        n->number = value;
     takt_dlog_advance(r);
     return n;
 }

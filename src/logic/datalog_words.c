@@ -81,6 +81,30 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* The value of a digit, in any base up to 16; more than that: it is none. */
+static int digit_of(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : INT32_MAX;
+}
+
+int64_t takt_dlog_digits(takt_span word)
+{
+    const char *at = word.at;
+    const bool has_base = word.length > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'b');
+    const int base = !has_base ? 10 : at[1] == 'x' ? 16 : 2;
+    const size_t first = has_base ? 2 : 0;
+    const size_t end = word.length - (word.length > first + 1 && at[word.length - 1] == 'u');
+    int64_t value = 0;
+    for (size_t i = first; i < end; i++) {
+        if (digit_of(at[i]) >= base || value > INT32_MAX / base - 1)
+            return -1;
+        value = base * value + digit_of(at[i]);
+    }
+    return value;
+}
+
 /* Skips a comment; true if there was one. */
 static bool comment(takt_dlog_reader *r)
 {
