@@ -188,9 +188,9 @@ static void small_values(void)
         result small, large;
         takt_arena_init(&arena, ctx);
         EXPECT_OK(ctx, takt_dl_read(&arena, texts[i], &program));
-        make_random(&f, i + 5, 900, 1);
+        make_random(&f, i + 5, 350, 1);
         run(&arena, &program, &f, ROOM, 1, &small);
-        make_random(&f, i + 5, 900, FACTOR);
+        make_random(&f, i + 5, 350, FACTOR);
         run(&arena, &program, &f, ROOM, 1, &large);
         EXPECT(small.full.relation < 0 && rows_of(&program, &small, ROOM) > 0);
         EXPECT(rows_of(&program, &small, ROOM) == rows_of(&program, &large, ROOM));

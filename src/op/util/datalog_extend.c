@@ -58,7 +58,7 @@ static void add(takt_dl_machine *m, uint32_t first, uint32_t second)
 /* All pairs of the input that share the value of one pair. */
 static void extend(takt_dl_machine *m, const shape *h, const uint32_t *row, const uint32_t *head)
 {
-    const uint32_t *pairs = h->index->next, shared = row[h->shared];
+    const uint32_t *pairs = h->index->rows, shared = row[h->shared];
     for (size_t i = head[0]; i < head[1]; i++) {
         const uint32_t found = pairs[2 * i + h->found];
         if (pairs[2 * i + h->known] == shared)
@@ -83,7 +83,7 @@ bool takt_dl_extend(takt_dl_machine *m, const takt_dl_path *path)
             __builtin_prefetch(head[i]);
         }
         for (size_t i = 0; i < count; i++) {
-            __builtin_prefetch(h.index->next + 2 * (size_t)head[i][0]);
+            __builtin_prefetch(h.index->rows + 2 * (size_t)head[i][0]);
             tried += head[i][1] - head[i][0];
         }
         if (!takt_dl_charge(m, tried))

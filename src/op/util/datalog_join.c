@@ -92,7 +92,7 @@ static void prefetch(const takt_dl_machine *m, const takt_dl_step *s, const uint
     for (size_t i = 0; i < count; i++) {
         const uint32_t first = *head[i];
         if (c->of->has_runs) {
-            __builtin_prefetch(c->next + first * next->arity);
+            __builtin_prefetch(c->rows + first * next->arity);
         } else if (first != 0) {
             __builtin_prefetch(&c->next[first - 1]);
             __builtin_prefetch(next->rows + (first - 1) * next->arity);
@@ -128,7 +128,7 @@ static bool has_marks(takt_dl_machine *m, const takt_dl_step *s, size_t count)
         m->mark = 1;
     }
     for (size_t i = head[0]; i < head[1]; i++)
-        m->marks[mark_of(c->next[2 * i + s->filter.column])] = m->mark;
+        m->marks[mark_of(c->rows[2 * i + s->filter.column])] = m->mark;
     m->marked_step = s;
     m->marked_value = value;
     return true;
@@ -145,7 +145,7 @@ static bool is_absent(takt_dl_machine *m, const takt_dl_step *s)
     const takt_dl_chains *c = &m->index[s->index];
     const uint32_t *head = find(m, s);
     for (uint32_t row = head[0]; row < head[1]; row++)
-        if (match(m, s, c->next + row * of->arity))
+        if (match(m, s, c->rows + row * of->arity))
             return false;
     return true;
 }
@@ -238,7 +238,7 @@ static bool join(takt_dl_machine *m, int depth)
     if (!c->of->has_runs)
         return follow(m, depth);
     const uint32_t *head = find(m, s);
-    return scan(m, c->next + head[0] * of->arity, head[1] - head[0], depth);
+    return scan(m, c->rows + head[0] * of->arity, head[1] - head[0], depth);
 }
 
 bool takt_dl_range(const takt_dl_machine *m, const takt_dl_path *path, size_t *first, size_t *end)

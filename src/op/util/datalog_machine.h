@@ -25,9 +25,10 @@ typedef struct takt_dl_set {
  * input are contiguous: bucket b from head[b] to head[b + 1]. */
 typedef struct takt_dl_chains {
     const takt_dl_index *of;
-    bool is_direct; /* of one column: its values are the buckets */
-    uint32_t *head; /* of chains: row + 1 */
-    uint32_t *next; /* the same; of an input: the rows themselves */
+    bool is_direct;       /* of one column: its values are the buckets */
+    uint32_t *head;       /* of chains: row + 1 */
+    uint32_t *next;       /* the same; of an input: room for its rows */
+    const uint32_t *rows; /* of an input: rows by bucket */
 } takt_dl_chains;
 
 #define TAKT_DL_EMPTY UINT64_MAX

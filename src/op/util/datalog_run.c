@@ -92,7 +92,8 @@ static bool run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
     takt_dl_set *s = &m->set[0];
     const size_t pivot = (size_t)m->pivot, seeds = s->count;
     uint32_t *seed = rows->room + (s->capacity - seeds) * s->arity;
-    if (!takt_dl_sort_by(rows, pivot, pivot + 1)) {
+    const bool is_sorted = m->plan->is_closure && pivot == 0; /* as the input is */
+    if (!is_sorted && !takt_dl_sort_by(rows, pivot, pivot + 1)) {
         stop(m);
         return false;
     }
@@ -130,6 +131,20 @@ static int choose_side(takt_dl_machine *m, uint32_t *room)
     m->path_first = m->path_end - 2 + m->pivot;
     m->path_end = m->path_first + 1;
     return sides[1 - m->pivot].step[1].index;
+}
+
+/* The first rows of a closure are those of its input, which are all different: no table is needed
+ * to tell. */
+static void seed_closure(takt_dl_machine *m)
+{
+    takt_dl_set *s = &m->set[0];
+    const takt_dl_set *of = &m->set[1];
+    if (of->count > s->capacity) {
+        m->full.relation = 0;
+        return;
+    }
+    memcpy(s->own, of->rows, of->count * 2 * sizeof *s->own);
+    s->count = of->count;
 }
 
 /* Sorts rows in ascending order, then fills up with empty rows. With `is_away` they are in the
@@ -181,7 +196,10 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
         unused = choose_side(&m, room.room);
     takt_dl_hire(&m, &at);
     takt_dl_begin_indexes(&m, unused, &at);
-    run_paths(&m, 0, plan->first_count);
+    if (plan->is_closure)
+        seed_closure(&m);
+    else
+        run_paths(&m, 0, plan->first_count);
     if (m.is_local && m.full.relation < 0) {
         room.rows = m.set[0].own;
         room.count = m.set[0].count;

@@ -91,37 +91,35 @@ static void grow(takt_dl_set *s)
     }
 }
 
-/* A new row; false: there is no room. */
-static bool push(takt_dl_machine *m, int relation, const uint32_t *row)
-{
-    takt_dl_set *s = &m->set[relation];
-    if (s->count == s->capacity) {
-        m->full.relation = relation;
-        return false;
-    }
-    if (s->arity == 2)
-        memcpy(s->own + s->count * 2, row, 2 * sizeof *row);
-    else
-        memcpy(s->own + s->count * s->arity, row, s->arity * sizeof *row);
-    s->count++;
-    return true;
-}
-
 void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
 {
     takt_dl_set *s = &m->set[w->relation];
-    if (!push(m, w->relation, w->row))
+    if (s->count == s->capacity) {
+        m->full.relation = w->relation;
         return;
-    occupy(s, slot, w->key, s->count - 1);
+    }
+    if (s->arity == 2)
+        memcpy(s->own + s->count * 2, w->row, 2 * sizeof *w->row);
+    else
+        memcpy(s->own + s->count * s->arity, w->row, s->arity * sizeof *w->row);
+    occupy(s, slot, w->key, s->count++);
     if (2 * (s->count - s->first) > s->table_mask && s->table_mask < s->mask_limit)
         grow(s);
 }
 
+/* Adds a pair to a set with bits, at once. */
 static void insert_bit(takt_dl_machine *m, int relation, const uint32_t *row)
 {
-    uint64_t *word = takt_dl_word(&m->set[relation], row), bit = takt_dl_bit(row);
-    if ((*word & bit) == 0 && push(m, relation, row))
-        *word |= bit;
+    takt_dl_set *s = &m->set[relation];
+    uint64_t *word = takt_dl_word(s, row), bit = takt_dl_bit(row);
+    if ((*word & bit) != 0)
+        return;
+    if (s->count == s->capacity) {
+        m->full.relation = relation;
+        return;
+    }
+    *word |= bit;
+    memcpy(s->own + s->count++ * 2, row, 2 * sizeof *row);
 }
 
 static void insert(takt_dl_machine *m, const takt_dl_waiting *w)
@@ -212,10 +210,28 @@ static bool fits(const takt_dl_index *of, const takt_dl_set *s)
     return most < of->size;
 }
 
+/* Rows are sorted by their first column: its runs are where they are. */
+static void find_runs(takt_dl_machine *m, takt_dl_chains *c, const takt_dl_set *s)
+{
+    c->rows = s->rows;
+    for (size_t row = 0; row < s->count; row++) {
+        if (row % POLLED == 0 && takt_dl_stops(m))
+            return;
+        c->head[s->rows[row * s->arity] + 1]++;
+    }
+    for (size_t i = 1; i < c->of->size + 2; i++)
+        c->head[i] += c->head[i - 1];
+}
+
 void takt_dl_gather(takt_dl_machine *m, takt_dl_chains *c)
 {
     const takt_dl_set *s = &m->set[c->of->relation];
     c->is_direct = fits(c->of, s);
+    c->rows = c->next;
+    if (c->is_direct && c->of->columns == 1) {
+        find_runs(m, c, s);
+        return;
+    }
     for (size_t row = 0; row < s->count; row++) {
         if (row % POLLED == 0 && takt_dl_stops(m))
             return;
