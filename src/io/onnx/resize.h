@@ -25,7 +25,7 @@ typedef struct takt_resize {
     double cubic, beyond; /* coefficient a; value outside the picture for CROP */
     double start, end;    /* of the axis, for CROP */
     double scale;         /* NaN: out / in */
-    takt_id by;           /* the scale as an f32 value found at run time, if is_found */
+    takt_id by;           /* the scale as a value found at run time, if is_found */
     bool is_found;
     takt_dim in, out;
 } takt_resize;
@@ -53,6 +53,9 @@ takt_id takt_resize_sum(takt_call *c, takt_id x, takt_id index, takt_id weight, 
  * resizing all axes by them. */
 takt_id takt_resize_unknown(takt_call *c);
 takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales);
+/* Whether one scale for all axes, which keeps the proportions, is found at run time: a size has no
+ * number. takt_resize_found resizes by it if `scales` is TAKT_NONE. */
+bool takt_resize_is_fitted(takt_call *c);
 /* floor(d * scale), the product rounded to f32, as a dimension; refuses other scales. */
 takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale);
 

@@ -217,7 +217,7 @@ static takt_status read_modes(takt_call *c, takt_resize *r)
     return c->status;
 }
 
-/* One scale for all axes, so that the picture keeps its proportions. */
+/* One scale for all axes, so that the picture keeps its proportions; all sizes are numbers. */
 static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
 {
     static const char *const ways[] = {"stretch", "not_larger", "not_smaller", NULL};
@@ -226,8 +226,6 @@ static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
     if (way != 0)
         p->base.basis = TAKT_RESIZE_BY_PROPORTION;
     for (int i = 0; i < t->rank && way != 0; i++) {
-        if (p->is_resized[i] && isnan(p->scale[i]))
-            return takt_onnx_refuse_size(c, "proportions of a dimension without a number");
         if (p->is_resized[i])
             best = way == 1 ? fmin(best, p->scale[i]) : fmax(best, p->scale[i]);
     }
@@ -390,10 +388,11 @@ static takt_status adapt(takt_call *c)
     takt_id x = takt_onnx_in(c, 0);
     TAKT_TRY(read_modes(c, &p.base));
     const takt_id found = takt_resize_unknown(c);
-    TAKT_TRY(found == TAKT_NONE ? read_sizes(c, &p, &t) : TAKT_OK);
+    const bool is_open = found != TAKT_NONE || takt_resize_is_fitted(c);
+    TAKT_TRY(is_open ? c->status : read_sizes(c, &p, &t));
     const bool is_float = takt_dtype_is_float(t.dtype) || p.base.mode == TAKT_RESIZE_NEAREST;
     x = is_float ? x : takt_onnx_cast(c, x, TAKT_F32);
-    x = found != TAKT_NONE ? takt_resize_found(c, x, &p.base, found) : apply(c, &p, x, &t);
+    x = is_open ? takt_resize_found(c, x, &p.base, found) : apply(c, &p, x, &t);
     return takt_onnx_done(c, is_float ? x : whole_numbers(c, x, t.dtype, p.base.antialias));
 }
 
