@@ -104,18 +104,21 @@ def one_of_two():
 
 def frozen():
     """A setting that an input's value decides is built in; another value is refused."""
-    nodes = [node("CenterCropPad", ["x", "n"], ["y"])]
-    path, folder = store(18, nodes, {"x": ([4], [0.0, 1, 2, 3], F32), "n": ([1], [2], I64)},
-                         {"y": ([2], [1.0, 2], F32)})
+    nodes = [node("Col2Im", ["x", "n", "block"], ["y"])]
+    across = [float(5 * (i % 5) + i // 5) for i in range(25)]
+    path, folder = store(18, nodes, {"x": ([1, 5, 5], [float(i) for i in range(25)], F32),
+                                     "n": ([2], [5, 5], I64)}, {"y": ([1, 1, 5, 5], across, F32)},
+                         [tensor("block", [2], I64, ints(1, 5))])
     packed = os.path.join(TMP, "frozen.taktp")
     x = "x=" + os.path.join(folder, "input_0.pb")
-    two, three = npy("two.npy", [1], [2], "q"), npy("three.npy", [1], [3], "q")
-    says("compile", takt("compile", path, "-i", f"n={two}", "-o", packed), 0)
-    says("named", takt("inspect", packed), 0, "require: n == [2]", "input n is frozen")
-    says("lineage", takt("lineage", packed), 0, "-i n=two.npy")
-    says("the same value", takt("run", packed, "-i", x, "-i", f"n={two}"), 0, "y: f32[2]")
-    says("another value", takt("run", packed, "-i", x, "-i", f"n={three}"), 1, "5010", "n == [2]",
-         "frozen")
+    five, six = npy("five.npy", [2], [5, 5], "q"), npy("six.npy", [2], [5, 6], "q")
+    says("compile", takt("compile", path, "-i", f"n={five}", "-o", packed), 0)
+    says("named", takt("inspect", packed), 0, "require: n == [5, 5]", "input n is frozen")
+    says("lineage", takt("lineage", packed), 0, "-i n=five.npy")
+    says("the same value", takt("run", packed, "-i", x, "-i", f"n={five}"), 0,
+         "y: f32[1, 1, 5, 5]")
+    says("another value", takt("run", packed, "-i", x, "-i", f"n={six}"), 1, "5010",
+         "n == [5, 5]", "frozen")
 
 
 def found():
