@@ -272,7 +272,7 @@ static void unsupported(void)
     expect(TAKT_ERR_UNSUPPORTED, "NoSuchOp");
     EXPECT(takt_last_error_info(ctx)->id == 3302, "got %d", takt_last_error_info(ctx)->id);
     graph.length = 0;
-    pb_node(&node, "CenterCropPad", "x", "w", "y");
+    pb_node(&node, "SplitToSequence", "x", "w", "y");
     pb_message(&graph, 1, &node);
     pb_text(&graph, 2, "g");
     pb_value(&value, "x", 1, 1, three);
@@ -281,7 +281,7 @@ static void unsupported(void)
     pb_message(&graph, 11, &value);
     pb_value(&value, "y", 1, 1, three);
     pb_message(&graph, 12, &value);
-    expect(TAKT_ERR_UNSUPPORTED, "CenterCropPad");
+    expect(TAKT_ERR_UNSUPPORTED, "SplitToSequence");
     EXPECT(takt_last_error_info(ctx)->id == 3303, "got %d: %s", takt_last_error_info(ctx)->id,
            takt_last_error(ctx));
 }
