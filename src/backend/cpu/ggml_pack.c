@@ -4,19 +4,29 @@
 #include "backend/cpu/conv/run.h"
 #include "base/size.h"
 
-static void pack(const takt_ggml_operand *o, const char *from, char *to)
+/* Part `index` of `count`: some of the panels of all matrices. */
+static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
 {
-    takt_ggml_rows rows = o->rows;
-    const size_t bytes = rows.n * rows.blocks * takt_ggml_formats[rows.format].bytes;
-    for (size_t i = 0; i < o->matrices; i++) {
-        rows.src = (const void *)(from + i * bytes);
-        takt_ggml_pack(&rows, (void *)(to + i * o->each));
+    const takt_ggml_operand *o = user;
+    const size_t panels = takt_ggml_panels(o->rows.n), all = panels * o->matrices;
+    const size_t row = o->rows.blocks * takt_ggml_formats[o->rows.format].bytes;
+    const size_t panel = o->rows.blocks * takt_ggml_panel_block(o->rows.format);
+    const size_t each = all / count, more = all % count;
+    const size_t begin = index * each + (index < more ? index : more);
+    const size_t end = begin + each + (index < more);
+    for (size_t i = begin; i < end; i++) {
+        const size_t matrix = i / panels, first = i % panels * TAKT_GGML_PANEL;
+        const size_t left = o->rows.n - first;
+        takt_ggml_rows rows = o->rows;
+        rows.n = left < TAKT_GGML_PANEL ? left : TAKT_GGML_PANEL;
+        rows.src = (const void *)((const char *)from + (matrix * o->rows.n + first) * row);
+        takt_ggml_pack(&rows, (char *)to + matrix * o->each + i % panels * panel);
     }
 }
 
 static takt_status fill(void *user, const void *from, void *to)
 {
-    pack(user, from, to);
+    pack_part(user, from, to, 0, 1);
     return TAKT_OK;
 }
 
@@ -59,13 +69,14 @@ takt_status takt_ggml_operand_add(takt_planner *p, takt_id node, takt_ggml_forma
                                takt_ggml_formats[format].name, o->rows.n, blocks, o->matrices);
     if (name == NULL)
         return TAKT_ERR_MEMORY;
-    return takt_planner_packed(p, node, name, bytes, fill, o, &o->in);
+    const takt_filler filler = {name, bytes, fill, pack_part};
+    return takt_planner_packed_by(p, node, &filler, o, &o->in);
 }
 
 void takt_ggml_operand_before(const takt_ggml_operand *o, const takt_step *s, const takt_task *t)
 {
     if (!o->is_packed)
-        pack(o, takt_view_data(t, &s->in[o->in]), (char *)t->scratch + o->packed_at);
+        pack_part(o, takt_view_data(t, &s->in[o->in]), (char *)t->scratch + o->packed_at, 0, 1);
 }
 
 const uint8_t *takt_ggml_operand_at(const takt_ggml_operand *o, const takt_step *s,
