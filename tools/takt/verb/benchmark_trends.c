@@ -99,7 +99,7 @@ const takt_verb takt_verb_benchmark_trends = {
         "case: the first of the first result, with its backend, precision and numerics. A step\n"
         "is a change for good, of 1 % and three times the noise, seen in two results at least.\n"
         "Exit status 3: --fail-on step, any step; --fail-on slower:2%, the last step is for the\n"
-        "worse by so much.",
+        "worse by that much.",
     .example = "takt benchmark trends --results results_*.json --metric latency -o trends.html",
     .flags = {TAKT_F_RESULTS, TAKT_F_METRIC, TAKT_F_FAIL_ON, TAKT_F_FORMAT, TAKT_F_FILE,
               TAKT_FLAG_IDS},

@@ -107,7 +107,7 @@ const takt_verb takt_verb_benchmark_verify = {
     .arg_min = 0,
     .arg_max = 1,
     .about =
-        "--env grades the machine and prints the command that mends each finding. For a model:\n"
+        "--env grades the machine and prints the command that fixes each finding. For a model:\n"
         "it loads, runs, gives finite values, and the same bits twice.",
     .example = "takt benchmark verify --env",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,

@@ -144,7 +144,7 @@ const takt_verb takt_verb_compile = {
         "model as it is, in the format of the file's ending: .taktp, .onnx or .takt. --emit\n"
         "writes the graph as the passes leave it, parameters as constants: as .onnx for any\n"
         "engine.\n"
-        "--precision f16 or bf16 writes weights in half the bytes and tells the error against\n"
+        "--precision f16 or bf16 writes weights in half the bytes and reports the error against\n"
         "f32 on random inputs.",
     .example = "takt compile examples/cnn.takt -o cnn.taktp",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_MODEL_FILE, TAKT_F_EMIT,

@@ -203,7 +203,7 @@ const takt_verb takt_verb_convert = {
     .arguments = "IN",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "The input's format is found out from its contents, the output's is its ending:\n"
+    .about = "The input's format is detected from its contents, the output's from its ending:\n"
              ".onnx .takt .taktp .tflite for models, .safetensors .npz .npy and .index.json\n"
              "(weights in parts) for weights. A model written as weights gives its parameters.\n"
              "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"

@@ -58,9 +58,10 @@ const takt_verb takt_verb_diff = {
     .arguments = "REFERENCE MODEL",
     .arg_min = 2,
     .arg_max = 2,
-    .about = "The reference is a model, or a .npz or .safetensors of values by name.\n"
-             "Values are matched by name, by structure, then by their numbers. An error that is\n"
-             "made at a value is told from one that it was given. Exit code 1: they differ.",
+    .about =
+        "The reference is a model, or a .npz or .safetensors of values by name.\n"
+        "Values are matched by name, by structure, then by their numbers. An error that\n"
+        "arises at a value is shown apart from one that it was given. Exit code 1: they differ.",
     .example = "takt diff examples/bounded.takt examples/bounded.takt --layers",
     .flags = {TAKT_F_DATA, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_LAYERS, TAKT_FLAG_IDS},
     .run = run,

@@ -280,8 +280,8 @@ const takt_verb takt_verb_profile = {
         "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n"
         "-o profile.html also writes a page with roofline and memory; --impact adds its table.\n\n"
         "--counters perf counts on the processor, where the kernel grants it; cachegrind runs the\n"
-        "model in valgrind, about 80 times slower; model reckons from the plan's bytes and the\n"
-        "caches' sizes. auto takes the first of them that can be had, cachegrind only if it takes\n"
+        "model in valgrind, about 80 times slower; model estimates from the plan's bytes and the\n"
+        "caches' sizes. auto takes the first that is available, cachegrind only if it takes\n"
         "less than about 10 s. perf and cachegrind use one thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
     .often =

@@ -124,7 +124,7 @@ const takt_verb takt_verb_quantize = {
     .summary = "a model whose layers compute on integers",
     .arguments = "MODEL -o F --calib D",
     .about =
-        "Tells for every layer what rounding does to it, its time in f32 and in integers, and\n"
+        "Reports for every layer what rounding does to it, its time in f32 and in integers, and\n"
         "whether it was taken: a layer that is not measured faster stays f32, unless\n"
         "--size-first. Without -o only the report is made; -o F.tflite is for LiteRT, whose\n"
         "layers of integers give integers. Exit code 4: --accuracy-drop cannot be met.\n"

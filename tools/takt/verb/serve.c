@@ -140,7 +140,7 @@ const takt_verb takt_verb_serve = {
     .arg_max = 16,
     .about = "One language model or sentence encoder in GGUF has OpenAI's routes\n"
              "(/v1/chat/completions, /v1/completions, /v1/embeddings); other models answer at\n"
-             "/v1/infer/NAME. / is a page to chat, /health and /metrics tell how it goes. SIGTERM\n"
+             "/v1/infer/NAME. / is a page to chat, /health and /metrics report its state. SIGTERM\n"
              "and Ctrl-C end it when all requests that were accepted are answered.",
     .example = "takt serve model.gguf --port 8080 --parallel 4",
     .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_KV_POOL,

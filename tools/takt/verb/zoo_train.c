@@ -344,7 +344,7 @@ const takt_verb takt_verb_zoo_train = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "Prepares the data, trains and rounds to integers as the recipe says, and tells score\n"
+        "Prepares the data, trains and rounds to integers as the recipe says, and prints score\n"
         "and SHA-256, which do not depend on the machine. --verify: exit code 1 if the SHA-256\n"
         "is not the recipe's. Data that is not synthetic lies where --data says, or where its\n"
         "recipe looks: `takt zoo show NAME`.",
