@@ -212,7 +212,7 @@ static void check_score(bool writes)
         fclose(f);
 }
 
-/* Every refusal is in docs/onnx.md as it is said now, and as many as are. */
+/* docs/onnx.md lists every refusal with its present message, and no others. */
 static void check_docs(void)
 {
     static char docs[DOCS];

@@ -13,7 +13,7 @@ typedef struct takt_site takt_site;
  */
 void takt_sites_plan(uint64_t fail_at, bool ever);
 uint64_t takt_sites_calls(void);
-/* The site of the call just entered is to fail: what an allocator asks (takt_inject.fails). */
+/* Whether the call just entered has to fail, for an allocator (takt_inject.fails). */
 bool takt_sites_strike(void *user);
 /* The site of call `k` of the run before, or NULL; only the first ones are remembered. */
 const takt_site *takt_sites_at(uint64_t k);

@@ -215,8 +215,8 @@ bool takt_onnx_is_named(takt_span text);
 bool takt_onnx_dim_is_expression(takt_span text);
 /* lineage.c: opsets, producer and metadata as a JSON object. */
 void takt_import_lineage(const takt_import *im, takt_text *text);
-/* parameter.c: initializers that are tensors of the main graph, and no settings, become parameters
- * of their names; the graph of the room is a new one then. */
+/* parameter.c: initializers of the main graph that are tensors, not settings, become parameters of
+ * the same names; the scope then has a new graph. */
 TAKT_MUST_USE takt_status takt_import_parameters(takt_scope *scope);
 /* A statistic that training follows: `value` is a constant of the main graph. */
 TAKT_MUST_USE takt_status takt_import_statistic(takt_import *im, takt_id value, takt_id next);
