@@ -285,7 +285,6 @@ static void gemm(const takt_gemm_f32 *g)
         device_calls % (ways + 2) < ways ? device_calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
         plan = takt_cuda_gemm_plan_of(&d, 1, processors(), TAKT_CUDA_GEMM_ANY);
-    plan.is_near &= device_calls % 3 != 0;
     takt_cuda_launch l;
     float *scratch = device_scratch(plan.scratch_bytes);
     takt_cuda_launch_gemm(&d, 1, &plan, scratch, device_tickets(plan.tickets), &l);

@@ -113,6 +113,18 @@ static takt_status get_memory(takt_cuda_part *p)
     return takt_cuda_check(p->cuda, error, d->stream_wait(p->stream), "fill");
 }
 
+/* A kernel that begins while the one before it ends finds most multiprocessors in use, and several
+ * of its blocks would go to the few that are free. If the grid is so small that every block could
+ * have one for itself, it asks for more shared memory than two blocks can have. */
+static void keep_apart(const takt_cuda *c, takt_cuda_launch *l)
+{
+    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    const uint32_t most = (uint32_t)c->facts.shared_bytes, more = most / 2 + 1024;
+    if (c->is_early && l->is_heavy && blocks <= (uint64_t)c->facts.processors &&
+        l->shared_bytes < more && more <= most)
+        l->shared_bytes = more;
+}
+
 static takt_status set_calls(takt_cuda_part *p)
 {
     takt_cuda_call *next = p->calls;
@@ -126,6 +138,7 @@ static takt_status set_calls(takt_cuda_part *p)
         p->steps[i].count = own->count;
         for (size_t k = 0; k < own->count; k++, next++) {
             next->launch = own->launches[k];
+            keep_apart(p->cuda, &next->launch);
             next->ticket = tickets;
             tickets += next->launch.tickets;
             takt_cuda_resolve(p, s, next);

@@ -53,3 +53,27 @@
 #define TILE(name) name##_32
 #define TILED LATE_KERNEL(takt_cuda_conv_f32_32, takt_cuda_gemm, 128)
 #include "kernel/gemm_f32/cuda_tile.inc"
+
+/* Fewer rows, as those of small images. */
+#define BM 32
+#define BN 64
+#define TM 4
+#define TN 4
+#define BK 32
+#define STAGES 3
+#define GATHERS 1
+#define TILE(name) name##_32x64
+#define TILED LATE_KERNEL(takt_cuda_conv_f32_32x64, takt_cuda_gemm, 128, 4)
+#include "kernel/gemm_f32/cuda_tile.inc"
+
+/* Still fewer, deep. */
+#define BM 16
+#define BN 64
+#define TM 2
+#define TN 4
+#define BK 64
+#define STAGES 4
+#define GATHERS 1
+#define TILE(name) name##_16x64
+#define TILED LATE_KERNEL(takt_cuda_conv_f32_16x64, takt_cuda_gemm, 128)
+#include "kernel/gemm_f32/cuda_tile.inc"

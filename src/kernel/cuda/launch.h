@@ -21,6 +21,7 @@ typedef struct takt_cuda_launch {
     uint32_t grid[3], threads, shared_bytes;
     uint32_t tickets; /* words that are 0 before the first run, and after each */
     bool is_together; /* blocks wait for each other: all must be on the device at once */
+    bool is_heavy;    /* a block keeps a multiprocessor busy: two on one take twice as long */
     size_t arg_bytes;
     union {
         takt_cuda_map map;
@@ -119,7 +120,6 @@ typedef struct takt_cuda_gemm_plan {
     size_t way;             /* TAKT_CUDA_GEMM_ANY: by columns, for few rows; SIZE_MAX: not at all */
     uint64_t scratch_bytes; /* that takt_cuda_launch_gemm needs */
     uint32_t tickets;
-    bool is_near; /* by columns, with all of B in shared memory at once */
 } takt_cuda_gemm_plan;
 
 #define TAKT_CUDA_GEMM_ANY (SIZE_MAX - 1)

@@ -17,7 +17,7 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 }
 
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what gpu_sweep measured on an
- * H200, where the tile of least estimated time took 1.9 % more than the best one on average over 25
+ * H200, where the tile of least estimated time took 1.2 % more than the best one on average over 32
  * products: `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one;
  * `begin`, us before the first product and after the last. */
 typedef struct tile {
@@ -27,12 +27,14 @@ typedef struct tile {
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 344, 344, 4.6},
-    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 336, 247, 2.5},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 280, 145, 2.3},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 238, 172, 2.6},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 267, 172, 3.2},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 185, 134, 2.5},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 335, 403, 10.2},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 325, 251, 2.6},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 292, 125, 2.4},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 256, 186, 3.3},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 262, 185, 2.6},
+    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, 248, 169, 2.2},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 194, 134, 2.5},
+    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, 181, 120, 2.1},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -68,33 +70,15 @@ static bool is_few(const takt_cuda_gemm *g, uint32_t batches)
            few_bytes(g) <= FEW_BYTES;
 }
 
-/* The same with a warp for every chunk, whose part of B lies there, too. */
-static uint64_t near_bytes(const takt_cuda_gemm *g)
+static void launch_few(const takt_cuda_gemm *g, uint32_t batches, takt_cuda_launch *l)
 {
-    const uint64_t rows = few_rows(g), each = (rows + COLS) * CHUNK + rows * COLS;
-    return each * chunks_of(g) * sizeof(float);
-}
-
-/* Whether the device has all of B on its way at once: larger products load B while they compute. */
-static bool is_near(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors)
-{
-    const uint64_t blocks = (uint64_t)blocks_of(g->n, COLS) * batches, bytes = near_bytes(g);
-    return g->k > 0 && bytes <= FEW_BYTES && blocks <= FEW_BYTES / bytes * processors;
-}
-
-static void launch_few(const takt_cuda_gemm *g, uint32_t batches, bool near, takt_cuda_launch *l)
-{
-    static const char *const names[2][3] = {
-        {"takt_cuda_gemm_f32_row", "takt_cuda_gemm_f32_four", "takt_cuda_gemm_f32_few"},
-        {"takt_cuda_gemm_f32_near_row", "takt_cuda_gemm_f32_near_four",
-         "takt_cuda_gemm_f32_near_few"}};
     const uint32_t rows = few_rows(g);
-    *l = (takt_cuda_launch){.kernel = names[near][rows == 1   ? 0
-                                                  : rows == 4 ? 1
-                                                              : 2],
+    *l = (takt_cuda_launch){.kernel = rows == 1   ? "takt_cuda_gemm_f32_row"
+                                      : rows == 4 ? "takt_cuda_gemm_f32_four"
+                                                  : "takt_cuda_gemm_f32_few",
                             .grid = {blocks_of(g->n, COLS), 1, batches},
-                            .threads = (near ? chunks_of(g) : few_warps(g)) * COLS,
-                            .shared_bytes = (uint32_t)(near ? near_bytes(g) : few_bytes(g)),
+                            .threads = few_warps(g) * COLS,
+                            .shared_bytes = (uint32_t)few_bytes(g),
                             .arg_bytes = sizeof *g};
     l->args.gemm = *g;
 }
@@ -116,7 +100,7 @@ static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
 static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors, const tile *t,
                       bool is_cut)
 {
-    const double bytes_per_us = 22e6, ticket = 2.5;
+    const double bytes_per_us = 22e6, ticket = 1.9;
     const double k = is_cut ? CHUNK : g->k > 0 ? g->k : 1;
     const uint64_t blocks = tiles_of(g, t) * batches * (is_cut ? chunks_of(g) : 1);
     const double each = 2.0 * t->rows * t->cols * k / 1e3; /* thousands of operations */
@@ -162,10 +146,8 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
                                            uint32_t processors, size_t way)
 {
     takt_cuda_gemm_plan p = {.way = way};
-    if (way == TAKT_CUDA_GEMM_ANY && is_few(g, batches)) {
-        p.is_near = is_near(g, batches, processors);
+    if (way == TAKT_CUDA_GEMM_ANY && is_few(g, batches))
         return p;
-    }
     if (way == TAKT_CUDA_GEMM_ANY)
         p.way = best_way(g, batches, processors);
     else if (way >= 2 * TILES || !fits(g, batches, way))
@@ -182,7 +164,7 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l)
 {
     if (p->way == TAKT_CUDA_GEMM_ANY) {
-        launch_few(g, batches, p->is_near, l);
+        launch_few(g, batches, l);
         return;
     }
     const tile *t = &tiles[p->way / 2];
@@ -193,6 +175,7 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
     *l = (takt_cuda_launch){.kernel = g->is_conv ? t->convolution : t->product,
                             .grid = {(uint32_t)tiles_of(g, t), 1, batches * pieces},
                             .threads = t->threads,
+                            .is_heavy = true,
                             .arg_bytes = sizeof *g};
     l->shared_bytes = (t->stages * stage + t->keeps * t->rows * t->cols) * (uint32_t)sizeof(float);
     l->args.gemm = *g;

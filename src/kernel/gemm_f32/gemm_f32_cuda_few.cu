@@ -1,8 +1,7 @@
 /* gemm_f32_cuda_few.cu - products of few rows on a device: a thread is a column, a warp a chunk.
  *
  * Such a product reads B once and does little else, so what counts is how much of B is in flight: a
- * thread loads the next columns before it uses the last ones. Rows of A lie in shared memory. Where
- * all blocks fit the device together, the chunk of B lies there, too (cuda_near.inc).
+ * thread loads the next columns before it uses the last ones. Rows of A lie in shared memory.
  */
 #include "kernel/gemm_f32/cuda_place.h"
 
@@ -45,36 +44,4 @@ LATE_KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
     few_rows_few(&ARG, shared SELF);
-}
-
-/* ---- all of B at once ---- */
-
-#define ROWS 1
-#define NAMED(name) name##_near_row
-#include "kernel/gemm_f32/cuda_near.inc"
-
-LATE_KERNEL(takt_cuda_gemm_f32_near_row, takt_cuda_gemm, 256)
-{
-    DYNAMIC(float, shared);
-    near_rows_near_row(&ARG, shared SELF);
-}
-
-#define ROWS 4
-#define NAMED(name) name##_near_four
-#include "kernel/gemm_f32/cuda_near.inc"
-
-LATE_KERNEL(takt_cuda_gemm_f32_near_four, takt_cuda_gemm, 256)
-{
-    DYNAMIC(float, shared);
-    near_rows_near_four(&ARG, shared SELF);
-}
-
-#define ROWS TAKT_CUDA_GEMM_FEW
-#define NAMED(name) name##_near_few
-#include "kernel/gemm_f32/cuda_near.inc"
-
-LATE_KERNEL(takt_cuda_gemm_f32_near_few, takt_cuda_gemm, 256)
-{
-    DYNAMIC(float, shared);
-    near_rows_near_few(&ARG, shared SELF);
 }

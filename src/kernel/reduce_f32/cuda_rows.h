@@ -53,10 +53,20 @@ DEVICE float fold(uint32_t op, const float *lane)
     for (int k = 0; k < WIDE; k++)
         v[k] = lane[k];
     UNROLL
+    for (int k = 0; k < 8; k++)
+        v[k] = merge(op, v[k], v[k + 8]);
+    UNROLL
+    for (int k = 0; k < 4; k++)
+        v[k] = merge(op, v[k], v[k + 4]);
+    return merge(op, merge(op, v[0], v[2]), merge(op, v[1], v[3]));
+}
+
+/* The same in place, in few instructions: kernels of long rows need their registers elsewhere. */
+DEVICE float fold_there(uint32_t op, float *v)
+{
     for (int half = WIDE / 2; half > 0; half /= 2)
-        UNROLL
-    for (int k = 0; k < half; k++)
-        v[k] = merge(op, v[k], v[k + half]);
+        for (int k = 0; k < half; k++)
+            v[k] = merge(op, v[k], v[k + half]);
     return v[0];
 }
 

@@ -109,7 +109,7 @@ KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 6)
     x[LANE] = sum;
     SYNC();
     if (lane == 0 && chunk < chunks) {
-        ARG.partial[chunk * ARG.count + result] = BY_OP(fold, ARG.op, x + LANE);
+        ARG.partial[chunk * ARG.count + result] = fold_there(ARG.op, x + LANE);
         publish_near();
     }
     tally t;
