@@ -16,10 +16,11 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
     return (uint32_t)((count + each - 1) / each);
 }
 
-/* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what gpu_sweep measured on an
- * H200, where the tile of least estimated time took 1.2 % more than the best one on average over 32
- * products: `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`, of one that has one;
- * `begin`, us before the first product and after the last. */
+/* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what was measured on an H200
+ * (those of 32x64 and 16x64 as sketches, bench/notes/cuda.md), where the tile of least estimated
+ * time took 1.2 % more than the best one on average over 32 products: `rate`, GFLOP/s of a
+ * multiprocessor that is full of them; `alone`, of one that has one; `begin`, us before the first
+ * product and after the last. */
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
     uint32_t rows, cols, threads, depth, stages, keeps;
