@@ -1,8 +1,6 @@
 /* epilogue.c - recognises the common endings of a product, and runs the others as programs. */
 #include "backend/cpu/epilogue.h"
 
-#include <string.h>
-
 const char *takt_epilogue_absorbs(const takt_graph *g, takt_id anchor, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
@@ -90,35 +88,12 @@ size_t takt_epilogue_scratch(const takt_cpu_epilogue *e)
     return e->program != NULL ? takt_map_scratch(e->program) : 0;
 }
 
-enum { TOGETHER = 256 }; /* elements of short rows that are finished at once */
-
-/* Whole rows that lie apart: a program costs more to begin than a few elements to copy twice. */
-static void finish_rows(const takt_epilogue_run *run, float *tile, size_t ld, size_t row,
-                        size_t rows)
-{
-    const size_t cols = run->epilogue->columns, most = TOGETHER / cols;
-    float together[TOGETHER];
-    for (size_t r = 0, n; r < rows; r += n) {
-        n = rows - r < most ? rows - r : most;
-        for (size_t i = 0; i < n; i++)
-            memcpy(together + i * cols, tile + (r + i) * ld, cols * sizeof(float));
-        takt_map_finish(run->epilogue->program, run->step, run->task, run->registers,
-                        (run->row + row + r) * cols, n * cols, together);
-        for (size_t i = 0; i < n; i++)
-            memcpy(tile + (r + i) * ld, together + i * cols, cols * sizeof(float));
-    }
-}
-
 /* Short rows that follow each other are one run of elements. */
 static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
                  size_t cols)
 {
     const takt_epilogue_run *run = user;
     const takt_cpu_epilogue *e = run->epilogue;
-    if (cols == e->columns && ld != cols && rows > 1 && cols <= TOGETHER / 8) {
-        finish_rows(run, tile, ld, row, rows);
-        return;
-    }
     const bool is_whole = cols == e->columns && ld == cols && cols <= TAKT_MAP_TILE / 4;
     const size_t runs = is_whole ? 1 : rows, length = is_whole ? rows * cols : cols;
     for (size_t r = 0; r < runs; r++)
