@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+/* 0, which stands for the default, unless it is positive; infinity is thirty years. */
+static uint64_t nanoseconds(double seconds)
+{
+    return seconds > 0 ? (uint64_t)(seconds < 1e9 ? seconds * 1e9 : 1e18) : 0;
+}
+
 static PyObject *interval(const takt_interval *i)
 {
     return Py_BuildValue("(dd)", i->low * 1e-9, i->high * 1e-9);
@@ -62,7 +68,7 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
     t.runs = runs;
     t.warmup = warmup > 0 ? (uint64_t)warmup : 0;
     t.no_warmup = warmup == 0;
-    t.max_ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
+    t.max_ns = nanoseconds(seconds);
     t.include_copy = copy != 0;
     PyObject *made = NULL;
     if (session_restore(o)) {
@@ -104,7 +110,7 @@ static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
                       : NULL;
     }
     c.blocks = blocks > 0 ? (size_t)blocks : 0;
-    c.max_ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
+    c.max_ns = nanoseconds(seconds);
     if (session_restore(a) && session_restore(b)) {
         interruptible i = {cancel_session, a->s, false}; /* runs of both alternate */
         interrupts_begin(&i);
@@ -152,7 +158,7 @@ static PyObject *profile(PyObject *self, PyObject *args)
     takt_error error;
     if (!PyArg_ParseTuple(args, "s|dp", &view, &seconds, &json) || !session_enter(o))
         return NULL;
-    p.max_ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
+    p.max_ns = nanoseconds(seconds);
     takt_status status = TAKT_ERR_ARGUMENT;
     const bool ready = session_restore(o);
     interruptible i = {cancel_session, o->s, false};

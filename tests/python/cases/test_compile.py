@@ -145,6 +145,14 @@ class Benchmarks(unittest.TestCase):
         self.assertIn("20 runs", takt.benchmark.analyze(result).summary())
         self.assertIn("<table>", result._repr_html_())
 
+    def test_any_time(self):
+        session = takt.compile(takt.loads(MLP), batch=4)
+        session.bind(session.inputs[0].name, takt.zeros(session.inputs[0].shape))
+        for seconds in (float("inf"), float("nan"), -1.0, 1e300, 5e-324):
+            with self.subTest(seconds=seconds):
+                got = session._time(runs=3, warmup=0, seconds=seconds)
+                self.assertEqual(len(got["samples"]), 3)
+
     def test_compare(self):
         model = takt.loads(MLP)
         one, other = takt.compile(model, batch=4), takt.compile(model, batch=4, backend="ref")
