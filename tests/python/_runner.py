@@ -42,8 +42,9 @@ def instrumented():
     return {"LD_PRELOAD": sanitizer(), "PYTHONMALLOC": "malloc", "TAKT_SANITIZED": "1",
             # The command of a build with ThreadSanitizer has a run-time library of its own.
             "TAKT_TOOL": "" if is_thread else os.path.join(BUILD, "takt-dynamic"),
+            # PyTorch is C++, and deletes objects by the size of a base class; we have no C++.
             "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1:"
-                            "max_allocation_size_mb=2048",
+                            "max_allocation_size_mb=2048:new_delete_type_mismatch=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
             "TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1"}
 
