@@ -176,7 +176,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
     float *tile = (float *)(void *)((char *)t->scratch_own + f->tile);
     const float *dy = takt_conv_in(&f->memory, s, t, 0) + b->group * c->cout * c->y_channel;
     float *dx = takt_conv_out(&f->memory, s, t) + b->group * c->cin * c->x_channel;
-    if (!b->b->reads_rows)
+    if (!b->b->reads_rows && b->b->k > 0) /* without channels a kernel may have any size */
         gather(f, b, dy, patches);
     const takt_gemm_f32 g = {.m = b->rows,
                              .n = b->b->n,
