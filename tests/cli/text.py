@@ -34,6 +34,7 @@ def small():
     small, large = (parsed("plan", TINY, "-c", str(n), "--json") for n in (16, 64))
     expect(small != large, "-c does not change the plan")
     fails(2, "generate", TINY, "a", "--activations", "f64", says=["f32 or int8"])
+    fails(2, "plan", TINY, "--activations", "int4", says=["f32 or int8, not int4"])
     caches()
     for more in (["-t", "1"], ["-t", "4", "-b", "1"], ["--isa", "scalar"], ["-c", "20"]):
         again = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json", *more)

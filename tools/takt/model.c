@@ -231,10 +231,21 @@ static takt_model *grow(takt_tool *t, takt_model *model, int *code)
     return grown;
 }
 
+static bool knows_activations(const takt_tool *t)
+{
+    const char *kind = tool_text_of(t, TAKT_F_ACTIVATIONS);
+    return kind == NULL || strcmp(kind, "int8") == 0 || strcmp(kind, "f32") == 0;
+}
+
 takt_model *tool_open_model(takt_tool *t, int *code)
 {
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
+    if (!knows_activations(t)) {
+        *code = tool_usage_error(t, 1003, NULL, "activations are f32 or int8, not %s",
+                                 tool_text_of(t, TAKT_F_ACTIVATIONS));
+        return NULL;
+    }
     const takt_status status = load_model(t, tool_model_path(t), &options, &model);
     model = finish_open(t, status, model, code);
     if (model != NULL && tool_text_of(t, TAKT_F_STATE_AUTO) != NULL)
