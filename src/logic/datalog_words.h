@@ -30,8 +30,8 @@ bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
 /* Consumes a name. */
 takt_span takt_dlog_word(takt_dlog_reader *r);
-/* The value of 42, 0x2a or 0b101010; a u at the end says that it is unsigned. -1: it is no number,
- * or too large. */
+/* The value of 42, 0x2a or 0b101010; a u at the end says that it is unsigned. -1: it is not a
+ * number, or too large. */
 int64_t takt_dlog_digits(takt_span word);
 /* Skips words after a .decl, and a .pragma, that say how to evaluate, not what: results are the
  * same without. Other pragmas are refused. */

@@ -48,7 +48,7 @@ static double nearest(const double *lines, double usual)
     return fabs(usual - lines[2 * TAKT_TANGENTS]) < first ? TAKT_TANGENTS : 0;
 }
 
-/* Lines that are no numbers are the usual ones. Others give way to the rounding of their mean and
+/* A line with NaN becomes the usual one. Others give way to the rounding of their mean and
  * of a row that they are part of. */
 static void finish(takt_region *r, size_t id, int side, size_t i)
 {
