@@ -26,6 +26,9 @@ takt_status takt_cuts_add(takt_tokenizer *t, takt_span pattern, takt_cut_kind ki
 static const takt_scan *scanner_of(const takt_tokenizer *t)
 {
     const takt_cut *c = t->cuts;
+    if (t->cut_count == 1 && c[0].kind == TAKT_CUT_WITH_NEXT && !c[0].is_inverted &&
+        takt_span_is(c[0].pattern, TAKT_TOKEN_MARK))
+        return &takt_scan_marks;
     for (size_t i = 0; i < t->cut_count; i++)
         if (c[i].kind != TAKT_CUT_ISOLATED || c[i].is_inverted)
             return NULL;
@@ -39,9 +42,6 @@ static const takt_scan *scanner_of(const takt_tokenizer *t)
 takt_status takt_cuts_settle(takt_tokenizer *t, unsigned flags)
 {
     const takt_scan *scan = t->cut_count > 0 ? scanner_of(t) : NULL;
-    if (t->cut_count > 0 && t->scan != NULL)
-        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                   "texts are cut by marks and by patterns");
     if (scan != NULL) {
         t->scan = scan;
         t->cut_count = 0;

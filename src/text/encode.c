@@ -19,6 +19,8 @@ static void encode_word(void *user, takt_span word)
     const takt_tokenizer *t = e->t;
     if (t->model == TAKT_TOKENIZER_UNIGRAM) {
         takt_unigram(t, word, &e->ids);
+    } else if (t->model == TAKT_TOKENIZER_WORDS) {
+        takt_wordpiece_word(t, word, &e->ids);
     } else if (t->model == TAKT_TOKENIZER_WHOLE) {
         const uint32_t id = takt_spans_find(&t->index, word);
         const int32_t known = id != UINT32_MAX ? (int32_t)id : t->roles[TAKT_TOKEN_UNK];
@@ -32,7 +34,7 @@ static void encode_word(void *user, takt_span word)
 static void encode_words(encoding *e, takt_span text)
 {
     const takt_tokenizer *t = e->t;
-    if (t->model == TAKT_TOKENIZER_WORDS) {
+    if (t->splits_as_bert) {
         takt_wordpiece(t, text, &e->ids);
         return;
     }

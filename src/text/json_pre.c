@@ -13,6 +13,9 @@ static takt_status unsupported(takt_tokenizer *t, const char *type)
 
 /* ---- patterns ---- */
 
+#define SPACE "\\s"
+#define PUNCTUATION "[\\p{P}!-/:-@\\[-`{-~]"
+
 static takt_status kind_of(takt_tokenizer *t, const takt_json *stage, takt_cut_kind fallback,
                            takt_cut_kind *kind)
 {
@@ -69,7 +72,39 @@ static takt_status read_punctuation(takt_tokenizer *t, const takt_json *stage)
 {
     takt_cut_kind kind;
     TAKT_TRY(kind_of(t, stage, TAKT_CUT_ISOLATED, &kind));
-    return takt_cuts_add(t, takt_span_of("[\\p{P}!-/:-@\\[-`{-~]"), kind, false);
+    return takt_cuts_add(t, takt_span_of(PUNCTUATION), kind, false);
+}
+
+static takt_status read_fixed(takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_json *length = takt_json_get(stage, "length");
+    if (length == NULL || length->kind != TAKT_JSON_NUMBER || !length->is_integer ||
+        length->integer < 1 || length->integer > 1000)
+        return unsupported(t, "FixedLength with a length outside 1 to 1000");
+    const char *pattern = takt_arena_format(&t->arena, "[\\s\\S]{1,%d}", (int)length->integer);
+    if (pattern == NULL)
+        return TAKT_ERR_MEMORY;
+    return takt_cuts_add(t, takt_span_of(pattern), TAKT_CUT_ISOLATED, false);
+}
+
+/* Whether wordpiece.c, which also makes words of ideographs, splits a text as these patterns do. */
+static bool is_bert(const takt_tokenizer *t)
+{
+    const takt_cut *c = t->cuts;
+    bool has_ideographs = false;
+    for (size_t i = 0; i < t->normal_count; i++)
+        has_ideographs = has_ideographs || t->normals[i].kind == TAKT_NORMAL_IDEOGRAPHS;
+    return t->model == TAKT_TOKENIZER_WORDS && has_ideographs && t->cut_count == 2 &&
+           takt_span_is(c[0].pattern, SPACE) && c[0].kind == TAKT_CUT_REMOVED &&
+           takt_span_is(c[1].pattern, PUNCTUATION) && c[1].kind == TAKT_CUT_ISOLATED;
+}
+
+takt_status takt_tokenizer_settle_pre(takt_tokenizer *t)
+{
+    t->splits_as_bert = is_bert(t);
+    if (t->splits_as_bert)
+        t->cut_count = 0;
+    return takt_cuts_settle(t, 0);
 }
 
 /* ---- stages ---- */
@@ -80,13 +115,14 @@ static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
     const bool spaced = scheme.length > 0 ? !takt_span_is(scheme, "never")
                                           : takt_stage_flag(stage, "add_prefix_space", true);
     const takt_span mark = takt_stage_text(stage, "replacement");
-    if (!takt_span_is(mark, TAKT_TOKEN_MARK))
-        return unsupported(t, "Metaspace with another mark than U+2581");
     TAKT_TRY(takt_normals_add(t, TAKT_NORMAL_REPLACE, takt_span_of(" "), mark));
     t->begins_spaced = spaced;
     t->spaces_once = takt_span_is(scheme, "first");
-    if (takt_stage_flag(stage, "split", true))
-        t->scan = &takt_scan_marks;
+    if (takt_stage_flag(stage, "split", true)) {
+        takt_span pattern;
+        TAKT_TRY(quote(t, mark, &pattern));
+        TAKT_TRY(takt_cuts_add(t, pattern, TAKT_CUT_WITH_NEXT, false));
+    }
     return spaced ? takt_normals_add(t, TAKT_NORMAL_PREPEND, mark, mark) : TAKT_OK;
 }
 
@@ -114,12 +150,8 @@ takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const takt_json *stage)
     if (strcmp(type, "WhitespaceSplit") == 0 && t->model == TAKT_TOKENIZER_UNIGRAM)
         return takt_normals_add(t, TAKT_NORMAL_SPACES, takt_span_of(""),
                                 takt_span_of("")); /* Metaspace follows */
-    if (strcmp(type, "BertPreTokenizer") == 0 && t->model == TAKT_TOKENIZER_WORDS)
-        return TAKT_OK;
-    if (t->model == TAKT_TOKENIZER_WORDS)
-        return unsupported(t, type); /* which splits as BERT does */
     if (strcmp(type, "WhitespaceSplit") == 0)
-        return takt_cuts_add(t, takt_span_of("\\s"), TAKT_CUT_REMOVED, false);
+        return takt_cuts_add(t, takt_span_of(SPACE), TAKT_CUT_REMOVED, false);
     if (strcmp(type, "Whitespace") == 0)
         return takt_cuts_add(t, takt_span_of("[\\w]+|[^\\w\\s]+"), TAKT_CUT_REMOVED, true);
     if (strcmp(type, "Digits") == 0)
@@ -130,8 +162,15 @@ takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const takt_json *stage)
     if (strcmp(type, "Punctuation") == 0)
         return read_punctuation(t, stage);
     if (strcmp(type, "BertPreTokenizer") == 0) {
-        TAKT_TRY(takt_cuts_add(t, takt_span_of("\\s"), TAKT_CUT_REMOVED, false));
-        return takt_cuts_add(t, takt_span_of("[\\p{P}!-/:-@\\[-`{-~]"), TAKT_CUT_ISOLATED, false);
+        TAKT_TRY(takt_cuts_add(t, takt_span_of(SPACE), TAKT_CUT_REMOVED, false));
+        return takt_cuts_add(t, takt_span_of(PUNCTUATION), TAKT_CUT_ISOLATED, false);
     }
+    if (strcmp(type, "CharDelimiterSplit") == 0) {
+        takt_span pattern;
+        TAKT_TRY(quote(t, takt_stage_text(stage, "delimiter"), &pattern));
+        return takt_cuts_add(t, pattern, TAKT_CUT_REMOVED, false);
+    }
+    if (strcmp(type, "FixedLength") == 0)
+        return read_fixed(t, stage);
     return unsupported(t, type);
 }

@@ -69,7 +69,8 @@ takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span
     if (t->normal_count == TAKT_NORMALS)
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
                                    "there are more than %d normalizers", TAKT_NORMALS);
-    t->normals[t->normal_count++] = (takt_normal){kind, {copy_a, a.length}, {copy_b, b.length}};
+    t->normals[t->normal_count++] =
+        (takt_normal){kind, {copy_a, a.length}, {copy_b, b.length}, NULL};
     return TAKT_OK;
 }
 
@@ -81,10 +82,10 @@ static takt_status add_plain(takt_tokenizer *t, takt_normal_kind kind)
 static takt_status add_bert(takt_tokenizer *t, const takt_json *stage)
 {
     const bool lowers = takt_stage_flag(stage, "lowercase", true);
-    if (!takt_stage_flag(stage, "handle_chinese_chars", true))
-        return unsupported(t, "normalizer", "BertNormalizer without handle_chinese_chars");
     if (takt_stage_flag(stage, "clean_text", true))
         TAKT_TRY(add_plain(t, TAKT_NORMAL_CLEAN));
+    if (takt_stage_flag(stage, "handle_chinese_chars", true))
+        TAKT_TRY(add_plain(t, TAKT_NORMAL_IDEOGRAPHS));
     if (takt_stage_flag(stage, "strip_accents", lowers)) {
         TAKT_TRY(add_plain(t, TAKT_NORMAL_NFD));
         TAKT_TRY(add_plain(t, TAKT_NORMAL_STRIP_MARKS));
@@ -104,8 +105,15 @@ static takt_status add_replace(takt_tokenizer *t, const takt_json *stage)
     if (takt_span_is(regex, " {2,}"))
         return takt_normals_add(t, TAKT_NORMAL_RUNS, takt_span_of(""),
                                 takt_stage_text(stage, "content"));
-    if (from.length == 0)
-        return unsupported(t, "normalizer", "Replace with a regular expression");
+    if (regex.length > 0) {
+        TAKT_TRY(
+            takt_normals_add(t, TAKT_NORMAL_PATTERN, regex, takt_stage_text(stage, "content")));
+        takt_regex *compiled = takt_arena_get(&t->arena, sizeof *compiled);
+        if (compiled == NULL)
+            return TAKT_ERR_MEMORY;
+        t->normals[t->normal_count - 1].regex = compiled;
+        return takt_regex_compile(&t->arena, t->normals[t->normal_count - 1].a, 0, compiled);
+    }
     return takt_normals_add(t, TAKT_NORMAL_REPLACE, from, takt_stage_text(stage, "content"));
 }
 
@@ -146,15 +154,19 @@ static takt_status add_charsmap(takt_tokenizer *t, const takt_json *stage)
 
 static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
 {
+    static const struct {
+        const char *type;
+        takt_normal_kind kind;
+    } plain[] = {
+        {"NFC", TAKT_NORMAL_NFC},         {"NFD", TAKT_NORMAL_NFD},
+        {"NFKC", TAKT_NORMAL_NFKC},       {"NFKD", TAKT_NORMAL_NFKD},
+        {"Lowercase", TAKT_NORMAL_LOWER}, {"StripAccents", TAKT_NORMAL_STRIP_MARKS},
+        {"Nmt", TAKT_NORMAL_NMT},         {"ByteLevel", TAKT_NORMAL_SPELL},
+    };
     const char *type = takt_stage_type(stage);
-    if (strcmp(type, "NFC") == 0)
-        return add_plain(t, TAKT_NORMAL_NFC);
-    if (strcmp(type, "NFD") == 0)
-        return add_plain(t, TAKT_NORMAL_NFD);
-    if (strcmp(type, "Lowercase") == 0)
-        return add_plain(t, TAKT_NORMAL_LOWER);
-    if (strcmp(type, "StripAccents") == 0)
-        return add_plain(t, TAKT_NORMAL_STRIP_MARKS);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(type, plain[i].type) == 0)
+            return add_plain(t, plain[i].kind);
     if (strcmp(type, "BertNormalizer") == 0)
         return add_bert(t, stage);
     if (strcmp(type, "Replace") == 0)
@@ -255,7 +267,7 @@ takt_status takt_tokenizer_read_stages(takt_tokenizer *t, const takt_json *root)
     TAKT_TRY(takt_stage_each(t, takt_json_get(root, "normalizer"), "normalizers", read_normal));
     TAKT_TRY(takt_stage_each(t, takt_json_get(root, "pre_tokenizer"), "pretokenizers",
                              takt_tokenizer_read_pre));
-    TAKT_TRY(takt_cuts_settle(t, 0));
+    TAKT_TRY(takt_tokenizer_settle_pre(t));
     TAKT_TRY(takt_stage_each(t, takt_json_get(root, "post_processor"), "processors", read_post));
     return takt_decoders_read(t, takt_json_get(root, "decoder"));
 }

@@ -143,6 +143,35 @@ static void offer(work *w, uint32_t left, uint32_t right)
     push(w, &c);
 }
 
+enum { AFFIXED_MOST = 64 };
+
+/* The token of [at, at + bytes) with what tokens within or at the end of a word have more. */
+static uint32_t find_affixed(const work *w, size_t at, size_t bytes)
+{
+    const takt_tokenizer *t = w->t;
+    const size_t prefix = at > 0 ? t->piece_prefix.length : 0;
+    const size_t suffix = at + bytes == w->word.length ? t->word_suffix.length : 0;
+    char text[AFFIXED_MOST];
+    if (prefix + bytes + suffix > AFFIXED_MOST)
+        return UINT32_MAX;
+    if (prefix > 0)
+        memcpy(text, t->piece_prefix.at, prefix);
+    memcpy(text + prefix, w->word.at + at, bytes);
+    if (suffix > 0)
+        memcpy(text + prefix + bytes, t->word_suffix.at, suffix);
+    return takt_spans_find(&t->index, (takt_span){text, prefix + bytes + suffix});
+}
+
+static uint32_t find_symbol(const work *w, size_t at, size_t bytes)
+{
+    const takt_tokenizer *t = w->t;
+    if (t->piece_prefix.length > 0 || t->word_suffix.length > 0)
+        return find_affixed(w, at, bytes);
+    if (t->model == TAKT_TOKENIZER_BYTES)
+        return (uint32_t)t->bytes[(unsigned char)w->word.at[at]];
+    return takt_spans_find(&t->index, (takt_span){w->word.at + at, bytes});
+}
+
 /* Bytes, or characters; characters that are not tokens become bytes later. */
 static void cut(work *w)
 {
@@ -152,9 +181,7 @@ static void cut(work *w)
         symbol *s = &w->symbols[w->count];
         if (t->model != TAKT_TOKENIZER_BYTES)
             (void)takt_unicode_take(w->word.at + i, w->word.length - i, &bytes);
-        const uint32_t id = t->model == TAKT_TOKENIZER_BYTES
-                                ? (uint32_t)t->bytes[(unsigned char)w->word.at[i]]
-                                : takt_spans_find(&t->index, (takt_span){w->word.at + i, bytes});
+        const uint32_t id = find_symbol(w, i, bytes);
         *s = (symbol){.at = (uint32_t)i,
                       .length = (uint32_t)bytes,
                       .id = (int32_t)id,
@@ -185,17 +212,19 @@ static void merge(work *w)
     }
 }
 
-/* A symbol that is not a token: its bytes, or the unknown token. */
-static void spell(const work *w, const symbol *s, takt_ids *ids)
+/* A symbol that is not a token: its bytes, or the unknown token. The word's ids begin at `first`.
+ */
+static void spell(const work *w, const symbol *s, size_t first, takt_ids *ids)
 {
     const takt_tokenizer *t = w->t;
     const int32_t unknown = t->roles[TAKT_TOKEN_UNK];
-    bool has_bytes = true;
+    bool has_bytes = t->piece_prefix.length == 0 && t->word_suffix.length == 0;
     for (uint32_t i = 0; i < s->length; i++)
         has_bytes = has_bytes && t->bytes[(unsigned char)w->word.at[s->at + i]] >= 0;
     for (uint32_t i = 0; has_bytes && i < s->length; i++)
         takt_ids_add(ids, t->bytes[(unsigned char)w->word.at[s->at + i]]);
-    const bool is_joined = t->joins_unknown && ids->count > 0 && ids->at[ids->count - 1] == unknown;
+    const bool is_joined =
+        t->joins_unknown && ids->count > first && ids->at[ids->count - 1] == unknown;
     if (!has_bytes && unknown >= 0 && !is_joined)
         takt_ids_add(ids, unknown);
 }
@@ -234,12 +263,13 @@ void takt_merge_word(const takt_tokenizer *t, takt_merging *m, takt_span word, t
         ids->status = make_room(m, &w);
     if (ids->status != TAKT_OK)
         return;
+    const size_t first = ids->count;
     cut(&w);
     merge(&w);
     for (uint32_t i = 0; i != NOWHERE; i = w.symbols[i].next) {
         if (w.symbols[i].id >= 0)
             takt_ids_add(ids, w.symbols[i].id);
         else
-            spell(&w, &w.symbols[i], ids);
+            spell(&w, &w.symbols[i], first, ids);
     }
 }

@@ -37,6 +37,38 @@ static void clean(takt_span text, takt_text *to)
     }
 }
 
+static void space_ideographs(takt_span text, takt_text *to)
+{
+    for (size_t i = 0, bytes; i < text.length; i += bytes) {
+        const bool is_one =
+            takt_unicode_is_ideograph(takt_unicode_take(text.at + i, text.length - i, &bytes));
+        takt_text_put(to, " ", is_one);
+        takt_text_put(to, text.at + i, bytes);
+        takt_text_put(to, " ", is_one);
+    }
+}
+
+static bool is_in(uint32_t c, uint32_t first, uint32_t last)
+{
+    return c >= first && c <= last;
+}
+
+static void clean_nmt(takt_span text, takt_text *to)
+{
+    for (size_t i = 0, bytes; i < text.length; i += bytes) {
+        const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
+        const bool is_dropped = is_in(c, 1, 8) || c == 0xB || is_in(c, 0xE, 0x1F) || c == 0x7F ||
+                                c == 0x8F || c == 0x9F;
+        const bool is_space = c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 ||
+                              is_in(c, 0x200B, 0x200F) || is_in(c, 0x2028, 0x2029) || c == 0x2581 ||
+                              c == 0xFEFF || c == 0xFFFD;
+        if (is_space)
+            takt_text_put(to, " ", 1);
+        else if (!is_dropped)
+            takt_text_put(to, text.at + i, bytes);
+    }
+}
+
 static void strip(takt_span text, const takt_normal *n, takt_text *to)
 {
     size_t first = 0, end = text.length, bytes;
@@ -124,12 +156,18 @@ static void apply(const takt_tokenizer *t, const takt_normal *n, takt_span text,
                   takt_text *to)
 {
     switch (n->kind) {
-    case TAKT_NORMAL_NFC: takt_unicode_nfc(text, to); break;
-    case TAKT_NORMAL_NFD: takt_unicode_nfd(text, to); break;
+    case TAKT_NORMAL_NFC: takt_unicode_form(text, TAKT_U_COMPOSED, to); break;
+    case TAKT_NORMAL_NFD: takt_unicode_form(text, 0, to); break;
+    case TAKT_NORMAL_NFKC: takt_unicode_form(text, TAKT_U_COMPOSED | TAKT_U_COMPATIBLE, to); break;
+    case TAKT_NORMAL_NFKD: takt_unicode_form(text, TAKT_U_COMPATIBLE, to); break;
     case TAKT_NORMAL_LOWER: takt_unicode_lower(text, to); break;
     case TAKT_NORMAL_STRIP_MARKS: takt_unicode_strip_marks(text, to); break;
     case TAKT_NORMAL_STRIP: strip(text, n, to); break;
     case TAKT_NORMAL_CLEAN: clean(text, to); break;
+    case TAKT_NORMAL_IDEOGRAPHS: space_ideographs(text, to); break;
+    case TAKT_NORMAL_NMT: clean_nmt(text, to); break;
+    case TAKT_NORMAL_SPELL: takt_token_spell(text, to); break;
+    case TAKT_NORMAL_PATTERN: takt_regex_replace(n->regex, text, n->b, to); break;
     case TAKT_NORMAL_REPLACE: takt_span_replace(text, n->a, n->b, to); break;
     case TAKT_NORMAL_PREPEND: prepend(text, n, begins, to); break;
     case TAKT_NORMAL_CHARSMAP: takt_charsmap_apply(&t->charsmap, text, to); break;

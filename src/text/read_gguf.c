@@ -169,7 +169,7 @@ static takt_status add_special(takt_tokenizer *t)
 
 static takt_normal normal(takt_normal_kind kind, const char *a, const char *b)
 {
-    return (takt_normal){kind, takt_span_of(a), takt_span_of(b)};
+    return (takt_normal){kind, takt_span_of(a), takt_span_of(b), NULL};
 }
 
 static takt_status read_llama(const reader *r)
@@ -274,6 +274,7 @@ static takt_status read_bert(const reader *r)
 {
     takt_tokenizer *t = r->t;
     t->model = TAKT_TOKENIZER_WORDS;
+    t->splits_as_bert = true;
     TAKT_TRY(read_tokens(r));
     TAKT_TRY(read_kinds(r));
     TAKT_TRY(takt_tokenizer_index(t));

@@ -160,10 +160,15 @@ static takt_status read_merges(takt_tokenizer *t, const takt_json *merges)
 
 /* ---- the model ---- */
 
-static bool is_empty(const takt_json *model, const char *key)
+/* What tokens within or at the end of a word have more than their text; "" if there is none. */
+static takt_status read_affix(takt_tokenizer *t, const takt_json *model, const char *key,
+                              takt_span *affix)
 {
     const takt_json *v = member(model, key, TAKT_JSON_STRING);
-    return v == NULL || v->text_length == 0;
+    const size_t length = v != NULL ? v->text_length : 0;
+    const char *copy = takt_arena_text(&t->arena, v != NULL ? v->text : "", length);
+    *affix = (takt_span){copy, length};
+    return copy != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
 static takt_status find_model(takt_tokenizer *t, const takt_json *root, const takt_json *model)
@@ -174,17 +179,13 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
                                                                 : "WordPiece";
     if (strcmp(name, "WordPiece") == 0) {
         const takt_json *limit = member(model, "max_input_chars_per_word", TAKT_JSON_NUMBER);
-        const takt_json *prefix = member(model, "continuing_subword_prefix", TAKT_JSON_STRING);
         t->model = TAKT_TOKENIZER_WORDS;
         t->word_limit = limit != NULL && limit->integer > 0 ? (size_t)limit->integer : 100;
-        if (prefix != NULL && prefix->text_length == 0)
-            return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                       "WordPiece without a prefix for pieces that go on");
-        const takt_span text =
-            prefix != NULL ? (takt_span){prefix->text, prefix->text_length} : takt_span_of("##");
-        t->piece_prefix =
-            (takt_span){takt_arena_text(&t->arena, text.at, text.length), text.length};
-        return t->piece_prefix.at != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+        TAKT_TRY(read_affix(t, model, "continuing_subword_prefix", &t->piece_prefix));
+        return t->piece_prefix.length > 0
+                   ? TAKT_OK
+                   : takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                                         "WordPiece without a prefix for pieces that go on");
     }
     if (strcmp(name, "Unigram") == 0) {
         t->model = TAKT_TOKENIZER_UNIGRAM;
@@ -198,12 +199,12 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
         return takt_tokenizer_fail(
             t, TAKT_E_TOKENIZER_UNSUPPORTED,
             "the model is %.40s; BPE, WordPiece, WordLevel and Unigram are read", name);
-    if (!is_empty(model, "continuing_subword_prefix") || !is_empty(model, "end_of_word_suffix"))
-        return takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
-                                   "BPE with prefixes or suffixes of words is not supported");
+    TAKT_TRY(read_affix(t, model, "continuing_subword_prefix", &t->piece_prefix));
+    TAKT_TRY(read_affix(t, model, "end_of_word_suffix", &t->word_suffix));
     const bool is_bytes =
         takt_tokenizer_has_stage(takt_json_get(root, "pre_tokenizer"), "ByteLevel") ||
-        takt_tokenizer_has_stage(takt_json_get(root, "decoder"), "ByteLevel");
+        (takt_tokenizer_has_stage(takt_json_get(root, "decoder"), "ByteLevel") &&
+         !takt_tokenizer_has_stage(takt_json_get(root, "normalizer"), "ByteLevel"));
     t->model = is_bytes ? TAKT_TOKENIZER_BYTES : TAKT_TOKENIZER_CHARS;
     t->takes_whole = is_on(model, "ignore_merges");
     t->joins_unknown = is_on(model, "fuse_unk");

@@ -131,7 +131,7 @@ static takt_status read_settings(const takt_tokenizer *t, takt_cursor c, setting
 
 static void add_normal(takt_tokenizer *t, takt_normal_kind kind, const char *a, const char *b)
 {
-    t->normals[t->normal_count++] = (takt_normal){kind, takt_span_of(a), takt_span_of(b)};
+    t->normals[t->normal_count++] = (takt_normal){kind, takt_span_of(a), takt_span_of(b), NULL};
 }
 
 static takt_status apply(takt_tokenizer *t, const settings *s)

@@ -113,6 +113,9 @@ takt_status takt_tokenizer_index(takt_tokenizer *t)
 takt_status takt_tokenizer_merge(takt_tokenizer *t, takt_span left, takt_span right, uint32_t rank)
 {
     const uint32_t a = takt_spans_find(&t->index, left), b = takt_spans_find(&t->index, right);
+    if (takt_span_begins(right, t->piece_prefix)) /* the whole has only the left one's */
+        right =
+            (takt_span){right.at + t->piece_prefix.length, right.length - t->piece_prefix.length};
     char *both = takt_arena_get(&t->arena, left.length + right.length + 1);
     if (both == NULL)
         return TAKT_ERR_MEMORY;

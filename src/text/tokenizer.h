@@ -98,21 +98,28 @@ bool takt_trie_next(const takt_tokenizer *t, takt_span text, size_t from, bool p
 typedef enum takt_normal_kind {
     TAKT_NORMAL_NFC,
     TAKT_NORMAL_NFD,
+    TAKT_NORMAL_NFKC,
+    TAKT_NORMAL_NFKD,
     TAKT_NORMAL_LOWER,
     TAKT_NORMAL_STRIP_MARKS,
-    TAKT_NORMAL_STRIP,    /* white space: b has "l", "r" or both */
-    TAKT_NORMAL_CLEAN,    /* BERT: removes control characters, white space becomes spaces */
-    TAKT_NORMAL_PREPEND,  /* a, unless the text is empty, or begins with b */
-    TAKT_NORMAL_REPLACE,  /* a by b */
-    TAKT_NORMAL_CHARSMAP, /* by the table of SentencePiece */
-    TAKT_NORMAL_SPACES,   /* white space, or only `a`: none at the ends, else one space; no `b`
-                           * at the end */
-    TAKT_NORMAL_RUNS,     /* two or more spaces are replaced by b */
+    TAKT_NORMAL_STRIP,      /* white space: b has "l", "r" or both */
+    TAKT_NORMAL_CLEAN,      /* BERT: removes control characters, white space becomes spaces */
+    TAKT_NORMAL_IDEOGRAPHS, /* spaces around each */
+    TAKT_NORMAL_NMT,        /* as for translation: drops control characters, some become spaces */
+    TAKT_NORMAL_SPELL,      /* bytes as the characters of byte-level vocabularies */
+    TAKT_NORMAL_PATTERN,    /* matches of the regular expression by b */
+    TAKT_NORMAL_PREPEND,    /* a, unless the text is empty, or begins with b */
+    TAKT_NORMAL_REPLACE,    /* a by b */
+    TAKT_NORMAL_CHARSMAP,   /* by the table of SentencePiece */
+    TAKT_NORMAL_SPACES,     /* white space, or only `a`: none at the ends, else one space; no `b`
+                             * at the end */
+    TAKT_NORMAL_RUNS,       /* two or more spaces are replaced by b */
 } takt_normal_kind;
 
 typedef struct takt_normal {
     takt_normal_kind kind;
     takt_span a, b;
+    takt_regex *regex;
 } takt_normal;
 
 enum { TAKT_NORMALS = 16, TAKT_AFFIXES = 8 };
@@ -242,14 +249,16 @@ struct takt_tokenizer {
     takt_trie trie;
     takt_normal normals[TAKT_NORMALS];
     size_t normal_count;
-    bool ranks_ids;     /* BYTES: of the pairs that are tokens, the one with the least id merges */
-    bool takes_whole;   /* a word that is a token is that token, regardless of merges */
-    bool begins_spaced; /* SentencePiece's space before the text */
-    bool spaces_once;   /* that space only at the beginning of the text */
-    bool joins_unknown; /* several unknown characters are one token */
-    takt_span
-        piece_prefix;  /* WORDS from tokenizer.json: what tokens that continue a word begin with */
-    size_t word_limit; /* WORDS: maximum characters of a word; 0: any */
+    bool ranks_ids;      /* BYTES: of the pairs that are tokens, the one with the least id merges */
+    bool takes_whole;    /* a word that is a token is that token, regardless of merges */
+    bool begins_spaced;  /* SentencePiece's space before the text */
+    bool spaces_once;    /* that space only at the beginning of the text */
+    bool joins_unknown;  /* several unknown characters are one token */
+    bool splits_as_bert; /* WORDS: words are found by wordpiece.c */
+    takt_span word_suffix;  /* BPE: what tokens that end a word end with */
+    takt_span piece_prefix; /* WORDS and BPE from tokenizer.json: what tokens that continue a word
+                               begin with */
+    size_t word_limit;      /* WORDS: maximum characters of a word; 0: any */
     int32_t roles[TAKT_TOKEN_ROLES];
     const char *chat; /* the chat template, or NULL */
     int32_t prefix[TAKT_AFFIXES], suffix[TAKT_AFFIXES];
@@ -286,7 +295,9 @@ TAKT_MUST_USE takt_status takt_unigram_check(const takt_tokenizer *t);
 /* Sets the weights from the scores, once all tokens exist. */
 TAKT_MUST_USE takt_status takt_unigram_init(takt_tokenizer *t);
 TAKT_MUST_USE takt_status takt_wordpiece_index(takt_tokenizer *t);
+/* The words of a text as BERT splits it; and one word. */
 void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids);
+void takt_wordpiece_word(const takt_tokenizer *t, takt_span word, takt_ids *ids);
 
 /* ---- reading ---- */
 
@@ -324,6 +335,8 @@ TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char
                                                    size_t length);
 /* pre_tokenizer of tokenizer.json (json_pre.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const struct takt_json *stage);
+/* After all of them. */
+TAKT_MUST_USE takt_status takt_tokenizer_settle_pre(takt_tokenizer *t);
 /* A list of ranks in tiktoken's format: a line "BASE64 RANK" for each token. */
 bool takt_tiktoken_recognises(const uint8_t *bytes, size_t length);
 TAKT_MUST_USE takt_status takt_tokenizer_read_tiktoken(takt_tokenizer *t, const uint8_t *bytes,

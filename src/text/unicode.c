@@ -69,7 +69,9 @@ void takt_unicode_lower(takt_span text, takt_text *to)
         char utf8[4];
         const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
         const uint32_t low = takt_unicode_lower_of(c);
-        if (low == c)
+        if (c == 0x130) /* the only one that becomes two: i with a dot keeps the dot */
+            takt_text_put(to, "i\xCC\x87", 3);
+        else if (low == c)
             takt_text_put(to, text.at + i, bytes);
         else
             takt_text_put(to, utf8, takt_utf8_put(low, utf8));

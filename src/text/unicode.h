@@ -40,8 +40,9 @@ bool takt_unicode_is_ideograph(uint32_t c);
 
 /* Each appends the text in another form to `to`, whose failure is sticky. */
 void takt_unicode_lower(takt_span text, takt_text *to);
-void takt_unicode_nfd(takt_span text, takt_text *to);
-void takt_unicode_nfc(takt_span text, takt_text *to);
+/* NFD; COMPOSED: NFC; COMPATIBLE: NFKD; both: NFKC. */
+enum { TAKT_U_COMPOSED = 1, TAKT_U_COMPATIBLE = 2 };
+void takt_unicode_form(takt_span text, unsigned kind, takt_text *to);
 /* Without characters of class Mn. */
 void takt_unicode_strip_marks(takt_span text, takt_text *to);
 

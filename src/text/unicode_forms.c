@@ -1,4 +1,4 @@
-/* unicode_forms.c - the normal forms NFD and NFC.
+/* unicode_forms.c - the normal forms NFD, NFC, NFKD and NFKC.
  *
  * Characters are gathered up to the next one that combines with nothing before it, sorted, and
  * written. A run of marks longer than GATHERED is split, so that any text takes linear time.
@@ -102,27 +102,30 @@ static void decompose(form *f, uint32_t c)
     }
 }
 
-static void run(takt_span text, takt_text *to, bool composes)
+/* What is only written differently becomes the usual characters. */
+static void decompose_compatible(form *f, uint32_t c)
 {
-    form f = {.to = to, .composes = composes};
+    const uint32_t *parts = NULL;
+    const size_t count = takt_unicode_compatible(c, &parts);
+    for (size_t i = 0; i < count; i++)
+        gather(f, parts[i]);
+    if (count == 0)
+        decompose(f, c);
+}
+
+void takt_unicode_form(takt_span text, unsigned kind, takt_text *to)
+{
+    form f = {.to = to, .composes = (kind & TAKT_U_COMPOSED) != 0};
     for (size_t i = 0, bytes; i < text.length; i += bytes) {
         const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
         if (c == TAKT_U_BAD) { /* bytes that are not characters stay as they are */
             flush(&f);
             takt_text_put(to, text.at + i, bytes);
+        } else if ((kind & TAKT_U_COMPATIBLE) != 0) {
+            decompose_compatible(&f, c);
         } else {
             decompose(&f, c);
         }
     }
     flush(&f);
-}
-
-void takt_unicode_nfd(takt_span text, takt_text *to)
-{
-    run(text, to, false);
-}
-
-void takt_unicode_nfc(takt_span text, takt_text *to)
-{
-    run(text, to, true);
 }

@@ -14,6 +14,11 @@ struct pair {
     uint32_t key, a, b;
 };
 
+struct slice {
+    uint32_t key;
+    uint16_t first, count;
+};
+
 #include "text/unicode.inc"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -81,6 +86,22 @@ bool takt_unicode_split(uint32_t c, uint32_t parts[2])
     parts[0] = parts_of[i].a;
     parts[1] = parts_of[i].b;
     return true;
+}
+
+size_t takt_unicode_compatible(uint32_t c, const uint32_t **parts)
+{
+    size_t low = 0, high = COUNT(compatible);
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (compatible[mid].key < c)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == COUNT(compatible) || compatible[low].key != c)
+        return 0;
+    *parts = letters + compatible[low].first;
+    return compatible[low].count;
 }
 
 uint32_t takt_unicode_join(uint32_t a, uint32_t b)

@@ -138,6 +138,16 @@ static void end_word(const takt_tokenizer *t, takt_text *word, takt_ids *ids)
     takt_text_put(word, TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES);
 }
 
+void takt_wordpiece_word(const takt_tokenizer *t, takt_span text, takt_ids *ids)
+{
+    takt_text word;
+    takt_text_init(&word, t->ctx);
+    takt_text_put(&word, TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES);
+    takt_text_put(&word, text.at, text.length);
+    end_word(t, &word, ids);
+    takt_text_deinit(&word);
+}
+
 void takt_wordpiece(const takt_tokenizer *t, takt_span text, takt_ids *ids)
 {
     takt_text word;

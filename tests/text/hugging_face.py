@@ -175,13 +175,108 @@ def t5():
     return t
 
 
+CLIP = (r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|" +
+        r"[^\s\p{L}\p{N}]+")
+
+
+def clip():
+    t = Tokenizer(models.BPE(unk_token="<|end|>", end_of_word_suffix="</w>"))
+    t.normalizer = normalizers.Sequence([normalizers.NFC(),
+                                         normalizers.Replace(Regex(r"\s+"), " "),
+                                         normalizers.Lowercase()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(CLIP), "removed", invert=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=1400, special_tokens=SPECIAL, end_of_word_suffix="</w>",
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    return t
+
+
+def gpt1():
+    t = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    t.normalizer = normalizers.BertNormalizer(strip_accents=False)
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.BPEDecoder(suffix="</w>")
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=1400, special_tokens=["<unk>"], end_of_word_suffix="</w>", show_progress=False))
+    return t
+
+
+def prefixed():
+    """Pieces that continue a word have a mark of their own."""
+    t = Tokenizer(models.BPE(unk_token="<unk>", continuing_subword_prefix="##", fuse_unk=True))
+    t.normalizer = normalizers.NFKD()
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(),
+                                               pre_tokenizers.Punctuation("merged_with_next")])
+    t.decoder = decoders.WordPiece(prefix="##", cleanup=False)
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=1400, special_tokens=["<unk>"], continuing_subword_prefix="##",
+        show_progress=False))
+    return t
+
+
+def pieces():
+    """WordPiece whose words are not BERT's."""
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]", continuing_subword_prefix="@@"))
+    t.normalizer = normalizers.BertNormalizer(handle_chinese_chars=False, lowercase=False)
+    t.pre_tokenizer = pre_tokenizers.Whitespace()
+    t.decoder = decoders.WordPiece(prefix="@@")
+    t.train_from_iterator(corpus(), trainers.WordPieceTrainer(
+        vocab_size=1200, special_tokens=["[UNK]"], continuing_subword_prefix="@@",
+        show_progress=False))
+    return t
+
+
+def words():
+    t = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    t.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.CharDelimiterSplit(" "),
+                                               pre_tokenizers.Digits()])
+    t.train_from_iterator(corpus(), trainers.WordLevelTrainer(
+        vocab_size=3000, special_tokens=["[UNK]"], show_progress=False))
+    return t
+
+
+def nmt():
+    t = Tokenizer(models.Unigram())
+    t.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(),
+                                         normalizers.StripAccents(), normalizers.Strip()])
+    t.pre_tokenizer = pre_tokenizers.Metaspace(replacement="_", prepend_scheme="never")
+    t.decoder = decoders.Metaspace(replacement="_", prepend_scheme="never")
+    t.train_from_iterator(corpus(), trainers.UnigramTrainer(
+        vocab_size=900, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False))
+    return t
+
+
+def speech():
+    t = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    t.pre_tokenizer = pre_tokenizers.FixedLength(length=1)
+    t.decoder = decoders.CTC(pad_token="e", word_delimiter_token="a")
+    t.train_from_iterator(corpus(), trainers.WordLevelTrainer(
+        vocab_size=200, special_tokens=["[UNK]"], show_progress=False))
+    return t
+
+
+def spelled():
+    """Bytes become characters before the text is split."""
+    t = byte_level(pre_tokenizers.Split(Regex("Ġ?[^Ġ]+"), "isolated"))
+    t.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.ByteLevel()])
+    t.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Replace(Regex("[0-9]"), "#")])
+    return t
+
+
 def newer():
-    """Marks that the library's normal forms do not know, and so leave where they are."""
+    """Characters whose normal forms are newer than the library's tables."""
     marks = [chr(c) for c in range(0x20000) if unicodedata.combining(chr(c)) > 0]
     pairs = [(c, f"a{c}\u0334" if unicodedata.combining(c) > 1 else f"a\u0315{c}") for c in marks]
-    form = normalizers.NFD()
-    return {c for c, text in pairs
-            if form.normalize_str(text) != unicodedata.normalize("NFD", text)}
+    form, compatible = normalizers.NFD(), normalizers.NFKD()
+    letters = [chr(c) for c in range(0x20000) if not 0xd800 <= c < 0xe000]
+    return ({c for c, text in pairs
+             if form.normalize_str(text) != unicodedata.normalize("NFD", text)} |
+            {c for c in letters
+             if compatible.normalize_str(c) != unicodedata.normalize("NFKD", c)})
 
 
 def texts(draw, is_old):
@@ -232,7 +327,7 @@ def check(make):
     ours, wrong, decoded = ctypes.c_void_p(), 0, 0
     if takt.takt_tokenizer_load(ctx, path.encode(), ctypes.byref(ours)):
         raise SystemExit(f"{make.__name__}: {takt.takt_last_error(ctx).decode()}")
-    for text in texts(random.Random(SEED), make is bert):
+    for text in texts(random.Random(SEED), make in (bert, gpt1, pieces)):
         want = theirs.encode(text).ids
         got = encode(ours, text, 3)
         if want != got:
@@ -251,4 +346,5 @@ def check(make):
 if __name__ == "__main__":
     sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, qwen35, o200k,
                                           tekken, bloom, smollm, bert, llama2,
-                                          mistral, gemma, unigram, t5)) > 0)
+                                          mistral, gemma, unigram, t5, clip, gpt1, prefixed,
+                                          pieces, words, nmt, speech, spelled)) > 0)
