@@ -95,7 +95,7 @@ static const takt_decoder_kind kinds[] = {
     {"CTC", takt_decode_ctc, read_ctc},
 };
 
-/* A file without a decoder: spaces between the tokens. */
+/* Whole words without a decoder: spaces between them. */
 static const takt_decoder_kind spaced = {"none", takt_decode_spaced, NULL};
 
 /* Texts of the file, which is freed after reading. */
@@ -163,7 +163,8 @@ static bool is_plain(takt_tokenizer *t)
 takt_status takt_decoders_read(takt_tokenizer *t, const takt_json *stage)
 {
     if (stage == NULL || stage->kind == TAKT_JSON_NULL) {
-        t->decoders[t->decoder_count++] = (takt_decoder){.kind = &spaced};
+        if (t->model == TAKT_TOKENIZER_WHOLE)
+            t->decoders[t->decoder_count++] = (takt_decoder){.kind = &spaced};
         return TAKT_OK;
     }
     TAKT_TRY(takt_stage_each(t, stage, "decoders", add));

@@ -160,7 +160,7 @@ static takt_status read_normal(takt_tokenizer *t, const takt_json *stage)
     } plain[] = {
         {"NFC", TAKT_NORMAL_NFC},         {"NFD", TAKT_NORMAL_NFD},
         {"NFKC", TAKT_NORMAL_NFKC},       {"NFKD", TAKT_NORMAL_NFKD},
-        {"Lowercase", TAKT_NORMAL_LOWER}, {"StripAccents", TAKT_NORMAL_STRIP_MARKS},
+        {"Lowercase", TAKT_NORMAL_LOWER}, {"StripAccents", TAKT_NORMAL_STRIP_ALL_MARKS},
         {"Nmt", TAKT_NORMAL_NMT},         {"ByteLevel", TAKT_NORMAL_SPELL},
     };
     const char *type = takt_stage_type(stage);

@@ -161,7 +161,8 @@ static void apply(const takt_tokenizer *t, const takt_normal *n, takt_span text,
     case TAKT_NORMAL_NFKC: takt_unicode_form(text, TAKT_U_COMPOSED | TAKT_U_COMPATIBLE, to); break;
     case TAKT_NORMAL_NFKD: takt_unicode_form(text, TAKT_U_COMPATIBLE, to); break;
     case TAKT_NORMAL_LOWER: takt_unicode_lower(text, to); break;
-    case TAKT_NORMAL_STRIP_MARKS: takt_unicode_strip_marks(text, to); break;
+    case TAKT_NORMAL_STRIP_MARKS: takt_unicode_strip_marks(text, false, to); break;
+    case TAKT_NORMAL_STRIP_ALL_MARKS: takt_unicode_strip_marks(text, true, to); break;
     case TAKT_NORMAL_STRIP: strip(text, n, to); break;
     case TAKT_NORMAL_CLEAN: clean(text, to); break;
     case TAKT_NORMAL_IDEOGRAPHS: space_ideographs(text, to); break;

@@ -182,6 +182,8 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
         t->model = TAKT_TOKENIZER_WORDS;
         t->word_limit = limit != NULL && limit->integer > 0 ? (size_t)limit->integer : 100;
         TAKT_TRY(read_affix(t, model, "continuing_subword_prefix", &t->piece_prefix));
+        if (takt_json_get(model, "continuing_subword_prefix") == NULL)
+            t->piece_prefix = takt_span_of("##");
         return t->piece_prefix.length > 0
                    ? TAKT_OK
                    : takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,

@@ -101,7 +101,8 @@ typedef enum takt_normal_kind {
     TAKT_NORMAL_NFKC,
     TAKT_NORMAL_NFKD,
     TAKT_NORMAL_LOWER,
-    TAKT_NORMAL_STRIP_MARKS,
+    TAKT_NORMAL_STRIP_MARKS, /* as BERT: those of no width */
+    TAKT_NORMAL_STRIP_ALL_MARKS,
     TAKT_NORMAL_STRIP,      /* white space: b has "l", "r" or both */
     TAKT_NORMAL_CLEAN,      /* BERT: removes control characters, white space becomes spaces */
     TAKT_NORMAL_IDEOGRAPHS, /* spaces around each */

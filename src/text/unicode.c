@@ -78,11 +78,12 @@ void takt_unicode_lower(takt_span text, takt_text *to)
     }
 }
 
-void takt_unicode_strip_marks(takt_span text, takt_text *to)
+void takt_unicode_strip_marks(takt_span text, bool all, takt_text *to)
 {
     for (size_t i = 0, bytes; i < text.length; i += bytes) {
         const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
-        if (c < 0x300 || takt_unicode_class_of(c) != TAKT_U_MN)
+        const takt_unicode_class k = c < 0x300 ? TAKT_U_OTHER : takt_unicode_class_of(c);
+        if (k != TAKT_U_MN && !(all && k == TAKT_U_M))
             takt_text_put(to, text.at + i, bytes);
     }
 }

@@ -43,7 +43,7 @@ void takt_unicode_lower(takt_span text, takt_text *to);
 /* NFD; COMPOSED: NFC; COMPATIBLE: NFKD; both: NFKC. */
 enum { TAKT_U_COMPOSED = 1, TAKT_U_COMPATIBLE = 2 };
 void takt_unicode_form(takt_span text, unsigned kind, takt_text *to);
-/* Without characters of class Mn. */
-void takt_unicode_strip_marks(takt_span text, takt_text *to);
+/* Without characters of class Mn, or of all of M. */
+void takt_unicode_strip_marks(takt_span text, bool all, takt_text *to);
 
 #endif

@@ -327,7 +327,7 @@ def check(make):
     ours, wrong, decoded = ctypes.c_void_p(), 0, 0
     if takt.takt_tokenizer_load(ctx, path.encode(), ctypes.byref(ours)):
         raise SystemExit(f"{make.__name__}: {takt.takt_last_error(ctx).decode()}")
-    for text in texts(random.Random(SEED), make in (bert, gpt1, pieces)):
+    for text in texts(random.Random(SEED), make in (bert, gpt1, pieces, prefixed)):
         want = theirs.encode(text).ids
         got = encode(ours, text, 3)
         if want != got:
