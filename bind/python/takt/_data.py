@@ -123,6 +123,7 @@ class DataLoader:
     def _ahead(self, epoch: int) -> Iterator[Any]:
         """Batches in their order; each has a queue of one place, which costs less than a Future."""
         from queue import Empty, SimpleQueue
+        from sys import is_finalizing
         from threading import Thread
         jobs: Any = SimpleQueue()
         waiting: deque[Any] = deque()
@@ -149,7 +150,8 @@ class DataLoader:
             for _ in threads:
                 jobs.put(None)
             for thread in threads:
-                thread.join()
+                if not is_finalizing():  # the interpreter has stopped them, and would wait for ever
+                    thread.join()
 
     def _work(self, epoch: int, jobs: Any) -> None:
         while (job := jobs.get()) is not None:
