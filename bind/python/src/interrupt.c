@@ -8,17 +8,26 @@
 
 /* Only the main thread is told of signals, so one of each is enough. */
 static interruptible *volatile current;
-static struct sigaction before;
+/* The handler that ours replaced, and the one before that: a library that set its own in between
+ * may pass the signal on to ours again, which then calls the second. */
+enum { HANDLERS = 2 };
+static struct sigaction before[HANDLERS];
 
 static void interrupt(int number, siginfo_t *info, void *place)
 {
+    static volatile sig_atomic_t depth;
+    const sig_atomic_t at = depth;
     interruptible *i = current;
     if (i != NULL)
         i->cancel(i->what);
-    if ((before.sa_flags & SA_SIGINFO) != 0)
-        before.sa_sigaction(number, info, place);
-    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-        before.sa_handler(number); /* Python's: it remembers the signal for later */
+    if (at >= HANDLERS)
+        return;
+    depth = at + 1;
+    if ((before[at].sa_flags & SA_SIGINFO) != 0)
+        before[at].sa_sigaction(number, info, place);
+    else if (before[at].sa_handler != SIG_DFL && before[at].sa_handler != SIG_IGN)
+        before[at].sa_handler(number); /* Python's: it remembers the signal for later */
+    depth = at;
 }
 
 /* Asked of the kernel once per thread and process: after a large model the caches hold nothing of
@@ -46,14 +55,18 @@ static bool raises(const struct sigaction *act)
  * outside of runs it does what the one before it did. signal.signal() takes it away. */
 bool interrupts_begin(interruptible *i)
 {
-    const struct sigaction ours = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
     struct sigaction now;
     i->listens = false;
     if (!is_main_thread() || sigaction(SIGINT, NULL, &now) != 0 || !raises(&now))
         return false; /* nobody would raise KeyboardInterrupt */
     const bool is_ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == interrupt;
+    if (!is_ours && now.sa_sigaction != before[0].sa_sigaction)
+        before[1] = before[0];
     if (!is_ours)
-        before = now;
+        before[0] = now;
+    struct sigaction ours = now; /* with its mask, SA_RESTART and SA_ONSTACK */
+    ours.sa_sigaction = interrupt;
+    ours.sa_flags |= SA_SIGINFO;
     current = i;
     i->listens = is_ours || sigaction(SIGINT, &ours, NULL) == 0;
     if (!i->listens)
