@@ -3,6 +3,7 @@ import array
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -284,6 +285,15 @@ class Loading(unittest.TestCase):
         self.assertEqual(threading.active_count(), before + 3)
         batches.close()  # in the middle of an epoch
         self.assertEqual(threading.active_count(), before)
+
+    def test_programs_end_in_the_middle_of_an_epoch(self):
+        code = ("import takt\n"
+                "data = takt.zeros((64, 50000)),\n"
+                "batches = iter(takt.DataLoader(data, batch_size=4, num_workers=2))\n"
+                "next(batches)\n")
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                             timeout=60, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def test_datasets(self):
         data = takt.Dataset(SPIRALS)
