@@ -14,9 +14,11 @@
  *   KERNEL(name, type, threads)  a kernel whose only parameter is a struct; at most `threads`
  *                                threads; a fourth word says how many blocks fit a multiprocessor
  *   LATE_KERNEL(...)             the same, for a kernel that says BEGIN() itself; what it reads
- * before that must be constant BEGIN()                      from here on, what kernels before this
- * one wrote is there ARG                          that struct, read only DEVICE before a function
- * that kernels call SHARED(type, name, count)    an array of the block; not initialised
+ *                                before that must be constant
+ *   BEGIN()                      from here on, what kernels before this one wrote is there
+ *   ARG                          that struct, read only
+ *   DEVICE                       before a function that kernels call
+ *   SHARED(type, name, count)    an array of the block; not initialised
  *   DYNAMIC(type, name)          the bytes that the launch requests, as an array
  *   SYNC()                       every thread of the block comes here, or none
  *   LANE, LANES                  number of the thread in its block, and how many there are
