@@ -164,7 +164,7 @@ void takt_cuda_body_close(takt_cuda_part *p, size_t index)
 
 static int settle(takt_cuda_part *p)
 {
-    return takt_cuda_settle(p, p->ctx->now_ns(p->ctx->clock_user));
+    return takt_cuda_settle(p, p->ctx->now_ns(p->ctx->clock_user), false);
 }
 
 takt_status takt_cuda_child_copy(const takt_cuda_run *r, takt_copy way, void *to, const void *from,

@@ -76,9 +76,10 @@ void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g);
 
 /* ---- run.c ---- */
 
-/* Waits until the stream of a session has nothing left to do, or for TAKT_CUDA_LIMIT_S from `begin`
- * on; what the driver answered. The device's context is current. */
-int takt_cuda_settle(takt_cuda_part *p, uint64_t begin);
+/* Waits until the stream of a session has nothing left to do, or its run is done if `is_run`; for
+ * TAKT_CUDA_LIMIT_S from `begin` on, unless the stream is the caller's, whose other work may take
+ * any time. What the driver answered. The device's context is current. */
+int takt_cuda_settle(takt_cuda_part *p, uint64_t begin, bool is_run);
 
 /* ---- child.c and body.c: steps that run subgraphs ---- */
 

@@ -94,13 +94,16 @@ static bool is_done(const takt_cuda_part *p)
     return atomic_load_explicit(seen, memory_order_acquire) == p->run;
 }
 
-int takt_cuda_settle(takt_cuda_part *p, uint64_t begin)
+int takt_cuda_settle(takt_cuda_part *p, uint64_t begin, bool is_run)
 {
     const takt_ctx *ctx = p->ctx;
+    const bool is_limited = p->stream == p->own_stream;
     int result;
     while ((result = p->cuda->driver.stream_query(p->stream)) == TAKT_CU_NOT_READY) {
+        if (is_run && is_done(p)) /* what is left is the caller's */
+            return TAKT_CU_OK;
         const uint64_t elapsed = ctx->now_ns(ctx->clock_user) - begin;
-        if (elapsed >= TAKT_CUDA_LIMIT_S * UINT64_C(1000000000)) {
+        if (is_limited && elapsed >= TAKT_CUDA_LIMIT_S * UINT64_C(1000000000)) {
             atomic_store(&p->cuda->is_stuck, true);
             return TAKT_CU_TIMEOUT;
         }
@@ -124,7 +127,7 @@ static int await(takt_cuda_part *p)
                 return TAKT_CU_OK;
     while (ctx->now_ns(ctx->clock_user) - begin < SPIN_NS);
     takt_cuda_enter(p->cuda);
-    const int result = takt_cuda_settle(p, begin);
+    const int result = takt_cuda_settle(p, begin, true);
     takt_cuda_leave(p->cuda);
     return result;
 }
