@@ -112,7 +112,7 @@ TAKT_API uint64_t takt_ctx_trim(takt_ctx *ctx);
 TAKT_API void *takt_alloc(takt_ctx *ctx, size_t bytes);
 TAKT_API void takt_free(takt_ctx *ctx, void *block);
 /** The last failure of a call on `ctx`; status TAKT_OK if there was none. Valid until the next
- * call. */
+ * call on any thread: threads that each want their own message use a context each. */
 TAKT_API const takt_error *takt_last_error_info(const takt_ctx *ctx);
 /** Its message; "" if there was none. */
 TAKT_API const char *takt_last_error(const takt_ctx *ctx);

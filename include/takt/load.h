@@ -13,7 +13,7 @@
  * samples available at the start.
  *
  * Threads: called by one, which starts those of the streams; the sessions belong to the call until
- * then.
+ * it returns.
  */
 #ifndef TAKT_LOAD_H
 #define TAKT_LOAD_H

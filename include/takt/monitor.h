@@ -110,8 +110,8 @@ typedef struct takt_metrics {
     double cache_hit_pct;
 } takt_metrics;
 
-/** A monitor without sessions; `options` NULL: the defaults. Fails if memory is short or an option
- *  is out of range. */
+/** A monitor without sessions; `options` NULL: the defaults. Fails if memory is short or
+ *  `options` has fields that this version does not know. */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_create(takt_ctx *ctx,
                                                        const takt_monitor_options *options,
                                                        takt_monitor **monitor);

@@ -132,7 +132,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_random(takt_session *session, si
  *  returns when they are there. Fails if an input breaks a `require` of the model, an index is out
  *  of range, a registered function or a device fails, or takt_session_cancel was called:
  *  takt_session_error says which. State is then as before the run, outputs are undefined, and the
- *  session can run again. */
+ *  session can run again; if a device is lost, every further run fails, and state may be lost
+ *  (TAKT_E_STATE_LOST). */
 TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Fails with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every step
  *  and every task of a step, inside tasks of every kind after every block of work, at most some 40

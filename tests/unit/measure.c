@@ -127,6 +127,9 @@ static void profiles(void)
     const takt_profile_options options = {.ceilings = &ceilings, .runs = 40, .max_ns = 100000000};
     if (!EXPECT_OK(ctx, takt_profile_create(session, &options, &p)))
         return;
+    s.flops = 1;
+    takt_profile_summarize(NULL, &s);
+    EXPECT(s.flops == 0 && s.latency.count == 0, "zeros without a profile");
     takt_profile_summarize(p, &s);
     EXPECT(s.latency.median > 0 && s.floor_ns > 0 && s.flops >= 2.0 * 4 * 64 * 128, "%g", s.flops);
     for (int view = TAKT_PROFILE_STEPS; view <= TAKT_PROFILE_FOLDED; view++) {

@@ -226,7 +226,10 @@ size_t takt_monitor_count(const takt_monitor *m)
 {
     if (m == NULL)
         return 0;
-    return m->count;
+    lock(m);
+    const size_t count = m->count;
+    unlock(m);
+    return count;
 }
 
 bool takt_monitor_get(const takt_monitor *m, size_t index, takt_metrics *to)

@@ -134,7 +134,8 @@ static void curve(const takt_monitor *m, takt_text *text, const char *title, pic
                   pick_fn *two)
 {
     void *block;
-    const size_t room = 2 * (m->count + 1), bytes = room * sizeof(takt_plot_point);
+    const size_t room = 2 * (takt_monitor_count(m) + 1);
+    const size_t bytes = room * sizeof(takt_plot_point);
     takt_plot plot = {.title = title, .x_label = "s", .y_label = "", .joined = true};
     takt_metrics x;
     if (takt_mem_zero(m->ctx, room, sizeof(takt_plot_point), "plot", &block) != TAKT_OK) {

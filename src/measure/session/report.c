@@ -340,6 +340,9 @@ void takt_profile_layers(const takt_profile *p, takt_report *r)
 
 void takt_profile_summarize(const takt_profile *p, takt_profile_summary *summary)
 {
+    if (summary == NULL)
+        return;
+    *summary = (takt_profile_summary){.flops = 0};
     if (p == NULL)
         return;
     *summary = (takt_profile_summary){.latency = p->timing.stats,
