@@ -210,7 +210,7 @@ def mistakes():
     (TMP / "foreign.json").write_text('{"hello": [1, 2]}')
     (TMP / "cut.json").write_text('{"benchmark_info": {')
     takt("benchmark analyze foreign.json", 1, "benchmark_info")
-    takt("benchmark analyze cut.json", 1, "no benchmark result")
+    takt("benchmark analyze cut.json", 1, "not a benchmark result")
     takt("benchmark analyze cut.json", 1, "TAKT8002")
     takt("benchmark compare model.takt", 2, "give two")
     takt("benchmark compare model.takt foreign.json", 2, "result file")

@@ -58,7 +58,7 @@ fails(2, "run", MLP, "--config", config(thread=2),
       says=['no flag "thread"', 'did you mean "threads"?'])
 fails(2, "run", MLP, "--config", config(threads="two"), says=['"threads" in', "a number from 1"])
 fails(2, "run", MLP, "--config", config(dim={"batch": 2}), says=["error[TAKT1003]", '"dim"'])
-fails(2, "run", MLP, "--config", write("c.json", "[1]"), says=["no JSON object"])
+fails(2, "run", MLP, "--config", write("c.json", "[1]"), says=["not a JSON object"])
 fails(2, "run", MLP, "--config", write("c.json", "{"), says=["error[TAKT3101]"])
 fails(2, "run", MLP, "--config", "missing.json", says=["error[TAKT3001]", "missing.json"])
 fails(2, "run", MLP, env={"TAKT_THREADS": "x"}, says=["TAKT_THREADS wants a number from 1"])

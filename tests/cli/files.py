@@ -54,7 +54,7 @@ fails(1, "run", STREAM, "-i", write("p.npz", packed.getvalue()),
 broken = bytearray(stored.getvalue())
 broken[broken.index(b"NUMPY") + 130] ^= 1
 fails(1, "run", STREAM, "-i", write("b.npz", bytes(broken)), says=["checksum"])
-fails(1, "run", STREAM, "-i", write("c.npz", b"PK\x05\x06"), says=["no .npz archive"])
+fails(1, "run", STREAM, "-i", write("c.npz", b"PK\x05\x06"), says=["not a .npz archive"])
 fails(2, "run", MLP, "-i", write("in.npz", stored.getvalue()), says=["no array called x"])
 
 # Fortran order is read as what it means.

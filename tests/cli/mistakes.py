@@ -268,7 +268,7 @@ fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3",
 
 # Files of the wrong form.
 fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.npy"])
-fails(1, "run", MLP, "-i", "x=" + MLP, says=["error[TAKT3201]", "no .npy file"])
+fails(1, "run", MLP, "-i", "x=" + MLP, says=["error[TAKT3201]", "not a .npy file"])
 double = write("double.npy", npy((1, 784), [0.0] * 784, "<f8", "d"))
 fails(2, "run", MLP, "-i", "x=" + double,
       says=["error[TAKT1003]", "input x is f32, in " + double + " it is f64", "hint: Takt never",

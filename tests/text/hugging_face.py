@@ -320,6 +320,10 @@ def decode(tokens, ids):
     return text.raw[:room.count].decode(errors="replace")
 
 
+# Their words depend on classes that have changed in newer versions of Unicode.
+CLASSED = (bert, clip, gpt1, prefixed, pieces, words, nmt)
+
+
 def check(make):
     theirs = make()
     path = os.path.join(TMP, make.__name__ + ".json")
@@ -327,7 +331,7 @@ def check(make):
     ours, wrong, decoded = ctypes.c_void_p(), 0, 0
     if takt.takt_tokenizer_load(ctx, path.encode(), ctypes.byref(ours)):
         raise SystemExit(f"{make.__name__}: {takt.takt_last_error(ctx).decode()}")
-    for text in texts(random.Random(SEED), make in (bert, gpt1, pieces, prefixed)):
+    for text in texts(random.Random(SEED), make in CLASSED):
         want = theirs.encode(text).ids
         got = encode(ours, text, 3)
         if want != got:
