@@ -247,6 +247,18 @@ static bool subtract(cpu_set_t *from, const takt_cpu_set *taken)
     return CPU_COUNT(from) > 0;
 }
 
+/* A mask that a thread has set stays when its cpuset grows or a processor comes back. So the thread
+ * gets all processors, unless somebody limited it to those of `before`. */
+static bool give_back(const cpu_set_t *before)
+{
+    cpu_set_t all, now;
+    memset(&all, 0xff, sizeof all);
+    if (sched_setaffinity(0, sizeof all, &all) == 0 &&
+        sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, before))
+        return true;
+    return sched_setaffinity(0, sizeof *before, before) == 0;
+}
+
 bool takt_cpu_leave(int cpu, const takt_cpu_set *taken)
 {
     cpu_set_t all, others;
@@ -261,7 +273,7 @@ bool takt_cpu_leave(int cpu, const takt_cpu_set *taken)
             return false;
     }
     const bool is_gone = sched_setaffinity(0, sizeof others, &others) == 0;
-    return sched_setaffinity(0, sizeof all, &all) == 0 && is_gone;
+    return give_back(&all) && is_gone;
 }
 
 int takt_cpu_thread_id(void)

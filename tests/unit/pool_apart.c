@@ -56,6 +56,21 @@ static void leaves(void)
     EXPECT(has_all());
 }
 
+/* What somebody limited the thread to stays as it was. */
+static void keeps_limits(void)
+{
+    takt_cpu_set two = {{0}}, now;
+    for (int cpu = first; cpu < TAKT_CPU_MAX && takt_cpu_set_count(&two) < 2; cpu++)
+        if (takt_cpu_set_has(&usable, cpu))
+            takt_cpu_set_add(&two, cpu);
+    if (takt_cpu_set_count(&two) < 2 || takt_cpu_confine(&two) != 0)
+        return;
+    EXPECT(takt_cpu_leave(first, &two));
+    takt_cpu_usable(&now);
+    EXPECT(memcmp(&now, &two, sizeof now) == 0);
+    EXPECT(takt_cpu_confine(&usable) == 0);
+}
+
 static void cannot_leave(void)
 {
     takt_cpu_set taken = {{0}};
@@ -127,4 +142,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, leaves, cannot_leave, stays_free, bound_ones_stay, end)
+TEST_MAIN(begin, leaves, keeps_limits, cannot_leave, stays_free, bound_ones_stay, end)
