@@ -243,9 +243,9 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
     if (b->p.settings->is_dry)
         return TAKT_OK;
     TAKT_TRY(constant_bases(b));
-    step->scratch_bytes = (step->scratch_bytes + 63) & ~(size_t)63;
-    const size_t workers = is_shared(b, step) ? (size_t)b->p.plan->threads : 1;
-    const size_t bytes = step->scratch_bytes + workers * step->scratch_each;
+    TAKT_TRY(takt_builder_align_scratch(b, step));
+    const int workers = step->task_count > 1 && is_shared(b, step) ? b->p.plan->threads : 1;
+    const size_t bytes = step->scratch_bytes + (size_t)workers * step->scratch_each;
     void *scratch;
     TAKT_TRY(takt_mem_get(b->p.ctx, bytes, "constant step", &scratch));
     takt_fault_slot fault = {.element = TAKT_FAULT_NONE};

@@ -256,6 +256,8 @@ bool takt_state_is_append(const takt_builder *b, takt_id node);
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
 /* Moves values into donated inputs that are no longer read. */
 void takt_builder_donate(takt_builder *b);
+/* Makes each part of the step's scratch begin at a multiple of 64. */
+TAKT_MUST_USE takt_status takt_builder_align_scratch(takt_builder *b, takt_step *s);
 TAKT_MUST_USE takt_status takt_builder_place(takt_builder *b);
 /* takt_plan_build with the caller's builder; the caller frees its `scratch`: it lives on with the
  * plan, and so must `settings`. */

@@ -264,8 +264,7 @@ static void take_rooms(takt_plan *plan, const takt_plan *rooms)
 
 /* ---- the whole ---- */
 
-/* Each part of it begins at a multiple of 64. */
-static takt_status align_scratch(takt_builder *b, takt_step *s)
+takt_status takt_builder_align_scratch(takt_builder *b, takt_step *s)
 {
     const size_t parts = s->task_count == 1 ? 1 : (size_t)b->p.plan->threads;
     size_t all;
@@ -373,7 +372,7 @@ takt_status takt_builder_place(takt_builder *b)
     takt_plan *plan = b->p.plan;
     const takt_plan *rooms = b->p.settings->rooms;
     for (size_t i = 0; i < plan->step_count; i++)
-        TAKT_TRY(align_scratch(b, &plan->steps[i]));
+        TAKT_TRY(takt_builder_align_scratch(b, &plan->steps[i]));
     const bool has_room = has_rooms(plan, rooms);
     for (size_t i = 0; i < plan->space_count; i++)
         TAKT_TRY(place_space(b, (takt_space)i, has_room));
