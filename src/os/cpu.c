@@ -263,7 +263,7 @@ bool takt_cpu_leave(int cpu, const takt_cpu_set *taken)
 {
     cpu_set_t all, others;
     takt_cpu_set only = {{0}};
-    if (sched_getaffinity(0, sizeof all, &all) != 0)
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2)
         return false;
     takt_cpu_set_add(&only, cpu);
     others = all;
