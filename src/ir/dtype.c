@@ -72,12 +72,13 @@ bool takt_dtype_is_int(takt_dtype dtype)
 bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes)
 {
     const size_t bits = (size_t)takt_dtype_bits(dtype);
-    if (bits >= 8)
-        return takt_size_mul(count, bits / 8, bytes);
     if (bits == 0)
         return false;
-    const size_t per_byte = 8 / bits;
-    *bytes = count / per_byte + (count % per_byte != 0);
+    const size_t per_byte = bits < 8 ? 8 / bits : 1;
+    size_t all = count / per_byte + (count % per_byte != 0);
+    if (!takt_size_mul(all, bits < 8 ? 1 : bits / 8, &all) || all > PTRDIFF_MAX)
+        return false;
+    *bytes = all;
     return true;
 }
 

@@ -22,7 +22,8 @@ bool takt_dtype_is_float(takt_dtype dtype);
 bool takt_dtype_is_signed(takt_dtype dtype);   /* signed integers */
 bool takt_dtype_is_unsigned(takt_dtype dtype); /* unsigned integers */
 bool takt_dtype_is_int(takt_dtype dtype);      /* either */
-/* Bytes of `count` elements, sub-byte types packed; false on overflow. */
+/* Bytes of `count` elements, sub-byte types packed; false above PTRDIFF_MAX: nothing is larger, and
+ * what is smaller can be rounded up. */
 bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes);
 
 /* The value rounded to the type (floats), or wrapped to it (integers; bool: not zero). */

@@ -69,19 +69,33 @@ static takt_status check_device(const takt_builder *b, takt_plan_space *s)
                           "a smaller batch needs less; backend cpu uses the host's memory");
 }
 
+/* Sessions add up the same sizes without looking again. */
+static takt_status add(const takt_builder *b, size_t *sum, size_t bytes)
+{
+    if (takt_size_align(bytes, TAKT_ALIGN, &bytes) && takt_size_add(*sum, bytes, sum) &&
+        *sum <= PTRDIFF_MAX)
+        return TAKT_OK;
+    return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "inputs, outputs or states are too large");
+}
+
+static takt_status add_type(const takt_builder *b, size_t *sum, const takt_type *type)
+{
+    size_t bytes;
+    return add(b, sum, takt_type_bytes(type, &bytes) ? bytes : SIZE_MAX);
+}
+
 /* Slots, their second memories and their packed forms. */
-static void count_state(takt_builder *b)
+static takt_status count_state(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
     const takt_graph *g = b->p.graph;
-    size_t bytes;
     for (size_t i = 0; i < g->slot_count; i++)
-        if (takt_type_bytes(&g->slots[i].type, &bytes))
-            plan->space[plan->slots[i].space].state +=
-                ((bytes + 63) & ~(size_t)63) * (plan->slots[i].is_swapped ? 2 : 1);
+        for (int k = 0; k < (plan->slots[i].is_swapped ? 2 : 1); k++)
+            TAKT_TRY(add_type(b, &plan->space[plan->slots[i].space].state, &g->slots[i].type));
     for (size_t i = 0; i < b->form_count; i++)
-        plan->space[TAKT_HOST].state += (b->forms[i].bytes + 63) & ~(size_t)63;
+        TAKT_TRY(add(b, &plan->space[TAKT_HOST].state, b->forms[i].bytes));
     plan->state_bytes = plan->space[TAKT_HOST].state;
+    return TAKT_OK;
 }
 
 /* Buffers that are elsewhere once a slot's memories were swapped. */
@@ -105,15 +119,12 @@ takt_status takt_finish_sizes(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
     const takt_graph *g = b->p.graph;
-    size_t bytes;
     count_constants(b);
-    count_state(b);
+    TAKT_TRY(count_state(b));
     for (size_t i = 0; i < g->input_count; i++)
-        if (takt_type_bytes(takt_type_of(g, g->inputs[i].id), &bytes))
-            plan->io_bytes += (bytes + 63) & ~(size_t)63;
+        TAKT_TRY(add_type(b, &plan->io_bytes, takt_type_of(g, g->inputs[i].id)));
     for (size_t i = 0; i < g->output_count; i++)
-        if (takt_type_bytes(takt_type_of(g, g->outputs[i].id), &bytes))
-            plan->io_bytes += (bytes + 63) & ~(size_t)63;
+        TAKT_TRY(add_type(b, &plan->io_bytes, takt_type_of(g, g->outputs[i].id)));
     TAKT_TRY(list_state(b));
     for (size_t i = 1; i < plan->space_count; i++)
         TAKT_TRY(check_device(b, &plan->space[i]));

@@ -29,7 +29,12 @@ static void bytes(void)
     EXPECT(takt_dtype_bytes(TAKT_U2, 9, &n) && n == 3, "%zu", n);
     EXPECT(takt_dtype_bytes(TAKT_BOOL, 0, &n) && n == 0, "%zu", n);
     EXPECT(takt_dtype_bytes(TAKT_I2, SIZE_MAX, &n) && n == SIZE_MAX / 4 + 1, "%zu", n);
+    EXPECT(takt_dtype_bytes(TAKT_I8, PTRDIFF_MAX, &n) && n == PTRDIFF_MAX, "%zu", n);
+    n = 99;
     EXPECT(!takt_dtype_bytes(TAKT_F64, SIZE_MAX / 4, &n));
+    /* Rounded up to an alignment it would be 0. */
+    EXPECT(!takt_dtype_bytes(TAKT_F32, SIZE_MAX / 4, &n));
+    EXPECT(!takt_dtype_bytes(TAKT_I8, (size_t)PTRDIFF_MAX + 1, &n) && n == 99, "%zu", n);
 }
 
 static void rounding(void)

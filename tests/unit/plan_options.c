@@ -154,6 +154,27 @@ static void begin(void)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model));
 }
 
+/* Four inputs of 2^62 bytes: their sum is 0 modulo 2^64, which every limit would allow. */
+static void a_sum_of_sizes_does_not_wrap(void)
+{
+    static const char wide[] =
+        "model m(a: i8[n, 2147483648], b: i8[n, 2147483648], c: i8[n, 2147483648],\n"
+        "        d: i8[n, 2147483648]) -> (y: i8[1, 4]) {\n"
+        "  p = slice(a, start=[0, 0], stop=[1, 1])\n"
+        "  q = slice(b, start=[0, 0], stop=[1, 1])\n"
+        "  r = slice(c, start=[0, 0], stop=[1, 1])\n"
+        "  s = slice(d, start=[0, 0], stop=[1, 1])\n"
+        "  return y = concat(p, q, r, s, axis=1)\n}\n";
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", wide, sizeof wide - 1, NULL, &m));
+    const takt_plan_options o = {.sizes = "n=2147483648", .memory_limit = 1 << 20};
+    EXPECT(takt_plan_create(m, &o, &plan) != TAKT_OK && plan == NULL);
+    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_OVERFLOW, "%s", takt_last_error(ctx));
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+}
+
 static void end(void)
 {
     takt_model_destroy(model);
@@ -161,4 +182,4 @@ static void end(void)
 }
 
 TEST_MAIN(begin, a_field_changes_the_key, keys_are_not_confused, rows_cover_the_struct,
-          a_copy_owns_what_it_points_to, end)
+          a_copy_owns_what_it_points_to, a_sum_of_sizes_does_not_wrap, end)
