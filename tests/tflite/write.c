@@ -220,6 +220,8 @@ static void refused(void)
          "s (state): TensorFlow Lite does not compute with f64"},
         {"model m(x: f64[2]) { return y = x + 1 }", "f64"},
         {"model m(x: f32[2]) { return y = erf(x) }", "erf"},
+        {"model m(x: f32[1500000000]) { return y = concat(x, x, axis=0) }",
+         "a size is too large: 3000000000"},
         {"model m(x: f32[1, 2, 4, 4, 4]) { return y = conv3d(x, 2, groups=2) }", "groups"},
         {"model m(x: f32[1, 2, 8, 8], w: f32[3, 2, 3, 3]) { return y = op.conv(x, w) }", "weights"},
         {"model m(x: f32[4, 4]) { return y = pad(x, before=[1, 1], after=[0, 0], mode=edge) }",

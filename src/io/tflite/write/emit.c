@@ -50,6 +50,9 @@ void takt_tflw_fail(takt_tflw *w, const char *format, ...)
 static int32_t add_tensor(takt_tflw *w, const takt_tflw_tensor *t)
 {
     void *at = w->tensors;
+    for (int d = 0; w->status == TAKT_OK && d < t->type.rank; d++)
+        if (t->type.dim[d] > INT32_MAX)
+            takt_tflw_fail(w, "a size is too large: %lld", (long long)t->type.dim[d]);
     if (w->status != TAKT_OK)
         return -1;
     w->status =
