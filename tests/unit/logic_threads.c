@@ -201,6 +201,8 @@ static void small_values(void)
     make_random(&f, 7, 900, 1);
     const size_t count = check("2 : 2 ; 0(a, 5000) <- 1(a, b) ; 0(a, b) <- 0(b, a)", &f, 1 << 19);
     EXPECT(count > 0 && count % 2 == 0, "%zu rows", count);
+    f.rows[0][1] = UINT32_MAX; /* the largest value of all: no bits */
+    EXPECT(check("2 : 2 ; 0(a, b) <- 1(a, b) ; 0(b, a) <- 0(a, b)", &f, 1 << 19) > 0);
     takt_ctx_destroy(ctx);
 }
 

@@ -31,7 +31,7 @@ static uint32_t largest_value(const takt_dl_machine *m, size_t limit)
     for (int i = program->derived; i < program->relations; i++) {
         const takt_dl_set *s = &m->set[i];
         const size_t values = s->count * s->arity;
-        for (size_t at = 0; at < values && most / WORD < limit / (most + 1); at += POLLED) {
+        for (size_t at = 0; at < values && most / WORD < limit / ((size_t)most + 1); at += POLLED) {
             const size_t end = values - at < POLLED ? values : at + POLLED;
             for (size_t k = at; k < end; k++)
                 most = larger(most, s->rows[k]);
