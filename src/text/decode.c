@@ -53,11 +53,12 @@ static void put_token(const takt_tokenizer *t, int32_t id, takt_first_marks firs
 {
     const takt_span text = t->texts[id];
     const int32_t byte = t->kinds[id] == TAKT_TOKEN_BYTE ? byte_of(t, id) : -1;
+    const bool is_added = is_command(t, id) || t->kinds[id] == TAKT_TOKEN_USER;
     if (byte >= 0) {
         const char c = (char)byte;
         put(w, &c, 1);
-    } else if (t->model == TAKT_TOKENIZER_BYTES || is_command(t, id) ||
-               t->kinds[id] == TAKT_TOKEN_USER) {
+    } else if (t->model == TAKT_TOKENIZER_BYTES ||
+               (is_added && t->first_marks == TAKT_MARKS_BY_MODEL)) {
         put(w, text.at, text.length);
     } else {
         put_marked(w, text, first);

@@ -109,8 +109,19 @@ takt_status takt_tokenizer_settle_pre(takt_tokenizer *t)
 
 /* ---- stages ---- */
 
+/* A stage that changes a text changes all of it, before any pattern splits it. */
+static takt_status check_is_first(takt_tokenizer *t, const char *type)
+{
+    return t->cut_count == 0
+               ? TAKT_OK
+               : takt_tokenizer_fail(
+                     t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                     "the pre_tokenizer %s changes words that another one has split", type);
+}
+
 static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
 {
+    TAKT_TRY(check_is_first(t, "Metaspace"));
     const takt_span scheme = takt_stage_text(stage, "prepend_scheme");
     const bool spaced = scheme.length > 0 ? !takt_span_is(scheme, "never")
                                           : takt_stage_flag(stage, "add_prefix_space", true);
@@ -129,6 +140,7 @@ static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
 static takt_status read_byte_level(takt_tokenizer *t, const takt_json *stage)
 {
     if (takt_stage_flag(stage, "add_prefix_space", true)) {
+        TAKT_TRY(check_is_first(t, "ByteLevel"));
         t->begins_spaced = false; /* the space is part of the text, and stays */
         TAKT_TRY(takt_normals_add(t, TAKT_NORMAL_PREPEND, takt_span_of(" "), takt_span_of(" ")));
     }
