@@ -184,7 +184,7 @@ void takt_decode_word_pieces(const takt_decoder *d, const takt_pieces *from, tak
 void takt_decode_words_with_ends(const takt_decoder *d, const takt_pieces *from, takt_pieces *to)
 {
     for (size_t i = 0; i < from->count; i++) {
-        const bool is_last = i + 1 == from->count;
+        const bool is_last = i + 1 == from->count && !from->continues; /* others may follow */
         takt_span_replace(piece(from, i), d->a, takt_span_of(is_last ? "" : " "), &to->bytes);
         takt_pieces_end(to);
     }

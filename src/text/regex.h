@@ -117,7 +117,8 @@ void takt_regex_begin(takt_regex_run *run, takt_ctx *ctx, const takt_regex *rege
 void takt_regex_deinit(takt_regex_run *run);
 /* The first match at `from` or later; false: there is none, or status has the failure. */
 bool takt_regex_next(takt_regex_run *run, size_t from, size_t *begin, size_t *end);
-/* Appends the text with every match replaced by `by`. */
+/* Appends the text with every match replaced by `by`, except empty ones where another match ends.
+ */
 void takt_regex_replace(const takt_regex *regex, takt_span text, takt_span by, takt_text *to);
 
 #endif

@@ -302,10 +302,13 @@ void takt_regex_replace(const takt_regex *regex, takt_span text, takt_span by, t
     takt_regex_run run = {0};
     size_t at = 0, from = 0, begin, end;
     takt_regex_begin(&run, to->ctx, regex, text);
+    bool is_first = true;
     while (from <= text.length && takt_regex_next(&run, from, &begin, &end)) {
+        const bool is_none = begin == end && begin == at && !is_first; /* where the last ended */
         takt_text_put(to, text.at + at, begin - at);
-        takt_text_put(to, by.at, by.length);
+        takt_text_put(to, by.at, is_none ? 0 : by.length);
         at = end;
+        is_first = false;
         from = begin == end ? end + 1 : end;
         while (from < text.length && ((unsigned char)text.at[from] & 0xC0) == 0x80)
             from++;
