@@ -103,7 +103,8 @@ typedef struct takt_token_text {
 
 /** The text is not terminated, and may end within a character.
  *
- *  @return TAKT_ERR_RANGE (3714) for an id that is not in the vocabulary */
+ *  @return TAKT_ERR_RANGE (3714) for an id that is not in the vocabulary; TAKT_ERR_MEMORY;
+ *          TAKT_ERR_UNSUPPORTED for a text that is too long for a pattern of the decoder */
 TAKT_API TAKT_MUST_USE takt_status takt_detokenize(const takt_tokenizer *tokenizer,
                                                    const int32_t *ids, size_t count, unsigned flags,
                                                    takt_token_text *text);

@@ -17,6 +17,8 @@ static takt_status read_replace(takt_tokenizer *t, const takt_json *stage, takt_
     const takt_span regex = takt_stage_text(pattern, "Regex");
     d->a = takt_stage_text(pattern, "String");
     d->b = takt_stage_text(stage, "content");
+    TAKT_TRY(
+        takt_stage_grows(t, regex.length > 0 ? takt_span_of("") : d->a, d->b, &t->decoder_growth));
     if (regex.length == 0)
         return TAKT_OK;
     takt_regex *compiled = takt_arena_get(&t->arena, sizeof *compiled);

@@ -74,6 +74,16 @@ takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span
     return TAKT_OK;
 }
 
+takt_status takt_stage_grows(takt_tokenizer *t, takt_span a, takt_span b, size_t *growth)
+{
+    const size_t by = a.length > 0 ? b.length / a.length + (b.length % a.length > 0) : b.length + 1;
+    *growth = (*growth > 0 ? *growth : 1) * (by > 0 ? by : 1);
+    return *growth <= TAKT_GROWTH
+               ? TAKT_OK
+               : takt_tokenizer_fail(t, TAKT_E_TOKENIZER_UNSUPPORTED,
+                                     "stages make texts more than %d times as long", TAKT_GROWTH);
+}
+
 static takt_status add_plain(takt_tokenizer *t, takt_normal_kind kind)
 {
     return takt_normals_add(t, kind, takt_span_of(""), takt_span_of(""));
@@ -102,6 +112,8 @@ static takt_status add_replace(takt_tokenizer *t, const takt_json *stage)
     const takt_span regex = pattern != NULL && pattern->kind == TAKT_JSON_OBJECT
                                 ? takt_stage_text(pattern, "Regex")
                                 : takt_span_of("");
+    TAKT_TRY(takt_stage_grows(t, regex.length > 0 ? takt_span_of("") : from,
+                              takt_stage_text(stage, "content"), &t->normal_growth));
     if (takt_span_is(regex, " {2,}"))
         return takt_normals_add(t, TAKT_NORMAL_RUNS, takt_span_of(""),
                                 takt_stage_text(stage, "content"));

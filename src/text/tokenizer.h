@@ -250,6 +250,7 @@ struct takt_tokenizer {
     takt_trie trie;
     takt_normal normals[TAKT_NORMALS];
     size_t normal_count;
+    size_t normal_growth, decoder_growth; /* takt_stage_grows; 0: no stage replaces */
     bool ranks_ids;      /* BYTES: of the pairs that are tokens, the one with the least id merges */
     bool takes_whole;    /* a word that is a token is that token, regardless of merges */
     bool begins_spaced;  /* SentencePiece's space before the text */
@@ -332,6 +333,11 @@ typedef takt_status takt_stage_fn(takt_tokenizer *t, const struct takt_json *sta
 TAKT_MUST_USE takt_status takt_stage_each(takt_tokenizer *t, const struct takt_json *stage,
                                           const char *key, takt_stage_fn *read);
 takt_span takt_stage_text(const struct takt_json *stage, const char *key);
+/* Counts a stage that replaces `a`, or matches if it is empty, by `b`. A file in which all of them
+ * make a text much longer is refused: a short text would fill the memory. */
+enum { TAKT_GROWTH = 4096 };
+TAKT_MUST_USE takt_status takt_stage_grows(takt_tokenizer *t, takt_span a, takt_span b,
+                                           size_t *growth);
 TAKT_MUST_USE takt_status takt_tokenizer_read_json(takt_tokenizer *t, const char *bytes,
                                                    size_t length);
 /* pre_tokenizer of tokenizer.json (json_pre.c). */

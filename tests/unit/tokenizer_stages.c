@@ -142,6 +142,10 @@ static const struct decoded {
      {18, 12, 18},
      3,
      "x#ax#"},
+    {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[a1]*\"},\"content\":\"-\"}",
+     {18, 12, 13},
+     3,
+     "-x---b-"},
     {"{\"type\":\"Fuse\"}", {1, 2}, 2, "he##llo"},
     {"null", {1, 3}, 2, "he wor"},
 };
@@ -162,18 +166,53 @@ static void decoders(void)
     }
 }
 
-/* Ids that continue a text keep the space that the first ones lose. */
-static void continued(void)
+static void expect_continued(const char *decoder, int32_t id, const char *want)
 {
-    const char *json = json_with("null", cases[0].decoder);
+    const char *json = json_with("null", decoder);
     char text[64] = "";
     takt_token_text room = {text, sizeof text - 1, 0};
     takt_tokenizer *t = NULL;
     if (EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "t.json", json, strlen(json), &t)))
-        EXPECT_OK(ctx, takt_detokenize(t, (int32_t[]){3}, 1, TAKT_DETOKENIZE_CONTINUE, &room));
-    EXPECT(strcmp(text, " wor") == 0, "\"%s\"", text);
+        EXPECT_OK(ctx, takt_detokenize(t, &id, 1, TAKT_DETOKENIZE_CONTINUE, &room));
+    EXPECT(strcmp(text, want) == 0, "\"%s\", not \"%s\"", text, want);
     takt_tokenizer_destroy(t);
 }
+
+/* Ids that continue a text keep the space that the first ones lose, and a word the space after it,
+ * since others may follow. */
+static void continued(void)
+{
+    expect_continued(cases[0].decoder, 3, " wor");
+    expect_continued("{\"type\":\"BPEDecoder\",\"suffix\":\"</w>\"}", 4, "ld ");
+}
+
+/* Marks of added tokens are spaces, too: Gemma has tokens of several. */
+static void added_marks(void)
+{
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":1,\"content\":\"\\u2581\\u2581\",\"special\":false}],"
+        "\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":"
+        "{\"String\":\"\\u2581\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},"
+        "{\"type\":\"Fuse\"}]},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}";
+    char text[64] = "";
+    takt_token_text room = {text, sizeof text - 1, 0};
+    takt_tokenizer *t = NULL;
+    if (EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "t.json", json, strlen(json), &t)))
+        EXPECT_OK(ctx, takt_detokenize(t, (int32_t[]){0, 1, 0}, 3, 0, &room));
+    EXPECT(strcmp(text, "a  a") == 0, "\"%s\"", text);
+    takt_tokenizer_destroy(t);
+}
+
+static void expect_refused(const char *json, int id)
+{
+    takt_tokenizer *t = NULL;
+    EXPECT(takt_tokenizer_load_memory(ctx, "t.json", json, strlen(json), &t) != TAKT_OK,
+           "%s was read", json);
+    EXPECT(takt_last_error_info(ctx)->id == id, "%s: %s", json, takt_last_error(ctx));
+}
+
+#define GROWS                                                                                      \
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaaaaaaaaaaaaa\"}"
 
 static void refused(void)
 {
@@ -188,13 +227,36 @@ static void refused(void)
         {"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(\"},\"content\":\"\"}",
          TAKT_E_TOKENIZER_UNSUPPORTED},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *json = json_with("null", bad[i].decoder);
-        takt_tokenizer *t = NULL;
-        EXPECT(takt_tokenizer_load_memory(ctx, "t.json", json, strlen(json), &t) != TAKT_OK,
-               "%s was read", bad[i].decoder);
-        EXPECT(takt_last_error_info(ctx)->id == bad[i].id, "%s: %s", bad[i].decoder,
-               takt_last_error(ctx));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect_refused(json_with("null", bad[i].decoder), bad[i].id);
+}
+
+/* Stages that each make a text 20 times as long. */
+static void growing(void)
+{
+    char stages[1024] = "", normalizer[1100], decoder[1100];
+    for (int i = 0; i < 3; i++)
+        strcat(stages, i == 0 ? GROWS : "," GROWS);
+    snprintf(normalizer, sizeof normalizer, "{\"type\":\"Sequence\",\"normalizers\":[%s]}", stages);
+    snprintf(decoder, sizeof decoder, "{\"type\":\"Sequence\",\"decoders\":[%s]}", stages);
+    expect_refused(json_with(normalizer, "null"), TAKT_E_TOKENIZER_UNSUPPORTED);
+    expect_refused(json_with("null", decoder), TAKT_E_TOKENIZER_UNSUPPORTED);
+}
+
+/* Words that are split already would each be changed. */
+static void late_changes(void)
+{
+    static const char *const late[] = {
+        "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"always\"}",
+        "{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":false}"};
+    for (size_t i = 0; i < 2; i++) {
+        char json[512];
+        snprintf(json, sizeof json,
+                 "{\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":"
+                 "\"Digits\"},%s]},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
+                 "\"merges\":[]}}",
+                 late[i]);
+        expect_refused(json, TAKT_E_TOKENIZER_UNSUPPORTED);
     }
 }
 
@@ -247,4 +309,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, forms, decoders, continued, refused, memory, end)
+TEST_MAIN(begin, forms, decoders, continued, added_marks, refused, growing, late_changes, memory,
+          end)
