@@ -143,7 +143,7 @@ static void offer(work *w, uint32_t left, uint32_t right)
     push(w, &c);
 }
 
-enum { AFFIXED_MOST = 64 };
+enum { AFFIXED_MOST = TAKT_AFFIX_BYTES + 4 };
 
 /* The token of [at, at + bytes) with what tokens within or at the end of a word have more. */
 static uint32_t find_affixed(const work *w, size_t at, size_t bytes)

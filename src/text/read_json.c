@@ -203,6 +203,8 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
             "the model is %.40s; BPE, WordPiece, WordLevel and Unigram are read", name);
     TAKT_TRY(read_affix(t, model, "continuing_subword_prefix", &t->piece_prefix));
     TAKT_TRY(read_affix(t, model, "end_of_word_suffix", &t->word_suffix));
+    if (t->piece_prefix.length + t->word_suffix.length > TAKT_AFFIX_BYTES)
+        return REFUSE(t, "prefix and suffix of tokens have more than %d bytes", TAKT_AFFIX_BYTES);
     const bool is_bytes =
         takt_tokenizer_has_stage(takt_json_get(root, "pre_tokenizer"), "ByteLevel") ||
         (takt_tokenizer_has_stage(takt_json_get(root, "decoder"), "ByteLevel") &&

@@ -123,7 +123,8 @@ typedef struct takt_normal {
     takt_regex *regex;
 } takt_normal;
 
-enum { TAKT_NORMALS = 16, TAKT_AFFIXES = 8 };
+/* AFFIX_BYTES: of a BPE's prefix and suffix together. */
+enum { TAKT_NORMALS = 16, TAKT_AFFIXES = 8, TAKT_AFFIX_BYTES = 60 };
 
 /* SentencePiece's table of character replacements (charsmap.c). */
 typedef struct takt_charsmap {

@@ -166,6 +166,20 @@ static const char *pre_of(const takt_tokenizer *t)
     return t->model == TAKT_TOKENIZER_BYTES && t->scan != NULL ? t->scan->name : "default";
 }
 
+/* What tokenizer.json can say and the format cannot: ids would be different. */
+static bool has_more(const takt_tokenizer *t)
+{
+    const bool is_words = t->model == TAKT_TOKENIZER_WORDS;
+    bool has = t->word_suffix.length > 0 || (!is_words && t->piece_prefix.length > 0) ||
+               (is_words && !t->splits_as_bert);
+    for (size_t i = 0; i < t->normal_count; i++) {
+        const takt_normal_kind kind = t->normals[i].kind;
+        has = has || kind == TAKT_NORMAL_NFKC || kind == TAKT_NORMAL_NFKD ||
+              kind == TAKT_NORMAL_NMT || kind == TAKT_NORMAL_SPELL || kind == TAKT_NORMAL_PATTERN;
+    }
+    return has;
+}
+
 /* The format cannot express the normalisation that SentencePiece's BPE may need. */
 static takt_status check(const takt_tokenizer *t)
 {
@@ -181,6 +195,9 @@ static takt_status check(const takt_tokenizer *t)
     if (t->cut_count > 0 && (t->model != TAKT_TOKENIZER_BYTES || pre_of(t) == NULL))
         return takt_fail(t->ctx, TAKT_E_TOKENIZER_UNSUPPORTED,
                          "GGUF files have no name for the patterns that cut texts here");
+    if (has_more(t))
+        return takt_fail(t->ctx, TAKT_E_TOKENIZER_UNSUPPORTED,
+                         "GGUF files cannot say how this tokenizer marks words or changes texts");
     return TAKT_OK;
 }
 

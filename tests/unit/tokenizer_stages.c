@@ -8,6 +8,8 @@
 #include "../test.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "io/gguf/gguf_write.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "util/inject.h"
 
@@ -260,6 +262,27 @@ static void late_changes(void)
     }
 }
 
+/* GGUF files have neither suffixes of words nor patterns of normalizers. */
+static void not_for_gguf(void)
+{
+    static const char *const texts[] = {
+        "{\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"a\":0},"
+        "\"merges\":[]}}",
+        "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,\"a\":1}}}",
+        "{\"normalizer\":{\"type\":\"NFKC\"},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
+        "\"merges\":[]}}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        takt_tokenizer *t = NULL;
+        takt_gguf_keys keys;
+        takt_gguf_keys_init(&keys, ctx);
+        if (EXPECT_OK(ctx,
+                      takt_tokenizer_load_memory(ctx, "t.json", texts[i], strlen(texts[i]), &t)))
+            EXPECT(takt_tokenizer_write_gguf(t, 2, &keys) == TAKT_ERR_UNSUPPORTED, "%s", texts[i]);
+        takt_gguf_keys_deinit(&keys);
+        takt_tokenizer_destroy(t);
+    }
+}
+
 /* ---- memory ---- */
 
 static takt_status scenario(takt_inject *inject, void *user)
@@ -309,5 +332,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, forms, decoders, continued, added_marks, refused, growing, late_changes, memory,
-          end)
+TEST_MAIN(begin, forms, decoders, continued, added_marks, refused, growing, late_changes,
+          not_for_gguf, memory, end)
