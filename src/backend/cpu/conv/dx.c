@@ -42,7 +42,7 @@ static void pack_bundle(const facts *f, const takt_dx_bundle *b, size_t group, c
 {
     const takt_conv_shape *c = &f->shape;
     memset(to, 0, takt_panels_columns(f->panels, b->n) * b->k * sizeof *to);
-    for (size_t m = 0; m < b->members; m++) {
+    for (size_t m = 0; m < b->members && c->cin > 0; m++) { /* without weights k may be any size */
         const takt_dx_phase *p = &f->all.phases[f->all.order[b->first_member + m]];
         for (size_t k = 0; k < b->k; k++) {
             const size_t tap = takt_dx_tap(c, p, k / c->cout), o = group * c->cout + k % c->cout;
@@ -207,6 +207,8 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
+    if (c->cin == 0) /* no result, though a kernel may have any size */
+        return;
     const float *weights =
         f->is_packed ? takt_view_data(t, &s->in[f->w])
                      : (const float *)(const void *)((const char *)t->scratch + f->packed_at);
