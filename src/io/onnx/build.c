@@ -101,6 +101,10 @@ takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t ran
 
 takt_id takt_onnx_channel(takt_call *c, takt_id x, int rank)
 {
+    if (x == TAKT_NONE || rank < 1) {
+        (void)takt_onnx_refuse(c, "values for each channel of rank %d", rank);
+        return TAKT_NONE;
+    }
     const takt_type *t = takt_type_of(c->g, x);
     takt_dim dims[TAKT_MAX_RANK] = {t->rank == 1 ? t->dim[0] : 1};
     for (int i = 1; i < rank - 1; i++)

@@ -9,6 +9,10 @@ static takt_id shifted(takt_call *c, takt_id x, takt_id zero, int from_end)
     if (zero == TAKT_NONE || x == TAKT_NONE)
         return x;
     const takt_type t = *takt_type_of(c->g, zero);
+    if (t.rank > takt_type_of(c->g, x)->rank) { /* it would widen x */
+        (void)takt_onnx_refuse(c, "a zero point has rank %d", t.rank);
+        return TAKT_NONE;
+    }
     if (t.rank == 1 && from_end > 1) {
         takt_dim dims[TAKT_MAX_RANK] = {t.dim[0]};
         for (int i = 1; i < from_end; i++)
