@@ -30,6 +30,25 @@ bool takt_resize_is_fitted(takt_call *c)
     return is_open && c->status == TAKT_OK;
 }
 
+/* Every axis to the size that the run finds, by its scale. */
+static takt_id resized(takt_call *c, takt_id x, const takt_resize *base, const takt_id *by,
+                       const takt_dim *dims)
+{
+    const takt_type t = *takt_type_of(c->g, x);
+    const takt_ints axes = takt_onnx_ints(c, "axes");
+    const size_t count = axes.is_set ? axes.count : (size_t)t.rank;
+    for (size_t i = 0; i < count && x != TAKT_NONE && c->status == TAKT_OK; i++) {
+        const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t.rank) : (int)i;
+        takt_resize r = *base;
+        r.in = t.dim[axis];
+        r.out = dims[i];
+        r.is_found = true;
+        r.by = by[i];
+        x = takt_resize_named(c, x, &r, axis);
+    }
+    return x;
+}
+
 /* One scale for all axes: the least or the largest quotient of two sizes. */
 static takt_id fitted(takt_call *c, takt_id x, const takt_resize *base)
 {
@@ -41,7 +60,7 @@ static takt_id fitted(takt_call *c, takt_id x, const takt_resize *base)
                          (const char *const[]){"stretch", "not_larger", "not_smaller", NULL}) == 1;
     takt_onnx_bound bounds[TAKT_MAX_RANK];
     takt_dim dims[TAKT_MAX_RANK];
-    takt_id in[TAKT_MAX_RANK], wide[TAKT_MAX_RANK], best = TAKT_NONE;
+    takt_id in[TAKT_MAX_RANK], wide[TAKT_MAX_RANK], by[TAKT_MAX_RANK], best = TAKT_NONE;
     size_t count = 0;
     if (!takt_onnx_may_find(c)) {
         (void)takt_onnx_refuse_size(c, "proportions of a dimension without a number");
@@ -66,17 +85,11 @@ static takt_id fitted(takt_call *c, takt_id x, const takt_resize *base)
         wide[i] = takt_onnx_cast(c, takt_unary(g, &takt_op_floor, size), TAKT_I64);
     }
     takt_onnx_lengths(c, takt_onnx_pack(c, wide, count), bounds, count, dims);
-    for (size_t i = 0; i < count && x != TAKT_NONE && c->status == TAKT_OK; i++) {
-        const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t.rank) : (int)i;
-        takt_resize r = *base;
-        r.basis = TAKT_RESIZE_BY_PROPORTION;
-        r.in = t.dim[axis];
-        r.out = dims[i];
-        r.is_found = true;
-        r.by = best;
-        x = takt_resize_named(c, x, &r, axis);
-    }
-    return x;
+    takt_resize r = *base;
+    r.basis = TAKT_RESIZE_BY_PROPORTION;
+    for (size_t i = 0; i < count; i++)
+        by[i] = best;
+    return resized(c, x, &r, by, dims);
 }
 
 takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales)
@@ -104,17 +117,9 @@ takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt
         bounds[i] = takt_onnx_at_most(TAKT_LENGTH_OPEN);
     }
     takt_onnx_lengths(c, takt_onnx_pack(c, wide, count), bounds, count, dims);
-    for (size_t i = 0; i < count && x != TAKT_NONE && c->status == TAKT_OK; i++) {
-        const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t.rank) : (int)i;
-        takt_resize r = *base;
-        r.basis = TAKT_RESIZE_BY_SCALE;
-        r.in = t.dim[axis];
-        r.out = dims[i];
-        r.is_found = true;
-        r.by = by[i];
-        x = takt_resize_named(c, x, &r, axis);
-    }
-    return x;
+    takt_resize r = *base;
+    r.basis = TAKT_RESIZE_BY_SCALE;
+    return resized(c, x, &r, by, dims);
 }
 
 takt_id takt_resize_unknown(takt_call *c)
