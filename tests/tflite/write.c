@@ -220,6 +220,7 @@ static void refused(void)
          "s (state): TensorFlow Lite does not compute with f64"},
         {"model m(x: f64[2]) { return y = x + 1 }", "f64"},
         {"model m(x: f32[2]) { return y = erf(x) }", "erf"},
+        {"model m(x: f32[9]) { a, at = top_k(x, k=2, sorted=false)\n return y = a }", "top_k"},
         {"model m(x: f32[1500000000]) { return y = concat(x, x, axis=0) }",
          "a size is too large: 3000000000"},
         {"model m(x: f32[1, 2, 4, 4, 4]) { return y = conv3d(x, 2, groups=2) }", "groups"},

@@ -215,6 +215,29 @@ takt_tflw_op *takt_tflw_call(takt_tflw *w, const char *name, size_t count, const
     return op;
 }
 
+void takt_tflw_outputs(takt_tflw *w, takt_tflw_op *op, const int32_t *out, size_t count)
+{
+    const int32_t *outputs = takt_arena_copy(&w->arena, out, count * sizeof *out);
+    if (op == NULL)
+        return;
+    if (outputs == NULL) {
+        w->status = TAKT_ERR_MEMORY;
+        return;
+    }
+    op->out = outputs;
+    op->out_count = count;
+}
+
+takt_id takt_tflw_part(const takt_tflw *w, takt_id id, size_t index)
+{
+    for (size_t k = (size_t)id + 1; k < w->g->count; k++) {
+        const takt_node *get = &w->g->nodes[k];
+        if (get->op == &takt_op_get && get->in[0] == id && get->attr[0].i64 == (int64_t)index)
+            return (takt_id)k;
+    }
+    return TAKT_NONE;
+}
+
 void takt_tflw_option(takt_tflw_op *op, int kind, int id, size_t bytes, int64_t value)
 {
     if (op == NULL)

@@ -68,13 +68,23 @@ static bool gelu(takt_tflw *w, const takt_node *n)
     return true;
 }
 
+/* ELU has no alpha: with another one only what is below 0 goes through it. */
 static bool elu(takt_tflw *w, const takt_node *n)
 {
-    const int at = takt_op_attr_index(n->op, "alpha");
-    if (at >= 0 && n->attr[at].f64 != 1)
-        return false;
+    const double alpha = n->attr[0].f64;
     const int32_t x = takt_tflw_in(w, n, 0);
-    (void)takt_tflw_1(w, "ELU", x, takt_tflw_result(w, w->id, NULL));
+    if (alpha == 1) {
+        (void)takt_tflw_1(w, "ELU", x, takt_tflw_result(w, w->id, NULL));
+        return true;
+    }
+    int32_t part[4];
+    for (int i = 0; i < 4; i++)
+        part[i] = takt_tflw_tensor_new(w, NULL, n->type, NULL);
+    (void)takt_tflw_2(w, "MINIMUM", x, takt_tflw_number(w, TAKT_F32, 0), part[0]);
+    (void)takt_tflw_1(w, "ELU", part[0], part[1]);
+    (void)takt_tflw_2(w, "MUL", part[1], takt_tflw_number(w, TAKT_F32, alpha), part[2]);
+    (void)takt_tflw_1(w, "RELU", x, part[3]);
+    (void)takt_tflw_2(w, "ADD", part[3], part[2], takt_tflw_result(w, w->id, NULL));
     return true;
 }
 

@@ -40,12 +40,7 @@ static takt_id result(const takt_tflw *w, takt_id id, const char *kind, size_t i
     const size_t at = find(body->outputs, body->output_count, kind, i);
     if (at == body->output_count || body->output_count == 1)
         return at == 0 ? id : TAKT_NONE;
-    for (size_t k = (size_t)id + 1; k < w->g->count; k++) {
-        const takt_node *get = &w->g->nodes[k];
-        if (get->op == &takt_op_get && get->in[0] == id && get->attr[0].i64 == (int64_t)at)
-            return (takt_id)k;
-    }
-    return TAKT_NONE;
+    return takt_tflw_part(w, id, at);
 }
 
 static const void *data_of(const takt_tflw *w, takt_id id, takt_dtype dtype, size_t *count)
@@ -158,7 +153,7 @@ static bool emit(takt_tflw *w, const takt_node *n)
     const takt_graph *body = n->attr[BODY].graph;
     size_t at = 0, count = 0;
     if (n->op == &takt_op_get) /* made with its node */
-        return takt_tflw_is_whole(&w->g->nodes[n->in[0]]);
+        return w->at[w->id] >= 0 || takt_tflw_is_whole(&w->g->nodes[n->in[0]]);
     if (!takt_tflw_is_whole(n))
         return false;
     while (at < body->input_count && strcmp(body->inputs[at].name, "options") != 0)
