@@ -71,7 +71,7 @@ static bool begin(generator_object *g)
 typedef struct listener {
     PyObject *function; /* or NULL */
     text_sink all;
-    bool failed; /* the function raised */
+    bool failed; /* the function raised, or Ctrl-C did */
 } listener;
 
 static int hear(void *user, const char *text, size_t length)
@@ -79,8 +79,9 @@ static int hear(void *user, const char *text, size_t length)
     listener *l = user;
     if (text_put(&l->all, text, length) != 0)
         return 1;
-    if (l->function == NULL)
-        return 0;
+    l->failed = interrupts_poll();
+    if (l->failed || l->function == NULL)
+        return l->failed ? 1 : 0;
     PyGILState_STATE gil = PyGILState_Ensure();
     PyObject *piece = PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "replace");
     PyObject *answer =

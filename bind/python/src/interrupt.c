@@ -85,6 +85,17 @@ bool interrupts_raise(const interruptible *i)
     return i->listens && PyErr_CheckSignals() < 0;
 }
 
+/* Other threads are told of no signals, and need not wait for the GIL. */
+bool interrupts_poll(void)
+{
+    if (!is_main_thread())
+        return false;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    const bool has_raised = PyErr_CheckSignals() < 0;
+    PyGILState_Release(gil);
+    return has_raised;
+}
+
 void cancel_session(void *session)
 {
     takt_session_cancel(session);

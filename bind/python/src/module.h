@@ -72,6 +72,8 @@ bool interrupts_begin(interruptible *i);
 void interrupts_end(interruptible *i);
 /* Whether a signal came and Python has raised for it. */
 bool interrupts_raise(const interruptible *i);
+/* Without the GIL, between steps of work that cannot be cancelled: whether Python has raised. */
+bool interrupts_poll(void);
 void cancel_session(void *session);
 void cancel_trainer(void *trainer);
 
@@ -132,12 +134,15 @@ typedef struct hold {
     bool read_only;
 } hold;
 
-/* Of any array: ours, by buffer, __dlpack__ or __array_interface__. Nothing is copied. False after
- * an exception. `what` names it in messages. */
+/* Of any array: ours, by buffer, __dlpack__ or __array_interface__. Nothing is copied, but for
+ * NumPy's elements of less than a byte, which are packed into an array that `object` then is. False
+ * after an exception. `what` names it in messages. */
 bool hold_take(hold *h, PyObject *object, bool writable, const char *what);
 /* The same, and memory of a GPU is taken, too. */
 bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what);
 void hold_drop(hold *h);
+/* By __array_interface__ alone: a part of the above. */
+bool interface_take(hold *h, PyObject *object, bool writable, const char *what);
 /* Whether no dimension is negative and the elements fit into the address space. */
 bool view_fits(takt_dtype dtype, int rank, const int64_t *dims);
 /* Type and shape of `view` are known to be valid. */

@@ -174,8 +174,13 @@ static bool bind_one(session_object *o, PyObject *name, PyObject *array)
     }
     if (!hold_take_any(&h, array, (size_t)i >= o->in_count, p->desc->name))
         return false;
+    const bool is_copy = h.object != array;
+    if (is_copy) /* what is written to the array later would not be seen */
+        raise_status(TAKT_ERR_ARGUMENT, "bind takt.asarray(x), a copy, or call the session with x",
+                     "%s: elements of %s share bytes here, and have a byte each in NumPy",
+                     p->desc->name, takt_dtype_name(h.view.dtype));
     o->is_dirty = true;
-    if (!session_bind(o, p, &h.view)) {
+    if (is_copy || !session_bind(o, p, &h.view)) {
         hold_drop(&h);
         return false;
     }

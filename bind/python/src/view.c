@@ -224,46 +224,6 @@ static bool take_dlpack(hold *h, PyObject *object, bool writable, const char *wh
     return true;
 }
 
-/* ---- the array interface, for what has no buffer: ml_dtypes ---- */
-
-static bool take_interface(hold *h, PyObject *object, bool writable, const char *what)
-{
-    PyObject *interface = PyObject_GetAttrString(object, "__array_interface__");
-    PyObject *dtype = interface != NULL ? PyObject_GetAttrString(object, "dtype") : NULL;
-    PyObject *data = interface != NULL ? PyDict_GetItemString(interface, "data") : NULL;
-    PyObject *shape = interface != NULL ? PyDict_GetItemString(interface, "shape") : NULL;
-    PyObject *strides = interface != NULL ? PyDict_GetItemString(interface, "strides") : NULL;
-    bool good = dtype != NULL && data != NULL && shape != NULL && PyTuple_Check(data) &&
-                PyTuple_Size(data) == 2 && PyTuple_Check(shape) &&
-                PyTuple_Size(shape) <= TAKT_MAX_RANK && dtype_of(dtype, &h->view.dtype);
-    if (good) {
-        h->view.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
-        h->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
-        h->view.rank = (int)PyTuple_Size(shape);
-        for (int d = 0; d < h->view.rank; d++)
-            h->view.dims[d] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
-        good = !PyErr_Occurred();
-    }
-    if (good && (!view_fits(h->view.dtype, h->view.rank, h->view.dims) ||
-                 (h->view.data == NULL && view_count(&h->view) > 0))) {
-        raise_status(
-            TAKT_ERR_ARGUMENT, NULL,
-            "%s: __array_interface__ gives no memory, a negative size or too many elements", what);
-        good = false;
-    }
-    if (good && ((strides != NULL && strides != Py_None) || takt_dtype_bits(h->view.dtype) < 8 ||
-                 (writable && h->read_only))) {
-        raise_status(TAKT_ERR_ARGUMENT, "make a copy that is dense: numpy.ascontiguousarray",
-                     "%s cannot be used where it lies: it is read-only, strided, or of elements of "
-                     "less than a byte",
-                     what);
-        good = false;
-    }
-    Py_XDECREF(dtype);
-    Py_XDECREF(interface);
-    return good;
-}
-
 /* ---- all of them ---- */
 
 static bool has(PyObject *object, const char *name)
@@ -293,21 +253,24 @@ static bool is_soft_failure(const hold *h)
             PyErr_ExceptionMatches(PyExc_TypeError));
 }
 
-/* With the buffer protocol's exception pending, which stays if this does not help either: NumPy's
- * own words say more. No attribute may be looked up while it is pending. */
+/* With the buffer protocol's exception pending. It stays if this does not help either and NumPy has
+ * the type: its own words say more. No attribute may be looked up while it is pending. */
 static bool take_interface_instead(hold *h, PyObject *object, bool writable, const char *what)
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (has(object, "__array_interface__") && take_interface(h, object, writable, what)) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(trace);
-        return true;
+    const bool is_told = has(object, "__array_interface__");
+    const bool good = is_told && interface_take(h, object, writable, what);
+    const bool is_theirs = h->view.dtype == TAKT_DTYPE_COUNT || dtype_format(h->view.dtype) != NULL;
+    if (!is_told || (!good && is_theirs)) {
+        PyErr_Clear();
+        PyErr_Restore(type, value, trace);
+        return false;
     }
-    PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return false;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return good;
 }
 
 static bool take_protocol(hold *h, PyObject *object, bool writable, const char *what)
@@ -315,7 +278,7 @@ static bool take_protocol(hold *h, PyObject *object, bool writable, const char *
     if (PyCapsule_CheckExact(object) || has(object, "__dlpack__"))
         return take_dlpack(h, object, writable, what);
     if (has(object, "__array_interface__"))
-        return take_interface(h, object, writable, what);
+        return interface_take(h, object, writable, what);
     return refuse_kind(object, what);
 }
 
@@ -352,8 +315,8 @@ bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
                (is_soft_failure(h) && take_interface_instead(h, object, writable, what));
     }
     if (good) {
-        Py_INCREF(object);
-        h->object = object;
+        if (h->object == NULL) /* else a copy that was made for it */
+            h->object = Py_NewRef(object);
         /* PyTorch's empty tensors have no address, and to a session NULL means "unbind". */
         if (h->view.data == NULL && h->view.device == 0 && view_count(&h->view) == 0)
             h->view.data = &nothing;

@@ -54,18 +54,6 @@ def _guess(values: list[Any]) -> str:
 # that holds all of their values.
 _SMALL = {"i2": ("int2", "i8"), "u2": ("uint2", "u8"), "i4": ("int4", "i8"), "u4": ("uint4", "u8"),
           "f4e2m1": ("float4_e2m1fn", "f32")}
-_HOLDS = {"i8": "int8", "u8": "uint8", "f32": "float32"}
-_THEIRS = {theirs: (dtype, _HOLDS[wide]) for dtype, (theirs, wide) in _SMALL.items()}
-
-
-def _packed(data: Any) -> Any:
-    """What ml_dtypes has in a byte per element, as it is here; anything else as it is."""
-    name = getattr(getattr(data, "dtype", None), "name", None)
-    if name not in _THEIRS or type(data).__module__ != "numpy":
-        return data
-    from . import ops
-    dtype, wide = _THEIRS[name]
-    return asarray(ops.cast(data.astype(wide), dtype=dtype))
 
 
 def array(data: Any, dtype: Any = None) -> _takt.Array:
@@ -74,7 +62,7 @@ def array(data: Any, dtype: Any = None) -> _takt.Array:
     Without `dtype` floats become f32, integers i64 and bools bool.
     """
     if not isinstance(data, (list, tuple, int, float, bool)):
-        made = _takt.wrap(_packed(data)).copy()
+        made = _takt.wrap(data).copy()
         if dtype is not None and _takt.empty((), dtype).dtype != made.dtype:
             raise ArgumentError(f"the array is {made.dtype}, not {dtype}: takt.ops.cast converts")
         return made
@@ -100,14 +88,7 @@ def asarray(data: Any) -> _takt.Array:
         return data
     if isinstance(data, (list, tuple, int, float, bool)):
         return array(data)
-    try:
-        return _takt.wrap(data)
-    except ValueError:
-        packed = _packed(data)
-        if packed is data:
-            raise
-    made: _takt.Array = packed
-    return made
+    return _takt.wrap(data)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> _takt.Array:

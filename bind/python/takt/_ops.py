@@ -36,7 +36,7 @@ def call(name: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     if any(x is None for x in given):
         raise ArgumentError(f"{name}: an input in the middle is left out; build a model for that")
     numpy_result = any(type(x).__module__ == "numpy" for x in given)
-    arrays = [_arrays._packed(x) if hasattr(x, "__array_interface__") or hasattr(x, "__dlpack__")
+    arrays = [x if hasattr(x, "__array_interface__") or hasattr(x, "__dlpack__")
               else _arrays.asarray(x) for x in given]
     if "dtype" in attributes and attributes["dtype"] is not None:
         attributes["dtype"] = _takt.empty((), attributes["dtype"]).dtype

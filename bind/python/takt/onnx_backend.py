@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from ._arrays import _packed, numpy
+from ._arrays import numpy
 from ._model import Session, loads
 from .errors import ShapeError, UnsupportedError
 
@@ -107,7 +107,7 @@ def _feed(inputs: Any, ports: _Ports) -> dict[str, Any]:
     if not isinstance(inputs, (dict, list, tuple)):
         inputs = [inputs]
     feed = dict(inputs) if isinstance(inputs, dict) else dict(zip(ports.names, inputs))
-    return {name: _packed(np.asarray(value)) for name, value in ports.apart(feed).items()}
+    return {name: np.asarray(value) for name, value in ports.apart(feed).items()}
 
 
 def _ready(data: bytes, feed: Optional[dict[str, Any]]) -> TaktRep:

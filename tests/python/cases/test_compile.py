@@ -4,6 +4,7 @@ Every keyword has a visible effect: the table says what it changes.
 """
 import gc
 import os
+import signal
 import unittest
 
 import takt
@@ -259,6 +260,25 @@ class Texts(unittest.TestCase):
         self.assertGreater(writer.peak_bytes, 0)
         with self.assertRaises(takt.FileError):
             takt.Generator("/nowhere.gguf")
+
+    def test_ctrl_c_ends_a_text(self):
+        """Without on_text no Python runs between two tokens."""
+        writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"))
+        whole = writer.generate("a b", max_tokens=0, ignore_eos=True)
+        read, found = writer.position, 0
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        for k in range(500):  # until a signal comes in between, and not before or after
+            try:
+                signal.setitimer(signal.ITIMER_REAL, max(1e-5, (k % 10) / 10 * whole.seconds))
+                writer.generate("a b", max_tokens=0, ignore_eos=True)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                found = writer.position
+            if 0 < found < read:
+                break
+        self.assertTrue(0 < found < read, (found, read))
+        self.assertEqual(writer.generate("a b", max_tokens=0, ignore_eos=True).text, whole.text)
 
     def test_samplers(self):
         writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"))

@@ -136,6 +136,28 @@ class NumPy(unittest.TestCase):
             self.assertEqual((mine.nbytes, mine.tolist()), (1 if "2" in name[-2:] else 2, values))
             self.assertEqual((takt.numpy(mine).dtype, takt.numpy(mine).tolist()),
                              (x.dtype, x.tolist()))
+            self.assertEqual(takt.asarray(x[::-1]).tolist(), values[::-1])
+            model = takt.loads(f"model m(x: {mine.dtype}[n]) -> (y: f32[n]) "
+                               "{ return y = cast(x, dtype=f32) }")
+            s = takt.compile(model)
+            self.assertEqual((s(x[1:]).tolist(), s(x).tolist()), (values[1:], values))
+            self.assertEqual(takt.InferenceSession(model).run(None, {"x": x})[0].tolist(), values)
+            with self.assertRaisesRegex(ValueError, "x: elements of .* share bytes here"):
+                s.bind(x=x)  # a copy would not see what is written to x
+            s.bind(x=mine)
+        with self.assertRaisesRegex(ValueError, "y: elements of i4 share bytes here"):
+            takt.compile(takt.loads("model m(x: f32[2]) -> (y: i4[2]) { return y = cast(x, "
+                                    "dtype=i4) }"))(np.ones(2, np.float32),
+                                                    out=np.zeros(2, ml_dtypes.int4))
+        x = np.arange(12).reshape(3, 4).astype(ml_dtypes.bfloat16)
+        for part in (x[:, ::2], x.T, x[::-1, 1]):
+            self.assertEqual(takt.asarray(part).tolist(), part.tolist())
+        self.assertEqual(takt.asarray(x[:, ::2]).ptr, address(x))
+        frozen = x.copy()
+        frozen.flags.writeable = False
+        s = takt.compile(takt.loads("model m(x: bf16[3, 4]) { return x + x }"))
+        with self.assertRaisesRegex(ValueError, "is read-only, and would be written"):
+            s(x, out=frozen)
 
     def test_samples_as_they_are(self):
         rng = np.random.default_rng(1)
