@@ -13,7 +13,8 @@
 #include "base/size.h"
 #include "op/util/conv.h"
 
-enum { PATCH_BYTES = 128 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
+/* Patches of a block stay in L2; in L1 if the weights do, too: then no more of them pay. */
+enum { PATCH_BYTES = 128 << 10, NEAR_BYTES = 16 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
 /* Cost of a row besides multiplying, in rows by panels. */
 enum { DIRECT_ROW = 4, GATHERED_ROW = 8 };
 
@@ -235,7 +236,8 @@ static size_t kernel_bytes(const facts *f)
 static takt_status set_scratch(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    const size_t fit = c->k > 0 ? PATCH_BYTES / c->k : ROWS_MAX;
+    const size_t bytes = c->k * c->cout <= NEAR_BYTES ? NEAR_BYTES : PATCH_BYTES;
+    const size_t fit = c->k > 0 ? bytes / c->k : ROWS_MAX;
     size_t patches = 0;
     f->rows = fit < ROWS_MIN ? ROWS_MIN : fit > ROWS_MAX ? ROWS_MAX : fit;
     if (p->settings->is_blocked && p->settings->blocking.rows > 0)

@@ -257,9 +257,13 @@ static void set_scratch(takt_planner *p, facts *f)
     const takt_conv_shape *c = &f->shape;
     f->rows = takt_cpu_aligned(c->groups);
     f->at = f->rows + takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
-    f->bias = f->at + takt_cpu_aligned(POSITIONS * c->taps * sizeof(void *));
+    const size_t all = c->batch * c->positions, positions = all < POSITIONS ? all : POSITIONS;
+    const bool is_shifted = f->integer.b_unsigned || !f->integer.has_no_zeros;
+    f->bias = f->at + takt_cpu_aligned(positions * c->taps * sizeof(void *));
     f->shifted = f->bias + takt_cpu_aligned(c->groups * sizeof(int32_t));
-    p->step->scratch_each = f->shifted + takt_cpu_aligned(c->groups * c->taps * sizeof(int16_t));
+    p->step->scratch_each = f->shifted;
+    if (is_shifted)
+        p->step->scratch_each += takt_cpu_aligned(c->groups * c->taps * sizeof(int16_t));
 }
 
 static takt_status compile(takt_planner *p)
