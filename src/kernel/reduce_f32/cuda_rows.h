@@ -82,15 +82,32 @@ DEVICE float fold_there(uint32_t op, float *v)
 
 enum { GROUP = TAKT_CUDA_REDUCE_GROUP };
 
+DEVICE void read_lane(float *y, const float *x)
+{
+    UNROLL
+    for (uint32_t k = 0; k < AT_ONCE; k++)
+        y[k] = x[k * WIDE];
+}
+
+/* The next elements are loaded while these are added. */
 DEVICE float lane_in(uint32_t op, const float *x, uint32_t n, uint32_t lane)
 {
+    enum { STEP = AT_ONCE * WIDE };
     float sum = identity(op);
     uint32_t i = lane;
-    for (; i + (AT_ONCE - 1) * WIDE < n; i += AT_ONCE * WIDE) {
-        float y[AT_ONCE];
-        UNROLL
-        for (uint32_t k = 0; k < AT_ONCE; k++)
-            y[k] = x[i + k * WIDE];
+    if (i + STEP - WIDE < n) {
+        float y[AT_ONCE], z[AT_ONCE];
+        read_lane(y, x + i);
+        ROLL for (i += STEP; i + STEP - WIDE < n; i += STEP)
+        {
+            read_lane(z, x + i);
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                sum = join(op, sum, y[k]);
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                y[k] = z[k];
+        }
         UNROLL
         for (uint32_t k = 0; k < AT_ONCE; k++)
             sum = join(op, sum, y[k]);

@@ -18,12 +18,16 @@ DEVICE float join(summand what, float lane, float x, float mean)
     return what == PLAIN ? lane + x : fmaf(d, d, lane);
 }
 
+/* Sixteen lanes in shared memory, aligned to sixteen bytes. */
 DEVICE float fold(const float *lane)
 {
-    float v[WIDE / 2];
+    float v[WIDE];
+    UNROLL
+    for (int k = 0; k < WIDE; k += 4)
+        spread(v + k, *(const quad *)(lane + k));
     UNROLL
     for (int k = 0; k < 8; k++)
-        v[k] = lane[k] + lane[k + 8];
+        v[k] = v[k] + v[k + 8];
     UNROLL
     for (int k = 0; k < 4; k++)
         v[k] = v[k] + v[k + 4];
@@ -36,22 +40,75 @@ typedef struct held_row {
     float *part; /* shared: a float a thread */
 } held_row;
 
-/* The largest of the threads' values: sixteen threads take the others', and all take theirs. */
+DEVICE float larger(float most, float x)
+{
+    return x > most ? x : most;
+}
+
+/* The largest of the threads' values: first 64 threads, then sixteen take the others', and all take
+ * theirs. Sixteen alone would take longer than the rest of a softmax of 10,000. */
 DEVICE float block_max(const held_row *r, float most SELF_PARAMETER)
 {
+    enum { MANY = 64 };
     r->part[LANE] = most;
     SYNC();
-    if (LANE < WIDE) {
-        for (uint32_t k = LANE + WIDE; k < LANES; k += WIDE)
-            most = r->part[k] > most ? r->part[k] : most;
+    if (LANE < MANY) {
+        for (uint32_t k = LANE + MANY; k < LANES; k += MANY)
+            most = larger(most, r->part[k]);
         r->part[LANE] = most;
     }
     SYNC();
+    if (LANE < WIDE) {
+        UNROLL
+        for (uint32_t k = WIDE; k < MANY; k += WIDE)
+            most = larger(most, r->part[LANE + k]);
+        r->part[LANE] = most;
+    }
+    SYNC();
+    float v[WIDE];
+    UNROLL
+    for (uint32_t k = 0; k < WIDE; k += 4)
+        spread(v + k, *(const quad *)(r->part + k));
     UNROLL
     for (uint32_t k = 0; k < WIDE; k++)
-        most = r->part[k] > most ? r->part[k] : most;
+        most = larger(most, v[k]);
     SYNC();
     return most;
+}
+
+DEVICE void read_lane(float *y, const float *x)
+{
+    UNROLL
+    for (uint32_t k = 0; k < AT_ONCE; k++)
+        y[k] = x[k * WIDE];
+}
+
+/* A lane of n elements, from x on; the next ones are loaded while these are added. */
+DEVICE float lane_sum(summand what, const float *x, uint32_t n, float mean)
+{
+    enum { STEP = AT_ONCE * WIDE };
+    float sum = 0;
+    uint32_t i = 0;
+    if (STEP - WIDE < n) {
+        float y[AT_ONCE], z[AT_ONCE];
+        read_lane(y, x);
+        ROLL for (i = STEP; i + STEP - WIDE < n; i += STEP)
+        {
+            read_lane(z, x + i);
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                sum = join(what, sum, y[k], mean);
+            UNROLL
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                y[k] = z[k];
+        }
+        UNROLL
+        for (uint32_t k = 0; k < AT_ONCE; k++)
+            sum = join(what, sum, y[k], mean);
+    }
+    for (; i < n; i += WIDE)
+        sum = join(what, sum, x[i], mean);
+    return sum;
 }
 
 /* The sum over the row; every sixteen threads take a chunk. */
@@ -61,22 +118,9 @@ DEVICE float block_sum(const held_row *r, summand what, float mean SELF_PARAMETE
     const uint32_t chunks = (r->n + CHUNK - 1) / CHUNK;
     float total = 0;
     for (uint32_t first = 0; first < chunks; first += together) {
-        const uint32_t begin = (first + mine) * CHUNK;
-        const uint32_t end = r->n < begin + CHUNK ? r->n : begin + CHUNK;
-        float sum = 0;
-        uint32_t i = begin + lane;
-        for (; i + (AT_ONCE - 1) * WIDE < end; i += AT_ONCE * WIDE) {
-            float y[AT_ONCE];
-            UNROLL
-            for (uint32_t k = 0; k < AT_ONCE; k++)
-                y[k] = r->x[i + k * WIDE];
-            UNROLL
-            for (uint32_t k = 0; k < AT_ONCE; k++)
-                sum = join(what, sum, y[k], mean);
-        }
-        for (; i < end; i += WIDE)
-            sum = join(what, sum, r->x[i], mean);
-        r->part[LANE] = sum;
+        const uint32_t begin = (first + mine) * CHUNK + lane;
+        const uint32_t left = r->n > begin ? r->n - begin : 0, most = CHUNK - lane;
+        r->part[LANE] = lane_sum(what, r->x + begin, left < most ? left : most, mean);
         SYNC();
         for (uint32_t k = 0; k < together && first + k < chunks; k++) {
             const float whole = fold(r->part + k * WIDE);

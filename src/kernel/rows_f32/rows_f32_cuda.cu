@@ -192,25 +192,22 @@ DEVICE void bring(const held_row *r, const float *from SELF_PARAMETER)
     SYNC();
 }
 
-/* Writes the results of a row, four elements at a time if possible; thread `me` of `all`. */
+/* Writes `expression(x, i)` of every element of a row, four at a time if possible; thread `me` of
+ * `all`. */
 #define WRITE_BY(me, all, to, expression)                                                          \
     if (is_by_quads(to, r->n))                                                                     \
         for (uint32_t i = 4 * (me); i < r->n; i += 4 * (all)) {                                    \
             float y[4];                                                                            \
+            spread(y, *(const quad *)(r->x + i));                                                  \
             UNROLL                                                                                 \
             for (uint32_t j = 0; j < 4; j++)                                                       \
-                y[j] = expression(i + j);                                                          \
+                y[j] = expression(y[j], i + j);                                                    \
             *(quad *)(to + i) = quad_of(y);                                                        \
         }                                                                                          \
     else                                                                                           \
         for (uint32_t i = (me); i < r->n; i += (all))                                              \
-            to[i] = expression(i)
+            to[i] = expression(r->x[i], i)
 #define WRITE(to, expression) WRITE_BY(LANE, LANES, to, expression)
-
-DEVICE float larger(float most, float x)
-{
-    return x > most ? x : most;
-}
 
 /* Turns a row into its exponentials; the largest element. */
 DEVICE float block_exponentials(const held_row *r SELF_PARAMETER)
@@ -242,7 +239,7 @@ DEVICE void block_softmax(const held_row *r, float *d SELF_PARAMETER)
 {
     (void)block_exponentials(r SELF);
     const float scale = 1.0f / block_sum(r, PLAIN, 0 SELF);
-#define SCALED(i) (r->x[i] * scale)
+#define SCALED(x, i) ((x) * scale)
     WRITE(d, SCALED);
 #undef SCALED
 }
@@ -272,7 +269,7 @@ DEVICE void block_norm(const takt_cuda_rows *a, const held_row *r, float *d SELF
     const float mean = centred ? block_sum(r, PLAIN, 0 SELF) / n : 0.0f;
     const float squares = block_sum(r, centred ? SQUARE_OF_DIFFERENCE : SQUARE, mean SELF);
     const float scale = 1.0f / sqrtf(squares / n + a->epsilon);
-#define NORMED(i) normed(a, r->x[i], mean, scale, i)
+#define NORMED(x, i) normed(a, x, mean, scale, i)
     WRITE(d, NORMED);
 #undef NORMED
 }
@@ -337,7 +334,7 @@ DEVICE void near_softmax(const held_row *r, float *d, bool is_log SELF_PARAMETER
         r->x[i] = is_log ? r->x[i] - most : exp_down_f32(r->x[i] - most);
     const float sum = is_log ? near_sum(r, EXPONENTIAL, 0 SELF) : near_sum(r, PLAIN, 0 SELF);
     const float scale = 1.0f / sum, log_sum = is_log ? log_f32(sum) : 0.0f;
-#define SCALED(i) (is_log ? r->x[i] - log_sum : r->x[i] * scale)
+#define SCALED(x, i) (is_log ? (x) - log_sum : (x) * scale)
     WRITE_BY(lane, WIDE, d, SCALED);
 #undef SCALED
 }
@@ -351,7 +348,7 @@ DEVICE void near_norm(const takt_cuda_rows *a, const held_row *r, float *d SELF_
                                   : near_sum(r, SQUARE, 0 SELF);
     const float scale = 1.0f / sqrtf(squares / n + a->epsilon);
     const uint32_t lane = LANE % WIDE;
-#define NORMED(i) normed(a, r->x[i], mean, scale, i)
+#define NORMED(x, i) normed(a, x, mean, scale, i)
     WRITE_BY(lane, WIDE, d, NORMED);
 #undef NORMED
 }
