@@ -45,6 +45,14 @@ static const model models[] = {
     {.path = "tests/corpus/gguf/tiny.gguf", .sizes = "seq=8,count=1", .may_stay = false},
     {"all", NULL, false, ATTENTION("all", 700, 6, 6, ""), "attention", 1},
     {"causal", NULL, false, ATTENTION("causal", 11, 6, 2, ", causal=true"), "attention", 1},
+    {"many", NULL, false, /* enough queries that k is transposed first */
+     "model many(q: f32[2, 520, 12], k: f32[2, 36, 6], v: f32[2, 36, 4]) -> (y: f32[2, 520, 8]) {\n"
+     "  return y = op.attention(q, k, v, heads=4, kv_heads=2)\n}\n",
+     "attention", 1},
+    {"many, causal", NULL, false,
+     "model many(q: f32[1, 513, 4], k: f32[1, 515, 4], v: f32[1, 515, 3]) -> (y: f32[1, 513, 3]) "
+     "{\n  return y = op.attention(q, k, v, heads=1, causal=true)\n}\n",
+     "attention", 1},
     {"ending", NULL, false,
      "model ending(x: f32[37, 300], r: f32[37, 66]) -> (y: f32[37, 66]) seed=1 {\n"
      "  h = x |> dense(66) |> relu6()\n  return y = tanh(h + r) * 2 - r\n}\n",

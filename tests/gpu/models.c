@@ -4,7 +4,9 @@
  * inputs and outputs on the device, as other engines measure it; `run`: takt_session_run with
  * copies from and to the host; `cpu`: the same model there.
  *
- *     gpu_models [NAME]...  those rows alone
+ *     gpu_models [--nodes] [NAME]...  those rows alone; with a line for each kernel, which is run
+ *                                     twenty times in a row: what a graph takes longer is between
+ * them
  */
 #define _GNU_SOURCE
 #include <takt/takt.h>
@@ -121,7 +123,25 @@ static double kernels_us(const takt_session *s, size_t *nodes, size_t *host)
     return *nodes > 0 ? caller_us(all, *nodes) : 0;
 }
 
-static void measure(takt_ctx *ctx, const row *r)
+/* Every kernel by itself, its blocks, and the k of products. */
+static void print_nodes(const takt_session *s)
+{
+    takt_cuda_part *p = s->parts[1];
+    double sum = 0;
+    for (size_t i = 0; p != NULL && i < s->plan->step_count; i++)
+        for (size_t k = 0; k < p->steps[i].count; k++) {
+            takt_cuda_launch *l = &p->steps[i].calls[k].launch;
+            const takt_cuda_gemm *g = l->is_product ? &l->args.gemm : NULL;
+            const double us = device_us(&l, 1);
+            sum += us;
+            printf("  %-24s %8.2f us  %5u x %u x %u of %4u  %ux%ux%u\n", l->kernel + 10, us,
+                   l->grid[0], l->grid[1], l->grid[2], l->threads, g != NULL ? g->m : 0,
+                   g != NULL ? g->n : 0, g != NULL ? g->k : 0);
+        }
+    printf("  all kernels %.1f us\n", sum);
+}
+
+static void measure(takt_ctx *ctx, const row *r, bool has_nodes)
 {
     takt_model *m;
     size_t nodes = 0, host = 0;
@@ -146,6 +166,8 @@ static void measure(takt_ctx *ctx, const row *r)
             "and session %6.0f ms  %ld differ\n",
             r->name, kernels, nodes, host, seen, there, opened / 1e3, differ);
         wrong += differ != 0;
+        if (has_nodes)
+            print_nodes(gpu);
     } else {
         wrong++;
     }
@@ -164,12 +186,14 @@ int main(int argc, char **argv)
         takt_ctx_destroy(ctx);
         return 77;
     }
+    const bool has_nodes = argc > 1 && strcmp(argv[1], "--nodes") == 0;
+    const int first = has_nodes ? 2 : 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool wanted = argc < 2;
-        for (int k = 1; k < argc; k++)
+        bool wanted = argc <= first;
+        for (int k = first; k < argc; k++)
             wanted |= strcmp(argv[k], rows[i].name) == 0;
         if (wanted)
-            measure(ctx, &rows[i]);
+            measure(ctx, &rows[i], has_nodes);
     }
     takt_cuda_leave(cuda);
     takt_cuda_close(cuda);

@@ -9,18 +9,43 @@
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 
-enum { MASK = 3, LENGTH = 4, KEYS_MOST = 48 << 10, SCORES_MOST = 48 << 20, SLICES_MOST = 512 };
+enum { MASK = 3, LENGTH = 4, KEYS_MOST = 48 << 10, SLICES_MOST = 512 };
+enum {
+    SCORES_NEAR = 48 << 20,  /* bytes that stay in the device's cache */
+    SCORES_MOST = 512 << 20, /* of longer sequences, so that weights times v fills the device */
+    TILES = 256,             /* of 128 x 128: two on each multiprocessor */
+    TURN_QUERIES = 512       /* this many read k often enough that it is transposed first */
+};
 
 typedef struct facts {
     size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
     size_t queries, keys, dim, size;    /* size: of a head of v */
     size_t planes;                      /* heads of k and v whose scores exist at a time */
+    bool is_turned;                     /* k is transposed first */
     takt_cuda_weigh weigh;
 } facts;
 
 static bool has_input(const takt_node *n, uint32_t input)
 {
     return n->in_count > input && n->in[input] != TAKT_NONE;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* As many heads as have their scores in the cache, or more if their queries are too few tiles. */
+static size_t planes_of(const facts *f)
+{
+    const size_t each = f->group * f->queries * f->keys * sizeof(float);
+    const size_t tiles = f->group * ((f->queries + 127) / 128) * ((f->size + 127) / 128);
+    if (each == 0)
+        return least(1, f->batch * f->shared);
+    size_t planes = SCORES_NEAR / each;
+    const size_t full = least((TILES + tiles - 1) / tiles, SCORES_MOST / each);
+    planes = f->is_turned && planes < full ? full : planes;
+    return least(planes < 1 ? 1 : planes, f->batch * f->shared);
 }
 
 static facts facts_of(const takt_graph *g, const takt_node *n)
@@ -43,11 +68,9 @@ static facts facts_of(const takt_graph *g, const takt_node *n)
                                 .keys = (uint32_t)f.keys,
                                 .is_causal = takt_node_int(n, "causal") != 0,
                                 .scale = (float)factor};
+    f.is_turned = f.queries >= TURN_QUERIES;
+    f.planes = planes_of(&f);
     /* Whole sequences, or some heads of one. */
-    const size_t each = f.group * f.queries * f.keys * sizeof(float);
-    f.planes = each > 0 ? SCORES_MOST / each : 1;
-    f.planes = f.planes < 1 ? 1 : f.planes;
-    f.planes = f.planes < f.batch * f.shared ? f.planes : f.batch * f.shared;
     if (f.planes >= f.shared && f.shared > 0)
         f.planes = f.planes / f.shared * f.shared;
     else
@@ -128,20 +151,52 @@ static void *placed_scores(size_t floats)
     return takt_cuda_named(TAKT_CUDA_SCRATCH, floats * sizeof(float));
 }
 
-/* Batches of a product: heads of the slice, in one sequence or in several. */
+/* Bytes of all scores of a slice, and of k transposed, which lies after them. */
+static uint64_t scores_bytes(const facts *f)
+{
+    const uint64_t bytes = (uint64_t)f->planes * f->group * f->queries * f->keys * sizeof(float);
+    return (bytes + 255) / 256 * 256;
+}
+
+static uint64_t turned_bytes(const facts *f)
+{
+    const uint64_t bytes = (uint64_t)f->planes * f->keys * f->dim * sizeof(float);
+    return f->is_turned ? (bytes + 255) / 256 * 256 : 0;
+}
+
+/* Heads of the slice, in one sequence or in several. */
+static uint32_t inner_of(const slice *c)
+{
+    return (uint32_t)least(c->count, c->f->shared);
+}
+
 static void add_product(const slice *c, takt_cuda_gemm *g)
 {
-    const facts *f = c->f;
     const uint32_t processors = (uint32_t)takt_cuda_of(c->p)->facts.processors;
-    const uint64_t scores = (uint64_t)f->planes * f->group * f->queries * f->keys * sizeof(float);
-    g->inner = (uint32_t)(c->count < f->shared ? c->count : f->shared);
+    g->inner = inner_of(c);
     const takt_cuda_gemm_plan plan =
         takt_cuda_gemm_plan_of(g, (uint32_t)c->count, processors, TAKT_CUDA_GEMM_ANY);
-    const uint64_t bytes = (scores + 255) / 256 * 256;
+    const uint64_t bytes = scores_bytes(c->f) + turned_bytes(c->f);
     if (c->p->step->scratch_bytes < bytes + plan.scratch_bytes)
         c->p->step->scratch_bytes = bytes + plan.scratch_bytes;
     takt_cuda_launch_gemm(g, (uint32_t)c->count, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, bytes),
                           takt_cuda_named(TAKT_CUDA_TICKETS, 0), &c->s->launches[c->s->count++]);
+}
+
+/* k[key][d] of the slice's heads as [d][key]. */
+static void add_turn(const slice *c)
+{
+    const facts *f = c->f;
+    const size_t b = c->first / f->shared, h = c->first % f->shared, kv = f->shared * f->dim;
+    const takt_cuda_turn t = {.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, scores_bytes(f)),
+                              .src = placed(1, b * f->keys * kv + h * f->dim),
+                              .src_row = (int64_t)kv,
+                              .src_outer = (int64_t)(f->keys * kv),
+                              .src_inner = (int64_t)f->dim,
+                              .rows = (uint32_t)f->keys,
+                              .cols = (uint32_t)f->dim,
+                              .inner = inner_of(c)};
+    takt_cuda_launch_turn(&t, (uint32_t)c->count, &c->s->launches[c->s->count++]);
 }
 
 static void add_scores(const slice *c)
@@ -166,6 +221,13 @@ static void add_scores(const slice *c)
                         .b_inner = (int64_t)f->dim,
                         .c_outer = (int64_t)(f->heads * plane),
                         .c_inner = (int64_t)(f->group * plane)};
+    if (f->is_turned) {
+        g.b = takt_cuda_named(TAKT_CUDA_SCRATCH, scores_bytes(f));
+        g.b_row = (int64_t)f->keys;
+        g.b_col = 1;
+        g.b_inner = (int64_t)(f->keys * f->dim);
+        g.b_outer = (int64_t)inner_of(c) * g.b_inner;
+    }
     add_product(c, &g);
 }
 
@@ -201,6 +263,8 @@ static void add_slice(slice *c)
 {
     const facts *f = c->f;
     const uint32_t planes = (uint32_t)(c->count * f->group);
+    if (f->is_turned)
+        add_turn(c);
     for (c->member = 0; c->member < f->group; c->member++)
         add_scores(c);
     takt_cuda_weigh w = f->weigh;
@@ -274,7 +338,7 @@ static takt_status compile(takt_planner *p)
     size_t index;
     if (is_direct(p->graph, n))
         return compile_direct(p, n);
-    TAKT_TRY(takt_cuda_step_get(p, slices_of(&f) * (2 * f.group + 2), &s));
+    TAKT_TRY(takt_cuda_step_get(p, slices_of(&f) * (2 * f.group + 3), &s));
     for (uint32_t k = 0; k < 3; k++)
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));
     if (has_input(n, MASK)) {

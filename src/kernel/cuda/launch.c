@@ -163,6 +163,15 @@ void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda
     l->arg_bytes = sizeof *w;
 }
 
+void takt_cuda_launch_turn(const takt_cuda_turn *t, uint32_t planes, takt_cuda_launch *l)
+{
+    enum { SIDE = TAKT_CUDA_TURN_SIDE };
+    *l = launch("takt_cuda_turn_f32", blocks_of(t->rows, SIDE) * blocks_of(t->cols, SIDE), 256);
+    l->grid[2] = planes;
+    l->args.turn = *t;
+    l->arg_bytes = sizeof *t;
+}
+
 void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_attend_f32", batch * a->heads * a->queries, TAKT_CUDA_WEIGH_THREADS);

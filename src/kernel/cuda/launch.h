@@ -22,6 +22,7 @@ typedef struct takt_cuda_launch {
     uint32_t tickets; /* words that are 0 before the first run, and after each */
     bool is_together; /* blocks wait for each other: all must be on the device at once */
     bool is_heavy;    /* a block keeps a multiprocessor busy: two on one take twice as long */
+    bool is_product;  /* args.gemm */
     size_t arg_bytes;
     union {
         takt_cuda_map map;
@@ -37,6 +38,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_winograd winograd;
         takt_cuda_weigh weigh;
         takt_cuda_again again;
+        takt_cuda_turn turn;
         takt_cuda_attend attend;
         takt_cuda_pick_args pick;
         takt_cuda_ggml_rows ggml_rows;
@@ -71,6 +73,7 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
 /* The transform of x, or of the products to y. */
 void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt_cuda_launch *l);
 void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda_launch *l);
+void takt_cuda_launch_turn(const takt_cuda_turn *t, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l);
 void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l);
@@ -132,5 +135,8 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
                                            uint32_t processors, size_t way);
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l);
+/* Lets a product bring the constant B of the one that comes next to the cache; nothing for launches
+ * that are not such products. */
+void takt_cuda_fetch_ahead(takt_cuda_launch *l, const takt_cuda_launch *next);
 
 #endif

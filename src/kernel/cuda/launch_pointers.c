@@ -71,6 +71,7 @@ static const struct {
      20},
     {"takt_cuda_conv", GEMM, 9},
     {"takt_cuda_weigh", {offsetof(takt_cuda_weigh, scores), offsetof(takt_cuda_weigh, mask)}, 2},
+    {"takt_cuda_turn", {offsetof(takt_cuda_turn, dst), offsetof(takt_cuda_turn, src)}, 2},
     {"takt_cuda_attend_again",
      {offsetof(takt_cuda_again, out), offsetof(takt_cuda_again, weights),
       offsetof(takt_cuda_again, v)},

@@ -12,6 +12,42 @@ DEVICE uint32_t limit_of(uint32_t is_causal, uint32_t queries, uint32_t keys, ui
     return !is_causal ? keys : seen > queries ? seen - queries : 0;
 }
 
+/* Scaled scores come to shared memory, and all get the largest; quads, if they can be read so. */
+DEVICE float bring_scaled(const held_row *r, const float *scores, float scale,
+                          bool by_quads SELF_PARAMETER)
+{
+    float most = -INFINITY;
+    const uint32_t whole = by_quads ? r->n / 4 * 4 : 0;
+    for (uint32_t i = 4 * LANE; i < whole; i += 4 * LANES) {
+        quad q = *(const quad *)(scores + i);
+        q.x = q.x * scale;
+        q.y = q.y * scale;
+        q.z = q.z * scale;
+        q.w = q.w * scale;
+        *(quad *)(r->x + i) = q;
+        most = larger(larger(larger(larger(most, q.x), q.y), q.z), q.w);
+    }
+    for (uint32_t i = whole + LANE; i < r->n; i += LANES) {
+        const float x = scores[i] * scale;
+        r->x[i] = x;
+        most = larger(most, x);
+    }
+    return block_max(r, most SELF);
+}
+
+DEVICE float bring_masked(const held_row *r, const float *scores, const float *mask,
+                          const takt_cuda_weigh *w SELF_PARAMETER)
+{
+    float most = -INFINITY;
+    for (uint32_t i = LANE; i < r->n; i += LANES) {
+        float x = scores[i] * w->scale;
+        x = x + mask[i * w->mask_stride[3]];
+        r->x[i] = x;
+        most = larger(most, x);
+    }
+    return block_max(r, most SELF);
+}
+
 KERNEL(takt_cuda_weigh_f32, takt_cuda_weigh, TAKT_CUDA_WEIGH_THREADS)
 {
     DYNAMIC(float, shared);
@@ -21,23 +57,48 @@ KERNEL(takt_cuda_weigh_f32, takt_cuda_weigh, TAKT_CUDA_WEIGH_THREADS)
     const float *mask = ARG.mask;
     float *scores = ARG.scores + (uint64_t)BLOCK_X * ARG.keys;
     const held_row r = {shared + LANES, limit, shared};
-    float most = -INFINITY;
-    if (mask != NULL)
+    const bool by_quads = ((uintptr_t)scores & 15) == 0;
+    float most;
+    if (mask != NULL) {
         mask += b * ARG.mask_stride[0] + head * ARG.mask_stride[1] + query * ARG.mask_stride[2];
-    for (uint32_t i = LANE; i < limit; i += LANES) {
-        float x = scores[i] * ARG.scale;
-        if (mask != NULL)
-            x = x + mask[i * ARG.mask_stride[3]];
-        r.x[i] = x;
-        most = x > most ? x : most;
+        most = bring_masked(&r, scores, mask, &ARG SELF);
+    } else {
+        most = bring_scaled(&r, scores, ARG.scale, by_quads SELF);
     }
-    most = block_max(&r, most SELF);
     for (uint32_t i = LANE; i < limit; i += LANES)
         r.x[i] = exp_down_f32(r.x[i] - most);
     SYNC();
     const float scale = 1.0f / block_sum(&r, PLAIN, 0 SELF);
-    for (uint32_t i = LANE; i < ARG.keys; i += LANES)
+    const uint32_t whole = by_quads ? limit / 4 * 4 : 0;
+    for (uint32_t i = 4 * LANE; i < whole; i += 4 * LANES) {
+        quad q = *(const quad *)(r.x + i);
+        q.x = q.x * scale;
+        q.y = q.y * scale;
+        q.z = q.z * scale;
+        q.w = q.w * scale;
+        *(quad *)(scores + i) = q;
+    }
+    for (uint32_t i = whole + LANE; i < ARG.keys; i += LANES)
         scores[i] = i < limit ? r.x[i] * scale : 0.0f;
+}
+
+KERNEL(takt_cuda_turn_f32, takt_cuda_turn, 256)
+{
+    enum { SIDE = TAKT_CUDA_TURN_SIDE, LINE = SIDE + 1 /* columns lie in different banks */ };
+    SHARED(float, tile, SIDE *LINE);
+    const uint32_t across = (ARG.cols + SIDE - 1) / SIDE, step = LANES / SIDE;
+    const uint32_t row = BLOCK_X / across * SIDE, col = BLOCK_X % across * SIDE;
+    const uint32_t x = LANE % SIDE, y = LANE / SIDE;
+    const float *src =
+        ARG.src + BLOCK_Z / ARG.inner * ARG.src_outer + BLOCK_Z % ARG.inner * ARG.src_inner;
+    float *dst = ARG.dst + (uint64_t)BLOCK_Z * ARG.rows * ARG.cols;
+    for (uint32_t i = y; i < SIDE; i += step)
+        if (row + i < ARG.rows && col + x < ARG.cols)
+            tile[i * LINE + x] = src[(row + i) * ARG.src_row + col + x];
+    SYNC();
+    for (uint32_t i = y; i < SIDE; i += step)
+        if (col + i < ARG.cols && row + x < ARG.rows)
+            dst[(uint64_t)(col + i) * ARG.rows + row + x] = tile[x * LINE + i];
 }
 
 KERNEL(takt_cuda_attend_again_f32, takt_cuda_again, 128)
