@@ -321,9 +321,17 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     return TAKT_OK;
 }
 
+/* Cuts are for runs that can be interrupted; one that is only begun goes in one piece. */
+static takt_segment uncut(const takt_plan *plan)
+{
+    takt_segment all = plan->segments[0];
+    all.end = plan->segments[plan->segment_count - 1].end;
+    return all;
+}
+
 takt_status takt_execute_wait(const takt_execution *x)
 {
-    const takt_segment *g = &x->plan->segments[0];
+    const takt_segment all = uncut(x->plan), *g = &all;
     size_t step = g->first;
     const int before = x->error->id;
     takt_fault_reset(x->fault);
@@ -358,6 +366,10 @@ static takt_status run_all(const takt_execution *x, takt_pool *pool)
     const takt_plan *plan = x->plan;
     const size_t commit = commit_phase(plan);
     size_t done = 0;
+    if (x->is_begun_only) {
+        const takt_segment all = uncut(plan);
+        return run_away(x, &all, &done);
+    }
     for (size_t i = 0; i < plan->segment_count; i++) {
         takt_status status = run_segment(x, pool, &plan->segments[i], &done);
         if (plan->segments[i].is_point && status == TAKT_OK)

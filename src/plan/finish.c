@@ -8,6 +8,7 @@
 #include "ir/storage.h"
 #include "plan/answers.h"
 #include "plan/basis.h"
+#include "plan/fusion.h"
 #include "plan/repeat.h"
 
 const char *takt_node_label(const takt_node *n)
@@ -210,24 +211,62 @@ void takt_finish_faults(takt_builder *b)
     }
 }
 
+double takt_segment_us(const takt_plan *plan, const takt_segment *g)
+{
+    const takt_backend *backend = g->backend;
+    double us = 0;
+    if (g->space == TAKT_HOST || backend->machine == NULL)
+        return 0;
+    const takt_machine *m =
+        backend->machine(backend == plan->backend ? plan->backend_state : NULL, plan->isas);
+    for (size_t i = g->first; i < g->end; i++) {
+        const takt_step *s = &plan->steps[i];
+        us += s->transfer.way == TAKT_COPY_NONE
+                  ? takt_machine_us(m, &s->cost)
+                  : m->copy_us + (double)s->transfer.bytes / m->copied_per_us;
+    }
+    return us;
+}
+
+bool takt_segment_goes_on(const takt_plan *plan, size_t index)
+{
+    const size_t first = plan->segments[index].first;
+    return index > 0 && is_same_segment(&plan->steps[first - 1], &plan->steps[first]);
+}
+
+/* Cancel and deadline are checked between segments, so long ones are cut; a commit must not be
+ * interrupted. */
+static bool is_cut(const takt_plan *plan, const takt_segment *g, double us, size_t step)
+{
+    const takt_segment more = {
+        .backend = g->backend, .space = g->space, .first = step, .end = step + 1};
+    return us > 0 && !g->is_commit && us + takt_segment_us(plan, &more) > TAKT_SEGMENT_US;
+}
+
 takt_status takt_finish_segments(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;
+    takt_segment *all = takt_arena_array(&b->scratch, plan->step_count, sizeof *all);
     size_t count = 0;
-    for (size_t i = 0; i < plan->step_count; i++)
-        count += i == 0 || !is_same_segment(&plan->steps[i - 1], &plan->steps[i]);
-    plan->segments = takt_arena_array(&plan->arena, count, sizeof *plan->segments);
-    if (plan->segments == NULL)
+    double us = 0;
+    if (all == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < plan->step_count; i++) {
         const takt_step *s = &plan->steps[i];
-        if (i == 0 || !is_same_segment(s - 1, s))
-            plan->segments[plan->segment_count++] = (takt_segment){
+        if (i == 0 || !is_same_segment(s - 1, s) || is_cut(plan, &all[count - 1], us, i)) {
+            all[count++] = (takt_segment){
                 .backend = s->backend, .space = s->space, .first = i, .is_commit = s->is_commit};
-        plan->segments[plan->segment_count - 1].end = i + 1;
-        plan->segments[plan->segment_count - 1].is_point = s->is_point;
+            us = 0;
+        }
+        all[count - 1].end = i + 1;
+        all[count - 1].is_point = s->is_point;
+        us += takt_segment_us(
+            plan,
+            &(takt_segment){.backend = s->backend, .space = s->space, .first = i, .end = i + 1});
     }
-    return TAKT_OK;
+    plan->segments = takt_arena_copy(&plan->arena, all, count * sizeof *all);
+    plan->segment_count = plan->segments != NULL ? count : 0;
+    return plan->segments != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
 takt_status takt_finish_shrink(takt_builder *b)

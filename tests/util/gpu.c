@@ -170,6 +170,19 @@ static takt_status open(takt_ctx *ctx, const char *which, int threads, void **st
     return status;
 }
 
+static const takt_machine *slow(const void *state, takt_isa_set isas)
+{
+    static const takt_machine figures = {.flops_per_us = 1e6,
+                                         .bytes_per_us = 1e6,
+                                         .step_us = 700,
+                                         .segment_us = 1,
+                                         .copy_us = 1,
+                                         .copied_per_us = 1e4};
+    (void)state;
+    (void)isas;
+    return &figures;
+}
+
 const takt_backend *gpu_backend(void)
 {
     static takt_backend backend;
@@ -178,5 +191,7 @@ const takt_backend *gpu_backend(void)
     backend.available = NULL;
     backend.version = NULL;
     backend.open = open;
+    if (gpu.set.is_slow)
+        backend.machine = slow;
     return &backend;
 }

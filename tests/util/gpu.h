@@ -22,6 +22,7 @@ typedef struct gpu_settings {
     grid_order order;   /* of threads */
     bool is_late;       /* graphs run when somebody waits */
     void *stream;       /* of the caller's: graphs that go there are counted */
+    bool is_slow;       /* a step is estimated to take 0.7 ms */
 } gpu_settings;
 
 typedef struct gpu_counts {

@@ -3,6 +3,7 @@
 #include "api/session/session.h"
 #include "os/fp.h"
 #include "plan/backend.h"
+#include "plan/finish.h"
 
 const char *takt_session_cannot_begin(const takt_session *s, const char **step)
 {
@@ -18,8 +19,10 @@ const char *takt_session_cannot_begin(const takt_session *s, const char **step)
         }
     if (s->shared != NULL)
         return "the model has state";
-    if (plan->segment_count != 1 || plan->segments[0].is_point || plan->segments[0].is_commit)
-        return "its steps are several segments";
+    for (size_t i = 0; i < plan->segment_count; i++)
+        if ((i > 0 && !takt_segment_goes_on(plan, i)) || plan->segments[i].is_point ||
+            plan->segments[i].is_commit)
+            return "its steps are several segments";
     if (plan->segments[0].backend->session_stream == NULL)
         return "its backend takes no stream";
     return s->checker != NULL ? "runs are checked by a second plan" : NULL;

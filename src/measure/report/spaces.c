@@ -1,6 +1,7 @@
 /* spaces.c - for a plan in several memories: its segments, copies, and what each needs. */
 #include "measure/report/report.h"
 #include "plan/backend.h"
+#include "plan/finish.h"
 
 typedef struct copies {
     size_t up, down;               /* steps */
@@ -25,6 +26,17 @@ static const char *name_of(const takt_plan *plan, const takt_segment *g)
     return g->space == TAKT_HOST ? "host" : plan->space[g->space].backend->name;
 }
 
+/* The longest time between two checks of cancel and deadline on a device, by the estimate. */
+static double granularity(const takt_plan *plan)
+{
+    double most = 0;
+    for (size_t i = 0; i < plan->segment_count; i++) {
+        const double us = takt_segment_us(plan, &plan->segments[i]);
+        most = us > most ? us : most;
+    }
+    return most;
+}
+
 static void segments_text(takt_report *r, const takt_plan *plan)
 {
     char figure[TAKT_FIGURE_TEXT];
@@ -39,8 +51,15 @@ static void segments_text(takt_report *r, const takt_plan *plan)
         if (c.down > 0)
             takt_text_add(&r->text, ", %zu down with %s bytes", c.down,
                           takt_figure(c.down_bytes, figure));
-        takt_text_add(&r->text, "%s\n", g->is_commit ? ", commits state" : "");
+        if (g->space != TAKT_HOST)
+            takt_text_add(&r->text, ", about %.3g us", takt_segment_us(plan, g));
+        takt_text_add(&r->text, "%s%s\n", takt_segment_goes_on(plan, i) ? ", cut" : "",
+                      g->is_commit ? ", commits state" : "");
     }
+    takt_text_add(&r->text,
+                  "deadline and cancel are looked at before each segment, at most about %.3g us "
+                  "apart on a device; not in a run on the caller's stream\n",
+                  granularity(plan));
 }
 
 static void segments_json(takt_report *r, const takt_plan *plan)
@@ -57,6 +76,7 @@ static void segments_json(takt_report *r, const takt_plan *plan)
         takt_report_count(r, "upload_bytes", c.up_bytes);
         takt_report_count(r, "downloads", c.down);
         takt_report_count(r, "download_bytes", c.down_bytes);
+        takt_report_count(r, "ns", takt_whole(1e3 * takt_segment_us(plan, g)));
         takt_json_close(&r->json, '}');
     }
     takt_json_close(&r->json, ']');

@@ -15,6 +15,8 @@ void takt_report_stops(takt_report *r, const takt_plan *plan)
     double longest_us = 0, commit_us = 0;
     for (size_t i = 0; i < plan->step_count; i++) {
         const takt_step *s = &plan->steps[i];
+        if (s->space != TAKT_HOST) /* spaces.c reports those */
+            continue;
         /* A step that writes over state early is not interrupted between its tasks, either. */
         const double us = step_us(s) / (double)(s->undo == NULL ? s->task_count : 1);
         if (s->is_commit) {
