@@ -212,10 +212,11 @@ static void weigh(survey *s)
         if (own != UINT32_MAX) {
             takt_cost cost = {0};
             add_cost(g, (takt_id)i, &cost);
-            const double turns =
-                turns_of(g, &g->nodes[i]); /* each takes as long as a step to begin */
+            /* A turn takes as long as a step to begin; on a device it waits for all blocks of the
+             * one before it, or for the host, which takes as long as a segment. */
+            const double turns = turns_of(g, &g->nodes[i]);
             s->islands[own].here += takt_machine_us(s->home, &cost) + turns * s->home->step_us;
-            s->islands[own].there += takt_machine_us(s->away, &cost) + turns * s->away->step_us;
+            s->islands[own].there += takt_machine_us(s->away, &cost) + turns * s->away->segment_us;
             s->islands[own].nodes++;
         }
         for (uint32_t k = 0; k < g->nodes[i].in_count; k++) {
