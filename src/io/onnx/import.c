@@ -333,6 +333,13 @@ static takt_status read_with(const takt_source *given, const takt_onnx_aliases *
     return status;
 }
 
+/* What other names of sizes can cause. All else comes from memory or from files with weights, which
+ * may be gone by now. */
+static bool is_of_names(takt_status status)
+{
+    return status == TAKT_ERR_SHAPE || status == TAKT_ERR_UNSUPPORTED || status == TAKT_ERR_LIMIT;
+}
+
 static takt_status read(const takt_source *given, takt_graph **graph)
 {
     takt_onnx_aliases found = {0}, none;
@@ -340,18 +347,20 @@ static takt_status read(const takt_source *given, takt_graph **graph)
     if (found.count == 0)
         return TAKT_OK;
     takt_source again = *given;
-    again.lineage = NULL; /* it is noted already */
+    again.lineage = NULL; /* the first reading has noted it, and counted the nodes */
+    again.refusals = NULL;
+    again.complaints = NULL;
     takt_graph *better = NULL;
     takt_error before;
     takt_error_copy(given->ctx, &before);
     const takt_status status = read_with(&again, &found, &none, &better);
-    if (status == TAKT_OK || status == TAKT_ERR_MEMORY) {
-        takt_graph_destroy(*graph);
-        *graph = better;
-        return status;
+    if (is_of_names(status)) { /* as it was read first, it can be used */
+        takt_error_put_back(given->ctx, &before);
+        return TAKT_OK;
     }
-    takt_error_put_back(given->ctx, &before); /* as it was read first, it can be used */
-    return TAKT_OK;
+    takt_graph_destroy(*graph);
+    *graph = better;
+    return status;
 }
 
 const takt_reader takt_reader_onnx = {
