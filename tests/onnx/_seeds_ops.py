@@ -70,6 +70,8 @@ def spatial(refused):
     refused("crop_pad_negative", "CenterCropPad", x(2, 3), i64(-1, 3))
     refused("crop_pad_large", "CenterCropPad", x(2, 3), i64(BIG, 3))
     refused("crop_pad_count", "CenterCropPad", x(2, 3), i64(1))
+    refused("crop_pad_many", "CenterCropPad", x(2, 3), i64(1, 2, 1), axes=[0, 1, 0])
+    refused("crop_pad_twice", "CenterCropPad", x(2, 3), i64(1, 2), axes=[1, 1])
     refused("lp_norm_p", "LpNormalization", x(2, 3), p=3)
     refused("group_norm_rank", "GroupNormalization", x(2), x(2), x(2), num_groups=1)
     refused("grid_sample_rank", "GridSample", x(1, 1, 2, 2, 2, 2), x(1, 2, 2, 2, 2, 4))

@@ -76,12 +76,16 @@ static takt_status adapt(takt_call *c)
     takt_id x = takt_onnx_in(c, 0);
     if (c->status != TAKT_OK)
         return c->status;
-    if (count != (axes.is_set ? axes.count : (size_t)t.rank))
+    if (count != (axes.is_set ? axes.count : (size_t)t.rank) || count > (size_t)t.rank)
         return takt_onnx_refuse(c, "%zu sizes", count);
+    unsigned done = 0;
     for (size_t i = 0; i < count; i++) {
         const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t.rank) : (int)i;
         if (c->status != TAKT_OK)
             return c->status;
+        if (done >> axis & 1)
+            return takt_onnx_refuse(c, "axis %d twice", axis);
+        done |= 1U << axis;
         const bool is_known = takt_dim_is_number(shape[i]) && takt_dim_is_number(t.dim[axis]);
         if (takt_dim_is_number(shape[i]) && (shape[i] < 0 || shape[i] > INT32_MAX))
             return takt_onnx_refuse(c, "a size of %lld", (long long)shape[i]);
