@@ -7,6 +7,16 @@
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
+/* A single character may become the longest of the texts. */
+static takt_status limit_growth(takt_tokenizer *t, const takt_charsmap *m)
+{
+    takt_span longest = {m->texts, 0};
+    for (size_t i = 0; i < m->length; i += strlen(m->texts + i) + 1)
+        if (strlen(m->texts + i) > longest.length)
+            longest = takt_span_of(m->texts + i);
+    return takt_stage_grows(t, takt_span_of("c"), longest, &t->normal_growth);
+}
+
 takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *bytes, size_t length)
 {
     takt_cursor c = takt_cursor_of(bytes, length, 0);
@@ -27,7 +37,7 @@ takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *bytes, size_t l
     m->units = units;
     m->count = size / 4;
     m->length = left;
-    return m->texts != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    return m->texts != NULL ? limit_growth(t, m) : TAKT_ERR_MEMORY;
 }
 
 static uint32_t offset_of(uint32_t unit)

@@ -245,6 +245,31 @@ static void growing(void)
     expect_refused(json_with("null", decoder), TAKT_E_TOKENIZER_UNSUPPORTED);
 }
 
+/* A table of characters with one text of `threes` times three letters. */
+static void expect_table(size_t threes, bool is_taken)
+{
+    static char json[8192];
+    size_t at = (size_t)snprintf(json, sizeof json,
+                                 "{\"normalizer\":{\"type\":\"Precompiled\","
+                                 "\"precompiled_charsmap\":\"BAAAAAAAAAAA");
+    for (size_t i = 0; i < threes; i++, at += 4)
+        memcpy(json + at, "YWFh", 4);
+    snprintf(json + at, sizeof json - at,
+             "\"},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}");
+    takt_tokenizer *t = NULL;
+    if (!is_taken)
+        expect_refused(json, TAKT_E_TOKENIZER_UNSUPPORTED);
+    else
+        EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "t.json", json, strlen(json), &t));
+    takt_tokenizer_destroy(t);
+}
+
+static void growing_by_a_table(void)
+{
+    expect_table(1365, true); /* 4095 */
+    expect_table(1366, false);
+}
+
 /* Words that are split already would each be changed. */
 static void late_changes(void)
 {
@@ -332,5 +357,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, forms, decoders, continued, added_marks, refused, growing, late_changes,
-          not_for_gguf, memory, end)
+TEST_MAIN(begin, forms, decoders, continued, added_marks, refused, growing, growing_by_a_table,
+          late_changes, not_for_gguf, memory, end)
