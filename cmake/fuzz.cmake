@@ -26,11 +26,12 @@ foreach(file IN LISTS fuzz_files)
     string(REPLACE e2e onnx format ${target}) # a text has no fields, and is changed as bytes
     file(GLOB mutator ${glob} tests/fuzz/mut_${format}.c)
     # What it reaches by itself is not what the input reaches.
-    set_source_files_properties(${mutator} PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(${mutator} tests/fuzz/kept_inputs.c PROPERTIES COMPILE_OPTIONS
       "-fno-sanitize=fuzzer-no-link;-fno-sanitize-coverage=inline-8bit-counters,pc-table")
     add_executable(${stem} ${file} ${mutator})
     if(TAKT_FUZZ_STATIC)
-      target_link_options(${stem} PRIVATE -static)
+      target_sources(${stem} PRIVATE tests/fuzz/kept_inputs.c)
+      target_link_options(${stem} PRIVATE -static -Wl,--wrap=LLVMFuzzerTestOneInput)
       target_link_libraries(${stem} PRIVATE ${fuzzer_archive} stdc++)
     else()
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
