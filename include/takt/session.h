@@ -138,7 +138,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_run(takt_session *session);
 /** Fails with TAKT_ERR_DEADLINE once `budget_ns` have passed. The clock is read before every step
  *  and every task of a step, inside tasks of every kind after every block of work, at most some 40
  *  million operations or half a million elements (two milliseconds of a slow core), and after the
- *  last step. A registered function (takt/op.h) and the sort of op `unique` are finished first. A
+ *  last step; on a device, between segments. A registered function (takt/op.h), the sort of op
+ *  `unique` and a step that writes over state early (an append to a cache) are finished first. A
  *  clock of the caller's own (takt_config.now_ns) is read only on the calling thread, so that a
  *  task on another thread is stopped when the caller's next block or task ends. The commit phase,
  *  in which a run overwrites its state, is exempt: a run that has reached it in time returns
