@@ -25,7 +25,7 @@ static inline bool takt_size_mul(size_t a, size_t b, size_t *out)
     return true;
 }
 
-/* `align` is a power of two. */
+/* Up to a multiple of `align`, a power of two. */
 static inline bool takt_size_align(size_t a, size_t align, size_t *out)
 {
     size_t r;
@@ -33,6 +33,14 @@ static inline bool takt_size_align(size_t a, size_t align, size_t *out)
         return false;
     *out = r & ~(align - 1);
     return true;
+}
+
+/* The same for a size that was checked before, as those of tensors are. One that would wrap becomes
+ * the largest multiple, which no allocator gives: never a small one. */
+static inline size_t takt_round_up(size_t a, size_t align)
+{
+    size_t r;
+    return takt_size_align(a, align, &r) ? r : SIZE_MAX & ~(align - 1);
 }
 
 static inline bool takt_i64_add(int64_t a, int64_t b, int64_t *out)

@@ -76,7 +76,7 @@ bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes)
         return false;
     const size_t per_byte = bits < 8 ? 8 / bits : 1;
     size_t all = count / per_byte + (count % per_byte != 0);
-    if (!takt_size_mul(all, bits < 8 ? 1 : bits / 8, &all) || all > PTRDIFF_MAX)
+    if (!takt_size_mul(all, bits < 8 ? 1 : bits / 8, &all) || all > TAKT_TENSOR_MOST)
         return false;
     *bytes = all;
     return true;

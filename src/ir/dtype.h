@@ -22,8 +22,10 @@ bool takt_dtype_is_float(takt_dtype dtype);
 bool takt_dtype_is_signed(takt_dtype dtype);   /* signed integers */
 bool takt_dtype_is_unsigned(takt_dtype dtype); /* unsigned integers */
 bool takt_dtype_is_int(takt_dtype dtype);      /* either */
-/* Bytes of `count` elements, sub-byte types packed; false above PTRDIFF_MAX: nothing is larger, and
- * what is smaller can be rounded up. */
+/* The most bytes of a tensor, 256 TiB: more than a process can have, and so little that its size
+ * rounded up, or scratch memory of many times its size, does not wrap. */
+#define TAKT_TENSOR_MOST ((size_t)PTRDIFF_MAX >> 15)
+/* Bytes of `count` elements, sub-byte types packed; false above that. */
 bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes);
 
 /* The value rounded to the type (floats), or wrapped to it (integers; bool: not zero). */

@@ -196,7 +196,7 @@ static size_t lower_bound(item **items, size_t count, int64_t *change, size_t st
 
 static size_t aligned(size_t bytes)
 {
-    return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    return takt_round_up(bytes, TAKT_ALIGN);
 }
 
 /* The next buffer at or after `at` that is not a constant: which constants exist depends on what

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "plan/builder.h"
 
 /* The type that families compute in, if it differs from their operands'. */
@@ -135,8 +136,10 @@ bool takt_planner_has_room(const takt_planner *p)
 {
     const takt_step *s = p->step;
     const size_t parts = s->task_count == 1 ? 1 : (size_t)p->plan->threads;
-    const size_t mask = TAKT_ALIGN - 1;
+    size_t all, each;
     return p->scratch_room == SIZE_MAX ||
-           ((s->scratch_bytes + mask) & ~mask) + ((s->scratch_each + mask) & ~mask) * parts <=
-               p->scratch_room;
+           (takt_size_align(s->scratch_bytes, TAKT_ALIGN, &all) &&
+            takt_size_align(s->scratch_each, TAKT_ALIGN, &each) &&
+            takt_size_mul(each, parts, &each) && takt_size_add(all, each, &all) &&
+            all <= p->scratch_room);
 }

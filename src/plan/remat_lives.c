@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 
 typedef takt_remat_search search;
 typedef takt_remat_value value;
@@ -107,7 +108,7 @@ takt_status takt_remat_survey(search *s)
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
         const bool is_here = b->place == TAKT_PLACE_ARENA && b->space == TAKT_HOST;
-        now[i] = new_value(s, is_here ? (b->bytes + 63) & ~(size_t)63 : 0);
+        now[i] = new_value(s, is_here ? takt_round_up(b->bytes, TAKT_ALIGN) : 0);
     }
     number(s, now);
     for (size_t i = 0; i < plan->step_count; i++) {

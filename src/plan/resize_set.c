@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/error_record.h"
+#include "base/mem.h"
+#include "base/size.h"
 #include "plan/execute.h"
 #include "plan/finish.h"
 #include "plan/resizer.h"
@@ -121,7 +123,7 @@ static bool constants_again(takt_resizer *r)
         }
         is_good = compile_again(r, s, 0, SIZE_MAX) && outputs_fit(r, s);
         r->sized_after[i] = r->sized.at;
-        s->scratch_bytes = (s->scratch_bytes + 63) & ~(size_t)63;
+        s->scratch_bytes = takt_round_up(s->scratch_bytes, TAKT_ALIGN);
         is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
         if (is_good)
             takt_execute_alone(s, r->bases, r->constant_scratch, &fault, NULL);

@@ -4,6 +4,8 @@ import re
 from _lint import complain, files, finish, is_table, read
 
 OPENING = re.compile(r"^/\*\*?(?:\n \*)? (\S+) - \S")
+BY_HAND = re.compile(r"^(?!enum).*(& ~\(?\((size_t|uint64_t)\)|"
+                     r"\+ (\w*ALIGN|\w*align) - 1\) /)", re.MULTILINE)
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
 for source in files(".c", ".h", ".inc", ".S", ".def"):
@@ -19,6 +21,9 @@ for source in files(".c", ".h", ".inc", ".S", ".def"):
         complain(f"{source}: has white space at a line's end, or no line end at its own")
     if re.search(r"^\s*#\s*if 0\b", content, re.MULTILINE):
         complain(f"{source}: has code under #if 0")
+    if (source.startswith(("src/", "tools/")) and source != "src/base/size.h" and
+            BY_HAND.search(content)):
+        complain(f"{source}: rounds a size up by hand: takt_round_up does not wrap")
 for source in files(".c", ".h", ".S", ".def", ".py", ".cmake", ".md", ".sh"):
     for number, line in enumerate(read(source).splitlines()):
         if UNFINISHED.search(line):

@@ -74,6 +74,10 @@ static void sizes(void)
     EXPECT(takt_size_add(2, 3, &r) && r == 5 && takt_size_mul(4, 5, &r) && r == 20);
     EXPECT(!takt_size_add(SIZE_MAX, 1, &r) && !takt_size_mul(SIZE_MAX / 2, 3, &r) && r == 20);
     EXPECT(takt_size_align(65, 64, &r) && r == 128 && takt_size_align(0, 64, &r) && r == 0);
+    EXPECT(takt_round_up(65, 64) == 128 && takt_round_up(64, 64) == 64 &&
+           takt_round_up(0, 16) == 0);
+    EXPECT(takt_round_up(SIZE_MAX, 64) == SIZE_MAX - 63 && /* never a small one */
+           takt_round_up(SIZE_MAX - 62, 64) == SIZE_MAX - 63);
     EXPECT(!takt_size_align(SIZE_MAX - 5, 64, &r) && r == 0);
     EXPECT(takt_i64_add(-5, 3, &i) && i == -2 && !takt_i64_add(INT64_MAX, 1, &i));
     EXPECT(takt_i64_mul(-5, 3, &i) && i == -15 && !takt_i64_mul(INT64_MIN, -1, &i) && i == -15);

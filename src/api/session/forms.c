@@ -8,6 +8,7 @@
 
 #include "api/session/session.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "plan/backend.h"
 
 static size_t record_bytes(const takt_state_form *f)
@@ -43,7 +44,7 @@ static takt_status carve(takt_ctx *ctx, takt_supply *from, size_t bytes, takt_st
         return takt_storage_create(ctx, bytes, storage);
     *storage = takt_storage_retain(from->storage);
     *offset = from->offset;
-    from->offset += (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    from->offset += takt_round_up(bytes, TAKT_ALIGN);
     return TAKT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "api/model.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "base/size.h"
 #include "ir/storage.h"
 
 /* ---- tables ---- */
@@ -31,7 +32,7 @@ static size_t lay_tables(const takt_plan *plan, char *block, takt_session *s)
     size_t total = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         at[i] = block != NULL ? block + total : NULL;
-        total += (sizes[i] + 15) & ~(size_t)15;
+        total += takt_round_up(sizes[i], 16);
     }
     if (block != NULL) {
         s->input_descs = at[0];
@@ -71,7 +72,7 @@ static takt_status make_port(takt_session *s, const takt_port *from, takt_desc *
     if (s->plan->widest != NULL) /* own memory has room for the largest size */
         (void)takt_type_bytes(takt_type_of(s->plan->widest->graph, from->id), &most);
     most = most < port->bytes ? port->bytes : most;
-    port->own_bytes = (most + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    port->own_bytes = takt_round_up(most, TAKT_ALIGN);
     port->view = (takt_tensor_view){.dtype = desc->dtype, .rank = desc->rank};
     memcpy(port->view.dims, desc->dims, sizeof desc->dims);
     return TAKT_OK;

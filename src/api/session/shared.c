@@ -3,12 +3,13 @@
 
 #include "api/session/session.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "ir/storage.h"
 #include "plan/backend.h"
 
 static size_t aligned(size_t bytes)
 {
-    return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    return takt_round_up(bytes, TAKT_ALIGN);
 }
 
 static size_t shared_bytes(size_t slots)

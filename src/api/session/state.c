@@ -4,6 +4,7 @@
 #include "api/session/session.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "base/size.h"
 #include "io/weights/weights.h"
 #include "ir/normal.h"
 
@@ -237,8 +238,7 @@ static takt_status load(takt_session *s, const char *path)
     if (status == TAKT_OK) {
         size_t *at = tables;
         for (size_t i = 1; i < count; i++)
-            at[i] = at[i - 1] + ((takt_tensor_bytes(&s->state[i - 1]) + TAKT_ALIGN - 1) &
-                                 ~(size_t)(TAKT_ALIGN - 1));
+            at[i] = at[i - 1] + takt_round_up(takt_tensor_bytes(&s->state[i - 1]), TAKT_ALIGN);
         loader l = {s, fresh, at, (bool *)(at + count)};
         status = read_all(&l, path);
         takt_mem_put(s->ctx, tables, count * each);

@@ -8,6 +8,7 @@
 
 #include "api/train/trainer.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "io/file.h"
 
 static void write_bytes(void *user)
@@ -88,6 +89,6 @@ uint64_t takt_trainer_state_bytes(const takt_trainer *t)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < t->step.model->graph->slot_count; i++)
-        bytes += (takt_tensor_bytes(&t->step.model->slots[i]) + 63) & ~(uint64_t)63;
+        bytes += takt_round_up(takt_tensor_bytes(&t->step.model->slots[i]), TAKT_ALIGN);
     return bytes;
 }

@@ -7,6 +7,7 @@
 #define TAKT_BACKEND_CPU_H
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "op/ops.h"
 #include "plan/backend.h"
 
@@ -46,7 +47,7 @@ void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size
 /* To whole cache lines: where the next piece of scratch memory may begin. */
 static inline size_t takt_cpu_aligned(size_t bytes)
 {
-    return (bytes + TAKT_ALIGN - 1) & ~(size_t)(TAKT_ALIGN - 1);
+    return takt_round_up(bytes, TAKT_ALIGN);
 }
 
 #endif

@@ -9,12 +9,13 @@
 #include "backend/cuda/session.h"
 #include "backend/cuda/step.h"
 #include "base/mem.h"
+#include "base/size.h"
 
 /* ---- opening ---- */
 
 static size_t aligned(size_t bytes)
 {
-    return (bytes + TAKT_ALIGN - 1) / TAKT_ALIGN * TAKT_ALIGN;
+    return takt_round_up(bytes, TAKT_ALIGN);
 }
 
 static const takt_type *port_type(const takt_graph *g, size_t i)

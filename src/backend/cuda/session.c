@@ -12,6 +12,7 @@
 #include "backend/cuda/part.h"
 #include "backend/cuda/step.h"
 #include "base/mem.h"
+#include "base/size.h"
 
 enum { ALIGN = 256 }; /* of copies in pinned memory */
 
@@ -72,14 +73,14 @@ static void count_all(takt_cuda_part *p)
             p->steps[i].fault = s->can_fault ? p->fault_count++ : SIZE_MAX;
         }
     }
-    p->pinned_bytes += (8 * p->fault_count + ALIGN - 1) / ALIGN * ALIGN;
+    p->pinned_bytes += takt_round_up(8 * p->fault_count, ALIGN);
     for (size_t i = 0; i < p->plan->step_count; i++) {
         const takt_step *s = &p->plan->steps[i];
         if (!p->steps[i].is_mine ||
             (s->transfer.way != TAKT_COPY_UP && s->transfer.way != TAKT_COPY_DOWN))
             continue;
         p->steps[i].pinned = p->pinned_bytes;
-        p->pinned_bytes += (s->transfer.bytes + ALIGN - 1) / ALIGN * ALIGN;
+        p->pinned_bytes += takt_round_up(s->transfer.bytes, ALIGN);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "backend/cuda/body.h"
 #include "backend/cuda/step.h"
 #include "base/ctx.h"
+#include "base/size.h"
 #include "op/ops.h"
 #include "plan/repeat.h"
 
@@ -91,7 +92,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 static size_t room(takt_planner *p, size_t bytes)
 {
     const size_t align = takt_cuda_memory.alignment;
-    const size_t at = (p->step->scratch_bytes + align - 1) / align * align;
+    const size_t at = takt_round_up(p->step->scratch_bytes, align);
     p->step->scratch_bytes = at + bytes;
     return at;
 }

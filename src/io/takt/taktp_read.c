@@ -5,6 +5,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "io/map.h"
 #include "io/read.h"
 #include "io/takt/taktp.h"
@@ -51,7 +52,7 @@ static bool is_zero(const uint8_t *at, size_t length)
 
 static size_t aligned(size_t at)
 {
-    return (at + TAKTP_ALIGN - 1) & ~(size_t)(TAKTP_ALIGN - 1);
+    return takt_round_up(at, TAKTP_ALIGN);
 }
 
 /* ---- header and sections ---- */

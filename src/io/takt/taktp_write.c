@@ -105,7 +105,7 @@ static void fill_weights(writer *w, size_t offset)
 {
     for (size_t i = 0; i < w->weights.count; i++) {
         const takt_tensor *t = &w->weights.at[i];
-        offset = (offset + TAKTP_ALIGN - 1) & ~(size_t)(TAKTP_ALIGN - 1);
+        offset = takt_round_up(offset, TAKTP_ALIGN);
         memcpy(w->to + offset, takt_tensor_data(t), takt_tensor_bytes(t));
         offset += takt_tensor_bytes(t);
     }

@@ -133,8 +133,8 @@ static bool make_paths(takt_dl_plan *p)
 static bool add(size_t *total, size_t count, size_t each)
 {
     size_t bytes;
-    return takt_size_mul(count, each, &bytes) && bytes < SIZE_MAX - 128 &&
-           takt_size_add(*total, (bytes + 63) & ~(size_t)63, total);
+    return takt_size_mul(count, each, &bytes) && takt_size_align(bytes, 64, &bytes) &&
+           takt_size_add(*total, bytes, total);
 }
 
 /* Small relations are derived single-threaded. */

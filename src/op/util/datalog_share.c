@@ -58,8 +58,8 @@ void takt_dl_hire(takt_dl_machine *m, char **scratch)
 static bool add(size_t *total, size_t count, size_t each)
 {
     size_t bytes;
-    return takt_size_mul(count, each, &bytes) && bytes < SIZE_MAX - 128 &&
-           takt_size_add(*total, (bytes + 63) & ~(size_t)63, total);
+    return takt_size_mul(count, each, &bytes) && takt_size_align(bytes, 64, &bytes) &&
+           takt_size_add(*total, bytes, total);
 }
 
 bool takt_dl_worker_bytes(const takt_dl_plan *plan, size_t *total)

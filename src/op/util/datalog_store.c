@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/size.h"
 #include "op/util/datalog_machine.h"
 
 /* Rows between two polls, and slots of a new local table. */
@@ -32,7 +33,7 @@ void takt_dl_clear(takt_dl_machine *m, void *memory, int byte, size_t bytes)
 void *takt_dl_carve(char **at, size_t count)
 {
     void *block = *at;
-    *at += (count * sizeof(uint32_t) + 63) & ~(size_t)63;
+    *at += takt_round_up(count * sizeof(uint32_t), 64);
     return block;
 }
 

@@ -3,6 +3,7 @@
 #define TAKT_BACKEND_CPU_ATTENTION_H
 
 #include "backend/cpu/cpu.h"
+#include "base/size.h"
 #include "kernel/convert/convert.h"
 #include "kernel/direct_f32/direct_f32.h"
 #include "kernel/gemm_f32/gemm_f32.h"
@@ -81,7 +82,7 @@ void takt_attention_widen(const takt_attention *f, const takt_attention_rows *r,
 /* To whole cache lines of floats. */
 static inline size_t takt_attention_aligned(size_t floats)
 {
-    return (floats + 15) & ~(size_t)15;
+    return takt_round_up(floats, 16);
 }
 
 /* Keys that a query sees, of those that are there. */

@@ -210,7 +210,7 @@ static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info)
         const size_t bytes = info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
-    return (most + 63) & ~(size_t)63;
+    return takt_cpu_aligned(most);
 }
 
 static takt_status compile_halves(takt_planner *p, facts *f, const takt_group *whole)
@@ -233,7 +233,7 @@ static takt_status compile_halves(takt_planner *p, facts *f, const takt_group *w
     TAKT_TRY(takt_conv_end_inner(p, f->shape.cout, &f->end));
     f->ring = kernel_bytes(f, info);
     f->registers =
-        f->ring + ((f->slots * f->shape.in[2] * f->shape.cout * sizeof(float) + 63) & ~(size_t)63);
+        f->ring + takt_cpu_aligned(f->slots * f->shape.in[2] * f->shape.cout * sizeof(float));
     s->scratch_each = f->registers + takt_conv_end_scratch(&f->end);
     p->group = &second;
     return takt_lines_compile(p, &f->lines);

@@ -113,7 +113,7 @@ static takt_status compile(takt_planner *p)
     const takt_type *start = takt_type_of(p->graph, n->in[2]);
     const size_t bytes = takt_element_bytes(f->bits, f->x.outer * f->part * f->x.inner);
     f->starts = bytes == 0 ? 0 : start->rank == 0 ? 1 : (size_t)start->dim[0];
-    f->kept_at = (sizeof(old_part) + f->starts * sizeof(size_t) + 63) & ~(size_t)63;
+    f->kept_at = takt_cpu_aligned(sizeof(old_part) + f->starts * sizeof(size_t));
     bool is_state;
     TAKT_TRY(takt_planner_output_state(p, id, 0, f->kept_at + bytes, &f->kept, &is_state));
     f->has_undo = is_state && f->kept != SIZE_MAX;

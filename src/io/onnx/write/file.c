@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "os/os.h"
 
 enum { ALIGN = 64, LEAST_OUTSIDE = 1024, IR = 10, IR_2BIT = 13, OPSET_2BIT = 25 };
@@ -28,7 +29,7 @@ static void put_weight_head(takt_onnx_writer *w, const takt_emit_weight *t, takt
         takt_pb_put_head(head, 9, t->bytes);
         return;
     }
-    w->data_at = (w->data_at + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+    w->data_at = takt_round_up((size_t)w->data_at, ALIGN);
     takt_pb_put_entry(head, 13, "location", w->data_name);
     (void)snprintf(number, sizeof number, "%llu", (unsigned long long)w->data_at);
     takt_pb_put_entry(head, 13, "offset", number);
@@ -61,7 +62,7 @@ static takt_status put_text(takt_onnx_writer *w, takt_text *text)
 static takt_status put_outside(takt_onnx_writer *w, const takt_emit_weight *t, uint64_t *at)
 {
     static const char zeros[ALIGN];
-    const uint64_t from = (*at + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+    const uint64_t from = takt_round_up((size_t)*at, ALIGN);
     TAKT_TRY(put(w, w->data, w->data_name, zeros, (size_t)(from - *at)));
     TAKT_TRY(put(w, w->data, w->data_name, t->data, t->bytes));
     *at = from + t->bytes;
