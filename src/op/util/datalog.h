@@ -49,6 +49,9 @@ typedef struct takt_dl {
     int arity[TAKT_DL_RELATIONS];
     takt_dl_rule *rules;
     int rule_count;
+    /* Inputs whose rows are known to be in order before a run, a set by relation; others are
+     * checked, and sorted in scratch if need be. Set by the caller after reading. */
+    uint32_t ordered;
 } takt_dl;
 
 /* Parses the text into an arena; records TAKT_E_ATTR with the reason on failure. */
@@ -174,6 +177,11 @@ typedef struct takt_dl_rows {
  * stopped it. */
 bool takt_dl_sort_by(const takt_dl_rows *r, size_t first, size_t end);
 bool takt_dl_sort(const takt_dl_rows *r);
+/* Whether rows ascend, each of them once, with all empty rows at the end. */
+bool takt_dl_ascends(const uint32_t *rows, size_t count, size_t arity);
+/* Sorts rows, and keeps each tuple once and no empty row; returns how many are left, or SIZE_MAX:
+ * the poll stopped it. */
+size_t takt_dl_sort_unique(const takt_dl_rows *r);
 
 /* Attributes of the op: program, capacity, names. The message about a full relation. */
 enum { TAKT_DL_PROGRAM, TAKT_DL_CAPACITY, TAKT_DL_NAMES };

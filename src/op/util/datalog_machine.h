@@ -169,10 +169,6 @@ void *takt_dl_carve(char **at, size_t count);
 /* Relations and tables before the first round. */
 void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
                    char **scratch);
-/* Then the indexes, except number `unused`, whose memory stays as it is. */
-void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch);
-/* Groups the rows of an input by bucket. */
-void takt_dl_gather(takt_dl_machine *m, takt_dl_chains *c);
 /* Adds rows `first` to `end` - 1 of a derived relation to its indexes. */
 void takt_dl_link(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
 /* Adds a row to a derived relation unless it exists; with `is_local` immediately, else in a
@@ -184,6 +180,12 @@ void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot);
 void takt_dl_flush(takt_dl_machine *m);
 /* An empty table for rows from here on. */
 void takt_dl_renew(takt_dl_set *s);
+
+/* ---- datalog_index.c ---- */
+
+/* The indexes, except number `unused`, whose memory stays as it is; those of inputs with all rows,
+ * which threads gather together. */
+void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch);
 
 /* ---- datalog_join.c ---- */
 
@@ -235,7 +237,6 @@ void takt_dl_leave(takt_dl_machine *w);
 /* All of a path. */
 void takt_dl_join_shared(takt_dl_machine *m, const takt_dl_path *path);
 void takt_dl_link_shared(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
-void takt_dl_gather_shared(takt_dl_machine *m, uint64_t indexes);
 /* Adds the waiting batch to relations that other workers add to as well. */
 void takt_dl_flush_shared(takt_dl_machine *m);
 /* Rounds for all seeds: datalog_groups.c. Writes the rows found, unordered, to `to`. */

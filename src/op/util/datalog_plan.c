@@ -178,6 +178,11 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
                 is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 4);
             const size_t rows = capacity[i] * (size_t)program->arity[i];
             most = rows > most ? rows : most;
+        } else if ((program->ordered >> i & 1) == 0) {
+            const size_t each = 4 * (size_t)program->arity[i];
+            is_good = is_good && add(&plan->scratch_bytes, capacity[i], each) &&
+                      add(&plan->scratch_bytes, capacity[i], each) &&
+                      add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
         }
     }
     if (is_good && !make_paths(plan))

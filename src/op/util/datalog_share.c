@@ -313,27 +313,3 @@ void takt_dl_link_shared(takt_dl_machine *m, const takt_dl_set *s, size_t first,
     const size_t count = cut(&p, takt_pool_threads(m->pool));
     takt_pool_run(m->pool, link_part, &p, count);
 }
-
-static void gather_one(void *user, size_t i, int thread)
-{
-    const parts *p = user;
-    takt_dl_machine *w = &p->m->workers[thread];
-    uint64_t indexes = (uint64_t)p->end;
-    for (; i > 0; i--)
-        indexes &= indexes - 1;
-    takt_dl_gather(w, &p->m->index[__builtin_ctzll(indexes)]);
-    takt_dl_leave(w);
-}
-
-void takt_dl_gather_shared(takt_dl_machine *m, uint64_t indexes)
-{
-    if (m->pool == NULL) {
-        for (; indexes != 0 && m->full.relation < 0; indexes &= indexes - 1)
-            takt_dl_gather(m, &m->index[__builtin_ctzll(indexes)]);
-        return;
-    }
-    parts p = {.m = m, .end = (size_t)indexes};
-    const int threads = takt_dl_brief(m);
-    takt_pool_run(m->pool, gather_one, &p, (size_t)__builtin_popcountll(indexes));
-    takt_dl_debrief(m, threads);
-}

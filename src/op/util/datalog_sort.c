@@ -88,3 +88,34 @@ bool takt_dl_sort(const takt_dl_rows *r)
 {
     return takt_dl_sort_by(r, 0, r->arity);
 }
+
+bool takt_dl_ascends(const uint32_t *rows, size_t count, size_t arity)
+{
+    for (size_t i = 1; i < count; i++) {
+        const uint32_t *before = rows + (i - 1) * arity, *now = rows + i * arity;
+        size_t k = 0;
+        while (k < arity && before[k] == now[k])
+            k++;
+        /* After an empty row there are only empty ones. */
+        if (before[0] == TAKT_DL_ABSENT ? now[0] != TAKT_DL_ABSENT
+                                        : k == arity || before[k] > now[k])
+            return false;
+    }
+    return true;
+}
+
+size_t takt_dl_sort_unique(const takt_dl_rows *r)
+{
+    const size_t bytes = r->arity * sizeof *r->rows;
+    size_t count = 0;
+    if (!takt_dl_sort(r))
+        return SIZE_MAX;
+    for (size_t i = 0; i < r->count; i++) {
+        const uint32_t *row = r->rows + i * r->arity;
+        if (row[0] == TAKT_DL_ABSENT)
+            break;
+        if (count == 0 || memcmp(r->rows + (count - 1) * r->arity, row, bytes) != 0)
+            memmove(r->rows + count++ * r->arity, row, bytes);
+    }
+    return count;
+}

@@ -9,8 +9,8 @@
 #include "base/size.h"
 #include "op/util/datalog_machine.h"
 
-/* Rows between two polls, and slots of a new local table. */
-enum { POLLED = 1 << 14, SLOTS = 64 };
+/* Slots of a new local table. */
+enum { SLOTS = 64 };
 
 bool takt_dl_stops(takt_dl_machine *m)
 {
@@ -184,7 +184,7 @@ void takt_dl_renew(takt_dl_set *s)
     s->first = s->count;
 }
 
-/* ---- relations and indexes ---- */
+/* ---- relations ---- */
 
 static size_t count_rows(const uint32_t *rows, size_t arity, size_t capacity)
 {
@@ -197,56 +197,6 @@ static size_t count_rows(const uint32_t *rows, size_t arity, size_t capacity)
             low = middle + 1;
     }
     return low;
-}
-
-/* Whether every value of the one column is a bucket. */
-static bool fits(const takt_dl_index *of, const takt_dl_set *s)
-{
-    const size_t column = (size_t)__builtin_ctz(of->columns);
-    uint32_t most = 0;
-    if ((of->columns & (of->columns - 1)) != 0)
-        return false;
-    for (size_t i = 0; i < s->count; i++)
-        most = s->rows[i * s->arity + column] > most ? s->rows[i * s->arity + column] : most;
-    return most < of->size;
-}
-
-/* Rows are sorted by their first column: its runs are where they are. */
-static void find_runs(takt_dl_machine *m, takt_dl_chains *c, const takt_dl_set *s)
-{
-    c->rows = s->rows;
-    for (size_t row = 0; row < s->count; row++) {
-        if (row % POLLED == 0 && takt_dl_stops(m))
-            return;
-        c->head[s->rows[row * s->arity] + 1]++;
-    }
-    for (size_t i = 1; i < c->of->size + 2; i++)
-        c->head[i] += c->head[i - 1];
-}
-
-void takt_dl_gather(takt_dl_machine *m, takt_dl_chains *c)
-{
-    const takt_dl_set *s = &m->set[c->of->relation];
-    c->is_direct = fits(c->of, s);
-    c->rows = c->next;
-    if (c->is_direct && c->of->columns == 1) {
-        find_runs(m, c, s);
-        return;
-    }
-    for (size_t row = 0; row < s->count; row++) {
-        if (row % POLLED == 0 && takt_dl_stops(m))
-            return;
-        c->head[takt_dl_bucket(c, s->rows + row * s->arity) + 2]++;
-    }
-    for (size_t i = 2; i < c->of->size + 2; i++)
-        c->head[i] += c->head[i - 1];
-    for (size_t row = 0; row < s->count; row++) {
-        if (row % POLLED == 0 && takt_dl_stops(m))
-            return;
-        const uint32_t *from = s->rows + row * s->arity;
-        const uint32_t to = c->head[takt_dl_bucket(c, from) + 1]++;
-        memcpy(c->next + to * s->arity, from, s->arity * sizeof *from);
-    }
 }
 
 static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
@@ -262,29 +212,29 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     s->table_mask = size - 1;
 }
 
-/* True: its rows must still be gathered. */
-static bool make_index(takt_dl_machine *m, int i, bool is_used, char **scratch)
+/* An input that is not known to be in order is sorted in scratch unless it is: joins read runs of
+ * equal values. */
+static void begin_input(takt_dl_machine *m, int relation, const uint32_t *rows, char **scratch)
 {
-    takt_dl_chains *c = &m->index[i];
-    c->of = &m->plan->index[i];
-    c->head = takt_dl_carve(scratch, c->of->size + 2);
-    const size_t columns = c->of->has_runs ? m->set[c->of->relation].arity : 1;
-    c->next = takt_dl_carve(scratch, m->plan->capacity[c->of->relation] * columns);
-    if (!is_used)
-        return false;
-    takt_dl_clear(m, c->head, 0, (c->of->size + 2) * sizeof *c->head);
-    if (!c->of->has_runs)
-        m->set[c->of->relation].linked |= UINT64_C(1) << i;
-    return c->of->has_runs;
-}
-
-void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch)
-{
-    uint64_t gathered = 0;
-    for (int i = 0; i < m->plan->index_count; i++)
-        if (make_index(m, i, i != unused, scratch))
-            gathered |= UINT64_C(1) << i;
-    takt_dl_gather_shared(m, gathered);
+    takt_dl_set *s = &m->set[relation];
+    s->rows = rows;
+    if ((m->plan->program->ordered >> relation & 1) == 0) {
+        uint32_t *own = takt_dl_carve(scratch, s->capacity * s->arity);
+        uint32_t *room = takt_dl_carve(scratch, s->capacity * s->arity);
+        uint32_t *counts = takt_dl_carve(scratch, TAKT_DL_COUNTS);
+        if (!takt_dl_ascends(rows, s->capacity, s->arity)) {
+            memcpy(own, rows, s->capacity * s->arity * sizeof *own);
+            const takt_dl_rows all = {own, room, counts, s->capacity, s->arity, m->poll};
+            s->rows = own;
+            s->count = s->to = takt_dl_sort_unique(&all);
+            if (s->count == SIZE_MAX) {
+                s->count = s->to = 0;
+                m->full = (takt_dl_full){.relation = 0, .is_stopped = true};
+            }
+            return;
+        }
+    }
+    s->count = s->to = count_rows(s->rows, s->arity, s->capacity);
 }
 
 void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *const *out,
@@ -296,8 +246,7 @@ void takt_dl_begin(takt_dl_machine *m, const uint32_t *const *in, uint32_t *cons
         s->arity = (size_t)program->arity[i];
         s->capacity = m->plan->capacity[i];
         if (i >= program->derived) {
-            s->rows = in[i - program->derived];
-            s->count = s->to = count_rows(s->rows, s->arity, s->capacity);
+            begin_input(m, i, in[i - program->derived], scratch);
             continue;
         }
         s->rows = s->own = out[i];

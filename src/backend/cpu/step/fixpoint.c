@@ -2,6 +2,7 @@
 #include "op/record/fixpoint.h"
 #include "backend/cpu/cpu.h"
 #include "base/ctx.h"
+#include "ir/leaves.h"
 #include "op/util/datalog.h"
 #include "plan/execute.h"
 
@@ -15,6 +16,18 @@ typedef struct facts {
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     return g->nodes[node].op == &takt_op_fixpoint ? NULL : "";
+}
+
+/* Whether the rows of an input are in order, as far as that is known before a run. */
+static bool is_ordered(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = &g->nodes[id];
+    n = n->op == &takt_op_get ? &g->nodes[n->in[0]] : n;
+    if (n->op == &takt_op_fixpoint)
+        return true;
+    const takt_tensor *t = n->op == &takt_op_constant ? n->attr[0].tensor : NULL;
+    return t != NULL && t->storage != NULL &&
+           takt_dl_ascends(takt_tensor_data(t), (size_t)t->type.dim[0], (size_t)t->type.dim[1]);
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -56,6 +69,9 @@ static takt_status compile(takt_planner *p)
         capacity[i] = i < f->program.derived
                           ? (size_t)n->type[i].dim[0]
                           : (size_t)takt_type_of(p->graph, n->in[i - f->program.derived])->dim[0];
+    for (int i = f->program.derived; i < f->program.relations; i++)
+        if (is_ordered(p->graph, n->in[i - f->program.derived]))
+            f->program.ordered |= UINT32_C(1) << i;
     const size_t threads = (size_t)p->plan->threads;
     TAKT_TRY(takt_dl_prepare(&p->plan->arena, &f->program, capacity, threads, &f->plan));
     p->step->shares_pool = f->plan.workers > 1;
