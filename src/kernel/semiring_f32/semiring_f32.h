@@ -21,8 +21,12 @@
  *                lukasiewicz: 1 if (a + b) - 1 > 0 and the sum is < 1, else 0
  *              but of noisy_or it is the sum of
  *                  fma(before, after * b[k][j], sum)
- *              where before is 1 for the first k, after is dy[i][j] for the last, and the next one
- *              of either, by k ascending and descending, is fma(-(x * b[k][j]), a[i][k], x) for x
+ *              where before is `first` for the first k, after is dy[i][j] * `last` for the last,
+ *              and the next one of either, by k ascending and descending, is
+ *              fma(-(x * b[k][j]), a[i][k], x) for x; the sum is multiplied by 1 / first, and then
+ *              by 1 / last. These are powers of two (takt_semiring_range_of): products of truth
+ *              values stay normal numbers where they would be subnormal, which some processors
+ *              compute a hundred times slower, and with fewer bits
  *   alignment  none beyond that of float
  *   reads      exactly the operands; writes exactly c, da and scratch
  *   aliasing   c, da and scratch overlap nothing
@@ -31,6 +35,7 @@
 #define TAKT_KERNEL_SEMIRING_F32_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernel/kernel.h"
 
@@ -64,6 +69,37 @@ enum { TAKT_SEMIRING_NOISY_FLOATS = 160, TAKT_SEMIRING_BLOCK = 8 };
 static inline size_t takt_semiring_f32_room(takt_semiring s, size_t n, size_t k)
 {
     return s == TAKT_NOISY_OR ? k * TAKT_SEMIRING_NOISY_FLOATS : 2 * n;
+}
+
+/* Of the gradient of noisy_or: first, last and their inverses for a row i. `truth` is the largest
+ * bit pattern, as an unsigned number, of b and of the row of a, `dy` that of the row of |dy|. Of
+ * truth values, 0 to 1, no product exceeds its first factor, so the sum stays below 2^126; anything
+ * else is computed as it is. */
+typedef struct takt_semiring_range {
+    float first, last, first_back, last_back;
+} takt_semiring_range;
+
+static inline float takt_semiring_power(int exponent)
+{
+    const union {
+        uint32_t bits;
+        float value;
+    } power = {(uint32_t)(exponent + 127) << 23};
+    return power.value;
+}
+
+static inline takt_semiring_range takt_semiring_range_of(uint32_t truth, uint32_t dy, size_t n)
+{
+    enum { ONE = 0x3f800000, INFINITE = 0x7f800000, FIRST = 60, BOTH = 126, LEAST = -50 };
+    int columns = 0, most = (int)(dy >> 23) - 126; /* n <= 2^columns, |dy| < 2^most */
+    if (truth > ONE || dy >= INFINITE)
+        return (takt_semiring_range){1, 1, 1, 1};
+    while (columns < 40 && (size_t)1 << columns < n)
+        columns++;
+    most = most > LEAST ? most : LEAST;
+    const int last = BOTH - FIRST - columns - most;
+    return (takt_semiring_range){takt_semiring_power(FIRST), takt_semiring_power(last),
+                                 takt_semiring_power(-FIRST), takt_semiring_power(-last)};
 }
 
 typedef void takt_semiring_f32_fn(const takt_semiring_f32 *p);

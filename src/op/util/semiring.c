@@ -2,6 +2,7 @@
 #include "op/util/semiring.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "op/util/check.h"
 #include "op/util/make.h"
@@ -173,17 +174,42 @@ static double less(const math *m, double x, double t, double a)
     return fused(m, -t, a, x);
 }
 
+static uint32_t larger_bits(uint32_t most, double x, uint32_t mask)
+{
+    const float value = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits &= mask;
+    return bits > most ? bits : most;
+}
+
+/* As the contract of the kernel has it; f64 has range enough. */
+static takt_semiring_range range_of(const math *m, const takt_semiring_sizes *z,
+                                    const takt_semiring_grad *g)
+{
+    uint32_t truth = 0, dy = 0;
+    if (!m->is_f32 || m->semiring != TAKT_NOISY_OR)
+        return (takt_semiring_range){1, 1, 1, 1};
+    for (size_t i = 0; i < z->k; i++)
+        truth = larger_bits(truth, g->a[i], UINT32_MAX);
+    for (size_t i = 0; i < z->k * z->n; i++)
+        truth = larger_bits(truth, g->b[i], UINT32_MAX);
+    for (size_t i = 0; i < z->n; i++)
+        dy = larger_bits(dy, g->dy[i], INT32_MAX);
+    return takt_semiring_range_of(truth, dy, z->n);
+}
+
 /* Adds column j: the product of all factors but one is that of those before and those after it. */
 static void add_noisy(const math *m, const takt_semiring_sizes *z, const takt_semiring_grad *g,
-                      size_t j)
+                      const takt_semiring_range *range, size_t j)
 {
     const double *b = g->b + j;
-    double part = 1;
+    double part = range->first;
     for (size_t k = 0; k < z->k; k++) {
         g->room[k] = part;
         part = less(m, part, rounded(m, part * b[k * z->n]), g->a[k]);
     }
-    part = g->dy[j];
+    part = rounded(m, g->dy[j] * range->last);
     for (size_t k = z->k; k-- > 0;) {
         const double t = rounded(m, part * b[k * z->n]);
         g->da[k] = fused(m, g->room[k], t, g->da[k]);
@@ -194,15 +220,18 @@ static void add_noisy(const math *m, const takt_semiring_sizes *z, const takt_se
 void takt_semiring_grad_row(const takt_semiring_math *m, const takt_semiring_sizes *z,
                             const takt_semiring_grad *g)
 {
+    const takt_semiring_range range = range_of(m, z, g);
     for (size_t k = 0; k < z->k; k++)
         g->da[k] = 0;
     for (size_t j = 0; j < z->n; j++) {
         if (m->semiring == TAKT_NOISY_OR) {
-            add_noisy(m, z, g, j);
+            add_noisy(m, z, g, &range, j);
             continue;
         }
         const facts f = facts_of(m, z, g->a, g->b + j);
         for (size_t k = 0; k < z->k; k++)
             g->da[k] = fused(m, g->dy[j], slope(m, &f, g->a[k], g->b[k * z->n + j]), g->da[k]);
     }
+    for (size_t k = 0; m->semiring == TAKT_NOISY_OR && k < z->k; k++)
+        g->da[k] = rounded(m, rounded(m, g->da[k] * range.first_back) * range.last_back);
 }
