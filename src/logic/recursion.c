@@ -26,7 +26,7 @@ typedef struct recursion {
     bool is_semi;   /* carries the new tuples next to each value */
     takt_graph *body;
     takt_predicate *captured[MOST_CAPTURED];
-    bool was_checked[MOST_CAPTURED];
+    bool was_checked[MOST_CAPTURED], was_bool[MOST_CAPTURED];
     size_t captured_count;
     takt_id in[2 + MOST_CARRIED + MOST_CAPTURED]; /* of the loop */
     size_t in_count;
@@ -111,6 +111,18 @@ static takt_id checked_value(recursion *r, takt_predicate *p)
                        p->name);
 }
 
+/* What the rounds read: bools are packed once, outside, so that the rounds stay in bits. */
+static takt_id captured_value(recursion *r, size_t i)
+{
+    takt_predicate *p = r->captured[i];
+    r->was_checked[i] = p->is_checked;
+    r->was_bool[i] = p->form == TAKT_FORM_BOOL && p->arity > 0 && r->semantics->dtype == TAKT_BOOL;
+    if (!r->was_bool[i])
+        return checked_value(r, p);
+    p->form = TAKT_FORM_BITS;
+    return takt_pack_bits(r->l->g, p->value);
+}
+
 static void start(recursion *r)
 {
     takt_graph *g = r->l->g;
@@ -132,10 +144,8 @@ static void start(recursion *r)
     for (size_t i = 0; r->is_semi && i < r->count; i++)
         r->in[r->in_count++] = r->members[i]->value;
     r->in[r->in_count++] = yes; /* whether the last round changed anything */
-    for (size_t i = 0; i < r->captured_count; i++) {
-        r->was_checked[i] = r->captured[i]->is_checked;
-        r->in[r->in_count++] = checked_value(r, r->captured[i]);
-    }
+    for (size_t i = 0; i < r->captured_count; i++)
+        r->in[r->in_count++] = captured_value(r, i);
 }
 
 /* ---- a round ---- */
@@ -273,15 +283,8 @@ static bool check(recursion *r)
     return r->l->g->status == TAKT_OK;
 }
 
-static void run(recursion *r)
+static void make_loop(recursion *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        for (const takt_rule *rule = r->members[i]->rules; rule != NULL; rule = rule->next)
-            look(r, rule->body, true);
-    r->is_semi = r->is_semi && r->rounds == 0 && 2 * r->count + 1 <= MOST_CARRIED;
-    start(r);
-    if (r->l->g->status != TAKT_OK)
-        return;
     const takt_status status = takt_graph_create(r->l->g->ctx, r->l->g, &r->body);
     if (status != TAKT_OK) {
         takt_graph_fail(r->l->g, status);
@@ -296,8 +299,22 @@ static void run(recursion *r)
     takt_graph_destroy(r->body);
     for (size_t i = 0; i < r->count; i++)
         r->members[i]->inner = r->members[i]->delta = TAKT_NONE;
-    for (size_t i = 0; i < r->captured_count; i++)
-        r->captured[i]->is_checked = r->was_checked[i];
+}
+
+static void run(recursion *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        for (const takt_rule *rule = r->members[i]->rules; rule != NULL; rule = rule->next)
+            look(r, rule->body, true);
+    r->is_semi = r->is_semi && r->rounds == 0 && 2 * r->count + 1 <= MOST_CARRIED;
+    start(r);
+    if (r->l->g->status == TAKT_OK)
+        make_loop(r);
+    for (size_t i = 0; i < r->captured_count; i++) {
+        takt_predicate *p = r->captured[i];
+        p->is_checked = r->was_checked[i];
+        p->form = r->was_bool[i] ? TAKT_FORM_BOOL : p->form;
+    }
 }
 
 void takt_lower_recursion(takt_lower *l, takt_predicate *const *members, size_t count)
