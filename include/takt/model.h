@@ -55,6 +55,9 @@ typedef struct takt_load_options {
      *  with the scales of the file, instead of LiteRT's integer arithmetic: for models that are
      *  written as .tflite again, where such layers become integers with the same scales. */
     bool keep_scales;
+    /** Bytes that a Boolean relation of a text with rules may take as bits; larger ones become sets
+     *  of tuples. 0: 256 MiB. The words `dense` and `sparse` of the text come first. */
+    uint64_t dense_limit;
 } takt_load_options;
 
 /** An input or output. A dimension that is not a number is -1 and has a name. */

@@ -210,6 +210,7 @@ static takt_status load(takt_ctx *ctx, takt_source *source, const takt_load_opti
     source->fixed_count = options->known_count;
     source->sizes = options->sizes;
     source->keep_scales = options->keep_scales;
+    source->dense_limit = options->dense_limit;
     if (status == TAKT_OK)
         status = read_model(m, source, options);
     if (fixed != NULL)

@@ -38,8 +38,9 @@ typedef struct takt_source {
     const char *model;     /* which one, if the file holds several, or NULL */
     takt_text *complaints; /* rendered diagnostics of a text, or NULL */
     bool allow_links;
-    bool training;    /* the model is to be trained */
-    bool keep_scales; /* quantised layers: floats between dequantize and quantize */
+    bool training;        /* the model is to be trained */
+    bool keep_scales;     /* quantised layers: floats between dequantize and quantize */
+    uint64_t dense_limit; /* bytes of a dense relation; 0: the default */
     const takt_fixed *fixed;
     size_t fixed_count;
     const char *sizes;       /* "batch=1,seq=64" of named dimensions, or NULL */

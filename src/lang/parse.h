@@ -73,6 +73,7 @@ typedef struct takt_parse_options {
     size_t weight_count;
     const takt_parse_files *files; /* NULL: nothing can be imported */
     bool training;                 /* the value of the word `training` */
+    uint64_t dense_limit; /* bytes of a relation that is dense by itself; 0: TAKT_DENSE_LIMIT */
     const takt_parse_given *given; /* NULL: the text is a self-contained model */
     takt_diagnostics *diagnostics; /* receives every complaint; initialised by the caller */
 } takt_parse_options;

@@ -21,6 +21,12 @@ takt_rules *takt_rules_of(takt_frame *f)
     return r;
 }
 
+uint64_t takt_rules_dense_limit(const takt_frame *f)
+{
+    const uint64_t given = f->e->options->dense_limit;
+    return given > 0 ? given : TAKT_DENSE_LIMIT;
+}
+
 const takt_semantics *takt_rules_semantics(takt_frame *f, const takt_ast *at, const takt_value *v)
 {
     char text[TAKT_VALUE_TEXT], hint[TAKT_HINT_TEXT];
@@ -192,6 +198,7 @@ static void lower_group(takt_frame *f, const group *rules, size_t count)
                             .arena = &f->e->arena,
                             .graph = f->graph,
                             .truth = f->e->rules->truth,
+                            .dense_limit = takt_rules_dense_limit(f),
                             .events = &f->e->rules->events};
     gather(f, &program);
     takt_status status = takt_program_analyse(&program);

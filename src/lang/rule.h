@@ -51,6 +51,13 @@ void takt_rules_domains(takt_frame *f);
 const takt_domain *takt_rules_domain(takt_frame *f, const takt_ast *name); /* or a complaint */
 /* The semantics that a word names; NULL after a complaint. */
 const takt_semantics *takt_rules_semantics(takt_frame *f, const takt_ast *at, const takt_value *v);
+/* What an option without a value says: `dense` or `sparse`. */
+static inline takt_stated_form takt_rules_stated(const takt_ast *o)
+{
+    return o->name->text[0] == 'd' ? TAKT_STATED_DENSE : TAKT_STATED_SPARSE;
+}
+/* Bytes that a relation may take to be dense without being told. */
+uint64_t takt_rules_dense_limit(const takt_frame *f);
 /* A statement. */
 void takt_eval_rule(takt_frame *f, const takt_ast *a);
 /* Everything collected becomes tensors. */

@@ -1,4 +1,4 @@
-/* rule_domain.c - `domain person = "people.txt"`: names from a file or a list, or a size. */
+/* rule_domain.c - `domain person = "people.txt"`: names from a file or a list, a size, or i32. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -6,9 +6,10 @@
 
 static takt_domain *complain(takt_frame *f, const takt_ast *at, const char *what)
 {
-    takt_complain(f, at, TAKT_E_RULE,
-                  "a domain is a file of names, a list of strings, or the number of its elements",
-                  "%s", what);
+    takt_complain(
+        f, at, TAKT_E_RULE,
+        "a domain is a file of names, a list of strings, the number of its elements, or i32", "%s",
+        what);
     return NULL;
 }
 
@@ -70,13 +71,16 @@ static takt_domain *from_list(takt_frame *f, const takt_function *d)
 static takt_domain *from_size(takt_frame *f, const takt_function *d)
 {
     enum { MOST = INT32_MAX };
-    if (d->body->kind != TAKT_A_INTEGER || d->body->integer > MOST)
+    const bool is_open = d->body->kind == TAKT_A_NAME && !d->body->is_quoted &&
+                         strcmp(d->body->name->text, "i32") == 0;
+    if (!is_open && (d->body->kind != TAKT_A_INTEGER || d->body->integer > MOST))
         return complain(f, d->body, "a domain's size is a number from 0 to 2147483647");
     takt_domain *domain = takt_arena_array(&f->graph->arena, 1, sizeof *domain);
     if (domain == NULL)
         takt_out_of_memory(f);
     else
-        *domain = (takt_domain){.size = (takt_dim)d->body->integer};
+        *domain = (takt_domain){.size = is_open ? (takt_dim)MOST + 1 : (takt_dim)d->body->integer,
+                                .is_open = is_open};
     return domain;
 }
 

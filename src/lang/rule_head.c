@@ -5,8 +5,23 @@
 
 /* ---- heads ---- */
 
+/* The words `dense` and `sparse`; rules of one name agree. */
+static bool state_form(takt_frame *f, const takt_ast *o, takt_predicate *p)
+{
+    const takt_stated_form form = takt_rules_stated(o);
+    if (p->stated != TAKT_STATED_NONE && p->stated != form) {
+        takt_complain(f, o, TAKT_E_RULE, "one of the two words is enough",
+                      "%s cannot be dense and sparse", p->name);
+        return false;
+    }
+    p->stated = form;
+    return true;
+}
+
 static bool option(takt_frame *f, const takt_ast *o, takt_predicate *p, takt_rule *rule)
 {
+    if (o->a == NULL)
+        return state_form(f, o, p);
     const takt_value v = takt_eval_word(f, o->a);
     const takt_span name = {o->name->text, o->name->length};
     if (v.kind == TAKT_V_POISON)
@@ -36,7 +51,8 @@ static bool option(takt_frame *f, const takt_ast *o, takt_predicate *p, takt_rul
         return true;
     }
     takt_complain(f, o, TAKT_E_RULE,
-                  "semantics=product, weight=0.5, rounds=10 and capacity=1000 stand before the =",
+                  "semantics=product, weight=0.5, rounds=10, capacity=1000, dense and sparse stand "
+                  "before the =",
                   "a rule has no option like %s", o->name->text);
     return false;
 }
@@ -110,6 +126,28 @@ static takt_predicate *head_of(takt_frame *f, const takt_ast *a)
 
 /* ---- bodies ---- */
 
+/* Tuples are there or not: a form by hand is of Boolean relations with arguments. */
+static bool check_form(takt_frame *f, const takt_ast *a, const takt_predicate *p)
+{
+    if (p->stated == TAKT_STATED_NONE)
+        return true;
+    if (p->stated == TAKT_STATED_DENSE && p->capacity > 0) {
+        takt_complain(f, a, TAKT_E_RULE,
+                      "leave out dense, or capacity=", "%s is dense, and a capacity is of tuples",
+                      p->name);
+        return false;
+    }
+    if (p->semantics->dtype == TAKT_BOOL && p->form != TAKT_FORM_VALUE && p->arity > 0)
+        return true;
+    takt_complain(f, a, TAKT_E_RULE, NULL,
+                  "dense and sparse are for Boolean relations with arguments, and %s is %s",
+                  p->name,
+                  p->form == TAKT_FORM_VALUE         ? "a number"
+                  : p->semantics->dtype != TAKT_BOOL ? p->semantics->name
+                                                     : "a single truth value");
+    return false;
+}
+
 takt_rule *takt_rule_begin(takt_frame *f, const takt_ast *a)
 {
     takt_predicate *p = head_of(f, a);
@@ -123,7 +161,7 @@ takt_rule *takt_rule_begin(takt_frame *f, const takt_ast *a)
     for (const takt_ast *o = a->c; o != NULL; o = o->next)
         if (!option(f, o, p, rule))
             return NULL;
-    if (!head_arguments(f, a, p))
+    if (!head_arguments(f, a, p) || !check_form(f, a, p))
         return NULL;
     takt_rule **end = &p->rules;
     while (*end != NULL)

@@ -48,12 +48,26 @@ static takt_ast *domain(takt_syntax *s)
     return takt_syntax_name(s, "a domain");
 }
 
-/* weight=0.5 semantics=godel */
+/* `dense` or `sparse`, which are words of their own: no option has such a name. */
+static takt_ast *form(takt_syntax *s)
+{
+    takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);
+    if (node == NULL)
+        return NULL;
+    node->name = s->token.name;
+    takt_syntax_advance(s);
+    return takt_syntax_close(s, node);
+}
+
+/* weight=0.5 semantics=godel sparse */
 static bool options(takt_syntax *s, takt_ast **list)
 {
-    while (s->token.kind == TAKT_T_NAME && !s->token.starts_line &&
-           takt_syntax_peek(s)->kind == TAKT_T_ASSIGN) {
-        *list = takt_syntax_named(s);
+    while (s->token.kind == TAKT_T_NAME && !s->token.starts_line) {
+        const bool is_form =
+            !s->token.is_quoted && (takt_syntax_is(s, "dense") || takt_syntax_is(s, "sparse"));
+        if (!is_form && takt_syntax_peek(s)->kind != TAKT_T_ASSIGN)
+            return true;
+        *list = is_form ? form(s) : takt_syntax_named(s);
         if (*list == NULL)
             return false;
         list = &(*list)->next;

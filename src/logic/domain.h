@@ -8,6 +8,7 @@
 typedef struct takt_domain {
     const char *name;
     takt_dim size;
+    bool is_open; /* all numbers of an i32 from 0 on: its relations are sets of tuples */
     const takt_span *entries; /* `size` names; NULL: numbers */
     struct {
         uint32_t entry, tag; /* index + 1, 0 for none; the upper half of its hash */

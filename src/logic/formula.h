@@ -115,6 +115,13 @@ typedef enum takt_form {
     TAKT_FORM_TUPLES, /* u32[capacity, arity]: ascending, then rows of all ones */
 } takt_form;
 
+/* What the text says about the form of a Boolean relation. */
+typedef enum takt_stated_form {
+    TAKT_STATED_NONE, /* nothing: its size decides */
+    TAKT_STATED_DENSE,
+    TAKT_STATED_SPARSE,
+} takt_stated_form;
+
 struct takt_predicate {
     const char *name;
     const void *place;
@@ -126,9 +133,10 @@ struct takt_predicate {
     takt_rule *rules; /* NULL: a tensor */
     /* Facts with weights, and inputs: the semantics that say what a missing fact is; or NULL. */
     const takt_semantics *missing;
-    bool is_checked;       /* a tensor of floats known to be within 0 to 1 */
-    int64_t rounds;        /* of a recursion; 0: until it settles */
-    int64_t capacity;      /* requested number of tuples; 0: not set */
+    bool is_checked;  /* a tensor of floats known to be within 0 to 1 */
+    int64_t rounds;   /* of a recursion; 0: until it settles */
+    int64_t capacity; /* requested number of tuples; 0: not set */
+    takt_stated_form stated;
     const uint32_t *facts; /* [fact_count][arity], ascending; NULL: not known while it is built */
     size_t fact_count;
     /* Under `probability` (events.h): a function of events for every tuple, except for lifted
@@ -155,6 +163,7 @@ typedef struct takt_program {
     takt_arena *arena;
     takt_graph *graph;
     takt_dtype truth;                   /* of soft values: f32 or f64 */
+    uint64_t dense_limit;               /* bytes of a relation that is dense without being told */
     struct takt_events **events;        /* where those of earlier groups are, or NULL so far */
     takt_predicate *predicates, **last; /* in order of their declaration */
     size_t predicate_count;

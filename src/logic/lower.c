@@ -205,7 +205,7 @@ static takt_status lower_stratum(takt_program *program, int stratum)
 takt_status takt_program_lower(takt_program *program)
 {
     int last = -1;
-    takt_program_forms(program);
+    TAKT_TRY(takt_program_forms(program));
     for (const takt_predicate *p = program->predicates; p != NULL; p = p->next)
         last = p->rules != NULL && p->stratum > last ? p->stratum : last;
     for (int s = 0; s <= last; s++)

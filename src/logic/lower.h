@@ -56,7 +56,7 @@ takt_id takt_lower_rule(takt_lower *l, const takt_rule *rule);
 /* All rules of a predicate that is not recursive, or of one stratum that is. */
 void takt_lower_recursion(takt_lower *l, takt_predicate *const *members, size_t count);
 /* Which relations are sets of tuples; and the rules of one stratum of them. */
-void takt_program_forms(takt_program *program);
+TAKT_MUST_USE takt_status takt_program_forms(takt_program *program);
 void takt_lower_sparse(takt_lower *l, takt_predicate *const *members, size_t count);
 /* A tensor of p's truth values, with a check that they are within 0 to 1 unless that is known. */
 takt_id takt_lower_checked(takt_lower *l, const takt_predicate *p, takt_id x);

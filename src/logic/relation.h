@@ -47,7 +47,7 @@ typedef struct takt_relations {
 const takt_relation_info *takt_relation_find(const takt_graph *g, const char *name);
 const char *takt_form_name(takt_form form);
 
-/* The maximum size in bytes of a dense relation of facts. */
-#define TAKT_DENSE_LIMIT ((size_t)256 << 20)
+/* The maximum size in bytes of a dense relation, unless the caller or the text says otherwise. */
+#define TAKT_DENSE_LIMIT ((uint64_t)256 << 20)
 
 #endif

@@ -9,9 +9,9 @@
 enum { COUNTED_RUNS = 20 };
 
 /* Flags that a simulated run needs to compute the same. */
-static const tool_flag_id carried[] = {TAKT_F_INPUT,       TAKT_F_WEIGHTS,  TAKT_F_WEIGHT_RULES,
-                                       TAKT_F_ALLOW_LINKS, TAKT_F_SELECT,   TAKT_F_SEED,
-                                       TAKT_F_MAX_RAM,     TOOL_PLAN_FLAGS, TAKT_FLAG_IDS};
+static const tool_flag_id carried[] = {
+    TAKT_F_INPUT,  TAKT_F_WEIGHTS, TAKT_F_WEIGHT_RULES, TAKT_F_ALLOW_LINKS, TAKT_F_DENSE_LIMIT,
+    TAKT_F_SELECT, TAKT_F_SEED,    TAKT_F_MAX_RAM,      TOOL_PLAN_FLAGS,    TAKT_FLAG_IDS};
 
 /* "==123== Collected : 456789" for this many runs; 0 if callgrind did not finish. */
 static double collected(const takt_tool *t, const tool_simulation *s, int runs)

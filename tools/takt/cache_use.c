@@ -14,10 +14,10 @@ static const double slowdown = 80, patience_ns = 10e9;
 
 /* Flags that a simulated run needs to compute the same; the first three are those of sizes. */
 enum { SIZE_FLAGS = 3 };
-static const tool_flag_id carried[] = {TAKT_F_INPUT,       TAKT_F_SHAPE,   TAKT_F_DIM,
-                                       TAKT_F_SELECT,      TAKT_F_WEIGHTS, TAKT_F_WEIGHT_RULES,
-                                       TAKT_F_ALLOW_LINKS, TAKT_F_SEED,    TAKT_F_MAX_RAM,
-                                       TOOL_PLAN_FLAGS,    TAKT_FLAG_IDS};
+static const tool_flag_id carried[] = {TAKT_F_INPUT,       TAKT_F_SHAPE,       TAKT_F_DIM,
+                                       TAKT_F_SELECT,      TAKT_F_WEIGHTS,     TAKT_F_WEIGHT_RULES,
+                                       TAKT_F_ALLOW_LINKS, TAKT_F_DENSE_LIMIT, TAKT_F_SEED,
+                                       TAKT_F_MAX_RAM,     TOOL_PLAN_FLAGS,    TAKT_FLAG_IDS};
 
 bool tool_cache_flag(const takt_tool *t)
 {

@@ -209,7 +209,8 @@ static takt_load_options load_options(takt_tool *t)
                                .complaint_user = t,
                                .allow_links = tool_on(t, TAKT_F_ALLOW_LINKS),
                                .map = tool_on(t, TAKT_F_MMAP),
-                               .keep_scales = keeps_scales(t)};
+                               .keep_scales = keeps_scales(t),
+                               .dense_limit = tool_number_of(t, TAKT_F_DENSE_LIMIT, 0)};
 }
 
 /* "auto", or "auto=1024". */

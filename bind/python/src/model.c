@@ -127,20 +127,21 @@ static PyObject *load_from(const source *from, takt_load_options *options)
 
 PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *keys[] = {"path",        "bytes",  "name",     "seed",        "model", "sizes",
-                           "allow_links", "inputs", "training", "keep_scales", NULL};
+    static char *keys[] = {"path",     "bytes",       "name",        "seed",
+                           "model",    "sizes",       "allow_links", "inputs",
+                           "training", "keep_scales", "dense_limit", NULL};
     source from = {.path = NULL};
     PyObject *bytes = Py_None, *path = NULL, *inputs = Py_None, *made = NULL;
-    unsigned long long seed = 0;
+    unsigned long long seed = 0, dense = 0;
     int links = 0, training = 0, scales = 0;
     known_inputs *known = PyMem_Calloc(1, sizeof *known);
     takt_load_options options = {.size = sizeof options};
     (void)module;
     if (known == NULL)
         return PyErr_NoMemory();
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpOpp", keys, PyUnicode_FSConverter,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpOppK", keys, PyUnicode_FSConverter,
                                      &path, &bytes, &from.name, &seed, &options.model,
-                                     &options.sizes, &links, &inputs, &training, &scales)) {
+                                     &options.sizes, &links, &inputs, &training, &scales, &dense)) {
         PyMem_Free(known);
         return NULL;
     }
@@ -148,6 +149,7 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
     options.allow_links = links != 0;
     options.training = training != 0;
     options.keep_scales = scales != 0;
+    options.dense_limit = dense;
     if (inputs != Py_None && !PyDict_Check(inputs))
         raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is not a dictionary");
     else if (bytes == Py_None)

@@ -347,29 +347,30 @@ class Model:
 def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
          sizes: Optional[dict[str, int]] = None, allow_links: bool = False,
          inputs: Optional[dict[str, Any]] = None, training: bool = False,
-         keep_scales: bool = False) -> Model:
+         keep_scales: bool = False, dense_limit: int = 0) -> Model:
     """A model from a file: .onnx, .tflite, .takt text or .taktp, detected from its contents.
 
     `inputs` has values of inputs that shapes depend on (the shape of an ONNX Reshape): they may be
     built into the model, which is then right for these values only. `training`: dropout and the
     like are as takt.Trainer needs them, which loads a model again if this was left out.
     `keep_scales`: the integer layers of a .tflite keep the scales of the file, so that `save`
-    writes the same integers into a .tflite again.
+    writes the same integers into a .tflite again. `dense_limit`: relations that would take more
+    bytes become sets of tuples; 0: 256 MiB.
     """
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links,
-                          inputs, to_train, keep_scales)
+                          inputs, to_train, keep_scales, dense_limit)
     return Model(read(training), os.fspath(path), lambda: read(True))
 
 
 def loads(data: Union[str, bytes], name: str = "memory", *, seed: int = 0,
           model: Optional[str] = None, sizes: Optional[dict[str, int]] = None,
           inputs: Optional[dict[str, Any]] = None, training: bool = False,
-          keep_scales: bool = False) -> Model:
+          keep_scales: bool = False, dense_limit: int = 0) -> Model:
     """The same from memory: the text of a model, or the bytes of a file."""
     kept = data.encode() if isinstance(data, str) else data
 
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(name, kept, name, seed, model, sizes_text(sizes or {}), False, inputs,
-                          to_train, keep_scales)
+                          to_train, keep_scales, dense_limit)
     return Model(read(training), "", lambda: read(True))

@@ -8,6 +8,7 @@
 #include "base/near.h"
 #include "io/file.h"
 #include "logic/facts.h"
+#include "op/util/datalog.h"
 
 const takt_relation_info *takt_logic_find(const takt_model *model, const char *name)
 {
@@ -113,6 +114,32 @@ static void fill(const takt_fact_table *facts, const takt_semantics *s,
     }
 }
 
+/* Of an input of tuples: in ascending order, then empty rows. */
+static takt_status fill_tuples(takt_ctx *ctx, const takt_fact_table *facts,
+                               const takt_relation_info *r, takt_tensor_view *view)
+{
+    const size_t arity = (size_t)r->arity, bytes = facts->count * arity * sizeof(uint32_t);
+    void *block = NULL;
+    uint32_t *const to = view->data;
+    TAKT_TRY(takt_mem_get(ctx, 2 * bytes + TAKT_DL_COUNTS * sizeof *to, "tuples", &block));
+    uint32_t *counts = block, *all = counts + TAKT_DL_COUNTS, *room = all + facts->count * arity;
+    if (bytes > 0)
+        memcpy(all, facts->tuples, bytes);
+    const takt_dl_rows rows = {all, room, counts, facts->count, arity, NULL};
+    const size_t count = takt_dl_sort_unique(&rows), most = (size_t)view->dims[0];
+    if (count <= most) {
+        memset(to, 0xff, most * arity * sizeof *to);
+        if (count > 0)
+            memcpy(to, all, count * arity * sizeof *to);
+    }
+    takt_mem_put(ctx, block, 2 * bytes + TAKT_DL_COUNTS * sizeof *to);
+    return count <= most ? TAKT_OK
+                         : takt_fail(ctx, TAKT_E_RECURSION,
+                                     "%s has room for %zu tuples, and there are %zu: try "
+                                     "capacity=%zu",
+                                     r->name, most, count, count);
+}
+
 takt_status takt_relation_read(const takt_model *model, const char *relation, const char *name,
                                const char *text, size_t length, takt_tensor_view *view)
 {
@@ -128,12 +155,13 @@ takt_status takt_relation_read(const takt_model *model, const char *relation, co
     if (r->kind != TAKT_KIND_INPUT)
         return takt_fail(model->ctx, TAKT_E_NAME, "%s is not an input: it has its facts already",
                          relation);
-    for (int i = 0; i < r->arity; i++) {
+    const bool is_sparse = r->form == TAKT_FORM_TUPLES;
+    for (int i = 0; i < r->arity; i++)
         domains[i] = r->arg[i].domain;
-        view->dims[i] = r->arg[i].size;
-    }
     view->dtype = r->type.dtype;
-    view->rank = r->arity;
+    view->rank = r->type.rank;
+    for (int i = 0; i < view->rank; i++)
+        view->dims[i] = is_sparse ? r->type.dim[i] : r->arg[i].size;
     const takt_semantics *missing = r->predicate->missing;
     const takt_facts_of of = {.name = relation,
                               .arity = r->arity,
@@ -144,9 +172,13 @@ takt_status takt_relation_read(const takt_model *model, const char *relation, co
                                          (takt_span){text, length}, &facts);
     if (status == TAKT_OK)
         status = takt_view_alloc(model->ctx, view);
-    if (status == TAKT_OK)
+    if (status == TAKT_OK && is_sparse)
+        status = fill_tuples(model->ctx, &facts, r, view);
+    else if (status == TAKT_OK)
         fill(&facts, missing, view);
     takt_facts_release(&facts);
+    if (status != TAKT_OK)
+        takt_view_free(model->ctx, view);
     return status;
 }
 

@@ -27,6 +27,7 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     const takt_parse_files files = takt_sidecar_files(source);
     const takt_parse_options options = {.model = source->model,
                                         .training = source->training,
+                                        .dense_limit = source->dense_limit,
                                         .files = source->folder != NULL ? &files : NULL,
                                         .diagnostics = &diagnostics};
     const char *text = (const char *)source->bytes;

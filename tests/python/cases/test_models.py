@@ -92,6 +92,13 @@ class Models(unittest.TestCase):
                 self.assertEqual(takt.compile(again)(x).tolist(),
                                  takt.compile(takt.load(path))(x).tolist())
 
+    def test_dense_limit(self):
+        """Relations above the limit are sets of tuples: capacity rows of their arity."""
+        text = ("domain d = 70\nmodel m() {\n  relation e(d, d) = [[0, 1], [1, 2]]\n"
+                "  rule p(x, z) = e(x, z) or exists y: e(x, y) and p(y, z)\n  return p\n}\n")
+        self.assertEqual(takt.loads(text).outputs[0].dtype, "u64")
+        self.assertEqual(takt.loads(text, dense_limit=600).outputs[0].dtype, "u32")
+
     def test_grown(self):
         m = takt.loads("model m(x: f32[s, 2], past: f32[p, 2]) {\n  all = concat(past, x, axis=0)\n"
                        "  return y = reduce_sum(all, axes=[0]), present = all\n}")

@@ -48,7 +48,7 @@ const takt_verb takt_verb_check = {
     .about = "Bounds of inputs come from the model's require clauses; with --data values are\n"
              "measured. Exit code 0: everything fits, 1: something does not, 5: something may not.",
     .example = "takt check examples/bounded.takt --precision f16",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS,
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DENSE_LIMIT,
               TAKT_F_CHECKED_PRECISION, TAKT_F_DATA, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,
               TAKT_FLAG_IDS},
     .run = run,

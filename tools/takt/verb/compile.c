@@ -149,6 +149,6 @@ const takt_verb takt_verb_compile = {
     .example = "takt compile examples/cnn.takt -o cnn.taktp",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_MODEL_FILE, TAKT_F_EMIT,
               TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_PRECISION, TAKT_F_ALLOW_LINKS,
-              TAKT_F_STATE_AUTO, TAKT_FLAG_IDS},
+              TAKT_F_DENSE_LIMIT, TAKT_F_STATE_AUTO, TAKT_FLAG_IDS},
     .run = run,
 };

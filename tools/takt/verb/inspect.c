@@ -31,8 +31,8 @@ const takt_verb takt_verb_inspect = {
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt inspect --json examples/cnn.takt",
-    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_INPUT,
-              TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_TEXT_CONTEXT, TAKT_F_CACHE_TYPE_K,
+    .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DENSE_LIMIT,
+              TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_TEXT_CONTEXT, TAKT_F_CACHE_TYPE_K,
               TAKT_F_CACHE_TYPE_V, TAKT_F_STATE_AUTO, TAKT_FLAG_IDS},
     .run = run,
 };
