@@ -8,7 +8,8 @@ is skipped and counted. Every row is the CPU time of what is asked for alone: Ta
 command less the same command with the facts only, a peer's is measured inside its process, after
 its data is there. Programs take turns, and the smallest of all rounds counts: other load on the
 machine only adds. Every result is compared with Takt's. Lines below a row say which bars it
-reaches: time, ratios to peers, two threads (elapsed time), and the memory of whole processes.
+reaches: time, ratios to peers, two threads, and the memory of whole processes. The gain of two
+threads is that of runs of a bound session, whose facts are inputs: logic_threads.py.
 """
 import argparse
 import collections
@@ -22,6 +23,7 @@ import time
 
 import logic_bars
 import logic_steps
+import logic_threads
 from logic_peers import OUT, ROOT, blas_closure, clingo_rules, clocked, duck
 
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
@@ -99,14 +101,12 @@ def spent(command):
                  1024 * usage.ru_maxrss)
 
 
-def takt(text, base, threads=1):
+def takt(text, base):
     """What a program takes beyond `base`, the number that it counts, and its memory."""
     full, empty = write("full.takt", text), write("base.takt", base)
-    flags = ["-t", str(threads)]
-    lower = spent([TAKT, "query", *flags, empty, "pairs(n)"])
-    upper = spent([TAKT, "query", *flags, full, "pairs(n)"])
-    taken = [max(upper.cpu - lower.cpu, 0.0), max(upper.elapsed - lower.elapsed, 1e-6)]
-    return taken[0], int(upper.out.split()[0]), upper.memory, taken[1]
+    lower = spent([TAKT, "query", "-t", "1", empty, "pairs(n)"])
+    upper = spent([TAKT, "query", "-t", "1", full, "pairs(n)"])
+    return max(upper.cpu - lower.cpu, 0.0), int(upper.out.split()[0]), upper.memory
 
 
 # ---- rows ----
@@ -330,8 +330,8 @@ def table_row(name, text, base, peers, rounds):
     others = {engine: best[engine] for engine in peers if engine in best}
     gain = None
     if os.cpu_count() > 1 and name != "facts":
-        one, two = (min(takt(text, base, n)[3] for _ in range(rounds)) for n in (1, 2))
-        gain = one / two
+        gain = logic_threads.gain(TAKT, write("inputs.takt", logic_threads.with_inputs(text, OUT)),
+                                  best["takt"], rounds)
     missed = logic_bars.show(logic_bars.judged(name, best["takt"], others, gain, memory))
     return len(why), len(wrong), missed
 

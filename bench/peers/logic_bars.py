@@ -8,8 +8,8 @@ THREADS = 1.6  # least gain of two threads, where a row is measured with both
 
 
 def judged(name, seconds, peers, gain=None, memory=None):
-    """One line: every bar of a row with its figure and yes or no. `peers` has their seconds, and
-    `memory` the bytes of all processes, Takt's under `takt`."""
+    """One line: every bar of a row with its figure and yes or no. `peers` has their seconds, `gain`
+    is logic_threads.gain's, and `memory` the bytes of all processes, Takt's under `takt`."""
     most, least = BARS[name]
     bars = []
     if most is not None:
@@ -18,7 +18,9 @@ def judged(name, seconds, peers, gain=None, memory=None):
         ratio = other / max(seconds, 1e-6)
         bars.append((f">= {least}x {peer}: {ratio:.2f}", ratio >= least))
     if gain is not None:
-        bars.append((f">= {THREADS}x with 2 threads: {gain:.2f}", gain >= THREADS))
+        middle, least, most, one, two = gain
+        bars.append((f">= {THREADS}x with 2 threads: {middle:.2f} ({least:.2f} to {most:.2f}; "
+                     f"{1e3 * one:.1f} and {1e3 * two:.1f} ms a run)", middle >= THREADS))
     for peer, other in (memory or {}).items():
         if peer != "takt":
             sizes = f"{memory['takt'] / 2**20:.0f} of {other / 2**20:.0f} MiB"
