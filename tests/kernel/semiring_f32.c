@@ -130,7 +130,7 @@ void check_semiring_f32(takt_check *c, const takt_kernel *reference)
                                      .k = 1 + check_below(c, i % 3 == 0 ? 1200 : 90)};
         one(c, reference, p, 2 * i);
     }
-    for (int i = 0; i < 12; i++) { /* products of so many truth values leave the range of f32 */
+    for (int i = 0; i < 12; i++) { /* products of this many truth values leave the range of f32 */
         const takt_semiring_f32 p = {.semiring = TAKT_NOISY_OR,
                                      .m = 1 + check_below(c, 24),
                                      .n = 1 + check_below(c, 20),

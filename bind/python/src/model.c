@@ -100,8 +100,8 @@ static bool take_known(known_inputs *k, PyObject *dict)
 
 static void drop_known(known_inputs *k)
 {
-    for (size_t i = 0; i < k->count; i++)
-        Py_DECREF(k->dense[i]);
+    while (k->count > 0)
+        Py_DECREF(k->dense[--k->count]);
     PyMem_Free(k);
 }
 
@@ -111,7 +111,6 @@ static PyObject *load_from(const source *from, takt_load_options *options)
     text_sink complaint = {.at = NULL};
     takt_model *model = NULL;
     takt_error error;
-    options->complaint = text_put;
     options->complaint_user = &complaint;
     owner *o = owner_create();
     if (o == NULL)
@@ -127,15 +126,14 @@ static PyObject *load_from(const source *from, takt_load_options *options)
 
 PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *keys[] = {"path",     "bytes",       "name",        "seed",
-                           "model",    "sizes",       "allow_links", "inputs",
-                           "training", "keep_scales", "dense_limit", NULL};
+    static char *keys[] = {"path",        "bytes",  "name",     "seed",        "model", "sizes",
+                           "allow_links", "inputs", "training", "keep_scales", "dense", NULL};
     source from = {.path = NULL};
     PyObject *bytes = Py_None, *path = NULL, *inputs = Py_None, *made = NULL;
     unsigned long long seed = 0, dense = 0;
     int links = 0, training = 0, scales = 0;
     known_inputs *known = PyMem_Calloc(1, sizeof *known);
-    takt_load_options options = {.size = sizeof options};
+    takt_load_options options = {.size = sizeof options, .complaint = text_put};
     (void)module;
     if (known == NULL)
         return PyErr_NoMemory();
@@ -146,10 +144,10 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     options.seed = seed;
+    options.dense_limit = dense;
     options.allow_links = links != 0;
     options.training = training != 0;
     options.keep_scales = scales != 0;
-    options.dense_limit = dense;
     if (inputs != Py_None && !PyDict_Check(inputs))
         raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is not a dictionary");
     else if (bytes == Py_None)

@@ -141,7 +141,7 @@ static PyMethodDef functions[] = {
     {"_home", home, METH_NOARGS, "Raises ImportError in a sub-interpreter."},
     {"load", (PyCFunction)(void (*)(void))module_load, METH_VARARGS | METH_KEYWORDS,
      "load(path, bytes, name=None, seed=0, model=None, sizes=None, allow_links=False, "
-     "inputs=None, training=False, keep_scales=False, dense_limit=0)"},
+     "inputs=None, training=False, keep_scales=False, dense=0)"},
     {"wrap", wrap, METH_O, "wrap(array): an Array of the same memory."},
     {"empty", empty, METH_VARARGS, "empty(shape, dtype): an Array of zeros."},
     {"view_as", view_as, METH_VARARGS, "view_as(array, dtype, readonly=False): the same bytes."},

@@ -212,25 +212,32 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     s->table_mask = size - 1;
 }
 
-/* An input that is not known to be in order is sorted in scratch unless it is: joins read runs of
- * equal values. */
+/* Sorts an input in scratch: joins read runs of equal values. */
+static void sort_input(takt_dl_machine *m, takt_dl_set *s, const takt_dl_rows *room)
+{
+    memcpy(room->rows, s->rows, s->capacity * s->arity * sizeof *room->rows);
+    s->rows = room->rows;
+    s->count = takt_dl_sort_unique(room);
+    if (s->count == SIZE_MAX) {
+        s->count = 0;
+        m->full = (takt_dl_full){.relation = 0, .is_stopped = true};
+    }
+    s->to = s->count;
+}
+
 static void begin_input(takt_dl_machine *m, int relation, const uint32_t *rows, char **scratch)
 {
     takt_dl_set *s = &m->set[relation];
     s->rows = rows;
     if ((m->plan->program->ordered >> relation & 1) == 0) {
-        uint32_t *own = takt_dl_carve(scratch, s->capacity * s->arity);
-        uint32_t *room = takt_dl_carve(scratch, s->capacity * s->arity);
-        uint32_t *counts = takt_dl_carve(scratch, TAKT_DL_COUNTS);
+        const takt_dl_rows room = {takt_dl_carve(scratch, s->capacity * s->arity),
+                                   takt_dl_carve(scratch, s->capacity * s->arity),
+                                   takt_dl_carve(scratch, TAKT_DL_COUNTS),
+                                   s->capacity,
+                                   s->arity,
+                                   m->poll};
         if (!takt_dl_ascends(rows, s->capacity, s->arity)) {
-            memcpy(own, rows, s->capacity * s->arity * sizeof *own);
-            const takt_dl_rows all = {own, room, counts, s->capacity, s->arity, m->poll};
-            s->rows = own;
-            s->count = s->to = takt_dl_sort_unique(&all);
-            if (s->count == SIZE_MAX) {
-                s->count = s->to = 0;
-                m->full = (takt_dl_full){.relation = 0, .is_stopped = true};
-            }
+            sort_input(m, s, &room);
             return;
         }
     }
