@@ -2,8 +2,8 @@
  *
  * A slope is chosen first; the offset follows from it: the least, or greatest, value of f(x) - k x
  * over the interval, which is at an end or where f' = k. Between two inflection points f' is
- * monotone, so each such point is found by bisection. A bad slope makes a line loose, never
- * invalid.
+ * monotone, so there is one such point. It is known where the line is a tangent, and found by
+ * bisection elsewhere. A bad slope makes a line loose, never invalid.
  */
 #include <math.h>
 
@@ -16,12 +16,17 @@
 typedef struct piece {
     const takt_smooth *curve;
     const takt_node *node;
-    double l, u;
+    double l, u, fl, fu;
 } piece;
+
+/* A slope, and where f has it; NAN: somewhere. */
+typedef struct choice {
+    double slope, at;
+} choice;
 
 static double f_at(const piece *p, double x)
 {
-    return p->curve->f(p->node, x);
+    return x == p->l ? p->fl : x == p->u ? p->fu : p->curve->f(p->node, x);
 }
 
 static double slope_at(const piece *p, double x)
@@ -42,32 +47,46 @@ static double root(const piece *p, double a, double b, double k, bool rises)
     return 0.5 * a + 0.5 * b;
 }
 
-static void look(const piece *p, double x, double k, double *least, double *most)
+/* Where f' = k between two points; one of them if f' is only more, or only less. */
+static double where(const piece *p, double from, double to, choice c, bool rises)
 {
-    const double f = f_at(p, x), value = f - k * x;
-    const double slack = SLACK * (fabs(f) + fabs(k * x)) + LEAST;
-    *least = fmin(*least, value - slack);
-    *most = fmax(*most, value + slack);
+    if (c.at >= from && c.at <= to)
+        return c.at;
+    const double first = slope_at(p, from), last = slope_at(p, to);
+    if (rises ? first >= c.slope : first <= c.slope)
+        return from;
+    if (rises ? last <= c.slope : last >= c.slope)
+        return to;
+    return root(p, from, to, c.slope, rises);
 }
 
-/* The least and greatest f(x) - k x. */
-static void offsets(const piece *p, double k, double *least, double *most)
+/* The lesser (sign 1), or greater (-1), of `best` and f(x) - k x. The slope is rounded, so the
+ * point where f has it may be off by a part of the interval, where f - k x is nearly flat. */
+static double look(const piece *p, double x, double k, double sign, double best)
 {
-    *least = INFINITY;
-    *most = -INFINITY;
-    look(p, p->l, k, least, most);
-    look(p, p->u, k, least, most);
+    const double f = f_at(p, x), value = f - k * x;
+    const double slack = SLACK * (fabs(f) + fabs(k) * (fabs(p->l) + fabs(p->u))) + LEAST;
+    return sign * fmin(sign * best, sign * value - slack);
+}
+
+/* The least, or greatest, f(x) - k x. Where f bends away from the line it is at an end. */
+static double offset(const piece *p, choice c, bool is_above)
+{
+    const double sign = is_above ? -1 : 1;
+    double best = look(p, p->u, c.slope, sign, sign * INFINITY), from = p->l;
     bool rises = p->curve->is_convex_first;
-    double from = p->l;
+    best = look(p, p->l, c.slope, sign, best);
     for (int i = 0; i <= p->curve->turn_count; i++, rises = !rises) {
         const double turn = i < p->curve->turn_count ? p->curve->turns[i] : INFINITY;
         const double to = fmin(turn, p->u);
-        if (to > from) {
-            look(p, from, k, least, most);
-            look(p, root(p, from, to, k, rises), k, least, most);
-            from = to;
-        }
+        if (!(to > from))
+            continue;
+        best = look(p, from, c.slope, sign, best);
+        if (rises != is_above)
+            best = look(p, where(p, from, to, c, rises), c.slope, sign, best);
+        from = to;
     }
+    return best;
 }
 
 /* Whether f' rises, 1, falls, -1, or does both, 0, over the interval. */
@@ -83,38 +102,54 @@ static int bend(const piece *p)
     return rises ? 1 : -1;
 }
 
-/* Where the line through the point at `end` is tangent to f between `far` and `turn`; `far` if that
- * line is the chord. */
-static double touching(const piece *p, double end, double far, double turn)
+/* The slope of the tangent at m, less that of the line from there to the end. */
+static double excess(const piece *p, double m, double end)
 {
-    double a = far, b = turn;
-    const double f = f_at(p, end);
-    /* tangent(m) - chord(m) changes its sign between far and turn, or the chord is the line. */
-    const double at_far = slope_at(p, far) - (f - f_at(p, far)) / (end - far);
-    const double at_turn = slope_at(p, turn) - (f - f_at(p, turn)) / (end - turn);
-    if ((at_turn > 0) == (at_far > 0))
-        return far;
-    for (int i = 0; i < 60; i++) {
-        const double m = 0.5 * (a + b);
-        const double d = slope_at(p, m) - (f - f_at(p, m)) / (end - m);
-        if ((d > 0) == (at_far > 0))
-            a = m;
-        else
-            b = m;
-    }
-    return 0.5 * (a + b);
+    return slope_at(p, m) - (f_at(p, end) - f_at(p, m)) / (end - m);
 }
 
-static double tangent(const piece *p, const double *choice, size_t i)
+/* Where the line through the point at `end` is tangent to f between `far` and `turn`, or a little
+ * before; `far` if that line is the chord. */
+static double touching(const piece *p, double end, double far, double turn)
 {
-    const double t = choice != NULL ? fmin(fmax(choice[i], 0), 1) : 0.5;
-    return slope_at(p, p->l + t * (p->u - p->l));
+    double a = far, b = turn, at_a = excess(p, far, end), at_b = excess(p, turn, end);
+    const double enough = 0x1p-20 * fabs(turn - far);
+    if ((at_b > 0) == (at_a > 0))
+        return far;
+    const bool is_more = at_a > 0;
+    for (int i = 0; i < 60 && fabs(b - a) > enough; i++) {
+        /* A secant, whose older end counts half, or the middle in every third step. */
+        const double by = i % 3 == 2 ? 0.5 : at_a / (at_a - at_b);
+        const double m = a + fmin(fmax(by, 0x1p-10), 1 - 0x1p-10) * (b - a);
+        const double d = excess(p, m, end);
+        if ((d > 0) == is_more) {
+            a = m;
+            at_a = d;
+            at_b *= 0.5;
+        } else {
+            b = m;
+            at_b = d;
+            at_a *= 0.5;
+        }
+    }
+    return a;
+}
+
+static choice at_point(const piece *p, double x)
+{
+    return (choice){slope_at(p, x), x};
+}
+
+static choice tangent(const piece *p, const double *given, size_t i)
+{
+    const double t = given != NULL ? fmin(fmax(given[i], 0), 1) : 0.5;
+    return at_point(p, p->l + t * (p->u - p->l));
 }
 
 /* The slope for one side if there is an inflection point inside. All tangents between the far
  * end and the line through the other end are valid; the one nearest the middle leaves the least
  * area. */
-static double mixed(const piece *p, bool is_above, double chord, const double *choice, size_t i)
+static choice mixed(const piece *p, bool is_above, choice chord, const double *given, size_t i)
 {
     double turn = p->curve->turns[0];
     bool rises = p->curve->is_convex_first;
@@ -127,30 +162,38 @@ static double mixed(const piece *p, bool is_above, double chord, const double *c
     }
     /* Convex left of the inflection point: a line below is tangent there. */
     const bool is_left = rises != is_above;
-    const double far = is_left ? p->l : p->u, middle = 0.5 * (p->l + p->u);
-    const double limit = touching(p, is_left ? p->u : p->l, far, turn);
+    const double far = is_left ? p->l : p->u, end = is_left ? p->u : p->l;
+    const double middle = 0.5 * (p->l + p->u);
+    const bool is_near = given == NULL && (is_left ? middle < turn : middle > turn);
+    const bool is_more = excess(p, far, end) > 0;
+    /* The middle is among the valid ones, so where they end does not matter. */
+    const bool is_middle =
+        is_near && is_more != (excess(p, turn, end) > 0) && is_more == (excess(p, middle, end) > 0);
+    const double limit = is_middle ? middle : touching(p, end, far, turn);
     if (limit == far)
         return chord;
     double at = is_left ? fmin(limit, middle) : fmax(limit, middle);
-    if (choice != NULL)
-        at = far + fmin(fmax(choice[i], 0), 1) * (limit - far);
-    const double slope = slope_at(p, at);
-    return isfinite(slope) ? slope : chord;
+    if (given != NULL)
+        at = far + fmin(fmax(given[i], 0), 1) * (limit - far);
+    const choice c = at_point(p, at);
+    return isfinite(c.slope) ? c : chord;
 }
 
 void takt_relax_curve_at(takt_relaxing *r, const takt_smooth *curve, size_t i)
 {
-    const piece p = {curve, r->node, r->lo[0][i], r->hi[0][i]};
+    piece p = {curve, r->node, r->lo[0][i], r->hi[0][i], 0, 0};
     if (!(p.l >= curve->least) || p.l == -INFINITY || !(p.u < INFINITY)) {
         takt_relax_constant(r, i, -INFINITY, INFINITY);
         return;
     }
-    const double width = p.u - p.l;
-    const double chord = width > 0x1p-30 * (fabs(p.l) + fabs(p.u))
-                             ? (f_at(&p, p.u) - f_at(&p, p.l)) / width
-                             : slope_at(&p, 0.5 * (p.l + p.u));
+    p.fl = curve->f(r->node, p.l);
+    p.fu = p.u > p.l ? curve->f(r->node, p.u) : p.fl;
+    const double width = p.u - p.l, middle = 0.5 * (p.l + p.u);
+    const choice chord = width > 0x1p-30 * (fabs(p.l) + fabs(p.u))
+                             ? (choice){(p.fu - p.fl) / width, NAN}
+                             : at_point(&p, middle);
     const int shape = bend(&p);
-    double below = chord, above = chord, least, most, unused;
+    choice below = chord, above = chord;
     if (shape > 0)
         below = tangent(&p, r->choice[0], i);
     else if (shape < 0)
@@ -159,15 +202,13 @@ void takt_relax_curve_at(takt_relaxing *r, const takt_smooth *curve, size_t i)
         below = mixed(&p, false, chord, r->choice[0], i);
         above = mixed(&p, true, chord, r->choice[1], i);
     }
-    if (!isfinite(below) || !isfinite(above))
-        below = above = 0;
-    offsets(&p, below, &least, &unused);
-    r->below[0][i] = below;
-    r->below_at[i] = least;
-    offsets(&p, above, &unused, &most);
-    r->above[0][i] = above;
-    r->above_at[i] = most;
-    if (!isfinite(least) || !isfinite(most))
+    if (!isfinite(below.slope) || !isfinite(above.slope))
+        below = above = (choice){0, NAN};
+    r->below[0][i] = below.slope;
+    r->below_at[i] = offset(&p, below, false);
+    r->above[0][i] = above.slope;
+    r->above_at[i] = offset(&p, above, true);
+    if (!isfinite(r->below_at[i]) || !isfinite(r->above_at[i]))
         takt_relax_constant(r, i, -INFINITY, INFINITY);
 }
 
