@@ -83,7 +83,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_values_load(takt_ctx *ctx, const char *p
  *
  * Every value of `model` that has a counterpart in `reference` is computed on its own inputs and on
  * the reference's values, so that an error that originates there is distinguished from one that is
- * inherited. Both are evaluated by the interpreter.
+ * inherited. Both are evaluated by the interpreter. `reference` may be NULL: it is `model` itself
+ * with every float in f64 then, so that what its own types lose is found.
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_diff(const takt_model *reference,
                                                    const takt_model *model,

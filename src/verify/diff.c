@@ -267,8 +267,9 @@ static void release_side(takt_diff_work *w, takt_diff_side *s)
 static takt_status work(takt_diff_work *w, const takt_model *ref, const takt_model *own,
                         const takt_diff_options *o)
 {
-    const bool has_names = takt_dims_name_count(ref->graph->dims) > 0;
-    TAKT_TRY(make_graph(ref, has_names ? o->sizes : NULL, &w->ref.graph));
+    const bool has_names = ref != NULL && takt_dims_name_count(ref->graph->dims) > 0;
+    if (ref != NULL)
+        TAKT_TRY(make_graph(ref, has_names ? o->sizes : NULL, &w->ref.graph));
     TAKT_TRY(make_graph(own, o->sizes, &w->own.graph));
     const size_t count = w->own.graph->count + 1;
     w->match = takt_arena_array(&w->arena, count, sizeof *w->match);
@@ -279,9 +280,12 @@ static takt_status work(takt_diff_work *w, const takt_model *ref, const takt_mod
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         w->from_ref[i].rank = -1;
+    if (ref == NULL)
+        TAKT_TRY(takt_diff_widen(w));
     TAKT_TRY(run_side(w, o, &w->ref));
     TAKT_TRY(run_side(w, o, &w->own));
-    takt_diff_match(w);
+    if (ref != NULL)
+        takt_diff_match(w);
     return compare(w, o->tolerance > 0 ? o->tolerance : 2e-6);
 }
 
@@ -291,7 +295,7 @@ takt_status takt_model_diff(const takt_model *reference, const takt_model *model
 {
     TAKT_NEED(NULL, sink);
     takt_diff_options o;
-    if (reference == NULL || model == NULL)
+    if (model == NULL)
         return TAKT_ERR_ARGUMENT;
     TAKT_TRY(takt_options_read(model->ctx, "takt_diff_options", options, &o, sizeof o));
     takt_diff_work w = {.ctx = model->ctx};

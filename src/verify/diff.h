@@ -1,10 +1,11 @@
 /* diff.h - two models side by side: which value differs first, by how much, and why.
  *
- * Both graphs are evaluated by the interpreter. A node of the model is matched with one of the
- * reference by name and op, by name, or by op and matched inputs. Each matched node is evaluated
- * twice: on its own inputs, and on the reference's values, so that an error made at the node is
- * distinguished from one that only passes through. Nodes without a match belong to the stretch that
- * ends at the next matched one. */
+ * Both graphs are evaluated by the interpreter. Without a reference it is the model itself with all
+ * floats in f64 (diff_widen.c), whose nodes are known to be counterparts. A node of the model is
+ * matched with one of the reference by name and op, by name, or by op and matched inputs. Each
+ * matched node is evaluated twice: on its own inputs, and on the reference's values, so that an
+ * error made at the node is distinguished from one that only passes through. Nodes without a match
+ * belong to the stretch that ends at the next matched one. */
 #ifndef TAKT_VERIFY_DIFF_H
 #define TAKT_VERIFY_DIFF_H
 
@@ -58,6 +59,8 @@ typedef struct takt_diff_work {
     size_t kept_count;
 } takt_diff_work;
 
+/* Makes the reference of own: the same with floats in f64; fills match. */
+TAKT_MUST_USE takt_status takt_diff_widen(takt_diff_work *w);
 /* Fills match; both sides are evaluated. */
 void takt_diff_match(takt_diff_work *w);
 /* Why the node of this row differs; sets cause and detail. */

@@ -9,7 +9,7 @@ from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, path, su
 
 with open(os.path.join(ROOT, "docs", "guarantees.md"), encoding="utf-8") as file:
     page = file.read()
-blocks = re.findall(r"^```sh( fails| differs| violated)?\n(.*?)^```", page,
+blocks = re.findall(r"^```sh( fails| differs| cancels| violated)?\n(.*?)^```", page,
                     re.DOTALL | re.MULTILINE)
 expect(len(blocks) >= 6, "the page has lost its commands")
 folder = os.path.join(TMP, "page")
@@ -27,6 +27,9 @@ for mark, block in blocks:
         if mark == " differs":
             expect(run.returncode == 1 and "first: h (gelu)" in run.stdout and
                    "attribute or semantics" in run.stdout, f"{line}: {run}")
+        elif mark == " cancels":
+            expect(run.returncode == 1 and "first: h (sub): cancellation" in run.stdout,
+                   f"{line}: {run}")
         elif mark == " violated":
             expect(run.returncode == 1 and "counterexample.npy" in run.stdout, f"{line}: {run}")
         elif mark:

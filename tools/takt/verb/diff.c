@@ -40,10 +40,13 @@ static int run(takt_tool *t)
 {
     takt_model *ref = NULL, *model = NULL;
     const char *path = t->args[0];
-    int code = tool_finish(t, holds_values(path) ? takt_values_load(t->ctx, path, &ref)
+    const bool is_alone = t->arg_count == 1;
+    int code = TAKT_EXIT_OK;
+    if (!is_alone)
+        code = tool_finish(t, holds_values(path) ? takt_values_load(t->ctx, path, &ref)
                                                  : takt_model_load(t->ctx, path, NULL, &ref));
     if (code == TAKT_EXIT_OK)
-        code = tool_finish(t, takt_model_load(t->ctx, t->args[1], NULL, &model));
+        code = tool_finish(t, takt_model_load(t->ctx, t->args[is_alone ? 0 : 1], NULL, &model));
     if (code == TAKT_EXIT_OK)
         code = compare(t, ref, model);
     takt_model_destroy(ref);
@@ -55,11 +58,12 @@ const takt_verb takt_verb_diff = {
     .name = "diff",
     .task = TAKT_TASK_TRUST,
     .summary = "which value of a model first differs from a reference, by how much, and why",
-    .arguments = "REFERENCE MODEL",
-    .arg_min = 2,
+    .arguments = "[REFERENCE] MODEL",
+    .arg_min = 1,
     .arg_max = 2,
     .about =
-        "The reference is a model, or a .npz or .safetensors of values by name.\n"
+        "The reference is a model, or a .npz or .safetensors of values by name; without one\n"
+        "it is the model itself, with every float in f64.\n"
         "Values are matched by name, by structure, then by their numbers. An error that\n"
         "arises at a value is shown apart from one that it was given. Exit code 1: they differ.",
     .example = "takt diff examples/bounded.takt examples/bounded.takt --layers",
