@@ -200,13 +200,15 @@ void takt_goal_outputs(takt_region *r, bool refines, double *lower, double *uppe
 }
 
 const char *takt_goal_blame(takt_region *r, const takt_property *p, takt_case_list cases,
-                            bool refines)
+                            bool is_bounded)
 {
     const char *label = NULL;
     double most = 0;
     memset(r->losses, 0, r->net->count * sizeof *r->losses);
-    takt_region_box(r, p->cases[cases.at[0]].lo, p->cases[cases.at[0]].hi);
-    takt_region_bound(r, refines);
+    if (!is_bounded) {
+        takt_region_box(r, p->cases[cases.at[0]].lo, p->cases[cases.at[0]].hi);
+        takt_region_bound(r, !r->by_intervals);
+    }
     for (size_t i = 0; i < cases.count; i++) {
         takt_goal goal;
         takt_goal_bound(r, p, (takt_case_list){&cases.at[i], 1}, &goal, NULL, r->losses);

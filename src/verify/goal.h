@@ -33,9 +33,10 @@ uint32_t takt_goal_split(const double *lo, const double *hi, const double *score
                          const takt_case *box, double missing);
 /* Bounds of all outputs over a region whose nodes are bounded, by lines if `refines`. */
 void takt_goal_outputs(takt_region *r, bool refines, double *lower, double *upper);
-/* The label of the node whose lines lose most over the box of the cases; NULL if none does. */
+/* The label of the node whose lines lose most over the box of the cases; NULL if none does.
+ * `is_bounded`: the region has the bounds of that box. */
 const char *takt_goal_blame(takt_region *r, const takt_property *p, takt_case_list cases,
-                            bool refines);
+                            bool is_bounded);
 /* Whether outputs y at x break the case. */
 bool takt_goal_breaks(const takt_case *c, const double *x, const double *y);
 /* How far the worst half-space is from that; at most 0 where the case is broken. */

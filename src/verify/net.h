@@ -30,6 +30,8 @@ typedef struct takt_net_part {
     double factor;
     const uint32_t *columns;
     const size_t *starts;
+    const uint32_t *runs; /* of a sparse part, per entry: how many columns follow one another from
+                           * it on, within its element; NULL: few do */
     const struct takt_net_single *single; /* the same in f32 (products.h); or NULL */
 } takt_net_part;
 
@@ -47,7 +49,9 @@ typedef struct takt_net_node {
     double ulp;          /* of the type; 0: for real numbers */
     const char *label;
     bool is_used;    /* by the outputs */
+    bool *is_live;   /* per element: some output depends on it; NULL: not used */
     bool is_refined; /* worth linear bounds: a sum, or a pair, that a function reads */
+    bool is_direct;  /* a sum with each input at most once: intervals of a box lose nothing */
 } takt_net_node;
 
 typedef struct takt_net {

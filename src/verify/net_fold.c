@@ -3,16 +3,32 @@
 
 #include "verify/net.h"
 
-static bool is_identity(const takt_net *net, const takt_net_node *n)
+/* Element by element, of one node. */
+static bool is_scaled(const takt_net *net, const takt_net_node *n)
 {
     const takt_net_part *p = n->parts;
     if (n->kind != TAKT_NET_SUM || n->part_count != 1 || p->form != TAKT_NET_MAP ||
-        p->values != NULL || p->factor != 1 || net->nodes[p->source].count != n->count)
+        net->nodes[p->source].count != n->count)
         return false;
     for (uint32_t i = 0; i < n->count; i++)
         if (p->columns[i] != i)
             return false;
     return true;
+}
+
+static bool is_identity(const takt_net *net, const takt_net_node *n)
+{
+    return is_scaled(net, n) && n->parts->values == NULL && n->parts->factor == 1;
+}
+
+static bool is_direct(const takt_net *net, const takt_net_node *n)
+{
+    if (n->kind != TAKT_NET_SUM || n->part_count != 1)
+        return false;
+    const takt_net_node *s = &net->nodes[n->parts[0].source];
+    while (is_scaled(net, s))
+        s = &net->nodes[s->parts[0].source];
+    return s->kind == TAKT_NET_INPUT;
 }
 
 static bool is_exact(const takt_net_node *n)
@@ -104,10 +120,54 @@ static void mark(takt_net *net)
                    s->parts[0].form == TAKT_NET_MAP)
                 s = &net->nodes[s->parts[0].source];
             s->is_refined = s->kind == TAKT_NET_SUM || s->kind == TAKT_NET_PAIR;
+            s->is_direct = is_direct(net, s);
         }
     }
     for (size_t i = 0; i < net->port_count; i++)
         net->nodes[net->inputs[i]].is_used = true;
+}
+
+static void mark_part(const takt_net_node *n, const takt_net_part *p, bool *to, uint32_t width)
+{
+    for (uint32_t i = 0; i < n->count; i++) {
+        if (!n->is_live[i])
+            continue;
+        if (p->form == TAKT_NET_DENSE) {
+            memset(to, true, width * sizeof *to);
+            return;
+        }
+        if (p->form == TAKT_NET_SPARSE)
+            for (size_t e = p->starts[i]; e < p->starts[i + 1]; e++)
+                to[p->columns[e]] = true;
+        else if (p->columns[i] != UINT32_MAX)
+            to[p->columns[i]] = true;
+    }
+}
+
+/* A model that reads one token of many leaves most elements of its last layers unread. */
+static takt_status mark_elements(takt_net *net)
+{
+    for (size_t i = 0; i < net->count; i++) {
+        takt_net_node *n = &net->nodes[i];
+        n->is_live =
+            n->is_used ? takt_arena_array(&net->arena, n->count, sizeof *n->is_live) : NULL;
+        if (n->is_used && n->is_live == NULL)
+            return TAKT_ERR_MEMORY;
+    }
+    const takt_net_node *out = &net->nodes[net->output];
+    memset(out->is_live, true, out->count * sizeof *out->is_live);
+    for (size_t i = net->count; i-- > 0;) {
+        const takt_net_node *n = &net->nodes[i];
+        const int inputs = n->kind == TAKT_NET_PAIR ? 2 : n->kind == TAKT_NET_CURVE ? 1 : 0;
+        for (size_t k = 0; n->is_used && k < n->part_count; k++) {
+            const takt_net_node *s = &net->nodes[n->parts[k].source];
+            mark_part(n, &n->parts[k], s->is_live, s->count);
+        }
+        for (int k = 0; n->is_used && k < inputs; k++)
+            for (uint32_t j = 0; j < n->count; j++)
+                net->nodes[n->sources[k]].is_live[j] |= n->is_live[j];
+    }
+    return TAKT_OK;
 }
 
 takt_status takt_net_fold(takt_net *net)
@@ -121,5 +181,5 @@ takt_status takt_net_fold(takt_net *net)
     net->element_count = 0;
     for (size_t i = 0; i < net->count; i++)
         net->element_count += net->nodes[i].is_used ? net->nodes[i].count : 0;
-    return TAKT_OK;
+    return mark_elements(net);
 }

@@ -25,6 +25,25 @@ void takt_net_rows_next(takt_net_rows *m)
     m->starts[++m->row] = m->at;
 }
 
+/* How many columns follow one another; NULL in *out if that is not worth a loop of its own. */
+static takt_status find_runs(const takt_net_rows *m, const uint32_t **out)
+{
+    enum { LONG = 8 };
+    uint32_t *runs = takt_arena_array(&m->b->net->arena, m->at, sizeof *runs);
+    size_t first = 0;
+    if (runs == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t j = m->row; j-- > 0;)
+        for (size_t e = m->starts[j + 1]; e-- > m->starts[j];) {
+            const bool goes_on = e + 1 < m->starts[j + 1] && m->columns[e + 1] == m->columns[e] + 1;
+            const bool begins = e == m->starts[j] || m->columns[e] != m->columns[e - 1] + 1;
+            runs[e] = goes_on ? runs[e + 1] + 1 : 1;
+            first += begins;
+        }
+    *out = m->at >= LONG * first ? runs : NULL;
+    return TAKT_OK;
+}
+
 takt_status takt_net_rows_end(takt_net_rows *m, const takt_node *n, uint32_t source,
                               takt_net_value *out)
 {
@@ -42,6 +61,8 @@ takt_status takt_net_rows_end(takt_net_rows *m, const takt_node *n, uint32_t sou
                             .values = m->values,
                             .columns = m->columns,
                             .starts = m->starts};
+    if (!is_dense)
+        TAKT_TRY(find_runs(m, &part->runs));
     *out = (takt_net_value){.node = id};
     return TAKT_OK;
 }

@@ -10,6 +10,7 @@
 #include "verify/alpha.h"
 #include "verify/products.h"
 #include "verify/tangents.h"
+#include "verify/terms.h"
 
 static takt_status allocate(takt_region *r, size_t i)
 {
@@ -110,19 +111,12 @@ static void put(span *s, double factor, double lo, double hi)
 }
 
 /* As put() for a whole row, without its branches. */
-static void put_row(span *s, const double *restrict w, const double *restrict lo,
-                    const double *restrict hi, size_t count)
+static void put_row(span *s, const double *w, const double *lo, const double *hi, size_t count)
 {
-    double low = 0, high = 0, size = 0;
-    for (size_t k = 0; k < count; k++) {
-        const double a = w[k] * lo[k], b = w[k] * hi[k];
-        low += a < b ? a : b;
-        high += a < b ? b : a;
-        size += fabs(a) > fabs(b) ? fabs(a) : fabs(b);
-    }
+    double low, high;
+    s->size += takt_terms_span(w, lo, hi, count, &low, &high);
     s->lo += low;
     s->hi += high;
-    s->size += size;
 }
 
 static span sum_of(const takt_region *r, const takt_net_node *n, size_t i)

@@ -4,71 +4,12 @@
 
 #include "op/ops.h"
 #include "verify/alpha.h"
+#include "verify/parts.h"
 #include "verify/products.h"
 #include "verify/tangents.h"
 #include "verify/terms.h"
 
 /* ---- through sums ---- */
-
-/* out[r] += a[r] W for four rows at a time: W is read once for them. */
-static void dense_rows(const double *restrict a, const double *restrict w, double *restrict out,
-                       size_t count, size_t width)
-{
-    for (size_t j = 0; j < count; j++) {
-        const double a0 = a[j], a1 = a[count + j], a2 = a[2 * count + j], a3 = a[3 * count + j];
-        if (a0 == 0 && a1 == 0 && a2 == 0 && a3 == 0)
-            continue;
-        const double *restrict row = w + j * width;
-        double *restrict o0 = out, *restrict o1 = out + width, *restrict o2 = out + 2 * width,
-                         *restrict o3 = out + 3 * width;
-        for (size_t k = 0; k < width; k++) {
-            const double x = row[k];
-            o0[k] += a0 * x;
-            o1[k] += a1 * x;
-            o2[k] += a2 * x;
-            o3[k] += a3 * x;
-        }
-    }
-}
-
-static void dense_row(const double *restrict a, const double *restrict w, double *restrict out,
-                      size_t count, size_t width)
-{
-    for (size_t j = 0; j < count; j++) {
-        const double x = a[j];
-        if (x == 0)
-            continue;
-        for (size_t k = 0; k < width; k++)
-            out[k] += x * w[j * width + k];
-    }
-}
-
-static void through_part(const takt_net_part *p, const double *a, double *out, size_t count,
-                         size_t width, size_t rows)
-{
-    size_t r = 0;
-    if (p->form == TAKT_NET_DENSE) {
-        for (; r + 4 <= rows; r += 4)
-            dense_rows(a + r * count, p->values, out + r * width, count, width);
-        for (; r < rows; r++)
-            dense_row(a + r * count, p->values, out + r * width, count, width);
-        return;
-    }
-    for (; r < rows; r++) {
-        const double *row = a + r * count;
-        double *to = out + r * width;
-        for (size_t j = 0; j < count; j++) {
-            const double x = row[j];
-            if (x == 0)
-                continue;
-            if (p->form == TAKT_NET_SPARSE)
-                for (size_t e = p->starts[j]; e < p->starts[j + 1]; e++)
-                    to[p->columns[e]] += x * p->values[e];
-            else if (p->columns[j] != UINT32_MAX)
-                to[p->columns[j]] += x * (p->factor * (p->values != NULL ? p->values[j] : 1));
-        }
-    }
-}
 
 /* Rows of a node that is reached for the first time begin at 0. */
 static double *touch(takt_region *r, uint32_t id, size_t rows)
@@ -99,41 +40,60 @@ static void through_sum(takt_region *r, size_t id, size_t rows)
     for (size_t k = 0; k < n->part_count; k++) {
         const uint32_t source = n->parts[k].source;
         if (all == NULL || !takt_products_back(r, id, k, rows))
-            through_part(&n->parts[k], r->rows[id], touch(r, source, rows), n->count,
-                         r->net->nodes[source].count, rows);
+            takt_parts_back(&n->parts[k], r->rows[id], touch(r, source, rows),
+                            (takt_parts_size){n->count, r->net->nodes[source].count, rows});
     }
 }
 
 /* ---- through functions ---- */
 
-static void through_lines(takt_region *r, size_t id, size_t rows)
+/* One input; rows of a source that is reached for the first time are written, not added to. */
+static void through_curve(takt_region *r, size_t id, size_t rows)
 {
     const takt_net_node *n = &r->net->nodes[id];
     const takt_lines *l = &r->lines[id];
-    const int inputs = n->kind == TAKT_NET_PAIR ? 2 : 1;
-    if (r->alpha != NULL && r->alpha->tangents[id] != NULL) {
-        takt_tangents_back(r, id, rows, touch(r, n->sources[0], rows));
-        return;
+    const uint32_t source = n->sources[0];
+    takt_terms_lines line = {l->below[0], l->above[0], l->below_at, l->above_at, r->error[id]};
+    for (size_t i = 0; i < rows; i++) {
+        const size_t at = i * n->count;
+        if (r->alpha != NULL && r->alpha->slope[id] != NULL)
+            line.below = r->alpha->slope[id] + at;
+        r->constants[i] += takt_terms_lines_of(r->rows[id] + at, &line, r->rows[source] + at,
+                                               n->count, r->is_touched[source]);
     }
+    r->is_touched[source] = true;
+}
+
+static void through_pair(takt_region *r, size_t id, size_t rows)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    const takt_lines *l = &r->lines[id];
     for (size_t i = 0; i < rows; i++)
         r->constants[i] += takt_terms_sides(r->rows[id] + i * n->count, l->below_at, l->above_at,
                                             r->error[id], n->count);
-    for (int k = 0; k < inputs; k++) {
-        const uint32_t source = n->sources[k];
-        double *out = touch(r, source, rows);
+    for (int k = 0; k < 2; k++) {
+        double *out = touch(r, n->sources[k], rows);
+        const double *restrict below = l->below[k], *restrict above = l->above[k];
         for (size_t i = 0; i < rows; i++) {
             const double *restrict row = r->rows[id] + i * n->count;
             double *restrict to = out + i * n->count;
-            const double *restrict below = l->below[k];
-            if (r->alpha != NULL && r->alpha->slope[id] != NULL)
-                below = r->alpha->slope[id] + i * n->count;
-            const double *restrict above = l->above[k];
             for (size_t j = 0; j < n->count; j++) {
                 const double b = below[j], a = above[j];
                 to[j] += row[j] * (row[j] > 0 ? b : a);
             }
         }
     }
+}
+
+static void through_lines(takt_region *r, size_t id, size_t rows)
+{
+    const takt_net_node *n = &r->net->nodes[id];
+    if (r->alpha != NULL && r->alpha->tangents[id] != NULL)
+        takt_tangents_back(r, id, rows, touch(r, n->sources[0], rows));
+    else if (n->kind == TAKT_NET_PAIR)
+        through_pair(r, id, rows);
+    else
+        through_curve(r, id, rows);
 }
 
 /* ---- rows ---- */
@@ -241,7 +201,7 @@ static bool is_settled(const takt_net_node *n, double lo, double hi)
            (n->of->op == &takt_op_relu || n->of->op == &takt_op_leaky_relu) && (lo >= 0 || hi <= 0);
 }
 
-/* Elements of `id` that some function reads and that are not settled. */
+/* Elements of `id` that some function reads and outputs depend on, and that are not settled. */
 static void find_open(const takt_region *r, size_t id, bool *is_open)
 {
     const takt_net *net = r->net;
@@ -260,8 +220,8 @@ static void find_open(const takt_region *r, size_t id, bool *is_open)
         for (size_t k = 0; k < n->part_count; k++)
             all = all || (n->parts[k].source == id && n->parts[k].form == TAKT_NET_MAP);
     }
-    for (uint32_t k = 0; all && k < count; k++)
-        is_open[k] = true;
+    for (uint32_t k = 0; k < count; k++)
+        is_open[k] = (all || is_open[k]) && net->nodes[id].is_live[k];
 }
 
 /* How much each input moves the element of rows 2 i and 2 i + 1. */
@@ -318,6 +278,13 @@ static void refine(takt_region *r, size_t id)
     }
 }
 
+/* Lines of a sum of inputs give what its interval gives, unless inputs lie in a ball; but the
+ * search asks how far inputs move it. */
+static bool gains(const takt_region *r, const takt_net_node *n)
+{
+    return n->is_refined && (!n->is_direct || r->center != NULL || r->reach != NULL);
+}
+
 static void bound_nodes(takt_region *r, bool refines, bool narrows)
 {
     for (size_t i = 0; i < r->net->count; i++) {
@@ -325,7 +292,7 @@ static void bound_nodes(takt_region *r, bool refines, bool narrows)
         if (!n->is_used)
             continue;
         takt_region_node(r, i, narrows && n->is_refined);
-        if (refines && n->is_refined)
+        if (refines && gains(r, n))
             refine(r, i);
     }
 }

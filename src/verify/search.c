@@ -166,6 +166,7 @@ static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
 static takt_status run_batch(takt_hunt *h, bool *is_over)
 {
     takt_status status = TAKT_OK;
+    h->is_whole = false;
     h->batch_count = h->count < TAKT_HUNT_BATCH ? h->count : TAKT_HUNT_BATCH;
     const bool is_wide = h->samples != NULL && h->count < WIDE;
     const size_t old = h->undecided > 0 ? h->batch_count / 2 : is_wide ? h->batch_count / 4 : 0;
@@ -190,6 +191,7 @@ static takt_status attack(takt_hunt *h, takt_job *root, bool *is_over)
                      .x = root->x,
                      .y = h->outputs[0],
                      .seed = 29};
+    h->is_whole = false;
     for (size_t i = 0; i < root->open_count && !*is_over && !takt_hunt_is_late(h); i++)
         if (takt_attack_case(&a, &h->given->cases[root->open[i]], STARTS, STEPS)) {
             TAKT_TRY(confirm(h, root->open[i], root->x));
@@ -217,6 +219,7 @@ static takt_status improve(takt_hunt *h, takt_job *root)
     r->alpha->user = h;
     root->is_done = false;
     takt_hunt_bound(h, 0, 0);
+    h->is_whole = h->is_whole || root->is_done;
     root->is_done = true; /* it was bounded, without them */
     r->alpha = NULL;
     return h->by_relus ? takt_hunt_keep(h, r) : TAKT_OK;
@@ -263,6 +266,7 @@ static takt_status begin(takt_hunt *h, bool *is_over)
     root->bound = -INFINITY;
     h->batch[0] = root;
     takt_hunt_bound(h, 0, 0);
+    h->is_whole = root->is_done;
     h->has_base = false;
     takt_status status = h->by_relus ? takt_hunt_keep(h, &h->regions[0]) : TAKT_OK;
     if (status == TAKT_OK && root->is_done && root->open_count > 0 &&
@@ -357,8 +361,7 @@ static takt_status run_groups(takt_hunt *h)
         s->verdict = TAKT_PROOF_FOUND;
     else if (s->verdict != TAKT_PROOF_REFUTED)
         s->layer = takt_goal_blame(&h->regions[0], h->p,
-                                   (takt_case_list){h->group->cases, h->group->count},
-                                   h->o->method != TAKT_BY_IBP);
+                                   (takt_case_list){h->group->cases, h->group->count}, h->is_whole);
     return TAKT_OK;
 }
 

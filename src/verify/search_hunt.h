@@ -35,6 +35,7 @@ typedef struct takt_hunt {
     takt_region *regions; /* one per thread */
     takt_goal **goals;    /* one per thread and case */
     double **scores, **outputs;
+    bool is_whole; /* the first region has the bounds of the group's whole box */
     int threads;
     takt_job **stack;
     size_t count, capacity;

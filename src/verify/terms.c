@@ -55,6 +55,37 @@ double takt_terms_sides(const double *row, const double *below, const double *ab
     return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
 }
 
+static inline void store(double *p, pair v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+double takt_terms_lines_of(const double *restrict row, const takt_terms_lines *l,
+                           double *restrict to, size_t count, bool adds)
+{
+    pair part[PARTS] = {0}, cost[PARTS] = {0};
+    double rest = 0, rest_cost = 0;
+    size_t i = 0;
+    for (; i + STEP <= count; i += STEP)
+        for (size_t k = 0; k < PARTS; k++) {
+            const size_t at = i + 2 * k;
+            const pair x = load(row + at);
+            const mask is_there = (mask)(x != 0), is_below = (mask)(x > 0);
+            const pair by = choose(is_below, load(l->below_at + at), load(l->above_at + at));
+            const pair slope = choose(is_below, load(l->below + at), load(l->above + at));
+            part[k] += x * (pair)(is_there & (mask)by);
+            cost[k] += size_of(x) * (pair)(is_there & (mask)load(l->error + at));
+            store(to + at, adds ? load(to + at) + x * slope : x * slope);
+        }
+    for (; i < count; i++) {
+        const double x = row[i], slope = x > 0 ? l->below[i] : l->above[i];
+        rest += x == 0 ? 0 : x * (x > 0 ? l->below_at[i] : l->above_at[i]);
+        rest_cost += x == 0 ? 0 : fabs(x) * l->error[i];
+        to[i] = adds ? to[i] + x * slope : x * slope;
+    }
+    return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
+}
+
 double takt_terms_least(const double *row, const double *lo, const double *hi, double own,
                         size_t count)
 {
@@ -75,4 +106,31 @@ double takt_terms_least(const double *row, const double *lo, const double *hi, d
         rest_size += row[i] == 0 ? 0 : fabs(row[i]) * fmax(fabs(lo[i]), fabs(hi[i]));
     }
     return total(part) + rest - own * (total(size) + rest_size) * (1 + 0x1p-20);
+}
+
+double takt_terms_span(const double *w, const double *lo, const double *hi, size_t count,
+                       double *least, double *most)
+{
+    pair low[PARTS] = {0}, high[PARTS] = {0}, size[PARTS] = {0};
+    double rest_low = 0, rest_high = 0, rest = 0;
+    size_t i = 0;
+    for (; i + STEP <= count; i += STEP)
+        for (size_t k = 0; k < PARTS; k++) {
+            const size_t at = i + 2 * k;
+            const pair x = load(w + at), a = x * load(lo + at), b = x * load(hi + at);
+            const pair l = size_of(a), h = size_of(b);
+            const mask rises = (mask)(a < b);
+            low[k] += choose(rises, a, b);
+            high[k] += choose(rises, b, a);
+            size[k] += choose((mask)(l > h), l, h);
+        }
+    for (; i < count; i++) {
+        const double a = w[i] * lo[i], b = w[i] * hi[i];
+        rest_low += a < b ? a : b;
+        rest_high += a < b ? b : a;
+        rest += fabs(a) > fabs(b) ? fabs(a) : fabs(b);
+    }
+    *least = total(low) + rest_low;
+    *most = total(high) + rest_high;
+    return total(size) + rest;
 }
